@@ -1,0 +1,2 @@
+//! The `koppel` command.
+fn main() {}

@@ -1,0 +1,1 @@
+//! System files, results and reports.

@@ -1,0 +1,1 @@
+//! Dense linear algebra: one matrix type, a few tested factorisations.

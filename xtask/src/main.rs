@@ -1,0 +1,2 @@
+//! Project tasks: `cargo xtask test`, `bench`, `proof`.
+fn main() {}
