@@ -1,1 +1,27 @@
-//! Dense linear algebra: one matrix type, a few tested factorisations.
+//! Dense linear algebra for small systems: the one matrix type, its exponential and its
+//! decompositions.
+//!
+//! Every function that can meet bad numbers returns a [`LinalgError`]; NaN and infinity are
+//! refused at the door, so no iteration below ever runs on them. A shape that is wrong by the
+//! caller's own doing in an operator (`&a * &b`) is a bug and panics.
+//!
+//! Nothing here starts a thread: equal input gives equal bits.
+
+mod balance;
+mod eigen;
+mod error;
+mod expm;
+mod lu;
+mod matrix;
+mod ops;
+mod svd;
+
+pub use balance::{Balanced, balance};
+pub use eigen::{
+    Complex, SymmetricEigen, eigenvalues, spectral_abscissa, spectral_radius, symmetric_eigen,
+};
+pub use error::{LinalgError, Result};
+pub use expm::expm;
+pub use lu::{Lu, inverse, solve};
+pub use matrix::Matrix;
+pub use svd::{Svd, default_cutoff, least_squares, pinv, rank, svd};
