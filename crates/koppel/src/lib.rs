@@ -1,5 +1,16 @@
 //! A co-simulation engine: black-box subsystems coupled at large communication steps.
 //!
-//! Numbers in, numbers out: no file is opened here and nothing is printed.
+//! Numbers in, numbers out: no file is opened here and nothing is printed. Start with [`system::SystemBuilder`] and
+//! [`run::Simulation`].
 
+pub mod coupling;
+pub mod error;
 pub mod linalg;
+pub mod models;
+pub mod record;
+pub mod run;
+pub mod signal;
+pub mod solver;
+pub mod system;
+
+pub use error::{Error, Result};

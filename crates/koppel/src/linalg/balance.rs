@@ -29,10 +29,7 @@ impl Balanced {
 /// Balances a square matrix.
 pub fn balance(a: &Matrix) -> Result<Balanced> {
     check_square_finite("the matrix to balance", a)?;
-    let mut balanced = Balanced {
-        scales: vec![1.0; a.rows()],
-        matrix: a.clone(),
-    };
+    let mut balanced = Balanced { scales: vec![1.0; a.rows()], matrix: a.clone() };
     for _ in 0..MAX_SWEEPS {
         let mut changed = 0;
         for i in 0..a.rows() {

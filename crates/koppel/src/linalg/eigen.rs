@@ -57,9 +57,7 @@ pub fn eigenvalues(a: &Matrix) -> Result<Vec<Complex>> {
     }
     values.sort_by(|y, z| {
         let modulus = z.abs().total_cmp(&y.abs());
-        modulus
-            .then(z.re.total_cmp(&y.re))
-            .then(z.im.total_cmp(&y.im))
+        modulus.then(z.re.total_cmp(&y.re)).then(z.im.total_cmp(&y.im))
     });
     Ok(values)
 }
@@ -80,9 +78,7 @@ fn unit_eigenvalues(a: &Matrix) -> Result<Vec<Complex>> {
         MemStack::new(&mut MemBuffer::new(scratch)),
         Default::default(),
     )
-    .map_err(|_| LinalgError::NoConvergence {
-        what: "the eigenvalue iteration",
-    })?;
+    .map_err(|_| LinalgError::NoConvergence { what: "the eigenvalue iteration" })?;
     let parts = re.column_vector().iter().zip(im.column_vector().iter());
     Ok(parts.map(|(&re, &im)| Complex { re, im }).collect())
 }
@@ -100,9 +96,7 @@ pub struct SymmetricEigen {
 pub fn symmetric_eigen(a: &Matrix) -> Result<SymmetricEigen> {
     check_square_finite("the matrix of the symmetric eigenvalues", a)?;
     let scale = reciprocal_power_of_two(a.max_abs());
-    let unit = Matrix::from_fn(a.rows(), a.cols(), |i, j| {
-        (a[(i, j)] * scale + a[(j, i)] * scale) / 2.0
-    });
+    let unit = Matrix::from_fn(a.rows(), a.cols(), |i, j| (a[(i, j)] * scale + a[(j, i)] * scale) / 2.0);
     let mut eigen = unit_symmetric_eigen(&unit)?;
     for value in &mut eigen.values {
         *value /= scale;
@@ -118,10 +112,7 @@ fn unit_symmetric_eigen(a: &Matrix) -> Result<SymmetricEigen> {
     let n = a.rows();
     if n == 0 {
         // faer 0.24.4 subtracts one from the order when it sizes its scratch space.
-        return Ok(SymmetricEigen {
-            values: Vec::new(),
-            vectors: Matrix::zeros(0, 0),
-        });
+        return Ok(SymmetricEigen { values: Vec::new(), vectors: Matrix::zeros(0, 0) });
     }
     let mut values = Diag::<f64>::zeros(n);
     let mut vectors = Mat::<f64>::zeros(n, n);
@@ -135,9 +126,7 @@ fn unit_symmetric_eigen(a: &Matrix) -> Result<SymmetricEigen> {
         MemStack::new(&mut MemBuffer::new(scratch)),
         Default::default(),
     )
-    .map_err(|_| LinalgError::NoConvergence {
-        what: "the symmetric eigenvalue iteration",
-    })?;
+    .map_err(|_| LinalgError::NoConvergence { what: "the symmetric eigenvalue iteration" })?;
     Ok(SymmetricEigen {
         values: values.column_vector().iter().copied().collect(),
         vectors: from_faer(&vectors),

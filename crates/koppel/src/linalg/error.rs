@@ -53,22 +53,14 @@ pub enum LinalgError {
 /// Refuses a matrix that is not square or not finite.
 pub(super) fn check_square_finite(what: &'static str, a: &Matrix) -> Result<()> {
     if !a.is_square() {
-        return Err(LinalgError::Shape {
-            what,
-            expected: (a.rows(), a.rows()),
-            found: (a.rows(), a.cols()),
-        });
+        return Err(LinalgError::Shape { what, expected: (a.rows(), a.rows()), found: (a.rows(), a.cols()) });
     }
     check_finite(what, a)
 }
 
 /// Refuses a matrix that holds NaN or infinity.
 pub(super) fn check_finite(what: &'static str, a: &Matrix) -> Result<()> {
-    if a.is_finite() {
-        Ok(())
-    } else {
-        Err(LinalgError::NonFinite { what })
-    }
+    if a.is_finite() { Ok(()) } else { Err(LinalgError::NonFinite { what }) }
 }
 
 /// Refuses a right-hand side whose row count differs from that of the system.
@@ -76,11 +68,7 @@ pub(super) fn check_rows(what: &'static str, b: &Matrix, rows: usize) -> Result<
     if b.rows() == rows {
         return Ok(());
     }
-    Err(LinalgError::Shape {
-        what,
-        expected: (rows, b.cols()),
-        found: (b.rows(), b.cols()),
-    })
+    Err(LinalgError::Shape { what, expected: (rows, b.cols()), found: (b.rows(), b.cols()) })
 }
 
 /// Refuses a parameter that is negative, NaN or infinite.
@@ -89,11 +77,7 @@ pub(super) fn check_not_negative(what: &'static str, value: f64) -> Result<()> {
         return Err(LinalgError::NonFinite { what });
     }
     if value < 0.0 {
-        return Err(LinalgError::OutOfRange {
-            what,
-            value,
-            range: "0 or more",
-        });
+        return Err(LinalgError::OutOfRange { what, value, range: "0 or more" });
     }
     Ok(())
 }

@@ -116,11 +116,7 @@ impl Lu {
 
     fn check_condition(&self) -> Result<()> {
         let rcond = self.rcond();
-        if rcond > f64::EPSILON {
-            Ok(())
-        } else {
-            Err(singular(rcond))
-        }
+        if rcond > f64::EPSILON { Ok(()) } else { Err(singular(rcond)) }
     }
 
     /// ‖R A C‖₁ = ‖L U‖₁, column by column.
@@ -128,18 +124,10 @@ impl Lu {
         let n = self.order();
         let entry = |i: usize, j: usize| -> f64 {
             let inner = i.min(j + 1);
-            let below: f64 = (0..inner)
-                .map(|k| self.factors[(i, k)] * self.factors[(k, j)])
-                .sum();
-            if i <= j {
-                below + self.factors[(i, j)]
-            } else {
-                below
-            }
+            let below: f64 = (0..inner).map(|k| self.factors[(i, k)] * self.factors[(k, j)]).sum();
+            if i <= j { below + self.factors[(i, j)] } else { below }
         };
-        (0..n)
-            .map(|j| (0..n).map(|i| entry(i, j).abs()).sum())
-            .fold(0.0, f64::max)
+        (0..n).map(|j| (0..n).map(|i| entry(i, j).abs()).sum()).fold(0.0, f64::max)
     }
 
     fn load(&mut self, a: &Matrix) {
@@ -229,10 +217,7 @@ impl Lu {
 }
 
 fn singular(rcond: f64) -> LinalgError {
-    LinalgError::Singular {
-        what: "the matrix to factor",
-        rcond,
-    }
+    LinalgError::Singular { what: "the matrix to factor", rcond }
 }
 
 /// 2⁻ᵉ with `largest` · 2⁻ᵉ in [1, 2); 1 for zero. Subnormal numbers count as the smallest normal.
@@ -259,10 +244,7 @@ mod tests {
     #[test]
     fn singular_matrices_report_their_condition() {
         let rank_one = Matrix::from_slice(2, 2, &[1.0, 2.0, 3.0, 6.0]);
-        assert!(matches!(
-            Lu::new(&rank_one),
-            Err(LinalgError::Singular { rcond: 0.0, .. })
-        ));
+        assert!(matches!(Lu::new(&rank_one), Err(LinalgError::Singular { rcond: 0.0, .. })));
         // No pivot of the Hilbert matrix vanishes, yet its condition number is about 1e16.
         let hilbert = Matrix::from_fn(12, 12, |i, j| 1.0 / (i + j + 1) as f64);
         let LinalgError::Singular { rcond, .. } = solve(&hilbert, &hilbert).unwrap_err() else {

@@ -19,11 +19,7 @@ pub struct Matrix {
 impl Matrix {
     /// A matrix of zeros.
     pub fn zeros(rows: usize, cols: usize) -> Self {
-        Self {
-            rows,
-            cols,
-            entries: vec![0.0; rows * cols],
-        }
+        Self { rows, cols, entries: vec![0.0; rows * cols] }
     }
 
     /// The identity matrix of order `n`.
@@ -46,11 +42,7 @@ impl Matrix {
         for i in 0..rows {
             entries.extend((0..cols).map(|j| entry(i, j)));
         }
-        Self {
-            rows,
-            cols,
-            entries,
-        }
+        Self { rows, cols, entries }
     }
 
     /// The matrix with the given rows; an error if their lengths differ.
@@ -63,11 +55,7 @@ impl Matrix {
                 found: (1, odd.len()),
             });
         }
-        Ok(Self {
-            rows: rows.len(),
-            cols,
-            entries: rows.concat(),
-        })
+        Ok(Self { rows: rows.len(), cols, entries: rows.concat() })
     }
 
     /// The matrix with the given entries, row by row.
@@ -75,16 +63,8 @@ impl Matrix {
     /// # Panics
     /// If `entries` does not hold `rows · cols` values.
     pub fn from_slice(rows: usize, cols: usize, entries: &[f64]) -> Self {
-        assert_eq!(
-            entries.len(),
-            rows * cols,
-            "a {rows}×{cols} matrix needs rows · cols entries"
-        );
-        Self {
-            rows,
-            cols,
-            entries: entries.to_vec(),
-        }
+        assert_eq!(entries.len(), rows * cols, "a {rows}×{cols} matrix needs rows · cols entries");
+        Self { rows, cols, entries: entries.to_vec() }
     }
 
     /// Number of rows.
@@ -174,9 +154,7 @@ impl Matrix {
 
     /// The ∞-norm: largest row sum of magnitudes.
     pub fn norm_inf(&self) -> f64 {
-        (0..self.rows)
-            .map(|i| self.row(i).iter().map(|x| x.abs()).sum())
-            .fold(0.0, largest)
+        (0..self.rows).map(|i| self.row(i).iter().map(|x| x.abs()).sum()).fold(0.0, largest)
     }
 
     /// The Frobenius norm, free of overflow and underflow on the way.
@@ -233,10 +211,7 @@ mod tests {
     #[test]
     fn rows_of_different_length_are_refused() {
         let error = Matrix::from_rows(&[vec![1.0, 2.0], vec![3.0]]).unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            "a row of the matrix has shape 1×1, expected 1×2"
-        );
+        assert_eq!(error.to_string(), "a row of the matrix has shape 1×1, expected 1×2");
     }
 
     #[test]

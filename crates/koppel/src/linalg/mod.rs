@@ -17,9 +17,7 @@ mod ops;
 mod svd;
 
 pub use balance::{Balanced, balance};
-pub use eigen::{
-    Complex, SymmetricEigen, eigenvalues, spectral_abscissa, spectral_radius, symmetric_eigen,
-};
+pub use eigen::{Complex, SymmetricEigen, eigenvalues, spectral_abscissa, spectral_radius, symmetric_eigen};
 pub use error::{LinalgError, Result};
 pub use expm::expm;
 pub use lu::{Lu, inverse, solve};

@@ -62,20 +62,12 @@ impl Matrix {
     fn zip_with(&self, other: &Matrix, f: impl Fn(f64, f64) -> f64) -> Matrix {
         self.assert_same_shape(other);
         let pairs = self.entries.iter().zip(&other.entries);
-        Matrix {
-            rows: self.rows,
-            cols: self.cols,
-            entries: pairs.map(|(&a, &b)| f(a, b)).collect(),
-        }
+        Matrix { rows: self.rows, cols: self.cols, entries: pairs.map(|(&a, &b)| f(a, b)).collect() }
     }
 
     /// The matrix of `f` of every entry.
     pub fn map(&self, f: impl Fn(f64) -> f64) -> Matrix {
-        Matrix {
-            rows: self.rows,
-            cols: self.cols,
-            entries: self.entries.iter().map(|&a| f(a)).collect(),
-        }
+        Matrix { rows: self.rows, cols: self.cols, entries: self.entries.iter().map(|&a| f(a)).collect() }
     }
 
     fn assert_same_shape(&self, other: &Matrix) {
@@ -237,10 +229,7 @@ mod tests {
         assert_eq!(out, [7.0, 7.0]);
         Matrix::zeros(2, 0).mul_vec_into(&[], &mut out);
         assert_eq!(out, [0.0, 0.0]);
-        assert_eq!(
-            &Matrix::zeros(2, 0) * &Matrix::zeros(0, 3),
-            Matrix::zeros(2, 3)
-        );
+        assert_eq!(&Matrix::zeros(2, 0) * &Matrix::zeros(0, 3), Matrix::zeros(2, 3));
     }
 
     #[test]

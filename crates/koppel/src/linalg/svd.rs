@@ -22,11 +22,7 @@ pub fn least_squares(a: &Matrix, b: &Matrix, ridge: f64) -> Result<Matrix> {
     check_rows("the right-hand side", b, a.rows())?;
     check_finite("the right-hand side", b)?;
     let svd = svd(a)?;
-    let cutoff = if ridge > 0.0 {
-        0.0
-    } else {
-        default_cutoff(a) * svd.largest()
-    };
+    let cutoff = if ridge > 0.0 { 0.0 } else { default_cutoff(a) * svd.largest() };
     // s / (s² + ridge), written so that s² cannot overflow.
     let x = svd.apply_inverse(cutoff, |s| 1.0 / (s + ridge / s), b);
     check_finite("the least-squares solution", &x)?;
@@ -100,14 +96,8 @@ fn thin_svd(a: &Matrix) -> Result<Svd> {
         MemStack::new(&mut MemBuffer::new(scratch)),
         Default::default(),
     )
-    .map_err(|_| LinalgError::NoConvergence {
-        what: "the singular value decomposition",
-    })?;
-    Ok(Svd {
-        u: from_faer(&u),
-        s: s.column_vector().iter().copied().collect(),
-        v: from_faer(&v),
-    })
+    .map_err(|_| LinalgError::NoConvergence { what: "the singular value decomposition" })?;
+    Ok(Svd { u: from_faer(&u), s: s.column_vector().iter().copied().collect(), v: from_faer(&v) })
 }
 
 impl Svd {
@@ -121,10 +111,7 @@ impl Svd {
         let mut coefficients = &self.u.transpose() * b;
         for (i, &s) in self.s.iter().enumerate() {
             let factor = if s > cutoff { f(s) } else { 0.0 };
-            coefficients
-                .row_mut(i)
-                .iter_mut()
-                .for_each(|c| *c *= factor);
+            coefficients.row_mut(i).iter_mut().for_each(|c| *c *= factor);
         }
         &self.v * &coefficients
     }
@@ -179,9 +166,6 @@ mod tests {
         let ridged = least_squares(&a, &b, 4.0).unwrap();
         assert!((ridged[(0, 0)] - 0.5).abs() < 1e-15);
         assert_eq!(ridged[(1, 0)], 0.0);
-        assert!(matches!(
-            least_squares(&a, &b, -1.0),
-            Err(LinalgError::OutOfRange { .. })
-        ));
+        assert!(matches!(least_squares(&a, &b, -1.0), Err(LinalgError::OutOfRange { .. })));
     }
 }

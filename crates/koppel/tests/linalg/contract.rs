@@ -8,21 +8,15 @@ fn functions() -> [Function; 15] {
     let functions: [Function; 15] = [
         ("expm", |a| expm(a).map(drop)),
         ("solve", |a| solve(a, &Matrix::zeros(a.rows(), 1)).map(drop)),
-        ("solve, right-hand side", |b| {
-            solve(&Matrix::identity(b.rows()), b).map(drop)
-        }),
+        ("solve, right-hand side", |b| solve(&Matrix::identity(b.rows()), b).map(drop)),
         ("inverse", |a| inverse(a).map(drop)),
         ("Lu::new", |a| Lu::new(a).map(drop)),
         ("Lu::refactor", |a| Lu::default().refactor(a)),
         ("svd", |a| svd(a).map(drop)),
         ("pinv", |a| pinv(a, 0.0).map(drop)),
         ("rank", |a| rank(a, 0.0).map(drop)),
-        ("least_squares", |a| {
-            least_squares(a, &Matrix::zeros(a.rows(), 1), 0.0).map(drop)
-        }),
-        ("least_squares, right-hand side", |b| {
-            least_squares(&Matrix::identity(b.rows()), b, 0.0).map(drop)
-        }),
+        ("least_squares", |a| least_squares(a, &Matrix::zeros(a.rows(), 1), 0.0).map(drop)),
+        ("least_squares, right-hand side", |b| least_squares(&Matrix::identity(b.rows()), b, 0.0).map(drop)),
         ("eigenvalues", |a| eigenvalues(a).map(drop)),
         ("spectral_radius", |a| spectral_radius(a).map(drop)),
         ("symmetric_eigen", |a| symmetric_eigen(a).map(drop)),
@@ -61,16 +55,10 @@ fn empty_matrices_have_empty_answers() {
         assert_eq!(rank(&a, 0.0).unwrap(), 0);
         let x = least_squares(&a, &Matrix::zeros(rows, 2), 0.0).unwrap();
         assert_eq!(x, Matrix::zeros(cols, 2));
-        assert_eq!(
-            (a.norm_1(), a.norm_inf(), a.norm_frobenius()),
-            (0.0, 0.0, 0.0)
-        );
+        assert_eq!((a.norm_1(), a.norm_inf(), a.norm_frobenius()), (0.0, 0.0, 0.0));
         assert_eq!(a.mul_vec(&vec![1.0; cols]), vec![0.0; rows]);
     }
-    assert_eq!(
-        solve(&Matrix::zeros(0, 0), &Matrix::zeros(0, 2)).unwrap(),
-        Matrix::zeros(0, 2)
-    );
+    assert_eq!(solve(&Matrix::zeros(0, 0), &Matrix::zeros(0, 2)).unwrap(), Matrix::zeros(0, 2));
     assert_eq!(spectral_radius(&Matrix::zeros(0, 0)).unwrap(), 0.0);
     assert_eq!(Lu::new(&Matrix::zeros(0, 0)).unwrap().rcond(), 1.0);
 }
@@ -90,13 +78,7 @@ fn wrong_shapes_are_refused() {
 #[test]
 fn singular_systems_are_refused() {
     let singular = Matrix::from_fn(3, 3, |i, j| (3 * i + j) as f64);
-    assert!(matches!(
-        inverse(&singular),
-        Err(LinalgError::Singular { .. })
-    ));
+    assert!(matches!(inverse(&singular), Err(LinalgError::Singular { .. })));
     let text = inverse(&Matrix::zeros(2, 2)).unwrap_err().to_string();
-    assert_eq!(
-        text,
-        "the matrix to factor is singular to working precision (reciprocal condition 0.0e0)"
-    );
+    assert_eq!(text, "the matrix to factor is singular to working precision (reciprocal condition 0.0e0)");
 }

@@ -133,10 +133,7 @@ fn assert_same_set(found: &[Complex], expected: &[Complex], tolerance: f64) {
     let mut left = found.to_vec();
     for z in expected {
         let distance = |y: &Complex| (y.re - z.re).hypot(y.im - z.im);
-        let Some(at) = left
-            .iter()
-            .position(|y| distance(y) <= tolerance * z.abs().max(1.0))
-        else {
+        let Some(at) = left.iter().position(|y| distance(y) <= tolerance * z.abs().max(1.0)) else {
             panic!("{z:?} is not among {left:?}");
         };
         left.swap_remove(at);
@@ -149,11 +146,7 @@ fn eigenvalues_of_companion_matrices() {
     let pair = |re, im: f64| [Complex { re, im }, Complex { re, im: -im }];
     let [a, b] = pair(-0.5, 2.0);
     let mixed = [a, b, real(3.0), real(-1.0), real(0.0)];
-    assert_same_set(
-        &eigenvalues(&companion(&mixed)).unwrap(),
-        &mixed,
-        30.0 * EPS,
-    );
+    assert_same_set(&eigenvalues(&companion(&mixed)).unwrap(), &mixed, 30.0 * EPS);
     let graded = [1e-3, 1.0, -1e3, 1e6].map(real);
     let found = eigenvalues(&companion(&graded)).unwrap();
     for (found, expected) in found.iter().zip(graded.iter().rev()) {

@@ -41,9 +41,7 @@ fn decades(n: usize, decades: f64) -> impl Strategy<Value = Vec<f64>> {
 /// The Householder reflection I − 2 v vᵀ / vᵀv: symmetric and orthogonal.
 fn reflection(v: &[f64]) -> Matrix {
     let square: f64 = v.iter().map(|x| x * x).sum();
-    Matrix::from_fn(v.len(), v.len(), |i, j| {
-        f64::from(u8::from(i == j)) - 2.0 * v[i] * v[j] / square
-    })
+    Matrix::from_fn(v.len(), v.len(), |i, j| f64::from(u8::from(i == j)) - 2.0 * v[i] * v[j] / square)
 }
 
 /// The companion matrix of Π (x − rᵢ), whose eigenvectors are (1, r, r², …).

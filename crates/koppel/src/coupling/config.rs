@@ -1,0 +1,136 @@
+//! Couplings as plain data, and how they are built.
+
+use super::anti_aliasing::AntiAliasing;
+use super::hold::{PolynomialHold, StartUp, ZeroOrderHold};
+use super::mixed::Mixed;
+use super::relaxed::RelaxedHold;
+use super::{Coupling, Hold};
+use crate::error::{Error, Result};
+use crate::system::SystemGraph;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// A coupling and its settings.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "method", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum CouplingConfig {
+    /// Zero-order hold: the newest value.
+    Zoh {},
+    /// First-order hold: the line through the newest two values.
+    Foh {
+        /// How the run begins.
+        #[serde(default)]
+        start: StartUp,
+    },
+    /// Second-order hold: the parabola through the newest three values.
+    Soh {
+        /// How the run begins.
+        #[serde(default)]
+        start: StartUp,
+    },
+    /// Relaxed hold: w = α w + (1 - α) L y.
+    Relaxed {
+        /// α in [0, 1): 0 is ZOH.
+        #[serde(default = "half")]
+        alpha: f64,
+    },
+    /// Holds the mean of each output over the last step.
+    AntiAliasing {
+        /// 0 or 1.
+        #[serde(default)]
+        order: usize,
+    },
+    /// Other methods for named connections.
+    Mixed {
+        /// For all connections that are not named.
+        #[serde(default)]
+        default: Box<CouplingConfig>,
+        /// By the input they end at.
+        connections: BTreeMap<String, CouplingConfig>,
+    },
+}
+
+fn half() -> f64 {
+    0.5
+}
+
+impl Default for CouplingConfig {
+    fn default() -> Self {
+        CouplingConfig::Zoh {}
+    }
+}
+
+impl CouplingConfig {
+    /// Every method's name, with one line about it.
+    pub const METHODS: [(&str, &str); 6] = [
+        ("zoh", "zero-order hold: the newest value"),
+        ("foh", "first-order hold: the line through the newest two values"),
+        ("soh", "second-order hold: the parabola through the newest three values"),
+        ("relaxed", "relaxed hold: w = alpha w + (1 - alpha) L y"),
+        ("anti-aliasing", "holds the mean of each output over the last step"),
+        ("mixed", "other methods for named connections"),
+    ];
+
+    /// Its name.
+    pub fn name(&self) -> &'static str {
+        match self {
+            CouplingConfig::Zoh {} => "zoh",
+            CouplingConfig::Foh { .. } => "foh",
+            CouplingConfig::Soh { .. } => "soh",
+            CouplingConfig::Relaxed { .. } => "relaxed",
+            CouplingConfig::AntiAliasing { .. } => "anti-aliasing",
+            CouplingConfig::Mixed { .. } => "mixed",
+        }
+    }
+}
+
+/// Builds the method for a system; `hold` shapes the methods that give one value per step.
+pub fn build(config: &CouplingConfig, hold: Hold, graph: &SystemGraph) -> Result<Box<dyn Coupling>> {
+    Ok(match config {
+        CouplingConfig::Zoh {} => Box::new(ZeroOrderHold { hold }),
+        CouplingConfig::Foh { start } => Box::new(PolynomialHold { order: 1, start: *start }),
+        CouplingConfig::Soh { start } => Box::new(PolynomialHold { order: 2, start: *start }),
+        CouplingConfig::Relaxed { alpha } => {
+            if !(0.0..1.0).contains(alpha) {
+                return Err(bad("relaxed.alpha", alpha, "must lie in [0, 1)"));
+            }
+            Box::new(RelaxedHold { alpha: *alpha, hold })
+        }
+        CouplingConfig::AntiAliasing { order } => {
+            if *order > 1 {
+                return Err(bad("anti-aliasing.order", order, "must be 0 or 1"));
+            }
+            Box::new(AntiAliasing::new(*order, hold))
+        }
+        CouplingConfig::Mixed { default, connections } => Box::new(mixed(default, connections, hold, graph)?),
+    })
+}
+
+fn mixed(
+    default: &CouplingConfig,
+    connections: &BTreeMap<String, CouplingConfig>,
+    hold: Hold,
+    graph: &SystemGraph,
+) -> Result<Mixed> {
+    let mut configs = vec![default];
+    let mut owner = vec![0; graph.inputs()];
+    for (name, config) in connections {
+        let input = graph.find_input(name)?;
+        if graph.is_free(input) {
+            return Err(bad("mixed.connections", name, "is not connected"));
+        }
+        if matches!(config, CouplingConfig::Mixed { .. }) {
+            return Err(bad("mixed.connections", name, "cannot itself be mixed"));
+        }
+        owner[input] = configs.iter().position(|known| *known == config).unwrap_or_else(|| {
+            configs.push(config);
+            configs.len() - 1
+        });
+    }
+    let methods = configs.into_iter().map(|c| build(c, hold, graph)).collect::<Result<_>>()?;
+    Ok(Mixed::new(methods, owner))
+}
+
+fn bad(what: &str, value: impl ToString, problem: &str) -> Box<Error> {
+    Error::Setting { what: what.into(), value: value.to_string(), problem: problem.into() }.into()
+}

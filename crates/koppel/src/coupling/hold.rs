@@ -1,0 +1,130 @@
+//! Zero-, first- and second-order hold (ZOH, FOH, SOH).
+//!
+//! The polynomial through the newest n + 1 arrivals of each wire, in Newton's form:
+//!
+//!   û(t) = v_0 + [v_0,v_1] (t - t_0) + [v_0,v_1,v_2] (t - t_0)(t - t_1),     order n
+//!
+//! | symbol        | meaning                              | here             |
+//! | v_j, t_j      | arrival j, newest first, and its time | `history`        |
+//! | [v_0,v_1,..]  | divided difference                   | `slope`, `curve` |
+//!
+//! Kübler & Schiehlen 2000, (4). A run starts either with a constant past (v_1 = v_2 = v_0, which lowers the order
+//! observed with SOH to 2), or with as many arrivals as there are, on small first steps (`reduced`).
+//! ZOH takes the run's `hold`; FOH and SOH have slopes of their own and ignore it.
+
+use super::{Coupling, Hold, Inputs, Needs, View, terms_of, write_value};
+use crate::error::Result;
+use crate::signal::Segment;
+use serde::{Deserialize, Serialize};
+
+/// How a hold of higher order begins.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum StartUp {
+    /// As if all values had been constant before the start.
+    #[default]
+    Constant,
+    /// With lower order until enough has arrived, on a cascade of small first steps.
+    Reduced,
+}
+
+/// A polynomial hold.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PolynomialHold {
+    /// 0, 1 or 2.
+    pub(super) order: usize,
+    /// How the run begins.
+    pub(super) start: StartUp,
+}
+
+impl Coupling for PolynomialHold {
+    fn needs(&self) -> Needs {
+        Needs {
+            depth: self.order + 1,
+            terms: self.order + 1,
+            reduced_start: self.start == StartUp::Reduced,
+            ..Needs::default()
+        }
+    }
+
+    fn input(&self, view: &View<'_>, inputs: Inputs<'_>, segment: &mut Segment) -> Result<()> {
+        for &id in inputs.ids {
+            let out = segment.of_mut(id - inputs.first);
+            out[0] = view.graph.offset(id);
+            for wire in view.graph.wires_into(id) {
+                let from = view.graph.wires()[wire].from;
+                let points = self.order.min(view.history.count(from).saturating_sub(1)) + 1;
+                let values = &view.history.values(wire)[..points];
+                let times = &view.history.times(from)[..points];
+                add_extrapolation(values, times, view.step.start, out);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Zero-order hold, the fast case: one value per wire.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ZeroOrderHold {
+    /// Shape over the step.
+    pub(super) hold: Hold,
+}
+
+impl Coupling for ZeroOrderHold {
+    fn needs(&self) -> Needs {
+        Needs { depth: 1, terms: terms_of(self.hold), ..Needs::default() }
+    }
+
+    #[inline]
+    fn input(&self, view: &View<'_>, inputs: Inputs<'_>, segment: &mut Segment) -> Result<()> {
+        for &id in inputs.ids {
+            let value = view.arrival(id);
+            write_value(self.hold, view, id, value, segment.of_mut(id - inputs.first));
+        }
+        Ok(())
+    }
+}
+
+/// Adds the polynomial through `values` at `times` (newest first, at most three), as powers of t - `start`.
+pub(super) fn add_extrapolation(values: &[f64], times: &[f64], start: f64, out: &mut [f64]) {
+    let a = start - times[0];
+    out[0] += values[0];
+    if values.len() < 2 {
+        return;
+    }
+    let slope = (values[0] - values[1]) / (times[0] - times[1]);
+    out[0] += slope * a;
+    out[1] += slope;
+    if values.len() < 3 {
+        return;
+    }
+    let older = (values[1] - values[2]) / (times[1] - times[2]);
+    let curve = (slope - older) / (times[0] - times[2]);
+    let b = start - times[1];
+    out[0] += curve * a * b;
+    out[1] += curve * (a + b);
+    out[2] += curve;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_hold_of_order_n_reproduces_degree_n() {
+        let times = [1.3, 1.0, 0.4];
+        let p = |t: f64| 2.0 - 3.0 * t + 0.5 * t * t;
+        let line = |t: f64| 2.0 - 3.0 * t;
+        for start in [1.3, 1.0, 2.0] {
+            let mut c = [0.0; 3];
+            add_extrapolation(&times.map(p), &times, start, &mut c);
+            let mut l = [0.0; 3];
+            add_extrapolation(&times.map(line)[..2], &times[..2], start, &mut l);
+            for tau in [0.0, 0.2, 0.7] {
+                let value = c[0] + tau * (c[1] + tau * c[2]);
+                assert!((value - p(start + tau)).abs() < 1e-13);
+                assert!((l[0] + tau * l[1] - line(start + tau)).abs() < 1e-13);
+            }
+        }
+    }
+}

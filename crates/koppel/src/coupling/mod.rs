@@ -1,0 +1,126 @@
+//! How inputs are predicted over the coming step: one file per method.
+//!
+//! A coupling sees numbers, never a subsystem. It is asked for a subsystem's inputs just before that subsystem moves, so
+//! Gauss-Seidel needs no code here: if a source has moved already, its newest arrival lies ahead and the same polynomial
+//! interpolates.
+
+mod anti_aliasing;
+mod config;
+mod hold;
+mod mixed;
+mod relaxed;
+
+pub use config::{CouplingConfig, build};
+pub use hold::StartUp;
+
+use crate::error::Result;
+use crate::signal::{History, Request, Samples, Segment, Step};
+use crate::system::{InputId, SubsystemId, SystemGraph};
+use serde::{Deserialize, Serialize};
+
+/// The shape of an input that a method gives as one value (MATH: `hold`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Hold {
+    /// The value, over the whole step.
+    #[default]
+    Constant,
+    /// A line from the value at the end of the last step to the new one: no jumps, one step late.
+    Continuous,
+}
+
+/// What a coupling knows when it is asked.
+#[derive(Clone, Copy)]
+pub struct View<'a> {
+    /// The step ahead.
+    pub step: Step,
+    /// The wiring.
+    pub graph: &'a SystemGraph,
+    /// What has arrived, with times.
+    pub history: &'a History,
+    /// The value each input really had at the end of its last step.
+    pub applied: &'a [f64],
+}
+
+impl View<'_> {
+    /// The newest value that arrived at an input, offset included.
+    #[inline]
+    pub fn arrival(&self, input: InputId) -> f64 {
+        let wires = self.graph.wires_into(input);
+        self.graph.offset(input) + wires.map(|w| self.history.newest(w)).sum::<f64>()
+    }
+}
+
+/// Inputs of one subsystem that a method is asked to fill.
+#[derive(Clone, Copy)]
+pub struct Inputs<'a> {
+    /// The number of the subsystem's first input: `id - first` is the place in its segment.
+    pub first: InputId,
+    /// Which ones.
+    pub ids: &'a [InputId],
+}
+
+/// What a method needs the engine to keep.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Needs {
+    /// Arrivals per wire.
+    pub depth: usize,
+    /// Coefficients it writes per input.
+    pub terms: usize,
+    /// Intermediate outputs.
+    pub samples: Request,
+    /// Whether the run begins with a cascade of small steps instead of an assumed constant past.
+    pub reduced_start: bool,
+}
+
+/// A way to predict inputs. `input` is called for members of a stage side by side, hence `&self`.
+pub trait Coupling: Send + Sync {
+    /// What it needs.
+    fn needs(&self) -> Needs;
+
+    /// Once before the run, after the consistent start.
+    fn start(&mut self, _view: &View<'_>) -> Result<()> {
+        Ok(())
+    }
+
+    /// Global work at T^k; nobody has moved.
+    fn prepare(&mut self, _view: &View<'_>) -> Result<()> {
+        Ok(())
+    }
+
+    /// Writes the polynomials of these inputs into `segment`, which is one piece of zeros.
+    fn input(&self, view: &View<'_>, inputs: Inputs<'_>, segment: &mut Segment) -> Result<()>;
+
+    /// A subsystem has moved; called when intermediate outputs were asked for.
+    fn moved(&mut self, _view: &View<'_>, _subsystem: SubsystemId, _samples: &Samples) -> Result<()> {
+        Ok(())
+    }
+
+    /// Appends everything the next step depends on.
+    fn save(&self, _memory: &mut Vec<f64>) {}
+
+    /// Takes back what `save` wrote and returns the rest.
+    fn restore<'a>(&mut self, memory: &'a [f64]) -> &'a [f64] {
+        memory
+    }
+}
+
+/// Writes one value as the method's `hold` says.
+#[inline]
+fn write_value(hold: Hold, view: &View<'_>, input: InputId, value: f64, out: &mut [f64]) {
+    match hold {
+        Hold::Constant => out[0] = value,
+        Hold::Continuous => {
+            out[0] = view.applied[input];
+            out[1] = (value - out[0]) / view.step.size;
+        }
+    }
+}
+
+/// Coefficients that `write_value` needs.
+fn terms_of(hold: Hold) -> usize {
+    match hold {
+        Hold::Constant => 1,
+        Hold::Continuous => 2,
+    }
+}

@@ -1,0 +1,36 @@
+//! Relaxed hold: a first-order filter on every arrival.
+//!
+//!   w^k = α w^{k-1} + (1 - α) (L y)^k,     û = w^k
+//!
+//! | symbol | meaning                        | here      |
+//! | w      | value the input had last       | `applied` |
+//! | α      | 0 is ZOH, towards 1 is slower  | `alpha`   |
+//!
+//! Glumac & Kovacic 2018, (45), there called NEPCE.
+
+use super::{Coupling, Hold, Inputs, Needs, View, terms_of, write_value};
+use crate::error::Result;
+use crate::signal::Segment;
+
+/// The filter.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct RelaxedHold {
+    /// α in [0, 1).
+    pub(super) alpha: f64,
+    /// Shape over the step.
+    pub(super) hold: Hold,
+}
+
+impl Coupling for RelaxedHold {
+    fn needs(&self) -> Needs {
+        Needs { depth: 1, terms: terms_of(self.hold), ..Needs::default() }
+    }
+
+    fn input(&self, view: &View<'_>, inputs: Inputs<'_>, segment: &mut Segment) -> Result<()> {
+        for &id in inputs.ids {
+            let value = self.alpha * view.applied[id] + (1.0 - self.alpha) * view.arrival(id);
+            write_value(self.hold, view, id, value, segment.of_mut(id - inputs.first));
+        }
+        Ok(())
+    }
+}

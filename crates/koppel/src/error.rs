@@ -1,0 +1,155 @@
+//! What can go wrong, in words a user can act on.
+
+use crate::linalg::LinalgError;
+use crate::record::expression::ExpressionError;
+use crate::signal::external::ExternalError;
+use crate::solver::SolverError;
+use crate::system::unit::UnitError;
+
+/// The library's result type.
+pub type Result<T> = std::result::Result<T, Box<Error>>;
+
+/// A user's mistake or a subsystem's failure. Bugs of koppel itself are panics, not errors.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+#[expect(missing_docs, reason = "the message of each variant is its documentation")]
+pub enum Error {
+    #[error("unknown {kind} `{name}`{}", known_names(.known, .name))]
+    Unknown { kind: &'static str, name: String, known: Vec<String> },
+
+    #[error("{kind} `{name}` is defined twice")]
+    Duplicate { kind: &'static str, name: String },
+
+    #[error(
+        "input `{input}` is connected by two entries; sum the sources in one: from = [\"{first}\", \"{second}\"]"
+    )]
+    ConnectedTwice { input: String, first: String, second: String },
+
+    #[error("{what}: `{value}` {problem}")]
+    Setting { what: String, value: String, problem: String },
+
+    #[error("connection `{from}` -> `{to}`: {source}")]
+    ConnectionUnit { from: String, to: String, source: UnitError },
+
+    #[error("{place}: {source}")]
+    Unit { place: String, source: UnitError },
+
+    #[error(
+        "subsystem `{subsystem}`: matrix {matrix} is {found_rows}x{found_cols}, expected {rows}x{cols} ({reason})"
+    )]
+    MatrixShape {
+        subsystem: String,
+        matrix: &'static str,
+        found_rows: usize,
+        found_cols: usize,
+        rows: usize,
+        cols: usize,
+        reason: &'static str,
+    },
+
+    #[error("`{place}` is not finite ({value})")]
+    NotFinite { place: String, value: f64 },
+
+    #[error("subsystem `{subsystem}`, variable `{variable}` became {value} at t = {time} s")]
+    BecameNonFinite { subsystem: String, variable: String, value: f64, time: f64 },
+
+    #[error("subsystem `{subsystem}` failed at t = {time} s: {source}")]
+    Subsystem { subsystem: String, time: f64, source: Box<Error> },
+
+    #[error(
+        "the algebraic loop {path} was not solved at t = {time} s: residual {residual:.3e} after {iterations} iterations"
+    )]
+    LoopNotSolved { path: String, time: f64, residual: f64, iterations: usize },
+
+    #[error("{what} is not possible: {reason}")]
+    Unsupported { what: String, reason: String },
+
+    #[error("{what}: {source}")]
+    Linalg { what: String, source: LinalgError },
+
+    #[error(transparent)]
+    Solver(#[from] SolverError),
+
+    #[error("external input of `{input}`: {source}")]
+    External { input: String, source: ExternalError },
+
+    #[error("in `{text}`: {source}")]
+    Expression { text: String, source: ExpressionError },
+}
+
+impl From<SolverError> for Box<Error> {
+    fn from(source: SolverError) -> Self {
+        Box::new(Error::Solver(source))
+    }
+}
+
+impl Error {
+    /// What the user can do about it, when there is more to say than the message.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Error::BecameNonFinite { .. } => Some(
+                "the coupling or the subsystem's own solver is unstable: use a smaller communication step, another coupling, or a smaller solver step"
+                    .into(),
+            ),
+            Error::LoopNotSolved { .. } => {
+                Some("use reading = \"stale\", or break the loop with a state".into())
+            }
+            Error::Subsystem { source, .. } => source.hint(),
+            _ => None,
+        }
+    }
+}
+
+/// Suggests the names closest to `name`, or lists what is known when nothing is close.
+fn known_names(known: &[String], name: &str) -> String {
+    if known.is_empty() {
+        return "; there are none".into();
+    }
+    let close = closest(name, known);
+    let shown: Vec<_> = known.iter().take(30).map(|k| format!("`{k}`")).collect();
+    let list = format!("known: {}{}", shown.join(", "), if known.len() > 30 { ", ..." } else { "" });
+    match close {
+        Some(best) => format!("; did you mean `{best}`? ({list})"),
+        None => format!(" ({list})"),
+    }
+}
+
+/// The known name that is most like `name`, if any is like it at all.
+pub fn closest<'a>(name: &str, known: &'a [String]) -> Option<&'a str> {
+    let wanted = name.to_lowercase();
+    known
+        .iter()
+        .map(|k| (edit_distance(&wanted, &k.to_lowercase()), k))
+        .min_by_key(|(distance, _)| *distance)
+        .filter(|(distance, k)| *distance <= 1 + k.len().max(name.len()) / 4)
+        .map(|(_, k)| k.as_str())
+}
+
+/// Levenshtein distance in characters.
+fn edit_distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, ca) in a.chars().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, cb) in b.iter().enumerate() {
+            let substitute = diagonal + usize::from(ca != *cb);
+            diagonal = row[j + 1];
+            row[j + 1] = substitute.min(diagonal + 1).min(row[j] + 1);
+        }
+    }
+    row[b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn unknown_names_suggest_the_closest() {
+        let known = ["left.x".to_owned(), "left.v".to_owned(), "right.F".to_owned()];
+        assert_eq!(closest("left.y", &known), Some("left.x"));
+        assert_eq!(closest("rigth.F", &known), Some("right.F"));
+        assert_eq!(closest("something else", &known), None);
+    }
+}

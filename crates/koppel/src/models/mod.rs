@@ -1,0 +1,1 @@
+//! Benchmark systems with known answers.

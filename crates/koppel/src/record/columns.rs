@@ -1,0 +1,162 @@
+//! Which variables become columns.
+
+use crate::error::{Error, Result};
+use crate::system::{SubsystemId, SystemGraph, VariableId, VariableKind};
+use serde::{Deserialize, Serialize};
+
+/// What is recorded.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Record {
+    /// `"all"` (every input and output), or one name or pattern.
+    One(String),
+    /// Names or patterns over any variable.
+    Many(Vec<String>),
+}
+
+/// One recorded variable.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Column {
+    /// `subsystem.variable`.
+    pub name: String,
+    /// Its unit, if it has one.
+    pub unit: Option<String>,
+    /// One line about it.
+    pub description: String,
+    /// Whose variable it is.
+    pub subsystem: SubsystemId,
+    /// Which one.
+    pub variable: VariableId,
+}
+
+/// The columns of a run, grouped by subsystem.
+#[derive(Clone, Debug, Default)]
+pub struct Columns {
+    list: Vec<Column>,
+}
+
+impl Columns {
+    /// All inputs and outputs for `"all"`; else every variable whose full name matches one of the patterns, in which `*`
+    /// stands for any text and `?` for any character. A pattern that matches nothing is an error.
+    pub fn select(record: &Record, graph: &SystemGraph) -> Result<Self> {
+        let patterns: Vec<&str> = match record {
+            Record::One(text) => vec![text],
+            Record::Many(texts) => texts.iter().map(String::as_str).collect(),
+        };
+        let everything = every_variable(graph);
+        let mut is_wanted = vec![false; everything.len()];
+        for pattern in patterns {
+            let mut any = false;
+            for (column, wanted) in everything.iter().zip(&mut is_wanted) {
+                let is_port = matches!(column.variable.kind, VariableKind::Input | VariableKind::Output);
+                let fits = if pattern == "all" { is_port } else { matches(pattern, &column.name) };
+                *wanted |= fits;
+                any |= fits;
+            }
+            if !any && pattern != "all" {
+                let known = everything.iter().map(|c| c.name.clone()).collect();
+                return Err(Error::Unknown { kind: "variable to record", name: pattern.into(), known }.into());
+            }
+        }
+        let list =
+            everything.into_iter().zip(is_wanted).filter_map(|(c, wanted)| wanted.then_some(c)).collect();
+        Ok(Columns { list })
+    }
+
+    /// The columns in order.
+    pub fn list(&self) -> &[Column] {
+        &self.list
+    }
+
+    /// How many.
+    pub fn len(&self) -> usize {
+        self.list.len()
+    }
+
+    /// True if nothing is recorded.
+    pub fn is_empty(&self) -> bool {
+        self.list.is_empty()
+    }
+
+    /// Writes the present values into `row`.
+    pub(crate) fn fill(
+        &self,
+        row: &mut [f64],
+        mut value: impl FnMut(SubsystemId, VariableId) -> Result<f64>,
+    ) -> Result<()> {
+        for (column, out) in self.list.iter().zip(row) {
+            *out = value(column.subsystem, column.variable)?;
+        }
+        Ok(())
+    }
+}
+
+fn every_variable(graph: &SystemGraph) -> Vec<Column> {
+    let mut columns: Vec<Column> = Vec::new();
+    for id in 0..graph.len() {
+        let first = columns.len();
+        for (variable, v) in graph.ports(id).all() {
+            let name = format!("{}.{}", graph.name(id), v.name);
+            // A local or parameter named like an output or input is the same thing or hidden by it.
+            if columns[first..].iter().any(|c| c.name == name) {
+                continue;
+            }
+            columns.push(Column {
+                name,
+                unit: v.unit.clone(),
+                description: v.description.clone(),
+                subsystem: id,
+                variable,
+            });
+        }
+    }
+    columns
+}
+
+/// Finds one variable of any kind by its full name.
+pub(crate) fn find(name: &str, graph: &SystemGraph) -> Result<(SubsystemId, VariableId)> {
+    let (id, variable) = graph.split_name(name, "variable")?;
+    let found = graph.ports(id).find_any(variable).ok_or_else(|| Error::Unknown {
+        kind: "variable",
+        name: name.into(),
+        known: graph.ports(id).all().map(|(_, v)| format!("{}.{}", graph.name(id), v.name)).collect(),
+    })?;
+    Ok((id, found))
+}
+
+/// Shell-like matching: `*` any text, `?` any character.
+fn matches(pattern: &str, text: &str) -> bool {
+    let (pattern, text): (Vec<char>, Vec<char>) = (pattern.chars().collect(), text.chars().collect());
+    let (mut p, mut t, mut star) = (0, 0, None);
+    while t < text.len() {
+        if p < pattern.len() && pattern[p] == '*' {
+            star = Some((p, t));
+            p += 1;
+        } else if p < pattern.len() && (pattern[p] == '?' || pattern[p] == text[t]) {
+            p += 1;
+            t += 1;
+        } else if let Some((at, from)) = star {
+            star = Some((at, from + 1));
+            p = at + 1;
+            t = from + 1;
+        } else {
+            return false;
+        }
+    }
+    pattern[p..].iter().all(|c| *c == '*')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::matches;
+
+    #[test]
+    fn patterns() {
+        assert!(matches("left.*", "left.x"));
+        assert!(matches("*.x", "left.x"));
+        assert!(matches("l?ft.x*", "left.x[12]"));
+        assert!(!matches("left.?", "left.xy"));
+        assert!(!matches("right.*", "left.x"));
+        assert!(matches("**", ""));
+    }
+}

@@ -1,0 +1,164 @@
+//! A run's settings as plain data.
+
+use super::change::Change;
+use crate::coupling::{CouplingConfig, Hold};
+use crate::error::{Error, Result};
+use crate::record::Record;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// When outputs with direct feed-through are read at a communication point.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Reading {
+    /// With the inputs of the same instant set first: all outputs belong together.
+    #[default]
+    Fresh,
+    /// With the inputs held at the end of the finished step.
+    Stale,
+}
+
+/// Who moves when.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum ScheduleConfig {
+    /// `"parallel"` or `"sequence"`.
+    Named(Named),
+    /// One after the other, in this order.
+    Order(Vec<String>),
+    /// Groups one after the other, the members of a group side by side.
+    Groups(Vec<Vec<String>>),
+}
+
+/// Schedules that need no names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Named {
+    /// All side by side (Jacobi).
+    Parallel,
+    /// One after the other in an automatic order (Gauss-Seidel).
+    Sequence,
+}
+
+impl ScheduleConfig {
+    /// All side by side.
+    pub const PARALLEL: Self = ScheduleConfig::Named(Named::Parallel);
+    /// One after the other.
+    pub const SEQUENCE: Self = ScheduleConfig::Named(Named::Sequence);
+}
+
+/// Whether members of a stage run on several threads.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Parallel {
+    /// Where the measured step times say it pays.
+    #[default]
+    Auto,
+    /// Never.
+    Never,
+    /// Always: for tests.
+    Always,
+}
+
+/// Everything about a run that is not the system itself.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RunConfig {
+    /// Start time.
+    #[serde(default)]
+    pub start: f64,
+    /// Stop time.
+    pub stop: f64,
+    /// Communication step H.
+    pub step: f64,
+    /// Who moves when.
+    #[serde(default = "parallel")]
+    pub schedule: ScheduleConfig,
+    /// Slow subsystems: moved every n-th step only, by n steps at once.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub every: BTreeMap<String, u32>,
+    /// How inputs are predicted.
+    #[serde(default)]
+    pub coupling: CouplingConfig,
+    /// When feed-through outputs are read.
+    #[serde(default)]
+    pub reading: Reading,
+    /// The shape of inputs given as one value per step.
+    #[serde(default)]
+    pub hold: Hold,
+    /// What is recorded.
+    #[serde(default = "all")]
+    pub record: Record,
+    /// One row every n-th step; the first and the last are always kept.
+    #[serde(default = "one")]
+    pub record_every: u64,
+    /// Ends the run when it becomes true.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stop_when: Option<String>,
+    /// Changes of parameters and free inputs at given times.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub at: Vec<Change>,
+    /// Threads.
+    #[serde(default)]
+    pub threads: Parallel,
+}
+
+fn parallel() -> ScheduleConfig {
+    ScheduleConfig::PARALLEL
+}
+
+fn all() -> Record {
+    Record::One("all".into())
+}
+
+fn one() -> u64 {
+    1
+}
+
+impl RunConfig {
+    /// A run from 0 to `stop` with communication step `step` and defaults for the rest.
+    pub fn new(stop: f64, step: f64) -> Self {
+        RunConfig {
+            start: 0.0,
+            stop,
+            step,
+            schedule: parallel(),
+            every: BTreeMap::new(),
+            coupling: CouplingConfig::default(),
+            reading: Reading::default(),
+            hold: Hold::default(),
+            record: all(),
+            record_every: 1,
+            stop_when: None,
+            at: Vec::new(),
+            threads: Parallel::default(),
+        }
+    }
+
+    /// Refuses what can be refused without knowing the system.
+    pub fn check(&self) -> Result<()> {
+        for (place, value) in [("run.start", self.start), ("run.stop", self.stop), ("run.step", self.step)] {
+            if !value.is_finite() {
+                return Err(Error::NotFinite { place: place.into(), value }.into());
+            }
+        }
+        if self.step <= 0.0 {
+            return Err(bad("run.step", self.step, "must be positive"));
+        }
+        if self.stop <= self.start {
+            let problem = format!("must come after the start at {}", self.start);
+            return Err(bad("run.stop", self.stop, &problem));
+        }
+        if (self.stop - self.start) / self.step > 1e15 {
+            return Err(bad("run.step", self.step, "makes more than 1e15 steps"));
+        }
+        if self.record_every == 0 {
+            return Err(bad("run.record_every", 0, "must be at least 1"));
+        }
+        Ok(())
+    }
+}
+
+pub(super) fn bad(what: &str, value: impl ToString, problem: &str) -> Box<Error> {
+    Error::Setting { what: what.into(), value: value.to_string(), problem: problem.into() }.into()
+}

@@ -1,0 +1,209 @@
+//! Solves one algebraic loop at an instant: y = g(L y) for the outputs of a strongly connected component.
+//!
+//! Simplified Newton, z ← z + (I - G)⁻¹ (g(z) - z), G = ∂g/∂z by finite differences. G is kept from one instant to the
+//! next and renewed when convergence is slow: with constant feed-through one step solves the loop.
+
+use super::consistent::{publish, read};
+use super::slot::Slot;
+use crate::error::{Error, Result};
+use crate::linalg::{Lu, Matrix};
+use crate::signal::History;
+use crate::system::{OutputId, SystemGraph};
+
+const MAX_ITERATIONS: usize = 60;
+/// Change of the unknowns, relative to their largest value so far, at which the loop counts as solved.
+const TOLERANCE: f64 = 1e-12;
+/// A step that lowers the residual by less than this renews G.
+const SLOW: f64 = 0.3;
+
+pub(super) struct LoopSolver {
+    /// Unknowns: (place of the slot, output within it).
+    unknowns: Vec<(usize, usize)>,
+    places: Vec<usize>,
+    path: String,
+    /// I - G.
+    matrix: Matrix,
+    /// Its factors, once known.
+    lu: Option<Lu>,
+    scale: Vec<f64>,
+    z: Vec<f64>,
+    residual: Vec<f64>,
+    disturbed: Vec<f64>,
+}
+
+impl LoopSolver {
+    pub(super) fn new(graph: &SystemGraph, outputs: Vec<OutputId>, place: &[usize]) -> Self {
+        let unknown = |o: &OutputId| {
+            let id = graph.subsystem_of_output(*o);
+            (place[id], o - graph.outputs_of(id).start)
+        };
+        let unknowns: Vec<_> = outputs.iter().map(unknown).collect();
+        let mut places: Vec<usize> = unknowns.iter().map(|(p, _)| *p).collect();
+        places.dedup();
+        places.sort_unstable();
+        places.dedup();
+        let n = unknowns.len();
+        let path = outputs.iter().map(|o| graph.output_name(*o)).collect::<Vec<_>>().join(" <-> ");
+        LoopSolver {
+            unknowns,
+            places,
+            path,
+            matrix: Matrix::zeros(n, n),
+            lu: None,
+            scale: vec![0.0; n],
+            z: vec![0.0; n],
+            residual: vec![0.0; n],
+            disturbed: vec![0.0; n],
+        }
+    }
+
+    pub(super) fn solve(
+        &mut self,
+        graph: &SystemGraph,
+        slots: &mut [Slot],
+        history: &mut History,
+        time: f64,
+        inputs: &mut [f64],
+    ) -> Result<()> {
+        if self.places.iter().any(|p| slots[*p].reached != time) {
+            return Ok(());
+        }
+        for (z, (place, output)) in self.z.iter_mut().zip(&self.unknowns) {
+            *z = slots[*place].outputs[*output];
+        }
+        let mut context = Instant { graph, slots, history, time, inputs };
+        let mut last = f64::INFINITY;
+        for _ in 0..MAX_ITERATIONS {
+            let size = self.evaluate(&mut context)?;
+            if !size.is_finite() {
+                break;
+            }
+            if size <= TOLERANCE {
+                self.place(&mut context);
+                return Ok(());
+            }
+            if self.lu.is_none() || size > SLOW * last {
+                self.renew(&mut context)?;
+            }
+            last = size;
+            if let Some(lu) = &self.lu {
+                lu.solve_in_place(&mut self.residual);
+            }
+            self.z.iter_mut().zip(&self.residual).for_each(|(z, d)| *z += d);
+        }
+        let residual = self.evaluate(&mut context)?;
+        // Round-off of badly scaled loops can hide the last digits.
+        if residual <= 1e4 * TOLERANCE {
+            self.place(&mut context);
+            return Ok(());
+        }
+        Err(Error::LoopNotSolved { path: self.path.clone(), time, residual, iterations: MAX_ITERATIONS }
+            .into())
+    }
+
+    /// residual = g(z) - z; returns its size relative to the unknowns' largest values.
+    fn evaluate(&mut self, context: &mut Instant<'_>) -> Result<f64> {
+        let LoopSolver { z, residual, scale, unknowns, places, .. } = self;
+        context.results(unknowns, places, z, residual)?;
+        let mut size: f64 = 0.0;
+        for ((r, z), s) in residual.iter_mut().zip(z).zip(scale) {
+            *s = s.max(z.abs()).max(r.abs());
+            *r -= *z;
+            let relative = if *r == 0.0 { 0.0 } else { r.abs() / *s };
+            size = if relative.is_nan() { f64::NAN } else { size.max(relative) };
+            if size.is_nan() {
+                break;
+            }
+        }
+        Ok(size)
+    }
+
+    /// I - G by forward differences around z; `residual` stays.
+    fn renew(&mut self, context: &mut Instant<'_>) -> Result<()> {
+        for j in 0..self.z.len() {
+            let kept = self.z[j];
+            let delta = 1e-7 * if self.scale[j] > 0.0 { self.scale[j] } else { 1.0 };
+            self.z[j] += delta;
+            let moved = self.z[j] - kept;
+            context.results(&self.unknowns, &self.places, &self.z, &mut self.disturbed)?;
+            self.z[j] = kept;
+            for i in 0..self.z.len() {
+                let g = self.residual[i] + self.z[i];
+                self.matrix[(i, j)] = f64::from(u8::from(i == j)) - (self.disturbed[i] - g) / moved;
+            }
+        }
+        self.factor(context.time)
+    }
+
+    fn factor(&mut self, time: f64) -> Result<()> {
+        let done = match &mut self.lu {
+            Some(lu) => lu.refactor(&self.matrix),
+            None => Lu::new(&self.matrix).map(|lu| self.lu = Some(lu)),
+        };
+        done.map_err(|source| {
+            let what = format!("algebraic loop {} at t = {time} s", self.path);
+            Error::Linalg { what, source }.into()
+        })
+    }
+
+    /// Leaves the slots and wires with the solution.
+    fn place(&self, context: &mut Instant<'_>) {
+        for (z, (place, output)) in self.z.iter().zip(&self.unknowns) {
+            context.slots[*place].outputs[*output] = *z;
+        }
+        for place in &self.places {
+            publish(&context.slots[*place], context.graph, context.history);
+        }
+    }
+
+    pub(super) fn save(&self, memory: &mut Vec<f64>) {
+        memory.push(f64::from(u8::from(self.lu.is_some())));
+        memory.extend_from_slice(&self.scale);
+        memory.extend_from_slice(self.matrix.as_slice());
+    }
+
+    pub(super) fn restore<'a>(&mut self, memory: &'a [f64]) -> &'a [f64] {
+        let n = self.z.len();
+        let (known, rest) = memory.split_at(1);
+        let (scale, rest) = rest.split_at(n);
+        let (matrix, rest) = rest.split_at(n * n);
+        self.scale.copy_from_slice(scale);
+        self.matrix = Matrix::from_slice(n, n, matrix);
+        self.lu = if known[0] == 1.0 { Lu::new(&self.matrix).ok() } else { None };
+        rest
+    }
+}
+
+/// Everything a loop is evaluated with.
+struct Instant<'a> {
+    graph: &'a SystemGraph,
+    slots: &'a mut [Slot],
+    history: &'a mut History,
+    time: f64,
+    inputs: &'a mut [f64],
+}
+
+impl Instant<'_> {
+    /// out = g(z): sends z along the wires and reads all members.
+    fn results(
+        &mut self,
+        unknowns: &[(usize, usize)],
+        places: &[usize],
+        z: &[f64],
+        out: &mut [f64],
+    ) -> Result<()> {
+        for (z, (place, output)) in z.iter().zip(unknowns) {
+            self.slots[*place].outputs[*output] = *z;
+        }
+        for place in places {
+            publish(&self.slots[*place], self.graph, self.history);
+        }
+        for place in places {
+            read(&mut self.slots[*place], self.graph, self.history, self.time, self.inputs)?;
+        }
+        for (g, (place, output)) in out.iter_mut().zip(unknowns) {
+            *g = self.slots[*place].outputs[*output];
+        }
+        Ok(())
+    }
+}

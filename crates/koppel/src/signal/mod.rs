@@ -1,0 +1,12 @@
+//! Time and values: what travels between subsystems. Knows nothing of systems.
+
+pub mod external;
+mod history;
+mod samples;
+mod segment;
+mod step;
+
+pub use history::History;
+pub use samples::{Request, Samples};
+pub use segment::{Piece, Segment};
+pub use step::{Clock, Step};

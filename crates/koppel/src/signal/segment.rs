@@ -1,0 +1,283 @@
+//! One subsystem's inputs over one communication step: a piecewise polynomial.
+//!
+//! All inputs share the cuts between pieces. On piece p, which begins at offset o_p from the segment's start,
+//!
+//!   u_i(t) = Σ_j c_{p,i,j} τ^j,     τ = t - start - o_p
+//!
+//! A hold writes one piece; external inputs and methods with nodes cut it.
+
+use super::Step;
+use super::external::{COEFFICIENTS, External};
+
+/// Inputs of a subsystem over a step.
+#[derive(Clone, Debug, Default)]
+pub struct Segment {
+    start: f64,
+    size: f64,
+    inputs: usize,
+    terms: usize,
+    /// Where each piece begins, relative to `start`; the first is 0.
+    offsets: Vec<f64>,
+    /// Laid out as piece, input, power.
+    coefficients: Vec<f64>,
+}
+
+/// One polynomial piece of a [`Segment`].
+#[derive(Clone, Copy, Debug)]
+pub struct Piece<'a> {
+    /// Where it begins, as absolute time.
+    pub start: f64,
+    /// Its length.
+    pub size: f64,
+    /// Coefficients per input, constant term first.
+    pub terms: usize,
+    coefficients: &'a [f64],
+}
+
+impl Piece<'_> {
+    /// Coefficients of one input, constant term first.
+    #[inline]
+    pub fn of(&self, input: usize) -> &[f64] {
+        &self.coefficients[input * self.terms..][..self.terms]
+    }
+
+    /// All inputs at τ after the piece's begin.
+    #[inline]
+    pub fn values(&self, tau: f64, out: &mut [f64]) {
+        if self.terms == 1 {
+            out.copy_from_slice(&self.coefficients[..out.len()]);
+            return;
+        }
+        for (u, c) in out.iter_mut().zip(self.coefficients.chunks_exact(self.terms)) {
+            *u = horner(c, tau);
+        }
+    }
+}
+
+#[inline]
+fn horner(coefficients: &[f64], tau: f64) -> f64 {
+    coefficients.iter().rev().fold(0.0, |sum, c| sum * tau + c)
+}
+
+impl Segment {
+    /// A segment for a subsystem with this many inputs; `cuts` pieces are reserved.
+    pub fn new(inputs: usize, cuts: usize) -> Self {
+        let mut segment = Segment { inputs, terms: 1, ..Segment::default() };
+        segment.offsets.reserve(cuts + 1);
+        segment.coefficients.reserve((cuts + 1) * inputs * COEFFICIENTS);
+        segment.offsets.push(0.0);
+        segment.coefficients.resize(inputs, 0.0);
+        segment
+    }
+
+    /// Starts over: one piece of zeros over `step`, `terms` coefficients per input.
+    #[inline]
+    pub fn begin(&mut self, step: &Step, terms: usize) {
+        self.start = step.start;
+        self.size = step.size;
+        if self.terms != terms || self.offsets.len() != 1 {
+            self.terms = terms;
+            self.offsets.truncate(1);
+            self.coefficients.resize(self.inputs * terms, 0.0);
+        }
+        self.coefficients.fill(0.0);
+    }
+
+    /// Time at its begin.
+    pub fn start(&self) -> f64 {
+        self.start
+    }
+
+    /// Its length.
+    pub fn size(&self) -> f64 {
+        self.size
+    }
+
+    /// How many inputs it carries.
+    pub fn inputs(&self) -> usize {
+        self.inputs
+    }
+
+    /// Coefficients per input and piece.
+    pub fn terms(&self) -> usize {
+        self.terms
+    }
+
+    /// Coefficients of one input of a segment that is still one piece, constant term first.
+    #[inline]
+    pub fn of_mut(&mut self, input: usize) -> &mut [f64] {
+        debug_assert_eq!(self.offsets.len(), 1, "couplings write before the segment is cut");
+        &mut self.coefficients[input * self.terms..][..self.terms]
+    }
+
+    /// How many pieces it has.
+    pub fn len(&self) -> usize {
+        self.offsets.len()
+    }
+
+    /// Never true: a segment has at least one piece.
+    pub fn is_empty(&self) -> bool {
+        false
+    }
+
+    /// The pieces in order of time.
+    #[inline]
+    pub fn pieces(&self) -> impl Iterator<Item = Piece<'_>> {
+        (0..self.offsets.len()).map(|p| self.piece(p))
+    }
+
+    /// Piece number `p`.
+    #[inline]
+    pub fn piece(&self, p: usize) -> Piece<'_> {
+        let width = self.inputs * self.terms;
+        let end = self.offsets.get(p + 1).copied().unwrap_or(self.size);
+        Piece {
+            start: self.start + self.offsets[p],
+            size: end - self.offsets[p],
+            terms: self.terms,
+            coefficients: &self.coefficients[p * width..][..width],
+        }
+    }
+
+    /// All inputs at the end of the step.
+    #[inline]
+    pub fn end_values(&self, out: &mut [f64]) {
+        let last = self.piece(self.offsets.len() - 1);
+        last.values(last.size, out);
+    }
+
+    /// One input at the end of the step.
+    pub fn end_value(&self, input: usize) -> f64 {
+        let last = self.piece(self.offsets.len() - 1);
+        horner(last.of(input), last.size)
+    }
+
+    /// All inputs at `time`, which lies in the step.
+    pub fn values(&self, time: f64, out: &mut [f64]) {
+        let tau = time - self.start;
+        let p = self.offsets.iter().rposition(|o| *o <= tau).unwrap_or(0);
+        self.piece(p).values(tau - self.offsets[p], out);
+    }
+
+    /// Adds an external signal to one input, cutting the segment where the signal's own pieces end.
+    pub fn add(&mut self, input: usize, external: &External) {
+        self.raise(external.degree() + 1);
+        self.cut_at_breaks(external);
+        let mut polynomial = [0.0; COEFFICIENTS];
+        for p in 0..self.offsets.len() {
+            let (start, size) = (self.start + self.offsets[p], self.piece(p).size);
+            external.piece(start, start + size, &mut polynomial);
+            let at = (p * self.inputs + input) * self.terms;
+            for (c, e) in self.coefficients[at..][..self.terms].iter_mut().zip(&polynomial) {
+                *c += e;
+            }
+        }
+    }
+
+    /// Cuts wherever the signal has a break inside the step.
+    fn cut_at_breaks(&mut self, external: &External) {
+        let margin = 1e-9 * self.size;
+        let mut time = self.start + margin;
+        while let Some(next) = external.next_break(time) {
+            let offset = next - self.start;
+            if offset >= self.size - margin {
+                break;
+            }
+            self.cut(offset, margin);
+            time = next;
+        }
+    }
+
+    /// Splits the piece that holds `offset`, unless a cut is there already.
+    fn cut(&mut self, offset: f64, margin: f64) {
+        let p = self.offsets.iter().rposition(|o| *o <= offset + margin).unwrap_or(0);
+        if (offset - self.offsets[p]).abs() <= margin {
+            return;
+        }
+        let shift = offset - self.offsets[p];
+        let width = self.inputs * self.terms;
+        self.offsets.insert(p + 1, offset);
+        let old_len = self.coefficients.len();
+        self.coefficients.resize(old_len + width, 0.0);
+        self.coefficients.copy_within(p * width..old_len, (p + 1) * width);
+        for c in self.coefficients[(p + 1) * width..][..width].chunks_exact_mut(self.terms) {
+            shift_polynomial(c, shift);
+        }
+    }
+
+    /// Makes room for polynomials with `terms` coefficients.
+    fn raise(&mut self, terms: usize) {
+        if terms <= self.terms {
+            return;
+        }
+        let old = self.terms;
+        let rows = self.offsets.len() * self.inputs;
+        self.coefficients.resize(rows * terms, 0.0);
+        for row in (0..rows).rev() {
+            self.coefficients.copy_within(row * old..(row + 1) * old, row * terms);
+            self.coefficients[row * terms + old..(row + 1) * terms].fill(0.0);
+        }
+        self.terms = terms;
+    }
+}
+
+/// Rewrites p(τ) as a polynomial in τ - `shift` (Horner's scheme repeated).
+fn shift_polynomial(c: &mut [f64], shift: f64) {
+    for i in 0..c.len().saturating_sub(1) {
+        for j in (i..c.len() - 1).rev() {
+            c[j] += shift * c[j + 1];
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::external::ExternalConfig;
+    use super::*;
+
+    const STEP: Step = Step { index: 0, start: 1.0, size: 0.5 };
+
+    fn external(text: &str) -> External {
+        let config: ExternalConfig = serde_json::from_str(text).unwrap();
+        External::new(&config).unwrap()
+    }
+
+    #[test]
+    fn cutting_changes_no_value() {
+        let mut segment = Segment::new(2, 4);
+        segment.begin(&STEP, 3);
+        segment.of_mut(0).copy_from_slice(&[1.0, -2.0, 3.0]);
+        segment.of_mut(1).copy_from_slice(&[0.5, 0.25, -1.0]);
+        let before = segment.clone();
+        segment.cut(0.2, 1e-12);
+        segment.cut(0.1, 1e-12);
+        segment.cut(0.2, 1e-12);
+        assert_eq!(segment.len(), 3);
+        let (mut a, mut b) = ([0.0; 2], [0.0; 2]);
+        for k in 0..=50 {
+            let t = 1.0 + 0.01 * f64::from(k);
+            before.values(t, &mut a);
+            segment.values(t, &mut b);
+            assert!((a[0] - b[0]).abs() < 1e-14 && (a[1] - b[1]).abs() < 1e-14);
+        }
+    }
+
+    #[test]
+    fn external_signals_add_up_inside_the_step() {
+        let mut segment = Segment::new(1, 16);
+        segment.begin(&STEP, 2);
+        segment.of_mut(0).copy_from_slice(&[1.0, 2.0]);
+        let step = external(r#"{"kind":"step","time":1.3,"after":10.0}"#);
+        let sine = external(r#"{"kind":"sine","amplitude":2.0,"frequency":1.5}"#);
+        segment.add(0, &step);
+        segment.add(0, &sine);
+        let mut u = [0.0];
+        for k in 0..500 {
+            let t = 1.0 + 0.001 * f64::from(k);
+            segment.values(t, &mut u);
+            let jump = if t >= 1.3 { 10.0 } else { 0.0 };
+            let exact = 1.0 + 2.0 * (t - 1.0) + jump + 2.0 * (3.0 * std::f64::consts::PI * t).sin();
+            assert!((u[0] - exact).abs() < 1e-10, "t = {t}: {} against {exact}", u[0]);
+        }
+    }
+}

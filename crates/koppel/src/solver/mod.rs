@@ -1,0 +1,16 @@
+//! Micro solvers for x' = f(t, x).
+
+mod config;
+mod control;
+mod dormand_prince;
+mod error;
+mod fixed;
+mod lu;
+mod micro;
+mod rhs;
+mod rodas;
+
+pub use config::{SolverConfig, Tolerances};
+pub use error::SolverError;
+pub use micro::Solver;
+pub use rhs::{Point, Rhs};

@@ -1,0 +1,63 @@
+//! The right-hand side of x' = f(t, x), with derivatives by differences where the model gives none.
+//!
+//!   ∂f/∂x_j ≈ (f(t, x + δ_j e_j) - f(t, x)) / δ_j,     δ_j = √ε · max(|x_j|, 10⁻³)       (1)
+//!   ∂f/∂t  ≈ (f(t + δ, x) - f(t, x)) / δ,     10⁻⁶ h ≤ δ ≤ 10⁻³ h                        (2)
+//!
+//! | symbol | meaning                 |
+//! | ε      | distance of 1 to the next f64 |
+//! | h      | micro step to be taken  |
+//!
+//! (2) looks forward only and stays inside the step, so an input is never evaluated outside its window.
+
+/// An ordinary differential equation.
+pub trait Rhs {
+    /// Number of states.
+    fn dim(&self) -> usize;
+
+    /// Writes f(t, x) to `dx`.
+    fn derivative(&mut self, t: f64, x: &[f64], dx: &mut [f64]);
+
+    /// Writes ∂f/∂x to `jac`, row by row. `scratch` has room for two states.
+    fn jacobian(&mut self, at: &Point<'_>, jac: &mut [f64], scratch: &mut [f64]) {
+        let n = at.state.len();
+        let (moved, changed) = scratch.split_at_mut(n);
+        moved.copy_from_slice(at.state);
+        for j in 0..n {
+            let delta = f64::EPSILON.sqrt() * at.state[j].abs().max(1e-3);
+            moved[j] = at.state[j] + delta;
+            let delta = moved[j] - at.state[j];
+            self.derivative(at.time, moved, changed);
+            moved[j] = at.state[j];
+            for i in 0..n {
+                jac[i * n + j] = (changed[i] - at.derivative[i]) / delta;
+            }
+        }
+    }
+
+    /// Writes ∂f/∂t to `dfdt`.
+    fn time_derivative(&mut self, at: &Point<'_>, dfdt: &mut [f64]) {
+        let delta = (f64::EPSILON.sqrt() * at.time.abs()).clamp(1e-6 * at.step, 1e-3 * at.step);
+        let later = at.time + delta;
+        if later == at.time {
+            dfdt.fill(0.0);
+            return;
+        }
+        self.derivative(later, at.state, dfdt);
+        for (slope, now) in dfdt.iter_mut().zip(at.derivative) {
+            *slope = (*slope - now) / (later - at.time);
+        }
+    }
+}
+
+/// Where derivatives are taken.
+#[derive(Debug, Clone, Copy)]
+pub struct Point<'a> {
+    /// In s.
+    pub time: f64,
+    /// The micro step about to be taken, in s.
+    pub step: f64,
+    /// x.
+    pub state: &'a [f64],
+    /// f(t, x).
+    pub derivative: &'a [f64],
+}

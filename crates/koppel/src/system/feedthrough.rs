@@ -1,0 +1,142 @@
+//! In which order outputs can be evaluated at one instant.
+//!
+//! Output b follows output a when a is wired to an input that acts on b directly. Strongly connected components of that
+//! graph are algebraic loops; everything else is an order.
+
+use super::graph::{OutputId, SubsystemId, SystemGraph};
+use super::ports::Dependencies;
+
+/// One step of evaluating all outputs at an instant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Component {
+    /// Outputs that follow from earlier ones: read these subsystems once.
+    Direct(Vec<SubsystemId>),
+    /// Outputs that depend on each other: a loop to be solved.
+    Loop(Vec<OutputId>),
+}
+
+/// The components in order of evaluation. Outputs that depend on states alone do not appear: they are known.
+pub fn evaluation_order(graph: &SystemGraph) -> Vec<Component> {
+    let sources = direct_sources(graph);
+    let mut order = Vec::new();
+    for component in strongly_connected(&sources) {
+        let is_loop = component.len() > 1 || sources[component[0]].contains(&component[0]);
+        if is_loop {
+            order.push(Component::Loop(component));
+        } else if !sources[component[0]].is_empty() {
+            append(&mut order, graph.subsystem_of_output(component[0]), graph);
+        }
+    }
+    order
+}
+
+/// Adds a reading of `id`, joined to an earlier one where nothing in between feeds it.
+fn append(order: &mut Vec<Component>, id: SubsystemId, graph: &SystemGraph) {
+    if let Some(Component::Direct(last)) = order.last_mut() {
+        if last.last() == Some(&id) {
+            return;
+        }
+        let feeds =
+            |from: &SubsystemId| graph.wires_from(*from).iter().any(|(_, w)| target_is(graph, *w, id));
+        if !last.contains(&id) && !last.iter().any(feeds) {
+            last.push(id);
+            return;
+        }
+    }
+    order.push(Component::Direct(vec![id]));
+}
+
+fn target_is(graph: &SystemGraph, wire: usize, id: SubsystemId) -> bool {
+    graph.subsystem_of_input(graph.wires()[wire].target) == id
+}
+
+/// For every output, the outputs that act on it at the same instant.
+pub(crate) fn direct_sources(graph: &SystemGraph) -> Vec<Vec<OutputId>> {
+    let mut sources = vec![Vec::new(); graph.outputs()];
+    for id in 0..graph.len() {
+        let first_input = graph.inputs_of(id).start;
+        let input_count = graph.inputs_of(id).len();
+        for (output, variable) in graph.outputs_of(id).zip(&graph.ports(id).outputs) {
+            let all: Vec<usize>;
+            let inputs = match &variable.depends {
+                Dependencies::None => continue,
+                Dependencies::On(inputs) => inputs,
+                Dependencies::Unknown => {
+                    all = (0..input_count).collect();
+                    &all
+                }
+            };
+            for input in inputs {
+                for wire in graph.wires_into(first_input + input) {
+                    sources[output].push(graph.wires()[wire].source);
+                }
+            }
+            sources[output].sort_unstable();
+            sources[output].dedup();
+        }
+    }
+    sources
+}
+
+/// Strongly connected components, each after all those it depends on (Tarjan's algorithm without recursion).
+pub(crate) fn strongly_connected(sources: &[Vec<usize>]) -> Vec<Vec<usize>> {
+    const UNSEEN: usize = usize::MAX;
+    let n = sources.len();
+    let (mut index, mut low, mut on_stack) = (vec![UNSEEN; n], vec![0; n], vec![false; n]);
+    let (mut stack, mut components, mut next) = (Vec::new(), Vec::new(), 0);
+    for root in 0..n {
+        if index[root] != UNSEEN {
+            continue;
+        }
+        let mut calls = vec![(root, 0)];
+        while let Some((node, edge)) = calls.pop() {
+            if edge == 0 {
+                index[node] = next;
+                low[node] = next;
+                next += 1;
+                stack.push(node);
+                on_stack[node] = true;
+            }
+            if let Some(&source) = sources[node].get(edge) {
+                calls.push((node, edge + 1));
+                if index[source] == UNSEEN {
+                    calls.push((source, 0));
+                } else if on_stack[source] {
+                    low[node] = low[node].min(index[source]);
+                }
+                continue;
+            }
+            if let Some((parent, _)) = calls.last() {
+                low[*parent] = low[*parent].min(low[node]);
+            }
+            if low[node] == index[node] {
+                let start = stack.iter().rposition(|s| *s == node).unwrap_or(0);
+                let mut component = stack.split_off(start);
+                component.iter().for_each(|s| on_stack[*s] = false);
+                component.sort_unstable();
+                components.push(component);
+            }
+        }
+    }
+    components
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn components_come_after_what_they_depend_on() {
+        // 0 <- 1 <- 2 <-> 3, 4 alone, 5 feeds itself
+        let sources = vec![vec![1], vec![2], vec![3], vec![2], vec![], vec![5, 0]];
+        let components = strongly_connected(&sources);
+        assert_eq!(components, [vec![2, 3], vec![1], vec![0], vec![4], vec![5]]);
+    }
+
+    #[test]
+    fn a_long_chain_does_not_overflow() {
+        let n = 200_000;
+        let sources: Vec<Vec<usize>> = (0..n).map(|i| if i + 1 < n { vec![i + 1] } else { vec![] }).collect();
+        assert_eq!(strongly_connected(&sources).len(), n);
+    }
+}

@@ -1,0 +1,413 @@
+//! The wiring: which output feeds which input, with gain, offset and unit conversion.
+//!
+//!   u = L y + o + e(t)
+//!
+//! Inputs and outputs are numbered through all subsystems, those of one subsystem side by side. A [`Wire`] is one
+//! non-zero entry of L. Wiring is data: every coupling reads it, none owns it.
+
+use super::ports::{Ports, Variable, VariableKind};
+use super::subsystem::Subsystem;
+use super::unit::Unit;
+use crate::error::{Error, Result};
+use crate::signal::external::{External, ExternalConfig};
+use serde::{Deserialize, Serialize};
+use std::ops::Range;
+
+/// Number of a subsystem.
+pub type SubsystemId = usize;
+/// Number of an input among all inputs.
+pub type InputId = usize;
+/// Number of an output among all outputs.
+pub type OutputId = usize;
+
+/// One source feeding one input.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Wire {
+    /// The output it starts from.
+    pub source: OutputId,
+    /// The subsystem of that output.
+    pub from: SubsystemId,
+    /// The input it ends at.
+    pub target: InputId,
+    /// Gain times unit factor.
+    pub gain: f64,
+}
+
+/// A connection as the user writes it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Connection {
+    /// Sources, summed.
+    pub from: Vec<String>,
+    /// The input.
+    pub to: String,
+    /// Factor on the sum, after unit conversion.
+    pub gain: f64,
+    /// Added after the gain.
+    pub offset: f64,
+}
+
+impl Connection {
+    /// One output to one input, gain 1.
+    pub fn new(from: &str, to: &str) -> Self {
+        Connection { from: vec![from.into()], to: to.into(), gain: 1.0, offset: 0.0 }
+    }
+
+    /// With another gain.
+    pub fn gain(mut self, gain: f64) -> Self {
+        self.gain = gain;
+        self
+    }
+}
+
+/// Names, ports and wires of a system.
+#[derive(Clone, Debug, Default)]
+pub struct SystemGraph {
+    names: Vec<String>,
+    ports: Vec<Ports>,
+    first_input: Vec<InputId>,
+    first_output: Vec<OutputId>,
+    /// Sorted by target; `wire_start[i]..wire_start[i + 1]` end at input i.
+    wires: Vec<Wire>,
+    wire_start: Vec<usize>,
+    /// Per subsystem: (output within it, wire) for every wire that starts there.
+    fanout: Vec<Vec<(usize, usize)>>,
+    offsets: Vec<f64>,
+    externals: Vec<(InputId, External)>,
+}
+
+impl SystemGraph {
+    /// How many subsystems.
+    pub fn len(&self) -> usize {
+        self.names.len()
+    }
+
+    /// True if there is no subsystem.
+    pub fn is_empty(&self) -> bool {
+        self.names.is_empty()
+    }
+
+    /// Name of a subsystem.
+    pub fn name(&self, id: SubsystemId) -> &str {
+        &self.names[id]
+    }
+
+    /// Names of all subsystems.
+    pub fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    /// Finds a subsystem by name.
+    pub fn find(&self, name: &str) -> Result<SubsystemId> {
+        self.names.iter().position(|n| n == name).ok_or_else(|| {
+            Error::Unknown { kind: "subsystem", name: name.into(), known: self.names.clone() }.into()
+        })
+    }
+
+    /// Ports of a subsystem.
+    pub fn ports(&self, id: SubsystemId) -> &Ports {
+        &self.ports[id]
+    }
+
+    /// Numbers of a subsystem's inputs.
+    #[inline]
+    pub fn inputs_of(&self, id: SubsystemId) -> Range<InputId> {
+        self.first_input[id]..self.first_input[id + 1]
+    }
+
+    /// Numbers of a subsystem's outputs.
+    #[inline]
+    pub fn outputs_of(&self, id: SubsystemId) -> Range<OutputId> {
+        self.first_output[id]..self.first_output[id + 1]
+    }
+
+    /// How many inputs there are in all.
+    pub fn inputs(&self) -> usize {
+        self.offsets.len()
+    }
+
+    /// How many outputs there are in all.
+    pub fn outputs(&self) -> usize {
+        self.first_output.last().copied().unwrap_or(0)
+    }
+
+    /// The subsystem an input belongs to.
+    pub fn subsystem_of_input(&self, input: InputId) -> SubsystemId {
+        self.first_input.partition_point(|first| *first <= input) - 1
+    }
+
+    /// The subsystem an output belongs to.
+    pub fn subsystem_of_output(&self, output: OutputId) -> SubsystemId {
+        self.first_output.partition_point(|first| *first <= output) - 1
+    }
+
+    /// All wires, sorted by the input they end at.
+    pub fn wires(&self) -> &[Wire] {
+        &self.wires
+    }
+
+    /// Numbers of the wires that end at an input.
+    #[inline]
+    pub fn wires_into(&self, input: InputId) -> Range<usize> {
+        self.wire_start[input]..self.wire_start[input + 1]
+    }
+
+    /// (output within the subsystem, wire) for every wire that starts at a subsystem.
+    #[inline]
+    pub fn wires_from(&self, id: SubsystemId) -> &[(usize, usize)] {
+        &self.fanout[id]
+    }
+
+    /// What is added to an input: a connection's offset, or the value of an unconnected input.
+    #[inline]
+    pub fn offset(&self, input: InputId) -> f64 {
+        self.offsets[input]
+    }
+
+    /// Changes what is added to an input.
+    pub fn set_offset(&mut self, input: InputId, value: f64) {
+        self.offsets[input] = value;
+    }
+
+    /// All offsets.
+    pub fn offsets(&self) -> &[f64] {
+        &self.offsets
+    }
+
+    /// External signals with the inputs they act on.
+    pub fn externals(&self) -> &[(InputId, External)] {
+        &self.externals
+    }
+
+    /// True if no wire ends at the input.
+    pub fn is_free(&self, input: InputId) -> bool {
+        self.wires_into(input).is_empty()
+    }
+
+    /// `subsystem.variable` of an input.
+    pub fn input_name(&self, input: InputId) -> String {
+        let id = self.subsystem_of_input(input);
+        format!("{}.{}", self.names[id], self.ports[id].inputs[input - self.first_input[id]].name)
+    }
+
+    /// `subsystem.variable` of an output.
+    pub fn output_name(&self, output: OutputId) -> String {
+        let id = self.subsystem_of_output(output);
+        format!("{}.{}", self.names[id], self.ports[id].outputs[output - self.first_output[id]].name)
+    }
+
+    /// The connection into an input as text, `a.x + b.x -> c.u`.
+    pub fn connection_name(&self, input: InputId) -> String {
+        let sources: Vec<_> =
+            self.wires_into(input).map(|w| self.output_name(self.wires[w].source)).collect();
+        format!("{} -> {}", sources.join(" + "), self.input_name(input))
+    }
+
+    /// Variable of an input.
+    pub fn input_variable(&self, input: InputId) -> &Variable {
+        let id = self.subsystem_of_input(input);
+        &self.ports[id].inputs[input - self.first_input[id]]
+    }
+
+    /// Finds an input by its full name.
+    pub fn find_input(&self, name: &str) -> Result<InputId> {
+        let (id, index) = self.find_port(name, VariableKind::Input, "input")?;
+        Ok(self.first_input[id] + index)
+    }
+
+    /// Finds an output by its full name.
+    pub fn find_output(&self, name: &str) -> Result<OutputId> {
+        let (id, index) = self.find_port(name, VariableKind::Output, "output")?;
+        Ok(self.first_output[id] + index)
+    }
+
+    fn find_port(&self, name: &str, kind: VariableKind, word: &'static str) -> Result<(usize, usize)> {
+        let (id, variable) = self.split_name(name, word)?;
+        let index = self.ports[id].find(kind, variable).ok_or_else(|| Error::Unknown {
+            kind: word,
+            name: name.into(),
+            known: self.ports[id].of(kind).iter().map(|v| format!("{}.{}", self.names[id], v.name)).collect(),
+        })?;
+        Ok((id, index))
+    }
+
+    /// Splits `subsystem.variable`; subsystem names may contain dots, the longest that fits wins.
+    pub fn split_name<'a>(&self, name: &'a str, word: &'static str) -> Result<(SubsystemId, &'a str)> {
+        let found = self
+            .names
+            .iter()
+            .enumerate()
+            .filter_map(|(id, n)| Some((id, n.len(), name.strip_prefix(n.as_str())?.strip_prefix('.')?)))
+            .max_by_key(|(_, length, _)| *length);
+        if let Some((id, _, variable)) = found {
+            return Ok((id, variable));
+        }
+        match name.split_once('.') {
+            Some((subsystem, _)) => {
+                Err(Error::Unknown { kind: "subsystem", name: subsystem.into(), known: self.names.clone() }
+                    .into())
+            }
+            None => Err(Error::Setting {
+                what: word.into(),
+                value: name.into(),
+                problem: "must be written `subsystem.variable`".into(),
+            }
+            .into()),
+        }
+    }
+}
+
+/// A system ready to be run: the graph and its subsystems, in the same order.
+pub struct System {
+    /// The wiring.
+    pub graph: SystemGraph,
+    /// What is wired.
+    pub subsystems: Vec<Box<dyn Subsystem>>,
+}
+
+/// Collects subsystems and connections and checks them against each other.
+#[derive(Default)]
+pub struct SystemBuilder {
+    subsystems: Vec<(String, Box<dyn Subsystem>)>,
+    connections: Vec<Connection>,
+    externals: Vec<(String, ExternalConfig)>,
+}
+
+impl SystemBuilder {
+    /// Nothing yet.
+    pub fn new() -> Self {
+        SystemBuilder::default()
+    }
+
+    /// Adds a subsystem.
+    pub fn add(mut self, name: &str, subsystem: impl Subsystem + 'static) -> Self {
+        self.subsystems.push((name.into(), Box::new(subsystem)));
+        self
+    }
+
+    /// Adds a subsystem that is boxed already.
+    pub fn add_boxed(mut self, name: &str, subsystem: Box<dyn Subsystem>) -> Self {
+        self.subsystems.push((name.into(), subsystem));
+        self
+    }
+
+    /// Adds a connection.
+    pub fn connect(mut self, connection: Connection) -> Self {
+        self.connections.push(connection);
+        self
+    }
+
+    /// Adds an external signal to an input; several are summed.
+    pub fn external(mut self, input: &str, signal: ExternalConfig) -> Self {
+        self.externals.push((input.into(), signal));
+        self
+    }
+
+    /// Checks everything and wires it.
+    pub fn build(self) -> Result<System> {
+        let (names, subsystems): (Vec<_>, Vec<_>) = self.subsystems.into_iter().unzip();
+        let mut graph = number_ports(names, &subsystems)?;
+        wire(&mut graph, &self.connections)?;
+        for (input, config) in self.externals {
+            let id = graph.find_input(&input)?;
+            let external = External::new(&config).map_err(|source| Error::External { input, source })?;
+            graph.externals.push((id, external));
+        }
+        Ok(System { graph, subsystems })
+    }
+}
+
+fn number_ports(names: Vec<String>, subsystems: &[Box<dyn Subsystem>]) -> Result<SystemGraph> {
+    for (i, name) in names.iter().enumerate() {
+        if names[..i].contains(name) {
+            return Err(Error::Duplicate { kind: "subsystem", name: name.clone() }.into());
+        }
+    }
+    let ports: Vec<Ports> = subsystems.iter().map(|s| s.ports().clone()).collect();
+    let running = |count: fn(&Ports) -> usize| {
+        let mut sums = vec![0];
+        for p in &ports {
+            sums.push(sums[sums.len() - 1] + count(p));
+        }
+        sums
+    };
+    let first_input = running(|p| p.inputs.len());
+    let first_output = running(|p| p.outputs.len());
+    let offsets: Vec<f64> = ports.iter().flat_map(|p| p.inputs.iter().map(|v| v.start)).collect();
+    let fanout = vec![Vec::new(); names.len()];
+    let wire_start = vec![0; offsets.len() + 1];
+    Ok(SystemGraph {
+        names,
+        ports,
+        first_input,
+        first_output,
+        fanout,
+        wire_start,
+        offsets,
+        ..SystemGraph::default()
+    })
+}
+
+fn wire(graph: &mut SystemGraph, connections: &[Connection]) -> Result<()> {
+    let mut seen: Vec<Option<&Connection>> = vec![None; graph.inputs()];
+    let mut wires = Vec::new();
+    for connection in connections {
+        let target = graph.find_input(&connection.to)?;
+        if let Some(first) = seen[target].replace(connection) {
+            return Err(Error::ConnectedTwice {
+                input: connection.to.clone(),
+                first: first.from.join("\", \""),
+                second: connection.from.join("\", \""),
+            }
+            .into());
+        }
+        for (what, value) in [("gain", connection.gain), ("offset", connection.offset)] {
+            if !value.is_finite() {
+                return Err(
+                    Error::NotFinite { place: format!("{what} into {}", connection.to), value }.into()
+                );
+            }
+        }
+        graph.offsets[target] = connection.offset;
+        for from in &connection.from {
+            let source = graph.find_output(from)?;
+            let (factor, shift) = conversion(graph, source, target, from, &connection.to)?;
+            graph.offsets[target] += connection.gain * shift;
+            let gain = connection.gain * factor;
+            wires.push(Wire { source, from: graph.subsystem_of_output(source), target, gain });
+        }
+    }
+    wires.sort_by_key(|w| w.target);
+    for (number, w) in wires.iter().enumerate() {
+        graph.wire_start[w.target + 1] = number + 1;
+        graph.fanout[w.from].push((w.source - graph.first_output[w.from], number));
+    }
+    for i in 1..graph.wire_start.len() {
+        graph.wire_start[i] = graph.wire_start[i].max(graph.wire_start[i - 1]);
+    }
+    graph.wires = wires;
+    Ok(())
+}
+
+/// Factor and offset between the units at both ends; 1 and 0 where a unit is missing.
+fn conversion(
+    graph: &SystemGraph,
+    source: OutputId,
+    target: InputId,
+    from: &str,
+    to: &str,
+) -> Result<(f64, f64)> {
+    let id = graph.subsystem_of_output(source);
+    let output = &graph.ports[id].outputs[source - graph.first_output[id]];
+    let (Some(a), Some(b)) = (&output.unit, &graph.input_variable(target).unit) else {
+        return Ok((1.0, 0.0));
+    };
+    if a == b {
+        return Ok((1.0, 0.0));
+    }
+    let parse = |text: &str, place: &str| {
+        Unit::parse(text).map_err(|source| Error::Unit { place: place.to_owned(), source })
+    };
+    let conversion = Unit::conversion(&parse(a, from)?, &parse(b, to)?)
+        .map_err(|source| Error::ConnectionUnit { from: from.into(), to: to.into(), source })?;
+    Ok((conversion.factor, conversion.offset))
+}

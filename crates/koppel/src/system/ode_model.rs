@@ -1,0 +1,285 @@
+//! An ordinary differential equation as a subsystem: x' = f(t, x, u), y = g(t, x, u), with a micro solver or, for
+//! linear models, the exact solution.
+
+use super::exact::Exact;
+use super::ports::{Ports, VariableId, VariableKind};
+use super::state_space::StateSpace;
+use super::subsystem::{Snapshot, Subsystem};
+use crate::error::{Error, Result};
+use crate::signal::{Piece, Request, Samples, Segment, Step};
+use crate::solver::{Rhs, Solver, SolverConfig};
+
+/// The equations of a model. States are locals `0..states()` of its ports; `start` of those is x(0).
+pub trait Ode: Send {
+    /// Its variables.
+    fn ports(&self) -> &Ports;
+
+    /// How many states; the first that many locals.
+    fn states(&self) -> usize;
+
+    /// dx = f(t, x, u).
+    fn derivative(&self, time: f64, x: &[f64], u: &[f64], dx: &mut [f64]);
+
+    /// y = g(t, x, u).
+    fn output(&self, time: f64, x: &[f64], u: &[f64], y: &mut [f64]);
+
+    /// Value of parameter `index`.
+    fn parameter(&self, index: usize) -> f64;
+
+    /// Changes parameter `index`.
+    fn set_parameter(&mut self, index: usize, value: f64) -> Result<()>;
+
+    /// The matrices, if the equations are linear with constant coefficients.
+    fn linear(&self) -> Option<StateSpace> {
+        None
+    }
+}
+
+/// An [`Ode`] with a solver.
+pub struct OdeModel {
+    ode: Box<dyn Ode>,
+    method: Method,
+    config: SolverConfig,
+    time: f64,
+    x: Vec<f64>,
+    u: Vec<f64>,
+    /// Inputs at a sample.
+    seen: Vec<f64>,
+}
+
+enum Method {
+    Micro(Solver),
+    Exact(Exact),
+}
+
+/// Parts of a step in which the exact solution is sampled when a coupling wants the solver's own points: it has none.
+const EXACT_POINTS: u32 = 10;
+
+impl OdeModel {
+    /// Puts a solver to the equations.
+    pub fn new(ode: Box<dyn Ode>, config: &SolverConfig) -> Result<Self> {
+        ode.ports().check_names()?;
+        let method = if matches!(config, SolverConfig::Exact {}) {
+            let matrices = ode.linear().ok_or_else(|| Error::Unsupported {
+                what: "solver `exact`".into(),
+                reason: "the model is not linear; use `adaptive`, `stiff`, `rk4` or `euler`".into(),
+            })?;
+            Method::Exact(Exact::new(matrices))
+        } else {
+            Method::Micro(Solver::new(config, ode.states())?)
+        };
+        let (x, u) = (vec![0.0; ode.states()], vec![0.0; ode.ports().inputs.len()]);
+        Ok(OdeModel { ode, method, config: *config, time: 0.0, x, seen: u.clone(), u })
+    }
+
+    /// The equations.
+    pub fn ode(&self) -> &dyn Ode {
+        self.ode.as_ref()
+    }
+
+    /// Integrates one piece, or a part of it, and samples the outputs on the way.
+    fn integrate(&mut self, piece: Piece<'_>, from: f64, to: f64, samples: &mut Samples) -> Result<()> {
+        self.time = to;
+        let solver = match &mut self.method {
+            Method::Micro(solver) => solver,
+            Method::Exact(exact) => {
+                // The piece's own size is free of the round-off of its absolute times.
+                let whole = from == piece.start && to == piece.start + piece.size;
+                let size = if whole { piece.size } else { to - from };
+                return exact.advance(piece, from - piece.start, size, &mut self.x);
+            }
+        };
+        let ode = self.ode.as_ref();
+        let mut rhs = UnderInput { ode, piece, u: &mut self.u };
+        if samples.request() == Request::SolverPoints {
+            let seen = &mut self.seen;
+            solver.advance(&mut rhs, from, to, &mut self.x, &mut |time, x: &[f64]| {
+                piece.values(time - piece.start, seen);
+                ode.output(time, x, seen, samples.push(time));
+            })?;
+        } else {
+            solver.advance(&mut rhs, from, to, &mut self.x, &mut |_, _: &[f64]| {})?;
+        }
+        Ok(())
+    }
+
+    /// In how many parts the step is walked to sample it; `None` where the solver samples by itself or nobody asks.
+    fn nodes(&self, request: Request) -> Option<u32> {
+        match (request, &self.method) {
+            (Request::Nodes(nodes), _) => Some(nodes),
+            (Request::SolverPoints, Method::Exact(_)) => Some(EXACT_POINTS),
+            (Request::SolverPoints, Method::Micro(_)) | (Request::Nothing, _) => None,
+        }
+    }
+
+    fn sample(&mut self, piece: Piece<'_>, time: f64, samples: &mut Samples) {
+        piece.values(time - piece.start, &mut self.u);
+        self.ode.output(time, &self.x, &self.u, samples.push(time));
+    }
+}
+
+/// The right-hand side under one polynomial piece of input.
+struct UnderInput<'a> {
+    ode: &'a dyn Ode,
+    piece: Piece<'a>,
+    u: &'a mut [f64],
+}
+
+impl Rhs for UnderInput<'_> {
+    fn dim(&self) -> usize {
+        self.ode.states()
+    }
+
+    fn derivative(&mut self, time: f64, x: &[f64], dx: &mut [f64]) {
+        self.piece.values(time - self.piece.start, self.u);
+        self.ode.derivative(time, x, self.u, dx);
+    }
+}
+
+impl Subsystem for OdeModel {
+    fn ports(&self) -> &Ports {
+        self.ode.ports()
+    }
+
+    fn initialize(&mut self, start: f64) -> Result<()> {
+        self.time = start;
+        for (x, local) in self.x.iter_mut().zip(&self.ode.ports().locals) {
+            *x = local.start;
+        }
+        for (u, input) in self.u.iter_mut().zip(&self.ode.ports().inputs) {
+            *u = input.start;
+        }
+        if let Method::Micro(solver) = &mut self.method {
+            solver.reset();
+        }
+        Ok(())
+    }
+
+    fn read(&mut self, inputs: Option<&[f64]>, outputs: &mut [f64]) -> Result<()> {
+        if let Some(inputs) = inputs {
+            self.u.copy_from_slice(inputs);
+        }
+        self.ode.output(self.time, &self.x, &self.u, outputs);
+        Ok(())
+    }
+
+    fn step(&mut self, step: &Step, input: &Segment, samples: &mut Samples) -> Result<()> {
+        samples.clear();
+        if samples.request() != Request::Nothing {
+            self.sample(input.piece(0), step.start, samples);
+        }
+        if let Some(nodes) = self.nodes(samples.request()) {
+            node_by_node(step, input, nodes, |piece, from, to, is_node| {
+                self.integrate(piece, from, to, samples)?;
+                if is_node {
+                    self.sample(piece, to, samples);
+                }
+                Ok(())
+            })?;
+        } else {
+            for piece in input.pieces() {
+                self.integrate(piece, piece.start, piece.start + piece.size, samples)?;
+            }
+        }
+        input.end_values(&mut self.u);
+        Ok(())
+    }
+
+    fn get(&mut self, variable: VariableId) -> Result<f64> {
+        Ok(match variable.kind {
+            VariableKind::Input => self.u[variable.index],
+            VariableKind::Parameter => self.ode.parameter(variable.index),
+            VariableKind::Local => self.x[variable.index],
+            VariableKind::Output => {
+                let mut y = vec![0.0; self.ode.ports().outputs.len()];
+                self.read(None, &mut y)?;
+                y[variable.index]
+            }
+        })
+    }
+
+    fn set(&mut self, variable: VariableId, value: f64) -> Result<()> {
+        match variable.kind {
+            VariableKind::Parameter => {
+                self.ode.set_parameter(variable.index, value)?;
+                if let (Method::Exact(exact), Some(matrices)) = (&mut self.method, self.ode.linear()) {
+                    *exact = Exact::new(matrices);
+                }
+                Ok(())
+            }
+            VariableKind::Local => {
+                self.x[variable.index] = value;
+                Ok(())
+            }
+            VariableKind::Input | VariableKind::Output => Err(Error::Unsupported {
+                what: format!("setting `{}`", self.ode.ports().variable(variable).name),
+                reason: "only parameters and states are set; inputs are wired".into(),
+            }
+            .into()),
+        }
+    }
+
+    fn linear(&self) -> Option<StateSpace> {
+        self.ode.linear()
+    }
+
+    fn solver(&self) -> String {
+        self.config.to_string()
+    }
+
+    fn save(&self, snapshot: &mut Snapshot) -> Result<()> {
+        let reals = &mut snapshot.reals;
+        reals.clear();
+        reals.push(self.time);
+        reals.extend_from_slice(&self.x);
+        reals.extend_from_slice(&self.u);
+        reals.extend((0..self.ode.ports().parameters.len()).map(|p| self.ode.parameter(p)));
+        if let Method::Micro(solver) = &self.method {
+            reals.extend_from_slice(solver.memory());
+        }
+        Ok(())
+    }
+
+    fn restore(&mut self, snapshot: &Snapshot) -> Result<()> {
+        let (time, rest) = snapshot.reals.split_at(1);
+        let (x, rest) = rest.split_at(self.x.len());
+        let (u, rest) = rest.split_at(self.u.len());
+        let (parameters, memory) = rest.split_at(self.ode.ports().parameters.len());
+        self.time = time[0];
+        self.x.copy_from_slice(x);
+        self.u.copy_from_slice(u);
+        for (index, value) in parameters.iter().enumerate() {
+            if self.ode.parameter(index) != *value {
+                self.set(VariableId { kind: VariableKind::Parameter, index }, *value)?;
+            }
+        }
+        if let Method::Micro(solver) = &mut self.method {
+            solver.set_memory(memory);
+        }
+        Ok(())
+    }
+}
+
+/// Walks a step in `nodes` equal parts, stopping at the cuts of the input too; `visit` gets (piece, from, to, is a node).
+fn node_by_node(
+    step: &Step,
+    input: &Segment,
+    nodes: u32,
+    mut visit: impl FnMut(Piece<'_>, f64, f64, bool) -> Result<()>,
+) -> Result<()> {
+    let margin = 1e-9 * step.size;
+    let node = |k: u32| step.start + step.size * f64::from(k) / f64::from(nodes);
+    let mut k = 1;
+    let mut from = step.start;
+    for piece in input.pieces() {
+        let end = piece.start + piece.size;
+        while from < end - margin {
+            let to = if k <= nodes && node(k) < end + margin { node(k) } else { end };
+            let is_node = k <= nodes && to == node(k);
+            visit(piece, from, to, is_node)?;
+            k += u32::from(is_node);
+            from = to;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,164 @@
+//! The variables of a subsystem, by name.
+
+use crate::error::{Error, Result};
+
+/// What part a variable plays.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum VariableKind {
+    /// Given to the subsystem.
+    Input,
+    /// Given by the subsystem.
+    Output,
+    /// Constant unless changed from outside.
+    Parameter,
+    /// Seen from outside only to record it: states and the like.
+    Local,
+}
+
+/// A variable of a subsystem: its kind, and its place among those of that kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct VariableId {
+    /// Input, output, parameter or local.
+    pub kind: VariableKind,
+    /// Place in the list of that kind.
+    pub index: usize,
+}
+
+/// Which inputs act on an output directly, at the same instant.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Dependencies {
+    /// None: the output is a function of the state alone.
+    #[default]
+    None,
+    /// These inputs, by index.
+    On(Vec<usize>),
+    /// Not known: every input may act.
+    Unknown,
+}
+
+/// Name and nature of one variable.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Variable {
+    /// Name within the subsystem.
+    pub name: String,
+    /// Unit as written, if any.
+    pub unit: Option<String>,
+    /// Typical magnitude, if known.
+    pub nominal: Option<f64>,
+    /// Start value; for an input, the value while nothing is connected.
+    pub start: f64,
+    /// One line for the reader.
+    pub description: String,
+    /// For an output: the inputs that act on it directly.
+    pub depends: Dependencies,
+}
+
+impl Variable {
+    /// A variable without unit, starting at zero.
+    pub fn new(name: impl Into<String>) -> Self {
+        Variable {
+            name: name.into(),
+            unit: None,
+            nominal: None,
+            start: 0.0,
+            description: String::new(),
+            depends: Dependencies::None,
+        }
+    }
+
+    /// With this unit.
+    pub fn unit(mut self, unit: &str) -> Self {
+        self.unit = Some(unit.to_owned());
+        self
+    }
+
+    /// With this start value.
+    pub fn start(mut self, start: f64) -> Self {
+        self.start = start;
+        self
+    }
+
+    /// With this description.
+    pub fn about(mut self, text: &str) -> Self {
+        text.clone_into(&mut self.description);
+        self
+    }
+
+    /// An output on which these inputs act directly.
+    pub fn fed_by(mut self, inputs: &[usize]) -> Self {
+        self.depends = if inputs.is_empty() { Dependencies::None } else { Dependencies::On(inputs.to_vec()) };
+        self
+    }
+}
+
+/// All variables of a subsystem.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Ports {
+    /// Inputs, in the order of the input vector.
+    pub inputs: Vec<Variable>,
+    /// Outputs, in the order of the output vector.
+    pub outputs: Vec<Variable>,
+    /// Parameters.
+    pub parameters: Vec<Variable>,
+    /// Locals, states first.
+    pub locals: Vec<Variable>,
+}
+
+impl Ports {
+    /// The variables of one kind.
+    pub fn of(&self, kind: VariableKind) -> &[Variable] {
+        match kind {
+            VariableKind::Input => &self.inputs,
+            VariableKind::Output => &self.outputs,
+            VariableKind::Parameter => &self.parameters,
+            VariableKind::Local => &self.locals,
+        }
+    }
+
+    /// The variable with this id.
+    pub fn variable(&self, id: VariableId) -> &Variable {
+        &self.of(id.kind)[id.index]
+    }
+
+    /// Finds a variable of one kind by name.
+    pub fn find(&self, kind: VariableKind, name: &str) -> Option<usize> {
+        self.of(kind).iter().position(|v| v.name == name)
+    }
+
+    /// Finds a variable of any kind by name. An output hides a local, an input hides a parameter of the same name.
+    pub fn find_any(&self, name: &str) -> Option<VariableId> {
+        use VariableKind::{Input, Local, Output, Parameter};
+        [Output, Input, Parameter, Local]
+            .into_iter()
+            .find_map(|kind| self.find(kind, name).map(|index| VariableId { kind, index }))
+    }
+
+    /// Every variable with its id.
+    pub fn all(&self) -> impl Iterator<Item = (VariableId, &Variable)> {
+        use VariableKind::{Input, Local, Output, Parameter};
+        [Output, Input, Parameter, Local].into_iter().flat_map(|kind| {
+            self.of(kind)
+                .iter()
+                .enumerate()
+                .map(move |(index, variable)| (VariableId { kind, index }, variable))
+        })
+    }
+
+    /// Names must be unique within a kind, or nobody could be addressed.
+    pub fn check_names(&self) -> Result<()> {
+        for kind in [VariableKind::Input, VariableKind::Output, VariableKind::Parameter] {
+            let list = self.of(kind);
+            for (i, variable) in list.iter().enumerate() {
+                if list[..i].iter().any(|other| other.name == variable.name) {
+                    let kind = match kind {
+                        VariableKind::Input => "input",
+                        VariableKind::Output => "output",
+                        _ => "parameter",
+                    };
+                    return Err(Error::Duplicate { kind, name: variable.name.clone() }.into());
+                }
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,54 @@
+//! The trait every simulated thing implements, native model or black box.
+//!
+//! Call order: `initialize`, then `read` until the start is consistent, then `step` and `read` in turn. `get`, `set`,
+//! `save` and `restore` may come between any two calls after `initialize`.
+
+use super::ports::{Ports, VariableId};
+use super::state_space::StateSpace;
+use crate::error::Result;
+use crate::signal::{Samples, Segment, Step};
+use serde::{Deserialize, Serialize};
+
+/// Everything a subsystem's future depends on; reused as a buffer.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Snapshot {
+    /// Numbers.
+    pub reals: Vec<f64>,
+    /// Opaque state of a black box.
+    pub bytes: Vec<u8>,
+}
+
+/// One model with its own solver, seen from outside.
+pub trait Subsystem: Send {
+    /// Its variables.
+    fn ports(&self) -> &Ports;
+
+    /// Goes to the start state at time `start`.
+    fn initialize(&mut self, start: f64) -> Result<()>;
+
+    /// Outputs now. `Some(inputs)`: with these inputs set first (fresh); `None`: as left by the last step (stale).
+    fn read(&mut self, inputs: Option<&[f64]>, outputs: &mut [f64]) -> Result<()>;
+
+    /// Moves over one communication step under the given inputs; adds intermediate outputs to `samples` as requested.
+    fn step(&mut self, step: &Step, input: &Segment, samples: &mut Samples) -> Result<()>;
+
+    /// The present value of any variable.
+    fn get(&mut self, variable: VariableId) -> Result<f64>;
+
+    /// Changes a parameter.
+    fn set(&mut self, variable: VariableId, value: f64) -> Result<()>;
+
+    /// The linear model it is, if it is one exactly.
+    fn linear(&self) -> Option<StateSpace> {
+        None
+    }
+
+    /// Its own solver in a few words, for the summary.
+    fn solver(&self) -> String;
+
+    /// Writes its state into `snapshot`, reusing the buffers.
+    fn save(&self, snapshot: &mut Snapshot) -> Result<()>;
+
+    /// Takes back a state written by `save`; what follows is bit for bit what followed then.
+    fn restore(&mut self, snapshot: &Snapshot) -> Result<()>;
+}
