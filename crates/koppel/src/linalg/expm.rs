@@ -323,10 +323,27 @@ mod tests {
         }
     }
 
+    /// The norm alone would ask for 18 and 25 squarings.
     #[test]
-    fn large_powers_far_off_the_diagonal_cost_no_squarings() {
-        let a = Matrix::from_slice(2, 2, &[0.0, 1e6, 0.0, 0.0]);
-        assert_eq!(approximate(a).unwrap().0, 0);
+    fn squarings_follow_the_powers_not_the_norm() {
+        let nilpotent = Matrix::from_slice(2, 2, &[0.0, 1e6, 0.0, 0.0]);
+        assert_eq!(approximate(nilpotent).unwrap().0, 0);
+        // A² = 50² I, and log₂(50 / θ₁₃) = 3.6.
+        let root_of_identity = Matrix::from_slice(2, 2, &[50.0, 1e8, 0.0, -50.0]);
+        assert_eq!(approximate(root_of_identity).unwrap().0, 4);
+    }
+
+    /// A² = 0 by cancellation, which rounding would spoil: ℓ of (5.1) is
+    /// ⌈(26 log₂ 2000 + log₂ c₂₇ + 53) / 26⌉ = ⌈(285.1 − 116.4 + 53) / 26⌉ = 9. The condition
+    /// number of e^A is 6.7e5; SciPy 1.17 has a relative error of 1e-9.
+    #[test]
+    fn powers_that_cancel_ask_for_squarings() {
+        let a = &Matrix::from_slice(2, 2, &[1.0, 1.0, -1.0, -1.0]) * 1e3;
+        let (squarings, difference) = approximate(a.clone()).unwrap();
+        assert_eq!(squarings, 9);
+        let error = &(&square_times(difference, squarings) - &Matrix::identity(2)) - &a;
+        let relative = error.max_abs() / 1e3;
+        assert!(relative < 10.0 * 6.7e5 * f64::EPSILON, "{relative:e}");
     }
 
     #[test]
