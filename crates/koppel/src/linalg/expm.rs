@@ -9,7 +9,7 @@
 //! | s      | number of squarings                      | `squarings`             |
 //! | η      | bounds of ‖A^p‖^(1/p), sharper than ‖A‖  | `Powers::eta_low` etc.  |
 //!
-//! Padé approximants and θ_m: Higham 2005, Table 2.3 and (2.8). Choice of m and s from powers of
+//! Padé approximants and θ_m: Higham 2005, Table 2.3. Choice of m and s from powers of
 //! A: Al-Mohy & Higham 2009, Algorithm 5.1, which does not scale more than the powers ask for.
 //! Differs in: norms of powers are computed, not estimated; always balanced; ‖A‖ above 2⁶⁴ is
 //! scaled down first, so that no power overflows; triangular matrices are not treated apart; the
@@ -150,7 +150,7 @@ fn root(power: &Matrix, p: f64) -> f64 {
     power.norm_1().powf(1.0 / p)
 }
 
-/// ℓ of Al-Mohy & Higham 2009, (5.1): squarings that rounding in r_m asks for on top.
+/// ℓ of Al-Mohy & Higham 2009, Algorithm 5.1: squarings that rounding in r_m asks for on top.
 ///
 ///   ℓ = max(⌈log₂(α / u) / 2m⌉, 0),     α = |c_{2m+1}| ‖|A|^(2m+1)‖₁ / ‖A‖₁
 fn extra_squarings(a: &Matrix, pade: &Pade) -> u32 {
@@ -185,11 +185,11 @@ fn log2_norm_of_abs_power(a: &Matrix, p: u32) -> f64 {
 
 /// A diagonal Padé approximant r_m of the exponential.
 struct Pade {
-    /// b₀ … b_m, the coefficients of its numerator times a common factor: Higham 2005, (2.2).
+    /// b₀ … b_m, the coefficients of its numerator times a common factor: Higham 2005.
     b: &'static [f64],
     /// θ_m: Higham 2005, Table 2.3, but for θ₁₃: Al-Mohy & Higham 2009, section 5.
     theta: f64,
-    /// 1 / |c_{2m+1}| = (2m)! (2m+1)! / m!²: Al-Mohy & Higham 2009, (3.1).
+    /// 1 / |c_{2m+1}| = (2m)! (2m+1)! / m!²: Al-Mohy & Higham 2009.
     reciprocal_c: f64,
 }
 
@@ -333,7 +333,7 @@ mod tests {
         assert_eq!(approximate(root_of_identity).unwrap().0, 4);
     }
 
-    /// A² = 0 by cancellation, which rounding would spoil: ℓ of (5.1) is
+    /// A² = 0 by cancellation, which rounding would spoil: ℓ is
     /// ⌈(26 log₂ 2000 + log₂ c₂₇ + 53) / 26⌉ = ⌈(285.1 − 116.4 + 53) / 26⌉ = 9. The condition
     /// number of e^A is 6.7e5; SciPy 1.17 has a relative error of 1e-9.
     #[test]
