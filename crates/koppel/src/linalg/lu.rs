@@ -69,6 +69,14 @@ impl Lu {
     ///
     /// After an error the factors are NaN, and so is all that is solved with them.
     pub fn refactor(&mut self, a: &Matrix) -> Result<()> {
+        let outcome = self.try_refactor(a);
+        if outcome.is_err() {
+            self.factors.entries.fill(f64::NAN);
+        }
+        outcome
+    }
+
+    fn try_refactor(&mut self, a: &Matrix) -> Result<()> {
         check_square_finite("the matrix to factor", a)?;
         self.load(a);
         self.equilibrate();
@@ -204,7 +212,6 @@ impl Lu {
         }
         let size = self.factors[(pivot, k)].abs();
         if size.is_nan() || size <= f64::EPSILON {
-            self.factors.entries.fill(f64::NAN);
             return Err(singular(size));
         }
         self.exchanges[k] = pivot;
@@ -312,10 +319,13 @@ mod tests {
         lu.refactor(&second).unwrap();
         assert_eq!(lu.factors, Lu::new(&second).unwrap().factors);
         assert_eq!(lu.factors.entries.as_ptr(), address, "no new allocation");
-        lu.refactor(&Matrix::zeros(4, 4)).unwrap_err();
-        let mut x = [1.0; 4];
-        lu.solve_in_place(&mut x);
-        assert!(x.iter().all(|x| x.is_nan()));
+        for bad in [Matrix::zeros(4, 4), &first * f64::NAN, Matrix::zeros(4, 5)] {
+            lu.refactor(&first).unwrap();
+            lu.refactor(&bad).unwrap_err();
+            let mut x = [1.0; 4];
+            lu.solve_in_place(&mut x);
+            assert!(x.iter().all(|x| x.is_nan()), "after {bad:?}");
+        }
     }
 
     #[test]
