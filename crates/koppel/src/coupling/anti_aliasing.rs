@@ -6,7 +6,7 @@
 //! by H/2, which is the price.
 
 use super::hold::add_extrapolation;
-use super::{Coupling, Hold, Inputs, Needs, View, terms_of, write_value};
+use super::{Coupling, Hold, Inputs, Needs, View, terms_of, write, write_value};
 use crate::error::Result;
 use crate::signal::{History, Request, Samples, Segment};
 use crate::system::SubsystemId;
@@ -30,12 +30,17 @@ impl AntiAliasing {
 impl Coupling for AntiAliasing {
     fn needs(&self) -> Needs {
         let terms = if self.order == 0 { terms_of(self.hold) } else { self.order + 1 };
-        Needs { depth: 1, terms, samples: Request::SolverPoints, ..Needs::default() }
+        Needs {
+            depth: 1,
+            terms,
+            samples: Request::SolverPoints,
+            ..Needs::default()
+        }
     }
 
     fn start(&mut self, view: &View<'_>) -> Result<()> {
         let graph = view.graph;
-        self.means = History::new(graph.wires().len(), graph.len(), self.order + 1);
+        self.means = History::new(0, graph.wires().len(), graph.len(), self.order + 1);
         let widest = (0..graph.len()).map(|id| graph.outputs_of(id).len()).max().unwrap_or(0);
         self.mean = vec![0.0; widest];
         for id in 0..graph.len() {
@@ -57,7 +62,7 @@ impl Coupling for AntiAliasing {
                 write_value(self.hold, view, id, value, out);
                 continue;
             }
-            out[0] = view.graph.offset(id);
+            write(out, [view.graph.offset(id)]);
             for wire in wires {
                 let times = self.means.times(view.graph.wires()[wire].from);
                 add_extrapolation(self.means.values(wire), times, view.step.start, out);
@@ -72,8 +77,8 @@ impl Coupling for AntiAliasing {
             return Ok(());
         };
         self.means.open(subsystem, *time);
-        for &(output, wire) in view.graph.wires_from(subsystem) {
-            self.means.shift(wire, mean[output] * view.graph.wires()[wire].gain);
+        for branch in view.graph.branches(subsystem) {
+            self.means.shift(branch.wire as usize, mean[branch.output as usize] * branch.gain);
         }
         Ok(())
     }

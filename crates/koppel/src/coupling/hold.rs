@@ -12,7 +12,7 @@
 //! observed with SOH to 2), or with as many arrivals as there are, on small first steps (`reduced`).
 //! ZOH takes the run's `hold`; FOH and SOH have slopes of their own and ignore it.
 
-use super::{Coupling, Hold, Inputs, Needs, View, terms_of, write_value};
+use super::{Coupling, Hold, Inputs, Needs, View, terms_of, write, write_value};
 use crate::error::Result;
 use crate::signal::Segment;
 use serde::{Deserialize, Serialize};
@@ -50,7 +50,7 @@ impl Coupling for PolynomialHold {
     fn input(&self, view: &View<'_>, inputs: Inputs<'_>, segment: &mut Segment) -> Result<()> {
         for &id in inputs.ids {
             let out = segment.of_mut(id - inputs.first);
-            out[0] = view.graph.offset(id);
+            write(out, [view.graph.offset(id)]);
             for wire in view.graph.wires_into(id) {
                 let from = view.graph.wires()[wire].from;
                 let points = self.order.min(view.history.count(from).saturating_sub(1)) + 1;
@@ -72,7 +72,11 @@ pub(super) struct ZeroOrderHold {
 
 impl Coupling for ZeroOrderHold {
     fn needs(&self) -> Needs {
-        Needs { depth: 1, terms: terms_of(self.hold), ..Needs::default() }
+        Needs {
+            depth: 1,
+            terms: terms_of(self.hold),
+            ..Needs::default()
+        }
     }
 
     #[inline]

@@ -38,7 +38,7 @@ pub struct View<'a> {
     pub graph: &'a SystemGraph,
     /// What has arrived, with times.
     pub history: &'a History,
-    /// The value each input really had at the end of its last step.
+    /// What each input was given at the end of its last step, without external signals.
     pub applied: &'a [f64],
 }
 
@@ -46,8 +46,7 @@ impl View<'_> {
     /// The newest value that arrived at an input, offset included.
     #[inline]
     pub fn arrival(&self, input: InputId) -> f64 {
-        let wires = self.graph.wires_into(input);
-        self.graph.offset(input) + wires.map(|w| self.history.newest(w)).sum::<f64>()
+        self.graph.offset(input) + self.history.sum(input)
     }
 }
 
@@ -88,7 +87,7 @@ pub trait Coupling: Send + Sync {
         Ok(())
     }
 
-    /// Writes the polynomials of these inputs into `segment`, which is one piece of zeros.
+    /// Writes all coefficients of these inputs into `segment`, which is one piece.
     fn input(&self, view: &View<'_>, inputs: Inputs<'_>, segment: &mut Segment) -> Result<()>;
 
     /// A subsystem has moved; called when intermediate outputs were asked for.
@@ -108,12 +107,21 @@ pub trait Coupling: Send + Sync {
 /// Writes one value as the method's `hold` says.
 #[inline]
 fn write_value(hold: Hold, view: &View<'_>, input: InputId, value: f64, out: &mut [f64]) {
-    match hold {
-        Hold::Constant => out[0] = value,
-        Hold::Continuous => {
-            out[0] = view.applied[input];
-            out[1] = (value - out[0]) / view.step.size;
-        }
+    if hold == Hold::Constant {
+        write(out, [value]);
+    } else {
+        let before = view.applied[input];
+        write(out, [before, (value - before) / view.step.size]);
+    }
+}
+
+/// Writes the first coefficients and zeros for the rest.
+#[inline]
+fn write<const N: usize>(out: &mut [f64], coefficients: [f64; N]) {
+    let (first, rest) = out.split_at_mut(N);
+    first.copy_from_slice(&coefficients);
+    for c in rest {
+        *c = 0.0;
     }
 }
 

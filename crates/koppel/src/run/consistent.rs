@@ -106,10 +106,9 @@ impl Consistency {
 pub(super) fn gather(slot: &Slot, graph: &SystemGraph, history: &History, time: f64, inputs: &mut [f64]) {
     for (i, u) in inputs.iter_mut().enumerate() {
         let id = slot.first_input + i;
-        *u = graph.offset(id) + graph.wires_into(id).map(|w| history.newest(w)).sum::<f64>();
+        *u = graph.offset(id) + history.sum(id);
     }
-    for &e in &slot.externals {
-        let (input, signal) = &graph.externals()[e];
+    for (input, signal) in &graph.externals()[slot.externals.clone()] {
         inputs[input - slot.first_input] += signal.value(time);
     }
 }
@@ -122,7 +121,7 @@ pub(super) fn read(
     time: f64,
     inputs: &mut [f64],
 ) -> Result<()> {
-    let inputs = &mut inputs[..slot.applied.len()];
+    let inputs = &mut inputs[..slot.segment.inputs()];
     gather(slot, graph, history, time, inputs);
     slot.subsystem
         .read(Some(inputs), &mut slot.outputs)
@@ -133,9 +132,19 @@ pub(super) fn read(
 #[inline]
 pub(super) fn publish(slot: &Slot, graph: &SystemGraph, history: &mut History) {
     let is_new = history.open(slot.id, slot.reached);
-    let wires = graph.wires();
-    for &(output, wire) in graph.wires_from(slot.id) {
-        let value = wires[wire].gain * slot.outputs[output];
-        if is_new { history.shift(wire, value) } else { history.set(wire, value) }
+    for branch in graph.branches(slot.id) {
+        let (wire, target) = (branch.wire as usize, branch.target as usize);
+        let value = branch.gain * slot.outputs[branch.output as usize];
+        if is_new {
+            history.shift(wire, value);
+        } else {
+            history.set(wire, value);
+        }
+        let sum = if branch.is_alone {
+            value
+        } else {
+            graph.wires_into(target).map(|w| history.newest(w)).sum()
+        };
+        history.set_sum(target, sum);
     }
 }

@@ -26,8 +26,8 @@ use super::statistics::{Defect, Extremes, Share, Statistics};
 use crate::coupling::{self, Coupling, Needs, View};
 use crate::error::{Error, Result};
 use crate::record::{Column, Columns, Condition, Recorder};
-use crate::signal::{Clock, History, Step};
-use crate::system::{SubsystemId, System, SystemGraph};
+use crate::signal::{Clock, History, Request, Step};
+use crate::system::{InputId, Subsystem, SubsystemId, System, SystemGraph};
 use rayon::prelude::*;
 use std::ops::Range;
 
@@ -64,6 +64,8 @@ pub struct Simulation {
     stages: Vec<Stage>,
     /// Where each subsystem's slot is.
     place: Vec<usize>,
+    /// Connected inputs in the order of the slots.
+    wired: Vec<InputId>,
     history: History,
     applied: Vec<f64>,
     coupling: Box<dyn Coupling>,
@@ -81,7 +83,7 @@ pub struct Simulation {
     row: Vec<f64>,
     record_every: u64,
     condition: Option<Condition>,
-    extremes: Vec<Extremes>,
+    extremes: Extremes,
     threads: Parallel,
     pool: Option<rayon::ThreadPool>,
 }
@@ -115,11 +117,11 @@ impl Simulation {
             }
             .into());
         }
-        let (slots, stages, place) = arrange(&graph, subsystems, &schedule);
+        let Arrangement { slots, stages, place, wired } = arrange(&graph, subsystems, &schedule);
         let columns = Columns::select(&config.record, &graph)?;
         let condition = config.stop_when.as_deref().map(|text| Condition::new(text, &graph)).transpose()?;
         let mut simulation = Simulation {
-            history: History::new(graph.wires().len(), graph.len(), needs.depth),
+            history: History::new(graph.inputs(), graph.wires().len(), graph.len(), needs.depth),
             applied: vec![0.0; graph.inputs()],
             consistency: Consistency::new(&graph, &place),
             reading: config.reading,
@@ -133,13 +135,14 @@ impl Simulation {
             columns,
             record_every: config.record_every,
             condition,
-            extremes: vec![Extremes::default(); graph.inputs()],
+            extremes: Extremes::new(graph.inputs()),
             threads: config.threads,
             pool: None,
             graph,
             slots,
             stages,
             place,
+            wired,
             coupling,
             needs,
         };
@@ -202,7 +205,7 @@ impl Simulation {
         self.coupling.prepare(&view)?;
         for stage in 0..self.stages.len() {
             self.move_stage(stage, step)?;
-            self.publish_stage(stage, step.index, end)?;
+            self.publish_stage(stage, step, end)?;
         }
         if self.reading == Reading::Fresh && !self.consistency.is_empty() {
             self.consistency.refresh(&self.graph, &mut self.slots, &mut self.history, end)?;
@@ -218,53 +221,43 @@ impl Simulation {
         }
         let Stage { slots, is_parallel } = &self.stages[stage];
         let view = View { step, graph: &self.graph, history: &self.history, applied: &self.applied };
-        let (coupling, terms, clock) = (self.coupling.as_ref(), self.needs.terms, &self.clock);
+        let (coupling, terms, wired, clock) = (self.coupling.as_ref(), self.needs.terms, &self.wired, &self.clock);
         let members = &mut self.slots[slots.clone()];
         let is_timed = step.index < CALIBRATION || step.index.is_multiple_of(TIMED);
+        if !is_timed && !is_parallel && !self.is_multi_rate {
+            let moved = members.iter_mut().try_for_each(|slot| {
+                slot.advance(coupling, terms, wired, &view).map_err(|source| failed(slot.id, &view, source))
+            });
+            return moved;
+        }
         let work = |slot: &mut Slot| {
-            if slot.is_due(step.index) {
-                let view = View { step: slot.own_step(step, clock), ..view };
-                slot.advance_timed(coupling, terms, &view);
+            if slot.is_due(&step) {
+                let own = clock.step(step.index, u64::from(slot.every));
+                let step = if slot.every == 1 { step } else { own };
+                slot.failure = slot.advance_timed(coupling, terms, wired, &View { step, ..view }).err();
             }
         };
         match &self.pool {
-            Some(pool) if *is_parallel => {
-                pool.install(|| members.par_iter_mut().with_max_len(1).for_each(work));
-            }
-            _ if is_timed => members.iter_mut().for_each(work),
-            _ => {
-                for slot in members.iter_mut().filter(|slot| slot.is_due(step.index)) {
-                    let view = View { step: slot.own_step(step, clock), ..view };
-                    if let Err(failure) = slot.advance(coupling, terms, &view) {
-                        slot.failure = Some(failure);
-                    }
-                }
-            }
+            Some(pool) if *is_parallel => pool.install(|| members.par_iter_mut().with_max_len(1).for_each(work)),
+            _ => members.iter_mut().for_each(work),
         }
-        Ok(())
+        let failure = members.iter_mut().find_map(|slot| Some((slot.id, slot.failure.take()?)));
+        failure.map_or(Ok(()), |(id, source)| Err(failed(id, &view, source)))
     }
 
     /// Sends the outputs of a stage on their way, in order.
-    fn publish_stage(&mut self, stage: usize, index: u64, end: f64) -> Result<()> {
-        for place in self.stages[stage].slots.clone() {
-            let slot = &mut self.slots[place];
-            if !slot.is_due(index) {
+    fn publish_stage(&mut self, stage: usize, step: Step, end: f64) -> Result<()> {
+        for slot in &mut self.slots[self.stages[stage].slots.clone()] {
+            if !slot.is_due(&step) {
                 continue;
             }
-            let time = if slot.every == 1 { end } else { self.clock.time(index + u64::from(slot.every)) };
-            if let Some(source) = slot.failure.take() {
-                return Err(
-                    Error::Subsystem { subsystem: self.graph.name(slot.id).into(), time, source }.into()
-                );
-            }
+            slot.reached = if slot.every == 1 { end } else { self.clock.time(step.index + u64::from(slot.every)) };
             if let Some(output) = slot.non_finite() {
-                return Err(non_finite(slot, &self.graph, output, time));
+                return Err(non_finite(slot, &self.graph, output));
             }
-            slot.reached = time;
-            self.applied[slot.first_input..][..slot.applied.len()].copy_from_slice(&slot.applied);
             publish(slot, &self.graph, &mut self.history);
-            if self.needs.samples != crate::signal::Request::Nothing {
-                let step = self.clock.step(index, 1);
+            slot.given(&mut self.applied[slot.first_input..][..slot.segment.inputs()]);
+            if self.needs.samples != Request::Nothing {
                 let view = View { step, graph: &self.graph, history: &self.history, applied: &self.applied };
                 self.coupling.moved(&view, slot.id, &slot.samples)?;
             }
@@ -338,18 +331,15 @@ impl Simulation {
         let step = self.clock.step(0, 1);
         for slot in &mut self.slots {
             if let Some(output) = slot.non_finite() {
-                return Err(non_finite(slot, &self.graph, output, start));
+                return Err(non_finite(slot, &self.graph, output));
             }
             slot.segment.begin(&step, 1);
-            for (i, applied) in slot.applied.iter_mut().enumerate() {
+            for i in 0..slot.segment.inputs() {
                 let id = slot.first_input + i;
-                let wires = self.graph.wires_into(id);
-                *applied = self.graph.offset(id) + wires.map(|w| self.history.newest(w)).sum::<f64>();
-                self.applied[id] = *applied;
-                slot.segment.of_mut(i)[0] = *applied;
+                self.applied[id] = self.graph.offset(id) + self.history.sum(id);
+                slot.segment.of_mut(i)[0] = self.applied[id];
             }
-            for &e in &slot.externals {
-                let (input, signal) = &self.graph.externals()[e];
+            for (input, signal) in &self.graph.externals()[slot.externals.clone()] {
                 slot.segment.of_mut(input - slot.first_input)[0] += signal.value(start);
             }
         }
@@ -428,17 +418,15 @@ impl Simulation {
 
     /// How far each input was, at the end of its step, from what it should have been.
     fn note_defects(&mut self, end: f64) {
-        let view = View {
-            step: Step { index: self.index, start: end, size: 0.0 },
-            graph: &self.graph,
-            history: &self.history,
-            applied: &self.applied,
+        let Simulation { extremes, graph, history, applied, slots, .. } = self;
+        let mut note = |inputs: Range<InputId>| {
+            extremes.note(inputs, graph.offsets(), history.sums(), applied, end);
         };
-        for slot in self.slots.iter().filter(|slot| slot.reached == end) {
-            for &id in &slot.wired {
-                let arrival = view.arrival(id);
-                self.extremes[id].note(arrival, (arrival - self.applied[id]).abs(), end);
-            }
+        if self.is_multi_rate {
+            let there = slots.iter().filter(|slot| slot.reached == end);
+            there.for_each(|slot| note(slot.first_input..slot.first_input + slot.segment.inputs()));
+        } else {
+            note(0..graph.inputs());
         }
     }
 
@@ -451,9 +439,8 @@ impl Simulation {
             Parallel::Always => members.len() > 1,
             Parallel::Auto if index == 0 || threads < 2 => false,
             Parallel::Auto => {
-                let seconds = |slot: &Slot| slot.nanoseconds as f64 * 1e-9 / slot.timed_steps.max(1) as f64;
-                let sum: f64 = members.iter().map(seconds).sum();
-                let longest = members.iter().map(seconds).fold(0.0, f64::max);
+                let sum: f64 = members.iter().map(Slot::seconds_per_step).sum();
+                let longest = members.iter().map(Slot::seconds_per_step).fold(0.0, f64::max);
                 sum - (sum / threads as f64).max(longest) > WAKE_UP
             }
         };
@@ -468,19 +455,12 @@ impl Simulation {
         let share = |slot: &Slot| Share {
             subsystem: self.graph.name(slot.id).into(),
             solver: slot.subsystem.solver(),
-            seconds_per_step: slot.nanoseconds as f64 * 1e-9 / slot.timed_steps.max(1) as f64,
+            seconds_per_step: slot.seconds_per_step(),
             steps: self.index.div_ceil(u64::from(slot.every)),
         };
         let defect = |input: usize| {
-            let Extremes { largest, time, low, high } = self.extremes[input];
             let unit = self.graph.input_variable(input).unit.clone();
-            Defect {
-                connection: self.graph.connection_name(input),
-                unit,
-                largest,
-                time,
-                range: (high - low).max(0.0),
-            }
+            Defect { connection: self.graph.connection_name(input), unit, ..self.extremes.defect(input) }
         };
         Statistics {
             steps: self.index,
@@ -535,34 +515,43 @@ impl Simulation {
     }
 }
 
-fn non_finite(slot: &Slot, graph: &SystemGraph, output: usize, time: f64) -> Box<Error> {
+fn non_finite(slot: &Slot, graph: &SystemGraph, output: usize) -> Box<Error> {
     Error::BecameNonFinite {
         subsystem: graph.name(slot.id).into(),
         variable: graph.ports(slot.id).outputs[output].name.clone(),
         value: slot.outputs[output],
-        time,
+        time: slot.reached,
     }
     .into()
 }
 
-/// Slots in the order in which they move, so that a stage is a range.
-fn arrange(
-    graph: &SystemGraph,
-    subsystems: Vec<Box<dyn crate::system::Subsystem>>,
-    schedule: &Schedule,
-) -> (Vec<Slot>, Vec<Stage>, Vec<usize>) {
+fn failed(id: SubsystemId, view: &View<'_>, source: Box<Error>) -> Box<Error> {
+    Error::Subsystem { subsystem: view.graph.name(id).into(), time: view.step.start, source }.into()
+}
+
+/// Slots in the order in which they move, so that a stage is a range; and all connected inputs in that order.
+fn arrange(graph: &SystemGraph, subsystems: Vec<Box<dyn Subsystem>>, schedule: &Schedule) -> Arrangement {
     let mut waiting: Vec<_> = subsystems.into_iter().map(Some).collect();
-    let mut place = vec![0; graph.len()];
-    let (mut slots, mut stages) = (Vec::new(), Vec::new());
+    let mut arrangement = Arrangement { place: vec![0; graph.len()], ..Arrangement::default() };
     for members in &schedule.stages {
-        let first = slots.len();
+        let first = arrangement.slots.len();
         for &id in members {
             if let Some(subsystem) = waiting[id].take() {
-                place[id] = slots.len();
-                slots.push(Slot::new(id, subsystem, schedule.every[id], graph));
+                arrangement.place[id] = arrangement.slots.len();
+                let mut slot = Slot::new(id, subsystem, graph, &mut arrangement.wired);
+                slot.every = schedule.every[id];
+                arrangement.slots.push(slot);
             }
         }
-        stages.push(Stage { slots: first..slots.len(), is_parallel: false });
+        arrangement.stages.push(Stage { slots: first..arrangement.slots.len(), is_parallel: false });
     }
-    (slots, stages, place)
+    arrangement
+}
+
+#[derive(Default)]
+struct Arrangement {
+    slots: Vec<Slot>,
+    stages: Vec<Stage>,
+    place: Vec<usize>,
+    wired: Vec<InputId>,
 }

@@ -1,6 +1,7 @@
 //! What a run did: steps, where the time went, and how far inputs were from what they should have been.
 
 use serde::{Deserialize, Serialize};
+use std::ops::Range;
 
 /// Largest coupling error of one connection.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -43,30 +44,45 @@ pub struct Statistics {
     pub parallel_stages: usize,
 }
 
-/// Running extremes of one connected input.
-#[derive(Clone, Copy, Debug)]
+/// Running extremes of all inputs, one list each so that the loop over them is short.
+#[derive(Clone, Debug, Default)]
 pub(super) struct Extremes {
-    pub(super) largest: f64,
-    pub(super) time: f64,
-    pub(super) low: f64,
-    pub(super) high: f64,
-}
-
-impl Default for Extremes {
-    fn default() -> Self {
-        Extremes { largest: 0.0, time: 0.0, low: f64::INFINITY, high: f64::NEG_INFINITY }
-    }
+    largest: Vec<f64>,
+    time: Vec<f64>,
+    low: Vec<f64>,
+    high: Vec<f64>,
 }
 
 impl Extremes {
-    /// Notes that `arrival` should have been applied at `time`, and was `error` away.
-    #[inline]
-    pub(super) fn note(&mut self, arrival: f64, error: f64, time: f64) {
-        self.low = self.low.min(arrival);
-        self.high = self.high.max(arrival);
-        if error > self.largest {
-            self.largest = error;
-            self.time = time;
+    pub(super) fn new(inputs: usize) -> Self {
+        Extremes {
+            largest: vec![0.0; inputs],
+            time: vec![0.0; inputs],
+            low: vec![f64::INFINITY; inputs],
+            high: vec![f64::NEG_INFINITY; inputs],
         }
+    }
+
+    /// Notes that these inputs should have been `offsets + sums` at `end`, and were `applied`.
+    #[inline]
+    pub(super) fn note(&mut self, inputs: Range<usize>, offsets: &[f64], sums: &[f64], applied: &[f64], end: f64) {
+        let (largest, time) = (&mut self.largest[inputs.clone()], &mut self.time[inputs.clone()]);
+        let (low, high) = (&mut self.low[inputs.clone()], &mut self.high[inputs.clone()]);
+        let (offsets, sums, applied) = (&offsets[inputs.clone()], &sums[inputs.clone()], &applied[inputs.clone()]);
+        for i in 0..inputs.len() {
+            let arrival = offsets[i] + sums[i];
+            let error = (arrival - applied[i]).abs();
+            low[i] = if arrival < low[i] { arrival } else { low[i] };
+            high[i] = if arrival > high[i] { arrival } else { high[i] };
+            let is_larger = error > largest[i];
+            largest[i] = if is_larger { error } else { largest[i] };
+            time[i] = if is_larger { end } else { time[i] };
+        }
+    }
+
+    /// What is known of one input.
+    pub(super) fn defect(&self, input: usize) -> Defect {
+        let range = (self.high[input] - self.low[input]).max(0.0);
+        Defect { largest: self.largest[input], time: self.time[input], range, ..Defect::default() }
     }
 }

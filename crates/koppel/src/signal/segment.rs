@@ -44,12 +44,8 @@ impl Piece<'_> {
     /// All inputs at τ after the piece's begin.
     #[inline]
     pub fn values(&self, tau: f64, out: &mut [f64]) {
-        if self.terms == 1 {
-            out.copy_from_slice(&self.coefficients[..out.len()]);
-            return;
-        }
-        for (u, c) in out.iter_mut().zip(self.coefficients.chunks_exact(self.terms)) {
-            *u = horner(c, tau);
+        for (i, u) in out.iter_mut().enumerate() {
+            *u = horner(self.of(i), tau);
         }
     }
 }
@@ -70,7 +66,7 @@ impl Segment {
         segment
     }
 
-    /// Starts over: one piece of zeros over `step`, `terms` coefficients per input.
+    /// Starts over: one piece over `step`, `terms` coefficients per input, whose old values the writer replaces.
     #[inline]
     pub fn begin(&mut self, step: &Step, terms: usize) {
         self.start = step.start;
@@ -80,7 +76,6 @@ impl Segment {
             self.offsets.truncate(1);
             self.coefficients.resize(self.inputs * terms, 0.0);
         }
-        self.coefficients.fill(0.0);
     }
 
     /// Time at its begin.

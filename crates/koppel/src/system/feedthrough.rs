@@ -37,17 +37,13 @@ fn append(order: &mut Vec<Component>, id: SubsystemId, graph: &SystemGraph) {
             return;
         }
         let feeds =
-            |from: &SubsystemId| graph.wires_from(*from).iter().any(|(_, w)| target_is(graph, *w, id));
+            |from: &SubsystemId| graph.branches(*from).iter().any(|b| graph.inputs_of(id).contains(&(b.target as usize)));
         if !last.contains(&id) && !last.iter().any(feeds) {
             last.push(id);
             return;
         }
     }
     order.push(Component::Direct(vec![id]));
-}
-
-fn target_is(graph: &SystemGraph, wire: usize, id: SubsystemId) -> bool {
-    graph.subsystem_of_input(graph.wires()[wire].target) == id
 }
 
 /// For every output, the outputs that act on it at the same instant.

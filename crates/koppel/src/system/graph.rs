@@ -33,6 +33,21 @@ pub struct Wire {
     pub gain: f64,
 }
 
+/// A wire seen from its source.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Branch {
+    /// Place of the output within its subsystem.
+    pub output: u32,
+    /// Number of the wire.
+    pub wire: u32,
+    /// The input it ends at.
+    pub target: u32,
+    /// True if no other wire ends there.
+    pub is_alone: bool,
+    /// Its gain.
+    pub gain: f64,
+}
+
 /// A connection as the user writes it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Connection {
@@ -69,8 +84,9 @@ pub struct SystemGraph {
     /// Sorted by target; `wire_start[i]..wire_start[i + 1]` end at input i.
     wires: Vec<Wire>,
     wire_start: Vec<usize>,
-    /// Per subsystem: (output within it, wire) for every wire that starts there.
-    fanout: Vec<Vec<(usize, usize)>>,
+    /// Sorted by source; `branch_start[s]..branch_start[s + 1]` start at subsystem s.
+    branches: Vec<Branch>,
+    branch_start: Vec<usize>,
     offsets: Vec<f64>,
     externals: Vec<(InputId, External)>,
 }
@@ -151,10 +167,10 @@ impl SystemGraph {
         self.wire_start[input]..self.wire_start[input + 1]
     }
 
-    /// (output within the subsystem, wire) for every wire that starts at a subsystem.
+    /// Every wire that starts at a subsystem, seen from there.
     #[inline]
-    pub fn wires_from(&self, id: SubsystemId) -> &[(usize, usize)] {
-        &self.fanout[id]
+    pub fn branches(&self, id: SubsystemId) -> &[Branch] {
+        &self.branches[self.branch_start[id]..self.branch_start[id + 1]]
     }
 
     /// What is added to an input: a connection's offset, or the value of an unconnected input.
@@ -173,7 +189,7 @@ impl SystemGraph {
         &self.offsets
     }
 
-    /// External signals with the inputs they act on.
+    /// External signals with the inputs they act on, sorted by input.
     pub fn externals(&self) -> &[(InputId, External)] {
         &self.externals
     }
@@ -312,6 +328,7 @@ impl SystemBuilder {
             let external = External::new(&config).map_err(|source| Error::External { input, source })?;
             graph.externals.push((id, external));
         }
+        graph.externals.sort_by_key(|(id, _)| *id);
         Ok(System { graph, subsystems })
     }
 }
@@ -333,14 +350,14 @@ fn number_ports(names: Vec<String>, subsystems: &[Box<dyn Subsystem>]) -> Result
     let first_input = running(|p| p.inputs.len());
     let first_output = running(|p| p.outputs.len());
     let offsets: Vec<f64> = ports.iter().flat_map(|p| p.inputs.iter().map(|v| v.start)).collect();
-    let fanout = vec![Vec::new(); names.len()];
+    let branch_start = vec![0; names.len() + 1];
     let wire_start = vec![0; offsets.len() + 1];
     Ok(SystemGraph {
         names,
         ports,
         first_input,
         first_output,
-        fanout,
+        branch_start,
         wire_start,
         offsets,
         ..SystemGraph::default()
@@ -379,10 +396,21 @@ fn wire(graph: &mut SystemGraph, connections: &[Connection]) -> Result<()> {
     wires.sort_by_key(|w| w.target);
     for (number, w) in wires.iter().enumerate() {
         graph.wire_start[w.target + 1] = number + 1;
-        graph.fanout[w.from].push((w.source - graph.first_output[w.from], number));
     }
     for i in 1..graph.wire_start.len() {
         graph.wire_start[i] = graph.wire_start[i].max(graph.wire_start[i - 1]);
+    }
+    for id in 0..graph.len() {
+        let from_here = wires.iter().enumerate().filter(|(_, w)| w.from == id);
+        let first = graph.first_output[id];
+        graph.branches.extend(from_here.map(|(wire, w)| Branch {
+            output: (w.source - first) as u32,
+            wire: wire as u32,
+            target: w.target as u32,
+            is_alone: graph.wire_start[w.target + 1] - graph.wire_start[w.target] == 1,
+            gain: w.gain,
+        }));
+        graph.branch_start[id + 1] = graph.branches.len();
     }
     graph.wires = wires;
     Ok(())
