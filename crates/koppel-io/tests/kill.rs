@@ -1,4 +1,5 @@
 //! A run killed by the operating system loses at most the rows after the last flush.
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};

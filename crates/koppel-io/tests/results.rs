@@ -1,4 +1,5 @@
 //! Results survive being written, cut off, recovered and continued.
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -23,6 +23,7 @@ use parquet::basic::{Compression, Encoding};
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
 
+use super::Table;
 use super::metadata::{Metadata, TIME};
 use crate::{Error, Result};
 
@@ -246,8 +247,8 @@ fn copy_batch(
     Ok(())
 }
 
-/// Metadata, names and columns of any Parquet file whose columns are all Float64.
-pub(super) fn read(path: &Path) -> Result<(Option<Metadata>, Vec<String>, Vec<Vec<f64>>)> {
+/// Any Parquet file whose columns are all Float64; the first is the time.
+pub(super) fn read(path: &Path) -> Result<Table> {
     let builder = open_parquet(path)?;
     let entries = builder.metadata().file_metadata().key_value_metadata();
     let json = entries.and_then(|all| all.iter().find(|entry| entry.key == KEY)?.value.clone());
@@ -274,7 +275,7 @@ pub(super) fn read(path: &Path) -> Result<(Option<Metadata>, Vec<String>, Vec<Ve
     for batch in builder.build().map_err(failure("read", path))? {
         append_batch(&batch.map_err(failure("read", path))?, &mut columns);
     }
-    Ok((metadata, names, columns))
+    Ok(Table::new(metadata, names, columns))
 }
 
 /// Visits the rows of a batch.

@@ -18,6 +18,21 @@ pub struct Table {
 }
 
 impl Table {
+    /// Of at least one column; the first is the time.
+    pub(super) fn new(
+        metadata: Option<Metadata>,
+        names: Vec<String>,
+        mut columns: Vec<Vec<f64>>,
+    ) -> Self {
+        let time = columns.remove(0);
+        let columns = names.into_iter().skip(1).zip(columns).collect();
+        Self {
+            metadata,
+            time,
+            columns,
+        }
+    }
+
     /// The values of a column.
     #[must_use]
     pub fn column(&self, name: &str) -> Option<&[f64]> {
@@ -43,19 +58,12 @@ impl Table {
 ///
 /// If the file cannot be read or a field is not a number; the text names line, column and field.
 pub fn read_table(path: &Path) -> Result<Table> {
-    let (metadata, names, mut columns) = match Format::of(path)? {
+    match Format::of(path)? {
         Format::Csv => {
             let (names, columns) = csv_text::read(path)?;
-            (csvw::read(path)?, names, columns)
+            Ok(Table::new(csvw::read(path)?, names, columns))
         }
         #[cfg(feature = "parquet")]
-        Format::Parquet => super::parquet_file::read(path)?,
-    };
-    let time = columns.remove(0);
-    let columns = names.into_iter().skip(1).zip(columns).collect();
-    Ok(Table {
-        metadata,
-        time,
-        columns,
-    })
+        Format::Parquet => super::parquet_file::read(path),
+    }
 }

@@ -59,7 +59,7 @@ pub struct Finished {
 enum Sink {
     Csv(CsvSink),
     #[cfg(feature = "parquet")]
-    Ipc(IpcSink),
+    Ipc(Box<IpcSink>),
 }
 
 impl ResultWriter {
@@ -80,7 +80,7 @@ impl ResultWriter {
                 CsvSink::new(file, &metadata).map(Sink::Csv)
             }
             #[cfg(feature = "parquet")]
-            Format::Parquet => IpcSink::new(file, &metadata).map(Sink::Ipc),
+            Format::Parquet => IpcSink::new(file, &metadata).map(|sink| Sink::Ipc(Box::new(sink))),
         };
         let sink = sink.map_err(Error::io("write", &part))?;
         let mut writer = Self::new(path, metadata, sink);
@@ -359,7 +359,7 @@ fn resume_parquet(path: &Path, metadata: &Metadata, rows: u64) -> Result<(Sink, 
     sink.sync().map_err(Error::io("write", &temporary))?;
     drop(old);
     files::rename(&temporary, &part)?;
-    Ok((Sink::Ipc(sink), kept.last_time))
+    Ok((Sink::Ipc(Box::new(sink)), kept.last_time))
 }
 
 fn check_length(path: &Path, found: u64, needed: u64) -> Result<()> {
