@@ -64,6 +64,32 @@
     zoom(all ? null : { min, max }, u);
   };
 
+  // Two fingers zoom and move: the times under the fingers stay under them.
+  const pinch = (u) => {
+    const fractions = (event) => {
+      const box = u.over.getBoundingClientRect();
+      return [...event.touches].slice(0, 2).map((touch) => (touch.clientX - box.left) / box.width).sort((a, b) => a - b);
+    };
+    let held = null; // times under the fingers
+    u.over.addEventListener("touchstart", (event) => {
+      if (event.touches.length !== 2) return;
+      const { min, max } = u.scales.x;
+      held = fractions(event).map((f) => min + f * (max - min));
+    }, { passive: true });
+    u.over.addEventListener("touchmove", (event) => {
+      if (!held || event.touches.length !== 2) return;
+      event.preventDefault();
+      const [left, right] = fractions(event);
+      if (right - left < 0.02 || held[1] <= held[0]) return;
+      const perWidth = (held[1] - held[0]) / (right - left);
+      const time = u.data[0];
+      const min = Math.max(time[0], held[0] - left * perWidth);
+      const max = Math.min(time[time.length - 1], held[1] + (1 - right) * perWidth);
+      if (max > min) u.setScale("x", { min, max });
+    }, { passive: false });
+    u.over.addEventListener("touchend", () => { held = null; });
+  };
+
   const widthOf = (figure) => Math.max(200, Math.floor(figure.getBoundingClientRect().width));
   const axis = () => ({
     stroke: () => color("--soft"), font: "12px system-ui, sans-serif", values: ticks,
@@ -97,6 +123,7 @@
     };
     const u = new uPlot(options, data, figure.querySelector(".canvas"));
     u.ready = true;
+    pinch(u);
     drawn.set(figure, u);
     figure.dataset.points = data[0].length;
     figure.dataset.series = plot.series.length;
@@ -147,8 +174,15 @@
   addEventListener("resize", resize);
   const redraw = () => { for (const u of drawn.values()) u.redraw(false, true); };
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
-  addEventListener("beforeprint", () => { drawAll(); document.documentElement.dataset.scheme = "light"; redraw(); });
-  addEventListener("afterprint", () => { delete document.documentElement.dataset.scheme; redraw(); });
+  // On paper: light colours, two plots beside each other.
+  const PAPER = { width: 350, height: 180 };
+  addEventListener("beforeprint", () => {
+    document.documentElement.dataset.scheme = "light";
+    drawAll();
+    for (const u of drawn.values()) u.setSize(PAPER);
+    redraw();
+  });
+  addEventListener("afterprint", () => { delete document.documentElement.dataset.scheme; resize(); redraw(); });
 
   // uPlot draws in a microtask, hence the pauses.
   const selftest = async () => {

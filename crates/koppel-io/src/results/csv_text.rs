@@ -8,6 +8,7 @@ use std::io::{self, BufRead, BufReader, Write};
 use std::path::Path;
 
 use super::metadata::Metadata;
+use super::whole::Whole;
 use crate::{Error, Result};
 
 /// Text gathered before it is handed to the operating system, in bytes.
@@ -86,54 +87,37 @@ fn header(names: &[String]) -> String {
     quoted.join(",") + "\n"
 }
 
-/// What is whole in a CSV file that may end anywhere.
-#[derive(Debug)]
-pub(super) struct Whole {
-    /// Names in the header, `time` first.
-    pub(super) names: Vec<String>,
-    /// Complete rows.
-    pub(super) rows: u64,
-    /// Time of the last complete row.
-    pub(super) last_time: Option<f64>,
-    /// Bytes up to the end of the last complete row.
-    pub(super) bytes: u64,
-    /// More than an unfinished last line follows.
-    pub(super) damaged: bool,
-}
-
-/// Visits the complete rows of a CSV file of ours, `limit` at most, and stops at the first that is not whole.
+/// Visits the complete rows of a CSV file of ours, `limit` at most, and stops at the first that is not whole;
+/// the names in the header, and what is whole.
 pub(super) fn scan(
     path: &Path,
     limit: u64,
     mut visit: impl FnMut(f64, &[f64]) -> Result<()>,
-) -> Result<Whole> {
+) -> Result<(Vec<String>, Whole)> {
     let file = File::open(path).map_err(Error::io("open", path))?;
     let mut input = BufReader::with_capacity(BUFFER, file);
-    let (names, mut bytes) = scan_header(&mut input, path)?;
+    let (names, bytes) = scan_header(&mut input, path)?;
+    let mut whole = Whole {
+        bytes,
+        ..Whole::default()
+    };
     let mut line = Vec::new();
     let mut row = Vec::with_capacity(names.len());
-    let (mut rows, mut last_time, mut damaged) = (0, None, false);
-    while rows < limit {
+    while whole.rows < limit {
         line.clear();
         let read = input
             .read_until(b'\n', &mut line)
             .map_err(Error::io("read", path))?;
         if !parse_row(&line, names.len(), &mut row) {
-            damaged = line.ends_with(b"\n");
+            whole.damaged = line.ends_with(b"\n");
             break;
         }
         visit(row[0], &row[1..])?;
-        bytes += read as u64;
-        rows += 1;
-        last_time = Some(row[0]);
+        whole.rows += 1;
+        whole.last_time = Some(row[0]);
+        whole.bytes += read as u64;
     }
-    Ok(Whole {
-        names,
-        rows,
-        last_time,
-        bytes,
-        damaged,
-    })
+    Ok((names, whole))
 }
 
 /// Reads the header line, which may hold newlines in quotes; its names and length in bytes.

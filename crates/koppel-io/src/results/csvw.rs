@@ -29,7 +29,7 @@ pub(super) fn describe(metadata: &Metadata, csv: &Path) -> String {
         "dc:title": metadata.system,
         "dc:created": metadata.created,
         "dialect": { "header": true, "delimiter": ",", "encoding": "utf-8" },
-        "tableSchema": { "columns": columns, "primaryKey": [] },
+        "tableSchema": { "columns": columns },
         "notes": [{ "koppel": metadata }],
     });
     format!("{description:#}\n")

@@ -19,14 +19,20 @@
 //! * The first column is `time`; `columns` of the [`Metadata`] are the others. All values are `f64` and read back bit for
 //!   bit (in CSV every NaN becomes the one written `NaN`).
 
+#[cfg(feature = "parquet")]
+mod batch;
 mod csv_text;
 mod csvw;
 mod files;
+#[cfg(feature = "parquet")]
+mod ipc_stream;
 mod metadata;
 #[cfg(feature = "parquet")]
 mod parquet_file;
 mod recover;
+mod resume;
 mod table;
+mod whole;
 mod writer;
 
 pub use metadata::{Column, Metadata};

@@ -5,21 +5,16 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use super::files::{self, Format, result_of, sidecar_of, with_suffix};
-#[cfg(feature = "parquet")]
-use super::parquet_file;
-use super::writer::{Finished, ResultWriter, copy_start, finish_csv};
+use super::resume::copy_start;
+use super::whole::Whole;
+use super::writer::{Finished, ResultWriter, finish_csv};
 use super::{Column, Metadata, csv_text, csvw};
+#[cfg(feature = "parquet")]
+use super::{batch, ipc_stream, writer::finish_parquet};
 use crate::{Error, Result};
 
 /// How an Arrow IPC stream begins.
 const IPC_START: [u8; 4] = [0xff; 4];
-
-/// What was kept of a part file.
-struct Kept {
-    rows: u64,
-    bytes: u64,
-    damaged: bool,
-}
 
 /// Turns the part file of a killed run, also one that is cut off anywhere, into a finished file.
 ///
@@ -96,11 +91,11 @@ fn default_output(named: &Path, format: Format) -> Result<PathBuf> {
 }
 
 /// Recovers to the format of the part file.
-fn recover_as(format: Format, part: &Path, out: &Path) -> Result<Kept> {
+fn recover_as(format: Format, part: &Path, out: &Path) -> Result<Whole> {
     match format {
         Format::Csv => {
-            let whole = csv_text::scan(part, u64::MAX, |_, _| Ok(()))?;
-            let metadata = csv_metadata(part, &whole.names)?;
+            let (names, whole) = csv_text::scan(part, u64::MAX, |_, _| Ok(()))?;
+            let metadata = csv_metadata(part, &names)?;
             let temporary = with_suffix(out, ".tmp");
             let mut old = std::fs::File::open(part).map_err(Error::io("open", part))?;
             drop(
@@ -108,43 +103,35 @@ fn recover_as(format: Format, part: &Path, out: &Path) -> Result<Kept> {
                     .map_err(Error::io("write", &temporary))?,
             );
             finish_csv(&temporary, out, &metadata)?;
-            Ok(Kept {
-                rows: whole.rows,
-                bytes: whole.bytes,
-                damaged: whole.damaged,
-            })
+            Ok(whole)
         }
         #[cfg(feature = "parquet")]
         Format::Parquet => {
-            let metadata = parquet_file::stream_metadata(part)?;
-            let whole = super::writer::finish_parquet(part, out, &metadata)?;
-            Ok(Kept::from(whole))
+            let metadata = ipc_stream::stream_metadata(part)?;
+            finish_parquet(part, out, &metadata)
         }
     }
 }
 
 /// Recovers to the other format, row by row.
-fn convert(format: Format, part: &Path, out: &Path) -> Result<Kept> {
+fn convert(format: Format, part: &Path, out: &Path) -> Result<Whole> {
     match format {
         Format::Csv => {
-            let names = csv_text::scan(part, 0, |_, _| Ok(()))?.names;
+            let (names, _) = csv_text::scan(part, 0, |_, _| Ok(()))?;
             let mut writer = ResultWriter::create(out, csv_metadata(part, &names)?)?;
-            let whole = csv_text::scan(part, u64::MAX, |time, values| writer.row(time, values))?;
+            let (_, whole) =
+                csv_text::scan(part, u64::MAX, |time, values| writer.row(time, values))?;
             writer.finish()?;
-            Ok(Kept {
-                rows: whole.rows,
-                bytes: whole.bytes,
-                damaged: whole.damaged,
-            })
+            Ok(whole)
         }
         #[cfg(feature = "parquet")]
         Format::Parquet => {
-            let mut writer = ResultWriter::create(out, parquet_file::stream_metadata(part)?)?;
-            let whole = parquet_file::scan_stream(part, |batch| {
-                parquet_file::for_each_row(batch, |time, values| writer.row(time, values))
+            let mut writer = ResultWriter::create(out, ipc_stream::stream_metadata(part)?)?;
+            let whole = ipc_stream::scan_stream(part, |batch| {
+                batch::for_each_row(batch, |time, values| writer.row(time, values))
             })?;
             writer.finish()?;
-            Ok(Kept::from(whole))
+            Ok(whole)
         }
     }
 }
@@ -160,17 +147,6 @@ fn csv_metadata(part: &Path, names: &[String]) -> Result<Metadata> {
         columns: columns.collect(),
         ..Metadata::default()
     }))
-}
-
-#[cfg(feature = "parquet")]
-impl From<parquet_file::Whole> for Kept {
-    fn from(whole: parquet_file::Whole) -> Self {
-        Self {
-            rows: whole.rows,
-            bytes: whole.bytes,
-            damaged: whole.damaged,
-        }
-    }
 }
 
 fn not_a_part(path: &Path, reason: &'static str) -> Box<Error> {
