@@ -14,7 +14,7 @@ pub use config::{CouplingConfig, build};
 pub use hold::StartUp;
 
 use crate::error::Result;
-use crate::signal::{History, Request, Samples, Segment, Step};
+use crate::signal::{History, Request, Samples, Step};
 use crate::system::{InputId, SubsystemId, SystemGraph};
 use serde::{Deserialize, Serialize};
 
@@ -46,17 +46,24 @@ impl View<'_> {
     /// The newest value that arrived at an input, offset included.
     #[inline]
     pub fn arrival(&self, input: InputId) -> f64 {
-        self.graph.offset(input) + self.history.sum(input)
+        self.history.arrivals()[input]
     }
 }
 
-/// Inputs of one subsystem that a method is asked to fill.
-#[derive(Clone, Copy)]
-pub struct Inputs<'a> {
-    /// The number of the subsystem's first input: `id - first` is the place in its segment.
-    pub first: InputId,
-    /// Which ones.
-    pub ids: &'a [InputId],
+/// Where a method writes: the coefficients of all inputs, the run's [`Needs::terms`] for each.
+pub struct Polynomials<'a> {
+    /// Coefficients per input, constant term first.
+    pub terms: usize,
+    /// Input by input.
+    pub coefficients: &'a mut [f64],
+}
+
+impl Polynomials<'_> {
+    /// All coefficients of one input.
+    #[inline]
+    pub fn of(&mut self, input: InputId) -> &mut [f64] {
+        &mut self.coefficients[input * self.terms..][..self.terms]
+    }
 }
 
 /// What a method needs the engine to keep.
@@ -87,8 +94,8 @@ pub trait Coupling: Send + Sync {
         Ok(())
     }
 
-    /// Writes all coefficients of these inputs into `segment`, which is one piece.
-    fn input(&self, view: &View<'_>, inputs: Inputs<'_>, segment: &mut Segment) -> Result<()>;
+    /// Writes all coefficients of these inputs, in ascending order, of subsystems that are about to move.
+    fn input(&self, view: &View<'_>, inputs: &[InputId], out: &mut Polynomials<'_>) -> Result<()>;
 
     /// A subsystem has moved; called when intermediate outputs were asked for.
     fn moved(&mut self, _view: &View<'_>, _subsystem: SubsystemId, _samples: &Samples) -> Result<()> {

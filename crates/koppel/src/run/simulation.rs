@@ -16,19 +16,19 @@
 //! Nothing is allocated after the first step. Members of a stage write only to their own slot and are published in
 //! order, so the result is the same, bit for bit, on one thread or many.
 
+use super::board::{Board, Deliveries};
 use super::change::{self, Assignment, Target};
 use super::config::{Parallel, Reading, RunConfig};
-use super::consistent::{Consistency, publish};
+use super::consistent::{Consistency, Instant};
 use super::schedule::Schedule;
-use super::slot::Slot;
+use super::slot::{Plan, Slot};
 use super::state::RunState;
 use super::statistics::{Defect, Extremes, Share, Statistics};
-use crate::coupling::{self, Coupling, Needs, View};
+use crate::coupling::{self, Coupling, Needs, Polynomials, View};
 use crate::error::{Error, Result};
 use crate::record::{Column, Columns, Condition, Recorder};
-use crate::signal::{Clock, History, Request, Step};
-use crate::system::{InputId, Subsystem, SubsystemId, System, SystemGraph};
-use rayon::prelude::*;
+use crate::signal::{Clock, Request, Step};
+use crate::system::{InputId, SubsystemId, System, SystemGraph, VariableId, VariableKind};
 use std::ops::Range;
 
 /// How a run ended.
@@ -57,20 +57,17 @@ pub enum Flow {
     Stop,
 }
 
-/// A system in the middle of its run.
+/// A system in the middle of its run. Its subsystems are numbered in the order in which they move.
 pub struct Simulation {
     graph: SystemGraph,
     slots: Vec<Slot>,
     stages: Vec<Stage>,
-    /// Where each subsystem's slot is.
-    place: Vec<usize>,
-    /// Connected inputs in the order of the slots.
-    wired: Vec<InputId>,
-    history: History,
-    applied: Vec<f64>,
+    board: Board,
     coupling: Box<dyn Coupling>,
     needs: Needs,
     consistency: Consistency,
+    /// Room for the inputs of any one subsystem.
+    inputs: Vec<f64>,
     reading: Reading,
     clock: Clock,
     index: u64,
@@ -89,14 +86,19 @@ pub struct Simulation {
 }
 
 struct Stage {
-    slots: Range<usize>,
+    members: Range<SubsystemId>,
+    /// All inputs of the members.
+    inputs: Range<InputId>,
+    /// Those that are connected.
+    wired: Vec<InputId>,
+    deliveries: Deliveries,
     is_parallel: bool,
 }
 
 /// Steps that are all timed at the start, before deciding about threads.
 const CALIBRATION: u64 = 16;
 /// Later one step in this many is timed.
-const TIMED: u64 = 64;
+const TIMED: u64 = 256;
 /// Seconds a parallel stage must save to pay for waking the threads.
 const WAKE_UP: f64 = 15e-6;
 /// A `reduced` start cuts the first macro step into parts that double: H/1024, H/1024, H/512, ...
@@ -106,24 +108,31 @@ impl Simulation {
     /// Wires, initialises and finds the consistent start.
     pub fn new(system: System, config: &RunConfig) -> Result<Self> {
         config.check()?;
-        let System { graph, subsystems } = system;
-        let schedule = Schedule::new(config, &graph)?;
+        let schedule = Schedule::new(config, &system.graph)?;
+        let columns = Columns::select(&config.record, &system.graph)?;
+        let order: Vec<SubsystemId> = schedule.stages.concat();
+        let System { graph, subsystems } = system.reordered(&order);
         let coupling = coupling::build(&config.coupling, config.hold, &graph)?;
         let needs = coupling.needs();
         if needs.reduced_start && schedule.is_multi_rate() {
             return Err(Error::Unsupported {
                 what: "start = \"reduced\"".into(),
-                reason: "subsystems with different rates have no common small first steps; use start = \"constant\"".into(),
+                reason: "subsystems with different rates have no common small first steps; use start = \"constant\""
+                    .into(),
             }
             .into());
         }
-        let Arrangement { slots, stages, place, wired } = arrange(&graph, subsystems, &schedule);
-        let columns = Columns::select(&config.record, &graph)?;
+        let slot =
+            |(id, subsystem)| Slot::new(id, subsystem, schedule.every[order[id]], &graph, needs, config.step);
+        let slots: Vec<Slot> = subsystems.into_iter().enumerate().map(slot).collect();
         let condition = config.stop_when.as_deref().map(|text| Condition::new(text, &graph)).transpose()?;
+        let widest = slots.iter().map(|slot| slot.inputs.len()).max().unwrap_or(0);
+        let columns = columns.renumbered(&order);
         let mut simulation = Simulation {
-            history: History::new(graph.inputs(), graph.wires().len(), graph.len(), needs.depth),
-            applied: vec![0.0; graph.inputs()],
-            consistency: Consistency::new(&graph, &place),
+            board: Board::new(&graph, needs.terms, needs.depth),
+            stages: stages(&graph, &schedule),
+            consistency: Consistency::new(&graph),
+            inputs: vec![0.0; widest],
             reading: config.reading,
             clock: Clock::new(config.start, config.stop, config.step),
             index: 0,
@@ -140,9 +149,6 @@ impl Simulation {
             pool: None,
             graph,
             slots,
-            stages,
-            place,
-            wired,
             coupling,
             needs,
         };
@@ -182,7 +188,7 @@ impl Simulation {
 
     /// Outputs of a subsystem now.
     pub fn outputs(&self, id: SubsystemId) -> &[f64] {
-        &self.slots[self.place[id]].outputs
+        &self.board.outputs[self.slots[id].outputs.clone()]
     }
 
     /// Takes one macro step.
@@ -201,68 +207,113 @@ impl Simulation {
     /// One exchange of values: everybody who is due moves over `step`, to the communication point `end`.
     fn exchange(&mut self, step: Step, end: f64) -> Result<()> {
         self.apply_changes(step.start)?;
-        let view = View { step, graph: &self.graph, history: &self.history, applied: &self.applied };
+        let view = view(&self.graph, &self.board, step);
         self.coupling.prepare(&view)?;
         for stage in 0..self.stages.len() {
+            self.predict(stage, step)?;
             self.move_stage(stage, step)?;
-            self.publish_stage(stage, step, end)?;
+            self.deliver(stage, step, end)?;
         }
         if self.reading == Reading::Fresh && !self.consistency.is_empty() {
-            self.consistency.refresh(&self.graph, &mut self.slots, &mut self.history, end)?;
+            self.refresh(end)?;
         }
         self.note_defects(end);
         Ok(())
     }
 
-    /// Members of a stage predict their inputs and move, side by side where that pays.
+    /// The coupling writes the inputs of a stage, now that earlier stages have moved.
+    fn predict(&mut self, stage: usize, step: Step) -> Result<()> {
+        let Simulation { coupling, graph, board, clock, slots, .. } = self;
+        let Stage { wired, members, .. } = &self.stages[stage];
+        let mut planned = std::mem::take(&mut board.planned);
+        let mut out = Polynomials { terms: board.terms, coefficients: &mut planned };
+        let result = if self.is_multi_rate {
+            members.clone().filter(|id| slots[*id].is_due(&step)).try_for_each(|id| {
+                let own = clock.step(step.index, u64::from(slots[id].every));
+                let inputs = &slots[id].inputs;
+                let from = wired.partition_point(|i| *i < inputs.start);
+                let to = wired.partition_point(|i| *i < inputs.end);
+                coupling.input(&view(graph, board, own), &wired[from..to], &mut out)
+            })
+        } else {
+            coupling.input(&view(graph, board, step), wired, &mut out)
+        };
+        board.planned = planned;
+        result
+    }
+
+    /// Members of a stage move, side by side where that pays.
     fn move_stage(&mut self, stage: usize, step: Step) -> Result<()> {
-        if step.index == CALIBRATION || step.index.is_multiple_of(TIMED * 64) {
+        if step.index == CALIBRATION || step.index.is_multiple_of(TIMED * 16) {
             self.decide_threads(stage, step.index);
         }
-        let Stage { slots, is_parallel } = &self.stages[stage];
-        let view = View { step, graph: &self.graph, history: &self.history, applied: &self.applied };
-        let (coupling, terms, wired, clock) = (self.coupling.as_ref(), self.needs.terms, &self.wired, &self.clock);
-        let members = &mut self.slots[slots.clone()];
+        let Simulation { slots, graph, board, clock, pool, .. } = self;
+        let Stage { members, is_parallel, .. } = &self.stages[stage];
         let is_timed = step.index < CALIBRATION || step.index.is_multiple_of(TIMED);
+        let plan = Plan { terms: board.terms, coefficients: &board.planned };
+        let slots = &mut slots[members.clone()];
+        let (Some(first), Some(last)) = (slots.first(), slots.last()) else { return Ok(()) };
+        let outputs = &mut board.outputs[first.outputs.start..last.outputs.end];
         if !is_timed && !is_parallel && !self.is_multi_rate {
-            let moved = members.iter_mut().try_for_each(|slot| {
-                slot.advance(coupling, terms, wired, &view).map_err(|source| failed(slot.id, &view, source))
-            });
-            return moved;
+            let base = first.outputs.start;
+            for slot in slots {
+                let outputs = &mut outputs[slot.outputs.start - base..slot.outputs.end - base];
+                slot.advance(graph, &step, plan, outputs)
+                    .map_err(|source| failed(graph, slot, step, source))?;
+            }
+            return Ok(());
         }
-        let work = |slot: &mut Slot| {
+        let work = |slot: &mut Slot, outputs: &mut [f64]| {
             if slot.is_due(&step) {
                 let own = clock.step(step.index, u64::from(slot.every));
                 let step = if slot.every == 1 { step } else { own };
-                slot.failure = slot.advance_timed(coupling, terms, wired, &View { step, ..view }).err();
+                slot.advance_timed(graph, &step, plan, outputs);
             }
         };
-        match &self.pool {
-            Some(pool) if *is_parallel => pool.install(|| members.par_iter_mut().with_max_len(1).for_each(work)),
-            _ => members.iter_mut().for_each(work),
+        match pool {
+            Some(pool) if *is_parallel => pool.install(|| side_by_side(slots, outputs, &work)),
+            _ => one_by_one(slots, outputs, &work),
         }
-        let failure = members.iter_mut().find_map(|slot| Some((slot.id, slot.failure.take()?)));
-        failure.map_or(Ok(()), |(id, source)| Err(failed(id, &view, source)))
-    }
-
-    /// Sends the outputs of a stage on their way, in order.
-    fn publish_stage(&mut self, stage: usize, step: Step, end: f64) -> Result<()> {
-        for slot in &mut self.slots[self.stages[stage].slots.clone()] {
-            if !slot.is_due(&step) {
-                continue;
-            }
-            slot.reached = if slot.every == 1 { end } else { self.clock.time(step.index + u64::from(slot.every)) };
-            if let Some(output) = slot.non_finite() {
-                return Err(non_finite(slot, &self.graph, output));
-            }
-            publish(slot, &self.graph, &mut self.history);
-            slot.given(&mut self.applied[slot.first_input..][..slot.segment.inputs()]);
-            if self.needs.samples != Request::Nothing {
-                let view = View { step, graph: &self.graph, history: &self.history, applied: &self.applied };
-                self.coupling.moved(&view, slot.id, &slot.samples)?;
+        for slot in slots {
+            if let Some(source) = slot.failure.take() {
+                return Err(failed(graph, slot, step, source));
             }
         }
         Ok(())
+    }
+
+    /// Sends the outputs of a stage on their way.
+    fn deliver(&mut self, stage: usize, step: Step, end: f64) -> Result<()> {
+        let Stage { members, inputs, deliveries, .. } = &self.stages[stage];
+        let outputs = self.slots[members.start].outputs.start..self.slots[members.end - 1].outputs.end;
+        if let Some(output) = self.board.non_finite(outputs) {
+            return Err(non_finite(&self.graph, &self.board, output, end));
+        }
+        if self.is_multi_rate {
+            for id in members.clone().filter(|id| self.slots[*id].is_due(&step)) {
+                let slot = &self.slots[id];
+                let own = self.clock.step(step.index, u64::from(slot.every));
+                let reached = self.clock.time(step.index + u64::from(slot.every));
+                self.board.note_applied(slot.inputs.clone(), own.size);
+                self.board.deliver_one(&self.graph, id, reached);
+            }
+        } else {
+            self.board.note_applied(inputs.clone(), step.size);
+            self.board.deliver(&self.graph, members.clone(), deliveries, end);
+        }
+        if self.needs.samples != Request::Nothing {
+            let view = view(&self.graph, &self.board, step);
+            for id in members.clone().filter(|id| self.slots[*id].is_due(&step)) {
+                self.coupling.moved(&view, id, &self.slots[id].samples)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Outputs of one instant.
+    fn refresh(&mut self, time: f64) -> Result<()> {
+        let Simulation { graph, slots, board, inputs, consistency, .. } = self;
+        consistency.refresh(&mut Instant { graph, slots, board, inputs, time })
     }
 
     /// Runs to the end, recording rows; `watch` is asked after every macro step.
@@ -292,9 +343,10 @@ impl Simulation {
 
     /// Gives the present row to `recorder`.
     pub fn record(&mut self, recorder: &mut dyn Recorder) -> Result<()> {
-        let Simulation { columns, slots, place, row, clock, index, .. } = self;
-        columns.fill(row, |id, variable| slots[place[id]].value(variable))?;
-        recorder.row(clock.time(*index), row)
+        let time = self.time();
+        let Simulation { columns, slots, row, graph, board, .. } = self;
+        columns.fill(row, |id, variable| value(&mut slots[id], variable, graph, board, time))?;
+        recorder.row(time, row)
     }
 
     /// Rows recorded so far, from the number of steps.
@@ -305,49 +357,34 @@ impl Simulation {
 
     fn stop_condition(&mut self) -> Result<bool> {
         let time = self.time();
-        let Simulation { condition, slots, place, .. } = self;
-        match condition {
-            Some(condition) => condition.holds(time, |id, variable| slots[place[id]].value(variable)),
-            None => Ok(false),
-        }
+        let Simulation { condition, slots, graph, board, .. } = self;
+        let Some(condition) = condition else { return Ok(false) };
+        condition.holds(time, |id, variable| value(&mut slots[id], variable, graph, board, time))
     }
 
     /// Start values, then all outputs of the start time.
     fn initialize(&mut self) -> Result<()> {
-        let start = self.clock.time(0);
-        for slot in &mut self.slots {
-            slot.reserve(&self.graph, self.needs, self.clock.size());
-            let subsystem = self.graph.name(slot.id);
-            slot.subsystem.initialize(start).map_err(|source| Error::Subsystem {
-                subsystem: subsystem.into(),
-                time: start,
-                source,
-            })?;
+        let time = self.clock.time(0);
+        for (id, slot) in self.slots.iter_mut().enumerate() {
+            let failed = |source| Error::Subsystem { subsystem: self.graph.name(id).into(), time, source };
+            slot.subsystem.initialize(time).map_err(failed)?;
         }
-        while self.changes.get(self.changes_done).is_some_and(|change| change.time <= start) {
+        while self.changes.get(self.changes_done).is_some_and(|change| change.time <= time) {
             self.apply_next_change()?;
         }
-        self.consistency.initialize(&self.graph, &mut self.slots, &mut self.history, start)?;
-        let step = self.clock.step(0, 1);
-        for slot in &mut self.slots {
-            if let Some(output) = slot.non_finite() {
-                return Err(non_finite(slot, &self.graph, output));
-            }
-            slot.segment.begin(&step, 1);
-            for i in 0..slot.segment.inputs() {
-                let id = slot.first_input + i;
-                self.applied[id] = self.graph.offset(id) + self.history.sum(id);
-                slot.segment.of_mut(i)[0] = self.applied[id];
-            }
-            for (input, signal) in &self.graph.externals()[slot.externals.clone()] {
-                slot.segment.of_mut(input - slot.first_input)[0] += signal.value(start);
-            }
+        let Simulation { graph, slots, board, inputs, consistency, .. } = self;
+        consistency.initialize(Instant { graph, slots, board, inputs, time })?;
+        if let Some(output) = board.non_finite(0..graph.outputs()) {
+            return Err(non_finite(graph, board, output, time));
+        }
+        for input in 0..graph.inputs() {
+            board.applied[input] = board.history.arrivals()[input];
+            board.planned[input * board.terms] = board.applied[input];
         }
         if !self.needs.reduced_start {
-            self.history.assume_constant_past(self.clock.size());
+            board.history.assume_constant_past(self.clock.size());
         }
-        let view = View { step, graph: &self.graph, history: &self.history, applied: &self.applied };
-        self.coupling.start(&view)
+        self.coupling.start(&view(graph, board, self.clock.step(0, 1)))
     }
 
     /// Ends of the parts of this step: none usually; more for the first one of a `reduced` start, and for changes inside.
@@ -390,14 +427,14 @@ impl Simulation {
             let Assignment { target, .. } = self.changes[self.changes_done];
             self.apply_next_change()?;
             if let Target::Variable(id, _) = target {
-                let slot = &mut self.slots[self.place[id]];
-                slot.subsystem.read(None, &mut slot.outputs)?;
-                publish(slot, &self.graph, &mut self.history);
+                let slot = &mut self.slots[id];
+                slot.subsystem.read(None, &mut self.board.outputs[slot.outputs.clone()])?;
+                self.board.deliver_one(&self.graph, id, self.board.history.reached(id));
             }
             any = true;
         }
         if any && self.reading == Reading::Fresh {
-            self.consistency.refresh(&self.graph, &mut self.slots, &mut self.history, time)?;
+            self.refresh(time)?;
         }
         Ok(())
     }
@@ -406,10 +443,16 @@ impl Simulation {
         let Assignment { target, value, time } = self.changes[self.changes_done];
         self.changes_done += 1;
         match target {
-            Target::FreeInput(input) => self.graph.set_offset(input, value),
+            Target::FreeInput(input) => {
+                self.graph.set_offset(input, value);
+                self.board.planned[input * self.board.terms] = value;
+                self.board.history.set_arrival(input, value);
+            }
             Target::Variable(id, variable) => {
-                self.slots[self.place[id]].subsystem.set(variable, value).map_err(|source| {
-                    Error::Subsystem { subsystem: self.graph.name(id).into(), time, source }
+                self.slots[id].subsystem.set(variable, value).map_err(|source| Error::Subsystem {
+                    subsystem: self.graph.name(id).into(),
+                    time,
+                    source,
                 })?;
             }
         }
@@ -418,13 +461,11 @@ impl Simulation {
 
     /// How far each input was, at the end of its step, from what it should have been.
     fn note_defects(&mut self, end: f64) {
-        let Simulation { extremes, graph, history, applied, slots, .. } = self;
-        let mut note = |inputs: Range<InputId>| {
-            extremes.note(inputs, graph.offsets(), history.sums(), applied, end);
-        };
+        let Simulation { extremes, graph, board, slots, .. } = self;
+        let mut note = |inputs| extremes.note(inputs, board.history.arrivals(), &board.applied, end);
         if self.is_multi_rate {
-            let there = slots.iter().filter(|slot| slot.reached == end);
-            there.for_each(|slot| note(slot.first_input..slot.first_input + slot.segment.inputs()));
+            let here = slots.iter().enumerate().filter(|(id, _)| board.history.reached(*id) == end);
+            here.for_each(|(_, slot)| note(slot.inputs.clone()));
         } else {
             note(0..graph.inputs());
         }
@@ -433,7 +474,7 @@ impl Simulation {
     /// Side by side only where the measured step times say that it saves more than waking the threads costs.
     fn decide_threads(&mut self, stage: usize, index: u64) {
         let threads = rayon::current_num_threads();
-        let members = &self.slots[self.stages[stage].slots.clone()];
+        let members = &self.slots[self.stages[stage].members.clone()];
         let is_parallel = match self.threads {
             Parallel::Never => false,
             Parallel::Always => members.len() > 1,
@@ -452,8 +493,8 @@ impl Simulation {
 
     /// Numbers of the run so far.
     pub fn statistics(&self) -> Statistics {
-        let share = |slot: &Slot| Share {
-            subsystem: self.graph.name(slot.id).into(),
+        let share = |(id, slot): (SubsystemId, &Slot)| Share {
+            subsystem: self.graph.name(id).into(),
             solver: slot.subsystem.solver(),
             seconds_per_step: slot.seconds_per_step(),
             steps: self.index.div_ceil(u64::from(slot.every)),
@@ -464,7 +505,7 @@ impl Simulation {
         };
         Statistics {
             steps: self.index,
-            shares: self.place.iter().map(|place| share(&self.slots[*place])).collect(),
+            shares: self.slots.iter().enumerate().map(share).collect(),
             defects: (0..self.graph.inputs()).filter(|i| !self.graph.is_free(*i)).map(defect).collect(),
             parallel_stages: self.stages.iter().filter(|stage| stage.is_parallel).count(),
         }
@@ -475,83 +516,102 @@ impl Simulation {
         state.index = self.index;
         state.changes_done = self.changes_done;
         state.numbers.clear();
-        state.numbers.extend_from_slice(self.graph.offsets());
-        state.numbers.extend_from_slice(&self.applied);
-        self.place.iter().for_each(|place| state.numbers.extend_from_slice(&self.slots[*place].outputs));
-        self.history.save(&mut state.numbers);
+        for list in [self.graph.offsets(), &self.board.applied, &self.board.planned, &self.board.outputs] {
+            state.numbers.extend_from_slice(list);
+        }
+        self.board.history.save(&mut state.numbers);
         self.coupling.save(&mut state.numbers);
         self.consistency.save(&mut state.numbers);
         state.subsystems.resize_with(self.slots.len(), Default::default);
-        state.reached.clear();
-        for (place, snapshot) in self.place.iter().zip(&mut state.subsystems) {
-            let slot = &self.slots[*place];
-            state.reached.push(slot.reached);
-            slot.subsystem.save(snapshot)?;
-        }
-        Ok(())
+        self.slots
+            .iter()
+            .zip(&mut state.subsystems)
+            .try_for_each(|(slot, snapshot)| slot.subsystem.save(snapshot))
     }
 
     /// Goes back (or forward) to a saved state of the same run; what follows is bit for bit what followed then.
     pub fn restore(&mut self, state: &RunState) -> Result<()> {
         self.index = state.index;
         self.changes_done = state.changes_done;
-        let (offsets, rest) = state.numbers.split_at(self.graph.inputs());
+        let (offsets, mut rest) = state.numbers.split_at(self.graph.inputs());
         offsets.iter().enumerate().for_each(|(input, value)| self.graph.set_offset(input, *value));
-        let (applied, mut rest) = rest.split_at(self.applied.len());
-        self.applied.copy_from_slice(applied);
-        for id in 0..self.place.len() {
-            let slot = &mut self.slots[self.place[id]];
-            let (outputs, others) = rest.split_at(slot.outputs.len());
-            slot.outputs.copy_from_slice(outputs);
-            slot.reached = state.reached[id];
-            slot.subsystem.restore(&state.subsystems[id])?;
+        for list in [&mut self.board.applied, &mut self.board.planned, &mut self.board.outputs] {
+            let (mine, others) = rest.split_at(list.len());
+            list.copy_from_slice(mine);
             rest = others;
         }
-        let rest = self.history.restore(rest);
+        let rest = self.board.history.restore(rest);
         let rest = self.coupling.restore(rest);
         let rest = self.consistency.restore(rest);
         assert!(rest.is_empty(), "a saved run state belongs to the system it was saved from");
-        Ok(())
+        let pairs = self.slots.iter_mut().zip(&state.subsystems);
+        pairs.into_iter().try_for_each(|(slot, snapshot)| slot.subsystem.restore(snapshot))
     }
 }
 
-fn non_finite(slot: &Slot, graph: &SystemGraph, output: usize) -> Box<Error> {
-    Error::BecameNonFinite {
-        subsystem: graph.name(slot.id).into(),
-        variable: graph.ports(slot.id).outputs[output].name.clone(),
-        value: slot.outputs[output],
-        time: slot.reached,
+fn view<'a>(graph: &'a SystemGraph, board: &'a Board, step: Step) -> View<'a> {
+    View { step, graph, history: &board.history, applied: &board.applied }
+}
+
+/// Present value of any variable; of an input, what it was given at the end of its last step.
+fn value(
+    slot: &mut Slot,
+    variable: VariableId,
+    graph: &SystemGraph,
+    board: &Board,
+    time: f64,
+) -> Result<f64> {
+    let VariableId { kind, index } = variable;
+    let input = slot.inputs.start + index;
+    match kind {
+        VariableKind::Output => Ok(board.outputs[slot.outputs.start + index]),
+        VariableKind::Input => Ok(board.applied[input] + slot.external(graph, input, time)),
+        VariableKind::Parameter | VariableKind::Local => slot.subsystem.get(variable),
     }
-    .into()
 }
 
-fn failed(id: SubsystemId, view: &View<'_>, source: Box<Error>) -> Box<Error> {
-    Error::Subsystem { subsystem: view.graph.name(id).into(), time: view.step.start, source }.into()
+fn failed(graph: &SystemGraph, slot: &Slot, step: Step, source: Box<Error>) -> Box<Error> {
+    Error::Subsystem { subsystem: graph.name(slot.id).into(), time: step.start, source }.into()
 }
 
-/// Slots in the order in which they move, so that a stage is a range; and all connected inputs in that order.
-fn arrange(graph: &SystemGraph, subsystems: Vec<Box<dyn Subsystem>>, schedule: &Schedule) -> Arrangement {
-    let mut waiting: Vec<_> = subsystems.into_iter().map(Some).collect();
-    let mut arrangement = Arrangement { place: vec![0; graph.len()], ..Arrangement::default() };
-    for members in &schedule.stages {
-        let first = arrangement.slots.len();
-        for &id in members {
-            if let Some(subsystem) = waiting[id].take() {
-                arrangement.place[id] = arrangement.slots.len();
-                let mut slot = Slot::new(id, subsystem, graph, &mut arrangement.wired);
-                slot.every = schedule.every[id];
-                arrangement.slots.push(slot);
-            }
-        }
-        arrangement.stages.push(Stage { slots: first..arrangement.slots.len(), is_parallel: false });
+fn non_finite(graph: &SystemGraph, board: &Board, output: usize, time: f64) -> Box<Error> {
+    let id = graph.subsystem_of_output(output);
+    let variable = graph.ports(id).outputs[output - graph.outputs_of(id).start].name.clone();
+    let (subsystem, value) = (graph.name(id).into(), board.outputs[output]);
+    Error::BecameNonFinite { subsystem, variable, value, time }.into()
+}
+
+/// Stages as ranges: subsystems are numbered in the order in which they move.
+fn stages(graph: &SystemGraph, schedule: &Schedule) -> Vec<Stage> {
+    let mut first = 0;
+    let mut stage = |size: usize| {
+        let members = first..first + size;
+        first += size;
+        let inputs = graph.inputs_of(members.start).start..graph.inputs_of(members.end - 1).end;
+        let wired = inputs.clone().filter(|input| !graph.is_free(*input)).collect();
+        let deliveries = Deliveries::new(graph, members.clone());
+        Stage { members, inputs, wired, deliveries, is_parallel: false }
+    };
+    schedule.stages.iter().filter(|members| !members.is_empty()).map(|members| stage(members.len())).collect()
+}
+
+fn one_by_one(slots: &mut [Slot], outputs: &mut [f64], work: &impl Fn(&mut Slot, &mut [f64])) {
+    let mut rest = outputs;
+    for slot in slots {
+        let (mine, others) = rest.split_at_mut(slot.outputs.len());
+        work(slot, mine);
+        rest = others;
     }
-    arrangement
 }
 
-#[derive(Default)]
-struct Arrangement {
-    slots: Vec<Slot>,
-    stages: Vec<Stage>,
-    place: Vec<usize>,
-    wired: Vec<InputId>,
+/// Halves the list until single subsystems are left, which run wherever a thread is free.
+fn side_by_side(slots: &mut [Slot], outputs: &mut [f64], work: &(impl Fn(&mut Slot, &mut [f64]) + Sync)) {
+    if slots.len() < 2 {
+        one_by_one(slots, outputs, work);
+        return;
+    }
+    let (left, right) = slots.split_at_mut(slots.len() / 2);
+    let width = left.iter().map(|slot| slot.outputs.len()).sum();
+    let (for_left, for_right) = outputs.split_at_mut(width);
+    rayon::join(|| side_by_side(left, for_left, work), || side_by_side(right, for_right, work));
 }

@@ -63,20 +63,37 @@ impl Extremes {
         }
     }
 
-    /// Notes that these inputs should have been `offsets + sums` at `end`, and were `applied`.
-    #[inline]
-    pub(super) fn note(&mut self, inputs: Range<usize>, offsets: &[f64], sums: &[f64], applied: &[f64], end: f64) {
-        let (largest, time) = (&mut self.largest[inputs.clone()], &mut self.time[inputs.clone()]);
-        let (low, high) = (&mut self.low[inputs.clone()], &mut self.high[inputs.clone()]);
-        let (offsets, sums, applied) = (&offsets[inputs.clone()], &sums[inputs.clone()], &applied[inputs.clone()]);
-        for i in 0..inputs.len() {
-            let arrival = offsets[i] + sums[i];
-            let error = (arrival - applied[i]).abs();
-            low[i] = if arrival < low[i] { arrival } else { low[i] };
-            high[i] = if arrival > high[i] { arrival } else { high[i] };
-            let is_larger = error > largest[i];
-            largest[i] = if is_larger { error } else { largest[i] };
-            time[i] = if is_larger { end } else { time[i] };
+    /// Notes that these inputs should have been `arrivals` at `end`, and were `applied`.
+    ///
+    /// New extremes are rare: eight inputs at a time are only compared, and looked at one by one when one of them has a
+    /// new extreme.
+    pub(super) fn note(&mut self, inputs: Range<usize>, arrivals: &[f64], applied: &[f64], end: f64) {
+        const BLOCK: usize = 8;
+        let mut first = inputs.start;
+        while first < inputs.end {
+            let block = first..(first + BLOCK).min(inputs.end);
+            first = block.end;
+            let now = arrivals[block.clone()].iter().zip(&applied[block.clone()]);
+            let known = self.largest[block.clone()]
+                .iter()
+                .zip(&self.low[block.clone()])
+                .zip(&self.high[block.clone()]);
+            let is_new = now.zip(known).fold(false, |any, ((value, given), ((largest, low), high))| {
+                any | ((value - given).abs() > *largest) | (value < low) | (value > high)
+            });
+            if is_new {
+                block.for_each(|input| self.note_one(input, arrivals[input], applied[input], end));
+            }
+        }
+    }
+
+    fn note_one(&mut self, input: usize, value: f64, given: f64, end: f64) {
+        self.low[input] = self.low[input].min(value);
+        self.high[input] = self.high[input].max(value);
+        let error = (value - given).abs();
+        if error > self.largest[input] {
+            self.largest[input] = error;
+            self.time[input] = end;
         }
     }
 

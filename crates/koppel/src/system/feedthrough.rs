@@ -36,8 +36,9 @@ fn append(order: &mut Vec<Component>, id: SubsystemId, graph: &SystemGraph) {
         if last.last() == Some(&id) {
             return;
         }
-        let feeds =
-            |from: &SubsystemId| graph.branches(*from).iter().any(|b| graph.inputs_of(id).contains(&(b.target as usize)));
+        let feeds = |from: &SubsystemId| {
+            graph.wires_from(*from).iter().any(|w| graph.inputs_of(id).contains(&graph.wires()[*w].target))
+        };
         if !last.contains(&id) && !last.iter().any(feeds) {
             last.push(id);
             return;

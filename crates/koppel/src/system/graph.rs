@@ -33,21 +33,6 @@ pub struct Wire {
     pub gain: f64,
 }
 
-/// A wire seen from its source.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Branch {
-    /// Place of the output within its subsystem.
-    pub output: u32,
-    /// Number of the wire.
-    pub wire: u32,
-    /// The input it ends at.
-    pub target: u32,
-    /// True if no other wire ends there.
-    pub is_alone: bool,
-    /// Its gain.
-    pub gain: f64,
-}
-
 /// A connection as the user writes it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Connection {
@@ -84,9 +69,8 @@ pub struct SystemGraph {
     /// Sorted by target; `wire_start[i]..wire_start[i + 1]` end at input i.
     wires: Vec<Wire>,
     wire_start: Vec<usize>,
-    /// Sorted by source; `branch_start[s]..branch_start[s + 1]` start at subsystem s.
-    branches: Vec<Branch>,
-    branch_start: Vec<usize>,
+    /// Per subsystem, the wires that start there.
+    wires_from: Vec<Vec<usize>>,
     offsets: Vec<f64>,
     externals: Vec<(InputId, External)>,
 }
@@ -167,10 +151,10 @@ impl SystemGraph {
         self.wire_start[input]..self.wire_start[input + 1]
     }
 
-    /// Every wire that starts at a subsystem, seen from there.
+    /// Numbers of the wires that start at a subsystem.
     #[inline]
-    pub fn branches(&self, id: SubsystemId) -> &[Branch] {
-        &self.branches[self.branch_start[id]..self.branch_start[id + 1]]
+    pub fn wires_from(&self, id: SubsystemId) -> &[usize] {
+        &self.wires_from[id]
     }
 
     /// What is added to an input: a connection's offset, or the value of an unconnected input.
@@ -236,6 +220,19 @@ impl SystemGraph {
         Ok(self.first_output[id] + index)
     }
 
+    /// Sorts the wires by target and indexes them from both ends.
+    fn set_wires(&mut self, mut wires: Vec<Wire>) {
+        wires.sort_by_key(|w| w.target);
+        for (number, w) in wires.iter().enumerate() {
+            self.wire_start[w.target + 1] = number + 1;
+            self.wires_from[w.from].push(number);
+        }
+        for i in 1..self.wire_start.len() {
+            self.wire_start[i] = self.wire_start[i].max(self.wire_start[i - 1]);
+        }
+        self.wires = wires;
+    }
+
     fn find_port(&self, name: &str, kind: VariableKind, word: &'static str) -> Result<(usize, usize)> {
         let (id, variable) = self.split_name(name, word)?;
         let index = self.ports[id].find(kind, variable).ok_or_else(|| Error::Unknown {
@@ -269,6 +266,38 @@ impl SystemGraph {
             }
             .into()),
         }
+    }
+}
+
+impl System {
+    /// The same system with its subsystems in another order: `order[k]` is the one that becomes number k.
+    pub fn reordered(self, order: &[SubsystemId]) -> System {
+        let old = self.graph;
+        let mut waiting: Vec<_> = self.subsystems.into_iter().map(Some).collect();
+        let subsystems: Vec<_> = order.iter().filter_map(|id| waiting[*id].take()).collect();
+        let names = order.iter().map(|id| old.names[*id].clone()).collect();
+        let mut graph = number_ports(names, &subsystems);
+        let mut place = vec![0; order.len()];
+        order.iter().enumerate().for_each(|(new, id)| place[*id] = new);
+        let input = |i: InputId| {
+            let id = old.subsystem_of_input(i);
+            graph.first_input[place[id]] + i - old.first_input[id]
+        };
+        let wires = old.wires.iter().map(|wire| Wire {
+            source: graph.first_output[place[wire.from]] + wire.source - old.first_output[wire.from],
+            from: place[wire.from],
+            target: input(wire.target),
+            gain: wire.gain,
+        });
+        let wires = wires.collect();
+        let mut offsets = old.offsets.clone();
+        (0..old.inputs()).for_each(|i| offsets[input(i)] = old.offsets[i]);
+        let mut externals: Vec<_> = old.externals.iter().map(|(i, e)| (input(*i), e.clone())).collect();
+        externals.sort_by_key(|(i, _)| *i);
+        graph.offsets = offsets;
+        graph.externals = externals;
+        graph.set_wires(wires);
+        System { graph, subsystems }
     }
 }
 
@@ -321,7 +350,12 @@ impl SystemBuilder {
     /// Checks everything and wires it.
     pub fn build(self) -> Result<System> {
         let (names, subsystems): (Vec<_>, Vec<_>) = self.subsystems.into_iter().unzip();
-        let mut graph = number_ports(names, &subsystems)?;
+        for (i, name) in names.iter().enumerate() {
+            if names[..i].contains(name) {
+                return Err(Error::Duplicate { kind: "subsystem", name: name.clone() }.into());
+            }
+        }
+        let mut graph = number_ports(names, &subsystems);
         wire(&mut graph, &self.connections)?;
         for (input, config) in self.externals {
             let id = graph.find_input(&input)?;
@@ -333,12 +367,7 @@ impl SystemBuilder {
     }
 }
 
-fn number_ports(names: Vec<String>, subsystems: &[Box<dyn Subsystem>]) -> Result<SystemGraph> {
-    for (i, name) in names.iter().enumerate() {
-        if names[..i].contains(name) {
-            return Err(Error::Duplicate { kind: "subsystem", name: name.clone() }.into());
-        }
-    }
+fn number_ports(names: Vec<String>, subsystems: &[Box<dyn Subsystem>]) -> SystemGraph {
     let ports: Vec<Ports> = subsystems.iter().map(|s| s.ports().clone()).collect();
     let running = |count: fn(&Ports) -> usize| {
         let mut sums = vec![0];
@@ -350,18 +379,18 @@ fn number_ports(names: Vec<String>, subsystems: &[Box<dyn Subsystem>]) -> Result
     let first_input = running(|p| p.inputs.len());
     let first_output = running(|p| p.outputs.len());
     let offsets: Vec<f64> = ports.iter().flat_map(|p| p.inputs.iter().map(|v| v.start)).collect();
-    let branch_start = vec![0; names.len() + 1];
+    let wires_from = vec![Vec::new(); names.len()];
     let wire_start = vec![0; offsets.len() + 1];
-    Ok(SystemGraph {
+    SystemGraph {
         names,
         ports,
         first_input,
         first_output,
-        branch_start,
+        wires_from,
         wire_start,
         offsets,
         ..SystemGraph::default()
-    })
+    }
 }
 
 fn wire(graph: &mut SystemGraph, connections: &[Connection]) -> Result<()> {
@@ -393,26 +422,7 @@ fn wire(graph: &mut SystemGraph, connections: &[Connection]) -> Result<()> {
             wires.push(Wire { source, from: graph.subsystem_of_output(source), target, gain });
         }
     }
-    wires.sort_by_key(|w| w.target);
-    for (number, w) in wires.iter().enumerate() {
-        graph.wire_start[w.target + 1] = number + 1;
-    }
-    for i in 1..graph.wire_start.len() {
-        graph.wire_start[i] = graph.wire_start[i].max(graph.wire_start[i - 1]);
-    }
-    for id in 0..graph.len() {
-        let from_here = wires.iter().enumerate().filter(|(_, w)| w.from == id);
-        let first = graph.first_output[id];
-        graph.branches.extend(from_here.map(|(wire, w)| Branch {
-            output: (w.source - first) as u32,
-            wire: wire as u32,
-            target: w.target as u32,
-            is_alone: graph.wire_start[w.target + 1] - graph.wire_start[w.target] == 1,
-            gain: w.gain,
-        }));
-        graph.branch_start[id + 1] = graph.branches.len();
-    }
-    graph.wires = wires;
+    graph.set_wires(wires);
     Ok(())
 }
 

@@ -13,7 +13,7 @@ pub mod unit;
 
 pub(crate) use feedthrough::strongly_connected;
 pub use feedthrough::{Component, evaluation_order};
-pub use graph::{Branch, Connection, InputId, OutputId, SubsystemId, System, SystemBuilder, SystemGraph, Wire};
+pub use graph::{Connection, InputId, OutputId, SubsystemId, System, SystemBuilder, SystemGraph, Wire};
 pub use linear_ode::LinearOde;
 pub use monolith::{monolith, monolithic_matrices};
 pub use ode_model::{Ode, OdeModel};

@@ -163,7 +163,13 @@ impl Subsystem for OdeModel {
         Ok(())
     }
 
-    fn step(&mut self, step: &Step, input: &Segment, samples: &mut Samples) -> Result<()> {
+    fn step(
+        &mut self,
+        step: &Step,
+        input: &Segment<'_>,
+        outputs: &mut [f64],
+        samples: &mut Samples,
+    ) -> Result<()> {
         samples.clear();
         if samples.request() != Request::Nothing {
             self.sample(input.piece(0), step.start, samples);
@@ -182,6 +188,7 @@ impl Subsystem for OdeModel {
             }
         }
         input.end_values(&mut self.u);
+        self.ode.output(self.time, &self.x, &self.u, outputs);
         Ok(())
     }
 
@@ -263,7 +270,7 @@ impl Subsystem for OdeModel {
 /// Walks a step in `nodes` equal parts, stopping at the cuts of the input too; `visit` gets (piece, from, to, is a node).
 fn node_by_node(
     step: &Step,
-    input: &Segment,
+    input: &Segment<'_>,
     nodes: u32,
     mut visit: impl FnMut(Piece<'_>, f64, f64, bool) -> Result<()>,
 ) -> Result<()> {

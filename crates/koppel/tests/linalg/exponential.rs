@@ -18,10 +18,7 @@ fn diagonal() {
         for (i, value) in values.into_iter().enumerate() {
             let error = (found[(i, i)] - value.exp()).abs() / value.exp().max(f64::MIN_POSITIVE);
             let tolerance = 4.0 * EPS * (1.0 + value.abs());
-            assert!(
-                error <= tolerance,
-                "e^{value} beside e^-{size:e}: {error:.1e}"
-            );
+            assert!(error <= tolerance, "e^{value} beside e^-{size:e}: {error:.1e}");
         }
     }
 }
