@@ -44,6 +44,9 @@ pub struct Statistics {
     pub parallel_stages: usize,
 }
 
+/// Inputs that are compared together.
+const BLOCK: usize = 8;
+
 /// Running extremes of all inputs, one list each so that the loop over them is short.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Extremes {
@@ -65,26 +68,29 @@ impl Extremes {
 
     /// Notes that these inputs should have been `arrivals` at `end`, and were `applied`.
     ///
-    /// New extremes are rare: eight inputs at a time are only compared, and looked at one by one when one of them has a
+    /// New extremes are rare: a block of inputs at a time is only compared, and looked at one by one when one of them has a
     /// new extreme.
     pub(super) fn note(&mut self, inputs: Range<usize>, arrivals: &[f64], applied: &[f64], end: f64) {
-        const BLOCK: usize = 8;
-        let mut first = inputs.start;
-        while first < inputs.end {
-            let block = first..(first + BLOCK).min(inputs.end);
-            first = block.end;
-            let now = arrivals[block.clone()].iter().zip(&applied[block.clone()]);
-            let known = self.largest[block.clone()]
-                .iter()
-                .zip(&self.low[block.clone()])
-                .zip(&self.high[block.clone()]);
-            let is_new = now.zip(known).fold(false, |any, ((value, given), ((largest, low), high))| {
-                any | ((value - given).abs() > *largest) | (value < low) | (value > high)
-            });
-            if is_new {
-                block.for_each(|input| self.note_one(input, arrivals[input], applied[input], end));
+        let (values, _) = arrivals[inputs.clone()].as_chunks::<BLOCK>();
+        let (given, _) = applied[inputs.clone()].as_chunks::<BLOCK>();
+        for block in 0..values.len() {
+            let first = inputs.start + block * BLOCK;
+            if self.is_new(first, &values[block], &given[block]) {
+                (first..first + BLOCK).for_each(|i| self.note_one(i, arrivals[i], applied[i], end));
             }
         }
+        let rest = inputs.start + values.len() * BLOCK..inputs.end;
+        rest.for_each(|i| self.note_one(i, arrivals[i], applied[i], end));
+    }
+
+    /// True if one of a block of inputs has a new extreme.
+    #[inline]
+    fn is_new(&self, first: usize, values: &[f64; BLOCK], given: &[f64; BLOCK]) -> bool {
+        let known = |list: &[f64]| -> [f64; BLOCK] { std::array::from_fn(|i| list[first..first + BLOCK][i]) };
+        let (largest, low, high) = (known(&self.largest), known(&self.low), known(&self.high));
+        (0..BLOCK).fold(false, |any, i| {
+            any | ((values[i] - given[i]).abs() > largest[i]) | (values[i] < low[i]) | (values[i] > high[i])
+        })
     }
 
     fn note_one(&mut self, input: usize, value: f64, given: f64, end: f64) {
