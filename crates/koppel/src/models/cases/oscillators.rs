@@ -45,7 +45,8 @@ pub(super) fn nonlinear_dual_mass() -> Case {
 /// Genser & Benedikt 2018, 3.1.
 pub(super) fn pendulum_oscillator() -> Case {
     let euler = SolverConfig::Euler { step: 1e-4 };
-    Case::new("Stiff pendulum-oscillator (Genser & Benedikt 2018, 3.1)", RunConfig::new(1.0, 1e-3))
+    let run = RunConfig { coupling: foh(), ..RunConfig::new(1.0, 2e-3) };
+    Case::new("Stiff pendulum-oscillator (Genser & Benedikt 2018, 3.1)", run)
         .part("pendulum", "pendulum", &[], euler)
         .part("oscillator", "oscillator", &[], euler)
         .connect("oscillator.x", "pendulum.x")
@@ -55,7 +56,7 @@ pub(super) fn pendulum_oscillator() -> Case {
 }
 
 /// The seed of the case that is not asked for by seed.
-const SEED: u64 = 1;
+const SEED: u64 = 17;
 
 /// Chen et al. 2021, 4.1, with an unremarkable system.
 pub(super) fn random_dual_mass() -> Case {
@@ -63,7 +64,7 @@ pub(super) fn random_dual_mass() -> Case {
 }
 
 /// The random dual-mass system of a seed (Chen et al. 2021, 4.1): Euler 1 ms, H = 50 ms, the force read stale, pushes
-/// of 1 N for one micro step on mass 2 after one and four seconds.
+/// of 1 N on mass 2 after one and four seconds. The paper does not say how long they last; here 0.1 s.
 pub fn random_dual_mass_case(seed: u64) -> Case {
     let solver = SolverConfig::Euler { step: 1e-3 };
     let [first, second] = random::random_dual_mass(seed).parameters();
@@ -76,7 +77,7 @@ pub fn random_dual_mass_case(seed: u64) -> Case {
     let pushes = ExternalConfig::Pulses {
         amplitude: 1.0,
         period: 3.0,
-        width: 1e-3,
+        width: 0.1,
         start: 1.0,
         offset: 0.0,
         stop: None,
