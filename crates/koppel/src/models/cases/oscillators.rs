@@ -35,11 +35,14 @@ pub(super) fn nonlinear_dual_mass() -> Case {
         stop: None,
         modulation: Some(Modulation { frequency: 10.0 / TAU, phase: 0.0 }),
     };
-    Case::new("Dual-mass oscillator with a progressive spring (Genser 2020, 3.1.1)", RunConfig::new(0.5, 5e-4))
-        .part("left", "mass", &[("x0", 0.1)], euler)
-        .part("right", "progressive-spring-mass", &[], euler)
-        .force_for_motion("left", "right")
-        .external("left.F_ext", pulses)
+    Case::new(
+        "Dual-mass oscillator with a progressive spring (Genser 2020, 3.1.1)",
+        RunConfig::new(0.5, 5e-4),
+    )
+    .part("left", "mass", &[("x0", 0.1)], euler)
+    .part("right", "progressive-spring-mass", &[], euler)
+    .force_for_motion("left", "right")
+    .external("left.F_ext", pulses)
 }
 
 /// Genser & Benedikt 2018, 3.1.
@@ -97,10 +100,13 @@ pub fn random_dual_mass_case(seed: u64) -> Case {
 pub(super) fn two_mass() -> Case {
     let first = [("m", 10.0), ("c", 1.0), ("d", 1.0), ("ck", 1.0), ("dk", 2.0), ("x0", 0.1), ("v0", 0.1)];
     let second = [("m", 10.0), ("c", 1.0), ("d", 2.0), ("x0", 0.2), ("v0", 0.1)];
-    Case::new("Two-mass oscillator, force for displacement (Glumac & Kovacic 2018)", RunConfig::new(50.0, 0.2))
-        .part("first", "spring-mass", &first, EXACT)
-        .part("second", "mass", &second, EXACT)
-        .force_for_motion("second", "first")
+    Case::new(
+        "Two-mass oscillator, force for displacement (Glumac & Kovacic 2018)",
+        RunConfig::new(50.0, 0.2),
+    )
+    .part("first", "spring-mass", &first, EXACT)
+    .part("second", "mass", &second, EXACT)
+    .force_for_motion("second", "first")
 }
 
 /// Glumac & Kovacic 2018, (41), each mass with its own copy of the coupling spring.
