@@ -222,8 +222,7 @@ fn lugre_sticks_and_slides() {
         let model = OdeModel::new(ode, &SolverConfig::default()).unwrap();
         let system = SystemBuilder::new().add("mass", model).external("mass.F", constant).build().unwrap();
         let (_, table) = run(system, &RunConfig::new(1.0, 0.01)).unwrap();
-        let x = table.column(0).last().unwrap();
-        x
+        table.rows[table.rows.len() - 1][0]
     };
     assert!(distance(100.0) < 1e-3, "stuck at 100 N: {}", distance(100.0));
     // well above break-away: 0.5 (F - Fc)/m t² less what the viscous friction takes
