@@ -493,11 +493,11 @@ impl Simulation {
 
     /// Numbers of the run so far.
     pub fn statistics(&self) -> Statistics {
-        let share = |(id, slot): (SubsystemId, &Slot)| Share {
-            subsystem: self.graph.name(id).into(),
-            solver: slot.subsystem.solver(),
-            seconds_per_step: slot.seconds_per_step(),
-            steps: self.index.div_ceil(u64::from(slot.every)),
+        let share = |slot: &Slot| {
+            let steps = self.index.div_ceil(u64::from(slot.every));
+            let (seconds, seconds_per_step) = (slot.seconds(steps), slot.seconds_per_step());
+            let (subsystem, solver) = (self.graph.name(slot.id).into(), slot.subsystem.solver());
+            Share { subsystem, solver, seconds, seconds_per_step, steps }
         };
         let defect = |input: usize| {
             let unit = self.graph.input_variable(input).unit.clone();
@@ -505,7 +505,7 @@ impl Simulation {
         };
         Statistics {
             steps: self.index,
-            shares: self.slots.iter().enumerate().map(share).collect(),
+            shares: self.slots.iter().map(share).collect(),
             defects: (0..self.graph.inputs()).filter(|i| !self.graph.is_free(*i)).map(defect).collect(),
             parallel_stages: self.stages.iter().filter(|stage| stage.is_parallel).count(),
         }

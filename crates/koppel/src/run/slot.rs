@@ -28,6 +28,8 @@ pub(super) struct Slot {
     buffer: SegmentBuffer,
     pub(super) samples: Samples,
     pub(super) failure: Option<Box<Error>>,
+    /// The first step apart: it fills caches and computes matrices.
+    first_nanoseconds: u64,
     nanoseconds: u64,
     timed_steps: u64,
 }
@@ -58,6 +60,7 @@ impl Slot {
             inputs,
             outputs,
             failure: None,
+            first_nanoseconds: 0,
             nanoseconds: 0,
             timed_steps: 0,
         }
@@ -96,8 +99,13 @@ impl Slot {
     ) {
         let begin = Instant::now();
         self.failure = self.advance(graph, step, plan, outputs).err();
-        self.nanoseconds += begin.elapsed().as_nanos() as u64;
-        self.timed_steps += 1;
+        let nanoseconds = begin.elapsed().as_nanos() as u64;
+        if self.first_nanoseconds == 0 {
+            self.first_nanoseconds = nanoseconds.max(1);
+        } else {
+            self.nanoseconds += nanoseconds;
+            self.timed_steps += 1;
+        }
     }
 
     /// True if it moves in the macro step.
@@ -106,7 +114,12 @@ impl Slot {
         self.every == 1 || step.index.is_multiple_of(u64::from(self.every))
     }
 
-    /// Mean seconds per step, of those that were timed.
+    /// Seconds of so many steps, estimated from the first and a sample of the others.
+    pub(super) fn seconds(&self, steps: u64) -> f64 {
+        self.first_nanoseconds as f64 * 1e-9 + self.seconds_per_step() * steps.saturating_sub(1) as f64
+    }
+
+    /// Mean seconds per step after the first, of those that were timed.
     pub(super) fn seconds_per_step(&self) -> f64 {
         self.nanoseconds as f64 * 1e-9 / self.timed_steps.max(1) as f64
     }
