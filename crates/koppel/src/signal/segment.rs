@@ -27,6 +27,8 @@ pub struct Segment<'a> {
 pub struct Piece<'a> {
     /// Where it begins, as absolute time.
     pub start: f64,
+    /// Where it begins, counted from the begin of the segment: free of the round-off of absolute times.
+    pub offset: f64,
     /// Its length.
     pub size: f64,
     /// Coefficients per input, constant term first.
@@ -113,6 +115,7 @@ impl<'a> Segment<'a> {
         let end = self.offsets.get(p + 1).copied().unwrap_or(self.size);
         Piece {
             start: self.start + self.offsets[p],
+            offset: self.offsets[p],
             size: end - self.offsets[p],
             terms: self.terms,
             coefficients: &self.coefficients[p * width..][..width],
