@@ -31,13 +31,19 @@ pub(crate) fn run() -> Result<()> {
 
 fn koppel(binary: &Path, folder: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new(binary);
-    command.args(arguments).current_dir(folder).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    command
+        .args(arguments)
+        .current_dir(folder)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
     command
 }
 
 /// A system file of the examples, copied into the folder of the proof.
 fn example(folder: &Path, name: &str) -> Result<String> {
-    let text = std::fs::read_to_string(root().join("examples").join(name)).map_err(|e| format!("{name}: {e}"))?;
+    let text =
+        std::fs::read_to_string(root().join("examples").join(name)).map_err(|e| format!("{name}: {e}"))?;
     std::fs::write(folder.join(name), &text).map_err(|e| format!("{name}: {e}"))?;
     Ok(text)
 }
@@ -45,8 +51,18 @@ fn example(folder: &Path, name: &str) -> Result<String> {
 fn soak(binary: &Path, folder: &Path) -> Result<String> {
     example(folder, "control-loop.toml")?;
     let stop = format!("{}", SOAK_STEPS as f64 * 0.001);
-    let arguments =
-        ["run", "control-loop.toml", "--step", "0.001", "--stop", &stop, "--out", "soak.parquet", "--record-every", "10"];
+    let arguments = [
+        "run",
+        "control-loop.toml",
+        "--step",
+        "0.001",
+        "--stop",
+        &stop,
+        "--out",
+        "soak.parquet",
+        "--record-every",
+        "10",
+    ];
     let begin = Instant::now();
     let mut child = koppel(binary, folder, &arguments).spawn().map_err(|e| e.to_string())?;
     let mut early = 0;
@@ -56,7 +72,11 @@ fn soak(binary: &Path, folder: &Path) -> Result<String> {
             break status;
         }
         let now = resident(&child);
-        if begin.elapsed() < Duration::from_secs(2) { early = early.max(now) } else { most = most.max(now) }
+        if begin.elapsed() < Duration::from_secs(2) {
+            early = early.max(now)
+        } else {
+            most = most.max(now)
+        }
         std::thread::sleep(Duration::from_millis(100));
     };
     if !status.success() {
@@ -80,10 +100,20 @@ fn resident(child: &Child) -> u64 {
 
 fn kills(binary: &Path, folder: &Path) -> Result<String> {
     example(folder, "nonlinear-dual-mass.toml")?;
-    let run = ["run", "nonlinear-dual-mass.toml", "--step", "1e-4", "--stop", "3", "--checkpoint", "kill.checkpoint"];
+    let run = [
+        "run",
+        "nonlinear-dual-mass.toml",
+        "--step",
+        "1e-4",
+        "--stop",
+        "3",
+        "--checkpoint",
+        "kill.checkpoint",
+    ];
     let with = |more: &[&'static str]| [run.as_slice(), more].concat();
     let begin = Instant::now();
-    let status = koppel(binary, folder, &with(&["--out", "whole.csv"])).status().map_err(|e| e.to_string())?;
+    let status =
+        koppel(binary, folder, &with(&["--out", "whole.csv"])).status().map_err(|e| e.to_string())?;
     if !status.success() {
         return Err(format!("kills: the undisturbed run failed: {status}"));
     }
@@ -101,16 +131,21 @@ fn kills(binary: &Path, folder: &Path) -> Result<String> {
         child.kill().map_err(|e| e.to_string())?;
         child.wait().map_err(|e| e.to_string())?;
         if folder.join("kill.checkpoint").exists() {
-            let status = koppel(binary, folder, &["resume", "kill.checkpoint"]).status().map_err(|e| e.to_string())?;
+            let status =
+                koppel(binary, folder, &["resume", "kill.checkpoint"]).status().map_err(|e| e.to_string())?;
             if !status.success() || read(&folder.join("killed.csv"))? != whole {
                 return Err(format!("kills: the resumed run differs from the undisturbed one ({status})"));
             }
             resumed += 1;
         } else if folder.join("killed.csv.part").exists() {
-            let status = koppel(binary, folder, &["recover", "killed.csv.part"]).status().map_err(|e| e.to_string())?;
+            let status = koppel(binary, folder, &["recover", "killed.csv.part"])
+                .status()
+                .map_err(|e| e.to_string())?;
             let part = read(&folder.join("killed.csv"))?;
             if !status.success() || !whole.starts_with(&part) {
-                return Err(format!("kills: the recovered rows are no prefix of the undisturbed result ({status})"));
+                return Err(format!(
+                    "kills: the recovered rows are no prefix of the undisturbed result ({status})"
+                ));
             }
             recovered += 1;
             rows += part.lines().count();
@@ -133,7 +168,9 @@ fn mutations(binary: &Path, folder: &Path) -> Result<String> {
     for k in 0..MUTATIONS {
         let text = mutate(&texts[random.below(texts.len())], &mut random);
         std::fs::write(folder.join("mutant.toml"), &text).map_err(|e| e.to_string())?;
-        let mut child = koppel(binary, folder, &["run", "mutant.toml", "--dry-run"]).spawn().map_err(|e| e.to_string())?;
+        let mut child = koppel(binary, folder, &["run", "mutant.toml", "--dry-run"])
+            .spawn()
+            .map_err(|e| e.to_string())?;
         match wait(&mut child, Duration::from_secs(20))? {
             Some(0) => ran += 1,
             Some(2) => refused += 1,
@@ -144,7 +181,9 @@ fn mutations(binary: &Path, folder: &Path) -> Result<String> {
             }
         }
     }
-    Ok(format!("mutations: {MUTATIONS} system files changed at random: {ran} accepted, {refused} refused with a message, no crash, no hang"))
+    Ok(format!(
+        "mutations: {MUTATIONS} system files changed at random: {ran} accepted, {refused} refused with a message, no crash, no hang"
+    ))
 }
 
 /// The exit code, or `None` for a crash or a hang.

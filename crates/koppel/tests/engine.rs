@@ -47,7 +47,12 @@ fn step(time: f64, after: f64) -> ExternalConfig {
 
 #[test]
 fn several_sources_are_summed_with_gain_and_offset() {
-    let sum = Connection { from: vec!["a.y".into(), "b.y".into()], gain: 2.0, offset: 5.0, ..Connection::new("", "c.u") };
+    let sum = Connection {
+        from: vec!["a.y".into(), "b.y".into()],
+        gain: 2.0,
+        offset: 5.0,
+        ..Connection::new("", "c.u")
+    };
     let build = || {
         SystemBuilder::new()
             .add("a", scalar(0.0, 0.0, 1.0, 0.0, 3.0))
@@ -158,7 +163,11 @@ fn groups_run_one_after_the_other() {
         assert!((last(&simulation, &table, name) - value).abs() < 1e-12, "{name}");
     }
     let names: Vec<_> = simulation.columns().iter().map(|c| c.name.as_str()).collect();
-    assert_eq!(names, ["slow.y", "slow.u", "road.y", "road.u", "left.y", "left.u"], "columns keep the order of definition");
+    assert_eq!(
+        names,
+        ["slow.y", "slow.u", "road.y", "road.u", "left.y", "left.u"],
+        "columns keep the order of definition"
+    );
 }
 
 #[test]
@@ -216,7 +225,10 @@ fn changes_act_at_their_time_even_between_communication_points() {
         Change { time: 0.625, set: set("a.m", 6.0) },
         Change { time: 0.0, set: set("a.m", 3.0) },
     ];
-    let system = SystemBuilder::new().add("a", mass(&[("m", 1.0), ("c", 0.0), ("d", 0.0), ("x0", 0.0)])).build().unwrap();
+    let system = SystemBuilder::new()
+        .add("a", mass(&[("m", 1.0), ("c", 0.0), ("d", 0.0), ("x0", 0.0)]))
+        .build()
+        .unwrap();
     let (table, _, simulation) = run(system, &RunConfig { at, ..RunConfig::new(1.0, 0.5) });
     // At rest to 0.25, then 2 m/s² to 0.625, then 1 m/s².
     assert!((last(&simulation, &table, "a.v") - (2.0 * 0.375 + 0.375)).abs() < 1e-13);
@@ -233,7 +245,8 @@ fn changes_of_what_cannot_be_set_are_refused() {
             .build()
             .unwrap()
     };
-    for (name, part) in [("b.u", "connected"), ("a.y", "output"), ("a.mass", "unknown"), ("c.u", "subsystem")] {
+    for (name, part) in [("b.u", "connected"), ("a.y", "output"), ("a.mass", "unknown"), ("c.u", "subsystem")]
+    {
         let at = vec![Change { time: 0.5, set: BTreeMap::from([(name.to_owned(), 1.0)]) }];
         let error = Simulation::new(system(), &RunConfig { at, ..RunConfig::new(1.0, 0.1) }).err().unwrap();
         assert!(error.to_string().contains(part), "{name}: {error}");
@@ -242,9 +255,11 @@ fn changes_of_what_cannot_be_set_are_refused() {
 
 #[test]
 fn a_stop_condition_ends_the_run() {
-    let system = || SystemBuilder::new().add("a", integrator(0.0)).external("a.u", step(0.0, 1.0)).build().unwrap();
+    let system =
+        || SystemBuilder::new().add("a", integrator(0.0)).external("a.u", step(0.0, 1.0)).build().unwrap();
     let stop_when = Some("a.y > 0.35 and time < 10".to_owned());
-    let (table, ending, _) = run(system(), &RunConfig { stop_when, record_every: 100, ..RunConfig::new(1.0, 0.1) });
+    let (table, ending, _) =
+        run(system(), &RunConfig { stop_when, record_every: 100, ..RunConfig::new(1.0, 0.1) });
     assert_eq!(ending, Ending::Condition { time: 0.4 });
     assert_eq!(table.times, [0.0, 0.4], "the row at which it held is kept");
     for (text, part) in [("a.y +", "expected"), ("a.q > 1", "a.q"), ("a.y + 1", "comparison")] {

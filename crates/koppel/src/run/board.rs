@@ -1,6 +1,6 @@
 //! All numbers that travel: outputs as they are, arrivals with their past, inputs as predicted and as given.
 
-use crate::signal::{History, evaluate};
+use crate::signal::{Delivery, History, evaluate};
 use crate::system::{InputId, OutputId, SubsystemId, SystemGraph};
 use std::ops::Range;
 
@@ -22,15 +22,6 @@ pub(super) struct Deliveries {
     wires: Vec<Delivery>,
     /// Inputs at which several wires end: their values are summed anew.
     shared: Vec<InputId>,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Delivery {
-    source: u32,
-    wire: u32,
-    target: u32,
-    gain: f64,
-    offset: f64,
 }
 
 impl Deliveries {
@@ -71,11 +62,7 @@ impl Board {
         time: f64,
     ) {
         self.history.open(members, time);
-        for delivery in &to.wires {
-            let value = delivery.gain * self.outputs[delivery.source as usize];
-            self.history.push(delivery.wire as usize, value);
-            self.history.set_arrival(delivery.target as usize, value + delivery.offset);
-        }
+        self.history.push_all(&to.wires, &self.outputs);
         for &input in &to.shared {
             self.add_up(graph, input);
         }

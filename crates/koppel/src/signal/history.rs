@@ -16,6 +16,21 @@ pub struct History {
     arrivals: Vec<f64>,
 }
 
+/// What an output becomes on one wire.
+#[derive(Clone, Copy, Debug)]
+pub struct Delivery {
+    /// Place in the list of outputs.
+    pub source: u32,
+    /// The wire.
+    pub wire: u32,
+    /// The input at its end.
+    pub target: u32,
+    /// Factor.
+    pub gain: f64,
+    /// Offset of the input.
+    pub offset: f64,
+}
+
 impl History {
     /// Room for `depth` arrivals on each wire and from each subsystem.
     pub fn new(inputs: usize, wires: usize, subsystems: usize, depth: usize) -> Self {
@@ -84,6 +99,24 @@ impl History {
         }
         for count in &mut self.counts[subsystems] {
             *count = (*count + 1).min(self.depth as u32);
+        }
+    }
+
+    /// Adds one value per wire, from `outputs`, to arrivals that have been opened.
+    #[inline]
+    pub fn push_all(&mut self, deliveries: &[Delivery], outputs: &[f64]) {
+        if self.depth == 1 {
+            for delivery in deliveries {
+                let value = delivery.gain * outputs[delivery.source as usize];
+                self.values[delivery.wire as usize] = value;
+                self.arrivals[delivery.target as usize] = value + delivery.offset;
+            }
+            return;
+        }
+        for delivery in deliveries {
+            let value = delivery.gain * outputs[delivery.source as usize];
+            self.push(delivery.wire as usize, value);
+            self.arrivals[delivery.target as usize] = value + delivery.offset;
         }
     }
 

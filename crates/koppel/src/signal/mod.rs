@@ -6,7 +6,7 @@ mod samples;
 mod segment;
 mod step;
 
-pub use history::History;
+pub use history::{Delivery, History};
 pub use samples::{Request, Samples};
 pub(crate) use segment::evaluate;
 pub use segment::{Piece, Segment, SegmentBuffer};
