@@ -473,7 +473,7 @@ impl Simulation {
 
     /// Side by side only where the measured step times say that it saves more than waking the threads costs.
     fn decide_threads(&mut self, stage: usize, index: u64) {
-        let threads = rayon::current_num_threads();
+        let threads = std::thread::available_parallelism().map_or(1, usize::from);
         let members = &self.slots[self.stages[stage].members.clone()];
         let is_parallel = match self.threads {
             Parallel::Never => false,
