@@ -1,0 +1,237 @@
+//! What can go wrong when reading and writing files.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Result with the error of this crate.
+pub type Result<T> = std::result::Result<T, Box<Error>>;
+
+/// An error of reading or writing a file; its text names the file and what to do.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The operating system refused.
+    #[error("cannot {action} `{}`: {source}{}", path.display(), io_hint(source, path))]
+    Io {
+        /// What was tried, as a verb.
+        action: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// The answer of the operating system.
+        source: io::Error,
+    },
+
+    /// The file name ends in nothing koppel knows.
+    #[error("`{}` is no kind of result file koppel knows\n  hint: end the name in `.csv` or `.parquet`", path.display())]
+    UnknownFormat {
+        /// The file.
+        path: PathBuf,
+    },
+
+    /// Parquet was left out of this build.
+    #[error("cannot use `{}`: this koppel was built without Parquet\n  hint: write a `.csv` file, or build with `--features parquet`", path.display())]
+    ParquetMissing {
+        /// The file.
+        path: PathBuf,
+    },
+
+    /// Two columns have one name.
+    #[error("column `{name}` of `{}` appears twice\n  hint: every recorded signal needs its own name, and `time` is taken", path.display())]
+    DuplicateColumn {
+        /// The file.
+        path: PathBuf,
+        /// The name.
+        name: String,
+    },
+
+    /// Another process is writing the same result.
+    #[error("`{}` is being written by another process\n  hint: wait for that run to end, or choose another output file", path.display())]
+    InUse {
+        /// The part file.
+        path: PathBuf,
+    },
+
+    /// An earlier write failed, so rows are missing.
+    #[error("`{}` is incomplete because an earlier write failed\n  hint: `koppel recover {}` keeps the rows written before", path.display(), path.display())]
+    Incomplete {
+        /// The part file.
+        path: PathBuf,
+    },
+
+    /// A file to recover is not a part file.
+    #[error("`{}` is not the part file of an interrupted run: {reason}\n  hint: name the file that ends in `.part`", path.display())]
+    NotAPart {
+        /// The file.
+        path: PathBuf,
+        /// Why it is not.
+        reason: &'static str,
+    },
+
+    /// A part file holds not even a header.
+    #[error("nothing to recover in `{}`: it ends before its header is complete", path.display())]
+    NothingToRecover {
+        /// The part file.
+        path: PathBuf,
+    },
+
+    /// Recovering would replace a file nobody named.
+    #[error("`{}` already exists and would be replaced\n  hint: name the output file to recover to", path.display())]
+    OutputExists {
+        /// The existing file.
+        path: PathBuf,
+    },
+
+    /// Neither a part file nor a result to continue.
+    #[error("cannot continue `{}`: neither it nor `{}` exists\n  hint: start the run anew", path.display(), part.display())]
+    NothingToResume {
+        /// The result file.
+        path: PathBuf,
+        /// Its part file.
+        part: PathBuf,
+    },
+
+    /// The file to continue ends before the checkpoint.
+    #[error("cannot continue `{}`: it holds {found} rows, the checkpoint needs {needed}\n  hint: it belongs to another run, or its end was lost; start the run anew", path.display())]
+    ResumeTooShort {
+        /// The file.
+        path: PathBuf,
+        /// Rows in the file.
+        found: u64,
+        /// Rows of the checkpoint.
+        needed: u64,
+    },
+
+    /// The file to continue has other columns.
+    #[error("cannot continue `{}`: its columns are {found:?}, the run records {expected:?}\n  hint: record the same signals as the interrupted run", path.display())]
+    ResumeColumns {
+        /// The file.
+        path: PathBuf,
+        /// Columns of the run.
+        expected: Vec<String>,
+        /// Columns of the file.
+        found: Vec<String>,
+    },
+
+    /// A table has no header.
+    #[error("`{}` has no header line\n  hint: the first line names the columns, the first column is the time", path.display())]
+    NoHeader {
+        /// The file.
+        path: PathBuf,
+    },
+
+    /// A line of a CSV file is too short or too long.
+    #[error("`{}`, line {line}: {found} fields, but the header names {expected} columns", path.display())]
+    FieldCount {
+        /// The file.
+        path: PathBuf,
+        /// Line, counted from 1.
+        line: u64,
+        /// Fields of the header.
+        expected: usize,
+        /// Fields of the line.
+        found: usize,
+    },
+
+    /// A field of a CSV file is not a number.
+    #[error("`{}`, line {line}, column `{column}`: `{text}` is not a number\n  hint: numbers look like `-1.5e-3`, `NaN`, `inf`; fields are separated by commas", path.display())]
+    NotANumber {
+        /// The file.
+        path: PathBuf,
+        /// Line, counted from 1.
+        line: u64,
+        /// Name of the column.
+        column: String,
+        /// What stands there.
+        text: String,
+    },
+
+    /// The CSV text itself is broken.
+    #[error("cannot read `{}` as CSV: {source}", path.display())]
+    Csv {
+        /// The file.
+        path: PathBuf,
+        /// What the CSV reader says.
+        source: csv::Error,
+    },
+
+    /// Metadata is not the JSON it should be.
+    #[error("cannot read the metadata in `{}`: {source}", path.display())]
+    Metadata {
+        /// The file.
+        path: PathBuf,
+        /// What the JSON reader says.
+        source: serde_json::Error,
+    },
+
+    /// An Arrow stream or Parquet file is broken or could not be written.
+    #[cfg(feature = "parquet")]
+    #[error("cannot {action} `{}`: {reason}", path.display())]
+    Parquet {
+        /// What was tried, as a verb.
+        action: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// What the Parquet library says.
+        reason: String,
+    },
+
+    /// A column of a Parquet file holds no numbers.
+    #[cfg(feature = "parquet")]
+    #[error("`{}`, column `{column}`: holds {found}, not Float64", path.display())]
+    ColumnType {
+        /// The file.
+        path: PathBuf,
+        /// Name of the column.
+        column: String,
+        /// Its Arrow type.
+        found: String,
+    },
+}
+
+impl Error {
+    /// Turns the answer of the operating system into an error: `.map_err(Error::io("write", path))`.
+    pub(crate) fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Box<Self> {
+        move |source| {
+            Box::new(Self::Io {
+                action,
+                path: path.to_path_buf(),
+                source,
+            })
+        }
+    }
+}
+
+/// What to do about the usual refusals.
+fn io_hint(source: &io::Error, path: &Path) -> String {
+    let folder = match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder.display().to_string(),
+        _ => ".".to_string(),
+    };
+    match source.kind() {
+        io::ErrorKind::NotFound if !Path::new(&folder).exists() => {
+            format!("\n  hint: the folder `{folder}` does not exist; create it first")
+        }
+        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
+            format!("\n  hint: `{folder}` may not be written; choose another output folder")
+        }
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => format!(
+            "\n  hint: the disk of `{folder}` is full; free some space, then `koppel recover` keeps what was written"
+        ),
+        io::ErrorKind::NotADirectory => format!("\n  hint: `{folder}` is a file, not a folder"),
+        io::ErrorKind::IsADirectory => "\n  hint: this is a folder; name a file in it".to_string(),
+        _ => String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_disk_says_what_to_do() {
+        let source = io::Error::from(io::ErrorKind::StorageFull);
+        let text = Error::io("write", Path::new("runs/a.csv.part"))(source).to_string();
+        assert!(text.contains("cannot write `runs/a.csv.part`"), "{text}");
+        assert!(text.contains("disk of `runs` is full"), "{text}");
+    }
+}

@@ -1,0 +1,208 @@
+//! Results as CSV text: one header line, then `time,value,…` in the shortest form that reads back exactly.
+//!
+//! Data lines hold numbers and commas only, so a line is complete exactly if it ends in a newline. Only the header may
+//! quote (RFC 4180).
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Write};
+use std::path::Path;
+
+use super::metadata::Metadata;
+use super::whole::Whole;
+use crate::{Error, Result};
+
+/// Text gathered before it is handed to the operating system, in bytes.
+const BUFFER: usize = 1 << 16;
+
+/// Appends rows to a CSV file.
+pub(super) struct CsvSink {
+    file: File,
+    buffer: Vec<u8>,
+}
+
+impl CsvSink {
+    /// Starts a new file with its header line.
+    pub(super) fn new(file: File, metadata: &Metadata) -> io::Result<Self> {
+        let mut sink = Self::append(file);
+        sink.buffer
+            .extend_from_slice(header(&metadata.names()).as_bytes());
+        sink.flush()?;
+        Ok(sink)
+    }
+
+    /// Continues a file whose cursor stands at its end.
+    pub(super) fn append(file: File) -> Self {
+        Self {
+            file,
+            buffer: Vec::with_capacity(BUFFER + BUFFER / 4),
+        }
+    }
+
+    /// Adds one row.
+    pub(super) fn push(&mut self, time: f64, values: &[f64]) -> io::Result<()> {
+        let mut number = zmij::Buffer::new();
+        self.buffer
+            .extend_from_slice(number.format(time).as_bytes());
+        for &value in values {
+            self.buffer.push(b',');
+            self.buffer
+                .extend_from_slice(number.format(value).as_bytes());
+        }
+        self.buffer.push(b'\n');
+        if self.buffer.len() >= BUFFER {
+            self.flush()
+        } else {
+            Ok(())
+        }
+    }
+
+    /// Hands all rows to the operating system.
+    pub(super) fn flush(&mut self) -> io::Result<()> {
+        self.file.write_all(&self.buffer)?;
+        self.buffer.clear();
+        Ok(())
+    }
+
+    /// Waits until all rows are on the disk.
+    pub(super) fn sync(&mut self) -> io::Result<()> {
+        self.flush()?;
+        self.file.sync_data()
+    }
+}
+
+/// The header line, quoted where needed.
+fn header(names: &[String]) -> String {
+    let quoted: Vec<String> = names
+        .iter()
+        .map(|name| {
+            let plain =
+                !name.contains([',', '"', '\n', '\r']) && name.trim() == name && !name.is_empty();
+            if plain {
+                name.clone()
+            } else {
+                format!("\"{}\"", name.replace('"', "\"\""))
+            }
+        })
+        .collect();
+    quoted.join(",") + "\n"
+}
+
+/// Visits the complete rows of a CSV file of ours, `limit` at most, and stops at the first that is not whole;
+/// the names in the header, and what is whole.
+pub(super) fn scan(
+    path: &Path,
+    limit: u64,
+    mut visit: impl FnMut(f64, &[f64]) -> Result<()>,
+) -> Result<(Vec<String>, Whole)> {
+    let file = File::open(path).map_err(Error::io("open", path))?;
+    let mut input = BufReader::with_capacity(BUFFER, file);
+    let (names, bytes) = scan_header(&mut input, path)?;
+    let mut whole = Whole {
+        bytes,
+        ..Whole::default()
+    };
+    let mut line = Vec::new();
+    let mut row = Vec::with_capacity(names.len());
+    while whole.rows < limit {
+        line.clear();
+        let read = input
+            .read_until(b'\n', &mut line)
+            .map_err(Error::io("read", path))?;
+        if !parse_row(&line, names.len(), &mut row) {
+            whole.damaged = line.ends_with(b"\n");
+            break;
+        }
+        visit(row[0], &row[1..])?;
+        whole.rows += 1;
+        whole.last_time = Some(row[0]);
+        whole.bytes += read as u64;
+    }
+    Ok((names, whole))
+}
+
+/// Reads the header line, which may hold newlines in quotes; its names and length in bytes.
+fn scan_header(input: &mut impl BufRead, path: &Path) -> Result<(Vec<String>, u64)> {
+    let mut text = Vec::new();
+    loop {
+        let read = input
+            .read_until(b'\n', &mut text)
+            .map_err(Error::io("read", path))?;
+        if read == 0 || !text.ends_with(b"\n") {
+            return Err(Box::new(Error::NothingToRecover { path: path.into() }));
+        }
+        if text.iter().filter(|&&byte| byte == b'"').count() % 2 == 0 {
+            break;
+        }
+    }
+    let mut reader = csv::ReaderBuilder::new().from_reader(text.as_slice());
+    let names = reader.headers().map_err(broken(path))?;
+    Ok((names.iter().map(String::from).collect(), text.len() as u64))
+}
+
+/// Reads one complete line into `row`; `false` if it is not whole.
+fn parse_row(line: &[u8], columns: usize, row: &mut Vec<f64>) -> bool {
+    row.clear();
+    let Some(line) = line.strip_suffix(b"\n") else {
+        return false;
+    };
+    let Ok(line) = std::str::from_utf8(line) else {
+        return false;
+    };
+    for field in line.split(',') {
+        match field.parse() {
+            Ok(value) => row.push(value),
+            Err(_) => return false,
+        }
+    }
+    row.len() == columns
+}
+
+/// Names and columns of any CSV file whose first line names the columns; also of one we did not write.
+pub(super) fn read(path: &Path) -> Result<(Vec<String>, Vec<Vec<f64>>)> {
+    let file = File::open(path).map_err(Error::io("open", path))?;
+    let mut reader = csv::ReaderBuilder::new()
+        .flexible(true)
+        .trim(csv::Trim::Fields)
+        .buffer_capacity(BUFFER)
+        .from_reader(file);
+    let names: Vec<String> = reader
+        .headers()
+        .map_err(broken(path))?
+        .iter()
+        .map(String::from)
+        .collect();
+    if names.is_empty() {
+        return Err(Box::new(Error::NoHeader { path: path.into() }));
+    }
+    let mut columns = vec![Vec::new(); names.len()];
+    let mut record = csv::StringRecord::new();
+    while reader.read_record(&mut record).map_err(broken(path))? {
+        let line = record.position().map_or(0, csv::Position::line);
+        if record.len() != names.len() {
+            return Err(Box::new(Error::FieldCount {
+                path: path.into(),
+                line,
+                expected: names.len(),
+                found: record.len(),
+            }));
+        }
+        for ((field, name), column) in record.iter().zip(&names).zip(&mut columns) {
+            column.push(field.parse().map_err(|_| Error::NotANumber {
+                path: path.into(),
+                line,
+                column: name.clone(),
+                text: field.to_string(),
+            })?);
+        }
+    }
+    Ok((names, columns))
+}
+
+fn broken(path: &Path) -> impl FnOnce(csv::Error) -> Box<Error> {
+    move |source| {
+        Box::new(Error::Csv {
+            path: path.into(),
+            source,
+        })
+    }
+}

@@ -1,0 +1,41 @@
+//! Simulation results as CSV or Parquet, safe against being killed.
+//!
+//! | file                          | when              | what                                              |
+//! | ----------------------------- | ----------------- | ------------------------------------------------- |
+//! | `out.csv.part`                | while running     | the CSV text so far                               |
+//! | `out.csv.part-metadata.json`  | while running     | its metadata, so that a killed run keeps it       |
+//! | `out.csv`                     | after `finish`    | one header line, then one line per row            |
+//! | `out.csv-metadata.json`       | after `finish`    | metadata, W3C "CSV on the Web"                    |
+//! | `out.parquet.part`            | while running     | Arrow IPC stream, metadata in its schema          |
+//! | `out.parquet`                 | after `finish`    | Parquet, metadata under the key `koppel`          |
+//!
+//! Rules:
+//!
+//! * A finished file is replaced only at the moment the new one is complete.
+//! * A killed process loses at most the rows after the last flush; the writer flushes about once a second on its own.
+//!   [`recover`] makes a finished file of what is left.
+//! * A part file of an earlier killed run is never lost: a new run renames it to `.part.1` (`.part.2`, …) and says so in
+//!   [`ResultWriter::notes`]. A part file that a living process is writing is refused.
+//! * The first column is `time`; `columns` of the [`Metadata`] are the others. All values are `f64` and read back bit for
+//!   bit (in CSV every NaN becomes the one written `NaN`).
+
+#[cfg(feature = "parquet")]
+mod batch;
+mod csv_text;
+mod csvw;
+mod files;
+#[cfg(feature = "parquet")]
+mod ipc_stream;
+mod metadata;
+#[cfg(feature = "parquet")]
+mod parquet_file;
+mod recover;
+mod resume;
+mod table;
+mod whole;
+mod writer;
+
+pub use metadata::{Column, Metadata};
+pub use recover::recover;
+pub use table::{Table, read_table};
+pub use writer::{Finished, ResultWriter};

@@ -1,0 +1,432 @@
+//! Results survive being written, cut off, recovered and continued.
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use koppel_io::Error;
+use koppel_io::results::{Column, Metadata, ResultWriter, Table, read_table, recover};
+
+#[cfg(feature = "parquet")]
+const FORMATS: [&str; 2] = ["csv", "parquet"];
+#[cfg(not(feature = "parquet"))]
+const FORMATS: [&str; 1] = ["csv"];
+
+fn metadata() -> Metadata {
+    let column = |name: &str, unit: Option<&str>| Column {
+        name: name.into(),
+        unit: unit.map(Into::into),
+        description: None,
+    };
+    Metadata {
+        koppel_version: "0.1.0".into(),
+        created: "2026-01-02T03:04:05Z".into(),
+        system: "two masses".into(),
+        settings: serde_json::json!({ "step": 0.001, "coupling": "nepce" }),
+        columns: vec![
+            column("left.x", Some("m")),
+            column("odd, \"name\"\nhere", None),
+        ],
+        extra: serde_json::Map::from_iter([("host".to_string(), "here".into())]),
+    }
+}
+
+/// Values that are hard to write exactly.
+const HARD: [f64; 12] = [
+    0.0,
+    -0.0,
+    f64::NAN,
+    f64::INFINITY,
+    f64::NEG_INFINITY,
+    5e-324,
+    -2.225_073_858_507_201e-308,
+    1e308,
+    f64::MAX,
+    0.1 + 0.2,
+    1.0 / 3.0,
+    123_456_789.123_456_79,
+];
+
+fn row(index: u64) -> (f64, [f64; 2]) {
+    let time = index as f64 * 0.001;
+    let hard = HARD[index as usize % HARD.len()];
+    (time, [hard, (time * 1e3).sin() * 1e-7])
+}
+
+fn push(writer: &mut ResultWriter, rows: std::ops::Range<u64>) {
+    for index in rows {
+        let (time, values) = row(index);
+        writer.row(time, &values).unwrap();
+    }
+}
+
+fn assert_is_prefix(table: &Table, rows: usize) {
+    assert_eq!(table.time.len(), rows);
+    for index in 0..rows {
+        let (time, values) = row(index as u64);
+        assert_eq!(table.time[index].to_bits(), time.to_bits());
+        for (column, value) in table.columns.iter().zip(values) {
+            assert_eq!(column.1[index].to_bits(), value.to_bits(), "row {index}");
+        }
+    }
+}
+
+fn part(path: &Path) -> PathBuf {
+    PathBuf::from(format!("{}.part", path.display()))
+}
+
+fn files_in(folder: &Path) -> Vec<String> {
+    let entries = fs::read_dir(folder).unwrap();
+    let mut names: Vec<String> = entries
+        .map(|e| e.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn every_bit_and_all_metadata_come_back() {
+    for format in FORMATS {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(format!("out.{format}"));
+        let mut writer = ResultWriter::create(&path, metadata()).unwrap();
+        push(&mut writer, 0..20_000);
+        assert!(
+            !path.exists(),
+            "the final name appears only when the result is complete"
+        );
+        let finished = writer.finish().unwrap();
+        assert_eq!((finished.rows, finished.dropped_bytes), (20_000, 0));
+        assert_eq!(finished.bytes, fs::metadata(&path).unwrap().len());
+
+        let table = read_table(&path).unwrap();
+        assert_is_prefix(&table, 20_000);
+        assert_eq!(table.metadata, Some(metadata()));
+        assert_eq!(table.unit("left.x"), Some("m"));
+        let expected: &[&str] = match format {
+            "csv" => &["out.csv", "out.csv-metadata.json"],
+            _ => &["out.parquet"],
+        };
+        assert_eq!(files_in(folder.path()), expected);
+    }
+}
+
+#[test]
+fn a_result_without_rows_or_signals_is_a_result() {
+    for format in FORMATS {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(format!("out.{format}"));
+        ResultWriter::create(&path, Metadata::default())
+            .unwrap()
+            .finish()
+            .unwrap();
+        assert!(read_table(&path).unwrap().time.is_empty());
+    }
+}
+
+#[test]
+fn a_part_cut_anywhere_gives_a_prefix() {
+    for format in FORMATS {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(format!("out.{format}"));
+        let mut writer = ResultWriter::create(&path, metadata()).unwrap();
+        let header = fs::metadata(part(&path)).unwrap().len() as usize;
+        for batch in 0..3 {
+            push(&mut writer, batch * 6..(batch + 1) * 6);
+            writer.flush().unwrap();
+        }
+        drop(writer);
+        let whole = fs::read(part(&path)).unwrap();
+        let mut most = 0;
+        for length in 0..=whole.len() {
+            fs::write(part(&path), &whole[..length]).unwrap();
+            match recover(&part(&path), None) {
+                Ok(finished) => {
+                    assert!(finished.rows >= most, "more bytes, fewer rows");
+                    most = finished.rows;
+                    assert_is_prefix(&read_table(&path).unwrap(), most as usize);
+                    assert!(
+                        finished.dropped_bytes < 2000,
+                        "only an unfinished end is dropped"
+                    );
+                    assert!(!part(&path).exists());
+                    fs::remove_file(&path).unwrap();
+                }
+                Err(error) => {
+                    assert!(length < header, "{length}: {error}");
+                    assert!(error.to_string().contains("out."), "{error}");
+                }
+            }
+        }
+        assert_eq!(most, 18, "{format}");
+    }
+}
+
+#[test]
+fn a_killed_run_keeps_its_metadata_and_counts_what_is_lost() {
+    for format in FORMATS {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(format!("out.{format}"));
+        let mut writer = ResultWriter::create(&path, metadata()).unwrap();
+        push(&mut writer, 0..10);
+        drop(writer);
+        let mut bytes = fs::read(part(&path)).unwrap();
+        bytes.extend_from_slice(b"\xff\xff\xff");
+        fs::write(part(&path), &bytes).unwrap();
+        let finished = recover(&part(&path), None).unwrap();
+        assert_eq!((finished.rows, finished.dropped_bytes), (10, 3), "{format}");
+        assert_eq!(read_table(&path).unwrap().metadata, Some(metadata()));
+    }
+}
+
+#[test]
+#[cfg(feature = "parquet")]
+fn recover_converts_when_asked() {
+    for (from, to) in [("csv", "parquet"), ("parquet", "csv")] {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(format!("out.{from}"));
+        let out = folder.path().join(format!("other.{to}"));
+        let mut writer = ResultWriter::create(&path, metadata()).unwrap();
+        push(&mut writer, 0..30);
+        drop(writer);
+        assert_eq!(recover(&part(&path), Some(&out)).unwrap().rows, 30);
+        let table = read_table(&out).unwrap();
+        assert_is_prefix(&table, 30);
+        assert_eq!(table.metadata, Some(metadata()));
+        assert!(!part(&path).exists());
+    }
+}
+
+#[test]
+fn damage_in_the_middle_keeps_the_part() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("out.csv");
+    fs::write(part(&path), "time,a\n0,1\n1,x\n2,3\n").unwrap();
+    let finished = recover(&part(&path), None).unwrap();
+    assert_eq!((finished.rows, finished.dropped_bytes), (1, 8));
+    assert!(part(&path).exists());
+}
+
+#[test]
+fn only_part_files_are_recovered() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str, text: &str| {
+        let path = folder.path().join(name);
+        fs::write(&path, text).unwrap();
+        path
+    };
+    let error = recover(&at("a.csv", "time,x\n"), None).unwrap_err();
+    assert!(
+        error.to_string().contains("does not end in `.part`"),
+        "{error}"
+    );
+    let error = recover(&at("b.csv.part", "speed,x\n"), None).unwrap_err();
+    assert!(error.to_string().contains("neither CSV"), "{error}");
+    let error = recover(&at("c.csv.part", "ti"), None).unwrap_err();
+    assert!(matches!(*error, Error::NothingToRecover { .. }), "{error}");
+    let error = recover(&at("a.csv.part", "time,x\n1,2\n"), None).unwrap_err();
+    assert!(matches!(*error, Error::OutputExists { .. }), "{error}");
+}
+
+#[test]
+fn the_part_of_an_earlier_run_is_kept() {
+    for format in FORMATS {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(format!("out.{format}"));
+        for rows in [3, 5] {
+            let mut writer = ResultWriter::create(&path, metadata()).unwrap();
+            push(&mut writer, 0..rows);
+        }
+        let writer = ResultWriter::create(&path, metadata()).unwrap();
+        assert!(
+            writer.notes()[0].contains(".part.2"),
+            "{:?}",
+            writer.notes()
+        );
+        writer.finish().unwrap();
+        for (number, rows) in [(1, 3), (2, 5)] {
+            let old = folder.path().join(format!("out.{format}.part.{number}"));
+            let out = folder.path().join(format!("old.{format}"));
+            assert_eq!(recover(&old, Some(&out)).unwrap().rows, rows);
+            assert_eq!(read_table(&out).unwrap().metadata, Some(metadata()));
+        }
+    }
+}
+
+#[test]
+fn two_runs_cannot_write_one_file() {
+    for format in FORMATS {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(format!("out.{format}"));
+        let mut writer = ResultWriter::create(&path, metadata()).unwrap();
+        push(&mut writer, 0..3);
+        for error in [
+            ResultWriter::create(&path, metadata()).unwrap_err(),
+            ResultWriter::resume(&path, metadata(), 0).unwrap_err(),
+            recover(&part(&path), None).unwrap_err(),
+        ] {
+            assert!(matches!(*error, Error::InUse { .. }), "{error}");
+        }
+        assert_eq!(writer.finish().unwrap().rows, 3);
+    }
+}
+
+#[test]
+fn a_continued_run_equals_an_uninterrupted_one() {
+    for format in FORMATS {
+        for stop in [Stop::Killed, Stop::Finished, Stop::FinishedThenKilled] {
+            for kept in [0, 1, 700, 1000] {
+                let folder = tempfile::tempdir().unwrap();
+                let path = folder.path().join(format!("out.{format}"));
+                let whole = folder.path().join(format!("whole.{format}"));
+                let mut writer = ResultWriter::create(&whole, metadata()).unwrap();
+                push(&mut writer, 0..3000);
+                writer.finish().unwrap();
+
+                let mut writer = ResultWriter::create(&path, metadata()).unwrap();
+                push(&mut writer, 0..600);
+                writer.flush().unwrap();
+                push(&mut writer, 600..1000);
+                match stop {
+                    Stop::Killed => drop(writer),
+                    Stop::Finished => drop(writer.finish().unwrap()),
+                    Stop::FinishedThenKilled => {
+                        writer.finish().unwrap();
+                        let mut writer = ResultWriter::resume(&path, metadata(), 1000).unwrap();
+                        push(&mut writer, 1000..1500);
+                    }
+                }
+                let mut writer = ResultWriter::resume(&path, metadata(), kept).unwrap();
+                assert_eq!(writer.rows(), kept);
+                assert_eq!(
+                    writer.last_time(),
+                    kept.checked_sub(1).map(|last| row(last).0)
+                );
+                push(&mut writer, kept..3000);
+                assert_eq!(writer.finish().unwrap().rows, 3000);
+
+                assert_is_prefix(&read_table(&path).unwrap(), 3000);
+                assert_eq!(read_table(&path).unwrap().metadata, Some(metadata()));
+                if format == "csv" {
+                    assert_eq!(fs::read(&path).unwrap(), fs::read(&whole).unwrap());
+                }
+                assert!(
+                    !files_in(folder.path())
+                        .iter()
+                        .any(|name| name.contains("part") || name.contains("tmp"))
+                );
+            }
+        }
+    }
+}
+
+#[derive(Clone, Copy)]
+enum Stop {
+    Killed,
+    Finished,
+    FinishedThenKilled,
+}
+
+#[test]
+fn a_run_is_continued_only_from_its_own_file() {
+    for format in FORMATS {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(format!("out.{format}"));
+        let error = ResultWriter::resume(&path, metadata(), 1).unwrap_err();
+        assert!(matches!(*error, Error::NothingToResume { .. }), "{error}");
+
+        let mut writer = ResultWriter::create(&path, metadata()).unwrap();
+        push(&mut writer, 0..5);
+        drop(writer);
+        let error = ResultWriter::resume(&path, metadata(), 6).unwrap_err();
+        assert!(
+            error
+                .to_string()
+                .contains("holds 5 rows, the checkpoint needs 6"),
+            "{error}"
+        );
+        let mut other = metadata();
+        other.columns[0].name = "right.x".into();
+        let error = ResultWriter::resume(&path, other, 5).unwrap_err();
+        assert!(matches!(*error, Error::ResumeColumns { .. }), "{error}");
+        assert_eq!(
+            ResultWriter::resume(&path, metadata(), 5).unwrap().rows(),
+            5
+        );
+    }
+}
+
+#[test]
+fn an_existing_result_stays_until_the_new_one_is_complete() {
+    for format in FORMATS {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(format!("out.{format}"));
+        let mut writer = ResultWriter::create(&path, metadata()).unwrap();
+        push(&mut writer, 0..4);
+        writer.finish().unwrap();
+        let mut writer = ResultWriter::create(&path, metadata()).unwrap();
+        push(&mut writer, 0..2);
+        writer.flush().unwrap();
+        assert_is_prefix(&read_table(&path).unwrap(), 4);
+        writer.finish().unwrap();
+        assert_is_prefix(&read_table(&path).unwrap(), 2);
+    }
+}
+
+#[test]
+fn bad_outputs_are_refused_with_advice() {
+    let folder = tempfile::tempdir().unwrap();
+    let error = |path: &Path| {
+        ResultWriter::create(path, metadata())
+            .unwrap_err()
+            .to_string()
+    };
+    let text = error(&folder.path().join("out.xls"));
+    assert!(text.contains("`.csv` or `.parquet`"), "{text}");
+    let text = error(&folder.path().join("missing/out.csv"));
+    assert!(text.contains("does not exist; create it first"), "{text}");
+    fs::write(folder.path().join("file"), "").unwrap();
+    let text = error(&folder.path().join("file/out.csv"));
+    assert!(text.contains("is a file, not a folder"), "{text}");
+    let mut twice = metadata();
+    twice.columns[1].name = "left.x".into();
+    let text = ResultWriter::create(&folder.path().join("out.csv"), twice)
+        .unwrap_err()
+        .to_string();
+    assert!(text.contains("column `left.x`"), "{text}");
+}
+
+#[test]
+#[cfg(not(feature = "parquet"))]
+fn parquet_is_refused_without_the_feature() {
+    let text = ResultWriter::create("out.parquet".as_ref(), metadata())
+        .unwrap_err()
+        .to_string();
+    assert!(text.contains("built without Parquet"), "{text}");
+}
+
+#[test]
+fn foreign_csv_is_read_and_its_mistakes_are_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("in.csv");
+    let read = |text: &str| {
+        fs::write(&path, text).unwrap();
+        read_table(&path).map_err(|error| error.to_string())
+    };
+    let table = read("\u{feff}t, u\r\n0, 1.5\r\n1, -2e3\r\n").unwrap();
+    assert_eq!(table.time, [0.0, 1.0]);
+    assert_eq!(table.columns[0].1, [1.5, -2e3]);
+    assert_eq!(table.metadata, None);
+
+    let text = read("t,u\n0,1\n1,abc\n").unwrap_err();
+    assert!(
+        text.contains("in.csv`, line 3, column `u`: `abc` is not a number"),
+        "{text}"
+    );
+    let text = read("t,u\n0,1\n1\n").unwrap_err();
+    assert!(
+        text.contains("line 3: 1 fields, but the header names 2"),
+        "{text}"
+    );
+    assert!(read("").unwrap_err().contains("has no header line"));
+}
