@@ -75,6 +75,9 @@ pub enum Error {
 
     #[error("in `{text}`: {source}")]
     Expression { text: String, source: ExpressionError },
+
+    #[error("{source}")]
+    Recorder { source: Box<dyn std::error::Error + Send + Sync> },
 }
 
 impl From<SolverError> for Box<Error> {

@@ -497,7 +497,10 @@ impl Simulation {
         state.numbers.clear();
         state.numbers.extend_from_slice(self.graph.offsets());
         state.numbers.extend_from_slice(&self.applied);
-        self.place.iter().for_each(|place| state.numbers.extend_from_slice(&self.slots[*place].outputs));
+        for slot in self.place.iter().map(|place| &self.slots[*place]) {
+            state.numbers.extend_from_slice(&slot.outputs);
+            state.numbers.extend((0..slot.applied.len()).map(|input| slot.segment.end_value(input)));
+        }
         self.history.save(&mut state.numbers);
         self.coupling.save(&mut state.numbers);
         self.consistency.save(&mut state.numbers);
@@ -522,7 +525,10 @@ impl Simulation {
         for id in 0..self.place.len() {
             let slot = &mut self.slots[self.place[id]];
             let (outputs, others) = rest.split_at(slot.outputs.len());
+            let (inputs, others) = others.split_at(slot.applied.len());
             slot.outputs.copy_from_slice(outputs);
+            slot.segment.begin(&self.clock.step(self.index, 1), 1);
+            inputs.iter().enumerate().for_each(|(i, value)| slot.segment.of_mut(i)[0] = *value);
             slot.reached = state.reached[id];
             slot.subsystem.restore(&state.subsystems[id])?;
             rest = others;

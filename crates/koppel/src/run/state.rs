@@ -10,7 +10,7 @@ pub struct RunState {
     pub index: u64,
     /// Timed changes done.
     pub(super) changes_done: usize,
-    /// Offsets, applied inputs, outputs, history, coupling memory, loop memory: in that order.
+    /// Offsets, applied inputs; outputs and inputs per subsystem; history, coupling memory, loop memory.
     pub(super) numbers: Vec<f64>,
     /// Per subsystem, in the order of the graph.
     pub(super) subsystems: Vec<Snapshot>,
