@@ -1,1 +1,65 @@
-//! Benchmark systems with known answers.
+//! Benchmark models by name, and whole systems made of them ([`cases`]).
+//!
+//! A model is a table of ports and parameters and its equations: a [`ModelEntry`]. [`build`] turns one into an
+//! [`Ode`](crate::system::Ode).
+
+pub mod cases;
+mod control;
+mod entry;
+mod friction;
+mod helicopter;
+mod helicopter_matrices;
+mod masses;
+mod pendulums;
+mod random;
+mod scalar;
+mod vehicle;
+
+pub use entry::{Allowed, ModelEntry, Parameter, Port, State};
+pub use random::{RandomDualMass, random_dual_mass};
+
+use crate::error::{Error, Result};
+use crate::system::Ode;
+use std::collections::BTreeMap;
+
+static CATALOGUE: [ModelEntry; 21] = [
+    masses::MASS,
+    masses::SPRING_MASS,
+    masses::PROGRESSIVE_SPRING_MASS,
+    masses::DISPLACEMENT_MASS,
+    masses::VELOCITY_SPRING_MASS,
+    pendulums::PENDULUM,
+    pendulums::OSCILLATOR,
+    pendulums::UPPER_PENDULUM,
+    pendulums::LOWER_PENDULUM,
+    helicopter::HELICOPTER,
+    helicopter::CONTROLLER,
+    control::PI_CONTROLLER,
+    control::PT1,
+    vehicle::CHASSIS,
+    vehicle::WHEEL,
+    vehicle::CHASSIS_MASS,
+    vehicle::WHEEL_SUSPENSION,
+    scalar::FEEDTHROUGH,
+    masses::VAN_DER_POL,
+    friction::LUGRE_MASS,
+    friction::DRIVER,
+];
+
+/// Every model there is.
+pub fn catalogue() -> &'static [ModelEntry] {
+    &CATALOGUE
+}
+
+/// The model of this name.
+pub fn entry(name: &str) -> Result<&'static ModelEntry> {
+    CATALOGUE.iter().find(|entry| entry.name == name).ok_or_else(|| {
+        let known = CATALOGUE.iter().map(|entry| entry.name.to_owned()).collect();
+        Error::Unknown { kind: "model", name: name.into(), known }.into()
+    })
+}
+
+/// The equations of a model; parameters that are not given take their defaults.
+pub fn build(name: &str, parameters: &BTreeMap<String, f64>) -> Result<Box<dyn Ode>> {
+    entry(name)?.build(parameters)
+}
