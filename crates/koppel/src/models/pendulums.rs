@@ -119,7 +119,8 @@ pub(super) const UPPER_PENDULUM: ModelEntry = ModelEntry {
         LENGTH,
         Parameter::new("d", 0.5, "N.m.s/rad", "damping of the hinge").not_negative(),
         GRAVITY,
-        Parameter::new("beta", 1.0, "1", "lower mass relative to this one: divides mass and damping").positive(),
+        Parameter::new("beta", 1.0, "1", "lower mass relative to this one: divides mass and damping")
+            .positive(),
         Parameter { default: -1.0, ..ALPHA0 },
         OMEGA0,
     ],

@@ -43,7 +43,8 @@ impl RandomDualMass {
     pub fn parameters(&self) -> [BTreeMap<String, f64>; 2] {
         let RandomDualMass { m, k, d, kc, dc } = self;
         let own = |i: usize| [("m", m[i]), ("c", k[i]), ("d", d[i])];
-        let named = |list: &[(&str, f64)]| list.iter().map(|(name, value)| ((*name).into(), *value)).collect();
+        let named =
+            |list: &[(&str, f64)]| list.iter().map(|(name, value)| ((*name).into(), *value)).collect();
         [named(&[&own(0)[..], &[("ck", *kc), ("dk", *dc)]].concat()), named(&own(1))]
     }
 

@@ -23,7 +23,7 @@ const BLADES: [&str; 4] = ["collective", "longitudinal_cyclic", "lateral_cyclic"
 /// u_2 = r - y_1, u_1 = y_2.
 pub(super) fn helicopter(pilot: usize) -> Case {
     let euler = SolverConfig::Euler { step: 2e-3 };
-    let run = RunConfig { hold: Hold::Continuous, ..RunConfig::new(150.0, 0.04) };
+    let run = RunConfig { hold: Hold::Continuous, ..RunConfig::new(150.0, 0.02) };
     let mut case = Case::new("Helicopter and its controller (Genser 2020, 4.1)", run)
         .part("helicopter", "helicopter", &[], euler)
         .part("controller", "helicopter-controller", &[], euler);

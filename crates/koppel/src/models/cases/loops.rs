@@ -23,11 +23,19 @@ pub(super) fn double_pendulum() -> Case {
 }
 
 pub(super) fn control_loop() -> Case {
-    closed_loop("PI controller and first-order plant", &[("KP", 10.0), ("KI", 10.0)], RunConfig::new(5.0, 0.02))
+    closed_loop(
+        "PI controller and first-order plant",
+        &[("KP", 10.0), ("KI", 10.0)],
+        RunConfig::new(5.0, 0.02),
+    )
 }
 
 pub(super) fn integral_loop() -> Case {
-    closed_loop("Integral controller and first-order plant", &[("KP", 0.0), ("KI", 1.0)], RunConfig::new(20.0, 0.1))
+    closed_loop(
+        "Integral controller and first-order plant",
+        &[("KP", 0.0), ("KI", 1.0)],
+        RunConfig::new(20.0, 0.1),
+    )
 }
 
 /// e = r - y with r = 1 from the start.

@@ -35,17 +35,21 @@ pub(super) fn nonlinear_dual_mass() -> Case {
         stop: None,
         modulation: Some(Modulation { frequency: 10.0 / TAU, phase: 0.0 }),
     };
-    Case::new("Dual-mass oscillator with a progressive spring (Genser 2020, 3.1.1)", RunConfig::new(0.5, 5e-4))
-        .part("left", "mass", &[("x0", 0.1)], euler)
-        .part("right", "progressive-spring-mass", &[], euler)
-        .force_for_motion("left", "right")
-        .external("left.F_ext", pulses)
+    Case::new(
+        "Dual-mass oscillator with a progressive spring (Genser 2020, 3.1.1)",
+        RunConfig::new(0.5, 5e-4),
+    )
+    .part("left", "mass", &[("x0", 0.1)], euler)
+    .part("right", "progressive-spring-mass", &[], euler)
+    .force_for_motion("left", "right")
+    .external("left.F_ext", pulses)
 }
 
 /// Genser & Benedikt 2018, 3.1.
 pub(super) fn pendulum_oscillator() -> Case {
     let euler = SolverConfig::Euler { step: 1e-4 };
-    Case::new("Stiff pendulum-oscillator (Genser & Benedikt 2018, 3.1)", RunConfig::new(1.0, 1e-3))
+    let run = RunConfig { coupling: foh(), ..RunConfig::new(1.0, 2e-3) };
+    Case::new("Stiff pendulum-oscillator (Genser & Benedikt 2018, 3.1)", run)
         .part("pendulum", "pendulum", &[], euler)
         .part("oscillator", "oscillator", &[], euler)
         .connect("oscillator.x", "pendulum.x")
@@ -55,7 +59,7 @@ pub(super) fn pendulum_oscillator() -> Case {
 }
 
 /// The seed of the case that is not asked for by seed.
-const SEED: u64 = 1;
+const SEED: u64 = 17;
 
 /// Chen et al. 2021, 4.1, with an unremarkable system.
 pub(super) fn random_dual_mass() -> Case {
@@ -63,7 +67,7 @@ pub(super) fn random_dual_mass() -> Case {
 }
 
 /// The random dual-mass system of a seed (Chen et al. 2021, 4.1): Euler 1 ms, H = 50 ms, the force read stale, pushes
-/// of 1 N for one micro step on mass 2 after one and four seconds.
+/// of 1 N on mass 2 after one and four seconds. The paper does not say how long they last; here 0.1 s.
 pub fn random_dual_mass_case(seed: u64) -> Case {
     let solver = SolverConfig::Euler { step: 1e-3 };
     let [first, second] = random::random_dual_mass(seed).parameters();
@@ -76,7 +80,7 @@ pub fn random_dual_mass_case(seed: u64) -> Case {
     let pushes = ExternalConfig::Pulses {
         amplitude: 1.0,
         period: 3.0,
-        width: 1e-3,
+        width: 0.1,
         start: 1.0,
         offset: 0.0,
         stop: None,
@@ -96,10 +100,13 @@ pub fn random_dual_mass_case(seed: u64) -> Case {
 pub(super) fn two_mass() -> Case {
     let first = [("m", 10.0), ("c", 1.0), ("d", 1.0), ("ck", 1.0), ("dk", 2.0), ("x0", 0.1), ("v0", 0.1)];
     let second = [("m", 10.0), ("c", 1.0), ("d", 2.0), ("x0", 0.2), ("v0", 0.1)];
-    Case::new("Two-mass oscillator, force for displacement (Glumac & Kovacic 2018)", RunConfig::new(50.0, 0.2))
-        .part("first", "spring-mass", &first, EXACT)
-        .part("second", "mass", &second, EXACT)
-        .force_for_motion("second", "first")
+    Case::new(
+        "Two-mass oscillator, force for displacement (Glumac & Kovacic 2018)",
+        RunConfig::new(50.0, 0.2),
+    )
+    .part("first", "spring-mass", &first, EXACT)
+    .part("second", "mass", &second, EXACT)
+    .force_for_motion("second", "first")
 }
 
 /// Glumac & Kovacic 2018, (41), each mass with its own copy of the coupling spring.
