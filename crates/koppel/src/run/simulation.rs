@@ -465,11 +465,12 @@ impl Simulation {
 
     /// Numbers of the run so far.
     pub fn statistics(&self) -> Statistics {
-        let share = |slot: &Slot| Share {
-            subsystem: self.graph.name(slot.id).into(),
-            solver: slot.subsystem.solver(),
-            seconds_per_step: slot.nanoseconds as f64 * 1e-9 / slot.timed_steps.max(1) as f64,
-            steps: self.index.div_ceil(u64::from(slot.every)),
+        let share = |slot: &Slot| {
+            let steps = self.index.div_ceil(u64::from(slot.every));
+            let each = slot.nanoseconds as f64 * 1e-9 / slot.timed_steps.max(1) as f64;
+            let seconds = slot.first_nanoseconds as f64 * 1e-9 + each * steps.saturating_sub(1) as f64;
+            let (subsystem, solver) = (self.graph.name(slot.id).into(), slot.subsystem.solver());
+            Share { subsystem, solver, seconds, seconds_per_step: each, steps }
         };
         let defect = |input: usize| {
             let Extremes { largest, time, low, high } = self.extremes[input];

@@ -24,6 +24,8 @@ pub(super) struct Slot {
     /// Places in the graph's list of external signals.
     pub(super) externals: Vec<usize>,
     pub(super) failure: Option<Box<Error>>,
+    /// The first step apart: it fills caches and computes matrices.
+    pub(super) first_nanoseconds: u64,
     pub(super) nanoseconds: u64,
     pub(super) timed_steps: u64,
 }
@@ -53,6 +55,7 @@ impl Slot {
             free,
             externals,
             failure: None,
+            first_nanoseconds: 0,
             nanoseconds: 0,
             timed_steps: 0,
         }
@@ -89,8 +92,13 @@ impl Slot {
     pub(super) fn advance_timed(&mut self, coupling: &dyn Coupling, terms: usize, view: &View<'_>) {
         let begin = Instant::now();
         self.failure = self.advance(coupling, terms, view).err();
-        self.nanoseconds += begin.elapsed().as_nanos() as u64;
-        self.timed_steps += 1;
+        let nanoseconds = begin.elapsed().as_nanos() as u64;
+        if self.first_nanoseconds == 0 {
+            self.first_nanoseconds = nanoseconds.max(1);
+        } else {
+            self.nanoseconds += nanoseconds;
+            self.timed_steps += 1;
+        }
     }
 
     /// The step it takes now: `step` itself, or several at once.

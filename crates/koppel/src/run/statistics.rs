@@ -24,7 +24,9 @@ pub struct Share {
     pub subsystem: String,
     /// Its solver.
     pub solver: String,
-    /// Mean seconds per step, measured on a sample of the steps.
+    /// Seconds of all steps, estimated from the first and a sample of the others.
+    pub seconds: f64,
+    /// Mean seconds per step after the first, measured on a sample of the steps.
     pub seconds_per_step: f64,
     /// Steps it took, estimated from the macro steps.
     pub steps: u64,
