@@ -20,7 +20,24 @@ macro_rules! examples {
     };
 }
 
-examples![];
+examples![
+    "dual-mass",
+    "control-loop",
+    "double-pendulum",
+    "feedthrough-pair",
+    "helicopter",
+    "integral-loop",
+    "lugre-mass",
+    "nonlinear-dual-mass",
+    "pendulum-oscillator",
+    "quarter-truck",
+    "quarter-truck-wheel-force",
+    "random-dual-mass",
+    "two-mass",
+    "two-mass-displacement",
+    "undamped-two-mass",
+    "van-der-pol",
+];
 
 impl Example {
     /// Its title.

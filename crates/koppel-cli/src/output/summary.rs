@@ -90,9 +90,12 @@ impl Summary {
         };
         let (status, code, ending) = ending(outcome);
         let wall = outcome.wall.as_secs_f64();
-        let subsystems: Vec<Work> = statistics.shares.into_iter().map(Work::new).collect();
-        let working: f64 = subsystems.iter().map(|work| work.seconds).sum();
         let recording = outcome.recording.as_secs_f64().min(wall);
+        let mut subsystems: Vec<Work> = statistics.shares.into_iter().map(Work::new).collect();
+        if statistics.parallel_stages == 0 {
+            fit(&mut subsystems, wall - recording);
+        }
+        let working: f64 = subsystems.iter().map(|work| work.seconds).sum();
         Summary {
             status,
             exit_code: code.number(),
@@ -215,8 +218,15 @@ impl Summary {
 
 impl Work {
     fn new(share: koppel::run::Share) -> Self {
-        let seconds = share.seconds_per_step * share.steps as f64;
-        Work { name: share.subsystem, solver: share.solver, steps: share.steps, seconds }
+        Work { name: share.subsystem, solver: share.solver, steps: share.steps, seconds: share.seconds }
+    }
+}
+
+/// Estimates from a sample can exceed what there was: on one thread the parts are cut to the whole.
+fn fit(work: &mut [Work], whole: f64) {
+    let sum: f64 = work.iter().map(|w| w.seconds).sum();
+    if sum > whole {
+        work.iter_mut().for_each(|w| w.seconds *= whole / sum);
     }
 }
 
