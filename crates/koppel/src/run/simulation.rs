@@ -27,6 +27,7 @@ use crate::coupling::{self, Coupling, Needs, View};
 use crate::error::{Error, Result};
 use crate::record::{Column, Columns, Condition, Recorder};
 use crate::signal::{Clock, History, Step};
+use crate::solver::SolverError;
 use crate::system::{SubsystemId, System, SystemGraph};
 use rayon::prelude::*;
 use std::ops::Range;
@@ -253,9 +254,7 @@ impl Simulation {
             }
             let time = if slot.every == 1 { end } else { self.clock.time(index + u64::from(slot.every)) };
             if let Some(source) = slot.failure.take() {
-                return Err(
-                    Error::Subsystem { subsystem: self.graph.name(slot.id).into(), time, source }.into()
-                );
+                return Err(failed(source, slot, &self.graph, time));
             }
             if let Some(output) = slot.non_finite() {
                 return Err(non_finite(slot, &self.graph, output, time));
@@ -539,6 +538,19 @@ impl Simulation {
         let rest = self.consistency.restore(rest);
         assert!(rest.is_empty(), "a saved run state belongs to the system it was saved from");
         Ok(())
+    }
+}
+
+/// A subsystem's failure with its name; a state that is not finite gets its own.
+fn failed(source: Box<Error>, slot: &Slot, graph: &SystemGraph, time: f64) -> Box<Error> {
+    let subsystem = graph.name(slot.id).to_owned();
+    match *source {
+        Error::Solver(SolverError::NonFinite { time, index, .. }) => {
+            let variable =
+                graph.ports(slot.id).locals.get(index).map_or_else(String::new, |v| v.name.clone());
+            Error::BecameNonFinite { subsystem, variable, value: f64::NAN, time }.into()
+        }
+        _ => Error::Subsystem { subsystem, time, source }.into(),
     }
 }
 
