@@ -19,6 +19,8 @@ use koppel_io::system_file::Mistake;
 
 use crate::exit::Exit;
 
+const RECOVER: &str = "`koppel recover FILE.part` keeps the rows written before";
+
 /// Result of a command.
 pub(crate) type Result<T> = std::result::Result<T, Failure>;
 
@@ -69,9 +71,16 @@ impl Failure {
             Failure::Input(error) => match error.as_ref() {
                 Io::File(mistake) => return (mistake.message.clone(), mistake.hint.clone()),
                 Io::Engine(error) => (error.to_string(), error.hint()),
+                Io::Io { action: "read", source, .. } if source.kind() == std::io::ErrorKind::NotFound => (
+                    error.to_string(),
+                    Some("check the name; `koppel new` writes a system file to start from".into()),
+                ),
                 error => (error.to_string(), None),
             },
-            Failure::Run(error) => (error.to_string(), error.hint()),
+            Failure::Run(error) => match error.as_ref() {
+                Engine::Recorder { source } => (source.to_string(), Some(RECOVER.to_owned())),
+                error => (error.to_string(), error.hint()),
+            },
             Failure::Words { message, hint } => (message.clone(), hint.clone()),
         };
         match text.split_once("\n  hint: ") {

@@ -58,7 +58,10 @@ pub(super) fn find(name: &str) -> Result<&'static Example> {
     ALL.iter().find(|example| example.name == name).ok_or_else(|| {
         let known: Vec<String> = ALL.iter().map(|example| example.name.to_owned()).collect();
         let meant = closest(name, &known).map_or(String::new(), |best| format!("did you mean `{best}`? "));
-        Failure::words(format!("unknown example system `{name}`"), format!("{meant}known: {}", known.join(", ")))
+        Failure::words(
+            format!("unknown example system `{name}`"),
+            format!("{meant}known: {}", known.join(", ")),
+        )
     })
 }
 

@@ -6,7 +6,7 @@ use super::examples;
 use crate::arguments::ModelsArguments;
 use crate::exit::Exit;
 use crate::failure::{Failure, Result};
-use crate::output::{Grid, print};
+use crate::output::{Grid, print, significant};
 
 /// Lists the models, or describes one.
 pub(super) fn models(arguments: &ModelsArguments) -> Result<Exit> {
@@ -21,12 +21,11 @@ pub(super) fn models(arguments: &ModelsArguments) -> Result<Exit> {
 }
 
 fn list() -> String {
-    let mut grid = Grid::new(&["model", "inputs", "outputs", "what it is"]);
-    let names = |ports: &[Port]| ports.iter().map(|port| port.name).collect::<Vec<_>>().join(" ");
+    let mut grid = Grid::new(&["model", "what it is"]);
     for entry in models::catalogue() {
-        grid.row([entry.name.into(), names(entry.inputs), names(entry.outputs), entry.description.into()]);
+        grid.row([entry.name.into(), entry.description.into()]);
     }
-    grid.row(["linear".into(), "any".into(), "any".into(), "x' = A x + B u, y = C x + D u with matrices from the file".into()]);
+    grid.row(["linear".into(), "x' = A x + B u, y = C x + D u with matrices from the file".into()]);
     format!(
         "Models (details: koppel models NAME):\n{}\nExample systems (copy one: koppel new --from NAME):\n{}",
         grid.text(),
@@ -84,7 +83,13 @@ fn describe(name: &str, as_document: bool) -> Result<String> {
         }
     }
     for p in entry.parameters {
-        grid.row(["parameter".into(), p.name.into(), p.default.to_string(), p.unit.into(), p.description.into()]);
+        grid.row([
+            "parameter".into(),
+            p.name.into(),
+            significant(p.default, 15),
+            p.unit.into(),
+            p.description.into(),
+        ]);
     }
     for s in entry.states {
         grid.row(["state".into(), s.name.into(), String::new(), s.unit.into(), s.description.into()]);
@@ -112,6 +117,8 @@ fn example(name: &str) -> Result<String> {
     }
     match examples::ALL.iter().find(|example| example.uses(name)) {
         Some(example) => Ok(example.text.into()),
-        None => Err(Failure::words(format!("no example uses `{name}`"), "`koppel new` writes a starter file")),
+        None => {
+            Err(Failure::words(format!("no example uses `{name}`"), "`koppel new` writes a starter file"))
+        }
     }
 }

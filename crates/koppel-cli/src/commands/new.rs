@@ -26,7 +26,11 @@ pub(super) fn new(arguments: &NewArguments) -> Result<Exit> {
     };
     let path = arguments.out.clone().unwrap_or_else(|| named(&arguments.name));
     write(&path, text, arguments.force)?;
-    print(&format!("wrote {0}\nrun it with: koppel run {0} --out {1}\n", path.display(), path.with_extension("csv").display()));
+    print(&format!(
+        "wrote {0}\nrun it with: koppel run {0} --out {1}\n",
+        path.display(),
+        path.with_extension("csv").display()
+    ));
     Ok(Exit::Ok)
 }
 
@@ -37,11 +41,16 @@ fn named(name: &str) -> PathBuf {
 fn write(path: &Path, text: &str, force: bool) -> Result<()> {
     let mut options = OpenOptions::new();
     options.write(true);
-    if force { options.create(true).truncate(true) } else { options.create_new(true) };
+    if force {
+        options.create(true).truncate(true)
+    } else {
+        options.create_new(true)
+    };
     let mut file = options.open(path).map_err(|error| match error.kind() {
-        std::io::ErrorKind::AlreadyExists => {
-            Failure::words(format!("`{}` exists already", path.display()), "choose another name, or replace it with --force")
-        }
+        std::io::ErrorKind::AlreadyExists => Failure::words(
+            format!("`{}` exists already", path.display()),
+            "choose another name, or replace it with --force",
+        ),
         _ => Failure::Input(Io::io("write", path)(error)),
     })?;
     file.write_all(text.as_bytes()).map_err(|error| Failure::Input(Io::io("write", path)(error)))

@@ -52,7 +52,8 @@ fn copy_rows(old: &Path, new: &Path) -> Result<()> {
         name.push(".part");
         PathBuf::from(name)
     };
-    let (from, to) = if part(old).exists() { (part(old), part(new)) } else { (old.to_path_buf(), new.to_path_buf()) };
+    let (from, to) =
+        if part(old).exists() { (part(old), part(new)) } else { (old.to_path_buf(), new.to_path_buf()) };
     if old.extension() != new.extension() {
         return Err(Failure::words(
             format!("`{}` is no continuation of `{}`", new.display(), old.display()),

@@ -12,9 +12,8 @@ use crate::session::{Origin, Plan, Session};
 
 /// Runs a system file.
 pub(super) fn run(arguments: &RunArguments) -> Result<Exit> {
-    let attempt = prepare(arguments).and_then(|file| {
-        if arguments.dry_run { dry_run(arguments, &file) } else { start(arguments, file) }
-    });
+    let attempt = prepare(arguments)
+        .and_then(|file| if arguments.dry_run { dry_run(arguments, &file) } else { start(arguments, file) });
     attempt.inspect_err(|failure| {
         if arguments.session.json {
             output::print_json(&output::failure_document(failure));

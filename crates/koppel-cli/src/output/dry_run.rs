@@ -95,7 +95,8 @@ impl DryRun {
         }
         let mut parts = Grid::new(&["subsystem", "solver", "inputs", "outputs", "moves"]);
         for p in &self.subsystems {
-            let moves = if p.every == 1 { "every step".to_owned() } else { format!("every {} steps", p.every) };
+            let moves =
+                if p.every == 1 { "every step".to_owned() } else { format!("every {} steps", p.every) };
             parts.row([p.name.clone(), p.solver.clone(), p.inputs.to_string(), p.outputs.to_string(), moves]);
         }
         let mut wires = Grid::new(&["connection", "", "gain", "offset"]);

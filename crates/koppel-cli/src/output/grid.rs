@@ -44,7 +44,7 @@ impl Grid {
     }
 
     fn is_numeric(&self, column: usize) -> bool {
-        let starts = |cell: &str| cell.starts_with(|c: char| c.is_ascii_digit() || c == '-');
+        let starts = |cell: &str| cell.trim_start_matches('-').starts_with(|c: char| c.is_ascii_digit());
         self.rows.iter().all(|row| row[column].is_empty() || starts(&row[column]))
     }
 }

@@ -116,7 +116,11 @@ impl Summary {
             connections: statistics.defects.into_iter().map(CouplingError::new).collect(),
             unconnected_inputs: unconnected(simulation),
             realtime: outcome.overruns.clone(),
-            out: outcome.finished.as_ref().map(|f| File { path: shown(&f.path), rows: f.rows, bytes: f.bytes }),
+            out: outcome.finished.as_ref().map(|f| File {
+                path: shown(&f.path),
+                rows: f.rows,
+                bytes: f.bytes,
+            }),
             checkpoint: outcome.checkpoint.as_deref().map(shown),
             error: outcome.ending.as_ref().err().map(error_document),
             settings: file.to_json(),
@@ -132,7 +136,13 @@ impl Summary {
             ("real-time factor".to_owned(), significant(self.real_time_factor, 3)),
         ];
         if let Some(time) = self.resumed_at {
-            facts.insert(1, ("continued".to_owned(), format!("from the checkpoint at t = {time} s; times and errors below since then")));
+            facts.insert(
+                1,
+                (
+                    "continued".to_owned(),
+                    format!("from the checkpoint at t = {time} s; times and errors below since then"),
+                ),
+            );
         }
         if let Some(overruns) = &self.realtime {
             let text = match overruns.late_steps {
@@ -150,7 +160,13 @@ impl Summary {
         let share = |s: f64| format!("{} %", significant(100.0 * s / self.wall_seconds.max(1e-9), 2));
         for work in &self.subsystems {
             let each = duration(seconds(work.seconds / work.steps.max(1) as f64));
-            grid.row([work.name.clone(), work.solver.clone(), duration(seconds(work.seconds)), share(work.seconds), each]);
+            grid.row([
+                work.name.clone(),
+                work.solver.clone(),
+                duration(seconds(work.seconds)),
+                share(work.seconds),
+                each,
+            ]);
         }
         for (name, time) in [("(engine)", self.engine_seconds), ("(recording)", self.recording_seconds)] {
             let each = duration(seconds(time / self.steps.max(1) as f64));
@@ -164,7 +180,8 @@ impl Summary {
         let mut grid = Grid::new(&["connection", "largest coupling error", "of its range", "at t/s"]);
         for error in &self.connections {
             let unit = error.unit.as_deref().unwrap_or("");
-            let relative = error.relative.map_or(String::new(), |r| format!("{} %", significant(100.0 * r, 2)));
+            let relative =
+                error.relative.map_or(String::new(), |r| format!("{} %", significant(100.0 * r, 2)));
             let largest = format!("{} {unit}", significant(error.largest_error, 4)).trim_end().to_owned();
             grid.row([error.connection.clone(), largest, relative, significant(error.time, 6)]);
         }
@@ -204,10 +221,15 @@ impl Summary {
     pub(crate) fn hints(&self) -> Vec<String> {
         let mut hints = Vec::new();
         if self.out.is_none() && self.error.is_none() {
-            hints.push("nothing was written; keep the results with --out FILE.csv or --out FILE.parquet".to_owned());
+            hints.push(
+                "nothing was written; keep the results with --out FILE.csv or --out FILE.parquet".to_owned(),
+            );
         }
         if let (Some(file), true) = (&self.out, self.status == "failed") {
-            hints.push(format!("the {} rows up to t = {} s are kept in {}", file.rows, self.end_time, file.path));
+            hints.push(format!(
+                "the {} rows up to t = {} s are kept in {}",
+                file.rows, self.end_time, file.path
+            ));
         }
         if let (Some(path), "interrupted") = (&self.checkpoint, self.status) {
             hints.push(format!("continue with `koppel resume {path}`"));
@@ -270,8 +292,12 @@ pub(super) fn defaults_grid(inputs: &[Default]) -> Grid {
 fn ending(outcome: &Outcome) -> (&'static str, Exit, String) {
     match &outcome.ending {
         Ok(Ending::Reached) => ("finished", Exit::Ok, "at the stop time".into()),
-        Ok(Ending::Condition { time }) => ("stopped", Exit::Ok, format!("at t = {time} s: stop_when became true")),
-        Ok(Ending::Interrupted { time }) => ("interrupted", Exit::Interrupted, format!("at t = {time} s: interrupted")),
+        Ok(Ending::Condition { time }) => {
+            ("stopped", Exit::Ok, format!("at t = {time} s: stop_when became true"))
+        }
+        Ok(Ending::Interrupted { time }) => {
+            ("interrupted", Exit::Interrupted, format!("at t = {time} s: interrupted"))
+        }
         Err(failure) => ("failed", failure.code(), format!("with an error: {}", failure.text().0)),
     }
 }

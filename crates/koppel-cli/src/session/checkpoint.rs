@@ -50,7 +50,10 @@ impl Checkpoint {
             ));
         };
         let broken = || {
-            Failure::words(format!("the checkpoint `{}` is damaged", path.display()), "start the run anew, or use an older checkpoint")
+            Failure::words(
+                format!("the checkpoint `{}` is damaged", path.display()),
+                "start the run anew, or use an older checkpoint",
+            )
         };
         let (sum, payload) = rest.split_at_checked(8).ok_or_else(broken)?;
         if sum != checksum(payload).to_le_bytes() {
@@ -60,7 +63,10 @@ impl Checkpoint {
         if checkpoint.version != env!("CARGO_PKG_VERSION") {
             return Err(Failure::words(
                 format!("the checkpoint `{}` was written by koppel {}", path.display(), checkpoint.version),
-                format!("this is koppel {}; continue with the version that wrote it", env!("CARGO_PKG_VERSION")),
+                format!(
+                    "this is koppel {}; continue with the version that wrote it",
+                    env!("CARGO_PKG_VERSION")
+                ),
             ));
         }
         Ok(checkpoint)
@@ -71,7 +77,8 @@ impl Checkpoint {
         let mut temporary = path.as_os_str().to_owned();
         temporary.push(".tmp");
         let temporary = PathBuf::from(temporary);
-        let payload = postcard::to_stdvec(self).map_err(std::io::Error::other).map_err(Io::io("write", path))?;
+        let payload =
+            postcard::to_stdvec(self).map_err(std::io::Error::other).map_err(Io::io("write", path))?;
         let mut file = File::create(&temporary).map_err(Io::io("write", &temporary))?;
         file.write_all(HEADER)
             .and_then(|()| file.write_all(&checksum(&payload).to_le_bytes()))
@@ -84,7 +91,9 @@ impl Checkpoint {
 
 /// FNV-1a, 64 bits.
 fn checksum(bytes: &[u8]) -> u64 {
-    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
+    bytes
+        .iter()
+        .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
 /// How often checkpoints are written.
@@ -140,7 +149,13 @@ impl Checkpoints {
             rows: 0,
             state: RunState::default(),
         };
-        Checkpoints { path: plan.checkpoint.clone(), every, checkpoint, last: Instant::now(), is_written: false }
+        Checkpoints {
+            path: plan.checkpoint.clone(),
+            every,
+            checkpoint,
+            last: Instant::now(),
+            is_written: false,
+        }
     }
 
     #[inline]

@@ -19,8 +19,8 @@ use crate::arguments::SessionArguments;
 use crate::exit::Exit;
 use crate::failure::{Failure, Result, note};
 use crate::output::{self, Summary};
-pub(crate) use checkpoint::{Checkpoint, CheckpointEvery};
 use checkpoint::Checkpoints;
+pub(crate) use checkpoint::{Checkpoint, CheckpointEvery};
 pub(crate) use clock::timestamp;
 pub(crate) use pace::Overruns;
 use recording::Recording;
@@ -101,15 +101,23 @@ impl<'a> Session<'a> {
             output::write_report(path, &self.file, &summary, table)?;
         }
         self.tell(&summary);
-        match outcome.ending {
-            Ok(Ending::Interrupted { .. }) => Ok(Exit::Interrupted),
-            Ok(_) => Ok(Exit::Ok),
-            Err(failure) => Err(failure),
+        let code = match outcome.ending {
+            Ok(Ending::Interrupted { .. }) => Exit::Interrupted,
+            Ok(_) => Exit::Ok,
+            Err(failure) => {
+                failure.show();
+                failure.code()
+            }
+        };
+        if code != Exit::Ok || !self.options.quiet {
+            summary.hints().iter().for_each(|hint| note("hint", hint));
         }
+        Ok(code)
     }
 
     fn drive(&mut self) -> Outcome {
-        let checkpoints = Checkpoints::new(&self.plan, &self.file, self.options.checkpoint_every, &self.metadata.created);
+        let checkpoints =
+            Checkpoints::new(&self.plan, &self.file, self.options.checkpoint_every, &self.metadata.created);
         let mut watch = Watch::new(&self.simulation, self.options, checkpoints, self.recording.share());
         let begin = Instant::now();
         let ending = self.simulation.run(&mut self.recording, &mut |simulation| watch.look(simulation));
@@ -131,7 +139,14 @@ impl<'a> Session<'a> {
                 None
             }
         };
-        Outcome { ending, wall, recording: self.recording.time(), finished, checkpoint, overruns: watch.overruns() }
+        Outcome {
+            ending,
+            wall,
+            recording: self.recording.time(),
+            finished,
+            checkpoint,
+            overruns: watch.overruns(),
+        }
     }
 
     fn tell(&self, summary: &Summary) {
@@ -139,12 +154,6 @@ impl<'a> Session<'a> {
             output::print_json(&serde_json::to_value(summary).unwrap_or_default());
         } else if !self.options.quiet {
             output::print(&summary.text());
-        }
-        if self.options.quiet {
-            return;
-        }
-        for hint in summary.hints() {
-            note("hint", &hint);
         }
     }
 }

@@ -22,7 +22,8 @@ impl Progress {
         if quiet || !stderr().is_terminal() {
             return None;
         }
-        let bar = ProgressBar::with_draw_target(Some(simulation.steps()), ProgressDrawTarget::stderr_with_hz(10));
+        let bar =
+            ProgressBar::with_draw_target(Some(simulation.steps()), ProgressDrawTarget::stderr_with_hz(10));
         bar.set_position(simulation.index());
         bar.reset_eta();
         if let Ok(style) = ProgressStyle::with_template("{bar:30} {percent:>3} %  {msg}  {eta} left") {
@@ -33,7 +34,11 @@ impl Progress {
 
     pub(super) fn show(&self, simulation: &Simulation) {
         let factor = (simulation.time() - self.start) / self.begin.elapsed().as_secs_f64();
-        self.bar.set_message(format!("t = {} s, {} x real time", significant(simulation.time(), 4), significant(factor, 3)));
+        self.bar.set_message(format!(
+            "t = {} s, {} x real time",
+            significant(simulation.time(), 4),
+            significant(factor, 3)
+        ));
         self.bar.set_position(simulation.index());
     }
 

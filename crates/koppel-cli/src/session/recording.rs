@@ -37,7 +37,12 @@ enum Place {
 
 impl Recording {
     /// Starts a result file, or continues it after `rows` rows.
-    pub(super) fn open(out: Option<&Path>, metadata: &Metadata, rows: Option<u64>, keep: bool) -> Result<Self> {
+    pub(super) fn open(
+        out: Option<&Path>,
+        metadata: &Metadata,
+        rows: Option<u64>,
+        keep: bool,
+    ) -> Result<Self> {
         let place = match (out, rows) {
             (Some(path), Some(rows)) => Place::File(ResultWriter::resume(path, metadata.clone(), rows)?),
             (Some(path), None) => Place::File(ResultWriter::create(path, metadata.clone())?),
@@ -63,7 +68,11 @@ impl Recording {
 
     /// Time spent on all rows, from those that were measured.
     pub(super) fn time(&self) -> Duration {
-        if self.timed_rows == 0 { Duration::ZERO } else { self.timed.mul_f64(self.rows as f64 / self.timed_rows as f64) }
+        if self.timed_rows == 0 {
+            Duration::ZERO
+        } else {
+            self.timed.mul_f64(self.rows as f64 / self.timed_rows as f64)
+        }
     }
 
     /// Completes the result file.
@@ -86,7 +95,8 @@ impl Recording {
         let place = self.place.lock();
         let Place::Memory(table) = &*place else { return Ok(Table::default()) };
         let names = metadata.columns.iter().enumerate();
-        let columns = names.map(|(index, column)| (column.name.clone(), table.column(index).collect())).collect();
+        let columns =
+            names.map(|(index, column)| (column.name.clone(), table.column(index).collect())).collect();
         Ok(Table { metadata: Some(metadata.clone()), time: table.times.clone(), columns })
     }
 }

@@ -10,6 +10,9 @@ use super::tree::{Node, Value};
 
 type Result<T> = std::result::Result<T, Mark>;
 
+/// Keys whose value names the thing itself.
+const TAGS: [&str; 2] = ["method", "kind"];
+
 /// Reads `node`; `what` names it in messages.
 pub(super) fn decode<T: DeserializeOwned>(node: &Node, what: &str) -> Result<T> {
     node.plain().try_into().map_err(|error: toml::de::Error| explain(error.message(), node, what))
@@ -47,14 +50,20 @@ fn explain(message: &str, node: &Node, what: &str) -> Mark {
         return Mark::new(span, format!("unknown key `{name}` in {what}")).hint(known_names(name, known));
     }
     if message.starts_with("unknown variant") {
-        let span = text_equal(node, name).unwrap_or(node.span.clone());
-        return Mark::new(span, format!("unknown {what} `{name}`")).hint(known_names(name, known));
+        let is_it = |node: &Node| matches!(&node.value, Value::Text(text) if text == name);
+        let (key, span) = found(node, &is_it).unwrap_or((None, node.span.clone()));
+        let message = match key {
+            Some(key) if !TAGS.contains(&key) => format!("unknown value `{name}` of `{key}`"),
+            _ => format!("unknown {what} `{name}`"),
+        };
+        return Mark::new(span, message).hint(known_names(name, known));
     }
     if message.starts_with("missing field") {
         return Mark::new(node.span.clone(), format!("{what} needs `{name}`"));
     }
-    let span = unexpected(node, message).unwrap_or(node.span.clone());
-    Mark::new(span, format!("{what}: {}", in_words(message)))
+    let (key, span) = found(node, &|node| is_unexpected(node, message)).unwrap_or((None, node.span.clone()));
+    let place = key.map_or(what.to_owned(), |key| format!("`{key}`"));
+    Mark::new(span, format!("{place}: {}", in_words(message)))
 }
 
 /// The words between backticks.
@@ -83,34 +92,36 @@ fn in_words(message: &str) -> String {
 }
 
 fn key_named(node: &Node, name: &str) -> Option<Span> {
-    node.entries().iter().find_map(|e| if e.name == name { Some(e.key.clone()) } else { key_named(&e.node, name) })
+    node.entries()
+        .iter()
+        .find_map(|e| if e.name == name { Some(e.key.clone()) } else { key_named(&e.node, name) })
 }
 
-fn text_equal(node: &Node, name: &str) -> Option<Span> {
-    match &node.value {
-        Value::Text(text) => (text == name).then(|| node.span.clone()),
-        Value::List(list) => list.iter().find_map(|child| text_equal(child, name)),
-        Value::Table(entries) => entries.iter().find_map(|entry| text_equal(&entry.node, name)),
-        _ => None,
-    }
-}
-
-/// The value serde did not expect, recognised by how serde prints it.
-fn unexpected(node: &Node, message: &str) -> Option<Span> {
-    let found = message.split_once(": ")?.1.split_once(", expected")?.0;
+/// The first node that is meant, innermost first, with the key it stands under.
+fn found<'a>(node: &'a Node, is_it: &dyn Fn(&Node) -> bool) -> Option<(Option<&'a str>, Span)> {
     let inside = match &node.value {
-        Value::List(list) => list.iter().find_map(|child| unexpected(child, message)),
-        Value::Table(entries) => entries.iter().find_map(|entry| unexpected(&entry.node, message)),
+        Value::List(list) => list.iter().find_map(|child| found(child, is_it)),
+        Value::Table(entries) => entries.iter().find_map(|entry| {
+            found(&entry.node, is_it).map(|(key, span)| (key.or(Some(entry.name.as_str())), span))
+        }),
         _ => None,
     };
-    let is_it = match &node.value {
-        Value::Text(text) => found == format!("string {text:?}"),
-        Value::Integer(number) => found == format!("integer `{number}`"),
-        Value::Float(_) => found.starts_with("floating point") && found.contains(&node.plain().to_string()),
-        Value::Bool(value) => found == format!("boolean `{value}`"),
-        Value::List(_) => found == "sequence",
-        Value::Table(_) => found == "map",
+    inside.or_else(|| is_it(node).then(|| (None, node.span.clone())))
+}
+
+/// True for the value serde did not expect, recognised by how serde prints it.
+fn is_unexpected(node: &Node, message: &str) -> bool {
+    let Some((_, rest)) = message.split_once(": ") else { return false };
+    let Some((printed, _)) = rest.split_once(", expected") else { return false };
+    match &node.value {
+        Value::Text(text) => printed == format!("string {text:?}"),
+        Value::Integer(number) => printed == format!("integer `{number}`"),
+        Value::Float(_) => {
+            printed.starts_with("floating point") && printed.contains(&node.plain().to_string())
+        }
+        Value::Bool(value) => printed == format!("boolean `{value}`"),
+        Value::List(_) => printed == "sequence",
+        Value::Table(_) => printed == "map",
         Value::Date(_) => false,
-    };
-    inside.or_else(|| is_it.then(|| node.span.clone()))
+    }
 }

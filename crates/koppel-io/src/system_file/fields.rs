@@ -1,6 +1,6 @@
 //! Tables with known keys.
 
-use super::mistake::{Mark, Span};
+use super::mistake::{Mark, Span, known_names};
 use super::tree::{Entry, Node};
 
 type Result<T> = std::result::Result<T, Mark>;
@@ -20,7 +20,8 @@ impl Node {
             None => Ok(Fields { what: what.to_owned(), span: self.span.clone(), entries }),
             Some(entry) => {
                 let known: Vec<String> = known.iter().map(ToString::to_string).collect();
-                Err(Mark::unknown(entry.key.clone(), &format!("key in {what}:"), &entry.name, &known))
+                let message = format!("unknown key `{}` in {what}", entry.name);
+                Err(Mark::new(entry.key.clone(), message).hint(known_names(&entry.name, &known)))
             }
         }
     }

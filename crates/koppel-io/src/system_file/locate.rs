@@ -63,7 +63,13 @@ fn mark(error: &Engine, span: Span) -> Mark {
     if let Engine::Unknown { kind, name, known } = root {
         return Mark::new(span, format!("unknown {kind} `{name}`")).hint(known_names(name, known));
     }
-    let text = error.to_string();
+    let text = match root {
+        // The snippet shows text and position.
+        Engine::Expression { source, .. } => {
+            source.to_string().replace(&format!(" (byte {})", source.position()), "")
+        }
+        _ => error.to_string(),
+    };
     let (message, hint) = text.split_once("\n  hint: ").unwrap_or((&text, ""));
     let mark = Mark::new(span, message);
     match (hint.is_empty(), error.hint()) {
@@ -86,8 +92,11 @@ fn span_of(error: &Engine, nodes: &[&Node], root: &Node, inside: Inside<'_>) -> 
     let first = |name: &str| matches(nodes, name).into_iter().next().or_else(|| inside(name));
     let key = |name: &str| nodes.iter().find_map(|node| value_of(node, name));
     match error {
-        Engine::Unknown { name, .. } | Engine::Duplicate { name, .. } => first(name),
-        Engine::ConnectedTwice { input, .. } => matches(nodes, input).into_iter().nth(1),
+        // A start value is written without its subsystem.
+        Engine::Unknown { name, .. } => first(name).or_else(|| first(name.split_once('.')?.1)),
+        Engine::Duplicate { name, .. } | Engine::ConnectedTwice { input: name, .. } => {
+            matches(nodes, name).into_iter().nth(1)
+        }
         Engine::Setting { what, value, .. } => {
             let last = what.split('`').nth(1).or_else(|| what.rsplit('.').next()).unwrap_or(what);
             at_path(root, what).or_else(|| first(value)).or_else(|| key(last))

@@ -37,7 +37,8 @@ impl Mistake {
     pub fn excerpt(&self) -> (&str, usize, usize) {
         let start = self.text[..self.span.start].rfind('\n').map_or(0, |at| at + 1);
         let end = self.text[start..].find('\n').map_or(self.text.len(), |at| start + at);
-        let marked = &self.text[self.span.start..self.span.end.clamp(self.span.start, end.max(self.span.start))];
+        let marked =
+            &self.text[self.span.start..self.span.end.clamp(self.span.start, end.max(self.span.start))];
         let before = self.text[start..self.span.start].chars().count();
         (self.text[start..end].trim_end(), before, marked.trim_end().chars().count().max(1))
     }
@@ -81,8 +82,14 @@ pub(super) fn known_names(name: &str, known: &[String]) -> String {
     if known.is_empty() {
         return "there are none".into();
     }
-    let list: Vec<String> = known.iter().take(SHOWN).map(|k| format!("`{k}`")).collect();
-    let more = if known.len() > SHOWN { ", ..." } else { "" };
+    let mut different: Vec<&String> = Vec::new();
+    for one in known {
+        if !different.contains(&one) {
+            different.push(one);
+        }
+    }
+    let list: Vec<String> = different.iter().take(SHOWN).map(|k| format!("`{k}`")).collect();
+    let more = if different.len() > SHOWN { ", ..." } else { "" };
     let list = format!("known: {}{more}", list.join(", "));
     match closest(name, known) {
         Some(best) => format!("did you mean `{best}`? {list}"),

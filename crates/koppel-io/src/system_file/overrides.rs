@@ -66,7 +66,8 @@ fn path(document: &Document, name: &str) -> std::result::Result<Vec<String>, Mar
         .filter_map(|entry| Some((entry, name.strip_prefix(&entry.name)?.strip_prefix('.')?)))
         .max_by_key(|(entry, _)| entry.name.len());
     let Some((entry, rest)) = found else {
-        let known: Vec<String> = std::iter::once("run").chain(entries.iter().map(|e| e.name.as_str())).map(String::from).collect();
+        let known: Vec<String> =
+            std::iter::once("run").chain(entries.iter().map(|e| e.name.as_str())).map(String::from).collect();
         let first = name.split('.').next().unwrap_or(name);
         let mark = Mark::unknown(0..0, "subsystem", first, &known);
         let hint = mark.hint.clone().unwrap_or_default();
@@ -82,7 +83,11 @@ fn path(document: &Document, name: &str) -> std::result::Result<Vec<String>, Mar
 fn variable_path(entry: &Entry, name: &str) -> std::result::Result<Vec<String>, Mark> {
     let (ode, _) = subsystem::parts(entry)?;
     let ports = ode.ports();
-    let kinds = [(VariableKind::Parameter, "parameters"), (VariableKind::Local, "start"), (VariableKind::Input, "start")];
+    let kinds = [
+        (VariableKind::Parameter, "parameters"),
+        (VariableKind::Local, "start"),
+        (VariableKind::Input, "start"),
+    ];
     let found = kinds.iter().find(|(kind, _)| ports.find(*kind, name).is_some());
     if let Some((_, table)) = found {
         return Ok(["subsystems", &entry.name, table, name].map(String::from).to_vec());

@@ -24,7 +24,10 @@ fn table(file: &SystemFile) -> Table {
     table.insert("run".into(), run(file));
     let root = &file.document.root;
     let entries = root.get("subsystems").map_or(&[][..], |node| node.entries());
-    table.insert("subsystems".into(), Value::Table(entries.iter().map(|e| (e.name.clone(), complete(e))).collect()));
+    table.insert(
+        "subsystems".into(),
+        Value::Table(entries.iter().map(|e| (e.name.clone(), complete(e))).collect()),
+    );
     let connections = file.links.iter().filter_map(|link| Value::try_from(&link.connection).ok());
     insert_list(&mut table, "connections", connections.collect());
     insert_list(&mut table, "inputs", inputs(file));

@@ -63,16 +63,18 @@ fn schedule(node: &Node) -> Result<ScheduleConfig> {
         list.iter().map(|name| Ok(name.text("schedule")?.to_owned())).collect()
     };
     match &node.value {
-        Value::Text(name) => match name.as_str() {
-            "parallel" => Ok(ScheduleConfig::PARALLEL),
-            "sequence" => Ok(ScheduleConfig::SEQUENCE),
-            _ => {
-                let known = ["parallel".to_owned(), "sequence".to_owned()];
-                let mark = Mark::unknown(node.span.clone(), "schedule", name, &known);
-                let hint = mark.hint.clone().unwrap_or_default();
-                Err(mark.hint(hint + ", or a list of subsystems such as [\"a\", \"b\"] or [[\"a\", \"b\"], [\"c\"]]"))
+        Value::Text(name) => {
+            match name.as_str() {
+                "parallel" => Ok(ScheduleConfig::PARALLEL),
+                "sequence" => Ok(ScheduleConfig::SEQUENCE),
+                _ => {
+                    let known = ["parallel".to_owned(), "sequence".to_owned()];
+                    let mark = Mark::unknown(node.span.clone(), "schedule", name, &known);
+                    let hint = mark.hint.clone().unwrap_or_default();
+                    Err(mark.hint(hint + ", or a list of subsystems such as [\"a\", \"b\"] or [[\"a\", \"b\"], [\"c\"]]"))
+                }
             }
-        },
+        }
         Value::List(list) if list.iter().any(|group| matches!(group.value, Value::List(_))) => {
             let groups = list.iter().map(|group| match &group.value {
                 Value::List(members) => names(members),

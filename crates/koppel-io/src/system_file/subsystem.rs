@@ -68,7 +68,8 @@ fn built_in(model: &str, node: &Node) -> Result<Box<dyn Ode>> {
         let mark = locate::within(&error, node);
         if mark.message.starts_with("unknown model") {
             let hint = mark.hint.clone().unwrap_or_default();
-            return mark.hint(format!("{hint}, and `linear` with matrices; `koppel models` tells about each"));
+            return mark
+                .hint(format!("{hint}, and `linear` with matrices; `koppel models` tells about each"));
         }
         mark
     })
@@ -82,7 +83,8 @@ fn linear(name: &str, node: &Node, fields: &Fields<'_>) -> Result<Box<dyn Ode>> 
         None => Ok(Matrix::zeros(rows, columns)),
     };
     let a = matrix("A", 0, 0)?;
-    if fields.get("C").is_none() && (a.rows() > 0 || fields.get("D").is_none()) {
+    let has_states = ["A", "B", "C", "x0"].iter().any(|key| fields.get(key).is_some());
+    if has_states || fields.get("D").is_none() {
         fields.need("A")?;
         fields.need("C")?;
     }

@@ -193,7 +193,8 @@ impl Node {
 
     /// Moves all places by `offset`.
     pub(super) fn shift(&mut self, offset: isize) {
-        let moved = |span: &Span| span.start.saturating_add_signed(offset)..span.end.saturating_add_signed(offset);
+        let moved =
+            |span: &Span| span.start.saturating_add_signed(offset)..span.end.saturating_add_signed(offset);
         self.span = moved(&self.span);
         match &mut self.value {
             Value::List(list) => list.iter_mut().for_each(|node| node.shift(offset)),

@@ -41,7 +41,9 @@ fn link(node: &Node) -> Result<Link> {
         Value::List(list) if !list.is_empty() => {
             list.iter().map(|name| Ok(name.text("from")?.to_owned())).collect::<Result<_>>()?
         }
-        _ => return Err(from.wanted("from", "an output such as \"left.x\", or a list of outputs to be summed")),
+        _ => {
+            return Err(from.wanted("from", "an output such as \"left.x\", or a list of outputs to be summed"));
+        }
     };
     let connection = Connection {
         from: sources,
@@ -68,7 +70,11 @@ fn input(node: &Node, folder: &Path) -> Result<Input> {
 }
 
 fn signal(node: &Node, folder: &Path) -> Result<ExternalConfig> {
-    let config = if node.get("file").is_some() { table(node, folder)? } else { decode_tagged(node, "signal", "kind")? };
+    let config = if node.get("file").is_some() {
+        table(node, folder)?
+    } else {
+        decode_tagged(node, "signal", "kind")?
+    };
     External::new(&config).map_err(|error| {
         let message = error.to_string();
         let (message, hint) = message.split_once("\n  hint: ").unwrap_or((&message, ""));
