@@ -60,7 +60,7 @@ pub(crate) enum Command {
 const RUN_EXAMPLES: &str = "\
 Examples:
   koppel run system.toml                                     run, and show a summary
-  koppel run system.toml --out r.csv --report r.html         keep the results, write a page with plots
+  koppel run system.toml --out r.csv --report r.html         keep the results, plot them
   koppel run system.toml --step 1e-3 --coupling foh          other settings than in the file
   koppel run system.toml --coupling '{ method = \"foh\", start = \"reduced\" }'
   koppel run system.toml --schedule '[[\"left\", \"right\"], [\"road\"]]'
@@ -101,14 +101,14 @@ Examples:
 pub(crate) struct RunArguments {
     /// The system file (TOML).
     pub(crate) file: PathBuf,
-    #[command(flatten)]
-    pub(crate) settings: SettingArguments,
     /// Result file, .csv or .parquet; written while running, finished at the end.
     #[arg(long, short, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
     /// Checks everything and shows what would be run.
     #[arg(long)]
     pub(crate) dry_run: bool,
+    #[command(flatten)]
+    pub(crate) settings: SettingArguments,
     #[command(flatten)]
     pub(crate) session: SessionArguments,
 }
@@ -198,6 +198,7 @@ fn positive(text: &str) -> Result<f64, String> {
 #[derive(Debug, Args)]
 pub(crate) struct ResumeArguments {
     /// The checkpoint.
+    #[arg(value_name = "CHECKPOINT")]
     pub(crate) checkpoint_file: PathBuf,
     /// Another stop time, in s.
     #[arg(long, value_name = "T", allow_hyphen_values = true)]

@@ -155,6 +155,17 @@ fn wrong_matrix_shapes() {
 }
 
 #[test]
+fn units() {
+    let with = |unit: &str| format!("inputs = [{{ name = \"F\", unit = \"{unit}\" }}]");
+    refused(
+        "inputs = [\"F\"]",
+        &with("Nq"),
+        &["unknown name `Nq`", "system.toml:15:32", "hint: did you mean"],
+    );
+    refused("inputs = [\"F\"]", &with("N"), &["unit `m`", "does not convert to `N`"]);
+}
+
+#[test]
 fn an_input_connected_twice() {
     let more = "[[connections]]\nfrom = \"right.v\"\nto = \"left.F\"\n";
     refused_with(

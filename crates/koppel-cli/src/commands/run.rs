@@ -63,6 +63,9 @@ fn quoted(text: &str) -> String {
 }
 
 fn dry_run(arguments: &RunArguments, file: &SystemFile) -> Result<Exit> {
+    if let Some(out) = &arguments.out {
+        koppel_io::results::check_name(out)?;
+    }
     for path in arguments.out.iter().chain(&arguments.session.report) {
         check_folder(path)?;
     }

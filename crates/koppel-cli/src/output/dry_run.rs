@@ -8,8 +8,8 @@ use koppel_io::system_file::SystemFile;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::Grid;
 use super::summary::{Default, defaults_grid, unconnected};
+use super::{Grid, significant};
 use crate::failure::Result;
 
 /// A run that was checked but not started.
@@ -115,7 +115,16 @@ impl DryRun {
     fn facts(&self) -> Vec<(&'static str, String)> {
         let stages: Vec<String> = self.schedule.iter().map(|stage| stage.join(" | ")).collect();
         let mut facts = vec![
-            ("time", format!("{} s to {} s, {} steps of {} s", self.start, self.stop, self.steps, self.step)),
+            (
+                "time",
+                format!(
+                    "{} s to {} s, {} steps of {} s",
+                    self.start,
+                    self.stop,
+                    self.steps,
+                    significant(self.step, 15)
+                ),
+            ),
             ("schedule", stages.join(" -> ")),
             ("coupling", inline(&self.coupling)),
             ("feed-through", self.evaluation()),

@@ -100,7 +100,7 @@ impl Summary {
             status,
             exit_code: code.number(),
             ending,
-            title: file.title.clone(),
+            title: if file.title.is_empty() { shown(&plan.system) } else { file.title.clone() },
             koppel_version: env!("CARGO_PKG_VERSION"),
             resumed_at,
             steps: simulation.index(),
@@ -131,7 +131,10 @@ impl Summary {
     pub(super) fn facts(&self) -> Vec<(String, String)> {
         let mut facts = vec![
             ("ended".to_owned(), self.ending.clone()),
-            ("steps".to_owned(), format!("{} of {}, {} s each", self.steps, self.steps_planned, self.step)),
+            (
+                "steps".to_owned(),
+                format!("{} of {}, {} s each", self.steps, self.steps_planned, significant(self.step, 15)),
+            ),
             ("wall time".to_owned(), duration(seconds(self.wall_seconds))),
             ("real-time factor".to_owned(), significant(self.real_time_factor, 3)),
         ];
@@ -195,10 +198,7 @@ impl Summary {
 
     /// The whole summary.
     pub(crate) fn text(&self) -> String {
-        let mut text = String::new();
-        if !self.title.is_empty() {
-            let _ = writeln!(text, "{}", self.title);
-        }
+        let mut text = format!("{}\n", self.title);
         for (name, value) in self.facts() {
             let _ = writeln!(text, "  {name:17} {value}");
         }

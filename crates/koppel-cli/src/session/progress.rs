@@ -1,7 +1,7 @@
 //! The progress bar, on a terminal only.
 
 use std::io::{IsTerminal, stderr};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use koppel::run::Simulation;
@@ -13,8 +13,12 @@ use crate::output::significant;
 pub(super) struct Progress {
     bar: ProgressBar,
     begin: Instant,
+    shown: Instant,
     start: f64,
 }
+
+/// Time between two looks of the bar.
+const INTERVAL: Duration = Duration::from_millis(100);
 
 impl Progress {
     /// `None` when nobody would see it.
@@ -29,10 +33,14 @@ impl Progress {
         if let Ok(style) = ProgressStyle::with_template("{bar:30} {percent:>3} %  {msg}  {eta} left") {
             bar.set_style(style);
         }
-        Some(Progress { bar, begin: Instant::now(), start: simulation.time() })
+        Some(Progress { bar, begin: Instant::now(), shown: Instant::now(), start: simulation.time() })
     }
 
-    pub(super) fn show(&self, simulation: &Simulation) {
+    pub(super) fn show(&mut self, simulation: &Simulation) {
+        if self.shown.elapsed() < INTERVAL {
+            return;
+        }
+        self.shown = Instant::now();
         let factor = (simulation.time() - self.start) / self.begin.elapsed().as_secs_f64();
         self.bar.set_message(format!(
             "t = {} s, {} x real time",

@@ -11,8 +11,8 @@ use koppel_io::{Error as Io, Result as IoResult};
 
 use crate::failure::{Failure, Result};
 
-/// One row in this many is timed.
-const TIMED: u64 = 8;
+/// One row in this many is timed; a prime, so that it does not keep step with the batches of a file.
+const TIMED: u64 = 7;
 
 /// Takes the rows of a run and measures what that costs.
 #[derive(Debug)]
@@ -30,7 +30,7 @@ pub(super) struct Shared(Arc<Mutex<Place>>);
 
 #[derive(Debug)]
 enum Place {
-    File(ResultWriter),
+    File(Box<ResultWriter>),
     Memory(Box<koppel::record::Table>),
     Nowhere,
 }
@@ -44,8 +44,10 @@ impl Recording {
         keep: bool,
     ) -> Result<Self> {
         let place = match (out, rows) {
-            (Some(path), Some(rows)) => Place::File(ResultWriter::resume(path, metadata.clone(), rows)?),
-            (Some(path), None) => Place::File(ResultWriter::create(path, metadata.clone())?),
+            (Some(path), Some(rows)) => {
+                Place::File(Box::new(ResultWriter::resume(path, metadata.clone(), rows)?))
+            }
+            (Some(path), None) => Place::File(Box::new(ResultWriter::create(path, metadata.clone())?)),
             (None, _) if keep => Place::Memory(Box::default()),
             (None, _) => Place::Nowhere,
         };

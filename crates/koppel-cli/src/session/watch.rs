@@ -76,7 +76,7 @@ impl Watch {
         }
         self.countdown = self.stride;
         self.last_look = Instant::now();
-        if let Some(progress) = &self.progress {
+        if let Some(progress) = &mut self.progress {
             progress.show(simulation);
         }
         if self.checkpoints.is_time_up() {

@@ -1,6 +1,7 @@
 //! Running the real binary on files in a folder of its own.
 
 #![allow(dead_code, reason = "every test file uses its part")]
+#![allow(clippy::unwrap_used, reason = "a test that cannot set up its files has failed")]
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};

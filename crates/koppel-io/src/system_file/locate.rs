@@ -70,12 +70,10 @@ fn mark(error: &Engine, span: Span) -> Mark {
         }
         _ => error.to_string(),
     };
-    let (message, hint) = text.split_once("\n  hint: ").unwrap_or((&text, ""));
-    let mark = Mark::new(span, message);
-    match (hint.is_empty(), error.hint()) {
-        (false, _) => mark.hint(hint),
-        (true, Some(hint)) => mark.hint(hint),
-        (true, None) => mark,
+    let mark = Mark::from_text(span, &text);
+    match (&mark.hint, error.hint()) {
+        (None, Some(hint)) => mark.hint(hint),
+        _ => mark,
     }
 }
 

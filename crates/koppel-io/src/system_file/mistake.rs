@@ -65,6 +65,14 @@ impl Mark {
         Mark { span, message: message.into(), hint: None }
     }
 
+    /// A message that may carry its own hint.
+    pub(super) fn from_text(span: Span, text: &str) -> Self {
+        match text.split_once("\n  hint: ") {
+            Some((message, hint)) => Mark::new(span, message).hint(hint),
+            None => Mark::new(span, text),
+        }
+    }
+
     pub(super) fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self

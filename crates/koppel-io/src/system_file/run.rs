@@ -9,7 +9,7 @@ use koppel::run::{Change, RunConfig, ScheduleConfig};
 use super::decode::{decode, decode_tagged};
 use super::fields::Fields;
 use super::mistake::Mark;
-use super::tree::{Node, Value};
+use super::tree::{Entry, Node, Value};
 use super::wiring::Link;
 
 type Result<T> = std::result::Result<T, Mark>;
@@ -42,7 +42,27 @@ fn all_keys(mark: Mark) -> Mark {
 
 /// A coupling by its name, or a table with its settings.
 pub(super) fn coupling(node: &Node) -> Result<CouplingConfig> {
-    decode_tagged(node, "coupling", "method")
+    let mut node = node.clone();
+    if let Value::Table(entries) = &mut node.value {
+        entries.iter_mut().for_each(expand);
+    }
+    decode_tagged(&node, "coupling", "method")
+}
+
+/// Inside `mixed`, a bare name stands for a method without settings.
+fn expand(entry: &mut Entry) {
+    match (entry.name.as_str(), &mut entry.node.value) {
+        ("default", Value::Text(_)) => spell_out(&mut entry.node),
+        ("connections", Value::Table(entries)) => entries.iter_mut().for_each(|one| spell_out(&mut one.node)),
+        _ => {}
+    }
+}
+
+fn spell_out(node: &mut Node) {
+    if let Value::Text(_) = node.value {
+        let method = Entry { name: "method".into(), key: node.span.clone(), node: node.clone() };
+        node.value = Value::Table(vec![method]);
+    }
 }
 
 fn mixed(coupling: CouplingConfig, links: &[Link]) -> CouplingConfig {

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use koppel::linalg::Matrix;
 use koppel::models;
 use koppel::solver::SolverConfig;
+use koppel::system::unit::Unit;
 use koppel::system::{LinearOde, Ode, OdeModel, StateSpace, Variable};
 
 use super::decode::decode_tagged;
@@ -112,7 +113,9 @@ fn port(node: &Node, what: &str) -> Result<Variable> {
     let fields = node.fields(what, &["name", "unit", "start", "nominal", "description"])?;
     let mut variable = Variable::new(fields.need("name")?.text("name")?).start(fields.number("start", 0.0)?);
     if let Some(unit) = fields.get("unit") {
-        variable = variable.unit(unit.text("unit")?);
+        let text = unit.text("unit")?;
+        Unit::parse(text).map_err(|error| Mark::from_text(unit.span.clone(), &error.to_string()))?;
+        variable = variable.unit(text);
     }
     if let Some(text) = fields.get("description") {
         variable = variable.about(text.text("description")?);

@@ -42,7 +42,9 @@ fn link(node: &Node) -> Result<Link> {
             list.iter().map(|name| Ok(name.text("from")?.to_owned())).collect::<Result<_>>()?
         }
         _ => {
-            return Err(from.wanted("from", "an output such as \"left.x\", or a list of outputs to be summed"));
+            return Err(
+                from.wanted("from", "an output such as \"left.x\", or a list of outputs to be summed")
+            );
         }
     };
     let connection = Connection {
@@ -75,12 +77,7 @@ fn signal(node: &Node, folder: &Path) -> Result<ExternalConfig> {
     } else {
         decode_tagged(node, "signal", "kind")?
     };
-    External::new(&config).map_err(|error| {
-        let message = error.to_string();
-        let (message, hint) = message.split_once("\n  hint: ").unwrap_or((&message, ""));
-        let mark = Mark::new(node.span.clone(), message);
-        if hint.is_empty() { mark } else { mark.hint(hint) }
-    })?;
+    External::new(&config).map_err(|error| Mark::from_text(node.span.clone(), &error.to_string()))?;
     Ok(config)
 }
 
@@ -93,13 +90,8 @@ fn table(node: &Node, folder: &Path) -> Result<ExternalConfig> {
     }
     let file = fields.need("file")?;
     let read = read_table(&folder.join(file.text("file")?));
-    let points = read.map_err(|error| {
-        let message = error.to_string();
-        let (message, hint) = message.split_once("\n  hint: ").unwrap_or((&message, ""));
-        let mark = Mark::new(file.span.clone(), message);
-        if hint.is_empty() { mark } else { mark.hint(hint) }
-    })?;
-    let values = values(&points, fields.get("column"))?;
+    let points = read.map_err(|error| Mark::from_text(file.span.clone(), &error.to_string()))?;
+    let values = values(&points, fields.get("column"), node)?;
     let times = match fields.get("time") {
         Some(name) if points.column(name.text("time")?).is_some() => column(&points, name)?,
         _ => points.time.clone(),
@@ -120,11 +112,15 @@ fn numbers(name: &str, values: &[f64], at: &Node) -> Entry {
 }
 
 /// The named column, or the only one there is.
-fn values(points: &Table, name: Option<&Node>) -> Result<Vec<f64>> {
+fn values(points: &Table, name: Option<&Node>, signal: &Node) -> Result<Vec<f64>> {
     match (name, &points.columns[..]) {
         (Some(name), _) => column(points, name),
         (None, [(_, values)]) => Ok(values.clone()),
-        (None, _) => Err(Mark::new(0..0, "a signal from a file with several columns needs `column`")),
+        (None, columns) => {
+            let names: Vec<String> = columns.iter().map(|(name, _)| format!("`{name}`")).collect();
+            let message = "a signal from a file with several columns needs `column`";
+            Err(Mark::new(signal.span.clone(), message).hint(format!("columns: {}", names.join(", "))))
+        }
     }
 }
 
