@@ -49,7 +49,7 @@ pub(super) fn append_batch(batch: &RecordBatch, columns: &mut [Vec<f64>]) {
 pub(super) fn last_time(batch: &RecordBatch) -> Option<f64> {
     batch
         .column(0)
-        .as_primitive::<Float64Type>()
+        .as_primitive_opt::<Float64Type>()?
         .values()
         .last()
         .copied()

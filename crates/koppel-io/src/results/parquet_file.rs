@@ -5,13 +5,14 @@
 //! Columns are Float64 without nulls, byte-stream-split and Snappy-compressed: pure Rust, and read by every Parquet reader.
 
 use std::fs::File;
-use std::io::BufWriter;
+use std::io::{self, BufWriter};
 use std::path::Path;
 
 use arrow_schema::DataType;
 use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::basic::{Compression, Encoding};
+use parquet::errors::ParquetError;
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
 
@@ -43,15 +44,15 @@ pub(super) fn convert(stream: &Path, metadata: &Metadata, parquet: &Path) -> Res
         .build();
     let output = BufWriter::new(file);
     let mut writer = ArrowWriter::try_new(output, schema.clone(), Some(properties))
-        .map_err(failure("write", parquet))?;
+        .map_err(write_failure(parquet))?;
     let whole = scan_stream(stream, |batch| {
         let batch = batch
             .clone()
             .with_schema(schema.clone())
             .map_err(failure("write", parquet))?;
-        writer.write(&batch).map_err(failure("write", parquet))
+        writer.write(&batch).map_err(write_failure(parquet))
     })?;
-    let output = writer.into_inner().map_err(failure("write", parquet))?;
+    let output = writer.into_inner().map_err(write_failure(parquet))?;
     let file = output
         .into_inner()
         .map_err(|error| Error::io("write", parquet)(error.into_error()))?;
@@ -106,4 +107,15 @@ pub(super) fn read(path: &Path) -> Result<Table> {
 fn open_parquet(path: &Path) -> Result<ParquetRecordBatchReaderBuilder<File>> {
     let file = File::open(path).map_err(Error::io("open", path))?;
     ParquetRecordBatchReaderBuilder::try_new(file).map_err(failure("read", path))
+}
+
+/// A refusal of the operating system stays one, with its advice.
+fn write_failure(path: &Path) -> impl FnOnce(ParquetError) -> Box<Error> {
+    move |error| match error {
+        ParquetError::External(source) => match source.downcast::<io::Error>() {
+            Ok(source) => Error::io("write", path)(*source),
+            Err(other) => failure("write", path)(other),
+        },
+        other => failure("write", path)(other),
+    }
 }

@@ -297,7 +297,13 @@ pub(super) fn finish_csv(part: &Path, path: &Path, metadata: &Metadata) -> Resul
 #[cfg(feature = "parquet")]
 pub(super) fn finish_parquet(part: &Path, path: &Path, metadata: &Metadata) -> Result<Whole> {
     let temporary = files::with_suffix(path, ".tmp");
-    let whole = parquet_file::convert(part, metadata, &temporary)?;
+    let whole = match parquet_file::convert(part, metadata, &temporary) {
+        Ok(whole) => whole,
+        Err(error) => {
+            files::remove(&temporary)?;
+            return Err(error);
+        }
+    };
     files::rename(&temporary, path)?;
     Ok(whole)
 }

@@ -6,10 +6,10 @@
 //! by H/2, which is the price.
 
 use super::hold::add_extrapolation;
-use super::{Coupling, Hold, Inputs, Needs, View, terms_of, write_value};
+use super::{Coupling, Hold, Needs, Polynomials, View, terms_of, write, write_value};
 use crate::error::Result;
-use crate::signal::{History, Request, Samples, Segment};
-use crate::system::SubsystemId;
+use crate::signal::{History, Request, Samples};
+use crate::system::{InputId, SubsystemId, Wire};
 
 /// Means of the outputs, held.
 #[derive(Debug)]
@@ -35,29 +35,29 @@ impl Coupling for AntiAliasing {
 
     fn start(&mut self, view: &View<'_>) -> Result<()> {
         let graph = view.graph;
-        self.means = History::new(graph.wires().len(), graph.len(), self.order + 1);
+        self.means = History::new(0, graph.wires().len(), graph.len(), self.order + 1);
         let widest = (0..graph.len()).map(|id| graph.outputs_of(id).len()).max().unwrap_or(0);
         self.mean = vec![0.0; widest];
         for id in 0..graph.len() {
-            self.means.open(id, view.history.times(id)[0]);
+            self.means.open(id..id + 1, view.history.reached(id));
         }
         for wire in 0..graph.wires().len() {
-            self.means.set(wire, view.history.newest(wire));
+            self.means.replace(wire, view.history.newest(wire));
         }
         self.means.assume_constant_past(view.step.size);
         Ok(())
     }
 
-    fn input(&self, view: &View<'_>, inputs: Inputs<'_>, segment: &mut Segment) -> Result<()> {
-        for &id in inputs.ids {
+    fn input(&self, view: &View<'_>, inputs: &[InputId], out: &mut Polynomials<'_>) -> Result<()> {
+        for &id in inputs {
             let wires = view.graph.wires_into(id);
-            let out = segment.of_mut(id - inputs.first);
+            let out = out.of(id);
             if self.order == 0 {
                 let value = view.graph.offset(id) + wires.map(|w| self.means.newest(w)).sum::<f64>();
                 write_value(self.hold, view, id, value, out);
                 continue;
             }
-            out[0] = view.graph.offset(id);
+            write(out, [view.graph.offset(id)]);
             for wire in wires {
                 let times = self.means.times(view.graph.wires()[wire].from);
                 add_extrapolation(self.means.values(wire), times, view.step.start, out);
@@ -71,9 +71,11 @@ impl Coupling for AntiAliasing {
         let Some(time) = samples.times().last().filter(|_| samples.mean(mean).is_some()) else {
             return Ok(());
         };
-        self.means.open(subsystem, *time);
-        for &(output, wire) in view.graph.wires_from(subsystem) {
-            self.means.shift(wire, mean[output] * view.graph.wires()[wire].gain);
+        self.means.open(subsystem..subsystem + 1, *time);
+        let first = view.graph.outputs_of(subsystem).start;
+        for &wire in view.graph.wires_from(subsystem) {
+            let Wire { source, gain, .. } = view.graph.wires()[wire];
+            self.means.push(wire, mean[source - first] * gain);
         }
         Ok(())
     }

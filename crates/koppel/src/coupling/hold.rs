@@ -12,9 +12,9 @@
 //! observed with SOH to 2), or with as many arrivals as there are, on small first steps (`reduced`).
 //! ZOH takes the run's `hold`; FOH and SOH have slopes of their own and ignore it.
 
-use super::{Coupling, Hold, Inputs, Needs, View, terms_of, write_value};
+use super::{Coupling, Hold, Needs, Polynomials, View, terms_of, write, write_value};
 use crate::error::Result;
-use crate::signal::Segment;
+use crate::system::InputId;
 use serde::{Deserialize, Serialize};
 
 /// How a hold of higher order begins.
@@ -47,10 +47,10 @@ impl Coupling for PolynomialHold {
         }
     }
 
-    fn input(&self, view: &View<'_>, inputs: Inputs<'_>, segment: &mut Segment) -> Result<()> {
-        for &id in inputs.ids {
-            let out = segment.of_mut(id - inputs.first);
-            out[0] = view.graph.offset(id);
+    fn input(&self, view: &View<'_>, inputs: &[InputId], out: &mut Polynomials<'_>) -> Result<()> {
+        for &id in inputs {
+            let out = out.of(id);
+            write(out, [view.graph.offset(id)]);
             for wire in view.graph.wires_into(id) {
                 let from = view.graph.wires()[wire].from;
                 let points = self.order.min(view.history.count(from).saturating_sub(1)) + 1;
@@ -76,10 +76,15 @@ impl Coupling for ZeroOrderHold {
     }
 
     #[inline]
-    fn input(&self, view: &View<'_>, inputs: Inputs<'_>, segment: &mut Segment) -> Result<()> {
-        for &id in inputs.ids {
-            let value = view.arrival(id);
-            write_value(self.hold, view, id, value, segment.of_mut(id - inputs.first));
+    fn input(&self, view: &View<'_>, inputs: &[InputId], out: &mut Polynomials<'_>) -> Result<()> {
+        if out.terms == 1 {
+            for &id in inputs {
+                out.coefficients[id] = view.arrival(id);
+            }
+            return Ok(());
+        }
+        for &id in inputs {
+            write_value(self.hold, view, id, view.arrival(id), out.of(id));
         }
         Ok(())
     }

@@ -1,8 +1,8 @@
 //! Several methods in one run, each for its own connections.
 
-use super::{Coupling, Inputs, Needs, View};
+use super::{Coupling, Needs, Polynomials, View};
 use crate::error::Result;
-use crate::signal::{Request, Samples, Segment};
+use crate::signal::{Request, Samples};
 use crate::system::{InputId, SubsystemId};
 
 /// Methods that own disjoint sets of inputs.
@@ -10,8 +10,8 @@ pub(super) struct Mixed {
     methods: Vec<Box<dyn Coupling>>,
     /// Which method owns each input.
     owner: Vec<usize>,
-    /// Per method and subsystem, the inputs it owns there; filled at the start.
-    owned: Vec<Vec<Vec<InputId>>>,
+    /// Per method, the connected inputs it owns, in ascending order; filled at the start.
+    owned: Vec<Vec<InputId>>,
 }
 
 impl Mixed {
@@ -32,14 +32,11 @@ impl Coupling for Mixed {
     }
 
     fn start(&mut self, view: &View<'_>) -> Result<()> {
-        let owner = &self.owner;
-        let graph = view.graph;
-        let of = |method: usize, id: SubsystemId| {
-            graph.inputs_of(id).filter(|i| owner[*i] == method && !graph.is_free(*i)).collect()
+        let of = |method: usize| {
+            let wired = (0..view.graph.inputs()).filter(|input| !view.graph.is_free(*input));
+            wired.filter(|input| self.owner[*input] == method).collect()
         };
-        self.owned = (0..self.methods.len())
-            .map(|method| (0..graph.len()).map(|id| of(method, id)).collect())
-            .collect();
+        self.owned = (0..self.methods.len()).map(of).collect();
         self.methods.iter_mut().try_for_each(|m| m.start(view))
     }
 
@@ -47,14 +44,12 @@ impl Coupling for Mixed {
         self.methods.iter_mut().try_for_each(|m| m.prepare(view))
     }
 
-    fn input(&self, view: &View<'_>, inputs: Inputs<'_>, segment: &mut Segment) -> Result<()> {
-        let Some(first) = inputs.ids.first() else { return Ok(()) };
-        let subsystem = view.graph.subsystem_of_input(*first);
+    fn input(&self, view: &View<'_>, inputs: &[InputId], out: &mut Polynomials<'_>) -> Result<()> {
+        let (Some(first), Some(last)) = (inputs.first(), inputs.last()) else { return Ok(()) };
         for (method, owned) in self.methods.iter().zip(&self.owned) {
-            let ids = owned[subsystem].as_slice();
-            if !ids.is_empty() {
-                method.input(view, Inputs { first: inputs.first, ids }, segment)?;
-            }
+            let from = owned.partition_point(|input| input < first);
+            let to = owned.partition_point(|input| input <= last);
+            method.input(view, &owned[from..to], out)?;
         }
         Ok(())
     }

@@ -14,7 +14,7 @@ pub use config::{CouplingConfig, build};
 pub use hold::StartUp;
 
 use crate::error::Result;
-use crate::signal::{History, Request, Samples, Segment, Step};
+use crate::signal::{History, Request, Samples, Step};
 use crate::system::{InputId, SubsystemId, SystemGraph};
 use serde::{Deserialize, Serialize};
 
@@ -38,7 +38,7 @@ pub struct View<'a> {
     pub graph: &'a SystemGraph,
     /// What has arrived, with times.
     pub history: &'a History,
-    /// The value each input really had at the end of its last step.
+    /// What each input was given at the end of its last step, without external signals.
     pub applied: &'a [f64],
 }
 
@@ -46,18 +46,24 @@ impl View<'_> {
     /// The newest value that arrived at an input, offset included.
     #[inline]
     pub fn arrival(&self, input: InputId) -> f64 {
-        let wires = self.graph.wires_into(input);
-        self.graph.offset(input) + wires.map(|w| self.history.newest(w)).sum::<f64>()
+        self.history.arrivals()[input]
     }
 }
 
-/// Inputs of one subsystem that a method is asked to fill.
-#[derive(Clone, Copy)]
-pub struct Inputs<'a> {
-    /// The number of the subsystem's first input: `id - first` is the place in its segment.
-    pub first: InputId,
-    /// Which ones.
-    pub ids: &'a [InputId],
+/// Where a method writes: the coefficients of all inputs, the run's [`Needs::terms`] for each.
+pub struct Polynomials<'a> {
+    /// Coefficients per input, constant term first.
+    pub terms: usize,
+    /// Input by input.
+    pub coefficients: &'a mut [f64],
+}
+
+impl Polynomials<'_> {
+    /// All coefficients of one input.
+    #[inline]
+    pub fn of(&mut self, input: InputId) -> &mut [f64] {
+        &mut self.coefficients[input * self.terms..][..self.terms]
+    }
 }
 
 /// What a method needs the engine to keep.
@@ -88,8 +94,8 @@ pub trait Coupling: Send + Sync {
         Ok(())
     }
 
-    /// Writes the polynomials of these inputs into `segment`, which is one piece of zeros.
-    fn input(&self, view: &View<'_>, inputs: Inputs<'_>, segment: &mut Segment) -> Result<()>;
+    /// Writes all coefficients of these inputs, in ascending order, of subsystems that are about to move.
+    fn input(&self, view: &View<'_>, inputs: &[InputId], out: &mut Polynomials<'_>) -> Result<()>;
 
     /// A subsystem has moved; called when intermediate outputs were asked for.
     fn moved(&mut self, _view: &View<'_>, _subsystem: SubsystemId, _samples: &Samples) -> Result<()> {
@@ -108,12 +114,21 @@ pub trait Coupling: Send + Sync {
 /// Writes one value as the method's `hold` says.
 #[inline]
 fn write_value(hold: Hold, view: &View<'_>, input: InputId, value: f64, out: &mut [f64]) {
-    match hold {
-        Hold::Constant => out[0] = value,
-        Hold::Continuous => {
-            out[0] = view.applied[input];
-            out[1] = (value - out[0]) / view.step.size;
-        }
+    if hold == Hold::Constant {
+        write(out, [value]);
+    } else {
+        let before = view.applied[input];
+        write(out, [before, (value - before) / view.step.size]);
+    }
+}
+
+/// Writes the first coefficients and zeros for the rest.
+#[inline]
+fn write<const N: usize>(out: &mut [f64], coefficients: [f64; N]) {
+    let (first, rest) = out.split_at_mut(N);
+    first.copy_from_slice(&coefficients);
+    for c in rest {
+        *c = 0.0;
     }
 }
 

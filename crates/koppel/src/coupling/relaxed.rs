@@ -8,9 +8,9 @@
 //!
 //! Glumac & Kovacic 2018, (45), there called NEPCE.
 
-use super::{Coupling, Hold, Inputs, Needs, View, terms_of, write_value};
+use super::{Coupling, Hold, Needs, Polynomials, View, terms_of, write_value};
 use crate::error::Result;
-use crate::signal::Segment;
+use crate::system::InputId;
 
 /// The filter.
 #[derive(Clone, Copy, Debug)]
@@ -26,10 +26,10 @@ impl Coupling for RelaxedHold {
         Needs { depth: 1, terms: terms_of(self.hold), ..Needs::default() }
     }
 
-    fn input(&self, view: &View<'_>, inputs: Inputs<'_>, segment: &mut Segment) -> Result<()> {
-        for &id in inputs.ids {
+    fn input(&self, view: &View<'_>, inputs: &[InputId], out: &mut Polynomials<'_>) -> Result<()> {
+        for &id in inputs {
             let value = self.alpha * view.applied[id] + (1.0 - self.alpha) * view.arrival(id);
-            write_value(self.hold, view, id, value, segment.of_mut(id - inputs.first));
+            write_value(self.hold, view, id, value, out.of(id));
         }
         Ok(())
     }

@@ -3,7 +3,7 @@
 //!   B = D⁻¹ A D,     ‖row i of B‖₂ ≈ ‖column i of B‖₂                              (1)
 //!
 //! D holds powers of two, so B is exact unless an entry overflows or underflows. James, Langou &
-//! Lowery 2014, Algorithm 3: norms include the diagonal, so balancing does not blow up rounding
+//! Lowery 2014: norms include the diagonal, so balancing does not blow up rounding
 //! errors of a matrix that is already nearly triangular. Differs in: no permutation.
 
 use super::error::check_square_finite;

@@ -22,14 +22,30 @@ pub fn solve(a: &Matrix, b: &Matrix) -> Result<Matrix> {
     check_finite("the right-hand side", b)?;
     let lu = Lu::new(a)?;
     lu.check_condition()?;
-    let x = lu.solve(b);
+    let x = refine(a, b, &lu, lu.solve(b));
     check_finite("the solution", &x)?;
     Ok(x)
 }
 
+/// One step of iterative refinement: makes each equation hold to rounding of its own terms, however
+/// the equations and unknowns are scaled (Skeel 1980).
+fn refine(a: &Matrix, b: &Matrix, lu: &Lu, mut x: Matrix) -> Matrix {
+    let residual = b - &(a * &x);
+    if residual.is_finite() {
+        x += &lu.solve(&residual);
+    }
+    x
+}
+
 /// The inverse of A; an error if A is singular to working precision.
+///
+/// Not refined, unlike [`solve`]: refining A X = I would spoil X A = I.
 pub fn inverse(a: &Matrix) -> Result<Matrix> {
-    solve(a, &Matrix::identity(a.rows()))
+    let lu = Lu::new(a)?;
+    lu.check_condition()?;
+    let x = lu.solve(&Matrix::identity(a.rows()));
+    check_finite("the inverse", &x)?;
+    Ok(x)
 }
 
 /// The factors of a square matrix, to solve with many times.
@@ -53,6 +69,14 @@ impl Lu {
     ///
     /// After an error the factors are NaN, and so is all that is solved with them.
     pub fn refactor(&mut self, a: &Matrix) -> Result<()> {
+        let outcome = self.try_refactor(a);
+        if outcome.is_err() {
+            self.factors.entries.fill(f64::NAN);
+        }
+        outcome
+    }
+
+    fn try_refactor(&mut self, a: &Matrix) -> Result<()> {
         check_square_finite("the matrix to factor", a)?;
         self.load(a);
         self.equilibrate();
@@ -176,7 +200,6 @@ impl Lu {
         }
         let size = self.factors[(pivot, k)].abs();
         if size.is_nan() || size <= f64::EPSILON {
-            self.factors.entries.fill(f64::NAN);
             return Err(singular(size));
         }
         self.exchanges[k] = pivot;
@@ -278,10 +301,13 @@ mod tests {
         lu.refactor(&second).unwrap();
         assert_eq!(lu.factors, Lu::new(&second).unwrap().factors);
         assert_eq!(lu.factors.entries.as_ptr(), address, "no new allocation");
-        lu.refactor(&Matrix::zeros(4, 4)).unwrap_err();
-        let mut x = [1.0; 4];
-        lu.solve_in_place(&mut x);
-        assert!(x.iter().all(|x| x.is_nan()));
+        for bad in [Matrix::zeros(4, 4), &first * f64::NAN, Matrix::zeros(4, 5)] {
+            lu.refactor(&first).unwrap();
+            lu.refactor(&bad).unwrap_err();
+            let mut x = [1.0; 4];
+            lu.solve_in_place(&mut x);
+            assert!(x.iter().all(|x| x.is_nan()), "after {bad:?}");
+        }
     }
 
     #[test]

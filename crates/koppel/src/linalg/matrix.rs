@@ -194,7 +194,7 @@ impl From<Matrix> for Vec<Vec<f64>> {
 
 /// The larger of two numbers, NaN if either is: `f64::max` would hide it.
 fn largest(a: f64, b: f64) -> f64 {
-    if a.is_nan() || a > b { a } else { b }
+    if b.is_nan() || b > a { b } else { a }
 }
 
 #[cfg(test)]

@@ -40,7 +40,7 @@ pub(super) const HELICOPTER: ModelEntry = ModelEntry {
         State::new("xi", "rad/s", "yaw rate, body axes"),
         State::new("vx", "ft/s", "forward velocity"),
         State::new("vy", "ft/s", "lateral velocity"),
-        State::new("vz", "ft/s", "vertical velocity"),
+        State::new("vz", "ft/s", "vertical velocity, downwards"),
     ],
     equations: Equations::Linear(|_| StateSpace {
         a: Matrix::from_slice(8, 8, &numbers::PLANT_A),

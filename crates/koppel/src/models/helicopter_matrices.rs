@@ -1,5 +1,5 @@
-//! The matrices of the Westland Lynx and of its controller, row by row. Generated once from the published design
-//! (Skogestad & Postlethwaite's helicopter, as used by Genser 2020, 4.1); not written by hand.
+//! The matrices of the Westland Lynx and of its controller, row by row. Numbers of the published design that Genser 2020
+//! cites as [47]; written by a script.
 
 #[rustfmt::skip]
 pub(super) const PLANT_A: [f64; 64] = [

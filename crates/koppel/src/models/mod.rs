@@ -1,7 +1,6 @@
 //! Benchmark models by name, and whole systems made of them ([`cases`]).
 //!
-//! A model is a table of ports and parameters and its equations: a [`ModelEntry`]. [`build`] turns one into an
-//! [`Ode`](crate::system::Ode).
+//! A model is a table of ports and parameters and its equations: a [`ModelEntry`]. [`build`] turns one into an [`Ode`].
 
 pub mod cases;
 mod control;

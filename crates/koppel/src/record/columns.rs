@@ -63,6 +63,15 @@ impl Columns {
         Ok(Columns { list })
     }
 
+    /// The same columns of a system whose subsystem `order[k]` has become number k.
+    pub(crate) fn renumbered(mut self, order: &[SubsystemId]) -> Self {
+        for column in &mut self.list {
+            column.subsystem =
+                order.iter().position(|id| *id == column.subsystem).unwrap_or(column.subsystem);
+        }
+        self
+    }
+
     /// The columns in order.
     pub fn list(&self) -> &[Column] {
         &self.list

@@ -1,36 +1,63 @@
 //! Outputs that belong to one instant: every output with direct feed-through is read with u = L y set first, in the order
 //! of evaluation; algebraic loops are solved.
 
+use super::board::Board;
 use super::loop_solver::LoopSolver;
 use super::slot::Slot;
 use crate::error::{Error, Result};
-use crate::signal::History;
-use crate::system::{Component, SystemGraph, evaluation_order};
+use crate::system::{Component, SubsystemId, SystemGraph, evaluation_order};
 
 /// The order of evaluation, with a solver for each loop.
 pub(super) struct Consistency {
     parts: Vec<Part>,
-    inputs: Vec<f64>,
 }
 
 enum Part {
-    /// Places of slots to read.
-    Read(Vec<usize>),
+    Read(Vec<SubsystemId>),
     Loop(LoopSolver),
 }
 
+/// The run at one instant.
+pub(super) struct Instant<'a> {
+    pub(super) graph: &'a SystemGraph,
+    pub(super) slots: &'a mut [Slot],
+    pub(super) board: &'a mut Board,
+    pub(super) inputs: &'a mut [f64],
+    pub(super) time: f64,
+}
+
+impl Instant<'_> {
+    /// Reads a subsystem with the inputs its sources and external signals give it now.
+    pub(super) fn read(&mut self, id: SubsystemId) -> Result<()> {
+        let slot = &mut self.slots[id];
+        let inputs = &mut self.inputs[..slot.inputs.len()];
+        for (u, input) in inputs.iter_mut().zip(slot.inputs.clone()) {
+            *u = self.board.history.arrivals()[input] + slot.external(self.graph, input, self.time);
+        }
+        slot.subsystem.read(Some(inputs), &mut self.board.outputs[slot.outputs.clone()]).map_err(|source| {
+            let subsystem = self.graph.name(id).into();
+            Error::Subsystem { subsystem, time: self.time, source }.into()
+        })
+    }
+
+    /// Sends its outputs on their way.
+    pub(super) fn deliver(&mut self, id: SubsystemId) {
+        self.board.deliver_one(self.graph, id, self.time);
+    }
+
+    /// True if a subsystem has come to this instant; one with a slower rate may be ahead.
+    pub(super) fn is_here(&self, id: SubsystemId) -> bool {
+        self.board.history.reached(id) == self.time
+    }
+}
+
 impl Consistency {
-    /// `place[id]` is where a subsystem's slot is.
-    pub(super) fn new(graph: &SystemGraph, place: &[usize]) -> Self {
-        let parts = evaluation_order(graph)
-            .into_iter()
-            .map(|component| match component {
-                Component::Direct(ids) => Part::Read(ids.iter().map(|id| place[*id]).collect()),
-                Component::Loop(outputs) => Part::Loop(LoopSolver::new(graph, outputs, place)),
-            })
-            .collect();
-        let widest = (0..graph.len()).map(|id| graph.inputs_of(id).len()).max().unwrap_or(0);
-        Consistency { parts, inputs: vec![0.0; widest] }
+    pub(super) fn new(graph: &SystemGraph) -> Self {
+        let part = |component| match component {
+            Component::Direct(ids) => Part::Read(ids),
+            Component::Loop(outputs) => Part::Loop(LoopSolver::new(graph, outputs)),
+        };
+        Consistency { parts: evaluation_order(graph).into_iter().map(part).collect() }
     }
 
     /// True if outputs depend on states alone, so that there is nothing to do.
@@ -39,43 +66,29 @@ impl Consistency {
     }
 
     /// Reads everything at the start, first what depends on states alone.
-    pub(super) fn initialize(
-        &mut self,
-        graph: &SystemGraph,
-        slots: &mut [Slot],
-        history: &mut History,
-        time: f64,
-    ) -> Result<()> {
-        for slot in slots.iter_mut() {
-            slot.reached = time;
-            read(slot, graph, history, time, &mut self.inputs)?;
-            publish(slot, graph, history);
+    pub(super) fn initialize(&mut self, mut now: Instant<'_>) -> Result<()> {
+        for id in 0..now.slots.len() {
+            now.read(id)?;
+            now.deliver(id);
         }
-        self.refresh(graph, slots, history, time)?;
+        self.refresh(&mut now)?;
         // Once more, so that every subsystem, loops or not, has been given its consistent inputs.
-        slots.iter_mut().try_for_each(|slot| read(slot, graph, history, time, &mut self.inputs))
+        (0..now.slots.len()).try_for_each(|id| now.read(id))
     }
 
-    /// Makes the outputs of all subsystems that have reached `time` belong together.
-    pub(super) fn refresh(
-        &mut self,
-        graph: &SystemGraph,
-        slots: &mut [Slot],
-        history: &mut History,
-        time: f64,
-    ) -> Result<()> {
+    /// Makes the outputs of all subsystems that are here belong together.
+    pub(super) fn refresh(&mut self, now: &mut Instant<'_>) -> Result<()> {
         for part in &mut self.parts {
             match part {
-                Part::Read(places) => {
-                    for &place in places.iter() {
-                        let slot = &mut slots[place];
-                        if slot.reached == time {
-                            read(slot, graph, history, time, &mut self.inputs)?;
-                            publish(slot, graph, history);
+                Part::Read(ids) => {
+                    for &id in ids.iter() {
+                        if now.is_here(id) {
+                            now.read(id)?;
+                            now.deliver(id);
                         }
                     }
                 }
-                Part::Loop(solver) => solver.solve(graph, slots, history, time, &mut self.inputs)?,
+                Part::Loop(solver) => solver.solve(now)?,
             }
         }
         Ok(())
@@ -83,7 +96,11 @@ impl Consistency {
 
     /// Appends what the loop solvers remember.
     pub(super) fn save(&self, memory: &mut Vec<f64>) {
-        self.loops().for_each(|solver| solver.save(memory));
+        for part in &self.parts {
+            if let Part::Loop(solver) = part {
+                solver.save(memory);
+            }
+        }
     }
 
     /// Takes back what `save` wrote and returns the rest.
@@ -92,50 +109,5 @@ impl Consistency {
             Part::Loop(solver) => solver.restore(rest),
             Part::Read(_) => rest,
         })
-    }
-
-    fn loops(&self) -> impl Iterator<Item = &LoopSolver> {
-        self.parts.iter().filter_map(|part| match part {
-            Part::Loop(solver) => Some(solver),
-            Part::Read(_) => None,
-        })
-    }
-}
-
-/// The inputs of a subsystem at `time` as its sources give them now, external signals included.
-pub(super) fn gather(slot: &Slot, graph: &SystemGraph, history: &History, time: f64, inputs: &mut [f64]) {
-    for (i, u) in inputs.iter_mut().enumerate() {
-        let id = slot.first_input + i;
-        *u = graph.offset(id) + graph.wires_into(id).map(|w| history.newest(w)).sum::<f64>();
-    }
-    for &e in &slot.externals {
-        let (input, signal) = &graph.externals()[e];
-        inputs[input - slot.first_input] += signal.value(time);
-    }
-}
-
-/// Reads a subsystem with its inputs set first.
-pub(super) fn read(
-    slot: &mut Slot,
-    graph: &SystemGraph,
-    history: &History,
-    time: f64,
-    inputs: &mut [f64],
-) -> Result<()> {
-    let inputs = &mut inputs[..slot.applied.len()];
-    gather(slot, graph, history, time, inputs);
-    slot.subsystem
-        .read(Some(inputs), &mut slot.outputs)
-        .map_err(|source| Error::Subsystem { subsystem: graph.name(slot.id).into(), time, source }.into())
-}
-
-/// Sends a subsystem's outputs along its wires, as arrivals of the time it has reached.
-#[inline]
-pub(super) fn publish(slot: &Slot, graph: &SystemGraph, history: &mut History) {
-    let is_new = history.open(slot.id, slot.reached);
-    let wires = graph.wires();
-    for &(output, wire) in graph.wires_from(slot.id) {
-        let value = wires[wire].gain * slot.outputs[output];
-        if is_new { history.shift(wire, value) } else { history.set(wire, value) }
     }
 }

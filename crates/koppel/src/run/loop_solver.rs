@@ -3,12 +3,10 @@
 //! Simplified Newton, z ← z + (I - G)⁻¹ (g(z) - z), G = ∂g/∂z by finite differences. G is kept from one instant to the
 //! next and renewed when convergence is slow: with constant feed-through one step solves the loop.
 
-use super::consistent::{publish, read};
-use super::slot::Slot;
+use super::consistent::Instant;
 use crate::error::{Error, Result};
 use crate::linalg::{Lu, Matrix};
-use crate::signal::History;
-use crate::system::{OutputId, SystemGraph};
+use crate::system::{OutputId, SubsystemId, SystemGraph};
 
 const MAX_ITERATIONS: usize = 60;
 /// Change of the unknowns, relative to their largest value so far, at which the loop counts as solved.
@@ -17,14 +15,14 @@ const TOLERANCE: f64 = 1e-12;
 const SLOW: f64 = 0.3;
 
 pub(super) struct LoopSolver {
-    /// Unknowns: (place of the slot, output within it).
-    unknowns: Vec<(usize, usize)>,
-    places: Vec<usize>,
+    unknowns: Vec<OutputId>,
+    members: Vec<SubsystemId>,
     path: String,
     /// I - G.
     matrix: Matrix,
     /// Its factors, once known.
     lu: Option<Lu>,
+    /// Largest value of each unknown so far.
     scale: Vec<f64>,
     z: Vec<f64>,
     residual: Vec<f64>,
@@ -32,21 +30,15 @@ pub(super) struct LoopSolver {
 }
 
 impl LoopSolver {
-    pub(super) fn new(graph: &SystemGraph, outputs: Vec<OutputId>, place: &[usize]) -> Self {
-        let unknown = |o: &OutputId| {
-            let id = graph.subsystem_of_output(*o);
-            (place[id], o - graph.outputs_of(id).start)
-        };
-        let unknowns: Vec<_> = outputs.iter().map(unknown).collect();
-        let mut places: Vec<usize> = unknowns.iter().map(|(p, _)| *p).collect();
-        places.dedup();
-        places.sort_unstable();
-        places.dedup();
+    pub(super) fn new(graph: &SystemGraph, unknowns: Vec<OutputId>) -> Self {
+        let mut members: Vec<SubsystemId> = unknowns.iter().map(|o| graph.subsystem_of_output(*o)).collect();
+        members.sort_unstable();
+        members.dedup();
         let n = unknowns.len();
-        let path = outputs.iter().map(|o| graph.output_name(*o)).collect::<Vec<_>>().join(" <-> ");
+        let path = unknowns.iter().map(|o| graph.output_name(*o)).collect::<Vec<_>>().join(" <-> ");
         LoopSolver {
             unknowns,
-            places,
+            members,
             path,
             matrix: Matrix::zeros(n, n),
             lu: None,
@@ -57,33 +49,25 @@ impl LoopSolver {
         }
     }
 
-    pub(super) fn solve(
-        &mut self,
-        graph: &SystemGraph,
-        slots: &mut [Slot],
-        history: &mut History,
-        time: f64,
-        inputs: &mut [f64],
-    ) -> Result<()> {
-        if self.places.iter().any(|p| slots[*p].reached != time) {
+    pub(super) fn solve(&mut self, now: &mut Instant<'_>) -> Result<()> {
+        if !self.members.iter().all(|id| now.is_here(*id)) {
             return Ok(());
         }
-        for (z, (place, output)) in self.z.iter_mut().zip(&self.unknowns) {
-            *z = slots[*place].outputs[*output];
+        for (z, output) in self.z.iter_mut().zip(&self.unknowns) {
+            *z = now.board.outputs[*output];
         }
-        let mut context = Instant { graph, slots, history, time, inputs };
         let mut last = f64::INFINITY;
         for _ in 0..MAX_ITERATIONS {
-            let size = self.evaluate(&mut context)?;
+            let size = self.evaluate(now)?;
             if !size.is_finite() {
                 break;
             }
             if size <= TOLERANCE {
-                self.place(&mut context);
+                self.accept(now);
                 return Ok(());
             }
             if self.lu.is_none() || size > SLOW * last {
-                self.renew(&mut context)?;
+                self.renew(now)?;
             }
             last = size;
             if let Some(lu) = &self.lu {
@@ -91,20 +75,20 @@ impl LoopSolver {
             }
             self.z.iter_mut().zip(&self.residual).for_each(|(z, d)| *z += d);
         }
-        let residual = self.evaluate(&mut context)?;
+        let residual = self.evaluate(now)?;
         // Round-off of badly scaled loops can hide the last digits.
         if residual <= 1e4 * TOLERANCE {
-            self.place(&mut context);
+            self.accept(now);
             return Ok(());
         }
-        Err(Error::LoopNotSolved { path: self.path.clone(), time, residual, iterations: MAX_ITERATIONS }
-            .into())
+        let (path, time) = (self.path.clone(), now.time);
+        Err(Error::LoopNotSolved { path, time, residual, iterations: MAX_ITERATIONS }.into())
     }
 
     /// residual = g(z) - z; returns its size relative to the unknowns' largest values.
-    fn evaluate(&mut self, context: &mut Instant<'_>) -> Result<f64> {
-        let LoopSolver { z, residual, scale, unknowns, places, .. } = self;
-        context.results(unknowns, places, z, residual)?;
+    fn evaluate(&mut self, now: &mut Instant<'_>) -> Result<f64> {
+        let LoopSolver { z, residual, scale, unknowns, members, .. } = self;
+        results(now, unknowns, members, z, residual)?;
         let mut size: f64 = 0.0;
         for ((r, z), s) in residual.iter_mut().zip(z).zip(scale) {
             *s = s.max(z.abs()).max(r.abs());
@@ -119,20 +103,20 @@ impl LoopSolver {
     }
 
     /// I - G by forward differences around z; `residual` stays.
-    fn renew(&mut self, context: &mut Instant<'_>) -> Result<()> {
+    fn renew(&mut self, now: &mut Instant<'_>) -> Result<()> {
         for j in 0..self.z.len() {
             let kept = self.z[j];
             let delta = 1e-7 * if self.scale[j] > 0.0 { self.scale[j] } else { 1.0 };
             self.z[j] += delta;
             let moved = self.z[j] - kept;
-            context.results(&self.unknowns, &self.places, &self.z, &mut self.disturbed)?;
+            results(now, &self.unknowns, &self.members, &self.z, &mut self.disturbed)?;
             self.z[j] = kept;
             for i in 0..self.z.len() {
                 let g = self.residual[i] + self.z[i];
                 self.matrix[(i, j)] = f64::from(u8::from(i == j)) - (self.disturbed[i] - g) / moved;
             }
         }
-        self.factor(context.time)
+        self.factor(now.time)
     }
 
     fn factor(&mut self, time: f64) -> Result<()> {
@@ -146,14 +130,12 @@ impl LoopSolver {
         })
     }
 
-    /// Leaves the slots and wires with the solution.
-    fn place(&self, context: &mut Instant<'_>) {
-        for (z, (place, output)) in self.z.iter().zip(&self.unknowns) {
-            context.slots[*place].outputs[*output] = *z;
+    /// Leaves outputs and wires with the solution.
+    fn accept(&self, now: &mut Instant<'_>) {
+        for (z, output) in self.z.iter().zip(&self.unknowns) {
+            now.board.outputs[*output] = *z;
         }
-        for place in &self.places {
-            publish(&context.slots[*place], context.graph, context.history);
-        }
+        self.members.iter().for_each(|id| now.deliver(*id));
     }
 
     pub(super) fn save(&self, memory: &mut Vec<f64>) {
@@ -174,36 +156,21 @@ impl LoopSolver {
     }
 }
 
-/// Everything a loop is evaluated with.
-struct Instant<'a> {
-    graph: &'a SystemGraph,
-    slots: &'a mut [Slot],
-    history: &'a mut History,
-    time: f64,
-    inputs: &'a mut [f64],
-}
-
-impl Instant<'_> {
-    /// out = g(z): sends z along the wires and reads all members.
-    fn results(
-        &mut self,
-        unknowns: &[(usize, usize)],
-        places: &[usize],
-        z: &[f64],
-        out: &mut [f64],
-    ) -> Result<()> {
-        for (z, (place, output)) in z.iter().zip(unknowns) {
-            self.slots[*place].outputs[*output] = *z;
-        }
-        for place in places {
-            publish(&self.slots[*place], self.graph, self.history);
-        }
-        for place in places {
-            read(&mut self.slots[*place], self.graph, self.history, self.time, self.inputs)?;
-        }
-        for (g, (place, output)) in out.iter_mut().zip(unknowns) {
-            *g = self.slots[*place].outputs[*output];
-        }
-        Ok(())
+/// out = g(z): sends z along the wires and reads all members.
+fn results(
+    now: &mut Instant<'_>,
+    unknowns: &[OutputId],
+    members: &[SubsystemId],
+    z: &[f64],
+    out: &mut [f64],
+) -> Result<()> {
+    for (z, output) in z.iter().zip(unknowns) {
+        now.board.outputs[*output] = *z;
     }
+    members.iter().for_each(|id| now.deliver(*id));
+    members.iter().try_for_each(|id| now.read(*id))?;
+    for (g, output) in out.iter_mut().zip(unknowns) {
+        *g = now.board.outputs[*output];
+    }
+    Ok(())
 }

@@ -1,5 +1,6 @@
 //! The loop: schedules, the macro step, consistent starts, and the state between two steps.
 
+mod board;
 mod change;
 mod config;
 mod consistent;

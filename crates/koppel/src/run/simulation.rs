@@ -16,20 +16,20 @@
 //! Nothing is allocated after the first step. Members of a stage write only to their own slot and are published in
 //! order, so the result is the same, bit for bit, on one thread or many.
 
+use super::board::{Board, Deliveries};
 use super::change::{self, Assignment, Target};
 use super::config::{Parallel, Reading, RunConfig};
-use super::consistent::{Consistency, publish};
+use super::consistent::{Consistency, Instant};
 use super::schedule::Schedule;
-use super::slot::Slot;
+use super::slot::{Plan, Slot};
 use super::state::RunState;
 use super::statistics::{Defect, Extremes, Share, Statistics};
-use crate::coupling::{self, Coupling, Needs, View};
+use crate::coupling::{self, Coupling, Needs, Polynomials, View};
 use crate::error::{Error, Result};
 use crate::record::{Column, Columns, Condition, Recorder};
-use crate::signal::{Clock, History, Step};
+use crate::signal::{Clock, Request, Step};
 use crate::solver::SolverError;
-use crate::system::{SubsystemId, System, SystemGraph};
-use rayon::prelude::*;
+use crate::system::{InputId, SubsystemId, System, SystemGraph, VariableId, VariableKind};
 use std::ops::Range;
 
 /// How a run ended.
@@ -58,18 +58,17 @@ pub enum Flow {
     Stop,
 }
 
-/// A system in the middle of its run.
+/// A system in the middle of its run. Its subsystems are numbered in the order in which they move.
 pub struct Simulation {
     graph: SystemGraph,
     slots: Vec<Slot>,
     stages: Vec<Stage>,
-    /// Where each subsystem's slot is.
-    place: Vec<usize>,
-    history: History,
-    applied: Vec<f64>,
+    board: Board,
     coupling: Box<dyn Coupling>,
     needs: Needs,
     consistency: Consistency,
+    /// Room for the inputs of any one subsystem.
+    inputs: Vec<f64>,
     reading: Reading,
     clock: Clock,
     index: u64,
@@ -82,20 +81,25 @@ pub struct Simulation {
     row: Vec<f64>,
     record_every: u64,
     condition: Option<Condition>,
-    extremes: Vec<Extremes>,
+    extremes: Extremes,
     threads: Parallel,
     pool: Option<rayon::ThreadPool>,
 }
 
 struct Stage {
-    slots: Range<usize>,
+    members: Range<SubsystemId>,
+    /// All inputs of the members.
+    inputs: Range<InputId>,
+    /// Those that are connected.
+    wired: Vec<InputId>,
+    deliveries: Deliveries,
     is_parallel: bool,
 }
 
 /// Steps that are all timed at the start, before deciding about threads.
 const CALIBRATION: u64 = 16;
 /// Later one step in this many is timed.
-const TIMED: u64 = 64;
+const TIMED: u64 = 256;
 /// Seconds a parallel stage must save to pay for waking the threads.
 const WAKE_UP: f64 = 15e-6;
 /// A `reduced` start cuts the first macro step into parts that double: H/1024, H/1024, H/512, ...
@@ -105,24 +109,31 @@ impl Simulation {
     /// Wires, initialises and finds the consistent start.
     pub fn new(system: System, config: &RunConfig) -> Result<Self> {
         config.check()?;
-        let System { graph, subsystems } = system;
-        let schedule = Schedule::new(config, &graph)?;
+        let schedule = Schedule::new(config, &system.graph)?;
+        let columns = Columns::select(&config.record, &system.graph)?;
+        let order: Vec<SubsystemId> = schedule.stages.concat();
+        let System { graph, subsystems } = system.reordered(&order);
         let coupling = coupling::build(&config.coupling, config.hold, &graph)?;
         let needs = coupling.needs();
         if needs.reduced_start && schedule.is_multi_rate() {
             return Err(Error::Unsupported {
                 what: "start = \"reduced\"".into(),
-                reason: "subsystems with different rates have no common small first steps; use start = \"constant\"".into(),
+                reason: "subsystems with different rates have no common small first steps; use start = \"constant\""
+                    .into(),
             }
             .into());
         }
-        let (slots, stages, place) = arrange(&graph, subsystems, &schedule);
-        let columns = Columns::select(&config.record, &graph)?;
+        let slot =
+            |(id, subsystem)| Slot::new(id, subsystem, schedule.every[order[id]], &graph, needs, config.step);
+        let slots: Vec<Slot> = subsystems.into_iter().enumerate().map(slot).collect();
         let condition = config.stop_when.as_deref().map(|text| Condition::new(text, &graph)).transpose()?;
+        let widest = slots.iter().map(|slot| slot.inputs.len()).max().unwrap_or(0);
+        let columns = columns.renumbered(&order);
         let mut simulation = Simulation {
-            history: History::new(graph.wires().len(), graph.len(), needs.depth),
-            applied: vec![0.0; graph.inputs()],
-            consistency: Consistency::new(&graph, &place),
+            board: Board::new(&graph, needs.terms, needs.depth),
+            stages: stages(&graph, &schedule),
+            consistency: Consistency::new(&graph),
+            inputs: vec![0.0; widest],
             reading: config.reading,
             clock: Clock::new(config.start, config.stop, config.step),
             index: 0,
@@ -134,13 +145,11 @@ impl Simulation {
             columns,
             record_every: config.record_every,
             condition,
-            extremes: vec![Extremes::default(); graph.inputs()],
+            extremes: Extremes::new(graph.inputs()),
             threads: config.threads,
             pool: None,
             graph,
             slots,
-            stages,
-            place,
             coupling,
             needs,
         };
@@ -180,7 +189,7 @@ impl Simulation {
 
     /// Outputs of a subsystem now.
     pub fn outputs(&self, id: SubsystemId) -> &[f64] {
-        &self.slots[self.place[id]].outputs
+        &self.board.outputs[self.slots[id].outputs.clone()]
     }
 
     /// Takes one macro step.
@@ -199,76 +208,113 @@ impl Simulation {
     /// One exchange of values: everybody who is due moves over `step`, to the communication point `end`.
     fn exchange(&mut self, step: Step, end: f64) -> Result<()> {
         self.apply_changes(step.start)?;
-        let view = View { step, graph: &self.graph, history: &self.history, applied: &self.applied };
+        let view = view(&self.graph, &self.board, step);
         self.coupling.prepare(&view)?;
         for stage in 0..self.stages.len() {
+            self.predict(stage, step)?;
             self.move_stage(stage, step)?;
-            self.publish_stage(stage, step.index, end)?;
+            self.deliver(stage, step, end)?;
         }
         if self.reading == Reading::Fresh && !self.consistency.is_empty() {
-            self.consistency.refresh(&self.graph, &mut self.slots, &mut self.history, end)?;
+            self.refresh(end)?;
         }
         self.note_defects(end);
         Ok(())
     }
 
-    /// Members of a stage predict their inputs and move, side by side where that pays.
+    /// The coupling writes the inputs of a stage, now that earlier stages have moved.
+    fn predict(&mut self, stage: usize, step: Step) -> Result<()> {
+        let Simulation { coupling, graph, board, clock, slots, .. } = self;
+        let Stage { wired, members, .. } = &self.stages[stage];
+        let mut planned = std::mem::take(&mut board.planned);
+        let mut out = Polynomials { terms: board.terms, coefficients: &mut planned };
+        let result = if self.is_multi_rate {
+            members.clone().filter(|id| slots[*id].is_due(&step)).try_for_each(|id| {
+                let own = clock.step(step.index, u64::from(slots[id].every));
+                let inputs = &slots[id].inputs;
+                let from = wired.partition_point(|i| *i < inputs.start);
+                let to = wired.partition_point(|i| *i < inputs.end);
+                coupling.input(&view(graph, board, own), &wired[from..to], &mut out)
+            })
+        } else {
+            coupling.input(&view(graph, board, step), wired, &mut out)
+        };
+        board.planned = planned;
+        result
+    }
+
+    /// Members of a stage move, side by side where that pays.
     fn move_stage(&mut self, stage: usize, step: Step) -> Result<()> {
-        if step.index == CALIBRATION || step.index.is_multiple_of(TIMED * 64) {
+        if step.index == CALIBRATION || step.index.is_multiple_of(TIMED * 16) {
             self.decide_threads(stage, step.index);
         }
-        let Stage { slots, is_parallel } = &self.stages[stage];
-        let view = View { step, graph: &self.graph, history: &self.history, applied: &self.applied };
-        let (coupling, terms, clock) = (self.coupling.as_ref(), self.needs.terms, &self.clock);
-        let members = &mut self.slots[slots.clone()];
+        let Simulation { slots, graph, board, clock, pool, .. } = self;
+        let Stage { members, is_parallel, .. } = &self.stages[stage];
         let is_timed = step.index < CALIBRATION || step.index.is_multiple_of(TIMED);
-        let work = |slot: &mut Slot| {
-            if slot.is_due(step.index) {
-                let view = View { step: slot.own_step(step, clock), ..view };
-                slot.advance_timed(coupling, terms, &view);
+        let plan = Plan { terms: board.terms, coefficients: &board.planned };
+        let slots = &mut slots[members.clone()];
+        let (Some(first), Some(last)) = (slots.first(), slots.last()) else { return Ok(()) };
+        let outputs = &mut board.outputs[first.outputs.start..last.outputs.end];
+        if !is_timed && !is_parallel && !self.is_multi_rate {
+            let base = first.outputs.start;
+            for slot in slots {
+                let outputs = &mut outputs[slot.outputs.start - base..slot.outputs.end - base];
+                slot.advance(graph, &step, plan, outputs)
+                    .map_err(|source| failed(graph, slot, step, source))?;
+            }
+            return Ok(());
+        }
+        let work = |slot: &mut Slot, outputs: &mut [f64]| {
+            if slot.is_due(&step) {
+                let own = clock.step(step.index, u64::from(slot.every));
+                let step = if slot.every == 1 { step } else { own };
+                slot.advance_timed(graph, &step, plan, outputs);
             }
         };
-        match &self.pool {
-            Some(pool) if *is_parallel => {
-                pool.install(|| members.par_iter_mut().with_max_len(1).for_each(work));
-            }
-            _ if is_timed => members.iter_mut().for_each(work),
-            _ => {
-                for slot in members.iter_mut().filter(|slot| slot.is_due(step.index)) {
-                    let view = View { step: slot.own_step(step, clock), ..view };
-                    if let Err(failure) = slot.advance(coupling, terms, &view) {
-                        slot.failure = Some(failure);
-                    }
-                }
+        match pool {
+            Some(pool) if *is_parallel => pool.install(|| side_by_side(slots, outputs, &work)),
+            _ => one_by_one(slots, outputs, &work),
+        }
+        for slot in slots {
+            if let Some(source) = slot.failure.take() {
+                return Err(failed(graph, slot, step, source));
             }
         }
         Ok(())
     }
 
-    /// Sends the outputs of a stage on their way, in order.
-    fn publish_stage(&mut self, stage: usize, index: u64, end: f64) -> Result<()> {
-        for place in self.stages[stage].slots.clone() {
-            let slot = &mut self.slots[place];
-            if !slot.is_due(index) {
-                continue;
+    /// Sends the outputs of a stage on their way.
+    fn deliver(&mut self, stage: usize, step: Step, end: f64) -> Result<()> {
+        let Stage { members, inputs, deliveries, .. } = &self.stages[stage];
+        let outputs = self.slots[members.start].outputs.start..self.slots[members.end - 1].outputs.end;
+        if let Some(output) = self.board.non_finite(outputs) {
+            return Err(non_finite(&self.graph, &self.board, output, end));
+        }
+        if self.is_multi_rate {
+            for id in members.clone().filter(|id| self.slots[*id].is_due(&step)) {
+                let slot = &self.slots[id];
+                let own = self.clock.step(step.index, u64::from(slot.every));
+                let reached = self.clock.time(step.index + u64::from(slot.every));
+                self.board.note_applied(slot.inputs.clone(), own.size);
+                self.board.deliver_one(&self.graph, id, reached);
             }
-            let time = if slot.every == 1 { end } else { self.clock.time(index + u64::from(slot.every)) };
-            if let Some(source) = slot.failure.take() {
-                return Err(failed(source, slot, &self.graph, time));
-            }
-            if let Some(output) = slot.non_finite() {
-                return Err(non_finite(slot, &self.graph, output, time));
-            }
-            slot.reached = time;
-            self.applied[slot.first_input..][..slot.applied.len()].copy_from_slice(&slot.applied);
-            publish(slot, &self.graph, &mut self.history);
-            if self.needs.samples != crate::signal::Request::Nothing {
-                let step = self.clock.step(index, 1);
-                let view = View { step, graph: &self.graph, history: &self.history, applied: &self.applied };
-                self.coupling.moved(&view, slot.id, &slot.samples)?;
+        } else {
+            self.board.note_applied(inputs.clone(), step.size);
+            self.board.deliver(&self.graph, members.clone(), deliveries, end);
+        }
+        if self.needs.samples != Request::Nothing {
+            let view = view(&self.graph, &self.board, step);
+            for id in members.clone().filter(|id| self.slots[*id].is_due(&step)) {
+                self.coupling.moved(&view, id, &self.slots[id].samples)?;
             }
         }
         Ok(())
+    }
+
+    /// Outputs of one instant.
+    fn refresh(&mut self, time: f64) -> Result<()> {
+        let Simulation { graph, slots, board, inputs, consistency, .. } = self;
+        consistency.refresh(&mut Instant { graph, slots, board, inputs, time })
     }
 
     /// Runs to the end, recording rows; `watch` is asked after every macro step.
@@ -298,9 +344,10 @@ impl Simulation {
 
     /// Gives the present row to `recorder`.
     pub fn record(&mut self, recorder: &mut dyn Recorder) -> Result<()> {
-        let Simulation { columns, slots, place, row, clock, index, .. } = self;
-        columns.fill(row, |id, variable| slots[place[id]].value(variable))?;
-        recorder.row(clock.time(*index), row)
+        let time = self.time();
+        let Simulation { columns, slots, row, graph, board, .. } = self;
+        columns.fill(row, |id, variable| value(&mut slots[id], variable, graph, board, time))?;
+        recorder.row(time, row)
     }
 
     /// Rows recorded so far, from the number of steps.
@@ -311,52 +358,34 @@ impl Simulation {
 
     fn stop_condition(&mut self) -> Result<bool> {
         let time = self.time();
-        let Simulation { condition, slots, place, .. } = self;
-        match condition {
-            Some(condition) => condition.holds(time, |id, variable| slots[place[id]].value(variable)),
-            None => Ok(false),
-        }
+        let Simulation { condition, slots, graph, board, .. } = self;
+        let Some(condition) = condition else { return Ok(false) };
+        condition.holds(time, |id, variable| value(&mut slots[id], variable, graph, board, time))
     }
 
     /// Start values, then all outputs of the start time.
     fn initialize(&mut self) -> Result<()> {
-        let start = self.clock.time(0);
-        for slot in &mut self.slots {
-            slot.reserve(&self.graph, self.needs, self.clock.size());
-            let subsystem = self.graph.name(slot.id);
-            slot.subsystem.initialize(start).map_err(|source| Error::Subsystem {
-                subsystem: subsystem.into(),
-                time: start,
-                source,
-            })?;
+        let time = self.clock.time(0);
+        for (id, slot) in self.slots.iter_mut().enumerate() {
+            let failed = |source| Error::Subsystem { subsystem: self.graph.name(id).into(), time, source };
+            slot.subsystem.initialize(time).map_err(failed)?;
         }
-        while self.changes.get(self.changes_done).is_some_and(|change| change.time <= start) {
+        while self.changes.get(self.changes_done).is_some_and(|change| change.time <= time) {
             self.apply_next_change()?;
         }
-        self.consistency.initialize(&self.graph, &mut self.slots, &mut self.history, start)?;
-        let step = self.clock.step(0, 1);
-        for slot in &mut self.slots {
-            if let Some(output) = slot.non_finite() {
-                return Err(non_finite(slot, &self.graph, output, start));
-            }
-            slot.segment.begin(&step, 1);
-            for (i, applied) in slot.applied.iter_mut().enumerate() {
-                let id = slot.first_input + i;
-                let wires = self.graph.wires_into(id);
-                *applied = self.graph.offset(id) + wires.map(|w| self.history.newest(w)).sum::<f64>();
-                self.applied[id] = *applied;
-                slot.segment.of_mut(i)[0] = *applied;
-            }
-            for &e in &slot.externals {
-                let (input, signal) = &self.graph.externals()[e];
-                slot.segment.of_mut(input - slot.first_input)[0] += signal.value(start);
-            }
+        let Simulation { graph, slots, board, inputs, consistency, .. } = self;
+        consistency.initialize(Instant { graph, slots, board, inputs, time })?;
+        if let Some(output) = board.non_finite(0..graph.outputs()) {
+            return Err(non_finite(graph, board, output, time));
+        }
+        for input in 0..graph.inputs() {
+            board.applied[input] = board.history.arrivals()[input];
+            board.planned[input * board.terms] = board.applied[input];
         }
         if !self.needs.reduced_start {
-            self.history.assume_constant_past(self.clock.size());
+            board.history.assume_constant_past(self.clock.size());
         }
-        let view = View { step, graph: &self.graph, history: &self.history, applied: &self.applied };
-        self.coupling.start(&view)
+        self.coupling.start(&view(graph, board, self.clock.step(0, 1)))
     }
 
     /// Ends of the parts of this step: none usually; more for the first one of a `reduced` start, and for changes inside.
@@ -399,14 +428,14 @@ impl Simulation {
             let Assignment { target, .. } = self.changes[self.changes_done];
             self.apply_next_change()?;
             if let Target::Variable(id, _) = target {
-                let slot = &mut self.slots[self.place[id]];
-                slot.subsystem.read(None, &mut slot.outputs)?;
-                publish(slot, &self.graph, &mut self.history);
+                let slot = &mut self.slots[id];
+                slot.subsystem.read(None, &mut self.board.outputs[slot.outputs.clone()])?;
+                self.board.deliver_one(&self.graph, id, self.board.history.reached(id));
             }
             any = true;
         }
         if any && self.reading == Reading::Fresh {
-            self.consistency.refresh(&self.graph, &mut self.slots, &mut self.history, time)?;
+            self.refresh(time)?;
         }
         Ok(())
     }
@@ -415,10 +444,16 @@ impl Simulation {
         let Assignment { target, value, time } = self.changes[self.changes_done];
         self.changes_done += 1;
         match target {
-            Target::FreeInput(input) => self.graph.set_offset(input, value),
+            Target::FreeInput(input) => {
+                self.graph.set_offset(input, value);
+                self.board.planned[input * self.board.terms] = value;
+                self.board.history.set_arrival(input, value);
+            }
             Target::Variable(id, variable) => {
-                self.slots[self.place[id]].subsystem.set(variable, value).map_err(|source| {
-                    Error::Subsystem { subsystem: self.graph.name(id).into(), time, source }
+                self.slots[id].subsystem.set(variable, value).map_err(|source| Error::Subsystem {
+                    subsystem: self.graph.name(id).into(),
+                    time,
+                    source,
                 })?;
             }
         }
@@ -427,32 +462,27 @@ impl Simulation {
 
     /// How far each input was, at the end of its step, from what it should have been.
     fn note_defects(&mut self, end: f64) {
-        let view = View {
-            step: Step { index: self.index, start: end, size: 0.0 },
-            graph: &self.graph,
-            history: &self.history,
-            applied: &self.applied,
-        };
-        for slot in self.slots.iter().filter(|slot| slot.reached == end) {
-            for &id in &slot.wired {
-                let arrival = view.arrival(id);
-                self.extremes[id].note(arrival, (arrival - self.applied[id]).abs(), end);
-            }
+        let Simulation { extremes, graph, board, slots, .. } = self;
+        let mut note = |inputs| extremes.note(inputs, board.history.arrivals(), &board.applied, end);
+        if self.is_multi_rate {
+            let here = slots.iter().enumerate().filter(|(id, _)| board.history.reached(*id) == end);
+            here.for_each(|(_, slot)| note(slot.inputs.clone()));
+        } else {
+            note(0..graph.inputs());
         }
     }
 
     /// Side by side only where the measured step times say that it saves more than waking the threads costs.
     fn decide_threads(&mut self, stage: usize, index: u64) {
         let threads = rayon::current_num_threads();
-        let members = &self.slots[self.stages[stage].slots.clone()];
+        let members = &self.slots[self.stages[stage].members.clone()];
         let is_parallel = match self.threads {
             Parallel::Never => false,
             Parallel::Always => members.len() > 1,
             Parallel::Auto if index == 0 || threads < 2 => false,
             Parallel::Auto => {
-                let seconds = |slot: &Slot| slot.nanoseconds as f64 * 1e-9 / slot.timed_steps.max(1) as f64;
-                let sum: f64 = members.iter().map(seconds).sum();
-                let longest = members.iter().map(seconds).fold(0.0, f64::max);
+                let sum: f64 = members.iter().map(Slot::seconds_per_step).sum();
+                let longest = members.iter().map(Slot::seconds_per_step).fold(0.0, f64::max);
                 sum - (sum / threads as f64).max(longest) > WAKE_UP
             }
         };
@@ -466,25 +496,17 @@ impl Simulation {
     pub fn statistics(&self) -> Statistics {
         let share = |slot: &Slot| {
             let steps = self.index.div_ceil(u64::from(slot.every));
-            let each = slot.nanoseconds as f64 * 1e-9 / slot.timed_steps.max(1) as f64;
-            let seconds = slot.first_nanoseconds as f64 * 1e-9 + each * steps.saturating_sub(1) as f64;
+            let (seconds, seconds_per_step) = (slot.seconds(steps), slot.seconds_per_step());
             let (subsystem, solver) = (self.graph.name(slot.id).into(), slot.subsystem.solver());
-            Share { subsystem, solver, seconds, seconds_per_step: each, steps }
+            Share { subsystem, solver, seconds, seconds_per_step, steps }
         };
         let defect = |input: usize| {
-            let Extremes { largest, time, low, high } = self.extremes[input];
             let unit = self.graph.input_variable(input).unit.clone();
-            Defect {
-                connection: self.graph.connection_name(input),
-                unit,
-                largest,
-                time,
-                range: (high - low).max(0.0),
-            }
+            Defect { connection: self.graph.connection_name(input), unit, ..self.extremes.defect(input) }
         };
         Statistics {
             steps: self.index,
-            shares: self.place.iter().map(|place| share(&self.slots[*place])).collect(),
+            shares: self.slots.iter().map(share).collect(),
             defects: (0..self.graph.inputs()).filter(|i| !self.graph.is_free(*i)).map(defect).collect(),
             parallel_stages: self.stages.iter().filter(|stage| stage.is_parallel).count(),
         }
@@ -495,54 +517,62 @@ impl Simulation {
         state.index = self.index;
         state.changes_done = self.changes_done;
         state.numbers.clear();
-        state.numbers.extend_from_slice(self.graph.offsets());
-        state.numbers.extend_from_slice(&self.applied);
-        for slot in self.place.iter().map(|place| &self.slots[*place]) {
-            state.numbers.extend_from_slice(&slot.outputs);
-            state.numbers.extend((0..slot.applied.len()).map(|input| slot.segment.end_value(input)));
+        for list in [self.graph.offsets(), &self.board.applied, &self.board.planned, &self.board.outputs] {
+            state.numbers.extend_from_slice(list);
         }
-        self.history.save(&mut state.numbers);
+        self.board.history.save(&mut state.numbers);
         self.coupling.save(&mut state.numbers);
         self.consistency.save(&mut state.numbers);
         state.subsystems.resize_with(self.slots.len(), Default::default);
-        state.reached.clear();
-        for (place, snapshot) in self.place.iter().zip(&mut state.subsystems) {
-            let slot = &self.slots[*place];
-            state.reached.push(slot.reached);
-            slot.subsystem.save(snapshot)?;
-        }
-        Ok(())
+        self.slots
+            .iter()
+            .zip(&mut state.subsystems)
+            .try_for_each(|(slot, snapshot)| slot.subsystem.save(snapshot))
     }
 
     /// Goes back (or forward) to a saved state of the same run; what follows is bit for bit what followed then.
     pub fn restore(&mut self, state: &RunState) -> Result<()> {
         self.index = state.index;
         self.changes_done = state.changes_done;
-        let (offsets, rest) = state.numbers.split_at(self.graph.inputs());
+        let (offsets, mut rest) = state.numbers.split_at(self.graph.inputs());
         offsets.iter().enumerate().for_each(|(input, value)| self.graph.set_offset(input, *value));
-        let (applied, mut rest) = rest.split_at(self.applied.len());
-        self.applied.copy_from_slice(applied);
-        for id in 0..self.place.len() {
-            let slot = &mut self.slots[self.place[id]];
-            let (outputs, others) = rest.split_at(slot.outputs.len());
-            let (inputs, others) = others.split_at(slot.applied.len());
-            slot.outputs.copy_from_slice(outputs);
-            slot.segment.begin(&self.clock.step(self.index, 1), 1);
-            inputs.iter().enumerate().for_each(|(i, value)| slot.segment.of_mut(i)[0] = *value);
-            slot.reached = state.reached[id];
-            slot.subsystem.restore(&state.subsystems[id])?;
+        for list in [&mut self.board.applied, &mut self.board.planned, &mut self.board.outputs] {
+            let (mine, others) = rest.split_at(list.len());
+            list.copy_from_slice(mine);
             rest = others;
         }
-        let rest = self.history.restore(rest);
+        let rest = self.board.history.restore(rest);
         let rest = self.coupling.restore(rest);
         let rest = self.consistency.restore(rest);
         assert!(rest.is_empty(), "a saved run state belongs to the system it was saved from");
-        Ok(())
+        let pairs = self.slots.iter_mut().zip(&state.subsystems);
+        pairs.into_iter().try_for_each(|(slot, snapshot)| slot.subsystem.restore(snapshot))
+    }
+}
+
+fn view<'a>(graph: &'a SystemGraph, board: &'a Board, step: Step) -> View<'a> {
+    View { step, graph, history: &board.history, applied: &board.applied }
+}
+
+/// Present value of any variable; of an input, what it was given at the end of its last step.
+fn value(
+    slot: &mut Slot,
+    variable: VariableId,
+    graph: &SystemGraph,
+    board: &Board,
+    time: f64,
+) -> Result<f64> {
+    let VariableId { kind, index } = variable;
+    let input = slot.inputs.start + index;
+    match kind {
+        VariableKind::Output => Ok(board.outputs[slot.outputs.start + index]),
+        VariableKind::Input => Ok(board.applied[input] + slot.external(graph, input, time)),
+        VariableKind::Parameter | VariableKind::Local => slot.subsystem.get(variable),
     }
 }
 
 /// A subsystem's failure with its name; a state that is not finite gets its own.
-fn failed(source: Box<Error>, slot: &Slot, graph: &SystemGraph, time: f64) -> Box<Error> {
+fn failed(graph: &SystemGraph, slot: &Slot, step: Step, source: Box<Error>) -> Box<Error> {
     let subsystem = graph.name(slot.id).to_owned();
     match *source {
         Error::Solver(SolverError::NonFinite { time, index, .. }) => {
@@ -550,38 +580,48 @@ fn failed(source: Box<Error>, slot: &Slot, graph: &SystemGraph, time: f64) -> Bo
                 graph.ports(slot.id).locals.get(index).map_or_else(String::new, |v| v.name.clone());
             Error::BecameNonFinite { subsystem, variable, value: f64::NAN, time }.into()
         }
-        _ => Error::Subsystem { subsystem, time, source }.into(),
+        _ => Error::Subsystem { subsystem, time: step.start, source }.into(),
     }
 }
 
-fn non_finite(slot: &Slot, graph: &SystemGraph, output: usize, time: f64) -> Box<Error> {
-    Error::BecameNonFinite {
-        subsystem: graph.name(slot.id).into(),
-        variable: graph.ports(slot.id).outputs[output].name.clone(),
-        value: slot.outputs[output],
-        time,
-    }
-    .into()
+fn non_finite(graph: &SystemGraph, board: &Board, output: usize, time: f64) -> Box<Error> {
+    let id = graph.subsystem_of_output(output);
+    let variable = graph.ports(id).outputs[output - graph.outputs_of(id).start].name.clone();
+    let (subsystem, value) = (graph.name(id).into(), board.outputs[output]);
+    Error::BecameNonFinite { subsystem, variable, value, time }.into()
 }
 
-/// Slots in the order in which they move, so that a stage is a range.
-fn arrange(
-    graph: &SystemGraph,
-    subsystems: Vec<Box<dyn crate::system::Subsystem>>,
-    schedule: &Schedule,
-) -> (Vec<Slot>, Vec<Stage>, Vec<usize>) {
-    let mut waiting: Vec<_> = subsystems.into_iter().map(Some).collect();
-    let mut place = vec![0; graph.len()];
-    let (mut slots, mut stages) = (Vec::new(), Vec::new());
-    for members in &schedule.stages {
-        let first = slots.len();
-        for &id in members {
-            if let Some(subsystem) = waiting[id].take() {
-                place[id] = slots.len();
-                slots.push(Slot::new(id, subsystem, schedule.every[id], graph));
-            }
-        }
-        stages.push(Stage { slots: first..slots.len(), is_parallel: false });
+/// Stages as ranges: subsystems are numbered in the order in which they move.
+fn stages(graph: &SystemGraph, schedule: &Schedule) -> Vec<Stage> {
+    let mut first = 0;
+    let mut stage = |size: usize| {
+        let members = first..first + size;
+        first += size;
+        let inputs = graph.inputs_of(members.start).start..graph.inputs_of(members.end - 1).end;
+        let wired = inputs.clone().filter(|input| !graph.is_free(*input)).collect();
+        let deliveries = Deliveries::new(graph, members.clone());
+        Stage { members, inputs, wired, deliveries, is_parallel: false }
+    };
+    schedule.stages.iter().filter(|members| !members.is_empty()).map(|members| stage(members.len())).collect()
+}
+
+fn one_by_one(slots: &mut [Slot], outputs: &mut [f64], work: &impl Fn(&mut Slot, &mut [f64])) {
+    let mut rest = outputs;
+    for slot in slots {
+        let (mine, others) = rest.split_at_mut(slot.outputs.len());
+        work(slot, mine);
+        rest = others;
     }
-    (slots, stages, place)
+}
+
+/// Halves the list until single subsystems are left, which run wherever a thread is free.
+fn side_by_side(slots: &mut [Slot], outputs: &mut [f64], work: &(impl Fn(&mut Slot, &mut [f64]) + Sync)) {
+    if slots.len() < 2 {
+        one_by_one(slots, outputs, work);
+        return;
+    }
+    let (left, right) = slots.split_at_mut(slots.len() / 2);
+    let width = left.iter().map(|slot| slot.outputs.len()).sum();
+    let (for_left, for_right) = outputs.split_at_mut(width);
+    rayon::join(|| side_by_side(left, for_left, work), || side_by_side(right, for_right, work));
 }

@@ -1,59 +1,64 @@
 //! One subsystem in its place in the loop, with the buffers of its own step.
 
-use crate::coupling::{Coupling, Inputs, Needs, View};
+use crate::coupling::Needs;
 use crate::error::{Error, Result};
-use crate::signal::{Clock, Samples, Segment, Step};
-use crate::system::{InputId, Subsystem, SubsystemId, SystemGraph, VariableId, VariableKind};
+use crate::signal::{Samples, Segment, SegmentBuffer, Step};
+use crate::system::{InputId, OutputId, Subsystem, SubsystemId, SystemGraph};
+use std::ops::Range;
 use std::time::Instant;
 
+/// The polynomials of all inputs of the run.
+#[derive(Clone, Copy)]
+pub(super) struct Plan<'a> {
+    pub(super) terms: usize,
+    pub(super) coefficients: &'a [f64],
+}
+
+/// A subsystem. Its number is its place: subsystems are numbered in the order in which they move.
 pub(super) struct Slot {
-    pub(super) id: SubsystemId,
     pub(super) subsystem: Box<dyn Subsystem>,
+    pub(super) id: SubsystemId,
+    pub(super) inputs: Range<InputId>,
+    pub(super) outputs: Range<OutputId>,
     /// It moves every n-th step.
     pub(super) every: u32,
-    /// The communication point it has reached.
-    pub(super) reached: f64,
-    pub(super) segment: Segment,
+    /// Which of the graph's external signals act on it.
+    externals: Range<usize>,
+    /// Its inputs with external signals.
+    buffer: SegmentBuffer,
     pub(super) samples: Samples,
-    pub(super) outputs: Vec<f64>,
-    /// What the coupling gave at the end of the step, without external signals.
-    pub(super) applied: Vec<f64>,
-    pub(super) first_input: InputId,
-    pub(super) wired: Vec<InputId>,
-    pub(super) free: Vec<InputId>,
-    /// Places in the graph's list of external signals.
-    pub(super) externals: Vec<usize>,
     pub(super) failure: Option<Box<Error>>,
     /// The first step apart: it fills caches and computes matrices.
-    pub(super) first_nanoseconds: u64,
-    pub(super) nanoseconds: u64,
-    pub(super) timed_steps: u64,
+    first_nanoseconds: u64,
+    nanoseconds: u64,
+    timed_steps: u64,
 }
 
 impl Slot {
+    /// With buffers that fit the coupling and the external signals.
     pub(super) fn new(
         id: SubsystemId,
         subsystem: Box<dyn Subsystem>,
         every: u32,
         graph: &SystemGraph,
+        needs: Needs,
+        size: f64,
     ) -> Self {
-        let inputs = graph.inputs_of(id);
-        let (free, wired) = inputs.clone().partition(|i| graph.is_free(*i));
-        let externals: Vec<usize> =
-            (0..graph.externals().len()).filter(|e| inputs.contains(&graph.externals()[*e].0)).collect();
+        let (inputs, outputs) = (graph.inputs_of(id), graph.outputs_of(id));
+        let before = |input: InputId| graph.externals().partition_point(|(i, _)| *i < input);
+        let externals = before(inputs.start)..before(inputs.end);
+        let signals = &graph.externals()[externals.clone()];
+        let cuts = signals.iter().map(|(_, signal)| signal.max_breaks(size * f64::from(every))).sum();
+        let samples = Samples::new(needs.samples, outputs.len());
         Slot {
-            id,
             subsystem,
+            id,
             every,
-            reached: 0.0,
-            segment: Segment::new(inputs.len(), 0),
-            samples: Samples::default(),
-            outputs: vec![0.0; graph.outputs_of(id).len()],
-            applied: vec![0.0; inputs.len()],
-            first_input: inputs.start,
-            wired,
-            free,
             externals,
+            buffer: SegmentBuffer::new(inputs.len(), cuts),
+            samples,
+            inputs,
+            outputs,
             failure: None,
             first_nanoseconds: 0,
             nanoseconds: 0,
@@ -61,37 +66,39 @@ impl Slot {
         }
     }
 
-    /// Makes its buffers fit the coupling and the external signals.
-    pub(super) fn reserve(&mut self, graph: &SystemGraph, needs: Needs, size: f64) {
-        let span = size * f64::from(self.every);
-        let cuts = self.externals.iter().map(|e| graph.externals()[*e].1.max_breaks(span)).sum();
-        self.segment = Segment::new(self.applied.len(), cuts);
-        self.samples = Samples::new(needs.samples, self.outputs.len());
+    /// Moves under the predicted polynomials and reads the outputs as the step left them.
+    #[inline(always)]
+    pub(super) fn advance(
+        &mut self,
+        graph: &SystemGraph,
+        step: &Step,
+        plan: Plan<'_>,
+        outputs: &mut [f64],
+    ) -> Result<()> {
+        let Plan { terms, coefficients } = plan;
+        let planned = &coefficients[self.inputs.start * terms..self.inputs.end * terms];
+        if self.externals.is_empty() {
+            let segment = Segment::new(step, self.inputs.len(), terms, planned);
+            self.subsystem.step(step, &segment, outputs, &mut self.samples)
+        } else {
+            self.buffer.begin(step, terms, planned);
+            for (input, signal) in &graph.externals()[self.externals.clone()] {
+                self.buffer.add(input - self.inputs.start, signal);
+            }
+            self.subsystem.step(step, &self.buffer.view(), outputs, &mut self.samples)
+        }
     }
 
-    /// Predicts the inputs, moves, and reads the outputs as the step left them.
-    #[inline]
-    pub(super) fn advance(&mut self, coupling: &dyn Coupling, terms: usize, view: &View<'_>) -> Result<()> {
-        let step = view.step;
-        self.segment.begin(&step, terms);
-        for &id in &self.free {
-            self.segment.of_mut(id - self.first_input)[0] = view.graph.offset(id);
-        }
-        let inputs = Inputs { first: self.first_input, ids: &self.wired };
-        coupling.input(view, inputs, &mut self.segment)?;
-        self.segment.end_values(&mut self.applied);
-        for &e in &self.externals {
-            let (input, signal) = &view.graph.externals()[e];
-            self.segment.add(input - self.first_input, signal);
-        }
-        self.subsystem.step(&step, &self.segment, &mut self.samples)?;
-        self.subsystem.read(None, &mut self.outputs)
-    }
-
-    /// [`Slot::advance`] with its time measured and its failure kept, for stages that run side by side.
-    pub(super) fn advance_timed(&mut self, coupling: &dyn Coupling, terms: usize, view: &View<'_>) {
+    /// [`Slot::advance`] with its time measured and its failure kept.
+    pub(super) fn advance_timed(
+        &mut self,
+        graph: &SystemGraph,
+        step: &Step,
+        plan: Plan<'_>,
+        outputs: &mut [f64],
+    ) {
         let begin = Instant::now();
-        self.failure = self.advance(coupling, terms, view).err();
+        self.failure = self.advance(graph, step, plan, outputs).err();
         let nanoseconds = begin.elapsed().as_nanos() as u64;
         if self.first_nanoseconds == 0 {
             self.first_nanoseconds = nanoseconds.max(1);
@@ -101,32 +108,25 @@ impl Slot {
         }
     }
 
-    /// The step it takes now: `step` itself, or several at once.
+    /// True if it moves in the macro step.
     #[inline]
-    pub(super) fn own_step(&self, step: Step, clock: &Clock) -> Step {
-        if self.every == 1 { step } else { clock.step(step.index, u64::from(self.every)) }
+    pub(super) fn is_due(&self, step: &Step) -> bool {
+        self.every == 1 || step.index.is_multiple_of(u64::from(self.every))
     }
 
-    /// True if it moves in macro step `index`.
-    #[inline]
-    pub(super) fn is_due(&self, index: u64) -> bool {
-        self.every == 1 || index.is_multiple_of(u64::from(self.every))
+    /// Seconds of so many steps, estimated from the first and a sample of the others.
+    pub(super) fn seconds(&self, steps: u64) -> f64 {
+        self.first_nanoseconds as f64 * 1e-9 + self.seconds_per_step() * steps.saturating_sub(1) as f64
     }
 
-    /// Present value of any variable; of an input, what it was given at the end of the last step.
-    pub(super) fn value(&mut self, variable: VariableId) -> Result<f64> {
-        match variable.kind {
-            VariableKind::Output => Ok(self.outputs[variable.index]),
-            VariableKind::Input => Ok(self.segment.end_value(variable.index)),
-            VariableKind::Parameter | VariableKind::Local => self.subsystem.get(variable),
-        }
+    /// Mean seconds per step after the first, of those that were timed.
+    pub(super) fn seconds_per_step(&self) -> f64 {
+        self.nanoseconds as f64 * 1e-9 / self.timed_steps.max(1) as f64
     }
 
-    /// The first output that is not a number.
-    #[inline]
-    pub(super) fn non_finite(&self) -> Option<usize> {
-        // One multiplication per output: 0 · y is 0 for every number and NaN for the rest.
-        let sum: f64 = self.outputs.iter().map(|y| y * 0.0).sum();
-        if sum == 0.0 { None } else { self.outputs.iter().position(|y| !y.is_finite()) }
+    /// The sum of the external signals on one input at `time`.
+    pub(super) fn external(&self, graph: &SystemGraph, input: InputId, time: f64) -> f64 {
+        let signals = graph.externals()[self.externals.clone()].iter();
+        signals.filter(|(i, _)| *i == input).map(|(_, signal)| signal.value(time)).sum()
     }
 }

@@ -10,10 +10,8 @@ pub struct RunState {
     pub index: u64,
     /// Timed changes done.
     pub(super) changes_done: usize,
-    /// Offsets, applied inputs; outputs and inputs per subsystem; history, coupling memory, loop memory.
+    /// Offsets, inputs as given and as planned, outputs, history, coupling memory, loop memory: in that order.
     pub(super) numbers: Vec<f64>,
-    /// Per subsystem, in the order of the graph.
+    /// Per subsystem, in the order in which they move.
     pub(super) subsystems: Vec<Snapshot>,
-    /// Communication points the subsystems have reached.
-    pub(super) reached: Vec<f64>,
 }

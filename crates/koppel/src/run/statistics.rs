@@ -1,6 +1,7 @@
 //! What a run did: steps, where the time went, and how far inputs were from what they should have been.
 
 use serde::{Deserialize, Serialize};
+use std::ops::Range;
 
 /// Largest coupling error of one connection.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -45,30 +46,68 @@ pub struct Statistics {
     pub parallel_stages: usize,
 }
 
-/// Running extremes of one connected input.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Extremes {
-    pub(super) largest: f64,
-    pub(super) time: f64,
-    pub(super) low: f64,
-    pub(super) high: f64,
-}
+/// Inputs that are compared together.
+const BLOCK: usize = 8;
 
-impl Default for Extremes {
-    fn default() -> Self {
-        Extremes { largest: 0.0, time: 0.0, low: f64::INFINITY, high: f64::NEG_INFINITY }
-    }
+/// Running extremes of all inputs, one list each so that the loop over them is short.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Extremes {
+    largest: Vec<f64>,
+    time: Vec<f64>,
+    low: Vec<f64>,
+    high: Vec<f64>,
 }
 
 impl Extremes {
-    /// Notes that `arrival` should have been applied at `time`, and was `error` away.
-    #[inline]
-    pub(super) fn note(&mut self, arrival: f64, error: f64, time: f64) {
-        self.low = self.low.min(arrival);
-        self.high = self.high.max(arrival);
-        if error > self.largest {
-            self.largest = error;
-            self.time = time;
+    pub(super) fn new(inputs: usize) -> Self {
+        Extremes {
+            largest: vec![0.0; inputs],
+            time: vec![0.0; inputs],
+            low: vec![f64::INFINITY; inputs],
+            high: vec![f64::NEG_INFINITY; inputs],
         }
+    }
+
+    /// Notes that these inputs should have been `arrivals` at `end`, and were `applied`.
+    ///
+    /// New extremes are rare: a block of inputs at a time is only compared, and looked at one by one when one of them has a
+    /// new extreme.
+    pub(super) fn note(&mut self, inputs: Range<usize>, arrivals: &[f64], applied: &[f64], end: f64) {
+        let (values, _) = arrivals[inputs.clone()].as_chunks::<BLOCK>();
+        let (given, _) = applied[inputs.clone()].as_chunks::<BLOCK>();
+        for block in 0..values.len() {
+            let first = inputs.start + block * BLOCK;
+            if self.is_new(first, &values[block], &given[block]) {
+                (first..first + BLOCK).for_each(|i| self.note_one(i, arrivals[i], applied[i], end));
+            }
+        }
+        let rest = inputs.start + values.len() * BLOCK..inputs.end;
+        rest.for_each(|i| self.note_one(i, arrivals[i], applied[i], end));
+    }
+
+    /// True if one of a block of inputs has a new extreme.
+    #[inline]
+    fn is_new(&self, first: usize, values: &[f64; BLOCK], given: &[f64; BLOCK]) -> bool {
+        let known = |list: &[f64]| -> [f64; BLOCK] { std::array::from_fn(|i| list[first..first + BLOCK][i]) };
+        let (largest, low, high) = (known(&self.largest), known(&self.low), known(&self.high));
+        (0..BLOCK).fold(false, |any, i| {
+            any | ((values[i] - given[i]).abs() > largest[i]) | (values[i] < low[i]) | (values[i] > high[i])
+        })
+    }
+
+    fn note_one(&mut self, input: usize, value: f64, given: f64, end: f64) {
+        self.low[input] = self.low[input].min(value);
+        self.high[input] = self.high[input].max(value);
+        let error = (value - given).abs();
+        if error > self.largest[input] {
+            self.largest[input] = error;
+            self.time[input] = end;
+        }
+    }
+
+    /// What is known of one input.
+    pub(super) fn defect(&self, input: usize) -> Defect {
+        let range = (self.high[input] - self.low[input]).max(0.0);
+        Defect { largest: self.largest[input], time: self.time[input], range, ..Defect::default() }
     }
 }

@@ -1,7 +1,10 @@
 //! Values that arrived at the inputs, with their times.
 //!
 //! Every wire (one source output, one input) keeps its newest `depth` values, newest first; gain and unit are already
-//! applied. All outputs of a subsystem arrive together, so times are kept per subsystem.
+//! applied. All outputs of a subsystem arrive together, so times are kept per subsystem. The newest value of each input,
+//! the sum over its wires and its offset, is kept too, because that is what most couplings ask for.
+
+use std::ops::Range;
 
 /// The newest arrivals on every wire.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -10,22 +13,19 @@ pub struct History {
     values: Vec<f64>,
     times: Vec<f64>,
     counts: Vec<u32>,
+    arrivals: Vec<f64>,
 }
 
 impl History {
     /// Room for `depth` arrivals on each wire and from each subsystem.
-    pub fn new(wires: usize, subsystems: usize, depth: usize) -> Self {
+    pub fn new(inputs: usize, wires: usize, subsystems: usize, depth: usize) -> Self {
         History {
             depth,
             values: vec![0.0; wires * depth],
-            times: vec![0.0; subsystems * depth],
+            times: vec![f64::NAN; subsystems * depth],
             counts: vec![0; subsystems],
+            arrivals: vec![0.0; inputs],
         }
-    }
-
-    /// How many arrivals are kept.
-    pub fn depth(&self) -> usize {
-        self.depth
     }
 
     /// Arrivals on a wire, newest first.
@@ -40,10 +40,28 @@ impl History {
         self.values[wire * self.depth]
     }
 
+    /// The newest value of each input: the sum over its wires and its offset.
+    #[inline]
+    pub fn arrivals(&self) -> &[f64] {
+        &self.arrivals
+    }
+
+    /// Changes the newest value of an input.
+    #[inline]
+    pub fn set_arrival(&mut self, input: usize, value: f64) {
+        self.arrivals[input] = value;
+    }
+
     /// Times of the arrivals from a subsystem, newest first.
     #[inline]
     pub fn times(&self, subsystem: usize) -> &[f64] {
         &self.times[subsystem * self.depth..][..self.depth]
+    }
+
+    /// The communication point up to which a subsystem has been heard of.
+    #[inline]
+    pub fn reached(&self, subsystem: usize) -> f64 {
+        self.times[subsystem * self.depth]
     }
 
     /// How many of the kept arrivals from a subsystem are real (the rest is assumed past).
@@ -52,34 +70,32 @@ impl History {
         self.counts[subsystem] as usize
     }
 
-    /// Opens a new arrival from `subsystem` at `time`; the values follow with [`History::set`] after
-    /// [`History::shift`] of each wire. Returns false if there is an arrival of that time already, to be replaced.
+    /// New arrivals from some subsystems at `time`; the values follow with [`History::push`] for each wire.
     #[inline]
-    pub fn open(&mut self, subsystem: usize, time: f64) -> bool {
-        let times = &mut self.times[subsystem * self.depth..][..self.depth];
-        let count = &mut self.counts[subsystem];
-        if *count > 0 && times[0] == time {
-            return false;
+    pub fn open(&mut self, subsystems: Range<usize>, time: f64) {
+        let times = &mut self.times[subsystems.start * self.depth..subsystems.end * self.depth];
+        if self.depth == 1 {
+            times.fill(time);
+            self.counts[subsystems].fill(1);
+            return;
         }
-        times.copy_within(..self.depth - 1, 1);
-        times[0] = time;
-        *count = (*count + 1).min(self.depth as u32);
-        true
+        for times in times.chunks_exact_mut(self.depth) {
+            push_front(times, time);
+        }
+        for count in &mut self.counts[subsystems] {
+            *count = (*count + 1).min(self.depth as u32);
+        }
     }
 
     /// Adds a value as the newest of a wire.
     #[inline]
-    pub fn shift(&mut self, wire: usize, value: f64) {
-        let values = &mut self.values[wire * self.depth..][..self.depth];
-        if self.depth > 1 {
-            values.copy_within(..self.depth - 1, 1);
-        }
-        values[0] = value;
+    pub fn push(&mut self, wire: usize, value: f64) {
+        push_front(&mut self.values[wire * self.depth..][..self.depth], value);
     }
 
     /// Replaces the newest value of a wire.
     #[inline]
-    pub fn set(&mut self, wire: usize, value: f64) {
+    pub fn replace(&mut self, wire: usize, value: f64) {
         self.values[wire * self.depth] = value;
     }
 
@@ -101,20 +117,35 @@ impl History {
     pub fn save(&self, out: &mut Vec<f64>) {
         out.extend_from_slice(&self.values);
         out.extend_from_slice(&self.times);
+        out.extend_from_slice(&self.arrivals);
         out.extend(self.counts.iter().map(|c| f64::from(*c)));
     }
 
     /// Takes back what [`History::save`] wrote and returns the rest.
     pub fn restore<'a>(&mut self, saved: &'a [f64]) -> &'a [f64] {
-        let (values, rest) = saved.split_at(self.values.len());
-        let (times, rest) = rest.split_at(self.times.len());
+        let mut rest = saved;
+        for list in [&mut self.values, &mut self.times, &mut self.arrivals] {
+            let (mine, others) = rest.split_at(list.len());
+            list.copy_from_slice(mine);
+            rest = others;
+        }
         let (counts, rest) = rest.split_at(self.counts.len());
-        self.values.copy_from_slice(values);
-        self.times.copy_from_slice(times);
         for (count, saved) in self.counts.iter_mut().zip(counts) {
             *count = *saved as u32;
         }
         rest
+    }
+}
+
+/// Makes `value` the first and drops the last; lists are too short for a call of memmove to pay.
+#[inline]
+fn push_front(list: &mut [f64], mut value: f64) {
+    if let [only] = list {
+        *only = value;
+        return;
+    }
+    for slot in list {
+        value = std::mem::replace(slot, value);
     }
 }
 
@@ -123,14 +154,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn newest_first_and_equal_times_replace() {
-        let mut history = History::new(1, 1, 3);
+    fn newest_first() {
+        let mut history = History::new(1, 1, 1, 3);
         for (k, value) in [10.0, 11.0, 12.0, 13.0].into_iter().enumerate() {
-            assert!(history.open(0, k as f64));
-            history.shift(0, value);
+            history.open(0..1, k as f64);
+            history.push(0, value);
         }
-        assert!(!history.open(0, 3.0));
-        history.set(0, 14.0);
+        history.replace(0, 14.0);
         assert_eq!(history.values(0), [14.0, 12.0, 11.0]);
         assert_eq!(history.times(0), [3.0, 2.0, 1.0]);
         assert_eq!(history.count(0), 3);
@@ -138,13 +168,15 @@ mod tests {
 
     #[test]
     fn saved_and_restored_is_equal() {
-        let mut history = History::new(2, 1, 2);
-        history.open(0, 0.5);
-        history.shift(0, 1.0);
-        history.shift(1, 2.0);
+        let mut history = History::new(2, 2, 1, 2);
+        history.open(0..1, 0.5);
+        history.open(0..1, 1.5);
+        history.push(0, 1.0);
+        history.push(1, 2.0);
+        history.set_arrival(1, 2.0);
         let mut saved = Vec::new();
         history.save(&mut saved);
-        let mut other = History::new(2, 1, 2);
+        let mut other = History::new(2, 2, 1, 2);
         assert!(other.restore(&saved).is_empty());
         assert_eq!(other, history);
     }

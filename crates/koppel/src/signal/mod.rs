@@ -8,5 +8,6 @@ mod step;
 
 pub use history::History;
 pub use samples::{Request, Samples};
-pub use segment::{Piece, Segment};
+pub(crate) use segment::evaluate;
+pub use segment::{Piece, Segment, SegmentBuffer};
 pub use step::{Clock, Step};

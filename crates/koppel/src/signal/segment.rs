@@ -4,22 +4,22 @@
 //!
 //!   u_i(t) = Σ_j c_{p,i,j} τ^j,     τ = t - start - o_p
 //!
-//! A hold writes one piece; external inputs and methods with nodes cut it.
+//! Couplings write one piece into the run's own list; external inputs cut it, in a [`SegmentBuffer`].
 
 use super::Step;
 use super::external::{COEFFICIENTS, External};
 
-/// Inputs of a subsystem over a step.
-#[derive(Clone, Debug, Default)]
-pub struct Segment {
+/// Inputs of a subsystem over a step, as the subsystem sees them.
+#[derive(Clone, Copy, Debug)]
+pub struct Segment<'a> {
     start: f64,
     size: f64,
     inputs: usize,
     terms: usize,
     /// Where each piece begins, relative to `start`; the first is 0.
-    offsets: Vec<f64>,
+    offsets: &'a [f64],
     /// Laid out as piece, input, power.
-    coefficients: Vec<f64>,
+    coefficients: &'a [f64],
 }
 
 /// One polynomial piece of a [`Segment`].
@@ -27,6 +27,8 @@ pub struct Segment {
 pub struct Piece<'a> {
     /// Where it begins, as absolute time.
     pub start: f64,
+    /// Where it begins, counted from the begin of the segment: free of the round-off of absolute times.
+    pub offset: f64,
     /// Its length.
     pub size: f64,
     /// Coefficients per input, constant term first.
@@ -34,23 +36,29 @@ pub struct Piece<'a> {
     coefficients: &'a [f64],
 }
 
-impl Piece<'_> {
+impl<'a> Piece<'a> {
     /// Coefficients of one input, constant term first.
     #[inline]
-    pub fn of(&self, input: usize) -> &[f64] {
+    pub fn of(&self, input: usize) -> &'a [f64] {
         &self.coefficients[input * self.terms..][..self.terms]
     }
 
     /// All inputs at τ after the piece's begin.
     #[inline]
     pub fn values(&self, tau: f64, out: &mut [f64]) {
-        if self.terms == 1 {
-            out.copy_from_slice(&self.coefficients[..out.len()]);
-            return;
-        }
-        for (u, c) in out.iter_mut().zip(self.coefficients.chunks_exact(self.terms)) {
-            *u = horner(c, tau);
-        }
+        evaluate(self.coefficients, self.terms, tau, out);
+    }
+}
+
+/// Polynomials at `tau`, one per entry of `out`.
+#[inline]
+pub(crate) fn evaluate(coefficients: &[f64], terms: usize, tau: f64, out: &mut [f64]) {
+    if terms == 1 {
+        out.copy_from_slice(coefficients);
+        return;
+    }
+    for (i, u) in out.iter_mut().enumerate() {
+        *u = horner(&coefficients[i * terms..][..terms], tau);
     }
 }
 
@@ -59,28 +67,12 @@ fn horner(coefficients: &[f64], tau: f64) -> f64 {
     coefficients.iter().rev().fold(0.0, |sum, c| sum * tau + c)
 }
 
-impl Segment {
-    /// A segment for a subsystem with this many inputs; `cuts` pieces are reserved.
-    pub fn new(inputs: usize, cuts: usize) -> Self {
-        let mut segment = Segment { inputs, terms: 1, ..Segment::default() };
-        segment.offsets.reserve(cuts + 1);
-        segment.coefficients.reserve((cuts + 1) * inputs * COEFFICIENTS);
-        segment.offsets.push(0.0);
-        segment.coefficients.resize(inputs, 0.0);
-        segment
-    }
-
-    /// Starts over: one piece of zeros over `step`, `terms` coefficients per input.
+impl<'a> Segment<'a> {
+    /// One piece over `step`; `coefficients` holds `terms` per input.
     #[inline]
-    pub fn begin(&mut self, step: &Step, terms: usize) {
-        self.start = step.start;
-        self.size = step.size;
-        if self.terms != terms || self.offsets.len() != 1 {
-            self.terms = terms;
-            self.offsets.truncate(1);
-            self.coefficients.resize(self.inputs * terms, 0.0);
-        }
-        self.coefficients.fill(0.0);
+    pub fn new(step: &Step, inputs: usize, terms: usize, coefficients: &'a [f64]) -> Self {
+        debug_assert_eq!(coefficients.len(), inputs * terms, "as many coefficients as inputs and terms");
+        Segment { start: step.start, size: step.size, inputs, terms, offsets: &[0.0], coefficients }
     }
 
     /// Time at its begin.
@@ -103,36 +95,27 @@ impl Segment {
         self.terms
     }
 
-    /// Coefficients of one input of a segment that is still one piece, constant term first.
-    #[inline]
-    pub fn of_mut(&mut self, input: usize) -> &mut [f64] {
-        debug_assert_eq!(self.offsets.len(), 1, "couplings write before the segment is cut");
-        &mut self.coefficients[input * self.terms..][..self.terms]
-    }
-
-    /// How many pieces it has.
+    /// How many pieces it has, at least one.
+    #[expect(clippy::len_without_is_empty, reason = "a segment is never empty")]
     pub fn len(&self) -> usize {
         self.offsets.len()
     }
 
-    /// Never true: a segment has at least one piece.
-    pub fn is_empty(&self) -> bool {
-        false
-    }
-
     /// The pieces in order of time.
     #[inline]
-    pub fn pieces(&self) -> impl Iterator<Item = Piece<'_>> {
-        (0..self.offsets.len()).map(|p| self.piece(p))
+    pub fn pieces(&self) -> impl Iterator<Item = Piece<'a>> {
+        let segment = *self;
+        (0..segment.offsets.len()).map(move |p| segment.piece(p))
     }
 
     /// Piece number `p`.
     #[inline]
-    pub fn piece(&self, p: usize) -> Piece<'_> {
+    pub fn piece(&self, p: usize) -> Piece<'a> {
         let width = self.inputs * self.terms;
         let end = self.offsets.get(p + 1).copied().unwrap_or(self.size);
         Piece {
             start: self.start + self.offsets[p],
+            offset: self.offsets[p],
             size: end - self.offsets[p],
             terms: self.terms,
             coefficients: &self.coefficients[p * width..][..width],
@@ -142,14 +125,12 @@ impl Segment {
     /// All inputs at the end of the step.
     #[inline]
     pub fn end_values(&self, out: &mut [f64]) {
+        if self.terms == 1 {
+            out.copy_from_slice(&self.coefficients[self.coefficients.len() - self.inputs..]);
+            return;
+        }
         let last = self.piece(self.offsets.len() - 1);
         last.values(last.size, out);
-    }
-
-    /// One input at the end of the step.
-    pub fn end_value(&self, input: usize) -> f64 {
-        let last = self.piece(self.offsets.len() - 1);
-        horner(last.of(input), last.size)
     }
 
     /// All inputs at `time`, which lies in the step.
@@ -158,6 +139,49 @@ impl Segment {
         let p = self.offsets.iter().rposition(|o| *o <= tau).unwrap_or(0);
         self.piece(p).values(tau - self.offsets[p], out);
     }
+}
+
+/// A segment that can be cut: for subsystems with external inputs.
+#[derive(Clone, Debug, Default)]
+pub struct SegmentBuffer {
+    start: f64,
+    size: f64,
+    inputs: usize,
+    terms: usize,
+    offsets: Vec<f64>,
+    coefficients: Vec<f64>,
+}
+
+impl SegmentBuffer {
+    /// Room for this many inputs and cuts.
+    pub fn new(inputs: usize, cuts: usize) -> Self {
+        let offsets = Vec::with_capacity(cuts + 1);
+        let coefficients = Vec::with_capacity((cuts + 1) * inputs * COEFFICIENTS);
+        SegmentBuffer { inputs, offsets, coefficients, ..SegmentBuffer::default() }
+    }
+
+    /// What the subsystem sees.
+    pub fn view(&self) -> Segment<'_> {
+        Segment {
+            start: self.start,
+            size: self.size,
+            inputs: self.inputs,
+            terms: self.terms,
+            offsets: &self.offsets,
+            coefficients: &self.coefficients,
+        }
+    }
+
+    /// Starts over with one piece.
+    pub fn begin(&mut self, step: &Step, terms: usize, coefficients: &[f64]) {
+        self.start = step.start;
+        self.size = step.size;
+        self.terms = terms;
+        self.offsets.clear();
+        self.offsets.push(0.0);
+        self.coefficients.clear();
+        self.coefficients.extend_from_slice(coefficients);
+    }
 
     /// Adds an external signal to one input, cutting the segment where the signal's own pieces end.
     pub fn add(&mut self, input: usize, external: &External) {
@@ -165,7 +189,7 @@ impl Segment {
         self.cut_at_breaks(external);
         let mut polynomial = [0.0; COEFFICIENTS];
         for p in 0..self.offsets.len() {
-            let (start, size) = (self.start + self.offsets[p], self.piece(p).size);
+            let Piece { start, size, .. } = self.view().piece(p);
             external.piece(start, start + size, &mut polynomial);
             let at = (p * self.inputs + input) * self.terms;
             for (c, e) in self.coefficients[at..][..self.terms].iter_mut().zip(&polynomial) {
@@ -244,37 +268,32 @@ mod tests {
 
     #[test]
     fn cutting_changes_no_value() {
-        let mut segment = Segment::new(2, 4);
-        segment.begin(&STEP, 3);
-        segment.of_mut(0).copy_from_slice(&[1.0, -2.0, 3.0]);
-        segment.of_mut(1).copy_from_slice(&[0.5, 0.25, -1.0]);
+        let mut segment = SegmentBuffer::new(2, 4);
+        segment.begin(&STEP, 3, &[1.0, -2.0, 3.0, 0.5, 0.25, -1.0]);
         let before = segment.clone();
         segment.cut(0.2, 1e-12);
         segment.cut(0.1, 1e-12);
         segment.cut(0.2, 1e-12);
-        assert_eq!(segment.len(), 3);
+        assert_eq!(segment.view().len(), 3);
         let (mut a, mut b) = ([0.0; 2], [0.0; 2]);
         for k in 0..=50 {
             let t = 1.0 + 0.01 * f64::from(k);
-            before.values(t, &mut a);
-            segment.values(t, &mut b);
+            before.view().values(t, &mut a);
+            segment.view().values(t, &mut b);
             assert!((a[0] - b[0]).abs() < 1e-14 && (a[1] - b[1]).abs() < 1e-14);
         }
     }
 
     #[test]
     fn external_signals_add_up_inside_the_step() {
-        let mut segment = Segment::new(1, 16);
-        segment.begin(&STEP, 2);
-        segment.of_mut(0).copy_from_slice(&[1.0, 2.0]);
-        let step = external(r#"{"kind":"step","time":1.3,"after":10.0}"#);
-        let sine = external(r#"{"kind":"sine","amplitude":2.0,"frequency":1.5}"#);
-        segment.add(0, &step);
-        segment.add(0, &sine);
+        let mut segment = SegmentBuffer::new(1, 16);
+        segment.begin(&STEP, 2, &[1.0, 2.0]);
+        segment.add(0, &external(r#"{"kind":"step","time":1.3,"after":10.0}"#));
+        segment.add(0, &external(r#"{"kind":"sine","amplitude":2.0,"frequency":1.5}"#));
         let mut u = [0.0];
         for k in 0..500 {
             let t = 1.0 + 0.001 * f64::from(k);
-            segment.values(t, &mut u);
+            segment.view().values(t, &mut u);
             let jump = if t >= 1.3 { 10.0 } else { 0.0 };
             let exact = 1.0 + 2.0 * (t - 1.0) + jump + 2.0 * (3.0 * std::f64::consts::PI * t).sin();
             assert!((u[0] - exact).abs() < 1e-10, "t = {t}: {} against {exact}", u[0]);

@@ -6,7 +6,7 @@
 
 /// Factors of one matrix after another, all of the same size.
 #[derive(Debug, Clone)]
-pub struct Lu {
+pub(super) struct Lu {
     n: usize,
     factors: Vec<f64>,
     pivots: Vec<usize>,
@@ -14,21 +14,21 @@ pub struct Lu {
 
 /// The matrix has no usable pivot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Singular;
+pub(super) struct Singular;
 
 impl Lu {
     /// Room for matrices of `n` rows.
-    pub fn new(n: usize) -> Lu {
+    pub(super) fn new(n: usize) -> Lu {
         Lu { n, factors: vec![0.0; n * n], pivots: vec![0; n] }
     }
 
     /// The matrix to be factorised, row by row; filled by the caller, overwritten by [`Lu::factorize`].
-    pub fn matrix(&mut self) -> &mut [f64] {
+    pub(super) fn matrix(&mut self) -> &mut [f64] {
         &mut self.factors
     }
 
     /// Factorises what [`Lu::matrix`] was filled with.
-    pub fn factorize(&mut self) -> Result<(), Singular> {
+    pub(super) fn factorize(&mut self) -> Result<(), Singular> {
         let n = self.n;
         for k in 0..n {
             let size = |row: usize| self.factors[row * n + k].abs();
@@ -54,7 +54,7 @@ impl Lu {
     }
 
     /// Replaces `b` by the solution.
-    pub fn solve(&self, b: &mut [f64]) {
+    pub(super) fn solve(&self, b: &mut [f64]) {
         let n = self.n;
         for (k, &pivot) in self.pivots.iter().enumerate() {
             b.swap(k, pivot);
@@ -71,6 +71,7 @@ impl Lu {
 }
 
 #[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a failing test may panic")]
 mod tests {
     use super::*;
 

@@ -105,4 +105,5 @@ impl Solver {
 }
 
 #[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a failing test may panic")]
 mod tests;

@@ -67,7 +67,7 @@ impl Rodas {
     fn linearize<R: Rhs + ?Sized>(&mut self, rhs: &mut R, trial: &Trial<'_>) {
         let at = Point { time: trial.t, step: trial.h, state: trial.x, derivative: &self.slope };
         rhs.jacobian(&at, &mut self.jacobian, &mut self.scratch);
-        rhs.time_derivative(&at, &mut self.time_derivative);
+        rhs.time_derivative(&at, &mut self.time_derivative, &mut self.scratch);
     }
 
     /// 1/(γh) I - J.

@@ -36,18 +36,15 @@ fn append(order: &mut Vec<Component>, id: SubsystemId, graph: &SystemGraph) {
         if last.last() == Some(&id) {
             return;
         }
-        let feeds =
-            |from: &SubsystemId| graph.wires_from(*from).iter().any(|(_, w)| target_is(graph, *w, id));
+        let feeds = |from: &SubsystemId| {
+            graph.wires_from(*from).iter().any(|w| graph.inputs_of(id).contains(&graph.wires()[*w].target))
+        };
         if !last.contains(&id) && !last.iter().any(feeds) {
             last.push(id);
             return;
         }
     }
     order.push(Component::Direct(vec![id]));
-}
-
-fn target_is(graph: &SystemGraph, wire: usize, id: SubsystemId) -> bool {
-    graph.subsystem_of_input(graph.wires()[wire].target) == id
 }
 
 /// For every output, the outputs that act on it at the same instant.

@@ -69,8 +69,8 @@ pub struct SystemGraph {
     /// Sorted by target; `wire_start[i]..wire_start[i + 1]` end at input i.
     wires: Vec<Wire>,
     wire_start: Vec<usize>,
-    /// Per subsystem: (output within it, wire) for every wire that starts there.
-    fanout: Vec<Vec<(usize, usize)>>,
+    /// Per subsystem, the wires that start there.
+    wires_from: Vec<Vec<usize>>,
     offsets: Vec<f64>,
     externals: Vec<(InputId, External)>,
 }
@@ -151,10 +151,10 @@ impl SystemGraph {
         self.wire_start[input]..self.wire_start[input + 1]
     }
 
-    /// (output within the subsystem, wire) for every wire that starts at a subsystem.
+    /// Numbers of the wires that start at a subsystem.
     #[inline]
-    pub fn wires_from(&self, id: SubsystemId) -> &[(usize, usize)] {
-        &self.fanout[id]
+    pub fn wires_from(&self, id: SubsystemId) -> &[usize] {
+        &self.wires_from[id]
     }
 
     /// What is added to an input: a connection's offset, or the value of an unconnected input.
@@ -173,7 +173,7 @@ impl SystemGraph {
         &self.offsets
     }
 
-    /// External signals with the inputs they act on.
+    /// External signals with the inputs they act on, sorted by input.
     pub fn externals(&self) -> &[(InputId, External)] {
         &self.externals
     }
@@ -220,6 +220,19 @@ impl SystemGraph {
         Ok(self.first_output[id] + index)
     }
 
+    /// Sorts the wires by target and indexes them from both ends.
+    fn set_wires(&mut self, mut wires: Vec<Wire>) {
+        wires.sort_by_key(|w| w.target);
+        for (number, w) in wires.iter().enumerate() {
+            self.wire_start[w.target + 1] = number + 1;
+            self.wires_from[w.from].push(number);
+        }
+        for i in 1..self.wire_start.len() {
+            self.wire_start[i] = self.wire_start[i].max(self.wire_start[i - 1]);
+        }
+        self.wires = wires;
+    }
+
     fn find_port(&self, name: &str, kind: VariableKind, word: &'static str) -> Result<(usize, usize)> {
         let (id, variable) = self.split_name(name, word)?;
         let index = self.ports[id].find(kind, variable).ok_or_else(|| Error::Unknown {
@@ -253,6 +266,38 @@ impl SystemGraph {
             }
             .into()),
         }
+    }
+}
+
+impl System {
+    /// The same system with its subsystems in another order: `order[k]` is the one that becomes number k.
+    pub fn reordered(self, order: &[SubsystemId]) -> System {
+        let old = self.graph;
+        let mut waiting: Vec<_> = self.subsystems.into_iter().map(Some).collect();
+        let subsystems: Vec<_> = order.iter().filter_map(|id| waiting[*id].take()).collect();
+        let names = order.iter().map(|id| old.names[*id].clone()).collect();
+        let mut graph = number_ports(names, &subsystems);
+        let mut place = vec![0; order.len()];
+        order.iter().enumerate().for_each(|(new, id)| place[*id] = new);
+        let input = |i: InputId| {
+            let id = old.subsystem_of_input(i);
+            graph.first_input[place[id]] + i - old.first_input[id]
+        };
+        let wires = old.wires.iter().map(|wire| Wire {
+            source: graph.first_output[place[wire.from]] + wire.source - old.first_output[wire.from],
+            from: place[wire.from],
+            target: input(wire.target),
+            gain: wire.gain,
+        });
+        let wires = wires.collect();
+        let mut offsets = old.offsets.clone();
+        (0..old.inputs()).for_each(|i| offsets[input(i)] = old.offsets[i]);
+        let mut externals: Vec<_> = old.externals.iter().map(|(i, e)| (input(*i), e.clone())).collect();
+        externals.sort_by_key(|(i, _)| *i);
+        graph.offsets = offsets;
+        graph.externals = externals;
+        graph.set_wires(wires);
+        System { graph, subsystems }
     }
 }
 
@@ -305,23 +350,24 @@ impl SystemBuilder {
     /// Checks everything and wires it.
     pub fn build(self) -> Result<System> {
         let (names, subsystems): (Vec<_>, Vec<_>) = self.subsystems.into_iter().unzip();
-        let mut graph = number_ports(names, &subsystems)?;
+        for (i, name) in names.iter().enumerate() {
+            if names[..i].contains(name) {
+                return Err(Error::Duplicate { kind: "subsystem", name: name.clone() }.into());
+            }
+        }
+        let mut graph = number_ports(names, &subsystems);
         wire(&mut graph, &self.connections)?;
         for (input, config) in self.externals {
             let id = graph.find_input(&input)?;
             let external = External::new(&config).map_err(|source| Error::External { input, source })?;
             graph.externals.push((id, external));
         }
+        graph.externals.sort_by_key(|(id, _)| *id);
         Ok(System { graph, subsystems })
     }
 }
 
-fn number_ports(names: Vec<String>, subsystems: &[Box<dyn Subsystem>]) -> Result<SystemGraph> {
-    for (i, name) in names.iter().enumerate() {
-        if names[..i].contains(name) {
-            return Err(Error::Duplicate { kind: "subsystem", name: name.clone() }.into());
-        }
-    }
+fn number_ports(names: Vec<String>, subsystems: &[Box<dyn Subsystem>]) -> SystemGraph {
     let ports: Vec<Ports> = subsystems.iter().map(|s| s.ports().clone()).collect();
     let running = |count: fn(&Ports) -> usize| {
         let mut sums = vec![0];
@@ -333,18 +379,18 @@ fn number_ports(names: Vec<String>, subsystems: &[Box<dyn Subsystem>]) -> Result
     let first_input = running(|p| p.inputs.len());
     let first_output = running(|p| p.outputs.len());
     let offsets: Vec<f64> = ports.iter().flat_map(|p| p.inputs.iter().map(|v| v.start)).collect();
-    let fanout = vec![Vec::new(); names.len()];
+    let wires_from = vec![Vec::new(); names.len()];
     let wire_start = vec![0; offsets.len() + 1];
-    Ok(SystemGraph {
+    SystemGraph {
         names,
         ports,
         first_input,
         first_output,
-        fanout,
+        wires_from,
         wire_start,
         offsets,
         ..SystemGraph::default()
-    })
+    }
 }
 
 fn wire(graph: &mut SystemGraph, connections: &[Connection]) -> Result<()> {
@@ -376,15 +422,7 @@ fn wire(graph: &mut SystemGraph, connections: &[Connection]) -> Result<()> {
             wires.push(Wire { source, from: graph.subsystem_of_output(source), target, gain });
         }
     }
-    wires.sort_by_key(|w| w.target);
-    for (number, w) in wires.iter().enumerate() {
-        graph.wire_start[w.target + 1] = number + 1;
-        graph.fanout[w.from].push((w.source - graph.first_output[w.from], number));
-    }
-    for i in 1..graph.wire_start.len() {
-        graph.wire_start[i] = graph.wire_start[i].max(graph.wire_start[i - 1]);
-    }
-    graph.wires = wires;
+    graph.set_wires(wires);
     Ok(())
 }
 

@@ -77,17 +77,15 @@ impl OdeModel {
         self.ode.as_ref()
     }
 
-    /// Integrates one piece, or a part of it, and samples the outputs on the way.
-    fn integrate(&mut self, piece: Piece<'_>, from: f64, to: f64, samples: &mut Samples) -> Result<()> {
+    /// Integrates one part of the step and samples the outputs on the way.
+    fn integrate(&mut self, part: Part<'_>, samples: &mut Samples) -> Result<()> {
+        let Part { piece, offset, size, .. } = part;
+        let from = piece.start + offset;
+        let to = from + size;
         self.time = to;
         let solver = match &mut self.method {
             Method::Micro(solver) => solver,
-            Method::Exact(exact) => {
-                // The piece's own size is free of the round-off of its absolute times.
-                let whole = from == piece.start && to == piece.start + piece.size;
-                let size = if whole { piece.size } else { to - from };
-                return exact.advance(piece, from - piece.start, size, &mut self.x);
-            }
+            Method::Exact(exact) => return exact.advance(piece, offset, size, &mut self.x),
         };
         let ode = self.ode.as_ref();
         let mut rhs = UnderInput { ode, piece, u: &mut self.u };
@@ -112,8 +110,10 @@ impl OdeModel {
         }
     }
 
-    fn sample(&mut self, piece: Piece<'_>, time: f64, samples: &mut Samples) {
-        piece.values(time - piece.start, &mut self.u);
+    /// Adds the outputs at `tau` after the begin of a piece to the samples.
+    fn sample(&mut self, piece: Piece<'_>, tau: f64, samples: &mut Samples) {
+        let time = piece.start + tau;
+        piece.values(tau, &mut self.u);
         self.ode.output(time, &self.x, &self.u, samples.push(time));
     }
 }
@@ -163,25 +163,34 @@ impl Subsystem for OdeModel {
         Ok(())
     }
 
-    fn step(&mut self, step: &Step, input: &Segment, samples: &mut Samples) -> Result<()> {
+    fn step(
+        &mut self,
+        step: &Step,
+        input: &Segment<'_>,
+        outputs: &mut [f64],
+        samples: &mut Samples,
+    ) -> Result<()> {
         samples.clear();
         if samples.request() != Request::Nothing {
-            self.sample(input.piece(0), step.start, samples);
+            self.sample(input.piece(0), 0.0, samples);
         }
         if let Some(nodes) = self.nodes(samples.request()) {
-            node_by_node(step, input, nodes, |piece, from, to, is_node| {
-                self.integrate(piece, from, to, samples)?;
-                if is_node {
-                    self.sample(piece, to, samples);
+            node_by_node(step.size, input, nodes, |part| {
+                self.integrate(part, samples)?;
+                if part.ends_at_node {
+                    self.sample(part.piece, part.offset + part.size, samples);
                 }
                 Ok(())
             })?;
         } else {
             for piece in input.pieces() {
-                self.integrate(piece, piece.start, piece.start + piece.size, samples)?;
+                let part = Part { piece, offset: 0.0, size: piece.size, ends_at_node: false };
+                self.integrate(part, samples)?;
             }
         }
+        self.time = step.end();
         input.end_values(&mut self.u);
+        self.ode.output(self.time, &self.x, &self.u, outputs);
         Ok(())
     }
 
@@ -260,24 +269,33 @@ impl Subsystem for OdeModel {
     }
 }
 
-/// Walks a step in `nodes` equal parts, stopping at the cuts of the input too; `visit` gets (piece, from, to, is a node).
+/// Part of a piece of the inputs.
+#[derive(Clone, Copy)]
+struct Part<'a> {
+    piece: Piece<'a>,
+    /// Where it begins, counted from the begin of the piece.
+    offset: f64,
+    size: f64,
+    ends_at_node: bool,
+}
+
+/// Walks a step in `nodes` equal parts, stopping at the cuts of the inputs too.
 fn node_by_node(
-    step: &Step,
-    input: &Segment,
+    size: f64,
+    input: &Segment<'_>,
     nodes: u32,
-    mut visit: impl FnMut(Piece<'_>, f64, f64, bool) -> Result<()>,
+    mut visit: impl FnMut(Part<'_>) -> Result<()>,
 ) -> Result<()> {
-    let margin = 1e-9 * step.size;
-    let node = |k: u32| step.start + step.size * f64::from(k) / f64::from(nodes);
-    let mut k = 1;
-    let mut from = step.start;
+    let margin = 1e-9 * size;
+    let node = |k: u32| size * f64::from(k) / f64::from(nodes);
+    let (mut k, mut from) = (1, 0.0);
     for piece in input.pieces() {
-        let end = piece.start + piece.size;
+        let end = piece.offset + piece.size;
         while from < end - margin {
-            let to = if k <= nodes && node(k) < end + margin { node(k) } else { end };
-            let is_node = k <= nodes && to == node(k);
-            visit(piece, from, to, is_node)?;
-            k += u32::from(is_node);
+            let ends_at_node = k <= nodes && node(k) < end + margin;
+            let to = if ends_at_node { node(k) } else { end };
+            visit(Part { piece, offset: from - piece.offset, size: to - from, ends_at_node })?;
+            k += u32::from(ends_at_node);
             from = to;
         }
     }

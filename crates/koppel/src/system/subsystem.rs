@@ -29,8 +29,15 @@ pub trait Subsystem: Send {
     /// Outputs now. `Some(inputs)`: with these inputs set first (fresh); `None`: as left by the last step (stale).
     fn read(&mut self, inputs: Option<&[f64]>, outputs: &mut [f64]) -> Result<()>;
 
-    /// Moves over one communication step under the given inputs; adds intermediate outputs to `samples` as requested.
-    fn step(&mut self, step: &Step, input: &Segment, samples: &mut Samples) -> Result<()>;
+    /// Moves over one communication step under the given inputs and writes the outputs at its end, with the inputs as they
+    /// end (stale); adds intermediate outputs to `samples` as requested.
+    fn step(
+        &mut self,
+        step: &Step,
+        input: &Segment<'_>,
+        outputs: &mut [f64],
+        samples: &mut Samples,
+    ) -> Result<()>;
 
     /// The present value of any variable.
     fn get(&mut self, variable: VariableId) -> Result<f64>;

@@ -1,6 +1,8 @@
 //! What every function promises: bad numbers and shapes refused, empty matrices accepted.
 
 use koppel::linalg::*;
+use proptest::collection::vec;
+use proptest::prelude::*;
 
 type Function = (&'static str, fn(&Matrix) -> Result<()>);
 
@@ -81,4 +83,23 @@ fn singular_systems_are_refused() {
     assert!(matches!(inverse(&singular), Err(LinalgError::Singular { .. })));
     let text = inverse(&Matrix::zeros(2, 2)).unwrap_err().to_string();
     assert_eq!(text, "the matrix to factor is singular to working precision (reciprocal condition 0.0e0)");
+}
+
+proptest! {
+    /// Entries over the whole range of `f64`, zeros among them: an answer or an error, and no
+    /// panic, hang or NaN.
+    #[test]
+    fn extreme_entries_end(
+        exponents in vec(-307.0..308.0_f64, 36),
+        signs in vec(prop_oneof![Just(-1.0), Just(0.0), Just(1.0)], 36),
+    ) {
+        let a = Matrix::from_fn(6, 6, |i, j| signs[6 * i + j] * 10_f64.powf(exponents[6 * i + j]));
+        for (_, function) in functions() {
+            let _ = function(&a);
+        }
+        for answer in [expm(&a), solve(&a, &a), inverse(&a), pinv(&a, 1e-12)] {
+            prop_assert!(answer.is_err() || answer.is_ok_and(|x| x.is_finite()));
+        }
+        prop_assert!(spectral_radius(&a).is_err() || spectral_radius(&a)?.is_finite());
+    }
 }

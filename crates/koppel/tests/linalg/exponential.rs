@@ -8,17 +8,19 @@ use super::*;
 /// e^θ₁₃, θ₁₃ = 4.25: by how much terms cancel in the largest Padé approximant.
 const ROUNDING: f64 = 70.0;
 
-/// A relative change of A by ε moves e^a by ε|a|; the squarings make it a few times that.
+/// A relative change of a by ε moves e^a by ε |a|: entry by entry, so that a fast mode may not
+/// spoil a slow one, with 4 ε more for the squarings.
 #[test]
 fn diagonal() {
-    for size in [1e-9, 1e-3, 1.0, 30.0, 1e3, 1e5] {
-        let values = [-size, 0.0, -0.1 * size, -1.0];
+    for size in [1e-9, 1e-3, 1.0, 30.0, 1e3, 1e5, 1e9] {
+        let values = [-size, 0.0, -0.1, -1.0, 700.0];
         let found = expm(&Matrix::diagonal(&values)).unwrap();
-        let expected = Matrix::diagonal(&values.map(f64::exp));
-        assert_close(&found, &expected, 4.0 * EPS * (1.0 + size));
+        for (i, value) in values.into_iter().enumerate() {
+            let error = (found[(i, i)] - value.exp()).abs() / value.exp().max(f64::MIN_POSITIVE);
+            let tolerance = 4.0 * EPS * (1.0 + value.abs());
+            assert!(error <= tolerance, "e^{value} beside e^-{size:e}: {error:.1e}");
+        }
     }
-    let grown = expm(&Matrix::diagonal(&[700.0])).unwrap();
-    assert_close(&grown, &Matrix::diagonal(&[700_f64.exp()]), 2800.0 * EPS);
 }
 
 #[test]
@@ -97,20 +99,20 @@ fn references() -> [Reference; 5] {
     let mut hilbert: Vec<f64> = (0..16).map(|k| 1.0 / (k / 4 + k % 4 + 1) as f64).collect();
     (0..4).for_each(|i| hilbert[5 * i] -= 2.0);
     [
-        // Ward 1977, test 3: ill-conditioned.
+        // Ward 1977, test 3: condition number κ = 1.5e4, hence ε κ = 3e-12.
         ("ward",
          vec![-131.0, 19.0, 18.0, -390.0, 56.0, 54.0, -387.0, 57.0, 52.0],
          vec![-1.5096441587960896, 0.3678794391102887, 0.13533528117545907,
               -5.632570799902596, 1.4715177585023085, 0.4060058435263772,
-              -4.9349383260981075, 1.1036383173308661, 0.54134112676299], 2e-13),
-        // Two masses, one of them light and damped: rates from 0.1 to 1e6 per second, so ε‖A‖
-        // is 2e-9 before balancing.
+              -4.9349383260981075, 1.1036383173308661, 0.54134112676299], 1e-12),
+        // Two masses, one of them light and damped: rates from 0.1 to 1e6 per second. Squaring
+        // P itself gives 2e-10.
         ("stiff oscillator",
          vec![0.0, 1.0, 0.0, 0.0, -1e4, -2.0, 1e4, 0.0, 0.0, 0.0, 0.0, 1.0, 1e7, 0.0, -1e7, -1e6],
          vec![0.003937694444988253, 0.0009818416135883895, 0.9960623055550117, 9.960624477845148e-07,
               0.14220834196125423, 0.0019740112178114736, -0.14220834196125423, -1.422295031972474e-07,
               0.0018498953923717825, 0.000996062447784515, 0.9981501046076282, 9.981501254831915e-07,
-              0.020876776986764968, -0.0001422295031972474, -0.020876776986764968, -2.0875563223624716e-08], 1e-9),
+              0.020876776986764968, -0.0001422295031972474, -0.020876776986764968, -2.0875563223624716e-08], 1e-12),
         ("badly scaled",
          vec![-1.0, 1e7, 0.0, -1e-6, -2.0, 1e-6, 1e-6, 3e6, -0.5],
          vec![-0.42556749601143573, 556479.385768655, 1.0012389295141775,
@@ -141,14 +143,14 @@ fn overflow_is_an_error_and_extreme_decay_is_zero() {
 }
 
 /// y₀ = 1, y₁ = ∫₀¹ u, y₂ = ∫₀¹∫ u of u = 1 through a chain of integrators beside a stiff pole:
-/// the stiff pole may not spoil the integrals beyond ε‖A‖.
+/// the stiff pole may not spoil the integrals, as ε‖A‖ = 2e-9 would.
 #[test]
 fn integrators_beside_a_stiff_pole() {
     let mut a = Matrix::zeros(4, 4);
     (a[(0, 0)], a[(0, 3)], a[(1, 2)], a[(2, 3)]) = (-1e7, 1e7, 1.0, 1.0);
     let found = expm(&a).unwrap();
     for (i, expected) in [(0, 1.0), (1, 0.5), (2, 1.0), (3, 1.0)] {
-        assert!((found[(i, 3)] - expected).abs() < 1e7 * EPS, "{found:?}");
+        assert!((found[(i, 3)] - expected).abs() < 10.0 * EPS, "{found:?}");
     }
 }
 
@@ -170,16 +172,14 @@ proptest! {
         prop_assert!(error <= ROUNDING * EPS * scale, "{error:e}, scale {scale:e}");
     }
 
-    /// Units of the states, over twelve decades, do not change the digits: entry by entry on
-    /// the scale of the system in good units, with no factor for the condition of S.
+    /// Units of the states, over sixteen decades, do not change the digits.
     #[test]
-    fn bad_units_cost_no_digits(a in square(4..5, 3.0), s in decades(4, 6.0)) {
-        let good = expm(&a)?;
+    fn bad_units_cost_no_digits(a in square(4..5, 3.0), s in decades(4, 8.0)) {
         let bad_units = Matrix::from_fn(4, 4, |i, j| a[(i, j)] * s[j] / s[i]);
         let bad = expm(&bad_units)?;
         let back = Matrix::from_fn(4, 4, |i, j| bad[(i, j)] * s[i] / s[j]);
-        let scale = a.norm_1().exp();
-        prop_assert!((&back - &good).max_abs() <= ROUNDING * EPS * scale);
+        let error = relative_error(&back, &expm(&a)?);
+        prop_assert!(error <= ROUNDING * EPS, "{error:e}");
     }
 
     /// e^[[A, B], [0, 0]] = [[e^A, A⁻¹ (e^A − I) B], [0, I]], for B of any size.

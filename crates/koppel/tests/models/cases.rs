@@ -30,7 +30,7 @@ fn error(case: &Case, step: f64) -> f64 {
 const BOUNDS: [(&str, f64, f64); 19] = [
     ("dual-mass", 0.06, 6e-3),
     ("nonlinear-dual-mass", 0.07, 5e-3),
-    ("pendulum-oscillator", 2e-3, 2e-5),
+    ("pendulum-oscillator", 2e-3, 1e-5),
     ("helicopter", 0.06, 6e-3),
     ("helicopter-2", 0.15, 0.015),
     ("helicopter-3", 0.1, 0.01),

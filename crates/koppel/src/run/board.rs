@@ -1,0 +1,127 @@
+//! All numbers that travel: outputs as they are, arrivals with their past, inputs as predicted and as given.
+
+use crate::signal::{History, evaluate};
+use crate::system::{InputId, OutputId, SubsystemId, SystemGraph};
+use std::ops::Range;
+
+/// The run's numbers, each list over all subsystems in the order in which they move.
+pub(super) struct Board {
+    pub(super) history: History,
+    /// Newest outputs.
+    pub(super) outputs: Vec<f64>,
+    /// Polynomials of the inputs over the present step, `terms` coefficients each; of free inputs, their value.
+    pub(super) planned: Vec<f64>,
+    pub(super) terms: usize,
+    /// What each input was given at the end of its last step, without external signals.
+    pub(super) applied: Vec<f64>,
+}
+
+/// What the outputs of a stage become: one entry per wire that starts there.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Deliveries {
+    wires: Vec<Delivery>,
+    /// Inputs at which several wires end: their values are summed anew.
+    shared: Vec<InputId>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Delivery {
+    source: u32,
+    wire: u32,
+    target: u32,
+    gain: f64,
+    offset: f64,
+}
+
+impl Deliveries {
+    pub(super) fn new(graph: &SystemGraph, members: Range<SubsystemId>) -> Self {
+        let mut deliveries = Deliveries::default();
+        for (number, wire) in graph.wires().iter().enumerate().filter(|(_, w)| members.contains(&w.from)) {
+            let (source, number, target) = (wire.source as u32, number as u32, wire.target as u32);
+            let (gain, offset) = (wire.gain, graph.offset(wire.target));
+            deliveries.wires.push(Delivery { source, wire: number, target, gain, offset });
+            if graph.wires_into(wire.target).len() > 1 && deliveries.shared.last() != Some(&wire.target) {
+                deliveries.shared.push(wire.target);
+            }
+        }
+        deliveries
+    }
+}
+
+impl Board {
+    pub(super) fn new(graph: &SystemGraph, terms: usize, depth: usize) -> Self {
+        let mut history = History::new(graph.inputs(), graph.wires().len(), graph.len(), depth);
+        (0..graph.inputs()).for_each(|input| history.set_arrival(input, graph.offset(input)));
+        Board {
+            history,
+            outputs: vec![0.0; graph.outputs()],
+            planned: vec![0.0; graph.inputs() * terms],
+            terms,
+            applied: vec![0.0; graph.inputs()],
+        }
+    }
+
+    /// Outputs of a whole stage arrive at `time`.
+    #[inline]
+    pub(super) fn deliver(
+        &mut self,
+        graph: &SystemGraph,
+        members: Range<SubsystemId>,
+        to: &Deliveries,
+        time: f64,
+    ) {
+        self.history.open(members, time);
+        for delivery in &to.wires {
+            let value = delivery.gain * self.outputs[delivery.source as usize];
+            self.history.push(delivery.wire as usize, value);
+            self.history.set_arrival(delivery.target as usize, value + delivery.offset);
+        }
+        for &input in &to.shared {
+            self.add_up(graph, input);
+        }
+    }
+
+    /// Outputs of one subsystem arrive at `time`, or replace those that have arrived at that time already.
+    pub(super) fn deliver_one(&mut self, graph: &SystemGraph, id: SubsystemId, time: f64) {
+        let is_new = self.history.reached(id) != time;
+        if is_new {
+            self.history.open(id..id + 1, time);
+        }
+        for &number in graph.wires_from(id) {
+            let wire = graph.wires()[number];
+            let value = wire.gain * self.outputs[wire.source];
+            if is_new {
+                self.history.push(number, value);
+            } else {
+                self.history.replace(number, value);
+            }
+            self.add_up(graph, wire.target);
+        }
+    }
+
+    fn add_up(&mut self, graph: &SystemGraph, input: InputId) {
+        let sum: f64 = graph.wires_into(input).map(|wire| self.history.newest(wire)).sum();
+        self.history.set_arrival(input, sum + graph.offset(input));
+    }
+
+    /// Notes what these inputs were given at the end of a step of this size.
+    #[inline]
+    pub(super) fn note_applied(&mut self, inputs: Range<InputId>, size: f64) {
+        let planned = &self.planned[inputs.start * self.terms..inputs.end * self.terms];
+        evaluate(planned, self.terms, size, &mut self.applied[inputs]);
+    }
+
+    /// The first of these outputs that is not a number.
+    #[inline]
+    pub(super) fn non_finite(&self, outputs: Range<OutputId>) -> Option<OutputId> {
+        // Exponent bits all set: infinite or not a number. No early exit, so that the loop is a few vector instructions.
+        const EXPONENT: u64 = 0x7ff0_0000_0000_0000;
+        let is_bad = |y: &f64| y.to_bits() & EXPONENT == EXPONENT;
+        let any = self.outputs[outputs.clone()].iter().fold(false, |any, y| any | is_bad(y));
+        if any {
+            self.outputs[outputs.clone()].iter().position(is_bad).map(|at| outputs.start + at)
+        } else {
+            None
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! Points in time with lines, steps or cubics between them.
+
+use super::{COEFFICIENTS, Interpolation, line, shift};
+
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Table {
+    pub(super) times: Vec<f64>,
+    pub(super) values: Vec<f64>,
+    /// At the points; only for cubics.
+    pub(super) slopes: Vec<f64>,
+    pub(super) interpolation: Interpolation,
+}
+
+impl Table {
+    pub(super) fn new(times: &[f64], values: &[f64], interpolation: Interpolation) -> Table {
+        let slopes = match interpolation {
+            Interpolation::Cubic => slopes(times, values),
+            Interpolation::Linear | Interpolation::Previous => vec![],
+        };
+        Table { times: times.to_vec(), values: values.to_vec(), slopes, interpolation }
+    }
+
+    /// The point left of `t`, or `None` where the table holds its first or last value.
+    fn interval(&self, t: f64) -> Option<usize> {
+        let points_before = self.times.partition_point(|time| *time <= t);
+        (points_before > 0 && points_before < self.times.len()).then(|| points_before - 1)
+    }
+
+    fn held(&self, t: f64) -> f64 {
+        if t < self.times[0] { self.values[0] } else { self.values[self.values.len() - 1] }
+    }
+
+    pub(super) fn value(&self, t: f64) -> f64 {
+        match (self.interval(t), self.interpolation) {
+            (None, _) => self.held(t),
+            (Some(i), Interpolation::Previous) => self.values[i],
+            (Some(i), Interpolation::Linear) => {
+                let part = (t - self.times[i]) / (self.times[i + 1] - self.times[i]);
+                self.values[i] + (self.values[i + 1] - self.values[i]) * part
+            }
+            (Some(i), Interpolation::Cubic) => {
+                let tau = t - self.times[i];
+                self.cubic(i).iter().rev().fold(0.0, |sum, c| sum * tau + c)
+            }
+        }
+    }
+
+    pub(super) fn piece(&self, start: f64, middle: f64, out: &mut [f64; COEFFICIENTS]) {
+        match (self.interval(middle), self.interpolation) {
+            (Some(i), Interpolation::Linear) => {
+                let (left, right) =
+                    ((self.times[i], self.values[i]), (self.times[i + 1], self.values[i + 1]));
+                line(left, right, start, out);
+            }
+            (Some(i), Interpolation::Cubic) => {
+                out[..4].copy_from_slice(&self.cubic(i));
+                shift(out, start - self.times[i]);
+            }
+            _ => out[0] = self.value(middle),
+        }
+    }
+
+    /// The Hermite cubic right of point `i`, in the time since that point.
+    fn cubic(&self, i: usize) -> [f64; 4] {
+        let size = self.times[i + 1] - self.times[i];
+        let chord = (self.values[i + 1] - self.values[i]) / size;
+        let (left, right) = (self.slopes[i], self.slopes[i + 1]);
+        let square = (3.0 * chord - 2.0 * left - right) / size;
+        [self.values[i], left, square, (left - 2.0 * chord + right) / (size * size)]
+    }
+
+    /// The fullest window starts at a point.
+    pub(super) fn max_breaks(&self, span: f64) -> usize {
+        let mut most = 0;
+        let mut end = 0;
+        for (first, time) in self.times.iter().enumerate() {
+            let reach = (time + span).next_up();
+            while end < self.times.len() && self.times[end] <= reach {
+                end += 1;
+            }
+            most = most.max(end - first);
+        }
+        most
+    }
+}
+
+/// Slopes at the points such that cubics keep the monotony of the points: the weighted harmonic mean of the chords,
+/// or 0 at an extremum. Fritsch & Butland 1984; ends as in Moler, Numerical Computing with MATLAB, chapter 3.
+fn slopes(times: &[f64], values: &[f64]) -> Vec<f64> {
+    let last = times.len() - 1;
+    let size = |i: usize| times[i + 1] - times[i];
+    let chord = |i: usize| (values[i + 1] - values[i]) / size(i);
+    let interval = |i: usize| (size(i), chord(i));
+    let inner = |i: usize| {
+        let (left, right) = (chord(i - 1), chord(i));
+        if left * right <= 0.0 {
+            return 0.0;
+        }
+        let (w1, w2) = (2.0 * size(i) + size(i - 1), size(i) + 2.0 * size(i - 1));
+        (w1 + w2) / (w1 / left + w2 / right)
+    };
+    let slope = |i: usize| match i {
+        _ if last == 0 => 0.0,
+        _ if last == 1 => chord(0),
+        0 => end_slope(interval(0), interval(1)),
+        _ if i == last => end_slope(interval(last - 1), interval(last - 2)),
+        _ => inner(i),
+    };
+    (0..=last).map(slope).collect()
+}
+
+/// Slope of the parabola at the end point, limited; (size, chord) of the interval at the end and of its neighbour.
+fn end_slope((h0, d0): (f64, f64), (h1, d1): (f64, f64)) -> f64 {
+    let slope = ((2.0 * h0 + h1) * d0 - h0 * d1) / (h0 + h1);
+    if slope * d0 <= 0.0 {
+        0.0
+    } else if d0 * d1 <= 0.0 && slope.abs() > 3.0 * d0.abs() {
+        3.0 * d0
+    } else {
+        slope
+    }
+}

@@ -1,0 +1,85 @@
+//! The macro step allocates nothing once a run is under way.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+#![expect(unsafe_code, reason = "a counting allocator")]
+
+use koppel::coupling::{CouplingConfig, Hold, StartUp};
+use koppel::models::cases::case;
+use koppel::run::{Parallel, Reading, RunConfig, RunState, ScheduleConfig, Simulation};
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+
+struct Counting;
+
+thread_local! {
+    static COUNT: Cell<u64> = const { Cell::new(0) };
+}
+
+// SAFETY: every call goes to the system allocator unchanged; counting does not allocate.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        COUNT.with(|count| count.set(count.get() + 1));
+        // SAFETY: the caller's contract is the system allocator's.
+        unsafe { System.alloc(layout) }
+    }
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        // SAFETY: the pointer came from `alloc` above.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        COUNT.with(|count| count.set(count.get() + 1));
+        // SAFETY: the pointer came from `alloc` above.
+        unsafe { System.realloc(pointer, layout, size) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+fn allocations(work: impl FnOnce()) -> u64 {
+    let before = COUNT.with(Cell::get);
+    work();
+    COUNT.with(Cell::get) - before
+}
+
+#[test]
+fn counting_works() {
+    assert!(allocations(|| drop(std::hint::black_box(vec![1.0_f64; 100]))) > 0);
+}
+
+#[test]
+fn advance_allocates_nothing() {
+    let couplings = [
+        CouplingConfig::Zoh {},
+        CouplingConfig::Foh { start: StartUp::Reduced },
+        CouplingConfig::Soh { start: StartUp::Constant },
+        CouplingConfig::Relaxed { alpha: 0.4 },
+        CouplingConfig::AntiAliasing { order: 1 },
+    ];
+    for name in ["dual-mass", "nonlinear-dual-mass", "helicopter", "van-der-pol", "control-loop", "quarter-truck", "feedthrough-pair"] {
+        let case = case(name).unwrap();
+        for coupling in &couplings {
+            for schedule in [ScheduleConfig::PARALLEL, ScheduleConfig::SEQUENCE] {
+                for (reading, hold) in [(Reading::Fresh, Hold::Constant), (Reading::Stale, Hold::Continuous)] {
+                    let config = RunConfig {
+                        coupling: coupling.clone(),
+                        schedule: schedule.clone(),
+                        reading,
+                        hold,
+                        threads: Parallel::Never,
+                        stop: case.run.step * 1000.0,
+                        ..case.run.clone()
+                    };
+                    let mut simulation = Simulation::new(case.system().unwrap(), &config).unwrap();
+                    (0..5).for_each(|_| simulation.advance().unwrap());
+                    let count = allocations(|| (0..100).for_each(|_| simulation.advance().unwrap()));
+                    assert_eq!(count, 0, "{name}: {config:?}");
+                    let mut state = RunState::default();
+                    simulation.save(&mut state).unwrap();
+                    let count = allocations(|| simulation.save(&mut state).unwrap());
+                    assert_eq!(count, 0, "{name}: saving into a used state");
+                }
+            }
+        }
+    }
+}

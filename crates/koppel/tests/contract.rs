@@ -1,0 +1,154 @@
+//! What every coupling must do, whatever it is.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+use koppel::coupling::{CouplingConfig, Hold, StartUp};
+use koppel::linalg::Matrix;
+use koppel::models::cases::{Case, case, cases};
+use koppel::record::{Nothing, Table};
+use koppel::run::{Flow, Parallel, Reading, RunConfig, RunState, ScheduleConfig, Simulation};
+use koppel::solver::SolverConfig;
+use koppel::system::{Connection, LinearOde, OdeModel, StateSpace, System, SystemBuilder, Variable};
+use std::collections::BTreeMap;
+
+/// Every method; a new one gets a row here.
+fn couplings(of: &str) -> Vec<CouplingConfig> {
+    let mixed = BTreeMap::from([(of.to_owned(), CouplingConfig::Foh { start: StartUp::Constant })]);
+    vec![
+        CouplingConfig::Zoh {},
+        CouplingConfig::Foh { start: StartUp::Constant },
+        CouplingConfig::Foh { start: StartUp::Reduced },
+        CouplingConfig::Soh { start: StartUp::Constant },
+        CouplingConfig::Soh { start: StartUp::Reduced },
+        CouplingConfig::Relaxed { alpha: 0.4 },
+        CouplingConfig::AntiAliasing { order: 0 },
+        CouplingConfig::AntiAliasing { order: 1 },
+        CouplingConfig::Mixed { default: Box::new(CouplingConfig::Zoh {}), connections: mixed },
+    ]
+}
+
+fn settings(of: &str, stop: f64, step: f64) -> Vec<RunConfig> {
+    let mut all = Vec::new();
+    for coupling in couplings(of) {
+        for schedule in [ScheduleConfig::PARALLEL, ScheduleConfig::SEQUENCE] {
+            for reading in [Reading::Fresh, Reading::Stale] {
+                for hold in [Hold::Constant, Hold::Continuous] {
+                    let (coupling, schedule) = (coupling.clone(), schedule.clone());
+                    all.push(RunConfig { coupling, schedule, reading, hold, ..RunConfig::new(stop, step) });
+                }
+            }
+        }
+    }
+    all
+}
+
+/// x' = (u - x) / T, y = x + d (u - x): at rest wherever u = x.
+fn room(unit: &str, start: f64, through: f64) -> OdeModel {
+    let one = |value: f64| Matrix::from_slice(1, 1, &[value]);
+    let matrices = StateSpace::new("room", one(-2.0), one(2.0), one(1.0 - through), one(through)).unwrap();
+    let port = |name: &str| vec![Variable::new(name).unit(unit).start(start)];
+    let ode = LinearOde::new(matrices, port("in"), port("out"), &[start]).unwrap();
+    OdeModel::new(Box::new(ode), &SolverConfig::Rk4 { step: 0.01 }).unwrap()
+}
+
+/// Two rooms at 300 K that heat each other, one of them thinking in degrees Celsius.
+fn rooms() -> System {
+    SystemBuilder::new()
+        .add("a", room("K", 300.0, 0.0))
+        .add("b", room("degC", 26.85, 0.5))
+        .connect(Connection::new("a.out", "b.in"))
+        .connect(Connection::new("b.out", "a.in"))
+        .build()
+        .unwrap()
+}
+
+#[test]
+fn rest_away_from_zero_stays_at_rest() {
+    for config in settings("a.in", 5.0, 0.1) {
+        let mut simulation = Simulation::new(rooms(), &config).unwrap();
+        let mut table = Table::default();
+        simulation.run(&mut table, &mut |_| Ok(Flow::Continue)).unwrap();
+        for (column, rest) in simulation.columns().iter().zip([300.0, 300.0, 26.85, 26.85]) {
+            let index = simulation.columns().iter().position(|c| c == column).unwrap();
+            let away = table.column(index).map(|y| (y - rest).abs()).fold(0.0, f64::max);
+            assert!(away < 1e-10, "{} moved by {away} from rest\n{config:?}", column.name);
+        }
+    }
+}
+
+fn rows(simulation: &mut Simulation, steps: usize) -> Vec<Vec<f64>> {
+    let mut table = Table::default();
+    for _ in 0..steps {
+        // Some couplings diverge here; then they must do so equally.
+        if simulation.advance().is_err() {
+            break;
+        }
+        simulation.record(&mut table).unwrap();
+    }
+    table.rows
+}
+
+/// A case with every kind of thing that has memory: external signals, adaptive and stiff solvers, loops.
+fn busy_cases() -> Vec<(Case, &'static str)> {
+    let stiff: SolverConfig = SolverConfig::Stiff(koppel::solver::Tolerances::default());
+    let mut pendulums = case("pendulum-oscillator").unwrap();
+    pendulums.parts[0].solver = stiff;
+    let mut double_pendulum = case("double-pendulum").unwrap();
+    double_pendulum.parts.iter_mut().for_each(|part| part.solver = SolverConfig::Euler { step: 1e-4 });
+    vec![
+        (case("nonlinear-dual-mass").unwrap(), "left.F"),
+        (pendulums, "pendulum.x"),
+        (case("feedthrough-pair").unwrap(), "first.u"),
+        (double_pendulum, "upper.F1"),
+    ]
+}
+
+#[test]
+fn saved_and_restored_runs_repeat_every_bit() {
+    for (case, of) in busy_cases() {
+        let (step, stop) = (case.run.step, 200.0 * case.run.step);
+        for config in settings(of, stop, step) {
+            let mut simulation = Simulation::new(case.system().unwrap(), &config).unwrap();
+            let mut state = RunState::default();
+            rows(&mut simulation, 7);
+            simulation.save(&mut state).unwrap();
+            let first = rows(&mut simulation, 20);
+            simulation.restore(&state).unwrap();
+            assert_eq!(rows(&mut simulation, 20), first, "{}: rolled back\n{config:?}", case.name);
+            let mut other = Simulation::new(case.system().unwrap(), &config).unwrap();
+            other.restore(&state).unwrap();
+            assert_eq!(rows(&mut other, 20), first, "{}: in another instance\n{config:?}", case.name);
+        }
+    }
+}
+
+#[test]
+fn one_thread_or_many_give_the_same_bits() {
+    for (case, of) in busy_cases() {
+        for config in settings(of, 50.0 * case.run.step, case.run.step) {
+            let [one, many] = [Parallel::Never, Parallel::Always].map(|threads| {
+                let config = RunConfig { threads, ..config.clone() };
+                let mut simulation = Simulation::new(case.system().unwrap(), &config).unwrap();
+                let rows = rows(&mut simulation, 40);
+                (rows, simulation.statistics().parallel_stages)
+            });
+            assert_eq!(one.0, many.0, "{}\n{config:?}", case.name);
+            assert_eq!(one.1, 0);
+            let is_parallel = config.schedule == ScheduleConfig::PARALLEL;
+            assert_eq!(many.1, usize::from(is_parallel), "threads were really used");
+        }
+    }
+}
+
+#[test]
+fn every_case_runs_under_every_coupling_without_panic() {
+    for name in cases() {
+        let case = case(name).unwrap();
+        let to = case.connections[0].to.clone();
+        for config in settings(&to, 10.0 * case.run.step, case.run.step) {
+            let mut simulation = Simulation::new(case.system().unwrap(), &config).unwrap();
+            // Diverging is a result here; only a panic or a wrong shape would fail.
+            let _ending = simulation.run(&mut Nothing, &mut |_| Ok(Flow::Continue));
+        }
+    }
+}

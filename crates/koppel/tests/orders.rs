@@ -1,0 +1,129 @@
+//! Observed order of every coupling under every schedule: the main test of the engine.
+//!
+//! Glumac & Kovacic's two-mass oscillator with exact inner integration, so that coupling is the only error. The error is
+//! the largest one of any output over the whole run, relative to the range of that output in the reference, which is the
+//! closed system built from the graph. Five step sizes give four slopes; each must be within 0.1 of the order.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+use koppel::coupling::{CouplingConfig, Hold, StartUp};
+use koppel::models::cases::{Case, case};
+use koppel::record::Table;
+use koppel::run::{Flow, Reading, RunConfig, ScheduleConfig, Simulation};
+use koppel::solver::SolverConfig;
+use koppel::system::System;
+use std::collections::BTreeMap;
+
+const STEPS: [f64; 5] = [0.05, 0.025, 0.0125, 0.00625, 0.003125];
+const STOP: f64 = 10.0;
+
+fn run(system: System, config: &RunConfig) -> (Vec<String>, Table) {
+    let mut simulation = Simulation::new(system, config).unwrap();
+    let mut table = Table::default();
+    simulation.run(&mut table, &mut |_| Ok(Flow::Continue)).unwrap();
+    (simulation.columns().iter().map(|column| column.name.clone()).collect(), table)
+}
+
+fn two_mass() -> Case {
+    let mut case = case("two-mass").unwrap();
+    case.parts.iter_mut().for_each(|part| part.solver = SolverConfig::Exact {});
+    case
+}
+
+/// Largest relative error of any output at any communication point.
+fn error(case: &Case, config: &RunConfig) -> f64 {
+    let plain = RunConfig { stop: config.stop, record_every: config.record_every, ..RunConfig::new(config.stop, config.step) };
+    let (names, table) = run(case.system().unwrap(), config);
+    let (exact_names, exact) = run(case.reference().unwrap(), &plain);
+    assert_eq!(table.times, exact.times);
+    let relative = |(own, name): (usize, &String)| {
+        let column = exact_names.iter().position(|exact| *exact == format!("monolith.{name}")).unwrap();
+        let (low, high) = exact.column(column).fold((f64::MAX, f64::MIN), |(l, h), y| (l.min(y), h.max(y)));
+        let pairs = table.column(own).zip(exact.column(column));
+        pairs.map(|(a, b)| (a - b).abs()).fold(0.0, f64::max) / (high - low)
+    };
+    names.iter().enumerate().map(relative).fold(0.0, f64::max)
+}
+
+/// Slopes between neighbouring step sizes.
+fn slopes(case: &Case, config: &RunConfig) -> Vec<f64> {
+    let errors: Vec<f64> = STEPS.iter().map(|step| error(case, &RunConfig { step: *step, ..config.clone() })).collect();
+    errors.windows(2).map(|pair| (pair[0] / pair[1]).log2()).collect()
+}
+
+fn assert_order(case: &Case, config: &RunConfig, order: f64) {
+    let slopes = slopes(case, config);
+    assert!(
+        slopes.iter().all(|slope| (slope - order).abs() < 0.1),
+        "{:?}, {:?}, {:?}, {:?}: expected {order}, seen {slopes:.3?}",
+        config.coupling,
+        config.schedule,
+        config.reading,
+        config.hold
+    );
+}
+
+fn outputs_only() -> koppel::record::Record {
+    koppel::record::Record::Many(vec!["first.F".into(), "second.x".into(), "second.v".into()])
+}
+
+fn config(coupling: CouplingConfig, schedule: ScheduleConfig) -> RunConfig {
+    RunConfig { coupling, schedule, record: outputs_only(), ..RunConfig::new(STOP, STEPS[0]) }
+}
+
+const REDUCED: StartUp = StartUp::Reduced;
+const CONSTANT: StartUp = StartUp::Constant;
+
+#[test]
+fn orders_of_all_couplings() {
+    let case = two_mass();
+    let foh = CouplingConfig::Foh { start: REDUCED };
+    let mixed = |other: CouplingConfig| CouplingConfig::Mixed {
+        default: Box::new(CouplingConfig::Soh { start: REDUCED }),
+        connections: BTreeMap::from([("second.F".to_owned(), other)]),
+    };
+    let table = [
+        (CouplingConfig::Zoh {}, 1.0),
+        (CouplingConfig::Foh { start: CONSTANT }, 2.0),
+        (CouplingConfig::Foh { start: REDUCED }, 2.0),
+        (CouplingConfig::Soh { start: REDUCED }, 3.0),
+        (CouplingConfig::Relaxed { alpha: 0.3 }, 1.0),
+        (CouplingConfig::AntiAliasing { order: 0 }, 1.0),
+        (CouplingConfig::AntiAliasing { order: 1 }, 1.0),
+        (mixed(CouplingConfig::Zoh {}), 1.0),
+        (mixed(foh), 2.0),
+    ];
+    for (coupling, order) in table {
+        for schedule in [ScheduleConfig::PARALLEL, ScheduleConfig::SEQUENCE] {
+            for reading in [Reading::Fresh, Reading::Stale] {
+                assert_order(&case, &RunConfig { reading, ..config(coupling.clone(), schedule.clone()) }, order);
+            }
+        }
+    }
+}
+
+/// A constant past makes the first steps of SOH wrong by O(H), hence the whole run by O(H²): one order is lost.
+#[test]
+fn a_constant_past_costs_soh_one_order() {
+    let soh = config(CouplingConfig::Soh { start: CONSTANT }, ScheduleConfig::PARALLEL);
+    assert_order(&two_mass(), &soh, 2.0);
+}
+
+#[test]
+fn a_continuous_hold_is_of_order_one() {
+    for schedule in [ScheduleConfig::PARALLEL, ScheduleConfig::SEQUENCE] {
+        let hold = RunConfig { hold: Hold::Continuous, ..config(CouplingConfig::Zoh {}, schedule) };
+        assert_order(&two_mass(), &hold, 1.0);
+    }
+}
+
+#[test]
+fn slow_subsystems_keep_the_order() {
+    for (coupling, order) in [(CouplingConfig::Zoh {}, 1.0), (CouplingConfig::Foh { start: CONSTANT }, 2.0)] {
+        for schedule in [ScheduleConfig::PARALLEL, ScheduleConfig::Order(vec!["second".into(), "first".into()])] {
+            let every = BTreeMap::from([("first".to_owned(), 4)]);
+            let config = RunConfig { every, record_every: 4, ..config(coupling.clone(), schedule) };
+            assert_order(&two_mass(), &config, order);
+        }
+    }
+}
