@@ -8,6 +8,8 @@
 //!    | ^^^^
 //!   hint: did you mean `step`? known: `start`, `stop`, `step`
 //! ```
+//!
+//! Drawn here and not by a crate: one place, one line, `hint:` as everywhere in koppel.
 
 use std::fmt::Write as _;
 use std::io::{IsTerminal, Write as _, stderr};

@@ -221,6 +221,10 @@ fn tables_from_files() {
     let folder = Folder::with(&input("force.csv", ", column = \"G\""));
     folder.write("force.csv", "time,F\n0,1\n1,2\n");
     folder.run(&["run", "system.toml"]).errs_with(&["unknown column `G`", "did you mean `F`"]);
+    folder.write("system.toml", &input("force.csv", ", time = \"tme\""));
+    folder.run(&["run", "system.toml"]).errs_with(&["unknown column `tme`"]);
+    folder.write("system.toml", &input("force.csv", ", time = \"time\", column = \"F\""));
+    folder.succeed(&["run", "system.toml", "-q"]);
     folder.write("system.toml", &input("force.csv", ""));
     folder.write("force.csv", "time,F\n0,1\n1,x\n");
     folder.run(&["run", "system.toml"]).errs_with(&["force.csv", "line 3", "`x` is not a number"]);

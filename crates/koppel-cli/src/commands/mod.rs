@@ -11,13 +11,13 @@ mod run;
 use crate::arguments::Command;
 use crate::exit::{self, Exit};
 use crate::failure::Result;
-use crate::output::print;
+use crate::output::{self, print};
 
 /// Does what was asked.
 pub(crate) fn execute(command: Command) -> Result<Exit> {
     match command {
-        Command::Run(arguments) => run::run(&arguments),
-        Command::Resume(arguments) => resume::resume(&arguments),
+        Command::Run(arguments) => told(run::run(&arguments), arguments.session.json),
+        Command::Resume(arguments) => told(resume::resume(&arguments), arguments.session.json),
         Command::Recover(arguments) => recover::recover(&arguments),
         Command::Models(arguments) => models::models(&arguments),
         Command::New(arguments) => new::new(&arguments),
@@ -27,4 +27,13 @@ pub(crate) fn execute(command: Command) -> Result<Exit> {
             Ok(Exit::Ok)
         }
     }
+}
+
+/// With `--json` a run that could not start is told as JSON too.
+fn told(result: Result<Exit>, as_json: bool) -> Result<Exit> {
+    result.inspect_err(|failure| {
+        if as_json {
+            output::print_json(&output::failure_document(failure));
+        }
+    })
 }

@@ -12,19 +12,9 @@ use crate::session::{Origin, Plan, Session};
 
 /// Runs a system file.
 pub(super) fn run(arguments: &RunArguments) -> Result<Exit> {
-    let attempt = prepare(arguments)
-        .and_then(|file| if arguments.dry_run { dry_run(arguments, &file) } else { start(arguments, file) });
-    attempt.inspect_err(|failure| {
-        if arguments.session.json {
-            output::print_json(&output::failure_document(failure));
-        }
-    })
-}
-
-fn prepare(arguments: &RunArguments) -> Result<SystemFile> {
     let mut file = system_file::load(&arguments.file)?;
     apply(&mut file, &arguments.settings)?;
-    Ok(file)
+    if arguments.dry_run { dry_run(arguments, &file) } else { start(arguments, file) }
 }
 
 /// Options replace settings of the file; each is checked at once.

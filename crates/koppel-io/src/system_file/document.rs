@@ -67,6 +67,6 @@ impl Document {
         let at = self.texts.partition_point(|text| text.start <= span.start).saturating_sub(1);
         let text = &self.texts[at];
         let local = |position: usize| (position - text.start).min(text.text.len());
-        (text, local(span.start)..local(span.end))
+        (text, tree::on_characters(&text.text, local(span.start)..local(span.end.max(span.start))))
     }
 }

@@ -61,7 +61,7 @@ pub struct SystemFile {
     inputs: Vec<Input>,
 }
 
-/// Reads a system file.
+/// Reads a system file and builds the system once, so that its mistakes are found now.
 ///
 /// # Errors
 ///
@@ -77,17 +77,16 @@ pub fn load(path: &Path) -> Result<SystemFile> {
 ///
 /// If the text holds a mistake; the error tells file, line and column.
 pub fn parse(text: &str, path: &Path) -> Result<SystemFile> {
-    SystemFile::read(Document::new(text, path)?)
+    let file = SystemFile::read(Document::new(text, path)?)?;
+    file.build()?;
+    Ok(file)
 }
 
 const KEYS: [&str; 7] = ["title", "description", "run", "subsystems", "connections", "inputs", "at"];
 
 impl SystemFile {
-    /// Makes settings of the tree and builds the system once, so that all its mistakes are found now.
     fn read(document: Document) -> Result<Self> {
-        let file = Self::settings(&document).map_err(|mark| document.mistake(mark))?;
-        file.build()?;
-        Ok(file)
+        Self::settings(&document).map_err(|mark| document.mistake(mark))
     }
 
     fn settings(document: &Document) -> std::result::Result<Self, Mark> {
@@ -139,7 +138,7 @@ impl SystemFile {
             .map_err(|error| self.document.blame(*error, &["run", "at", "connections", "subsystems"]))
     }
 
-    /// Replaces one setting: `left.m`, `left.x` (start value), `left.solver`, `run.step`; the value is TOML, or a bare word.
+    /// Replaces one setting, whose fit with the others is checked when the system is built: `left.m`, `left.x` (start value), `left.solver`, `run.step`; the value is TOML, or a bare word.
     /// `origin` is shown in messages, such as `--set`.
     ///
     /// # Errors

@@ -154,11 +154,19 @@ fn an_unknown_start_value_is_underlined() {
 /// No text makes the reader panic.
 #[test]
 fn broken_files_are_mistakes() {
-    for cut in (0..SYSTEM.len()).step_by(3) {
-        let _ = parse(&SYSTEM[..cut], Path::new("system.toml"));
-        let without: String = SYSTEM.chars().enumerate().filter(|(i, _)| *i != cut).map(|(_, c)| c).collect();
-        if let Err(error) = parse(&without, Path::new("system.toml")) {
+    for cut in 0..SYSTEM.len() {
+        let (before, after) = SYSTEM.split_at(cut);
+        let texts = [
+            before.to_owned(),
+            format!("{before}{}", &after[1..]),
+            format!("{before}ä{after}"),
+            format!("{before}\"\"{after}"),
+        ];
+        for error in texts.iter().filter_map(|text| parse(text, Path::new("system.toml")).err()) {
             assert!(error.to_string().contains("system.toml:"), "{error}");
+            if let Error::File(mistake) = *error {
+                let _ = mistake.excerpt();
+            }
         }
     }
 }

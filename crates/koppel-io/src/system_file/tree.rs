@@ -82,7 +82,7 @@ fn table_node(table: &DeTable<'_>, span: Span) -> Result<Node> {
 }
 
 /// Widens a span so that it cuts no character.
-fn on_characters(text: &str, span: Span) -> Span {
+pub(super) fn on_characters(text: &str, span: Span) -> Span {
     let end = span.end.min(text.len());
     let start = span.start.min(end);
     let start = (0..=start).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);

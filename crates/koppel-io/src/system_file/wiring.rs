@@ -89,11 +89,12 @@ fn table(node: &Node, folder: &Path) -> Result<ExternalConfig> {
         return Err(Mark::new(kind.span.clone(), "only kind = \"table\" is read from a file"));
     }
     let file = fields.need("file")?;
-    let read = read_table(&folder.join(file.text("file")?));
+    let path = folder.join(file.text("file")?);
+    let read = read_table(&path);
     let points = read.map_err(|error| Mark::from_text(file.span.clone(), &error.to_string()))?;
     let values = values(&points, fields.get("column"), node)?;
     let times = match fields.get("time") {
-        Some(name) if points.column(name.text("time")?).is_some() => column(&points, name)?,
+        Some(name) if first_column(&path).as_deref() != Some(name.text("time")?) => column(&points, name)?,
         _ => points.time.clone(),
     };
     let mut plain = node.clone();
@@ -103,6 +104,15 @@ fn table(node: &Node, folder: &Path) -> Result<ExternalConfig> {
         entries.push(numbers("values", &values, node));
     }
     decode_tagged(&plain, "signal", "kind")
+}
+
+/// Name of the first column: of a CSV file as its header says, of a Parquet file always `time`.
+fn first_column(path: &Path) -> Option<String> {
+    if path.extension().is_some_and(|extension| extension != "csv") {
+        return Some("time".into());
+    }
+    let mut reader = csv::Reader::from_path(path).ok()?;
+    Some(reader.headers().ok()?.get(0)?.trim().to_owned())
 }
 
 fn numbers(name: &str, values: &[f64], at: &Node) -> Entry {
