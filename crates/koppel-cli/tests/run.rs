@@ -229,6 +229,23 @@ fn real_time_lasts_as_long_as_it_should() {
 }
 
 #[test]
+fn long_tables_are_cut() {
+    let mut system = "[run]\nstop = 1\nstep = 0.1\n".to_owned();
+    for i in 0..40 {
+        system += &format!(
+            "[subsystems.s{i}]\nmodel = \"pt1\"\n[[connections]]\nfrom = \"s{i}.y\"\nto = \"s{}.u\"\n",
+            (i + 1) % 40
+        );
+    }
+    let folder = Folder::with(&system);
+    let said = folder.succeed(&["run", "system.toml"]);
+    said.says(&["(engine)", "... and 16 more; --json lists all"]);
+    assert!(said.out.lines().count() < 70, "{}", said.out);
+    let all = folder.succeed(&["run", "system.toml", "--json"]).json();
+    assert_eq!(all["subsystems"].as_array().unwrap().len(), 40);
+}
+
+#[test]
 fn many_threads_give_the_same_bytes() {
     let folder = Folder::with(SYSTEM);
     folder.succeed(&["run", "system.toml", "-q", "--out", "one.csv", "--threads", "never"]);

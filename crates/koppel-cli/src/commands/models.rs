@@ -28,7 +28,7 @@ fn list() -> String {
     grid.row(["linear".into(), "x' = A x + B u, y = C x + D u with matrices from the file".into()]);
     format!(
         "Models (details: koppel models NAME):\n{}\nExample systems (copy one: koppel new --from NAME):\n{}",
-        grid.text(),
+        grid.whole(),
         examples::list()
     )
 }
@@ -94,7 +94,7 @@ fn describe(name: &str, as_document: bool) -> Result<String> {
     for s in entry.states {
         grid.row(["state".into(), s.name.into(), String::new(), s.unit.into(), s.description.into()]);
     }
-    Ok(format!("{}: {}\nSource: {}\n\n{}", entry.name, entry.description, entry.source, grid.text()))
+    Ok(format!("{}: {}\nSource: {}\n\n{}", entry.name, entry.description, entry.source, grid.whole()))
 }
 
 const LINEAR: &str = "\

@@ -9,7 +9,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::summary::{Default, defaults_grid, unconnected};
-use super::{Grid, significant};
+use super::{Grid, joined, significant};
 use crate::failure::Result;
 
 /// A run that was checked but not started.
@@ -113,7 +113,7 @@ impl DryRun {
     }
 
     fn facts(&self) -> Vec<(&'static str, String)> {
-        let stages: Vec<String> = self.schedule.iter().map(|stage| stage.join(" | ")).collect();
+        let stages: Vec<String> = self.schedule.iter().map(|stage| joined(stage, " | ")).collect();
         let mut facts = vec![
             (
                 "time",
@@ -125,10 +125,10 @@ impl DryRun {
                     significant(self.step, 15)
                 ),
             ),
-            ("schedule", stages.join(" -> ")),
+            ("schedule", joined(&stages, " -> ")),
             ("coupling", inline(&self.coupling)),
             ("feed-through", self.evaluation()),
-            ("columns", format!("{}: {}", self.columns.len(), self.columns.join(" "))),
+            ("columns", format!("{}: {}", self.columns.len(), joined(&self.columns, " "))),
             ("rows", self.rows.to_string()),
         ];
         if self.changes > 0 {

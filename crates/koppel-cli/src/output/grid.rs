@@ -1,5 +1,17 @@
 //! Text in columns.
 
+/// Rows, or names in a line, that are shown to a reader.
+pub(crate) const SHOWN: usize = 24;
+
+/// The names in a line, cut where it gets too long.
+pub(crate) fn joined(names: &[String], separator: &str) -> String {
+    let shown = names.iter().take(SHOWN).map(String::as_str).collect::<Vec<_>>().join(separator);
+    match names.len().saturating_sub(SHOWN) {
+        0 => shown,
+        rest => format!("{shown}{separator}... and {rest} more"),
+    }
+}
+
 /// Rows of cells, set in columns of equal width; cells that are numbers are flush right.
 #[derive(Debug)]
 pub(crate) struct Grid {
@@ -26,8 +38,19 @@ impl Grid {
         (self.header, self.rows)
     }
 
-    /// Indented by two.
+    /// Indented by two; long tables are cut and say so.
     pub(crate) fn text(&self) -> String {
+        let rest = self.rows.len().saturating_sub(SHOWN);
+        let shown =
+            Grid { header: self.header.clone(), rows: self.rows.iter().take(SHOWN).cloned().collect() };
+        match rest {
+            0 => shown.whole(),
+            _ => format!("{}  ... and {rest} more; --json lists all\n", shown.whole()),
+        }
+    }
+
+    /// All rows, indented by two.
+    pub(crate) fn whole(&self) -> String {
         let count = |cell: &String| cell.chars().count();
         let widths: Vec<usize> = (0..self.header.len())
             .map(|c| self.rows.iter().chain([&self.header]).map(|row| count(&row[c])).max().unwrap_or(0))

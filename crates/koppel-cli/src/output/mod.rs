@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use crate::failure::Failure;
 pub(crate) use dry_run::DryRun;
-pub(crate) use grid::Grid;
+pub(crate) use grid::{Grid, SHOWN, joined};
 pub(crate) use number::{bytes, duration, significant};
 pub(crate) use report::write_report;
 pub(crate) use summary::Summary;

@@ -9,7 +9,7 @@ use koppel_io::system_file::SystemFile;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::{Grid, bytes, duration, error_document, significant};
+use super::{Grid, SHOWN, bytes, duration, error_document, significant};
 use crate::exit::Exit;
 use crate::session::{Origin, Outcome, Overruns, Plan};
 
@@ -161,7 +161,15 @@ impl Summary {
     pub(super) fn work(&self) -> Grid {
         let mut grid = Grid::new(&["where the time went", "solver", "time", "share", "per step"]);
         let share = |s: f64| format!("{} %", significant(100.0 * s / self.wall_seconds.max(1e-9), 2));
-        for work in &self.subsystems {
+        for (name, time) in [("(engine)", self.engine_seconds), ("(recording)", self.recording_seconds)] {
+            let each = duration(seconds(time / self.steps.max(1) as f64));
+            grid.row([name.into(), String::new(), duration(seconds(time)), share(time), each]);
+        }
+        let mut parts: Vec<&Work> = self.subsystems.iter().collect();
+        if parts.len() > SHOWN {
+            parts.sort_by(|a, b| b.seconds.total_cmp(&a.seconds));
+        }
+        for work in parts {
             let each = duration(seconds(work.seconds / work.steps.max(1) as f64));
             grid.row([
                 work.name.clone(),
@@ -171,18 +179,18 @@ impl Summary {
                 each,
             ]);
         }
-        for (name, time) in [("(engine)", self.engine_seconds), ("(recording)", self.recording_seconds)] {
-            let each = duration(seconds(time / self.steps.max(1) as f64));
-            grid.row([name.into(), String::new(), duration(seconds(time)), share(time), each]);
-        }
         grid
     }
 
     /// Largest coupling errors.
     pub(super) fn errors(&self) -> Grid {
         let mut grid = Grid::new(&["connection", "largest coupling error", "of its range", "at t/s"]);
-        for error in &self.connections {
-            let unit = error.unit.as_deref().unwrap_or("");
+        let mut errors: Vec<&CouplingError> = self.connections.iter().collect();
+        if errors.len() > SHOWN {
+            errors.sort_by(|a, b| b.relative.unwrap_or(0.0).total_cmp(&a.relative.unwrap_or(0.0)));
+        }
+        for error in errors {
+            let unit = error.unit.as_deref().filter(|unit| *unit != "1").unwrap_or("");
             let relative =
                 error.relative.map_or(String::new(), |r| format!("{} %", significant(100.0 * r, 2)));
             let largest = format!("{} {unit}", significant(error.largest_error, 4)).trim_end().to_owned();
