@@ -6,9 +6,7 @@ use koppel_io::report::{Report, Section, plot_groups, write_report};
 use koppel_io::results::{Column, Metadata, Table};
 
 fn main() -> koppel_io::Result<()> {
-    let path = std::env::args_os()
-        .nth(1)
-        .map_or_else(|| PathBuf::from("report.html"), PathBuf::from);
+    let path = std::env::args_os().nth(1).map_or_else(|| PathBuf::from("report.html"), PathBuf::from);
     let pair = |name: &str, value: &str| (name.to_string(), value.to_string());
     let words = |words: &[&str]| words.iter().map(ToString::to_string).collect::<Vec<_>>();
     let report = Report {
@@ -53,9 +51,7 @@ fn main() -> koppel_io::Result<()> {
 fn signals() -> Table {
     let time: Vec<f64> = (0..=20_000).map(|step| f64::from(step) * 1e-3).collect();
     let signal = |amplitude: f64, decay: f64, omega: f64| -> Vec<f64> {
-        time.iter()
-            .map(|t| amplitude * (-decay * t).exp() * (omega * t).cos())
-            .collect()
+        time.iter().map(|t| amplitude * (-decay * t).exp() * (omega * t).cos()).collect()
     };
     let mut force = signal(1500.0, 0.1, 7.0);
     force[9000] = 2600.0;
@@ -69,23 +65,14 @@ fn signals() -> Table {
         ("right.strain", "1", sensor),
         ("right.mode", "", vec![2.0; time.len()]),
     ];
-    let describe = |name: &str, unit: &str| Column {
-        name: name.into(),
-        unit: Some(unit.into()),
-        description: None,
-    };
+    let describe =
+        |name: &str, unit: &str| Column { name: name.into(), unit: Some(unit.into()), description: None };
     Table {
         metadata: Some(Metadata {
-            columns: columns
-                .iter()
-                .map(|(name, unit, _)| describe(name, unit))
-                .collect(),
+            columns: columns.iter().map(|(name, unit, _)| describe(name, unit)).collect(),
             ..Metadata::default()
         }),
         time: time.clone(),
-        columns: columns
-            .into_iter()
-            .map(|(name, _, values)| (name.to_string(), values))
-            .collect(),
+        columns: columns.into_iter().map(|(name, _, values)| (name.to_string(), values)).collect(),
     }
 }

@@ -9,16 +9,9 @@ const ROWS: u32 = 500_000;
 
 fn main() -> koppel_io::Result<()> {
     for format in ["csv", "parquet"] {
-        let path =
-            std::env::temp_dir().join(format!("koppel-speed-{}.{format}", std::process::id()));
-        let column = |index| Column {
-            name: format!("part.signal{index}"),
-            ..Column::default()
-        };
-        let metadata = Metadata {
-            columns: (0..COLUMNS).map(column).collect(),
-            ..Metadata::default()
-        };
+        let path = std::env::temp_dir().join(format!("koppel-speed-{}.{format}", std::process::id()));
+        let column = |index| Column { name: format!("part.signal{index}"), ..Column::default() };
+        let metadata = Metadata { columns: (0..COLUMNS).map(column).collect(), ..Metadata::default() };
         let mut writer = ResultWriter::create(&path, metadata)?;
         let mut values = [0.0; COLUMNS as usize];
         let start = Instant::now();
@@ -44,10 +37,7 @@ fn main() -> koppel_io::Result<()> {
             rate(read),
             finished.bytes as f64 / 1e6,
         );
-        for leftover in [
-            path.clone(),
-            format!("{}-metadata.json", path.display()).into(),
-        ] {
+        for leftover in [path.clone(), format!("{}-metadata.json", path.display()).into()] {
             let _ = std::fs::remove_file(leftover);
         }
     }

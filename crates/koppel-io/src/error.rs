@@ -201,13 +201,7 @@ pub enum Error {
 impl Error {
     /// Turns the answer of the operating system into an error: `.map_err(Error::io("write", path))`.
     pub fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Box<Self> {
-        move |source| {
-            Box::new(Self::Io {
-                action,
-                path: path.to_path_buf(),
-                source,
-            })
-        }
+        move |source| Box::new(Self::Io { action, path: path.to_path_buf(), source })
     }
 }
 

@@ -14,14 +14,8 @@ const OUTPUT: &str = "KOPPEL_TEST_OUTPUT";
 #[ignore = "started and killed by the tests below"]
 fn child() {
     let path = PathBuf::from(std::env::var_os(OUTPUT).expect("started by the test"));
-    let columns = vec![Column {
-        name: "x".into(),
-        ..Column::default()
-    }];
-    let metadata = Metadata {
-        columns,
-        ..Metadata::default()
-    };
+    let columns = vec![Column { name: "x".into(), ..Column::default() }];
+    let metadata = Metadata { columns, ..Metadata::default() };
     let mut writer = ResultWriter::create(&path, metadata).unwrap();
     for row in 0_u64.. {
         writer.row(row as f64, &[row as f64 / 7.0]).unwrap();
@@ -44,21 +38,12 @@ fn kill_while_writing(path: &Path) -> u64 {
     let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
     let mut safe = 0;
     let mut read = |line: String| {
-        if let Some(rows) = line
-            .strip_prefix("safe ")
-            .and_then(|rows| rows.parse().ok())
-        {
+        if let Some(rows) = line.strip_prefix("safe ").and_then(|rows| rows.parse().ok()) {
             safe = rows;
         }
         safe
     };
-    while read(
-        lines
-            .next()
-            .expect("the child writes until it is killed")
-            .unwrap(),
-    ) < 50_000
-    {}
+    while read(lines.next().expect("the child writes until it is killed").unwrap()) < 50_000 {}
     child.kill().unwrap();
     for line in lines {
         read(line.unwrap());
@@ -72,11 +57,7 @@ fn survives(format: &str) {
     let path = folder.path().join(format!("out.{format}"));
     let safe = kill_while_writing(&path);
     let finished = recover(&folder.path().join(format!("out.{format}.part")), None).unwrap();
-    assert!(
-        finished.rows >= safe,
-        "{} rows kept, {safe} were flushed",
-        finished.rows
-    );
+    assert!(finished.rows >= safe, "{} rows kept, {safe} were flushed", finished.rows);
     let table = read_table(&path).unwrap();
     assert_eq!(table.time.len() as u64, finished.rows);
     for (row, (time, x)) in table.time.iter().zip(&table.columns[0].1).enumerate() {

@@ -17,17 +17,8 @@ fn plots_are_drawn_and_zoom_together() {
     assert_eq!(attribute(&dom, "data-error"), None);
     assert_eq!(attribute(&dom, "data-plots").as_deref(), Some("3"));
     assert_eq!(dom.matches("<canvas").count(), 3);
-    assert!(
-        attribute(&dom, "data-points")
-            .unwrap()
-            .parse::<usize>()
-            .unwrap()
-            <= POINTS_PER_SERIES
-    );
-    assert!(
-        dom.contains(&format!("of {ROWS} points")),
-        "the page says that points were left out"
-    );
+    assert!(attribute(&dom, "data-points").unwrap().parse::<usize>().unwrap() <= POINTS_PER_SERIES);
+    assert!(dom.contains(&format!("of {ROWS} points")), "the page says that points were left out");
 
     let selftest = attribute(&dom, "data-selftest").expect("the self-test ran to its end");
     let selftest: Value = serde_json::from_str(&unescape(&selftest)).unwrap();
@@ -44,10 +35,7 @@ fn plots_are_drawn_and_zoom_together() {
             "plot {plot}: {from} to {to}"
         );
         assert_eq!(range("reset"), (0.0, end), "plot {plot}");
-        assert!(
-            selftest["pixels"][plot].as_u64().unwrap() > 2000,
-            "plot {plot} is painted"
-        );
+        assert!(selftest["pixels"][plot].as_u64().unwrap() > 2000, "plot {plot} is painted");
     }
     assert_eq!(
         (&selftest["hidden"], &selftest["shown"]),
@@ -64,15 +52,8 @@ fn names_cannot_break_the_page() {
     assert_eq!(attribute(&dom, "data-plots").as_deref(), Some("3"));
     let page = page(&report);
     assert!(!page.contains(EVIL));
-    assert_eq!(
-        page.matches("</script>").count(),
-        3,
-        "numbers, uPlot and the page's own script"
-    );
-    assert!(
-        dom.contains("&lt;/script&gt;"),
-        "the name is shown as it is"
-    );
+    assert_eq!(page.matches("</script>").count(), 3, "numbers, uPlot and the page's own script");
+    assert!(dom.contains("&lt;/script&gt;"), "the name is shown as it is");
 }
 
 #[test]
@@ -81,22 +62,14 @@ fn the_page_needs_no_network() {
     for address in ["http:", "https:", "src=", "url(", "@import", "<link"] {
         assert!(!page.contains(address), "`{address}` in the page");
     }
-    assert!(
-        page.contains("Permission is hereby granted"),
-        "the licence of uPlot comes along"
-    );
+    assert!(page.contains("Permission is hereby granted"), "the licence of uPlot comes along");
 }
 
 #[test]
 fn many_plots_are_drawn_as_they_come_near() {
     let mut many = report();
-    let groups = (0..200)
-        .map(|n| group(&format!("part {n}"), 10, &["x"]))
-        .collect();
-    many.sections = vec![Section::Plots {
-        title: "Many".into(),
-        groups,
-    }];
+    let groups = (0..200).map(|n| group(&format!("part {n}"), 10, &["x"])).collect();
+    many.sections = vec![Section::Plots { title: "Many".into(), groups }];
     let dom = open(&many, "");
     assert_eq!(attribute(&dom, "data-error"), None);
     let drawn: usize = attribute(&dom, "data-plots").unwrap().parse().unwrap();
@@ -105,10 +78,7 @@ fn many_plots_are_drawn_as_they_come_near() {
 
 #[test]
 fn a_report_without_plots_has_no_script() {
-    let report = Report {
-        title: "Nothing".into(),
-        ..Report::default()
-    };
+    let report = Report { title: "Nothing".into(), ..Report::default() };
     assert!(!page(&report).contains("<script"));
 }
 
@@ -118,14 +88,8 @@ fn report() -> Report {
         generated_by: EVIL.into(),
         summary: vec![(EVIL.into(), EVIL.into())],
         sections: vec![
-            Section::Text {
-                title: EVIL.into(),
-                text: EVIL.into(),
-            },
-            Section::Code {
-                title: "Settings".into(),
-                text: EVIL.into(),
-            },
+            Section::Text { title: EVIL.into(), text: EVIL.into() },
+            Section::Code { title: "Settings".into(), text: EVIL.into() },
             Section::Table {
                 title: "Table".into(),
                 header: vec![EVIL.into()],
@@ -155,16 +119,11 @@ fn group(title: &str, rows: usize, names: &[&str]) -> PlotGroup {
         };
         time.iter().enumerate().map(value).collect()
     };
-    let series = names.iter().enumerate().map(|(phase, name)| Series {
-        name: (*name).to_string(),
-        values: values(phase),
-    });
-    PlotGroup {
-        title: title.into(),
-        unit: Some(EVIL.into()),
-        time: time.clone(),
-        series: series.collect(),
-    }
+    let series = names
+        .iter()
+        .enumerate()
+        .map(|(phase, name)| Series { name: (*name).to_string(), values: values(phase) });
+    PlotGroup { title: title.into(), unit: Some(EVIL.into()), time: time.clone(), series: series.collect() }
 }
 
 fn page(report: &Report) -> String {
@@ -180,35 +139,14 @@ fn open(report: &Report, fragment: &str) -> String {
     let path = folder.path().join("report.html");
     write_report(&path, report).unwrap();
     let output = Command::new(chromium())
-        .args([
-            "--headless",
-            "--no-sandbox",
-            "--disable-gpu",
-            "--disable-quic",
-            "--no-first-run",
-        ])
-        .args([
-            "--disable-background-networking",
-            "--disable-component-update",
-            "--disable-sync",
-        ])
-        .arg(format!(
-            "--user-data-dir={}",
-            folder.path().join("profile").display()
-        ))
-        .args([
-            "--virtual-time-budget=5000",
-            "--window-size=1280,900",
-            "--dump-dom",
-        ])
+        .args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"])
+        .args(["--disable-background-networking", "--disable-component-update", "--disable-sync"])
+        .arg(format!("--user-data-dir={}", folder.path().join("profile").display()))
+        .args(["--virtual-time-budget=5000", "--window-size=1280,900", "--dump-dom"])
         .arg(format!("file://{}{fragment}", path.display()))
         .output()
         .unwrap();
-    assert!(
-        output.status.success(),
-        "{}",
-        String::from_utf8_lossy(&output.stderr)
-    );
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout).unwrap()
 }
 
@@ -222,9 +160,7 @@ fn chromium() -> PathBuf {
     let found = std::env::split_paths(&folders)
         .flat_map(|folder| names.map(|name| folder.join(name)))
         .find(|candidate| Path::is_file(candidate));
-    found.expect(
-        "no Chromium found: `cargo xtask test` installs it, or set KOPPEL_CHROMIUM to its path",
-    )
+    found.expect("no Chromium found: `cargo xtask test` installs it, or set KOPPEL_CHROMIUM to its path")
 }
 
 /// The value of the first attribute of this name.

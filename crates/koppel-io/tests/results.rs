@@ -23,10 +23,7 @@ fn metadata() -> Metadata {
         created: "2026-01-02T03:04:05Z".into(),
         system: "two masses".into(),
         settings: serde_json::json!({ "step": 0.001, "coupling": "nepce" }),
-        columns: vec![
-            column("left.x", Some("m")),
-            column("odd, \"name\"\nhere", None),
-        ],
+        columns: vec![column("left.x", Some("m")), column("odd, \"name\"\nhere", None)],
         extra: serde_json::Map::from_iter([("host".to_string(), "here".into())]),
     }
 }
@@ -77,9 +74,7 @@ fn part(path: &Path) -> PathBuf {
 
 fn files_in(folder: &Path) -> Vec<String> {
     let entries = fs::read_dir(folder).unwrap();
-    let mut names: Vec<String> = entries
-        .map(|e| e.unwrap().file_name().into_string().unwrap())
-        .collect();
+    let mut names: Vec<String> = entries.map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
     names.sort();
     names
 }
@@ -91,10 +86,7 @@ fn every_bit_and_all_metadata_come_back() {
         let path = folder.path().join(format!("out.{format}"));
         let mut writer = ResultWriter::create(&path, metadata()).unwrap();
         push(&mut writer, 0..20_000);
-        assert!(
-            !path.exists(),
-            "the final name appears only when the result is complete"
-        );
+        assert!(!path.exists(), "the final name appears only when the result is complete");
         let finished = writer.finish().unwrap();
         assert_eq!((finished.rows, finished.dropped_bytes), (20_000, 0));
         assert_eq!(finished.bytes, fs::metadata(&path).unwrap().len());
@@ -116,10 +108,7 @@ fn a_result_without_rows_or_signals_is_a_result() {
     for format in FORMATS {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join(format!("out.{format}"));
-        ResultWriter::create(&path, Metadata::default())
-            .unwrap()
-            .finish()
-            .unwrap();
+        ResultWriter::create(&path, Metadata::default()).unwrap().finish().unwrap();
         assert!(read_table(&path).unwrap().time.is_empty());
     }
 }
@@ -145,10 +134,7 @@ fn a_part_cut_anywhere_gives_a_prefix() {
                     assert!(finished.rows >= most, "more bytes, fewer rows");
                     most = finished.rows;
                     assert_is_prefix(&read_table(&path).unwrap(), most as usize);
-                    assert!(
-                        finished.dropped_bytes < 2000,
-                        "only an unfinished end is dropped"
-                    );
+                    assert!(finished.dropped_bytes < 2000, "only an unfinished end is dropped");
                     assert!(!part(&path).exists());
                     fs::remove_file(&path).unwrap();
                 }
@@ -216,10 +202,7 @@ fn only_part_files_are_recovered() {
         path
     };
     let error = recover(&at("a.csv", "time,x\n"), None).unwrap_err();
-    assert!(
-        error.to_string().contains("does not end in `.part`"),
-        "{error}"
-    );
+    assert!(error.to_string().contains("does not end in `.part`"), "{error}");
     let error = recover(&at("b.csv.part", "speed,x\n"), None).unwrap_err();
     assert!(error.to_string().contains("neither CSV"), "{error}");
     let error = recover(&at("c.csv.part", "ti"), None).unwrap_err();
@@ -238,11 +221,7 @@ fn the_part_of_an_earlier_run_is_kept() {
             push(&mut writer, 0..rows);
         }
         let writer = ResultWriter::create(&path, metadata()).unwrap();
-        assert!(
-            writer.notes()[0].contains(".part.2"),
-            "{:?}",
-            writer.notes()
-        );
+        assert!(writer.notes()[0].contains(".part.2"), "{:?}", writer.notes());
         writer.finish().unwrap();
         for (number, rows) in [(1, 3), (2, 5)] {
             let old = folder.path().join(format!("out.{format}.part.{number}"));
@@ -298,10 +277,7 @@ fn a_continued_run_equals_an_uninterrupted_one() {
                 }
                 let mut writer = ResultWriter::resume(&path, metadata(), kept).unwrap();
                 assert_eq!(writer.rows(), kept);
-                assert_eq!(
-                    writer.last_time(),
-                    kept.checked_sub(1).map(|last| row(last).0)
-                );
+                assert_eq!(writer.last_time(), kept.checked_sub(1).map(|last| row(last).0));
                 push(&mut writer, kept..3000);
                 assert_eq!(writer.finish().unwrap().rows, 3000);
 
@@ -311,9 +287,7 @@ fn a_continued_run_equals_an_uninterrupted_one() {
                     assert_eq!(fs::read(&path).unwrap(), fs::read(&whole).unwrap());
                 }
                 assert!(
-                    !files_in(folder.path())
-                        .iter()
-                        .any(|name| name.contains("part") || name.contains("tmp"))
+                    !files_in(folder.path()).iter().any(|name| name.contains("part") || name.contains("tmp"))
                 );
             }
         }
@@ -339,20 +313,12 @@ fn a_run_is_continued_only_from_its_own_file() {
         push(&mut writer, 0..5);
         drop(writer);
         let error = ResultWriter::resume(&path, metadata(), 6).unwrap_err();
-        assert!(
-            error
-                .to_string()
-                .contains("holds 5 rows, the checkpoint needs 6"),
-            "{error}"
-        );
+        assert!(error.to_string().contains("holds 5 rows, the checkpoint needs 6"), "{error}");
         let mut other = metadata();
         other.columns[0].name = "right.x".into();
         let error = ResultWriter::resume(&path, other, 5).unwrap_err();
         assert!(matches!(*error, Error::ResumeColumns { .. }), "{error}");
-        assert_eq!(
-            ResultWriter::resume(&path, metadata(), 5).unwrap().rows(),
-            5
-        );
+        assert_eq!(ResultWriter::resume(&path, metadata(), 5).unwrap().rows(), 5);
     }
 }
 
@@ -376,11 +342,7 @@ fn an_existing_result_stays_until_the_new_one_is_complete() {
 #[test]
 fn bad_outputs_are_refused_with_advice() {
     let folder = tempfile::tempdir().unwrap();
-    let error = |path: &Path| {
-        ResultWriter::create(path, metadata())
-            .unwrap_err()
-            .to_string()
-    };
+    let error = |path: &Path| ResultWriter::create(path, metadata()).unwrap_err().to_string();
     let text = error(&folder.path().join("out.xls"));
     assert!(text.contains("`.csv` or `.parquet`"), "{text}");
     let text = error(&folder.path().join("missing/out.csv"));
@@ -390,18 +352,14 @@ fn bad_outputs_are_refused_with_advice() {
     assert!(text.contains("is a file, not a folder"), "{text}");
     let mut twice = metadata();
     twice.columns[1].name = "left.x".into();
-    let text = ResultWriter::create(&folder.path().join("out.csv"), twice)
-        .unwrap_err()
-        .to_string();
+    let text = ResultWriter::create(&folder.path().join("out.csv"), twice).unwrap_err().to_string();
     assert!(text.contains("column `left.x`"), "{text}");
 }
 
 #[test]
 #[cfg(not(feature = "parquet"))]
 fn parquet_is_refused_without_the_feature() {
-    let text = ResultWriter::create("out.parquet".as_ref(), metadata())
-        .unwrap_err()
-        .to_string();
+    let text = ResultWriter::create("out.parquet".as_ref(), metadata()).unwrap_err().to_string();
     assert!(text.contains("built without Parquet"), "{text}");
 }
 
@@ -419,14 +377,8 @@ fn foreign_csv_is_read_and_its_mistakes_are_named() {
     assert_eq!(table.metadata, None);
 
     let text = read("t,u\n0,1\n1,abc\n").unwrap_err();
-    assert!(
-        text.contains("in.csv`, line 3, column `u`: `abc` is not a number"),
-        "{text}"
-    );
+    assert!(text.contains("in.csv`, line 3, column `u`: `abc` is not a number"), "{text}");
     let text = read("t,u\n0,1\n1\n").unwrap_err();
-    assert!(
-        text.contains("line 3: 1 fields, but the header names 2"),
-        "{text}"
-    );
+    assert!(text.contains("line 3: 1 fields, but the header names 2"), "{text}");
     assert!(read("").unwrap_err().contains("has no header line"));
 }

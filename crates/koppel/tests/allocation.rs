@@ -56,11 +56,20 @@ fn advance_allocates_nothing() {
         CouplingConfig::Relaxed { alpha: 0.4 },
         CouplingConfig::AntiAliasing { order: 1 },
     ];
-    for name in ["dual-mass", "nonlinear-dual-mass", "helicopter", "van-der-pol", "control-loop", "quarter-truck", "feedthrough-pair"] {
+    for name in [
+        "dual-mass",
+        "nonlinear-dual-mass",
+        "helicopter",
+        "van-der-pol",
+        "control-loop",
+        "quarter-truck",
+        "feedthrough-pair",
+    ] {
         let case = case(name).unwrap();
         for coupling in &couplings {
             for schedule in [ScheduleConfig::PARALLEL, ScheduleConfig::SEQUENCE] {
-                for (reading, hold) in [(Reading::Fresh, Hold::Constant), (Reading::Stale, Hold::Continuous)] {
+                for (reading, hold) in [(Reading::Fresh, Hold::Constant), (Reading::Stale, Hold::Continuous)]
+                {
                     let config = RunConfig {
                         coupling: coupling.clone(),
                         schedule: schedule.clone(),

@@ -32,7 +32,11 @@ fn two_mass() -> Case {
 
 /// Largest relative error of any output at any communication point.
 fn error(case: &Case, config: &RunConfig) -> f64 {
-    let plain = RunConfig { stop: config.stop, record_every: config.record_every, ..RunConfig::new(config.stop, config.step) };
+    let plain = RunConfig {
+        stop: config.stop,
+        record_every: config.record_every,
+        ..RunConfig::new(config.stop, config.step)
+    };
     let (names, table) = run(case.system().unwrap(), config);
     let (exact_names, exact) = run(case.reference().unwrap(), &plain);
     assert_eq!(table.times, exact.times);
@@ -47,7 +51,8 @@ fn error(case: &Case, config: &RunConfig) -> f64 {
 
 /// Slopes between neighbouring step sizes.
 fn slopes(case: &Case, config: &RunConfig) -> Vec<f64> {
-    let errors: Vec<f64> = STEPS.iter().map(|step| error(case, &RunConfig { step: *step, ..config.clone() })).collect();
+    let errors: Vec<f64> =
+        STEPS.iter().map(|step| error(case, &RunConfig { step: *step, ..config.clone() })).collect();
     errors.windows(2).map(|pair| (pair[0] / pair[1]).log2()).collect()
 }
 
@@ -96,7 +101,11 @@ fn orders_of_all_couplings() {
     for (coupling, order) in table {
         for schedule in [ScheduleConfig::PARALLEL, ScheduleConfig::SEQUENCE] {
             for reading in [Reading::Fresh, Reading::Stale] {
-                assert_order(&case, &RunConfig { reading, ..config(coupling.clone(), schedule.clone()) }, order);
+                assert_order(
+                    &case,
+                    &RunConfig { reading, ..config(coupling.clone(), schedule.clone()) },
+                    order,
+                );
             }
         }
     }
@@ -120,7 +129,9 @@ fn a_continuous_hold_is_of_order_one() {
 #[test]
 fn slow_subsystems_keep_the_order() {
     for (coupling, order) in [(CouplingConfig::Zoh {}, 1.0), (CouplingConfig::Foh { start: CONSTANT }, 2.0)] {
-        for schedule in [ScheduleConfig::PARALLEL, ScheduleConfig::Order(vec!["second".into(), "first".into()])] {
+        for schedule in
+            [ScheduleConfig::PARALLEL, ScheduleConfig::Order(vec!["second".into(), "first".into()])]
+        {
             let every = BTreeMap::from([("first".to_owned(), 4)]);
             let config = RunConfig { every, record_every: 4, ..config(coupling.clone(), schedule) };
             assert_order(&two_mass(), &config, order);

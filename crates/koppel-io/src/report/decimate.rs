@@ -16,11 +16,7 @@ pub(super) fn rows_to_show(group: &PlotGroup, most: usize) -> Vec<usize> {
         return (0..rows).collect();
     }
     let has_gap = |values: &Vec<f64>| values.iter().any(|value| !value.is_finite());
-    let per_series = if group.series.iter().any(|s| has_gap(&s.values)) {
-        3
-    } else {
-        2
-    };
+    let per_series = if group.series.iter().any(|s| has_gap(&s.values)) { 3 } else { 2 };
     let per_bucket = (per_series * group.series.len()).max(1);
     // The first and the last row are always shown.
     let mut buckets = ((most - 2) / per_bucket).max(1);
@@ -97,13 +93,7 @@ mod tests {
             title: String::new(),
             unit: None,
             time: (0..rows).map(|row| row as f64 * 0.01).collect(),
-            series: series
-                .into_iter()
-                .map(|values| Series {
-                    name: String::new(),
-                    values,
-                })
-                .collect(),
+            series: series.into_iter().map(|values| Series { name: String::new(), values }).collect(),
         }
     }
 

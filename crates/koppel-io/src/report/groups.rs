@@ -16,10 +16,7 @@ pub fn plot_groups(table: &Table) -> Vec<PlotGroup> {
     for (column, values) in &table.columns {
         let (title, name) = column.split_once('.').unwrap_or(("signals", column));
         let unit = table.unit(column);
-        let series = Series {
-            name: name.to_string(),
-            values: values.clone(),
-        };
+        let series = Series { name: name.to_string(), values: values.clone() };
         let same = |group: &&mut PlotGroup| group.title == title && group.unit.as_deref() == unit;
         match groups.iter_mut().find(same) {
             Some(group) => group.series.push(series),
@@ -58,43 +55,25 @@ mod tests {
 
     #[test]
     fn signals_are_grouped_by_subsystem_and_unit() {
-        let names = [
-            ("a.x", "m"),
-            ("b.x", "m"),
-            ("a.y", "m"),
-            ("a.v", "m/s"),
-            ("k", "m"),
-        ];
+        let names = [("a.x", "m"), ("b.x", "m"), ("a.y", "m"), ("a.v", "m/s"), ("k", "m")];
         let columns = names.map(|(name, unit)| Column {
             name: name.into(),
             unit: Some(unit.into()),
             description: None,
         });
         let mut table = Table {
-            metadata: Some(Metadata {
-                columns: columns.into(),
-                ..Metadata::default()
-            }),
+            metadata: Some(Metadata { columns: columns.into(), ..Metadata::default() }),
             time: vec![0.0],
             columns: names.map(|(name, _)| (name.to_string(), vec![1.0])).into(),
         };
         let shape = |table: &Table| -> Vec<(String, usize)> {
-            plot_groups(table)
-                .into_iter()
-                .map(|g| (g.title, g.series.len()))
-                .collect()
+            plot_groups(table).into_iter().map(|g| (g.title, g.series.len())).collect()
         };
         let expected = [("a", 2), ("b", 1), ("a", 1), ("signals", 1)];
-        assert_eq!(
-            shape(&table),
-            expected.map(|(title, n)| (title.to_string(), n))
-        );
+        assert_eq!(shape(&table), expected.map(|(title, n)| (title.to_string(), n)));
 
         table.columns = (0..17).map(|n| (format!("c.s{n}"), vec![0.0])).collect();
         let expected = [("c (1 of 3)", 8), ("c (2 of 3)", 8), ("c (3 of 3)", 1)];
-        assert_eq!(
-            shape(&table),
-            expected.map(|(title, n)| (title.to_string(), n))
-        );
+        assert_eq!(shape(&table), expected.map(|(title, n)| (title.to_string(), n)));
     }
 }

@@ -58,16 +58,10 @@ mod tests {
 
     #[test]
     fn nothing_escapes_from_text_or_script() {
-        assert_eq!(
-            escape("<a b=\"c\">&'"),
-            "&lt;a b=&quot;c&quot;&gt;&amp;&#39;"
-        );
+        assert_eq!(escape("<a b=\"c\">&'"), "&lt;a b=&quot;c&quot;&gt;&amp;&#39;");
         let json = script_json(&serde_json::json!("</script><!--\u{2028}"));
         assert_eq!(json, r#""\u003c/script\u003e\u003c!--\u2028""#);
-        assert_eq!(
-            serde_json::from_str::<String>(&json).ok().as_deref(),
-            Some("</script><!--\u{2028}")
-        );
+        assert_eq!(serde_json::from_str::<String>(&json).ok().as_deref(), Some("</script><!--\u{2028}"));
     }
 
     #[test]

@@ -38,13 +38,7 @@ pub(super) fn render(report: &Report) -> String {
     write_summary(&mut page, &report.summary);
     let mut plots = Vec::new();
     for (index, section) in report.sections.iter().enumerate() {
-        push(
-            &mut page,
-            format_args!(
-                "<section id=\"s{index}\">\n<h2>{}</h2>\n",
-                escape(heading(section))
-            ),
-        );
+        push(&mut page, format_args!("<section id=\"s{index}\">\n<h2>{}</h2>\n", escape(heading(section))));
         write_section(&mut page, section, &mut plots);
         page.push_str("</section>\n");
     }
@@ -67,18 +61,13 @@ fn heading(section: &Section) -> &str {
 
 fn write_section(page: &mut String, section: &Section, plots: &mut Vec<Value>) {
     match section {
-        Section::Table {
-            header, rows, note, ..
-        } => write_table(page, header, rows, note.as_deref()),
+        Section::Table { header, rows, note, .. } => write_table(page, header, rows, note.as_deref()),
         Section::Text { text, .. } => {
             for paragraph in text.split("\n\n").filter(|text| !text.trim().is_empty()) {
                 push(page, format_args!("<p>{}</p>\n", escape(paragraph.trim())));
             }
         }
-        Section::Code { text, .. } => push(
-            page,
-            format_args!("<pre><code>{}</code></pre>\n", escape(text)),
-        ),
+        Section::Code { text, .. } => push(page, format_args!("<pre><code>{}</code></pre>\n", escape(text))),
         Section::Plots { groups, .. } => write_plots(page, groups, plots),
     }
 }
@@ -89,10 +78,7 @@ fn write_contents(page: &mut String, sections: &[Section]) {
     }
     page.push_str("<nav aria-label=\"Contents\">\n");
     for (index, section) in sections.iter().enumerate() {
-        push(
-            page,
-            format_args!("<a href=\"#s{index}\">{}</a>\n", escape(heading(section))),
-        );
+        push(page, format_args!("<a href=\"#s{index}\">{}</a>\n", escape(heading(section))));
     }
     page.push_str("</nav>\n");
 }
@@ -103,14 +89,7 @@ fn write_summary(page: &mut String, summary: &[(String, String)]) {
     }
     page.push_str("<dl class=\"summary\">\n");
     for (name, value) in summary {
-        push(
-            page,
-            format_args!(
-                "<div><dt>{}</dt><dd>{}</dd></div>\n",
-                escape(name),
-                escape(value)
-            ),
-        );
+        push(page, format_args!("<div><dt>{}</dt><dd>{}</dd></div>\n", escape(name), escape(value)));
     }
     page.push_str("</dl>\n");
 }
@@ -118,50 +97,29 @@ fn write_summary(page: &mut String, summary: &[(String, String)]) {
 fn write_table(page: &mut String, header: &[String], rows: &[Vec<String>], note: Option<&str>) {
     page.push_str("<div class=\"wide\"><table>\n<thead><tr>");
     for (index, name) in header.iter().enumerate() {
-        let class = if is_numeric(rows, index) {
-            " class=\"number\""
-        } else {
-            ""
-        };
-        push(
-            page,
-            format_args!("<th{class} scope=\"col\">{}</th>", escape(name)),
-        );
+        let class = if is_numeric(rows, index) { " class=\"number\"" } else { "" };
+        push(page, format_args!("<th{class} scope=\"col\">{}</th>", escape(name)));
     }
     page.push_str("</tr></thead>\n<tbody>\n");
     for row in rows {
         page.push_str("<tr>");
         for (index, cell) in row.iter().enumerate() {
-            let class = if is_numeric(rows, index) {
-                " class=\"number\""
-            } else {
-                ""
-            };
+            let class = if is_numeric(rows, index) { " class=\"number\"" } else { "" };
             push(page, format_args!("<td{class}>{}</td>", escape(cell)));
         }
         page.push_str("</tr>\n");
     }
     page.push_str("</tbody>\n</table></div>\n");
     if let Some(note) = note {
-        push(
-            page,
-            format_args!("<p class=\"note\">{}</p>\n", escape(note)),
-        );
+        push(page, format_args!("<p class=\"note\">{}</p>\n", escape(note)));
     }
 }
 
 /// A column of numbers, perhaps with units behind them.
 fn is_numeric(rows: &[Vec<String>], index: usize) -> bool {
-    let starts_with_number = |cell: &String| {
-        cell.split_whitespace()
-            .next()
-            .is_some_and(|word| word.parse::<f64>().is_ok())
-    };
-    let mut cells = rows
-        .iter()
-        .filter_map(|row| row.get(index))
-        .filter(|cell| !cell.is_empty())
-        .peekable();
+    let starts_with_number =
+        |cell: &String| cell.split_whitespace().next().is_some_and(|word| word.parse::<f64>().is_ok());
+    let mut cells = rows.iter().filter_map(|row| row.get(index)).filter(|cell| !cell.is_empty()).peekable();
     cells.peek().is_some() && cells.all(starts_with_number)
 }
 
@@ -183,11 +141,7 @@ fn write_plots(page: &mut String, groups: &[PlotGroup], plots: &mut Vec<Value>) 
         let rows = rows_to_show(group, POINTS_PER_SERIES);
         let remark = if rows.len() < group.time.len() {
             reduced = true;
-            format!(
-                "<span class=\"reduced\">{} of {} points</span>",
-                rows.len(),
-                group.time.len()
-            )
+            format!("<span class=\"reduced\">{} of {} points</span>", rows.len(), group.time.len())
         } else {
             String::new()
         };
@@ -219,11 +173,7 @@ fn write_plots(page: &mut String, groups: &[PlotGroup], plots: &mut Vec<Value>) 
 /// One plot as the script reads it.
 fn plot(group: &PlotGroup, rows: &[usize]) -> Value {
     let encode = |values: &[f64]| {
-        assert_eq!(
-            values.len(),
-            group.time.len(),
-            "a series has one value per time"
-        );
+        assert_eq!(values.len(), group.time.len(), "a series has one value per time");
         base64(rows.iter().map(|&row| values[row]))
     };
     let series: Vec<Value> = group
@@ -242,9 +192,7 @@ fn plot(group: &PlotGroup, rows: &[usize]) -> Value {
 /// The numbers, uPlot and the script of the page.
 fn write_scripts(page: &mut String, plots: Vec<Value>) {
     // The banner of uPlot names its address; the page names no address at all, so the licence stands here instead.
-    let uplot = UPLOT_SCRIPT
-        .split_once("*/")
-        .map_or(UPLOT_SCRIPT, |(_, script)| script);
+    let uplot = UPLOT_SCRIPT.split_once("*/").map_or(UPLOT_SCRIPT, |(_, script)| script);
     push(
         page,
         format_args!(

@@ -47,39 +47,25 @@ pub(super) fn append_batch(batch: &RecordBatch, columns: &mut [Vec<f64>]) {
 
 /// Time of the last row.
 pub(super) fn last_time(batch: &RecordBatch) -> Option<f64> {
-    batch
-        .column(0)
-        .as_primitive_opt::<Float64Type>()?
-        .values()
-        .last()
-        .copied()
+    batch.column(0).as_primitive_opt::<Float64Type>()?.values().last().copied()
 }
 
 /// Fails if the file `path` has other columns than the run.
 pub(super) fn check_columns(path: &Path, found: &Schema, expected: &Schema) -> Result<()> {
-    let names = |schema: &Schema| -> Vec<String> {
-        schema.fields().iter().map(|f| f.name().clone()).collect()
-    };
+    let names =
+        |schema: &Schema| -> Vec<String> { schema.fields().iter().map(|f| f.name().clone()).collect() };
     let (found, expected) = (names(found), names(expected));
     if found == expected {
         return Ok(());
     }
-    Err(Box::new(Error::ResumeColumns {
-        path: path.into(),
-        expected,
-        found,
-    }))
+    Err(Box::new(Error::ResumeColumns { path: path.into(), expected, found }))
 }
 
 /// Float64 columns with units, and all metadata.
 pub(super) fn schema_of(metadata: &Metadata) -> SchemaRef {
     let mut fields = vec![field(TIME, Some("s"), None)];
     for column in &metadata.columns {
-        fields.push(field(
-            &column.name,
-            column.unit.as_deref(),
-            column.description.as_deref(),
-        ));
+        fields.push(field(&column.name, column.unit.as_deref(), column.description.as_deref()));
     }
     let entries = HashMap::from([(KEY.to_string(), to_json(metadata))]);
     Arc::new(Schema::new_with_metadata(fields, entries))
@@ -87,9 +73,7 @@ pub(super) fn schema_of(metadata: &Metadata) -> SchemaRef {
 
 fn field(name: &str, unit: Option<&str>, description: Option<&str>) -> Field {
     let entries = [("unit", unit), ("description", description)];
-    let entries = entries
-        .into_iter()
-        .filter_map(|(key, value)| Some((key.to_string(), value?.to_string())));
+    let entries = entries.into_iter().filter_map(|(key, value)| Some((key.to_string(), value?.to_string())));
     Field::new(name, DataType::Float64, false).with_metadata(entries.collect::<HashMap<_, _>>())
 }
 
@@ -100,24 +84,10 @@ pub(super) fn to_json(metadata: &Metadata) -> String {
 
 /// Metadata of the file `path`, as stored under [`KEY`].
 pub(super) fn parse_metadata(path: &Path, json: &str) -> Result<Metadata> {
-    serde_json::from_str(json).map_err(|source| {
-        Box::new(Error::Metadata {
-            path: path.into(),
-            source,
-        })
-    })
+    serde_json::from_str(json).map_err(|source| Box::new(Error::Metadata { path: path.into(), source }))
 }
 
 /// Turns what an Arrow or Parquet function says into an error.
-pub(super) fn failure<E: Display>(
-    action: &'static str,
-    path: &Path,
-) -> impl FnOnce(E) -> Box<Error> {
-    move |reason| {
-        Box::new(Error::Parquet {
-            action,
-            path: path.into(),
-            reason: reason.to_string(),
-        })
-    }
+pub(super) fn failure<E: Display>(action: &'static str, path: &Path) -> impl FnOnce(E) -> Box<Error> {
+    move |reason| Box::new(Error::Parquet { action, path: path.into(), reason: reason.to_string() })
 }

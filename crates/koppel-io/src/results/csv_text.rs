@@ -24,36 +24,26 @@ impl CsvSink {
     /// Starts a new file with its header line.
     pub(super) fn new(file: File, metadata: &Metadata) -> io::Result<Self> {
         let mut sink = Self::append(file);
-        sink.buffer
-            .extend_from_slice(header(&metadata.names()).as_bytes());
+        sink.buffer.extend_from_slice(header(&metadata.names()).as_bytes());
         sink.flush()?;
         Ok(sink)
     }
 
     /// Continues a file whose cursor stands at its end.
     pub(super) fn append(file: File) -> Self {
-        Self {
-            file,
-            buffer: Vec::with_capacity(BUFFER + BUFFER / 4),
-        }
+        Self { file, buffer: Vec::with_capacity(BUFFER + BUFFER / 4) }
     }
 
     /// Adds one row.
     pub(super) fn push(&mut self, time: f64, values: &[f64]) -> io::Result<()> {
         let mut number = zmij::Buffer::new();
-        self.buffer
-            .extend_from_slice(number.format(time).as_bytes());
+        self.buffer.extend_from_slice(number.format(time).as_bytes());
         for &value in values {
             self.buffer.push(b',');
-            self.buffer
-                .extend_from_slice(number.format(value).as_bytes());
+            self.buffer.extend_from_slice(number.format(value).as_bytes());
         }
         self.buffer.push(b'\n');
-        if self.buffer.len() >= BUFFER {
-            self.flush()
-        } else {
-            Ok(())
-        }
+        if self.buffer.len() >= BUFFER { self.flush() } else { Ok(()) }
     }
 
     /// Hands all rows to the operating system.
@@ -75,13 +65,8 @@ fn header(names: &[String]) -> String {
     let quoted: Vec<String> = names
         .iter()
         .map(|name| {
-            let plain =
-                !name.contains([',', '"', '\n', '\r']) && name.trim() == name && !name.is_empty();
-            if plain {
-                name.clone()
-            } else {
-                format!("\"{}\"", name.replace('"', "\"\""))
-            }
+            let plain = !name.contains([',', '"', '\n', '\r']) && name.trim() == name && !name.is_empty();
+            if plain { name.clone() } else { format!("\"{}\"", name.replace('"', "\"\"")) }
         })
         .collect();
     quoted.join(",") + "\n"
@@ -97,17 +82,12 @@ pub(super) fn scan(
     let file = File::open(path).map_err(Error::io("open", path))?;
     let mut input = BufReader::with_capacity(BUFFER, file);
     let (names, bytes) = scan_header(&mut input, path)?;
-    let mut whole = Whole {
-        bytes,
-        ..Whole::default()
-    };
+    let mut whole = Whole { bytes, ..Whole::default() };
     let mut line = Vec::new();
     let mut row = Vec::with_capacity(names.len());
     while whole.rows < limit {
         line.clear();
-        let read = input
-            .read_until(b'\n', &mut line)
-            .map_err(Error::io("read", path))?;
+        let read = input.read_until(b'\n', &mut line).map_err(Error::io("read", path))?;
         if !parse_row(&line, names.len(), &mut row) {
             whole.damaged = line.ends_with(b"\n");
             break;
@@ -124,9 +104,7 @@ pub(super) fn scan(
 fn scan_header(input: &mut impl BufRead, path: &Path) -> Result<(Vec<String>, u64)> {
     let mut text = Vec::new();
     loop {
-        let read = input
-            .read_until(b'\n', &mut text)
-            .map_err(Error::io("read", path))?;
+        let read = input.read_until(b'\n', &mut text).map_err(Error::io("read", path))?;
         if read == 0 || !text.ends_with(b"\n") {
             return Err(Box::new(Error::NothingToRecover { path: path.into() }));
         }
@@ -165,12 +143,7 @@ pub(super) fn read(path: &Path) -> Result<(Vec<String>, Vec<Vec<f64>>)> {
         .trim(csv::Trim::Fields)
         .buffer_capacity(BUFFER)
         .from_reader(file);
-    let names: Vec<String> = reader
-        .headers()
-        .map_err(broken(path))?
-        .iter()
-        .map(String::from)
-        .collect();
+    let names: Vec<String> = reader.headers().map_err(broken(path))?.iter().map(String::from).collect();
     if names.is_empty() {
         return Err(Box::new(Error::NoHeader { path: path.into() }));
     }
@@ -199,10 +172,5 @@ pub(super) fn read(path: &Path) -> Result<(Vec<String>, Vec<Vec<f64>>)> {
 }
 
 fn broken(path: &Path) -> impl FnOnce(csv::Error) -> Box<Error> {
-    move |source| {
-        Box::new(Error::Csv {
-            path: path.into(),
-            source,
-        })
-    }
+    move |source| Box::new(Error::Csv { path: path.into(), source })
 }

@@ -14,15 +14,8 @@ use crate::{Error, Result};
 
 /// The text of the sidecar of `csv`.
 pub(super) fn describe(metadata: &Metadata, csv: &Path) -> String {
-    let time = Column {
-        name: TIME.to_string(),
-        unit: Some("s".to_string()),
-        description: None,
-    };
-    let columns: Vec<Value> = std::iter::once(&time)
-        .chain(&metadata.columns)
-        .map(column)
-        .collect();
+    let time = Column { name: TIME.to_string(), unit: Some("s".to_string()), description: None };
+    let columns: Vec<Value> = std::iter::once(&time).chain(&metadata.columns).map(column).collect();
     let description = json!({
         "@context": "http://www.w3.org/ns/csvw",
         "url": csv.file_name().map(|name| encode(&name.to_string_lossy())),
@@ -42,12 +35,7 @@ pub(super) fn read(csv: &Path) -> Result<Option<Metadata>> {
         return Ok(None);
     }
     let text = std::fs::read_to_string(&sidecar).map_err(Error::io("read", &sidecar))?;
-    parse(&text).map_err(|source| {
-        Box::new(Error::Metadata {
-            path: sidecar,
-            source,
-        })
-    })
+    parse(&text).map_err(|source| Box::new(Error::Metadata { path: sidecar, source }))
 }
 
 fn parse(text: &str) -> std::result::Result<Option<Metadata>, serde_json::Error> {
@@ -56,8 +44,7 @@ fn parse(text: &str) -> std::result::Result<Option<Metadata>, serde_json::Error>
         .get_mut("notes")
         .and_then(Value::as_array_mut)
         .and_then(|notes| notes.iter_mut().find_map(|note| note.get_mut("koppel")));
-    note.map(|note| serde_json::from_value(note.take()))
-        .transpose()
+    note.map(|note| serde_json::from_value(note.take())).transpose()
 }
 
 fn column(column: &Column) -> Value {
@@ -79,9 +66,7 @@ fn column(column: &Column) -> Value {
 fn encode(name: &str) -> String {
     name.bytes().fold(String::new(), |mut text, byte| {
         match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'.' | b'_' | b'-' | b'~' => {
-                text.push(byte.into())
-            }
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'.' | b'_' | b'-' | b'~' => text.push(byte.into()),
             _ => text.push_str(&format!("%{byte:02X}")),
         }
         text

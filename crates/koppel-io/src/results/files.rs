@@ -61,10 +61,7 @@ pub(super) fn sidecar_of(csv: &Path) -> PathBuf {
 /// The finished file that a part file `out.csv.part` or `out.csv.part.2` stands for.
 pub(super) fn result_of(part: &Path) -> Option<PathBuf> {
     let mut stem = part.to_path_buf();
-    let numbered = |p: &Path| {
-        p.extension()
-            .is_some_and(|e| e.to_string_lossy().parse::<u32>().is_ok())
-    };
+    let numbered = |p: &Path| p.extension().is_some_and(|e| e.to_string_lossy().parse::<u32>().is_ok());
     if numbered(&stem) {
         stem.set_extension("");
     }
@@ -107,9 +104,7 @@ pub(super) fn lock(part: &Path, options: &OpenOptions) -> Result<File> {
 pub(super) fn write_whole(path: &Path, text: &str) -> Result<()> {
     let temporary = with_suffix(path, ".tmp");
     let mut file = File::create(&temporary).map_err(Error::io("create", &temporary))?;
-    file.write_all(text.as_bytes())
-        .and_then(|()| file.sync_all())
-        .map_err(Error::io("write", &temporary))?;
+    file.write_all(text.as_bytes()).and_then(|()| file.sync_all()).map_err(Error::io("write", &temporary))?;
     drop(file);
     rename(&temporary, path)
 }
@@ -124,9 +119,7 @@ pub(super) fn rename(from: &Path, to: &Path) -> Result<()> {
 /// Removes a file that may be gone already.
 pub(super) fn remove(path: &Path) -> Result<()> {
     match fs::remove_file(path) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-            Err(Error::io("remove", path)(error))
-        }
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(Error::io("remove", path)(error)),
         _ => Ok(()),
     }
 }
@@ -152,14 +145,8 @@ mod tests {
 
     #[test]
     fn part_names_lead_back_to_the_result() {
-        assert_eq!(
-            result_of(Path::new("a/out.csv.part")),
-            Some("a/out.csv".into())
-        );
-        assert_eq!(
-            result_of(Path::new("out.csv.part.12")),
-            Some("out.csv".into())
-        );
+        assert_eq!(result_of(Path::new("a/out.csv.part")), Some("a/out.csv".into()));
+        assert_eq!(result_of(Path::new("out.csv.part.12")), Some("out.csv".into()));
         assert_eq!(result_of(Path::new("out.csv")), None);
         assert_eq!(result_of(Path::new("part")), None);
     }

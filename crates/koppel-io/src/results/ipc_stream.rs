@@ -38,12 +38,7 @@ impl IpcSink {
         stream.flush().map_err(as_io)?;
         let width = schema.fields().len();
         let capacity = (BATCH_VALUES / width).clamp(64, BATCH_ROWS);
-        Ok(Self {
-            stream,
-            schema,
-            columns: vec![Vec::with_capacity(capacity); width],
-            capacity,
-        })
+        Ok(Self { stream, schema, columns: vec![Vec::with_capacity(capacity); width], capacity })
     }
 
     /// Adds one row.
@@ -52,11 +47,7 @@ impl IpcSink {
         for (column, &value) in self.columns[1..].iter_mut().zip(values) {
             column.push(value);
         }
-        if self.columns[0].len() >= self.capacity {
-            self.flush()
-        } else {
-            Ok(())
-        }
+        if self.columns[0].len() >= self.capacity { self.flush() } else { Ok(()) }
     }
 
     /// Hands all rows to the operating system as one batch.
@@ -74,10 +65,7 @@ impl IpcSink {
     }
 
     fn write(&mut self, batch: &RecordBatch) -> io::Result<()> {
-        self.stream
-            .write(batch)
-            .and_then(|()| self.stream.flush())
-            .map_err(as_io)
+        self.stream.write(batch).and_then(|()| self.stream.flush()).map_err(as_io)
     }
 
     /// Waits until all rows are on the disk.
@@ -105,15 +93,9 @@ pub(super) fn stream_metadata(path: &Path) -> Result<Metadata> {
 }
 
 /// Visits the complete batches of a stream and stops at the first that is not whole.
-pub(super) fn scan_stream(
-    path: &Path,
-    mut visit: impl FnMut(&RecordBatch) -> Result<()>,
-) -> Result<Whole> {
+pub(super) fn scan_stream(path: &Path, mut visit: impl FnMut(&RecordBatch) -> Result<()>) -> Result<Whole> {
     let mut stream = open_stream(path)?;
-    let mut whole = Whole {
-        bytes: stream.get_ref().position,
-        ..Whole::default()
-    };
+    let mut whole = Whole { bytes: stream.get_ref().position, ..Whole::default() };
     while let Some(next) = stream.next() {
         let batch = match next {
             Ok(batch) => batch,
@@ -141,9 +123,7 @@ pub(super) fn scan_stream(
 pub(super) fn copy_stream(path: &Path, rows: u64, sink: &mut IpcSink) -> Result<Whole> {
     check_columns(path, &open_stream(path)?.schema(), &sink.schema)?;
     let mut copied = Whole::default();
-    scan_stream(path, |batch| {
-        copy_batch(path, batch, rows, sink, &mut copied)
-    })?;
+    scan_stream(path, |batch| copy_batch(path, batch, rows, sink, &mut copied))?;
     Ok(copied)
 }
 
@@ -160,11 +140,8 @@ pub(super) fn copy_batch(
     if kept.num_rows() == 0 {
         return Ok(());
     }
-    let kept = kept
-        .with_schema(sink.schema.clone())
-        .map_err(failure("read", path))?;
-    sink.write(&kept)
-        .map_err(Error::io("write the part file of", path))?;
+    let kept = kept.with_schema(sink.schema.clone()).map_err(failure("read", path))?;
+    sink.write(&kept).map_err(Error::io("write the part file of", path))?;
     copied.rows += kept.num_rows() as u64;
     copied.last_time = last_time(&kept);
     Ok(())
@@ -173,11 +150,7 @@ pub(super) fn copy_batch(
 fn open_stream(path: &Path) -> Result<StreamReader<Counted>> {
     let file = File::open(path).map_err(Error::io("open", path))?;
     let length = file.metadata().map_err(Error::io("read", path))?.len();
-    let counted = Counted {
-        input: BufReader::new(file),
-        position: 0,
-        length,
-    };
+    let counted = Counted { input: BufReader::new(file), position: 0, length };
     match StreamReader::try_new(counted, None) {
         Ok(stream) => Ok(stream),
         Err(_) => Err(Box::new(Error::NothingToRecover { path: path.into() })),

@@ -37,25 +37,17 @@ pub(super) fn convert(stream: &Path, metadata: &Metadata, parquet: &Path) -> Res
         .set_dictionary_enabled(false)
         .set_encoding(Encoding::BYTE_STREAM_SPLIT)
         .set_max_row_group_row_count(Some(group_rows))
-        .set_key_value_metadata(Some(vec![KeyValue::new(
-            KEY.to_string(),
-            to_json(metadata),
-        )]))
+        .set_key_value_metadata(Some(vec![KeyValue::new(KEY.to_string(), to_json(metadata))]))
         .build();
     let output = BufWriter::new(file);
-    let mut writer = ArrowWriter::try_new(output, schema.clone(), Some(properties))
-        .map_err(write_failure(parquet))?;
+    let mut writer =
+        ArrowWriter::try_new(output, schema.clone(), Some(properties)).map_err(write_failure(parquet))?;
     let whole = scan_stream(stream, |batch| {
-        let batch = batch
-            .clone()
-            .with_schema(schema.clone())
-            .map_err(failure("write", parquet))?;
+        let batch = batch.clone().with_schema(schema.clone()).map_err(failure("write", parquet))?;
         writer.write(&batch).map_err(write_failure(parquet))
     })?;
     let output = writer.into_inner().map_err(write_failure(parquet))?;
-    let file = output
-        .into_inner()
-        .map_err(|error| Error::io("write", parquet)(error.into_error()))?;
+    let file = output.into_inner().map_err(|error| Error::io("write", parquet)(error.into_error()))?;
     file.sync_all().map_err(Error::io("write", parquet))?;
     Ok(whole)
 }
@@ -79,12 +71,7 @@ pub(super) fn read(path: &Path) -> Result<Table> {
     let entries = builder.metadata().file_metadata().key_value_metadata();
     let json = entries.and_then(|all| all.iter().find(|entry| entry.key == KEY)?.value.clone());
     let metadata = json.map(|json| parse_metadata(path, &json)).transpose()?;
-    let names: Vec<String> = builder
-        .schema()
-        .fields()
-        .iter()
-        .map(|f| f.name().clone())
-        .collect();
+    let names: Vec<String> = builder.schema().fields().iter().map(|f| f.name().clone()).collect();
     for field in builder.schema().fields() {
         if field.data_type() != &DataType::Float64 {
             return Err(Box::new(Error::ColumnType {

@@ -26,8 +26,7 @@ const IPC_START: [u8; 4] = [0xff; 4];
 ///
 /// If `part` is not a part file, holds not even a header, is still being written, or `out` cannot be written.
 pub fn recover(part: &Path, out: Option<&Path>) -> Result<Finished> {
-    let named =
-        result_of(part).ok_or_else(|| not_a_part(part, "its name does not end in `.part`"))?;
+    let named = result_of(part).ok_or_else(|| not_a_part(part, "its name does not end in `.part`"))?;
     let lock = files::lock(part, OpenOptions::new().read(true))?;
     let format = detect(part)?;
     let out = match out {
@@ -45,21 +44,14 @@ pub fn recover(part: &Path, out: Option<&Path>) -> Result<Finished> {
         files::remove(part)?;
         files::remove(&sidecar_of(part))?;
     }
-    Ok(Finished {
-        bytes: files::size(&out)?,
-        path: out,
-        rows: kept.rows,
-        dropped_bytes: size - kept.bytes,
-    })
+    Ok(Finished { bytes: files::size(&out)?, path: out, rows: kept.rows, dropped_bytes: size - kept.bytes })
 }
 
 /// What the first bytes say.
 fn detect(part: &Path) -> Result<Format> {
     let mut start = Vec::new();
     let file = std::fs::File::open(part).map_err(Error::io("open", part))?;
-    file.take(5)
-        .read_to_end(&mut start)
-        .map_err(Error::io("read", part))?;
+    file.take(5).read_to_end(&mut start).map_err(Error::io("read", part))?;
     if start.len() < 5 {
         return Err(Box::new(Error::NothingToRecover { path: part.into() }));
     }
@@ -72,10 +64,7 @@ fn detect(part: &Path) -> Result<Format> {
     if start == b"time," || start == b"time\n" {
         return Ok(Format::Csv);
     }
-    Err(not_a_part(
-        part,
-        "it holds neither CSV with a `time` column nor an Arrow stream",
-    ))
+    Err(not_a_part(part, "it holds neither CSV with a `time` column nor an Arrow stream"))
 }
 
 /// The name the run was asked for, unless that would replace a file.
@@ -98,10 +87,7 @@ fn recover_as(format: Format, part: &Path, out: &Path) -> Result<Whole> {
             let metadata = csv_metadata(part, &names)?;
             let temporary = with_suffix(out, ".tmp");
             let mut old = std::fs::File::open(part).map_err(Error::io("open", part))?;
-            drop(
-                copy_start(&mut old, whole.bytes, &temporary)
-                    .map_err(Error::io("write", &temporary))?,
-            );
+            drop(copy_start(&mut old, whole.bytes, &temporary).map_err(Error::io("write", &temporary))?);
             finish_csv(&temporary, out, &metadata)?;
             Ok(whole)
         }
@@ -119,8 +105,7 @@ fn convert(format: Format, part: &Path, out: &Path) -> Result<Whole> {
         Format::Csv => {
             let (names, _) = csv_text::scan(part, 0, |_, _| Ok(()))?;
             let mut writer = ResultWriter::create(out, csv_metadata(part, &names)?)?;
-            let (_, whole) =
-                csv_text::scan(part, u64::MAX, |time, values| writer.row(time, values))?;
+            let (_, whole) = csv_text::scan(part, u64::MAX, |time, values| writer.row(time, values))?;
             writer.finish()?;
             Ok(whole)
         }
@@ -138,20 +123,11 @@ fn convert(format: Format, part: &Path, out: &Path) -> Result<Whole> {
 
 /// The metadata beside the part file; if it is lost, the names in the header are all that is known.
 fn csv_metadata(part: &Path, names: &[String]) -> Result<Metadata> {
-    let columns = names[1..].iter().map(|name| Column {
-        name: name.clone(),
-        ..Column::default()
-    });
+    let columns = names[1..].iter().map(|name| Column { name: name.clone(), ..Column::default() });
     let metadata = csvw::read(part)?.filter(|metadata| metadata.names() == names);
-    Ok(metadata.unwrap_or_else(|| Metadata {
-        columns: columns.collect(),
-        ..Metadata::default()
-    }))
+    Ok(metadata.unwrap_or_else(|| Metadata { columns: columns.collect(), ..Metadata::default() }))
 }
 
 fn not_a_part(path: &Path, reason: &'static str) -> Box<Error> {
-    Box::new(Error::NotAPart {
-        path: path.into(),
-        reason,
-    })
+    Box::new(Error::NotAPart { path: path.into(), reason })
 }

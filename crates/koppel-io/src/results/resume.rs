@@ -17,11 +17,7 @@ use super::{
 use crate::{Error, Result};
 
 /// A sink after the first `rows` rows of the CSV part file, or of the finished file.
-pub(super) fn resume_csv(
-    path: &Path,
-    metadata: &Metadata,
-    rows: u64,
-) -> Result<(Sink, Option<f64>)> {
+pub(super) fn resume_csv(path: &Path, metadata: &Metadata, rows: u64) -> Result<(Sink, Option<f64>)> {
     let part = part_of(path);
     let source = if part.exists() { &part } else { path };
     let mut old = files::lock(source, OpenOptions::new().read(true).write(true))?;
@@ -42,8 +38,7 @@ pub(super) fn resume_csv(
         old
     } else {
         let temporary = with_suffix(&part, ".tmp");
-        let new = copy_start(&mut old, whole.bytes, &temporary)
-            .map_err(Error::io("write", &temporary))?;
+        let new = copy_start(&mut old, whole.bytes, &temporary).map_err(Error::io("write", &temporary))?;
         files::rename(&temporary, &part)?;
         new
     };
@@ -52,11 +47,7 @@ pub(super) fn resume_csv(
 
 /// A sink after the first `rows` rows of the part file, or of the finished Parquet file.
 #[cfg(feature = "parquet")]
-pub(super) fn resume_parquet(
-    path: &Path,
-    metadata: &Metadata,
-    rows: u64,
-) -> Result<(Sink, Option<f64>)> {
+pub(super) fn resume_parquet(path: &Path, metadata: &Metadata, rows: u64) -> Result<(Sink, Option<f64>)> {
     let part = part_of(path);
     let source = if part.exists() { &part } else { path };
     let old = files::lock(source, OpenOptions::new().read(true))?;
@@ -86,11 +77,7 @@ fn check_length(path: &Path, found: u64, needed: u64) -> Result<()> {
     if found == needed {
         return Ok(());
     }
-    Err(Box::new(Error::ResumeTooShort {
-        path: path.into(),
-        found,
-        needed,
-    }))
+    Err(Box::new(Error::ResumeTooShort { path: path.into(), found, needed }))
 }
 
 /// Copies the first `bytes` bytes of `from` to a new file, complete on the disk.

@@ -19,18 +19,10 @@ pub struct Table {
 
 impl Table {
     /// Of at least one column; the first is the time.
-    pub(super) fn new(
-        metadata: Option<Metadata>,
-        names: Vec<String>,
-        mut columns: Vec<Vec<f64>>,
-    ) -> Self {
+    pub(super) fn new(metadata: Option<Metadata>, names: Vec<String>, mut columns: Vec<Vec<f64>>) -> Self {
         let time = columns.remove(0);
         let columns = names.into_iter().skip(1).zip(columns).collect();
-        Self {
-            metadata,
-            time,
-            columns,
-        }
+        Self { metadata, time, columns }
     }
 
     /// The values of a column.
@@ -44,11 +36,7 @@ impl Table {
     #[must_use]
     pub fn unit(&self, name: &str) -> Option<&str> {
         let columns = &self.metadata.as_ref()?.columns;
-        columns
-            .iter()
-            .find(|column| column.name == name)?
-            .unit
-            .as_deref()
+        columns.iter().find(|column| column.name == name)?.unit.as_deref()
     }
 }
 

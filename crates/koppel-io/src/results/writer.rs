@@ -104,10 +104,7 @@ impl ResultWriter {
         metadata.check_names(path)?;
         let part = part_of(path);
         if !part.exists() && !path.exists() {
-            return Err(Box::new(Error::NothingToResume {
-                path: path.into(),
-                part,
-            }));
+            return Err(Box::new(Error::NothingToResume { path: path.into(), part }));
         }
         let (sink, last_time) = match format {
             Format::Csv => resume_csv(path, &metadata, rows)?,
@@ -143,19 +140,11 @@ impl ResultWriter {
     ///
     /// If `values` has not one value per column.
     pub fn row(&mut self, time: f64, values: &[f64]) -> Result<()> {
-        assert_eq!(
-            values.len(),
-            self.metadata.columns.len(),
-            "a row has one value per column"
-        );
+        assert_eq!(values.len(), self.metadata.columns.len(), "a row has one value per column");
         self.write(|sink| sink.push(time, values))?;
         self.rows += 1;
         self.last_time = Some(time);
-        if self.last_flush.elapsed() >= FLUSH_INTERVAL {
-            self.flush()
-        } else {
-            Ok(())
-        }
+        if self.last_flush.elapsed() >= FLUSH_INTERVAL { self.flush() } else { Ok(()) }
     }
 
     /// Hands all rows to the operating system: they survive a kill of this process.
@@ -195,10 +184,7 @@ impl ResultWriter {
             Some(Sink::Ipc(sink)) => {
                 sink.close().map_err(Error::io("write", &self.part))?;
                 let whole = finish_parquet(&self.part, &self.path, &self.metadata)?;
-                assert_eq!(
-                    whole.rows, self.rows,
-                    "the part file holds every row written"
-                );
+                assert_eq!(whole.rows, self.rows, "the part file holds every row written");
                 files::remove(&self.part)?;
             }
         }
@@ -230,9 +216,7 @@ impl ResultWriter {
 
     fn write(&mut self, action: impl FnOnce(&mut Sink) -> io::Result<()>) -> Result<()> {
         let Some(sink) = &mut self.sink else {
-            return Err(Box::new(Error::Incomplete {
-                path: self.part.clone(),
-            }));
+            return Err(Box::new(Error::Incomplete { path: self.part.clone() }));
         };
         action(sink).map_err(|error| {
             self.sink = None;

@@ -5,7 +5,6 @@ mod control;
 mod dormand_prince;
 mod error;
 mod fixed;
-mod lu;
 mod micro;
 mod rhs;
 mod rodas;

@@ -9,8 +9,8 @@
 
 use super::config::Tolerances;
 use super::control::{Buffers, Embedded, Trial, scaled_error};
-use super::lu::Lu;
 use super::rhs::{Point, Rhs};
+use crate::linalg::{Lu, Matrix};
 
 const GAMMA: f64 = 0.25;
 const STAGES: usize = 6;
@@ -45,6 +45,7 @@ pub(super) struct Rodas {
     slope: Vec<f64>,
     jacobian: Vec<f64>,
     time_derivative: Vec<f64>,
+    matrix: Matrix,
     lu: Lu,
     stages: [Vec<f64>; STAGES],
     trial: Vec<f64>,
@@ -57,7 +58,8 @@ impl Rodas {
             slope: vec![0.0; dim],
             jacobian: vec![0.0; dim * dim],
             time_derivative: vec![0.0; dim],
-            lu: Lu::new(dim),
+            matrix: Matrix::zeros(dim, dim),
+            lu: Lu::default(),
             stages: std::array::from_fn(|_| vec![0.0; dim]),
             trial: vec![0.0; dim],
             scratch: vec![0.0; 2 * dim],
@@ -73,7 +75,7 @@ impl Rodas {
     /// 1/(γh) I - J.
     fn fill_matrix(&mut self, h: f64) {
         let n = self.slope.len();
-        let matrix = self.lu.matrix();
+        let matrix = self.matrix.as_mut_slice();
         for (entry, derivative) in matrix.iter_mut().zip(&self.jacobian) {
             *entry = -derivative;
         }
@@ -98,7 +100,7 @@ impl Rodas {
         for (u, slope) in u.iter_mut().zip(&self.time_derivative) {
             *u += from.h * D[stage] * slope;
         }
-        self.lu.solve(u);
+        self.lu.solve_in_place(u);
     }
 }
 
@@ -128,7 +130,7 @@ impl Embedded for Rodas {
             self.linearize(rhs, trial);
         }
         self.fill_matrix(trial.h);
-        if self.lu.factorize().is_err() {
+        if self.lu.refactor(&self.matrix).is_err() {
             return f64::INFINITY;
         }
         for stage in 0..STAGES {

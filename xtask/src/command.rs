@@ -1,0 +1,66 @@
+//! Running other programs from the project's root.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// What went wrong, in one line.
+pub(crate) type Result<T> = std::result::Result<T, String>;
+
+/// The folder of the workspace.
+pub(crate) fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().map_or_else(|| ".".into(), Path::to_path_buf)
+}
+
+/// A program started in the project's root.
+pub(crate) fn program(name: &str, arguments: &[&str]) -> Command {
+    let mut command = Command::new(name);
+    command.args(arguments).current_dir(root());
+    command
+}
+
+/// The cargo that started us.
+pub(crate) fn cargo(arguments: &[&str]) -> Command {
+    program(&std::env::var("CARGO").unwrap_or_else(|_| "cargo".into()), arguments)
+}
+
+/// Runs it with its output shown; fails if it does.
+pub(crate) fn must(command: &mut Command) -> Result<()> {
+    let line = describe(command);
+    eprintln!("xtask: {line}");
+    let status = command.status().map_err(|error| format!("{line}: {error}"))?;
+    if status.success() { Ok(()) } else { Err(format!("{line}: {status}")) }
+}
+
+/// Runs it and returns what it printed.
+pub(crate) fn output(command: &mut Command) -> Result<String> {
+    let line = describe(command);
+    eprintln!("xtask: {line}");
+    let output = command.output().map_err(|error| format!("{line}: {error}"))?;
+    if !output.status.success() {
+        return Err(format!("{line}: {}\n{}", output.status, String::from_utf8_lossy(&output.stderr)));
+    }
+    String::from_utf8(output.stdout).map_err(|error| format!("{line}: {error}"))
+}
+
+fn describe(command: &Command) -> String {
+    let words = std::iter::once(command.get_program()).chain(command.get_args());
+    words.map(|word| word.to_string_lossy().into_owned()).collect::<Vec<_>>().join(" ")
+}
+
+/// True if a program of this name is on the path.
+pub(crate) fn is_installed(name: &str) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path).any(|folder| folder.join(name).is_file())
+}
+
+/// Writes `text` between the lines `<!-- begin NAME -->` and `<!-- end NAME -->` of a file.
+pub(crate) fn replace_block(file: &str, name: &str, text: &str) -> Result<()> {
+    let path = root().join(file);
+    let old = std::fs::read_to_string(&path).map_err(|error| format!("{file}: {error}"))?;
+    let (begin, end) = (format!("<!-- begin {name} -->\n"), format!("<!-- end {name} -->"));
+    let (Some(from), Some(to)) = (old.find(&begin), old.find(&end)) else {
+        return Err(format!("{file} has no block `{name}`"));
+    };
+    let new = format!("{}{begin}{}\n{}", &old[..from], text.trim_end(), &old[to..]);
+    std::fs::write(&path, new).map_err(|error| format!("{file}: {error}"))
+}

@@ -1,0 +1,213 @@
+//! `cargo xtask proof`: what is too long for every test run.
+//!
+//! * soak: ten million steps with results kept on disk only; memory must stay flat;
+//! * kills: runs killed at random moments; what is recovered must be a prefix of the undisturbed result, and what is
+//!   resumed from a checkpoint must equal it byte for byte;
+//! * mutations: system files changed at random; every one must run or be refused with a message, never crash.
+
+use crate::command::{Result, cargo, must, replace_block, root};
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+const KILLS: u32 = 200;
+const MUTATIONS: u32 = 20_000;
+const SOAK_STEPS: u64 = 10_000_000;
+
+pub(crate) fn run() -> Result<()> {
+    must(&mut cargo(&["build", "--release", "--package", "koppel-cli"]))?;
+    let folder = root().join("target/proof");
+    std::fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
+    let binary = root().join("target/release/koppel");
+    let mut report = String::from("\n");
+    for proof in [soak, kills, mutations] {
+        let line = proof(&binary, &folder)?;
+        eprintln!("{line}");
+        writeln!(report, "* {line}").map_err(|error| error.to_string())?;
+    }
+    replace_block("bench/proof.md", "proof", &report)
+}
+
+fn koppel(binary: &Path, folder: &Path, arguments: &[&str]) -> Command {
+    let mut command = Command::new(binary);
+    command.args(arguments).current_dir(folder).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    command
+}
+
+/// A system file of the examples, copied into the folder of the proof.
+fn example(folder: &Path, name: &str) -> Result<String> {
+    let text = std::fs::read_to_string(root().join("examples").join(name)).map_err(|e| format!("{name}: {e}"))?;
+    std::fs::write(folder.join(name), &text).map_err(|e| format!("{name}: {e}"))?;
+    Ok(text)
+}
+
+fn soak(binary: &Path, folder: &Path) -> Result<String> {
+    example(folder, "control-loop.toml")?;
+    let stop = format!("{}", SOAK_STEPS as f64 * 0.001);
+    let arguments =
+        ["run", "control-loop.toml", "--step", "0.001", "--stop", &stop, "--out", "soak.parquet", "--record-every", "10"];
+    let begin = Instant::now();
+    let mut child = koppel(binary, folder, &arguments).spawn().map_err(|e| e.to_string())?;
+    let mut early = 0;
+    let mut most = 0;
+    let status = loop {
+        if let Some(status) = child.try_wait().map_err(|e| e.to_string())? {
+            break status;
+        }
+        let now = resident(&child);
+        if begin.elapsed() < Duration::from_secs(2) { early = early.max(now) } else { most = most.max(now) }
+        std::thread::sleep(Duration::from_millis(100));
+    };
+    if !status.success() {
+        return Err(format!("soak: {status}"));
+    }
+    if most > early + 65_536 {
+        return Err(format!("soak: memory grew from {early} kB to {most} kB"));
+    }
+    Ok(format!(
+        "soak: {SOAK_STEPS} steps, every tenth recorded to Parquet, {:.0} s; resident memory {early} kB after 2 s, at most {most} kB later",
+        begin.elapsed().as_secs_f64()
+    ))
+}
+
+/// Resident memory of a child in kB.
+fn resident(child: &Child) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap_or_default();
+    let line = status.lines().find(|line| line.starts_with("VmRSS:")).unwrap_or_default();
+    line.split_whitespace().nth(1).and_then(|number| number.parse().ok()).unwrap_or(0)
+}
+
+fn kills(binary: &Path, folder: &Path) -> Result<String> {
+    example(folder, "nonlinear-dual-mass.toml")?;
+    let run = ["run", "nonlinear-dual-mass.toml", "--step", "1e-4", "--stop", "3", "--checkpoint", "kill.checkpoint"];
+    let with = |more: &[&'static str]| [run.as_slice(), more].concat();
+    let begin = Instant::now();
+    let status = koppel(binary, folder, &with(&["--out", "whole.csv"])).status().map_err(|e| e.to_string())?;
+    if !status.success() {
+        return Err(format!("kills: the undisturbed run failed: {status}"));
+    }
+    let whole_time = begin.elapsed();
+    let whole = read(&folder.join("whole.csv"))?;
+    let mut random = Random(7);
+    let (mut recovered, mut rows, mut resumed) = (0, 0, 0);
+    for _ in 0..KILLS {
+        for name in ["killed.csv", "killed.csv.part", "kill.checkpoint"] {
+            let _ = std::fs::remove_file(folder.join(name));
+        }
+        let arguments = with(&["--out", "killed.csv", "--checkpoint-every", "1000"]);
+        let mut child = koppel(binary, folder, &arguments).spawn().map_err(|e| e.to_string())?;
+        std::thread::sleep(whole_time.mul_f64(random.unit()));
+        child.kill().map_err(|e| e.to_string())?;
+        child.wait().map_err(|e| e.to_string())?;
+        if folder.join("kill.checkpoint").exists() {
+            let status = koppel(binary, folder, &["resume", "kill.checkpoint"]).status().map_err(|e| e.to_string())?;
+            if !status.success() || read(&folder.join("killed.csv"))? != whole {
+                return Err(format!("kills: the resumed run differs from the undisturbed one ({status})"));
+            }
+            resumed += 1;
+        } else if folder.join("killed.csv.part").exists() {
+            let status = koppel(binary, folder, &["recover", "killed.csv.part"]).status().map_err(|e| e.to_string())?;
+            let part = read(&folder.join("killed.csv"))?;
+            if !status.success() || !whole.starts_with(&part) {
+                return Err(format!("kills: the recovered rows are no prefix of the undisturbed result ({status})"));
+            }
+            recovered += 1;
+            rows += part.lines().count();
+        }
+    }
+    Ok(format!(
+        "kills: {KILLS} runs killed at random moments; {resumed} resumed from a checkpoint, all equal to the undisturbed result byte for byte; {recovered} recovered without one ({rows} lines), all a prefix of it"
+    ))
+}
+
+fn read(path: &PathBuf) -> Result<String> {
+    std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))
+}
+
+fn mutations(binary: &Path, folder: &Path) -> Result<String> {
+    let names = ["dual-mass.toml", "helicopter.toml", "double-pendulum.toml", "quarter-truck.toml"];
+    let texts = names.iter().map(|name| example(folder, name)).collect::<Result<Vec<_>>>()?;
+    let mut random = Random(11);
+    let (mut ran, mut refused) = (0, 0);
+    for k in 0..MUTATIONS {
+        let text = mutate(&texts[random.below(texts.len())], &mut random);
+        std::fs::write(folder.join("mutant.toml"), &text).map_err(|e| e.to_string())?;
+        let mut child = koppel(binary, folder, &["run", "mutant.toml", "--dry-run"]).spawn().map_err(|e| e.to_string())?;
+        match wait(&mut child, Duration::from_secs(20))? {
+            Some(0) => ran += 1,
+            Some(2) => refused += 1,
+            other => {
+                let kept = folder.join(format!("mutant-{k}.toml"));
+                std::fs::write(&kept, &text).map_err(|e| e.to_string())?;
+                return Err(format!("mutations: exit code {other:?} on {}", kept.display()));
+            }
+        }
+    }
+    Ok(format!("mutations: {MUTATIONS} system files changed at random: {ran} accepted, {refused} refused with a message, no crash, no hang"))
+}
+
+/// The exit code, or `None` for a crash or a hang.
+fn wait(child: &mut Child, limit: Duration) -> Result<Option<i32>> {
+    let begin = Instant::now();
+    loop {
+        if let Some(status) = child.try_wait().map_err(|e| e.to_string())? {
+            return Ok(status.code());
+        }
+        if begin.elapsed() > limit {
+            let _ = child.kill();
+            return Ok(None);
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+/// One to four random edits: characters dropped, doubled, replaced; lines dropped, swapped, doubled.
+fn mutate(text: &str, random: &mut Random) -> String {
+    let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+    for _ in 0..=random.below(3) {
+        let line = random.below(lines.len());
+        let other = random.below(lines.len());
+        match random.below(6) {
+            0 => drop(lines.remove(line)),
+            1 => lines.swap(line, other),
+            2 => lines.insert(line, lines[other].clone()),
+            kind => {
+                let mut letters: Vec<char> = lines[line].chars().collect();
+                let at = random.below(letters.len().max(1));
+                let odd = ['"', '[', ']', '{', '}', '=', '.', '-', '1', 'e', ',', '\u{e9}', '\0', '#', '\''];
+                match kind {
+                    3 if at < letters.len() => drop(letters.remove(at)),
+                    4 if at < letters.len() => letters[at] = odd[random.below(odd.len())],
+                    _ => letters.insert(at.min(letters.len()), odd[random.below(odd.len())]),
+                }
+                lines[line] = letters.into_iter().collect();
+            }
+        }
+        if lines.is_empty() {
+            break;
+        }
+    }
+    lines.join("\n")
+}
+
+/// Numbers without pattern, the same in every run.
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    fn below(&mut self, limit: usize) -> usize {
+        (self.next() % limit as u64) as usize
+    }
+
+    fn unit(&mut self) -> f64 {
+        (self.next() >> 11) as f64 / (1_u64 << 53) as f64
+    }
+}
