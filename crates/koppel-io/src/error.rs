@@ -3,6 +3,8 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::system_file::Mistake;
+
 /// Result with the error of this crate.
 pub type Result<T> = std::result::Result<T, Box<Error>>;
 
@@ -163,6 +165,14 @@ pub enum Error {
         source: serde_json::Error,
     },
 
+    /// A mistake in a system file or an option that replaces a part of it.
+    #[error("{0}")]
+    File(Box<Mistake>),
+
+    /// The engine refused something that stands nowhere in the file.
+    #[error("{0}")]
+    Engine(Box<koppel::Error>),
+
     /// An Arrow stream or Parquet file is broken or could not be written.
     #[cfg(feature = "parquet")]
     #[error("cannot {action} `{}`: {reason}", path.display())]
@@ -190,7 +200,7 @@ pub enum Error {
 
 impl Error {
     /// Turns the answer of the operating system into an error: `.map_err(Error::io("write", path))`.
-    pub(crate) fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Box<Self> {
+    pub fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Box<Self> {
         move |source| Box::new(Self::Io { action, path: path.to_path_buf(), source })
     }
 }

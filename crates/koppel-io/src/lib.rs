@@ -2,6 +2,7 @@
 
 pub mod report;
 pub mod results;
+pub mod system_file;
 
 mod error;
 

@@ -128,20 +128,23 @@ pub fn closest<'a>(name: &str, known: &'a [String]) -> Option<&'a str> {
         .map(|(_, k)| k.as_str())
 }
 
-/// Levenshtein distance in characters.
+/// Edit distance in characters; two neighbours that changed places count as one edit (optimal string alignment).
 fn edit_distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, ca) in a.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, cb) in b.iter().enumerate() {
-            let substitute = diagonal + usize::from(ca != *cb);
-            diagonal = row[j + 1];
-            row[j + 1] = substitute.min(diagonal + 1).min(row[j] + 1);
+    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
+    let mut older: Vec<usize> = Vec::new();
+    let mut old: Vec<usize> = (0..=b.len()).collect();
+    for i in 0..a.len() {
+        let mut row = vec![i + 1];
+        for j in 0..b.len() {
+            let mut best = (old[j] + usize::from(a[i] != b[j])).min(old[j + 1] + 1).min(row[j] + 1);
+            if i > 0 && j > 0 && a[i] == b[j - 1] && a[i - 1] == b[j] {
+                best = best.min(older[j - 1] + 1);
+            }
+            row.push(best);
         }
+        older = std::mem::replace(&mut old, row);
     }
-    row[b.len()]
+    old[b.len()]
 }
 
 #[cfg(test)]
@@ -154,5 +157,8 @@ mod tests {
         assert_eq!(closest("left.y", &known), Some("left.x"));
         assert_eq!(closest("rigth.F", &known), Some("right.F"));
         assert_eq!(closest("something else", &known), None);
+        let methods = ["zoh".to_owned(), "foh".to_owned(), "stop".to_owned(), "step".to_owned()];
+        assert_eq!(closest("zho", &methods), Some("zoh"));
+        assert_eq!(closest("stpe", &methods), Some("step"));
     }
 }

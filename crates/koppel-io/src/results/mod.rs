@@ -39,3 +39,12 @@ pub use metadata::{Column, Metadata};
 pub use recover::recover;
 pub use table::{Table, read_table};
 pub use writer::{Finished, ResultWriter};
+
+/// Fails if the name of a result file does not tell a format that can be written.
+///
+/// # Errors
+///
+/// If it ends neither in `.csv` nor in `.parquet`.
+pub fn check_name(path: &std::path::Path) -> crate::Result<()> {
+    files::Format::of(path).map(|_| ())
+}

@@ -55,10 +55,13 @@ pub(super) fn target(name: &str, graph: &SystemGraph) -> Result<Target> {
     let ports = graph.ports(id);
     let settable = ports.all().filter(|(v, _)| v.kind != VariableKind::Output);
     let known = || settable.map(|(_, v)| format!("{}.{}", graph.name(id), v.name)).collect();
-    let found = ports
-        .find(VariableKind::Parameter, variable)
-        .map(|index| VariableId { kind: VariableKind::Parameter, index });
-    match found.or_else(|| ports.find_any(variable)) {
+    // What can be set comes first: a state may share its name with an output.
+    let order = [VariableKind::Parameter, VariableKind::Input, VariableKind::Local, VariableKind::Output];
+    let found = order.into_iter().find_map(|kind| {
+        let index = ports.find(kind, variable)?;
+        Some(VariableId { kind, index })
+    });
+    match found {
         None => Err(Error::Unknown { kind: "parameter or input", name: name.into(), known: known() }.into()),
         Some(VariableId { kind: VariableKind::Input, index }) => {
             let input = graph.inputs_of(id).start + index;

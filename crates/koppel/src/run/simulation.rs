@@ -28,6 +28,7 @@ use crate::coupling::{self, Coupling, Needs, Polynomials, View};
 use crate::error::{Error, Result};
 use crate::record::{Column, Columns, Condition, Recorder};
 use crate::signal::{Clock, Request, Step};
+use crate::solver::SolverError;
 use crate::system::{InputId, SubsystemId, System, SystemGraph, VariableId, VariableKind};
 use std::ops::Range;
 
@@ -570,8 +571,17 @@ fn value(
     }
 }
 
+/// A subsystem's failure with its name; a state that is not finite gets its own.
 fn failed(graph: &SystemGraph, slot: &Slot, step: Step, source: Box<Error>) -> Box<Error> {
-    Error::Subsystem { subsystem: graph.name(slot.id).into(), time: step.start, source }.into()
+    let subsystem = graph.name(slot.id).to_owned();
+    match *source {
+        Error::Solver(SolverError::NonFinite { time, index, .. }) => {
+            let variable =
+                graph.ports(slot.id).locals.get(index).map_or_else(String::new, |v| v.name.clone());
+            Error::BecameNonFinite { subsystem, variable, value: f64::NAN, time }.into()
+        }
+        _ => Error::Subsystem { subsystem, time: step.start, source }.into(),
+    }
 }
 
 fn non_finite(graph: &SystemGraph, board: &Board, output: usize, time: f64) -> Box<Error> {

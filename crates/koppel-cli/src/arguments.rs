@@ -1,0 +1,254 @@
+//! What can be written on the command line.
+
+use std::path::PathBuf;
+
+use clap::builder::PossibleValuesParser;
+use clap::{Args, Parser, Subcommand};
+use clap_complete::Shell;
+
+use crate::exit;
+use crate::session::CheckpointEvery;
+
+/// Runs coupled systems: subsystems with their own solvers that exchange values at communication steps.
+#[derive(Debug, Parser)]
+#[command(name = "koppel", version, arg_required_else_help = true, after_help = after_help())]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+fn after_help() -> String {
+    format!(
+        "Examples:
+  koppel new first.toml                      a commented system file to start from
+  koppel run first.toml --out first.csv      run it
+  koppel models                              what can be coupled
+
+{}",
+        exit::TABLE
+    )
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Runs a system file.
+    #[command(after_help = RUN_EXAMPLES)]
+    Run(Box<RunArguments>),
+    /// Continues an interrupted run from its checkpoint.
+    #[command(after_help = RESUME_EXAMPLES)]
+    Resume(ResumeArguments),
+    /// Makes a result file of what a killed run left behind.
+    #[command(after_help = RECOVER_EXAMPLES)]
+    Recover(RecoverArguments),
+    /// Lists the built-in models and example systems, or describes one.
+    #[command(after_help = MODELS_EXAMPLES)]
+    Models(ModelsArguments),
+    /// Writes a system file to start from.
+    #[command(after_help = NEW_EXAMPLES)]
+    New(NewArguments),
+    /// Writes a completion script for a shell.
+    #[command(after_help = COMPLETIONS_EXAMPLES)]
+    Completions {
+        /// The shell.
+        shell: Shell,
+    },
+    /// Shows what the exit codes mean.
+    #[command(after_help = exit::TABLE)]
+    ExitCodes,
+}
+
+const RUN_EXAMPLES: &str = "\
+Examples:
+  koppel run system.toml                                     run, and show a summary
+  koppel run system.toml --out r.csv --report r.html         keep the results, plot them
+  koppel run system.toml --step 1e-3 --coupling foh          other settings than in the file
+  koppel run system.toml --coupling '{ method = \"foh\", start = \"reduced\" }'
+  koppel run system.toml --schedule '[[\"left\", \"right\"], [\"road\"]]'
+  koppel run system.toml --set left.m=12 --set left.x0=0.1   parameters, start values, any key
+  koppel run system.toml --dry-run                           check everything, run nothing
+  koppel run system.toml --out r.parquet --checkpoint-every 60s
+  koppel run system.toml --realtime --speed 2                twice as fast as the clock";
+
+const RESUME_EXAMPLES: &str = "\
+Examples:
+  koppel resume r.csv.checkpoint               to the end of the run as planned
+  koppel resume r.csv.checkpoint --stop 20     to another stop time";
+
+const RECOVER_EXAMPLES: &str = "\
+Examples:
+  koppel recover r.csv.part                    makes r.csv
+  koppel recover r.parquet.part --out what-is-left.parquet";
+
+const MODELS_EXAMPLES: &str = "\
+Examples:
+  koppel models                                list of models and example systems
+  koppel models spring-mass                    ports, parameters, units, source
+  koppel models spring-mass --example          a system file that uses it";
+
+const NEW_EXAMPLES: &str = "\
+Examples:
+  koppel new                                   writes system.toml, with every setting explained
+  koppel new car --from quarter-truck          writes car.toml, a copy of an example system
+  koppel new --list                            names of the example systems";
+
+const COMPLETIONS_EXAMPLES: &str = "\
+Examples:
+  koppel completions bash > ~/.local/share/bash-completion/completions/koppel
+  koppel completions fish > ~/.config/fish/completions/koppel.fish";
+
+/// Arguments of `koppel run`.
+#[derive(Debug, Args)]
+pub(crate) struct RunArguments {
+    /// The system file (TOML).
+    pub(crate) file: PathBuf,
+    /// Result file, .csv or .parquet; written while running, finished at the end.
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
+    /// Checks everything and shows what would be run.
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    #[command(flatten)]
+    pub(crate) settings: SettingArguments,
+    #[command(flatten)]
+    pub(crate) session: SessionArguments,
+}
+
+/// Settings that replace those of the file.
+#[derive(Debug, Default, Args)]
+#[command(next_help_heading = "Settings that replace those of the file")]
+pub(crate) struct SettingArguments {
+    /// Communication step, in s.
+    #[arg(long, value_name = "H", allow_hyphen_values = true)]
+    pub(crate) step: Option<String>,
+    /// Stop time, in s.
+    #[arg(long, value_name = "T", allow_hyphen_values = true)]
+    pub(crate) stop: Option<String>,
+    /// A method (zoh, foh, soh, relaxed, anti-aliasing), or an inline table with its settings.
+    #[arg(long, value_name = "C")]
+    pub(crate) coupling: Option<String>,
+    /// parallel, sequence, or a list of subsystems or of groups of them.
+    #[arg(long, value_name = "S")]
+    pub(crate) schedule: Option<String>,
+    /// When feed-through outputs are read.
+    #[arg(long, value_parser = PossibleValuesParser::new(["fresh", "stale"]))]
+    pub(crate) reading: Option<String>,
+    /// Shape of inputs given as one value per step.
+    #[arg(long, value_parser = PossibleValuesParser::new(["constant", "continuous"]))]
+    pub(crate) hold: Option<String>,
+    /// What is recorded: `all`, a name, or a pattern with `*` and `?`; may be repeated.
+    #[arg(long, value_name = "PATTERN")]
+    pub(crate) record: Vec<String>,
+    /// Records one row every N steps.
+    #[arg(long, value_name = "N")]
+    pub(crate) record_every: Option<String>,
+    /// Ends the run when this becomes true, such as 'left.x > 0.2'.
+    #[arg(long, value_name = "CONDITION")]
+    pub(crate) stop_when: Option<String>,
+    /// A parameter, start value or other key, such as left.m=12; may be repeated.
+    #[arg(long, value_name = "NAME=VALUE", value_parser = assignment)]
+    pub(crate) set: Vec<(String, String)>,
+    /// Several threads: where it pays, never, or always.
+    #[arg(long, value_parser = PossibleValuesParser::new(["auto", "never", "always"]))]
+    pub(crate) threads: Option<String>,
+}
+
+fn assignment(text: &str) -> Result<(String, String), String> {
+    let (name, value) = text.split_once('=').ok_or("write NAME=VALUE, such as left.m=12")?;
+    match (name.trim(), value.trim()) {
+        ("", _) | (_, "") => Err("write NAME=VALUE, such as left.m=12".into()),
+        (name, value) => Ok((name.to_owned(), value.to_owned())),
+    }
+}
+
+/// What happens around a run, new or continued.
+#[derive(Debug, Default, Args)]
+#[command(next_help_heading = "Around the run")]
+pub(crate) struct SessionArguments {
+    /// Writes one self-contained HTML page with summary, settings and plots.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) report: Option<PathBuf>,
+    /// Prints the summary as one JSON document on standard output.
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Where checkpoints go; written at Ctrl-C, and as --checkpoint-every says [default: beside the result file].
+    #[arg(long, value_name = "FILE")]
+    pub(crate) checkpoint: Option<PathBuf>,
+    /// Writes a checkpoint every N steps (1000), or every so often (30s, 5min).
+    #[arg(long, value_name = "N|TIME")]
+    pub(crate) checkpoint_every: Option<CheckpointEvery>,
+    /// Keeps pace with the clock.
+    #[arg(long)]
+    pub(crate) realtime: bool,
+    /// With --realtime: simulated seconds per second.
+    #[arg(long, value_name = "X", default_value_t = 1.0, requires = "realtime", value_parser = positive)]
+    pub(crate) speed: f64,
+    /// No progress and no summary.
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+}
+
+fn positive(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(number) if number.is_finite() && number > 0.0 => Ok(number),
+        _ => Err("must be a number above zero".into()),
+    }
+}
+
+/// Arguments of `koppel resume`.
+#[derive(Debug, Args)]
+pub(crate) struct ResumeArguments {
+    /// The checkpoint.
+    #[arg(value_name = "CHECKPOINT")]
+    pub(crate) checkpoint_file: PathBuf,
+    /// Another stop time, in s.
+    #[arg(long, value_name = "T", allow_hyphen_values = true)]
+    pub(crate) stop: Option<String>,
+    /// Another result file; the rows before the checkpoint are copied to it.
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) session: SessionArguments,
+}
+
+/// Arguments of `koppel recover`.
+#[derive(Debug, Args)]
+pub(crate) struct RecoverArguments {
+    /// The file that ends in .part.
+    pub(crate) part: PathBuf,
+    /// The result file to make [default: the name without .part].
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
+}
+
+/// Arguments of `koppel models`.
+#[derive(Debug, Args)]
+pub(crate) struct ModelsArguments {
+    /// A model or an example system.
+    pub(crate) name: Option<String>,
+    /// Prints a system file that uses it.
+    #[arg(long, requires = "name")]
+    pub(crate) example: bool,
+    /// Prints the list as JSON.
+    #[arg(long, conflicts_with = "example")]
+    pub(crate) json: bool,
+}
+
+/// Arguments of `koppel new`.
+#[derive(Debug, Args)]
+pub(crate) struct NewArguments {
+    /// Name of the system: writes NAME.toml.
+    #[arg(default_value = "system")]
+    pub(crate) name: String,
+    /// An example system to copy, instead of the starter with every setting explained.
+    #[arg(long, value_name = "EXAMPLE")]
+    pub(crate) from: Option<String>,
+    /// The file to write [default: NAME.toml].
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
+    /// Replaces a file that exists.
+    #[arg(long)]
+    pub(crate) force: bool,
+    /// Lists the example systems.
+    #[arg(long)]
+    pub(crate) list: bool,
+}

@@ -1,0 +1,39 @@
+//! One file per command.
+
+mod completions;
+mod examples;
+mod models;
+mod new;
+mod recover;
+mod resume;
+mod run;
+
+use crate::arguments::Command;
+use crate::exit::{self, Exit};
+use crate::failure::Result;
+use crate::output::{self, print};
+
+/// Does what was asked.
+pub(crate) fn execute(command: Command) -> Result<Exit> {
+    match command {
+        Command::Run(arguments) => told(run::run(&arguments), arguments.session.json),
+        Command::Resume(arguments) => told(resume::resume(&arguments), arguments.session.json),
+        Command::Recover(arguments) => recover::recover(&arguments),
+        Command::Models(arguments) => models::models(&arguments),
+        Command::New(arguments) => new::new(&arguments),
+        Command::Completions { shell } => completions::completions(shell),
+        Command::ExitCodes => {
+            print(&format!("{}\n", exit::TABLE));
+            Ok(Exit::Ok)
+        }
+    }
+}
+
+/// With `--json` a run that could not start is told as JSON too.
+fn told(result: Result<Exit>, as_json: bool) -> Result<Exit> {
+    result.inspect_err(|failure| {
+        if as_json {
+            output::print_json(&output::failure_document(failure));
+        }
+    })
+}

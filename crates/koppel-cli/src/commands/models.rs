@@ -1,0 +1,124 @@
+//! `koppel models`.
+
+use koppel::models::{self, ModelEntry, Port};
+
+use super::examples;
+use crate::arguments::ModelsArguments;
+use crate::exit::Exit;
+use crate::failure::{Failure, Result};
+use crate::output::{Grid, print, significant};
+
+/// Lists the models, or describes one.
+pub(super) fn models(arguments: &ModelsArguments) -> Result<Exit> {
+    let text = match &arguments.name {
+        None if arguments.json => json_list(),
+        None => list(),
+        Some(name) if arguments.example => example(name)?,
+        Some(name) => describe(name, arguments.json)?,
+    };
+    print(&text);
+    Ok(Exit::Ok)
+}
+
+fn list() -> String {
+    let mut grid = Grid::new(&["model", "what it is"]);
+    for entry in models::catalogue() {
+        grid.row([entry.name.into(), entry.description.into()]);
+    }
+    grid.row(["linear".into(), "x' = A x + B u, y = C x + D u with matrices from the file".into()]);
+    format!(
+        "Models (details: koppel models NAME):\n{}\nExample systems (copy one: koppel new --from NAME):\n{}",
+        grid.whole(),
+        examples::list()
+    )
+}
+
+fn json_list() -> String {
+    let all: Vec<_> = models::catalogue().iter().map(as_json).collect();
+    format!("{:#}\n", serde_json::Value::Array(all))
+}
+
+fn as_json(entry: &ModelEntry) -> serde_json::Value {
+    let port = |port: &Port| serde_json::json!({ "name": port.name, "unit": port.unit, "description": port.description });
+    let parameters: Vec<_> = entry
+        .parameters
+        .iter()
+        .map(|p| serde_json::json!({ "name": p.name, "default": p.default, "unit": p.unit, "description": p.description }))
+        .collect();
+    let states: Vec<_> = entry
+        .states
+        .iter()
+        .map(|s| serde_json::json!({ "name": s.name, "unit": s.unit, "description": s.description }))
+        .collect();
+    serde_json::json!({
+        "name": entry.name,
+        "description": entry.description,
+        "source": entry.source,
+        "inputs": entry.inputs.iter().map(port).collect::<Vec<_>>(),
+        "outputs": entry.outputs.iter().map(port).collect::<Vec<_>>(),
+        "parameters": parameters,
+        "states": states,
+    })
+}
+
+fn describe(name: &str, as_document: bool) -> Result<String> {
+    if name == "linear" {
+        return Ok(LINEAR.into());
+    }
+    if let Some(example) = examples::ALL.iter().find(|example| example.name == name) {
+        return Ok(example.text.into());
+    }
+    let entry = models::entry(name).map_err(Failure::Run)?;
+    if as_document {
+        return Ok(format!("{:#}\n", as_json(entry)));
+    }
+    let mut grid = Grid::new(&["", "name", "default", "unit", "meaning"]);
+    for (kind, ports) in [("input", entry.inputs), ("output", entry.outputs)] {
+        for port in ports {
+            let about = match (kind, port.fed_by.is_empty()) {
+                ("output", false) => format!("{} (feed-through)", port.description),
+                _ => port.description.to_owned(),
+            };
+            grid.row([kind.into(), port.name.into(), String::new(), port.unit.into(), about]);
+        }
+    }
+    for p in entry.parameters {
+        grid.row([
+            "parameter".into(),
+            p.name.into(),
+            significant(p.default, 15),
+            p.unit.into(),
+            p.description.into(),
+        ]);
+    }
+    for s in entry.states {
+        grid.row(["state".into(), s.name.into(), String::new(), s.unit.into(), s.description.into()]);
+    }
+    Ok(format!("{}: {}\nSource: {}\n\n{}", entry.name, entry.description, entry.source, grid.whole()))
+}
+
+const LINEAR: &str = "\
+linear: x' = A x + B u, y = C x + D u with matrices from the system file
+
+  A, B, C   matrices as lists of rows; D is zero unless given
+  inputs    names, or tables { name, unit, start, nominal, description }
+  outputs   the same
+  x0        start values, zero unless given; the states are called x[1], x[2], ...
+  solver    \"exact\" unless given
+";
+
+/// The first example that uses the model, or the example of that name.
+fn example(name: &str) -> Result<String> {
+    if let Some(example) = examples::ALL.iter().find(|example| example.name == name) {
+        return Ok(example.text.into());
+    }
+    if name != "linear" {
+        models::entry(name).map_err(Failure::Run)?;
+    }
+    match examples::ALL.iter().find(|example| example.uses(name)) {
+        Some(example) => Ok(example.text.into()),
+        None => {
+            Err(Failure::words(format!("no example uses `{name}`"), "`koppel new` writes a starter file"))
+        }
+    }
+}

@@ -1,0 +1,19 @@
+//! `koppel recover`.
+
+use koppel_io::results;
+
+use crate::arguments::RecoverArguments;
+use crate::exit::Exit;
+use crate::failure::Result;
+use crate::output::print;
+
+/// Makes a result file of a part file.
+pub(super) fn recover(arguments: &RecoverArguments) -> Result<Exit> {
+    let finished = results::recover(&arguments.part, arguments.out.as_deref())?;
+    let dropped = match finished.dropped_bytes {
+        0 => String::new(),
+        bytes => format!("; {bytes} bytes of an incomplete row at the end were dropped"),
+    };
+    print(&format!("recovered {} rows to {}{dropped}\n", finished.rows, finished.path.display()));
+    Ok(Exit::Ok)
+}

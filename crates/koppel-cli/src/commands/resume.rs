@@ -1,0 +1,64 @@
+//! `koppel resume`.
+
+use std::path::{Path, PathBuf};
+
+use koppel_io::Error as Io;
+use koppel_io::system_file;
+
+use crate::arguments::ResumeArguments;
+use crate::exit::Exit;
+use crate::failure::{Failure, Result};
+use crate::session::{Checkpoint, Origin, Plan, Session};
+
+/// Continues a run from its checkpoint.
+pub(super) fn resume(arguments: &ResumeArguments) -> Result<Exit> {
+    let path = &arguments.checkpoint_file;
+    let checkpoint = Checkpoint::read(path)?;
+    let mut file = system_file::parse(&checkpoint.settings, &checkpoint.system)?;
+    if let Some(stop) = &arguments.stop {
+        file.set("run.stop", stop, "--stop")?;
+    }
+    let mut simulation = file.simulation()?;
+    simulation.restore(&checkpoint.state)?;
+    if simulation.is_done() {
+        return Err(Failure::words(
+            format!("nothing to continue: `{}` lies at or after the stop time", path.display()),
+            "choose a later one with --stop",
+        ));
+    }
+    if let (Some(old), Some(new)) = (&checkpoint.out, &arguments.out) {
+        copy_rows(old, new)?;
+    }
+    let plan = Plan {
+        system: checkpoint.system.clone(),
+        out: arguments.out.clone().or(checkpoint.out.clone()),
+        checkpoint: arguments.session.checkpoint.clone().unwrap_or_else(|| path.clone()),
+        origin: Origin::Checkpoint {
+            time: simulation.time(),
+            rows: checkpoint.out.is_some().then_some(checkpoint.rows),
+            created: checkpoint.created,
+        },
+    };
+    Session::new(file, simulation, plan, &arguments.session)?.run()
+}
+
+/// Copies what the interrupted run has written, finished or not, to continue the copy.
+fn copy_rows(old: &Path, new: &Path) -> Result<()> {
+    if old == new {
+        return Ok(());
+    }
+    let part = |path: &Path| {
+        let mut name = path.as_os_str().to_owned();
+        name.push(".part");
+        PathBuf::from(name)
+    };
+    let (from, to) =
+        if part(old).exists() { (part(old), part(new)) } else { (old.to_path_buf(), new.to_path_buf()) };
+    if old.extension() != new.extension() {
+        return Err(Failure::words(
+            format!("`{}` is no continuation of `{}`", new.display(), old.display()),
+            "choose an output file of the same kind",
+        ));
+    }
+    std::fs::copy(&from, &to).map(|_| ()).map_err(|error| Failure::Input(Io::io("copy", &from)(error)))
+}

@@ -1,0 +1,105 @@
+//! `koppel run`.
+
+use std::path::{Path, PathBuf};
+
+use koppel_io::system_file::{self, SystemFile};
+
+use crate::arguments::{RunArguments, SettingArguments};
+use crate::exit::Exit;
+use crate::failure::{Failure, Result};
+use crate::output::{self, DryRun};
+use crate::session::{Origin, Plan, Session};
+
+/// Runs a system file.
+pub(super) fn run(arguments: &RunArguments) -> Result<Exit> {
+    let mut file = system_file::load(&arguments.file)?;
+    apply(&mut file, &arguments.settings)?;
+    if arguments.dry_run { dry_run(arguments, &file) } else { start(arguments, file) }
+}
+
+/// Options replace settings of the file; each is checked at once.
+fn apply(file: &mut SystemFile, settings: &SettingArguments) -> Result<()> {
+    let options = [
+        ("step", &settings.step),
+        ("stop", &settings.stop),
+        ("coupling", &settings.coupling),
+        ("schedule", &settings.schedule),
+        ("reading", &settings.reading),
+        ("hold", &settings.hold),
+        ("record_every", &settings.record_every),
+        ("threads", &settings.threads),
+    ];
+    for (name, value) in &settings.set {
+        file.set(name, value, "--set")?;
+    }
+    for (key, value) in options {
+        if let Some(value) = value {
+            file.set(&format!("run.{key}"), value, &format!("--{}", key.replace('_', "-")))?;
+        }
+    }
+    if let Some(condition) = &settings.stop_when {
+        file.set("run.stop_when", &quoted(condition), "--stop-when")?;
+    }
+    if !settings.record.is_empty() {
+        let patterns: Vec<String> = settings.record.iter().map(|pattern| quoted(pattern)).collect();
+        file.set("run.record", &format!("[{}]", patterns.join(", ")), "--record")?;
+    }
+    Ok(())
+}
+
+/// As a TOML string.
+fn quoted(text: &str) -> String {
+    if text.contains(['\'', '\n']) { format!("{text:?}") } else { format!("'{text}'") }
+}
+
+fn dry_run(arguments: &RunArguments, file: &SystemFile) -> Result<Exit> {
+    if let Some(out) = &arguments.out {
+        koppel_io::results::check_name(out)?;
+    }
+    for path in arguments.out.iter().chain(&arguments.session.report) {
+        check_folder(path)?;
+    }
+    let simulation = file.simulation()?;
+    let plan = DryRun::new(file, &simulation)?;
+    if arguments.session.json {
+        output::print_json(&serde_json::to_value(&plan).unwrap_or_default());
+    } else {
+        output::print(&plan.text());
+    }
+    Ok(Exit::Ok)
+}
+
+fn check_folder(path: &Path) -> Result<()> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    match folder.unwrap_or(Path::new(".")) {
+        folder if folder.is_dir() => Ok(()),
+        folder => Err(Failure::words(
+            format!("cannot write `{}`: `{}` is not a folder", path.display(), folder.display()),
+            "create it first, or choose another output file",
+        )),
+    }
+}
+
+fn start(arguments: &RunArguments, file: SystemFile) -> Result<Exit> {
+    let simulation = file.simulation()?;
+    let plan = Plan {
+        system: arguments.file.clone(),
+        out: arguments.out.clone(),
+        checkpoint: checkpoint_path(arguments),
+        origin: Origin::Start,
+    };
+    Session::new(file, simulation, plan, &arguments.session)?.run()
+}
+
+/// Beside the result file, or named after the system.
+fn checkpoint_path(arguments: &RunArguments) -> PathBuf {
+    let session = &arguments.session;
+    session.checkpoint.clone().unwrap_or_else(|| {
+        let mut name = match &arguments.out {
+            Some(out) => out.clone().into_os_string(),
+            None => arguments.file.file_stem().unwrap_or_default().to_owned(),
+        };
+        name.push(".checkpoint");
+        PathBuf::from(name)
+    })
+}

@@ -1,0 +1,38 @@
+//! What the exit codes mean.
+
+use std::process::ExitCode;
+
+/// How a command ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Exit {
+    Ok,
+    RunFailed,
+    BadInput,
+    Interrupted,
+}
+
+impl Exit {
+    /// The number the shell sees.
+    pub(crate) fn number(self) -> u8 {
+        match self {
+            Exit::Ok => 0,
+            Exit::RunFailed => 1,
+            Exit::BadInput => 2,
+            Exit::Interrupted => 130,
+        }
+    }
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        ExitCode::from(exit.number())
+    }
+}
+
+/// The table of exit codes, for `--help`.
+pub(crate) const TABLE: &str = "\
+Exit codes:
+    0  the command did what it was asked to do
+    1  the run failed: a subsystem, an algebraic loop, or writing the results; rows up to then are kept
+    2  bad input: file, option or setting; also a value that became infinite or NaN (rows up to then are kept)
+  130  interrupted (Ctrl-C, SIGTERM); results and a checkpoint are written";

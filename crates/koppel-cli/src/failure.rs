@@ -1,0 +1,161 @@
+//! Why a command failed, shown so that the user can act.
+//!
+//! ```text
+//! error: unknown key in [run]: `stpe`
+//!   --> dual.toml:4:1
+//!    |
+//!  4 | stpe = 1e-3
+//!    | ^^^^
+//!   hint: did you mean `step`? known: `start`, `stop`, `step`
+//! ```
+//!
+//! Drawn here and not by a crate: one place, one line, `hint:` as everywhere in koppel.
+
+use std::fmt::Write as _;
+use std::io::{IsTerminal, Write as _, stderr};
+
+use koppel::Error as Engine;
+use koppel::solver::SolverError;
+use koppel_io::Error as Io;
+use koppel_io::system_file::Mistake;
+
+use crate::exit::Exit;
+
+const RECOVER: &str = "`koppel recover FILE.part` keeps the rows written before";
+
+/// Result of a command.
+pub(crate) type Result<T> = std::result::Result<T, Failure>;
+
+/// Why a command failed.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// Files, options or settings.
+    Input(Box<Io>),
+    /// The engine, during the run.
+    Run(Box<Engine>),
+    /// Anything else, in words.
+    Words { message: String, hint: Option<String> },
+}
+
+impl From<Box<Io>> for Failure {
+    fn from(error: Box<Io>) -> Self {
+        Failure::Input(error)
+    }
+}
+
+impl From<Box<Engine>> for Failure {
+    fn from(error: Box<Engine>) -> Self {
+        Failure::Run(error)
+    }
+}
+
+impl Failure {
+    /// Bad input in words, with what to do about it.
+    pub(crate) fn words(message: impl Into<String>, hint: impl Into<String>) -> Self {
+        Failure::Words { message: message.into(), hint: Some(hint.into()) }
+    }
+
+    /// The exit code.
+    pub(crate) fn code(&self) -> Exit {
+        match self {
+            Failure::Input(error) => match error.as_ref() {
+                Io::Engine(error) => engine_code(error),
+                _ => Exit::BadInput,
+            },
+            Failure::Words { .. } => Exit::BadInput,
+            Failure::Run(error) => engine_code(error),
+        }
+    }
+
+    /// Message and hint.
+    pub(crate) fn text(&self) -> (String, Option<String>) {
+        let (text, hint) = match self {
+            Failure::Input(error) => match error.as_ref() {
+                Io::File(mistake) => return (mistake.message.clone(), mistake.hint.clone()),
+                Io::Engine(error) => (error.to_string(), error.hint()),
+                Io::Io { action: "read", source, .. } if source.kind() == std::io::ErrorKind::NotFound => (
+                    error.to_string(),
+                    Some("check the name; `koppel new` writes a system file to start from".into()),
+                ),
+                error => (error.to_string(), None),
+            },
+            Failure::Run(error) => match error.as_ref() {
+                Engine::Recorder { source } => (source.to_string(), Some(RECOVER.to_owned())),
+                error => (error.to_string(), error.hint()),
+            },
+            Failure::Words { message, hint } => (message.clone(), hint.clone()),
+        };
+        match text.split_once("\n  hint: ") {
+            Some((message, inner)) => (message.to_owned(), Some(inner.to_owned())),
+            None => (text, hint),
+        }
+    }
+
+    /// The place in a file, if the mistake has one.
+    pub(crate) fn mistake(&self) -> Option<&Mistake> {
+        match self {
+            Failure::Input(error) => match error.as_ref() {
+                Io::File(mistake) => Some(mistake),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// Shows it on standard error.
+    pub(crate) fn show(&self) {
+        // Nobody is left to be told if standard error is closed.
+        let _ = stderr().write_all(self.render(is_coloured()).as_bytes());
+    }
+
+    fn render(&self, coloured: bool) -> String {
+        let (message, hint) = self.text();
+        let mut text = format!("{} {message}\n", paint("error:", "1;31", coloured));
+        if let Some(mistake) = self.mistake() {
+            text.push_str(&snippet(mistake, coloured));
+        }
+        for hint in hint.iter().flat_map(|hint| hint.split("\n  hint: ")) {
+            let _ = writeln!(text, "  {} {hint}", paint("hint:", "1;36", coloured));
+        }
+        text
+    }
+}
+
+/// The offending line, with the offending text underlined.
+fn snippet(mistake: &Mistake, coloured: bool) -> String {
+    let (line, column) = mistake.line_column();
+    let (shown, before, width) = mistake.excerpt();
+    let number = line.to_string();
+    let margin = " ".repeat(number.len() + 1);
+    let indent: String = shown.chars().take(before).map(|c| if c == '\t' { '\t' } else { ' ' }).collect();
+    let marks = paint(&"^".repeat(width), "1;31", coloured);
+    format!(
+        " {arrow} {place}:{line}:{column}\n {margin}|\n {number} | {shown}\n {margin}| {indent}{marks}\n",
+        arrow = paint("-->", "1;34", coloured),
+        place = mistake.place,
+    )
+}
+
+/// A number that is not finite counts as bad input: the model or the step is at fault, not the machine.
+fn engine_code(error: &Engine) -> Exit {
+    match error {
+        Engine::Solver(SolverError::NonFinite { .. }) => Exit::BadInput,
+        Engine::Subsystem { source, .. } => engine_code(source),
+        Engine::LoopNotSolved { .. } | Engine::Solver(_) | Engine::Recorder { .. } => Exit::RunFailed,
+        Engine::Linalg { .. } => Exit::RunFailed,
+        _ => Exit::BadInput,
+    }
+}
+
+/// A remark on standard error that the user can act on.
+pub(crate) fn note(kind: &str, text: &str) {
+    let _ = writeln!(stderr(), "{} {text}", paint(&format!("{kind}:"), "1;36", is_coloured()));
+}
+
+fn is_coloured() -> bool {
+    stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none()
+}
+
+fn paint(text: &str, style: &str, coloured: bool) -> String {
+    if coloured { format!("\x1b[{style}m{text}\x1b[0m") } else { text.to_owned() }
+}

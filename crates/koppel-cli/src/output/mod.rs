@@ -1,0 +1,43 @@
+//! What is shown: summary, plan of a run, report.
+
+mod dry_run;
+mod grid;
+mod number;
+mod report;
+mod summary;
+
+use std::io::{Write, stdout};
+
+use serde_json::{Value, json};
+
+use crate::failure::Failure;
+pub(crate) use dry_run::DryRun;
+pub(crate) use grid::{Grid, SHOWN, joined};
+pub(crate) use number::{bytes, duration, significant};
+pub(crate) use report::write_report;
+pub(crate) use summary::Summary;
+
+/// Writes to standard output; a closed pipe is no error.
+pub(crate) fn print(text: &str) {
+    let mut out = stdout().lock();
+    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+}
+
+/// One JSON document.
+pub(crate) fn print_json(document: &Value) {
+    print(&format!("{document:#}\n"));
+}
+
+/// What `--json` prints when there is nothing to run.
+pub(crate) fn failure_document(failure: &Failure) -> Value {
+    json!({ "status": "invalid", "exit_code": failure.code().number(), "error": error_document(failure) })
+}
+
+fn error_document(failure: &Failure) -> Value {
+    let (message, hint) = failure.text();
+    let place = failure.mistake().map(|mistake| {
+        let (line, column) = mistake.line_column();
+        json!({ "file": mistake.place, "line": line, "column": column })
+    });
+    json!({ "message": message, "hint": hint, "place": place })
+}

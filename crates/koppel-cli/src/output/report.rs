@@ -1,0 +1,42 @@
+//! The HTML report of a run.
+
+use std::path::Path;
+
+use koppel_io::report::{Report, Section, plot_groups};
+use koppel_io::results::Table;
+use koppel_io::system_file::SystemFile;
+
+use super::{Grid, Summary};
+use crate::failure::Result;
+use crate::session::timestamp;
+
+/// Writes the page.
+pub(crate) fn write_report(path: &Path, file: &SystemFile, summary: &Summary, signals: Table) -> Result<()> {
+    let mut sections = Vec::new();
+    if !file.description.is_empty() {
+        sections.push(Section::Text { title: "Description".into(), text: file.description.clone() });
+    }
+    if !signals.columns.is_empty() {
+        sections.push(Section::Plots { title: "Signals".into(), groups: plot_groups(&signals) });
+    }
+    sections.extend(table("Where the time went", summary.work()));
+    sections.extend(table("Coupling errors", summary.errors()));
+    sections.extend(table("Unconnected inputs", summary.defaults()));
+    sections.push(Section::Code { title: "Settings".into(), text: file.to_toml() });
+    let title = if file.title.is_empty() { "koppel run".to_owned() } else { file.title.clone() };
+    let report = Report {
+        title,
+        generated_by: format!("koppel {}, {}", env!("CARGO_PKG_VERSION"), timestamp()),
+        summary: summary.facts(),
+        sections,
+    };
+    Ok(koppel_io::report::write_report(path, &report)?)
+}
+
+fn table(title: &str, grid: Grid) -> Option<Section> {
+    if grid.is_empty() {
+        return None;
+    }
+    let (header, rows) = grid.into_parts();
+    Some(Section::Table { title: title.into(), header, rows, note: None })
+}

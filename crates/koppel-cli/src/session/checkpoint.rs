@@ -1,0 +1,184 @@
+//! Checkpoints: everything needed to go on as if nothing had happened.
+//!
+//! ```text
+//! "koppel checkpoint 1\n"   8 bytes: FNV-1a of the rest   postcard of [`Checkpoint`]
+//! ```
+
+use std::fs::{self, File};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+use std::time::{Duration, Instant};
+
+use koppel::run::{RunState, Simulation};
+use koppel_io::Error as Io;
+use koppel_io::system_file::SystemFile;
+use serde::{Deserialize, Serialize};
+
+use super::Plan;
+use crate::failure::{Failure, Result};
+
+const HEADER: &[u8] = b"koppel checkpoint 1\n";
+
+/// A run between two steps, and where its rows are.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Checkpoint {
+    /// Version of koppel that wrote it.
+    pub(crate) version: String,
+    /// The system file.
+    pub(crate) system: PathBuf,
+    /// All settings, options applied, as a system file.
+    pub(crate) settings: String,
+    /// When the run was started.
+    pub(crate) created: String,
+    /// The result file.
+    pub(crate) out: Option<PathBuf>,
+    /// Rows in it.
+    pub(crate) rows: u64,
+    /// The run itself.
+    pub(crate) state: RunState,
+}
+
+impl Checkpoint {
+    /// Reads a checkpoint.
+    pub(crate) fn read(path: &Path) -> Result<Self> {
+        let bytes = fs::read(path).map_err(|error| Failure::Input(Io::io("read", path)(error)))?;
+        let Some(rest) = bytes.strip_prefix(HEADER) else {
+            return Err(Failure::words(
+                format!("`{}` is not a checkpoint of koppel", path.display()),
+                "name the file written at Ctrl-C or by --checkpoint-every",
+            ));
+        };
+        let broken = || {
+            Failure::words(
+                format!("the checkpoint `{}` is damaged", path.display()),
+                "start the run anew, or use an older checkpoint",
+            )
+        };
+        let (sum, payload) = rest.split_at_checked(8).ok_or_else(broken)?;
+        if sum != checksum(payload).to_le_bytes() {
+            return Err(broken());
+        }
+        let checkpoint: Checkpoint = postcard::from_bytes(payload).map_err(|_| broken())?;
+        if checkpoint.version != env!("CARGO_PKG_VERSION") {
+            return Err(Failure::words(
+                format!("the checkpoint `{}` was written by koppel {}", path.display(), checkpoint.version),
+                format!(
+                    "this is koppel {}; continue with the version that wrote it",
+                    env!("CARGO_PKG_VERSION")
+                ),
+            ));
+        }
+        Ok(checkpoint)
+    }
+
+    /// Writes it beside the old one, then replaces that.
+    fn write(&self, path: &Path) -> koppel_io::Result<()> {
+        let mut temporary = path.as_os_str().to_owned();
+        temporary.push(".tmp");
+        let temporary = PathBuf::from(temporary);
+        let payload =
+            postcard::to_stdvec(self).map_err(std::io::Error::other).map_err(Io::io("write", path))?;
+        let mut file = File::create(&temporary).map_err(Io::io("write", &temporary))?;
+        file.write_all(HEADER)
+            .and_then(|()| file.write_all(&checksum(&payload).to_le_bytes()))
+            .and_then(|()| file.write_all(&payload))
+            .and_then(|()| file.sync_all())
+            .and_then(|()| fs::rename(&temporary, path))
+            .map_err(Io::io("write", path))
+    }
+}
+
+/// FNV-1a, 64 bits.
+fn checksum(bytes: &[u8]) -> u64 {
+    bytes
+        .iter()
+        .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
+}
+
+/// How often checkpoints are written.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum CheckpointEvery {
+    /// After so many macro steps.
+    Steps(u64),
+    /// After so much time of the clock.
+    Time(Duration),
+}
+
+impl FromStr for CheckpointEvery {
+    type Err = String;
+
+    fn from_str(text: &str) -> std::result::Result<Self, String> {
+        let problem = || "must be a number of steps (1000) or a time (30s, 5min, 1h)".to_owned();
+        let digits = text.find(|c: char| c.is_alphabetic()).unwrap_or(text.len());
+        let (number, unit) = text.split_at(digits);
+        let seconds = match unit.trim() {
+            "" => {
+                let steps = number.trim().parse().ok().filter(|steps| *steps > 0);
+                return steps.map(CheckpointEvery::Steps).ok_or_else(problem);
+            }
+            "s" => 1.0,
+            "min" | "m" => 60.0,
+            "h" => 3600.0,
+            _ => return Err(problem()),
+        };
+        let number: f64 = number.trim().parse().map_err(|_| problem())?;
+        let time = Duration::try_from_secs_f64(number * seconds).map_err(|_| problem())?;
+        if time.is_zero() { Err(problem()) } else { Ok(CheckpointEvery::Time(time)) }
+    }
+}
+
+/// Writes the checkpoints of one run, always to the same file.
+pub(super) struct Checkpoints {
+    path: PathBuf,
+    every: Option<CheckpointEvery>,
+    checkpoint: Checkpoint,
+    last: Instant,
+    is_written: bool,
+}
+
+impl Checkpoints {
+    pub(super) fn new(plan: &Plan, file: &SystemFile, every: Option<CheckpointEvery>, created: &str) -> Self {
+        let whole = |path: &PathBuf| std::path::absolute(path).unwrap_or_else(|_| path.clone());
+        let checkpoint = Checkpoint {
+            version: env!("CARGO_PKG_VERSION").into(),
+            system: plan.system.clone(),
+            settings: file.to_toml(),
+            created: created.to_owned(),
+            out: plan.out.as_ref().map(whole),
+            rows: 0,
+            state: RunState::default(),
+        };
+        Checkpoints {
+            path: plan.checkpoint.clone(),
+            every,
+            checkpoint,
+            last: Instant::now(),
+            is_written: false,
+        }
+    }
+
+    #[inline]
+    pub(super) fn is_due_at(&self, index: u64) -> bool {
+        matches!(self.every, Some(CheckpointEvery::Steps(steps)) if index.is_multiple_of(steps))
+    }
+
+    pub(super) fn is_time_up(&self) -> bool {
+        matches!(self.every, Some(CheckpointEvery::Time(time)) if self.last.elapsed() >= time)
+    }
+
+    /// Saves the run as it is now.
+    pub(super) fn write(&mut self, simulation: &Simulation, rows: u64) -> koppel_io::Result<PathBuf> {
+        simulation.save(&mut self.checkpoint.state).map_err(Io::Engine)?;
+        self.checkpoint.rows = rows;
+        self.checkpoint.write(&self.path)?;
+        self.last = Instant::now();
+        self.is_written = true;
+        Ok(self.path.clone())
+    }
+
+    /// The newest checkpoint of this run, if there is one.
+    pub(super) fn last(&self) -> Option<PathBuf> {
+        self.is_written.then(|| self.path.clone())
+    }
+}

@@ -1,0 +1,177 @@
+//! A run from the first row to the summary: results, progress, checkpoints, pacing, interruption.
+
+mod checkpoint;
+mod clock;
+mod interrupt;
+mod pace;
+mod progress;
+mod recording;
+mod watch;
+
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use koppel::run::{Ending, Simulation};
+use koppel_io::results::{Column, Finished, Metadata};
+use koppel_io::system_file::SystemFile;
+
+use crate::arguments::SessionArguments;
+use crate::exit::Exit;
+use crate::failure::{Failure, Result, note};
+use crate::output::{self, Summary};
+use checkpoint::Checkpoints;
+pub(crate) use checkpoint::{Checkpoint, CheckpointEvery};
+pub(crate) use clock::timestamp;
+pub(crate) use pace::Overruns;
+use recording::Recording;
+use watch::Watch;
+
+/// Files of a run, and where it begins.
+#[derive(Debug)]
+pub(crate) struct Plan {
+    pub(crate) system: PathBuf,
+    pub(crate) out: Option<PathBuf>,
+    pub(crate) checkpoint: PathBuf,
+    pub(crate) origin: Origin,
+}
+
+/// Where a run begins.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Origin {
+    /// At the start time.
+    Start,
+    /// At a checkpoint.
+    Checkpoint { time: f64, rows: Option<u64>, created: String },
+}
+
+/// A run that is about to happen.
+pub(crate) struct Session<'a> {
+    file: SystemFile,
+    simulation: Simulation,
+    plan: Plan,
+    options: &'a SessionArguments,
+    recording: Recording,
+    metadata: Metadata,
+}
+
+/// What a run left behind.
+#[derive(Debug)]
+pub(crate) struct Outcome {
+    pub(crate) ending: std::result::Result<Ending, Failure>,
+    pub(crate) wall: Duration,
+    pub(crate) recording: Duration,
+    pub(crate) finished: Option<Finished>,
+    pub(crate) checkpoint: Option<PathBuf>,
+    pub(crate) overruns: Option<Overruns>,
+}
+
+impl<'a> Session<'a> {
+    /// Opens the files, so that one that cannot be written is found before anything is computed.
+    pub(crate) fn new(
+        file: SystemFile,
+        simulation: Simulation,
+        plan: Plan,
+        options: &'a SessionArguments,
+    ) -> Result<Self> {
+        let created = match &plan.origin {
+            Origin::Start => timestamp(),
+            Origin::Checkpoint { created, .. } => created.clone(),
+        };
+        let metadata = metadata(&file, &simulation, &plan, created);
+        if let Some(report) = &options.report {
+            recording::check_writable(report)?;
+        }
+        let rows = match &plan.origin {
+            Origin::Checkpoint { rows, .. } => *rows,
+            Origin::Start => None,
+        };
+        let recording = Recording::open(plan.out.as_deref(), &metadata, rows, options.report.is_some())?;
+        Ok(Session { file, simulation, plan, options, recording, metadata })
+    }
+
+    /// Runs, finishes the files, and tells what happened.
+    pub(crate) fn run(mut self) -> Result<Exit> {
+        if !self.options.quiet {
+            self.recording.notes().iter().for_each(|text| note("note", text));
+        }
+        let outcome = self.drive();
+        let summary = Summary::new(&self.file, &self.simulation, &self.plan, &outcome);
+        if let Some(path) = &self.options.report {
+            let table = self.recording.table(&self.metadata, outcome.finished.as_ref())?;
+            output::write_report(path, &self.file, &summary, table)?;
+        }
+        self.tell(&summary);
+        let code = match outcome.ending {
+            Ok(Ending::Interrupted { .. }) => Exit::Interrupted,
+            Ok(_) => Exit::Ok,
+            Err(failure) => {
+                failure.show();
+                failure.code()
+            }
+        };
+        if code != Exit::Ok || !self.options.quiet {
+            summary.hints().iter().for_each(|hint| note("hint", hint));
+        }
+        Ok(code)
+    }
+
+    fn drive(&mut self) -> Outcome {
+        let checkpoints =
+            Checkpoints::new(&self.plan, &self.file, self.options.checkpoint_every, &self.metadata.created);
+        let mut watch = Watch::new(&self.simulation, self.options, checkpoints, self.recording.share());
+        let begin = Instant::now();
+        let ending = self.simulation.run(&mut self.recording, &mut |simulation| watch.look(simulation));
+        let wall = begin.elapsed();
+        watch.end();
+        let mut ending = ending.map_err(Failure::Run);
+        let mut checkpoint = watch.last_checkpoint();
+        if matches!(ending, Ok(Ending::Interrupted { .. })) {
+            match watch.checkpoint_now(&self.simulation) {
+                Ok(path) => checkpoint = Some(path),
+                Err(error) => ending = Err(Failure::Run(error)),
+            }
+        }
+        let finished = match self.recording.finish() {
+            Ok(finished) => finished,
+            Err(failure) => {
+                // A failure of the run itself comes first: it says why there is nothing more.
+                ending = ending.and(Err(failure));
+                None
+            }
+        };
+        Outcome {
+            ending,
+            wall,
+            recording: self.recording.time(),
+            finished,
+            checkpoint,
+            overruns: watch.overruns(),
+        }
+    }
+
+    fn tell(&self, summary: &Summary) {
+        if self.options.json {
+            output::print_json(&serde_json::to_value(summary).unwrap_or_default());
+        } else if !self.options.quiet {
+            output::print(&summary.text());
+        }
+    }
+}
+
+fn metadata(file: &SystemFile, simulation: &Simulation, plan: &Plan, created: String) -> Metadata {
+    let text = |text: &String| (!text.is_empty()).then(|| text.clone());
+    let columns = simulation.columns().iter().map(|column| Column {
+        name: column.name.clone(),
+        unit: column.unit.clone(),
+        description: text(&column.description),
+    });
+    let stem = plan.system.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    Metadata {
+        koppel_version: env!("CARGO_PKG_VERSION").into(),
+        created,
+        system: if file.title.is_empty() { stem } else { file.title.clone() },
+        settings: file.to_json(),
+        columns: columns.collect(),
+        extra: serde_json::Map::new(),
+    }
+}

@@ -1,0 +1,106 @@
+//! What is looked at after every macro step: Ctrl-C always; the clock only every so many steps.
+
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use koppel::run::{Flow, Simulation};
+use koppel::{Error, Result};
+
+use super::checkpoint::Checkpoints;
+use super::interrupt;
+use super::pace::{Overruns, Pace};
+use super::progress::Progress;
+use super::recording::Shared;
+use crate::arguments::SessionArguments;
+
+/// How often the clock is looked at.
+const INTERVAL: Duration = Duration::from_millis(50);
+
+/// Watches a run.
+pub(super) struct Watch {
+    progress: Option<Progress>,
+    pace: Option<Pace>,
+    checkpoints: Checkpoints,
+    rows: Shared,
+    /// Steps until the clock is looked at.
+    countdown: u64,
+    stride: u64,
+    last_look: Instant,
+}
+
+impl Watch {
+    pub(super) fn new(
+        simulation: &Simulation,
+        options: &SessionArguments,
+        checkpoints: Checkpoints,
+        rows: Shared,
+    ) -> Self {
+        interrupt::listen();
+        Watch {
+            progress: Progress::new(simulation, options.quiet),
+            pace: options.realtime.then(|| Pace::new(simulation.time(), options.speed)),
+            checkpoints,
+            rows,
+            countdown: 1,
+            stride: 1,
+            last_look: Instant::now(),
+        }
+    }
+
+    /// Called after every macro step.
+    #[inline]
+    pub(super) fn look(&mut self, simulation: &Simulation) -> Result<Flow> {
+        if let Some(pace) = &mut self.pace {
+            pace.wait(simulation.time());
+        }
+        if interrupt::is_asked() {
+            return Ok(Flow::Stop);
+        }
+        if self.checkpoints.is_due_at(simulation.index()) {
+            self.checkpoint_now(simulation)?;
+        }
+        self.countdown -= 1;
+        if self.countdown == 0 {
+            self.look_at_clock(simulation)?;
+        }
+        Ok(Flow::Continue)
+    }
+
+    #[cold]
+    fn look_at_clock(&mut self, simulation: &Simulation) -> Result<()> {
+        let passed = self.last_look.elapsed();
+        if passed * 2 < INTERVAL {
+            self.stride = (self.stride * 2).min(1 << 20);
+        } else if passed > INTERVAL * 2 {
+            self.stride = (self.stride / 2).max(1);
+        }
+        self.countdown = self.stride;
+        self.last_look = Instant::now();
+        if let Some(progress) = &mut self.progress {
+            progress.show(simulation);
+        }
+        if self.checkpoints.is_time_up() {
+            self.checkpoint_now(simulation)?;
+        }
+        Ok(())
+    }
+
+    /// Rows first, then the checkpoint: it never promises rows that are not on the disk.
+    pub(super) fn checkpoint_now(&mut self, simulation: &Simulation) -> Result<PathBuf> {
+        let failed = |source| Error::Recorder { source };
+        let rows = self.rows.sync().map_err(|error| failed(error.into()))?;
+        self.checkpoints.write(simulation, rows).map_err(|error| failed(error.into()).into())
+    }
+
+    pub(super) fn last_checkpoint(&self) -> Option<PathBuf> {
+        self.checkpoints.last()
+    }
+
+    pub(super) fn overruns(&self) -> Option<Overruns> {
+        self.pace.as_ref().map(Pace::overruns)
+    }
+
+    pub(super) fn end(&self) {
+        self.progress.iter().for_each(Progress::end);
+    }
+}

@@ -1,0 +1,290 @@
+//! Every bad input: exit code 2, one message with file, line, the offending text underlined, and the known names.
+
+mod common;
+
+use common::{Folder, SYSTEM, Said};
+
+/// The system with one text replaced; and what the message must hold.
+fn refused(from: &str, to: &str, expected: &[&str]) -> Said {
+    assert!(SYSTEM.contains(from), "{from}");
+    check(&SYSTEM.replacen(from, to, 1), expected)
+}
+
+/// The system with more text at its end.
+fn refused_with(more: &str, expected: &[&str]) -> Said {
+    check(&format!("{SYSTEM}{more}"), expected)
+}
+
+fn check(text: &str, expected: &[&str]) -> Said {
+    let folder = Folder::with(text);
+    let said = folder.run(&["run", "system.toml"]);
+    assert_eq!(said.code, Some(2), "{text}\n{}{}", said.out, said.err);
+    assert_eq!(said.out, "", "nothing on standard output");
+    assert_eq!(said.err.matches("error:").count(), 1, "one message:\n{}", said.err);
+    said.errs_with(&["system.toml:", "^"]);
+    said.errs_with(expected);
+    said
+}
+
+#[test]
+fn the_whole_message() {
+    let said = refused("step = 1e-3", "stpe = 1e-3", &[]);
+    let expected = "\
+error: unknown key `stpe` in [run]
+ --> system.toml:6:1
+   |
+ 6 | stpe = 1e-3
+   | ^^^^
+  hint: did you mean `step`? known: `start`, `stop`, `step`, `schedule`, `every`, `coupling`, `reading`, `hold`, `record`, `record_every`, `stop_when`, `threads`
+";
+    assert_eq!(said.err, expected);
+}
+
+#[test]
+fn a_missing_file() {
+    let said = Folder::new().run(&["run", "nothing.toml"]);
+    assert_eq!(said.code, Some(2));
+    said.errs_with(&["cannot read `nothing.toml`", "hint: check the name"]);
+}
+
+#[test]
+fn toml_syntax() {
+    refused("stop = 0.2", "stop = = 0.2", &["system.toml:5:8", "not valid TOML"]);
+    refused("stop = 0.2", "stop = 0.2\nstop = 1", &["system.toml:6:1", "not valid TOML", "duplicate key"]);
+    refused("[[connections]]", "[[connections]", &["not valid TOML"]);
+}
+
+#[test]
+fn unknown_keys_everywhere() {
+    refused(
+        "[subsystems.left]",
+        "[subsystem.left]",
+        &["unknown key `subsystem`", "did you mean `subsystems`"],
+    );
+    refused(
+        "inputs = [\"F\"]",
+        "inputs = [\"F\"]\nnputs = 1",
+        &["unknown key `nputs`", "did you mean `inputs`"],
+    );
+    refused("gain = 100", "gian = 100", &["unknown key `gian` in [[connections]]", "did you mean `gain`"]);
+    refused(
+        "\"zoh\"",
+        "{ method = \"foh\", strat = \"reduced\" }",
+        &["unknown key `strat`", "did you mean `start`"],
+    );
+    refused(
+        "method = \"euler\", step",
+        "method = \"euler\", stp",
+        &["unknown key `stp` in solver", "did you mean `step`"],
+    );
+    refused_with("[[at]]\ntme = 1\nset = {}\n", &["unknown key `tme`", "did you mean `time`"]);
+    refused_with(
+        "[[inputs]]\nto = \"left.F\"\nsignal = { kind = \"sine\", amplitude = 1, frequenzy = 2 }\n",
+        &["unknown key `frequenzy` in signal", "did you mean `frequency`"],
+    );
+}
+
+#[test]
+fn unknown_names() {
+    refused("\"zoh\"", "\"zho\"", &["unknown coupling `zho`", "did you mean `zoh`", "`soh`"]);
+    refused(
+        "\"mass\"",
+        "\"mas\"",
+        &["unknown model `mas`", "did you mean `mass`", "`spring-mass`", "`linear`"],
+    );
+    refused("{ m = 10.0 }", "{ mm = 10.0 }", &["unknown parameter `mm`", "did you mean `m`"]);
+    refused("\"right.x\"", "\"right.y\"", &["unknown output `right.y`", "`right.x`", "`right.v`"]);
+    refused("\"left.F\"", "\"left.G\"", &["unknown input `left.G`", "did you mean `left.F`"]);
+    refused("\"right.x\"", "\"rigth.x\"", &["unknown subsystem `rigth`", "did you mean `right`"]);
+    refused("\"euler\"", "\"eular\"", &["unknown solver `eular`", "did you mean `euler`"]);
+    refused("\"parallel\"", "\"paralel\"", &["unknown schedule `paralel`", "did you mean `parallel`"]);
+    refused("\"parallel\"", "[\"left\", \"rigt\"]", &["unknown subsystem `rigt`", "did you mean `right`"]);
+    refused(
+        "stop = 0.2",
+        "stop = 0.2\nrecord = [\"lft.*\"]",
+        &["unknown variable to record `lft.*`", "`left.v`"],
+    );
+    refused(
+        "stop = 0.2",
+        "stop = 0.2\nevery = { lft = 2 }",
+        &["unknown subsystem `lft`", "did you mean `left`"],
+    );
+    refused(
+        "stop = 0.2",
+        "stop = 0.2\nreading = \"frsh\"",
+        &["unknown value `frsh` of `reading`", "did you mean `fresh`"],
+    );
+    refused_with(
+        "[[at]]\ntime = 1\nset = { \"right.k\" = 3 }\n",
+        &["unknown parameter or input `right.k`", "`right.m`"],
+    );
+}
+
+#[test]
+fn wrong_types_and_missing_keys() {
+    refused(
+        "step = 1e-3",
+        "step = \"small\"",
+        &["system.toml:6:8", "`step`: found the text \"small\", expected a number"],
+    );
+    refused("step = 1e-3", "", &["[run] needs `step`"]);
+    refused("model = \"mass\"", "", &["subsystem `right` needs `model`"]);
+    refused("from = \"right.x\"\n", "", &["[[connections]] needs `from`"]);
+    refused("{ method = \"euler\", step = 1e-5 }", "\"euler\"", &["solver `euler` needs `step`"]);
+    refused("outputs = [\"x\", \"v\"]", "outputs = \"x\"", &["`outputs` must be a list, found text"]);
+    refused("A = [[0, 1], [-1e5, -0.1]]", "", &["subsystem `left` needs `A`"]);
+}
+
+#[test]
+fn wrong_matrix_shapes() {
+    refused("B = [[0], [0.1]]", "B = [[0]]", &["matrix B is 1x1, expected 2x1", "system.toml:13:5"]);
+    refused(
+        "B = [[0], [0.1]]",
+        "B = [[0, 1], [0.1]]",
+        &["row 2 of matrix B has 1 entries, the first row has 2"],
+    );
+    refused("A = [[0, 1], [-1e5, -0.1]]", "A = [[0, 1]]", &["matrix A is 1x2"]);
+    refused("C = [[1, 0], [0, 1]]", "C = [[1], [0]]", &["matrix C is 2x1, expected 2x2"]);
+    refused("x0 = [0.1, 0]", "x0 = [0.1, 0]\nD = [[1]]", &["matrix D is 1x1, expected 2x1"]);
+    refused("x0 = [0.1, 0]", "x0 = [0.1]", &["x0", "must have 2, as many as rows of A"]);
+    refused(
+        "inputs = [\"F\"]",
+        "inputs = [\"F\", \"G\"]",
+        &["inputs", "must have 1, as many as columns of B"],
+    );
+}
+
+#[test]
+fn units() {
+    let with = |unit: &str| format!("inputs = [{{ name = \"F\", unit = \"{unit}\" }}]");
+    refused(
+        "inputs = [\"F\"]",
+        &with("Nq"),
+        &["unknown name `Nq`", "system.toml:15:32", "hint: did you mean"],
+    );
+    refused("inputs = [\"F\"]", &with("N"), &["unit `m`", "does not convert to `N`"]);
+}
+
+#[test]
+fn an_input_connected_twice() {
+    let more = "[[connections]]\nfrom = \"right.v\"\nto = \"left.F\"\n";
+    refused_with(
+        more,
+        &[
+            "input `left.F` is connected by two entries",
+            "from = [\"right.x\", \"right.v\"]",
+            "system.toml:34:6",
+        ],
+    );
+}
+
+#[test]
+fn numbers_that_are_not_finite() {
+    refused("gain = 100", "gain = inf", &["not finite (inf)", "gain = inf"]);
+    refused("m = 10.0", "m = nan", &["not finite (NaN)"]);
+    refused("[-1e5, -0.1]", "[-1e999, -0.1]", &["not finite (-inf)"]);
+}
+
+#[test]
+fn senseless_settings() {
+    refused("step = 1e-3", "step = 0", &["run.step: `0` must be positive"]);
+    refused("step = 1e-3", "step = -1e-3", &["run.step: `-0.001` must be positive"]);
+    refused("stop = 0.2", "stop = -1", &["run.stop: `-1` must come after the start at 0"]);
+    refused("stop = 0.2", "stop = 0.2\nrecord_every = 0", &["must be at least 1"]);
+    refused("\"parallel\"", "[\"left\"]", &["`right` is missing: every subsystem must be named once"]);
+    refused(
+        "\"parallel\"",
+        "[[\"left\", \"right\"], [\"left\"]]",
+        &["schedule entry `left` is defined twice"],
+    );
+    refused("\"zoh\"", "{ method = \"relaxed\", alpha = 2 }", &["relaxed.alpha: `2` must lie in [0, 1)"]);
+    refused("m = 10.0", "m = -1", &["parameter `m`", "must be above zero"]);
+    check("[run]\nstop = 1\nstep = 1\n[subsystems]\n", &["the system has no subsystems"]);
+}
+
+#[test]
+fn stop_conditions() {
+    let with = |condition: &str| format!("stop = 0.2\nstop_when = \"{condition}\"");
+    refused("stop = 0.2", &with("left.x >> 1"), &["found `>`", "system.toml:6:22"]);
+    refused("stop = 0.2", &with("left.x > left.q"), &["unknown variable `left.q`", "system.toml:6:23"]);
+    refused("stop = 0.2", &with("left.x + 1"), &["is not a condition"]);
+}
+
+#[test]
+fn tables_from_files() {
+    let input = |file: &str, more: &str| {
+        format!(
+            "{SYSTEM}[[inputs]]\nto = \"left.F\"\nsignal = {{ kind = \"table\", file = \"{file}\"{more} }}\n"
+        )
+    };
+    check(&input("none.csv", ""), &["cannot open `none.csv`", "system.toml:34:35"]);
+    let folder = Folder::with(&input("force.csv", ", column = \"G\""));
+    folder.write("force.csv", "time,F\n0,1\n1,2\n");
+    folder.run(&["run", "system.toml"]).errs_with(&["unknown column `G`", "did you mean `F`"]);
+    folder.write("system.toml", &input("force.csv", ", time = \"tme\""));
+    folder.run(&["run", "system.toml"]).errs_with(&["unknown column `tme`"]);
+    folder.write("system.toml", &input("force.csv", ", time = \"time\", column = \"F\""));
+    folder.succeed(&["run", "system.toml", "-q"]);
+    folder.write("system.toml", &input("force.csv", ""));
+    folder.write("force.csv", "time,F\n0,1\n1,x\n");
+    folder.run(&["run", "system.toml"]).errs_with(&["force.csv", "line 3", "`x` is not a number"]);
+    folder.write("force.csv", "time,F\n1,1\n1,2\n");
+    let said = folder.run(&["run", "system.toml"]);
+    assert_eq!(said.code, Some(2));
+    said.errs_with(&["does not lie after the time before"]);
+}
+
+#[test]
+fn options() {
+    let folder = Folder::with(SYSTEM);
+    let refused = |arguments: &[&str], expected: &[&str]| {
+        let said = folder.run(&[&["run", "system.toml"], arguments].concat());
+        assert_eq!(said.code, Some(2), "{arguments:?}: {}", said.err);
+        said.errs_with(expected);
+    };
+    refused(&["--step", "0"], &["--step:1:", "must be positive"]);
+    refused(&["--stop", "-1"], &["--stop:1:", "must come after the start"]);
+    refused(&["--coupling", "zho"], &["unknown coupling `zho`", "did you mean `zoh`"]);
+    refused(&["--coupling", "{ method = \"foh\""], &["--coupling:1:", "not valid TOML"]);
+    refused(&["--schedule", "[\"left\"]"], &["`right` is missing"]);
+    refused(&["--set", "right.mm=3"], &["unknown setting `right.mm`", "did you mean `right.m`"]);
+    refused(&["--set", "lft.m=3"], &["unknown subsystem `lft`", "did you mean `left`"]);
+    refused(&["--set", "right.m=heavy"], &["`m` must be a number"]);
+    refused(&["--set", "right.m=inf"], &["not finite"]);
+    refused(&["--set", "right.m"], &["NAME=VALUE"]);
+    refused(&["--stop-when", "left.x >"], &["found the end"]);
+    refused(&["--record", "nothing"], &["unknown variable to record `nothing`"]);
+    refused(&["--out", "results.txt"], &["`results.txt` is no kind of result file"]);
+    refused(&["--out", "no/folder/r.csv"], &["does not exist; create it first"]);
+    refused(&["--report", "no/folder/r.html"], &["does not exist; create it first"]);
+    refused(&["--speed", "2"], &["--realtime"]);
+    refused(&["--checkpoint-every", "soon"], &["a number of steps"]);
+}
+
+#[test]
+fn json_tells_the_place() {
+    let folder = Folder::with(&SYSTEM.replace("step = 1e-3", "step = 0"));
+    let said = folder.run(&["run", "system.toml", "--json"]);
+    assert_eq!(said.code, Some(2));
+    let document = said.json();
+    assert_eq!(document["status"], "invalid");
+    assert_eq!(document["error"]["place"]["line"], 6);
+    assert_eq!(document["error"]["place"]["file"], "system.toml");
+}
+
+#[test]
+fn a_value_that_becomes_infinite() {
+    let system = SYSTEM.replace("[-1e5, -0.1]", "[1e9, 1e5]").replace("stop = 0.2", "stop = 20");
+    let folder = Folder::with(&system);
+    let said = folder.run(&["run", "system.toml", "--out", "r.csv"]);
+    assert_eq!(said.code, Some(2), "{}", said.err);
+    said.errs_with(&[
+        "subsystem `left`, variable `",
+        "at t = ",
+        "hint: the coupling or the subsystem's own solver is unstable",
+    ]);
+    said.errs_with(&["are kept in r.csv"]);
+    let (_, rows) = folder.csv("r.csv");
+    assert!(rows.len() > 1 && rows.iter().flatten().all(|value| value.is_finite()), "{} rows", rows.len());
+    assert!(!folder.has("r.csv.part"));
+}

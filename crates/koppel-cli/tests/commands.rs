@@ -1,0 +1,80 @@
+//! The small commands, and help.
+
+mod common;
+
+use common::{Folder, examples};
+
+#[test]
+fn models_are_listed_and_described() {
+    let folder = Folder::new();
+    folder.succeed(&["models"]).says(&[
+        "spring-mass",
+        "linear",
+        "Example systems",
+        "dual-mass",
+        "quarter-truck",
+    ]);
+    folder.succeed(&["models", "spring-mass"]).says(&["Source:", "parameter  m", "kg", "feed-through"]);
+    folder.succeed(&["models", "linear"]).says(&["A, B, C"]);
+    assert!(folder.succeed(&["models", "--json"]).json().as_array().unwrap().len() > 10);
+    let said = folder.run(&["models", "sprin-mass"]);
+    assert_eq!(said.code, Some(2));
+    said.errs_with(&["unknown model `sprin-mass`", "did you mean `spring-mass`"]);
+}
+
+#[test]
+fn an_example_of_a_model_runs() {
+    let folder = Folder::new();
+    folder.write("e.toml", &folder.succeed(&["models", "spring-mass", "--example"]).out);
+    folder.succeed(&["run", "e.toml", "-q"]);
+}
+
+#[test]
+fn every_example_is_embedded() {
+    let list = Folder::new().succeed(&["new", "--list"]).out;
+    for entry in std::fs::read_dir(examples()).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_some_and(|e| e == "toml") {
+            let name = path.file_stem().unwrap().to_str().unwrap();
+            assert!(
+                list.lines().any(|line| line.split_whitespace().next() == Some(name)),
+                "{name} in commands/examples.rs"
+            );
+        }
+    }
+}
+
+#[test]
+fn new_files_run_and_are_not_replaced() {
+    let folder = Folder::new();
+    folder.succeed(&["new", "first"]).says(&["wrote first.toml", "koppel run first.toml --out first.csv"]);
+    folder.succeed(&["run", "first.toml", "-q"]);
+    let said = folder.run(&["new", "first"]);
+    assert_eq!(said.code, Some(2));
+    said.errs_with(&["`first.toml` exists already", "--force"]);
+    folder.succeed(&["new", "first", "--force", "--from", "dual-mass"]);
+    assert_eq!(
+        folder.read("first.toml"),
+        std::fs::read_to_string(examples().join("dual-mass.toml")).unwrap()
+    );
+    folder.run(&["new", "x", "--from", "dual-mas"]).errs_with(&["did you mean `dual-mass`"]);
+}
+
+#[test]
+fn completions_for_every_shell() {
+    for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
+        Folder::new().succeed(&["completions", shell]).says(&["koppel", "resume"]);
+    }
+}
+
+#[test]
+fn help_has_examples_and_exit_codes() {
+    let folder = Folder::new();
+    folder.succeed(&["--help"]).says(&["Examples:", "Exit codes:", "130  interrupted"]);
+    for command in ["run", "resume", "recover", "models", "new", "completions"] {
+        folder.succeed(&[command, "--help"]).says(&["Examples:", &format!("koppel {command}")]);
+    }
+    folder.succeed(&["help", "exit-codes"]).says(&["Exit codes:"]);
+    folder.succeed(&["exit-codes"]).says(&["2  bad input"]);
+    folder.succeed(&["--version"]).says(&[env!("CARGO_PKG_VERSION")]);
+}

@@ -1,0 +1,192 @@
+//! Runs that do not reach their end: Ctrl-C, kill, checkpoints.
+
+#![cfg(unix)]
+#![allow(clippy::unwrap_used, reason = "a result file that cannot be read fails the test")]
+
+mod common;
+
+use common::{Folder, SYSTEM, Said, signal};
+
+/// Half a minute in real time, no time at all otherwise.
+fn folder() -> Folder {
+    let system = SYSTEM.replace("stop = 0.2", "stop = 30").replace("step = 1e-3", "step = 1e-2");
+    Folder::with(&system)
+}
+
+/// Runs in real time, with a checkpoint every so often.
+fn start(folder: &Folder, out: &str, every: &str) -> std::process::Child {
+    folder.spawn(&[
+        "run",
+        "system.toml",
+        "--realtime",
+        "--checkpoint",
+        "c",
+        "--checkpoint-every",
+        every,
+        "--out",
+        out,
+    ])
+}
+
+#[test]
+fn ctrl_c_keeps_results_and_a_checkpoint_and_resume_goes_on() {
+    for out in ["r.csv", "r.parquet"] {
+        let folder = folder();
+        let whole = format!("whole-{out}");
+        folder.succeed(&["run", "system.toml", "-q", "--out", &whole]);
+        let child = start(&folder, out, "20");
+        folder.wait_for("c");
+        signal(&child, "INT");
+        let said = Said::new(child.wait_with_output().unwrap());
+        assert_eq!(said.code, Some(130), "{}", said.err);
+        said.says(&["interrupted", "wrote c"]);
+        said.errs_with(&["hint: continue with `koppel resume c`"]);
+        let rows = koppel_io::results::read_table(&folder.path(out)).unwrap().time.len();
+        assert!((21..3001).contains(&rows), "{rows} rows");
+
+        folder.succeed(&["resume", "c"]).says(&["continued", "3000 of 3000"]);
+        assert_same(&folder, out, &whole);
+    }
+}
+
+#[test]
+fn a_killed_run_is_resumed_or_recovered() {
+    for out in ["r.csv", "r.parquet"] {
+        let folder = folder();
+        let whole = format!("whole-{out}");
+        folder.succeed(&["run", "system.toml", "-q", "--out", &whole]);
+        let mut child = start(&folder, out, "0.3s");
+        folder.wait_for("c");
+        signal(&child, "KILL");
+        child.wait().unwrap();
+        let part = format!("{out}.part");
+        assert!(folder.has(&part) && !folder.has(out));
+
+        std::fs::copy(folder.path(&part), folder.path(&format!("copy-{part}"))).unwrap();
+        folder
+            .succeed(&["recover", &format!("copy-{part}"), "--out", &format!("left-{out}")])
+            .says(&["recovered"]);
+        let left = koppel_io::results::read_table(&folder.path(&format!("left-{out}"))).unwrap();
+        let all = koppel_io::results::read_table(&folder.path(&whole)).unwrap();
+        assert!(left.time.len() >= 21, "{} rows", left.time.len());
+        for ((_, some), (_, every)) in left.columns.iter().zip(&all.columns) {
+            assert_eq!(some[..], every[..some.len()]);
+        }
+
+        folder.succeed(&["resume", "c", "-q"]);
+        assert_same(&folder, out, &whole);
+    }
+}
+
+/// CSV byte for byte; Parquet column by column.
+fn assert_same(folder: &Folder, one: &str, other: &str) {
+    if one.ends_with(".csv") {
+        assert!(folder.bytes(one) == folder.bytes(other), "{one} is not {other}");
+    }
+    let read = |name: &str| koppel_io::results::read_table(&folder.path(name)).unwrap();
+    let (a, b) = (read(one), read(other));
+    assert!(a.time == b.time && a.columns == b.columns, "{one} is not {other}");
+}
+
+#[test]
+fn every_coupling_goes_on_bit_for_bit() {
+    let couplings = [
+        "zoh",
+        "{ method = \"foh\", start = \"reduced\" }",
+        "soh",
+        "{ method = \"relaxed\", alpha = 0.3 }",
+        "{ method = \"anti-aliasing\", order = 1 }",
+    ];
+    let system = SYSTEM
+        .replace("\"mass\"", "\"van-der-pol\"")
+        .replace("parameters = { m = 10.0 }", "solver = \"adaptive\"")
+        + "[[at]]\ntime = 0.0535\nset = { \"right.mu\" = 3 }\n";
+    for schedule in ["parallel", "sequence"] {
+        for coupling in couplings {
+            let folder = Folder::with(&system);
+            let base =
+                ["system.toml", "-q", "--coupling", coupling, "--schedule", schedule, "--record-every", "3"];
+            folder.succeed(&[&["run"], &base[..], &["--out", "whole.csv"]].concat());
+            let checkpoints = ["--out", "r.csv", "--checkpoint", "c", "--checkpoint-every", "71"];
+            folder.succeed(&[&["run"], &base[..], &checkpoints[..]].concat());
+            folder.write("r.csv", &folder.read("r.csv"));
+            folder.succeed(&["resume", "c", "-q"]);
+            assert!(folder.bytes("r.csv") == folder.bytes("whole.csv"), "{coupling} {schedule}");
+        }
+    }
+}
+
+#[test]
+fn slow_subsystems_go_on_bit_for_bit() {
+    let folder = Folder::with(&SYSTEM.replace("stop = 0.2", "stop = 0.2\nevery = { right = 7 }"));
+    folder.succeed(&["run", "system.toml", "-q", "--out", "whole.csv"]);
+    folder.succeed(&[
+        "run",
+        "system.toml",
+        "-q",
+        "--out",
+        "r.csv",
+        "--checkpoint",
+        "c",
+        "--checkpoint-every",
+        "60",
+    ]);
+    folder.succeed(&["resume", "c", "-q"]);
+    assert!(folder.bytes("r.csv") == folder.bytes("whole.csv"));
+}
+
+#[test]
+fn resume_to_another_time_and_file() {
+    let folder = Folder::with(SYSTEM);
+    folder.succeed(&["run", "system.toml", "-q", "--out", "whole.csv", "--stop", "0.4"]);
+    folder.succeed(&[
+        "run",
+        "system.toml",
+        "-q",
+        "--out",
+        "r.csv",
+        "--checkpoint",
+        "c",
+        "--checkpoint-every",
+        "150",
+    ]);
+    folder.succeed(&["resume", "c", "-q", "--stop", "0.4", "--out", "longer.csv"]);
+    assert!(folder.bytes("longer.csv") == folder.bytes("whole.csv"));
+    assert_eq!(folder.csv("r.csv").1.len(), 201, "the old file is left alone");
+    let said = folder.run(&["resume", "c", "--stop", "0.1"]);
+    assert_eq!(said.code, Some(2));
+    said.errs_with(&["nothing to continue", "--stop"]);
+}
+
+#[test]
+fn damaged_checkpoints_are_refused() {
+    let folder = Folder::with(SYSTEM);
+    folder.succeed(&["run", "system.toml", "-q", "--checkpoint", "c", "--checkpoint-every", "100"]);
+    let mut bytes = folder.bytes("c");
+    let last = bytes.len() - 1;
+    bytes[last] ^= 1;
+    std::fs::write(folder.path("c"), bytes).unwrap();
+    for (file, text) in
+        [("c", "is damaged"), ("system.toml", "is not a checkpoint"), ("none", "cannot read `none`")]
+    {
+        let said = folder.run(&["resume", file]);
+        assert_eq!(said.code, Some(2));
+        said.errs_with(&[text]);
+    }
+    let said = folder.run(&["recover", "system.toml"]);
+    assert_eq!(said.code, Some(2));
+    said.errs_with(&["is not the part file"]);
+}
+
+#[test]
+fn a_disk_that_fills_up() {
+    let folder = folder();
+    let limited = "trap '' XFSZ; ulimit -f 64; exec \"$0\" run system.toml --step 1e-4 --out r.csv";
+    let mut command = std::process::Command::new("sh");
+    command.args(["-c", limited, env!("CARGO_BIN_EXE_koppel")]).current_dir(folder.path("."));
+    let said = Said::new(command.output().unwrap());
+    assert_eq!(said.code, Some(1), "{}", said.err);
+    said.errs_with(&["error: cannot write `r.csv.part`", "koppel recover"]);
+    folder.succeed(&["recover", "r.csv.part"]).says(&["recovered"]);
+    assert!(folder.csv("r.csv").1.len() > 10);
+}

@@ -1,0 +1,42 @@
+//! Tables with known keys.
+
+use super::mistake::{Mark, Span, known_names};
+use super::tree::{Entry, Node};
+
+type Result<T> = std::result::Result<T, Mark>;
+
+/// A table all of whose keys are known.
+pub(super) struct Fields<'a> {
+    what: String,
+    span: Span,
+    entries: &'a [Entry],
+}
+
+impl Node {
+    /// The table called `what`, if it has no other keys than `known`.
+    pub(super) fn fields(&self, what: &str, known: &[&str]) -> Result<Fields<'_>> {
+        let entries = self.table(what)?;
+        match entries.iter().find(|entry| !known.contains(&entry.name.as_str())) {
+            None => Ok(Fields { what: what.to_owned(), span: self.span.clone(), entries }),
+            Some(entry) => {
+                let known: Vec<String> = known.iter().map(ToString::to_string).collect();
+                let message = format!("unknown key `{}` in {what}", entry.name);
+                Err(Mark::new(entry.key.clone(), message).hint(known_names(&entry.name, &known)))
+            }
+        }
+    }
+}
+
+impl<'a> Fields<'a> {
+    pub(super) fn get(&self, key: &str) -> Option<&'a Node> {
+        self.entries.iter().find(|entry| entry.name == key).map(|entry| &entry.node)
+    }
+
+    pub(super) fn need(&self, key: &str) -> Result<&'a Node> {
+        self.get(key).ok_or_else(|| Mark::new(self.span.clone(), format!("{} needs `{key}`", self.what)))
+    }
+
+    pub(super) fn number(&self, key: &str, default: f64) -> Result<f64> {
+        self.get(key).map_or(Ok(default), |node| node.number(key))
+    }
+}

@@ -1,0 +1,164 @@
+//! From an error of the engine to the text that caused it.
+//!
+//! The engine names what is wrong; here the name is looked up in the part of the tree the engine was reading.
+
+use koppel::Error as Engine;
+use koppel::solver::SolverError;
+
+use super::document::Document;
+use super::mistake::{Mark, Span, known_names};
+use super::tree::{Node, Value};
+use crate::Error;
+
+/// An error about one subsystem.
+pub(super) fn within(error: &Engine, node: &Node) -> Mark {
+    let span = match error {
+        Engine::MatrixShape { matrix, .. } => node.get(matrix).map(|found| found.span.clone()),
+        _ => span_of(error, &[node], node, &|_| None),
+    };
+    mark(error, span.unwrap_or_else(|| node.span.clone()))
+}
+
+impl Document {
+    /// An error about the system or the run, caused by something in these sections.
+    pub(super) fn blame(&self, error: Engine, sections: &[&str]) -> Box<Error> {
+        let nodes: Vec<&Node> = sections.iter().filter_map(|key| self.root.get(key)).collect();
+        let inside = |name: &str| nodes.iter().find_map(|node| self.text_with(node, name));
+        match span_of(&error, &nodes, &self.root, &inside) {
+            Some(span) => self.mistake(mark(&error, self.narrow(&error, span))),
+            None => Box::new(Error::Engine(Box::new(error))),
+        }
+    }
+
+    /// A text that holds `name` somewhere, cut to the name.
+    fn text_with(&self, node: &Node, name: &str) -> Option<Span> {
+        match &node.value {
+            Value::Text(text) if text.contains(name) => {
+                let at = self.written(&node.span).find(name).map(|at| node.span.start + at);
+                at.map(|at| at..at + name.len())
+            }
+            Value::List(list) => list.iter().find_map(|child| self.text_with(child, name)),
+            Value::Table(entries) => entries.iter().find_map(|entry| self.text_with(&entry.node, name)),
+            _ => None,
+        }
+    }
+
+    /// Inside an expression the engine knows the very byte.
+    fn narrow(&self, error: &Engine, span: Span) -> Span {
+        let Engine::Expression { text, source } = error else { return span };
+        let written = self.written(&span);
+        let Some(begin) = written.find(text.as_str()) else { return span };
+        let at = source.position().min(text.len());
+        let rest = &text[at..];
+        let is_word = |c: char| c.is_alphanumeric() || c == '_' || c == '.';
+        let word = rest.find(|c| !is_word(c)).unwrap_or(rest.len());
+        let length = word.max(rest.chars().next().map_or(1, char::len_utf8));
+        span.start + begin + at..span.start + begin + at + length
+    }
+}
+
+/// The message without what the snippet or the hint shows anyway.
+fn mark(error: &Engine, span: Span) -> Mark {
+    let root = root_cause(error);
+    if let Engine::Unknown { kind, name, known } = root {
+        return Mark::new(span, format!("unknown {kind} `{name}`")).hint(known_names(name, known));
+    }
+    let text = match root {
+        // The snippet shows text and position.
+        Engine::Expression { source, .. } => {
+            source.to_string().replace(&format!(" (byte {})", source.position()), "")
+        }
+        _ => error.to_string(),
+    };
+    let mark = Mark::from_text(span, &text);
+    match (&mark.hint, error.hint()) {
+        (None, Some(hint)) => mark.hint(hint),
+        _ => mark,
+    }
+}
+
+fn root_cause(error: &Engine) -> &Engine {
+    match error {
+        Engine::Subsystem { source, .. } => root_cause(source),
+        other => other,
+    }
+}
+
+type Inside<'a> = &'a dyn Fn(&str) -> Option<Span>;
+
+fn span_of(error: &Engine, nodes: &[&Node], root: &Node, inside: Inside<'_>) -> Option<Span> {
+    let first = |name: &str| matches(nodes, name).into_iter().next().or_else(|| inside(name));
+    let key = |name: &str| nodes.iter().find_map(|node| value_of(node, name));
+    match error {
+        // A start value is written without its subsystem.
+        Engine::Unknown { name, .. } => first(name).or_else(|| first(name.split_once('.')?.1)),
+        Engine::Duplicate { name, .. } | Engine::ConnectedTwice { input: name, .. } => {
+            matches(nodes, name).into_iter().nth(1)
+        }
+        Engine::Setting { what, value, .. } => {
+            let last = what.split('`').nth(1).or_else(|| what.rsplit('.').next()).unwrap_or(what);
+            at_path(root, what).or_else(|| first(value)).or_else(|| key(last))
+        }
+        Engine::NotFinite { place, .. } => at_path(root, place),
+        Engine::ConnectionUnit { to, .. } => first(to),
+        Engine::Unit { place, .. } => first(place),
+        Engine::External { input, .. } => first(input),
+        Engine::Expression { text, .. } => first(text),
+        Engine::Unsupported { what, .. } => {
+            let name = what.split(['`', '"']).nth(1)?;
+            first(name)
+        }
+        Engine::Solver(SolverError::Setting { field, .. }) => key(field),
+        Engine::Subsystem { source, .. } => span_of(source, nodes, root, inside),
+        _ => None,
+    }
+}
+
+fn at_path(root: &Node, path: &str) -> Option<Span> {
+    let mut node = root;
+    for key in path.split('.') {
+        node = node.get(key)?;
+    }
+    (!path.is_empty()).then(|| node.span.clone())
+}
+
+/// Texts and keys equal to `name`, in order; else those that begin with `name.`, cut to the name.
+fn matches(nodes: &[&Node], name: &str) -> Vec<Span> {
+    let mut equal = Vec::new();
+    let mut begins = Vec::new();
+    let mut note = |text: &str, span: &Span, quote: usize| {
+        if text == name {
+            equal.push(span.clone());
+        } else if text.strip_prefix(name).is_some_and(|rest| rest.starts_with('.')) {
+            begins.push(span.start + quote..span.start + quote + name.len());
+        }
+    };
+    nodes.iter().for_each(|node| visit(node, &mut note));
+    if equal.is_empty() { begins } else { equal }
+}
+
+fn visit(node: &Node, note: &mut impl FnMut(&str, &Span, usize)) {
+    match &node.value {
+        Value::Text(text) => note(text, &node.span, 1),
+        Value::List(list) => list.iter().for_each(|child| visit(child, note)),
+        Value::Table(entries) => {
+            for entry in entries {
+                let quoted = entry.key.len() > entry.name.len();
+                note(&entry.name, &entry.key, usize::from(quoted));
+                visit(&entry.node, note);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// The value of the first key called `name`, at any depth.
+fn value_of(node: &Node, name: &str) -> Option<Span> {
+    match &node.value {
+        Value::List(list) => list.iter().find_map(|child| value_of(child, name)),
+        Value::Table(entries) => entries.iter().find_map(|entry| {
+            if entry.name == name { Some(entry.node.span.clone()) } else { value_of(&entry.node, name) }
+        }),
+        _ => None,
+    }
+}

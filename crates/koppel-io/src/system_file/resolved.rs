@@ -1,0 +1,84 @@
+//! All settings as TOML again: options applied, defaults and tables written out.
+
+use koppel::system::Ode;
+use toml::{Table, Value};
+
+use super::tree::Entry;
+use super::{SystemFile, subsystem};
+
+pub(super) fn text(file: &SystemFile) -> String {
+    toml::to_string(&table(file)).unwrap_or_default()
+}
+
+pub(super) fn json(file: &SystemFile) -> serde_json::Value {
+    serde_json::to_value(table(file)).unwrap_or_default()
+}
+
+fn table(file: &SystemFile) -> Table {
+    let mut table = Table::new();
+    for (key, text) in [("title", &file.title), ("description", &file.description)] {
+        if !text.is_empty() {
+            table.insert(key.into(), Value::String(text.clone()));
+        }
+    }
+    table.insert("run".into(), run(file));
+    let root = &file.document.root;
+    let entries = root.get("subsystems").map_or(&[][..], |node| node.entries());
+    table.insert(
+        "subsystems".into(),
+        Value::Table(entries.iter().map(|e| (e.name.clone(), complete(e))).collect()),
+    );
+    let connections = file.links.iter().filter_map(|link| Value::try_from(&link.connection).ok());
+    insert_list(&mut table, "connections", connections.collect());
+    insert_list(&mut table, "inputs", inputs(file));
+    if let Some(at) = root.get("at") {
+        table.insert("at".into(), at.plain());
+    }
+    table
+}
+
+fn insert_list(table: &mut Table, key: &str, list: Vec<Value>) {
+    if !list.is_empty() {
+        table.insert(key.into(), Value::Array(list));
+    }
+}
+
+/// Timed changes have a section of their own.
+fn run(file: &SystemFile) -> Value {
+    let mut run = Value::try_from(&file.run).unwrap_or(Value::Table(Table::new()));
+    if let Some(table) = run.as_table_mut() {
+        table.remove("at");
+    }
+    run
+}
+
+/// The subsystem with its solver and all its parameters.
+fn complete(entry: &Entry) -> Value {
+    let mut value = entry.node.plain();
+    if let (Some(table), Ok((ode, solver))) = (value.as_table_mut(), subsystem::parts(entry)) {
+        if let Ok(solver) = Value::try_from(solver) {
+            table.insert("solver".into(), solver);
+        }
+        let parameters = parameters(ode.as_ref());
+        if !parameters.is_empty() {
+            table.insert("parameters".into(), Value::Table(parameters));
+        }
+    }
+    value
+}
+
+fn parameters(ode: &dyn Ode) -> Table {
+    let names = ode.ports().parameters.iter().enumerate();
+    names.map(|(index, variable)| (variable.name.clone(), Value::Float(ode.parameter(index)))).collect()
+}
+
+fn inputs(file: &SystemFile) -> Vec<Value> {
+    let one = |input: &super::wiring::Input| {
+        let signals = input.signals.iter().filter_map(|signal| Value::try_from(signal).ok()).collect();
+        let mut table = Table::new();
+        table.insert("to".into(), Value::String(input.to.clone()));
+        table.insert("signal".into(), Value::Array(signals));
+        Value::Table(table)
+    };
+    file.inputs.iter().map(one).collect()
+}

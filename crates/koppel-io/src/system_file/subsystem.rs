@@ -1,0 +1,125 @@
+//! `[subsystems.*]`: matrices or a built-in model, with a solver.
+
+use std::collections::BTreeMap;
+
+use koppel::linalg::Matrix;
+use koppel::models;
+use koppel::solver::SolverConfig;
+use koppel::system::unit::Unit;
+use koppel::system::{LinearOde, Ode, OdeModel, StateSpace, Variable};
+
+use super::decode::decode_tagged;
+use super::fields::Fields;
+use super::locate;
+use super::mistake::Mark;
+use super::tree::{Entry, Node, Value};
+
+type Result<T> = std::result::Result<T, Mark>;
+
+/// Keys of a subsystem given by matrices.
+const LINEAR: [&str; 10] = ["model", "solver", "start", "A", "B", "C", "D", "inputs", "outputs", "x0"];
+/// Keys of a built-in model.
+const BUILT_IN: [&str; 4] = ["model", "solver", "start", "parameters"];
+
+/// True if `name` is a key of this subsystem, not one of its variables.
+pub(super) fn is_key(entry: &Entry, name: &str) -> bool {
+    let model = entry.node.get("model").and_then(|node| node.text("model").ok());
+    if model == Some("linear") { LINEAR.contains(&name) } else { BUILT_IN.contains(&name) }
+}
+
+/// Equations and solver of a subsystem.
+pub(super) fn build(entry: &Entry) -> Result<OdeModel> {
+    let (ode, solver) = parts(entry)?;
+    OdeModel::new(ode, &solver).map_err(|error| locate::within(&error, &entry.node))
+}
+
+/// Equations and solver, not yet put together.
+pub(super) fn parts(entry: &Entry) -> Result<(Box<dyn Ode>, SolverConfig)> {
+    let what = format!("subsystem `{}`", entry.name);
+    let model = match entry.node.get("model") {
+        Some(model) => model.text("model")?,
+        None => {
+            return Err(Mark::new(entry.key.clone(), format!("{what} needs `model`"))
+                .hint("model = \"linear\" with matrices A, B, C, D, or a name from `koppel models`"));
+        }
+    };
+    let (ode, fields) = if model == "linear" {
+        let fields = entry.node.fields(&what, &LINEAR)?;
+        (linear(&entry.name, &entry.node, &fields)?, fields)
+    } else {
+        let ode = built_in(model, &entry.node)?;
+        (ode, entry.node.fields(&what, &BUILT_IN)?)
+    };
+    let solver = match fields.get("solver") {
+        Some(node) => decode_tagged(node, "solver", "method")?,
+        None if ode.linear().is_some() => SolverConfig::Exact {},
+        None => SolverConfig::default(),
+    };
+    Ok((ode, solver))
+}
+
+fn built_in(model: &str, node: &Node) -> Result<Box<dyn Ode>> {
+    let mut parameters = BTreeMap::new();
+    if let Some(table) = node.get("parameters") {
+        for entry in table.table("parameters")? {
+            parameters.insert(entry.name.clone(), entry.node.number(&entry.name)?);
+        }
+    }
+    models::build(model, &parameters).map_err(|error| {
+        let mark = locate::within(&error, node);
+        if mark.message.starts_with("unknown model") {
+            let hint = mark.hint.clone().unwrap_or_default();
+            return mark
+                .hint(format!("{hint}, and `linear` with matrices; `koppel models` tells about each"));
+        }
+        mark
+    })
+}
+
+fn linear(name: &str, node: &Node, fields: &Fields<'_>) -> Result<Box<dyn Ode>> {
+    let inputs = ports(fields.get("inputs"), "inputs")?;
+    let outputs = ports(fields.get("outputs"), "outputs")?;
+    let matrix = |key: &str, rows: usize, columns: usize| match fields.get(key) {
+        Some(node) => node.matrix(key),
+        None => Ok(Matrix::zeros(rows, columns)),
+    };
+    let a = matrix("A", 0, 0)?;
+    let has_states = ["A", "B", "C", "x0"].iter().any(|key| fields.get(key).is_some());
+    if has_states || fields.get("D").is_none() {
+        fields.need("A")?;
+        fields.need("C")?;
+    }
+    let b = matrix("B", a.rows(), if a.rows() > 0 { 0 } else { inputs.len() })?;
+    let c = matrix("C", outputs.len(), a.rows())?;
+    let d = matrix("D", c.rows(), b.cols())?;
+    let states = a.rows();
+    let matrices = StateSpace::new(name, a, b, c, d).map_err(|error| locate::within(&error, node))?;
+    let x0 = fields.get("x0").map_or(Ok(vec![0.0; states]), |node| node.numbers("x0"))?;
+    let ode = LinearOde::new(matrices, inputs, outputs, &x0).map_err(|error| locate::within(&error, node))?;
+    Ok(Box::new(ode))
+}
+
+/// Names, or tables with a name and more.
+fn ports(node: Option<&Node>, what: &str) -> Result<Vec<Variable>> {
+    let list = node.map_or(Ok(&[][..]), |node| node.list(what))?;
+    list.iter().map(|node| port(node, what)).collect()
+}
+
+fn port(node: &Node, what: &str) -> Result<Variable> {
+    if let Value::Text(name) = &node.value {
+        return Ok(Variable::new(name));
+    }
+    node.table(what).map_err(|_| node.wanted(what, "a list of names or of tables with `name`"))?;
+    let fields = node.fields(what, &["name", "unit", "start", "nominal", "description"])?;
+    let mut variable = Variable::new(fields.need("name")?.text("name")?).start(fields.number("start", 0.0)?);
+    if let Some(unit) = fields.get("unit") {
+        let text = unit.text("unit")?;
+        Unit::parse(text).map_err(|error| Mark::from_text(unit.span.clone(), &error.to_string()))?;
+        variable = variable.unit(text);
+    }
+    if let Some(text) = fields.get("description") {
+        variable = variable.about(text.text("description")?);
+    }
+    variable.nominal = fields.get("nominal").map(|node| node.number("nominal")).transpose()?;
+    Ok(variable)
+}

@@ -1,0 +1,142 @@
+//! `[[connections]]` and `[[inputs]]`.
+
+use std::path::Path;
+
+use koppel::coupling::CouplingConfig;
+use koppel::signal::external::{External, ExternalConfig};
+use koppel::system::Connection;
+
+use super::decode::decode_tagged;
+use super::mistake::Mark;
+use super::run;
+use super::tree::{Entry, Node, Value};
+use crate::results::{Table, read_table};
+
+type Result<T> = std::result::Result<T, Mark>;
+
+/// A connection, with a coupling of its own if it has one.
+#[derive(Clone, Debug)]
+pub(super) struct Link {
+    pub(super) connection: Connection,
+    pub(super) coupling: Option<CouplingConfig>,
+}
+
+/// External signals of one input, summed.
+#[derive(Clone, Debug)]
+pub(super) struct Input {
+    pub(super) to: String,
+    pub(super) signals: Vec<ExternalConfig>,
+}
+
+pub(super) fn links(node: Option<&Node>) -> Result<Vec<Link>> {
+    let list = node.map_or(Ok(&[][..]), |node| node.list("connections"))?;
+    list.iter().map(link).collect()
+}
+
+fn link(node: &Node) -> Result<Link> {
+    let fields = node.fields("[[connections]]", &["from", "to", "gain", "offset", "coupling"])?;
+    let from = fields.need("from")?;
+    let sources = match &from.value {
+        Value::Text(name) => vec![name.clone()],
+        Value::List(list) if !list.is_empty() => {
+            list.iter().map(|name| Ok(name.text("from")?.to_owned())).collect::<Result<_>>()?
+        }
+        _ => {
+            return Err(
+                from.wanted("from", "an output such as \"left.x\", or a list of outputs to be summed")
+            );
+        }
+    };
+    let connection = Connection {
+        from: sources,
+        to: fields.need("to")?.text("to")?.to_owned(),
+        gain: fields.number("gain", 1.0)?,
+        offset: fields.number("offset", 0.0)?,
+    };
+    Ok(Link { connection, coupling: fields.get("coupling").map(run::coupling).transpose()? })
+}
+
+pub(super) fn inputs(node: Option<&Node>, folder: &Path) -> Result<Vec<Input>> {
+    let list = node.map_or(Ok(&[][..]), |node| node.list("inputs"))?;
+    list.iter().map(|node| input(node, folder)).collect()
+}
+
+fn input(node: &Node, folder: &Path) -> Result<Input> {
+    let fields = node.fields("[[inputs]]", &["to", "signal"])?;
+    let signal_node = fields.need("signal")?;
+    let signals = match &signal_node.value {
+        Value::List(list) => list.iter().map(|node| signal(node, folder)).collect::<Result<_>>()?,
+        _ => vec![signal(signal_node, folder)?],
+    };
+    Ok(Input { to: fields.need("to")?.text("to")?.to_owned(), signals })
+}
+
+fn signal(node: &Node, folder: &Path) -> Result<ExternalConfig> {
+    let config = if node.get("file").is_some() {
+        table(node, folder)?
+    } else {
+        decode_tagged(node, "signal", "kind")?
+    };
+    External::new(&config).map_err(|error| Mark::from_text(node.span.clone(), &error.to_string()))?;
+    Ok(config)
+}
+
+/// Points from a file: the columns are read, then the rest is a table like any other.
+fn table(node: &Node, folder: &Path) -> Result<ExternalConfig> {
+    let fields = node.fields("a signal from a file", &["kind", "file", "time", "column", "interpolation"])?;
+    let kind = fields.need("kind")?;
+    if kind.text("kind")? != "table" {
+        return Err(Mark::new(kind.span.clone(), "only kind = \"table\" is read from a file"));
+    }
+    let file = fields.need("file")?;
+    let path = folder.join(file.text("file")?);
+    let read = read_table(&path);
+    let points = read.map_err(|error| Mark::from_text(file.span.clone(), &error.to_string()))?;
+    let values = values(&points, fields.get("column"), node)?;
+    let times = match fields.get("time") {
+        Some(name) if first_column(&path).as_deref() != Some(name.text("time")?) => column(&points, name)?,
+        _ => points.time.clone(),
+    };
+    let mut plain = node.clone();
+    if let Value::Table(entries) = &mut plain.value {
+        entries.retain(|entry| entry.name == "kind" || entry.name == "interpolation");
+        entries.push(numbers("times", &times, node));
+        entries.push(numbers("values", &values, node));
+    }
+    decode_tagged(&plain, "signal", "kind")
+}
+
+/// Name of the first column: of a CSV file as its header says, of a Parquet file always `time`.
+fn first_column(path: &Path) -> Option<String> {
+    if path.extension().is_some_and(|extension| extension != "csv") {
+        return Some("time".into());
+    }
+    let mut reader = csv::Reader::from_path(path).ok()?;
+    Some(reader.headers().ok()?.get(0)?.trim().to_owned())
+}
+
+fn numbers(name: &str, values: &[f64], at: &Node) -> Entry {
+    let number = |value: &f64| Node { span: at.span.clone(), value: Value::Float(*value) };
+    let node = Node { span: at.span.clone(), value: Value::List(values.iter().map(number).collect()) };
+    Entry { name: name.to_owned(), key: at.span.clone(), node }
+}
+
+/// The named column, or the only one there is.
+fn values(points: &Table, name: Option<&Node>, signal: &Node) -> Result<Vec<f64>> {
+    match (name, &points.columns[..]) {
+        (Some(name), _) => column(points, name),
+        (None, [(_, values)]) => Ok(values.clone()),
+        (None, columns) => {
+            let names: Vec<String> = columns.iter().map(|(name, _)| format!("`{name}`")).collect();
+            let message = "a signal from a file with several columns needs `column`";
+            Err(Mark::new(signal.span.clone(), message).hint(format!("columns: {}", names.join(", "))))
+        }
+    }
+}
+
+fn column(points: &Table, name: &Node) -> Result<Vec<f64>> {
+    let wanted = name.text("column")?;
+    let known: Vec<String> = points.columns.iter().map(|(name, _)| name.clone()).collect();
+    let found = points.column(wanted).map(<[f64]>::to_vec);
+    found.ok_or_else(|| Mark::unknown(name.span.clone(), "column", wanted, &known))
+}
