@@ -1,6 +1,5 @@
 //! The macro step allocates nothing once a run is under way.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 #![expect(unsafe_code, reason = "a counting allocator")]
 
 use koppel::coupling::{CouplingConfig, Hold, StartUp};

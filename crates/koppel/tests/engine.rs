@@ -188,6 +188,7 @@ fn a_slow_subsystem_moves_every_nth_step() {
     for k in [0, 3, 6, 9] {
         assert!((slow[k] - (-0.1 * k as f64).exp()).abs() < 1e-14, "at its own points it is exact");
     }
+    assert_eq!(slow[3], slow[5], "between them the last value is kept, not the one ahead");
     assert!((slow[10] - (-1.0_f64).exp()).abs() < 1e-14, "the last step is shortened for it too");
 }
 

@@ -137,5 +137,4 @@ fn push(stack: &mut [f64; STACK], top: &mut usize, value: f64) {
 }
 
 #[cfg(test)]
-#[expect(clippy::unwrap_used, reason = "a failing test may panic")]
 mod tests;

@@ -12,7 +12,7 @@ pub use table::Table;
 use crate::error::Result;
 
 /// Takes the rows of a run.
-pub trait Recorder {
+pub trait Recorder: Send {
     /// One row: the time, and one value per column.
     fn row(&mut self, time: f64, values: &[f64]) -> Result<()>;
 }

@@ -1,7 +1,9 @@
 //! Changes of parameters and free inputs at given times.
 
-use super::config::bad;
+use super::config::{Reading, bad};
+use super::simulation::Simulation;
 use crate::error::{Error, Result};
+use crate::signal::Step;
 use crate::system::{InputId, SubsystemId, SystemGraph, VariableId, VariableKind};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -75,5 +77,82 @@ pub(super) fn target(name: &str, graph: &SystemGraph) -> Result<Target> {
             Err(bad("at.set", name, "is an output; only parameters and unconnected inputs can be set"))
         }
         Some(variable) => Ok(Target::Variable(id, variable)),
+    }
+}
+
+/// A `reduced` start cuts the first macro step into parts that double: H/1024, H/1024, H/512, ...
+const CASCADE: u32 = 10;
+
+impl Simulation {
+    /// Ends of the parts of this step: none usually; more for the first one of a `reduced` start, and for changes inside.
+    pub(super) fn cut_step(&mut self) {
+        self.parts.clear();
+        let (start, end) = (self.clock.time(self.index), self.clock.time(self.index + 1));
+        let size = end - start;
+        if self.index == 0 && self.needs.reduced_start {
+            self.parts
+                .extend((0..CASCADE).rev().map(|halvings| start + size * 0.5_f64.powi(halvings as i32 + 1)));
+        }
+        if !self.is_multi_rate {
+            let margin = 1e-9 * size;
+            let inside = |change: &&Assignment| change.time > start + margin && change.time < end - margin;
+            let due = self.changes[self.changes_done..].iter().take_while(|c| c.time < end);
+            self.parts.extend(due.filter(inside).map(|change| change.time));
+        }
+        if !self.parts.is_empty() {
+            self.parts.sort_by(f64::total_cmp);
+            self.parts.dedup();
+            self.parts.push(end);
+        }
+    }
+
+    pub(super) fn advance_in_parts(&mut self) -> Result<()> {
+        let mut start = self.clock.time(self.index);
+        for part in 0..self.parts.len() {
+            let end = self.parts[part];
+            self.exchange(Step { index: self.index, start, size: end - start }, end)?;
+            start = end;
+        }
+        Ok(())
+    }
+
+    /// Sets what is due, then makes the outputs follow.
+    pub(super) fn apply_changes(&mut self, time: f64) -> Result<()> {
+        let margin = 1e-9 * self.clock.size();
+        let mut any = false;
+        while self.changes.get(self.changes_done).is_some_and(|change| change.time <= time + margin) {
+            let Assignment { target, .. } = self.changes[self.changes_done];
+            self.apply_next_change()?;
+            if let Target::Variable(id, _) = target {
+                let slot = &mut self.slots[id];
+                slot.subsystem.read(None, &mut self.board.outputs[slot.outputs.clone()])?;
+                self.board.deliver_one(&self.graph, id, self.board.history.reached(id));
+            }
+            any = true;
+        }
+        if any && self.reading == Reading::Fresh {
+            self.refresh(time)?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn apply_next_change(&mut self) -> Result<()> {
+        let Assignment { target, value, time } = self.changes[self.changes_done];
+        self.changes_done += 1;
+        match target {
+            Target::FreeInput(input) => {
+                self.graph.set_offset(input, value);
+                self.board.planned[input * self.board.terms] = value;
+                self.board.history.set_arrival(input, value);
+            }
+            Target::Variable(id, variable) => {
+                self.slots[id].subsystem.set(variable, value).map_err(|source| Error::Subsystem {
+                    subsystem: self.graph.name(id).into(),
+                    time,
+                    source,
+                })?;
+            }
+        }
+        Ok(())
     }
 }

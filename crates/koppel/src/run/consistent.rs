@@ -14,7 +14,7 @@ pub(super) struct Consistency {
 
 enum Part {
     Read(Vec<SubsystemId>),
-    Loop(LoopSolver),
+    Loop(Box<LoopSolver>),
 }
 
 /// The run at one instant.
@@ -55,7 +55,7 @@ impl Consistency {
     pub(super) fn new(graph: &SystemGraph) -> Self {
         let part = |component| match component {
             Component::Direct(ids) => Part::Read(ids),
-            Component::Loop(outputs) => Part::Loop(LoopSolver::new(graph, outputs)),
+            Component::Loop(outputs) => Part::Loop(Box::new(LoopSolver::new(graph, outputs))),
         };
         Consistency { parts: evaluation_order(graph).into_iter().map(part).collect() }
     }

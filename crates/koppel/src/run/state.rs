@@ -1,5 +1,7 @@
 //! Everything the next step depends on: one state for roll-back, checkpoints and analysis.
 
+use super::simulation::Simulation;
+use crate::error::Result;
 use crate::system::Snapshot;
 use serde::{Deserialize, Serialize};
 
@@ -10,8 +12,53 @@ pub struct RunState {
     pub index: u64,
     /// Timed changes done.
     pub(super) changes_done: usize,
-    /// Offsets, inputs as given and as planned, outputs, history, coupling memory, loop memory: in that order.
+    /// Offsets, inputs as given and as planned, outputs now and before, history, coupling memory, loop memory: in that order.
     pub(super) numbers: Vec<f64>,
     /// Per subsystem, in the order in which they move.
     pub(super) subsystems: Vec<Snapshot>,
+}
+
+impl Simulation {
+    /// Writes everything the next step depends on into `state`.
+    pub fn save(&self, state: &mut RunState) -> Result<()> {
+        state.index = self.index;
+        state.changes_done = self.changes_done;
+        state.numbers.clear();
+        for list in [self.graph.offsets(), &self.board.applied, &self.board.planned, &self.board.outputs] {
+            state.numbers.extend_from_slice(list);
+        }
+        self.slots.iter().for_each(|slot| state.numbers.extend_from_slice(&slot.before));
+        self.board.history.save(&mut state.numbers);
+        self.coupling.save(&mut state.numbers);
+        self.consistency.save(&mut state.numbers);
+        state.subsystems.resize_with(self.slots.len(), Default::default);
+        self.slots
+            .iter()
+            .zip(&mut state.subsystems)
+            .try_for_each(|(slot, snapshot)| slot.subsystem.save(snapshot))
+    }
+
+    /// Goes back (or forward) to a saved state of the same run; what follows is bit for bit what followed then.
+    pub fn restore(&mut self, state: &RunState) -> Result<()> {
+        self.index = state.index;
+        self.changes_done = state.changes_done;
+        let (offsets, mut rest) = state.numbers.split_at(self.graph.inputs());
+        offsets.iter().enumerate().for_each(|(input, value)| self.graph.set_offset(input, *value));
+        for list in [&mut self.board.applied, &mut self.board.planned, &mut self.board.outputs] {
+            let (mine, others) = rest.split_at(list.len());
+            list.copy_from_slice(mine);
+            rest = others;
+        }
+        for slot in &mut self.slots {
+            let (mine, others) = rest.split_at(slot.before.len());
+            slot.before.copy_from_slice(mine);
+            rest = others;
+        }
+        let rest = self.board.history.restore(rest);
+        let rest = self.coupling.restore(rest);
+        let rest = self.consistency.restore(rest);
+        assert!(rest.is_empty(), "a saved run state belongs to the system it was saved from");
+        let pairs = self.slots.iter_mut().zip(&state.subsystems);
+        pairs.into_iter().try_for_each(|(slot, snapshot)| slot.subsystem.restore(snapshot))
+    }
 }

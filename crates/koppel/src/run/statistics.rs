@@ -1,5 +1,7 @@
 //! What a run did: steps, where the time went, and how far inputs were from what they should have been.
 
+use super::simulation::Simulation;
+use super::slot::Slot;
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
@@ -109,5 +111,39 @@ impl Extremes {
     pub(super) fn defect(&self, input: usize) -> Defect {
         let range = (self.high[input] - self.low[input]).max(0.0);
         Defect { largest: self.largest[input], time: self.time[input], range, ..Defect::default() }
+    }
+}
+
+impl Simulation {
+    /// How far each input was, at the end of its step, from what it should have been.
+    pub(super) fn note_defects(&mut self, end: f64) {
+        let Simulation { extremes, graph, board, slots, .. } = self;
+        let mut note = |inputs| extremes.note(inputs, board.history.arrivals(), &board.applied, end);
+        if self.is_multi_rate {
+            let here = slots.iter().enumerate().filter(|(id, _)| board.history.reached(*id) == end);
+            here.for_each(|(_, slot)| note(slot.inputs.clone()));
+        } else {
+            note(0..graph.inputs());
+        }
+    }
+
+    /// Numbers of the run so far.
+    pub fn statistics(&self) -> Statistics {
+        let share = |slot: &Slot| {
+            let steps = self.index.div_ceil(u64::from(slot.every));
+            let (seconds, seconds_per_step) = (slot.seconds(steps), slot.seconds_per_step());
+            let (subsystem, solver) = (self.graph.name(slot.id).into(), slot.subsystem.solver());
+            Share { subsystem, solver, seconds, seconds_per_step, steps }
+        };
+        let defect = |input: usize| {
+            let unit = self.graph.input_variable(input).unit.clone();
+            Defect { connection: self.graph.connection_name(input), unit, ..self.extremes.defect(input) }
+        };
+        Statistics {
+            steps: self.index,
+            shares: self.slots.iter().map(share).collect(),
+            defects: (0..self.graph.inputs()).filter(|i| !self.graph.is_free(*i)).map(defect).collect(),
+            parallel_stages: self.stages.iter().filter(|stage| stage.is_parallel).count(),
+        }
     }
 }

@@ -188,5 +188,4 @@ fn shift(polynomial: &mut [f64; COEFFICIENTS], by: f64) {
 }
 
 #[cfg(test)]
-#[expect(clippy::unwrap_used, reason = "a failing test may panic")]
 mod tests;

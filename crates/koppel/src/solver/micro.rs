@@ -105,5 +105,4 @@ impl Solver {
 }
 
 #[cfg(test)]
-#[expect(clippy::unwrap_used, reason = "a failing test may panic")]
 mod tests;

@@ -443,7 +443,7 @@ fn conversion(
         return Ok((1.0, 0.0));
     }
     let parse = |text: &str, place: &str| {
-        Unit::parse(text).map_err(|source| Error::Unit { place: place.to_owned(), source })
+        Unit::parse(text).map_err(|source| Box::new(Error::Unit { place: place.to_owned(), source }))
     };
     let conversion = Unit::conversion(&parse(a, from)?, &parse(b, to)?)
         .map_err(|source| Error::ConnectionUnit { from: from.into(), to: to.into(), source })?;

@@ -48,8 +48,8 @@ pub struct OdeModel {
 }
 
 enum Method {
-    Micro(Solver),
-    Exact(Exact),
+    Micro(Box<Solver>),
+    Exact(Box<Exact>),
 }
 
 /// Parts of a step in which the exact solution is sampled when a coupling wants the solver's own points: it has none.
@@ -64,9 +64,9 @@ impl OdeModel {
                 what: "solver `exact`".into(),
                 reason: "the model is not linear; use `adaptive`, `stiff`, `rk4` or `euler`".into(),
             })?;
-            Method::Exact(Exact::new(matrices))
+            Method::Exact(Box::new(Exact::new(matrices)))
         } else {
-            Method::Micro(Solver::new(config, ode.states())?)
+            Method::Micro(Box::new(Solver::new(config, ode.states())?))
         };
         let (x, u) = (vec![0.0; ode.states()], vec![0.0; ode.ports().inputs.len()]);
         Ok(OdeModel { ode, method, config: *config, time: 0.0, x, seen: u.clone(), u })
@@ -212,7 +212,7 @@ impl Subsystem for OdeModel {
             VariableKind::Parameter => {
                 self.ode.set_parameter(variable.index, value)?;
                 if let (Method::Exact(exact), Some(matrices)) = (&mut self.method, self.ode.linear()) {
-                    *exact = Exact::new(matrices);
+                    **exact = Exact::new(matrices);
                 }
                 Ok(())
             }

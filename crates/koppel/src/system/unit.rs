@@ -168,5 +168,4 @@ impl Conversion {
 }
 
 #[cfg(test)]
-#[expect(clippy::unwrap_used, reason = "a failing test may panic")]
 mod tests;

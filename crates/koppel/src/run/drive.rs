@@ -1,0 +1,127 @@
+//! A whole run: step by step to the end, with rows for a recorder and a watcher that may end it.
+
+use super::board::Board;
+use super::simulation::Simulation;
+use super::slot::Slot;
+use crate::error::Result;
+use crate::record::Recorder;
+use crate::system::{SystemGraph, VariableId, VariableKind};
+
+/// How a run ended.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Ending {
+    /// At the stop time.
+    Reached,
+    /// Because the stop condition became true.
+    Condition {
+        /// When.
+        time: f64,
+    },
+    /// Because the watcher said so.
+    Interrupted {
+        /// When.
+        time: f64,
+    },
+}
+
+/// What the watcher of a run wants.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Flow {
+    /// Go on.
+    Continue,
+    /// End here.
+    Stop,
+}
+
+/// Is asked after every macro step whether to go on.
+pub type Watch<'a> = dyn FnMut(&Simulation) -> Result<Flow> + Send + 'a;
+
+impl Simulation {
+    /// Runs to the end, recording rows; `watch` is asked after every macro step.
+    ///
+    /// Once threads are found to pay, the whole loop moves onto one of them, so that the others are a short call away.
+    pub fn run(&mut self, recorder: &mut dyn Recorder, watch: &mut Watch<'_>) -> Result<Ending> {
+        if self.index == 0 {
+            self.record(recorder)?;
+        }
+        while self.pool.is_none() {
+            if let Some(ending) = self.advance_and_record(recorder, watch)? {
+                return Ok(ending);
+            }
+        }
+        let pool = self.pool.clone();
+        let mut rest = || {
+            loop {
+                if let Some(ending) = self.advance_and_record(recorder, watch)? {
+                    return Ok(ending);
+                }
+            }
+        };
+        match pool {
+            Some(pool) => pool.install(rest),
+            None => rest(),
+        }
+    }
+
+    /// One macro step with what belongs to it; tells whether the run has ended.
+    fn advance_and_record(
+        &mut self,
+        recorder: &mut dyn Recorder,
+        watch: &mut Watch<'_>,
+    ) -> Result<Option<Ending>> {
+        if self.is_done() {
+            return Ok(Some(Ending::Reached));
+        }
+        self.advance()?;
+        let stop = self.stop_condition()?;
+        if self.index.is_multiple_of(self.record_every) || self.is_done() || stop {
+            self.record(recorder)?;
+        }
+        let time = self.time();
+        if stop {
+            return Ok(Some(Ending::Condition { time }));
+        }
+        let interrupted = watch(self)? == Flow::Stop && !self.is_done();
+        Ok(interrupted.then_some(Ending::Interrupted { time }))
+    }
+
+    /// Gives the present row to `recorder`.
+    pub fn record(&mut self, recorder: &mut dyn Recorder) -> Result<()> {
+        let time = self.time();
+        let Simulation { columns, slots, row, graph, board, .. } = self;
+        columns.fill(row, |id, variable| value(&mut slots[id], variable, graph, board, time))?;
+        recorder.row(time, row)
+    }
+
+    /// Rows recorded so far, from the number of steps.
+    pub fn rows(&self) -> u64 {
+        let last_is_extra = self.is_done() && !self.index.is_multiple_of(self.record_every);
+        self.index / self.record_every + 1 + u64::from(last_is_extra)
+    }
+
+    fn stop_condition(&mut self) -> Result<bool> {
+        let time = self.time();
+        let Simulation { condition, slots, graph, board, .. } = self;
+        let Some(condition) = condition else { return Ok(false) };
+        condition.holds(time, |id, variable| value(&mut slots[id], variable, graph, board, time))
+    }
+}
+
+/// Present value of any variable; of an input, what it was given at the end of its last step. An output of a slow
+/// subsystem that is ahead keeps its last value until its time has come.
+fn value(
+    slot: &mut Slot,
+    variable: VariableId,
+    graph: &SystemGraph,
+    board: &Board,
+    time: f64,
+) -> Result<f64> {
+    let VariableId { kind, index } = variable;
+    let input = slot.inputs.start + index;
+    match kind {
+        VariableKind::Output if board.history.reached(slot.id) > time => Ok(slot.before[index]),
+        VariableKind::Output => Ok(board.outputs[slot.outputs.start + index]),
+        VariableKind::Input => Ok(board.applied[input] + slot.external(graph, input, time)),
+        VariableKind::Parameter | VariableKind::Local => slot.subsystem.get(variable),
+    }
+}

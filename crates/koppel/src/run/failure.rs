@@ -1,0 +1,29 @@
+//! Failures of subsystems, with names and times.
+
+use super::board::Board;
+use super::slot::Slot;
+use crate::error::Error;
+use crate::signal::Step;
+use crate::solver::SolverError;
+use crate::system::SystemGraph;
+
+/// A subsystem's failure with its name; a state that is not finite gets its own.
+pub(super) fn failed(graph: &SystemGraph, slot: &Slot, step: Step, source: Box<Error>) -> Box<Error> {
+    let subsystem = graph.name(slot.id).to_owned();
+    match *source {
+        Error::Solver(SolverError::NonFinite { time, index, .. }) => {
+            let variable =
+                graph.ports(slot.id).locals.get(index).map_or_else(String::new, |v| v.name.clone());
+            Error::BecameNonFinite { subsystem, variable, value: f64::NAN, time }.into()
+        }
+        _ => Error::Subsystem { subsystem, time: step.start, source }.into(),
+    }
+}
+
+/// An output that is not a number.
+pub(super) fn non_finite(graph: &SystemGraph, board: &Board, output: usize, time: f64) -> Box<Error> {
+    let id = graph.subsystem_of_output(output);
+    let variable = graph.ports(id).outputs[output - graph.outputs_of(id).start].name.clone();
+    let (subsystem, value) = (graph.name(id).into(), board.outputs[output]);
+    Error::BecameNonFinite { subsystem, variable, value, time }.into()
+}

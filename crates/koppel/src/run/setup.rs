@@ -1,0 +1,109 @@
+//! From a system and its settings to a run that stands at its start.
+
+use super::board::{Board, Deliveries};
+use super::change;
+use super::config::RunConfig;
+use super::consistent::{Consistency, Instant};
+use super::failure::non_finite;
+use super::schedule::Schedule;
+use super::simulation::{Simulation, Stage, view};
+use super::slot::Slot;
+use super::statistics::Extremes;
+use crate::coupling;
+use crate::error::{Error, Result};
+use crate::record::{Columns, Condition};
+use crate::signal::Clock;
+use crate::system::{SubsystemId, System, SystemGraph};
+
+impl Simulation {
+    /// Wires, initialises and finds the consistent start.
+    pub fn new(system: System, config: &RunConfig) -> Result<Self> {
+        config.check()?;
+        let schedule = Schedule::new(config, &system.graph)?;
+        let columns = Columns::select(&config.record, &system.graph)?;
+        let order: Vec<SubsystemId> = schedule.stages.concat();
+        let System { graph, subsystems } = system.reordered(&order);
+        let coupling = coupling::build(&config.coupling, config.hold, &graph)?;
+        let needs = coupling.needs();
+        if needs.reduced_start && schedule.is_multi_rate() {
+            return Err(Error::Unsupported {
+                what: "start = \"reduced\"".into(),
+                reason: "subsystems with different rates have no common small first steps; use start = \"constant\""
+                    .into(),
+            }
+            .into());
+        }
+        let slot =
+            |(id, subsystem)| Slot::new(id, subsystem, schedule.every[order[id]], &graph, needs, config.step);
+        let slots: Vec<Slot> = subsystems.into_iter().enumerate().map(slot).collect();
+        let condition = config.stop_when.as_deref().map(|text| Condition::new(text, &graph)).transpose()?;
+        let widest = slots.iter().map(|slot| slot.inputs.len()).max().unwrap_or(0);
+        let columns = columns.renumbered(&order);
+        let mut simulation = Simulation {
+            board: Board::new(&graph, needs.terms, needs.depth),
+            stages: stages(&graph, &schedule),
+            consistency: Consistency::new(&graph),
+            inputs: vec![0.0; widest],
+            reading: config.reading,
+            clock: Clock::new(config.start, config.stop, config.step),
+            index: 0,
+            is_multi_rate: schedule.is_multi_rate(),
+            changes: change::resolve(&config.at, &graph)?,
+            changes_done: 0,
+            parts: Vec::new(),
+            row: vec![0.0; columns.len()],
+            columns,
+            record_every: config.record_every,
+            condition,
+            extremes: Extremes::new(graph.inputs()),
+            threads: config.threads,
+            cores: std::thread::available_parallelism().map_or(1, usize::from),
+            pool: None,
+            graph,
+            slots,
+            coupling,
+            needs,
+        };
+        simulation.initialize()?;
+        Ok(simulation)
+    }
+
+    /// Start values, then all outputs of the start time.
+    fn initialize(&mut self) -> Result<()> {
+        let time = self.clock.time(0);
+        for (id, slot) in self.slots.iter_mut().enumerate() {
+            let failed = |source| Error::Subsystem { subsystem: self.graph.name(id).into(), time, source };
+            slot.subsystem.initialize(time).map_err(failed)?;
+        }
+        while self.changes.get(self.changes_done).is_some_and(|change| change.time <= time) {
+            self.apply_next_change()?;
+        }
+        let Simulation { graph, slots, board, inputs, consistency, .. } = self;
+        consistency.initialize(Instant { graph, slots, board, inputs, time })?;
+        if let Some(output) = board.non_finite(0..graph.outputs()) {
+            return Err(non_finite(graph, board, output, time));
+        }
+        for input in 0..graph.inputs() {
+            board.applied[input] = board.history.arrivals()[input];
+            board.planned[input * board.terms] = board.applied[input];
+        }
+        if !self.needs.reduced_start {
+            board.history.assume_constant_past(self.clock.size());
+        }
+        self.coupling.start(&view(graph, board, self.clock.step(0, 1)))
+    }
+}
+
+/// Stages as ranges: subsystems are numbered in the order in which they move.
+fn stages(graph: &SystemGraph, schedule: &Schedule) -> Vec<Stage> {
+    let mut first = 0;
+    let mut stage = |size: usize| {
+        let members = first..first + size;
+        first += size;
+        let inputs = graph.inputs_of(members.start).start..graph.inputs_of(members.end - 1).end;
+        let wired = inputs.clone().filter(|input| !graph.is_free(*input)).collect();
+        let deliveries = Deliveries::new(graph, members.clone());
+        Stage { members, inputs, wired, deliveries, is_parallel: false }
+    };
+    schedule.stages.iter().filter(|members| !members.is_empty()).map(|members| stage(members.len())).collect()
+}

@@ -1,0 +1,99 @@
+//! The members of a stage move: one by one, or side by side where that pays.
+
+use super::config::Parallel;
+use super::failure::failed;
+use super::simulation::{Simulation, Stage};
+use super::slot::{Plan, Slot};
+use crate::error::Result;
+use crate::signal::Step;
+use std::sync::Arc;
+
+/// Steps that are all timed at the start, before deciding about threads.
+const CALIBRATION: u64 = 16;
+/// Later one step in this many is timed.
+const TIMED: u64 = 256;
+/// Seconds a parallel stage must save to pay for waking the threads.
+const WAKE_UP: f64 = 15e-6;
+
+impl Simulation {
+    /// Members of a stage move, side by side where that pays.
+    pub(super) fn move_stage(&mut self, stage: usize, step: Step) -> Result<()> {
+        let is_early = step.index <= CALIBRATION && step.index.is_power_of_two();
+        if is_early || step.index.is_multiple_of(TIMED * 16) {
+            self.decide_threads(stage, step.index);
+        }
+        let Simulation { slots, graph, board, clock, pool, .. } = self;
+        let Stage { members, is_parallel, .. } = &self.stages[stage];
+        let is_timed = step.index < CALIBRATION || step.index.is_multiple_of(TIMED);
+        let plan = Plan { terms: board.terms, coefficients: &board.planned };
+        let slots = &mut slots[members.clone()];
+        let (Some(first), Some(last)) = (slots.first(), slots.last()) else { return Ok(()) };
+        let outputs = &mut board.outputs[first.outputs.start..last.outputs.end];
+        if !is_timed && !is_parallel && !self.is_multi_rate {
+            let base = first.outputs.start;
+            for slot in slots {
+                let outputs = &mut outputs[slot.outputs.start - base..slot.outputs.end - base];
+                slot.advance(graph, &step, plan, outputs)
+                    .map_err(|source| failed(graph, slot, step, source))?;
+            }
+            return Ok(());
+        }
+        let work = |slot: &mut Slot, outputs: &mut [f64]| {
+            if slot.is_due(&step) {
+                let own = clock.step(step.index, u64::from(slot.every));
+                let step = if slot.every == 1 { step } else { own };
+                slot.advance_timed(graph, &step, plan, outputs);
+            }
+        };
+        match pool {
+            Some(pool) if *is_parallel => pool.install(|| side_by_side(slots, outputs, &work)),
+            _ => one_by_one(slots, outputs, &work),
+        }
+        for slot in slots {
+            if let Some(source) = slot.failure.take() {
+                return Err(failed(graph, slot, step, source));
+            }
+        }
+        Ok(())
+    }
+
+    /// Side by side only where the measured step times say that it saves more than waking the threads costs.
+    fn decide_threads(&mut self, stage: usize, index: u64) {
+        let members = &self.slots[self.stages[stage].members.clone()];
+        let is_parallel = match self.threads {
+            Parallel::Never => false,
+            Parallel::Always => members.len() > 1,
+            Parallel::Auto if index == 0 || self.cores < 2 => false,
+            Parallel::Auto => {
+                let sum: f64 = members.iter().map(Slot::seconds_per_step).sum();
+                let longest = members.iter().map(Slot::seconds_per_step).fold(0.0, f64::max);
+                sum - (sum / self.cores as f64).max(longest) > WAKE_UP
+            }
+        };
+        self.stages[stage].is_parallel = is_parallel;
+        if is_parallel && self.pool.is_none() {
+            self.pool = rayon::ThreadPoolBuilder::new().build().ok().map(Arc::new);
+        }
+    }
+}
+
+fn one_by_one(slots: &mut [Slot], outputs: &mut [f64], work: &impl Fn(&mut Slot, &mut [f64])) {
+    let mut rest = outputs;
+    for slot in slots {
+        let (mine, others) = rest.split_at_mut(slot.outputs.len());
+        work(slot, mine);
+        rest = others;
+    }
+}
+
+/// Halves the list until single subsystems are left, which run wherever a thread is free.
+fn side_by_side(slots: &mut [Slot], outputs: &mut [f64], work: &(impl Fn(&mut Slot, &mut [f64]) + Sync)) {
+    if slots.len() < 2 {
+        one_by_one(slots, outputs, work);
+        return;
+    }
+    let (left, right) = slots.split_at_mut(slots.len() / 2);
+    let width = left.iter().map(|slot| slot.outputs.len()).sum();
+    let (for_left, for_right) = outputs.split_at_mut(width);
+    rayon::join(|| side_by_side(left, for_left, work), || side_by_side(right, for_right, work));
+}
