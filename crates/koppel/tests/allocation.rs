@@ -5,8 +5,10 @@
 use koppel::coupling::{CouplingConfig, Hold, StartUp};
 use koppel::models::cases::case;
 use koppel::run::{Parallel, Reading, RunConfig, RunState, ScheduleConfig, Simulation};
+use koppel::signal::external::ExternalConfig;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
+use std::collections::BTreeMap;
 
 struct Counting;
 
@@ -54,9 +56,11 @@ fn advance_allocates_nothing() {
         CouplingConfig::Soh { start: StartUp::Constant },
         CouplingConfig::Relaxed { alpha: 0.4 },
         CouplingConfig::AntiAliasing { order: 1 },
+        CouplingConfig::Mixed { default: Box::new(CouplingConfig::Zoh {}), connections: BTreeMap::new() },
     ];
     for name in [
         "dual-mass",
+        "two-mass",
         "nonlinear-dual-mass",
         "helicopter",
         "van-der-pol",
@@ -64,7 +68,19 @@ fn advance_allocates_nothing() {
         "quarter-truck",
         "feedthrough-pair",
     ] {
-        let case = case(name).unwrap();
+        let mut case = case(name).unwrap();
+        if name == "two-mass" {
+            // A sine that has nothing to do with the step, into an exact solution.
+            let sine = ExternalConfig::Sine {
+                amplitude: 1.0,
+                frequency: 0.83,
+                phase: 0.0,
+                offset: 0.0,
+                start: None,
+                stop: None,
+            };
+            case.externals.push(("second.F_ext".into(), sine));
+        }
         for coupling in &couplings {
             for schedule in [ScheduleConfig::PARALLEL, ScheduleConfig::SEQUENCE] {
                 for (reading, hold) in [(Reading::Fresh, Hold::Constant), (Reading::Stale, Hold::Continuous)]

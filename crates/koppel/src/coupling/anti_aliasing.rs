@@ -2,10 +2,11 @@
 //!
 //!   ȳ^k = (1/H) ∫_{T^{k-1}}^{T^k} y dt,     û = hold of order n through ȳ^k, ȳ^{k-1}, ...
 //!
-//! Needs intermediate outputs. MATH: section 6. Frequencies above 1/(2H) are damped before they fold down; the mean lags
+//! From intermediate outputs; of a subsystem that gives none, from its outputs at both ends of the step. Linear models
+//! with exact solution are sampled at ten points, so frequencies above 5/H still fold down there. MATH: section 6. Frequencies above 1/(2H) are damped before they fold down; the mean lags
 //! by H/2, which is the price.
 
-use super::hold::add_extrapolation;
+use super::hold::{add_extrapolation, usable};
 use super::{Coupling, Hold, Needs, Polynomials, View, terms_of, write, write_value};
 use crate::error::Result;
 use crate::signal::{History, Request, Samples};
@@ -59,25 +60,35 @@ impl Coupling for AntiAliasing {
             }
             write(out, [view.graph.offset(id)]);
             for wire in wires {
-                let times = self.means.times(view.graph.wires()[wire].from);
-                add_extrapolation(self.means.values(wire), times, view.step.start, out);
+                let from = view.graph.wires()[wire].from;
+                let points = usable(&self.means.times(from)[..self.means.count(from)], view.step.size);
+                let (values, times) = (&self.means.values(wire)[..points], &self.means.times(from)[..points]);
+                add_extrapolation(values, times, view.step.start, out);
             }
         }
         Ok(())
     }
 
     fn moved(&mut self, view: &View<'_>, subsystem: SubsystemId, samples: &Samples) -> Result<()> {
-        let mean = &mut self.mean[..view.graph.outputs_of(subsystem).len()];
-        let Some(time) = samples.times().last().filter(|_| samples.mean(mean).is_some()) else {
-            return Ok(());
-        };
-        self.means.open(subsystem..subsystem + 1, *time);
-        let first = view.graph.outputs_of(subsystem).start;
+        let outputs = view.graph.outputs_of(subsystem);
+        let mean = &mut self.mean[..outputs.len()];
+        let is_sampled = samples.mean(mean).is_some();
+        self.means.open(subsystem..subsystem + 1, view.history.reached(subsystem));
         for &wire in view.graph.wires_from(subsystem) {
             let Wire { source, gain, .. } = view.graph.wires()[wire];
-            self.means.push(wire, mean[source - first] * gain);
+            let values = view.history.values(wire);
+            let value =
+                if is_sampled { mean[source - outputs.start] * gain } else { 0.5 * (values[0] + values[1]) };
+            self.means.push(wire, value);
         }
         Ok(())
+    }
+
+    fn jumped(&mut self, view: &View<'_>, subsystem: SubsystemId) {
+        self.means.restart(subsystem);
+        for &wire in view.graph.wires_from(subsystem) {
+            self.means.replace(wire, view.history.newest(wire));
+        }
     }
 
     fn save(&self, memory: &mut Vec<f64>) {

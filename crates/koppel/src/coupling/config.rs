@@ -94,7 +94,7 @@ pub fn build(config: &CouplingConfig, hold: Hold, graph: &SystemGraph) -> Result
             if !(0.0..1.0).contains(alpha) {
                 return Err(bad("relaxed.alpha", alpha, "must lie in [0, 1)"));
             }
-            Box::new(RelaxedHold { alpha: *alpha, hold })
+            Box::new(RelaxedHold { alpha: *alpha, size: f64::INFINITY, hold })
         }
         CouplingConfig::AntiAliasing { order } => {
             if *order > 1 {

@@ -8,7 +8,7 @@
 //! | v_j, t_j      | arrival j, newest first, and its time | `history`        |
 //! | [v_0,v_1,..]  | divided difference                   | `slope`, `curve` |
 //!
-//! Kübler & Schiehlen 2000, (4). A run starts either with a constant past (v_1 = v_2 = v_0, which lowers the order
+//! Kübler & Schiehlen 2000, (4). After a jump (a timed change) only what arrived since counts. A run starts either with a constant past (v_1 = v_2 = v_0, which lowers the order
 //! observed with SOH to 2), or with as many arrivals as there are, on small first steps (`reduced`).
 //! ZOH takes the run's `hold`; FOH and SOH have slopes of their own and ignore it.
 
@@ -53,9 +53,10 @@ impl Coupling for PolynomialHold {
             write(out, [view.graph.offset(id)]);
             for wire in view.graph.wires_into(id) {
                 let from = view.graph.wires()[wire].from;
-                let points = self.order.min(view.history.count(from).saturating_sub(1)) + 1;
-                let values = &view.history.values(wire)[..points];
-                let times = &view.history.times(from)[..points];
+                let times = view.history.times(from);
+                let points =
+                    usable(&times[..view.history.count(from).clamp(1, self.order + 1)], view.step.size);
+                let (values, times) = (&view.history.values(wire)[..points], &times[..points]);
                 add_extrapolation(values, times, view.step.start, out);
             }
         }
@@ -90,6 +91,11 @@ impl Coupling for ZeroOrderHold {
         }
         Ok(())
     }
+}
+
+/// How many of these times, newest first, lie far enough apart for slopes: not closer than a thousandth of the step.
+pub(super) fn usable(times: &[f64], size: f64) -> usize {
+    1 + times.windows(2).take_while(|pair| pair[0] - pair[1] >= 1e-3 * size).count()
 }
 
 /// Adds the polynomial through `values` at `times` (newest first, at most three), as powers of t - `start`.

@@ -58,6 +58,10 @@ impl Coupling for Mixed {
         self.methods.iter_mut().try_for_each(|m| m.moved(view, subsystem, samples))
     }
 
+    fn jumped(&mut self, view: &View<'_>, subsystem: SubsystemId) {
+        self.methods.iter_mut().for_each(|m| m.jumped(view, subsystem));
+    }
+
     fn save(&self, memory: &mut Vec<f64>) {
         self.methods.iter().for_each(|m| m.save(memory));
     }

@@ -79,7 +79,7 @@ pub struct Needs {
     pub reduced_start: bool,
 }
 
-/// A way to predict inputs. `input` is called for members of a stage side by side, hence `&self`.
+/// A way to predict inputs.
 pub trait Coupling: Send + Sync {
     /// What it needs.
     fn needs(&self) -> Needs;
@@ -101,6 +101,9 @@ pub trait Coupling: Send + Sync {
     fn moved(&mut self, _view: &View<'_>, _subsystem: SubsystemId, _samples: &Samples) -> Result<()> {
         Ok(())
     }
+
+    /// The outputs of a subsystem have jumped at T^k, by a timed change; the history has been restarted.
+    fn jumped(&mut self, _view: &View<'_>, _subsystem: SubsystemId) {}
 
     /// Appends everything the next step depends on.
     fn save(&self, _memory: &mut Vec<f64>) {}

@@ -17,6 +17,8 @@ use crate::system::InputId;
 pub(super) struct RelaxedHold {
     /// α in [0, 1).
     pub(super) alpha: f64,
+    /// The run's communication step H; a part of it counts as that part: α^(part/H).
+    pub(super) size: f64,
     /// Shape over the step.
     pub(super) hold: Hold,
 }
@@ -26,9 +28,16 @@ impl Coupling for RelaxedHold {
         Needs { depth: 1, terms: terms_of(self.hold), ..Needs::default() }
     }
 
+    fn start(&mut self, view: &View<'_>) -> Result<()> {
+        self.size = view.step.size;
+        Ok(())
+    }
+
     fn input(&self, view: &View<'_>, inputs: &[InputId], out: &mut Polynomials<'_>) -> Result<()> {
+        let is_part = view.step.size < self.size;
+        let alpha = if is_part { self.alpha.powf(view.step.size / self.size) } else { self.alpha };
         for &id in inputs {
-            let value = self.alpha * view.applied[id] + (1.0 - self.alpha) * view.arrival(id);
+            let value = alpha * view.applied[id] + (1.0 - alpha) * view.arrival(id);
             write_value(self.hold, view, id, value, out.of(id));
         }
         Ok(())

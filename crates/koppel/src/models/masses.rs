@@ -41,6 +41,11 @@ const STATES: &[State] = &[
     State::new("x", "m", "position of the mass").starts_at("x0"),
     State::new("v", "m/s", "velocity of the mass").starts_at("v0"),
 ];
+/// States beside inputs that are called `x` and `v`.
+const OWN: &[State] = &[
+    State::new("x_own", "m", "position of the mass").starts_at("x0"),
+    State::new("v_own", "m/s", "velocity of the mass").starts_at("v0"),
+];
 const POSITION_AND_VELOCITY: &[Port] =
     &[Port::new("x", "m", "position of the mass"), Port::new("v", "m/s", "velocity of the mass")];
 const OTHER_MASS: &[Port] =
@@ -100,7 +105,7 @@ pub(super) const SPRING_MASS: ModelEntry = ModelEntry {
     parameters: LINEAR_COUPLING,
     inputs: OTHER_MASS,
     outputs: FORCE,
-    states: STATES,
+    states: OWN,
     equations: Equations::Linear(|p| {
         let [_, _, _, ck, dk] = first(p);
         let (a, b) = held_by_two_springs(p);
@@ -114,7 +119,10 @@ pub(super) const DISPLACEMENT_MASS: ModelEntry = ModelEntry {
     description: "mass with its own copy of the coupling spring; takes the other's motion, gives its own",
     source: "Glumac & Kovacic 2018, (39), with the outputs of (40)",
     parameters: LINEAR_COUPLING,
-    inputs: OTHER_MASS,
+    inputs: &[
+        Port::new("x_other", "m", "position of the other mass"),
+        Port::new("v_other", "m/s", "velocity of the other mass"),
+    ],
     outputs: POSITION_AND_VELOCITY,
     states: STATES,
     equations: Equations::Linear(|p| {
@@ -140,8 +148,8 @@ pub(super) const VELOCITY_SPRING_MASS: ModelEntry = ModelEntry {
     inputs: &[Port::new("v", "m/s", "velocity of the other mass")],
     outputs: &[Port::new("F", "N", "force on the other mass").fed_by(&[0])],
     states: &[
-        STATES[0],
-        STATES[1],
+        OWN[0],
+        OWN[1],
         State::new("other_x", "m", "position of the other mass, integrated here").starts_at("other_x0"),
     ],
     equations: Equations::Linear(|p| {
@@ -182,7 +190,7 @@ pub(super) const PROGRESSIVE_SPRING_MASS: ModelEntry = ModelEntry {
     ],
     inputs: OTHER_MASS,
     outputs: FORCE,
-    states: STATES,
+    states: OWN,
     equations: Equations::General {
         derivative: |p, x, u, dx| {
             let [m, c, d] = first(p);

@@ -25,6 +25,11 @@ const STATES: &[State] = &[
     State::new("z", "m", "height above rest").starts_at("z0"),
     State::new("v", "m/s", "vertical velocity").starts_at("v0"),
 ];
+/// States beside inputs that are called `z` and `v`.
+const OWN: &[State] = &[
+    State::new("z_own", "m", "height above rest").starts_at("z0"),
+    State::new("v_own", "m/s", "vertical velocity").starts_at("v0"),
+];
 const MOTION: &[Port] =
     &[Port::new("z", "m", "height above rest"), Port::new("v", "m/s", "vertical velocity")];
 const CHASSIS_WEIGHT: Parameter = Parameter::new("m", 400.0, "kg", "mass of the chassis").positive();
@@ -46,7 +51,7 @@ pub(super) const CHASSIS: ModelEntry = ModelEntry {
         Port::new("v", "m/s", "vertical velocity of the wheel"),
     ],
     outputs: &[Port::new("F", "N", "force on the wheel").fed_by(&[0, 1])],
-    states: STATES,
+    states: OWN,
     equations: Equations::Linear(|p| {
         let [m, c, d] = first(p);
         let (a, b) = held_by_two_springs(&[m, 0.0, 0.0, c, d]);
@@ -103,7 +108,7 @@ pub(super) const WHEEL_SUSPENSION: ModelEntry = ModelEntry {
         ROAD,
     ],
     outputs: &[Port::new("F", "N", "force on the chassis").fed_by(&[0, 1])],
-    states: STATES,
+    states: OWN,
     equations: Equations::Linear(|p| {
         let [m, k, c, d] = first(p);
         StateSpace {

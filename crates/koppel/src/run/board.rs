@@ -42,7 +42,14 @@ impl Deliveries {
 impl Board {
     pub(super) fn new(graph: &SystemGraph, terms: usize, depth: usize) -> Self {
         let mut history = History::new(graph.inputs(), graph.wires().len(), graph.len(), depth);
-        (0..graph.inputs()).for_each(|input| history.set_arrival(input, graph.offset(input)));
+        for input in 0..graph.inputs() {
+            // Until something arrives, a connected input has its start value: the first guess of algebraic loops.
+            let is_free = graph.is_free(input);
+            history.set_arrival(
+                input,
+                if is_free { graph.offset(input) } else { graph.input_variable(input).start },
+            );
+        }
         Board {
             history,
             outputs: vec![0.0; graph.outputs()],

@@ -1,7 +1,7 @@
 //! Changes of parameters and free inputs at given times.
 
 use super::config::{Reading, bad};
-use super::simulation::Simulation;
+use super::simulation::{Simulation, view};
 use crate::error::{Error, Result};
 use crate::signal::Step;
 use crate::system::{InputId, SubsystemId, SystemGraph, VariableId, VariableKind};
@@ -93,15 +93,15 @@ impl Simulation {
             self.parts
                 .extend((0..CASCADE).rev().map(|halvings| start + size * 0.5_f64.powi(halvings as i32 + 1)));
         }
+        let margin = 1e-9 * size;
         if !self.is_multi_rate {
-            let margin = 1e-9 * size;
             let inside = |change: &&Assignment| change.time > start + margin && change.time < end - margin;
             let due = self.changes[self.changes_done..].iter().take_while(|c| c.time < end);
             self.parts.extend(due.filter(inside).map(|change| change.time));
         }
         if !self.parts.is_empty() {
             self.parts.sort_by(f64::total_cmp);
-            self.parts.dedup();
+            self.parts.dedup_by(|later, earlier| *later - *earlier <= margin);
             self.parts.push(end);
         }
     }
@@ -116,23 +116,53 @@ impl Simulation {
         Ok(())
     }
 
-    /// Sets what is due, then makes the outputs follow.
+    /// Sets what is due, then makes the outputs follow. Where outputs jump, their past is forgotten.
     pub(super) fn apply_changes(&mut self, time: f64) -> Result<()> {
         let margin = 1e-9 * self.clock.size();
-        let mut any = false;
-        while self.changes.get(self.changes_done).is_some_and(|change| change.time <= time + margin) {
-            let Assignment { target, .. } = self.changes[self.changes_done];
-            self.apply_next_change()?;
-            if let Target::Variable(id, _) = target {
-                let slot = &mut self.slots[id];
-                slot.subsystem.read(None, &mut self.board.outputs[slot.outputs.clone()])?;
-                self.board.deliver_one(&self.graph, id, self.board.history.reached(id));
-            }
-            any = true;
+        let is_due = |change: &Assignment| change.time <= time + margin;
+        if !self.changes.get(self.changes_done).is_some_and(is_due) {
+            return Ok(());
         }
-        if any && self.reading == Reading::Fresh {
+        self.outputs_before.copy_from_slice(&self.board.outputs);
+        while self.changes.get(self.changes_done).is_some_and(is_due) {
+            let id = match self.changes[self.changes_done].target {
+                Target::Variable(id, _) => id,
+                Target::FreeInput(input) => self.graph.subsystem_of_input(input),
+            };
+            self.apply_next_change()?;
+            self.read_again(id, time)?;
+        }
+        if self.reading == Reading::Fresh {
             self.refresh(time)?;
         }
+        self.check_finite(time)?;
+        for (id, slot) in self.slots.iter().enumerate() {
+            let range = slot.outputs.clone();
+            if self.outputs_before[range.clone()] != self.board.outputs[range] {
+                self.board.history.restart(id);
+                let view = view(&self.graph, &self.board, self.clock.step(self.index, 1));
+                self.coupling.jumped(&view, id);
+            }
+        }
+        Ok(())
+    }
+
+    /// Outputs of one subsystem with the inputs it was given last, and free inputs and external signals as they are now.
+    fn read_again(&mut self, id: SubsystemId, time: f64) -> Result<()> {
+        let slot = &mut self.slots[id];
+        let inputs = &mut self.inputs[..slot.inputs.len()];
+        for (u, input) in inputs.iter_mut().zip(slot.inputs.clone()) {
+            let given =
+                if self.graph.is_free(input) { self.graph.offset(input) } else { self.board.applied[input] };
+            *u = given + slot.external(&self.graph, input, time);
+        }
+        let outputs = &mut self.board.outputs[slot.outputs.clone()];
+        slot.subsystem.read(Some(inputs), outputs).map_err(|source| Error::Subsystem {
+            subsystem: self.graph.name(id).into(),
+            time,
+            source,
+        })?;
+        self.board.deliver_one(&self.graph, id, self.board.history.reached(id));
         Ok(())
     }
 

@@ -4,6 +4,7 @@ use super::change::Change;
 use crate::coupling::{CouplingConfig, Hold};
 use crate::error::{Error, Result};
 use crate::record::Record;
+use crate::signal::Clock;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -148,6 +149,11 @@ impl RunConfig {
         if self.stop <= self.start {
             let problem = format!("must come after the start at {}", self.start);
             return Err(bad("run.stop", self.stop, &problem));
+        }
+        let smallest = Clock::smallest_step(self.start.abs().max(self.stop.abs()));
+        if self.step < smallest {
+            let problem = format!("is too small for times up to {}: use at least {smallest:e}", self.stop);
+            return Err(bad("run.step", self.step, &problem));
         }
         if (self.stop - self.start) / self.step > 1e15 {
             return Err(bad("run.step", self.step, "makes more than 1e15 steps"));

@@ -71,6 +71,11 @@ impl Consistency {
             now.read(id)?;
             now.deliver(id);
         }
+        for part in &self.parts {
+            if let Part::Loop(solver) = part {
+                solver.guess(&mut now);
+            }
+        }
         self.refresh(&mut now)?;
         // Once more, so that every subsystem, loops or not, has been given its consistent inputs.
         (0..now.slots.len()).try_for_each(|id| now.read(id))

@@ -43,6 +43,9 @@ impl Simulation {
     pub fn run(&mut self, recorder: &mut dyn Recorder, watch: &mut Watch<'_>) -> Result<Ending> {
         if self.index == 0 {
             self.record(recorder)?;
+            if self.stop_condition()? {
+                return Ok(Ending::Condition { time: self.time() });
+            }
         }
         while self.pool.is_none() {
             if let Some(ending) = self.advance_and_record(recorder, watch)? {
@@ -93,12 +96,6 @@ impl Simulation {
         recorder.row(time, row)
     }
 
-    /// Rows recorded so far, from the number of steps.
-    pub fn rows(&self) -> u64 {
-        let last_is_extra = self.is_done() && !self.index.is_multiple_of(self.record_every);
-        self.index / self.record_every + 1 + u64::from(last_is_extra)
-    }
-
     fn stop_condition(&mut self) -> Result<bool> {
         let time = self.time();
         let Simulation { condition, slots, graph, board, .. } = self;
@@ -107,8 +104,8 @@ impl Simulation {
     }
 }
 
-/// Present value of any variable; of an input, what it was given at the end of its last step. An output of a slow
-/// subsystem that is ahead keeps its last value until its time has come.
+/// Present value of any variable; of an input, what it was given at the end of its last step. Outputs and inputs of a
+/// slow subsystem that is ahead keep their last values until their time has come; its states are those it has reached.
 fn value(
     slot: &mut Slot,
     variable: VariableId,
@@ -118,8 +115,12 @@ fn value(
 ) -> Result<f64> {
     let VariableId { kind, index } = variable;
     let input = slot.inputs.start + index;
+    let is_ahead = !slot.before.is_empty() && board.history.reached(slot.id) > time;
     match kind {
-        VariableKind::Output if board.history.reached(slot.id) > time => Ok(slot.before[index]),
+        VariableKind::Output if is_ahead => Ok(slot.before[index]),
+        VariableKind::Input if is_ahead => {
+            Ok(slot.before[slot.outputs.len() + index] + slot.external(graph, input, time))
+        }
         VariableKind::Output => Ok(board.outputs[slot.outputs.start + index]),
         VariableKind::Input => Ok(board.applied[input] + slot.external(graph, input, time)),
         VariableKind::Parameter | VariableKind::Local => slot.subsystem.get(variable),

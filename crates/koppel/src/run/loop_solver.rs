@@ -1,18 +1,22 @@
 //! Solves one algebraic loop at an instant: y = g(L y) for the outputs of a strongly connected component.
 //!
-//! Simplified Newton, z ← z + (I - G)⁻¹ (g(z) - z), G = ∂g/∂z by finite differences. G is kept from one instant to the
-//! next and renewed when convergence is slow: with constant feed-through one step solves the loop.
+//! Damped simplified Newton, z ← z + (I - G)⁻¹ (g(z) - z), G = ∂g/∂z by finite differences. G is kept from one instant
+//! to the next and renewed when convergence is slow: with constant feed-through one step solves the loop.
 
 use super::consistent::Instant;
 use crate::error::{Error, Result};
 use crate::linalg::{Lu, Matrix};
-use crate::system::{OutputId, SubsystemId, SystemGraph};
+use crate::system::{OutputId, SubsystemId, SystemGraph, Wire};
 
-const MAX_ITERATIONS: usize = 60;
-/// Change of the unknowns, relative to their largest value so far, at which the loop counts as solved.
+const MAX_ITERATIONS: usize = 100;
+/// Residual, relative to the unknowns as they are, at which the loop counts as solved.
 const TOLERANCE: f64 = 1e-12;
+/// Residual, relative to the largest values so far, that is accepted where round-off hides the last digits.
+const ROUND_OFF: f64 = 1e-10;
 /// A step that lowers the residual by less than this renews G.
 const SLOW: f64 = 0.3;
+/// A step that makes the residual this much larger is taken back by half.
+const WORSE: f64 = 2.0;
 
 pub(super) struct LoopSolver {
     unknowns: Vec<OutputId>,
@@ -22,10 +26,12 @@ pub(super) struct LoopSolver {
     matrix: Matrix,
     /// Its factors, once known.
     lu: Option<Lu>,
-    /// Largest value of each unknown so far.
+    /// Largest value of each unknown at any solution so far.
     scale: Vec<f64>,
     z: Vec<f64>,
     residual: Vec<f64>,
+    /// The last step taken.
+    change: Vec<f64>,
     disturbed: Vec<f64>,
 }
 
@@ -45,26 +51,42 @@ impl LoopSolver {
             scale: vec![0.0; n],
             z: vec![0.0; n],
             residual: vec![0.0; n],
+            change: vec![0.0; n],
             disturbed: vec![0.0; n],
+        }
+    }
+
+    /// Before the first solution: an output whose input has a start value begins there.
+    pub(super) fn guess(&self, now: &mut Instant<'_>) {
+        let graph = now.graph;
+        for &output in &self.unknowns {
+            let alone = |wire: &&Wire| wire.source == output && graph.wires_into(wire.target).len() == 1;
+            let Some(wire) = graph.wires().iter().find(alone) else { continue };
+            let start = graph.input_variable(wire.target).start;
+            if start != 0.0 && wire.gain != 0.0 {
+                now.board.outputs[output] = (start - graph.offset(wire.target)) / wire.gain;
+            }
         }
     }
 
     pub(super) fn solve(&mut self, now: &mut Instant<'_>) -> Result<()> {
         if !self.members.iter().all(|id| now.is_here(*id)) {
-            return Ok(());
+            return self.read_those_here(now);
         }
         for (z, output) in self.z.iter_mut().zip(&self.unknowns) {
             *z = now.board.outputs[*output];
         }
-        let mut last = f64::INFINITY;
-        for _ in 0..MAX_ITERATIONS {
-            let size = self.evaluate(now)?;
-            if !size.is_finite() {
-                break;
-            }
-            if size <= TOLERANCE {
+        let (mut last, mut stalls) = (f64::INFINITY, 0);
+        for iteration in 0..MAX_ITERATIONS {
+            let (size, of_largest) = self.evaluate(now)?;
+            stalls = if size > 0.5 * last { stalls + 1 } else { 0 };
+            if size <= TOLERANCE || (stalls > 2 && of_largest <= ROUND_OFF) {
                 self.accept(now);
                 return Ok(());
+            }
+            if iteration > 0 && size > WORSE * last {
+                self.take_back_half();
+                continue;
             }
             if self.lu.is_none() || size > SLOW * last {
                 self.renew(now)?;
@@ -73,40 +95,57 @@ impl LoopSolver {
             if let Some(lu) = &self.lu {
                 lu.solve_in_place(&mut self.residual);
             }
-            self.z.iter_mut().zip(&self.residual).for_each(|(z, d)| *z += d);
+            self.change.copy_from_slice(&self.residual);
+            self.z.iter_mut().zip(&self.change).for_each(|(z, d)| *z += d);
         }
-        let residual = self.evaluate(now)?;
-        // Round-off of badly scaled loops can hide the last digits.
-        if residual <= 1e4 * TOLERANCE {
-            self.accept(now);
-            return Ok(());
-        }
+        let (residual, _) = self.evaluate(now)?;
         let (path, time) = (self.path.clone(), now.time);
         Err(Error::LoopNotSolved { path, time, residual, iterations: MAX_ITERATIONS }.into())
     }
 
-    /// residual = g(z) - z; returns its size relative to the unknowns' largest values.
-    fn evaluate(&mut self, now: &mut Instant<'_>) -> Result<f64> {
-        let LoopSolver { z, residual, scale, unknowns, members, .. } = self;
-        results(now, unknowns, members, z, residual)?;
-        let mut size: f64 = 0.0;
-        for ((r, z), s) in residual.iter_mut().zip(z).zip(scale) {
-            *s = s.max(z.abs()).max(r.abs());
-            *r -= *z;
-            let relative = if *r == 0.0 { 0.0 } else { r.abs() / *s };
-            size = if relative.is_nan() { f64::NAN } else { size.max(relative) };
-            if size.is_nan() {
-                break;
+    /// With a member ahead of time there is nothing to solve yet; the others are read with what has arrived.
+    fn read_those_here(&self, now: &mut Instant<'_>) -> Result<()> {
+        for &id in &self.members {
+            if now.is_here(id) {
+                now.read(id)?;
+                now.deliver(id);
             }
         }
-        Ok(size)
+        Ok(())
+    }
+
+    fn take_back_half(&mut self) {
+        for (z, d) in self.z.iter_mut().zip(&mut self.change) {
+            *d *= 0.5;
+            *z -= *d;
+        }
+    }
+
+    /// residual = g(z) - z; returns its size relative to the unknowns as they are, and to their largest values so far.
+    fn evaluate(&mut self, now: &mut Instant<'_>) -> Result<(f64, f64)> {
+        let LoopSolver { z, residual, scale, unknowns, members, .. } = self;
+        results(now, unknowns, members, z, residual)?;
+        let (mut size, mut of_largest): (f64, f64) = (0.0, 0.0);
+        for ((r, z), scale) in residual.iter_mut().zip(z).zip(scale) {
+            let present = z.abs().max(r.abs());
+            *r -= *z;
+            if !r.is_finite() {
+                return Ok((f64::INFINITY, f64::INFINITY));
+            }
+            if *r != 0.0 {
+                size = size.max(r.abs() / present);
+                of_largest = of_largest.max(r.abs() / present.max(*scale));
+            }
+        }
+        Ok((size, of_largest))
     }
 
     /// I - G by forward differences around z; `residual` stays.
     fn renew(&mut self, now: &mut Instant<'_>) -> Result<()> {
         for j in 0..self.z.len() {
             let kept = self.z[j];
-            let delta = 1e-7 * if self.scale[j] > 0.0 { self.scale[j] } else { 1.0 };
+            let size = self.scale[j].max(kept.abs());
+            let delta = 1e-7 * if size > 0.0 { size } else { 1.0 };
             self.z[j] += delta;
             let moved = self.z[j] - kept;
             results(now, &self.unknowns, &self.members, &self.z, &mut self.disturbed)?;
@@ -131,9 +170,10 @@ impl LoopSolver {
     }
 
     /// Leaves outputs and wires with the solution.
-    fn accept(&self, now: &mut Instant<'_>) {
-        for (z, output) in self.z.iter().zip(&self.unknowns) {
+    fn accept(&mut self, now: &mut Instant<'_>) {
+        for ((z, output), scale) in self.z.iter().zip(&self.unknowns).zip(&mut self.scale) {
             now.board.outputs[*output] = *z;
+            *scale = scale.max(z.abs());
         }
         self.members.iter().for_each(|id| now.deliver(*id));
     }

@@ -8,6 +8,7 @@ use super::failure::non_finite;
 use super::schedule::Schedule;
 use super::simulation::{Simulation, Stage, view};
 use super::slot::Slot;
+use super::state::RunState;
 use super::statistics::Extremes;
 use crate::coupling;
 use crate::error::{Error, Result};
@@ -35,6 +36,7 @@ impl Simulation {
         }
         let slot =
             |(id, subsystem)| Slot::new(id, subsystem, schedule.every[order[id]], &graph, needs, config.step);
+        check_externals(&graph, &schedule, &order, config.step)?;
         let slots: Vec<Slot> = subsystems.into_iter().enumerate().map(slot).collect();
         let condition = config.stop_when.as_deref().map(|text| Condition::new(text, &graph)).transpose()?;
         let widest = slots.iter().map(|slot| slot.inputs.len()).max().unwrap_or(0);
@@ -43,6 +45,7 @@ impl Simulation {
             board: Board::new(&graph, needs.terms, needs.depth),
             stages: stages(&graph, &schedule),
             consistency: Consistency::new(&graph),
+            outputs_before: vec![0.0; graph.outputs()],
             inputs: vec![0.0; widest],
             reading: config.reading,
             clock: Clock::new(config.start, config.stop, config.step),
@@ -55,6 +58,7 @@ impl Simulation {
             columns,
             record_every: config.record_every,
             condition,
+            state_size: 0,
             extremes: Extremes::new(graph.inputs()),
             threads: config.threads,
             cores: std::thread::available_parallelism().map_or(1, usize::from),
@@ -90,7 +94,11 @@ impl Simulation {
         if !self.needs.reduced_start {
             board.history.assume_constant_past(self.clock.size());
         }
-        self.coupling.start(&view(graph, board, self.clock.step(0, 1)))
+        self.coupling.start(&view(graph, board, self.clock.step(0, 1)))?;
+        let mut state = RunState::default();
+        self.save(&mut state)?;
+        self.state_size = state.numbers.len();
+        Ok(())
     }
 }
 
@@ -106,4 +114,25 @@ fn stages(graph: &SystemGraph, schedule: &Schedule) -> Vec<Stage> {
         Stage { members, inputs, wired, deliveries, is_parallel: false }
     };
     schedule.stages.iter().filter(|members| !members.is_empty()).map(|members| stage(members.len())).collect()
+}
+
+/// Most pieces of one external signal within one step.
+const MOST_PIECES: usize = 100_000;
+
+/// Refuses signals that change more often within a step than could be followed.
+fn check_externals(graph: &SystemGraph, schedule: &Schedule, order: &[SubsystemId], step: f64) -> Result<()> {
+    for (input, signal) in graph.externals() {
+        let every = schedule.every[order[graph.subsystem_of_input(*input)]];
+        let pieces = signal.max_breaks(step * f64::from(every));
+        if pieces > MOST_PIECES {
+            return Err(Error::Unsupported {
+                what: format!("the external signal of `{}`", graph.input_name(*input)),
+                reason: format!(
+                    "it changes about {pieces:e} times within one communication step of {step} s"
+                ),
+            }
+            .into());
+        }
+    }
+    Ok(())
 }

@@ -13,7 +13,7 @@
 //! fresh reading                               outputs of one instant, loops solved
 //! ```
 //!
-//! Nothing is allocated after the first step. Members of a stage write only to their own slot and are published in
+//! Nothing is allocated once a run is under way, but for exact models that meet a new length of step. Members of a stage write only to their own slot and are published in
 //! order, so the result is the same, bit for bit, on one thread or many.
 
 use super::board::{Board, Deliveries};
@@ -40,6 +40,8 @@ pub struct Simulation {
     pub(super) coupling: Box<dyn Coupling>,
     pub(super) needs: Needs,
     pub(super) consistency: Consistency,
+    /// Outputs before timed changes, to see which of them jump.
+    pub(super) outputs_before: Vec<f64>,
     /// Room for the inputs of any one subsystem.
     pub(super) inputs: Vec<f64>,
     pub(super) reading: Reading,
@@ -54,6 +56,8 @@ pub struct Simulation {
     pub(super) row: Vec<f64>,
     pub(super) record_every: u64,
     pub(super) condition: Option<Condition>,
+    /// Numbers in a saved state.
+    pub(super) state_size: usize,
     pub(super) extremes: Extremes,
     pub(super) threads: Parallel,
     /// Processors of this machine.
@@ -72,8 +76,11 @@ pub(super) struct Stage {
 }
 
 impl Simulation {
-    /// Takes one macro step.
+    /// Takes one macro step; at the stop time, none.
     pub fn advance(&mut self) -> Result<()> {
+        if self.is_done() {
+            return Ok(());
+        }
         self.cut_step();
         if self.parts.is_empty() {
             let step = self.clock.step(self.index, 1);
@@ -97,6 +104,7 @@ impl Simulation {
         }
         if self.reading == Reading::Fresh && !self.consistency.is_empty() {
             self.refresh(end)?;
+            self.check_finite(end)?;
         }
         self.note_defects(end);
         Ok(())
@@ -109,6 +117,14 @@ impl Simulation {
         let mut planned = std::mem::take(&mut board.planned);
         let mut out = Polynomials { terms: board.terms, coefficients: &mut planned };
         let result = if self.is_multi_rate {
+            for slot in slots[members.clone()].iter_mut().filter(|slot| slot.every > 1 && slot.is_due(&step))
+            {
+                let (outputs, inputs) = slot.before.split_at_mut(slot.outputs.len());
+                outputs.copy_from_slice(&board.outputs[slot.outputs.clone()]);
+                for (before, input) in inputs.iter_mut().zip(slot.inputs.clone()) {
+                    *before = board.applied[input];
+                }
+            }
             members.clone().filter(|id| slots[*id].is_due(&step)).try_for_each(|id| {
                 let own = clock.step(step.index, u64::from(slots[id].every));
                 let inputs = &slots[id].inputs;
@@ -149,6 +165,14 @@ impl Simulation {
             }
         }
         Ok(())
+    }
+
+    /// Refuses outputs that are not numbers.
+    pub(super) fn check_finite(&self, time: f64) -> Result<()> {
+        match self.board.non_finite(0..self.graph.outputs()) {
+            Some(output) => Err(non_finite(&self.graph, &self.board, output, time)),
+            None => Ok(()),
+        }
     }
 
     /// Outputs of one instant.

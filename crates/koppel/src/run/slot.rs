@@ -27,7 +27,7 @@ pub(super) struct Slot {
     /// Its inputs with external signals.
     buffer: SegmentBuffer,
     pub(super) samples: Samples,
-    /// Outputs at the begin of its last step, where that may lie ahead of the others: empty unless it is slow.
+    /// Outputs and inputs at the begin of its last step, which may end ahead of the others: empty unless it is slow.
     pub(super) before: Vec<f64>,
     pub(super) failure: Option<Box<Error>>,
     /// The first step apart: it fills caches and computes matrices.
@@ -52,7 +52,7 @@ impl Slot {
         let signals = &graph.externals()[externals.clone()];
         let cuts = signals.iter().map(|(_, signal)| signal.max_breaks(size * f64::from(every))).sum();
         let samples = Samples::new(needs.samples, outputs.len());
-        let before = vec![0.0; if every > 1 { outputs.len() } else { 0 }];
+        let before = vec![0.0; if every > 1 { outputs.len() + inputs.len() } else { 0 }];
         Slot {
             subsystem,
             id,
@@ -101,9 +101,6 @@ impl Slot {
         plan: Plan<'_>,
         outputs: &mut [f64],
     ) {
-        if self.every > 1 {
-            self.before.copy_from_slice(outputs);
-        }
         let begin = Instant::now();
         self.failure = self.advance(graph, step, plan, outputs).err();
         let nanoseconds = begin.elapsed().as_nanos() as u64;

@@ -1,7 +1,7 @@
 //! Everything the next step depends on: one state for roll-back, checkpoints and analysis.
 
 use super::simulation::Simulation;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::system::Snapshot;
 use serde::{Deserialize, Serialize};
 
@@ -39,7 +39,16 @@ impl Simulation {
     }
 
     /// Goes back (or forward) to a saved state of the same run; what follows is bit for bit what followed then.
+    ///
+    /// The stop time may differ, unless a step was shortened to reach the old one.
     pub fn restore(&mut self, state: &RunState) -> Result<()> {
+        if state.numbers.len() != self.state_size || state.subsystems.len() != self.slots.len() {
+            return Err(Error::Unsupported {
+                what: "restoring this state".into(),
+                reason: "it was saved from another system or with other settings".into(),
+            }
+            .into());
+        }
         self.index = state.index;
         self.changes_done = state.changes_done;
         let (offsets, mut rest) = state.numbers.split_at(self.graph.inputs());
@@ -57,8 +66,28 @@ impl Simulation {
         let rest = self.board.history.restore(rest);
         let rest = self.coupling.restore(rest);
         let rest = self.consistency.restore(rest);
-        assert!(rest.is_empty(), "a saved run state belongs to the system it was saved from");
+        assert!(rest.is_empty(), "the state's size was checked");
+        self.check_grid()?;
         let pairs = self.slots.iter_mut().zip(&state.subsystems);
         pairs.into_iter().try_for_each(|(slot, snapshot)| slot.subsystem.restore(snapshot))
+    }
+
+    /// Every subsystem must stand where it moves next.
+    fn check_grid(&self) -> Result<()> {
+        for (id, slot) in self.slots.iter().enumerate() {
+            let next = self.index.next_multiple_of(u64::from(slot.every));
+            let (stands, starts) = (self.board.history.reached(id), self.clock.time(next));
+            if (stands - starts).abs() > 1e-9 * self.clock.size() {
+                return Err(Error::Unsupported {
+                    what: "going on to another stop time".into(),
+                    reason: format!(
+                        "`{}` stands at {stands} s, where a step was shortened to reach the old stop time, not at {starts} s",
+                        self.graph.name(id)
+                    ),
+                }
+                .into());
+            }
+        }
+        Ok(())
     }
 }

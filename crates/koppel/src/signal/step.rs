@@ -28,16 +28,23 @@ pub struct Clock {
     stop: f64,
     size: f64,
     steps: u64,
+    round_off: f64,
 }
 
-/// A rest shorter than this part of a step is round-off, not a step.
+/// A rest shorter than this part of a step is round-off, not a step; more where times are large beside steps.
 const ROUND_OFF: f64 = 1e-9;
 
 impl Clock {
     /// Steps of length `size` from `start` to `stop`.
     pub fn new(start: f64, stop: f64, size: f64) -> Self {
-        let steps = ((stop - start) / size - ROUND_OFF).ceil().max(0.0) as u64;
-        Clock { start, stop, size, steps }
+        let round_off = ROUND_OFF.max(4.0 * f64::EPSILON * start.abs().max(stop.abs()) / size);
+        let steps = ((stop - start) / size - round_off).ceil().max(0.0) as u64;
+        Clock { start, stop, size, steps, round_off }
+    }
+
+    /// Smallest step that times up to `latest` can tell apart well.
+    pub fn smallest_step(latest: f64) -> f64 {
+        1e3 * f64::EPSILON * latest.abs()
     }
 
     /// How many steps the run has.
@@ -66,7 +73,7 @@ impl Clock {
     /// True if the grid meets the stop time at `index` without a shortened step.
     fn is_regular(&self, index: u64) -> bool {
         let grid = self.start + index as f64 * self.size;
-        index == self.steps && (grid - self.stop).abs() <= ROUND_OFF * self.size
+        index == self.steps && (grid - self.stop).abs() <= self.round_off * self.size
     }
 }
 
@@ -91,6 +98,14 @@ mod tests {
             let clock = Clock::new(0.0, size * f64::from(n), size);
             assert_eq!(clock.steps(), u64::from(n));
             assert_eq!(clock.step(u64::from(n) - 1, 1).size, size);
+        }
+    }
+
+    #[test]
+    fn no_extra_step_far_from_zero() {
+        for n in 1..2000_u32 {
+            let stop = 1e6 + 1e-3 * f64::from(n);
+            assert_eq!(Clock::new(1e6, stop, 1e-3).steps(), u64::from(n));
         }
     }
 

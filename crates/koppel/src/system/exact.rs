@@ -54,9 +54,9 @@ impl Exact {
     }
 }
 
-/// Sizes that differ by round-off share their matrices: the last 8 bits (6e-14 relative) are rounded away.
+/// Sizes that differ by round-off share their matrices: the last 4 bits (2e-15 relative) are rounded away.
 fn rounded(size: f64) -> u64 {
-    (size.to_bits() + 0x80) & !0xff
+    (size.to_bits() + 0x8) & !0xf
 }
 
 /// Coefficient j of the polynomial p(τ + offset).

@@ -15,7 +15,8 @@ pub enum Component {
     Loop(Vec<OutputId>),
 }
 
-/// The components in order of evaluation. Outputs that depend on states alone do not appear: they are known.
+/// The components in order of evaluation. Outputs that depend on states and constant inputs alone do not appear: they are
+/// known.
 pub fn evaluation_order(graph: &SystemGraph) -> Vec<Component> {
     let sources = direct_sources(graph);
     let mut order = Vec::new();
@@ -23,11 +24,25 @@ pub fn evaluation_order(graph: &SystemGraph) -> Vec<Component> {
         let is_loop = component.len() > 1 || sources[component[0]].contains(&component[0]);
         if is_loop {
             order.push(Component::Loop(component));
-        } else if !sources[component[0]].is_empty() {
+        } else if !sources[component[0]].is_empty() || is_fed_from_outside(graph, component[0]) {
             append(&mut order, graph.subsystem_of_output(component[0]), graph);
         }
     }
     order
+}
+
+/// True if an external signal acts on the output at the same instant.
+fn is_fed_from_outside(graph: &SystemGraph, output: OutputId) -> bool {
+    let id = graph.subsystem_of_output(output);
+    let inputs = graph.inputs_of(id);
+    let variable = &graph.ports(id).outputs[output - graph.outputs_of(id).start];
+    graph.externals().iter().filter(|(input, _)| inputs.contains(input)).any(|(input, _)| {
+        match &variable.depends {
+            Dependencies::None => false,
+            Dependencies::On(list) => list.contains(&(input - inputs.start)),
+            Dependencies::Unknown => true,
+        }
+    })
 }
 
 /// Adds a reading of `id`, joined to an earlier one where nothing in between feeds it.

@@ -360,6 +360,10 @@ impl SystemBuilder {
         for (input, config) in self.externals {
             let id = graph.find_input(&input)?;
             let external = External::new(&config).map_err(|source| Error::External { input, source })?;
+            if graph.is_free(id) {
+                // The signal takes the place of the value for want of anything else.
+                graph.offsets[id] = 0.0;
+            }
             graph.externals.push((id, external));
         }
         graph.externals.sort_by_key(|(id, _)| *id);

@@ -144,19 +144,17 @@ impl Ports {
         })
     }
 
-    /// Names must be unique within a kind, or nobody could be addressed.
+    /// Names must be unique, or nobody could be addressed. Only a state may be called like an output, which then is that
+    /// state.
     pub fn check_names(&self) -> Result<()> {
-        for kind in [VariableKind::Input, VariableKind::Output, VariableKind::Parameter] {
-            let list = self.of(kind);
-            for (i, variable) in list.iter().enumerate() {
-                if list[..i].iter().any(|other| other.name == variable.name) {
-                    let kind = match kind {
-                        VariableKind::Input => "input",
-                        VariableKind::Output => "output",
-                        _ => "parameter",
-                    };
-                    return Err(Error::Duplicate { kind, name: variable.name.clone() }.into());
-                }
+        let named: Vec<(VariableId, &Variable)> = self.all().collect();
+        for (i, (id, variable)) in named.iter().enumerate() {
+            let is_same = |(other, v): &&(VariableId, &Variable)| {
+                let is_state_as_output = other.kind == VariableKind::Output && id.kind == VariableKind::Local;
+                v.name == variable.name && !is_state_as_output
+            };
+            if named[..i].iter().any(|other| is_same(&other)) {
+                return Err(Error::Duplicate { kind: "variable", name: variable.name.clone() }.into());
             }
         }
         Ok(())

@@ -66,27 +66,30 @@ impl StateSpace {
     ///
     /// One exponential of the augmented matrix
     ///
-    ///   M = [[A, B, 0], [0, 0, I], [0, 0, 0]]  (one block row per power)
+    ///   M = [[A h, B h, 0], [0, 0, I], [0, 0, 0]]  (one block row per power, time counted in steps)
     ///
-    /// holds in its top row e^{A h} and ∫ e^{A(h-τ)} B τ^j / j! dτ.
+    /// holds in its top row e^{A h} and h^{-j} ∫ e^{A(h-τ)} B τ^j / j! dτ. Counting in steps keeps the blocks alike in
+    /// size, so that high powers lose no digits.
     pub fn discretize(&self, size: f64, terms: usize) -> Result<Discrete> {
         let (n, m) = (self.states(), self.inputs());
         let mut augmented = Matrix::zeros(n + m * terms, n + m * terms);
         augmented.set_block(0, 0, &(&self.a * size));
         augmented.set_block(0, n, &(&self.b * size));
         for j in 1..terms {
-            augmented.set_block(n + (j - 1) * m, n + j * m, &(&Matrix::identity(m) * size));
+            augmented.set_block(n + (j - 1) * m, n + j * m, &Matrix::identity(m));
         }
         let exponential = expm(&augmented).map_err(|source| Error::Linalg {
             what: format!("exact discretisation with step {size}"),
             source,
         })?;
         let transition = exponential.block(0, 0, n, n);
-        let mut factorial = 1.0;
+        let mut factor = 1.0;
         let inputs = (0..terms)
             .map(|j| {
-                factorial *= (j as f64).max(1.0);
-                &exponential.block(0, n + j * m, n, m) * factorial
+                if j > 0 {
+                    factor *= j as f64 * size;
+                }
+                &exponential.block(0, n + j * m, n, m) * factor
             })
             .collect();
         Ok(Discrete { transition, inputs })
@@ -115,6 +118,21 @@ mod tests {
         for (j, gamma) in discrete.inputs.iter().enumerate() {
             let exact = 0.5_f64.powi(j as i32 + 1) / (j as f64 + 1.0);
             assert!((gamma[(0, 0)] - exact).abs() < 1e-15, "power {j}");
+        }
+    }
+
+    #[test]
+    fn high_powers_lose_no_digits() {
+        let one = Matrix::identity(1);
+        let system = StateSpace::new("pt1", &one * -1.0, one.clone(), one, Matrix::zeros(1, 1)).unwrap();
+        let size: f64 = 1e-3;
+        let discrete = system.discretize(size, 8).unwrap();
+        // ∫ e^{-(h-τ)} τ^j dτ = h^{j+1}/(j+1) (1 - h/(j+2) + h²/((j+2)(j+3)) - ...)
+        for (j, gamma) in discrete.inputs.iter().enumerate() {
+            let j = j as f64;
+            let series = 1.0 - size / (j + 2.0) + size * size / ((j + 2.0) * (j + 3.0));
+            let exact = size.powf(j + 1.0) / (j + 1.0) * series;
+            assert!((gamma[(0, 0)] / exact - 1.0).abs() < 1e-9, "power {j}");
         }
     }
 

@@ -116,10 +116,10 @@ pub(super) fn two_mass_displacement() -> Case {
     Case::new("Two-mass oscillator, displacement for displacement", RunConfig::new(50.0, 0.2))
         .part("first", "displacement-mass", &with(1.0, 0.1), EXACT)
         .part("second", "displacement-mass", &with(2.0, 0.2), EXACT)
-        .connect("second.x", "first.x")
-        .connect("second.v", "first.v")
-        .connect("first.x", "second.x")
-        .connect("first.v", "second.v")
+        .connect("second.x", "first.x_other")
+        .connect("second.v", "first.v_other")
+        .connect("first.x", "second.x_other")
+        .connect("first.v", "second.v_other")
 }
 
 /// MATH 10: nothing takes energy out, so every error of the coupling stays.

@@ -1,4 +1,4 @@
-//! A sine in pieces of 1/16 turn, equation (2) of the parent.
+//! A sine in pieces of at most 1/16 turn, equation (2) of the parent.
 
 use super::{COEFFICIENTS, shift};
 use std::f64::consts::{PI, TAU};
@@ -50,25 +50,16 @@ impl Sine {
     }
 
     pub(super) fn next_break(&self, after: f64) -> Option<f64> {
-        if after >= self.stop {
-            return None;
-        }
-        if after < self.start {
-            return Some(self.start);
-        }
-        let end = if self.is_constant() { self.stop } else { self.next_cut(after).min(self.stop) };
-        end.is_finite().then_some(end)
+        let next = [self.start, self.stop].into_iter().find(|time| *time > after);
+        next.filter(|time| time.is_finite())
     }
 
-    /// Next multiple of 1/16 turn, from its integer.
-    fn next_cut(&self, after: f64) -> f64 {
-        let Turning { frequency, turns } = self.turning;
-        let index = (SINE_PIECES * (frequency * after + turns)).floor() - 1.0;
-        let cut = |ahead: i32| ((index + f64::from(ahead)) / SINE_PIECES - turns) / frequency;
-        (0..4).map(cut).find(|time| *time > after).unwrap_or(after.next_up())
+    /// Longest window on which one polynomial is good enough: 1/16 turn.
+    pub(super) fn longest_piece(&self) -> f64 {
+        if self.is_constant() { f64::INFINITY } else { 1.0 / (SINE_PIECES * self.turning.frequency.abs()) }
     }
 
-    /// Equation (2) on the 1/16 turn that holds `middle`, moved to `start`.
+    /// Equation (2) around `middle`, moved to `start`.
     pub(super) fn piece(&self, start: f64, middle: f64, out: &mut [f64; COEFFICIENTS]) {
         out[0] = self.offset;
         if !self.is_on(middle) {
@@ -78,7 +69,7 @@ impl Sine {
             out[0] += self.amplitude * self.turning.sine(middle);
             return;
         }
-        let centre = ((SINE_PIECES * self.turning.fraction(middle)).floor() + 0.5) / SINE_PIECES;
+        let centre = self.turning.fraction(middle);
         let turns = self.turning.fraction(start) - centre;
         let delta = TAU * (turns - turns.round());
         let (sine, cosine) = (TAU * centre).sin_cos();

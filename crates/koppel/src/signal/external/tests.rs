@@ -68,7 +68,7 @@ fn disagreement(external: &External, from: f64, to: f64) -> f64 {
     let mut coefficients = [f64::NAN; COEFFICIENTS];
     let mut breaks = 0;
     while start < to {
-        let end = external.next_break(start).unwrap_or(to).min(to);
+        let end = external.next_break(start).unwrap_or(to).min(start + external.longest_piece()).min(to);
         assert!(end > start, "no progress at {start}");
         breaks += usize::from(end < to);
         external.piece(start, end, &mut coefficients);
@@ -103,21 +103,6 @@ proptest! {
         let granularity = TAU * frequency * (t.abs() * f64::EPSILON);
         prop_assert!(worst < 3.0 * (1e-11 + 2.0 * granularity), "{worst:e} at {t}, {frequency} Hz");
     }
-
-    #[test]
-    fn sine_pieces_do_not_depend_on_windows(cut in 0.05..0.95f64, index in 0..60i32) {
-        let external = build(sine(0.3, 0.4));
-        let left = external.next_break(f64::from(index)).unwrap();
-        let right = external.next_break(left).unwrap();
-        let middle = left + cut * (right - left);
-        let (mut whole, mut part) = ([0.0; COEFFICIENTS], [0.0; COEFFICIENTS]);
-        external.piece(left, right, &mut whole);
-        external.piece(middle, right, &mut part);
-        for i in 0..=8 {
-            let t = middle + (right - middle) * f64::from(i) / 8.0;
-            prop_assert!((horner(&whole, t - left) - horner(&part, t - middle)).abs() < 3.0 * 2e-15);
-        }
-    }
 }
 
 #[test]
@@ -129,8 +114,7 @@ fn sine_is_the_sine_of_the_library_at_small_arguments() {
         assert!((external.value(t) - expected).abs() < 2e-14, "t = {t}");
     }
     assert!(disagreement(&external, 0.0, 10.0) < 3.0 * 3e-12);
-    let longest =
-        external.next_break(external.next_break(0.0).unwrap()).unwrap() - external.next_break(0.0).unwrap();
+    let longest = external.longest_piece();
     assert!(TAU * longest <= 0.5);
 }
 
@@ -257,8 +241,9 @@ fn cubics_meet_the_points_smoothly_and_without_overshoot() {
 
 #[test]
 fn piece_survives_a_break_within_round_off_of_its_ends() {
-    let external = build(sine(1.0, 0.0));
-    let (left, right) = (external.next_break(3.0).unwrap(), external.next_break(3.1).unwrap());
+    let external = build(table(Interpolation::Cubic));
+    let left = external.next_break(-1e9).unwrap();
+    let right = external.next_break(left).unwrap();
     let mut coefficients = [0.0; COEFFICIENTS];
     external.piece(left.next_down(), right.next_up(), &mut coefficients);
     let t = 0.5 * (left + right);
