@@ -90,7 +90,7 @@ fn soak(binary: &Path, folder: &Path) -> Result<String> {
         return Err(format!("soak: memory grew from {early} kB to {most} kB"));
     }
     Ok(format!(
-        "soak: {SOAK_STEPS} steps, every tenth recorded to Parquet, {:.0} s; resident memory {early} kB after 2 s, at most {most} kB later",
+        "soak: {SOAK_STEPS} steps, every tenth recorded, {:.0} s; resident memory {early} kB after 2 s, at most {most} kB later",
         begin.elapsed().as_secs_f64()
     ))
 }
