@@ -1,6 +1,7 @@
 //! What can go wrong with an FMU, in words a user can act on.
 
 use crate::archive::ArchiveError;
+use crate::description::DescriptionError;
 use std::path::PathBuf;
 
 /// The crate's result type.
@@ -13,4 +14,13 @@ pub type Result<T, E = Box<Error>> = std::result::Result<T, E>;
 pub enum Error {
     #[error("`{}`: {source}", .path.display())]
     Archive { path: PathBuf, source: ArchiveError },
+
+    #[error(transparent)]
+    Description(#[from] DescriptionError),
+}
+
+impl From<DescriptionError> for Box<Error> {
+    fn from(source: DescriptionError) -> Self {
+        Box::new(Error::Description(source))
+    }
 }
