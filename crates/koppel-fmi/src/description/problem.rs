@@ -27,7 +27,7 @@ impl std::fmt::Display for Place {
 #[error("{place}: {problem}")]
 pub struct DescriptionError {
     /// Where.
-    pub place: Place,
+    pub place: Box<Place>,
     /// Which rule is broken.
     pub problem: Problem,
 }
@@ -36,7 +36,7 @@ pub struct DescriptionError {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Warning {
     /// Where.
-    pub place: Place,
+    pub place: Box<Place>,
     /// Which rule is broken.
     pub problem: Problem,
 }

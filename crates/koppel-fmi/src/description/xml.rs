@@ -60,8 +60,8 @@ pub(super) fn decode<'a>(bytes: &'a [u8], file: &str, warnings: &Warnings) -> Re
     Ok(text)
 }
 
-fn top_of(file: &str) -> Place {
-    Place { file: file.into(), line: 1, column: 1, element: String::new() }
+fn top_of(file: &str) -> Box<Place> {
+    Box::new(Place { file: file.into(), line: 1, column: 1, element: String::new() })
 }
 
 fn declares_latin1(bytes: &[u8]) -> bool {
@@ -92,7 +92,7 @@ pub(super) fn parse<'a>(text: &'a str, file: &str) -> Result<Document<'a>> {
     Document::parse_with_options(text, options).map_err(|error| {
         let at = error.pos();
         let place = Place { file: file.into(), line: at.row, column: at.col, element: String::new() };
-        DescriptionError { place, problem: Problem::Xml { reason: error.to_string() } }
+        DescriptionError { place: Box::new(place), problem: Problem::Xml { reason: error.to_string() } }
     })
 }
 
@@ -130,11 +130,11 @@ impl<'a> Element<'a> {
     }
 
     pub(super) fn error(&self, problem: Problem) -> DescriptionError {
-        DescriptionError { place: self.place(), problem }
+        DescriptionError { place: Box::new(self.place()), problem }
     }
 
     pub(super) fn warn(&self, problem: Problem) {
-        self.warnings.push(|| Warning { place: self.place(), problem });
+        self.warnings.push(|| Warning { place: Box::new(self.place()), problem });
     }
 
     pub(super) fn children(&self) -> impl Iterator<Item = Element<'a>> + use<'a> {
