@@ -55,8 +55,8 @@ pub enum Error {
     #[error("`{instance}` ended the step at {reached} s instead of {end} s")]
     EndedEarly { instance: String, reached: f64, end: f64 },
 
-    #[error("`{instance}` asks to end the simulation at {time} s")]
-    Terminated { instance: String, time: f64 },
+    #[error("`{instance}` asks to end the simulation at {time} s{}", .source.as_ref().map_or_else(String::new, log))]
+    Terminated { instance: String, time: f64, source: Option<CallError> },
 
     #[error("`{instance}` cannot save its state: the FMU does not declare canGetAndSetFMUState")]
     CannotSave { instance: String },

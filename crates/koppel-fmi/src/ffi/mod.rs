@@ -11,6 +11,8 @@
 pub mod fmi2;
 pub mod fmi3;
 mod log;
+#[cfg(unix)]
+mod python;
 mod table;
 
 pub(crate) use log::{Log, tail};
@@ -98,21 +100,40 @@ pub enum LoadError {
 
 /// Opens a library for good.
 fn open(path: &Path) -> Result<Library, LoadError> {
+    let failed = |reason| LoadError::Open { path: path.into(), reason };
+    match open_once(path) {
+        Ok(library) => Ok(library),
+        #[cfg(unix)]
+        Err(reason) if python::is_wanted(&reason) => {
+            let python = |problem| failed(format!("it needs the Python library ({problem})\n  {reason}"));
+            python::load().map_err(python)?;
+            open_once(path).map_err(failed)
+        }
+        Err(reason) => Err(failed(reason)),
+    }
+}
+
+#[cfg(unix)]
+fn open_once(path: &Path) -> Result<Library, String> {
+    use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
     // SAFETY: running the library's initialisers is what loading an FMU means; the caller chose to trust it.
-    #[cfg(unix)]
-    let library = unsafe {
-        use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
-        Library::open(Some(path), RTLD_NOW | RTLD_LOCAL)
-    };
-    // SAFETY: as above; the flag makes the library's own folder the place to look for what it needs.
-    #[cfg(windows)]
-    let library = unsafe {
-        use libloading::os::windows::{LOAD_WITH_ALTERED_SEARCH_PATH, Library};
-        Library::load_with_flags(path, LOAD_WITH_ALTERED_SEARCH_PATH)
-    };
-    library
-        .map(Library::from)
-        .map_err(|error| LoadError::Open { path: path.into(), reason: error.to_string() })
+    let library = unsafe { Library::open(Some(path), RTLD_NOW | RTLD_LOCAL) };
+    library.map(Into::into).map_err(|error| reason(&error))
+}
+
+#[cfg(windows)]
+fn open_once(path: &Path) -> Result<Library, String> {
+    use libloading::os::windows::{LOAD_WITH_ALTERED_SEARCH_PATH, Library};
+    // SAFETY: running the library's initialisers is what loading an FMU means; the caller chose to trust it. The flag makes
+    // the library's own folder the place to look for what it needs.
+    let library = unsafe { Library::load_with_flags(path, LOAD_WITH_ALTERED_SEARCH_PATH) };
+    library.map(Into::into).map_err(|error| reason(&error))
+}
+
+/// What the system said.
+fn reason(error: &libloading::Error) -> String {
+    use std::error::Error as _;
+    error.source().map_or_else(|| error.to_string(), ToString::to_string)
 }
 
 /// A pointer from or for C with one owner.

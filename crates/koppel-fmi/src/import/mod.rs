@@ -272,7 +272,12 @@ impl CoSimulation {
                     let (instance_name, end) = (self.name.clone(), time + size);
                     if instance.is_terminated() {
                         let time = instance.last_successful_time().unwrap_or(time);
-                        return Err(Error::Terminated { instance: instance_name, time }.into());
+                        return Err(Error::Terminated {
+                            instance: instance_name,
+                            time,
+                            source: Some(source),
+                        }
+                        .into());
                     }
                     let reached = instance.last_successful_time();
                     Err(Error::Discarded { instance: instance_name, time, end, reached, source }.into())
@@ -296,7 +301,7 @@ impl CoSimulation {
         let (instance, end) = (self.name.clone(), time + size);
         match info {
             Ok(info) if info.terminate_simulation => {
-                Err(Error::Terminated { instance, time: info.last_successful_time }.into())
+                Err(Error::Terminated { instance, time: info.last_successful_time, source: None }.into())
             }
             Ok(info) if info.early_return && info.last_successful_time < end - 1e-9 * size => {
                 Err(Error::EndedEarly { instance, reached: info.last_successful_time, end }.into())
