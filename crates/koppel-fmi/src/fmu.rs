@@ -94,7 +94,7 @@ impl Fmu {
         names
     }
 
-    /// The library of one of its interfaces. Both kinds of interface share it where their identifiers are equal.
+    /// The library of its co-simulation interface.
     pub(crate) fn library(&self, interface: &Interface) -> Result<Library> {
         let _one_at_a_time = self.loading.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(library) = self.library.get() {

@@ -450,3 +450,31 @@ fn one_library_serves_all_instances_and_the_folder_goes_with_the_last() {
     drop(bodies);
     assert!(!folder.exists());
 }
+
+#[test]
+fn an_fmu_with_steps_of_one_size_gets_them() {
+    let fixed = MASS2
+        .replace("canHandleVariableCommunicationStepSize=\"true\"", "")
+        .replace("canInterpolateInputs=\"true\"", "");
+    let fmu = TestFmu::two(&fixed);
+    let mut body = instance(&fmu.path(), options(&[]));
+    drive(&mut body, 5, &[1.0, 2.0]).unwrap();
+    assert_eq!(body.get(id(&body, "steps")).unwrap(), 20.0);
+    go_on(&mut body, 5, 5, &[1.0, 0.0]).unwrap();
+    assert_eq!(body.get(id(&body, "steps")).unwrap(), 40.0, "also where the slope happens to be zero");
+}
+
+#[test]
+fn a_failed_step_can_be_rolled_back() {
+    for fmu in [TestFmu::two(MASS2), TestFmu::three(MASS3)] {
+        let mut body = instance(&fmu.path(), options(&[("misbehave", 1.0)]));
+        let at_half = drive(&mut body, 5, &[0.5]).unwrap();
+        let mut snapshot = Snapshot::default();
+        body.save(&mut snapshot).unwrap();
+        go_on(&mut body, 5, 1, &[0.5]).unwrap_err();
+        body.restore(&snapshot).unwrap();
+        let mut outputs = [0.0; 3];
+        body.read(None, &mut outputs).unwrap();
+        assert_eq!([outputs[0], outputs[1]], at_half);
+    }
+}

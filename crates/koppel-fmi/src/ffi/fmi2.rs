@@ -203,7 +203,7 @@ impl Instance {
 
     #[inline]
     fn check(&self, call: &'static str, code: StatusCode) -> Result<(), CallError> {
-        if code <= 1 && code >= 0 { Ok(()) } else { Err(self.failed(call, code.into())) }
+        if (0..=1).contains(&code) { Ok(()) } else { Err(self.failed(call, code.into())) }
     }
 
     #[cold]

@@ -1,7 +1,7 @@
 //! Numbers in and out of an instance, whatever their types.
 
 use super::ports::Slot;
-use crate::description::{Description, ValueType};
+use crate::description::{Description, ValueType, Variable};
 use crate::ffi::{CallError, State, fmi2, fmi3};
 
 /// An instance of either version.
@@ -73,10 +73,23 @@ impl From<CallError> for AccessError {
 }
 
 impl Access {
+    /// All ports of the list.
     pub(super) fn new(description: &Description, slots: &[Slot]) -> Access {
+        Access::some(description, slots, |_| true)
+    }
+
+    /// Those ports of the list whose variables are chosen; places count in the whole list.
+    pub(super) fn some(
+        description: &Description,
+        slots: &[Slot],
+        is_chosen: impl Fn(&Variable) -> bool,
+    ) -> Access {
         let mut groups: Vec<Group> = Vec::new();
         for (place, slot) in slots.iter().enumerate() {
             let variable = &description.variables[slot.variable];
+            if !is_chosen(variable) {
+                continue;
+            }
             let known = groups.iter().position(|group| group.value_type == variable.value_type);
             let at = known.unwrap_or_else(|| {
                 groups.push(Group {
@@ -91,9 +104,11 @@ impl Access {
             }
             groups[at].places.push(place);
         }
-        Access {
-            groups: groups.into_iter().map(|group| (group.run(), group)).map(|(run, g)| (g, run)).collect(),
-        }
+        let with_run = |group: Group| {
+            let run = group.run();
+            (group, run)
+        };
+        Access { groups: groups.into_iter().map(with_run).collect() }
     }
 
     /// Reads all ports of the list.
@@ -132,11 +147,14 @@ impl Access {
         Ok(())
     }
 
-    /// References of floats, with the ports of their values.
-    pub(super) fn reals(&self) -> impl Iterator<Item = (&[u32], &[usize])> {
-        let is_real = |group: &Group| group.value_type == ValueType::Float64;
-        let groups = self.groups.iter().filter(move |(group, _)| is_real(group));
-        groups.map(|(group, _)| (group.references.as_slice(), group.places.as_slice()))
+    /// References of `Float64` variables, with the ports of their values.
+    pub(super) fn reals(&self) -> Option<(&[u32], &[usize])> {
+        let group = self
+            .groups
+            .iter()
+            .map(|(group, _)| group)
+            .find(|group| group.value_type == ValueType::Float64)?;
+        Some((&group.references, &group.places))
     }
 }
 

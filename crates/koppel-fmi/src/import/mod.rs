@@ -91,6 +91,8 @@ enum Phase {
     Instantiated,
     Initializing,
     Stepping,
+    /// A step has failed: only a saved state or a new start leads on.
+    Failed,
 }
 
 /// A co-simulation instance of FMI 2.0 or 3.0.
@@ -101,13 +103,20 @@ pub struct CoSimulation {
     ports: Ports,
     slots: Slots,
     inputs: Access,
+    /// Those inputs that follow a polynomial inside steps.
+    smooth: Access,
     outputs: Access,
     route: Route,
+    /// The FMU takes steps of different sizes.
+    varies_steps: bool,
     phase: Phase,
     /// Inputs the FMU has; not a number where unknown.
     applied: Vec<f64>,
     /// Inputs to be set next.
     next: Vec<f64>,
+    /// Values and orders for calls about some of the inputs.
+    chosen: Vec<f64>,
+    orders: Vec<i32>,
     scratch: RefCell<Scratch>,
     states: SavedStates,
     /// Some output may depend on an input directly.
@@ -125,19 +134,23 @@ impl CoSimulation {
         let library = fmu.library(&section.interface)?;
         let only = fmu.take(&section.interface)?;
         let (ports, slots) = ports::of(description);
-        let inputs = Access::new(description, &slots.inputs);
+        let smooth = Access::some(description, &slots.inputs, route::is_smooth);
         let route = Route::choose(description, section, &slots.inputs, options);
-        let backend = instantiate(fmu, &library, options, &slots, route)?;
+        let backend = instantiate(fmu, &library, options, &smooth, route)?;
         let instance = CoSimulation {
             name: options.name.clone(),
             options: options.clone(),
             backend,
             outputs: Access::new(description, &slots.outputs),
-            inputs,
+            inputs: Access::new(description, &slots.inputs),
+            smooth,
             route,
+            varies_steps: section.can_handle_variable_communication_step_size,
             phase: Phase::Instantiated,
             applied: vec![f64::NAN; slots.inputs.len()],
             next: vec![0.0; slots.inputs.len()],
+            chosen: Vec::with_capacity(slots.inputs.len()),
+            orders: Vec::with_capacity(slots.inputs.len()),
             scratch: RefCell::default(),
             states: SavedStates::new(&section.interface),
             has_feed_through: ports.outputs.iter().any(|output| output.depends != Dependencies::None),
@@ -237,6 +250,11 @@ impl CoSimulation {
 
     fn read_one(&self, slot: Slot) -> Result<f64> {
         let variable = &self.description().variables[slot.variable];
+        if variable.value_type == ValueType::Float64 && !variable.is_array() {
+            let mut value = [0.0];
+            self.called(self.backend.get_real(&[variable.value_reference], &mut value))?;
+            return Ok(value[0]);
+        }
         let elements = self.description().elements(variable) as usize;
         let all: Vec<Slot> = (0..elements).map(|element| Slot { element, ..slot }).collect();
         let mut values = vec![0.0; elements];
@@ -285,11 +303,13 @@ impl CoSimulation {
                 Err(source) => self.called(Err(source)),
             },
             Backend::Three(instance) => {
-                let (inputs, next) = (&self.inputs, &mut self.next);
+                let (smooth, next, chosen) = (&self.smooth, &mut self.next, &mut self.chosen);
                 let mut update = |instance: &fmi3::Instance, moment: fmi3::Moment| {
                     let Some(piece) = piece.filter(|_| moment.set_requested) else { return Ok(()) };
+                    let Some((references, places)) = smooth.reals() else { return Ok(()) };
                     piece.values((moment.time - piece.start).clamp(0.0, piece.size), next);
-                    route::set_reals(inputs, instance, next)
+                    choose(next, places, chosen);
+                    instance.set_float64(references, chosen)
                 };
                 let info = instance.do_step(time, size, &mut update);
                 self.finish_step(info, time, size)
@@ -318,7 +338,8 @@ impl CoSimulation {
     fn advance(&mut self, part: Part<'_>, samples: &mut Samples) -> Result<()> {
         let piece = part.piece;
         let time = piece.start + part.offset;
-        if part.is_constant(self.next.len()) {
+        // An FMU with steps of one size gets them, whatever the slopes happen to be.
+        if piece.terms == 1 || self.varies_steps && part.is_constant(self.next.len()) {
             piece.values(part.offset, &mut self.next);
             self.set_inputs()?;
             return self.do_step(time, part.size, None);
@@ -377,14 +398,15 @@ impl CoSimulation {
         Ok(())
     }
 
-    fn send_derivatives(&self, order: usize) -> Result<()> {
-        let Backend::Two(instance) = &self.backend else { return Ok(()) };
-        for (references, places) in self.inputs.reals() {
-            let values: Vec<f64> = places.iter().map(|place| self.next[*place]).collect();
-            let orders = vec![order as i32; references.len()];
-            self.called(instance.set_real_input_derivatives(references, &orders, &values))?;
-        }
-        Ok(())
+    fn send_derivatives(&mut self, order: usize) -> Result<()> {
+        let (Backend::Two(instance), Some((references, places))) = (&self.backend, self.smooth.reals())
+        else {
+            return Ok(());
+        };
+        choose(&self.next, places, &mut self.chosen);
+        self.orders.clear();
+        self.orders.resize(references.len(), order as i32);
+        self.called(instance.set_real_input_derivatives(references, &self.orders, &self.chosen))
     }
 
     /// Adds the outputs at the end of a part.
@@ -414,7 +436,7 @@ impl CoSimulation {
             (v.name.clone(), v.variability == Variability::Tunable, is_start, v.is_array())
         };
         let is_allowed = match (variable.kind, self.phase) {
-            (VariableKind::Parameter, Phase::Stepping) => is_tunable,
+            (VariableKind::Parameter, Phase::Stepping | Phase::Failed) => is_tunable,
             (VariableKind::Parameter, _) => true,
             (VariableKind::Local, Phase::Initializing | Phase::Instantiated) => is_start,
             _ => false,
@@ -501,7 +523,11 @@ impl Subsystem for CoSimulation {
         outputs: &mut [f64],
         samples: &mut Samples,
     ) -> koppel::Result<()> {
-        Ok(self.go(step, input, outputs, samples)?)
+        let done = self.go(step, input, outputs, samples);
+        if done.is_err() {
+            self.phase = Phase::Failed;
+        }
+        Ok(done?)
     }
 
     fn get(&mut self, variable: VariableId) -> koppel::Result<f64> {
@@ -555,11 +581,17 @@ impl Drop for CoSimulation {
     }
 }
 
+/// The values at some places.
+fn choose(values: &[f64], places: &[usize], chosen: &mut Vec<f64>) {
+    chosen.clear();
+    chosen.extend(places.iter().map(|place| values[*place]));
+}
+
 fn instantiate(
     fmu: &Arc<Fmu>,
     library: &Library,
     options: &Options,
-    slots: &Slots,
+    smooth: &Access,
     route: Route,
 ) -> Result<Backend> {
     let name = &options.name;
@@ -575,8 +607,8 @@ fn instantiate(
         }
         Library::Three(functions) => {
             let resources = &format!("{}{}", folder.display(), std::path::MAIN_SEPARATOR);
-            let references = route::intermediate_references(fmu.description(), &slots.inputs);
-            let intermediate = (route == Route::Intermediate).then_some(references.as_slice());
+            let references = smooth.reals().map_or(&[][..], |(references, _)| references);
+            let intermediate = (route == Route::Intermediate).then_some(references);
             let with = fmi3::Instantiation { name, token, resources, debug_logging, log, intermediate };
             fmi3::Instance::new(functions, &with).map(Backend::Three)
         }

@@ -1,11 +1,9 @@
 //! How inputs reach the FMU inside a step.
 
 use super::Options;
-use super::access::Access;
 use super::ports::Slot;
-use crate::description::{CoSimulation, Description, FmiVersion, ValueType, Variability};
+use crate::description::{CoSimulation, Description, FmiVersion, ValueType, Variability, Variable};
 use crate::error::Result;
-use crate::ffi::{CallError, fmi3};
 use koppel::signal::{Piece, Segment};
 
 /// The way taken, best first.
@@ -26,17 +24,13 @@ impl Route {
         inputs: &[Slot],
         options: &Options,
     ) -> Route {
-        let continuous = inputs
+        let mut continuous = inputs
             .iter()
             .map(|slot| &description.variables[slot.variable])
             .filter(|variable| variable.variability == Variability::Continuous);
-        let takes_part = |variable: &crate::description::Variable| {
-            variable.intermediate_update && variable.value_type == ValueType::Float64
-        };
+        let takes_part = |variable: &Variable| variable.intermediate_update && is_smooth(variable);
         match description.fmi_version {
-            FmiVersion::Fmi3
-                if section.provides_intermediate_update && continuous.clone().all(takes_part) =>
-            {
+            FmiVersion::Fmi3 if section.provides_intermediate_update && continuous.all(takes_part) => {
                 Route::Intermediate
             }
             FmiVersion::Fmi2 if section.can_interpolate_inputs && options.input_order > 0 => {
@@ -47,29 +41,9 @@ impl Route {
     }
 }
 
-/// References of the inputs that are set inside steps.
-pub(super) fn intermediate_references(description: &Description, inputs: &[Slot]) -> Vec<u32> {
-    let first = inputs.iter().filter(|slot| slot.element == 0);
-    let variables = first.map(|slot| &description.variables[slot.variable]);
-    variables
-        .filter(|variable| variable.intermediate_update)
-        .map(|variable| variable.value_reference)
-        .collect()
-}
-
-/// Sets the floats among the inputs.
-pub(super) fn set_reals(inputs: &Access, instance: &fmi3::Instance, values: &[f64]) -> Result<(), CallError> {
-    for (references, places) in inputs.reals() {
-        let is_run =
-            places.first().is_some_and(|first| places.iter().enumerate().all(|(k, p)| *p == first + k));
-        if is_run {
-            instance.set_float64(references, &values[places[0]..][..places.len()])?;
-        } else {
-            let chosen: Vec<f64> = places.iter().map(|place| values[*place]).collect();
-            instance.set_float64(references, &chosen)?;
-        }
-    }
-    Ok(())
+/// Inputs that follow a polynomial inside steps.
+pub(super) fn is_smooth(variable: &Variable) -> bool {
+    variable.value_type == ValueType::Float64 && variable.variability == Variability::Continuous
 }
 
 /// Part of a piece of the inputs.
