@@ -9,6 +9,7 @@
 )]
 
 #[path = "../tests/common/mod.rs"]
+#[expect(dead_code, reason = "the tests use more of it")]
 mod common;
 
 use common::{MASS2, TestFmu};

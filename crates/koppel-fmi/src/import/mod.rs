@@ -17,7 +17,7 @@ mod state;
 
 use crate::description::{Causality, Description, Initial, ValueType, Variability};
 use crate::error::{Error, Result};
-use crate::ffi::{CallError, Log, LogSink, fmi2, fmi3};
+use crate::ffi::{CallError, Log, LogSink, Status, fmi2, fmi3};
 use crate::fmu::{Fmu, Library, OnlyInstance};
 use access::{Access, AccessError, Backend, Scratch};
 use koppel::signal::{Piece, Request, Samples, Segment, Step};
@@ -172,24 +172,37 @@ impl CoSimulation {
         self.fmu.description()
     }
 
+    #[inline]
     fn called<T>(&self, result: Result<T, CallError>) -> Result<T> {
-        result.map_err(|source| Error::Call { instance: self.name.clone(), source }.into())
+        match result {
+            Ok(value) => Ok(value),
+            Err(source) => Err(self.failed(source)),
+        }
     }
 
+    #[cold]
+    fn failed(&self, source: CallError) -> Box<Error> {
+        Box::new(Error::Call { instance: self.name.clone(), source })
+    }
+
+    #[inline]
     fn accessed<T>(&self, result: Result<T, AccessError>, slots: &[Slot]) -> Result<T> {
+        match result {
+            Ok(value) => Ok(value),
+            Err(error) => Err(self.explain(error, slots)),
+        }
+    }
+
+    #[cold]
+    fn explain(&self, error: AccessError, slots: &[Slot]) -> Box<Error> {
         let name = |place: usize| self.description().variables[slots[place].variable].name.clone();
-        let instance = || self.name.clone();
-        result.map_err(|error| {
-            Box::new(match error {
-                AccessError::Call(source) => Error::Call { instance: instance(), source },
-                AccessError::NotExact { place, value } => {
-                    Error::NotExact { instance: instance(), name: name(place), value }
-                }
-                AccessError::WrongType { place, expected, value } => {
-                    let value = value.to_string();
-                    Error::WrongType { instance: instance(), name: name(place), expected, value }
-                }
-            })
+        let instance = self.name.clone();
+        Box::new(match error {
+            AccessError::Call(source) => Error::Call { instance, source },
+            AccessError::NotExact { place, value } => Error::NotExact { instance, name: name(place), value },
+            AccessError::WrongType { place, expected, value } => {
+                Error::WrongType { instance, name: name(place), expected, value: value.to_string() }
+            }
         })
     }
 
@@ -264,6 +277,7 @@ impl CoSimulation {
     }
 
     /// Sets `next` as inputs, unless the FMU has them.
+    #[inline]
     fn set_inputs(&mut self) -> Result<()> {
         if self.next == self.applied {
             return Ok(());
@@ -281,40 +295,45 @@ impl CoSimulation {
     }
 
     /// One call of `doStep` under the inputs set, or with those of `piece` wherever the FMU asks.
+    #[inline]
     fn do_step(&mut self, time: f64, size: f64, piece: Option<Piece<'_>>) -> Result<()> {
         self.backend.set_log_time(time);
         match &self.backend {
             Backend::Two(instance) => match instance.do_step(time, size) {
                 Ok(()) => Ok(()),
-                Err(source @ CallError::Status { status: crate::ffi::Status::Discard, .. }) => {
-                    let (instance_name, end) = (self.name.clone(), time + size);
-                    if instance.is_terminated() {
-                        let time = instance.last_successful_time().unwrap_or(time);
-                        return Err(Error::Terminated {
-                            instance: instance_name,
-                            time,
-                            source: Some(source),
-                        }
-                        .into());
-                    }
-                    let reached = instance.last_successful_time();
-                    Err(Error::Discarded { instance: instance_name, time, end, reached, source }.into())
-                }
-                Err(source) => self.called(Err(source)),
+                Err(source) => Err(self.step_failed(instance, source, time, size)),
             },
-            Backend::Three(instance) => {
-                let (smooth, next, chosen) = (&self.smooth, &mut self.next, &mut self.chosen);
-                let mut update = |instance: &fmi3::Instance, moment: fmi3::Moment| {
-                    let Some(piece) = piece.filter(|_| moment.set_requested) else { return Ok(()) };
-                    let Some((references, places)) = smooth.reals() else { return Ok(()) };
-                    piece.values((moment.time - piece.start).clamp(0.0, piece.size), next);
-                    choose(next, places, chosen);
-                    instance.set_float64(references, chosen)
-                };
-                let info = instance.do_step(time, size, &mut update);
-                self.finish_step(info, time, size)
-            }
+            Backend::Three(_) => self.do_step_asking(time, size, piece),
         }
+    }
+
+    /// Why a step of FMI 2.0 failed.
+    #[cold]
+    fn step_failed(&self, of: &fmi2::Instance, source: CallError, time: f64, size: f64) -> Box<Error> {
+        if !matches!(source, CallError::Status { status: Status::Discard, .. }) {
+            return self.failed(source);
+        }
+        let (instance, end, reached) = (self.name.clone(), time + size, of.last_successful_time());
+        Box::new(if of.is_terminated() {
+            Error::Terminated { instance, time: reached.unwrap_or(time), source: Some(source) }
+        } else {
+            Error::Discarded { instance, time, end, reached, source }
+        })
+    }
+
+    /// A step of FMI 3.0, which may ask for inputs on the way.
+    fn do_step_asking(&mut self, time: f64, size: f64, piece: Option<Piece<'_>>) -> Result<()> {
+        let Backend::Three(instance) = &self.backend else { return Ok(()) };
+        let (smooth, next, chosen) = (&self.smooth, &mut self.next, &mut self.chosen);
+        let mut update = |instance: &fmi3::Instance, moment: fmi3::Moment| {
+            let Some(piece) = piece.filter(|_| moment.set_requested) else { return Ok(()) };
+            let Some((references, places)) = smooth.reals() else { return Ok(()) };
+            piece.values((moment.time - piece.start).clamp(0.0, piece.size), next);
+            choose(next, places, chosen);
+            instance.set_float64(references, chosen)
+        };
+        let info = instance.do_step(time, size, &mut update);
+        self.finish_step(info, time, size)
     }
 
     fn finish_step(&self, info: Result<fmi3::StepInfo, CallError>, time: f64, size: f64) -> Result<()> {
@@ -327,7 +346,7 @@ impl CoSimulation {
                 Err(Error::EndedEarly { instance, reached: info.last_successful_time, end }.into())
             }
             Ok(_) => Ok(()),
-            Err(source @ CallError::Status { status: crate::ffi::Status::Discard, .. }) => {
+            Err(source @ CallError::Status { status: Status::Discard, .. }) => {
                 Err(Error::Discarded { instance, time, end, reached: None, source }.into())
             }
             Err(source) => self.called(Err(source)),
@@ -473,6 +492,12 @@ impl CoSimulation {
         }
         samples.clear();
         let is_sampled = samples.request() != Request::Nothing;
+        if !is_sampled && input.terms() == 1 && input.len() == 1 {
+            input.end_values(&mut self.next);
+            self.set_inputs()?;
+            self.do_step(step.start, step.size, None)?;
+            return self.get_outputs(outputs);
+        }
         if is_sampled {
             let begin = Part { piece: input.piece(0), offset: 0.0, size: 0.0, ends_at_node: true };
             self.sample(begin, samples)?;

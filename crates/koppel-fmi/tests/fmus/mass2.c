@@ -132,6 +132,7 @@ int fmi2DoStep(void *c, double time, double size, int no_set_state)
         i->callbacks->logger(i->callbacks->environment, i->name, ERROR, "logEvents", "I refuse to pass %s", "0.5 s");
         return i->model.misbehave + 1;
     }
+    i->model.time = time;
     model_step(&i->model, size, input, &i->model);
     return OK;
 }

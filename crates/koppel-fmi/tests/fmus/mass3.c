@@ -142,6 +142,7 @@ int fmi3DoStep(void *c, double time, double size, bool no_set_state, bool *event
         i->log(i->environment, ERROR, "logEvents", "I refuse to pass 0.5 s");
         return i->model.misbehave + 1;
     }
+    i->model.time = time;
     model_step(&i->model, size, input, i);
     *reached = time + size;
     return OK;
