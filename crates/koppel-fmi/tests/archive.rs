@@ -247,3 +247,31 @@ fn what_a_killed_process_leaves_is_removed_by_the_next() {
     assert!(child(false).wait().unwrap().success());
     assert_eq!(folders(), 0);
 }
+
+#[test]
+fn mutated_archives_never_panic() {
+    let edits: u64 = std::env::var("KOPPEL_MUTATIONS").ok().and_then(|n| n.parse().ok()).unwrap_or(3000);
+    let good = zip_of(&[("modelDescription.xml", b"<some text/>"), ("resources/a", &[1; 300]), ("b/", b"")]);
+    let (mut opened, mut state) = (0, 1_u64);
+    let mut random = |limit: usize| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        ((state >> 33) % limit as u64) as usize
+    };
+    for _ in 0..edits {
+        let mut bytes = good.clone();
+        for _ in 0..=random(3) {
+            let at = random(bytes.len());
+            match random(4) {
+                0 => bytes.truncate(at.max(1)),
+                1 => drop(bytes.splice(at..at, [0, 255])),
+                _ => bytes[at] = random(256) as u8,
+            }
+        }
+        if let Ok(mut archive) = open(&bytes) {
+            opened += 1;
+            let _ = archive.read("modelDescription.xml", 1000);
+            let _ = archive.unpack();
+        }
+    }
+    assert!(opened > edits / 20, "edits must leave some archives readable: {opened}");
+}
