@@ -80,9 +80,12 @@ impl Unpacked {
 
 impl Drop for Unpacked {
     fn drop(&mut self) {
-        drop(self.lock.take());
-        // Where loaded libraries cannot be removed, the next process does it.
-        let _ = fs::remove_dir_all(&self.folder);
+        // The lock goes last: a process killed in between leaves a folder that the next one knows to be dead. The same holds
+        // where loaded libraries cannot be removed.
+        if fs::remove_dir_all(&self.files).is_ok() {
+            drop(self.lock.take());
+            let _ = fs::remove_dir_all(&self.folder);
+        }
     }
 }
 
