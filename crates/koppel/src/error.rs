@@ -77,6 +77,9 @@ pub enum Error {
     Expression { text: String, source: ExpressionError },
 
     #[error("{source}")]
+    Foreign { source: Box<dyn std::error::Error + Send + Sync>, hint: Option<String> },
+
+    #[error("{source}")]
     Recorder { source: Box<dyn std::error::Error + Send + Sync> },
 }
 
@@ -98,6 +101,7 @@ impl Error {
                 Some("use reading = \"stale\", or break the loop with a state".into())
             }
             Error::Subsystem { source, .. } => source.hint(),
+            Error::Foreign { hint, .. } => hint.clone(),
             _ => None,
         }
     }

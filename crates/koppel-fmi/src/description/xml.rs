@@ -1,0 +1,280 @@
+//! Reading XML with positions and limits.
+//!
+//! `roxmltree` parses without recursion and refuses document types, so neither nesting nor entities can exhaust memory.
+//! What remains is bounded here: the size of the file, the number of nodes, the depth (for our own recursion), and the
+//! attributes per element, which the parser compares pairwise.
+
+use super::problem::{DescriptionError, Place, Problem, Warning};
+use roxmltree::{Document, Node, ParsingOptions};
+use std::borrow::Cow;
+use std::cell::{Cell, RefCell};
+
+/// Largest XML file in bytes: 128 MiB.
+pub const MAX_XML_SIZE: usize = 128 << 20;
+/// Most XML nodes in a file.
+pub const MAX_XML_NODES: u32 = 8_000_000;
+/// Most attributes of an element.
+pub const MAX_XML_ATTRIBUTES: usize = 500;
+/// Deepest nesting of elements that are read.
+pub const MAX_XML_DEPTH: usize = 100;
+/// Most warnings that are kept.
+pub const MAX_WARNINGS: usize = 200;
+
+pub(super) type Result<T> = std::result::Result<T, DescriptionError>;
+
+/// The warnings of one file.
+#[derive(Debug, Default)]
+pub(super) struct Warnings {
+    pub(super) list: RefCell<Vec<Warning>>,
+    pub(super) more: Cell<usize>,
+}
+
+impl Warnings {
+    fn push(&self, warning: impl FnOnce() -> Warning) {
+        if self.list.borrow().len() < MAX_WARNINGS {
+            let warning = warning();
+            self.list.borrow_mut().push(warning);
+        } else {
+            self.more.set(self.more.get() + 1);
+        }
+    }
+}
+
+/// The text of an XML file.
+pub(super) fn decode<'a>(bytes: &'a [u8], file: &str, warnings: &Warnings) -> Result<Cow<'a, str>> {
+    let top = |problem| DescriptionError { place: top_of(file), problem };
+    if bytes.len() > MAX_XML_SIZE {
+        return Err(top(Problem::TooLarge { size: bytes.len(), limit: MAX_XML_SIZE }));
+    }
+    let text = match std::str::from_utf8(bytes) {
+        Ok(text) => Cow::Borrowed(text),
+        Err(_) if declares_latin1(bytes) => {
+            warnings.push(|| Warning { place: top_of(file), problem: Problem::Latin1 });
+            Cow::Owned(bytes.iter().map(|byte| char::from(*byte)).collect())
+        }
+        Err(_) => return Err(top(Problem::Encoding)),
+    };
+    if has_too_many_attributes(text.as_bytes()) {
+        return Err(top(Problem::TooManyAttributes { limit: MAX_XML_ATTRIBUTES }));
+    }
+    Ok(text)
+}
+
+fn top_of(file: &str) -> Box<Place> {
+    Box::new(Place { file: file.into(), line: 1, column: 1, element: String::new() })
+}
+
+fn declares_latin1(bytes: &[u8]) -> bool {
+    let head = String::from_utf8_lossy(&bytes[..bytes.len().min(200)]).to_lowercase();
+    let declaration = head.split("?>").next().unwrap_or_default();
+    ["iso-8859-1", "latin1", "latin-1", "windows-1252"].iter().any(|name| declaration.contains(name))
+}
+
+/// Counts what looks like an attribute from one `<` to the next: a cheap bound before the real parser sees the text.
+fn has_too_many_attributes(text: &[u8]) -> bool {
+    let mut count = 0;
+    for pair in text.windows(2) {
+        match pair {
+            [b'<', _] => count = 0,
+            [b'=', b'"' | b'\''] | [b'=', b' ' | b'\t' | b'\r' | b'\n'] => count += 1,
+            _ => {}
+        }
+        if count > MAX_XML_ATTRIBUTES {
+            return true;
+        }
+    }
+    false
+}
+
+/// Parses the text.
+pub(super) fn parse<'a>(text: &'a str, file: &str) -> Result<Document<'a>> {
+    let options = ParsingOptions { nodes_limit: MAX_XML_NODES, ..ParsingOptions::default() };
+    Document::parse_with_options(text, options).map_err(|error| {
+        let at = error.pos();
+        let place = Place { file: file.into(), line: at.row, column: at.col, element: String::new() };
+        DescriptionError { place: Box::new(place), problem: Problem::Xml { reason: error.to_string() } }
+    })
+}
+
+/// An element with all that is needed to complain about it.
+#[derive(Clone, Copy)]
+pub(super) struct Element<'a> {
+    node: Node<'a, 'a>,
+    file: &'a str,
+    warnings: &'a Warnings,
+}
+
+impl<'a> Element<'a> {
+    /// The root, which must have this name.
+    pub(super) fn root(
+        document: &'a Document<'a>,
+        file: &'a str,
+        warnings: &'a Warnings,
+        name: &'static str,
+    ) -> Result<Element<'a>> {
+        let root = Element { node: document.root_element(), file, warnings };
+        if root.name() == name { Ok(root) } else { Err(root.error(Problem::Root { expected: name })) }
+    }
+
+    pub(super) fn name(&self) -> &'a str {
+        self.node.tag_name().name()
+    }
+
+    fn place(&self) -> Place {
+        let at = self.node.document().text_pos_at(self.node.range().start);
+        let element = match self.node.attribute("name") {
+            Some(name) => format!("{} name=\"{name}\"", self.name()),
+            None => self.name().into(),
+        };
+        Place { file: self.file.into(), line: at.row, column: at.col, element }
+    }
+
+    pub(super) fn error(&self, problem: Problem) -> DescriptionError {
+        DescriptionError { place: Box::new(self.place()), problem }
+    }
+
+    pub(super) fn warn(&self, problem: Problem) {
+        self.warnings.push(|| Warning { place: Box::new(self.place()), problem });
+    }
+
+    pub(super) fn children(&self) -> impl Iterator<Item = Element<'a>> + use<'a> {
+        let Element { file, warnings, .. } = *self;
+        self.node.children().filter(Node::is_element).map(move |node| Element { node, file, warnings })
+    }
+
+    /// Children with this name; others draw a warning, except annotations.
+    pub(super) fn only(&self, name: &'static str) -> impl Iterator<Item = Element<'a>> + use<'a> {
+        self.children().filter(move |child| {
+            if child.name() != name && !matches!(child.name(), "Annotations" | "VendorAnnotations") {
+                child.warn(Problem::UnknownElement);
+            }
+            child.name() == name
+        })
+    }
+
+    /// The one child with this name.
+    pub(super) fn child(&self, name: &'static str) -> Result<Option<Element<'a>>> {
+        let mut found = self.children().filter(|child| child.name() == name);
+        let first = found.next();
+        match found.next() {
+            Some(second) => Err(second.error(Problem::Duplicate { what: "element", name: name.into() })),
+            None => Ok(first),
+        }
+    }
+
+    pub(super) fn raw(&self, attribute: &str) -> Option<&'a str> {
+        self.node.attribute(attribute)
+    }
+
+    pub(super) fn text(&self, attribute: &str) -> Option<String> {
+        self.raw(attribute).map(str::to_owned)
+    }
+
+    pub(super) fn required(&self, attribute: &'static str) -> Result<&'a str> {
+        self.raw(attribute).ok_or_else(|| self.error(Problem::MissingAttribute { name: attribute }))
+    }
+
+    /// The value of an attribute, if it is there.
+    pub(super) fn get<T: XmlValue>(&self, attribute: &'static str) -> Result<Option<T>> {
+        self.raw(attribute).map(|value| self.convert(attribute, value)).transpose()
+    }
+
+    /// The value of an attribute that must be there.
+    pub(super) fn require<T: XmlValue>(&self, attribute: &'static str) -> Result<T> {
+        self.convert(attribute, self.required(attribute)?)
+    }
+
+    /// A flag, false by default.
+    pub(super) fn flag(&self, attribute: &'static str) -> Result<bool> {
+        Ok(self.get(attribute)?.unwrap_or(false))
+    }
+
+    /// The values of a list attribute, separated by blanks.
+    pub(super) fn list<T: XmlValue>(&self, attribute: &'static str) -> Result<Option<Vec<T>>> {
+        let convert =
+            |text: &'a str| text.split_ascii_whitespace().map(|v| self.convert(attribute, v)).collect();
+        self.raw(attribute).map(convert).transpose()
+    }
+
+    fn convert<T: XmlValue>(&self, attribute: &str, value: &str) -> Result<T> {
+        T::from_xml(value.trim()).ok_or_else(|| self.bad(attribute, value, T::EXPECTED))
+    }
+
+    pub(super) fn bad(&self, attribute: &str, value: &str, expected: &'static str) -> DescriptionError {
+        let value = if value.chars().count() > 60 {
+            format!("{}...", value.chars().take(60).collect::<String>())
+        } else {
+            value.to_owned()
+        };
+        self.error(Problem::BadValue { attribute: attribute.into(), value, expected })
+    }
+}
+
+/// A type of attribute values.
+pub(super) trait XmlValue: Sized {
+    const EXPECTED: &'static str;
+    fn from_xml(text: &str) -> Option<Self>;
+}
+
+impl XmlValue for f64 {
+    const EXPECTED: &'static str = "a number";
+
+    fn from_xml(text: &str) -> Option<f64> {
+        match text {
+            "INF" | "+INF" => Some(f64::INFINITY),
+            "-INF" => Some(f64::NEG_INFINITY),
+            "NaN" => Some(f64::NAN),
+            _ => text.parse().ok(),
+        }
+    }
+}
+
+impl XmlValue for bool {
+    const EXPECTED: &'static str = "true or false";
+
+    fn from_xml(text: &str) -> Option<bool> {
+        match text {
+            "true" | "1" | "True" | "TRUE" => Some(true),
+            "false" | "0" | "False" | "FALSE" => Some(false),
+            _ => None,
+        }
+    }
+}
+
+macro_rules! integers {
+    ($($type:ty: $expected:literal;)*) => {$(
+        impl XmlValue for $type {
+            const EXPECTED: &'static str = $expected;
+
+            fn from_xml(text: &str) -> Option<$type> {
+                text.parse().ok()
+            }
+        }
+    )*};
+}
+
+integers! {
+    i8: "an integer from -128 to 127";
+    i32: "a 32-bit integer";
+    u32: "a 32-bit integer, not negative";
+    i64: "a 64-bit integer";
+    u64: "a 64-bit integer, not negative";
+    i128: "an integer";
+}
+
+/// Makes an enum readable from the standard's words.
+macro_rules! words {
+    ($type:ty: $expected:literal; $($word:literal => $value:expr,)*) => {
+        impl $crate::description::xml::XmlValue for $type {
+            const EXPECTED: &'static str = $expected;
+
+            fn from_xml(text: &str) -> Option<$type> {
+                match text {
+                    $($word => Some($value),)*
+                    _ => None,
+                }
+            }
+        }
+    };
+}
+pub(super) use words;

@@ -1,0 +1,116 @@
+//! What can go wrong with an FMU, in words a user can act on.
+
+use crate::archive::ArchiveError;
+use crate::description::DescriptionError;
+use crate::ffi::{CallError, LoadError};
+use std::path::PathBuf;
+
+/// The crate's result type.
+pub type Result<T, E = Box<Error>> = std::result::Result<T, E>;
+
+/// A fault of an FMU, or of the way it is used. Bugs of koppel itself are panics, not errors.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+#[expect(missing_docs, reason = "the message of each variant is its documentation")]
+pub enum Error {
+    #[error("`{}`: {source}", .path.display())]
+    Archive { path: PathBuf, source: ArchiveError },
+
+    #[error(transparent)]
+    Description(#[from] DescriptionError),
+
+    #[error("`{}` cannot be created: {source}", .path.display())]
+    Folder { path: PathBuf, source: std::io::Error },
+
+    #[error("`{}`: {source}", .path.display())]
+    Load { path: PathBuf, source: LoadError },
+
+    #[error("`{}` has no binary `{file}` for this platform ({wanted}); {}", .path.display(), platforms(.present))]
+    NoBinary { path: PathBuf, file: String, wanted: String, present: Vec<String> },
+
+    #[error("`{}` is no co-simulation FMU", .path.display())]
+    NotCoSimulation { path: PathBuf },
+
+    #[error("`{}` can be instantiated only once per process, and is in use", .path.display())]
+    OnlyOnce { path: PathBuf },
+
+    #[error("`{instance}`: {source}")]
+    Call { instance: String, source: CallError },
+
+    #[error("`{instance}` has no variable `{name}`{}", suggestion(.close))]
+    UnknownVariable { instance: String, name: String, close: Option<String> },
+
+    #[error("`{instance}`: `{name}` cannot be set: {reason}")]
+    NotSettable { instance: String, name: String, reason: String },
+
+    #[error("`{instance}`: `{name}` is a {expected}, {value} is not one")]
+    WrongType { instance: String, name: String, expected: &'static str, value: String },
+
+    #[error("`{instance}`: {value} of `{name}` is too large to be exact as a floating-point number")]
+    NotExact { instance: String, name: String, value: String },
+
+    #[error("`{instance}` discarded the step from {time} s to {end} s{}{}", came_to(.reached), log(.source))]
+    Discarded { instance: String, time: f64, end: f64, reached: Option<f64>, source: CallError },
+
+    #[error("`{instance}` ended the step at {reached} s instead of {end} s")]
+    EndedEarly { instance: String, reached: f64, end: f64 },
+
+    #[error("`{instance}` asks to end the simulation at {time} s{}", .source.as_ref().map_or_else(String::new, log))]
+    Terminated { instance: String, time: f64, source: Option<CallError> },
+
+    #[error("`{instance}` cannot save its state: the FMU does not declare canGetAndSetFMUState")]
+    CannotSave { instance: String },
+
+    #[error("`{instance}` cannot restore this state: {reason}")]
+    CannotRestore { instance: String, reason: &'static str },
+}
+
+fn platforms(present: &[String]) -> String {
+    if present.is_empty() {
+        "it has none at all".into()
+    } else {
+        format!("there are: {}", present.join(", "))
+    }
+}
+
+fn suggestion(close: &Option<String>) -> String {
+    close.as_ref().map_or_else(String::new, |name| format!("; did you mean `{name}`?"))
+}
+
+fn came_to(time: &Option<f64>) -> String {
+    time.map_or_else(String::new, |time| format!("; it came to {time} s"))
+}
+
+fn log(source: &CallError) -> String {
+    match source {
+        CallError::Status { messages, .. } => crate::ffi::tail(messages),
+        _ => String::new(),
+    }
+}
+
+impl From<DescriptionError> for Box<Error> {
+    fn from(source: DescriptionError) -> Self {
+        Box::new(Error::Description(source))
+    }
+}
+
+impl Error {
+    /// What the user can do about it, when there is more to say than the message.
+    pub fn hint(&self) -> Option<String> {
+        Some(match self {
+            Error::NoBinary { .. } => "ask its author for an FMU with a binary for this platform".into(),
+            Error::OnlyOnce { .. } => "isolate all but one instance of it in processes of their own".into(),
+            Error::Discarded { .. } => "use a smaller communication step, or more sub-steps".into(),
+            Error::CannotSave { .. } => {
+                "use a method that needs no roll-back, or an FMU with canGetAndSetFMUState".into()
+            }
+            _ => return None,
+        })
+    }
+}
+
+impl From<Box<Error>> for Box<koppel::Error> {
+    fn from(error: Box<Error>) -> Self {
+        Box::new(koppel::Error::Foreign { hint: error.hint(), source: error })
+    }
+}

@@ -1,0 +1,118 @@
+//! Messages of an instance, tied to its name and to simulated time.
+
+use super::{Status, text_from};
+use std::collections::VecDeque;
+use std::ffi::{c_char, c_int, c_void};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// What an FMU says.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LogMessage {
+    /// Name of the instance.
+    pub instance: String,
+    /// Simulated time of the call during which it was said.
+    pub time: f64,
+    /// How bad it is.
+    pub status: Status,
+    /// Category, one of the description's or anything else.
+    pub category: String,
+    /// The message.
+    pub text: String,
+}
+
+/// Receives messages, from any thread.
+pub type LogSink = Arc<dyn Fn(&LogMessage) + Send + Sync>;
+
+/// Messages kept for error reports.
+const KEPT: usize = 20;
+
+/// The log of one instance.
+pub(crate) struct Log {
+    instance: String,
+    time: AtomicU64,
+    sink: Option<LogSink>,
+    recent: Mutex<VecDeque<LogMessage>>,
+}
+
+impl Log {
+    pub(crate) fn new(instance: &str, sink: Option<LogSink>) -> Log {
+        Log { instance: instance.into(), time: AtomicU64::new(0), sink, recent: Mutex::default() }
+    }
+
+    pub(crate) fn set_time(&self, time: f64) {
+        self.time.store(time.to_bits(), Ordering::Relaxed);
+    }
+
+    /// Takes what was said since the last time.
+    pub(super) fn take(&self) -> Vec<LogMessage> {
+        self.recent.lock().unwrap_or_else(PoisonError::into_inner).drain(..).collect()
+    }
+
+    fn add(&self, status: Status, category: String, text: String) {
+        let time = f64::from_bits(self.time.load(Ordering::Relaxed));
+        let text = text.trim_end().to_owned();
+        let message = LogMessage { instance: self.instance.clone(), time, status, category, text };
+        if let Some(sink) = &self.sink {
+            sink(&message);
+        }
+        let mut recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
+        if recent.len() == KEPT {
+            recent.pop_front();
+        }
+        recent.push_back(message);
+    }
+}
+
+/// The messages of an error, one per line.
+pub(crate) fn tail(messages: &[LogMessage]) -> String {
+    messages.iter().map(|message| format!("\n  log: [{}] {}", message.category, message.text)).collect()
+}
+
+/// What instances get as their environment. C reads the first field.
+#[repr(C)]
+pub(super) struct Environment {
+    log: unsafe extern "C" fn(*mut c_void, *const c_char, c_int, *const c_char, *const c_char),
+    pub(super) messages: Arc<Log>,
+}
+
+impl Environment {
+    pub(super) fn new(messages: Arc<Log>) -> Environment {
+        Environment { log: receive, messages }
+    }
+}
+
+/// Called by the logger of FMI 2.0 with the formatted text.
+///
+/// # Safety
+///
+/// `environment` points to an [`Environment`] that is alive; the texts are null or end with a zero byte.
+unsafe extern "C" fn receive(
+    environment: *mut c_void,
+    _instance: *const c_char,
+    status: c_int,
+    category: *const c_char,
+    text: *const c_char,
+) {
+    // SAFETY: promised by the caller; the log itself may be used from any thread.
+    unsafe { record(environment, status, category, text) }
+}
+
+/// Adds a message to the log of an environment.
+///
+/// # Safety
+///
+/// As for [`receive`].
+pub(super) unsafe fn record(
+    environment: *mut c_void,
+    status: c_int,
+    category: *const c_char,
+    text: *const c_char,
+) {
+    // SAFETY: promised by the caller.
+    let (environment, category, text) =
+        unsafe { (environment.cast::<Environment>().as_ref(), text_from(category), text_from(text)) };
+    if let Some(environment) = environment {
+        environment.messages.add(status.into(), category, text);
+    }
+}

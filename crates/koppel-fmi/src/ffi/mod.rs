@@ -1,0 +1,172 @@
+//! The only unsafe code: function tables of FMI 2.0 and 3.0, and instances that call them.
+//!
+//! A library is opened once with RTLD_NOW | RTLD_LOCAL, every symbol is resolved into a table of function pointers, and
+//! the library is never unloaded, since it may have thread-local destructors. Functions an FMU may leave out are
+//! `Option`s. [`fmi2::Instance`] and [`fmi3::Instance`] wrap the calls: lengths are checked, states are owned, a status
+//! becomes a `Result` with the name of the call, and after a fatal status nothing is called any more.
+//!
+//! What no wrapper can check: that the library is what its description says. Loading an FMU is trusting its code.
+#![expect(unsafe_code, reason = "calls into C libraries")]
+
+pub mod fmi2;
+pub mod fmi3;
+mod log;
+#[cfg(unix)]
+mod python;
+mod table;
+
+pub(crate) use log::{Log, tail};
+pub use log::{LogMessage, LogSink};
+
+use libloading::Library;
+use std::ffi::{CStr, CString, c_int, c_void};
+use std::path::{Path, PathBuf};
+use std::ptr::NonNull;
+
+/// What a call reports.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Status {
+    /// All well.
+    Ok,
+    /// Done, with a message in the log.
+    Warning,
+    /// Not done, but the instance is unharmed.
+    Discard,
+    /// Not done, and the instance cannot go on.
+    Error,
+    /// All instances of this FMU are lost.
+    Fatal,
+    /// Still running (FMI 2.0).
+    Pending,
+    /// A number the standard does not know.
+    Unknown(c_int),
+}
+
+impl From<c_int> for Status {
+    fn from(code: c_int) -> Status {
+        match code {
+            0 => Status::Ok,
+            1 => Status::Warning,
+            2 => Status::Discard,
+            3 => Status::Error,
+            4 => Status::Fatal,
+            5 => Status::Pending,
+            other => Status::Unknown(other),
+        }
+    }
+}
+
+impl std::fmt::Display for Status {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Status::Ok => f.write_str("OK"),
+            Status::Warning => f.write_str("warning"),
+            Status::Discard => f.write_str("discard"),
+            Status::Error => f.write_str("error"),
+            Status::Fatal => f.write_str("fatal"),
+            Status::Pending => f.write_str("pending"),
+            Status::Unknown(code) => write!(f, "unknown status {code}"),
+        }
+    }
+}
+
+/// A call that did not do what was asked.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[expect(missing_docs, reason = "the message of each variant is its documentation")]
+pub enum CallError {
+    #[error("{call} returned {status}{}", log::tail(.messages))]
+    Status { call: &'static str, status: Status, messages: Vec<LogMessage> },
+    #[error("{call} is not in its library")]
+    Missing { call: &'static str },
+    #[error("{call} cannot be called after a fatal status")]
+    Dead { call: &'static str },
+    #[error("{call} returned no instance{}", log::tail(.messages))]
+    NoInstance { call: &'static str, messages: Vec<LogMessage> },
+    #[error("{call}: {what} contains a zero byte")]
+    ZeroByte { call: &'static str, what: &'static str },
+    #[error("{call} returned no state")]
+    NoState { call: &'static str },
+}
+
+/// Why a library could not be used.
+#[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the message of each variant is its documentation")]
+pub enum LoadError {
+    #[error("`{}` cannot be loaded: {reason}", .path.display())]
+    Open { path: PathBuf, reason: String },
+    #[error("`{}` has no function `{symbol}`", .path.display())]
+    Symbol { path: PathBuf, symbol: &'static str },
+}
+
+/// Opens a library for good.
+fn open(path: &Path) -> Result<Library, LoadError> {
+    let failed = |reason| LoadError::Open { path: path.into(), reason };
+    match open_once(path) {
+        Ok(library) => Ok(library),
+        #[cfg(unix)]
+        Err(reason) if python::is_wanted(&reason) => {
+            let python = |problem| failed(format!("it needs the Python library ({problem})\n  {reason}"));
+            python::load().map_err(python)?;
+            open_once(path).map_err(failed)
+        }
+        Err(reason) => Err(failed(reason)),
+    }
+}
+
+#[cfg(unix)]
+fn open_once(path: &Path) -> Result<Library, String> {
+    use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
+    // SAFETY: running the library's initialisers is what loading an FMU means; the caller chose to trust it.
+    let library = unsafe { Library::open(Some(path), RTLD_NOW | RTLD_LOCAL) };
+    library.map(Into::into).map_err(|error| reason(&error))
+}
+
+#[cfg(windows)]
+fn open_once(path: &Path) -> Result<Library, String> {
+    use libloading::os::windows::{LOAD_WITH_ALTERED_SEARCH_PATH, Library};
+    // SAFETY: running the library's initialisers is what loading an FMU means; the caller chose to trust it. The flag makes
+    // the library's own folder the place to look for what it needs.
+    let library = unsafe { Library::load_with_flags(path, LOAD_WITH_ALTERED_SEARCH_PATH) };
+    library.map(Into::into).map_err(|error| reason(&error))
+}
+
+/// What the system said.
+fn reason(error: &libloading::Error) -> String {
+    use std::error::Error as _;
+    error.source().map_or_else(|| error.to_string(), ToString::to_string)
+}
+
+/// A pointer from or for C with one owner.
+struct Owned<T>(NonNull<T>);
+
+impl<T> Owned<T> {
+    fn as_ptr(&self) -> *mut T {
+        self.0.as_ptr()
+    }
+}
+
+// SAFETY: the rule of both standards: calls into one instance may come from any thread, but only from one at a time. The
+// pointer has one owner, which is not `Sync`, so the borrow checker keeps the rule. (FMUs that break it by using
+// thread-local storage must be isolated in a process of their own.)
+unsafe impl<T> Send for Owned<T> {}
+
+/// A saved state of an instance, to be given back to that instance.
+pub struct State(Owned<c_void>);
+
+/// A text for C.
+fn c_string(call: &'static str, what: &'static str, text: &str) -> Result<CString, CallError> {
+    CString::new(text).map_err(|_| CallError::ZeroByte { call, what })
+}
+
+/// A text from C.
+///
+/// # Safety
+///
+/// `text` is null or points to a string that ends with a zero byte and lives during the call.
+unsafe fn text_from(text: *const std::ffi::c_char) -> String {
+    if text.is_null() {
+        return String::new();
+    }
+    // SAFETY: promised by the caller.
+    unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned()
+}

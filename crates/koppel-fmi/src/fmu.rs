@@ -1,0 +1,160 @@
+//! An FMU ready for use: checked, unpacked, its library loaded once.
+//!
+//! Opening the same file twice gives the same [`Fmu`] while the first is in use, so there is one library per FMU however
+//! many instances there are.
+
+use crate::archive::{Archive, Unpacked};
+use crate::description::{Description, FmiVersion, Interface};
+use crate::error::{Error, Result};
+use crate::ffi::{fmi2, fmi3};
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
+use std::time::SystemTime;
+
+/// An unpacked FMU.
+pub struct Fmu {
+    path: PathBuf,
+    description: Description,
+    unpacked: Unpacked,
+    library: OnceLock<Library>,
+    loading: Mutex<()>,
+    is_taken: AtomicBool,
+}
+
+/// The functions of a loaded library.
+#[derive(Clone)]
+pub(crate) enum Library {
+    Two(Arc<fmi2::Functions>),
+    Three(Arc<fmi3::Functions>),
+}
+
+/// What makes two openings the same file.
+type Key = (PathBuf, u64, Option<SystemTime>);
+
+impl Fmu {
+    /// Opens, checks and unpacks an FMU; the library is loaded by the first instance.
+    pub fn open(path: &Path) -> Result<Arc<Fmu>> {
+        static OPEN: OnceLock<Mutex<HashMap<Key, Weak<Fmu>>>> = OnceLock::new();
+        let key = std::fs::canonicalize(path).and_then(|full| {
+            let meta = std::fs::metadata(&full)?;
+            Ok((full, meta.len(), meta.modified().ok()))
+        });
+        let Ok(key) = key else { return Fmu::read(path).map(Arc::new) };
+        let mut open = OPEN.get_or_init(Mutex::default).lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(fmu) = open.get(&key).and_then(Weak::upgrade) {
+            return Ok(fmu);
+        }
+        let fmu = Arc::new(Fmu::read(path)?);
+        open.retain(|_, other| other.strong_count() > 0);
+        open.insert(key, Arc::downgrade(&fmu));
+        Ok(fmu)
+    }
+
+    fn read(path: &Path) -> Result<Fmu> {
+        let mut archive = Archive::open(path)?;
+        let description = Description::read(&mut archive)?;
+        let unpacked = archive.unpack()?;
+        let resources = unpacked.path().join("resources");
+        std::fs::create_dir_all(&resources).map_err(|source| Error::Folder { path: resources, source })?;
+        Ok(Fmu {
+            path: path.into(),
+            description,
+            unpacked,
+            library: OnceLock::new(),
+            loading: Mutex::new(()),
+            is_taken: AtomicBool::new(false),
+        })
+    }
+
+    /// The file it came from.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// What it says about itself.
+    pub fn description(&self) -> &Description {
+        &self.description
+    }
+
+    /// Where its files are.
+    pub fn folder(&self) -> &Path {
+        self.unpacked.path()
+    }
+
+    /// Platforms it has binaries for, as its folders are called.
+    pub fn platforms(&self) -> Vec<String> {
+        let list = std::fs::read_dir(self.folder().join("binaries")).into_iter().flatten().flatten();
+        let mut names: Vec<String> = list
+            .filter(|entry| entry.path().is_dir())
+            .map(|entry| entry.file_name().to_string_lossy().into_owned())
+            .collect();
+        names.sort();
+        names
+    }
+
+    /// The library of its co-simulation interface.
+    pub(crate) fn library(&self, interface: &Interface) -> Result<Library> {
+        let _one_at_a_time = self.loading.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(library) = self.library.get() {
+            return Ok(library.clone());
+        }
+        let path = self.binary(interface)?;
+        let library = match self.description.fmi_version {
+            FmiVersion::Fmi2 => fmi2::Functions::load(&path).map(|table| Library::Two(Arc::new(table))),
+            FmiVersion::Fmi3 => fmi3::Functions::load(&path).map(|table| Library::Three(Arc::new(table))),
+        };
+        let library = library.map_err(|source| Error::Load { path: self.path.clone(), source })?;
+        Ok(self.library.get_or_init(|| library).clone())
+    }
+
+    fn binary(&self, interface: &Interface) -> Result<PathBuf> {
+        let file = format!("{}.{}", interface.model_identifier, std::env::consts::DLL_EXTENSION);
+        let wanted = platform_names(self.description.fmi_version);
+        let places = wanted.iter().map(|platform| self.folder().join("binaries").join(platform).join(&file));
+        if let Some(found) = places.into_iter().find(|place| place.is_file()) {
+            return Ok(found);
+        }
+        let present = self.platforms();
+        Err(Error::NoBinary { path: self.path.clone(), file, wanted: wanted[0].clone(), present }.into())
+    }
+
+    /// Takes the right to the only instance, for FMUs that can have no more.
+    pub(crate) fn take(self: &Arc<Fmu>, interface: &Interface) -> Result<Option<OnlyInstance>> {
+        if !interface.can_be_instantiated_only_once_per_process {
+            return Ok(None);
+        }
+        if self.is_taken.swap(true, Ordering::AcqRel) {
+            return Err(Error::OnlyOnce { path: self.path.clone() }.into());
+        }
+        Ok(Some(OnlyInstance(self.clone())))
+    }
+}
+
+/// The right to the only instance of an FMU, given back on drop.
+pub(crate) struct OnlyInstance(Arc<Fmu>);
+
+impl Drop for OnlyInstance {
+    fn drop(&mut self) {
+        self.0.is_taken.store(false, Ordering::Release);
+    }
+}
+
+/// Names this platform's folder may have, the right one first.
+fn platform_names(version: FmiVersion) -> Vec<String> {
+    let (arch, os) = (std::env::consts::ARCH, std::env::consts::OS);
+    let tuple = format!("{arch}-{}", if os == "macos" { "darwin" } else { os });
+    let old = match (os, arch) {
+        ("linux", "x86_64") => "linux64",
+        ("linux", "x86") => "linux32",
+        ("windows", "x86_64") => "win64",
+        ("windows", "x86") => "win32",
+        ("macos", "x86_64") => "darwin64",
+        _ => return vec![tuple],
+    };
+    match version {
+        FmiVersion::Fmi2 => vec![old.into(), tuple],
+        FmiVersion::Fmi3 => vec![tuple],
+    }
+}

@@ -1,0 +1,150 @@
+//! Saved states of an instance.
+//!
+//! Where the FMU can serialize, a snapshot holds its bytes and is good anywhere, also after the process. Where it can only
+//! keep states in its own memory, a snapshot holds a ticket: the slot, and a serial number that tells whether the slot has
+//! been used for a newer state since. Such snapshots end with the instance.
+
+use super::access::Backend;
+use crate::description::Interface;
+use crate::error::{Error, Result};
+use crate::ffi::{CallError, State};
+use std::cell::RefCell;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Most states kept in the FMU's memory; then the oldest is overwritten.
+const MAX_SLOTS: usize = 64;
+
+/// What an FMU can do with its state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Ability {
+    Nothing,
+    Keep,
+    Serialize,
+}
+
+/// The states of one instance.
+pub(super) struct SavedStates {
+    ability: Ability,
+    /// Tells tickets of this instance from those of others.
+    instance: u64,
+    slots: RefCell<Vec<(Option<State>, u64)>>,
+}
+
+/// Why a state was not saved or restored.
+pub(super) enum StateError {
+    Unable,
+    Call(CallError),
+    Restore(&'static str),
+}
+
+impl From<CallError> for StateError {
+    fn from(error: CallError) -> Self {
+        StateError::Call(error)
+    }
+}
+
+/// Adds the name of the instance.
+pub(super) fn explain<T>(result: Result<T, StateError>, instance: &str) -> Result<T> {
+    let instance = instance.to_owned();
+    result.map_err(|error| {
+        Box::new(match error {
+            StateError::Unable => Error::CannotSave { instance },
+            StateError::Call(source) => Error::Call { instance, source },
+            StateError::Restore(reason) => Error::CannotRestore { instance, reason },
+        })
+    })
+}
+
+const TICKET: &[u8; 8] = b"koppel#1";
+
+impl SavedStates {
+    pub(super) fn new(interface: &Interface) -> SavedStates {
+        static INSTANCES: AtomicU64 = AtomicU64::new(0);
+        let ability = match (interface.can_get_and_set_fmu_state, interface.can_serialize_fmu_state) {
+            (false, _) => Ability::Nothing,
+            (true, false) => Ability::Keep,
+            (true, true) => Ability::Serialize,
+        };
+        let instance = INSTANCES.fetch_add(1, Ordering::Relaxed);
+        SavedStates { ability, instance, slots: RefCell::default() }
+    }
+
+    pub(super) fn save(&self, backend: &Backend, bytes: &mut Vec<u8>) -> Result<(), StateError> {
+        match self.ability {
+            Ability::Nothing => Err(StateError::Unable),
+            Ability::Serialize => {
+                let state = backend.get_state(self.slots.borrow_mut().pop().and_then(|(state, _)| state))?;
+                bytes.clear();
+                let written = backend.serialize(&state, bytes);
+                self.slots.borrow_mut().push((Some(state), 0));
+                Ok(written?)
+            }
+            Ability::Keep => {
+                let mut slots = self.slots.borrow_mut();
+                let slot = self.slot_for(&mut slots, bytes);
+                let serial = slots.iter().map(|(_, serial)| *serial).max().unwrap_or(0) + 1;
+                let state = backend.get_state(slots[slot].0.take())?;
+                slots[slot] = (Some(state), serial);
+                bytes.clear();
+                bytes.extend_from_slice(TICKET);
+                for number in [self.instance, slot as u64, serial] {
+                    bytes.extend_from_slice(&number.to_le_bytes());
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// The slot this snapshot used before if nobody else has it, a free one, or the oldest.
+    fn slot_for(&self, slots: &mut Vec<(Option<State>, u64)>, bytes: &[u8]) -> usize {
+        if let Some((slot, serial)) = self.ticket(bytes)
+            && slots.get(slot).is_some_and(|(_, current)| *current == serial)
+        {
+            return slot;
+        }
+        if slots.len() < MAX_SLOTS {
+            slots.push((None, 0));
+            return slots.len() - 1;
+        }
+        slots.iter().enumerate().min_by_key(|(_, (_, serial))| *serial).map_or(0, |(slot, _)| slot)
+    }
+
+    /// Slot and serial number of a ticket of this instance.
+    fn ticket(&self, bytes: &[u8]) -> Option<(usize, u64)> {
+        let numbers = bytes.strip_prefix(TICKET).filter(|numbers| numbers.len() == 24)?;
+        let number = |k: usize| Some(u64::from_le_bytes(numbers[8 * k..][..8].try_into().ok()?));
+        (number(0)? == self.instance).then_some((number(1)? as usize, number(2)?))
+    }
+
+    pub(super) fn restore(&self, backend: &Backend, bytes: &[u8]) -> Result<(), StateError> {
+        match self.ability {
+            Ability::Nothing => Err(StateError::Unable),
+            Ability::Serialize => {
+                let state = backend.deserialize(bytes)?;
+                let restored = backend.set_state(&state);
+                backend.free_state(state)?;
+                Ok(restored?)
+            }
+            Ability::Keep => {
+                let Some((slot, serial)) = self.ticket(bytes) else {
+                    return Err(StateError::Restore(
+                        "the FMU kept it in memory, in another instance or process",
+                    ));
+                };
+                match self.slots.borrow().get(slot) {
+                    Some((Some(state), current)) if *current == serial => Ok(backend.set_state(state)?),
+                    _ => Err(StateError::Restore("the FMU's memory of it was used for a newer state")),
+                }
+            }
+        }
+    }
+
+    /// Gives all states back to the FMU.
+    pub(super) fn free(&self, backend: &Backend) {
+        for (state, _) in self.slots.borrow_mut().drain(..) {
+            if let Some(state) = state {
+                let _ = backend.free_state(state);
+            }
+        }
+    }
+}

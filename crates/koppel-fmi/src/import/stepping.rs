@@ -1,0 +1,212 @@
+//! One communication step: inputs in, `doStep`, outputs out.
+
+use super::access::Backend;
+use super::route::{Part, Route, each_part};
+use super::{CoSimulation, Phase};
+use crate::error::{Error, Result};
+use crate::ffi::{CallError, Status, fmi2, fmi3};
+use koppel::signal::{Piece, Request, Samples, Segment, Step};
+
+impl CoSimulation {
+    pub(super) fn go(
+        &mut self,
+        step: &Step,
+        input: &Segment<'_>,
+        outputs: &mut [f64],
+        samples: &mut Samples,
+    ) -> Result<()> {
+        if self.phase == Phase::Initializing {
+            self.called(self.backend.exit_initialization())?;
+            self.phase = Phase::Stepping;
+        }
+        samples.clear();
+        let is_sampled = samples.request() != Request::Nothing;
+        if !is_sampled && input.terms() == 1 && input.len() == 1 {
+            input.end_values(&mut self.next);
+            self.set_inputs()?;
+            self.do_step(step.start, step.size, None)?;
+            return self.get_outputs(outputs);
+        }
+        if is_sampled {
+            let begin = Part { piece: input.piece(0), offset: 0.0, size: 0.0, ends_at_node: true };
+            self.sample(begin, samples)?;
+        }
+        let nodes = if let Request::Nodes(nodes) = samples.request() { nodes } else { 1 };
+        each_part(step.size, input, nodes, |part| {
+            self.advance(part, samples)?;
+            if is_sampled && part.ends_at_node { self.sample(part, samples) } else { Ok(()) }
+        })?;
+        if self.has_feed_through {
+            input.end_values(&mut self.next);
+            self.set_inputs()?;
+        }
+        self.get_outputs(outputs)
+    }
+
+    /// Sets `next` as inputs, unless the FMU has them.
+    #[inline]
+    pub(super) fn set_inputs(&mut self) -> Result<()> {
+        if self.next == self.applied {
+            return Ok(());
+        }
+        let written = self.inputs.write(&self.backend, &mut self.scratch.borrow_mut(), &self.next);
+        self.accessed(written, &self.slots.inputs)?;
+        self.applied.copy_from_slice(&self.next);
+        Ok(())
+    }
+
+    #[inline]
+    pub(super) fn get_outputs(&self, outputs: &mut [f64]) -> Result<()> {
+        let read = self.outputs.read(&self.backend, &mut self.scratch.borrow_mut(), outputs);
+        self.accessed(read, &self.slots.outputs)
+    }
+
+    /// One call of `doStep` under the inputs set, or with those of `piece` wherever the FMU asks.
+    #[inline]
+    fn do_step(&mut self, time: f64, size: f64, piece: Option<Piece<'_>>) -> Result<()> {
+        self.backend.set_log_time(time);
+        match &self.backend {
+            Backend::Two(instance) => match instance.do_step(time, size) {
+                Ok(()) => Ok(()),
+                Err(source) => Err(self.step_failed(instance, source, time, size)),
+            },
+            Backend::Three(_) => self.do_step_asking(time, size, piece),
+        }
+    }
+
+    /// Why a step of FMI 2.0 failed.
+    #[cold]
+    fn step_failed(&self, of: &fmi2::Instance, source: CallError, time: f64, size: f64) -> Box<Error> {
+        if !matches!(source, CallError::Status { status: Status::Discard, .. }) {
+            return self.failed(source);
+        }
+        let (instance, end, reached) = (self.name.clone(), time + size, of.last_successful_time());
+        Box::new(if of.is_terminated() {
+            Error::Terminated { instance, time: reached.unwrap_or(time), source: Some(source) }
+        } else {
+            Error::Discarded { instance, time, end, reached, source }
+        })
+    }
+
+    /// A step of FMI 3.0, which may ask for inputs on the way.
+    fn do_step_asking(&mut self, time: f64, size: f64, piece: Option<Piece<'_>>) -> Result<()> {
+        let Backend::Three(instance) = &self.backend else { return Ok(()) };
+        let (smooth, next, chosen) = (&self.smooth, &mut self.next, &mut self.chosen);
+        let mut update = |instance: &fmi3::Instance, moment: fmi3::Moment| {
+            let Some(piece) = piece.filter(|_| moment.set_requested) else { return Ok(()) };
+            let Some((references, places)) = smooth.reals() else { return Ok(()) };
+            piece.values((moment.time - piece.start).clamp(0.0, piece.size), next);
+            choose(next, places, chosen);
+            instance.set_float64(references, chosen)
+        };
+        let info = instance.do_step(time, size, &mut update);
+        self.finish_step(info, time, size)
+    }
+
+    fn finish_step(&self, info: Result<fmi3::StepInfo, CallError>, time: f64, size: f64) -> Result<()> {
+        let (instance, end) = (self.name.clone(), time + size);
+        match info {
+            Ok(info) if info.terminate_simulation => {
+                Err(Error::Terminated { instance, time: info.last_successful_time, source: None }.into())
+            }
+            Ok(info) if info.early_return && info.last_successful_time < end - 1e-9 * size => {
+                Err(Error::EndedEarly { instance, reached: info.last_successful_time, end }.into())
+            }
+            Ok(_) => Ok(()),
+            Err(source @ CallError::Status { status: Status::Discard, .. }) => {
+                Err(Error::Discarded { instance, time, end, reached: None, source }.into())
+            }
+            Err(source) => self.called(Err(source)),
+        }
+    }
+
+    /// Moves over a part of a piece of the inputs, the way the FMU can follow it best.
+    fn advance(&mut self, part: Part<'_>, samples: &mut Samples) -> Result<()> {
+        let piece = part.piece;
+        let time = piece.start + part.offset;
+        // An FMU with steps of one size gets them, whatever the slopes happen to be.
+        if piece.terms == 1 || self.varies_steps && part.is_constant(self.next.len()) {
+            piece.values(part.offset, &mut self.next);
+            self.set_inputs()?;
+            return self.do_step(time, part.size, None);
+        }
+        match self.route {
+            Route::Intermediate => {
+                piece.values(part.offset, &mut self.next);
+                self.set_inputs()?;
+                self.applied.fill(f64::NAN);
+                self.do_step(time, part.size, Some(piece))
+            }
+            Route::Derivatives { order } if piece.terms <= order + 1 => {
+                self.set_derivatives(part)?;
+                self.do_step(time, part.size, None)
+            }
+            Route::Derivatives { .. } | Route::Substeps => {
+                let parts = self.options.substeps.max(1);
+                for k in 0..parts {
+                    let sub = part.divided(k, parts);
+                    match self.route {
+                        Route::Derivatives { .. } => self.set_chord(sub)?,
+                        _ => {
+                            sub.mean(&mut self.next);
+                            self.set_inputs()?;
+                        }
+                    }
+                    self.do_step(piece.start + sub.offset, sub.size, None)?;
+                    if samples.request() == Request::SolverPoints && k + 1 < parts {
+                        self.sample(sub, samples)?;
+                    }
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// Values and derivatives at the begin of a part.
+    fn set_derivatives(&mut self, part: Part<'_>) -> Result<()> {
+        part.piece.values(part.offset, &mut self.next);
+        self.set_inputs()?;
+        for order in 1..part.piece.terms {
+            part.derivative(order, &mut self.next);
+            self.send_derivatives(order)?;
+        }
+        self.applied.fill(f64::NAN);
+        Ok(())
+    }
+
+    /// The line with the mean and the rise of a part.
+    fn set_chord(&mut self, part: Part<'_>) -> Result<()> {
+        part.chord_start(&mut self.next);
+        self.set_inputs()?;
+        part.chord_slope(&mut self.next);
+        self.send_derivatives(1)?;
+        self.applied.fill(f64::NAN);
+        Ok(())
+    }
+
+    fn send_derivatives(&mut self, order: usize) -> Result<()> {
+        let (Backend::Two(instance), Some((references, places))) = (&self.backend, self.smooth.reals())
+        else {
+            return Ok(());
+        };
+        choose(&self.next, places, &mut self.chosen);
+        self.orders.clear();
+        self.orders.resize(references.len(), order as i32);
+        self.called(instance.set_real_input_derivatives(references, &self.orders, &self.chosen))
+    }
+
+    /// Adds the outputs at the end of a part.
+    fn sample(&mut self, part: Part<'_>, samples: &mut Samples) -> Result<()> {
+        if self.has_feed_through {
+            part.piece.values(part.offset + part.size, &mut self.next);
+            self.set_inputs()?;
+        }
+        self.get_outputs(samples.push(part.piece.start + part.offset + part.size))
+    }
+}
+
+/// The values at some places.
+fn choose(values: &[f64], places: &[usize], chosen: &mut Vec<f64>) {
+    chosen.clear();
+    chosen.extend(places.iter().map(|place| values[*place]));
+}

@@ -1,0 +1,17 @@
+//! FMI 2.0 and 3.0 for koppel.
+//!
+//! * [`archive`]: opens and unpacks `.fmu` files without trusting them.
+//! * [`description`]: `modelDescription.xml` and terminals of both versions as one plain data model.
+//! * [`ffi`]: function tables of both versions, the only unsafe code.
+//! * [`Fmu`]: an FMU unpacked and loaded.
+//! * [`import`]: its instances as subsystems of the engine.
+
+pub mod archive;
+pub mod description;
+mod error;
+pub mod ffi;
+mod fmu;
+pub mod import;
+
+pub use error::{Error, Result};
+pub use fmu::Fmu;

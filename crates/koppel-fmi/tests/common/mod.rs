@@ -1,0 +1,62 @@
+//! FMUs made by the tests themselves: C sources compiled with the C compiler, descriptions from the fixtures.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use tempfile::TempDir;
+use zip::ZipWriter;
+use zip::write::SimpleFileOptions;
+
+pub(crate) const MASS2: &str = include_str!("../fixtures/mass2.xml");
+pub(crate) const MASS3: &str = include_str!("../fixtures/mass3.xml");
+
+/// An FMU file that goes with its folder.
+pub(crate) struct TestFmu {
+    folder: TempDir,
+}
+
+impl TestFmu {
+    /// Compiles `source` and packs it with `description`.
+    pub(crate) fn new(source: &str, description: &str, flags: &[&str]) -> TestFmu {
+        let folder = tempfile::tempdir().unwrap();
+        let library = folder.path().join("mass.so");
+        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fmus").join(source);
+        let compiler = std::env::var("CC").unwrap_or_else(|_| "cc".into());
+        let mut command = Command::new(compiler);
+        command
+            .args(["-O2", "-fPIC", "-shared", "-Wall", "-o"])
+            .arg(&library)
+            .arg(source)
+            .args(flags)
+            .arg("-lm");
+        assert!(command.status().unwrap().success());
+        let platform = if description.contains("fmiVersion=\"2") { "linux64" } else { "x86_64-linux" };
+        let binary = format!("binaries/{platform}/mass.so");
+        let fmu = TestFmu { folder };
+        let library = std::fs::read(library).unwrap();
+        pack(&fmu.path(), &[("modelDescription.xml", description.as_bytes()), (&binary, &library)]);
+        fmu
+    }
+
+    pub(crate) fn two(description: &str) -> TestFmu {
+        TestFmu::new("mass2.c", description, &[])
+    }
+
+    pub(crate) fn three(description: &str) -> TestFmu {
+        TestFmu::new("mass3.c", description, &[])
+    }
+
+    pub(crate) fn path(&self) -> PathBuf {
+        self.folder.path().join("mass.fmu")
+    }
+}
+
+/// Writes an FMU file.
+pub(crate) fn pack(path: &Path, files: &[(&str, &[u8])]) {
+    let mut writer = ZipWriter::new(std::fs::File::create(path).unwrap());
+    for (name, content) in files {
+        writer.start_file(*name, SimpleFileOptions::default()).unwrap();
+        writer.write_all(content).unwrap();
+    }
+    writer.finish().unwrap();
+}

@@ -1,0 +1,183 @@
+/* An FMI 2.0 co-simulation FMU for the tests, without foreign headers. -DNO_RESET leaves a function out. */
+
+#include "mass.h"
+
+typedef void (*Logger)(void *, const char *, int, const char *, const char *, ...);
+typedef struct {
+    Logger logger;
+    void *(*allocate)(size_t, size_t);
+    void (*release)(void *);
+    void (*finished)(void *, int);
+    void *environment;
+} Callbacks;
+
+typedef struct {
+    Model model;
+    const Callbacks *callbacks;
+    char name[64];
+} Instance;
+
+enum { OK, WARNING, DISCARD, ERROR, FATAL, PENDING };
+
+const char *fmi2GetVersion(void) { return "2.0"; }
+const char *fmi2GetTypesPlatform(void) { return "default"; }
+
+void *fmi2Instantiate(const char *name, int type, const char *guid, const char *resources, const Callbacks *callbacks,
+                      int visible, int logging)
+{
+    (void)visible, (void)logging;
+    if (strcmp(guid, "{mass}") != 0) {
+        callbacks->logger(callbacks->environment, name, ERROR, "logStatusError", "wrong guid %s, expected %s (%d, %g)",
+                          guid, "{mass}", 42, 2.5);
+        return NULL;
+    }
+    if (type != 1 || strncmp(resources, "file:///", 8) != 0)
+        return NULL;
+    Instance *i = callbacks->allocate(1, sizeof *i);
+    model_start(&i->model);
+    i->callbacks = callbacks;
+    snprintf(i->name, sizeof i->name, "%s", name);
+    return i;
+}
+
+void fmi2FreeInstance(void *c) { ((Instance *)c)->callbacks->release(c); }
+int fmi2SetDebugLogging(void *c, int on, size_t n, const char *const *list) { (void)c, (void)on, (void)n, (void)list; return OK; }
+
+int fmi2SetupExperiment(void *c, int has_tolerance, double tolerance, double start, int has_stop, double stop)
+{
+    (void)has_tolerance, (void)tolerance, (void)has_stop, (void)stop;
+    ((Instance *)c)->model.time = start;
+    return OK;
+}
+
+int fmi2EnterInitializationMode(void *c) { (void)c; return OK; }
+int fmi2ExitInitializationMode(void *c) { (void)c; return OK; }
+int fmi2Terminate(void *c) { (void)c; return OK; }
+#ifndef NO_RESET
+int fmi2Reset(void *c) { model_start(&((Instance *)c)->model); return OK; }
+#endif
+
+int fmi2GetReal(void *c, const unsigned *vr, size_t n, double *value)
+{
+    Model *m = &((Instance *)c)->model;
+    m->r[A] = acceleration(m, m->r[X], m->r[V], m->r[F]);
+    for (size_t k = 0; k < n; k++)
+        value[k] = m->misbehave == 5 && m->time > 0.5 ? NAN : m->r[vr[k]];
+    return OK;
+}
+
+int fmi2SetReal(void *c, const unsigned *vr, size_t n, const double *value)
+{
+    Model *m = &((Instance *)c)->model;
+    for (size_t k = 0; k < n; k++) {
+        m->r[vr[k]] = value[k];
+        if (vr[k] == F) {
+            memset(m->slope, 0, sizeof m->slope);
+            m->since = m->time;
+        }
+    }
+    return OK;
+}
+
+int fmi2GetInteger(void *c, const unsigned *vr, size_t n, int *value)
+{
+    Model *m = &((Instance *)c)->model;
+    for (size_t k = 0; k < n; k++)
+        value[k] = vr[k] == 0 ? m->steps : m->misbehave;
+    return OK;
+}
+
+int fmi2SetInteger(void *c, const unsigned *vr, size_t n, const int *value)
+{
+    for (size_t k = 0; k < n; k++)
+        if (vr[k] == 1)
+            ((Instance *)c)->model.misbehave = value[k];
+    return OK;
+}
+
+int fmi2GetBoolean(void *c, const unsigned *vr, size_t n, int *value) { (void)vr; while (n--) value[n] = ((Instance *)c)->model.on; return OK; }
+int fmi2SetBoolean(void *c, const unsigned *vr, size_t n, const int *value) { (void)vr; while (n--) ((Instance *)c)->model.on = value[n]; return OK; }
+int fmi2GetString(void *c, const unsigned *vr, size_t n, const char **value) { (void)vr; while (n--) value[n] = ((Instance *)c)->model.label; return OK; }
+int fmi2SetString(void *c, const unsigned *vr, size_t n, const char *const *value)
+{
+    (void)vr;
+    while (n--)
+        snprintf(((Instance *)c)->model.label, 64, "%s", value[n]);
+    return OK;
+}
+
+int fmi2SetRealInputDerivatives(void *c, const unsigned *vr, size_t n, const int *order, const double *value)
+{
+    Model *m = &((Instance *)c)->model;
+    for (size_t k = 0; k < n; k++) {
+        if (vr[k] != F || order[k] < 1 || order[k] > MAX_ORDER)
+            return ERROR;
+        m->slope[order[k]] = value[k];
+    }
+    return OK;
+}
+
+static double input(void *owner, double time) { return force(owner, time); }
+
+int fmi2DoStep(void *c, double time, double size, int no_set_state)
+{
+    Instance *i = c;
+    (void)no_set_state;
+    if (fabs(time - i->model.time) > 1e-9) {
+        i->callbacks->logger(i->callbacks->environment, i->name, ERROR, "logStatusError", "at %g, asked for %g",
+                             i->model.time, time);
+        return ERROR;
+    }
+    if (time + size > 0.5 && i->model.misbehave >= 1 && i->model.misbehave <= 4) {
+        i->callbacks->logger(i->callbacks->environment, i->name, ERROR, "logEvents", "I refuse to pass %s", "0.5 s");
+        return i->model.misbehave + 1;
+    }
+    i->model.time = time;
+    model_step(&i->model, size, input, &i->model);
+    return OK;
+}
+
+int fmi2CancelStep(void *c) { (void)c; return ERROR; }
+int fmi2GetRealStatus(void *c, int kind, double *value)
+{
+    *value = ((Instance *)c)->model.time;
+    return kind == 2 ? OK : DISCARD;
+}
+int fmi2GetBooleanStatus(void *c, int kind, int *value) { (void)c, (void)kind; *value = 0; return OK; }
+
+int fmi2GetFMUstate(void *c, void **state)
+{
+    if (!*state)
+        *state = malloc(sizeof(Model));
+    memcpy(*state, &((Instance *)c)->model, sizeof(Model));
+    return OK;
+}
+int fmi2SetFMUstate(void *c, void *state) { memcpy(&((Instance *)c)->model, state, sizeof(Model)); return OK; }
+int fmi2FreeFMUstate(void *c, void **state) { (void)c; free(*state); *state = NULL; return OK; }
+int fmi2SerializedFMUstateSize(void *c, void *state, size_t *size) { (void)c, (void)state; *size = sizeof(Model); return OK; }
+int fmi2SerializeFMUstate(void *c, void *state, char *bytes, size_t size) { (void)c; memcpy(bytes, state, size); return OK; }
+int fmi2DeSerializeFMUstate(void *c, const char *bytes, size_t size, void **state)
+{
+    (void)c;
+    if (size != sizeof(Model))
+        return ERROR;
+    *state = malloc(size);
+    memcpy(*state, bytes, size);
+    return OK;
+}
+
+int fmi2GetDirectionalDerivative(void *c, const unsigned *of, size_t n_of, const unsigned *by, size_t n_by,
+                                 const double *seed, double *change)
+{
+    Model *m = &((Instance *)c)->model;
+    for (size_t k = 0; k < n_of; k++) {
+        change[k] = 0;
+        for (size_t j = 0; j < n_by; j++) {
+            double factor = of[k] == by[j] ? 1.0 : 0.0;
+            if (of[k] == A)
+                factor = by[j] == F ? 1 / m->r[M] : by[j] == X ? -m->r[C] / m->r[M] : by[j] == V ? -m->r[D] / m->r[M] : 0;
+            change[k] += factor * seed[j];
+        }
+    }
+    return OK;
+}

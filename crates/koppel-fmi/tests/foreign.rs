@@ -1,0 +1,143 @@
+//! FMUs built by exporters koppel did not write.
+//!
+//! `python3 crates/koppel-fmi/tests/make_fmus.py` builds them into `target/test-fmus`. Without that preparation these tests
+//! are skipped, and say so; with `KOPPEL_TEST_FMUS` set to a folder they must find their FMUs there.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+use koppel::linalg::Matrix;
+use koppel::record::Table;
+use koppel::run::{Flow, RunConfig, Simulation};
+use koppel::solver::SolverConfig;
+use koppel::system::{
+    Connection, LinearOde, OdeModel, Snapshot, StateSpace, Subsystem, SystemBuilder, Variable,
+};
+use koppel_fmi::Fmu;
+use koppel_fmi::import::{CoSimulation, Options, Value};
+use std::path::{Path, PathBuf};
+
+/// The prepared FMU, or nothing if there was no preparation.
+fn prepared(name: &str) -> Option<PathBuf> {
+    let default = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/test-fmus");
+    let wanted = std::env::var_os("KOPPEL_TEST_FMUS").map(PathBuf::from);
+    let path = wanted.clone().unwrap_or(default).join(format!("{name}.fmu"));
+    if path.exists() {
+        return Some(path);
+    }
+    assert!(wanted.is_none(), "{} is missing", path.display());
+    eprintln!("skipped: run `python3 crates/koppel-fmi/tests/make_fmus.py` to build {name}.fmu");
+    None
+}
+
+fn instance(path: &Path, values: &[(&str, f64)]) -> CoSimulation {
+    let start_values = values.iter().map(|(name, value)| ((*name).into(), Value::Number(*value))).collect();
+    let options = Options { name: "body".into(), start_values, ..Options::default() };
+    CoSimulation::new(&Fmu::open(path).unwrap(), &options).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// The same oscillator by the same method with the same micro step: a tenth of the communication step.
+fn native(m: f64, c: f64, d: f64, step: f64) -> OdeModel {
+    let matrices = StateSpace::new(
+        "mass",
+        Matrix::from_slice(2, 2, &[0.0, 1.0, -c / m, -d / m]),
+        Matrix::from_slice(2, 1, &[0.0, 1.0 / m]),
+        Matrix::from_slice(2, 2, &[1.0, 0.0, 0.0, 1.0]),
+        Matrix::from_slice(2, 1, &[0.0, 0.0]),
+    );
+    let outputs = vec![Variable::new("x"), Variable::new("v")];
+    let ode = LinearOde::new(matrices.unwrap(), vec![Variable::new("F")], outputs, &[1.0, 0.0]).unwrap();
+    OdeModel::new(Box::new(ode), &SolverConfig::Rk4 { step: step / 10.0 }).unwrap()
+}
+
+const STEP: f64 = 0.01;
+
+/// x and v of both bodies after 2 s, coupled by a spring.
+fn run(a: Box<dyn Subsystem>, b: Box<dyn Subsystem>) -> [f64; 4] {
+    let system = SystemBuilder::new()
+        .add_boxed("a", a)
+        .add_boxed("b", b)
+        .connect(Connection::new("a.x", "b.F").gain(4.0))
+        .connect(Connection::new("b.x", "a.F").gain(4.0));
+    let mut simulation = Simulation::new(system.build().unwrap(), &RunConfig::new(2.0, STEP)).unwrap();
+    simulation.run(&mut Table::default(), &mut |_| Ok(Flow::Continue)).unwrap();
+    let (a, b) = (simulation.outputs(0), simulation.outputs(1));
+    [a[0], a[1], b[0], b[1]]
+}
+
+/// FMU with FMU, and FMU with native model, against two native models.
+fn agrees_with_native(name: &str) {
+    let Some(path) = prepared(name) else { return };
+    let reference = run(Box::new(native(1.0, 6.0, 0.1, STEP)), Box::new(native(3.0, 9.0, 0.2, STEP)));
+    let left = || Box::new(instance(&path, &[("m", 1.0), ("c", 6.0), ("d", 0.1)]));
+    let right = || Box::new(instance(&path, &[("m", 3.0), ("c", 9.0), ("d", 0.2)]));
+    for found in [run(left(), right()), run(left(), Box::new(native(3.0, 9.0, 0.2, STEP)))] {
+        for (found, reference) in found.iter().zip(reference) {
+            assert!((found - reference).abs() < 1e-12, "{found} against {reference}");
+        }
+    }
+    let mut body = left();
+    body.initialize(0.0).unwrap();
+    let mut outputs = [0.0; 3];
+    body.read(None, &mut outputs).unwrap();
+    assert_eq!(outputs, [1.0, 0.0, 0.0]);
+    assert_eq!(body.get(body.ports().find_any("moving").unwrap()).unwrap(), 0.0);
+    assert!(body.save(&mut Snapshot::default()).unwrap_err().to_string().contains("cannot save its state"));
+}
+
+/// Save, step, restore, step gives the same bits.
+fn rolls_back(name: &str) {
+    let Some(path) = prepared(name) else { return };
+    let mut body = instance(&path, &[("c", 20.0)]);
+    body.initialize(0.0).unwrap();
+    let step = |body: &mut CoSimulation, index: u64| {
+        let step = koppel::signal::Step { index, start: 0.1 * index as f64, size: 0.1 };
+        let segment = koppel::signal::Segment::new(&step, 1, 1, &[0.3]);
+        let mut samples = koppel::signal::Samples::new(koppel::signal::Request::Nothing, 3);
+        let mut outputs = [0.0; 3];
+        body.step(&step, &segment, &mut outputs, &mut samples).unwrap();
+        outputs.map(f64::to_bits)
+    };
+    step(&mut body, 0);
+    let mut snapshot = Snapshot::default();
+    body.save(&mut snapshot).unwrap();
+    let first = step(&mut body, 1);
+    step(&mut body, 2);
+    body.restore(&snapshot).unwrap();
+    assert_eq!(step(&mut body, 1), first);
+    let mut other = instance(&path, &[]);
+    other.initialize(0.0).unwrap();
+    other.restore(&snapshot).unwrap();
+    assert_eq!(step(&mut other, 1), first, "the state moves to another instance");
+}
+
+#[test]
+fn pythonfmu_runs_as_the_native_model() {
+    agrees_with_native("Oscillator2");
+}
+
+#[test]
+fn pythonfmu3_runs_as_the_native_model() {
+    agrees_with_native("Oscillator3");
+}
+
+#[test]
+fn pythonfmu_rolls_back() {
+    rolls_back("Oscillator2State");
+}
+
+#[test]
+fn pythonfmu3_rolls_back() {
+    rolls_back("Oscillator3State");
+}
+
+#[test]
+fn a_model_that_gives_up_ends_the_run_with_its_words() {
+    let Some(path) = prepared("Oscillator2") else { return };
+    let start_values = vec![("m".into(), Value::Number(-1.0))];
+    let options = Options { start_values, debug_logging: true, ..Options::default() };
+    let body = CoSimulation::new(&Fmu::open(&path).unwrap(), &options).unwrap();
+    let system = SystemBuilder::new().add("body", body).build().unwrap();
+    let mut simulation = Simulation::new(system, &RunConfig::new(1.0, 0.1)).unwrap();
+    let error = simulation.run(&mut Table::default(), &mut |_| Ok(Flow::Continue)).unwrap_err().to_string();
+    assert!(error.contains("asks to end the simulation at 0 s\n"), "{error}");
+    assert!(error.ends_with("the mass must be positive"), "{error}");
+}

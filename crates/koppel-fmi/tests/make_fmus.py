@@ -1,0 +1,141 @@
+"""Builds the FMUs of the tests with exporters koppel did not write: pythonfmu (FMI 2.0) and pythonfmu3 (FMI 3.0).
+
+    python3 crates/koppel-fmi/tests/make_fmus.py [FOLDER]
+
+FOLDER is target/test-fmus by default. The exporters are installed into FOLDER/venv, where they are found again the
+next time; the FMUs need the same Python when they run. Tests look in target/test-fmus, or where KOPPEL_TEST_FMUS says.
+"""
+
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+
+PACKAGES = ["pythonfmu==0.7.0", "pythonfmu3==0.3.4"]
+
+# A mass on a spring and damper, driven by a force: m a + d v + c x = F. Solved by Runge-Kutta 4 in ten parts per step.
+OSCILLATOR = '''
+PARTS = 10
+
+
+def advance(model, step_size):
+    def slope(x, v):
+        return v, (model.F - model.c * x - model.d * v) / model.m
+
+    h = step_size / PARTS
+    for _ in range(PARTS):
+        x, v = model.x, model.v
+        k1 = slope(x, v)
+        k2 = slope(x + 0.5 * h * k1[0], v + 0.5 * h * k1[1])
+        k3 = slope(x + 0.5 * h * k2[0], v + 0.5 * h * k2[1])
+        k4 = slope(x + h * k3[0], v + h * k3[1])
+        model.x = x + h / 6 * (k1[0] + 2 * k2[0] + 2 * k3[0] + k4[0])
+        model.v = v + h / 6 * (k1[1] + 2 * k2[1] + 2 * k3[1] + k4[1])
+    model.steps += 1
+    model.moving = abs(model.v) > 1e-12
+'''
+
+OSCILLATOR2 = (
+    """
+from pythonfmu import Boolean, Fmi2Causality, Fmi2Initial, Fmi2Slave, Fmi2Variability, Integer, Real, String
+
+
+class Oscillator2(Fmi2Slave):
+    def __init__(self, **kwargs):
+        super().__init__(**kwargs)
+        self.m, self.c, self.d, self.F = 1.0, 1.0, 0.0, 0.0
+        self.x, self.v, self.steps, self.moving, self.label = 1.0, 0.0, 0, False, "oscillator"
+        fixed = dict(causality=Fmi2Causality.parameter, variability=Fmi2Variability.fixed, initial=Fmi2Initial.exact)
+        for name in ("m", "c", "d"):
+            self.register_variable(Real(name, **fixed))
+        self.register_variable(Real("F", causality=Fmi2Causality.input))
+        self.register_variable(Real("x", causality=Fmi2Causality.output, initial=Fmi2Initial.exact))
+        self.register_variable(Real("v", causality=Fmi2Causality.output, initial=Fmi2Initial.exact))
+        self.register_variable(Integer("steps", causality=Fmi2Causality.output))
+        self.register_variable(Boolean("moving", causality=Fmi2Causality.local))
+        self.register_variable(String("label", **fixed))
+
+    def do_step(self, current_time, step_size):
+        if self.m <= 0.0:
+            self.log("the mass must be positive")
+            return False
+        advance(self, step_size)
+        return True
+"""
+    + OSCILLATOR
+)
+
+OSCILLATOR3 = (
+    """
+from pythonfmu3 import Boolean, Fmi3Causality, Fmi3Initial, Fmi3SlaveBase, Fmi3StepResult, Fmi3Variability
+from pythonfmu3 import Fmi3Status, Float64, Int32
+from pythonfmu3.cosimulation import CoSimulation
+
+
+class Oscillator3(Fmi3SlaveBase, CoSimulation):
+    def __init__(self, **kwargs):
+        super().__init__(**kwargs)
+        self.time, self.m, self.c, self.d, self.F = 0.0, 1.0, 1.0, 0.0, 0.0
+        self.x, self.v, self.steps, self.moving = 1.0, 0.0, 0, False
+        continuous = dict(variability=Fmi3Variability.continuous)
+        fixed = dict(causality=Fmi3Causality.parameter, variability=Fmi3Variability.fixed, initial=Fmi3Initial.exact)
+        self.register_variable(Float64("time", causality=Fmi3Causality.independent, **continuous))
+        for name in ("m", "c", "d"):
+            self.register_variable(Float64(name, **fixed))
+        self.register_variable(Float64("F", causality=Fmi3Causality.input, start=0.0, **continuous))
+        for name in ("x", "v"):
+            kind = dict(causality=Fmi3Causality.output, initial=Fmi3Initial.exact, start=getattr(self, name))
+            self.register_variable(Float64(name, **kind, **continuous))
+        self.register_variable(
+            Int32("steps", causality=Fmi3Causality.output, variability=Fmi3Variability.discrete)
+        )
+        self.register_variable(
+            Boolean("moving", causality=Fmi3Causality.local, variability=Fmi3Variability.discrete)
+        )
+
+    def do_step(self, current_time, step_size):
+        advance(self, step_size)
+        self.time = current_time + step_size
+        return Fmi3StepResult(status=Fmi3Status.ok)
+"""
+    + OSCILLATOR
+)
+
+
+def build(folder: Path) -> None:
+    """Runs inside the virtual environment."""
+    from pythonfmu.builder import FmuBuilder as Builder2
+    from pythonfmu3.builder import FmuBuilder as Builder3
+
+    for builder, name, source, options in [
+        (Builder2, "Oscillator2", OSCILLATOR2, {}),
+        (Builder2, "Oscillator2State", OSCILLATOR2, {"canGetAndSetFMUstate": True, "canSerializeFMUstate": True}),
+        (Builder3, "Oscillator3", OSCILLATOR3, {}),
+        (Builder3, "Oscillator3State", OSCILLATOR3, {"canGetAndSetFMUState": True, "canSerializeFMUState": True}),
+    ]:
+        plain = name.removesuffix("State")
+        script = folder / f"{name}.py"
+        script.write_text(source.replace(f"class {plain}(", f"class {name}("))
+        options = {"needsExecutionTool": False, **options}
+        print(f"make_fmus: {builder.build_FMU(script, dest=folder, **options)}")
+
+
+def main() -> None:
+    root = Path(__file__).resolve().parents[3]
+    folder = Path(sys.argv[1]) if len(sys.argv) > 1 else root / "target" / "test-fmus"
+    folder.mkdir(parents=True, exist_ok=True)
+    venv = folder / "venv"
+    python = venv / ("Scripts" if sysconfig.get_platform().startswith("win") else "bin") / "python"
+    if not python.exists():
+        subprocess.run([sys.executable, "-m", "venv", str(venv)], check=True)
+    installed = subprocess.run([python, "-m", "pip", "freeze"], check=True, capture_output=True, text=True).stdout
+    if not all(package in installed.split() for package in PACKAGES):
+        subprocess.run([python, "-m", "pip", "install", "--quiet", *PACKAGES], check=True)
+    subprocess.run([python, __file__, "--build", str(folder)], check=True)
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["--build"]:
+        build(Path(sys.argv[2]))
+    else:
+        main()
