@@ -179,6 +179,9 @@ impl<'a> Loader<'a> {
     }
 
     fn deeper<T>(&mut self, place: &Place, load: impl FnOnce(&mut Self) -> Option<T>) -> Option<T> {
+        if self.halted {
+            return None;
+        }
         if self.depth >= DEEPEST {
             self.report.fault(
                 place,
@@ -186,9 +189,6 @@ impl<'a> Loader<'a> {
                 "the system contains itself, or systems are nested too deep",
             );
             self.halted = true;
-            return None;
-        }
-        if self.halted {
             return None;
         }
         self.depth += 1;

@@ -105,7 +105,7 @@ fn each_mistake_in_a_structure_has_one_message() {
             "<ssc:Enumeration name=\"F\"/>",
             Rule::KnownName,
             "enumeration `F` is not defined",
-            Forgiven,
+            Refused,
         ),
         ("<ssc:Real/>", "<ssc:Enumeration/>", Rule::MissingAttribute, "`name` is missing", Refused),
         ("<ssc:Real/>", "<ssc:Real unit=\"km\"/>", Rule::Unit, "unit `km` is not defined", Forgiven),
@@ -131,7 +131,6 @@ fn each_mistake_in_a_structure_has_one_message() {
             "both take a value",
             Refused,
         ),
-        (r#"startElement="tank" startConnector="level""#, r#"startConnector="x""#, Rule::Kind, "", Refused),
         (
             r#"name="level" kind="output""#,
             r#"name="level" kind="calculatedParameter""#,
@@ -242,7 +241,6 @@ fn each_mistake_in_a_structure_has_one_message() {
             "neither a source nor content",
             Forgiven,
         ),
-        (r#"factor"#, r#"factor"#, Rule::Xml, "", Refused),
         (r#"stopTime="1""#, r#"stopTime="-1""#, Rule::AttributeValue, "comes before the start", Refused),
         (
             "<ssc:BaseUnit kg=\"1\"/>",
@@ -267,9 +265,6 @@ fn each_mistake_in_a_structure_has_one_message() {
         ),
     ];
     for (from, to, rule, words, then) in cases {
-        if from == to {
-            continue;
-        }
         assert!(SYSTEM.contains(from), "{from}");
         let text = ssd("1.0", &SYSTEM.replacen(from, to, 1));
         let strict: Vec<_> = findings(&text, &set(), Tolerance::Strict)
@@ -277,14 +272,10 @@ fn each_mistake_in_a_structure_has_one_message() {
             .filter(|f| f.severity == Severity::Error)
             .collect();
         let hit: Vec<_> = strict.iter().filter(|f| f.rule == rule && f.message.contains(words)).collect();
-        if words.is_empty() {
-            continue;
-        }
-        assert_eq!(hit.len(), 1, "{to}: {strict:?}");
+        assert_eq!((hit.len(), strict.len()), (1, 1), "{to}: {strict:#?}");
         assert!(hit[0].line > 0 && !hit[0].element.is_empty(), "{:?}", hit[0]);
         let tolerant = findings(&text, &set(), Tolerance::Tolerant);
         let refused = tolerant.iter().any(|f| f.severity == Severity::Error);
-        // a Boolean that meets a Real is forgiven, but its table is then missing
         assert_eq!(refused, then == Refused, "{to}: {tolerant:?}");
     }
 }
@@ -324,7 +315,7 @@ fn roots_versions_and_xml() {
     assert_eq!(version.rule, Rule::Version);
     assert!(version.message.contains("`3.7` is not known"));
     let broken = first(&good.replace("</ssd:Elements>", "</ssd:Elments>"));
-    assert_eq!((broken.rule, broken.line, broken.column), (Rule::Xml, 18, 1), "{broken}");
+    assert_eq!((broken.rule, broken.line, broken.column), (Rule::Xml, 17, 1), "{broken}");
     let root = first("<x/>");
     assert_eq!(root.rule, Rule::Root);
     let doctype = first(&good.replacen("\n", "\n<!DOCTYPE x [<!ENTITY a \"b\">]>", 1));

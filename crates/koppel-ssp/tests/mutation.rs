@@ -47,10 +47,10 @@ const WORDS: [&str; 24] = [
 /// Cuts, copies, swaps and puts in words.
 fn edit(text: &str, random: &mut Random) -> Vec<u8> {
     let mut bytes = text.as_bytes().to_vec();
-    for _ in 0..=random.next(4) {
+    for _ in 0..=random.next(3) {
         let at = random.next(bytes.len());
         let length = random.next(60).min(bytes.len() - at);
-        match random.next(6) {
+        match random.next(9) {
             0 => drop(bytes.drain(at..at + length)),
             1 => drop(bytes.splice(at..at, WORDS[random.next(WORDS.len())].bytes())),
             2 => {
@@ -63,7 +63,6 @@ fn edit(text: &str, random: &mut Random) -> Vec<u8> {
                     *byte = random.next(256) as u8;
                 }
             }
-            4 => swap_values(&mut bytes, random),
             _ => swap_values(&mut bytes, random),
         }
     }

@@ -181,11 +181,11 @@ mod tests {
         let source = Source::new(text.as_bytes(), "f", &mut report).unwrap();
         assert_eq!(report.findings.len(), 1);
         assert_eq!(report.findings[0].severity, Severity::Forgiven);
-        assert_eq!((report.findings[0].line, report.findings[0].column), (2, 27));
+        assert_eq!((report.findings[0].line, report.findings[0].column), (2, 26));
         let tree = source.tree().unwrap();
         let b = tree.descendants().find(|n| n.tag_name().name() == "b").unwrap();
         let at = source.position(b.range().start);
-        assert_eq!((at.line, at.column), (2, 39));
+        assert_eq!((at.line, at.column), (2, 37));
         let root = source.position(tree.root_element().range().start);
         assert_eq!((root.line, root.column), (2, 13));
     }

@@ -30,7 +30,8 @@ pub(super) fn parameter_set(w: &mut Writer, set: &ParameterSet, declare: &[Names
 
 fn parameter(w: &mut Writer, parameter: &Parameter) {
     w.open(Namespace::Ssv, "Parameter").attribute("name", &parameter.name);
-    w.open(Namespace::Ssv, parameter.base.name());
+    w.open(Namespace::Ssv, parameter.base.name()).optional("unit", parameter.unit.as_deref());
+    w.optional("name", parameter.enumeration.as_deref());
     match &parameter.value {
         Value::Float(v) => w.attribute("value", &v.iter().map(|x| double(*x)).collect::<Vec<_>>().join(" ")),
         Value::Integer(v) => w.attribute("value", &blanks(v)),

@@ -8,12 +8,12 @@ use zip::ZipWriter;
 use zip::write::SimpleFileOptions;
 
 /// A file among the fixtures.
-pub fn fixture(name: &str) -> PathBuf {
+pub(crate) fn fixture(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(name)
 }
 
 /// A folder of the data beside the project (or in `KOPPEL_SHARED`), or a notice.
-pub fn shared(name: &str) -> Option<PathBuf> {
+pub(crate) fn shared(name: &str) -> Option<PathBuf> {
     let root = std::env::var_os("KOPPEL_SHARED")
         .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared"), PathBuf::from);
     let folder = root.join("data").join(name);
@@ -25,7 +25,7 @@ pub fn shared(name: &str) -> Option<PathBuf> {
 }
 
 /// An archive in memory.
-pub fn archive(files: &[(&str, &[u8])]) -> Vec<u8> {
+pub(crate) fn archive(files: &[(&str, &[u8])]) -> Vec<u8> {
     let mut zip = ZipWriter::new(Cursor::new(Vec::new()));
     for (name, bytes) in files {
         zip.start_file(*name, SimpleFileOptions::default()).unwrap();
@@ -41,14 +41,14 @@ xmlns:ssm=\"http://ssp-standard.org/SSP1/SystemStructureParameterMapping\" \
 xmlns:ssb=\"http://ssp-standard.org/SSP1/SystemStructureSignalDictionary\"";
 
 /// An SSD around the content of its root.
-pub fn ssd(version: &str, content: &str) -> String {
+pub(crate) fn ssd(version: &str, content: &str) -> String {
     format!(
         "<?xml version=\"1.0\"?>\n<ssd:SystemStructureDescription {DECLARATIONS} version=\"{version}\" name=\"test\">\n{content}\n</ssd:SystemStructureDescription>"
     )
 }
 
 /// An SSV around its parameters.
-pub fn ssv(content: &str) -> String {
+pub(crate) fn ssv(content: &str) -> String {
     format!(
         "<ssv:ParameterSet {DECLARATIONS} version=\"1.0\" name=\"p\"><ssv:Parameters>{content}</ssv:Parameters></ssv:ParameterSet>"
     )
