@@ -209,7 +209,7 @@ impl Report {
 
 /// `; did you mean ...` or the list of what there is.
 pub(crate) fn suggest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> String {
-    let known: Vec<String> = known.into_iter().map(str::to_owned).collect();
+    let known: Vec<String> = known.into_iter().filter(|k| !k.is_empty()).map(str::to_owned).collect();
     if known.is_empty() {
         return "; there are none".into();
     }

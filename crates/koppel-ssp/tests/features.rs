@@ -251,3 +251,56 @@ fn all_findings_of_a_file_are_reported() {
     );
     assert!(read.findings.iter().all(|f| f.line >= 3 && f.column > 0));
 }
+
+#[test]
+fn mappings_and_dictionaries_inline() {
+    let text = ssd(
+        "1.0",
+        r#"<ssd:System name="s"><ssd:ParameterBindings><ssd:ParameterBinding prefix="p."><ssd:ParameterValues>
+        <ssv:ParameterSet version="1.0" name="n"><ssv:Parameters>
+        <ssv:Parameter name="b"><ssv:Boolean value="true"/></ssv:Parameter>
+        <ssv:Parameter name="i"><ssv:Integer value="3"/></ssv:Parameter>
+        <ssv:Parameter name="e"><ssv:Enumeration value="red"/></ssv:Parameter>
+        <ssv:Parameter name="r"><ssv:Real value="2" unit="km"/></ssv:Parameter></ssv:Parameters></ssv:ParameterSet>
+        </ssd:ParameterValues><ssd:ParameterMapping><ssm:ParameterMapping version="1.0">
+        <ssm:MappingEntry source="p.b" target="a.b"><ssc:BooleanMappingTransformation><ssc:MapEntry source="true" target="false"/></ssc:BooleanMappingTransformation></ssm:MappingEntry>
+        <ssm:MappingEntry source="p.i" target="a.i"><ssc:IntegerMappingTransformation><ssc:MapEntry source="3" target="-4"/></ssc:IntegerMappingTransformation></ssm:MappingEntry>
+        <ssm:MappingEntry source="p.e" target="a.e"><ssc:EnumerationMappingTransformation><ssc:MapEntry source="red" target="green"/></ssc:EnumerationMappingTransformation></ssm:MappingEntry>
+        <ssm:MappingEntry source="p.r" target="a.r"/>
+        <ssm:MappingEntry source="p.r" target="a.q" suppressUnitConversion="true"><ssc:LinearTransformation factor="3"/></ssm:MappingEntry>
+        </ssm:ParameterMapping></ssd:ParameterMapping></ssd:ParameterBinding></ssd:ParameterBindings>
+        <ssd:Elements><ssd:Component name="a" source="a.fmu"><ssd:Connectors>
+        <ssd:Connector name="r" kind="parameter"><ssc:Real unit="m"/></ssd:Connector>
+        <ssd:Connector name="q" kind="parameter"><ssc:Real unit="m"/></ssd:Connector>
+        <ssd:Connector name="y" kind="output"><ssc:Real unit="m"/></ssd:Connector>
+        <ssd:Connector name="u" kind="input"><ssc:Real unit="m"/></ssd:Connector></ssd:Connectors></ssd:Component>
+        <ssd:SignalDictionaryReference name="in" dictionary="d"><ssd:Connectors><ssd:Connector name="x" kind="input"/></ssd:Connectors></ssd:SignalDictionaryReference>
+        <ssd:SignalDictionaryReference name="out" dictionary="d"><ssd:Connectors><ssd:Connector name="x" kind="output"/></ssd:Connectors></ssd:SignalDictionaryReference>
+        </ssd:Elements><ssd:Connections>
+        <ssd:Connection startElement="a" startConnector="y" endElement="in" endConnector="x"><ssc:LinearTransformation factor="4" offset="1"/></ssd:Connection>
+        <ssd:Connection startElement="out" startConnector="x" endElement="a" endConnector="u"><ssc:LinearTransformation factor="0.5"/></ssd:Connection>
+        </ssd:Connections><ssd:SignalDictionaries><ssd:SignalDictionary name="d"><ssb:SignalDictionary version="1.0">
+        <ssb:DictionaryEntry name="x"><ssc:Real unit="km"/></ssb:DictionaryEntry>
+        <ssb:Units><ssc:Unit name="km"><ssc:BaseUnit m="1" factor="1000"/></ssc:Unit></ssb:Units>
+        </ssb:SignalDictionary></ssd:SignalDictionary></ssd:SignalDictionaries></ssd:System>
+        <ssd:Units><ssc:Unit name="m"><ssc:BaseUnit m="1"/></ssc:Unit><ssc:Unit name="km"><ssc:BaseUnit m="1" factor="1000"/></ssc:Unit></ssd:Units>"#,
+    );
+    let bytes = archive(&[("SystemStructure.ssd", text.as_bytes()), ("a.fmu", b"")]);
+    let ssp = Ssp::from_bytes("x.ssp", bytes, &Options::default()).unwrap_or_else(|e| panic!("{e}"));
+    assert_eq!(ssp.findings(), &[]);
+    let flat = ssp.flatten().unwrap();
+    let values: Vec<_> =
+        flat.components[0].parameters.iter().map(|p| (p.variable.as_str(), p.value.clone())).collect();
+    let expected = [
+        ("b", Value::Boolean(vec![false])),
+        ("i", Value::Integer(vec![-4])),
+        ("e", Value::Enumeration(vec!["green".into()])),
+        ("r", Value::Float(vec![2000.0])),
+        // the number as it stands, times three
+        ("q", Value::Float(vec![6.0])),
+    ];
+    assert_eq!(values, expected);
+    // 4 x + 1 in metres, through kilometres, half of it
+    assert_eq!(flat.connections.len(), 1);
+    assert_eq!((flat.connections[0].factor, flat.connections[0].offset), (2.0, 0.5));
+}

@@ -1,7 +1,7 @@
 //! Types, dimensions, units, enumerations and transformations.
 
 use super::reader::{Child, Count, Namespace, Reader, child, child_of_two, double, integer, truth};
-use crate::finding::Rule;
+use crate::finding::{Place, Position, Rule};
 use crate::model::{
     BaseType, ClockType, DataType, Dimension, Enumeration, Transformation, UnitDefinition, Version,
 };
@@ -142,7 +142,7 @@ impl Reader<'_> {
         self.attributes(node, &[]);
         let nodes = self.children(node, &[child(0, Namespace::Ssc, "Unit", Count::Many)]);
         let units: Vec<_> = nodes.into_iter().filter_map(|n| self.unit(n)).collect();
-        self.unique(node, "unit", units.iter().map(|u| u.name.as_str()));
+        self.unique("unit", units.iter().map(|u| (u.name.as_str(), u.at)));
         units
     }
 
@@ -173,7 +173,7 @@ impl Reader<'_> {
         self.attributes(node, &[]);
         let nodes = self.children(node, &[child(0, Namespace::Ssc, "Enumeration", Count::Many)]);
         let all: Vec<_> = nodes.into_iter().filter_map(|n| self.enumeration(n)).collect();
-        self.unique(node, "enumeration", all.iter().map(|e| e.name.as_str()));
+        self.unique("enumeration", all.iter().map(|e| (e.name.as_str(), e.at)));
         all
     }
 
@@ -194,16 +194,18 @@ impl Reader<'_> {
                 items.push((item, value));
             }
         }
-        self.unique(node, "item", items.iter().map(|(name, _)| name.as_str()));
-        Some(Enumeration { name: name?, items, at: self.at(node) })
+        let at = self.at(node);
+        self.unique("item", items.iter().map(|(name, _)| (name.as_str(), at)));
+        Some(Enumeration { name: name?, items, at })
     }
 
-    /// Reports names that stand more than once.
-    pub(crate) fn unique<'n>(&mut self, node: Node, what: &str, names: impl Iterator<Item = &'n str>) {
+    /// Reports names that stand more than once, where they stand again.
+    pub(crate) fn unique<'n>(&mut self, what: &str, names: impl Iterator<Item = (&'n str, Position)>) {
         let mut seen = std::collections::HashSet::new();
-        for name in names {
+        for (name, at) in names.filter(|(name, _)| !name.is_empty()) {
             if !seen.insert(name) {
-                self.fault(node, Rule::UniqueName, format!("{what} `{name}` is defined twice"));
+                let place = Place::new(self.file, at, format!("{what} {name}"));
+                self.report.fault(&place, Rule::UniqueName, format!("{what} `{name}` is defined twice"));
             }
         }
     }

@@ -53,7 +53,7 @@ impl Reader<'_> {
                 _ => {}
             }
         }
-        self.unique(node, "parameter", set.parameters.iter().map(|p| p.name.as_str()));
+        self.unique("parameter", set.parameters.iter().map(|p| (p.name.as_str(), p.at)));
         self.version = outer;
         set
     }
@@ -181,7 +181,7 @@ impl Reader<'_> {
             .filter(|n| n.tag_name().name() == "MappingEntry")
             .filter_map(|n| self.mapping_entry(n))
             .collect::<Vec<_>>();
-        self.unique(node, "target", entries.iter().map(|e| e.target.as_str()));
+        self.unique("target", entries.iter().map(|e| (e.target.as_str(), e.at)));
         self.version = outer;
         ParameterMapping { file: self.file.to_owned(), version, entries }
     }
@@ -219,7 +219,7 @@ impl Reader<'_> {
                 _ => {}
             }
         }
-        self.unique(node, "entry", dictionary.entries.iter().map(|e| e.name.as_str()));
+        self.unique("entry", dictionary.entries.iter().map(|e| (e.name.as_str(), e.at)));
         self.version = outer;
         dictionary
     }

@@ -83,7 +83,7 @@ impl Reader<'_> {
         self.attributes(node, &[]);
         let nodes = self.children(node, &[child(0, NS, "Connector", Count::Many)]);
         let connectors: Vec<_> = nodes.into_iter().filter_map(|n| self.connector(n)).collect();
-        self.unique(node, "connector", connectors.iter().map(|c| c.name.as_str()));
+        self.unique("connector", connectors.iter().map(|c| (c.name.as_str(), c.at)));
         connectors
     }
 
@@ -118,7 +118,8 @@ impl Reader<'_> {
             }
         }
         connector.name = name?;
-        connector.kind = kind?;
+        // an unknown kind has been reported; what is connected here is checked all the same
+        connector.kind = kind.unwrap_or(Kind::Unspecified);
         connector.description = node.attribute("description").map(str::to_owned);
         connector.at = self.at(node);
         Some(connector)

@@ -87,8 +87,7 @@ impl Reader<'_> {
         if elements.is_empty() {
             self.lapse(node, Rule::MissingElement, "`Elements` must not be empty");
         }
-        let names = elements.iter().map(Element::name).filter(|n| !n.is_empty());
-        self.unique(node, "element", names);
+        self.unique("element", elements.iter().map(|e| (e.name(), e.at())));
         elements
     }
 
@@ -236,7 +235,7 @@ impl Reader<'_> {
             }
             all.push(dictionary);
         }
-        self.unique(node, "signal dictionary", all.iter().map(|d| d.name.as_str()));
+        self.unique("signal dictionary", all.iter().map(|d| (d.name.as_str(), d.at)));
         all
     }
 
