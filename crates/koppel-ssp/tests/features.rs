@@ -1,5 +1,7 @@
 //! Every feature once, with the result worked out by hand.
 
+#![allow(clippy::unwrap_used, reason = "a failing test may panic")]
+
 mod common;
 
 use common::{archive, fixture, ssd, ssv};
@@ -176,7 +178,10 @@ fn structures_inside_structures() {
         <ssd:Component name="one" type="application/x-ssp-definition" source="sub/inner.ssd">
           <ssd:ParameterBindings><ssd:ParameterBinding source="q.ssv"/></ssd:ParameterBindings></ssd:Component>
         <ssd:Component name="two" type="application/x-ssp-package" source="two.ssp#B.ssd"><ssd:Connectors>
-          <ssd:Connector name="x" kind="input"/></ssd:Connectors></ssd:Component>
+          <ssd:Connector name="x" kind="input"/></ssd:Connectors>
+          <ssd:ParameterBindings><ssd:ParameterBinding><ssd:ParameterValues><ssv:ParameterSet version="1.0" name="n"><ssv:Parameters>
+          <ssv:Parameter name="x"><ssv:Real value="3" unit="m"/></ssv:Parameter>
+          </ssv:Parameters></ssv:ParameterSet></ssd:ParameterValues></ssd:ParameterBinding></ssd:ParameterBindings></ssd:Component>
         <ssd:Component name="s" source="s.fmu"><ssd:Connectors>
           <ssd:Connector name="y" kind="output"><ssc:Real unit="m"/></ssd:Connector></ssd:Connectors>
           <ssd:ParameterBindings><ssd:ParameterBinding sourceBase="component" source="resources/p.ssv"/></ssd:ParameterBindings>
@@ -202,6 +207,8 @@ fn structures_inside_structures() {
     let gain = |i: usize| flat.components[i].parameters[0].value.as_f64();
     // the component's binding comes after those of the system it stands for
     assert_eq!((gain(0), gain(1), gain(2)), (Some(2.0), Some(1.0), Some(7.0)));
+    // 3 m given to a connector in centimetres, which goes on to one in metres
+    assert_eq!(flat.components[1].parameters[1].value.as_f64(), Some(3.0));
     assert_eq!(flat.connections.len(), 2);
     // metre to centimetre to metre: untouched
     assert!(flat.connections.iter().all(|c| c.factor == 1.0 && c.offset == 0.0));

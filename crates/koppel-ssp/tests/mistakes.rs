@@ -1,5 +1,7 @@
 //! Each mistake gives one clear message with its place and its rule.
 
+#![allow(clippy::unwrap_used, reason = "a failing test may panic")]
+
 mod common;
 
 use common::{archive, ssd, ssv};

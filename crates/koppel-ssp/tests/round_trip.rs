@@ -1,5 +1,7 @@
 //! What is written is read back as it was, and validates against the schemas.
 
+#![allow(clippy::unwrap_used, reason = "a failing test may panic")]
+
 mod common;
 
 use common::{fixture, shared};

@@ -10,6 +10,7 @@ mod parameters;
 mod scope;
 mod trace;
 mod values;
+mod wire;
 
 use crate::finding::Report;
 use crate::model::{

@@ -81,8 +81,8 @@ impl Binder<'_> {
                 elements.iter().for_each(|(_, inner)| self.element(inner));
                 system.bindings.iter().for_each(|b| self.binding(b, built, built.scope));
                 // as if they stood in the system, after its own
-                for binding in stands_for.iter().flat_map(|c| &c.bindings) {
-                    self.binding(binding, built, built.scope);
+                if let Some((component, scope)) = stands_for {
+                    component.bindings.iter().for_each(|b| self.binding(b, built, *scope));
                 }
             }
         }

@@ -1,7 +1,8 @@
 //! From every target back to where its value comes from.
 
 use super::chain::Chain;
-use super::graph::{Graph, Owner, sort};
+use super::graph::{Graph, Owner};
+use super::wire::sort;
 use super::{Carries, FlatConnection, FlatConnector, FlatSystem, Port};
 use crate::finding::{Report, Rule};
 use crate::model::Kind;

@@ -1,6 +1,10 @@
 //! What the tests share.
 #![allow(dead_code, reason = "not every test uses everything")]
-#![allow(clippy::print_stdout, clippy::print_stderr, reason = "notices of skipped tests")]
+#![allow(
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    reason = "notices of skipped tests; a failing test may panic"
+)]
 
 use std::io::{Cursor, Write};
 use std::path::{Path, PathBuf};
