@@ -36,9 +36,9 @@ fn document<T>(
         return None;
     }
     if node.tag_name().namespace() != Some(namespace.uri()) {
-        let message = format!("the root's namespace must be `{}`", namespace.uri());
-        reader.fault(node, Rule::Root, message);
-        return None;
+        let found = node.tag_name().namespace().unwrap_or("none");
+        let message = format!("the root's namespace must be `{}`, found `{found}`", namespace.uri());
+        reader.lapse(node, Rule::Root, message);
     }
     Some(read(&mut reader, node))
 }

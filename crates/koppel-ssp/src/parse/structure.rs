@@ -4,7 +4,9 @@ use super::common::{ANNOTATIONS, DIMENSION, ORIGIN, TRANSFORMATIONS, doubles, li
 use super::document;
 use super::reader::{Child, Count, META, Namespace, Reader, SIGNATURE, child, child_of_two, integer};
 use crate::finding::{Report, Rule, suggest};
-use crate::model::{Connection, Connector, DefaultExperiment, End, Kind, SystemStructure, Version};
+use crate::model::{
+    BaseType, Connection, Connector, DataType, DefaultExperiment, End, Kind, SystemStructure, Version,
+};
 use roxmltree::Node;
 
 const NS: Namespace = Namespace::Ssd;
@@ -116,6 +118,11 @@ impl Reader<'_> {
                 }
                 _ => connector.data = self.data_type(inner),
             }
+        }
+        if connector.data.is_none() {
+            // drafts of the standard had it as an attribute, which has been reported
+            let base = node.attribute("type").and_then(BaseType::named);
+            connector.data = base.filter(|b| *b != BaseType::Enumeration).map(DataType::new);
         }
         connector.name = name?;
         // an unknown kind has been reported; what is connected here is checked all the same
