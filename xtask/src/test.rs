@@ -1,6 +1,7 @@
 //! `cargo xtask test`: everything that must hold, from a fresh checkout.
 
-use crate::command::{Result, cargo, is_installed, must, program};
+use crate::command::{Result, cargo, is_installed, must, program, root};
+use std::path::PathBuf;
 
 pub(crate) fn run() -> Result<()> {
     install_chromium()?;
@@ -11,7 +12,15 @@ pub(crate) fn run() -> Result<()> {
     if is_installed("cargo-clippy") {
         must(&mut cargo(&["clippy", "--workspace", "--all-targets", "--", "--deny", "warnings"]))?;
     }
-    must(&mut cargo(&["test", "--workspace", "--no-fail-fast"]))
+    let fmus = foreign_fmus()?;
+    must(cargo(&["test", "--workspace", "--no-fail-fast"]).env("KOPPEL_TEST_FMUS", fmus))
+}
+
+/// FMUs of exporters koppel did not write, built in a Python environment of their own.
+fn foreign_fmus() -> Result<PathBuf> {
+    let folder = root().join("target/test-fmus");
+    must(program("python3", &["crates/koppel-fmi/tests/make_fmus.py"]).arg(&folder))?;
+    Ok(folder)
 }
 
 /// The report page is opened in a real browser.
