@@ -8,7 +8,6 @@ use super::failure::non_finite;
 use super::schedule::Schedule;
 use super::simulation::{Simulation, Stage, view};
 use super::slot::Slot;
-use super::state::RunState;
 use super::statistics::Extremes;
 use crate::coupling;
 use crate::error::{Error, Result};
@@ -95,9 +94,9 @@ impl Simulation {
             board.history.assume_constant_past(self.clock.size());
         }
         self.coupling.start(&view(graph, board, self.clock.step(0, 1)))?;
-        let mut state = RunState::default();
-        self.save(&mut state)?;
-        self.state_size = state.numbers.len();
+        let mut numbers = Vec::new();
+        self.save_numbers(&mut numbers);
+        self.state_size = numbers.len();
         Ok(())
     }
 }

@@ -23,19 +23,24 @@ impl Simulation {
     pub fn save(&self, state: &mut RunState) -> Result<()> {
         state.index = self.index;
         state.changes_done = self.changes_done;
-        state.numbers.clear();
-        for list in [self.graph.offsets(), &self.board.applied, &self.board.planned, &self.board.outputs] {
-            state.numbers.extend_from_slice(list);
-        }
-        self.slots.iter().for_each(|slot| state.numbers.extend_from_slice(&slot.before));
-        self.board.history.save(&mut state.numbers);
-        self.coupling.save(&mut state.numbers);
-        self.consistency.save(&mut state.numbers);
+        self.save_numbers(&mut state.numbers);
         state.subsystems.resize_with(self.slots.len(), Default::default);
         self.slots
             .iter()
             .zip(&mut state.subsystems)
             .try_for_each(|(slot, snapshot)| slot.subsystem.save(snapshot))
+    }
+
+    /// Everything but the subsystems' own states.
+    pub(super) fn save_numbers(&self, numbers: &mut Vec<f64>) {
+        numbers.clear();
+        for list in [self.graph.offsets(), &self.board.applied, &self.board.planned, &self.board.outputs] {
+            numbers.extend_from_slice(list);
+        }
+        self.slots.iter().for_each(|slot| numbers.extend_from_slice(&slot.before));
+        self.board.history.save(numbers);
+        self.coupling.save(numbers);
+        self.consistency.save(numbers);
     }
 
     /// Goes back (or forward) to a saved state of the same run; what follows is bit for bit what followed then.
