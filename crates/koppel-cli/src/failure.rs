@@ -33,6 +33,10 @@ pub(crate) enum Failure {
     Input(Box<Io>),
     /// The engine, during the run.
     Run(Box<Engine>),
+    /// A file, during or after the run.
+    Write(Box<Io>),
+    /// Standard output.
+    Output(std::io::Error),
     /// Anything else, in words.
     Words { message: String, hint: Option<String> },
 }
@@ -63,6 +67,7 @@ impl Failure {
                 _ => Exit::BadInput,
             },
             Failure::Words { .. } => Exit::BadInput,
+            Failure::Write(_) | Failure::Output(_) => Exit::RunFailed,
             Failure::Run(error) => engine_code(error),
         }
     }
@@ -83,6 +88,8 @@ impl Failure {
                 Engine::Recorder { source } => (source.to_string(), Some(RECOVER.to_owned())),
                 error => (error.to_string(), error.hint()),
             },
+            Failure::Write(error) => (error.to_string(), None),
+            Failure::Output(error) => (format!("cannot write to standard output: {error}"), None),
             Failure::Words { message, hint } => (message.clone(), hint.clone()),
         };
         match text.split_once("\n  hint: ") {

@@ -288,3 +288,33 @@ fn a_value_that_becomes_infinite() {
     assert!(rows.len() > 1 && rows.iter().flatten().all(|value| value.is_finite()), "{} rows", rows.len());
     assert!(!folder.has("r.csv.part"));
 }
+
+#[test]
+fn no_file_is_written_twice() {
+    let folder = Folder::with(&format!(
+        "{SYSTEM}[[inputs]]\nto = \"right.F_ext\"\nsignal = [{{ kind = \"table\", file = \"f.csv\" }}]\n"
+    ));
+    folder.write("f.csv", "time,F\n0,0\n1,1\n");
+    let refused = |arguments: &str, expected: &str| {
+        for dry in ["", "--dry-run"] {
+            let words = format!("run system.toml {dry} {arguments}");
+            let said = folder.run(&words.split_whitespace().collect::<Vec<_>>());
+            assert_eq!(said.code, Some(2), "{words}: {}", said.err);
+            said.errs_with(&[expected, "hint: "]);
+        }
+    };
+    refused("--out f.csv", "a table that the system file reads and the results are the same file");
+    refused("--report ./system.toml", "the system file and the report are the same file");
+    refused("--checkpoint system.toml", "the system file and the checkpoint are the same file");
+    refused("--out r.csv --report r.csv-metadata.json", "the metadata of the results and the report");
+    refused("--out r.csv --checkpoint r.csv.part", "the part file of the results and the checkpoint");
+    refused("--report a.html --checkpoint a.html", "the report and the checkpoint are the same file");
+    for option in ["--out no/r.csv", "--report no/r.html", "--checkpoint no/c"] {
+        refused(option, "the folder `no` does not exist");
+    }
+    for option in ["--report .", "--checkpoint ."] {
+        refused(option, "this is a folder");
+    }
+    let left = std::fs::read_dir(folder.path(".")).unwrap().count();
+    assert_eq!(left, 2, "nothing was written");
+}

@@ -78,3 +78,33 @@ fn help_has_examples_and_exit_codes() {
     folder.succeed(&["exit-codes"]).says(&["2  bad input"]);
     folder.succeed(&["--version"]).says(&[env!("CARGO_PKG_VERSION")]);
 }
+
+#[test]
+fn names_of_new_systems() {
+    let folder = Folder::new();
+    for name in ["", ".", "..", ".toml", "a/"] {
+        let said = folder.run(&["new", name]);
+        assert_eq!(said.code, Some(2), "{name}");
+        said.errs_with(&["is no name of a system"]);
+    }
+    folder.succeed(&["new", "two words"]).says(&["koppel run 'two words.toml' --out 'two words.csv'"]);
+}
+
+/// `/dev/full` takes nothing.
+#[test]
+#[cfg(target_os = "linux")]
+fn standard_output_that_fails_is_an_error() {
+    let folder = Folder::with(common::SYSTEM);
+    for arguments in
+        [&["models"][..], &["--help"], &["run", "system.toml"], &["run", "system.toml", "--dry-run"]]
+    {
+        let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let said = common::Said::new(folder.command(arguments).stdout(full).output().unwrap());
+        assert_eq!(said.code, Some(1), "{arguments:?}");
+        said.errs_with(&["cannot write to standard output"]);
+        let mut child = folder.spawn(arguments);
+        drop(child.stdout.take());
+        let said = common::Said::new(child.wait_with_output().unwrap());
+        assert!(!said.err.contains("error"), "{arguments:?}: {}", said.err);
+    }
+}

@@ -92,7 +92,9 @@ fn a_dry_run_runs_nothing() {
 #[test]
 fn a_report_without_results() {
     let folder = Folder::with(SYSTEM);
-    folder.succeed(&["run", "system.toml", "--report", "r.html", "-q"]);
+    let said = folder.succeed(&["run", "system.toml", "--report", "r.html"]);
+    said.says(&["wrote r.html: the report"]);
+    assert!(!said.err.contains("nothing was written"), "{}", said.err);
     let page = folder.read("r.html");
     for part in ["Two masses", "Where the time went", "Settings", "left", "uPlot"] {
         assert!(page.contains(part), "{part}");
@@ -225,7 +227,10 @@ fn real_time_lasts_as_long_as_it_should() {
     let begin = std::time::Instant::now();
     let said = folder.succeed(&["run", "system.toml", "--realtime", "--speed", "0.5", "--json"]);
     assert!(begin.elapsed().as_secs_f64() >= 0.4, "{:?}", begin.elapsed());
-    assert_eq!(said.json()["realtime"]["speed"], 0.5);
+    let document = said.json();
+    assert_eq!(document["realtime"]["speed"], 0.5);
+    let (waiting, engine) = (document["waiting_seconds"].as_f64(), document["engine_seconds"].as_f64());
+    assert!(waiting > Some(0.2) && engine < waiting, "{waiting:?} {engine:?}");
 }
 
 #[test]

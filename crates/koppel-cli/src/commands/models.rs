@@ -16,7 +16,7 @@ pub(super) fn models(arguments: &ModelsArguments) -> Result<Exit> {
         Some(name) if arguments.example => example(name)?,
         Some(name) => describe(name, arguments.json)?,
     };
-    print(&text);
+    print(&text)?;
     Ok(Exit::Ok)
 }
 

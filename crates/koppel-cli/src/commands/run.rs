@@ -1,14 +1,14 @@
 //! `koppel run`.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use koppel_io::system_file::{self, SystemFile};
 
 use crate::arguments::{RunArguments, SettingArguments};
 use crate::exit::Exit;
-use crate::failure::{Failure, Result};
+use crate::failure::Result;
 use crate::output::{self, DryRun};
-use crate::session::{Origin, Plan, Session};
+use crate::session::{self, Origin, Plan, Session};
 
 /// Runs a system file.
 pub(super) fn run(arguments: &RunArguments) -> Result<Exit> {
@@ -53,42 +53,31 @@ fn quoted(text: &str) -> String {
 }
 
 fn dry_run(arguments: &RunArguments, file: &SystemFile) -> Result<Exit> {
-    if let Some(out) = &arguments.out {
-        koppel_io::results::check_name(out)?;
-    }
-    for path in arguments.out.iter().chain(&arguments.session.report) {
-        check_folder(path)?;
-    }
+    session::check(&plan(arguments), &file.tables(), &arguments.session)?;
     let simulation = file.simulation()?;
     let plan = DryRun::new(file, &simulation)?;
     if arguments.session.json {
-        output::print_json(&serde_json::to_value(&plan).unwrap_or_default());
+        output::print_json(&serde_json::to_value(&plan).unwrap_or_default())?;
     } else {
-        output::print(&plan.text());
+        output::print(&plan.text())?;
     }
     Ok(Exit::Ok)
 }
 
-fn check_folder(path: &Path) -> Result<()> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-    match folder.unwrap_or(Path::new(".")) {
-        folder if folder.is_dir() => Ok(()),
-        folder => Err(Failure::words(
-            format!("cannot write `{}`: `{}` is not a folder", path.display(), folder.display()),
-            "create it first, or choose another output file",
-        )),
-    }
+fn start(arguments: &RunArguments, file: SystemFile) -> Result<Exit> {
+    let plan = plan(arguments);
+    session::check(&plan, &file.tables(), &arguments.session)?;
+    let simulation = file.simulation()?;
+    Session::new(file, simulation, plan, &arguments.session)?.run()
 }
 
-fn start(arguments: &RunArguments, file: SystemFile) -> Result<Exit> {
-    let simulation = file.simulation()?;
-    let plan = Plan {
+fn plan(arguments: &RunArguments) -> Plan {
+    Plan {
         system: arguments.file.clone(),
         out: arguments.out.clone(),
         checkpoint: checkpoint_path(arguments),
         origin: Origin::Start,
-    };
-    Session::new(file, simulation, plan, &arguments.session)?.run()
+    }
 }
 
 /// Beside the result file, or named after the system.

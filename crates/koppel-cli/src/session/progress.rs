@@ -26,19 +26,22 @@ impl Progress {
         if quiet || !stderr().is_terminal() {
             return None;
         }
-        let bar =
-            ProgressBar::with_draw_target(Some(simulation.steps()), ProgressDrawTarget::stderr_with_hz(10));
-        bar.set_position(simulation.index());
-        bar.reset_eta();
+        // Hidden until it has its style: a bar draws itself at every change.
+        let bar = ProgressBar::with_draw_target(Some(simulation.steps()), ProgressDrawTarget::hidden());
         if let Ok(style) = ProgressStyle::with_template("{bar:30} {percent:>3} %  {msg}  {eta} left") {
             bar.set_style(style);
         }
+        bar.set_position(simulation.index());
+        bar.reset_eta();
         Some(Progress { bar, begin: Instant::now(), shown: Instant::now(), start: simulation.time() })
     }
 
     pub(super) fn show(&mut self, simulation: &Simulation) {
         if self.shown.elapsed() < INTERVAL {
             return;
+        }
+        if self.bar.is_hidden() {
+            self.bar.set_draw_target(ProgressDrawTarget::stderr_with_hz(10));
         }
         self.shown = Instant::now();
         let factor = (simulation.time() - self.start) / self.begin.elapsed().as_secs_f64();
@@ -48,6 +51,11 @@ impl Progress {
             significant(factor, 3)
         ));
         self.bar.set_position(simulation.index());
+    }
+
+    /// Shows something else in between.
+    pub(super) fn aside(&self, show: impl FnOnce()) {
+        self.bar.suspend(show);
     }
 
     pub(super) fn end(&self) {

@@ -36,7 +36,7 @@ mod wiring;
 #[cfg(test)]
 mod tests;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use koppel::run::{RunConfig, Simulation};
 use koppel::system::{System, SystemBuilder};
@@ -45,6 +45,7 @@ use crate::{Error, Result};
 use document::Document;
 use mistake::Mark;
 pub use mistake::Mistake;
+use tree::Node;
 use wiring::{Input, Link};
 
 /// A system file that has been read and checked.
@@ -161,6 +162,19 @@ impl SystemFile {
     #[must_use]
     pub fn to_json(&self) -> serde_json::Value {
         resolved::json(self)
+    }
+
+    /// Files with tables that the system file names.
+    #[must_use]
+    pub fn tables(&self) -> Vec<PathBuf> {
+        let inputs = self.document.root.get("inputs").map_or(&[][..], Node::items);
+        let signals = inputs.iter().filter_map(|input| input.get("signal"));
+        let files = signals.flat_map(|signal| match signal.items() {
+            [] => std::slice::from_ref(signal),
+            list => list,
+        });
+        let names = files.filter_map(|signal| signal.get("file")?.text("file").ok());
+        names.map(|name| self.document.folder.join(name)).collect()
     }
 
     /// The text of the file as it was read.

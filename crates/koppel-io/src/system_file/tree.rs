@@ -145,6 +145,14 @@ impl Node {
         }
     }
 
+    /// The members of a list; none for anything else.
+    pub(super) fn items(&self) -> &[Node] {
+        match &self.value {
+            Value::List(list) => list,
+            _ => &[],
+        }
+    }
+
     /// The entry of a table.
     pub(super) fn get(&self, key: &str) -> Option<&Node> {
         self.entries().iter().find(|entry| entry.name == key).map(|entry| &entry.node)
