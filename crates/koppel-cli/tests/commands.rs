@@ -19,7 +19,12 @@ fn models_are_listed_and_described() {
     assert!(folder.succeed(&["models", "--json"]).json().as_array().unwrap().len() > 10);
     let said = folder.run(&["models", "sprin-mass"]);
     assert_eq!(said.code, Some(2));
-    said.errs_with(&["unknown model `sprin-mass`", "did you mean `spring-mass`"]);
+    said.errs_with(&[
+        "unknown model or example system `sprin-mass`",
+        "did you mean `spring-mass`",
+        "linear",
+        "quarter-truck",
+    ]);
 }
 
 #[test]
@@ -27,6 +32,8 @@ fn an_example_of_a_model_runs() {
     let folder = Folder::new();
     folder.write("e.toml", &folder.succeed(&["models", "spring-mass", "--example"]).out);
     folder.succeed(&["run", "e.toml", "-q"]);
+    folder.write("l.toml", &folder.succeed(&["models", "linear", "--example"]).out);
+    folder.succeed(&["run", "l.toml", "-q"]);
 }
 
 #[test]

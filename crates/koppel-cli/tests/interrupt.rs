@@ -44,7 +44,7 @@ fn ctrl_c_keeps_results_and_a_checkpoint_and_resume_goes_on() {
         let rows = koppel_io::results::read_table(&folder.path(out)).unwrap().time.len();
         assert!((21..3001).contains(&rows), "{rows} rows");
 
-        folder.succeed(&["resume", "c"]).says(&["continued", "3000 of 3000"]);
+        folder.succeed(&["resume", "c"]).says(&["continued", "3000 steps of 0.01 s"]);
         assert_same(&folder, out, &whole);
     }
 }
@@ -167,7 +167,7 @@ fn damaged_checkpoints_are_refused() {
     bytes[last] ^= 1;
     std::fs::write(folder.path("c"), bytes).unwrap();
     for (file, text) in
-        [("c", "is damaged"), ("system.toml", "is not a checkpoint"), ("none", "cannot read `none`")]
+        [("c", "is damaged"), ("system.toml", "is not a checkpoint"), ("none", "there is no checkpoint `none`")]
     {
         let said = folder.run(&["resume", file]);
         assert_eq!(said.code, Some(2));

@@ -77,7 +77,7 @@ pub enum Error {
     },
 
     /// Recovering would replace a file nobody named.
-    #[error("`{}` already exists and would be replaced\n  hint: name the output file to recover to", path.display())]
+    #[error("`{}` already exists and would be replaced\n  hint: name another file with --out, or this one to replace it", path.display())]
     OutputExists {
         /// The existing file.
         path: PathBuf,

@@ -12,7 +12,8 @@ use crate::exit::Exit;
 use crate::failure::{Failure, Result};
 use crate::output::{print, quoted};
 
-const STARTER: &str = include_str!("../../templates/starter.toml");
+/// The system file with every setting explained; it has a subsystem given by matrices.
+pub(super) const STARTER: &str = include_str!("../../templates/starter.toml");
 
 /// Writes a system file to start from.
 pub(super) fn new(arguments: &NewArguments) -> Result<Exit> {

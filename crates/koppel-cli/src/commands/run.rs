@@ -2,23 +2,27 @@
 
 use std::path::PathBuf;
 
-use koppel_io::system_file::{self, SystemFile};
+use koppel_io::system_file::{self, Setting, SystemFile};
 
 use crate::arguments::{RunArguments, SettingArguments};
 use crate::exit::Exit;
-use crate::failure::Result;
+use crate::failure::{Result, note};
 use crate::output::{self, DryRun};
 use crate::session::{self, Origin, Plan, Session};
 
 /// Runs a system file.
 pub(super) fn run(arguments: &RunArguments) -> Result<Exit> {
-    let mut file = system_file::load(&arguments.file)?;
-    apply(&mut file, &arguments.settings)?;
+    let file = system_file::load_with(&arguments.file, &settings(&arguments.settings))?;
+    file.warnings().iter().for_each(|text| note("warning", text));
     if arguments.dry_run { dry_run(arguments, &file) } else { start(arguments, file) }
 }
 
-/// Options replace settings of the file; each is checked at once.
-fn apply(file: &mut SystemFile, settings: &SettingArguments) -> Result<()> {
+/// Options replace settings of the file.
+fn settings(settings: &SettingArguments) -> Vec<Setting> {
+    let mut all = Vec::new();
+    let mut set = |name: &str, value: &str, origin: &str| {
+        all.push(Setting { name: name.to_owned(), value: value.to_owned(), origin: origin.to_owned() });
+    };
     let options = [
         ("step", &settings.step),
         ("stop", &settings.stop),
@@ -30,21 +34,21 @@ fn apply(file: &mut SystemFile, settings: &SettingArguments) -> Result<()> {
         ("threads", &settings.threads),
     ];
     for (name, value) in &settings.set {
-        file.set(name, value, "--set")?;
+        set(name, value, "--set");
     }
     for (key, value) in options {
         if let Some(value) = value {
-            file.set(&format!("run.{key}"), value, &format!("--{}", key.replace('_', "-")))?;
+            set(&format!("run.{key}"), value, &format!("--{}", key.replace('_', "-")));
         }
     }
     if let Some(condition) = &settings.stop_when {
-        file.set("run.stop_when", &quoted(condition), "--stop-when")?;
+        set("run.stop_when", &quoted(condition), "--stop-when");
     }
     if !settings.record.is_empty() {
         let patterns: Vec<String> = settings.record.iter().map(|pattern| quoted(pattern)).collect();
-        file.set("run.record", &format!("[{}]", patterns.join(", ")), "--record")?;
+        set("run.record", &format!("[{}]", patterns.join(", ")), "--record");
     }
-    Ok(())
+    all
 }
 
 /// As a TOML string.

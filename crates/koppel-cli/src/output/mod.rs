@@ -4,6 +4,7 @@ mod dry_run;
 mod grid;
 mod number;
 mod report;
+mod settings;
 mod summary;
 
 use std::io::{ErrorKind, Write, stdout};

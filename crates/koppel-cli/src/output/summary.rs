@@ -9,7 +9,7 @@ use koppel_io::system_file::SystemFile;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::{Grid, SHOWN, bytes, duration, error_document, quoted, significant};
+use super::{Grid, SHOWN, bytes, duration, error_document, quoted, settings, significant};
 use crate::exit::Exit;
 use crate::failure::Result;
 use crate::session::{Origin, Outcome, Overruns, Plan, Written};
@@ -46,6 +46,11 @@ pub(crate) struct Summary {
     /// Why there is no report.
     report_error: Option<Value>,
     settings: Value,
+    /// Settings in words.
+    #[serde(skip)]
+    words: Vec<(&'static str, String)>,
+    #[serde(skip)]
+    grid: String,
 }
 
 /// A subsystem's part of the work.
@@ -101,6 +106,7 @@ impl Summary {
         let waiting = outcome.waiting.as_secs_f64().min(wall);
         let busy = wall - waiting;
         let recording = outcome.recording.as_secs_f64().min(busy);
+        let settings = file.to_json();
         let mut subsystems: Vec<Work> = statistics.shares.into_iter().map(Work::new).collect();
         if statistics.parallel_stages == 0 {
             fit(&mut subsystems, busy - recording);
@@ -137,7 +143,9 @@ impl Summary {
             checkpoint: outcome.checkpoint.clone(),
             error: outcome.ending.as_ref().err().map(error_document),
             report_error: None,
-            settings: file.to_json(),
+            words: settings::facts(file, &settings),
+            grid: settings::steps(file, simulation.steps()),
+            settings,
         }
     }
 
@@ -156,10 +164,7 @@ impl Summary {
     pub(super) fn facts(&self) -> Vec<(String, String)> {
         let mut facts = vec![
             ("ended".to_owned(), self.ending.clone()),
-            (
-                "steps".to_owned(),
-                format!("{} of {}, {} s each", self.steps, self.steps_planned, significant(self.step, 15)),
-            ),
+            ("steps".to_owned(), self.steps_done()),
             ("wall time".to_owned(), duration(seconds(self.wall_seconds))),
             ("real-time factor".to_owned(), significant(self.real_time_factor, 3)),
         ];
@@ -168,18 +173,31 @@ impl Summary {
                 1,
                 (
                     "continued".to_owned(),
-                    format!("from the checkpoint at t = {time} s; times and errors below since then"),
+                    format!(
+                        "from the checkpoint at t = {} s; times and errors below since then",
+                        significant(time, 12)
+                    ),
                 ),
             );
         }
         if let Some(overruns) = &self.realtime {
             let text = match overruns.late_steps {
                 0 => "no step was late".to_owned(),
+                1 => format!("1 step was late, by {}", duration(seconds(overruns.latest))),
                 late => format!("{late} steps were late, at most by {}", duration(seconds(overruns.latest))),
             };
             facts.push(("real time".to_owned(), format!("speed {}: {text}", overruns.speed)));
         }
+        facts.extend(self.words.iter().map(|(name, value)| ((*name).to_owned(), value.clone())));
         facts
+    }
+
+    fn steps_done(&self) -> String {
+        if self.steps == self.steps_planned {
+            self.grid.clone()
+        } else {
+            format!("{} of {}", self.steps, self.grid)
+        }
     }
 
     /// Where the time went.
@@ -276,7 +294,9 @@ impl Summary {
         if let (Some(file), true) = (&self.out, self.status == "failed") {
             hints.push(format!(
                 "the {} rows up to t = {} s are kept in {}",
-                file.rows, self.end_time, file.path
+                file.rows,
+                significant(self.end_time, 12),
+                file.path
             ));
         }
         if let (Some(file), Some(_)) = (&self.out, &self.report_error) {
@@ -354,10 +374,10 @@ fn ending(outcome: &Outcome) -> (&'static str, Exit, String) {
     match &outcome.ending {
         Ok(Ending::Reached) => ("finished", Exit::Ok, "at the stop time".into()),
         Ok(Ending::Condition { time }) => {
-            ("stopped", Exit::Ok, format!("at t = {time} s: stop_when became true"))
+            ("stopped", Exit::Ok, format!("at t = {} s: stop_when became true", significant(*time, 12)))
         }
         Ok(Ending::Interrupted { time }) => {
-            ("interrupted", Exit::Interrupted, format!("at t = {time} s: interrupted"))
+            ("interrupted", Exit::Interrupted, format!("at t = {} s: interrupted", significant(*time, 12)))
         }
         Err(failure) => ("failed", failure.code(), format!("with an error: {}", failure.text().0)),
     }

@@ -43,7 +43,13 @@ pub(crate) struct Checkpoint {
 impl Checkpoint {
     /// Reads a checkpoint.
     pub(crate) fn read(path: &Path) -> Result<Self> {
-        let bytes = fs::read(path).map_err(|error| Failure::Input(Io::io("read", path)(error)))?;
+        let bytes = fs::read(path).map_err(|error| match error.kind() {
+            std::io::ErrorKind::NotFound => Failure::words(
+                format!("there is no checkpoint `{}`", path.display()),
+                "it is written at Ctrl-C or by --checkpoint-every, beside the result file unless --checkpoint says where",
+            ),
+            _ => Failure::Input(Io::io("read", path)(error)),
+        })?;
         let Some(rest) = bytes.strip_prefix(HEADER) else {
             return Err(Failure::words(
                 format!("`{}` is not a checkpoint of koppel", path.display()),

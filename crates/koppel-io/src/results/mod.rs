@@ -35,6 +35,7 @@ mod table;
 mod whole;
 mod writer;
 
+pub(crate) use csv_text::row_line;
 pub(crate) use files::write_whole;
 pub use metadata::{Column, Metadata};
 pub use recover::recover;
