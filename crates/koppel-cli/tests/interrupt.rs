@@ -166,9 +166,11 @@ fn damaged_checkpoints_are_refused() {
     let last = bytes.len() - 1;
     bytes[last] ^= 1;
     std::fs::write(folder.path("c"), bytes).unwrap();
-    for (file, text) in
-        [("c", "is damaged"), ("system.toml", "is not a checkpoint"), ("none", "there is no checkpoint `none`")]
-    {
+    for (file, text) in [
+        ("c", "is damaged"),
+        ("system.toml", "is not a checkpoint"),
+        ("none", "there is no checkpoint `none`"),
+    ] {
         let said = folder.run(&["resume", file]);
         assert_eq!(said.code, Some(2));
         said.errs_with(&[text]);
@@ -187,7 +189,10 @@ fn a_disk_that_fills_up() {
     let said = Said::new(command.output().unwrap());
     assert_eq!(said.code, Some(1), "{}", said.err);
     said.errs_with(&["error: cannot write `r.csv.part`", "koppel recover"]);
-    folder.succeed(&["recover", "r.csv.part"]).says(&["recovered"]);
+    folder.write("r.csv", "");
+    folder.run(&["recover", "r.csv.part"]).errs_with(&["`r.csv` already exists", "--out"]);
+    let said = folder.succeed(&["recover", "r.csv.part", "--out", "r.csv"]);
+    said.says(&["recovered", "r.csv.part was used up and is gone"]);
     assert!(folder.csv("r.csv").1.len() > 10);
 }
 

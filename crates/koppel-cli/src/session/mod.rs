@@ -4,6 +4,7 @@ mod checkpoint;
 mod clock;
 mod files;
 mod interrupt;
+mod margin;
 mod pace;
 mod progress;
 mod recording;

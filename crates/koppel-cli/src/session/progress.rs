@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use koppel::run::Simulation;
 
+use super::margin::Margin;
 use crate::output::significant;
 
 /// A bar with simulated time, real-time factor and the time left.
@@ -40,9 +41,6 @@ impl Progress {
         if self.shown.elapsed() < INTERVAL {
             return;
         }
-        if self.bar.is_hidden() {
-            self.bar.set_draw_target(ProgressDrawTarget::stderr_with_hz(10));
-        }
         self.shown = Instant::now();
         let factor = (simulation.time() - self.start) / self.begin.elapsed().as_secs_f64();
         self.bar.set_message(format!(
@@ -51,6 +49,10 @@ impl Progress {
             significant(factor, 3)
         ));
         self.bar.set_position(simulation.index());
+        if self.bar.is_hidden() {
+            self.bar.set_draw_target(ProgressDrawTarget::term_like_with_hz(Box::new(Margin::stderr()), 10));
+            self.bar.tick();
+        }
     }
 
     /// Shows something else in between.
