@@ -210,3 +210,22 @@ fn is_coloured() -> bool {
 fn paint(text: &str, style: &str, coloured: bool) -> String {
     if coloured { format!("\x1b[{style}m{text}\x1b[0m") } else { text.to_owned() }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_rounded_and_nothing_else() {
+        let text = "became 1e300 at t = 0.051000000000000004 s: t = unknown";
+        assert_eq!(rounded_times(text), "became 1e300 at t = 0.051 s: t = unknown");
+    }
+
+    #[test]
+    fn a_long_line_is_cut_around_the_place() {
+        let line = format!("{}\u{7}X{}", "a".repeat(300), "b".repeat(300));
+        let (shown, before, width) = cut((&line, 301, 1));
+        assert_eq!(shown.chars().nth(before), Some('X'));
+        assert!(shown.starts_with('…') && shown.ends_with('…') && width == 1, "{shown}");
+    }
+}
