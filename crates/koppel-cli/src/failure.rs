@@ -20,6 +20,7 @@ use koppel_io::Error as Io;
 use koppel_io::system_file::Mistake;
 
 use crate::exit::Exit;
+use crate::output::significant;
 
 const RECOVER: &str = "`koppel recover FILE.part` keeps the rows written before";
 
@@ -33,6 +34,10 @@ pub(crate) enum Failure {
     Input(Box<Io>),
     /// The engine, during the run.
     Run(Box<Engine>),
+    /// A file, during or after the run.
+    Write(Box<Io>),
+    /// Standard output.
+    Output(std::io::Error),
     /// Anything else, in words.
     Words { message: String, hint: Option<String> },
 }
@@ -63,6 +68,7 @@ impl Failure {
                 _ => Exit::BadInput,
             },
             Failure::Words { .. } => Exit::BadInput,
+            Failure::Write(_) | Failure::Output(_) => Exit::RunFailed,
             Failure::Run(error) => engine_code(error),
         }
     }
@@ -71,7 +77,7 @@ impl Failure {
     pub(crate) fn text(&self) -> (String, Option<String>) {
         let (text, hint) = match self {
             Failure::Input(error) => match error.as_ref() {
-                Io::File(mistake) => return (mistake.message.clone(), mistake.hint.clone()),
+                Io::File(mistake) => return (rounded_times(&mistake.message), mistake.hint.clone()),
                 Io::Engine(error) => (error.to_string(), error.hint()),
                 Io::Io { action: "read", source, .. } if source.kind() == std::io::ErrorKind::NotFound => (
                     error.to_string(),
@@ -83,8 +89,11 @@ impl Failure {
                 Engine::Recorder { source } => (source.to_string(), Some(RECOVER.to_owned())),
                 error => (error.to_string(), error.hint()),
             },
+            Failure::Write(error) => (error.to_string(), None),
+            Failure::Output(error) => (format!("cannot write to standard output: {error}"), None),
             Failure::Words { message, hint } => (message.clone(), hint.clone()),
         };
+        let text = rounded_times(&text);
         match text.split_once("\n  hint: ") {
             Some((message, inner)) => (message.to_owned(), Some(inner.to_owned())),
             None => (text, hint),
@@ -110,12 +119,12 @@ impl Failure {
 
     fn render(&self, coloured: bool) -> String {
         let (message, hint) = self.text();
-        let mut text = format!("{} {message}\n", paint("error:", "1;31", coloured));
+        let mut text = format!("{} {}\n", paint("error:", "1;31", coloured), visible(&message));
         if let Some(mistake) = self.mistake() {
             text.push_str(&snippet(mistake, coloured));
         }
         for hint in hint.iter().flat_map(|hint| hint.split("\n  hint: ")) {
-            let _ = writeln!(text, "  {} {hint}", paint("hint:", "1;36", coloured));
+            let _ = writeln!(text, "  {} {}", paint("hint:", "1;36", coloured), visible(hint));
         }
         text
     }
@@ -124,7 +133,7 @@ impl Failure {
 /// The offending line, with the offending text underlined.
 fn snippet(mistake: &Mistake, coloured: bool) -> String {
     let (line, column) = mistake.line_column();
-    let (shown, before, width) = mistake.excerpt();
+    let (shown, before, width) = cut(mistake.excerpt());
     let number = line.to_string();
     let margin = " ".repeat(number.len() + 1);
     let indent: String = shown.chars().take(before).map(|c| if c == '\t' { '\t' } else { ' ' }).collect();
@@ -134,6 +143,48 @@ fn snippet(mistake: &Mistake, coloured: bool) -> String {
         arrow = paint("-->", "1;34", coloured),
         place = mistake.place,
     )
+}
+
+/// Most characters of a line that are shown.
+const WIDTH: usize = 120;
+
+/// A line with control characters made visible, and of a long one the part around the place; with the widths as shown.
+fn cut((line, before, width): (&str, usize, usize)) -> (String, usize, usize) {
+    let characters: Vec<char> = line.chars().collect();
+    let is_long = characters.len() > WIDTH;
+    let first = if is_long { before.saturating_sub(WIDTH / 3).min(characters.len() - WIDTH) } else { 0 };
+    let last = if is_long { first + WIDTH } else { characters.len() };
+    let part = |from: usize, to: usize| -> String {
+        let (from, to) = (from.clamp(first, last), to.clamp(first, last));
+        visible(&characters[from..to.max(from)].iter().collect::<String>())
+    };
+    let left = if first > 0 { "…" } else { "" };
+    let right = if last < characters.len() { "…" } else { "" };
+    let count = |text: &str| text.chars().count();
+    let indent = count(left) + count(&part(first, before));
+    let marked = count(&part(before, before + width)).max(1);
+    (format!("{left}{}{right}", part(first, last)), indent, marked)
+}
+
+/// Control characters as `\u{1b}`; a tab and a line break stay.
+fn visible(text: &str) -> String {
+    let is_bad = |c: char| c.is_control() && c != '\t' && c != '\n';
+    text.chars().map(|c| if is_bad(c) { c.escape_default().to_string() } else { c.to_string() }).collect()
+}
+
+/// The text with times such as `t = 0.051000000000000004 s` rounded to 12 digits.
+fn rounded_times(text: &str) -> String {
+    let mut parts = text.split("t = ");
+    let mut rounded = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let end = part.find(|c: char| !"0123456789.e-+".contains(c)).unwrap_or(part.len());
+        let (number, rest) = part.split_at(end);
+        match number.parse::<f64>() {
+            Ok(time) => rounded.push_str(&format!("t = {}{rest}", significant(time, 12))),
+            Err(_) => rounded.push_str(&format!("t = {part}")),
+        }
+    }
+    rounded
 }
 
 /// A number that is not finite counts as bad input: the model or the step is at fault, not the machine.
@@ -158,4 +209,23 @@ fn is_coloured() -> bool {
 
 fn paint(text: &str, style: &str, coloured: bool) -> String {
     if coloured { format!("\x1b[{style}m{text}\x1b[0m") } else { text.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_rounded_and_nothing_else() {
+        let text = "became 1e300 at t = 0.051000000000000004 s: t = unknown";
+        assert_eq!(rounded_times(text), "became 1e300 at t = 0.051 s: t = unknown");
+    }
+
+    #[test]
+    fn a_long_line_is_cut_around_the_place() {
+        let line = format!("{}\u{7}X{}", "a".repeat(300), "b".repeat(300));
+        let (shown, before, width) = cut((&line, 301, 1));
+        assert_eq!(shown.chars().nth(before), Some('X'));
+        assert!(shown.starts_with('…') && shown.ends_with('…') && width == 1, "{shown}");
+    }
 }

@@ -12,10 +12,25 @@ use std::process::ExitCode;
 use clap::Parser;
 
 fn main() -> ExitCode {
-    let arguments = arguments::Arguments::parse();
+    let arguments = match arguments::Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(answer) => return tell(&answer),
+    };
     let code = commands::execute(arguments.command).unwrap_or_else(|failure| {
         failure.show();
         failure.code()
     });
     code.into()
+}
+
+/// Help, the version, or what is wrong with the arguments.
+fn tell(answer: &clap::Error) -> ExitCode {
+    match answer.print() {
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
+            let failure = failure::Failure::Output(error);
+            failure.show();
+            failure.code().into()
+        }
+        _ => ExitCode::from(u8::try_from(answer.exit_code()).unwrap_or(2)),
+    }
 }

@@ -188,7 +188,7 @@ fn numbers_that_are_not_finite() {
 #[test]
 fn senseless_settings() {
     refused("step = 1e-3", "step = 0", &["run.step: `0` must be positive"]);
-    refused("step = 1e-3", "step = -1e-3", &["run.step: `-0.001` must be positive"]);
+    refused("step = 1e-3", "step = -1e-3", &["run.step: `-1e-3` must be positive"]);
     refused("stop = 0.2", "stop = -1", &["run.stop: `-1` must come after the start at 0"]);
     refused("stop = 0.2", "stop = 0.2\nrecord_every = 0", &["must be at least 1"]);
     refused("\"parallel\"", "[\"left\"]", &["`right` is missing: every subsystem must be named once"]);
@@ -248,7 +248,12 @@ fn options() {
     refused(&["--coupling", "{ method = \"foh\""], &["--coupling:1:", "not valid TOML"]);
     refused(&["--schedule", "[\"left\"]"], &["`right` is missing"]);
     refused(&["--set", "right.mm=3"], &["unknown setting `right.mm`", "did you mean `right.m`"]);
-    refused(&["--set", "lft.m=3"], &["unknown subsystem `lft`", "did you mean `left`"]);
+    refused(&["--set", "lft.m=3"], &["unknown setting or subsystem `lft`", "did you mean `left`"]);
+    refused(&["--set", "left=3"], &["`left` is a subsystem", "`left.solver`", "`left.F`"]);
+    refused(&["--set", "left.solver.stp=3"], &["--set:1:13", "unknown key `stp` in solver"]);
+    refused(&["--set", "run.evry=1"], &["--set:1:5", "   |     ^^^^\n"]);
+    refused(&["--set", "run.at=1"], &["unknown key `at` in [run]", "[[at]]"]);
+    refused(&["--set", "right.F=1"], &["--set:1:7", "error: `right.F` is connected"]);
     refused(&["--set", "right.m=heavy"], &["`m` must be a number"]);
     refused(&["--set", "right.m=inf"], &["not finite"]);
     refused(&["--set", "right.m"], &["NAME=VALUE"]);
@@ -287,4 +292,105 @@ fn a_value_that_becomes_infinite() {
     let (_, rows) = folder.csv("r.csv");
     assert!(rows.len() > 1 && rows.iter().flatten().all(|value| value.is_finite()), "{} rows", rows.len());
     assert!(!folder.has("r.csv.part"));
+}
+
+#[test]
+fn no_file_is_written_twice() {
+    let folder = Folder::with(&format!(
+        "{SYSTEM}[[inputs]]\nto = \"right.F_ext\"\nsignal = [{{ kind = \"table\", file = \"f.csv\" }}]\n"
+    ));
+    folder.write("f.csv", "time,F\n0,0\n1,1\n");
+    let refused = |arguments: &str, expected: &str| {
+        for dry in ["", "--dry-run"] {
+            let words = format!("run system.toml {dry} {arguments}");
+            let said = folder.run(&words.split_whitespace().collect::<Vec<_>>());
+            assert_eq!(said.code, Some(2), "{words}: {}", said.err);
+            said.errs_with(&[expected, "hint: "]);
+        }
+    };
+    refused("--out f.csv", "a table that the system file reads and the results are the same file");
+    refused("--report ./system.toml", "the system file and the report are the same file");
+    refused("--checkpoint system.toml", "the system file and the checkpoint are the same file");
+    refused("--out r.csv --report r.csv-metadata.json", "the metadata of the results and the report");
+    refused("--out r.csv --checkpoint r.csv.part", "the part file of the results and the checkpoint");
+    refused("--report a.html --checkpoint a.html", "the report and the checkpoint are the same file");
+    for option in ["--out no/r.csv", "--report no/r.html", "--checkpoint no/c"] {
+        refused(option, "the folder `no` does not exist");
+    }
+    for option in ["--report .", "--checkpoint ."] {
+        refused(option, "this is a folder");
+    }
+    let left = std::fs::read_dir(folder.path(".")).unwrap().count();
+    assert_eq!(left, 2, "nothing was written");
+}
+
+#[test]
+fn messages_have_no_words_of_rust() {
+    let run = |setting: &str, expected: &[&str]| {
+        let said = refused("stop = 0.2", &format!("stop = 0.2\n{setting}"), expected);
+        for word in ["variant", "enum", "a a ", "u32", "f64", "sequence,"] {
+            assert!(!said.err.contains(word), "{word}: {}", said.err);
+        }
+    };
+    run("hold = 1", &["`hold` must be \"constant\" or \"continuous\", found a number", "system.toml:6:8"]);
+    run("threads = 4", &["`threads` must be \"auto\" or \"never\" or \"always\"", "system.toml:6:11"]);
+    run("start = 2020-01-01", &["`start`: found a date, expected a number", "system.toml:6:9"]);
+    run("every = 5000000000", &["`every` must be a table such as { road = 4 }"]);
+    run("every = { left = 5000000000 }", &["from 1 to 4294967295", "system.toml:6:18"]);
+    run("at = 1", &["unknown key `at` in [run]"]);
+    let coupling = |to: &str, expected: &[&str]| refused("coupling = \"zoh\"", to, expected);
+    coupling("coupling = { method = 3 }", &["`method` must be \"zoh\" or ", "system.toml:8:23"]);
+    let mixed = |entry: &str| {
+        format!("coupling = {{ method = \"mixed\", connections = {{ \"left.F\" = {entry} }} }}")
+    };
+    coupling(&mixed("3"), &["`left.F` must be a name or a table with `method`"]);
+    coupling(&mixed("{ method = \"mixed\", connections = {} }"), &["`left.F` cannot itself be mixed"]);
+    refused_with("[[at]]\ntime = 0.1\nset = { right.m = 1 }\n", &["hint: write set = { \"right.m\" = ... }"]);
+    refused_with(
+        "[[inputs]]\nto = \"left.x\"\nsignal = { kind = \"constant\", value = 1 }\n",
+        &["unknown input `left.x`", "system.toml:33:6"],
+    );
+}
+
+#[test]
+fn names_that_cannot_be_seen() {
+    refused("[subsystems.right]", "[subsystems.\"\"]", &["the name of a subsystem is empty"]);
+    refused(
+        "[subsystems.right]",
+        "[subsystems.\"a\\tb\"]",
+        &["the name of a subsystem has control characters"],
+    );
+    refused("inputs = [\"F\"]", "inputs = [\"\"]", &["the name of a port is empty", "system.toml:15:11"]);
+    refused("\"parallel\"", "[[\"left\", \"right\"], []]", &["a group of the schedule is empty"]);
+}
+
+#[test]
+fn long_lines_numbers_and_times_are_short() {
+    let long = format!("title = \"{}\" x", "a".repeat(1000));
+    let said = check(&long, &["…aaa"]);
+    assert!(said.err.lines().all(|line| line.chars().count() < 160), "{}", said.err);
+    refused("step = 1e-3", "step = 1e-300", &["run.step: `1e-300` makes more than 1e15 steps"]);
+    let said = refused("stop = 0.2", "\"s\\u001b\" = 0.2", &["unknown key `s\\u{1b}`"]);
+    assert!(!said.err.contains('\u{1b}'), "{}", said.err);
+}
+
+#[test]
+fn tables_tell_their_line() {
+    let input =
+        "[[inputs]]\nto = \"right.F_ext\"\nsignal = { kind = \"table\", file = \"f.csv\", column = \"F\" }\n";
+    let folder = Folder::with(&format!("{SYSTEM}{input}"));
+    let names: Vec<String> = (0..40).map(|i| format!("c{i}")).collect();
+    for (table, expected) in [
+        ("0,1\n1,2\n".to_owned(), "`f.csv` has no header line"),
+        ("time,F\n\n0,1\n0,2\n".to_owned(), "`f.csv`, line 4: the time 0 s does not lie after"),
+        ("time,F\n0,1\n1,nan\n".to_owned(), "`f.csv`, line 3: NaN is not finite"),
+        (format!("time,{}\n", names.join(",")), "`c38`, `c39`"),
+    ] {
+        folder.write("f.csv", &table);
+        let said = folder.run(&["run", "system.toml"]);
+        assert_eq!(said.code, Some(2));
+        said.errs_with(&[expected, "system.toml:34:"]);
+    }
+    folder.write("f.csv", "time , F \n0,1\n1,2\n");
+    folder.succeed(&["run", "system.toml", "-q"]);
 }

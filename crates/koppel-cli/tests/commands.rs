@@ -19,7 +19,12 @@ fn models_are_listed_and_described() {
     assert!(folder.succeed(&["models", "--json"]).json().as_array().unwrap().len() > 10);
     let said = folder.run(&["models", "sprin-mass"]);
     assert_eq!(said.code, Some(2));
-    said.errs_with(&["unknown model `sprin-mass`", "did you mean `spring-mass`"]);
+    said.errs_with(&[
+        "unknown model or example system `sprin-mass`",
+        "did you mean `spring-mass`",
+        "linear",
+        "quarter-truck",
+    ]);
 }
 
 #[test]
@@ -27,6 +32,8 @@ fn an_example_of_a_model_runs() {
     let folder = Folder::new();
     folder.write("e.toml", &folder.succeed(&["models", "spring-mass", "--example"]).out);
     folder.succeed(&["run", "e.toml", "-q"]);
+    folder.write("l.toml", &folder.succeed(&["models", "linear", "--example"]).out);
+    folder.succeed(&["run", "l.toml", "-q"]);
 }
 
 #[test]
@@ -77,4 +84,34 @@ fn help_has_examples_and_exit_codes() {
     folder.succeed(&["help", "exit-codes"]).says(&["Exit codes:"]);
     folder.succeed(&["exit-codes"]).says(&["2  bad input"]);
     folder.succeed(&["--version"]).says(&[env!("CARGO_PKG_VERSION")]);
+}
+
+#[test]
+fn names_of_new_systems() {
+    let folder = Folder::new();
+    for name in ["", ".", "..", ".toml", "a/"] {
+        let said = folder.run(&["new", name]);
+        assert_eq!(said.code, Some(2), "{name}");
+        said.errs_with(&["is no name of a system"]);
+    }
+    folder.succeed(&["new", "two words"]).says(&["koppel run 'two words.toml' --out 'two words.csv'"]);
+}
+
+/// `/dev/full` takes nothing.
+#[test]
+#[cfg(target_os = "linux")]
+fn standard_output_that_fails_is_an_error() {
+    let folder = Folder::with(common::SYSTEM);
+    for arguments in
+        [&["models"][..], &["--help"], &["run", "system.toml"], &["run", "system.toml", "--dry-run"]]
+    {
+        let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let said = common::Said::new(folder.command(arguments).stdout(full).output().unwrap());
+        assert_eq!(said.code, Some(1), "{arguments:?}");
+        said.errs_with(&["cannot write to standard output"]);
+        let mut child = folder.spawn(arguments);
+        drop(child.stdout.take());
+        let said = common::Said::new(child.wait_with_output().unwrap());
+        assert!(!said.err.contains("error"), "{arguments:?}: {}", said.err);
+    }
 }

@@ -44,7 +44,7 @@ fn ctrl_c_keeps_results_and_a_checkpoint_and_resume_goes_on() {
         let rows = koppel_io::results::read_table(&folder.path(out)).unwrap().time.len();
         assert!((21..3001).contains(&rows), "{rows} rows");
 
-        folder.succeed(&["resume", "c"]).says(&["continued", "3000 of 3000"]);
+        folder.succeed(&["resume", "c"]).says(&["continued", "3000 steps of 0.01 s"]);
         assert_same(&folder, out, &whole);
     }
 }
@@ -166,9 +166,11 @@ fn damaged_checkpoints_are_refused() {
     let last = bytes.len() - 1;
     bytes[last] ^= 1;
     std::fs::write(folder.path("c"), bytes).unwrap();
-    for (file, text) in
-        [("c", "is damaged"), ("system.toml", "is not a checkpoint"), ("none", "cannot read `none`")]
-    {
+    for (file, text) in [
+        ("c", "is damaged"),
+        ("system.toml", "is not a checkpoint"),
+        ("none", "there is no checkpoint `none`"),
+    ] {
         let said = folder.run(&["resume", file]);
         assert_eq!(said.code, Some(2));
         said.errs_with(&[text]);
@@ -187,6 +189,68 @@ fn a_disk_that_fills_up() {
     let said = Said::new(command.output().unwrap());
     assert_eq!(said.code, Some(1), "{}", said.err);
     said.errs_with(&["error: cannot write `r.csv.part`", "koppel recover"]);
-    folder.succeed(&["recover", "r.csv.part"]).says(&["recovered"]);
+    folder.write("r.csv", "");
+    folder.run(&["recover", "r.csv.part"]).errs_with(&["`r.csv` already exists", "--out"]);
+    let said = folder.succeed(&["recover", "r.csv.part", "--out", "r.csv"]);
+    said.says(&["recovered", "r.csv.part was used up and is gone"]);
     assert!(folder.csv("r.csv").1.len() > 10);
+}
+
+/// Runs with no file allowed to become longer than `blocks`.
+fn limited(folder: &Folder, blocks: u32, arguments: &str) -> Said {
+    let script = format!("trap '' XFSZ; ulimit -f {blocks}; exec \"$0\" {arguments}");
+    let mut command = std::process::Command::new("sh");
+    command.args(["-c", &script, env!("CARGO_BIN_EXE_koppel")]).current_dir(folder.path("."));
+    Said::new(command.output().unwrap())
+}
+
+#[test]
+fn a_full_disk_tells_of_the_results_first() {
+    let folder = folder();
+    let said = limited(&folder, 16, "run system.toml --step 1e-4 --out r.csv --report r.html");
+    assert_eq!(said.code, Some(1), "{}", said.err);
+    let (results, report) = (said.err.find("r.csv.part`").unwrap(), said.err.find("r.html`").unwrap());
+    assert!(results < report, "{}", said.err);
+    assert!(!folder.has("r.html") && !folder.has("r.html.tmp"));
+}
+
+#[test]
+fn without_room_for_the_report_the_results_are_told() {
+    let folder = folder();
+    let said = limited(&folder, 64, "run system.toml --record left.x --step 0.1 --out r.csv --report r.html");
+    assert_eq!(said.code, Some(1), "{}", said.err);
+    said.says(&["wrote r.csv: 301 rows", "real-time factor"]);
+    said.errs_with(&[
+        "error: cannot write `r.html`",
+        "hint: there is no report, but all 301 rows are in r.csv",
+    ]);
+    assert!(!folder.has("r.html") && !folder.has("r.html.tmp"));
+}
+
+#[test]
+fn a_checkpoint_that_cannot_be_written_does_not_end_the_run() {
+    let folder = folder();
+    let said = limited(&folder, 0, "run system.toml --checkpoint c --checkpoint-every 10");
+    assert_eq!(said.code, Some(0), "{}", said.err);
+    assert_eq!(said.err.matches("warning: no checkpoint: cannot write `c`").count(), 1, "{}", said.err);
+    assert!(!folder.has("c") && !folder.has("c.tmp"));
+}
+
+#[test]
+fn resume_overwrites_nothing_else_and_shows_paths_as_run_does() {
+    let folder = Folder::with(SYSTEM);
+    let checkpoints = ["--out", "r.csv", "--checkpoint", "c", "--checkpoint-every", "150"];
+    let said = folder.succeed(&[&["run", "system.toml"], &checkpoints[..]].concat());
+    said.says(&["wrote r.csv-metadata.json", "wrote c: the checkpoint at t = 0.15 s; not needed any more"]);
+    for (arguments, text) in [
+        (["--report", "c"], "the report and the checkpoint are the same file"),
+        (["--report", "r.csv"], "the results and the report are the same file"),
+        (["--report", "system.toml"], "the system file and the report are the same file"),
+        (["--checkpoint", "system.toml"], "the system file and the checkpoint are the same file"),
+    ] {
+        let said = folder.run(&[&["resume", "c"], &arguments[..]].concat());
+        assert_eq!(said.code, Some(2), "{arguments:?}");
+        said.errs_with(&[text]);
+    }
+    folder.succeed(&["resume", "c"]).says(&["wrote r.csv: 201 rows"]);
 }

@@ -25,7 +25,7 @@ fn csv_and_parquet_hold_the_same() {
     let said = folder.succeed(&["run", "system.toml", "--out", "r.csv"]);
     said.says(&[
         "Two masses",
-        "200 of 200",
+        "200 steps of 0.001 s",
         "real-time factor",
         "left.x -> right.F",
         "wrote r.csv: 201 rows",
@@ -82,7 +82,8 @@ fn a_dry_run_runs_nothing() {
         "right.F_ext",
         "rows         201",
     ]);
-    said.says(&["left.x      -> right.F   100", "checked, not run"]);
+    said.says(&["left.x      -> right.F   100            1       0", "checked, not run"]);
+    said.says(&["inputs       reading fresh, hold constant"]);
     assert!(!folder.has("r.csv") && !folder.has("r.csv.part"));
     let document = folder.succeed(&["run", "system.toml", "--dry-run", "--json"]).json();
     assert_eq!(document["steps"], 200);
@@ -92,7 +93,9 @@ fn a_dry_run_runs_nothing() {
 #[test]
 fn a_report_without_results() {
     let folder = Folder::with(SYSTEM);
-    folder.succeed(&["run", "system.toml", "--report", "r.html", "-q"]);
+    let said = folder.succeed(&["run", "system.toml", "--report", "r.html"]);
+    said.says(&["wrote r.html: the report"]);
+    assert!(!said.err.contains("nothing was written"), "{}", said.err);
     let page = folder.read("r.html");
     for part in ["Two masses", "Where the time went", "Settings", "left", "uPlot"] {
         assert!(page.contains(part), "{part}");
@@ -225,7 +228,10 @@ fn real_time_lasts_as_long_as_it_should() {
     let begin = std::time::Instant::now();
     let said = folder.succeed(&["run", "system.toml", "--realtime", "--speed", "0.5", "--json"]);
     assert!(begin.elapsed().as_secs_f64() >= 0.4, "{:?}", begin.elapsed());
-    assert_eq!(said.json()["realtime"]["speed"], 0.5);
+    let document = said.json();
+    assert_eq!(document["realtime"]["speed"], 0.5);
+    let (waiting, engine) = (document["waiting_seconds"].as_f64(), document["engine_seconds"].as_f64());
+    assert!(waiting > Some(0.2) && engine < waiting, "{waiting:?} {engine:?}");
 }
 
 #[test]
@@ -251,4 +257,62 @@ fn many_threads_give_the_same_bytes() {
     folder.succeed(&["run", "system.toml", "-q", "--out", "one.csv", "--threads", "never"]);
     folder.succeed(&["run", "system.toml", "-q", "--out", "many.csv", "--threads", "always"]);
     assert_eq!(folder.bytes("one.csv"), folder.bytes("many.csv"));
+}
+
+#[test]
+fn what_does_nothing_is_warned_about() {
+    let system = SYSTEM.replace("\"zoh\"", "\"foh\"\nhold = \"continuous\"")
+        + "[[at]]\ntime = 5\nset = { \"right.m\" = 2 }\n[[at]]\ntime = -1\nset = { \"right.m\" = 3 }\n"
+        + "[[inputs]]\nto = \"right.F_ext\"\nsignal = []\n";
+    let folder = Folder::with(&system);
+    for more in ["--quiet", "--dry-run"] {
+        folder.succeed(&["run", "system.toml", more]).errs_with(&[
+            "warning: [[at]] at t = 5 s comes no earlier than the stop",
+            "warning: [[at]] at t = -1 s comes before the start",
+            "warning: hold = \"continuous\" does nothing",
+            "warning: [[inputs]] for `right.F_ext`: `signal` is an empty list",
+        ]);
+    }
+}
+
+#[test]
+fn a_dry_run_shows_every_setting() {
+    let system = SYSTEM
+        .replace("from = \"left.x\"\n", "from = [\"left.x\", \"left.v\"]\noffset = 3\n")
+        .replace("inputs = [\"F\"]", "inputs = [{ name = \"F\", unit = \"mm\" }]")
+        .replace("stop = 0.2", "stop = 0.2005\nstop_when = \"left.x > 9\"")
+        .replace("parameters = {", "start = { x = 1 }\nparameters = {")
+        + "[[inputs]]\nto = \"right.F_ext\"\nsignal = [{ kind = \"constant\", value = 1 }]\n"
+        + "[[at]]\ntime = 0.1\nset = { \"right.m\" = 2 }\n";
+    let folder = Folder::with(&system);
+    let words = ["stop when", "left.x > 9", "right.F_ext: constant", "1 value is set at a given time"];
+    for said in
+        [folder.succeed(&["run", "system.toml", "--dry-run"]), folder.succeed(&["run", "system.toml"])]
+    {
+        said.says(&words);
+        said.says(&["201 steps of 0.001 s, the last one shortened to 0.0005 s"]);
+    }
+    let said = folder.succeed(&["run", "system.toml", "--dry-run"]);
+    said.says(&["left.x + left.v  -> right.F   100            1       3"]);
+    said.says(&["right.x          -> left.F      1         1000       0"]);
+}
+
+#[test]
+fn options_give_what_the_file_leaves_open() {
+    let folder = Folder::with(&SYSTEM.replace("stop = 0.2\n", "").replace("step = 1e-3\n", ""));
+    folder.run(&["run", "system.toml"]).errs_with(&["needs `stop`", "or give it with --stop"]);
+    folder.succeed(&["run", "system.toml", "-q", "--stop", "0.1", "--set", "run.step=1e-3"]);
+    let keys = [
+        "left.solver.step=1e-6",
+        "right.parameters.m=3",
+        "right.start.x=2",
+        "title=hi",
+        "run.coupling.method=foh",
+    ];
+    let set: Vec<&str> = keys.iter().flat_map(|key| ["--set", key]).collect();
+    let base = ["run", "system.toml", "--dry-run", "--json", "--stop", "1", "--step", "0.1"];
+    let settings = folder.succeed(&[&base[..], &set].concat()).json()["settings"].clone();
+    assert_eq!(settings["subsystems"]["left"]["solver"]["step"], 1e-6);
+    assert_eq!(settings["subsystems"]["right"]["parameters"]["m"], 3.0);
+    assert_eq!((&settings["title"], &settings["run"]["coupling"]["method"]), (&"hi".into(), &"foh".into()));
 }

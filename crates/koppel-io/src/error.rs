@@ -13,7 +13,7 @@ pub type Result<T> = std::result::Result<T, Box<Error>>;
 #[non_exhaustive]
 pub enum Error {
     /// The operating system refused.
-    #[error("cannot {action} `{}`: {source}{}", path.display(), io_hint(source, path))]
+    #[error("cannot {action} `{}`: {source}{}", path.display(), io_hint(action, source, path))]
     Io {
         /// What was tried, as a verb.
         action: &'static str,
@@ -77,7 +77,7 @@ pub enum Error {
     },
 
     /// Recovering would replace a file nobody named.
-    #[error("`{}` already exists and would be replaced\n  hint: name the output file to recover to", path.display())]
+    #[error("`{}` already exists and would be replaced\n  hint: name another file with --out, or this one to replace it", path.display())]
     OutputExists {
         /// The existing file.
         path: PathBuf,
@@ -206,7 +206,7 @@ impl Error {
 }
 
 /// What to do about the usual refusals.
-fn io_hint(source: &io::Error, path: &Path) -> String {
+fn io_hint(action: &str, source: &io::Error, path: &Path) -> String {
     let folder = match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder.display().to_string(),
         _ => ".".to_string(),
@@ -215,12 +215,23 @@ fn io_hint(source: &io::Error, path: &Path) -> String {
         io::ErrorKind::NotFound if !Path::new(&folder).exists() => {
             format!("\n  hint: the folder `{folder}` does not exist; create it first")
         }
+        io::ErrorKind::PermissionDenied if matches!(action, "read" | "open") => {
+            format!("\n  hint: you may not read it; look at its permissions (`ls -l {}`)", path.display())
+        }
+        io::ErrorKind::InvalidData => "\n  hint: it must be text in UTF-8".to_string(),
         io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
             format!("\n  hint: `{folder}` may not be written; choose another output folder")
         }
-        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => format!(
-            "\n  hint: the disk of `{folder}` is full; free some space, then `koppel recover` keeps what was written"
-        ),
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded
+            if path.extension().is_some_and(|e| e == "part") =>
+        {
+            format!(
+                "\n  hint: the disk of `{folder}` is full; free some space, then `koppel recover` keeps what was written"
+            )
+        }
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+            format!("\n  hint: the disk of `{folder}` is full; free some space or choose another folder")
+        }
         io::ErrorKind::NotADirectory => format!("\n  hint: `{folder}` is a file, not a folder"),
         io::ErrorKind::IsADirectory => "\n  hint: this is a folder; name a file in it".to_string(),
         _ => String::new(),

@@ -12,6 +12,6 @@ use crate::output::print;
 pub(super) fn completions(shell: Shell) -> Result<Exit> {
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut Arguments::command(), "koppel", &mut script);
-    print(&String::from_utf8_lossy(&script));
+    print(&String::from_utf8_lossy(&script))?;
     Ok(Exit::Ok)
 }

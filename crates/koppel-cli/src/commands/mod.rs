@@ -23,7 +23,7 @@ pub(crate) fn execute(command: Command) -> Result<Exit> {
         Command::New(arguments) => new::new(&arguments),
         Command::Completions { shell } => completions::completions(shell),
         Command::ExitCodes => {
-            print(&format!("{}\n", exit::TABLE));
+            print(&format!("{}\n", exit::TABLE))?;
             Ok(Exit::Ok)
         }
     }
@@ -32,8 +32,8 @@ pub(crate) fn execute(command: Command) -> Result<Exit> {
 /// With `--json` a run that could not start is told as JSON too.
 fn told(result: Result<Exit>, as_json: bool) -> Result<Exit> {
     result.inspect_err(|failure| {
-        if as_json {
-            output::print_json(&output::failure_document(failure));
+        if as_json && let Err(unsaid) = output::print_json(&output::failure_document(failure)) {
+            unsaid.show();
         }
     })
 }

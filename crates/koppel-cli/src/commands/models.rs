@@ -1,8 +1,10 @@
 //! `koppel models`.
 
+use koppel::error::closest;
 use koppel::models::{self, ModelEntry, Port};
 
 use super::examples;
+use super::new::STARTER;
 use crate::arguments::ModelsArguments;
 use crate::exit::Exit;
 use crate::failure::{Failure, Result};
@@ -16,7 +18,7 @@ pub(super) fn models(arguments: &ModelsArguments) -> Result<Exit> {
         Some(name) if arguments.example => example(name)?,
         Some(name) => describe(name, arguments.json)?,
     };
-    print(&text);
+    print(&text)?;
     Ok(Exit::Ok)
 }
 
@@ -68,7 +70,7 @@ fn describe(name: &str, as_document: bool) -> Result<String> {
     if let Some(example) = examples::ALL.iter().find(|example| example.name == name) {
         return Ok(example.text.into());
     }
-    let entry = models::entry(name).map_err(Failure::Run)?;
+    let entry = models::entry(name).map_err(|_| unknown(name))?;
     if as_document {
         return Ok(format!("{:#}\n", as_json(entry)));
     }
@@ -97,6 +99,19 @@ fn describe(name: &str, as_document: bool) -> Result<String> {
     Ok(format!("{}: {}\nSource: {}\n\n{}", entry.name, entry.description, entry.source, grid.whole()))
 }
 
+/// No such model; the names of all.
+fn unknown(name: &str) -> Failure {
+    let models: Vec<String> =
+        models::catalogue().iter().map(|e| e.name.to_owned()).chain(["linear".to_owned()]).collect();
+    let systems: Vec<String> = examples::ALL.iter().map(|e| e.name.to_owned()).collect();
+    let all = [&models[..], &systems].concat();
+    let meant = closest(name, &all).map_or(String::new(), |best| format!("did you mean `{best}`? "));
+    Failure::words(
+        format!("unknown model or example system `{name}`"),
+        format!("{meant}models: {}\n  hint: example systems: {}", models.join(", "), systems.join(", ")),
+    )
+}
+
 const LINEAR: &str = "\
 linear: x' = A x + B u, y = C x + D u with matrices from the system file
 
@@ -112,9 +127,10 @@ fn example(name: &str) -> Result<String> {
     if let Some(example) = examples::ALL.iter().find(|example| example.name == name) {
         return Ok(example.text.into());
     }
-    if name != "linear" {
-        models::entry(name).map_err(Failure::Run)?;
+    if name == "linear" {
+        return Ok(STARTER.into());
     }
+    models::entry(name).map_err(|_| unknown(name))?;
     match examples::ALL.iter().find(|example| example.uses(name)) {
         Some(example) => Ok(example.text.into()),
         None => {

@@ -10,32 +10,43 @@ use super::examples;
 use crate::arguments::NewArguments;
 use crate::exit::Exit;
 use crate::failure::{Failure, Result};
-use crate::output::print;
+use crate::output::{print, quoted};
 
-const STARTER: &str = include_str!("../../templates/starter.toml");
+/// The system file with every setting explained; it has a subsystem given by matrices.
+pub(super) const STARTER: &str = include_str!("../../templates/starter.toml");
 
 /// Writes a system file to start from.
 pub(super) fn new(arguments: &NewArguments) -> Result<Exit> {
     if arguments.list {
-        print(&examples::list());
+        print(&examples::list())?;
         return Ok(Exit::Ok);
     }
     let text = match &arguments.from {
         Some(name) => examples::find(name)?.text,
         None => STARTER,
     };
-    let path = arguments.out.clone().unwrap_or_else(|| named(&arguments.name));
+    let path = match &arguments.out {
+        Some(path) => path.clone(),
+        None => named(&arguments.name)?,
+    };
     write(&path, text, arguments.force)?;
     print(&format!(
-        "wrote {0}\nrun it with: koppel run {0} --out {1}\n",
+        "wrote {}\nrun it with: koppel run {} --out {}\n",
         path.display(),
-        path.with_extension("csv").display()
-    ));
+        quoted(&path),
+        quoted(&path.with_extension("csv"))
+    ))?;
     Ok(Exit::Ok)
 }
 
-fn named(name: &str) -> PathBuf {
-    if name.ends_with(".toml") { PathBuf::from(name) } else { PathBuf::from(format!("{name}.toml")) }
+fn named(name: &str) -> Result<PathBuf> {
+    let stem = name.strip_suffix(".toml").unwrap_or(name);
+    let last = stem.rsplit(['/', std::path::MAIN_SEPARATOR]).next().unwrap_or_default();
+    if last.trim().is_empty() || last == "." || last == ".." {
+        let message = format!("`{name}` is no name of a system");
+        return Err(Failure::words(message, "write a name such as `koppel new car`, which makes car.toml"));
+    }
+    Ok(PathBuf::from(format!("{stem}.toml")))
 }
 
 fn write(path: &Path, text: &str, force: bool) -> Result<()> {
@@ -53,5 +64,12 @@ fn write(path: &Path, text: &str, force: bool) -> Result<()> {
         ),
         _ => Failure::Input(Io::io("write", path)(error)),
     })?;
-    file.write_all(text.as_bytes()).map_err(|error| Failure::Input(Io::io("write", path)(error)))
+    let written = file.write_all(text.as_bytes()).and_then(|()| file.sync_all());
+    written.map_err(|error| {
+        if !force {
+            // Nothing of use is in it, and it would be in the way of the next try.
+            let _ = std::fs::remove_file(path);
+        }
+        Failure::Write(Io::io("write", path)(error))
+    })
 }

@@ -14,6 +14,11 @@ pub(super) fn recover(arguments: &RecoverArguments) -> Result<Exit> {
         0 => String::new(),
         bytes => format!("; {bytes} bytes of an incomplete row at the end were dropped"),
     };
-    print(&format!("recovered {} rows to {}{dropped}\n", finished.rows, finished.path.display()));
+    let part = arguments.part.display();
+    let left = match finished.part_kept {
+        true => format!("{part} is kept: more than its end could not be read"),
+        false => format!("{part} was used up and is gone"),
+    };
+    print(&format!("recovered {} rows to {}{dropped}\n{left}\n", finished.rows, finished.path.display()))?;
     Ok(Exit::Ok)
 }

@@ -8,13 +8,13 @@ use koppel_io::system_file;
 use crate::arguments::ResumeArguments;
 use crate::exit::Exit;
 use crate::failure::{Failure, Result};
-use crate::session::{Checkpoint, Origin, Plan, Session};
+use crate::session::{self, Checkpoint, Origin, Plan, Session, nearby};
 
 /// Continues a run from its checkpoint.
 pub(super) fn resume(arguments: &ResumeArguments) -> Result<Exit> {
     let path = &arguments.checkpoint_file;
     let checkpoint = Checkpoint::read(path)?;
-    let mut file = system_file::parse(&checkpoint.settings, &checkpoint.system)?;
+    let mut file = system_file::parse(&checkpoint.settings, &nearby(&checkpoint.system))?;
     if let Some(stop) = &arguments.stop {
         file.set("run.stop", stop, "--stop")?;
     }
@@ -26,19 +26,21 @@ pub(super) fn resume(arguments: &ResumeArguments) -> Result<Exit> {
             "choose a later one with --stop",
         ));
     }
-    if let (Some(old), Some(new)) = (&checkpoint.out, &arguments.out) {
-        copy_rows(old, new)?;
-    }
     let plan = Plan {
-        system: checkpoint.system.clone(),
-        out: arguments.out.clone().or(checkpoint.out.clone()),
+        system: nearby(&checkpoint.system),
+        out: arguments.out.clone().or(checkpoint.out.as_deref().map(nearby)),
         checkpoint: arguments.session.checkpoint.clone().unwrap_or_else(|| path.clone()),
         origin: Origin::Checkpoint {
+            path: path.clone(),
             time: simulation.time(),
             rows: checkpoint.out.is_some().then_some(checkpoint.rows),
             created: checkpoint.created,
         },
     };
+    session::check(&plan, &file.tables(), &arguments.session)?;
+    if let (Some(old), Some(new)) = (&checkpoint.out, &arguments.out) {
+        copy_rows(&nearby(old), new)?;
+    }
     Session::new(file, simulation, plan, &arguments.session)?.run()
 }
 

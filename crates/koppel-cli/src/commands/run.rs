@@ -1,24 +1,28 @@
 //! `koppel run`.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use koppel_io::system_file::{self, SystemFile};
+use koppel_io::system_file::{self, Setting, SystemFile};
 
 use crate::arguments::{RunArguments, SettingArguments};
 use crate::exit::Exit;
-use crate::failure::{Failure, Result};
+use crate::failure::{Result, note};
 use crate::output::{self, DryRun};
-use crate::session::{Origin, Plan, Session};
+use crate::session::{self, Origin, Plan, Session};
 
 /// Runs a system file.
 pub(super) fn run(arguments: &RunArguments) -> Result<Exit> {
-    let mut file = system_file::load(&arguments.file)?;
-    apply(&mut file, &arguments.settings)?;
+    let file = system_file::load_with(&arguments.file, &settings(&arguments.settings))?;
+    file.warnings().iter().for_each(|text| note("warning", text));
     if arguments.dry_run { dry_run(arguments, &file) } else { start(arguments, file) }
 }
 
-/// Options replace settings of the file; each is checked at once.
-fn apply(file: &mut SystemFile, settings: &SettingArguments) -> Result<()> {
+/// Options replace settings of the file.
+fn settings(settings: &SettingArguments) -> Vec<Setting> {
+    let mut all = Vec::new();
+    let mut set = |name: &str, value: &str, origin: &str| {
+        all.push(Setting { name: name.to_owned(), value: value.to_owned(), origin: origin.to_owned() });
+    };
     let options = [
         ("step", &settings.step),
         ("stop", &settings.stop),
@@ -30,21 +34,21 @@ fn apply(file: &mut SystemFile, settings: &SettingArguments) -> Result<()> {
         ("threads", &settings.threads),
     ];
     for (name, value) in &settings.set {
-        file.set(name, value, "--set")?;
+        set(name, value, "--set");
     }
     for (key, value) in options {
         if let Some(value) = value {
-            file.set(&format!("run.{key}"), value, &format!("--{}", key.replace('_', "-")))?;
+            set(&format!("run.{key}"), value, &format!("--{}", key.replace('_', "-")));
         }
     }
     if let Some(condition) = &settings.stop_when {
-        file.set("run.stop_when", &quoted(condition), "--stop-when")?;
+        set("run.stop_when", &quoted(condition), "--stop-when");
     }
     if !settings.record.is_empty() {
         let patterns: Vec<String> = settings.record.iter().map(|pattern| quoted(pattern)).collect();
-        file.set("run.record", &format!("[{}]", patterns.join(", ")), "--record")?;
+        set("run.record", &format!("[{}]", patterns.join(", ")), "--record");
     }
-    Ok(())
+    all
 }
 
 /// As a TOML string.
@@ -53,42 +57,31 @@ fn quoted(text: &str) -> String {
 }
 
 fn dry_run(arguments: &RunArguments, file: &SystemFile) -> Result<Exit> {
-    if let Some(out) = &arguments.out {
-        koppel_io::results::check_name(out)?;
-    }
-    for path in arguments.out.iter().chain(&arguments.session.report) {
-        check_folder(path)?;
-    }
+    session::check(&plan(arguments), &file.tables(), &arguments.session)?;
     let simulation = file.simulation()?;
     let plan = DryRun::new(file, &simulation)?;
     if arguments.session.json {
-        output::print_json(&serde_json::to_value(&plan).unwrap_or_default());
+        output::print_json(&serde_json::to_value(&plan).unwrap_or_default())?;
     } else {
-        output::print(&plan.text());
+        output::print(&plan.text())?;
     }
     Ok(Exit::Ok)
 }
 
-fn check_folder(path: &Path) -> Result<()> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-    match folder.unwrap_or(Path::new(".")) {
-        folder if folder.is_dir() => Ok(()),
-        folder => Err(Failure::words(
-            format!("cannot write `{}`: `{}` is not a folder", path.display(), folder.display()),
-            "create it first, or choose another output file",
-        )),
-    }
+fn start(arguments: &RunArguments, file: SystemFile) -> Result<Exit> {
+    let plan = plan(arguments);
+    session::check(&plan, &file.tables(), &arguments.session)?;
+    let simulation = file.simulation()?;
+    Session::new(file, simulation, plan, &arguments.session)?.run()
 }
 
-fn start(arguments: &RunArguments, file: SystemFile) -> Result<Exit> {
-    let simulation = file.simulation()?;
-    let plan = Plan {
+fn plan(arguments: &RunArguments) -> Plan {
+    Plan {
         system: arguments.file.clone(),
         out: arguments.out.clone(),
         checkpoint: checkpoint_path(arguments),
         origin: Origin::Start,
-    };
-    Session::new(file, simulation, plan, &arguments.session)?.run()
+    }
 }
 
 /// Beside the result file, or named after the system.

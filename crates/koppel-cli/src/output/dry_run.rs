@@ -9,7 +9,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::summary::{Default, defaults_grid, unconnected};
-use super::{Grid, joined, significant};
+use super::{Grid, joined, settings};
 use crate::failure::Result;
 
 /// A run that was checked but not started.
@@ -25,11 +25,18 @@ pub(crate) struct DryRun {
     coupling: Value,
     schedule: Vec<Vec<String>>,
     subsystems: Vec<Part>,
-    connections: Vec<Wire>,
+    connections: Vec<Link>,
     unconnected_inputs: Vec<Default>,
     /// Outputs with feed-through, in the order in which they are read; loops are solved.
     evaluation: Vec<Reading>,
+    /// Values that are set at given times, without start values.
     changes: usize,
+    /// How the time is cut, in words.
+    #[serde(skip)]
+    grid: String,
+    /// Other settings, in words.
+    #[serde(skip)]
+    words: Vec<(&'static str, String)>,
     columns: Vec<String>,
     settings: Value,
 }
@@ -44,10 +51,13 @@ struct Part {
 }
 
 #[derive(Debug, Serialize)]
-struct Wire {
-    from: String,
+struct Link {
+    /// Outputs, summed.
+    from: Vec<String>,
     to: String,
     gain: f64,
+    /// Per output: from its unit to that of the input.
+    unit_factors: Vec<f64>,
     offset: f64,
 }
 
@@ -76,10 +86,12 @@ impl DryRun {
             coupling: settings["run"]["coupling"].clone(),
             schedule: schedule.stages.iter().map(names).collect(),
             subsystems: (0..graph.len()).map(|id| part(graph, id, &solvers[id].solver, &schedule)).collect(),
-            connections: wires(graph),
+            connections: links(file, graph)?,
             unconnected_inputs: unconnected(simulation),
             evaluation: evaluation_order(graph).iter().map(|c| reading(graph, c)).collect(),
-            changes: file.run.at.iter().map(|change| change.set.len()).sum(),
+            changes: settings::changes(&settings),
+            grid: settings::steps(file, simulation.steps()),
+            words: settings::facts(file, &settings),
             columns: simulation.columns().iter().map(|column| column.name.clone()).collect(),
             settings,
         })
@@ -99,11 +111,7 @@ impl DryRun {
                 if p.every == 1 { "every step".to_owned() } else { format!("every {} steps", p.every) };
             parts.row([p.name.clone(), p.solver.clone(), p.inputs.to_string(), p.outputs.to_string(), moves]);
         }
-        let mut wires = Grid::new(&["connection", "", "gain", "offset"]);
-        for w in &self.connections {
-            wires.row([w.from.clone(), format!("-> {}", w.to), w.gain.to_string(), w.offset.to_string()]);
-        }
-        for grid in [parts, wires, defaults_grid(&self.unconnected_inputs)] {
+        for grid in [parts, self.wiring(), defaults_grid(&self.unconnected_inputs)] {
             if !grid.is_empty() {
                 let _ = write!(text, "\n{}", grid.text());
             }
@@ -112,28 +120,36 @@ impl DryRun {
         text
     }
 
+    fn wiring(&self) -> Grid {
+        let mut grid = Grid::new(&["connection", "", "gain", "unit factor", "offset"]);
+        for link in &self.connections {
+            let factors: Vec<String> = match &link.unit_factors[..] {
+                [first, rest @ ..] if rest.iter().all(|factor| factor == first) => vec![first.to_string()],
+                all => all.iter().map(f64::to_string).collect(),
+            };
+            grid.row([
+                link.from.join(" + "),
+                format!("-> {}", link.to),
+                link.gain.to_string(),
+                factors.join(", "),
+                link.offset.to_string(),
+            ]);
+        }
+        grid
+    }
+
     fn facts(&self) -> Vec<(&'static str, String)> {
         let stages: Vec<String> = self.schedule.iter().map(|stage| joined(stage, " | ")).collect();
         let mut facts = vec![
-            (
-                "time",
-                format!(
-                    "{} s to {} s, {} steps of {} s",
-                    self.start,
-                    self.stop,
-                    self.steps,
-                    significant(self.step, 15)
-                ),
-            ),
+            ("time", format!("{} s to {} s, {}", self.start, self.stop, self.grid)),
             ("schedule", joined(&stages, " -> ")),
-            ("coupling", inline(&self.coupling)),
+        ];
+        facts.extend(self.words.iter().cloned());
+        facts.extend([
             ("feed-through", self.evaluation()),
             ("columns", format!("{}: {}", self.columns.len(), joined(&self.columns, " "))),
             ("rows", self.rows.to_string()),
-        ];
-        if self.changes > 0 {
-            facts.push(("changes", format!("{} values are set at given times", self.changes)));
-        }
+        ]);
         facts
     }
 
@@ -148,26 +164,6 @@ impl DryRun {
     }
 }
 
-/// A coupling as `foh, start constant`.
-fn inline(coupling: &Value) -> String {
-    let Some(table) = coupling.as_object() else { return coupling.to_string() };
-    let method = table.get("method").and_then(Value::as_str).unwrap_or_default().to_owned();
-    let rest = table.iter().filter(|(key, _)| *key != "method").map(|(key, value)| match value {
-        Value::String(text) => format!("{key} {text}"),
-        Value::Object(_) if key == "connections" || key == "default" => format!("{key}: {}", nested(value)),
-        other => format!("{key} {other}"),
-    });
-    std::iter::once(method).chain(rest).collect::<Vec<_>>().join(", ")
-}
-
-fn nested(value: &Value) -> String {
-    if value.get("method").is_some() {
-        return inline(value);
-    }
-    let entries = value.as_object().into_iter().flatten();
-    entries.map(|(name, coupling)| format!("{name} {}", inline(coupling))).collect::<Vec<_>>().join("; ")
-}
-
 type Graph = koppel::system::SystemGraph;
 
 fn part(graph: &Graph, id: usize, solver: &str, schedule: &Schedule) -> Part {
@@ -180,14 +176,23 @@ fn part(graph: &Graph, id: usize, solver: &str, schedule: &Schedule) -> Part {
     }
 }
 
-fn wires(graph: &Graph) -> Vec<Wire> {
-    let wire = |w: &koppel::system::Wire| Wire {
-        from: graph.output_name(w.source),
-        to: graph.input_name(w.target),
-        gain: w.gain,
-        offset: graph.offset(w.target),
+fn links(file: &SystemFile, graph: &Graph) -> Result<Vec<Link>> {
+    let one = |connection: &koppel::system::Connection| {
+        let target = graph.find_input(&connection.to)?;
+        // A wire knows gain and unit factor as one number.
+        let factor = |wire: usize| match connection.gain {
+            0.0 => 1.0,
+            gain => graph.wires()[wire].gain / gain,
+        };
+        Ok(Link {
+            from: connection.from.clone(),
+            to: connection.to.clone(),
+            gain: connection.gain,
+            unit_factors: graph.wires_into(target).map(factor).collect(),
+            offset: graph.offset(target),
+        })
     };
-    graph.wires().iter().map(wire).collect()
+    file.connections().map(one).collect()
 }
 
 fn reading(graph: &Graph, component: &Component) -> Reading {

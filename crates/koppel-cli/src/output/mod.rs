@@ -4,13 +4,15 @@ mod dry_run;
 mod grid;
 mod number;
 mod report;
+mod settings;
 mod summary;
 
-use std::io::{Write, stdout};
+use std::io::{ErrorKind, Write, stdout};
+use std::path::Path;
 
 use serde_json::{Value, json};
 
-use crate::failure::Failure;
+use crate::failure::{Failure, Result};
 pub(crate) use dry_run::DryRun;
 pub(crate) use grid::{Grid, SHOWN, joined};
 pub(crate) use number::{bytes, duration, significant};
@@ -18,14 +20,27 @@ pub(crate) use report::write_report;
 pub(crate) use summary::Summary;
 
 /// Writes to standard output; a closed pipe is no error.
-pub(crate) fn print(text: &str) {
+pub(crate) fn print(text: &str) -> Result<()> {
     let mut out = stdout().lock();
-    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(Failure::Output(error)),
+        _ => Ok(()),
+    }
+}
+
+/// A file name as it is written on a command line.
+pub(crate) fn quoted(path: &Path) -> String {
+    let text = path.display().to_string();
+    let is_plain = |c: char| c.is_alphanumeric() || "/._-+=:,@%".contains(c);
+    if !text.is_empty() && text.chars().all(is_plain) {
+        return text;
+    }
+    format!("'{}'", text.replace('\'', "'\\''"))
 }
 
 /// One JSON document.
-pub(crate) fn print_json(document: &Value) {
-    print(&format!("{document:#}\n"));
+pub(crate) fn print_json(document: &Value) -> Result<()> {
+    print(&format!("{document:#}\n"))
 }
 
 /// What `--json` prints when there is nothing to run.

@@ -7,7 +7,7 @@ use koppel_io::results::Table;
 use koppel_io::system_file::SystemFile;
 
 use super::{Grid, Summary};
-use crate::failure::Result;
+use crate::failure::{Failure, Result};
 use crate::session::timestamp;
 
 /// Writes the page.
@@ -30,7 +30,7 @@ pub(crate) fn write_report(path: &Path, file: &SystemFile, summary: &Summary, si
         summary: summary.facts(),
         sections,
     };
-    Ok(koppel_io::report::write_report(path, &report)?)
+    koppel_io::report::write_report(path, &report).map_err(Failure::Write)
 }
 
 fn table(title: &str, grid: Grid) -> Option<Section> {

@@ -9,9 +9,10 @@ use koppel_io::system_file::SystemFile;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::{Grid, SHOWN, bytes, duration, error_document, significant};
+use super::{Grid, SHOWN, bytes, duration, error_document, quoted, settings, significant};
 use crate::exit::Exit;
-use crate::session::{Origin, Outcome, Overruns, Plan};
+use crate::failure::Result;
+use crate::session::{Origin, Outcome, Overruns, Plan, Written};
 
 /// Numbers of a run that has ended.
 #[derive(Debug, Serialize)]
@@ -32,14 +33,24 @@ pub(crate) struct Summary {
     subsystems: Vec<Work>,
     engine_seconds: f64,
     recording_seconds: f64,
+    /// Waiting for the clock, with `--realtime`.
+    waiting_seconds: f64,
     parallel_stages: usize,
     connections: Vec<CouplingError>,
     unconnected_inputs: Vec<Default>,
     realtime: Option<Overruns>,
     out: Option<File>,
-    checkpoint: Option<String>,
+    report: Option<String>,
+    checkpoint: Option<Written>,
     error: Option<Value>,
+    /// Why there is no report.
+    report_error: Option<Value>,
     settings: Value,
+    /// Settings in words.
+    #[serde(skip)]
+    words: Vec<(&'static str, String)>,
+    #[serde(skip)]
+    grid: String,
 }
 
 /// A subsystem's part of the work.
@@ -77,6 +88,8 @@ pub(super) struct Default {
 #[derive(Debug, Serialize)]
 struct File {
     path: String,
+    /// Its metadata, of a CSV file.
+    sidecar: Option<String>,
     rows: u64,
     bytes: u64,
 }
@@ -90,10 +103,13 @@ impl Summary {
         };
         let (status, code, ending) = ending(outcome);
         let wall = outcome.wall.as_secs_f64();
-        let recording = outcome.recording.as_secs_f64().min(wall);
+        let waiting = outcome.waiting.as_secs_f64().min(wall);
+        let busy = wall - waiting;
+        let recording = outcome.recording.as_secs_f64().min(busy);
+        let settings = file.to_json();
         let mut subsystems: Vec<Work> = statistics.shares.into_iter().map(Work::new).collect();
         if statistics.parallel_stages == 0 {
-            fit(&mut subsystems, wall - recording);
+            fit(&mut subsystems, busy - recording);
         }
         let working: f64 = subsystems.iter().map(|work| work.seconds).sum();
         Summary {
@@ -110,20 +126,37 @@ impl Summary {
             wall_seconds: wall,
             real_time_factor: (simulation.time() - from) / wall.max(1e-9),
             subsystems,
-            engine_seconds: (wall - working - recording).max(0.0),
+            engine_seconds: rest(busy - working - recording, wall),
             recording_seconds: recording,
+            waiting_seconds: waiting,
             parallel_stages: statistics.parallel_stages,
             connections: statistics.defects.into_iter().map(CouplingError::new).collect(),
             unconnected_inputs: unconnected(simulation),
             realtime: outcome.overruns.clone(),
             out: outcome.finished.as_ref().map(|f| File {
                 path: shown(&f.path),
+                sidecar: f.sidecar.as_deref().map(shown),
                 rows: f.rows,
                 bytes: f.bytes,
             }),
-            checkpoint: outcome.checkpoint.as_deref().map(shown),
+            report: None,
+            checkpoint: outcome.checkpoint.clone(),
             error: outcome.ending.as_ref().err().map(error_document),
-            settings: file.to_json(),
+            report_error: None,
+            words: settings::facts(file, &settings),
+            grid: settings::steps(file, simulation.steps()),
+            settings,
+        }
+    }
+
+    /// Notes the report, or why there is none.
+    pub(crate) fn add_report(&mut self, path: Option<&Path>, written: &Result<()>) {
+        match written {
+            Ok(()) => self.report = path.map(shown),
+            Err(failure) => {
+                self.report_error = Some(error_document(failure));
+                self.exit_code = if self.exit_code == 0 { failure.code().number() } else { self.exit_code };
+            }
         }
     }
 
@@ -131,10 +164,7 @@ impl Summary {
     pub(super) fn facts(&self) -> Vec<(String, String)> {
         let mut facts = vec![
             ("ended".to_owned(), self.ending.clone()),
-            (
-                "steps".to_owned(),
-                format!("{} of {}, {} s each", self.steps, self.steps_planned, significant(self.step, 15)),
-            ),
+            ("steps".to_owned(), self.steps_done()),
             ("wall time".to_owned(), duration(seconds(self.wall_seconds))),
             ("real-time factor".to_owned(), significant(self.real_time_factor, 3)),
         ];
@@ -143,25 +173,40 @@ impl Summary {
                 1,
                 (
                     "continued".to_owned(),
-                    format!("from the checkpoint at t = {time} s; times and errors below since then"),
+                    format!(
+                        "from the checkpoint at t = {} s; times and errors below since then",
+                        significant(time, 12)
+                    ),
                 ),
             );
         }
         if let Some(overruns) = &self.realtime {
             let text = match overruns.late_steps {
                 0 => "no step was late".to_owned(),
+                1 => format!("1 step was late, by {}", duration(seconds(overruns.latest))),
                 late => format!("{late} steps were late, at most by {}", duration(seconds(overruns.latest))),
             };
             facts.push(("real time".to_owned(), format!("speed {}: {text}", overruns.speed)));
         }
+        facts.extend(self.words.iter().map(|(name, value)| ((*name).to_owned(), value.clone())));
         facts
+    }
+
+    fn steps_done(&self) -> String {
+        if self.steps == self.steps_planned {
+            self.grid.clone()
+        } else {
+            format!("{} of {}", self.steps, self.grid)
+        }
     }
 
     /// Where the time went.
     pub(super) fn work(&self) -> Grid {
         let mut grid = Grid::new(&["where the time went", "solver", "time", "share", "per step"]);
-        let share = |s: f64| format!("{} %", significant(100.0 * s / self.wall_seconds.max(1e-9), 2));
-        for (name, time) in [("(engine)", self.engine_seconds), ("(recording)", self.recording_seconds)] {
+        let share = |s: f64| percent(s / self.wall_seconds.max(1e-9), 1e-6);
+        let waiting = self.realtime.iter().map(|_| ("(waiting)", self.waiting_seconds));
+        let own = [("(engine)", self.engine_seconds), ("(recording)", self.recording_seconds)];
+        for (name, time) in own.into_iter().chain(waiting) {
             let each = duration(seconds(time / self.steps.max(1) as f64));
             grid.row([name.into(), String::new(), duration(seconds(time)), share(time), each]);
         }
@@ -191,8 +236,7 @@ impl Summary {
         }
         for error in errors {
             let unit = error.unit.as_deref().filter(|unit| *unit != "1").unwrap_or("");
-            let relative =
-                error.relative.map_or(String::new(), |r| format!("{} %", significant(100.0 * r, 2)));
+            let relative = error.relative.map_or(String::new(), |r| percent(r, 1e-14));
             let largest = format!("{} {unit}", significant(error.largest_error, 4)).trim_end().to_owned();
             grid.row([error.connection.clone(), largest, relative, significant(error.time, 6)]);
         }
@@ -216,19 +260,33 @@ impl Summary {
             }
         }
         text.push('\n');
-        if let Some(File { path, rows, bytes: size }) = &self.out {
-            let _ = writeln!(text, "wrote {path}: {rows} rows, {}", bytes(*size));
-        }
-        if let Some(path) = &self.checkpoint {
-            let _ = writeln!(text, "wrote {path}");
-        }
+        self.files().iter().for_each(|line| text.push_str(&format!("wrote {line}\n")));
         text
+    }
+
+    /// Every file that was written.
+    fn files(&self) -> Vec<String> {
+        let mut files = Vec::new();
+        if let Some(File { path, sidecar, rows, bytes: size }) = &self.out {
+            files.push(format!("{path}: {rows} rows, {}", bytes(*size)));
+            files.extend(sidecar.iter().map(|path| format!("{path}: its units and settings")));
+        }
+        files.extend(self.report.iter().map(|path| format!("{path}: the report")));
+        if let Some(Written { path, time }) = &self.checkpoint {
+            let use_of_it = match self.status {
+                "finished" => "; not needed any more, unless you continue with --stop",
+                _ => "",
+            };
+            let time = significant(*time, 12);
+            files.push(format!("{}: the checkpoint at t = {time} s{use_of_it}", path.display()));
+        }
+        files
     }
 
     /// What the user may want to do next.
     pub(crate) fn hints(&self) -> Vec<String> {
         let mut hints = Vec::new();
-        if self.out.is_none() && self.error.is_none() {
+        if self.files().is_empty() && self.error.is_none() && self.report_error.is_none() {
             hints.push(
                 "nothing was written; keep the results with --out FILE.csv or --out FILE.parquet".to_owned(),
             );
@@ -236,11 +294,16 @@ impl Summary {
         if let (Some(file), true) = (&self.out, self.status == "failed") {
             hints.push(format!(
                 "the {} rows up to t = {} s are kept in {}",
-                file.rows, self.end_time, file.path
+                file.rows,
+                significant(self.end_time, 12),
+                file.path
             ));
         }
-        if let (Some(path), "interrupted") = (&self.checkpoint, self.status) {
-            hints.push(format!("continue with `koppel resume {path}`"));
+        if let (Some(file), Some(_)) = (&self.out, &self.report_error) {
+            hints.push(format!("there is no report, but all {} rows are in {}", file.rows, file.path));
+        }
+        if let (Some(Written { path, .. }), "interrupted") = (&self.checkpoint, self.status) {
+            hints.push(format!("continue with `koppel resume {}`", quoted(path)));
         }
         hints
     }
@@ -250,6 +313,16 @@ impl Work {
     fn new(share: koppel::run::Share) -> Self {
         Work { name: share.subsystem, solver: share.solver, steps: share.steps, seconds: share.seconds }
     }
+}
+
+/// What is left, without what rounding leaves.
+fn rest(seconds: f64, whole: f64) -> f64 {
+    if seconds > 1e-9 * whole { seconds } else { 0.0 }
+}
+
+/// A share in percent; below `least` it is nothing.
+fn percent(share: f64, least: f64) -> String {
+    if share < least { "0 %".into() } else { format!("{} %", significant(100.0 * share, 2)) }
 }
 
 /// Estimates from a sample can exceed what there was: on one thread the parts are cut to the whole.
@@ -301,10 +374,10 @@ fn ending(outcome: &Outcome) -> (&'static str, Exit, String) {
     match &outcome.ending {
         Ok(Ending::Reached) => ("finished", Exit::Ok, "at the stop time".into()),
         Ok(Ending::Condition { time }) => {
-            ("stopped", Exit::Ok, format!("at t = {time} s: stop_when became true"))
+            ("stopped", Exit::Ok, format!("at t = {} s: stop_when became true", significant(*time, 12)))
         }
         Ok(Ending::Interrupted { time }) => {
-            ("interrupted", Exit::Interrupted, format!("at t = {time} s: interrupted"))
+            ("interrupted", Exit::Interrupted, format!("at t = {} s: interrupted", significant(*time, 12)))
         }
         Err(failure) => ("failed", failure.code(), format!("with an error: {}", failure.text().0)),
     }

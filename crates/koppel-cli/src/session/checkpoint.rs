@@ -17,6 +17,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Plan;
 use crate::failure::{Failure, Result};
+use crate::output::significant;
 
 const HEADER: &[u8] = b"koppel checkpoint 1\n";
 
@@ -42,7 +43,13 @@ pub(crate) struct Checkpoint {
 impl Checkpoint {
     /// Reads a checkpoint.
     pub(crate) fn read(path: &Path) -> Result<Self> {
-        let bytes = fs::read(path).map_err(|error| Failure::Input(Io::io("read", path)(error)))?;
+        let bytes = fs::read(path).map_err(|error| match error.kind() {
+            std::io::ErrorKind::NotFound => Failure::words(
+                format!("there is no checkpoint `{}`", path.display()),
+                "it is written at Ctrl-C or by --checkpoint-every, beside the result file unless --checkpoint says where",
+            ),
+            _ => Failure::Input(Io::io("read", path)(error)),
+        })?;
         let Some(rest) = bytes.strip_prefix(HEADER) else {
             return Err(Failure::words(
                 format!("`{}` is not a checkpoint of koppel", path.display()),
@@ -79,12 +86,16 @@ impl Checkpoint {
         let temporary = PathBuf::from(temporary);
         let payload =
             postcard::to_stdvec(self).map_err(std::io::Error::other).map_err(Io::io("write", path))?;
-        let mut file = File::create(&temporary).map_err(Io::io("write", &temporary))?;
+        let mut file = File::create(&temporary).map_err(Io::io("write", path))?;
         file.write_all(HEADER)
             .and_then(|()| file.write_all(&checksum(&payload).to_le_bytes()))
             .and_then(|()| file.write_all(&payload))
             .and_then(|()| file.sync_all())
             .and_then(|()| fs::rename(&temporary, path))
+            .inspect_err(|_| {
+                // The old checkpoint is still there; what is half written is of no use.
+                let _ = fs::remove_file(&temporary);
+            })
             .map_err(Io::io("write", path))
     }
 }
@@ -134,7 +145,17 @@ pub(super) struct Checkpoints {
     every: Option<CheckpointEvery>,
     checkpoint: Checkpoint,
     last: Instant,
-    is_written: bool,
+    written: Option<f64>,
+    is_failing: bool,
+}
+
+/// A checkpoint that was written.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Written {
+    /// The file.
+    pub(crate) path: PathBuf,
+    /// Simulated time of it.
+    pub(crate) time: f64,
 }
 
 impl Checkpoints {
@@ -142,7 +163,7 @@ impl Checkpoints {
         let whole = |path: &PathBuf| std::path::absolute(path).unwrap_or_else(|_| path.clone());
         let checkpoint = Checkpoint {
             version: env!("CARGO_PKG_VERSION").into(),
-            system: plan.system.clone(),
+            system: whole(&plan.system),
             settings: file.to_toml(),
             created: created.to_owned(),
             out: plan.out.as_ref().map(whole),
@@ -154,7 +175,8 @@ impl Checkpoints {
             every,
             checkpoint,
             last: Instant::now(),
-            is_written: false,
+            written: None,
+            is_failing: false,
         }
     }
 
@@ -167,18 +189,32 @@ impl Checkpoints {
         matches!(self.every, Some(CheckpointEvery::Time(time)) if self.last.elapsed() >= time)
     }
 
-    /// Saves the run as it is now.
-    pub(super) fn write(&mut self, simulation: &Simulation, rows: u64) -> koppel_io::Result<PathBuf> {
+    /// Saves the run as it is now. A file that cannot be written does not end the run: the warning, if it is news.
+    pub(super) fn write(&mut self, simulation: &Simulation, rows: u64) -> koppel_io::Result<Option<String>> {
         simulation.save(&mut self.checkpoint.state).map_err(Io::Engine)?;
         self.checkpoint.rows = rows;
-        self.checkpoint.write(&self.path)?;
         self.last = Instant::now();
-        self.is_written = true;
-        Ok(self.path.clone())
+        let failed = self.checkpoint.write(&self.path).err();
+        if failed.is_none() {
+            self.written = Some(simulation.time());
+        }
+        let is_news = failed.is_some() && !self.is_failing;
+        self.is_failing = failed.is_some();
+        Ok(failed.filter(|_| is_news).map(|error| self.warning(&error)))
+    }
+
+    fn warning(&self, error: &Io) -> String {
+        let kept = match self.written {
+            Some(time) => format!("the one at t = {} s is kept", significant(time, 12)),
+            None => "there is none to continue from".into(),
+        };
+        let text = error.to_string();
+        let (message, hint) = text.split_once("\n").unwrap_or((&text, ""));
+        format!("no checkpoint: {message}; {kept}\n{hint}").trim_end().to_owned()
     }
 
     /// The newest checkpoint of this run, if there is one.
-    pub(super) fn last(&self) -> Option<PathBuf> {
-        self.is_written.then(|| self.path.clone())
+    pub(super) fn last(&self) -> Option<Written> {
+        self.written.map(|time| Written { path: self.path.clone(), time })
     }
 }

@@ -2,7 +2,9 @@
 
 mod checkpoint;
 mod clock;
+mod files;
 mod interrupt;
+mod margin;
 mod pace;
 mod progress;
 mod recording;
@@ -20,8 +22,9 @@ use crate::exit::Exit;
 use crate::failure::{Failure, Result, note};
 use crate::output::{self, Summary};
 use checkpoint::Checkpoints;
-pub(crate) use checkpoint::{Checkpoint, CheckpointEvery};
+pub(crate) use checkpoint::{Checkpoint, CheckpointEvery, Written};
 pub(crate) use clock::timestamp;
+pub(crate) use files::{check, nearby};
 pub(crate) use pace::Overruns;
 use recording::Recording;
 use watch::Watch;
@@ -41,7 +44,7 @@ pub(crate) enum Origin {
     /// At the start time.
     Start,
     /// At a checkpoint.
-    Checkpoint { time: f64, rows: Option<u64>, created: String },
+    Checkpoint { path: PathBuf, time: f64, rows: Option<u64>, created: String },
 }
 
 /// A run that is about to happen.
@@ -60,8 +63,9 @@ pub(crate) struct Outcome {
     pub(crate) ending: std::result::Result<Ending, Failure>,
     pub(crate) wall: Duration,
     pub(crate) recording: Duration,
+    pub(crate) waiting: Duration,
     pub(crate) finished: Option<Finished>,
-    pub(crate) checkpoint: Option<PathBuf>,
+    pub(crate) checkpoint: Option<Written>,
     pub(crate) overruns: Option<Overruns>,
 }
 
@@ -78,9 +82,6 @@ impl<'a> Session<'a> {
             Origin::Checkpoint { created, .. } => created.clone(),
         };
         let metadata = metadata(&file, &simulation, &plan, created);
-        if let Some(report) = &options.report {
-            recording::check_writable(report)?;
-        }
         let rows = match &plan.origin {
             Origin::Checkpoint { rows, .. } => *rows,
             Origin::Start => None,
@@ -95,24 +96,30 @@ impl<'a> Session<'a> {
             self.recording.notes().iter().for_each(|text| note("note", text));
         }
         let outcome = self.drive();
-        let summary = Summary::new(&self.file, &self.simulation, &self.plan, &outcome);
-        if let Some(path) = &self.options.report {
-            let table = self.recording.table(&self.metadata, outcome.finished.as_ref())?;
-            output::write_report(path, &self.file, &summary, table)?;
-        }
-        self.tell(&summary);
-        let code = match outcome.ending {
+        let mut summary = Summary::new(&self.file, &self.simulation, &self.plan, &outcome);
+        let report = self.write_report(&summary, &outcome);
+        summary.add_report(self.options.report.as_deref(), &report);
+        let told = self.tell(&summary);
+        let mut code = match &outcome.ending {
             Ok(Ending::Interrupted { .. }) => Exit::Interrupted,
             Ok(_) => Exit::Ok,
-            Err(failure) => {
-                failure.show();
-                failure.code()
-            }
+            Err(failure) => failure.code(),
         };
+        // The run itself first: it says why there is nothing more.
+        for failure in outcome.ending.err().into_iter().chain(report.err()).chain(told.err()) {
+            failure.show();
+            code = if code == Exit::Ok { Exit::RunFailed } else { code };
+        }
         if code != Exit::Ok || !self.options.quiet {
             summary.hints().iter().for_each(|hint| note("hint", hint));
         }
         Ok(code)
+    }
+
+    fn write_report(&self, summary: &Summary, outcome: &Outcome) -> Result<()> {
+        let Some(path) = &self.options.report else { return Ok(()) };
+        let table = self.recording.table(&self.metadata, outcome.finished.as_ref())?;
+        output::write_report(path, &self.file, summary, table)
     }
 
     fn drive(&mut self) -> Outcome {
@@ -124,12 +131,10 @@ impl<'a> Session<'a> {
         let wall = begin.elapsed();
         watch.end();
         let mut ending = ending.map_err(Failure::Run);
-        let mut checkpoint = watch.last_checkpoint();
-        if matches!(ending, Ok(Ending::Interrupted { .. })) {
-            match watch.checkpoint_now(&self.simulation) {
-                Ok(path) => checkpoint = Some(path),
-                Err(error) => ending = Err(Failure::Run(error)),
-            }
+        if let Ok(Ending::Interrupted { .. }) = ending
+            && let Err(error) = watch.checkpoint_now(&self.simulation)
+        {
+            ending = Err(Failure::Run(error));
         }
         let finished = match self.recording.finish() {
             Ok(finished) => finished,
@@ -143,17 +148,20 @@ impl<'a> Session<'a> {
             ending,
             wall,
             recording: self.recording.time(),
+            waiting: watch.waiting(),
             finished,
-            checkpoint,
+            checkpoint: watch.last_checkpoint(),
             overruns: watch.overruns(),
         }
     }
 
-    fn tell(&self, summary: &Summary) {
+    fn tell(&self, summary: &Summary) -> Result<()> {
         if self.options.json {
-            output::print_json(&serde_json::to_value(summary).unwrap_or_default());
+            output::print_json(&serde_json::to_value(summary).unwrap_or_default())
         } else if !self.options.quiet {
-            output::print(&summary.text());
+            output::print(&summary.text())
+        } else {
+            Ok(())
         }
     }
 }

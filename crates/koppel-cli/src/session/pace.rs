@@ -16,6 +16,7 @@ pub(super) struct Pace {
     start: f64,
     speed: f64,
     overruns: Overruns,
+    waited: Duration,
 }
 
 /// Steps that came too late.
@@ -32,7 +33,7 @@ pub(crate) struct Overruns {
 impl Pace {
     pub(super) fn new(start: f64, speed: f64) -> Self {
         let overruns = Overruns { speed, ..Overruns::default() };
-        Pace { begin: Instant::now(), start, speed, overruns }
+        Pace { begin: Instant::now(), start, speed, overruns, waited: Duration::ZERO }
     }
 
     /// Waits until the clock shows the simulated time; notes when it is too late for that.
@@ -43,6 +44,7 @@ impl Pace {
             self.overruns.late_steps += 1;
             self.overruns.latest = self.overruns.latest.max(late);
         }
+        let arrived = Instant::now();
         while !interrupt::is_asked() {
             let rest = due.saturating_sub(self.begin.elapsed());
             if rest.is_zero() {
@@ -50,6 +52,11 @@ impl Pace {
             }
             std::thread::sleep(rest.min(NAP));
         }
+        self.waited += arrived.elapsed();
+    }
+
+    pub(super) fn waited(&self) -> Duration {
+        self.waited
     }
 
     pub(super) fn overruns(&self) -> Overruns {

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use koppel::run::Simulation;
 
+use super::margin::Margin;
 use crate::output::significant;
 
 /// A bar with simulated time, real-time factor and the time left.
@@ -26,13 +27,13 @@ impl Progress {
         if quiet || !stderr().is_terminal() {
             return None;
         }
-        let bar =
-            ProgressBar::with_draw_target(Some(simulation.steps()), ProgressDrawTarget::stderr_with_hz(10));
-        bar.set_position(simulation.index());
-        bar.reset_eta();
+        // Hidden until it has its style: a bar draws itself at every change.
+        let bar = ProgressBar::with_draw_target(Some(simulation.steps()), ProgressDrawTarget::hidden());
         if let Ok(style) = ProgressStyle::with_template("{bar:30} {percent:>3} %  {msg}  {eta} left") {
             bar.set_style(style);
         }
+        bar.set_position(simulation.index());
+        bar.reset_eta();
         Some(Progress { bar, begin: Instant::now(), shown: Instant::now(), start: simulation.time() })
     }
 
@@ -48,6 +49,15 @@ impl Progress {
             significant(factor, 3)
         ));
         self.bar.set_position(simulation.index());
+        if self.bar.is_hidden() {
+            self.bar.set_draw_target(ProgressDrawTarget::term_like_with_hz(Box::new(Margin::stderr()), 10));
+            self.bar.tick();
+        }
+    }
+
+    /// Shows something else in between.
+    pub(super) fn aside(&self, show: impl FnOnce()) {
+        self.bar.suspend(show);
     }
 
     pub(super) fn end(&self) {

@@ -1,13 +1,12 @@
 //! Where the rows go: a result file, memory (for a report alone), or nowhere.
 
-use std::fs::OpenOptions;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use koppel::record::Recorder;
+use koppel_io::Result as IoResult;
 use koppel_io::results::{Finished, Metadata, ResultWriter, Table, read_table};
-use koppel_io::{Error as Io, Result as IoResult};
 
 use crate::failure::{Failure, Result};
 
@@ -81,7 +80,7 @@ impl Recording {
     pub(super) fn finish(&mut self) -> Result<Option<Finished>> {
         let mut place = self.place.lock();
         match std::mem::replace(&mut *place, Place::Nowhere) {
-            Place::File(writer) => Ok(Some(writer.finish()?)),
+            Place::File(writer) => writer.finish().map(Some).map_err(Failure::Write),
             other => {
                 *place = other;
                 Ok(None)
@@ -142,10 +141,4 @@ impl Recorder for Recording {
         self.timed_rows += 1;
         result
     }
-}
-
-/// Fails now if a file cannot be written at the end.
-pub(super) fn check_writable(path: &Path) -> Result<()> {
-    let opened = OpenOptions::new().append(true).create(true).open(path);
-    opened.map(|_| ()).map_err(|error| Failure::Input(Io::io("write", path)(error)))
 }

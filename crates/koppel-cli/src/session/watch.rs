@@ -1,17 +1,17 @@
 //! What is looked at after every macro step: Ctrl-C always; the clock only every so many steps.
 
-use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use koppel::run::{Flow, Simulation};
 use koppel::{Error, Result};
 
-use super::checkpoint::Checkpoints;
+use super::checkpoint::{Checkpoints, Written};
 use super::interrupt;
 use super::pace::{Overruns, Pace};
 use super::progress::Progress;
 use super::recording::Shared;
 use crate::arguments::SessionArguments;
+use crate::failure::note;
 
 /// How often the clock is looked at.
 const INTERVAL: Duration = Duration::from_millis(50);
@@ -86,14 +86,25 @@ impl Watch {
     }
 
     /// Rows first, then the checkpoint: it never promises rows that are not on the disk.
-    pub(super) fn checkpoint_now(&mut self, simulation: &Simulation) -> Result<PathBuf> {
+    pub(super) fn checkpoint_now(&mut self, simulation: &Simulation) -> Result<()> {
         let failed = |source| Error::Recorder { source };
         let rows = self.rows.sync().map_err(|error| failed(error.into()))?;
-        self.checkpoints.write(simulation, rows).map_err(|error| failed(error.into()).into())
+        let warning =
+            self.checkpoints.write(simulation, rows).map_err(|error| Box::new(failed(error.into())))?;
+        if let Some(text) = warning {
+            let show = || note("warning", &text);
+            self.progress.as_ref().map_or_else(show, |progress| progress.aside(show));
+        }
+        Ok(())
     }
 
-    pub(super) fn last_checkpoint(&self) -> Option<PathBuf> {
+    pub(super) fn last_checkpoint(&self) -> Option<Written> {
         self.checkpoints.last()
+    }
+
+    /// Time in which nothing was done but to wait for the clock.
+    pub(super) fn waiting(&self) -> Duration {
+        self.pace.as_ref().map_or(Duration::ZERO, Pace::waited)
     }
 
     pub(super) fn overruns(&self) -> Option<Overruns> {

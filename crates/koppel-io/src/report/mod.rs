@@ -89,7 +89,7 @@ pub struct Series {
     pub values: Vec<f64>,
 }
 
-/// Writes a report as one HTML file.
+/// Writes a report as one HTML file, whole or not at all.
 ///
 /// # Errors
 ///
@@ -99,5 +99,10 @@ pub struct Series {
 ///
 /// If a series has not one value per time.
 pub fn write_report(path: &Path, report: &Report) -> Result<()> {
-    std::fs::write(path, page::render(report)).map_err(Error::io("write", path))
+    let text = page::render(report);
+    // A pipe or a device cannot be replaced, only written to.
+    if path.exists() && !path.is_file() {
+        return std::fs::write(path, text).map_err(Error::io("write", path));
+    }
+    crate::results::write_whole(path, &text)
 }

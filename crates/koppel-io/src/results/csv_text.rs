@@ -144,7 +144,8 @@ pub(super) fn read(path: &Path) -> Result<(Vec<String>, Vec<Vec<f64>>)> {
         .buffer_capacity(BUFFER)
         .from_reader(file);
     let names: Vec<String> = reader.headers().map_err(broken(path))?.iter().map(String::from).collect();
-    if names.is_empty() {
+    let is_number = |name: &String| name.trim().parse::<f64>().is_ok();
+    if names.iter().all(is_number) {
         return Err(Box::new(Error::NoHeader { path: path.into() }));
     }
     let mut columns = vec![Vec::new(); names.len()];
@@ -169,6 +170,13 @@ pub(super) fn read(path: &Path) -> Result<(Vec<String>, Vec<Vec<f64>>)> {
         }
     }
     Ok((names, columns))
+}
+
+/// The line, counted from 1, of a row of a CSV file.
+pub(crate) fn row_line(path: &Path, row: usize) -> Option<u64> {
+    let mut reader = csv::ReaderBuilder::new().flexible(true).from_path(path).ok()?;
+    let record = reader.records().nth(row)?.ok()?;
+    record.position().map(csv::Position::line)
 }
 
 fn broken(path: &Path) -> impl FnOnce(csv::Error) -> Box<Error> {

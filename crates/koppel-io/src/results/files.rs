@@ -58,6 +58,11 @@ pub(super) fn sidecar_of(csv: &Path) -> PathBuf {
     with_suffix(csv, "-metadata.json")
 }
 
+/// The metadata beside a result file, if it has any of its own.
+pub(super) fn sidecar_written(path: &Path) -> Option<PathBuf> {
+    matches!(Format::of(path), Ok(Format::Csv)).then(|| sidecar_of(path))
+}
+
 /// The finished file that a part file `out.csv.part` or `out.csv.part.2` stands for.
 pub(super) fn result_of(part: &Path) -> Option<PathBuf> {
     let mut stem = part.to_path_buf();
@@ -100,12 +105,17 @@ pub(super) fn lock(part: &Path, options: &OpenOptions) -> Result<File> {
     }
 }
 
-/// Writes a small file completely or not at all.
-pub(super) fn write_whole(path: &Path, text: &str) -> Result<()> {
+/// Writes a file completely or not at all; a link stays a link.
+pub(crate) fn write_whole(path: &Path, text: &str) -> Result<()> {
+    let path = &fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
     let temporary = with_suffix(path, ".tmp");
-    let mut file = File::create(&temporary).map_err(Error::io("create", &temporary))?;
-    file.write_all(text.as_bytes()).and_then(|()| file.sync_all()).map_err(Error::io("write", &temporary))?;
+    let mut file = File::create(&temporary).map_err(Error::io("write", path))?;
+    let written = file.write_all(text.as_bytes()).and_then(|()| file.sync_all());
     drop(file);
+    if let Err(error) = written {
+        remove(&temporary)?;
+        return Err(Error::io("write", path)(error));
+    }
     rename(&temporary, path)
 }
 

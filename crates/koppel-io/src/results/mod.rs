@@ -35,6 +35,8 @@ mod table;
 mod whole;
 mod writer;
 
+pub(crate) use csv_text::row_line;
+pub(crate) use files::write_whole;
 pub use metadata::{Column, Metadata};
 pub use recover::recover;
 pub use table::{Table, read_table};
@@ -47,4 +49,16 @@ pub use writer::{Finished, ResultWriter};
 /// If it ends neither in `.csv` nor in `.parquet`.
 pub fn check_name(path: &std::path::Path) -> crate::Result<()> {
     files::Format::of(path).map(|_| ())
+}
+
+/// All files that a run with this result file writes, with what they are.
+#[must_use]
+pub fn files_of(path: &std::path::Path) -> Vec<(&'static str, std::path::PathBuf)> {
+    let part = files::part_of(path);
+    let mut all = vec![("the results", path.to_path_buf()), ("the part file of the results", part.clone())];
+    if matches!(files::Format::of(path), Ok(files::Format::Csv)) {
+        all.push(("the metadata of the results", files::sidecar_of(path)));
+        all.push(("the metadata of the part file", files::sidecar_of(&part)));
+    }
+    all
 }

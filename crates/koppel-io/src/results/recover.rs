@@ -44,7 +44,14 @@ pub fn recover(part: &Path, out: Option<&Path>) -> Result<Finished> {
         files::remove(part)?;
         files::remove(&sidecar_of(part))?;
     }
-    Ok(Finished { bytes: files::size(&out)?, path: out, rows: kept.rows, dropped_bytes: size - kept.bytes })
+    Ok(Finished {
+        bytes: files::size(&out)?,
+        sidecar: files::sidecar_written(&out),
+        path: out,
+        rows: kept.rows,
+        dropped_bytes: size - kept.bytes,
+        part_kept: kept.damaged,
+    })
 }
 
 /// What the first bytes say.

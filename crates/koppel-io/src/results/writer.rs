@@ -49,12 +49,16 @@ pub struct ResultWriter {
 pub struct Finished {
     /// The result file.
     pub path: PathBuf,
+    /// The metadata beside it, of a CSV file.
+    pub sidecar: Option<PathBuf>,
     /// Rows in it.
     pub rows: u64,
     /// Its size in bytes.
     pub bytes: u64,
     /// Bytes at the end of a part file that [`recover`](super::recover) could not use; otherwise 0.
     pub dropped_bytes: u64,
+    /// True if [`recover`](super::recover) left the part file in place because more than its end was unusable.
+    pub part_kept: bool,
 }
 
 /// Where the rows go.
@@ -78,13 +82,20 @@ impl ResultWriter {
         let file = files::lock(&part, OpenOptions::new().write(true).create_new(true))?;
         let sink = match format {
             Format::Csv => {
-                files::write_whole(&sidecar_of(&part), &csvw::describe(&metadata, path))?;
-                CsvSink::new(file, &metadata).map(Sink::Csv)
+                files::write_whole(&sidecar_of(&part), &csvw::describe(&metadata, path)).and_then(|()| {
+                    CsvSink::new(file, &metadata).map(Sink::Csv).map_err(Error::io("write", &part))
+                })
             }
             #[cfg(feature = "parquet")]
-            Format::Parquet => IpcSink::new(file, &metadata).map(|sink| Sink::Ipc(Box::new(sink))),
+            Format::Parquet => {
+                let sink = IpcSink::new(file, &metadata).map_err(Error::io("write", &part));
+                sink.map(|sink| Sink::Ipc(Box::new(sink)))
+            }
         };
-        let sink = sink.map_err(Error::io("write", &part))?;
+        let sink = sink.inspect_err(|_| {
+            // It holds no row, and the next run would keep it as the work of an interrupted one.
+            let _ = files::remove(&part).and(files::remove(&sidecar_of(&part)));
+        })?;
         let mut writer = Self::new(path, metadata, sink);
         writer.notes.extend(note);
         Ok(writer)
@@ -190,9 +201,11 @@ impl ResultWriter {
         }
         Ok(Finished {
             bytes: files::size(&self.path)?,
+            sidecar: files::sidecar_written(&self.path),
             path: self.path.clone(),
             rows: self.rows,
             dropped_bytes: 0,
+            part_kept: false,
         })
     }
 

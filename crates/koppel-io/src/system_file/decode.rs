@@ -15,7 +15,52 @@ const TAGS: [&str; 2] = ["method", "kind"];
 
 /// Reads `node`; `what` names it in messages.
 pub(super) fn decode<T: DeserializeOwned>(node: &Node, what: &str) -> Result<T> {
-    node.plain().try_into().map_err(|error: toml::de::Error| explain(error.message(), node, what))
+    read::<T>(node).map_err(|message| match choice::<T>(&message, node) {
+        Some(mark) => mark,
+        None => explain(&message, node, what),
+    })
+}
+
+fn read<T: DeserializeOwned>(node: &Node) -> std::result::Result<T, String> {
+    node.plain().try_into().map_err(|error: toml::de::Error| error.message().to_owned())
+}
+
+/// Something else where one of several names is wanted: serde tells neither the place nor the names, but it does for a
+/// name that it does not know, so that one is tried at every place.
+fn choice<T: DeserializeOwned>(message: &str, node: &Node) -> Option<Mark> {
+    const NOBODY: &str = "?";
+    let is_type = message.starts_with("invalid type") || message.starts_with("wanted");
+    if !is_type || !["variant", "string", "identifier"].iter().any(|word| message.contains(word)) {
+        return None;
+    }
+    replaced(node, NOBODY).into_iter().find_map(|(key, old, tried)| {
+        let message = read::<T>(&tried).err()?;
+        let names = quoted(&message);
+        let known = names.split_first().filter(|(name, _)| *name == NOBODY)?.1;
+        let known: Vec<String> = known.iter().map(|name| format!("\"{name}\"")).collect();
+        message.starts_with("unknown variant").then(|| old.wanted(&key, &known.join(" or ")))
+    })
+}
+
+/// The node with each value that is no text replaced in turn, with key and old value; lists are left as they are.
+fn replaced(node: &Node, text: &str) -> Vec<(String, Node, Node)> {
+    let mut all = Vec::new();
+    for (index, entry) in node.entries().iter().enumerate() {
+        let mut put = |key: &str, old: &Node, new: Node| {
+            let mut whole = node.clone();
+            if let Value::Table(entries) = &mut whole.value {
+                entries[index].node = new;
+            }
+            all.push((key.to_owned(), old.clone(), whole));
+        };
+        if let Value::Text(_) = entry.node.value {
+            continue;
+        }
+        let name = Node { span: entry.node.span.clone(), value: Value::Text(text.to_owned()) };
+        put(&entry.name, &entry.node, name);
+        replaced(&entry.node, text).iter().for_each(|(key, old, new)| put(key, old, new.clone()));
+    }
+    all
 }
 
 /// Reads a table with a `tag`, or a bare name that stands for `{ tag = name }`.
@@ -63,7 +108,13 @@ fn explain(message: &str, node: &Node, what: &str) -> Mark {
     }
     let (key, span) = found(node, &|node| is_unexpected(node, message)).unwrap_or((None, node.span.clone()));
     let place = key.map_or(what.to_owned(), |key| format!("`{key}`"));
-    Mark::new(span, format!("{place}: {}", in_words(message)))
+    let is_date = found(node, &|node| node.span == span && matches!(node.value, Value::Date(_))).is_some();
+    match message.split_once(", expected ") {
+        Some((_, wanted)) if is_date => {
+            Mark::new(span, format!("{place}: found a date, expected {}", in_words(wanted)))
+        }
+        _ => Mark::new(span, format!("{place}: {}", in_words(message))),
+    }
 }
 
 /// The words between backticks.
@@ -78,15 +129,17 @@ fn in_words(message: &str) -> String {
         ("invalid value: ", "found "),
         ("floating point ", "the number "),
         ("integer ", "the number "),
+        ("a sequence", "a list"),
         ("sequence", "a list"),
         ("a map", "a table"),
         ("map", "a table"),
+        ("a string", "text in quotes"),
         ("string ", "the text "),
         ("boolean ", ""),
         ("f64", "a number"),
         ("usize", "a whole number"),
         ("u64", "a whole number above zero"),
-        ("u32", "a whole number above zero"),
+        ("u32", "a whole number from 1 to 4294967295"),
     ];
     words.iter().fold(message.trim().to_owned(), |text, (from, to)| text.replace(from, to))
 }
@@ -122,6 +175,6 @@ fn is_unexpected(node: &Node, message: &str) -> bool {
         Value::Bool(value) => printed == format!("boolean `{value}`"),
         Value::List(_) => printed == "sequence",
         Value::Table(_) => printed == "map",
-        Value::Date(_) => false,
+        Value::Date(text) => printed == format!("string {text:?}"),
     }
 }

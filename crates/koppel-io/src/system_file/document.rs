@@ -54,11 +54,12 @@ impl Document {
     /// Makes a mark readable.
     pub(super) fn mistake(&self, mark: Mark) -> Box<Error> {
         let (text, span) = self.find(&mark.span);
+        let message = as_written(mark.message, &text.text[span.clone()]);
         Box::new(Error::File(Box::new(Mistake {
             place: text.place.clone(),
             text: text.text.clone(),
             span,
-            message: mark.message,
+            message,
             hint: mark.hint,
         })))
     }
@@ -68,5 +69,17 @@ impl Document {
         let text = &self.texts[at];
         let local = |position: usize| (position - text.start).min(text.text.len());
         (text, tree::on_characters(&text.text, local(span.start)..local(span.end.max(span.start))))
+    }
+}
+
+/// The message with a number as the user wrote it, `1e-300` and not 300 zeros.
+fn as_written(message: String, written: &str) -> String {
+    match written.replace('_', "").parse::<f64>() {
+        Ok(number) => message.replacen(&format!("`{number}`"), &format!("`{written}`"), 1).replacen(
+            &format!(" is {number},"),
+            &format!(" is {written},"),
+            1,
+        ),
+        Err(_) => message,
     }
 }

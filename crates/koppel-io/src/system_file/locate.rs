@@ -68,6 +68,7 @@ fn mark(error: &Engine, span: Span) -> Mark {
         Engine::Expression { source, .. } => {
             source.to_string().replace(&format!(" (byte {})", source.position()), "")
         }
+        Engine::Setting { what, value, problem } if what == CHANGE => format!("`{value}` {problem}"),
         _ => error.to_string(),
     };
     let mark = Mark::from_text(span, &text);
@@ -90,8 +91,16 @@ fn span_of(error: &Engine, nodes: &[&Node], root: &Node, inside: Inside<'_>) -> 
     let first = |name: &str| matches(nodes, name).into_iter().next().or_else(|| inside(name));
     let key = |name: &str| nodes.iter().find_map(|node| value_of(node, name));
     match error {
+        Engine::Unknown { kind: "input", name, .. } => end_of_wire(nodes, "to", name).or_else(|| first(name)),
+        Engine::Unknown { kind: "output", name, .. } => {
+            end_of_wire(nodes, "from", name).or_else(|| first(name))
+        }
         // A start value is written without its subsystem.
         Engine::Unknown { name, .. } => first(name).or_else(|| first(name.split_once('.')?.1)),
+        Engine::Setting { what, value, .. } if what == CHANGE => {
+            let changes = root.get("at").map_or(Vec::new(), |node| matches(&[node], value));
+            changes.into_iter().next().or_else(|| start_value(root, value))
+        }
         Engine::Duplicate { name, .. } | Engine::ConnectedTwice { input: name, .. } => {
             matches(nodes, name).into_iter().nth(1)
         }
@@ -112,6 +121,26 @@ fn span_of(error: &Engine, nodes: &[&Node], root: &Node, inside: Inside<'_>) -> 
         Engine::Subsystem { source, .. } => span_of(source, nodes, root, inside),
         _ => None,
     }
+}
+
+/// What the engine calls a value to be set, also one at the start.
+const CHANGE: &str = "at.set";
+
+/// The name where a connection or an input from outside begins or ends.
+fn end_of_wire(nodes: &[&Node], key: &str, name: &str) -> Option<Span> {
+    let wires = nodes.iter().flat_map(|node| node.items());
+    let ends: Vec<&Node> = wires.filter_map(|wire| wire.get(key)).collect();
+    matches(&ends, name).into_iter().next()
+}
+
+/// The key of a start value, by its full name.
+fn start_value(root: &Node, name: &str) -> Option<Span> {
+    let subsystems = root.get("subsystems")?.entries().iter();
+    let in_them = subsystems.filter_map(|entry| {
+        let variable = name.strip_prefix(&entry.name)?.strip_prefix('.')?;
+        entry.node.get("start")?.entries().iter().find(|start| start.name == variable)
+    });
+    in_them.map(|start| start.key.clone()).next()
 }
 
 fn at_path(root: &Node, path: &str) -> Option<Span> {

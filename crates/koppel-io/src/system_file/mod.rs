@@ -36,15 +36,16 @@ mod wiring;
 #[cfg(test)]
 mod tests;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use koppel::run::{RunConfig, Simulation};
-use koppel::system::{System, SystemBuilder};
+use koppel::system::{Connection, System, SystemBuilder};
 
 use crate::{Error, Result};
 use document::Document;
 use mistake::Mark;
 pub use mistake::Mistake;
+use tree::Node;
 use wiring::{Input, Link};
 
 /// A system file that has been read and checked.
@@ -67,8 +68,34 @@ pub struct SystemFile {
 ///
 /// If the file cannot be read or holds a mistake; the error tells file, line and column.
 pub fn load(path: &Path) -> Result<SystemFile> {
+    load_with(path, &[])
+}
+
+/// Reads a system file, some of whose settings are replaced; what they give may be missing in the file.
+///
+/// # Errors
+///
+/// If the file cannot be read, or it or a setting holds a mistake.
+pub fn load_with(path: &Path, settings: &[Setting]) -> Result<SystemFile> {
     let text = std::fs::read_to_string(path).map_err(Error::io("read", path))?;
-    parse(&text, path)
+    let mut document = Document::new(&text, path)?;
+    for Setting { name, value, origin } in settings {
+        overrides::apply(&mut document, name, value, origin)?;
+    }
+    let file = SystemFile::read(document)?;
+    file.build()?;
+    Ok(file)
+}
+
+/// A setting that replaces one of the file: `left.m`, `left.x` (start value), `left.solver.step`, `run.step`, `title`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Setting {
+    /// What is set.
+    pub name: String,
+    /// TOML, or a bare word.
+    pub value: String,
+    /// Shown in messages, such as `--set`.
+    pub origin: String,
 }
 
 /// Reads the text of a system file; `path` is shown in messages, and files it names are looked for beside it.
@@ -97,6 +124,9 @@ impl SystemFile {
             return Err(Mark::new(root.need("subsystems")?.span.clone(), "the system has no subsystems")
                 .hint("add one: [subsystems.left] with model = \"linear\" or a name from `koppel models`"));
         }
+        subsystems
+            .iter()
+            .try_for_each(|entry| subsystem::check_name(&entry.name, &entry.key, "a subsystem"))?;
         let links = wiring::links(root.get("connections"))?;
         let inputs = wiring::inputs(root.get("inputs"), &document.folder)?;
         let run = run::read(&root, &links)?;
@@ -161,6 +191,34 @@ impl SystemFile {
     #[must_use]
     pub fn to_json(&self) -> serde_json::Value {
         resolved::json(self)
+    }
+
+    /// The connections as they are written.
+    pub fn connections(&self) -> impl Iterator<Item = &Connection> {
+        self.links.iter().map(|link| &link.connection)
+    }
+
+    /// What is allowed but hardly meant.
+    #[must_use]
+    pub fn warnings(&self) -> Vec<String> {
+        let mut warnings = run::warnings(&self.run);
+        let empty = self.inputs.iter().filter(|input| input.signals.is_empty());
+        warnings
+            .extend(empty.map(|input| format!("[[inputs]] for `{}`: `signal` is an empty list", input.to)));
+        warnings
+    }
+
+    /// Files with tables that the system file names.
+    #[must_use]
+    pub fn tables(&self) -> Vec<PathBuf> {
+        let inputs = self.document.root.get("inputs").map_or(&[][..], Node::items);
+        let signals = inputs.iter().filter_map(|input| input.get("signal"));
+        let files = signals.flat_map(|signal| match signal.items() {
+            [] => std::slice::from_ref(signal),
+            list => list,
+        });
+        let names = files.filter_map(|signal| signal.get("file")?.text("file").ok());
+        names.map(|name| self.document.folder.join(name)).collect()
     }
 
     /// The text of the file as it was read.

@@ -15,11 +15,12 @@ pub(super) fn apply(document: &mut Document, name: &str, value: &str, origin: &s
     let whole = offset..offset + name.len();
     let node = read_value(value, offset + name.len() + 3).map_err(|mark| document.mistake(mark))?;
     let path = path(document, name).map_err(|mark| {
-        let mark = Mark { span: whole, ..mark };
+        let mark = Mark { span: whole.clone(), ..mark };
         document.mistake(mark)
     })?;
     let keys: Vec<&str> = path.iter().map(String::as_str).collect();
-    document.root.put(&keys, node);
+    let last = keys.last().map_or(0, |key| key.len()).min(name.len());
+    document.root.put(&keys, &(whole.end - last..whole.end), node);
     Ok(())
 }
 
@@ -55,47 +56,70 @@ fn is_number_like(text: &str) -> bool {
 
 /// Keys of the tree that a setting stands for.
 fn path(document: &Document, name: &str) -> std::result::Result<Vec<String>, Mark> {
-    let keys = |keys: &[&str]| keys.iter().map(ToString::to_string).collect();
+    let name = name.strip_prefix("subsystems.").unwrap_or(name);
+    if matches!(name, "title" | "description") {
+        return Ok(vec![name.to_owned()]);
+    }
     if let Some(key) = name.strip_prefix("run.") {
-        let every = key.strip_prefix("every.").map(|slow| keys(&["run", "every", slow]));
-        return Ok(every.unwrap_or_else(|| keys(&["run", key])));
+        return Ok(joined(&["run"], key));
     }
     let entries = document.root.get("subsystems").map_or(&[][..], Node::entries);
     let found = entries
         .iter()
         .filter_map(|entry| Some((entry, name.strip_prefix(&entry.name)?.strip_prefix('.')?)))
         .max_by_key(|(entry, _)| entry.name.len());
-    let Some((entry, rest)) = found else {
-        let known: Vec<String> =
-            std::iter::once("run").chain(entries.iter().map(|e| e.name.as_str())).map(String::from).collect();
-        let first = name.split('.').next().unwrap_or(name);
-        let mark = Mark::unknown(0..0, "subsystem", first, &known);
-        let hint = mark.hint.clone().unwrap_or_default();
-        return Err(mark.hint(format!("{hint}; write `subsystem.variable`, or `run.key`")));
-    };
-    if subsystem::is_key(entry, rest) {
-        return Ok(keys(&["subsystems", &entry.name, rest]));
+    let Some((entry, rest)) = found else { return Err(unknown(name, entries)) };
+    let first = rest.split('.').next().unwrap_or(rest);
+    if subsystem::keys(entry).contains(&first) {
+        return Ok(joined(&["subsystems", &entry.name], rest));
     }
     variable_path(entry, rest)
 }
 
+/// The keys before, the first of `rest`, and all that comes after its dot as one: names of variables may have dots.
+fn joined(before: &[&str], rest: &str) -> Vec<String> {
+    let rest = rest.splitn(2, '.');
+    before.iter().copied().chain(rest).map(String::from).collect()
+}
+
+/// Why there is no such setting.
+fn unknown(name: &str, entries: &[Entry]) -> Mark {
+    if let Some(entry) = entries.iter().find(|entry| entry.name == name) {
+        return Mark::new(0..0, format!("`{name}` is a subsystem; say which of its settings"))
+            .hint(format!("known: `{}`", settings(entry).join("`, `")));
+    }
+    if name == "run" {
+        return Mark::new(0..0, "`run` is a section; say which of its settings").hint("such as `run.step`");
+    }
+    let subsystems = entries.iter().map(|entry| entry.name.as_str());
+    let known: Vec<String> =
+        ["title", "description", "run"].into_iter().chain(subsystems).map(String::from).collect();
+    let first = name.split('.').next().unwrap_or(name);
+    let mark = Mark::unknown(0..0, "setting or subsystem", first, &known);
+    let hint = mark.hint.clone().unwrap_or_default();
+    mark.hint(format!("{hint}; write `subsystem.variable`, `subsystem.key` or `run.key`"))
+}
+
+/// Variables that can be set, with the table they stand in.
+const KINDS: [(VariableKind, &str); 3] =
+    [(VariableKind::Parameter, "parameters"), (VariableKind::Local, "start"), (VariableKind::Input, "start")];
+
 /// A parameter is given to the model; states and inputs get start values.
 fn variable_path(entry: &Entry, name: &str) -> std::result::Result<Vec<String>, Mark> {
     let (ode, _) = subsystem::parts(entry)?;
-    let ports = ode.ports();
-    let kinds = [
-        (VariableKind::Parameter, "parameters"),
-        (VariableKind::Local, "start"),
-        (VariableKind::Input, "start"),
-    ];
-    let found = kinds.iter().find(|(kind, _)| ports.find(*kind, name).is_some());
-    if let Some((_, table)) = found {
-        return Ok(["subsystems", &entry.name, table, name].map(String::from).to_vec());
+    match KINDS.iter().find(|(kind, _)| ode.ports().find(*kind, name).is_some()) {
+        Some((_, table)) => Ok(["subsystems", &entry.name, table, name].map(String::from).to_vec()),
+        None => Err(Mark::unknown(0..0, "setting", &format!("{}.{name}", entry.name), &settings(entry))),
     }
-    let known: Vec<String> = kinds
-        .iter()
-        .flat_map(|(kind, _)| ports.of(*kind))
-        .map(|variable| format!("{}.{}", entry.name, variable.name))
-        .collect();
-    Err(Mark::unknown(0..0, "setting", &format!("{}.{name}", entry.name), &known))
+}
+
+/// Everything of a subsystem that can be set, variables first.
+fn settings(entry: &Entry) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    if let Ok((ode, _)) = subsystem::parts(entry) {
+        let variables = KINDS.iter().flat_map(|(kind, _)| ode.ports().of(*kind));
+        names.extend(variables.map(|variable| variable.name.clone()));
+    }
+    names.extend(subsystem::keys(entry).iter().map(ToString::to_string));
+    names.iter().map(|name| format!("{}.{name}", entry.name)).collect()
 }

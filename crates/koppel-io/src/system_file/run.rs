@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use koppel::coupling::CouplingConfig;
+use koppel::coupling::{CouplingConfig, Hold};
 use koppel::record::Record;
 use koppel::run::{Change, RunConfig, ScheduleConfig};
 
@@ -24,14 +24,58 @@ pub(super) fn read(root: &Fields<'_>, links: &[Link]) -> Result<RunConfig> {
             "schedule" => config.schedule = schedule(&entry.node)?,
             "coupling" => config.coupling = coupling(&entry.node)?,
             "record" => config.record = record(&entry.node)?,
+            "at" => {
+                return Err(Mark::new(entry.key.clone(), "unknown key `at` in [run]")
+                    .hint("changes have a section of their own: [[at]] with `time` and `set`"));
+            }
+            "every" if entry.node.table("every").is_err() => {
+                return Err(entry.node.wanted("every", "a table such as { road = 4 }"));
+            }
             _ => plain.push(entry.clone()),
         }
     }
     let rest = Node { span: node.span.clone(), value: Value::Table(plain) };
-    let rest: RunConfig = decode(&rest, "[run]").map_err(all_keys)?;
+    let rest: RunConfig = decode(&rest, "[run]").map_err(all_keys).map_err(needed)?;
     let at = changes(root, rest.start)?;
     let RunConfig { schedule, record, coupling, .. } = config;
     Ok(RunConfig { schedule, record, coupling: mixed(coupling, links), at, ..rest })
+}
+
+/// Settings that do nothing, or not what they seem to say.
+pub(super) fn warnings(run: &RunConfig) -> Vec<String> {
+    let mut warnings = Vec::new();
+    for Change { time, .. } in &run.at {
+        if *time >= run.stop {
+            let stop = run.stop;
+            warnings.push(format!(
+                "[[at]] at t = {time} s comes no earlier than the stop at {stop} s: it does nothing"
+            ));
+        } else if *time < run.start {
+            let start = run.start;
+            warnings.push(format!(
+                "[[at]] at t = {time} s comes before the start at {start} s: it acts at the start"
+            ));
+        }
+    }
+    if run.hold == Hold::Continuous && !takes_hold(&run.coupling) {
+        warnings.push(
+            "hold = \"continuous\" does nothing: no method of this coupling gives one value per step".into(),
+        );
+    }
+    warnings
+}
+
+/// True if the method gives one value per step, whose shape `hold` tells.
+fn takes_hold(coupling: &CouplingConfig) -> bool {
+    match coupling {
+        CouplingConfig::Mixed { default, connections } => {
+            takes_hold(default) || connections.values().any(takes_hold)
+        }
+        CouplingConfig::Foh { .. }
+        | CouplingConfig::Soh { .. }
+        | CouplingConfig::AntiAliasing { order: 1.. } => false,
+        _ => true,
+    }
 }
 
 /// Changes have a section of their own: `at` is no key of `[run]`.
@@ -40,28 +84,47 @@ fn all_keys(mark: Mark) -> Mark {
     Mark { hint, ..mark }
 }
 
+/// What is missing can also be said on the command line.
+fn needed(mark: Mark) -> Mark {
+    let option = ["step", "stop"].into_iter().find(|key| mark.message == format!("[run] needs `{key}`"));
+    match option {
+        Some(key) => mark.hint(format!("write it below [run], or give it with --{key}")),
+        None => mark,
+    }
+}
+
 /// A coupling by its name, or a table with its settings.
 pub(super) fn coupling(node: &Node) -> Result<CouplingConfig> {
     let mut node = node.clone();
     if let Value::Table(entries) = &mut node.value {
-        entries.iter_mut().for_each(expand);
+        entries.iter_mut().try_for_each(expand)?;
     }
     decode_tagged(&node, "coupling", "method")
 }
 
 /// Inside `mixed`, a bare name stands for a method without settings.
-fn expand(entry: &mut Entry) {
+fn expand(entry: &mut Entry) -> Result<()> {
     match (entry.name.as_str(), &mut entry.node.value) {
-        ("default", Value::Text(_)) => spell_out(&mut entry.node),
-        ("connections", Value::Table(entries)) => entries.iter_mut().for_each(|one| spell_out(&mut one.node)),
-        _ => {}
+        ("default", _) => method(&entry.name, &mut entry.node),
+        ("connections", Value::Table(entries)) => {
+            entries.iter_mut().try_for_each(|one| method(&one.name, &mut one.node))
+        }
+        _ => Ok(()),
     }
 }
 
-fn spell_out(node: &mut Node) {
-    if let Value::Text(_) = node.value {
-        let method = Entry { name: "method".into(), key: node.span.clone(), node: node.clone() };
-        node.value = Value::Table(vec![method]);
+fn method(name: &str, node: &mut Node) -> Result<()> {
+    node.spell_out();
+    let Some(method) = node.get("method") else {
+        node.table(name).map_err(|_| node.wanted(name, "a name or a table with `method`"))?;
+        return Err(Mark::new(node.span.clone(), format!("`{name}` needs `method`")));
+    };
+    match &method.value {
+        Value::Text(method) if method == "mixed" => {
+            Err(Mark::new(node.span.clone(), format!("`{name}` cannot itself be mixed"))
+                .hint("name each connection in the one table `connections`"))
+        }
+        _ => Ok(()),
     }
 }
 
@@ -97,6 +160,10 @@ fn schedule(node: &Node) -> Result<ScheduleConfig> {
         }
         Value::List(list) if list.iter().any(|group| matches!(group.value, Value::List(_))) => {
             let groups = list.iter().map(|group| match &group.value {
+                Value::List(members) if members.is_empty() => {
+                    Err(Mark::new(group.span.clone(), "a group of the schedule is empty")
+                        .hint("name its subsystems, or leave it out"))
+                }
                 Value::List(members) => names(members),
                 _ => names(std::slice::from_ref(group)),
             });
@@ -137,5 +204,14 @@ fn changes(root: &Fields<'_>, start: f64) -> Result<Vec<Change>> {
 }
 
 fn numbers(node: &Node, what: &str, prefix: &str) -> Result<BTreeMap<String, f64>> {
-    node.table(what)?.iter().map(|e| Ok((format!("{prefix}{}", e.name), e.node.number(&e.name)?))).collect()
+    let number = |entry: &Entry| match entry.node.entries().first() {
+        // To TOML, a dot outside quotes opens a table.
+        Some(inner) => {
+            let name = format!("{}.{}", entry.name, inner.name);
+            Err(Mark::new(entry.key.clone(), format!("`{name}` must be written in quotes here"))
+                .hint(format!("write {what} = {{ \"{name}\" = ... }}")))
+        }
+        None => Ok((format!("{prefix}{}", entry.name), entry.node.number(&entry.name)?)),
+    };
+    node.table(what)?.iter().map(number).collect()
 }

@@ -11,7 +11,7 @@ use koppel::system::{LinearOde, Ode, OdeModel, StateSpace, Variable};
 use super::decode::decode_tagged;
 use super::fields::Fields;
 use super::locate;
-use super::mistake::Mark;
+use super::mistake::{Mark, Span};
 use super::tree::{Entry, Node, Value};
 
 type Result<T> = std::result::Result<T, Mark>;
@@ -21,10 +21,21 @@ const LINEAR: [&str; 10] = ["model", "solver", "start", "A", "B", "C", "D", "inp
 /// Keys of a built-in model.
 const BUILT_IN: [&str; 4] = ["model", "solver", "start", "parameters"];
 
-/// True if `name` is a key of this subsystem, not one of its variables.
-pub(super) fn is_key(entry: &Entry, name: &str) -> bool {
+/// Names stand in messages, headers and other names: they must be seen.
+pub(super) fn check_name(name: &str, span: &Span, what: &str) -> Result<()> {
+    let problem = match name {
+        _ if name.trim().is_empty() => "is empty",
+        _ if name.chars().any(char::is_control) => "has control characters",
+        _ => return Ok(()),
+    };
+    Err(Mark::new(span.clone(), format!("the name of {what} {problem}"))
+        .hint("use letters, digits, `_`, `-`"))
+}
+
+/// Keys that this subsystem may have.
+pub(super) fn keys(entry: &Entry) -> &'static [&'static str] {
     let model = entry.node.get("model").and_then(|node| node.text("model").ok());
-    if model == Some("linear") { LINEAR.contains(&name) } else { BUILT_IN.contains(&name) }
+    if model == Some("linear") { &LINEAR } else { &BUILT_IN }
 }
 
 /// Equations and solver of a subsystem.
@@ -107,11 +118,14 @@ fn ports(node: Option<&Node>, what: &str) -> Result<Vec<Variable>> {
 
 fn port(node: &Node, what: &str) -> Result<Variable> {
     if let Value::Text(name) = &node.value {
+        check_name(name, &node.span, "a port")?;
         return Ok(Variable::new(name));
     }
     node.table(what).map_err(|_| node.wanted(what, "a list of names or of tables with `name`"))?;
     let fields = node.fields(what, &["name", "unit", "start", "nominal", "description"])?;
-    let mut variable = Variable::new(fields.need("name")?.text("name")?).start(fields.number("start", 0.0)?);
+    let name = fields.need("name")?;
+    check_name(name.text("name")?, &name.span, "a port")?;
+    let mut variable = Variable::new(name.text("name")?).start(fields.number("start", 0.0)?);
     if let Some(unit) = fields.get("unit") {
         let text = unit.text("unit")?;
         Unit::parse(text).map_err(|error| Mark::from_text(unit.span.clone(), &error.to_string()))?;

@@ -145,6 +145,14 @@ impl Node {
         }
     }
 
+    /// The members of a list; none for anything else.
+    pub(super) fn items(&self) -> &[Node] {
+        match &self.value {
+            Value::List(list) => list,
+            _ => &[],
+        }
+    }
+
     /// The entry of a table.
     pub(super) fn get(&self, key: &str) -> Option<&Node> {
         self.entries().iter().find(|entry| entry.name == key).map(|entry| &entry.node)
@@ -206,21 +214,31 @@ impl Node {
         }
     }
 
-    /// Puts `node` at a path of keys, replacing what is there; tables on the way are made.
-    pub(super) fn put(&mut self, path: &[&str], node: Node) {
+    /// A name of a coupling or a solver becomes `{ method = name }`.
+    pub(super) fn spell_out(&mut self) {
+        if let Value::Text(_) = self.value {
+            let method = Entry { name: "method".into(), key: self.span.clone(), node: self.clone() };
+            self.value = Value::Table(vec![method]);
+        }
+    }
+
+    /// Puts `node`, whose last key stands at `key`, at a path of keys, replacing what is there; tables on the way are
+    /// made, names on the way spelt out.
+    pub(super) fn put(&mut self, path: &[&str], key: &Span, node: Node) {
         let Some((first, rest)) = path.split_first() else {
             *self = node;
             return;
         };
+        self.spell_out();
         if !matches!(self.value, Value::Table(_)) {
             self.value = Value::Table(Vec::new());
         }
         let Value::Table(entries) = &mut self.value else { return };
         let at = entries.iter().position(|entry| entry.name == *first).unwrap_or_else(|| {
             let empty = Node { span: node.span.clone(), value: Value::Table(Vec::new()) };
-            entries.push(Entry { name: (*first).to_owned(), key: node.span.clone(), node: empty });
+            entries.push(Entry { name: (*first).to_owned(), key: key.clone(), node: empty });
             entries.len() - 1
         });
-        entries[at].node.put(rest, node);
+        entries[at].node.put(rest, key, node);
     }
 }

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use koppel::coupling::CouplingConfig;
+use koppel::error::closest;
 use koppel::signal::external::{External, ExternalConfig};
 use koppel::system::Connection;
 
@@ -10,7 +11,7 @@ use super::decode::decode_tagged;
 use super::mistake::Mark;
 use super::run;
 use super::tree::{Entry, Node, Value};
-use crate::results::{Table, read_table};
+use crate::results::{Table, read_table, row_line};
 
 type Result<T> = std::result::Result<T, Mark>;
 
@@ -91,12 +92,19 @@ fn table(node: &Node, folder: &Path) -> Result<ExternalConfig> {
     let file = fields.need("file")?;
     let path = folder.join(file.text("file")?);
     let read = read_table(&path);
-    let points = read.map_err(|error| Mark::from_text(file.span.clone(), &error.to_string()))?;
+    let mut points = read.map_err(|error| Mark::from_text(file.span.clone(), &error.to_string()))?;
+    points.columns.iter_mut().for_each(|(name, _)| *name = name.trim().to_owned());
     let values = values(&points, fields.get("column"), node)?;
     let times = match fields.get("time") {
-        Some(name) if first_column(&path).as_deref() != Some(name.text("time")?) => column(&points, name)?,
+        Some(name) if first_column(&path).as_deref() != Some(name.text("time")?.trim()) => {
+            column(&points, name)?
+        }
         _ => points.time.clone(),
     };
+    check_points(&times, &values).map_err(|(row, problem)| {
+        let line = row_line(&path, row).map_or(format!("row {}", row + 1), |line| format!("line {line}"));
+        Mark::new(file.span.clone(), format!("`{}`, {line}: {problem}", path.display()))
+    })?;
     let mut plain = node.clone();
     if let Value::Table(entries) = &mut plain.value {
         entries.retain(|entry| entry.name == "kind" || entry.name == "interpolation");
@@ -104,6 +112,20 @@ fn table(node: &Node, folder: &Path) -> Result<ExternalConfig> {
         entries.push(numbers("values", &values, node));
     }
     decode_tagged(&plain, "signal", "kind")
+}
+
+/// Numbers must be finite and times must grow; else the row and what is wrong with it.
+fn check_points(times: &[f64], values: &[f64]) -> std::result::Result<(), (usize, String)> {
+    for (row, (time, value)) in times.iter().zip(values).enumerate() {
+        if let Some(number) = [time, value].into_iter().find(|number| !number.is_finite()) {
+            return Err((row, format!("{number} is not finite")));
+        }
+        if row > 0 && *time <= times[row - 1] {
+            let before = times[row - 1];
+            return Err((row, format!("the time {time} s does not lie after the time before, {before} s")));
+        }
+    }
+    Ok(())
 }
 
 /// Name of the first column: of a CSV file as its header says, of a Parquet file always `time`.
@@ -135,8 +157,14 @@ fn values(points: &Table, name: Option<&Node>, signal: &Node) -> Result<Vec<f64>
 }
 
 fn column(points: &Table, name: &Node) -> Result<Vec<f64>> {
-    let wanted = name.text("column")?;
+    let wanted = name.text("column")?.trim();
     let known: Vec<String> = points.columns.iter().map(|(name, _)| name.clone()).collect();
     let found = points.column(wanted).map(<[f64]>::to_vec);
-    found.ok_or_else(|| Mark::unknown(name.span.clone(), "column", wanted, &known))
+    found.ok_or_else(|| {
+        let mark = Mark::unknown(name.span.clone(), "column", wanted, &known);
+        match closest(wanted, &known) {
+            Some(best) => mark.hint(format!("did you mean `{best}`? columns: `{}`", known.join("`, `"))),
+            None => mark.hint(format!("columns: `{}`", known.join("`, `"))),
+        }
+    })
 }

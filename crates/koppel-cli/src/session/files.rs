@@ -1,0 +1,122 @@
+//! The files of a run, checked before it begins: no two are one, and all can be written.
+
+use std::fs::{self, OpenOptions};
+use std::path::{Path, PathBuf};
+
+use koppel_io::{Error as Io, results};
+
+use super::{Origin, Plan};
+use crate::arguments::SessionArguments;
+use crate::failure::{Failure, Result};
+
+/// A file, what it is for, and the option that names it.
+struct Use {
+    what: &'static str,
+    path: PathBuf,
+    option: Option<&'static str>,
+}
+
+/// Fails if a file would overwrite another one, or cannot be written. Leaves nothing behind.
+pub(crate) fn check(plan: &Plan, tables: &[PathBuf], options: &SessionArguments) -> Result<()> {
+    if let Some(out) = &plan.out {
+        results::check_name(out)?;
+    }
+    check_distinct(&read(plan, tables), &written(plan, options))?;
+    for path in plan.out.iter().chain(&options.report) {
+        check_writable(path)?;
+    }
+    if options.checkpoint.is_some() || options.checkpoint_every.is_some() {
+        if plan.checkpoint.exists() && !plan.checkpoint.is_file() && !plan.checkpoint.is_dir() {
+            let message = format!("cannot write `{}`: it is not a file", plan.checkpoint.display());
+            return Err(Failure::words(message, "a checkpoint needs a file of its own"));
+        }
+        check_writable(&plan.checkpoint)?;
+    }
+    Ok(())
+}
+
+fn read(plan: &Plan, tables: &[PathBuf]) -> Vec<Use> {
+    let one = |what, path: &Path| Use { what, path: path.to_path_buf(), option: None };
+    let mut all = vec![one("the system file", &plan.system)];
+    all.extend(tables.iter().map(|path| one("a table that the system file reads", path)));
+    if let Origin::Checkpoint { path, .. } = &plan.origin
+        && !same(path, &plan.checkpoint)
+    {
+        all.push(one("the checkpoint to continue from", path));
+    }
+    all
+}
+
+fn written(plan: &Plan, options: &SessionArguments) -> Vec<Use> {
+    let out = plan.out.iter().flat_map(|out| results::files_of(out));
+    let mut all: Vec<Use> = out.map(|(what, path)| Use { what, path, option: Some("--out") }).collect();
+    let report = options.report.iter();
+    all.extend(report.map(|path| Use { what: "the report", path: path.clone(), option: Some("--report") }));
+    let checkpoint = plan.checkpoint.clone();
+    all.push(Use { what: "the checkpoint", path: checkpoint, option: Some("--checkpoint") });
+    all
+}
+
+fn check_distinct(read: &[Use], written: &[Use]) -> Result<()> {
+    for (index, new) in written.iter().enumerate() {
+        let others = read.iter().chain(&written[..index]);
+        if let Some(old) = others.into_iter().find(|old| same(&old.path, &new.path)) {
+            let message =
+                format!("{} and {} are the same file: `{}`", old.what, new.what, new.path.display());
+            let option = new.option.or(old.option).unwrap_or_default();
+            return Err(Failure::words(message, format!("choose another name with {option}")));
+        }
+    }
+    Ok(())
+}
+
+fn same(one: &Path, other: &Path) -> bool {
+    whole(one) == whole(other)
+}
+
+/// The path without links and dots; of a file that is not there yet, that of its folder.
+fn whole(path: &Path) -> PathBuf {
+    let there = fs::canonicalize(path).ok();
+    there.or_else(|| Some(fs::canonicalize(folder(path)).ok()?.join(path.file_name()?))).unwrap_or_else(
+        || {
+            // A folder that does not exist is found out later.
+            std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf())
+        },
+    )
+}
+
+fn folder(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// A file that exists must be open to writing, its folder to new files: all files are written beside, then renamed.
+fn check_writable(path: &Path) -> Result<()> {
+    let refused = |error| Failure::Input(Io::io("write", path)(error));
+    if path.is_dir() {
+        return Err(refused(std::io::ErrorKind::IsADirectory.into()));
+    }
+    if path.exists() {
+        OpenOptions::new().append(true).open(path).map_err(refused)?;
+    }
+    if path.exists() && !path.is_file() {
+        return Ok(());
+    }
+    let mut probe = path.as_os_str().to_owned();
+    probe.push(".tmp");
+    let probe = PathBuf::from(probe);
+    let is_new = !probe.exists();
+    OpenOptions::new().append(true).create(true).open(&probe).map_err(refused)?;
+    if is_new {
+        fs::remove_file(&probe).map_err(refused)?;
+    }
+    Ok(())
+}
+
+/// The path as seen from here, if it lies below the current folder.
+pub(crate) fn nearby(path: &Path) -> PathBuf {
+    let here = std::env::current_dir().unwrap_or_default();
+    match path.strip_prefix(&here) {
+        Ok(below) if !below.as_os_str().is_empty() => below.to_path_buf(),
+        _ => path.to_path_buf(),
+    }
+}
