@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 const KILLS: u32 = 200;
 const MUTATIONS: u32 = 20_000;
-const SOAK_STEPS: u64 = 10_000_000;
+const SOAK_STEPS: u64 = 50_000_000;
 
 pub(crate) fn run() -> Result<()> {
     must(&mut cargo(&["build", "--release", "--package", "koppel-cli"]))?;
@@ -60,7 +60,7 @@ fn soak(binary: &Path, folder: &Path) -> Result<String> {
         "--stop",
         &stop,
         "--out",
-        "soak.parquet",
+        "soak.csv",
         "--record-every",
         "10",
     ];
@@ -141,7 +141,7 @@ fn kills(binary: &Path, folder: &Path) -> Result<String> {
                 return Err(format!("kills: the resumed run differs from the undisturbed one ({status})"));
             }
             resumed += 1;
-        } else if folder.join("killed.csv.part").exists() {
+        } else if std::fs::metadata(folder.join("killed.csv.part")).is_ok_and(|part| part.len() > 0) {
             let status = koppel(binary, folder, &["recover", "killed.csv.part"])
                 .status()
                 .map_err(|e| e.to_string())?;
@@ -156,7 +156,7 @@ fn kills(binary: &Path, folder: &Path) -> Result<String> {
         }
     }
     Ok(format!(
-        "kills: {KILLS} runs killed at random moments; {resumed} resumed from a checkpoint, all equal to the undisturbed result byte for byte; {recovered} recovered without one ({rows} lines), all a prefix of it"
+        "kills: {KILLS} runs killed at random moments; {resumed} resumed from a checkpoint, all equal to the undisturbed result byte for byte; {recovered} recovered without one ({rows} lines), all a prefix of it; the others were killed before the first row or after the last"
     ))
 }
 
