@@ -80,7 +80,9 @@ fn everything_is_read() {
     assert_eq!(connections["gain.u"].name(), "foh");
     let system = file.build().unwrap();
     assert_eq!(system.graph.names(), ["left", "right", "gain"]);
-    assert_eq!(system.graph.offset(system.graph.find_input("left.F").unwrap()), 2.0);
+    let offset = |name: &str| system.graph.offset(system.graph.find_input(name).unwrap());
+    assert_eq!((offset("gain.u"), offset("right.F_ext")), (0.5, 0.0));
+    assert_eq!(offset("left.F"), 0.0, "the signal takes the place of the start value");
     assert_eq!(system.graph.wires().len(), 3);
 }
 
