@@ -43,6 +43,12 @@ pub(crate) enum Command {
     /// Lists the built-in models and example systems, or describes one.
     #[command(after_help = MODELS_EXAMPLES)]
     Models(ModelsArguments),
+    /// Looks into FMUs.
+    #[command(subcommand)]
+    Fmu(FmuCommand),
+    /// Looks into system structures (SSP).
+    #[command(subcommand)]
+    Ssp(SspCommand),
     /// Writes a system file to start from.
     #[command(after_help = NEW_EXAMPLES)]
     New(NewArguments),
@@ -218,6 +224,31 @@ pub(crate) struct RecoverArguments {
     /// The result file to make [default: the name without .part].
     #[arg(long, short, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
+}
+
+/// What can be asked of an FMU.
+#[derive(Debug, Subcommand)]
+pub(crate) enum FmuCommand {
+    /// Shows what an FMU declares: interfaces, platforms, variables.
+    #[command(after_help = "Example:\n  koppel fmu info engine.fmu")]
+    Info {
+        /// The FMU.
+        file: PathBuf,
+    },
+}
+
+/// What can be asked of a system structure.
+#[derive(Debug, Subcommand)]
+pub(crate) enum SspCommand {
+    /// Checks an .ssp or .ssd file against the standard; names element, line and rule.
+    #[command(after_help = "Example:\n  koppel ssp check vehicle.ssp")]
+    Check {
+        /// The .ssp or .ssd file.
+        file: PathBuf,
+        /// Forgives what can be forgiven, and lists it.
+        #[arg(long)]
+        tolerant: bool,
+    },
 }
 
 /// Arguments of `koppel models`.

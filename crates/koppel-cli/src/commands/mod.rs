@@ -2,11 +2,13 @@
 
 mod completions;
 mod examples;
+mod fmu;
 mod models;
 mod new;
 mod recover;
 mod resume;
 mod run;
+mod ssp;
 
 use crate::arguments::Command;
 use crate::exit::{self, Exit};
@@ -20,6 +22,8 @@ pub(crate) fn execute(command: Command) -> Result<Exit> {
         Command::Resume(arguments) => told(resume::resume(&arguments), arguments.session.json),
         Command::Recover(arguments) => recover::recover(&arguments),
         Command::Models(arguments) => models::models(&arguments),
+        Command::Fmu(command) => fmu::fmu(&command),
+        Command::Ssp(command) => ssp::ssp(&command),
         Command::New(arguments) => new::new(&arguments),
         Command::Completions { shell } => completions::completions(shell),
         Command::ExitCodes => {

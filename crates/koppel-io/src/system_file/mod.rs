@@ -143,8 +143,9 @@ impl SystemFile {
         let mut builder = SystemBuilder::new();
         let subsystems = self.document.root.get("subsystems").map_or(&[][..], |node| node.entries());
         for entry in subsystems {
-            let model = subsystem::build(entry).map_err(|mark| self.document.mistake(mark))?;
-            builder = builder.add(&entry.name, model);
+            let model =
+                subsystem::build(entry, &self.document.folder).map_err(|mark| self.document.mistake(mark))?;
+            builder = builder.add_boxed(&entry.name, model);
         }
         for link in &self.links {
             builder = builder.connect(link.connection.clone());

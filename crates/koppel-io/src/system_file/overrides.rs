@@ -106,6 +106,9 @@ const KINDS: [(VariableKind, &str); 3] =
 
 /// A parameter is given to the model; states and inputs get start values.
 fn variable_path(entry: &Entry, name: &str) -> std::result::Result<Vec<String>, Mark> {
+    if subsystem::is_fmu(entry) {
+        return Ok(["subsystems", &entry.name, "parameters", name].map(String::from).to_vec());
+    }
     let (ode, _) = subsystem::parts(entry)?;
     match KINDS.iter().find(|(kind, _)| ode.ports().find(*kind, name).is_some()) {
         Some((_, table)) => Ok(["subsystems", &entry.name, table, name].map(String::from).to_vec()),

@@ -1,12 +1,15 @@
-//! `[subsystems.*]`: matrices or a built-in model, with a solver.
+//! `[subsystems.*]`: matrices or a built-in model, with a solver; or an FMU.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use koppel::linalg::Matrix;
 use koppel::models;
 use koppel::solver::SolverConfig;
 use koppel::system::unit::Unit;
-use koppel::system::{LinearOde, Ode, OdeModel, StateSpace, Variable};
+use koppel::system::{LinearOde, Ode, OdeModel, StateSpace, Subsystem, Variable};
+use koppel_fmi::Fmu;
+use koppel_fmi::import::{CoSimulation, Options};
 
 use super::decode::decode_tagged;
 use super::fields::Fields;
@@ -20,6 +23,8 @@ type Result<T> = std::result::Result<T, Mark>;
 const LINEAR: [&str; 10] = ["model", "solver", "start", "A", "B", "C", "D", "inputs", "outputs", "x0"];
 /// Keys of a built-in model.
 const BUILT_IN: [&str; 4] = ["model", "solver", "start", "parameters"];
+/// Keys of an FMU.
+const FMU: [&str; 3] = ["fmu", "parameters", "substeps"];
 
 /// Names stand in messages, headers and other names: they must be seen.
 pub(super) fn check_name(name: &str, span: &Span, what: &str) -> Result<()> {
@@ -35,23 +40,75 @@ pub(super) fn check_name(name: &str, span: &Span, what: &str) -> Result<()> {
 /// Keys that this subsystem may have.
 pub(super) fn keys(entry: &Entry) -> &'static [&'static str] {
     let model = entry.node.get("model").and_then(|node| node.text("model").ok());
+    if is_fmu(entry) {
+        return &FMU;
+    }
     if model == Some("linear") { &LINEAR } else { &BUILT_IN }
 }
 
-/// Equations and solver of a subsystem.
-pub(super) fn build(entry: &Entry) -> Result<OdeModel> {
+/// True if the subsystem is given by a file.
+pub(super) fn is_fmu(entry: &Entry) -> bool {
+    entry.node.get("fmu").is_some()
+}
+
+/// The subsystem, ready to be wired; files are looked for in `folder`.
+pub(super) fn build(entry: &Entry, folder: &Path) -> Result<Box<dyn Subsystem>> {
+    if is_fmu(entry) {
+        return fmu(entry, folder);
+    }
     let (ode, solver) = parts(entry)?;
-    OdeModel::new(ode, &solver).map_err(|error| locate::within(&error, &entry.node))
+    let model = OdeModel::new(ode, &solver).map_err(|error| locate::within(&error, &entry.node))?;
+    Ok(Box::new(model))
+}
+
+/// An instance of an FMU with its start values.
+fn fmu(entry: &Entry, folder: &Path) -> Result<Box<dyn Subsystem>> {
+    let fields = entry.node.fields(&format!("subsystem `{}`", entry.name), &FMU)?;
+    let file = fields.need("fmu")?;
+    let mut options = Options { name: entry.name.clone(), ..Options::default() };
+    let values = fields.get("parameters").map_or(Ok(&[][..]), |node| node.table("parameters"))?;
+    for value in values {
+        options.start_values.push((value.name.clone(), start_value(value)?));
+    }
+    if let Some(node) = fields.get("substeps") {
+        options.substeps = match node.value {
+            Value::Integer(count @ 1..=1_000_000) => count as u32,
+            _ => return Err(node.wanted("substeps", "a whole number from 1 to 1000000")),
+        };
+    }
+    let failed = |error: Box<koppel_fmi::Error>| {
+        let message = error.to_string();
+        let named = values.iter().find(|value| message.contains(&format!("`{}`", value.name)));
+        let mark = Mark::new(named.map_or(&file.span, |value| &value.key).clone(), message);
+        match error.hint() {
+            Some(hint) => mark.hint(hint),
+            None => mark,
+        }
+    };
+    let fmu = Fmu::open(&folder.join(file.text("fmu")?)).map_err(failed)?;
+    Ok(Box::new(CoSimulation::new(&fmu, &options).map_err(failed)?))
+}
+
+/// A number, a text, or true and false, for a variable of an FMU.
+fn start_value(entry: &Entry) -> Result<koppel_fmi::import::Value> {
+    Ok(match &entry.node.value {
+        Value::Text(text) => text.as_str().into(),
+        Value::Bool(value) => f64::from(u8::from(*value)).into(),
+        _ => entry.node.number(&entry.name)?.into(),
+    })
 }
 
 /// Equations and solver, not yet put together.
 pub(super) fn parts(entry: &Entry) -> Result<(Box<dyn Ode>, SolverConfig)> {
     let what = format!("subsystem `{}`", entry.name);
+    if is_fmu(entry) {
+        return Err(Mark::new(entry.key.clone(), format!("{what} is an FMU: its equations are its own")));
+    }
     let model = match entry.node.get("model") {
         Some(model) => model.text("model")?,
         None => {
             return Err(Mark::new(entry.key.clone(), format!("{what} needs `model`"))
-                .hint("model = \"linear\" with matrices A, B, C, D, or a name from `koppel models`"));
+                .hint("model = \"linear\" with matrices A, B, C, D, or a name from `koppel models`; or fmu = \"FILE.fmu\""));
         }
     };
     let (ode, fields) = if model == "linear" {

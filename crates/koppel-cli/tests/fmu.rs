@@ -1,0 +1,137 @@
+//! FMUs in system files and `koppel fmu`; `koppel ssp`.
+//!
+//! The FMUs are those of exporters koppel did not write. `cargo xtask test` builds them and says where they are; without
+//! that, the tests that need them say so and stop.
+
+mod common;
+
+use common::Folder;
+use std::path::PathBuf;
+
+fn fmu(name: &str) -> Option<PathBuf> {
+    let Some(folder) = std::env::var_os("KOPPEL_TEST_FMUS") else {
+        eprintln!("skipped: no KOPPEL_TEST_FMUS; run `cargo xtask test`");
+        return None;
+    };
+    let path = PathBuf::from(folder).join(name);
+    assert!(path.exists(), "{} is missing", path.display());
+    Some(path)
+}
+
+fn system(subsystem: &str) -> String {
+    format!(
+        r#"
+[run]
+stop = 0.5
+step = 1e-2
+
+[subsystems.body]
+{subsystem}
+
+[subsystems.spring]
+model = "spring-mass"
+parameters = {{ m = 1.0, c = 10.0, d = 1.0, ck = 20.0, dk = 0.5, x0 = 0.1 }}
+
+[[connections]]
+from = "spring.F"
+to = "body.F"
+
+[[connections]]
+from = "body.x"
+to = "spring.x"
+
+[[connections]]
+from = "body.v"
+to = "spring.v"
+"#
+    )
+}
+
+/// Columns of a CSV file, by name.
+fn column(csv: &str, name: &str) -> Vec<f64> {
+    let mut lines = csv.lines();
+    let at = lines.next().unwrap().split(',').position(|header| header == name).unwrap();
+    lines.map(|line| line.split(',').nth(at).unwrap().parse().unwrap()).collect()
+}
+
+#[test]
+fn an_fmu_runs_like_the_native_model() {
+    for name in ["Oscillator2.fmu", "Oscillator3.fmu"] {
+        let Some(path) = fmu(name) else { return };
+        let folder = Folder::with(&system("fmu = \"body.fmu\"\nparameters = { m = 2.0, c = 30.0, d = 0.5 }"));
+        std::fs::copy(path, folder.path("body.fmu")).unwrap();
+        folder.write(
+            "native.toml",
+            &system(
+                "model = \"mass\"\nparameters = { m = 2.0, c = 30.0, d = 0.5, x0 = 1.0 }\nsolver = { method = \"rk4\", step = 1e-3 }",
+            ),
+        );
+        folder.succeed(&["run", "system.toml", "--out", "fmu.csv"]);
+        folder.succeed(&["run", "native.toml", "--out", "native.csv"]);
+        let (fmu, native) = (folder.read("fmu.csv"), folder.read("native.csv"));
+        for name in ["body.x", "body.v", "spring.F"] {
+            let pairs = column(&fmu, name).into_iter().zip(column(&native, name));
+            let largest = pairs.map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+            assert!(largest < 1e-11, "{name}: {largest:e}");
+        }
+        assert!(column(&fmu, "body.x").iter().any(|x| x.abs() > 1e-3), "something moves");
+        folder.succeed(&["run", "system.toml", "--set", "body.m=3", "-q"]);
+        folder.succeed(&["fmu", "info", "body.fmu"]).says(&[
+            "FMI version",
+            "co-simulation",
+            "parameter",
+            "input",
+        ]);
+        let said = folder.run(&["run", "system.toml", "--set", "body.mass=3"]);
+        assert_eq!(said.code, Some(2));
+        said.errs_with(&["mass"]);
+    }
+}
+
+#[test]
+fn bad_fmus_get_one_message() {
+    let folder = Folder::with(&system("fmu = \"body.fmu\""));
+    let said = folder.run(&["run", "system.toml"]);
+    assert_eq!(said.code, Some(2));
+    said.errs_with(&["system.toml:7:7", "body.fmu"]);
+    folder.write("body.fmu", "no zip");
+    let said = folder.run(&["run", "system.toml"]);
+    assert_eq!(said.code, Some(2));
+    said.errs_with(&["system.toml:7:7", "body.fmu", "zip"]);
+    assert_eq!(said.err.matches("error:").count(), 1, "{}", said.err);
+    let said = folder.run(&["fmu", "info", "body.fmu"]);
+    assert_eq!(said.code, Some(2));
+    said.errs_with(&["body.fmu", "zip"]);
+    let folder = Folder::with(&system("fmu = \"body.fmu\"\nsubsteps = 0"));
+    folder.run(&["run", "system.toml"]).errs_with(&["system.toml:8:12", "substeps", "whole number"]);
+    let folder = Folder::with(&system("fmu = \"body.fmu\"\nsolver = \"exact\""));
+    folder.run(&["run", "system.toml"]).errs_with(&["unknown key `solver`", "`substeps`"]);
+}
+
+#[test]
+fn system_structures_are_checked() {
+    let folder = Folder::new();
+    let ssd = |connector: &str| {
+        format!(
+            r#"<?xml version="1.0" encoding="UTF-8"?>
+<ssd:SystemStructureDescription xmlns:ssd="http://ssp-standard.org/SSP1/SystemStructureDescription"
+    xmlns:ssc="http://ssp-standard.org/SSP1/SystemStructureCommon" version="1.0" name="s">
+  <ssd:System name="s">
+    <ssd:Connectors>
+      <ssd:Connector name="u" kind="input"><ssc:Real/></ssd:Connector>
+      <ssd:Connector name="y" kind="output"><ssc:Real/></ssd:Connector>
+    </ssd:Connectors>
+    <ssd:Connections><ssd:Connection startConnector="{connector}" endConnector="y"/></ssd:Connections>
+  </ssd:System>
+</ssd:SystemStructureDescription>
+"#
+        )
+    };
+    folder.write("good.ssd", &ssd("u"));
+    folder.succeed(&["ssp", "check", "good.ssd"]).says(&["as the standard wants it"]);
+    folder.write("bad.ssd", &ssd("w"));
+    let said = folder.run(&["ssp", "check", "bad.ssd"]);
+    assert_eq!(said.code, Some(2));
+    said.says(&["bad.ssd:9", "w"]);
+    assert_eq!(folder.run(&["ssp", "check", "none.ssp"]).code, Some(2));
+}
