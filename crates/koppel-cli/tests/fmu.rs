@@ -3,6 +3,8 @@
 //! The FMUs are those of exporters koppel did not write. `cargo xtask test` builds them and says where they are; without
 //! that, the tests that need them say so and stop.
 
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
 mod common;
 
 use common::Folder;
