@@ -134,6 +134,9 @@ fn kills(binary: &Path, folder: &Path) -> Result<String> {
         std::thread::sleep(whole_time.mul_f64(random.unit()));
         child.kill().map_err(|e| e.to_string())?;
         child.wait().map_err(|e| e.to_string())?;
+        if folder.join("killed.csv").exists() {
+            continue; // it had come to its end
+        }
         if folder.join("kill.checkpoint").exists() {
             let status =
                 koppel(binary, folder, &["resume", "kill.checkpoint"]).status().map_err(|e| e.to_string())?;
