@@ -254,3 +254,18 @@ fn resume_overwrites_nothing_else_and_shows_paths_as_run_does() {
     }
     folder.succeed(&["resume", "c"]).says(&["wrote r.csv: 201 rows"]);
 }
+
+/// Killed between the last step and the end of the file: only the file is left to be finished.
+#[test]
+fn resume_finishes_a_file_whose_run_had_ended() {
+    let folder = Folder::with(common::SYSTEM);
+    folder.succeed(&["run", "system.toml", "--out", "r.csv", "--checkpoint-every", "100"]);
+    let whole = folder.read("r.csv");
+    std::fs::rename(folder.path("r.csv"), folder.path("r.csv.part")).unwrap();
+    folder.succeed(&["resume", "r.csv.checkpoint"]);
+    assert_eq!(folder.read("r.csv"), whole);
+    assert!(!folder.has("r.csv.part"));
+    let said = folder.run(&["resume", "r.csv.checkpoint"]);
+    assert_eq!(said.code, Some(2));
+    said.errs_with(&["nothing to continue"]);
+}

@@ -20,7 +20,9 @@ pub(super) fn resume(arguments: &ResumeArguments) -> Result<Exit> {
     }
     let mut simulation = file.simulation()?;
     simulation.restore(&checkpoint.state)?;
-    if simulation.is_done() {
+    // A run that was killed between its last step and the end of its result file is still to be finished.
+    let is_unfinished = checkpoint.out.as_deref().is_some_and(|out| part(&nearby(out)).exists());
+    if simulation.is_done() && !is_unfinished {
         return Err(Failure::words(
             format!("nothing to continue: `{}` lies at or after the stop time", path.display()),
             "choose a later one with --stop",
@@ -49,11 +51,6 @@ fn copy_rows(old: &Path, new: &Path) -> Result<()> {
     if old == new {
         return Ok(());
     }
-    let part = |path: &Path| {
-        let mut name = path.as_os_str().to_owned();
-        name.push(".part");
-        PathBuf::from(name)
-    };
     let (from, to) =
         if part(old).exists() { (part(old), part(new)) } else { (old.to_path_buf(), new.to_path_buf()) };
     if old.extension() != new.extension() {
@@ -63,4 +60,11 @@ fn copy_rows(old: &Path, new: &Path) -> Result<()> {
         ));
     }
     std::fs::copy(&from, &to).map(|_| ()).map_err(|error| Failure::Input(Io::io("copy", &from)(error)))
+}
+
+/// Where rows go until a result file is finished.
+fn part(path: &Path) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".part");
+    PathBuf::from(name)
 }
