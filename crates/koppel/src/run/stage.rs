@@ -11,7 +11,7 @@ use std::sync::Arc;
 /// Steps that are all timed at the start, before deciding about threads.
 const CALIBRATION: u64 = 16;
 /// Later one step in this many is timed.
-const TIMED: u64 = 256;
+const TIMED: u64 = 1024;
 /// Seconds a parallel stage must save to pay for waking the threads.
 const WAKE_UP: f64 = 15e-6;
 
@@ -19,7 +19,7 @@ impl Simulation {
     /// Members of a stage move, side by side where that pays.
     pub(super) fn move_stage(&mut self, stage: usize, step: Step) -> Result<()> {
         let is_early = step.index <= CALIBRATION && step.index.is_power_of_two();
-        if is_early || step.index.is_multiple_of(TIMED * 16) {
+        if is_early || step.index.is_multiple_of(TIMED * 4) {
             self.decide_threads(stage, step.index);
         }
         let Simulation { slots, graph, board, clock, pool, .. } = self;
