@@ -262,3 +262,20 @@ fn a_jump_is_not_extrapolated() {
         }
     }
 }
+
+/// Threads are taken where subsystems are heavy (some 0.1 ms a step here, several times what waking costs), and not where
+/// they are cheap.
+#[test]
+fn threads_are_used_where_they_pay() {
+    let parallel_stages = |solver_step: f64| {
+        let mut case = case("van-der-pol").unwrap();
+        case.parts.iter_mut().for_each(|part| part.solver = SolverConfig::Euler { step: solver_step });
+        let config = RunConfig { threads: Parallel::Auto, ..RunConfig::new(0.4, 0.01) };
+        let mut simulation = Simulation::new(case.system().unwrap(), &config).unwrap();
+        simulation.run(&mut Nothing, &mut |_| Ok(Flow::Continue)).unwrap();
+        simulation.statistics().parallel_stages
+    };
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    assert_eq!(parallel_stages(1e-7), usize::from(cores > 1), "heavy, on {cores} cores");
+    assert_eq!(parallel_stages(5e-3), 0, "cheap");
+}
