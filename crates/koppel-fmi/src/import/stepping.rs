@@ -1,11 +1,11 @@
 //! One communication step: inputs in, `doStep`, outputs out.
 
 use super::access::Backend;
-use super::route::{Part, Route, each_part};
+use super::route::Route;
 use super::{CoSimulation, Phase};
 use crate::error::{Error, Result};
 use crate::ffi::{CallError, Status, fmi2, fmi3};
-use koppel::signal::{Piece, Request, Samples, Segment, Step};
+use koppel::signal::{Part, Piece, Request, Samples, Segment, Step};
 
 impl CoSimulation {
     pub(super) fn go(
@@ -32,7 +32,7 @@ impl CoSimulation {
             self.sample(begin, samples)?;
         }
         let nodes = if let Request::Nodes(nodes) = samples.request() { nodes } else { 1 };
-        each_part(step.size, input, nodes, |part| {
+        input.each_part(nodes, |part| -> Result<()> {
             self.advance(part, samples)?;
             if is_sampled && part.ends_at_node { self.sample(part, samples) } else { Ok(()) }
         })?;

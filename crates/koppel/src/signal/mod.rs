@@ -2,11 +2,13 @@
 
 pub mod external;
 mod history;
+mod part;
 mod samples;
 mod segment;
 mod step;
 
 pub use history::{Delivery, History};
+pub use part::Part;
 pub use samples::{Request, Samples};
 pub(crate) use segment::evaluate;
 pub use segment::{Piece, Segment, SegmentBuffer};

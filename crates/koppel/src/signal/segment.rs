@@ -76,27 +76,32 @@ impl<'a> Segment<'a> {
     }
 
     /// Time at its begin.
+    #[inline]
     pub fn start(&self) -> f64 {
         self.start
     }
 
     /// Its length.
+    #[inline]
     pub fn size(&self) -> f64 {
         self.size
     }
 
     /// How many inputs it carries.
+    #[inline]
     pub fn inputs(&self) -> usize {
         self.inputs
     }
 
     /// Coefficients per input and piece.
+    #[inline]
     pub fn terms(&self) -> usize {
         self.terms
     }
 
     /// How many pieces it has, at least one.
     #[expect(clippy::len_without_is_empty, reason = "a segment is never empty")]
+    #[inline]
     pub fn len(&self) -> usize {
         self.offsets.len()
     }

@@ -6,7 +6,7 @@ use super::ports::{Ports, VariableId, VariableKind};
 use super::state_space::StateSpace;
 use super::subsystem::{Snapshot, Subsystem};
 use crate::error::{Error, Result};
-use crate::signal::{Piece, Request, Samples, Segment, Step};
+use crate::signal::{Part, Piece, Request, Samples, Segment, Step};
 use crate::solver::{Rhs, Solver, SolverConfig};
 
 /// The equations of a model. States are locals `0..states()` of its ports; `start` of those is x(0).
@@ -175,7 +175,7 @@ impl Subsystem for OdeModel {
             self.sample(input.piece(0), 0.0, samples);
         }
         if let Some(nodes) = self.nodes(samples.request()) {
-            node_by_node(step.size, input, nodes, |part| {
+            input.each_part(nodes, |part| -> Result<()> {
                 self.integrate(part, samples)?;
                 if part.ends_at_node {
                     self.sample(part.piece, part.offset + part.size, samples);
@@ -267,37 +267,4 @@ impl Subsystem for OdeModel {
         }
         Ok(())
     }
-}
-
-/// Part of a piece of the inputs.
-#[derive(Clone, Copy)]
-struct Part<'a> {
-    piece: Piece<'a>,
-    /// Where it begins, counted from the begin of the piece.
-    offset: f64,
-    size: f64,
-    ends_at_node: bool,
-}
-
-/// Walks a step in `nodes` equal parts, stopping at the cuts of the inputs too.
-fn node_by_node(
-    size: f64,
-    input: &Segment<'_>,
-    nodes: u32,
-    mut visit: impl FnMut(Part<'_>) -> Result<()>,
-) -> Result<()> {
-    let margin = 1e-9 * size;
-    let node = |k: u32| size * f64::from(k) / f64::from(nodes);
-    let (mut k, mut from) = (1, 0.0);
-    for piece in input.pieces() {
-        let end = piece.offset + piece.size;
-        while from < end - margin {
-            let ends_at_node = k <= nodes && node(k) < end + margin;
-            let to = if ends_at_node { node(k) } else { end };
-            visit(Part { piece, offset: from - piece.offset, size: to - from, ends_at_node })?;
-            k += u32::from(ends_at_node);
-            from = to;
-        }
-    }
-    Ok(())
 }
