@@ -2,7 +2,7 @@
 
 use super::log::{Environment, record};
 use super::table::table;
-use super::{CallError, Log, Owned, State, Status, c_string};
+use super::{CallError, Interruption, Log, Owned, State, Status, c_string};
 use std::cell::Cell;
 use std::ffi::{c_char, c_int, c_void};
 use std::ptr::NonNull;
@@ -387,6 +387,51 @@ impl Instance {
             early_return: early != 0,
             last_successful_time: reached,
         })
+    }
+
+    /// Sets reals, steps and gets reals, with nothing between the calls and no answer to questions inside the step.
+    #[inline]
+    pub(crate) fn plain_step(
+        &self,
+        time: f64,
+        size: f64,
+        (inputs, values): (&[u32], &[f64]),
+        (outputs, results): (&[u32], &mut [f64]),
+    ) -> Result<(), Box<Interruption>> {
+        assert!(inputs.len() == values.len() && outputs.len() == results.len(), "one value per reference");
+        let (Some(step), false) = (self.functions.do_step, self.is_dead.get()) else {
+            return Err(Interruption::of(CallError::Dead { call: "fmi3DoStep" }));
+        };
+        self.log.set_time(time);
+        let (functions, pointer, ok) = (&self.functions, self.pointer.as_ptr(), 0..=1);
+        if !inputs.is_empty() {
+            let count = inputs.len();
+            // SAFETY: the instance is alive, and the buffers have the lengths given.
+            let code =
+                unsafe { (functions.set_float64)(pointer, inputs.as_ptr(), count, values.as_ptr(), count) };
+            if !ok.contains(&code) {
+                return Err(Interruption::of(self.failed("fmi3SetFloat64", code.into())));
+            }
+        }
+        let (mut event, mut terminate, mut early, mut reached) = (0_u8, 0_u8, 0_u8, time + size);
+        // SAFETY: the instance is alive, and the places to write to are those of the standard.
+        let code =
+            unsafe { step(pointer, time, size, false, &mut event, &mut terminate, &mut early, &mut reached) };
+        if !ok.contains(&code) {
+            return Err(Interruption::of(self.failed("fmi3DoStep", code.into())));
+        }
+        if terminate | early != 0 {
+            let (terminate_simulation, early_return) = (terminate != 0, early != 0);
+            let info = StepInfo { terminate_simulation, early_return, last_successful_time: reached };
+            return Err(Box::new(Interruption::Stopped(info)));
+        }
+        let (count, results) = (outputs.len(), results.as_mut_ptr());
+        // SAFETY: the instance is alive, and the buffers have the lengths given.
+        let code = unsafe { (functions.get_float64)(pointer, outputs.as_ptr(), count, results, count) };
+        if !ok.contains(&code) {
+            return Err(Interruption::of(self.failed("fmi3GetFloat64", code.into())));
+        }
+        Ok(())
     }
 
     /// `fmi3GetOutputDerivatives`.

@@ -11,6 +11,7 @@
 //! [`koppel::system::Subsystem::solver`] says which was taken.
 
 mod access;
+mod plain;
 mod ports;
 mod route;
 mod state;
@@ -22,8 +23,9 @@ use crate::error::{Error, Result};
 use crate::ffi::{CallError, Log, LogSink, fmi2, fmi3};
 use crate::fmu::{Fmu, Library, OnlyInstance};
 use access::{Access, AccessError, Backend, Scratch};
-use koppel::signal::{Samples, Segment, Step};
+use koppel::signal::{Request, Samples, Segment, Step};
 use koppel::system::{Dependencies, Ports, Snapshot, Subsystem, VariableId};
+use plain::Plain;
 use ports::{Slot, Slots};
 use route::Route;
 use state::SavedStates;
@@ -97,11 +99,17 @@ enum Phase {
     Failed,
 }
 
-/// A co-simulation instance of FMI 2.0 or 3.0.
+/// A co-simulation instance of FMI 2.0 or 3.0. Laid out as written: what a plain step touches comes first.
+#[repr(C)]
 pub struct CoSimulation {
+    backend: Backend,
+    /// How plain steps go, if they can.
+    plain: Option<Plain>,
+    phase: Phase,
+    /// `applied` is what the FMU has.
+    knows_inputs: bool,
     name: String,
     options: Options,
-    backend: Backend,
     ports: Ports,
     slots: Slots,
     inputs: Access,
@@ -111,8 +119,7 @@ pub struct CoSimulation {
     route: Route,
     /// The FMU takes steps of different sizes.
     varies_steps: bool,
-    phase: Phase,
-    /// Inputs the FMU has; not a number where unknown.
+    /// Inputs as set last.
     applied: Vec<f64>,
     /// Inputs to be set next.
     next: Vec<f64>,
@@ -139,17 +146,21 @@ impl CoSimulation {
         let smooth = Access::some(description, &slots.inputs, route::is_smooth);
         let route = Route::choose(description, section, &slots.inputs, options);
         let backend = instantiate(fmu, &library, options, &smooth, route)?;
+        let inputs = Access::new(description, &slots.inputs);
+        let outputs = Access::new(description, &slots.outputs);
         let instance = CoSimulation {
+            backend,
+            plain: Plain::new(&inputs, &outputs),
+            phase: Phase::Instantiated,
+            knows_inputs: false,
             name: options.name.clone(),
             options: options.clone(),
-            backend,
-            outputs: Access::new(description, &slots.outputs),
-            inputs: Access::new(description, &slots.inputs),
+            outputs,
+            inputs,
             smooth,
             route,
             varies_steps: section.can_handle_variable_communication_step_size,
-            phase: Phase::Instantiated,
-            applied: vec![f64::NAN; slots.inputs.len()],
+            applied: vec![0.0; slots.inputs.len()],
             next: vec![0.0; slots.inputs.len()],
             chosen: Vec::with_capacity(slots.inputs.len()),
             orders: Vec::with_capacity(slots.inputs.len()),
@@ -220,7 +231,7 @@ impl Subsystem for CoSimulation {
             self.phase = Phase::Instantiated;
         }
         self.backend.set_log_time(start);
-        self.applied.fill(f64::NAN);
+        self.knows_inputs = false;
         self.apply_start_values()?;
         self.called(self.backend.enter_initialization(self.options.tolerance, start, self.options.stop))?;
         self.phase = Phase::Initializing;
@@ -242,6 +253,15 @@ impl Subsystem for CoSimulation {
         outputs: &mut [f64],
         samples: &mut Samples,
     ) -> koppel::Result<()> {
+        if let (Some(plain), Phase::Stepping, Request::Nothing, Some(inputs)) =
+            (&self.plain, self.phase, samples.request(), input.constant())
+        {
+            self.knows_inputs = false;
+            return match plain.step(&self.backend, step.start, step.size, inputs, outputs) {
+                Ok(()) => Ok(()),
+                Err(interruption) => Ok(self.interrupted(*interruption, step, outputs)?),
+            };
+        }
         let done = self.go(step, input, outputs, samples);
         if done.is_err() {
             self.phase = Phase::Failed;
@@ -273,14 +293,16 @@ impl Subsystem for CoSimulation {
         state::explain(saved, &self.name)?;
         snapshot.reals.clear();
         snapshot.reals.push(if self.phase == Phase::Stepping { 1.0 } else { 0.0 });
+        snapshot.reals.push(if self.knows_inputs { 1.0 } else { 0.0 });
         snapshot.reals.extend_from_slice(&self.applied);
         Ok(())
     }
 
     fn restore(&mut self, snapshot: &Snapshot) -> koppel::Result<()> {
-        let restored = match snapshot.reals.split_first() {
-            Some((phase, applied)) if applied.len() == self.applied.len() => {
+        let restored = match &snapshot.reals[..] {
+            [phase, knows_inputs, applied @ ..] if applied.len() == self.applied.len() => {
                 self.phase = if *phase == 1.0 { Phase::Stepping } else { Phase::Initializing };
+                self.knows_inputs = *knows_inputs == 1.0;
                 self.applied.copy_from_slice(applied);
                 self.states.restore(&self.backend, &snapshot.bytes)
             }

@@ -4,7 +4,7 @@ use super::access::Backend;
 use super::route::Route;
 use super::{CoSimulation, Phase};
 use crate::error::{Error, Result};
-use crate::ffi::{CallError, Status, fmi2, fmi3};
+use crate::ffi::{CallError, Interruption, Status, fmi2, fmi3};
 use koppel::signal::{Part, Piece, Request, Samples, Segment, Step};
 
 impl CoSimulation {
@@ -21,7 +21,7 @@ impl CoSimulation {
         }
         samples.clear();
         let is_sampled = samples.request() != Request::Nothing;
-        if !is_sampled && input.terms() == 1 && input.len() == 1 {
+        if !is_sampled && input.constant().is_some() {
             input.end_values(&mut self.next);
             self.set_inputs()?;
             self.do_step(step.start, step.size, None)?;
@@ -46,12 +46,13 @@ impl CoSimulation {
     /// Sets `next` as inputs, unless the FMU has them.
     #[inline]
     pub(super) fn set_inputs(&mut self) -> Result<()> {
-        if self.next == self.applied {
+        if self.knows_inputs && self.next == self.applied {
             return Ok(());
         }
         let written = self.inputs.write(&self.backend, &mut self.scratch.borrow_mut(), &self.next);
         self.accessed(written, &self.slots.inputs)?;
         self.applied.copy_from_slice(&self.next);
+        self.knows_inputs = true;
         Ok(())
     }
 
@@ -72,6 +73,24 @@ impl CoSimulation {
             },
             Backend::Three(_) => self.do_step_asking(time, size, piece),
         }
+    }
+
+    /// What follows a plain step that did not simply succeed.
+    #[cold]
+    pub(super) fn interrupted(&mut self, why: Interruption, step: &Step, outputs: &mut [f64]) -> Result<()> {
+        let (time, size) = (step.start, step.size);
+        let finished = match (why, &self.backend) {
+            (Interruption::Failed(source), Backend::Two(instance)) => {
+                Err(self.step_failed(instance, source, time, size))
+            }
+            (Interruption::Failed(source), Backend::Three(_)) => self.finish_step(Err(source), time, size),
+            (Interruption::Stopped(info), _) => self.finish_step(Ok(info), time, size),
+        };
+        let done = finished.and_then(|()| self.get_outputs(outputs));
+        if done.is_err() {
+            self.phase = Phase::Failed;
+        }
+        done
     }
 
     /// Why a step of FMI 2.0 failed.
@@ -134,7 +153,7 @@ impl CoSimulation {
             Route::Intermediate => {
                 piece.values(part.offset, &mut self.next);
                 self.set_inputs()?;
-                self.applied.fill(f64::NAN);
+                self.knows_inputs = false;
                 self.do_step(time, part.size, Some(piece))
             }
             Route::Derivatives { order } if piece.terms <= order + 1 => {
@@ -170,7 +189,7 @@ impl CoSimulation {
             part.derivative(order, &mut self.next);
             self.send_derivatives(order)?;
         }
-        self.applied.fill(f64::NAN);
+        self.knows_inputs = false;
         Ok(())
     }
 
@@ -180,7 +199,7 @@ impl CoSimulation {
         self.set_inputs()?;
         part.chord_slope(&mut self.next);
         self.send_derivatives(1)?;
-        self.applied.fill(f64::NAN);
+        self.knows_inputs = false;
         Ok(())
     }
 

@@ -110,7 +110,8 @@ fn stages(graph: &SystemGraph, schedule: &Schedule) -> Vec<Stage> {
         let inputs = graph.inputs_of(members.start).start..graph.inputs_of(members.end - 1).end;
         let wired = inputs.clone().filter(|input| !graph.is_free(*input)).collect();
         let deliveries = Deliveries::new(graph, members.clone());
-        Stage { members, inputs, wired, deliveries, is_parallel: false }
+        let outputs = graph.outputs_of(members.start).start..graph.outputs_of(members.end - 1).end;
+        Stage { members, inputs, wired, outputs, deliveries, is_parallel: false }
     };
     schedule.stages.iter().filter(|members| !members.is_empty()).map(|members| stage(members.len())).collect()
 }
