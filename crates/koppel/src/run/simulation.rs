@@ -9,7 +9,7 @@
 //!     for each member, side by side:
 //!         coupling.input -> segment           predict its inputs over the step
 //!         subsystem.step, subsystem.read
-//!     publish outputs at their time           later stages see them
+//!     publish outputs at their time           later stages see them; so do messages
 //! fresh reading                               outputs of one instant, loops solved
 //! ```
 //!
@@ -21,6 +21,7 @@ use super::change::Assignment;
 use super::config::{Parallel, Reading};
 use super::consistent::{Consistency, Instant};
 use super::failure::non_finite;
+use super::messages::Messages;
 use super::slot::Slot;
 use super::statistics::Extremes;
 use crate::coupling::{Coupling, Needs, Polynomials, View};
@@ -37,6 +38,7 @@ pub struct Simulation {
     pub(super) slots: Vec<Slot>,
     pub(super) stages: Vec<Stage>,
     pub(super) board: Board,
+    pub(super) messages: Messages,
     pub(super) coupling: Box<dyn Coupling>,
     pub(super) needs: Needs,
     pub(super) consistency: Consistency,
@@ -101,6 +103,9 @@ impl Simulation {
             self.predict(stage, step)?;
             self.move_stage(stage, step)?;
             self.deliver(stage, step, end)?;
+            if !self.messages.is_empty() {
+                self.carry_messages(self.stages[stage].members.clone(), end)?;
+            }
         }
         if self.reading == Reading::Fresh && !self.consistency.is_empty() {
             self.refresh(end)?;

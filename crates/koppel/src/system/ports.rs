@@ -1,5 +1,6 @@
 //! The variables of a subsystem, by name.
 
+use super::message::MessagePort;
 use crate::error::{Error, Result};
 
 /// What part a variable plays.
@@ -102,6 +103,10 @@ pub struct Ports {
     pub parameters: Vec<Variable>,
     /// Locals, states first.
     pub locals: Vec<Variable>,
+    /// Inputs that carry texts, bytes or ticks.
+    pub message_inputs: Vec<MessagePort>,
+    /// Outputs that carry texts, bytes or ticks.
+    pub message_outputs: Vec<MessagePort>,
 }
 
 impl Ports {
@@ -155,6 +160,14 @@ impl Ports {
             };
             if named[..i].iter().any(|other| is_same(&other)) {
                 return Err(Error::Duplicate { kind: "variable", name: variable.name.clone() }.into());
+            }
+        }
+        let messages: Vec<&MessagePort> = self.message_inputs.iter().chain(&self.message_outputs).collect();
+        for (i, port) in messages.iter().enumerate() {
+            let is_taken = named.iter().any(|(_, v)| v.name == port.name)
+                || messages[..i].iter().any(|other| other.name == port.name);
+            if is_taken {
+                return Err(Error::Duplicate { kind: "variable", name: port.name.clone() }.into());
             }
         }
         Ok(())
