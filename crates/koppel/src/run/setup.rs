@@ -120,9 +120,10 @@ fn stages(graph: &SystemGraph, schedule: &Schedule) -> Vec<Stage> {
         let members = first..first + size;
         first += size;
         let inputs = graph.inputs_of(members.start).start..graph.inputs_of(members.end - 1).end;
-        let wired = inputs.clone().filter(|input| !graph.is_free(*input)).collect();
+        let wired: Vec<_> = inputs.clone().filter(|input| !graph.is_free(*input)).collect();
+        let held = wired.iter().copied().filter(|input| graph.input_variable(*input).is_held).collect();
         let deliveries = Deliveries::new(graph, members.clone());
-        Stage { members, inputs, wired, deliveries, is_parallel: false }
+        Stage { members, inputs, wired, held, deliveries, is_parallel: false }
     };
     schedule.stages.iter().filter(|members| !members.is_empty()).map(|members| stage(members.len())).collect()
 }

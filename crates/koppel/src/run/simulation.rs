@@ -73,6 +73,8 @@ pub(super) struct Stage {
     pub(super) inputs: Range<InputId>,
     /// Those that are connected.
     pub(super) wired: Vec<InputId>,
+    /// Those of them that are held, whatever the coupling.
+    pub(super) held: Vec<InputId>,
     pub(super) deliveries: Deliveries,
     pub(super) is_parallel: bool,
 }
@@ -118,7 +120,7 @@ impl Simulation {
     /// The coupling writes the inputs of a stage, now that earlier stages have moved.
     fn predict(&mut self, stage: usize, step: Step) -> Result<()> {
         let Simulation { coupling, graph, board, clock, slots, .. } = self;
-        let Stage { wired, members, .. } = &self.stages[stage];
+        let Stage { wired, held, members, .. } = &self.stages[stage];
         let mut planned = std::mem::take(&mut board.planned);
         let mut out = Polynomials { terms: board.terms, coefficients: &mut planned };
         let result = if self.is_multi_rate {
@@ -141,6 +143,11 @@ impl Simulation {
             coupling.input(&view(graph, board, step), wired, &mut out)
         };
         board.planned = planned;
+        for &input in held {
+            let polynomial = &mut board.planned[input * board.terms..][..board.terms];
+            polynomial.fill(0.0);
+            polynomial[0] = board.history.arrivals()[input];
+        }
         result
     }
 

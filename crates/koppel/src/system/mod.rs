@@ -10,6 +10,7 @@ mod ode_model;
 mod ports;
 mod state_space;
 mod subsystem;
+mod terminal;
 pub mod unit;
 mod wiring;
 
@@ -23,4 +24,5 @@ pub use ode_model::{Ode, OdeModel};
 pub use ports::{Dependencies, Ports, Variable, VariableId, VariableKind};
 pub use state_space::{Discrete, StateSpace};
 pub use subsystem::{Snapshot, Subsystem};
+pub use terminal::{Flow, PowerBond, Terminal, TerminalMember};
 pub use wiring::MessageWire;
