@@ -286,13 +286,6 @@ impl Backend {
         }
     }
 
-    pub(super) fn set_string(&self, reference: u32, text: &str) -> Result<(), CallError> {
-        match self {
-            Backend::Two(instance) => instance.set_string(reference, text),
-            Backend::Three(instance) => instance.set_string(reference, text),
-        }
-    }
-
     pub(super) fn set_log_time(&self, time: f64) {
         match self {
             Backend::Two(instance) => instance.log().set_time(time),

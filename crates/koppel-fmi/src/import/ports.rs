@@ -1,9 +1,13 @@
 //! Variables of an FMU as ports of a subsystem.
 //!
 //! Everything that is a number without loss is a port: floats, integers, Booleans (0 and 1) and enumerations. Arrays are
-//! taken apart into elements `name[1]`, `name[1,2]`, .... Strings, binaries and clocks are no ports.
+//! taken apart into elements `name[1]`, `name[1,2]`, .... Strings, binaries and triggered clocks that come in or go out are
+//! message ports; clocks that tick by themselves are no ports.
 
-use crate::description::{BaseUnit, Causality, Description, Dimension, Start, ValueType, Variable};
+use super::{messages, terminals};
+use crate::description::{
+    BaseUnit, Causality, Description, Dimension, Start, ValueType, Variability, Variable,
+};
 use koppel::system::unit::Unit;
 use koppel::system::{Dependencies, Ports, Variable as Port};
 use std::collections::HashMap;
@@ -25,6 +29,8 @@ pub(super) struct Slots {
     pub(super) outputs: Vec<Slot>,
     pub(super) parameters: Vec<Slot>,
     pub(super) locals: Vec<Slot>,
+    pub(super) message_inputs: Vec<Slot>,
+    pub(super) message_outputs: Vec<Slot>,
 }
 
 /// All ports of an FMU.
@@ -34,7 +40,11 @@ pub(super) fn of(description: &Description) -> (Ports, Slots) {
         description.units.iter().map(|unit| (unit.name.as_str(), unit.base)).collect();
     for (place, variable) in description.variables.iter().enumerate() {
         let elements = description.elements(variable);
-        if !is_number(variable.value_type) || elements > MAX_ELEMENTS {
+        if elements > MAX_ELEMENTS {
+            continue;
+        }
+        if !is_number(variable.value_type) {
+            messages::add_ports(description, place, &mut ports, &mut slots);
             continue;
         }
         let (list, slot_list) = match variable.causality {
@@ -53,11 +63,13 @@ pub(super) fn of(description: &Description) -> (Ports, Slots) {
                 start: start_value(variable, element),
                 description: variable.description.clone().unwrap_or_default(),
                 depends: Dependencies::None,
+                is_held: variable.variability != Variability::Continuous,
             });
             slot_list.push(Slot { variable: place, element });
         }
     }
     add_dependencies(description, &slots, &mut ports);
+    ports.terminals = terminals::of(description);
     (ports, slots)
 }
 
@@ -65,7 +77,7 @@ fn is_number(value_type: ValueType) -> bool {
     !matches!(value_type, ValueType::String | ValueType::Binary | ValueType::Clock)
 }
 
-fn sizes(description: &Description, variable: &Variable) -> Vec<usize> {
+pub(super) fn sizes(description: &Description, variable: &Variable) -> Vec<usize> {
     let size = |dimension: &Dimension| match dimension {
         Dimension::Fixed(size) => *size as usize,
         Dimension::Parameter(place) => start_value(&description.variables[*place], 0) as usize,
@@ -74,7 +86,7 @@ fn sizes(description: &Description, variable: &Variable) -> Vec<usize> {
 }
 
 /// `[2,1]` for an element in row-major order; nothing for a scalar.
-fn index_text(sizes: &[usize], element: usize) -> String {
+pub(super) fn index_text(sizes: &[usize], element: usize) -> String {
     if sizes.is_empty() {
         return String::new();
     }
@@ -88,7 +100,7 @@ fn index_text(sizes: &[usize], element: usize) -> String {
     format!("[{}]", indices.join(","))
 }
 
-fn start_value(variable: &Variable, element: usize) -> f64 {
+pub(super) fn start_value(variable: &Variable, element: usize) -> f64 {
     let pick = |length: usize| if length == 1 { 0 } else { element };
     match &variable.start {
         Some(Start::Reals(list)) => list.get(pick(list.len())).copied().unwrap_or(0.0),

@@ -15,6 +15,9 @@ impl CoSimulation {
         outputs: &mut [f64],
         samples: &mut Samples,
     ) -> Result<()> {
+        if self.events.is_some() {
+            return self.go_through_events(step, input, outputs, samples);
+        }
         if self.phase == Phase::Initializing {
             self.called(self.backend.exit_initialization())?;
             self.phase = Phase::Stepping;
@@ -143,6 +146,9 @@ impl CoSimulation {
     fn advance(&mut self, part: Part<'_>, samples: &mut Samples) -> Result<()> {
         let piece = part.piece;
         let time = piece.start + part.offset;
+        if samples.request() == Request::SolverPoints && self.inside.is_some() {
+            return self.advance_sampling(part, samples);
+        }
         // An FMU with steps of one size gets them, whatever the slopes happen to be.
         if piece.terms == 1 || self.varies_steps && part.is_constant(self.next.len()) {
             piece.values(part.offset, &mut self.next);
@@ -215,7 +221,7 @@ impl CoSimulation {
     }
 
     /// Adds the outputs at the end of a part.
-    fn sample(&mut self, part: Part<'_>, samples: &mut Samples) -> Result<()> {
+    pub(super) fn sample(&mut self, part: Part<'_>, samples: &mut Samples) -> Result<()> {
         if self.has_feed_through {
             part.piece.values(part.offset + part.size, &mut self.next);
             self.set_inputs()?;
@@ -225,7 +231,7 @@ impl CoSimulation {
 }
 
 /// The values at some places.
-fn choose(values: &[f64], places: &[usize], chosen: &mut Vec<f64>) {
+pub(super) fn choose(values: &[f64], places: &[usize], chosen: &mut Vec<f64>) {
     chosen.clear();
     chosen.extend(places.iter().map(|place| values[*place]));
 }

@@ -9,7 +9,7 @@
 //!     for each member, side by side:
 //!         coupling.input -> segment           predict its inputs over the step
 //!         subsystem.step, subsystem.read
-//!     publish outputs at their time           later stages see them
+//!     publish outputs at their time           later stages see them; so do messages
 //! fresh reading                               outputs of one instant, loops solved
 //! ```
 //!
@@ -21,6 +21,7 @@ use super::change::Assignment;
 use super::config::{Parallel, Reading};
 use super::consistent::{Consistency, Instant};
 use super::failure::non_finite;
+use super::messages::Messages;
 use super::slot::Slot;
 use super::statistics::Extremes;
 use crate::coupling::{Coupling, Needs, Polynomials, View};
@@ -37,6 +38,7 @@ pub struct Simulation {
     pub(super) slots: Vec<Slot>,
     pub(super) stages: Vec<Stage>,
     pub(super) board: Board,
+    pub(super) messages: Messages,
     pub(super) coupling: Box<dyn Coupling>,
     pub(super) needs: Needs,
     pub(super) consistency: Consistency,
@@ -71,6 +73,8 @@ pub(super) struct Stage {
     pub(super) inputs: Range<InputId>,
     /// Those that are connected.
     pub(super) wired: Vec<InputId>,
+    /// Those of them that are held, whatever the coupling.
+    pub(super) held: Vec<InputId>,
     /// All outputs of the members.
     pub(super) outputs: Range<OutputId>,
     pub(super) deliveries: Deliveries,
@@ -103,6 +107,9 @@ impl Simulation {
             self.predict(stage, &step)?;
             self.move_stage(stage, &step)?;
             self.deliver(stage, &step, end)?;
+            if !self.messages.is_empty() {
+                self.carry_messages(self.stages[stage].members.clone(), end)?;
+            }
         }
         if self.reading == Reading::Fresh && !self.consistency.is_empty() {
             self.refresh(end)?;
@@ -116,18 +123,24 @@ impl Simulation {
     #[inline(always)]
     fn predict(&mut self, stage: usize, step: &Step) -> Result<()> {
         let Simulation { coupling, graph, board, clock, slots, .. } = self;
-        let Stage { wired, members, .. } = &self.stages[stage];
+        let Stage { wired, held, members, .. } = &self.stages[stage];
         let Board { history, planned, terms, applied, outputs } = board;
         let mut out = Polynomials { terms: *terms, coefficients: planned };
-        if !self.is_multi_rate {
-            return coupling.input(&View { step: *step, graph, history, applied }, wired, &mut out);
+        if self.is_multi_rate {
+            for slot in slots[members.clone()].iter_mut().filter(|slot| slot.is_due(step)) {
+                slot.remember(outputs, applied);
+                let step = clock.step(step.index, u64::from(slot.every));
+                let from = wired.partition_point(|i| *i < slot.inputs.start);
+                let to = wired.partition_point(|i| *i < slot.inputs.end);
+                coupling.input(&View { step, graph, history, applied }, &wired[from..to], &mut out)?;
+            }
+        } else {
+            coupling.input(&View { step: *step, graph, history, applied }, wired, &mut out)?;
         }
-        for slot in slots[members.clone()].iter_mut().filter(|slot| slot.is_due(step)) {
-            slot.remember(outputs, applied);
-            let step = clock.step(step.index, u64::from(slot.every));
-            let from = wired.partition_point(|i| *i < slot.inputs.start);
-            let to = wired.partition_point(|i| *i < slot.inputs.end);
-            coupling.input(&View { step, graph, history, applied }, &wired[from..to], &mut out)?;
+        for &input in held {
+            let polynomial = out.of(input);
+            polynomial.fill(0.0);
+            polynomial[0] = history.arrivals()[input];
         }
         Ok(())
     }

@@ -48,6 +48,13 @@ impl Samples {
         &mut self.values[at..]
     }
 
+    /// Forgets samples at or after `time`.
+    pub fn forget_after(&mut self, time: f64) {
+        let kept = self.times.partition_point(|t| *t < time);
+        self.times.truncate(kept);
+        self.values.truncate(kept * self.width);
+    }
+
     /// Sample times in ascending order.
     pub fn times(&self) -> &[f64] {
         &self.times

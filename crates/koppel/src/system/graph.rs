@@ -7,7 +7,7 @@
 
 use super::ports::{Ports, Variable, VariableKind};
 use super::subsystem::Subsystem;
-use super::unit::Unit;
+use super::wiring::{self, MessageWire};
 use crate::error::{Error, Result};
 use crate::signal::external::{External, ExternalConfig};
 use serde::{Deserialize, Serialize};
@@ -71,8 +71,9 @@ pub struct SystemGraph {
     wire_start: Vec<usize>,
     /// Per subsystem, the wires that start there.
     wires_from: Vec<Vec<usize>>,
-    offsets: Vec<f64>,
+    pub(super) offsets: Vec<f64>,
     externals: Vec<(InputId, External)>,
+    pub(super) message_wires: Vec<MessageWire>,
 }
 
 impl SystemGraph {
@@ -178,6 +179,11 @@ impl SystemGraph {
         &self.externals
     }
 
+    /// Wires of texts, bytes and ticks, sorted by source.
+    pub fn message_wires(&self) -> &[MessageWire] {
+        &self.message_wires
+    }
+
     /// True if no wire ends at the input.
     pub fn is_free(&self, input: InputId) -> bool {
         self.wires_into(input).is_empty()
@@ -221,7 +227,7 @@ impl SystemGraph {
     }
 
     /// Sorts the wires by target and indexes them from both ends.
-    fn set_wires(&mut self, mut wires: Vec<Wire>) {
+    pub(super) fn set_wires(&mut self, mut wires: Vec<Wire>) {
         wires.sort_by_key(|w| w.target);
         for (number, w) in wires.iter().enumerate() {
             self.wire_start[w.target + 1] = number + 1;
@@ -235,12 +241,10 @@ impl SystemGraph {
 
     fn find_port(&self, name: &str, kind: VariableKind, word: &'static str) -> Result<(usize, usize)> {
         let (id, variable) = self.split_name(name, word)?;
-        let index = self.ports[id].find(kind, variable).ok_or_else(|| Error::Unknown {
-            kind: word,
-            name: name.into(),
-            known: self.ports[id].of(kind).iter().map(|v| format!("{}.{}", self.names[id], v.name)).collect(),
-        })?;
-        Ok((id, index))
+        match self.ports[id].find(kind, variable) {
+            Some(index) => Ok((id, index)),
+            None => Err(wiring::no_such_port(self, id, name, kind, word)),
+        }
     }
 
     /// Splits `subsystem.variable`; subsystem names may contain dots, the longest that fits wins.
@@ -297,6 +301,9 @@ impl System {
         graph.offsets = offsets;
         graph.externals = externals;
         graph.set_wires(wires);
+        let moved = |wire: &MessageWire| MessageWire { from: place[wire.from], to: place[wire.to], ..*wire };
+        graph.message_wires = old.message_wires.iter().map(moved).collect();
+        graph.message_wires.sort();
         System { graph, subsystems }
     }
 }
@@ -356,7 +363,7 @@ impl SystemBuilder {
             }
         }
         let mut graph = number_ports(names, &subsystems);
-        wire(&mut graph, &self.connections)?;
+        wiring::wire(&mut graph, &self.connections)?;
         for (input, config) in self.externals {
             let id = graph.find_input(&input)?;
             let external = External::new(&config).map_err(|source| Error::External { input, source })?;
@@ -395,61 +402,4 @@ fn number_ports(names: Vec<String>, subsystems: &[Box<dyn Subsystem>]) -> System
         offsets,
         ..SystemGraph::default()
     }
-}
-
-fn wire(graph: &mut SystemGraph, connections: &[Connection]) -> Result<()> {
-    let mut seen: Vec<Option<&Connection>> = vec![None; graph.inputs()];
-    let mut wires = Vec::new();
-    for connection in connections {
-        let target = graph.find_input(&connection.to)?;
-        if let Some(first) = seen[target].replace(connection) {
-            return Err(Error::ConnectedTwice {
-                input: connection.to.clone(),
-                first: first.from.join("\", \""),
-                second: connection.from.join("\", \""),
-            }
-            .into());
-        }
-        for (what, value) in [("gain", connection.gain), ("offset", connection.offset)] {
-            if !value.is_finite() {
-                return Err(
-                    Error::NotFinite { place: format!("{what} into {}", connection.to), value }.into()
-                );
-            }
-        }
-        graph.offsets[target] = connection.offset;
-        for from in &connection.from {
-            let source = graph.find_output(from)?;
-            let (factor, shift) = conversion(graph, source, target, from, &connection.to)?;
-            graph.offsets[target] += connection.gain * shift;
-            let gain = connection.gain * factor;
-            wires.push(Wire { source, from: graph.subsystem_of_output(source), target, gain });
-        }
-    }
-    graph.set_wires(wires);
-    Ok(())
-}
-
-/// Factor and offset between the units at both ends; 1 and 0 where a unit is missing.
-fn conversion(
-    graph: &SystemGraph,
-    source: OutputId,
-    target: InputId,
-    from: &str,
-    to: &str,
-) -> Result<(f64, f64)> {
-    let id = graph.subsystem_of_output(source);
-    let output = &graph.ports[id].outputs[source - graph.first_output[id]];
-    let (Some(a), Some(b)) = (&output.unit, &graph.input_variable(target).unit) else {
-        return Ok((1.0, 0.0));
-    };
-    if a == b {
-        return Ok((1.0, 0.0));
-    }
-    let parse = |text: &str, place: &str| {
-        Unit::parse(text).map_err(|source| Box::new(Error::Unit { place: place.to_owned(), source }))
-    };
-    let conversion = Unit::conversion(&parse(a, from)?, &parse(b, to)?)
-        .map_err(|source| Error::ConnectionUnit { from: from.into(), to: to.into(), source })?;
-    Ok((conversion.factor, conversion.offset))
 }

@@ -1,5 +1,7 @@
 //! The variables of a subsystem, by name.
 
+use super::message::MessagePort;
+use super::terminal::Terminal;
 use crate::error::{Error, Result};
 
 /// What part a variable plays.
@@ -51,6 +53,8 @@ pub struct Variable {
     pub description: String,
     /// For an output: the inputs that act on it directly.
     pub depends: Dependencies,
+    /// For an input: it is held over a step whatever the coupling, because it jumps: Booleans, integers and the like.
+    pub is_held: bool,
 }
 
 impl Variable {
@@ -63,6 +67,7 @@ impl Variable {
             start: 0.0,
             description: String::new(),
             depends: Dependencies::None,
+            is_held: false,
         }
     }
 
@@ -75,6 +80,12 @@ impl Variable {
     /// With this start value.
     pub fn start(mut self, start: f64) -> Self {
         self.start = start;
+        self
+    }
+
+    /// An input that is held over a step, whatever the coupling.
+    pub fn held(mut self) -> Self {
+        self.is_held = true;
         self
     }
 
@@ -102,6 +113,12 @@ pub struct Ports {
     pub parameters: Vec<Variable>,
     /// Locals, states first.
     pub locals: Vec<Variable>,
+    /// Inputs that carry texts, bytes or ticks.
+    pub message_inputs: Vec<MessagePort>,
+    /// Outputs that carry texts, bytes or ticks.
+    pub message_outputs: Vec<MessagePort>,
+    /// Which ports belong together.
+    pub terminals: Vec<Terminal>,
 }
 
 impl Ports {
@@ -155,6 +172,14 @@ impl Ports {
             };
             if named[..i].iter().any(|other| is_same(&other)) {
                 return Err(Error::Duplicate { kind: "variable", name: variable.name.clone() }.into());
+            }
+        }
+        let messages: Vec<&MessagePort> = self.message_inputs.iter().chain(&self.message_outputs).collect();
+        for (i, port) in messages.iter().enumerate() {
+            let is_taken = named.iter().any(|(_, v)| v.name == port.name)
+                || messages[..i].iter().any(|other| other.name == port.name);
+            if is_taken {
+                return Err(Error::Duplicate { kind: "variable", name: port.name.clone() }.into());
             }
         }
         Ok(())
