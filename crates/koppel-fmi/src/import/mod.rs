@@ -17,6 +17,8 @@ mod state;
 mod stepping;
 mod values;
 
+pub use ports::ports;
+
 use crate::description::Description;
 use crate::error::{Error, Result};
 use crate::ffi::{CallError, Log, LogSink, fmi2, fmi3};
@@ -135,7 +137,8 @@ impl CoSimulation {
         let section = description.co_simulation.as_ref().ok_or_else(not_one)?;
         let library = fmu.library(&section.interface)?;
         let only = fmu.take(&section.interface)?;
-        let (ports, slots) = ports::of(description);
+        let (mut ports, slots) = ports::of(description);
+        ports::start(&mut ports, &options.start_values);
         let smooth = Access::some(description, &slots.inputs, route::is_smooth);
         let route = Route::choose(description, section, &slots.inputs, options);
         let backend = instantiate(fmu, &library, options, &smooth, route)?;

@@ -84,8 +84,20 @@ impl CouplingConfig {
     }
 }
 
-/// Builds the method for a system; `hold` shapes the methods that give one value per step.
+/// Builds the method for a system; `hold` shapes the methods that give one value per step. What comes out of a table is
+/// held, whatever the method.
 pub fn build(config: &CouplingConfig, hold: Hold, graph: &SystemGraph) -> Result<Box<dyn Coupling>> {
+    let chosen = method(config, hold, graph)?;
+    if graph.maps().is_empty() {
+        return Ok(chosen);
+    }
+    let mut owner = vec![0; graph.inputs()];
+    graph.maps().iter().for_each(|(input, _)| owner[*input] = 1);
+    let held = ZeroOrderHold { hold: Hold::Constant };
+    Ok(Box::new(Mixed::new(vec![chosen, Box::new(held)], owner)))
+}
+
+fn method(config: &CouplingConfig, hold: Hold, graph: &SystemGraph) -> Result<Box<dyn Coupling>> {
     Ok(match config {
         CouplingConfig::Zoh {} => Box::new(ZeroOrderHold { hold }),
         CouplingConfig::Foh { start } => Box::new(PolynomialHold { order: 1, start: *start }),
@@ -127,7 +139,7 @@ fn mixed(
             configs.len() - 1
         });
     }
-    let methods = configs.into_iter().map(|c| build(c, hold, graph)).collect::<Result<_>>()?;
+    let methods = configs.into_iter().map(|c| method(c, hold, graph)).collect::<Result<_>>()?;
     Ok(Mixed::new(methods, owner))
 }
 

@@ -113,7 +113,8 @@ impl Simulation {
     /// The coupling writes the inputs of a stage, now that earlier stages have moved.
     fn predict(&mut self, stage: usize, step: Step) -> Result<()> {
         let Simulation { coupling, graph, board, clock, slots, .. } = self;
-        let Stage { wired, members, .. } = &self.stages[stage];
+        let Stage { wired, members, inputs, .. } = &self.stages[stage];
+        board.check_maps(graph, inputs.clone(), step.start)?;
         let mut planned = std::mem::take(&mut board.planned);
         let mut out = Polynomials { terms: board.terms, coefficients: &mut planned };
         let result = if self.is_multi_rate {

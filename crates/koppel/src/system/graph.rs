@@ -7,10 +7,11 @@
 
 use super::ports::{Ports, Variable, VariableKind};
 use super::subsystem::Subsystem;
-use super::unit::Unit;
+use super::transfer::{UnitRule, ValueMap, conversion};
 use crate::error::{Error, Result};
 use crate::signal::external::{External, ExternalConfig};
 use serde::{Deserialize, Serialize};
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
 /// Number of a subsystem.
@@ -44,12 +45,25 @@ pub struct Connection {
     pub gain: f64,
     /// Added after the gain.
     pub offset: f64,
+    /// What is done about units.
+    #[serde(default, skip_serializing_if = "UnitRule::is_default")]
+    pub units: UnitRule,
+    /// A table of whole numbers in place of gain and offset, for one source; empty for none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub map: Vec<(f64, f64)>,
 }
 
 impl Connection {
     /// One output to one input, gain 1.
     pub fn new(from: &str, to: &str) -> Self {
-        Connection { from: vec![from.into()], to: to.into(), gain: 1.0, offset: 0.0 }
+        Connection {
+            from: vec![from.into()],
+            to: to.into(),
+            gain: 1.0,
+            offset: 0.0,
+            units: UnitRule::Convert,
+            map: Vec::new(),
+        }
     }
 
     /// With another gain.
@@ -63,6 +77,7 @@ impl Connection {
 #[derive(Clone, Debug, Default)]
 pub struct SystemGraph {
     names: Vec<String>,
+    numbers: HashMap<String, SubsystemId>,
     ports: Vec<Ports>,
     first_input: Vec<InputId>,
     first_output: Vec<OutputId>,
@@ -73,6 +88,8 @@ pub struct SystemGraph {
     wires_from: Vec<Vec<usize>>,
     offsets: Vec<f64>,
     externals: Vec<(InputId, External)>,
+    /// Sorted by input.
+    maps: Vec<(InputId, ValueMap)>,
 }
 
 impl SystemGraph {
@@ -98,7 +115,7 @@ impl SystemGraph {
 
     /// Finds a subsystem by name.
     pub fn find(&self, name: &str) -> Result<SubsystemId> {
-        self.names.iter().position(|n| n == name).ok_or_else(|| {
+        self.numbers.get(name).copied().ok_or_else(|| {
             Error::Unknown { kind: "subsystem", name: name.into(), known: self.names.clone() }.into()
         })
     }
@@ -178,6 +195,17 @@ impl SystemGraph {
         &self.externals
     }
 
+    /// Inputs whose one wire passes a table, sorted; the gain of such a wire is 0.
+    pub fn maps(&self) -> &[(InputId, ValueMap)] {
+        &self.maps
+    }
+
+    /// The table before an input.
+    pub fn map(&self, input: InputId) -> Option<&ValueMap> {
+        let at = self.maps.binary_search_by_key(&input, |(target, _)| *target).ok()?;
+        Some(&self.maps[at].1)
+    }
+
     /// True if no wire ends at the input.
     pub fn is_free(&self, input: InputId) -> bool {
         self.wires_into(input).is_empty()
@@ -200,6 +228,12 @@ impl SystemGraph {
         let sources: Vec<_> =
             self.wires_into(input).map(|w| self.output_name(self.wires[w].source)).collect();
         format!("{} -> {}", sources.join(" + "), self.input_name(input))
+    }
+
+    /// Variable of an output.
+    pub fn output_variable(&self, output: OutputId) -> &Variable {
+        let id = self.subsystem_of_output(output);
+        &self.ports[id].outputs[output - self.first_output[id]]
     }
 
     /// Variable of an input.
@@ -245,14 +279,10 @@ impl SystemGraph {
 
     /// Splits `subsystem.variable`; subsystem names may contain dots, the longest that fits wins.
     pub fn split_name<'a>(&self, name: &'a str, word: &'static str) -> Result<(SubsystemId, &'a str)> {
-        let found = self
-            .names
-            .iter()
-            .enumerate()
-            .filter_map(|(id, n)| Some((id, n.len(), name.strip_prefix(n.as_str())?.strip_prefix('.')?)))
-            .max_by_key(|(_, length, _)| *length);
-        if let Some((id, _, variable)) = found {
-            return Ok((id, variable));
+        for (dot, _) in name.rmatch_indices('.') {
+            if let Some(id) = self.numbers.get(&name[..dot]) {
+                return Ok((*id, &name[dot + 1..]));
+            }
         }
         match name.split_once('.') {
             Some((subsystem, _)) => {
@@ -294,6 +324,9 @@ impl System {
         (0..old.inputs()).for_each(|i| offsets[input(i)] = old.offsets[i]);
         let mut externals: Vec<_> = old.externals.iter().map(|(i, e)| (input(*i), e.clone())).collect();
         externals.sort_by_key(|(i, _)| *i);
+        let mut maps: Vec<_> = old.maps.iter().map(|(i, map)| (input(*i), map.clone())).collect();
+        maps.sort_by_key(|(i, _)| *i);
+        graph.maps = maps;
         graph.offsets = offsets;
         graph.externals = externals;
         graph.set_wires(wires);
@@ -350,10 +383,9 @@ impl SystemBuilder {
     /// Checks everything and wires it.
     pub fn build(self) -> Result<System> {
         let (names, subsystems): (Vec<_>, Vec<_>) = self.subsystems.into_iter().unzip();
-        for (i, name) in names.iter().enumerate() {
-            if names[..i].contains(name) {
-                return Err(Error::Duplicate { kind: "subsystem", name: name.clone() }.into());
-            }
+        let mut known = HashSet::new();
+        if let Some(name) = names.iter().find(|name| !known.insert(name.as_str())) {
+            return Err(Error::Duplicate { kind: "subsystem", name: name.clone() }.into());
         }
         let mut graph = number_ports(names, &subsystems);
         wire(&mut graph, &self.connections)?;
@@ -385,8 +417,10 @@ fn number_ports(names: Vec<String>, subsystems: &[Box<dyn Subsystem>]) -> System
     let offsets: Vec<f64> = ports.iter().flat_map(|p| p.inputs.iter().map(|v| v.start)).collect();
     let wires_from = vec![Vec::new(); names.len()];
     let wire_start = vec![0; offsets.len() + 1];
+    let numbers = names.iter().cloned().enumerate().map(|(id, name)| (name, id)).collect();
     SystemGraph {
         names,
+        numbers,
         ports,
         first_input,
         first_output,
@@ -418,38 +452,41 @@ fn wire(graph: &mut SystemGraph, connections: &[Connection]) -> Result<()> {
             }
         }
         graph.offsets[target] = connection.offset;
+        if let Some(map) = table(connection)? {
+            graph.maps.push((target, map));
+        }
         for from in &connection.from {
             let source = graph.find_output(from)?;
-            let (factor, shift) = conversion(graph, source, target, from, &connection.to)?;
-            graph.offsets[target] += connection.gain * shift;
-            let gain = connection.gain * factor;
+            let is_mapped = !connection.map.is_empty();
+            let rule = if is_mapped { UnitRule::Ignore } else { connection.units };
+            let ends = ((from.as_str(), graph.output_variable(source)), graph.input_variable(target));
+            let unit = conversion(ends.0, (&connection.to, ends.1), rule)?;
+            graph.offsets[target] += connection.gain * unit.offset;
+            let gain = if is_mapped { 0.0 } else { connection.gain * unit.factor };
             wires.push(Wire { source, from: graph.subsystem_of_output(source), target, gain });
         }
     }
+    graph.maps.sort_by_key(|(input, _)| *input);
     graph.set_wires(wires);
     Ok(())
 }
 
-/// Factor and offset between the units at both ends; 1 and 0 where a unit is missing.
-fn conversion(
-    graph: &SystemGraph,
-    source: OutputId,
-    target: InputId,
-    from: &str,
-    to: &str,
-) -> Result<(f64, f64)> {
-    let id = graph.subsystem_of_output(source);
-    let output = &graph.ports[id].outputs[source - graph.first_output[id]];
-    let (Some(a), Some(b)) = (&output.unit, &graph.input_variable(target).unit) else {
-        return Ok((1.0, 0.0));
-    };
-    if a == b {
-        return Ok((1.0, 0.0));
+/// The table of a connection, which then has one source and neither gain nor offset.
+fn table(connection: &Connection) -> Result<Option<ValueMap>> {
+    if connection.map.is_empty() {
+        return Ok(None);
     }
-    let parse = |text: &str, place: &str| {
-        Unit::parse(text).map_err(|source| Box::new(Error::Unit { place: place.to_owned(), source }))
+    let refused = |problem: String| {
+        Box::new(Error::Setting {
+            what: "connection with a map into".into(),
+            value: connection.to.clone(),
+            problem,
+        })
     };
-    let conversion = Unit::conversion(&parse(a, from)?, &parse(b, to)?)
-        .map_err(|source| Error::ConnectionUnit { from: from.into(), to: to.into(), source })?;
-    Ok((conversion.factor, conversion.offset))
+    if connection.from.len() != 1 || (connection.gain, connection.offset) != (1.0, 0.0) {
+        return Err(refused("has one source, and neither gain nor offset".into()));
+    }
+    ValueMap::new(&connection.map)
+        .map(Some)
+        .map_err(|problem| refused(format!("cannot have this map: {problem}")))
 }

@@ -9,6 +9,7 @@ mod ode_model;
 mod ports;
 mod state_space;
 mod subsystem;
+mod transfer;
 pub mod unit;
 
 pub(crate) use feedthrough::strongly_connected;
@@ -20,3 +21,4 @@ pub use ode_model::{Ode, OdeModel};
 pub use ports::{Dependencies, Ports, Variable, VariableId, VariableKind};
 pub use state_space::{Discrete, StateSpace};
 pub use subsystem::{Snapshot, Subsystem};
+pub use transfer::{UnitRule, ValueMap};
