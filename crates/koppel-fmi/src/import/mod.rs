@@ -31,6 +31,8 @@ mod value;
 mod values;
 mod walking;
 
+pub use ports::ports;
+
 use crate::description::{CoSimulation as Section, Description};
 use crate::error::{Error, Result};
 use crate::ffi::{CallError, Log, LogSink, fmi2, fmi3};

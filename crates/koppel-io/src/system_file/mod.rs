@@ -19,6 +19,7 @@
 //! | `wiring.rs`    | `[[connections]]` and `[[inputs]]`                         |
 //! | `overrides.rs` | settings that replace those of the file                    |
 //! | `locate.rs`    | from an error of the engine to the text that caused it     |
+//! | `structure/`   | the same tree from a system structure (SSP), and back      |
 //! | `resolved.rs`  | all settings as TOML again, defaults written out           |
 
 mod decode;
@@ -29,6 +30,7 @@ mod mistake;
 mod overrides;
 mod resolved;
 mod run;
+mod structure;
 mod subsystem;
 mod tree;
 mod wiring;
@@ -45,6 +47,7 @@ use crate::{Error, Result};
 use document::Document;
 use mistake::Mark;
 pub use mistake::Mistake;
+pub use structure::{Exported, export, is_structure, load_structure};
 use tree::Node;
 use wiring::{Input, Link};
 
@@ -79,9 +82,7 @@ pub fn load(path: &Path) -> Result<SystemFile> {
 pub fn load_with(path: &Path, settings: &[Setting]) -> Result<SystemFile> {
     let text = std::fs::read_to_string(path).map_err(Error::io("read", path))?;
     let mut document = Document::new(&text, path)?;
-    for Setting { name, value, origin } in settings {
-        overrides::apply(&mut document, name, value, origin)?;
-    }
+    overrides::apply_all(&mut document, settings)?;
     let file = SystemFile::read(document)?;
     file.build()?;
     Ok(file)
@@ -207,6 +208,18 @@ impl SystemFile {
         warnings
             .extend(empty.map(|input| format!("[[inputs]] for `{}`: `signal` is an empty list", input.to)));
         warnings
+    }
+
+    /// What was forgiven in a system structure, and other remarks on reading it: a kind such as `forgiven`, and a text.
+    #[must_use]
+    pub fn notices(&self) -> &[(&'static str, String)] {
+        &self.document.notices
+    }
+
+    /// What koppel chose where the file leaves it open: a name such as `step`, and what and why.
+    #[must_use]
+    pub fn choices(&self) -> &[(&'static str, String)] {
+        &self.document.choices
     }
 
     /// Files with tables that the system file names.

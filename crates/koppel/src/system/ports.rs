@@ -2,7 +2,9 @@
 
 use super::message::MessagePort;
 use super::terminal::Terminal;
+use super::unit::Unit;
 use crate::error::{Error, Result};
+use std::collections::{HashMap, HashSet};
 
 /// What part a variable plays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -45,6 +47,8 @@ pub struct Variable {
     pub name: String,
     /// Unit as written, if any.
     pub unit: Option<String>,
+    /// What the unit means, where its name alone does not tell.
+    pub definition: Option<Unit>,
     /// Typical magnitude, if known.
     pub nominal: Option<f64>,
     /// Start value; for an input, the value while nothing is connected.
@@ -63,6 +67,7 @@ impl Variable {
         Variable {
             name: name.into(),
             unit: None,
+            definition: None,
             nominal: None,
             start: 0.0,
             description: String::new(),
@@ -74,6 +79,13 @@ impl Variable {
     /// With this unit.
     pub fn unit(mut self, unit: &str) -> Self {
         self.unit = Some(unit.to_owned());
+        self
+    }
+
+    /// With a unit that brings its meaning along.
+    pub fn defined(mut self, unit: Unit) -> Self {
+        self.unit = Some(unit.name.clone());
+        self.definition = Some(unit);
         self
     }
 
@@ -164,24 +176,21 @@ impl Ports {
     /// Names must be unique, or nobody could be addressed. Only a state may be called like an output, which then is that
     /// state.
     pub fn check_names(&self) -> Result<()> {
-        let named: Vec<(VariableId, &Variable)> = self.all().collect();
-        for (i, (id, variable)) in named.iter().enumerate() {
-            let is_same = |(other, v): &&(VariableId, &Variable)| {
-                let is_state_as_output = other.kind == VariableKind::Output && id.kind == VariableKind::Local;
-                v.name == variable.name && !is_state_as_output
-            };
-            if named[..i].iter().any(|other| is_same(&other)) {
-                return Err(Error::Duplicate { kind: "variable", name: variable.name.clone() }.into());
+        // Outputs come first: a name is taken by an output until a state of that name has taken it over.
+        let mut taken: HashMap<&str, VariableKind> = HashMap::new();
+        for (id, variable) in self.all() {
+            match taken.insert(&variable.name, id.kind) {
+                None => {}
+                Some(VariableKind::Output) if id.kind == VariableKind::Local => {}
+                Some(_) => {
+                    return Err(Error::Duplicate { kind: "variable", name: variable.name.clone() }.into());
+                }
             }
         }
-        let messages: Vec<&MessagePort> = self.message_inputs.iter().chain(&self.message_outputs).collect();
-        for (i, port) in messages.iter().enumerate() {
-            let is_taken = named.iter().any(|(_, v)| v.name == port.name)
-                || messages[..i].iter().any(|other| other.name == port.name);
-            if is_taken {
-                return Err(Error::Duplicate { kind: "variable", name: port.name.clone() }.into());
-            }
+        let mut names: HashSet<&str> = taken.into_keys().collect();
+        match self.message_inputs.iter().chain(&self.message_outputs).find(|port| !names.insert(&port.name)) {
+            Some(port) => Err(Error::Duplicate { kind: "variable", name: port.name.clone() }.into()),
+            None => Ok(()),
         }
-        Ok(())
     }
 }
