@@ -2,6 +2,7 @@
 
 mod config;
 mod control;
+mod crossing;
 mod dormand_prince;
 mod error;
 mod fixed;
@@ -9,6 +10,7 @@ mod micro;
 mod rhs;
 mod rodas;
 
+pub use crossing::{Bracket, has_crossed};
 pub use config::{SolverConfig, Tolerances};
 pub use error::SolverError;
 pub use micro::Solver;
