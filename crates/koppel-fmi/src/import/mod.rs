@@ -1,6 +1,7 @@
-//! A co-simulation FMU as a subsystem.
+//! FMUs as subsystems.
 //!
-//! How the input polynomial reaches the FMU, best first:
+//! [`ModelExchange`] puts one of koppel's solvers to the equations of an FMU. [`CoSimulation`] drives an FMU that brings its
+//! own. How the input polynomial reaches the latter, best first:
 //!
 //! 1. FMI 3.0 intermediate update, if every continuous input takes part: the FMU asks inside the step, and gets the
 //!    polynomial's value at that time;
@@ -11,23 +12,26 @@
 //! [`koppel::system::Subsystem::solver`] says which was taken.
 
 mod access;
+mod base;
+mod model_exchange;
 mod ports;
 mod route;
 mod state;
 mod stepping;
 mod values;
 
-use crate::description::Description;
+pub use base::Base;
+pub use model_exchange::ModelExchange;
+
 use crate::error::{Error, Result};
-use crate::ffi::{CallError, Log, LogSink, fmi2, fmi3};
-use crate::fmu::{Fmu, Library, OnlyInstance};
-use access::{Access, AccessError, Backend, Scratch};
+use crate::ffi::LogSink;
+use crate::fmu::Fmu;
+use access::Access;
+use base::Use;
 use koppel::signal::{Samples, Segment, Step};
 use koppel::system::{Dependencies, Ports, Snapshot, Subsystem, VariableId};
-use ports::{Slot, Slots};
 use route::Route;
-use state::SavedStates;
-use std::cell::RefCell;
+use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
 /// A value for a variable, as a user gives it.
@@ -99,19 +103,12 @@ enum Phase {
 
 /// A co-simulation instance of FMI 2.0 or 3.0.
 pub struct CoSimulation {
-    name: String,
-    options: Options,
-    backend: Backend,
-    ports: Ports,
-    slots: Slots,
-    inputs: Access,
+    base: Base,
     /// Those inputs that follow a polynomial inside steps.
     smooth: Access,
-    outputs: Access,
     route: Route,
     /// The FMU takes steps of different sizes.
     varies_steps: bool,
-    phase: Phase,
     /// Inputs the FMU has; not a number where unknown.
     applied: Vec<f64>,
     /// Inputs to be set next.
@@ -119,12 +116,24 @@ pub struct CoSimulation {
     /// Values and orders for calls about some of the inputs.
     chosen: Vec<f64>,
     orders: Vec<i32>,
-    scratch: RefCell<Scratch>,
-    states: SavedStates,
     /// Some output may depend on an input directly.
     has_feed_through: bool,
-    fmu: Arc<Fmu>,
-    _only: Option<OnlyInstance>,
+}
+
+impl Deref for CoSimulation {
+    type Target = Base;
+
+    #[inline]
+    fn deref(&self) -> &Base {
+        &self.base
+    }
+}
+
+impl DerefMut for CoSimulation {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut Base {
+        &mut self.base
+    }
 }
 
 impl CoSimulation {
@@ -133,79 +142,31 @@ impl CoSimulation {
         let description = fmu.description();
         let not_one = || Error::NotCoSimulation { path: fmu.path().into() };
         let section = description.co_simulation.as_ref().ok_or_else(not_one)?;
-        let library = fmu.library(&section.interface)?;
-        let only = fmu.take(&section.interface)?;
         let (ports, slots) = ports::of(description);
         let smooth = Access::some(description, &slots.inputs, route::is_smooth);
         let route = Route::choose(description, section, &slots.inputs, options);
-        let backend = instantiate(fmu, &library, options, &smooth, route)?;
-        let instance = CoSimulation {
-            name: options.name.clone(),
-            options: options.clone(),
-            backend,
-            outputs: Access::new(description, &slots.outputs),
-            inputs: Access::new(description, &slots.inputs),
+        let references = smooth.reals().map_or(&[][..], |(references, _)| references);
+        let intermediate = (route == Route::Intermediate).then_some(references);
+        let has_feed_through = ports.outputs.iter().any(|output| output.depends != Dependencies::None);
+        let width = slots.inputs.len();
+        let base =
+            Base::new(fmu, &section.interface, options, (ports, slots), Use::CoSimulation { intermediate })?;
+        Ok(CoSimulation {
+            base,
             smooth,
             route,
             varies_steps: section.can_handle_variable_communication_step_size,
-            phase: Phase::Instantiated,
-            applied: vec![f64::NAN; slots.inputs.len()],
-            next: vec![0.0; slots.inputs.len()],
-            chosen: Vec::with_capacity(slots.inputs.len()),
-            orders: Vec::with_capacity(slots.inputs.len()),
-            scratch: RefCell::default(),
-            states: SavedStates::new(&section.interface),
-            has_feed_through: ports.outputs.iter().any(|output| output.depends != Dependencies::None),
-            ports,
-            slots,
-            fmu: fmu.clone(),
-            _only: only,
-        };
-        instance.check_start_values()?;
-        Ok(instance)
+            applied: vec![f64::NAN; width],
+            next: vec![0.0; width],
+            chosen: Vec::with_capacity(width),
+            orders: Vec::with_capacity(width),
+            has_feed_through,
+        })
     }
 
     /// The FMU it is an instance of.
     pub fn fmu(&self) -> &Arc<Fmu> {
         &self.fmu
-    }
-
-    fn description(&self) -> &Description {
-        self.fmu.description()
-    }
-
-    #[inline]
-    fn called<T>(&self, result: Result<T, CallError>) -> Result<T> {
-        match result {
-            Ok(value) => Ok(value),
-            Err(source) => Err(self.failed(source)),
-        }
-    }
-
-    #[cold]
-    fn failed(&self, source: CallError) -> Box<Error> {
-        Box::new(Error::Call { instance: self.name.clone(), source })
-    }
-
-    #[inline]
-    fn accessed<T>(&self, result: Result<T, AccessError>, slots: &[Slot]) -> Result<T> {
-        match result {
-            Ok(value) => Ok(value),
-            Err(error) => Err(self.explain(error, slots)),
-        }
-    }
-
-    #[cold]
-    fn explain(&self, error: AccessError, slots: &[Slot]) -> Box<Error> {
-        let name = |place: usize| self.description().variables[slots[place].variable].name.clone();
-        let instance = self.name.clone();
-        Box::new(match error {
-            AccessError::Call(source) => Error::Call { instance, source },
-            AccessError::NotExact { place, value } => Error::NotExact { instance, name: name(place), value },
-            AccessError::WrongType { place, expected, value } => {
-                Error::WrongType { instance, name: name(place), expected, value: value.to_string() }
-            }
-        })
     }
 }
 
@@ -215,16 +176,8 @@ impl Subsystem for CoSimulation {
     }
 
     fn initialize(&mut self, start: f64) -> koppel::Result<()> {
-        if self.phase != Phase::Instantiated {
-            self.called(self.backend.reset())?;
-            self.phase = Phase::Instantiated;
-        }
-        self.backend.set_log_time(start);
         self.applied.fill(f64::NAN);
-        self.apply_start_values()?;
-        self.called(self.backend.enter_initialization(self.options.tolerance, start, self.options.stop))?;
-        self.phase = Phase::Initializing;
-        Ok(())
+        Ok(self.start(start)?)
     }
 
     fn read(&mut self, inputs: Option<&[f64]>, outputs: &mut [f64]) -> koppel::Result<()> {
@@ -288,58 +241,4 @@ impl Subsystem for CoSimulation {
         };
         Ok(state::explain(restored, &self.name)?)
     }
-}
-
-impl Drop for CoSimulation {
-    fn drop(&mut self) {
-        // Nobody is left to hear about failures; freeing follows in any case.
-        self.states.free(&self.backend);
-        if self.phase == Phase::Stepping {
-            let _ = self.backend.terminate();
-        }
-    }
-}
-
-fn instantiate(
-    fmu: &Arc<Fmu>,
-    library: &Library,
-    options: &Options,
-    smooth: &Access,
-    route: Route,
-) -> Result<Backend> {
-    let name = &options.name;
-    let token = &fmu.description().instantiation_token;
-    let log = Arc::new(Log::new(name, options.log.clone()));
-    let debug_logging = options.debug_logging;
-    let folder = fmu.folder().join("resources");
-    let backend = match library {
-        Library::Two(functions) => {
-            let resources = &file_uri(&folder);
-            let with = fmi2::Instantiation { name, token, resources, debug_logging, log };
-            fmi2::Instance::new(functions, &with).map(Backend::Two)
-        }
-        Library::Three(functions) => {
-            let resources = &format!("{}{}", folder.display(), std::path::MAIN_SEPARATOR);
-            let references = smooth.reals().map_or(&[][..], |(references, _)| references);
-            let intermediate = (route == Route::Intermediate).then_some(references);
-            let with = fmi3::Instantiation { name, token, resources, debug_logging, log, intermediate };
-            fmi3::Instance::new(functions, &with).map(Backend::Three)
-        }
-    };
-    backend.map_err(|source| Error::Call { instance: name.clone(), source }.into())
-}
-
-/// A path as URI: bytes outside the unreserved set are escaped.
-fn file_uri(path: &std::path::Path) -> String {
-    let text = path.to_string_lossy().replace('\\', "/");
-    let escaped: String = text
-        .bytes()
-        .map(|byte| match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'-' | b'_' | b'.' | b'~' | b':' => {
-                char::from(byte).to_string()
-            }
-            _ => format!("%{byte:02X}"),
-        })
-        .collect();
-    if escaped.starts_with('/') { format!("file://{escaped}") } else { format!("file:///{escaped}") }
 }

@@ -69,6 +69,11 @@ impl SavedStates {
         SavedStates { ability, instance, slots: RefCell::default() }
     }
 
+    /// True if the FMU can give and take its state.
+    pub(super) fn is_able(&self) -> bool {
+        self.ability != Ability::Nothing
+    }
+
     pub(super) fn save(&self, backend: &Backend, bytes: &mut Vec<u8>) -> Result<(), StateError> {
         match self.ability {
             Ability::Nothing => Err(StateError::Unable),

@@ -1,13 +1,14 @@
 //! Start values, and single variables by name or port.
 
 use super::access::Access;
+use super::base::Base;
 use super::ports::Slot;
-use super::{CoSimulation, Phase, Value};
+use super::{Phase, Value};
 use crate::description::{Causality, Initial, ValueType, Variability};
 use crate::error::{Error, Result};
 use koppel::system::{VariableId, VariableKind};
 
-impl CoSimulation {
+impl Base {
     /// Start values must name variables that can be set before the start, and have their type.
     pub(super) fn check_start_values(&self) -> Result<()> {
         for (name, value) in &self.options.start_values {

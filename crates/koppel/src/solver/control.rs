@@ -81,7 +81,7 @@ pub(super) fn advance<M: Embedded, R: Rhs + ?Sized>(
     rhs: &mut R,
     (t0, t1): (f64, f64),
     x: &mut [f64],
-    observe: &mut impl FnMut(f64, &[f64]) -> ControlFlow<()>,
+    observe: &mut impl FnMut(&mut R, f64, &[f64]) -> ControlFlow<()>,
 ) -> Result<f64, SolverError> {
     let longest = tolerances.max_step.unwrap_or(f64::INFINITY);
     method.start(rhs, t0, x);
@@ -117,7 +117,7 @@ pub(super) fn advance<M: Embedded, R: Rhs + ?Sized>(
             memory[0] = natural;
             t = end;
             method.accept(x);
-            if observe(t, x).is_break() || t >= t1 {
+            if observe(rhs, t, x).is_break() || t >= t1 {
                 return Ok(t);
             }
             method.resume(rhs, t, x);

@@ -28,7 +28,7 @@ pub(super) fn advance<M: Method, R: Rhs + ?Sized>(
     rhs: &mut R,
     (t0, t1): (f64, f64),
     x: &mut [f64],
-    observe: &mut impl FnMut(f64, &[f64]) -> ControlFlow<()>,
+    observe: &mut impl FnMut(&mut R, f64, &[f64]) -> ControlFlow<()>,
 ) -> Result<f64, SolverError> {
     let steps = ((t1 - t0) / h - 1e-9).ceil().max(1.0);
     if steps > MOST_STEPS {
@@ -47,7 +47,7 @@ pub(super) fn advance<M: Method, R: Rhs + ?Sized>(
             let hint = "take a shorter micro step, or check the inputs of the model";
             return Err(SolverError::NonFinite { time: reached, index, hint });
         }
-        if observe(reached, x).is_break() {
+        if observe(rhs, reached, x).is_break() {
             return Ok(reached);
         }
     }

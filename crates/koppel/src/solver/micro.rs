@@ -57,21 +57,22 @@ impl Solver {
         x: &mut [f64],
         observe: &mut impl FnMut(f64, &[f64]),
     ) -> Result<(), SolverError> {
-        let mut go_on = |t: f64, x: &[f64]| {
+        let mut go_on = |_: &mut R, t: f64, x: &[f64]| {
             observe(t, x);
             ControlFlow::Continue(())
         };
         self.advance_until(rhs, t0, t1, x, &mut go_on).map(|_| ())
     }
 
-    /// As [`Solver::advance`], but stops after the micro step at which `observe` breaks. Returns the time reached.
+    /// As [`Solver::advance`], but stops after the micro step at which `observe` breaks, which sees the right-hand side
+    /// too. Returns the time reached.
     pub fn advance_until<R: Rhs + ?Sized>(
         &mut self,
         rhs: &mut R,
         t0: f64,
         t1: f64,
         x: &mut [f64],
-        observe: &mut impl FnMut(f64, &[f64]) -> ControlFlow<()>,
+        observe: &mut impl FnMut(&mut R, f64, &[f64]) -> ControlFlow<()>,
     ) -> Result<f64, SolverError> {
         self.check(rhs, t0, t1, x);
         if t1 == t0 {

@@ -10,8 +10,8 @@ mod micro;
 mod rhs;
 mod rodas;
 
-pub use crossing::{Bracket, has_crossed};
 pub use config::{SolverConfig, Tolerances};
+pub use crossing::{Bracket, has_crossed};
 pub use error::SolverError;
 pub use micro::Solver;
-pub use rhs::{Point, Rhs};
+pub use rhs::{Point, Rhs, difference_jacobian};

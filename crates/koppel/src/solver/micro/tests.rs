@@ -411,7 +411,7 @@ fn a_solver_stopped_and_set_back_leaps_to_the_point_in_between() {
         let mut problem = Problem::new(3, circling);
         let (mut x, mut seen) = ([0.0, 1.0, 0.3], vec![(0.0, vec![0.0, 1.0, 0.3])]);
         let reached = solver
-            .advance_until(&mut problem, 0.0, 2.0, &mut x, &mut |t, x| {
+            .advance_until(&mut problem, 0.0, 2.0, &mut x, &mut |_, t, x| {
                 seen.push((t, x.to_vec()));
                 if seen.len() > 5 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
             })
