@@ -81,6 +81,9 @@ pub enum Error {
     )]
     CannotSaveEvents { instance: String },
 
+    #[error("{source}")]
+    Probe { source: Box<koppel::Error> },
+
     #[error("`{instance}` cannot restore this state: {reason}")]
     CannotRestore { instance: String, reason: &'static str },
 }
@@ -118,6 +121,7 @@ impl Error {
     /// What the user can do about it, when there is more to say than the message.
     pub fn hint(&self) -> Option<String> {
         Some(match self {
+            Error::Probe { source } => return source.hint(),
             Error::NoBinary { .. } => "ask its author for an FMU with a binary for this platform".into(),
             Error::OnlyOnce { .. } => "isolate all but one instance of it in processes of their own".into(),
             Error::Discarded { .. } => "use a smaller communication step, or more sub-steps".into(),

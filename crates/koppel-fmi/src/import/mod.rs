@@ -18,6 +18,7 @@ mod ports;
 mod route;
 mod state;
 mod stepping;
+mod trial;
 mod values;
 
 pub use base::Base;
@@ -118,6 +119,8 @@ pub struct CoSimulation {
     orders: Vec<i32>,
     /// Some output may depend on an input directly.
     has_feed_through: bool,
+    /// How often the FMU has asked for inputs inside steps.
+    asked: u64,
 }
 
 impl Deref for CoSimulation {
@@ -161,6 +164,7 @@ impl CoSimulation {
             chosen: Vec::with_capacity(width),
             orders: Vec::with_capacity(width),
             has_feed_through,
+            asked: 0,
         })
     }
 

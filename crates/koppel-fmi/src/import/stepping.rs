@@ -86,7 +86,9 @@ impl CoSimulation {
     fn do_step_asking(&mut self, time: f64, size: f64, piece: Option<Piece<'_>>) -> Result<()> {
         let Backend::Three(instance) = &self.base.backend else { return Ok(()) };
         let (smooth, next, chosen) = (&self.smooth, &mut self.next, &mut self.chosen);
+        let asked = &mut self.asked;
         let mut update = |instance: &fmi3::Instance, moment: fmi3::Moment| {
+            *asked += u64::from(moment.set_requested);
             let Some(piece) = piece.filter(|_| moment.set_requested) else { return Ok(()) };
             let Some((references, places)) = smooth.reals() else { return Ok(()) };
             piece.values((moment.time - piece.start).clamp(0.0, piece.size), next);

@@ -4,7 +4,7 @@
  * Integers: outputs count and evaluations, parameter quit. Boolean: input on.
  *
  * Every call checks that it is allowed in the present mode, and that time never goes back beyond a completed step.
- * Lies, for probes: -DLIE_STATE forgets x2 when it saves, -DLIE_DERIVATIVE gives a wrong entry. */
+ * Lies, for probes: -DLIE_STATE restores all but the sign of the square wave, -DLIE_DERIVATIVE gives a wrong entry. */
 
 #include <float.h>
 #include <math.h>
@@ -172,19 +172,16 @@ static void model_save(const Model *m, Model *state)
 {
     *state = *m;
     state->completed = -DBL_MAX;
-#ifdef LIE_STATE
-    state->r[X2] = 0.0;
-#endif
 }
 
 static void model_restore(Model *m, const Model *state)
 {
+    double sign = m->sign;
+    *m = *state;
 #ifdef LIE_STATE
-    double kept = m->r[X2];
-    *m = *state;
-    m->r[X2] = kept;
+    m->sign = sign;
 #else
-    *m = *state;
+    (void)sign;
 #endif
 }
 
@@ -196,6 +193,8 @@ static double model_partial(const Model *m, unsigned of, unsigned by)
         return 1.0;
     if (of == D1 && STATES == 2)
         return by == X2 ? 1.0 : 0.0;
+    if (of == Y && MODEL != OSCILLATOR)
+        return by == X1 && MODEL != SQUARE && MODEL != GATE ? 1.0 : 0.0;
     if (MODEL == OSCILLATOR) {
 #ifdef LIE_DERIVATIVE
         double stiffness = -0.9 * r[P2];

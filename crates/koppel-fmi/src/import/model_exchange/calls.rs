@@ -24,7 +24,7 @@ impl Backend {
 
     /// Without states there is nothing to be said, and some FMUs then leave the functions out.
     #[inline]
-    pub(super) fn set_states(&self, x: &[f64]) -> Result<(), CallError> {
+    pub(in crate::import) fn set_states(&self, x: &[f64]) -> Result<(), CallError> {
         if x.is_empty() {
             return Ok(());
         }
@@ -77,7 +77,7 @@ impl Backend {
         both!(self, i => i.completed_integrator_step(never_back))
     }
 
-    pub(crate) fn directional_derivative(
+    pub(in crate::import) fn directional_derivative(
         &self,
         unknowns: &[u32],
         knowns: &[u32],

@@ -60,8 +60,8 @@ pub struct ModelExchange {
     next_event: Option<f64>,
     events_left: u64,
     /// States in units of `scales`.
-    x: Vec<f64>,
-    scales: Vec<f64>,
+    pub(super) x: Vec<f64>,
+    pub(super) scales: Vec<f64>,
     /// Inputs at the last point of the solution.
     settled: Vec<f64>,
     /// Inputs the FMU has; not a number where unknown.
