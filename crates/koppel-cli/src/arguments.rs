@@ -239,6 +239,20 @@ pub(crate) enum FmuCommand {
         /// The FMU.
         file: PathBuf,
     },
+    /// Tries what an FMU declares, and shows what holds.
+    #[command(
+        after_help = "The exit code is 1 if something that must hold does not.\n\nExample:\n  koppel fmu check engine.fmu --step 1e-3"
+    )]
+    Check {
+        /// The FMU.
+        file: PathBuf,
+        /// Communication step of the trials, in s [default: the FMU's own proposal, or 1e-3].
+        #[arg(long, value_name = "H", value_parser = positive)]
+        step: Option<f64>,
+        /// Prints the findings as JSON.
+        #[arg(long)]
+        json: bool,
+    },
 }
 
 /// What can be asked of a system structure.

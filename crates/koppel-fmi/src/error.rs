@@ -31,6 +31,12 @@ pub enum Error {
     #[error("`{}` is no co-simulation FMU", .path.display())]
     NotCoSimulation { path: PathBuf },
 
+    #[error("`{}` is no model-exchange FMU", .path.display())]
+    NotModelExchange { path: PathBuf },
+
+    #[error("`{}` has a clock, `{name}`: clocks of model-exchange FMUs are not handled", .path.display())]
+    ClockInModelExchange { path: PathBuf, name: String },
+
     #[error("`{}` can be instantiated only once per process, and is in use", .path.display())]
     OnlyOnce { path: PathBuf },
 
@@ -72,8 +78,22 @@ pub enum Error {
     #[error("`{instance}` does not offer {what}")]
     NotOffered { instance: String, what: String },
 
+    #[error("`{instance}`: {source}")]
+    Solver { instance: String, source: koppel::solver::SolverError },
+
+    #[error("`{instance}`: more than {count} events within one step (t = {time} s)")]
+    TooManyEvents { instance: String, time: f64, count: u64 },
+
     #[error("`{instance}` cannot save its state: the FMU does not declare canGetAndSetFMUState")]
     CannotSave { instance: String },
+
+    #[error(
+        "`{instance}` cannot save its state: it has events or discrete variables, which only the FMU can save, and it does not declare canGetAndSetFMUState"
+    )]
+    CannotSaveEvents { instance: String },
+
+    #[error("{source}")]
+    Probe { source: Box<koppel::Error> },
 
     #[error("`{instance}` cannot restore this state: {reason}")]
     CannotRestore { instance: String, reason: &'static str },
@@ -112,11 +132,21 @@ impl Error {
     /// What the user can do about it, when there is more to say than the message.
     pub fn hint(&self) -> Option<String> {
         Some(match self {
+            Error::Probe { source } => return source.hint(),
             Error::NoBinary { .. } => "ask its author for an FMU with a binary for this platform".into(),
             Error::OnlyOnce { .. } => "isolate all but one instance of it in processes of their own".into(),
             Error::Discarded { .. } => "use a smaller communication step, or more sub-steps".into(),
             Error::CannotCut { .. } => "use a communication step that ends where its clocks tick".into(),
-            Error::CannotSave { .. } => {
+            Error::NotModelExchange { .. } | Error::ClockInModelExchange { .. } => {
+                "use its co-simulation interface, if it has one".into()
+            }
+            Error::NotCoSimulation { .. } => {
+                "`interface = \"model-exchange\"` runs it with a solver of koppel's".into()
+            }
+            Error::TooManyEvents { .. } => {
+                "the model chatters, or its events accumulate; let it rest where they do".into()
+            }
+            Error::CannotSave { .. } | Error::CannotSaveEvents { .. } => {
                 "use a method that needs no roll-back, or an FMU with canGetAndSetFMUState".into()
             }
             _ => return None,

@@ -18,8 +18,8 @@ pub struct Fmu {
     path: PathBuf,
     description: Description,
     unpacked: Unpacked,
-    library: OnceLock<Library>,
-    loading: Mutex<()>,
+    /// By model identifier: interfaces may have libraries of their own.
+    libraries: Mutex<HashMap<String, Library>>,
     is_taken: AtomicBool,
 }
 
@@ -67,8 +67,7 @@ impl Fmu {
             path: path.into(),
             description,
             unpacked,
-            library: OnceLock::new(),
-            loading: Mutex::new(()),
+            libraries: Mutex::default(),
             is_taken: AtomicBool::new(false),
         })
     }
@@ -99,10 +98,10 @@ impl Fmu {
         names
     }
 
-    /// The library of its co-simulation interface.
+    /// The library of an interface.
     pub(crate) fn library(&self, interface: &Interface) -> Result<Library> {
-        let _one_at_a_time = self.loading.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(library) = self.library.get() {
+        let mut libraries = self.libraries.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(library) = libraries.get(&interface.model_identifier) {
             return Ok(library.clone());
         }
         let path = self.binary(interface)?;
@@ -111,7 +110,8 @@ impl Fmu {
             FmiVersion::Fmi3 => fmi3::Functions::load(&path).map(|table| Library::Three(Arc::new(table))),
         };
         let library = library.map_err(|source| Error::Load { path: self.path.clone(), source })?;
-        Ok(self.library.get_or_init(|| library).clone())
+        libraries.insert(interface.model_identifier.clone(), library.clone());
+        Ok(library)
     }
 
     fn binary(&self, interface: &Interface) -> Result<PathBuf> {

@@ -4,6 +4,8 @@ use std::path::Path;
 
 use koppel_fmi::Fmu;
 use koppel_fmi::description::{Description, Interface, Variable};
+use koppel_fmi::ffi::Kind;
+use koppel_fmi::probe::{Findings, ProbeOptions, probe};
 
 use crate::arguments::FmuCommand;
 use crate::exit::Exit;
@@ -14,13 +16,58 @@ use crate::output::{Grid, print};
 pub(super) fn fmu(command: &FmuCommand) -> Result<Exit> {
     match command {
         FmuCommand::Info { file } => info(file),
+        FmuCommand::Check { file, step, json } => check(file, *step, *json),
     }
+}
+
+fn words(error: Box<koppel_fmi::Error>) -> Failure {
+    Failure::Words { message: error.to_string(), hint: error.hint() }
+}
+
+/// What the FMU declares beside what holds of it, for each of its interfaces.
+fn check(file: &Path, step: Option<f64>, json: bool) -> Result<Exit> {
+    let fmu = Fmu::open(file).map_err(words)?;
+    let description = fmu.description();
+    let mut kinds = Vec::new();
+    if description.co_simulation.is_some() || description.model_exchange.is_none() {
+        kinds.push(Kind::CoSimulation);
+    }
+    if description.model_exchange.is_some() {
+        kinds.push(Kind::ModelExchange);
+    }
+    let mut all = Vec::new();
+    for kind in kinds {
+        let options = ProbeOptions { interface: Some(kind), step, ..ProbeOptions::default() };
+        all.push(probe(&fmu, &options).map_err(words)?);
+    }
+    if json {
+        let text = serde_json::to_string_pretty(&all).map_err(|error| Failure::Words {
+            message: format!("the findings cannot be written: {error}"),
+            hint: None,
+        })?;
+        print(&format!("{text}\n"))?;
+    } else {
+        print(&all.iter().map(table).collect::<Vec<_>>().join("\n"))?;
+    }
+    Ok(if all.iter().all(Findings::hold) { Exit::Ok } else { Exit::RunFailed })
+}
+
+fn table(findings: &Findings) -> String {
+    let mut grid = Grid::new(&["capability", "declared", "found", "how"]);
+    for finding in &findings.findings {
+        grid.row([
+            finding.capability.to_string(),
+            finding.declared.to_string(),
+            finding.outcome.to_string(),
+            finding.text.clone(),
+        ]);
+    }
+    format!("{} in steps of {} s\n\n{}", findings.interface, findings.step, grid.whole())
 }
 
 /// What the FMU declares; nothing of it is run.
 fn info(file: &Path) -> Result<Exit> {
-    let fmu =
-        Fmu::open(file).map_err(|error| Failure::Words { message: error.to_string(), hint: error.hint() })?;
+    let fmu = Fmu::open(file).map_err(words)?;
     let description = fmu.description();
     let mut facts = Grid::new(&["", ""]);
     let mut fact = |name: &str, value: String| {

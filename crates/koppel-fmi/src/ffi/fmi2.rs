@@ -2,7 +2,7 @@
 
 use super::log::Environment;
 use super::table::table;
-use super::{CallError, Interruption, Log, Owned, State, Status, c_string};
+use super::{CallError, Interruption, Kind, Log, Owned, State, Status, c_string};
 use std::cell::Cell;
 use std::ffi::{c_char, c_int, c_uint, c_void};
 use std::ptr::NonNull;
@@ -42,7 +42,7 @@ unsafe extern "C" {
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 #[expect(missing_docs, reason = "names of the standard")]
-pub struct EventInfo {
+pub struct RawEventInfo {
     pub new_discrete_states_needed: c_int,
     pub terminate_simulation: c_int,
     pub nominals_of_continuous_states_changed: c_int,
@@ -81,7 +81,7 @@ table! {
         deserialize_fmu_state "fmi2DeSerializeFMUstate" (Component, *const u8, usize, *mut *mut c_void) -> StatusCode;
         get_directional_derivative "fmi2GetDirectionalDerivative" (Component, *const Reference, usize, *const Reference, usize, *const f64, *mut f64) -> StatusCode;
         enter_event_mode "fmi2EnterEventMode" (Component) -> StatusCode;
-        new_discrete_states "fmi2NewDiscreteStates" (Component, *mut EventInfo) -> StatusCode;
+        new_discrete_states "fmi2NewDiscreteStates" (Component, *mut RawEventInfo) -> StatusCode;
         enter_continuous_time_mode "fmi2EnterContinuousTimeMode" (Component) -> StatusCode;
         completed_integrator_step "fmi2CompletedIntegratorStep" (Component, Boolean, *mut Boolean, *mut Boolean) -> StatusCode;
         set_time "fmi2SetTime" (Component, f64) -> StatusCode;
@@ -102,12 +102,12 @@ table! {
     }
 }
 
-const CO_SIMULATION: c_int = 1;
 const LAST_SUCCESSFUL_TIME: c_int = 2;
 const TERMINATED: c_int = 3;
 
 /// What an instance is made with.
 pub(crate) struct Instantiation<'a> {
+    pub(crate) kind: Kind,
     pub(crate) name: &'a str,
     pub(crate) token: &'a str,
     /// A `file:` URI.
@@ -122,7 +122,7 @@ struct Context {
     callbacks: Callbacks,
 }
 
-/// A co-simulation instance.
+/// An instance.
 pub struct Instance {
     functions: Arc<Functions>,
     component: Owned<c_void>,
@@ -148,13 +148,19 @@ macro_rules! function {
     };
 }
 
+mod exchange;
+
 impl Instance {
-    /// `fmi2Instantiate` for co-simulation.
+    /// `fmi2Instantiate`.
     pub(crate) fn new(functions: &Arc<Functions>, with: &Instantiation<'_>) -> Result<Instance, CallError> {
         const CALL: &str = "fmi2Instantiate";
         let name = c_string(CALL, "the instance name", with.name)?;
         let token = c_string(CALL, "the guid", with.token)?;
         let resources = c_string(CALL, "the resource location", with.resources)?;
+        let kind = match with.kind {
+            Kind::ModelExchange => 0,
+            Kind::CoSimulation => 1,
+        };
         let environment = Environment::new(with.log.clone());
         let callbacks = Callbacks {
             logger: koppel_fmi2_logger,
@@ -170,7 +176,7 @@ impl Instance {
             (*raw).callbacks.component_environment = (&raw mut (*raw).environment).cast();
             (functions.instantiate)(
                 name.as_ptr(),
-                CO_SIMULATION,
+                kind,
                 token.as_ptr(),
                 resources.as_ptr(),
                 &raw const (*raw).callbacks,

@@ -2,7 +2,7 @@
 
 use super::log::{Environment, record};
 use super::table::table;
-use super::{CallError, Interruption, Log, Owned, State, Status, c_string};
+use super::{CallError, Interruption, Kind, Log, Owned, State, Status, c_string};
 use std::cell::Cell;
 use std::ffi::{c_char, c_int, c_void};
 use std::ptr::NonNull;
@@ -103,6 +103,7 @@ table! {
 
 /// What an instance is made with.
 pub(crate) struct Instantiation<'a> {
+    pub(crate) kind: Kind,
     pub(crate) name: &'a str,
     pub(crate) token: &'a str,
     /// A path that ends with a separator.
@@ -160,7 +161,7 @@ struct Context {
     running: Cell<*mut Running>,
 }
 
-/// A co-simulation instance.
+/// An instance.
 pub struct Instance {
     functions: Arc<Functions>,
     pointer: Owned<c_void>,
@@ -204,23 +205,23 @@ macro_rules! accessors {
 }
 
 mod events;
+mod exchange;
 mod words;
 
-pub use events::{DiscreteUpdate, IntervalQualifier};
+pub use events::IntervalQualifier;
 
 impl Instance {
-    /// `fmi3InstantiateCoSimulation`.
+    /// `fmi3InstantiateCoSimulation`, or `fmi3InstantiateModelExchange`.
     pub(crate) fn new(functions: &Arc<Functions>, with: &Instantiation<'_>) -> Result<Instance, CallError> {
+        if with.kind == Kind::ModelExchange {
+            return Instance::exchange(functions, with);
+        }
         const CALL: &str = "fmi3InstantiateCoSimulation";
         let instantiate = functions.instantiate_co_simulation.ok_or(CallError::Missing { call: CALL })?;
         let name = c_string(CALL, "the instance name", with.name)?;
         let token = c_string(CALL, "the instantiation token", with.token)?;
         let resources = c_string(CALL, "the resource path", with.resources)?;
-        let context = Context {
-            environment: Environment::new(with.log.clone()),
-            running: Cell::new(std::ptr::null_mut()),
-        };
-        let context = Owned(NonNull::from(Box::leak(Box::new(context))));
+        let context = Instance::context(with);
         let references = with.intermediate.unwrap_or(&[]);
         let update: Option<IntermediateCallback> = with.intermediate.map(|_| intermediate_update as _);
         // SAFETY: the context is alive until the instance is dropped; texts and references live during the call.
@@ -240,10 +241,28 @@ impl Instance {
                 update,
             )
         };
+        Instance::made(CALL, functions, with, pointer, context)
+    }
+
+    /// What the FMU gets to call back with.
+    fn context(with: &Instantiation<'_>) -> Owned<Context> {
+        let environment = Environment::new(with.log.clone());
+        let context = Context { environment, running: Cell::new(std::ptr::null_mut()) };
+        Owned(NonNull::from(Box::leak(Box::new(context))))
+    }
+
+    /// The instance, if there is one.
+    fn made(
+        call: &'static str,
+        functions: &Arc<Functions>,
+        with: &Instantiation<'_>,
+        pointer: InstancePointer,
+        context: Owned<Context>,
+    ) -> Result<Instance, CallError> {
         let Some(pointer) = NonNull::new(pointer) else {
             // SAFETY: no instance was made that could use it.
             drop(unsafe { Box::from_raw(context.as_ptr()) });
-            return Err(CallError::NoInstance { call: CALL, messages: with.log.take() });
+            return Err(CallError::NoInstance { call, messages: with.log.take() });
         };
         Ok(Instance {
             functions: functions.clone(),

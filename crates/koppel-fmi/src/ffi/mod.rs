@@ -23,6 +23,39 @@ use std::ffi::{CStr, CString, c_int, c_void};
 use std::path::{Path, PathBuf};
 use std::ptr::NonNull;
 
+/// What an instance is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// It brings its own solver.
+    CoSimulation,
+    /// It gives derivatives, and others solve.
+    ModelExchange,
+}
+
+/// What an event iteration came to.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct EventInfo {
+    /// Another iteration is needed.
+    pub needs_update: bool,
+    /// The FMU wants to end the simulation.
+    pub terminate: bool,
+    /// Nominal values of continuous states have changed.
+    pub nominals_changed: bool,
+    /// Continuous states have jumped.
+    pub values_changed: bool,
+    /// Time of the next time event, if there is one.
+    pub next_event: Option<f64>,
+}
+
+/// What the end of a solver's step came to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CompletedStep {
+    /// The FMU has a step event.
+    pub enter_event_mode: bool,
+    /// The FMU wants to end the simulation.
+    pub terminate: bool,
+}
+
 /// What a call reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {

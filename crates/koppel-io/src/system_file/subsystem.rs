@@ -9,12 +9,12 @@ use koppel::solver::SolverConfig;
 use koppel::system::unit::Unit;
 use koppel::system::{LinearOde, Ode, OdeModel, StateSpace, Subsystem, Variable};
 use koppel_fmi::Fmu;
-use koppel_fmi::import::{CoSimulation, Options};
+use koppel_fmi::import::{CoSimulation, ModelExchange, Options};
 
 use super::decode::decode_tagged;
 use super::fields::Fields;
 use super::locate;
-use super::mistake::{Mark, Span};
+use super::mistake::{Mark, Span, known_names};
 use super::tree::{Entry, Node, Value};
 
 type Result<T> = std::result::Result<T, Mark>;
@@ -24,7 +24,9 @@ const LINEAR: [&str; 10] = ["model", "solver", "start", "A", "B", "C", "D", "inp
 /// Keys of a built-in model.
 const BUILT_IN: [&str; 4] = ["model", "solver", "start", "parameters"];
 /// Keys of an FMU.
-const FMU: [&str; 3] = ["fmu", "parameters", "substeps"];
+const FMU: [&str; 5] = ["fmu", "interface", "parameters", "solver", "substeps"];
+/// Values of `interface`.
+const INTERFACES: [&str; 2] = ["co-simulation", "model-exchange"];
 
 /// Names stand in messages, headers and other names: they must be seen.
 pub(super) fn check_name(name: &str, span: &Span, what: &str) -> Result<()> {
@@ -79,14 +81,51 @@ fn fmu(entry: &Entry, folder: &Path) -> Result<Box<dyn Subsystem>> {
     let failed = |error: Box<koppel_fmi::Error>| {
         let message = error.to_string();
         let named = values.iter().find(|value| message.contains(&format!("`{}`", value.name)));
-        let mark = Mark::new(named.map_or(&file.span, |value| &value.key).clone(), message);
+        let of_solver = matches!(*error, koppel_fmi::Error::Solver { .. }).then(|| fields.get("solver"));
+        let span = match (of_solver.flatten(), named) {
+            (Some(solver), _) => &solver.span,
+            (None, Some(value)) => &value.key,
+            (None, None) => &file.span,
+        };
+        let mark = Mark::from_text(span.clone(), &message);
         match error.hint() {
             Some(hint) => mark.hint(hint),
             None => mark,
         }
     };
     let fmu = Fmu::open(&folder.join(file.text("fmu")?)).map_err(failed)?;
-    Ok(Box::new(CoSimulation::new(&fmu, &options).map_err(failed)?))
+    if !is_model_exchange(&fields, &fmu)? {
+        return Ok(Box::new(CoSimulation::new(&fmu, &options).map_err(failed)?));
+    }
+    let solver = fields.get("solver").map(|node| decode_tagged(node, "solver", "method")).transpose()?;
+    Ok(Box::new(ModelExchange::new(&fmu, &options, solver.as_ref()).map_err(failed)?))
+}
+
+/// The interface asked for, else co-simulation where the FMU has it; other keys must go with it.
+fn is_model_exchange(fields: &Fields<'_>, fmu: &Fmu) -> Result<bool> {
+    let has_both = fmu.description().co_simulation.is_some() && fmu.description().model_exchange.is_some();
+    let is_model_exchange = match fields.get("interface") {
+        None => fmu.description().co_simulation.is_none() && fmu.description().model_exchange.is_some(),
+        Some(node) => match node.text("interface")? {
+            "co-simulation" => false,
+            "model-exchange" => true,
+            other => {
+                let message = format!("unknown interface `{other}`");
+                let known = INTERFACES.map(ToOwned::to_owned);
+                return Err(Mark::new(node.span.clone(), message).hint(known_names(other, &known)));
+            }
+        },
+    };
+    if !is_model_exchange && let Some(node) = fields.get("solver") {
+        let message = "`solver` does not go with a co-simulation FMU, which brings its own";
+        let hint = if has_both { "add `interface = \"model-exchange\"`, or remove it" } else { "remove it" };
+        return Err(Mark::new(node.span.clone(), message).hint(hint));
+    }
+    if is_model_exchange && let Some(node) = fields.get("substeps") {
+        let message = "`substeps` does not go with model exchange: inputs are followed inside the solver";
+        return Err(Mark::new(node.span.clone(), message).hint("remove it"));
+    }
+    Ok(is_model_exchange)
 }
 
 /// A number, a text, or true and false, for a variable of an FMU.
