@@ -1,7 +1,5 @@
 //! `koppel run` on system structures: FMUs compiled by the tests, structures written by hand.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
 mod common;
 
 use common::Folder;
