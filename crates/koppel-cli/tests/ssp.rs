@@ -285,6 +285,16 @@ fn mistakes_name_file_element_and_line() {
             "system.ssd:15:1",
             "does not convert",
         ),
+        // The structure says nothing of the unit, the FMU does.
+        (
+            with(
+                &good.replace(" unit=\"N\"", ""),
+                fmu,
+                &loops.replace(" suppressUnitConversion=\"true\"", ""),
+            ),
+            "system.ssd:15:1",
+            "`m` (m) does not convert to `N` (kg.m.s-2)",
+        ),
         (
             with(good, "type=\"application/x-matlab\" source=\"left.fmu\"", loops),
             "system.ssd:7:1",

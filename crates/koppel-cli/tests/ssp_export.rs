@@ -5,7 +5,7 @@
 mod common;
 
 use common::Folder;
-use common::masses::{MASS2, mass, masses};
+use common::masses::{MASS2, mass, masses, pack};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -167,4 +167,48 @@ fn items_of_enumerations_are_written_by_name() {
     folder.write("system.toml", &system(7));
     let said = folder.run(&["ssp", "export", "system.toml", "-o", "system.ssp", "--force"]);
     said.errs_with(&["system.toml:6:", "`mass.misbehave`", "no item for 7"]);
+}
+
+#[test]
+fn packages_run_inside_packages() {
+    let folder = masses();
+    let plain =
+        &TOML[..TOML.find("[[inputs]]").unwrap()].replace("\"left.*\", \"right.x\", \"right.F\"", "\"*.x\"");
+    folder.write("system.toml", plain);
+    folder.succeed(&["ssp", "export", "system.toml", "-o", "inner.ssp"]);
+    folder.succeed(&[
+        "run",
+        "system.toml",
+        "--set",
+        "left.substeps=4",
+        "--coupling",
+        "zoh",
+        "--out",
+        "toml.csv",
+        "-q",
+    ]);
+    let outer = r#"<?xml version="1.0" encoding="UTF-8"?>
+<ssd:SystemStructureDescription xmlns:ssd="http://ssp-standard.org/SSP1/SystemStructureDescription" version="2.0" name="outer">
+<ssd:System name="outer"><ssd:Elements>
+<ssd:Component name="a" type="application/x-ssp-package" source="resources/inner.ssp"/>
+<ssd:Component name="b" type="application/x-ssp-package" source="resources/inner.ssp"/>
+</ssd:Elements></ssd:System>
+<ssd:DefaultExperiment stopTime="0.5"/>
+</ssd:SystemStructureDescription>"#;
+    let inner = folder.bytes("inner.ssp");
+    pack(
+        &folder.path("outer.ssp"),
+        &[("SystemStructure.ssd", outer.as_bytes()), ("resources/inner.ssp", &inner)],
+    );
+    folder.succeed(&["run", "outer.ssp", "--step", "1e-2", "--record", "*.x", "--out", "ssp.csv", "-q"]);
+    for name in ["left.x", "right.x"] {
+        let expected = folder.column("toml.csv", name);
+        assert_eq!(folder.column("ssp.csv", &format!("a.{name}")), expected);
+        assert_eq!(folder.column("ssp.csv", &format!("b.{name}")), expected);
+    }
+    folder
+        .succeed(&["fmu", "info", "outer.ssp!resources/inner.ssp!resources/left.fmu"])
+        .says(&["FMI version"]);
+    let said = folder.run(&["fmu", "info", "outer.ssp!resources/inner.ssp!resources/lost.fmu"]);
+    said.errs_with(&["outer.ssp!resources/inner.ssp", "no entry `resources/lost.fmu`"]);
 }

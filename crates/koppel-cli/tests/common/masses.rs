@@ -28,7 +28,8 @@ pub(crate) fn mass(path: &Path, description: &str) {
     std::fs::remove_file(library).unwrap();
 }
 
-fn pack(path: &Path, files: &[(&str, &[u8])]) {
+/// Writes an archive.
+pub(crate) fn pack(path: &Path, files: &[(&str, &[u8])]) {
     let mut writer = ZipWriter::new(std::fs::File::create(path).unwrap());
     for (name, bytes) in files {
         writer.start_file(*name, SimpleFileOptions::default()).unwrap();
