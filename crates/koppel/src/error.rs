@@ -28,6 +28,12 @@ pub enum Error {
     #[error("{what}: `{value}` {problem}")]
     Setting { what: String, value: String, problem: String },
 
+    #[error("connection `{from}` -> `{to}`: {problem}")]
+    Connection { from: String, to: String, problem: String },
+
+    #[error("`{name}` is {found}, where {wanted} is needed")]
+    WrongPort { name: String, found: &'static str, wanted: &'static str },
+
     #[error("connection `{from}` -> `{to}`: {source}")]
     ConnectionUnit { from: String, to: String, source: UnitError },
 

@@ -9,49 +9,47 @@
 //! 3. sub-steps: each sloped piece is walked in [`Options::substeps`] equal parts, with the input's mean over the part.
 //!
 //! [`koppel::system::Subsystem::solver`] says which was taken.
+//!
+//! Integers, Booleans and enumerations are numbers that are held over a step; strings, binaries and triggered clocks are
+//! messages (`messages.rs`). Where the FMU has an event mode, its events are handled inside the step (`events.rs`).
 
 mod access;
+mod clocks;
+mod derivatives;
+mod events;
+mod inside;
+mod memory;
+mod messages;
+mod plain;
 mod ports;
 mod route;
+mod starts;
 mod state;
 mod stepping;
+mod terminals;
+mod value;
 mod values;
+mod walking;
 
 pub use ports::ports;
 
-use crate::description::Description;
+use crate::description::{CoSimulation as Section, Description};
 use crate::error::{Error, Result};
 use crate::ffi::{CallError, Log, LogSink, fmi2, fmi3};
 use crate::fmu::{Fmu, Library, OnlyInstance};
 use access::{Access, AccessError, Backend, Scratch};
-use koppel::signal::{Samples, Segment, Step};
-use koppel::system::{Dependencies, Ports, Snapshot, Subsystem, VariableId};
+use events::Events;
+use inside::Inside;
+use koppel::signal::{Request, Samples, Segment, Step};
+use koppel::system::{Dependencies, Message, Ports, Snapshot, Subsystem, VariableId};
+use messages::Mail;
+use plain::Plain;
 use ports::{Slot, Slots};
 use route::Route;
 use state::SavedStates;
 use std::cell::RefCell;
-use std::sync::Arc;
-
-/// A value for a variable, as a user gives it.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Value {
-    /// A number, for floats, integers, Booleans (0 or 1) and enumerations.
-    Number(f64),
-    /// A text, for strings.
-    Text(String),
-}
-
-impl From<f64> for Value {
-    fn from(value: f64) -> Value {
-        Value::Number(value)
-    }
-}
-
-impl From<&str> for Value {
-    fn from(value: &str) -> Value {
-        Value::Text(value.into())
-    }
-}
+use std::sync::{Arc, OnceLock};
+pub use value::Value;
 
 /// How an instance is made and driven.
 #[derive(Clone)]
@@ -99,11 +97,17 @@ enum Phase {
     Failed,
 }
 
-/// A co-simulation instance of FMI 2.0 or 3.0.
+/// A co-simulation instance of FMI 2.0 or 3.0. Laid out as written: what a plain step touches comes first.
+#[repr(C)]
 pub struct CoSimulation {
+    backend: Backend,
+    /// How plain steps go, if they can.
+    plain: Option<Plain>,
+    phase: Phase,
+    /// `applied` is what the FMU has.
+    knows_inputs: bool,
     name: String,
     options: Options,
-    backend: Backend,
     ports: Ports,
     slots: Slots,
     inputs: Access,
@@ -113,8 +117,7 @@ pub struct CoSimulation {
     route: Route,
     /// The FMU takes steps of different sizes.
     varies_steps: bool,
-    phase: Phase,
-    /// Inputs the FMU has; not a number where unknown.
+    /// Inputs as set last.
     applied: Vec<f64>,
     /// Inputs to be set next.
     next: Vec<f64>,
@@ -125,6 +128,14 @@ pub struct CoSimulation {
     states: SavedStates,
     /// Some output may depend on an input directly.
     has_feed_through: bool,
+    /// Texts, bytes and ticks.
+    mail: Mail,
+    /// If there are events to be handled.
+    events: Option<Events>,
+    /// If outputs can be read inside a step.
+    inside: Option<Inside>,
+    /// The description with other sizes of arrays, if they were set.
+    resized: Option<Box<Description>>,
     fmu: Arc<Fmu>,
     _only: Option<OnlyInstance>,
 }
@@ -132,35 +143,55 @@ pub struct CoSimulation {
 impl CoSimulation {
     /// Makes an instance.
     pub fn new(fmu: &Arc<Fmu>, options: &Options) -> Result<CoSimulation> {
-        let description = fmu.description();
+        let resized = starts::resized(fmu.description(), &options.name, &options.start_values)?.map(Box::new);
+        let description = resized.as_deref().unwrap_or(fmu.description());
         let not_one = || Error::NotCoSimulation { path: fmu.path().into() };
         let section = description.co_simulation.as_ref().ok_or_else(not_one)?;
         let library = fmu.library(&section.interface)?;
         let only = fmu.take(&section.interface)?;
         let (mut ports, slots) = ports::of(description);
-        ports::start(&mut ports, &options.start_values);
+        starts::start_inputs(&mut ports.inputs, &options.start_values);
         let smooth = Access::some(description, &slots.inputs, route::is_smooth);
         let route = Route::choose(description, section, &slots.inputs, options);
-        let backend = instantiate(fmu, &library, options, &smooth, route)?;
+        let events = Events::new(description, section, &slots);
+        let inside = Inside::new(description, section, &slots.outputs);
+        // Where events are handled, discrete inputs are set in event mode only.
+        let inputs = Access::some(description, &slots.inputs, |variable| {
+            !section.has_event_mode || !events::is_discrete(variable)
+        });
+        let mut asked: Vec<u32> = Vec::new();
+        if route == Route::Intermediate {
+            asked.extend(smooth.reals().map_or(&[][..], |(references, _)| references));
+        }
+        asked.extend(inside.as_ref().map_or(&[][..], Inside::references));
+        let is_asked = (route == Route::Intermediate || inside.is_some()).then_some(asked.as_slice());
+        let backend = instantiate(fmu, &library, options, section, is_asked)?;
+        let outputs = Access::new(description, &slots.outputs);
         let instance = CoSimulation {
+            backend,
+            plain: if events.is_none() { Plain::new(&inputs, &outputs) } else { None },
+            phase: Phase::Instantiated,
+            knows_inputs: false,
             name: options.name.clone(),
             options: options.clone(),
-            backend,
-            outputs: Access::new(description, &slots.outputs),
-            inputs: Access::new(description, &slots.inputs),
+            outputs,
+            inputs,
             smooth,
             route,
             varies_steps: section.can_handle_variable_communication_step_size,
-            phase: Phase::Instantiated,
-            applied: vec![f64::NAN; slots.inputs.len()],
+            applied: vec![0.0; slots.inputs.len()],
             next: vec![0.0; slots.inputs.len()],
             chosen: Vec::with_capacity(slots.inputs.len()),
             orders: Vec::with_capacity(slots.inputs.len()),
             scratch: RefCell::default(),
             states: SavedStates::new(&section.interface),
             has_feed_through: ports.outputs.iter().any(|output| output.depends != Dependencies::None),
+            mail: Mail::new(description, &slots),
+            events,
+            inside,
             ports,
             slots,
+            resized,
             fmu: fmu.clone(),
             _only: only,
         };
@@ -174,7 +205,13 @@ impl CoSimulation {
     }
 
     fn description(&self) -> &Description {
-        self.fmu.description()
+        self.resized.as_deref().unwrap_or(self.fmu.description())
+    }
+
+    /// What it declares as a co-simulation FMU.
+    fn section(&self) -> &Section {
+        static NOTHING: OnceLock<Section> = OnceLock::new();
+        self.fmu.description().co_simulation.as_ref().unwrap_or_else(|| NOTHING.get_or_init(Section::default))
     }
 
     #[inline]
@@ -223,7 +260,9 @@ impl Subsystem for CoSimulation {
             self.phase = Phase::Instantiated;
         }
         self.backend.set_log_time(start);
-        self.applied.fill(f64::NAN);
+        self.knows_inputs = false;
+        self.mail = Mail::new(self.description(), &self.slots);
+        self.events.iter_mut().for_each(Events::reset);
         self.apply_start_values()?;
         self.called(self.backend.enter_initialization(self.options.tolerance, start, self.options.stop))?;
         self.phase = Phase::Initializing;
@@ -233,7 +272,11 @@ impl Subsystem for CoSimulation {
     fn read(&mut self, inputs: Option<&[f64]>, outputs: &mut [f64]) -> koppel::Result<()> {
         if let Some(inputs) = inputs {
             self.next.copy_from_slice(inputs);
-            self.set_inputs()?;
+            if self.events.is_none() {
+                self.set_inputs()?;
+            } else {
+                self.set_inputs_and_events()?;
+            }
         }
         Ok(self.get_outputs(outputs)?)
     }
@@ -245,6 +288,15 @@ impl Subsystem for CoSimulation {
         outputs: &mut [f64],
         samples: &mut Samples,
     ) -> koppel::Result<()> {
+        if let (Some(plain), Phase::Stepping, Request::Nothing, Some(inputs)) =
+            (&self.plain, self.phase, samples.request(), input.constant())
+        {
+            self.knows_inputs = false;
+            return match plain.step(&self.backend, step.start, step.size, inputs, outputs) {
+                Ok(()) => Ok(()),
+                Err(interruption) => Ok(self.interrupted(*interruption, step, outputs)?),
+            };
+        }
         let done = self.go(step, input, outputs, samples);
         if done.is_err() {
             self.phase = Phase::Failed;
@@ -260,6 +312,14 @@ impl Subsystem for CoSimulation {
         Ok(self.change(variable, value)?)
     }
 
+    fn send(&mut self, output: usize, message: &mut Message) -> koppel::Result<()> {
+        Ok(self.read_message(output, message)?)
+    }
+
+    fn receive(&mut self, input: usize, message: &Message) -> koppel::Result<()> {
+        Ok(self.take_message(input, message)?)
+    }
+
     fn solver(&self) -> String {
         let version = &self.description().fmi_version_text;
         let tool = self.description().generation_tool.as_deref().unwrap_or("unknown tool");
@@ -268,26 +328,36 @@ impl Subsystem for CoSimulation {
             Route::Derivatives { order } => format!("derivatives up to order {order}"),
             Route::Substeps => format!("{} sub-steps with equal mean", self.options.substeps.max(1)),
         };
-        format!("FMI {version} co-simulation by {tool}; inputs by {inputs}")
+        let events = if self.has_event_mode() { "; events handled" } else { "" };
+        format!("FMI {version} co-simulation by {tool}; inputs by {inputs}{events}")
     }
 
     fn save(&self, snapshot: &mut Snapshot) -> koppel::Result<()> {
+        self.cut_memory(snapshot);
         let saved = self.states.save(&self.backend, &mut snapshot.bytes);
         state::explain(saved, &self.name)?;
         snapshot.reals.clear();
         snapshot.reals.push(if self.phase == Phase::Stepping { 1.0 } else { 0.0 });
+        snapshot.reals.push(if self.knows_inputs { 1.0 } else { 0.0 });
         snapshot.reals.extend_from_slice(&self.applied);
+        self.save_memory(snapshot);
         Ok(())
     }
 
     fn restore(&mut self, snapshot: &Snapshot) -> koppel::Result<()> {
-        let restored = match snapshot.reals.split_first() {
-            Some((phase, applied)) if applied.len() == self.applied.len() => {
+        let size = self.applied.len();
+        let not_ours = || Err(state::StateError::Restore("it is not one of this FMU"));
+        let restored = match &snapshot.reals[..] {
+            [phase, knows_inputs, numbers @ ..] if numbers.len() == size + self.memory_size() => {
                 self.phase = if *phase == 1.0 { Phase::Stepping } else { Phase::Initializing };
-                self.applied.copy_from_slice(applied);
-                self.states.restore(&self.backend, &snapshot.bytes)
+                self.knows_inputs = *knows_inputs == 1.0;
+                self.applied.copy_from_slice(&numbers[..size]);
+                match self.restore_memory(&numbers[size..], &snapshot.bytes) {
+                    Some(own) => self.states.restore(&self.backend, own),
+                    None => not_ours(),
+                }
             }
-            _ => Err(state::StateError::Restore("it is not one of this FMU")),
+            _ => not_ours(),
         };
         Ok(state::explain(restored, &self.name)?)
     }
@@ -307,8 +377,8 @@ fn instantiate(
     fmu: &Arc<Fmu>,
     library: &Library,
     options: &Options,
-    smooth: &Access,
-    route: Route,
+    section: &Section,
+    intermediate: Option<&[u32]>,
 ) -> Result<Backend> {
     let name = &options.name;
     let token = &fmu.description().instantiation_token;
@@ -323,9 +393,18 @@ fn instantiate(
         }
         Library::Three(functions) => {
             let resources = &format!("{}{}", folder.display(), std::path::MAIN_SEPARATOR);
-            let references = smooth.reals().map_or(&[][..], |(references, _)| references);
-            let intermediate = (route == Route::Intermediate).then_some(references);
-            let with = fmi3::Instantiation { name, token, resources, debug_logging, log, intermediate };
+            let event_mode = section.has_event_mode;
+            let early_return = section.might_return_early_from_do_step;
+            let with = fmi3::Instantiation {
+                name,
+                token,
+                resources,
+                debug_logging,
+                log,
+                intermediate,
+                event_mode,
+                early_return,
+            };
             fmi3::Instance::new(functions, &with).map(Backend::Three)
         }
     };

@@ -1,10 +1,13 @@
 //! Variables of an FMU as ports of a subsystem.
 //!
 //! Everything that is a number without loss is a port: floats, integers, Booleans (0 and 1) and enumerations. Arrays are
-//! taken apart into elements `name[1]`, `name[1,2]`, .... Strings, binaries and clocks are no ports.
+//! taken apart into elements `name[1]`, `name[1,2]`, .... Strings, binaries and triggered clocks that come in or go out are
+//! message ports; clocks that tick by themselves are no ports.
 
-use super::Value;
-use crate::description::{BaseUnit, Causality, Description, Dimension, Start, ValueType, Variable};
+use super::{messages, terminals};
+use crate::description::{
+    BaseUnit, Causality, Description, Dimension, Start, ValueType, Variability, Variable,
+};
 use koppel::system::unit::Unit;
 use koppel::system::{Dependencies, Ports, Variable as Port};
 use std::collections::HashMap;
@@ -26,22 +29,13 @@ pub(super) struct Slots {
     pub(super) outputs: Vec<Slot>,
     pub(super) parameters: Vec<Slot>,
     pub(super) locals: Vec<Slot>,
+    pub(super) message_inputs: Vec<Slot>,
+    pub(super) message_outputs: Vec<Slot>,
 }
 
 /// All ports of an FMU, without an instance of it.
 pub fn ports(description: &Description) -> Ports {
     of(description).0
-}
-
-/// Start values a user gives to inputs are what they have while nothing is connected.
-pub(super) fn start(ports: &mut Ports, values: &[(String, Value)]) {
-    for (name, value) in values {
-        if let (Value::Number(number), Some(port)) =
-            (value, ports.inputs.iter_mut().find(|p| p.name == *name))
-        {
-            port.start = *number;
-        }
-    }
 }
 
 /// All ports of an FMU.
@@ -51,7 +45,11 @@ pub(super) fn of(description: &Description) -> (Ports, Slots) {
         description.units.iter().map(|unit| (unit.name.as_str(), unit.base)).collect();
     for (place, variable) in description.variables.iter().enumerate() {
         let elements = description.elements(variable);
-        if !is_number(variable.value_type) || elements > MAX_ELEMENTS {
+        if elements > MAX_ELEMENTS {
+            continue;
+        }
+        if !is_number(variable.value_type) {
+            messages::add_ports(description, place, &mut ports, &mut slots);
             continue;
         }
         let (list, slot_list) = match variable.causality {
@@ -70,12 +68,14 @@ pub(super) fn of(description: &Description) -> (Ports, Slots) {
                 nominal: variable.attributes.nominal,
                 start: start_value(variable, element),
                 description: variable.description.clone().unwrap_or_default(),
+                is_held: variable.variability != Variability::Continuous,
                 ..Port::new(format!("{}{}", variable.name, index_text(&sizes, element)))
             });
             slot_list.push(Slot { variable: place, element });
         }
     }
     add_dependencies(description, &slots, &mut ports);
+    ports.terminals = terminals::of(description);
     (ports, slots)
 }
 
@@ -83,7 +83,7 @@ fn is_number(value_type: ValueType) -> bool {
     !matches!(value_type, ValueType::String | ValueType::Binary | ValueType::Clock)
 }
 
-fn sizes(description: &Description, variable: &Variable) -> Vec<usize> {
+pub(super) fn sizes(description: &Description, variable: &Variable) -> Vec<usize> {
     let size = |dimension: &Dimension| match dimension {
         Dimension::Fixed(size) => *size as usize,
         Dimension::Parameter(place) => start_value(&description.variables[*place], 0) as usize,
@@ -92,7 +92,7 @@ fn sizes(description: &Description, variable: &Variable) -> Vec<usize> {
 }
 
 /// `[2,1]` for an element in row-major order; nothing for a scalar.
-fn index_text(sizes: &[usize], element: usize) -> String {
+pub(super) fn index_text(sizes: &[usize], element: usize) -> String {
     if sizes.is_empty() {
         return String::new();
     }
@@ -106,7 +106,7 @@ fn index_text(sizes: &[usize], element: usize) -> String {
     format!("[{}]", indices.join(","))
 }
 
-fn start_value(variable: &Variable, element: usize) -> f64 {
+pub(super) fn start_value(variable: &Variable, element: usize) -> f64 {
     let pick = |length: usize| if length == 1 { 0 } else { element };
     match &variable.start {
         Some(Start::Reals(list)) => list.get(pick(list.len())).copied().unwrap_or(0.0),

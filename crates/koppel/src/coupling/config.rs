@@ -84,20 +84,8 @@ impl CouplingConfig {
     }
 }
 
-/// Builds the method for a system; `hold` shapes the methods that give one value per step. What comes out of a table is
-/// held, whatever the method.
+/// Builds the method for a system; `hold` shapes the methods that give one value per step.
 pub fn build(config: &CouplingConfig, hold: Hold, graph: &SystemGraph) -> Result<Box<dyn Coupling>> {
-    let chosen = method(config, hold, graph)?;
-    if graph.maps().is_empty() {
-        return Ok(chosen);
-    }
-    let mut owner = vec![0; graph.inputs()];
-    graph.maps().iter().for_each(|(input, _)| owner[*input] = 1);
-    let held = ZeroOrderHold { hold: Hold::Constant };
-    Ok(Box::new(Mixed::new(vec![chosen, Box::new(held)], owner)))
-}
-
-fn method(config: &CouplingConfig, hold: Hold, graph: &SystemGraph) -> Result<Box<dyn Coupling>> {
     Ok(match config {
         CouplingConfig::Zoh {} => Box::new(ZeroOrderHold { hold }),
         CouplingConfig::Foh { start } => Box::new(PolynomialHold { order: 1, start: *start }),
@@ -127,19 +115,20 @@ fn mixed(
     let mut configs = vec![default];
     let mut owner = vec![0; graph.inputs()];
     for (name, config) in connections {
-        let input = graph.find_input(name)?;
-        if graph.is_free(input) {
+        let inputs = graph.find_inputs(name)?;
+        if inputs.iter().any(|input| graph.is_free(*input)) {
             return Err(bad("mixed.connections", name, "is not connected"));
         }
         if matches!(config, CouplingConfig::Mixed { .. }) {
             return Err(bad("mixed.connections", name, "cannot itself be mixed"));
         }
-        owner[input] = configs.iter().position(|known| *known == config).unwrap_or_else(|| {
+        let number = configs.iter().position(|known| *known == config).unwrap_or_else(|| {
             configs.push(config);
             configs.len() - 1
         });
+        inputs.iter().for_each(|input| owner[*input] = number);
     }
-    let methods = configs.into_iter().map(|c| method(c, hold, graph)).collect::<Result<_>>()?;
+    let methods = configs.into_iter().map(|c| build(c, hold, graph)).collect::<Result<_>>()?;
     Ok(Mixed::new(methods, owner))
 }
 

@@ -1,7 +1,7 @@
 //! Which variables become columns.
 
 use crate::error::{Error, Result};
-use crate::system::{SubsystemId, SystemGraph, VariableId, VariableKind};
+use crate::system::{MessagePort, SubsystemId, SystemGraph, VariableId, VariableKind};
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
 
@@ -53,6 +53,10 @@ impl Columns {
                 let fits = if pattern == "all" { is_port } else { matches(pattern, &column.name) };
                 *wanted |= fits;
                 any |= fits;
+            }
+            if !any && let Some(port) = message_port(pattern, graph) {
+                let problem = format!("is {}, and only numbers are recorded", port.kind.name());
+                return Err(Error::Setting { what: "record".into(), value: pattern.into(), problem }.into());
             }
             if !any && pattern != "all" {
                 let known = everything.iter().map(|c| c.name.clone()).collect();
@@ -121,6 +125,15 @@ fn every_variable(graph: &SystemGraph) -> Vec<Column> {
         }
     }
     columns
+}
+
+/// The first text, bytes or clock that fits the pattern.
+fn message_port<'a>(pattern: &str, graph: &'a SystemGraph) -> Option<&'a MessagePort> {
+    (0..graph.len()).find_map(|id| {
+        let ports = graph.ports(id);
+        let fits = |port: &&MessagePort| matches(pattern, &format!("{}.{}", graph.name(id), port.name));
+        ports.message_inputs.iter().chain(&ports.message_outputs).find(fits)
+    })
 }
 
 /// Finds one variable of any kind by its full name.

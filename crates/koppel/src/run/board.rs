@@ -45,6 +45,9 @@ impl Deliveries {
     }
 }
 
+/// Lists up to this length are not worth vector instructions.
+const FEW: usize = 8;
+
 impl Board {
     pub(super) fn new(graph: &SystemGraph, terms: usize, depth: usize) -> Self {
         let mut history = History::new(graph.inputs(), graph.wires().len(), graph.len(), depth);
@@ -135,7 +138,13 @@ impl Board {
         // Exponent bits all set: infinite or not a number. No early exit, so that the loop is a few vector instructions.
         const EXPONENT: u64 = 0x7ff0_0000_0000_0000;
         let is_bad = |y: &f64| y.to_bits() & EXPONENT == EXPONENT;
-        let any = self.outputs[outputs.clone()].iter().fold(false, |any, y| any | is_bad(y));
+        let values = &self.outputs[outputs.clone()];
+        let any = if values.len() <= FEW {
+            // One by one: a vector load of what was just stored number by number would have to wait for all of it.
+            values.iter().map(|y| y * 0.0).sum::<f64>() != 0.0
+        } else {
+            values.iter().fold(false, |any, y| any | is_bad(y))
+        };
         if any {
             self.outputs[outputs.clone()].iter().position(is_bad).map(|at| outputs.start + at)
         } else {

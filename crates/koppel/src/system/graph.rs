@@ -7,7 +7,8 @@
 
 use super::ports::{Ports, Variable, VariableKind};
 use super::subsystem::Subsystem;
-use super::transfer::{UnitRule, ValueMap, conversion};
+use super::transfer::{UnitRule, ValueMap};
+use super::wiring::{self, MessageWire};
 use crate::error::{Error, Result};
 use crate::signal::external::{External, ExternalConfig};
 use serde::{Deserialize, Serialize};
@@ -86,10 +87,11 @@ pub struct SystemGraph {
     wire_start: Vec<usize>,
     /// Per subsystem, the wires that start there.
     wires_from: Vec<Vec<usize>>,
-    offsets: Vec<f64>,
+    pub(super) offsets: Vec<f64>,
     externals: Vec<(InputId, External)>,
     /// Sorted by input.
-    maps: Vec<(InputId, ValueMap)>,
+    pub(super) maps: Vec<(InputId, ValueMap)>,
+    pub(super) message_wires: Vec<MessageWire>,
 }
 
 impl SystemGraph {
@@ -206,6 +208,11 @@ impl SystemGraph {
         Some(&self.maps[at].1)
     }
 
+    /// Wires of texts, bytes and ticks, sorted by source.
+    pub fn message_wires(&self) -> &[MessageWire] {
+        &self.message_wires
+    }
+
     /// True if no wire ends at the input.
     pub fn is_free(&self, input: InputId) -> bool {
         self.wires_into(input).is_empty()
@@ -255,7 +262,7 @@ impl SystemGraph {
     }
 
     /// Sorts the wires by target and indexes them from both ends.
-    fn set_wires(&mut self, mut wires: Vec<Wire>) {
+    pub(super) fn set_wires(&mut self, mut wires: Vec<Wire>) {
         wires.sort_by_key(|w| w.target);
         for (number, w) in wires.iter().enumerate() {
             self.wire_start[w.target + 1] = number + 1;
@@ -269,12 +276,10 @@ impl SystemGraph {
 
     fn find_port(&self, name: &str, kind: VariableKind, word: &'static str) -> Result<(usize, usize)> {
         let (id, variable) = self.split_name(name, word)?;
-        let index = self.ports[id].find(kind, variable).ok_or_else(|| Error::Unknown {
-            kind: word,
-            name: name.into(),
-            known: self.ports[id].of(kind).iter().map(|v| format!("{}.{}", self.names[id], v.name)).collect(),
-        })?;
-        Ok((id, index))
+        match self.ports[id].find(kind, variable) {
+            Some(index) => Ok((id, index)),
+            None => Err(wiring::no_such_port(self, id, name, kind, word)),
+        }
     }
 
     /// Splits `subsystem.variable`; subsystem names may contain dots, the longest that fits wins.
@@ -330,6 +335,9 @@ impl System {
         graph.offsets = offsets;
         graph.externals = externals;
         graph.set_wires(wires);
+        let moved = |wire: &MessageWire| MessageWire { from: place[wire.from], to: place[wire.to], ..*wire };
+        graph.message_wires = old.message_wires.iter().map(moved).collect();
+        graph.message_wires.sort();
         System { graph, subsystems }
     }
 }
@@ -388,7 +396,7 @@ impl SystemBuilder {
             return Err(Error::Duplicate { kind: "subsystem", name: name.clone() }.into());
         }
         let mut graph = number_ports(names, &subsystems);
-        wire(&mut graph, &self.connections)?;
+        wiring::wire(&mut graph, &self.connections)?;
         for (input, config) in self.externals {
             let id = graph.find_input(&input)?;
             let external = External::new(&config).map_err(|source| Error::External { input, source })?;
@@ -429,64 +437,4 @@ fn number_ports(names: Vec<String>, subsystems: &[Box<dyn Subsystem>]) -> System
         offsets,
         ..SystemGraph::default()
     }
-}
-
-fn wire(graph: &mut SystemGraph, connections: &[Connection]) -> Result<()> {
-    let mut seen: Vec<Option<&Connection>> = vec![None; graph.inputs()];
-    let mut wires = Vec::new();
-    for connection in connections {
-        let target = graph.find_input(&connection.to)?;
-        if let Some(first) = seen[target].replace(connection) {
-            return Err(Error::ConnectedTwice {
-                input: connection.to.clone(),
-                first: first.from.join("\", \""),
-                second: connection.from.join("\", \""),
-            }
-            .into());
-        }
-        for (what, value) in [("gain", connection.gain), ("offset", connection.offset)] {
-            if !value.is_finite() {
-                return Err(
-                    Error::NotFinite { place: format!("{what} into {}", connection.to), value }.into()
-                );
-            }
-        }
-        graph.offsets[target] = connection.offset;
-        if let Some(map) = table(connection)? {
-            graph.maps.push((target, map));
-        }
-        for from in &connection.from {
-            let source = graph.find_output(from)?;
-            let is_mapped = !connection.map.is_empty();
-            let rule = if is_mapped { UnitRule::Ignore } else { connection.units };
-            let ends = ((from.as_str(), graph.output_variable(source)), graph.input_variable(target));
-            let unit = conversion(ends.0, (&connection.to, ends.1), rule)?;
-            graph.offsets[target] += connection.gain * unit.offset;
-            let gain = if is_mapped { 0.0 } else { connection.gain * unit.factor };
-            wires.push(Wire { source, from: graph.subsystem_of_output(source), target, gain });
-        }
-    }
-    graph.maps.sort_by_key(|(input, _)| *input);
-    graph.set_wires(wires);
-    Ok(())
-}
-
-/// The table of a connection, which then has one source and neither gain nor offset.
-fn table(connection: &Connection) -> Result<Option<ValueMap>> {
-    if connection.map.is_empty() {
-        return Ok(None);
-    }
-    let refused = |problem: String| {
-        Box::new(Error::Setting {
-            what: "connection with a map into".into(),
-            value: connection.to.clone(),
-            problem,
-        })
-    };
-    if connection.from.len() != 1 || (connection.gain, connection.offset) != (1.0, 0.0) {
-        return Err(refused("has one source, and neither gain nor offset".into()));
-    }
-    ValueMap::new(&connection.map)
-        .map(Some)
-        .map_err(|problem| refused(format!("cannot have this map: {problem}")))
 }

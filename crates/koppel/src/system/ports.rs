@@ -1,5 +1,7 @@
 //! The variables of a subsystem, by name.
 
+use super::message::MessagePort;
+use super::terminal::Terminal;
 use super::unit::Unit;
 use crate::error::{Error, Result};
 use std::collections::HashMap;
@@ -55,6 +57,8 @@ pub struct Variable {
     pub description: String,
     /// For an output: the inputs that act on it directly.
     pub depends: Dependencies,
+    /// For an input: it is held over a step whatever the coupling, because it jumps: Booleans, integers and the like.
+    pub is_held: bool,
 }
 
 impl Variable {
@@ -68,6 +72,7 @@ impl Variable {
             start: 0.0,
             description: String::new(),
             depends: Dependencies::None,
+            is_held: false,
         }
     }
 
@@ -87,6 +92,12 @@ impl Variable {
     /// With this start value.
     pub fn start(mut self, start: f64) -> Self {
         self.start = start;
+        self
+    }
+
+    /// An input that is held over a step, whatever the coupling.
+    pub fn held(mut self) -> Self {
+        self.is_held = true;
         self
     }
 
@@ -114,6 +125,12 @@ pub struct Ports {
     pub parameters: Vec<Variable>,
     /// Locals, states first.
     pub locals: Vec<Variable>,
+    /// Inputs that carry texts, bytes or ticks.
+    pub message_inputs: Vec<MessagePort>,
+    /// Outputs that carry texts, bytes or ticks.
+    pub message_outputs: Vec<MessagePort>,
+    /// Which ports belong together.
+    pub terminals: Vec<Terminal>,
 }
 
 impl Ports {
@@ -168,6 +185,11 @@ impl Ports {
                 Some(_) => {
                     return Err(Error::Duplicate { kind: "variable", name: variable.name.clone() }.into());
                 }
+            }
+        }
+        for port in self.message_inputs.iter().chain(&self.message_outputs) {
+            if taken.insert(&port.name, VariableKind::Input).is_some() {
+                return Err(Error::Duplicate { kind: "variable", name: port.name.clone() }.into());
             }
         }
         Ok(())
