@@ -124,7 +124,7 @@ impl Simulation {
     fn predict(&mut self, stage: usize, step: &Step) -> Result<()> {
         let Simulation { coupling, graph, board, clock, slots, .. } = self;
         let Stage { wired, held, members, inputs, .. } = &self.stages[stage];
-        board.check_maps(graph, inputs.clone(), step.start)?;
+        board.check_maps(graph, inputs, step.start)?;
         let Board { history, planned, terms, applied, outputs } = board;
         let mut out = Polynomials { terms: *terms, coefficients: planned };
         if self.is_multi_rate {

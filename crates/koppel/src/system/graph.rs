@@ -89,9 +89,9 @@ pub struct SystemGraph {
     wires_from: Vec<Vec<usize>>,
     pub(super) offsets: Vec<f64>,
     externals: Vec<(InputId, External)>,
+    pub(super) message_wires: Vec<MessageWire>,
     /// Sorted by input.
     pub(super) maps: Vec<(InputId, ValueMap)>,
-    pub(super) message_wires: Vec<MessageWire>,
 }
 
 impl SystemGraph {
@@ -197,6 +197,11 @@ impl SystemGraph {
         &self.externals
     }
 
+    /// Wires of texts, bytes and ticks, sorted by source.
+    pub fn message_wires(&self) -> &[MessageWire] {
+        &self.message_wires
+    }
+
     /// Inputs whose one wire passes a table, sorted; the gain of such a wire is 0.
     pub fn maps(&self) -> &[(InputId, ValueMap)] {
         &self.maps
@@ -206,11 +211,6 @@ impl SystemGraph {
     pub fn map(&self, input: InputId) -> Option<&ValueMap> {
         let at = self.maps.binary_search_by_key(&input, |(target, _)| *target).ok()?;
         Some(&self.maps[at].1)
-    }
-
-    /// Wires of texts, bytes and ticks, sorted by source.
-    pub fn message_wires(&self) -> &[MessageWire] {
-        &self.message_wires
     }
 
     /// True if no wire ends at the input.

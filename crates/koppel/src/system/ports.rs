@@ -4,7 +4,7 @@ use super::message::MessagePort;
 use super::terminal::Terminal;
 use super::unit::Unit;
 use crate::error::{Error, Result};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// What part a variable plays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -187,11 +187,10 @@ impl Ports {
                 }
             }
         }
-        for port in self.message_inputs.iter().chain(&self.message_outputs) {
-            if taken.insert(&port.name, VariableKind::Input).is_some() {
-                return Err(Error::Duplicate { kind: "variable", name: port.name.clone() }.into());
-            }
+        let mut names: HashSet<&str> = taken.into_keys().collect();
+        match self.message_inputs.iter().chain(&self.message_outputs).find(|port| !names.insert(&port.name)) {
+            Some(port) => Err(Error::Duplicate { kind: "variable", name: port.name.clone() }.into()),
+            None => Ok(()),
         }
-        Ok(())
     }
 }

@@ -103,9 +103,9 @@ pub(super) fn wire(graph: &mut SystemGraph, connections: &[Connection]) -> Resul
             }
         }
     }
-    graph.maps.sort_by_key(|(input, _)| *input);
     graph.set_wires(wires);
     graph.message_wires.sort();
+    graph.maps.sort_by_key(|(input, _)| *input);
     Ok(())
 }
 
@@ -118,29 +118,13 @@ fn check_factors(connection: &Connection) -> Result<()> {
     Ok(())
 }
 
-/// The table of a connection, which then has one source and neither gain nor offset.
-fn table(connection: &Connection) -> Result<Option<ValueMap>> {
-    if connection.map.is_empty() {
-        return Ok(None);
-    }
-    let refused = |problem: String| {
-        let (what, value) = ("connection with a map into".into(), connection.to.clone());
-        Box::new(Error::Setting { what, value, problem })
-    };
-    if connection.from.len() != 1 || (connection.gain, connection.offset) != (1.0, 0.0) {
-        return Err(refused("has one source, and neither gain nor offset".into()));
-    }
-    let map = ValueMap::new(&connection.map);
-    map.map(Some).map_err(|problem| refused(format!("cannot have this map: {problem}")))
-}
-
 fn wire_message(graph: &mut SystemGraph, connection: &Connection, target: &End) -> Result<()> {
     let to = &connection.to;
     let [from] = connection.from.as_slice() else {
         return Err(refused(&connection.from.join("`, `"), to, "only numbers are summed: name one source"));
     };
     if (connection.gain, connection.offset) != (1.0, 0.0) || !connection.map.is_empty() {
-        return Err(refused(from, to, "only numbers have a gain, an offset, or a map"));
+        return Err(refused(from, to, "only numbers have a gain and an offset, or a map"));
     }
     let source = matching(graph, from, to, target)?;
     for (output, input) in source.places.iter().copied().zip(target.places.iter().copied()) {
@@ -283,4 +267,21 @@ pub(super) fn no_such_port(
     };
     let known = numbers.chain(messages.iter().map(|port| full(&port.name))).collect();
     Error::Unknown { kind: word, name: name.into(), known }.into()
+}
+
+/// The table of a connection, which then has one source and neither gain nor offset.
+fn table(connection: &Connection) -> Result<Option<ValueMap>> {
+    if connection.map.is_empty() {
+        return Ok(None);
+    }
+    let refused = |problem: String| {
+        let (what, value) = ("connection with a map into".into(), connection.to.clone());
+        Box::new(Error::Setting { what, value, problem })
+    };
+    if connection.from.len() != 1 || (connection.gain, connection.offset) != (1.0, 0.0) {
+        return Err(refused("has one source, and neither gain nor offset".into()));
+    }
+    ValueMap::new(&connection.map)
+        .map(Some)
+        .map_err(|problem| refused(format!("cannot have this map: {problem}")))
 }
