@@ -115,8 +115,6 @@ impl Ssp {
         };
         if !offers {
             report.fault(&place, Rule::Fmu, format!("its FMU cannot be run by {wanted}"));
-        } else if wanted == "model exchange" && description.co_simulation.is_some() {
-            report.note(&place, Rule::Fmu, "is run by co-simulation, which its FMU offers too");
         }
         Some((description, self.address(&source.location)))
     }

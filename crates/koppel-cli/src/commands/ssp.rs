@@ -4,7 +4,7 @@ use std::path::Path;
 
 use koppel_io::system_file;
 use koppel_ssp::model::Version;
-use koppel_ssp::{Finding, Options, Severity, Ssp, Tolerance, check_with};
+use koppel_ssp::{Finding, Options, Rule, Severity, Ssp, Tolerance, check_with};
 
 use crate::arguments::SspCommand;
 use crate::exit::Exit;
@@ -27,7 +27,9 @@ fn check(file: &Path, tolerant: bool) -> Result<Exit> {
     let tolerance = if tolerant { Tolerance::Tolerant } else { Tolerance::Strict };
     let options = Options { tolerance, ..Options::default() };
     let mut findings = check_with(file, &options);
-    if findings.iter().all(|finding| finding.severity != Severity::Error) {
+    // Where something is missing there is nothing to compare with.
+    let is_missing = |f: &Finding| matches!(f.rule, Rule::MissingFile | Rule::Runnable);
+    if !findings.iter().any(|f| f.severity == Severity::Error || is_missing(f)) {
         findings.extend(fmu_findings(file, &options));
     }
     let errors = findings.iter().filter(|finding| finding.severity == Severity::Error).count();
@@ -36,16 +38,20 @@ fn check(file: &Path, tolerant: bool) -> Result<Exit> {
     }
     if errors > 0 {
         let what = if errors == 1 { "finding is an error" } else { "findings are errors" };
-        return Err(Failure::words(
-            format!("`{}` is not as the standard wants it: {errors} {what}", file.display()),
-            "`--tolerant` forgives what can be forgiven",
-        ));
+        let message = format!("`{}` is not as the standard wants it: {errors} {what}", file.display());
+        let hint = (!tolerant).then(|| "`--tolerant` forgives what can be forgiven".to_owned());
+        return Err(Failure::Words { message, hint });
     }
-    print(&format!("`{}` is as the standard wants it\n", file.display()))?;
+    let forgiven = findings.iter().filter(|finding| finding.severity == Severity::Forgiven).count();
+    let except = match forgiven {
+        0 => String::new(),
+        count => format!(", but for what was forgiven ({count})"),
+    };
+    print(&format!("`{}` is as the standard wants it{except}\n", file.display()))?;
     Ok(Exit::Ok)
 }
 
-/// What the FMUs have against the structure; nothing of a structure that only draws a system.
+/// What the FMUs have against the structure.
 fn fmu_findings(file: &Path, options: &Options) -> Vec<Finding> {
     let Ok(ssp) = Ssp::open(file, options) else { return Vec::new() };
     match ssp.components() {

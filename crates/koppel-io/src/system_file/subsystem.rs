@@ -24,7 +24,7 @@ const LINEAR: [&str; 10] = ["model", "solver", "start", "A", "B", "C", "D", "inp
 /// Keys of a built-in model.
 const BUILT_IN: [&str; 4] = ["model", "solver", "start", "parameters"];
 /// Keys of an FMU.
-const FMU: [&str; 5] = ["fmu", "interface", "parameters", "solver", "substeps"];
+pub(super) const FMU: [&str; 5] = ["fmu", "interface", "parameters", "solver", "substeps"];
 /// Values of `interface`.
 const INTERFACES: [&str; 2] = ["co-simulation", "model-exchange"];
 
@@ -128,13 +128,22 @@ fn is_model_exchange(fields: &Fields<'_>, fmu: &Fmu) -> Result<bool> {
     Ok(is_model_exchange)
 }
 
-/// A number, a text, or true and false, for a variable of an FMU.
+/// A number, a text, true and false, or a list of them, for a variable of an FMU.
 fn start_value(entry: &Entry) -> Result<koppel_fmi::import::Value> {
-    Ok(match &entry.node.value {
-        Value::Text(text) => text.as_str().into(),
-        Value::Bool(value) => f64::from(u8::from(*value)).into(),
-        _ => entry.node.number(&entry.name)?.into(),
-    })
+    let one = |node: &Node| {
+        Ok(match &node.value {
+            Value::Text(text) => text.as_str().into(),
+            Value::Bool(value) => f64::from(u8::from(*value)).into(),
+            _ => node.number(&entry.name)?.into(),
+        })
+    };
+    match &entry.node.value {
+        Value::List(list) => {
+            let elements = list.iter().map(one).collect::<Result<_>>();
+            Ok(koppel_fmi::import::Value::List(elements?))
+        }
+        _ => one(&entry.node),
+    }
 }
 
 /// Equations and solver, not yet put together.

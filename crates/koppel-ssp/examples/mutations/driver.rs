@@ -15,7 +15,8 @@ pub(crate) const LIMIT: Duration = Duration::from_secs(10);
 pub(crate) struct Outcome {
     pub(crate) inputs: u64,
     pub(crate) accepted: u64,
-    pub(crate) longest: Duration,
+    /// Time of the slowest input, and its number.
+    pub(crate) longest: (Duration, u64),
     /// Numbers of inputs at which the reader panicked, with its words.
     pub(crate) panics: Vec<(u64, String)>,
 }
@@ -62,7 +63,7 @@ fn work(number: usize, target: &Target, count: u64, next: &AtomicU64, busy: &Bus
         set(Some((index, begin)));
         let read = catch_unwind(AssertUnwindSafe(|| (target.read)(&bytes)));
         set(None);
-        outcome.longest = outcome.longest.max(begin.elapsed());
+        outcome.longest = outcome.longest.max((begin.elapsed(), index));
         outcome.inputs += 1;
         match read {
             Ok(is_accepted) => outcome.accepted += u64::from(is_accepted),

@@ -51,9 +51,9 @@ fn run(count: u64) -> Result<(), String> {
         for (index, words) in outcome.panics.iter().take(5) {
             bad.push(format!("{}: input {index} panicked: {words}", target.name));
         }
-        let (accepted, longest) = (outcome.accepted, outcome.longest.as_millis());
+        let (accepted, longest) = (outcome.accepted, outcome.longest.0.as_millis());
         parts.push(format!("{} {} ({accepted} accepted, longest {longest} ms)", outcome.inputs, target.name));
-        eprintln!("{}", parts[parts.len() - 1]);
+        eprintln!("{}; the slowest is number {}", parts[parts.len() - 1], outcome.longest.1);
     }
     if !bad.is_empty() {
         return Err(bad.join("\n"));

@@ -75,10 +75,11 @@ const WORDS: [&[u8]; 44] = [
     b"../",
 ];
 
-/// One to eight edits of a seed; `other` is another seed to take pieces from.
+/// One to eight edits of a seed, few more often than many; `other` is another seed to take pieces from.
 pub(crate) fn mutate(seed: &[u8], other: &[u8], random: &mut Random) -> Vec<u8> {
     let mut bytes = seed.to_vec();
-    for _ in 0..=random.below(8) {
+    let most = random.below(8);
+    for _ in 0..=random.below(most + 1) {
         edit(&mut bytes, other, random);
         bytes.truncate(LONGEST);
         if bytes.is_empty() {

@@ -8,11 +8,11 @@ use std::path::{Path, PathBuf};
 
 use koppel_fmi::archive::{self, Archive};
 use koppel_fmi::description::Description;
-use koppel_ssp::model::{Connection, End, Transformation, Version};
+use koppel_ssp::model::{Connection, End, Implementation, Transformation, Version};
 use koppel_ssp::{ComponentDescription, PackageFile, Payload, SystemDescription, Tolerance, write_ssp};
 
 use super::super::mistake::Mark;
-use super::super::tree::{Entry, Node};
+use super::super::tree::{Entry, Node, Value};
 use super::super::{SystemFile, resolved, subsystem};
 use super::types::{Types, Wanted};
 use crate::{Error, Result};
@@ -110,9 +110,11 @@ impl Packing<'_> {
         let mut parameters = Vec::new();
         for value in entry.node.get("parameters").map_or(&[][..], Node::entries) {
             let wanted = match &value.node.value {
-                super::super::tree::Value::Text(text) => Wanted::Text(text),
-                super::super::tree::Value::Bool(value) => Wanted::Number(f64::from(u8::from(*value))),
-                _ => Wanted::Number(value.node.number(&value.name)?),
+                Value::Text(text) => Wanted::Text(text),
+                Value::List(list) => {
+                    Wanted::List(list.iter().map(|node| number(node, &value.name)).collect::<Marked<_>>()?)
+                }
+                _ => Wanted::Number(number(&value.node, &value.name)?),
             };
             let found = self.types.parameter(&description, &value.name, wanted);
             parameters.push(found.map_err(|problem| {
@@ -124,6 +126,11 @@ impl Packing<'_> {
             name: entry.name.clone(),
             description: description.description.clone(),
             source: Some(self.packed(&path)),
+            implementation: match entry.node.get("interface").and_then(|node| node.text("interface").ok()) {
+                Some("model-exchange") => Implementation::ModelExchange,
+                Some("co-simulation") => Implementation::CoSimulation,
+                _ => Implementation::Any,
+            },
             connectors,
             parameters,
             ..ComponentDescription::default()
@@ -218,6 +225,14 @@ impl Packing<'_> {
             (Some((array, _)), Some(indices)) => Ok(End { element, connector: array.to_owned(), indices }),
             _ => Err(format!("the FMU has no variable `{variable}`")),
         }
+    }
+}
+
+/// A number, or true and false.
+fn number(node: &Node, name: &str) -> Marked<f64> {
+    match node.value {
+        Value::Bool(value) => Ok(f64::from(u8::from(value))),
+        _ => node.number(name),
     }
 }
 

@@ -3,13 +3,14 @@
 use std::path::Path;
 
 use koppel_fmi::description::{Start, Variability};
-use koppel_ssp::model::Value as Given;
+use koppel_ssp::model::{Implementation, Value as Given};
 use koppel_ssp::{
     Carries, Components, FlatComponent, FlatConnection, FlatParameter, Mapping, Origin, Port, Severity, Ssp,
 };
 
 use super::super::document::Document;
 use super::super::mistake::{Mark, Span};
+use super::super::subsystem;
 use super::super::tree::{Entry, Node, Value};
 use crate::Result;
 
@@ -66,6 +67,13 @@ impl Tree<'_> {
         let at = self.span(&component.origin);
         let address = Value::Text(self.components.addresses[number].clone());
         let mut entries = vec![entry("fmu", &at, address)];
+        let interface = match component.implementation {
+            Implementation::CoSimulation => Some("co-simulation"),
+            Implementation::ModelExchange => Some("model-exchange"),
+            Implementation::Any | Implementation::ScheduledExecution => None,
+        };
+        let interface = interface.filter(|_| subsystem::FMU.contains(&"interface"));
+        entries.extend(interface.map(|name| entry("interface", &at, Value::Text(name.into()))));
         let mut parameters = Vec::new();
         for parameter in &component.parameters {
             let span = self.span(&parameter.origin);
@@ -175,10 +183,15 @@ fn value(parameter: &FlatParameter, component: &str, at: &Span) -> Marked<Value>
         }
         Given::Boolean(list) => list.iter().map(|value| Value::Bool(*value)).collect(),
         Given::String(list) => list.iter().map(|text| Value::Text(text.clone())).collect(),
-        Given::Enumeration(_) | Given::Binary(_) => return Err(bad("is of a type that cannot be set")),
+        Given::Binary(list) => list.iter().map(|bytes| Value::Text(hexadecimal(bytes))).collect(),
+        Given::Enumeration(_) => return Err(bad("is an item whose number is not known")),
     };
     if values.len() == 1 {
         return Ok(values.remove(0));
     }
     Ok(Value::List(values.into_iter().map(|value| Node { span: at.clone(), value }).collect()))
+}
+
+fn hexadecimal(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -22,6 +22,7 @@ pub(super) struct Types {
 /// A value as the system file has it.
 pub(super) enum Wanted<'a> {
     Number(f64),
+    List(Vec<f64>),
     Text(&'a str),
 }
 
@@ -159,7 +160,24 @@ impl Types {
             dimensions: Vec::new(),
             at: Position::default(),
         };
+        if let Wanted::List(_) = wanted {
+            if self.version == Version::One {
+                return Err("SSP 1.0 has no arrays; write SSP 2.0 with --ssp 2".into());
+            }
+            parameter.dimensions =
+                variable.dimensions.iter().map(|size| dimension(description, size)).collect();
+        }
         parameter.value = match (base.class(), wanted) {
+            (Class::Float, Wanted::List(list)) => Value::Float(list),
+            (Class::Integer, Wanted::List(list)) => {
+                Value::Integer(list.iter().map(|number| *number as i128).collect())
+            }
+            (Class::Boolean, Wanted::List(list)) => {
+                Value::Boolean(list.iter().map(|number| *number != 0.0).collect())
+            }
+            (_, Wanted::List(_)) => {
+                return Err(format!("lists of {} are not written", variable.value_type.name()));
+            }
             (Class::String, Wanted::Text(text)) => Value::String(vec![text.to_owned()]),
             (Class::Float, Wanted::Number(number)) => Value::Float(vec![number]),
             (Class::Boolean, Wanted::Number(number)) => Value::Boolean(vec![number != 0.0]),
