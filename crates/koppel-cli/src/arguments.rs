@@ -7,7 +7,7 @@ use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
 
 use crate::exit;
-use crate::session::CheckpointEvery;
+use crate::session::{CheckpointEvery, LogLevel};
 
 /// Runs coupled systems: subsystems with their own solvers that exchange values at communication steps.
 #[derive(Debug, Parser)]
@@ -192,6 +192,9 @@ pub(crate) struct SessionArguments {
     /// With --realtime: simulated seconds per second.
     #[arg(long, value_name = "X", default_value_t = 1.0, requires = "realtime", value_parser = positive)]
     pub(crate) speed: f64,
+    /// Messages of FMUs to show: off, error, warning, info, or debug, which asks FMUs for more.
+    #[arg(long, value_name = "LEVEL", default_value = "warning", value_enum, hide_possible_values = true)]
+    pub(crate) log: LogLevel,
     /// No progress and no summary.
     #[arg(long, short)]
     pub(crate) quiet: bool,

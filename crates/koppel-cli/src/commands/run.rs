@@ -9,7 +9,7 @@ use crate::arguments::{RunArguments, SettingArguments};
 use crate::exit::Exit;
 use crate::failure::{Failure, Result, note};
 use crate::output::{self, DryRun};
-use crate::session::{self, Origin, Plan, Session};
+use crate::session::{self, Log, Origin, Plan, Session};
 
 /// Runs a system file.
 pub(super) fn run(arguments: &RunArguments) -> Result<Exit> {
@@ -86,8 +86,10 @@ fn dry_run(arguments: &RunArguments, file: &SystemFile) -> Result<Exit> {
 fn start(arguments: &RunArguments, file: SystemFile) -> Result<Exit> {
     let plan = plan(arguments);
     session::check(&plan, &file.tables(), &arguments.session)?;
-    let simulation = file.simulation()?;
-    Session::new(file, simulation, plan, &arguments.session)?.run()
+    let (mut file, log) = (file, Log::new(arguments.session.log));
+    file.log_to(log.sink());
+    let simulation = file.simulation().inspect_err(|_| log.end())?;
+    Session::new(file, simulation, plan, &arguments.session, log)?.run()
 }
 
 fn plan(arguments: &RunArguments) -> Plan {

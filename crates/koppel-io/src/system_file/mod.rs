@@ -42,6 +42,7 @@ use std::path::{Path, PathBuf};
 
 use koppel::run::{RunConfig, Simulation};
 use koppel::system::{Connection, System, SystemBuilder};
+use koppel_fmi::ffi::LogSink;
 
 use crate::{Error, Result};
 use document::Document;
@@ -63,6 +64,28 @@ pub struct SystemFile {
     document: Document,
     links: Vec<Link>,
     inputs: Vec<Input>,
+    log: Option<FmuLog>,
+}
+
+/// Where the messages of FMUs go.
+#[derive(Clone)]
+pub struct FmuLog {
+    sink: LogSink,
+    is_debug: bool,
+}
+
+impl FmuLog {
+    /// To `sink`; with `is_debug`, FMUs are asked for their debug messages.
+    #[must_use]
+    pub fn new(sink: LogSink, is_debug: bool) -> Self {
+        FmuLog { sink, is_debug }
+    }
+}
+
+impl std::fmt::Debug for FmuLog {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("FmuLog").field("is_debug", &self.is_debug).finish_non_exhaustive()
+    }
 }
 
 /// Reads a system file and builds the system once, so that its mistakes are found now.
@@ -132,7 +155,7 @@ impl SystemFile {
         let inputs = wiring::inputs(root.get("inputs"), &document.folder)?;
         let run = run::read(&root, &links)?;
         let (title, description) = (text("title")?, text("description")?);
-        Ok(SystemFile { title, description, run, document: document.clone(), links, inputs })
+        Ok(SystemFile { title, description, run, document: document.clone(), links, inputs, log: None })
     }
 
     /// Builds the system; may be called again and again.
@@ -144,8 +167,8 @@ impl SystemFile {
         let mut builder = SystemBuilder::new();
         let subsystems = self.document.root.get("subsystems").map_or(&[][..], |node| node.entries());
         for entry in subsystems {
-            let model =
-                subsystem::build(entry, &self.document.folder).map_err(|mark| self.document.mistake(mark))?;
+            let model = subsystem::build(entry, &self.document.folder, self.log.as_ref())
+                .map_err(|mark| self.document.mistake(mark))?;
             builder = builder.add_boxed(&entry.name, model);
         }
         for link in &self.links {
@@ -179,8 +202,13 @@ impl SystemFile {
     pub fn set(&mut self, name: &str, value: &str, origin: &str) -> Result<()> {
         let mut document = self.document.clone();
         overrides::apply(&mut document, name, value, origin)?;
-        *self = Self::read(document)?;
+        *self = SystemFile { log: self.log.take(), ..Self::read(document)? };
         Ok(())
+    }
+
+    /// Tells where the messages of FMUs go from now on.
+    pub fn log_to(&mut self, log: FmuLog) {
+        self.log = Some(log);
     }
 
     /// All settings as TOML, defaults and tables written out: read again, it gives the same run.
