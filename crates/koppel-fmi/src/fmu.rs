@@ -17,10 +17,17 @@ use std::time::SystemTime;
 pub struct Fmu {
     path: PathBuf,
     description: Description,
-    unpacked: Unpacked,
+    files: Files,
     library: OnceLock<Library>,
     loading: Mutex<()>,
     is_taken: AtomicBool,
+}
+
+/// Where its files are, and who removes them.
+enum Files {
+    Own(Unpacked),
+    /// Unpacked by another process.
+    Shared(PathBuf),
 }
 
 /// The functions of a loaded library.
@@ -58,14 +65,25 @@ impl Fmu {
         let unpacked = archive.unpack()?;
         let resources = unpacked.path().join("resources");
         std::fs::create_dir_all(&resources).map_err(|source| Error::Folder { path: resources, source })?;
-        Ok(Fmu {
+        Ok(Fmu::with(path, description, Files::Own(unpacked)))
+    }
+
+    /// An FMU that another process has checked and unpacked, and will remove.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn shared(path: &Path, folder: &Path) -> Result<Arc<Fmu>> {
+        let description = Description::read_folder(folder)?;
+        Ok(Arc::new(Fmu::with(path, description, Files::Shared(folder.into()))))
+    }
+
+    fn with(path: &Path, description: Description, files: Files) -> Fmu {
+        Fmu {
             path: path.into(),
             description,
-            unpacked,
+            files,
             library: OnceLock::new(),
             loading: Mutex::new(()),
             is_taken: AtomicBool::new(false),
-        })
+        }
     }
 
     /// The file it came from.
@@ -80,7 +98,10 @@ impl Fmu {
 
     /// Where its files are.
     pub fn folder(&self) -> &Path {
-        self.unpacked.path()
+        match &self.files {
+            Files::Own(unpacked) => unpacked.path(),
+            Files::Shared(folder) => folder,
+        }
     }
 
     /// Platforms it has binaries for, as its folders are called.

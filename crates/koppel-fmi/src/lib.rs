@@ -5,6 +5,7 @@
 //! * [`ffi`]: function tables of both versions, the only unsafe code.
 //! * [`Fmu`]: an FMU unpacked and loaded.
 //! * [`import`]: its instances as subsystems of the engine.
+//! * [`isolate`]: the same in processes of their own.
 
 pub mod archive;
 pub mod description;
@@ -12,6 +13,7 @@ mod error;
 pub mod ffi;
 mod fmu;
 pub mod import;
+pub mod isolate;
 
 pub use error::{Error, Result};
 pub use fmu::Fmu;

@@ -17,6 +17,8 @@ mod folder;
 mod name;
 
 pub use folder::Unpacked;
+#[cfg(target_os = "linux")]
+pub(crate) use folder::remove_dead;
 use name::Names;
 
 use crate::error::{Error, Result};

@@ -2,7 +2,7 @@
 
 use super::log::Environment;
 use super::table::table;
-use super::{CallError, Log, Owned, State, Status, c_string};
+use super::{CallError, Log, Owned, State, Status, c_string, trace};
 use std::cell::Cell;
 use std::ffi::{c_char, c_int, c_uint, c_void};
 use std::ptr::NonNull;
@@ -135,6 +135,7 @@ pub struct Instance {
 macro_rules! call {
     ($self:ident, $name:literal, $function:expr $(, $argument:expr)*) => {{
         $self.alive($name)?;
+        trace::enter(const { trace::number($name) });
         // SAFETY: the component is alive, and the arguments are what the standard asks for: buffers of the lengths given.
         let code = unsafe { ($function)($self.component.as_ptr() $(, $argument)*) };
         $self.check($name, code)
@@ -165,6 +166,7 @@ impl Instance {
         };
         let context = Owned(NonNull::from(Box::leak(Box::new(Context { environment, callbacks }))));
         let raw = context.as_ptr();
+        trace::enter(const { trace::number(CALL) });
         // SAFETY: `raw` is the box just made, alive until the instance is dropped; the texts live during the call.
         let component = unsafe {
             (*raw).callbacks.component_environment = (&raw mut (*raw).environment).cast();
@@ -449,6 +451,7 @@ impl Drop for Instance {
         }
         // SAFETY: the component is alive and never used again; then nobody knows the context any more.
         unsafe {
+            trace::enter(const { trace::number("fmi2FreeInstance") });
             (self.functions.free_instance)(self.component.as_ptr());
             drop(Box::from_raw(self.context.as_ptr()));
         }

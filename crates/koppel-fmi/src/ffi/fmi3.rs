@@ -2,7 +2,7 @@
 
 use super::log::{Environment, record};
 use super::table::table;
-use super::{CallError, Log, Owned, State, Status, c_string};
+use super::{CallError, Log, Owned, State, Status, c_string, trace};
 use std::cell::Cell;
 use std::ffi::{c_char, c_int, c_void};
 use std::ptr::NonNull;
@@ -165,6 +165,7 @@ pub struct Instance {
 macro_rules! call {
     ($self:ident, $name:literal, $function:expr $(, $argument:expr)*) => {{
         $self.alive($name)?;
+        trace::enter(const { trace::number($name) });
         // SAFETY: the instance is alive, and the arguments are what the standard asks for: buffers of the lengths given.
         let code = unsafe { ($function)($self.pointer.as_ptr() $(, $argument)*) };
         $self.check($name, code)
@@ -209,6 +210,7 @@ impl Instance {
         };
         let context = Owned(NonNull::from(Box::leak(Box::new(context))));
         let references = with.intermediate.unwrap_or(&[]);
+        trace::enter(const { trace::number(CALL) });
         let update: Option<IntermediateCallback> = with.intermediate.map(|_| intermediate_update as _);
         // SAFETY: the context is alive until the instance is dropped; texts and references live during the call.
         let pointer = unsafe {
@@ -488,6 +490,7 @@ impl Drop for Instance {
         }
         // SAFETY: the instance is alive and never used again; then nobody knows the context any more.
         unsafe {
+            trace::enter(const { trace::number("fmi3FreeInstance") });
             (self.functions.free_instance)(self.pointer.as_ptr());
             drop(Box::from_raw(self.context.as_ptr()));
         }
@@ -530,6 +533,7 @@ unsafe extern "C" fn intermediate_update(
         if running.failure.is_none() {
             let moment = Moment { time, set_requested, get_allowed };
             running.failure = (*running.update)(&*running.instance, moment).err();
+            trace::enter(const { trace::number("fmi3DoStep") });
         }
     }
 }

@@ -26,12 +26,13 @@ use koppel::signal::{Samples, Segment, Step};
 use koppel::system::{Dependencies, Ports, Snapshot, Subsystem, VariableId};
 use ports::{Slot, Slots};
 use route::Route;
+use serde::{Deserialize, Serialize};
 use state::SavedStates;
 use std::cell::RefCell;
 use std::sync::Arc;
 
 /// A value for a variable, as a user gives it.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Value {
     /// A number, for floats, integers, Booleans (0 or 1) and enumerations.
     Number(f64),
@@ -52,7 +53,7 @@ impl From<&str> for Value {
 }
 
 /// How an instance is made and driven.
-#[derive(Clone)]
+#[derive(Clone, Serialize, Deserialize)]
 pub struct Options {
     /// Its name.
     pub name: String,
@@ -69,6 +70,7 @@ pub struct Options {
     /// Ask the FMU for its debug messages.
     pub debug_logging: bool,
     /// Receives its messages.
+    #[serde(skip)]
     pub log: Option<LogSink>,
 }
 
@@ -85,6 +87,11 @@ impl Default for Options {
             log: None,
         }
     }
+}
+
+/// An instance of an FMU as a subsystem, of whichever kind it is: the one place where they are made.
+pub fn instantiate_any(fmu: &Arc<Fmu>, options: &Options) -> Result<Box<dyn Subsystem>> {
+    Ok(Box::new(CoSimulation::new(fmu, options)?))
 }
 
 /// What the instance may be asked for.
