@@ -100,6 +100,17 @@ impl Failure {
         }
     }
 
+    /// True if an isolated FMU ended its process.
+    pub(crate) fn is_crash(&self) -> bool {
+        let Failure::Run(error) = self else { return false };
+        let source = match error.as_ref() {
+            Engine::Subsystem { source, .. } => source,
+            error => error,
+        };
+        let Engine::Foreign { source, .. } = source else { return false };
+        matches!(source.downcast_ref(), Some(koppel_fmi::Error::Ended(_)))
+    }
+
     /// The place in a file, if the mistake has one.
     pub(crate) fn mistake(&self) -> Option<&Mistake> {
         match self {
@@ -193,7 +204,7 @@ fn engine_code(error: &Engine) -> Exit {
         Engine::Solver(SolverError::NonFinite { .. }) => Exit::BadInput,
         Engine::Subsystem { source, .. } => engine_code(source),
         Engine::LoopNotSolved { .. } | Engine::Solver(_) | Engine::Recorder { .. } => Exit::RunFailed,
-        Engine::Linalg { .. } => Exit::RunFailed,
+        Engine::Linalg { .. } | Engine::Foreign { .. } => Exit::RunFailed,
         _ => Exit::BadInput,
     }
 }

@@ -45,13 +45,13 @@ fn main() {
     }
 }
 
-/// Microseconds per step, the best of ten parts of the run, and the first output at the end.
+/// Microseconds per step, the best of a hundred parts of the run, and the first output at the end.
 fn drive(instance: &mut dyn Subsystem, steps: u64, size: f64) -> (f64, f64) {
     instance.initialize(0.0).unwrap();
     let mut y = [0.0; 3];
     let mut samples = Samples::new(Request::Nothing, y.len());
     let mut best = Duration::MAX;
-    let part = steps / 10;
+    let part = steps / 100;
     for begin in (0..steps).step_by(part as usize) {
         let clock = Instant::now();
         for index in begin..begin + part {

@@ -115,6 +115,14 @@ impl Fmu {
         names
     }
 
+    /// True if it declares that its state can be saved as bytes, which are good in another process, too.
+    pub fn saves_as_bytes(&self) -> bool {
+        let Description { co_simulation, model_exchange, .. } = &self.description;
+        let own = co_simulation.as_ref().map(|section| &section.interface);
+        let interface = own.or(model_exchange.as_ref().map(|section| &section.interface));
+        interface.is_some_and(|i| i.can_get_and_set_fmu_state && i.can_serialize_fmu_state)
+    }
+
     /// The library of its co-simulation interface.
     pub(crate) fn library(&self, interface: &Interface) -> Result<Library> {
         let _one_at_a_time = self.loading.lock().unwrap_or_else(PoisonError::into_inner);

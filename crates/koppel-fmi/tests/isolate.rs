@@ -14,7 +14,7 @@ use koppel::system::{Connection, Snapshot, Subsystem, SystemBuilder, VariableId,
 use koppel_fmi::Fmu;
 use koppel_fmi::ffi::LogMessage;
 use koppel_fmi::import::{CoSimulation, Options};
-use koppel_fmi::isolate::{Isolation, MemoryLimit, Worker, host};
+use koppel_fmi::isolate::{self, Isolation, MemoryLimit, Worker, host};
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -305,6 +305,50 @@ fn a_program_that_is_no_worker_is_told_apart() {
         std::process::Command::new(env!("CARGO_BIN_EXE_koppel-fmi-worker")).arg("1").output().unwrap();
     assert_eq!(output.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&output.stderr).contains("not by hand"));
+}
+
+/// A worker with jobs of its own: this very program.
+#[test]
+#[ignore = "run by `jobs_run_in_a_process_of_their_own`"]
+fn worker() {
+    let parent = std::env::args().next_back().unwrap();
+    isolate::serve(&parent, &[("try", try_one_step)]).unwrap();
+}
+
+/// The first output after one step of 1 s.
+fn try_one_step(fmu: &Arc<Fmu>, input: &[u8]) -> Result<Vec<u8>, String> {
+    let how: f64 = std::str::from_utf8(input).unwrap().parse().map_err(|_| "no number")?;
+    let mut one = CoSimulation::new(fmu, &options("one", &[("misbehave", how)])).unwrap();
+    one.initialize(0.0).unwrap();
+    let mut y = [0.0; 3];
+    let step = Step { index: 0, start: 0.0, size: 1.0 };
+    let done = one.step(
+        &step,
+        &Segment::new(&step, 2, 1, &[0.0; 2]),
+        &mut y,
+        &mut Samples::new(Request::Nothing, 3),
+    );
+    done.map(|()| y[0].to_le_bytes().to_vec()).map_err(|error| error.to_string())
+}
+
+#[test]
+fn jobs_run_in_a_process_of_their_own() {
+    let fmu = TestFmu::two(MASS2);
+    let fmu = Fmu::open(&fmu.path()).unwrap();
+    let arguments = ["--ignored", "--exact", "worker"].map(Into::into).to_vec();
+    let worker = Worker { program: std::env::current_exe().unwrap(), arguments };
+    let isolation = Isolation { worker: Some(worker), ..Isolation::default() };
+    let job = |name: &str, input: &str| {
+        isolate::run_job(&fmu, name, input.as_bytes(), &isolation).map_err(|error| error.to_string())
+    };
+    assert_eq!(job("try", "0"), try_one_step(&fmu, b"0"));
+    assert_eq!(
+        job("try", "10"),
+        Err("`mass` crashed with SIGSEGV (invalid memory access) in fmi2DoStep".into())
+    );
+    assert_eq!(job("try", "2"), try_one_step(&fmu, b"2"));
+    assert_eq!(job("try", "x"), Err("no number".into()));
+    assert_eq!(job("other", ""), Err("there is no job `other`".into()));
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use koppel_io::replay::Journals;
 use koppel_io::system_file::{self, Setting, SystemFile};
 
 use crate::arguments::{RunArguments, SettingArguments};
@@ -32,6 +33,7 @@ fn settings(settings: &SettingArguments) -> Vec<Setting> {
         ("hold", &settings.hold),
         ("record_every", &settings.record_every),
         ("threads", &settings.threads),
+        ("step_timeout", &settings.step_timeout),
     ];
     for (name, value) in &settings.set {
         set(name, value, "--set");
@@ -40,6 +42,9 @@ fn settings(settings: &SettingArguments) -> Vec<Setting> {
         if let Some(value) = value {
             set(&format!("run.{key}"), value, &format!("--{}", key.replace('_', "-")));
         }
+    }
+    if settings.isolate {
+        set("run.isolate", "true", "--isolate");
     }
     if let Some(condition) = &settings.stop_when {
         set("run.stop_when", &quoted(condition), "--stop-when");
@@ -68,9 +73,12 @@ fn dry_run(arguments: &RunArguments, file: &SystemFile) -> Result<Exit> {
     Ok(Exit::Ok)
 }
 
-fn start(arguments: &RunArguments, file: SystemFile) -> Result<Exit> {
+fn start(arguments: &RunArguments, mut file: SystemFile) -> Result<Exit> {
     let plan = plan(arguments);
     session::check(&plan, &file.tables(), &arguments.session)?;
+    if arguments.session.checkpoint.is_some() || arguments.session.checkpoint_every.is_some() {
+        file.log_inputs(Journals::beside(&plan.checkpoint));
+    }
     let simulation = file.simulation()?;
     Session::new(file, simulation, plan, &arguments.session)?.run()
 }

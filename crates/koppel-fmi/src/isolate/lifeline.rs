@@ -4,8 +4,11 @@
 //! group: this worker, whatever it is doing, and its children. (A signal at the parent's death would come from the thread
 //! that started the worker, not from the process, and leave no time to clean up.)
 
+#![expect(unsafe_code, reason = "ignores signals")]
+
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, getpgrp, getpid, getppid};
+use std::ffi::c_int;
 use std::io;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -23,6 +26,7 @@ pub(super) fn hold(parent: &str) -> io::Result<Folder> {
     if getppid() != Some(parent) || getpgrp() != getpid() {
         return Err(strange());
     }
+    ignore_signals();
     let folder = Folder::default();
     let mine = folder.clone();
     std::thread::Builder::new().name("lifeline".into()).stack_size(256 << 10).spawn(move || {
@@ -36,6 +40,20 @@ pub(super) fn hold(parent: &str) -> io::Result<Folder> {
         end(&mine);
     })?;
     Ok(folder)
+}
+
+unsafe extern "C" {
+    fn signal(number: c_int, handler: usize) -> usize;
+}
+
+/// Leaves it to the parent to end this process: whoever sends these signals to all processes of a session or service wants the
+/// parent to finish its step first.
+fn ignore_signals() {
+    const IGNORE: usize = 1;
+    for number in [Signal::HUP, Signal::INT, Signal::TERM] {
+        // SAFETY: no handler of this program is involved; the numbers are valid.
+        unsafe { signal(number.as_raw(), IGNORE) };
+    }
 }
 
 fn end(folder: &Folder) {

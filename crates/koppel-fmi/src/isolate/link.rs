@@ -6,7 +6,7 @@ use super::process::{Process, has_processors};
 use super::protocol::{ANSWER, Answer, CALL, Call, FAILED, Place, Trouble};
 use super::{Ended, Ending, Isolation, ring};
 use crate::error::{Error, Result};
-use crate::ffi::{LogMessage, LogSink, call_name};
+use crate::ffi::{LogMessage, LogSink, Status, call_name};
 use crate::fmu::Fmu;
 use std::io;
 use std::sync::Arc;
@@ -165,13 +165,23 @@ impl Link {
 impl Drop for Link {
     /// Lets the FMU leave in good order; what then is left is ended.
     fn drop(&mut self) {
-        if self.call(&Call::Quit).is_ok()
-            && let Some(process) = &self.process
-        {
-            process.wait();
+        self.step_timeout = Some(self.step_timeout.map_or(FAREWELL, |timeout| timeout.min(FAREWELL)));
+        match self.call(&Call::Quit) {
+            Ok(_) => self.process.iter().for_each(Process::wait),
+            Err(failure) => {
+                // The results are complete: it is worth a message, but no error.
+                if let (Some(ended), Some(sink)) = (self.bury(&failure, "while it was freed"), &self.log) {
+                    let (instance, category) = (self.name.clone(), "koppel".to_owned());
+                    let (time, text) = (self.time, ended.to_string());
+                    sink(&LogMessage { instance, time, status: Status::Error, category, text });
+                }
+            }
         }
     }
 }
+
+/// How long an FMU may take to free its instance.
+const FAREWELL: Duration = Duration::from_secs(10);
 
 fn decode<'a, T: serde::Deserialize<'a>>(bytes: &'a [u8]) -> io::Result<T> {
     postcard::from_bytes(bytes).map_err(io::Error::other)

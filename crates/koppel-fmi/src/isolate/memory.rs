@@ -1,4 +1,4 @@
-//! Memory that two processes share: the only unsafe code here.
+//! Memory that two processes share.
 //!
 //! One file without a name (memfd) holds a [`Control`] page, a ring for log messages and an area for messages that grows:
 //!

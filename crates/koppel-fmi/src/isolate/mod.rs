@@ -9,7 +9,7 @@
 //!
 //! | file           | what                                                                         |
 //! | -------------- | ---------------------------------------------------------------------------- |
-//! | `memory.rs`    | memory that two processes share; the only unsafe code                        |
+//! | `memory.rs`    | memory that two processes share                                              |
 //! | `channel.rs`   | requests and replies, one at a time; waiting awake, then asleep              |
 //! | `ring.rs`      | log messages, which outlive a crash                                          |
 //! | `protocol.rs`  | what is asked and answered                                                   |
@@ -68,15 +68,20 @@ pub struct Worker {
     pub arguments: Vec<OsString>,
 }
 
+/// The file of the running program, whatever has become of its name.
+const SELF: &str = "/proc/self/exe";
+
 impl Worker {
     /// The program that runs now, also if its file has been replaced meanwhile.
     pub fn this_program(argument: &str) -> Worker {
-        let program = if cfg!(target_os = "linux") {
-            "/proc/self/exe".into()
-        } else {
-            std::env::current_exe().unwrap_or_default()
-        };
+        let program =
+            if cfg!(target_os = "linux") { SELF.into() } else { std::env::current_exe().unwrap_or_default() };
         Worker { program, arguments: vec![argument.into()] }
+    }
+
+    #[cfg(target_os = "linux")]
+    fn is_this_program(&self) -> bool {
+        self.program.as_os_str() == SELF
     }
 }
 

@@ -36,6 +36,9 @@ impl Process {
     pub(super) fn start(worker: &Worker, memory: OwnedFd) -> io::Result<Process> {
         let mut command = Command::new(&worker.program);
         command.args(&worker.arguments).arg(std::process::id().to_string()).process_group(0);
+        if let (true, Some(own)) = (worker.is_this_program(), std::env::args_os().next()) {
+            command.arg0(own);
+        }
         command.stdin(Stdio::from(memory));
         command.stdout(match io::stderr().as_fd().try_clone_to_owned() {
             Ok(stderr) => Stdio::from(stderr),

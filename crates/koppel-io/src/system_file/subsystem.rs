@@ -8,14 +8,16 @@ use koppel::models;
 use koppel::solver::SolverConfig;
 use koppel::system::unit::Unit;
 use koppel::system::{LinearOde, Ode, OdeModel, StateSpace, Subsystem, Variable};
-use koppel_fmi::Fmu;
-use koppel_fmi::import::{CoSimulation, Options};
+use koppel_fmi::import::{self, Options};
+use koppel_fmi::{Fmu, isolate};
 
 use super::decode::decode_tagged;
 use super::fields::Fields;
+use super::isolation;
 use super::locate;
 use super::mistake::{Mark, Span};
 use super::tree::{Entry, Node, Value};
+use crate::replay::{Journal, Replayed};
 
 type Result<T> = std::result::Result<T, Mark>;
 
@@ -24,7 +26,7 @@ const LINEAR: [&str; 10] = ["model", "solver", "start", "A", "B", "C", "D", "inp
 /// Keys of a built-in model.
 const BUILT_IN: [&str; 4] = ["model", "solver", "start", "parameters"];
 /// Keys of an FMU.
-const FMU: [&str; 3] = ["fmu", "parameters", "substeps"];
+const FMU: [&str; 6] = ["fmu", "parameters", "substeps", "isolate", "step_timeout", "memory_limit"];
 
 /// Names stand in messages, headers and other names: they must be seen.
 pub(super) fn check_name(name: &str, span: &Span, what: &str) -> Result<()> {
@@ -51,10 +53,16 @@ pub(super) fn is_fmu(entry: &Entry) -> bool {
     entry.node.get("fmu").is_some()
 }
 
-/// The subsystem, ready to be wired; files are looked for in `folder`.
-pub(super) fn build(entry: &Entry, folder: &Path) -> Result<Box<dyn Subsystem>> {
+/// The subsystem, ready to be wired; files are looked for in `folder`. An FMU that does not say how it is isolated is so as
+/// `isolation` says, and one that cannot save its state logs its inputs in `journal`.
+pub(super) fn build(
+    entry: &Entry,
+    folder: &Path,
+    isolation: isolation::Settings,
+    journal: Option<Journal>,
+) -> Result<Box<dyn Subsystem>> {
     if is_fmu(entry) {
-        return fmu(entry, folder);
+        return fmu(entry, folder, isolation, journal);
     }
     let (ode, solver) = parts(entry)?;
     let model = OdeModel::new(ode, &solver).map_err(|error| locate::within(&error, &entry.node))?;
@@ -62,7 +70,12 @@ pub(super) fn build(entry: &Entry, folder: &Path) -> Result<Box<dyn Subsystem>> 
 }
 
 /// An instance of an FMU with its start values.
-fn fmu(entry: &Entry, folder: &Path) -> Result<Box<dyn Subsystem>> {
+fn fmu(
+    entry: &Entry,
+    folder: &Path,
+    isolation: isolation::Settings,
+    journal: Option<Journal>,
+) -> Result<Box<dyn Subsystem>> {
     let fields = entry.node.fields(&format!("subsystem `{}`", entry.name), &FMU)?;
     let file = fields.need("fmu")?;
     let mut options = Options { name: entry.name.clone(), ..Options::default() };
@@ -86,7 +99,15 @@ fn fmu(entry: &Entry, folder: &Path) -> Result<Box<dyn Subsystem>> {
         }
     };
     let fmu = Fmu::open(&folder.join(file.text("fmu")?)).map_err(failed)?;
-    Ok(Box::new(CoSimulation::new(&fmu, &options).map_err(failed)?))
+    let instance = match isolation::read(&entry.node)?.or(isolation).isolation() {
+        Some(isolation) => isolate::host(&fmu, &options, &isolation),
+        None => import::instantiate_any(&fmu, &options),
+    };
+    let instance = instance.map_err(failed)?;
+    Ok(match journal.filter(|_| !fmu.saves_as_bytes()) {
+        Some(journal) => Box::new(Replayed::new(instance, &entry.name, journal)),
+        None => instance,
+    })
 }
 
 /// A number, a text, or true and false, for a variable of an FMU.
