@@ -209,8 +209,8 @@ fn ctrl_c_in_a_terminal_lets_the_step_end() {
     wait_until("both workers run", || workers_of(child.id()) == 2);
     wait_until("rows are written", || folder.has("r.csv.part"));
     // A terminal sends the signal to the whole group in the foreground.
-    let kill = Command::new("sh").arg("-c").arg(format!("kill -s INT -{}", child.id())).status().unwrap();
-    assert!(kill.success());
+    let group = rustix::process::Pid::from_raw(child.id() as i32).unwrap();
+    rustix::process::kill_process_group(group, rustix::process::Signal::INT).unwrap();
     let said = Said::new(child.wait_with_output().unwrap());
     assert_eq!(said.code, Some(130), "{}", said.err);
     said.errs_with(&["continue with `koppel resume r.csv.checkpoint`"]);
