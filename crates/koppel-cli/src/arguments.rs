@@ -58,6 +58,12 @@ pub(crate) enum Command {
         /// The shell.
         shell: Shell,
     },
+    /// Hosts an FMU for another koppel.
+    #[command(hide = true)]
+    IsolatedFmu {
+        /// The process that started it.
+        parent: String,
+    },
     /// Shows what the exit codes mean.
     #[command(after_help = exit::TABLE)]
     ExitCodes,
@@ -160,6 +166,12 @@ pub(crate) struct SettingArguments {
     /// Several threads: where it pays, never, or always.
     #[arg(long, value_parser = PossibleValuesParser::new(["auto", "never", "always"]))]
     pub(crate) threads: Option<String>,
+    /// Runs each FMU in a process of its own, so that a crash ends nothing else (Linux).
+    #[arg(long)]
+    pub(crate) isolate: bool,
+    /// With --isolate or isolate = true: longest time for one step of an FMU, in s.
+    #[arg(long, value_name = "SECONDS")]
+    pub(crate) step_timeout: Option<String>,
 }
 
 fn assignment(text: &str) -> Result<(String, String), String> {
@@ -252,6 +264,9 @@ pub(crate) enum FmuCommand {
         /// Communication step of the trials, in s [default: the FMU's own proposal, or 1e-3].
         #[arg(long, value_name = "H", value_parser = positive)]
         step: Option<f64>,
+        /// Longest time for all trials of an interface, in s.
+        #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = positive)]
+        timeout: f64,
         /// Prints the findings as JSON.
         #[arg(long)]
         json: bool,

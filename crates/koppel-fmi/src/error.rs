@@ -3,6 +3,7 @@
 use crate::archive::ArchiveError;
 use crate::description::DescriptionError;
 use crate::ffi::{CallError, LoadError};
+use crate::isolate::Ended;
 use std::path::PathBuf;
 
 /// The crate's result type.
@@ -97,6 +98,27 @@ pub enum Error {
 
     #[error("`{instance}` cannot restore this state: {reason}")]
     CannotRestore { instance: String, reason: &'static str },
+
+    #[error("`{}` cannot be read: {source}", .path.display())]
+    Unreadable { path: PathBuf, source: std::io::Error },
+
+    #[error("isolation in a process of its own is not available on this platform, only on Linux")]
+    NoIsolation,
+
+    #[error("no program is known that could host isolated FMUs")]
+    NoWorker,
+
+    #[error("no process for an isolated FMU can be started with `{}`: {source}", .program.display())]
+    WorkerStart { program: PathBuf, source: std::io::Error },
+
+    #[error("{0}")]
+    Ended(Box<Ended>),
+
+    #[error("`{instance}` has ended before")]
+    Gone { instance: String },
+
+    #[error("{text}")]
+    Remote { text: String, hint: Option<String> },
 }
 
 fn platforms(present: &[String]) -> String {
@@ -134,7 +156,9 @@ impl Error {
         Some(match self {
             Error::Probe { source } => return source.hint(),
             Error::NoBinary { .. } => "ask its author for an FMU with a binary for this platform".into(),
-            Error::OnlyOnce { .. } => "isolate all but one instance of it in processes of their own".into(),
+            Error::OnlyOnce { .. } => {
+                "isolate all but one instance of it in processes of their own: isolate = true".into()
+            }
             Error::Discarded { .. } => "use a smaller communication step, or more sub-steps".into(),
             Error::CannotCut { .. } => "use a communication step that ends where its clocks tick".into(),
             Error::NotModelExchange { .. } | Error::ClockInModelExchange { .. } => {
@@ -149,6 +173,10 @@ impl Error {
             Error::CannotSave { .. } | Error::CannotSaveEvents { .. } => {
                 "use a method that needs no roll-back, or an FMU with canGetAndSetFMUState".into()
             }
+            Error::NoIsolation => "leave out `isolate`: the FMU then runs inside koppel".into(),
+            Error::NoWorker => "name one with koppel_fmi::isolate::set_worker".into(),
+            Error::Ended(ended) => ended.hint(),
+            Error::Remote { hint, .. } => return hint.clone(),
             _ => return None,
         })
     }

@@ -5,6 +5,7 @@
 //! * [`ffi`]: function tables of both versions, the only unsafe code.
 //! * [`Fmu`]: an FMU unpacked and loaded.
 //! * [`import`]: its instances as subsystems of the engine.
+//! * [`isolate`]: the same in processes of their own.
 //! * [`probe`]: what of its declared capabilities holds.
 
 pub mod archive;
@@ -13,6 +14,7 @@ mod error;
 pub mod ffi;
 mod fmu;
 pub mod import;
+pub mod isolate;
 pub mod probe;
 
 pub use error::{Error, Result};

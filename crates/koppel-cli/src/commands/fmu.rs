@@ -1,12 +1,14 @@
 //! `koppel fmu`.
 
 use std::path::Path;
+use std::time::Duration;
 
 use koppel_fmi::Fmu;
 use koppel_fmi::description::{Description, Dimension, Interface, PowerBond, Terminal, Variable};
 use koppel_fmi::ffi::Kind;
-use koppel_fmi::probe::{Findings, ProbeOptions, probe};
+use koppel_fmi::probe::Findings;
 
+use super::worker;
 use crate::arguments::FmuCommand;
 use crate::exit::Exit;
 use crate::failure::{Failure, Result};
@@ -16,7 +18,7 @@ use crate::output::{Grid, print};
 pub(super) fn fmu(command: &FmuCommand) -> Result<Exit> {
     match command {
         FmuCommand::Info { file } => info(file),
-        FmuCommand::Check { file, step, json } => check(file, *step, *json),
+        FmuCommand::Check { file, step, timeout, json } => check(file, *step, *timeout, *json),
     }
 }
 
@@ -24,8 +26,8 @@ fn words(error: Box<koppel_fmi::Error>) -> Failure {
     Failure::Words { message: error.to_string(), hint: error.hint() }
 }
 
-/// What the FMU declares beside what holds of it, for each of its interfaces.
-fn check(file: &Path, step: Option<f64>, json: bool) -> Result<Exit> {
+/// What the FMU declares beside what holds of it, for each of its interfaces, tried in a process of its own.
+fn check(file: &Path, step: Option<f64>, timeout: f64, json: bool) -> Result<Exit> {
     let fmu = Fmu::open(file).map_err(words)?;
     let description = fmu.description();
     let mut kinds = Vec::new();
@@ -37,8 +39,7 @@ fn check(file: &Path, step: Option<f64>, json: bool) -> Result<Exit> {
     }
     let mut all = Vec::new();
     for kind in kinds {
-        let options = ProbeOptions { interface: Some(kind), step, ..ProbeOptions::default() };
-        all.push(probe(&fmu, &options).map_err(words)?);
+        all.push(worker::check_apart(&fmu, kind, step, Duration::from_secs_f64(timeout.min(1e9)))?);
     }
     if json {
         let text = serde_json::to_string_pretty(&all).map_err(|error| Failure::Words {

@@ -2,7 +2,7 @@
 
 use super::log::Environment;
 use super::table::table;
-use super::{CallError, Interruption, Kind, Log, Owned, State, Status, c_string};
+use super::{CallError, Interruption, Kind, Log, Owned, State, Status, c_string, trace};
 use std::cell::Cell;
 use std::ffi::{c_char, c_int, c_uint, c_void};
 use std::ptr::NonNull;
@@ -135,6 +135,7 @@ pub struct Instance {
 macro_rules! call {
     ($self:ident, $name:literal, $function:expr $(, $argument:expr)*) => {{
         $self.alive($name)?;
+        $crate::ffi::trace::enter(const { $crate::ffi::trace::number($name) });
         // SAFETY: the component is alive, and the arguments are what the standard asks for: buffers of the lengths given.
         let code = unsafe { ($function)($self.component.as_ptr() $(, $argument)*) };
         $self.check($name, code)
@@ -171,6 +172,7 @@ impl Instance {
         };
         let context = Owned(NonNull::from(Box::leak(Box::new(Context { environment, callbacks }))));
         let raw = context.as_ptr();
+        trace::enter(const { trace::number(CALL) });
         // SAFETY: `raw` is the box just made, alive until the instance is dropped; the texts live during the call.
         let component = unsafe {
             (*raw).callbacks.component_environment = (&raw mut (*raw).environment).cast();
@@ -381,6 +383,7 @@ impl Instance {
         let component = self.component.as_ptr();
         let ok = 0..=1;
         if !inputs.is_empty() {
+            trace::enter(const { trace::number("fmi2SetReal") });
             // SAFETY: the component is alive, and the buffers have the lengths given.
             let code = unsafe {
                 (self.functions.set_real)(component, inputs.as_ptr(), inputs.len(), values.as_ptr())
@@ -389,12 +392,14 @@ impl Instance {
                 return Err(Interruption::of(self.failed("fmi2SetReal", code.into())));
             }
         }
+        trace::enter(const { trace::number("fmi2DoStep") });
         // SAFETY: the component is alive.
         let code = unsafe { step(component, time, size, 0) };
         if !ok.contains(&code) {
             return Err(Interruption::of(self.failed("fmi2DoStep", code.into())));
         }
         let (count, results) = (outputs.len(), results.as_mut_ptr());
+        trace::enter(const { trace::number("fmi2GetReal") });
         // SAFETY: the component is alive, and the buffers have the lengths given.
         let code = unsafe { (self.functions.get_real)(component, outputs.as_ptr(), count, results) };
         if !ok.contains(&code) {
@@ -494,6 +499,7 @@ impl Drop for Instance {
         }
         // SAFETY: the component is alive and never used again; then nobody knows the context any more.
         unsafe {
+            trace::enter(const { trace::number("fmi2FreeInstance") });
             (self.functions.free_instance)(self.component.as_ptr());
             drop(Box::from_raw(self.context.as_ptr()));
         }

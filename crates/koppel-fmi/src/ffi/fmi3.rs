@@ -2,7 +2,7 @@
 
 use super::log::{Environment, record};
 use super::table::table;
-use super::{CallError, Interruption, Kind, Log, Owned, State, Status, c_string};
+use super::{CallError, Interruption, Kind, Log, Owned, State, Status, c_string, trace};
 use std::cell::Cell;
 use std::ffi::{c_char, c_int, c_void};
 use std::ptr::NonNull;
@@ -174,6 +174,7 @@ pub struct Instance {
 macro_rules! call {
     ($self:ident, $name:literal, $function:expr $(, $argument:expr)*) => {{
         $self.alive($name)?;
+        $crate::ffi::trace::enter(const { $crate::ffi::trace::number($name) });
         // SAFETY: the instance is alive, and the arguments are what the standard asks for: buffers of the lengths given.
         let code = unsafe { ($function)($self.pointer.as_ptr() $(, $argument)*) };
         $self.check($name, code)
@@ -223,6 +224,7 @@ impl Instance {
         let resources = c_string(CALL, "the resource path", with.resources)?;
         let context = Instance::context(with);
         let references = with.intermediate.unwrap_or(&[]);
+        trace::enter(const { trace::number(CALL) });
         let update: Option<IntermediateCallback> = with.intermediate.map(|_| intermediate_update as _);
         // SAFETY: the context is alive until the instance is dropped; texts and references live during the call.
         let pointer = unsafe {
@@ -423,6 +425,7 @@ impl Instance {
         let (functions, pointer, ok) = (&self.functions, self.pointer.as_ptr(), 0..=1);
         if !inputs.is_empty() {
             let count = inputs.len();
+            trace::enter(const { trace::number("fmi3SetFloat64") });
             // SAFETY: the instance is alive, and the buffers have the lengths given.
             let code =
                 unsafe { (functions.set_float64)(pointer, inputs.as_ptr(), count, values.as_ptr(), count) };
@@ -431,6 +434,7 @@ impl Instance {
             }
         }
         let (mut event, mut terminate, mut early, mut reached) = (0_u8, 0_u8, 0_u8, time + size);
+        trace::enter(const { trace::number("fmi3DoStep") });
         // SAFETY: the instance is alive, and the places to write to are those of the standard.
         let code =
             unsafe { step(pointer, time, size, false, &mut event, &mut terminate, &mut early, &mut reached) };
@@ -447,6 +451,7 @@ impl Instance {
             return Err(Box::new(Interruption::Stopped(info)));
         }
         let (count, results) = (outputs.len(), results.as_mut_ptr());
+        trace::enter(const { trace::number("fmi3GetFloat64") });
         // SAFETY: the instance is alive, and the buffers have the lengths given.
         let code = unsafe { (functions.get_float64)(pointer, outputs.as_ptr(), count, results, count) };
         if !ok.contains(&code) {
@@ -554,6 +559,7 @@ impl Drop for Instance {
         }
         // SAFETY: the instance is alive and never used again; then nobody knows the context any more.
         unsafe {
+            trace::enter(const { trace::number("fmi3FreeInstance") });
             (self.functions.free_instance)(self.pointer.as_ptr());
             drop(Box::from_raw(self.context.as_ptr()));
         }
@@ -596,6 +602,7 @@ unsafe extern "C" fn intermediate_update(
         if running.failure.is_none() {
             let moment = Moment { time, set_requested, get_allowed, step_finished };
             running.failure = (*running.update)(&*running.instance, moment).err();
+            trace::enter(const { trace::number("fmi3DoStep") });
         }
     }
 }

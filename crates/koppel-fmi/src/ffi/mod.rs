@@ -14,17 +14,21 @@ mod log;
 #[cfg(unix)]
 mod python;
 mod table;
+mod trace;
 
 pub(crate) use log::{Log, tail};
 pub use log::{LogMessage, LogSink};
+#[cfg(target_os = "linux")]
+pub(crate) use trace::{call_name, note_calls_in};
 
 use libloading::Library;
+use serde::{Deserialize, Serialize};
 use std::ffi::{CStr, CString, c_int, c_void};
 use std::path::{Path, PathBuf};
 use std::ptr::NonNull;
 
 /// What an instance is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum Kind {
     /// It brings its own solver.
     CoSimulation,
@@ -57,7 +61,7 @@ pub struct CompletedStep {
 }
 
 /// What a call reports.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Status {
     /// All well.
     Ok,

@@ -49,20 +49,34 @@ use base::Use;
 use events::Events;
 use inside::Inside;
 use koppel::signal::{Request, Samples, Segment, Step};
+use koppel::solver::SolverConfig;
 use koppel::system::{Dependencies, Message, Ports, Snapshot, Subsystem, VariableId};
 use messages::Mail;
 use plain::Plain;
 use route::Route;
+use serde::{Deserialize, Serialize};
 use std::ops::{Deref, DerefMut};
 use std::sync::{Arc, OnceLock};
 
+/// Who solves the equations.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub enum Solving {
+    /// The FMU itself: co-simulation.
+    #[default]
+    Own,
+    /// A solver of koppel's, this one or the one the FMU suggests: model exchange.
+    Koppel(Option<SolverConfig>),
+}
+
 /// How an instance is made and driven.
-#[derive(Clone)]
+#[derive(Clone, Serialize, Deserialize)]
 pub struct Options {
     /// Its name.
     pub name: String,
     /// Parameters and other start values, by variable name.
     pub start_values: Vec<(String, Value)>,
+    /// Who solves its equations, for [`instantiate_any`].
+    pub solving: Solving,
     /// Parts a sloped piece of input is walked in, where sub-steps are needed.
     pub substeps: u32,
     /// Highest order of input derivatives an FMI 2.0 FMU is given; the standard does not let it say what it takes.
@@ -74,6 +88,7 @@ pub struct Options {
     /// Ask the FMU for its debug messages.
     pub debug_logging: bool,
     /// Receives its messages.
+    #[serde(skip)]
     pub log: Option<LogSink>,
 }
 
@@ -82,6 +97,7 @@ impl Default for Options {
         Options {
             name: "fmu".into(),
             start_values: Vec::new(),
+            solving: Solving::Own,
             substeps: 4,
             input_order: 1,
             tolerance: None,
@@ -90,6 +106,14 @@ impl Default for Options {
             log: None,
         }
     }
+}
+
+/// An instance of an FMU as a subsystem, of whichever kind it is: the one place where they are made.
+pub fn instantiate_any(fmu: &Arc<Fmu>, options: &Options) -> Result<Box<dyn Subsystem>> {
+    Ok(match &options.solving {
+        Solving::Own => Box::new(CoSimulation::new(fmu, options)?),
+        Solving::Koppel(solver) => Box::new(ModelExchange::new(fmu, options, solver.as_ref())?),
+    })
 }
 
 /// What the instance may be asked for.

@@ -1,10 +1,10 @@
 //! What a probe found, as plain data.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// Something an FMU can do, or must.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Capability {
     /// Initialization and a few steps.
@@ -50,7 +50,7 @@ impl fmt::Display for Capability {
 }
 
 /// What the description says.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Declared {
     /// The FMU declares it.
@@ -72,7 +72,7 @@ impl fmt::Display for Declared {
 }
 
 /// How a capability came out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Outcome {
     /// It does what it should.
@@ -94,7 +94,7 @@ impl fmt::Display for Outcome {
 }
 
 /// One capability.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Finding {
     /// Which.
     pub capability: Capability,
@@ -107,10 +107,10 @@ pub struct Finding {
 }
 
 /// What an interface of an FMU was found to do.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Findings {
     /// `co-simulation` or `model-exchange`.
-    pub interface: &'static str,
+    pub interface: String,
     /// Communication step of the trials, in s.
     pub step: f64,
     /// One per capability.

@@ -91,7 +91,7 @@ pub fn probe(fmu: &Arc<Fmu>, options: &ProbeOptions) -> Result<Findings> {
         Kind::CoSimulation => "co-simulation",
         Kind::ModelExchange => "model-exchange",
     };
-    Ok(Findings { interface, step: experiment.step, findings: list })
+    Ok(Findings { interface: interface.into(), step: experiment.step, findings: list })
 }
 
 fn finding(capability: Capability, declared: Declared, (outcome, text): Seen) -> Finding {

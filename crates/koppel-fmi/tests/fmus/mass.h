@@ -1,9 +1,12 @@
 /* The model of the test FMUs: a mass on a spring and damper, m a + d v + c x = F, by Runge-Kutta 4 with steps of 1 ms.
- * The parameter `misbehave` makes steps that end after 0.5 s fail: 1 discard, 2 error, 3 fatal, 4 pending, 5 not a number.
+ * The parameter `misbehave` makes steps that end after 0.5 s fail: 1 discard, 2 error, 3 fatal, 4 pending, 5 not a number;
+ * from 10 on, see misbehave.h.
  *
  * Lies, for probes: -DLIE_STATE restores all but the speed, -DLIE_BYTES loses it on the way through bytes, -DLIE_RESET
  * resets nothing, -DLIE_STEP always moves by 1 ms, -DLIE_INSTANCE shares the speed among instances, -DLIE_FEED computes the
  * acceleration in steps only, -DLIE_DERIVATIVE gives a wrong one, -DLIE_SLOPES and -DLIE_UPDATE know no inputs inside steps. */
+
+#include "misbehave.h"
 
 #include <math.h>
 #include <stdint.h>
@@ -107,6 +110,7 @@ static void model_step(Model *m, double asked, Input input, void *owner)
 #endif
     int parts = (int)ceil(size / 1e-3 - 1e-6);
     double h = size / parts, start = m->time;
+    misbehave(m->misbehave, start + size);
     for (int k = 0; k < parts; k++) {
         double t = start + k * h, x = m->r[X], v = m->r[V];
         double f0 = input(owner, t), f1 = input(owner, t + 0.5 * h), f2 = input(owner, t + h);

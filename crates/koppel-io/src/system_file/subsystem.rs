@@ -8,14 +8,16 @@ use koppel::models;
 use koppel::solver::SolverConfig;
 use koppel::system::unit::Unit;
 use koppel::system::{LinearOde, Ode, OdeModel, StateSpace, Subsystem, Variable};
-use koppel_fmi::Fmu;
-use koppel_fmi::import::{CoSimulation, ModelExchange, Options, Value as Start};
+use koppel_fmi::import::{self, Options, Solving, Value as Start};
+use koppel_fmi::{Fmu, isolate};
 
 use super::decode::decode_tagged;
 use super::fields::Fields;
+use super::isolation;
 use super::locate;
 use super::mistake::{Mark, Span, known_names};
 use super::tree::{Entry, Node, Value};
+use crate::replay::{Journal, Replayed};
 
 type Result<T> = std::result::Result<T, Mark>;
 
@@ -24,7 +26,8 @@ const LINEAR: [&str; 10] = ["model", "solver", "start", "A", "B", "C", "D", "inp
 /// Keys of a built-in model.
 const BUILT_IN: [&str; 4] = ["model", "solver", "start", "parameters"];
 /// Keys of an FMU.
-pub(super) const FMU: [&str; 5] = ["fmu", "interface", "parameters", "solver", "substeps"];
+pub(super) const FMU: [&str; 8] =
+    ["fmu", "interface", "parameters", "solver", "substeps", "isolate", "step_timeout", "memory_limit"];
 /// Values of `interface`.
 const INTERFACES: [&str; 2] = ["co-simulation", "model-exchange"];
 
@@ -53,10 +56,22 @@ pub(super) fn is_fmu(entry: &Entry) -> bool {
     entry.node.get("fmu").is_some()
 }
 
-/// The subsystem, ready to be wired; files are looked for in `folder`.
-pub(super) fn build(entry: &Entry, folder: &Path, log: Option<&super::FmuLog>) -> Result<Box<dyn Subsystem>> {
+/// What a subsystem is built in.
+pub(super) struct Setting<'a> {
+    /// Where files are looked for.
+    pub(super) folder: &'a Path,
+    /// Where the messages of FMUs go.
+    pub(super) log: Option<&'a super::FmuLog>,
+    /// How an FMU is isolated that does not say so itself.
+    pub(super) isolation: isolation::Settings,
+    /// Where an FMU that cannot save its state logs its inputs.
+    pub(super) journal: Option<Journal>,
+}
+
+/// The subsystem, ready to be wired.
+pub(super) fn build(entry: &Entry, setting: Setting<'_>) -> Result<Box<dyn Subsystem>> {
     if is_fmu(entry) {
-        return fmu(entry, folder, log);
+        return fmu(entry, setting);
     }
     let (ode, solver) = parts(entry)?;
     let model = OdeModel::new(ode, &solver).map_err(|error| locate::within(&error, &entry.node))?;
@@ -64,7 +79,8 @@ pub(super) fn build(entry: &Entry, folder: &Path, log: Option<&super::FmuLog>) -
 }
 
 /// An instance of an FMU with its start values.
-fn fmu(entry: &Entry, folder: &Path, log: Option<&super::FmuLog>) -> Result<Box<dyn Subsystem>> {
+fn fmu(entry: &Entry, setting: Setting<'_>) -> Result<Box<dyn Subsystem>> {
+    let Setting { folder, log, isolation, journal } = setting;
     let fields = entry.node.fields(&format!("subsystem `{}`", entry.name), &FMU)?;
     let file = fields.need("fmu")?;
     let mut options = Options {
@@ -99,11 +115,21 @@ fn fmu(entry: &Entry, folder: &Path, log: Option<&super::FmuLog>) -> Result<Box<
         }
     };
     let fmu = Fmu::open(&folder.join(file.text("fmu")?)).map_err(failed)?;
-    if !is_model_exchange(&fields, &fmu)? {
-        return Ok(Box::new(CoSimulation::new(&fmu, &options).map_err(failed)?));
+    if is_model_exchange(&fields, &fmu)? {
+        let solver = fields.get("solver").map(|node| decode_tagged(node, "solver", "method"));
+        options.solving = Solving::Koppel(solver.transpose()?);
     }
-    let solver = fields.get("solver").map(|node| decode_tagged(node, "solver", "method")).transpose()?;
-    Ok(Box::new(ModelExchange::new(&fmu, &options, solver.as_ref()).map_err(failed)?))
+    let instance = match isolation::read(&entry.node)?.or(isolation).isolation() {
+        Some(isolation) => isolate::host(&fmu, &options, &isolation),
+        None => import::instantiate_any(&fmu, &options),
+    };
+    let instance = instance.map_err(failed)?;
+    // Texts and bytes are not logged: such an FMU is not replayed.
+    let can_replay = !fmu.saves_as_bytes() && instance.ports().message_inputs.is_empty();
+    Ok(match journal.filter(|_| can_replay) {
+        Some(journal) => Box::new(Replayed::new(instance, &entry.name, journal)),
+        None => instance,
+    })
 }
 
 /// The interface asked for, else co-simulation where the FMU has it; other keys must go with it.
