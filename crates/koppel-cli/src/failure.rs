@@ -167,7 +167,7 @@ fn cut((line, before, width): (&str, usize, usize)) -> (String, usize, usize) {
 }
 
 /// Control characters as `\u{1b}`; a tab and a line break stay.
-fn visible(text: &str) -> String {
+pub(crate) fn visible(text: &str) -> String {
     let is_bad = |c: char| c.is_control() && c != '\t' && c != '\n';
     text.chars().map(|c| if is_bad(c) { c.escape_default().to_string() } else { c.to_string() }).collect()
 }
@@ -193,7 +193,7 @@ fn engine_code(error: &Engine) -> Exit {
         Engine::Solver(SolverError::NonFinite { .. }) => Exit::BadInput,
         Engine::Subsystem { source, .. } => engine_code(source),
         Engine::LoopNotSolved { .. } | Engine::Solver(_) | Engine::Recorder { .. } => Exit::RunFailed,
-        Engine::Linalg { .. } => Exit::RunFailed,
+        Engine::Linalg { .. } | Engine::Foreign { .. } => Exit::RunFailed,
         _ => Exit::BadInput,
     }
 }

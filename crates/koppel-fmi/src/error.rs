@@ -61,17 +61,28 @@ pub enum Error {
     #[error("`{instance}` ended the step at {reached} s instead of {end} s")]
     EndedEarly { instance: String, reached: f64, end: f64 },
 
+    #[error("`{instance}` does not get on at {time} s: {attempts} steps led nowhere")]
+    Stuck { instance: String, time: f64, attempts: usize },
+
+    #[error("`{instance}` does not come to rest at {time} s: its event is not over after {rounds} rounds")]
+    EndlessEvent { instance: String, time: f64, rounds: usize },
+
+    #[error(
+        "`{instance}` has an event at {time} s, inside a communication step, but takes only steps of one size"
+    )]
+    CannotCut { instance: String, time: f64 },
+
     #[error("`{instance}` asks to end the simulation at {time} s{}", .source.as_ref().map_or_else(String::new, log))]
     Terminated { instance: String, time: f64, source: Option<CallError> },
+
+    #[error("`{instance}` does not offer {what}")]
+    NotOffered { instance: String, what: String },
 
     #[error("`{instance}`: {source}")]
     Solver { instance: String, source: koppel::solver::SolverError },
 
     #[error("`{instance}`: more than {count} events within one step (t = {time} s)")]
     TooManyEvents { instance: String, time: f64, count: u64 },
-
-    #[error("`{instance}`: an event does not settle within {rounds} rounds (t = {time} s)")]
-    EndlessEvent { instance: String, time: f64, rounds: u32 },
 
     #[error("`{instance}` cannot save its state: the FMU does not declare canGetAndSetFMUState")]
     CannotSave { instance: String },
@@ -125,6 +136,7 @@ impl Error {
             Error::NoBinary { .. } => "ask its author for an FMU with a binary for this platform".into(),
             Error::OnlyOnce { .. } => "isolate all but one instance of it in processes of their own".into(),
             Error::Discarded { .. } => "use a smaller communication step, or more sub-steps".into(),
+            Error::CannotCut { .. } => "use a communication step that ends where its clocks tick".into(),
             Error::NotModelExchange { .. } | Error::ClockInModelExchange { .. } => {
                 "use its co-simulation interface, if it has one".into()
             }

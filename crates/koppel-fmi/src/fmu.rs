@@ -3,7 +3,7 @@
 //! Opening the same file twice gives the same [`Fmu`] while the first is in use, so there is one library per FMU however
 //! many instances there are.
 
-use crate::archive::{Archive, Unpacked};
+use crate::archive::{self, Archive, Unpacked};
 use crate::description::{Description, FmiVersion, Interface};
 use crate::error::{Error, Result};
 use crate::ffi::{fmi2, fmi3};
@@ -34,12 +34,17 @@ pub(crate) enum Library {
 type Key = (PathBuf, u64, Option<SystemTime>);
 
 impl Fmu {
-    /// Opens, checks and unpacks an FMU; the library is loaded by the first instance.
+    /// Opens, checks and unpacks an FMU, also one inside a package (`vehicle.ssp!resources/engine.fmu`); the library is
+    /// loaded by the first instance.
     pub fn open(path: &Path) -> Result<Arc<Fmu>> {
         static OPEN: OnceLock<Mutex<HashMap<Key, Weak<Fmu>>>> = OnceLock::new();
-        let key = std::fs::canonicalize(path).and_then(|full| {
+        let (file, entries) = archive::split(path);
+        let key = std::fs::canonicalize(file).and_then(|full| {
             let meta = std::fs::metadata(&full)?;
-            Ok((full, meta.len(), meta.modified().ok()))
+            let inside: String = entries.iter().map(|entry| format!("!{entry}")).collect();
+            let mut full = full.into_os_string();
+            full.push(inside);
+            Ok((full.into(), meta.len(), meta.modified().ok()))
         });
         let Ok(key) = key else { return Fmu::read(path).map(Arc::new) };
         let mut open = OPEN.get_or_init(Mutex::default).lock().unwrap_or_else(PoisonError::into_inner);

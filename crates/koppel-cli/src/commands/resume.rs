@@ -8,7 +8,7 @@ use koppel_io::system_file;
 use crate::arguments::ResumeArguments;
 use crate::exit::Exit;
 use crate::failure::{Failure, Result};
-use crate::session::{self, Checkpoint, Origin, Plan, Session, nearby};
+use crate::session::{self, Checkpoint, Log, Origin, Plan, Session, nearby};
 
 /// Continues a run from its checkpoint.
 pub(super) fn resume(arguments: &ResumeArguments) -> Result<Exit> {
@@ -18,7 +18,9 @@ pub(super) fn resume(arguments: &ResumeArguments) -> Result<Exit> {
     if let Some(stop) = &arguments.stop {
         file.set("run.stop", stop, "--stop")?;
     }
-    let mut simulation = file.simulation()?;
+    let log = Log::new(arguments.session.log);
+    file.log_to(log.sink());
+    let mut simulation = file.simulation().inspect_err(|_| log.end())?;
     simulation.restore(&checkpoint.state)?;
     // A run that was killed between its last step and the end of its result file is still to be finished.
     let is_unfinished = checkpoint.out.as_deref().is_some_and(|out| part(&nearby(out)).exists());
@@ -43,7 +45,7 @@ pub(super) fn resume(arguments: &ResumeArguments) -> Result<Exit> {
     if let (Some(old), Some(new)) = (&checkpoint.out, &arguments.out) {
         copy_rows(&nearby(old), new)?;
     }
-    Session::new(file, simulation, plan, &arguments.session)?.run()
+    Session::new(file, simulation, plan, &arguments.session, log)?.run()
 }
 
 /// Copies what the interrupted run has written, finished or not, to continue the copy.

@@ -355,7 +355,7 @@ pub(super) fn unconnected(simulation: &Simulation) -> Vec<Default> {
         name: graph.input_name(input),
         value: graph.offset(input),
         unit: graph.input_variable(input).unit.clone(),
-        has_signal: graph.externals().iter().any(|(target, _)| *target == input),
+        has_signal: graph.externals().binary_search_by_key(&input, |(target, _)| *target).is_ok(),
     })
     .collect()
 }

@@ -7,6 +7,7 @@ use koppel::{Error, Result};
 
 use super::checkpoint::{Checkpoints, Written};
 use super::interrupt;
+use super::log::Log;
 use super::pace::{Overruns, Pace};
 use super::progress::Progress;
 use super::recording::Shared;
@@ -22,6 +23,7 @@ pub(super) struct Watch {
     pace: Option<Pace>,
     checkpoints: Checkpoints,
     rows: Shared,
+    log: Log,
     /// Steps until the clock is looked at.
     countdown: u64,
     stride: u64,
@@ -34,6 +36,7 @@ impl Watch {
         options: &SessionArguments,
         checkpoints: Checkpoints,
         rows: Shared,
+        log: Log,
     ) -> Self {
         interrupt::listen();
         Watch {
@@ -41,6 +44,7 @@ impl Watch {
             pace: options.realtime.then(|| Pace::new(simulation.time(), options.speed)),
             checkpoints,
             rows,
+            log,
             countdown: 1,
             stride: 1,
             last_look: Instant::now(),
@@ -53,6 +57,11 @@ impl Watch {
         if let Some(pace) = &mut self.pace {
             pace.wait(simulation.time());
         }
+        let progress = &self.progress;
+        self.log.show(|show| match progress {
+            Some(progress) => progress.aside(show),
+            None => show(),
+        });
         if interrupt::is_asked() {
             return Ok(Flow::Stop);
         }

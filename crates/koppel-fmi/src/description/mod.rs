@@ -36,6 +36,11 @@ pub const TERMINALS: [&str; 2] = ["terminalsAndIcons/terminalsAndIcons.xml", "ic
 pub const BUILD_DESCRIPTION: &str = "sources/buildDescription.xml";
 
 impl Description {
+    /// Reads the description of an FMU without unpacking it; paths as in [`Archive::open`].
+    pub fn open(path: &std::path::Path) -> crate::Result<Description> {
+        Description::read(&mut Archive::open(path)?)
+    }
+
     /// Reads the description, the terminals and the list of sources of an FMU.
     pub fn read<R: Read + Seek>(archive: &mut Archive<R>) -> crate::Result<Description> {
         let limit = MAX_XML_SIZE as u64;

@@ -2,7 +2,7 @@
 
 use super::log::Environment;
 use super::table::table;
-use super::{CallError, Kind, Log, Owned, State, Status, c_string};
+use super::{CallError, Interruption, Kind, Log, Owned, State, Status, c_string};
 use std::cell::Cell;
 use std::ffi::{c_char, c_int, c_uint, c_void};
 use std::ptr::NonNull;
@@ -362,6 +362,45 @@ impl Instance {
     pub fn do_step(&self, time: f64, size: f64) -> Result<(), CallError> {
         let step = function!(self, do_step, "fmi2DoStep");
         call!(self, "fmi2DoStep", step, time, size, 0)
+    }
+
+    /// Sets reals, steps and gets reals, with nothing between the calls.
+    #[inline]
+    pub(crate) fn plain_step(
+        &self,
+        time: f64,
+        size: f64,
+        (inputs, values): (&[u32], &[f64]),
+        (outputs, results): (&[u32], &mut [f64]),
+    ) -> Result<(), Box<Interruption>> {
+        assert!(inputs.len() == values.len() && outputs.len() == results.len(), "one value per reference");
+        let (Some(step), false) = (self.functions.do_step, self.is_dead.get()) else {
+            return Err(Interruption::of(CallError::Dead { call: "fmi2DoStep" }));
+        };
+        self.log.set_time(time);
+        let component = self.component.as_ptr();
+        let ok = 0..=1;
+        if !inputs.is_empty() {
+            // SAFETY: the component is alive, and the buffers have the lengths given.
+            let code = unsafe {
+                (self.functions.set_real)(component, inputs.as_ptr(), inputs.len(), values.as_ptr())
+            };
+            if !ok.contains(&code) {
+                return Err(Interruption::of(self.failed("fmi2SetReal", code.into())));
+            }
+        }
+        // SAFETY: the component is alive.
+        let code = unsafe { step(component, time, size, 0) };
+        if !ok.contains(&code) {
+            return Err(Interruption::of(self.failed("fmi2DoStep", code.into())));
+        }
+        let (count, results) = (outputs.len(), results.as_mut_ptr());
+        // SAFETY: the component is alive, and the buffers have the lengths given.
+        let code = unsafe { (self.functions.get_real)(component, outputs.as_ptr(), count, results) };
+        if !ok.contains(&code) {
+            return Err(Interruption::of(self.failed("fmi2GetReal", code.into())));
+        }
+        Ok(())
     }
 
     /// After a discarded step: how far it came, if the FMU says.

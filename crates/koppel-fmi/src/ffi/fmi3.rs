@@ -2,7 +2,7 @@
 
 use super::log::{Environment, record};
 use super::table::table;
-use super::{CallError, Kind, Log, Owned, State, Status, c_string};
+use super::{CallError, Interruption, Kind, Log, Owned, State, Status, c_string};
 use std::cell::Cell;
 use std::ffi::{c_char, c_int, c_void};
 use std::ptr::NonNull;
@@ -112,6 +112,10 @@ pub(crate) struct Instantiation<'a> {
     pub(crate) log: Arc<Log>,
     /// Variables set or read inside steps; `None` for an FMU without intermediate updates.
     pub(crate) intermediate: Option<&'a [u32]>,
+    /// The importer handles events.
+    pub(crate) event_mode: bool,
+    /// Steps may end early.
+    pub(crate) early_return: bool,
 }
 
 /// A moment inside a step at which the FMU asks back.
@@ -123,11 +127,15 @@ pub struct Moment {
     pub set_requested: bool,
     /// Outputs may be read.
     pub get_allowed: bool,
+    /// A step of the FMU's own solver ends here.
+    pub step_finished: bool,
 }
 
 /// What a step ended with.
 #[derive(Clone, Copy, Debug)]
 pub struct StepInfo {
+    /// The FMU wants an event at the time it came to.
+    pub event_needed: bool,
     /// The FMU wants to end the simulation.
     pub terminate_simulation: bool,
     /// It stopped before the end of the step.
@@ -196,10 +204,14 @@ macro_rules! accessors {
     )*};
 }
 
+mod events;
 mod exchange;
+mod words;
+
+pub use events::IntervalQualifier;
 
 impl Instance {
-    /// `fmi3InstantiateCoSimulation`, without event mode and early return, or `fmi3InstantiateModelExchange`.
+    /// `fmi3InstantiateCoSimulation`, or `fmi3InstantiateModelExchange`.
     pub(crate) fn new(functions: &Arc<Functions>, with: &Instantiation<'_>) -> Result<Instance, CallError> {
         if with.kind == Kind::ModelExchange {
             return Instance::exchange(functions, with);
@@ -220,8 +232,8 @@ impl Instance {
                 resources.as_ptr(),
                 false,
                 with.debug_logging,
-                false,
-                false,
+                with.event_mode,
+                with.early_return,
                 references.as_ptr(),
                 references.len(),
                 context.as_ptr().cast(),
@@ -354,22 +366,6 @@ impl Instance {
         u8: get_boolean "fmi3GetBoolean" set_boolean "fmi3SetBoolean";
     }
 
-    /// `fmi3GetString` for one scalar variable.
-    pub fn get_string(&self, reference: u32) -> Result<String, CallError> {
-        let mut text: Text = std::ptr::null();
-        let get = function!(self, get_string, "fmi3GetString");
-        call!(self, "fmi3GetString", get, &reference, 1, &mut text, 1)?;
-        // SAFETY: the text belongs to the FMU and lives until the next call.
-        Ok(unsafe { super::text_from(text) })
-    }
-
-    /// `fmi3SetString` for one scalar variable.
-    pub fn set_string(&self, reference: u32, text: &str) -> Result<(), CallError> {
-        let text = c_string("fmi3SetString", "the text", text)?;
-        let set = function!(self, set_string, "fmi3SetString");
-        call!(self, "fmi3SetString", set, &reference, 1, &text.as_ptr(), 1)
-    }
-
     /// `fmi3DoStep`; states saved before may be restored later. `update` answers the FMU's questions inside the step.
     pub fn do_step(&self, time: f64, size: f64, update: &mut Update<'_>) -> Result<StepInfo, CallError> {
         let step = function!(self, do_step, "fmi3DoStep");
@@ -403,10 +399,60 @@ impl Instance {
         }
         done?;
         Ok(StepInfo {
+            event_needed: event != 0,
             terminate_simulation: terminate != 0,
             early_return: early != 0,
             last_successful_time: reached,
         })
+    }
+
+    /// Sets reals, steps and gets reals, with nothing between the calls and no answer to questions inside the step.
+    #[inline]
+    pub(crate) fn plain_step(
+        &self,
+        time: f64,
+        size: f64,
+        (inputs, values): (&[u32], &[f64]),
+        (outputs, results): (&[u32], &mut [f64]),
+    ) -> Result<(), Box<Interruption>> {
+        assert!(inputs.len() == values.len() && outputs.len() == results.len(), "one value per reference");
+        let (Some(step), false) = (self.functions.do_step, self.is_dead.get()) else {
+            return Err(Interruption::of(CallError::Dead { call: "fmi3DoStep" }));
+        };
+        self.log.set_time(time);
+        let (functions, pointer, ok) = (&self.functions, self.pointer.as_ptr(), 0..=1);
+        if !inputs.is_empty() {
+            let count = inputs.len();
+            // SAFETY: the instance is alive, and the buffers have the lengths given.
+            let code =
+                unsafe { (functions.set_float64)(pointer, inputs.as_ptr(), count, values.as_ptr(), count) };
+            if !ok.contains(&code) {
+                return Err(Interruption::of(self.failed("fmi3SetFloat64", code.into())));
+            }
+        }
+        let (mut event, mut terminate, mut early, mut reached) = (0_u8, 0_u8, 0_u8, time + size);
+        // SAFETY: the instance is alive, and the places to write to are those of the standard.
+        let code =
+            unsafe { step(pointer, time, size, false, &mut event, &mut terminate, &mut early, &mut reached) };
+        if !ok.contains(&code) {
+            return Err(Interruption::of(self.failed("fmi3DoStep", code.into())));
+        }
+        if terminate | early != 0 {
+            let info = StepInfo {
+                event_needed: event != 0,
+                terminate_simulation: terminate != 0,
+                early_return: early != 0,
+                last_successful_time: reached,
+            };
+            return Err(Box::new(Interruption::Stopped(info)));
+        }
+        let (count, results) = (outputs.len(), results.as_mut_ptr());
+        // SAFETY: the instance is alive, and the buffers have the lengths given.
+        let code = unsafe { (functions.get_float64)(pointer, outputs.as_ptr(), count, results, count) };
+        if !ok.contains(&code) {
+            return Err(Interruption::of(self.failed("fmi3GetFloat64", code.into())));
+        }
+        Ok(())
     }
 
     /// `fmi3GetOutputDerivatives`.
@@ -534,7 +580,7 @@ unsafe extern "C" fn intermediate_update(
     time: f64,
     set_requested: bool,
     get_allowed: bool,
-    _step_finished: bool,
+    step_finished: bool,
     _can_return_early: bool,
     early_return_requested: *mut bool,
     _early_return_time: *mut f64,
@@ -548,7 +594,7 @@ unsafe extern "C" fn intermediate_update(
         let Some(context) = environment.cast::<Context>().as_ref() else { return };
         let Some(running) = context.running.get().as_mut() else { return };
         if running.failure.is_none() {
-            let moment = Moment { time, set_requested, get_allowed };
+            let moment = Moment { time, set_requested, get_allowed, step_finished };
             running.failure = (*running.update)(&*running.instance, moment).err();
         }
     }

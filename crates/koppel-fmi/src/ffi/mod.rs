@@ -121,6 +121,19 @@ pub enum CallError {
     NoState { call: &'static str },
 }
 
+/// Why a plain step did not get to its end. Boxed, since errors travel through every call that succeeds.
+pub(crate) enum Interruption {
+    Failed(CallError),
+    Stopped(fmi3::StepInfo),
+}
+
+impl Interruption {
+    #[cold]
+    fn of(error: CallError) -> Box<Interruption> {
+        Box::new(Interruption::Failed(error))
+    }
+}
+
 /// Why a library could not be used.
 #[derive(Debug, thiserror::Error)]
 #[expect(missing_docs, reason = "the message of each variant is its documentation")]

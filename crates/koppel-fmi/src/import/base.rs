@@ -4,7 +4,7 @@ use super::access::{Access, AccessError, Backend, Scratch};
 use super::ports::{Slot, Slots};
 use super::state::SavedStates;
 use super::{Options, Phase};
-use crate::description::{Description, Interface};
+use crate::description::{CoSimulation, Description, ModelExchange};
 use crate::error::{Error, Result};
 use crate::ffi::{CallError, Kind, Log, fmi2, fmi3};
 use crate::fmu::{Fmu, Library, OnlyInstance};
@@ -17,9 +17,12 @@ use std::sync::Arc;
 pub(super) enum Use<'a> {
     /// With the variables set inside steps, if there are intermediate updates.
     CoSimulation {
+        section: &'a CoSimulation,
         intermediate: Option<&'a [u32]>,
     },
-    ModelExchange,
+    ModelExchange {
+        section: &'a ModelExchange,
+    },
 }
 
 /// The base of an instance.
@@ -34,6 +37,8 @@ pub struct Base {
     pub(super) phase: Phase,
     pub(super) scratch: RefCell<Scratch>,
     pub(super) states: SavedStates,
+    /// The description with other sizes of arrays, if they were set.
+    resized: Option<Box<Description>>,
     pub(super) fmu: Arc<Fmu>,
     _only: Option<OnlyInstance>,
 }
@@ -41,12 +46,16 @@ pub struct Base {
 impl Base {
     pub(super) fn new(
         fmu: &Arc<Fmu>,
-        interface: &Interface,
+        resized: Option<Box<Description>>,
         options: &Options,
-        (ports, slots): (Ports, Slots),
+        (ports, slots, inputs): (Ports, Slots, Access),
         made_for: Use<'_>,
     ) -> Result<Base> {
-        let description = fmu.description();
+        let interface = match made_for {
+            Use::CoSimulation { section, .. } => &section.interface,
+            Use::ModelExchange { section } => &section.interface,
+        };
+        let description = resized.as_deref().unwrap_or(fmu.description());
         let library = fmu.library(interface)?;
         let only = fmu.take(interface)?;
         let backend = instantiate(fmu, &library, options, made_for)?;
@@ -55,12 +64,13 @@ impl Base {
             options: options.clone(),
             backend,
             outputs: Access::new(description, &slots.outputs),
-            inputs: Access::new(description, &slots.inputs),
+            inputs,
             phase: Phase::Instantiated,
             scratch: RefCell::default(),
             states: SavedStates::new(interface),
             ports,
             slots,
+            resized,
             fmu: fmu.clone(),
             _only: only,
         };
@@ -88,7 +98,7 @@ impl Base {
     }
 
     pub(crate) fn description(&self) -> &Description {
-        self.fmu.description()
+        self.resized.as_deref().unwrap_or(self.fmu.description())
     }
 
     #[inline]
@@ -142,9 +152,12 @@ fn instantiate(fmu: &Arc<Fmu>, library: &Library, options: &Options, made_for: U
     let log = Arc::new(Log::new(name, options.log.clone()));
     let debug_logging = options.debug_logging;
     let folder = fmu.folder().join("resources");
-    let (kind, intermediate) = match made_for {
-        Use::CoSimulation { intermediate } => (Kind::CoSimulation, intermediate),
-        Use::ModelExchange => (Kind::ModelExchange, None),
+    let (kind, intermediate, event_mode, early_return) = match made_for {
+        Use::CoSimulation { section, intermediate } => {
+            let early_return = section.might_return_early_from_do_step;
+            (Kind::CoSimulation, intermediate, section.has_event_mode, early_return)
+        }
+        Use::ModelExchange { .. } => (Kind::ModelExchange, None, false, false),
     };
     let backend = match library {
         Library::Two(functions) => {
@@ -154,7 +167,17 @@ fn instantiate(fmu: &Arc<Fmu>, library: &Library, options: &Options, made_for: U
         }
         Library::Three(functions) => {
             let resources = &format!("{}{}", folder.display(), std::path::MAIN_SEPARATOR);
-            let with = fmi3::Instantiation { kind, name, token, resources, debug_logging, log, intermediate };
+            let with = fmi3::Instantiation {
+                kind,
+                name,
+                token,
+                resources,
+                debug_logging,
+                log,
+                intermediate,
+                event_mode,
+                early_return,
+            };
             fmi3::Instance::new(functions, &with).map(Backend::Three)
         }
     };

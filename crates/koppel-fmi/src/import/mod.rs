@@ -10,51 +10,51 @@
 //! 3. sub-steps: each sloped piece is walked in [`Options::substeps`] equal parts, with the input's mean over the part.
 //!
 //! [`koppel::system::Subsystem::solver`] says which was taken.
+//!
+//! Integers, Booleans and enumerations are numbers that are held over a step; strings, binaries and triggered clocks are
+//! messages (`messages.rs`). Where the FMU has an event mode, its events are handled inside the step (`events.rs`).
 
 mod access;
 mod base;
+mod clocks;
+mod derivatives;
+mod events;
+mod inside;
+mod memory;
+mod messages;
 mod model_exchange;
+mod plain;
 mod ports;
 mod route;
+mod starts;
 mod state;
 mod stepping;
+mod terminals;
 mod trial;
+mod value;
 mod values;
+mod walking;
 
 pub use base::Base;
 pub use model_exchange::ModelExchange;
+pub use ports::ports;
+pub use value::Value;
 
+use crate::description::CoSimulation as Section;
 use crate::error::{Error, Result};
 use crate::ffi::LogSink;
 use crate::fmu::Fmu;
 use access::Access;
 use base::Use;
-use koppel::signal::{Samples, Segment, Step};
-use koppel::system::{Dependencies, Ports, Snapshot, Subsystem, VariableId};
+use events::Events;
+use inside::Inside;
+use koppel::signal::{Request, Samples, Segment, Step};
+use koppel::system::{Dependencies, Message, Ports, Snapshot, Subsystem, VariableId};
+use messages::Mail;
+use plain::Plain;
 use route::Route;
 use std::ops::{Deref, DerefMut};
-use std::sync::Arc;
-
-/// A value for a variable, as a user gives it.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Value {
-    /// A number, for floats, integers, Booleans (0 or 1) and enumerations.
-    Number(f64),
-    /// A text, for strings.
-    Text(String),
-}
-
-impl From<f64> for Value {
-    fn from(value: f64) -> Value {
-        Value::Number(value)
-    }
-}
-
-impl From<&str> for Value {
-    fn from(value: &str) -> Value {
-        Value::Text(value.into())
-    }
-}
+use std::sync::{Arc, OnceLock};
 
 /// How an instance is made and driven.
 #[derive(Clone)]
@@ -105,12 +105,16 @@ enum Phase {
 /// A co-simulation instance of FMI 2.0 or 3.0.
 pub struct CoSimulation {
     base: Base,
+    /// How plain steps go, if they can.
+    plain: Option<Plain>,
+    /// `applied` is what the FMU has.
+    knows_inputs: bool,
     /// Those inputs that follow a polynomial inside steps.
     smooth: Access,
     route: Route,
     /// The FMU takes steps of different sizes.
     varies_steps: bool,
-    /// Inputs the FMU has; not a number where unknown.
+    /// Inputs as set last.
     applied: Vec<f64>,
     /// Inputs to be set next.
     next: Vec<f64>,
@@ -119,6 +123,12 @@ pub struct CoSimulation {
     orders: Vec<i32>,
     /// Some output may depend on an input directly.
     has_feed_through: bool,
+    /// Texts, bytes and ticks.
+    mail: Mail,
+    /// If there are events to be handled.
+    events: Option<Events>,
+    /// If outputs can be read inside a step.
+    inside: Option<Inside>,
     /// How often the FMU has asked for inputs inside steps.
     asked: u64,
 }
@@ -142,28 +152,47 @@ impl DerefMut for CoSimulation {
 impl CoSimulation {
     /// Makes an instance.
     pub fn new(fmu: &Arc<Fmu>, options: &Options) -> Result<CoSimulation> {
-        let description = fmu.description();
+        let resized = starts::resized(fmu.description(), &options.name, &options.start_values)?.map(Box::new);
+        let description = resized.as_deref().unwrap_or(fmu.description());
         let not_one = || Error::NotCoSimulation { path: fmu.path().into() };
         let section = description.co_simulation.as_ref().ok_or_else(not_one)?;
-        let (ports, slots) = ports::of(description);
+        let (mut ports, slots) = ports::of(description);
+        starts::start_inputs(&mut ports.inputs, &options.start_values);
         let smooth = Access::some(description, &slots.inputs, route::is_smooth);
         let route = Route::choose(description, section, &slots.inputs, options);
-        let references = smooth.reals().map_or(&[][..], |(references, _)| references);
-        let intermediate = (route == Route::Intermediate).then_some(references);
+        let events = Events::new(description, section, &slots);
+        let inside = Inside::new(description, section, &slots.outputs);
+        // Where events are handled, discrete inputs are set in event mode only.
+        let inputs = Access::some(description, &slots.inputs, |variable| {
+            !section.has_event_mode || !events::is_discrete(variable)
+        });
+        let mut asked: Vec<u32> = Vec::new();
+        if route == Route::Intermediate {
+            asked.extend(smooth.reals().map_or(&[][..], |(references, _)| references));
+        }
+        asked.extend(inside.as_ref().map_or(&[][..], Inside::references));
+        let intermediate = (route == Route::Intermediate || inside.is_some()).then_some(asked.as_slice());
         let has_feed_through = ports.outputs.iter().any(|output| output.depends != Dependencies::None);
         let width = slots.inputs.len();
-        let base =
-            Base::new(fmu, &section.interface, options, (ports, slots), Use::CoSimulation { intermediate })?;
+        let mail = Mail::new(description, &slots);
+        let varies_steps = section.can_handle_variable_communication_step_size;
+        let made_for = Use::CoSimulation { section, intermediate };
+        let base = Base::new(fmu, resized.clone(), options, (ports, slots, inputs), made_for)?;
         Ok(CoSimulation {
+            plain: if events.is_none() { Plain::new(&base.inputs, &base.outputs) } else { None },
             base,
+            knows_inputs: false,
             smooth,
             route,
-            varies_steps: section.can_handle_variable_communication_step_size,
-            applied: vec![f64::NAN; width],
+            varies_steps,
+            applied: vec![0.0; width],
             next: vec![0.0; width],
             chosen: Vec::with_capacity(width),
             orders: Vec::with_capacity(width),
             has_feed_through,
+            mail,
+            events,
+            inside,
             asked: 0,
         })
     }
@@ -171,6 +200,12 @@ impl CoSimulation {
     /// The FMU it is an instance of.
     pub fn fmu(&self) -> &Arc<Fmu> {
         &self.fmu
+    }
+
+    /// What it declares as a co-simulation FMU.
+    fn section(&self) -> &Section {
+        static NOTHING: OnceLock<Section> = OnceLock::new();
+        self.fmu.description().co_simulation.as_ref().unwrap_or_else(|| NOTHING.get_or_init(Section::default))
     }
 }
 
@@ -180,14 +215,20 @@ impl Subsystem for CoSimulation {
     }
 
     fn initialize(&mut self, start: f64) -> koppel::Result<()> {
-        self.applied.fill(f64::NAN);
+        self.knows_inputs = false;
+        self.mail = Mail::new(self.description(), &self.slots);
+        self.events.iter_mut().for_each(Events::reset);
         Ok(self.start(start)?)
     }
 
     fn read(&mut self, inputs: Option<&[f64]>, outputs: &mut [f64]) -> koppel::Result<()> {
         if let Some(inputs) = inputs {
             self.next.copy_from_slice(inputs);
-            self.set_inputs()?;
+            if self.events.is_none() {
+                self.set_inputs()?;
+            } else {
+                self.set_inputs_and_events()?;
+            }
         }
         Ok(self.get_outputs(outputs)?)
     }
@@ -199,6 +240,15 @@ impl Subsystem for CoSimulation {
         outputs: &mut [f64],
         samples: &mut Samples,
     ) -> koppel::Result<()> {
+        if let (Some(plain), Phase::Stepping, Request::Nothing, Some(inputs)) =
+            (&self.plain, self.phase, samples.request(), input.constant())
+        {
+            self.knows_inputs = false;
+            return match plain.step(&self.backend, step.start, step.size, inputs, outputs) {
+                Ok(()) => Ok(()),
+                Err(interruption) => Ok(self.interrupted(*interruption, step, outputs)?),
+            };
+        }
         let done = self.go(step, input, outputs, samples);
         if done.is_err() {
             self.phase = Phase::Failed;
@@ -211,7 +261,24 @@ impl Subsystem for CoSimulation {
     }
 
     fn set(&mut self, variable: VariableId, value: f64) -> koppel::Result<()> {
-        Ok(self.change(variable, value)?)
+        // Where events are handled, parameters change in event mode.
+        let is_event = self.phase == Phase::Stepping && self.has_event_mode();
+        if is_event {
+            self.enter_event_mode()?;
+        }
+        let changed = self.change(variable, value);
+        if is_event {
+            self.finish_event(&[])?;
+        }
+        Ok(changed?)
+    }
+
+    fn send(&mut self, output: usize, message: &mut Message) -> koppel::Result<()> {
+        Ok(self.read_message(output, message)?)
+    }
+
+    fn receive(&mut self, input: usize, message: &Message) -> koppel::Result<()> {
+        Ok(self.take_message(input, message)?)
     }
 
     fn solver(&self) -> String {
@@ -222,26 +289,36 @@ impl Subsystem for CoSimulation {
             Route::Derivatives { order } => format!("derivatives up to order {order}"),
             Route::Substeps => format!("{} sub-steps with equal mean", self.options.substeps.max(1)),
         };
-        format!("FMI {version} co-simulation by {tool}; inputs by {inputs}")
+        let events = if self.has_event_mode() { "; events handled" } else { "" };
+        format!("FMI {version} co-simulation by {tool}; inputs by {inputs}{events}")
     }
 
     fn save(&self, snapshot: &mut Snapshot) -> koppel::Result<()> {
+        self.cut_memory(snapshot);
         let saved = self.states.save(&self.backend, &mut snapshot.bytes);
         state::explain(saved, &self.name)?;
         snapshot.reals.clear();
         snapshot.reals.push(if self.phase == Phase::Stepping { 1.0 } else { 0.0 });
+        snapshot.reals.push(if self.knows_inputs { 1.0 } else { 0.0 });
         snapshot.reals.extend_from_slice(&self.applied);
+        self.save_memory(snapshot);
         Ok(())
     }
 
     fn restore(&mut self, snapshot: &Snapshot) -> koppel::Result<()> {
-        let restored = match snapshot.reals.split_first() {
-            Some((phase, applied)) if applied.len() == self.applied.len() => {
+        let size = self.applied.len();
+        let not_ours = || Err(state::StateError::Restore("it is not one of this FMU"));
+        let restored = match &snapshot.reals[..] {
+            [phase, knows_inputs, numbers @ ..] if numbers.len() == size + self.memory_size() => {
                 self.phase = if *phase == 1.0 { Phase::Stepping } else { Phase::Initializing };
-                self.applied.copy_from_slice(applied);
-                self.states.restore(&self.backend, &snapshot.bytes)
+                self.knows_inputs = *knows_inputs == 1.0;
+                self.applied.copy_from_slice(&numbers[..size]);
+                match self.restore_memory(&numbers[size..], &snapshot.bytes) {
+                    Some(own) => self.states.restore(&self.backend, own),
+                    None => not_ours(),
+                }
             }
-            _ => Err(state::StateError::Restore("it is not one of this FMU")),
+            _ => not_ours(),
         };
         Ok(state::explain(restored, &self.name)?)
     }

@@ -4,7 +4,7 @@ use super::access::Backend;
 use super::route::Route;
 use super::{CoSimulation, Phase};
 use crate::error::{Error, Result};
-use crate::ffi::{CallError, Status, fmi2, fmi3};
+use crate::ffi::{CallError, Interruption, Status, fmi2, fmi3};
 use koppel::signal::{Part, Piece, Request, Samples, Segment, Step};
 
 impl CoSimulation {
@@ -15,13 +15,16 @@ impl CoSimulation {
         outputs: &mut [f64],
         samples: &mut Samples,
     ) -> Result<()> {
+        if self.events.is_some() {
+            return self.go_through_events(step, input, outputs, samples);
+        }
         if self.phase == Phase::Initializing {
             self.called(self.backend.exit_initialization())?;
             self.phase = Phase::Stepping;
         }
         samples.clear();
         let is_sampled = samples.request() != Request::Nothing;
-        if !is_sampled && input.terms() == 1 && input.len() == 1 {
+        if !is_sampled && input.constant().is_some() {
             input.end_values(&mut self.next);
             self.set_inputs()?;
             self.do_step(step.start, step.size, None)?;
@@ -46,12 +49,13 @@ impl CoSimulation {
     /// Sets `next` as inputs, unless the FMU has them.
     #[inline]
     pub(super) fn set_inputs(&mut self) -> Result<()> {
-        if self.next == self.applied {
+        if self.knows_inputs && self.next == self.applied {
             return Ok(());
         }
         let written = self.inputs.write(&self.backend, &mut self.scratch.borrow_mut(), &self.next);
         self.accessed(written, &self.slots.inputs)?;
         self.applied.copy_from_slice(&self.next);
+        self.knows_inputs = true;
         Ok(())
     }
 
@@ -66,6 +70,24 @@ impl CoSimulation {
             },
             Backend::Three(_) => self.do_step_asking(time, size, piece),
         }
+    }
+
+    /// What follows a plain step that did not simply succeed.
+    #[cold]
+    pub(super) fn interrupted(&mut self, why: Interruption, step: &Step, outputs: &mut [f64]) -> Result<()> {
+        let (time, size) = (step.start, step.size);
+        let finished = match (why, &self.backend) {
+            (Interruption::Failed(source), Backend::Two(instance)) => {
+                Err(self.step_failed(instance, source, time, size))
+            }
+            (Interruption::Failed(source), Backend::Three(_)) => self.finish_step(Err(source), time, size),
+            (Interruption::Stopped(info), _) => self.finish_step(Ok(info), time, size),
+        };
+        let done = finished.and_then(|()| self.get_outputs(outputs));
+        if done.is_err() {
+            self.phase = Phase::Failed;
+        }
+        done
     }
 
     /// Why a step of FMI 2.0 failed.
@@ -120,6 +142,9 @@ impl CoSimulation {
     fn advance(&mut self, part: Part<'_>, samples: &mut Samples) -> Result<()> {
         let piece = part.piece;
         let time = piece.start + part.offset;
+        if samples.request() == Request::SolverPoints && self.inside.is_some() {
+            return self.advance_sampling(part, samples);
+        }
         // An FMU with steps of one size gets them, whatever the slopes happen to be.
         if piece.terms == 1 || self.varies_steps && part.is_constant(self.next.len()) {
             piece.values(part.offset, &mut self.next);
@@ -130,7 +155,7 @@ impl CoSimulation {
             Route::Intermediate => {
                 piece.values(part.offset, &mut self.next);
                 self.set_inputs()?;
-                self.applied.fill(f64::NAN);
+                self.knows_inputs = false;
                 self.do_step(time, part.size, Some(piece))
             }
             Route::Derivatives { order } if piece.terms <= order + 1 => {
@@ -166,7 +191,7 @@ impl CoSimulation {
             part.derivative(order, &mut self.next);
             self.send_derivatives(order)?;
         }
-        self.applied.fill(f64::NAN);
+        self.knows_inputs = false;
         Ok(())
     }
 
@@ -176,7 +201,7 @@ impl CoSimulation {
         self.set_inputs()?;
         part.chord_slope(&mut self.next);
         self.send_derivatives(1)?;
-        self.applied.fill(f64::NAN);
+        self.knows_inputs = false;
         Ok(())
     }
 
@@ -192,7 +217,7 @@ impl CoSimulation {
     }
 
     /// Adds the outputs at the end of a part.
-    fn sample(&mut self, part: Part<'_>, samples: &mut Samples) -> Result<()> {
+    pub(super) fn sample(&mut self, part: Part<'_>, samples: &mut Samples) -> Result<()> {
         if self.has_feed_through {
             part.piece.values(part.offset + part.size, &mut self.next);
             self.set_inputs()?;
@@ -202,7 +227,7 @@ impl CoSimulation {
 }
 
 /// The values at some places.
-fn choose(values: &[f64], places: &[usize], chosen: &mut Vec<f64>) {
+pub(super) fn choose(values: &[f64], places: &[usize], chosen: &mut Vec<f64>) {
     chosen.clear();
     chosen.extend(places.iter().map(|place| values[*place]));
 }

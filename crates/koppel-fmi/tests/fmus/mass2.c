@@ -190,3 +190,16 @@ int fmi2GetDirectionalDerivative(void *c, const unsigned *of, size_t n_of, const
     }
     return OK;
 }
+
+/* x' = v, x'' = v' = a. */
+int fmi2GetRealOutputDerivatives(void *c, const unsigned *vr, size_t n, const int *order, double *value)
+{
+    Model *m = &((Instance *)c)->model;
+    for (size_t k = 0; k < n; k++) {
+        int of = (int)vr[k] - X + order[k];
+        if (order[k] < 1 || of > 2 || of < 1)
+            return ERROR;
+        value[k] = of == 1 ? m->r[V] : acceleration(m, m->r[X], m->r[V], force(m, m->time));
+    }
+    return OK;
+}

@@ -19,6 +19,7 @@
 //! | `wiring.rs`    | `[[connections]]` and `[[inputs]]`                         |
 //! | `overrides.rs` | settings that replace those of the file                    |
 //! | `locate.rs`    | from an error of the engine to the text that caused it     |
+//! | `structure/`   | the same tree from a system structure (SSP), and back      |
 //! | `resolved.rs`  | all settings as TOML again, defaults written out           |
 
 mod decode;
@@ -29,6 +30,7 @@ mod mistake;
 mod overrides;
 mod resolved;
 mod run;
+mod structure;
 mod subsystem;
 mod tree;
 mod wiring;
@@ -40,11 +42,13 @@ use std::path::{Path, PathBuf};
 
 use koppel::run::{RunConfig, Simulation};
 use koppel::system::{Connection, System, SystemBuilder};
+use koppel_fmi::ffi::LogSink;
 
 use crate::{Error, Result};
 use document::Document;
 use mistake::Mark;
 pub use mistake::Mistake;
+pub use structure::{Exported, export, is_structure, load_structure};
 use tree::Node;
 use wiring::{Input, Link};
 
@@ -60,6 +64,28 @@ pub struct SystemFile {
     document: Document,
     links: Vec<Link>,
     inputs: Vec<Input>,
+    log: Option<FmuLog>,
+}
+
+/// Where the messages of FMUs go.
+#[derive(Clone)]
+pub struct FmuLog {
+    sink: LogSink,
+    is_debug: bool,
+}
+
+impl FmuLog {
+    /// To `sink`; with `is_debug`, FMUs are asked for their debug messages.
+    #[must_use]
+    pub fn new(sink: LogSink, is_debug: bool) -> Self {
+        FmuLog { sink, is_debug }
+    }
+}
+
+impl std::fmt::Debug for FmuLog {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("FmuLog").field("is_debug", &self.is_debug).finish_non_exhaustive()
+    }
 }
 
 /// Reads a system file and builds the system once, so that its mistakes are found now.
@@ -79,9 +105,7 @@ pub fn load(path: &Path) -> Result<SystemFile> {
 pub fn load_with(path: &Path, settings: &[Setting]) -> Result<SystemFile> {
     let text = std::fs::read_to_string(path).map_err(Error::io("read", path))?;
     let mut document = Document::new(&text, path)?;
-    for Setting { name, value, origin } in settings {
-        overrides::apply(&mut document, name, value, origin)?;
-    }
+    overrides::apply_all(&mut document, settings)?;
     let file = SystemFile::read(document)?;
     file.build()?;
     Ok(file)
@@ -131,7 +155,7 @@ impl SystemFile {
         let inputs = wiring::inputs(root.get("inputs"), &document.folder)?;
         let run = run::read(&root, &links)?;
         let (title, description) = (text("title")?, text("description")?);
-        Ok(SystemFile { title, description, run, document: document.clone(), links, inputs })
+        Ok(SystemFile { title, description, run, document: document.clone(), links, inputs, log: None })
     }
 
     /// Builds the system; may be called again and again.
@@ -143,8 +167,8 @@ impl SystemFile {
         let mut builder = SystemBuilder::new();
         let subsystems = self.document.root.get("subsystems").map_or(&[][..], |node| node.entries());
         for entry in subsystems {
-            let model =
-                subsystem::build(entry, &self.document.folder).map_err(|mark| self.document.mistake(mark))?;
+            let model = subsystem::build(entry, &self.document.folder, self.log.as_ref())
+                .map_err(|mark| self.document.mistake(mark))?;
             builder = builder.add_boxed(&entry.name, model);
         }
         for link in &self.links {
@@ -178,8 +202,13 @@ impl SystemFile {
     pub fn set(&mut self, name: &str, value: &str, origin: &str) -> Result<()> {
         let mut document = self.document.clone();
         overrides::apply(&mut document, name, value, origin)?;
-        *self = Self::read(document)?;
+        *self = SystemFile { log: self.log.take(), ..Self::read(document)? };
         Ok(())
+    }
+
+    /// Tells where the messages of FMUs go from now on.
+    pub fn log_to(&mut self, log: FmuLog) {
+        self.log = Some(log);
     }
 
     /// All settings as TOML, defaults and tables written out: read again, it gives the same run.
@@ -207,6 +236,18 @@ impl SystemFile {
         warnings
             .extend(empty.map(|input| format!("[[inputs]] for `{}`: `signal` is an empty list", input.to)));
         warnings
+    }
+
+    /// What was forgiven in a system structure, and other remarks on reading it: a kind such as `forgiven`, and a text.
+    #[must_use]
+    pub fn notices(&self) -> &[(&'static str, String)] {
+        &self.document.notices
+    }
+
+    /// What koppel chose where the file leaves it open: a name such as `step`, and what and why.
+    #[must_use]
+    pub fn choices(&self) -> &[(&'static str, String)] {
+        &self.document.choices
     }
 
     /// Files with tables that the system file names.

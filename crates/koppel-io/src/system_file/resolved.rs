@@ -14,7 +14,7 @@ pub(super) fn json(file: &SystemFile) -> serde_json::Value {
     serde_json::to_value(table(file)).unwrap_or_default()
 }
 
-fn table(file: &SystemFile) -> Table {
+pub(super) fn table(file: &SystemFile) -> Table {
     let mut table = Table::new();
     for (key, text) in [("title", &file.title), ("description", &file.description)] {
         if !text.is_empty() {

@@ -9,7 +9,7 @@ use koppel::solver::SolverConfig;
 use koppel::system::unit::Unit;
 use koppel::system::{LinearOde, Ode, OdeModel, StateSpace, Subsystem, Variable};
 use koppel_fmi::Fmu;
-use koppel_fmi::import::{CoSimulation, ModelExchange, Options};
+use koppel_fmi::import::{CoSimulation, ModelExchange, Options, Value as Start};
 
 use super::decode::decode_tagged;
 use super::fields::Fields;
@@ -24,7 +24,7 @@ const LINEAR: [&str; 10] = ["model", "solver", "start", "A", "B", "C", "D", "inp
 /// Keys of a built-in model.
 const BUILT_IN: [&str; 4] = ["model", "solver", "start", "parameters"];
 /// Keys of an FMU.
-const FMU: [&str; 5] = ["fmu", "interface", "parameters", "solver", "substeps"];
+pub(super) const FMU: [&str; 5] = ["fmu", "interface", "parameters", "solver", "substeps"];
 /// Values of `interface`.
 const INTERFACES: [&str; 2] = ["co-simulation", "model-exchange"];
 
@@ -54,9 +54,9 @@ pub(super) fn is_fmu(entry: &Entry) -> bool {
 }
 
 /// The subsystem, ready to be wired; files are looked for in `folder`.
-pub(super) fn build(entry: &Entry, folder: &Path) -> Result<Box<dyn Subsystem>> {
+pub(super) fn build(entry: &Entry, folder: &Path, log: Option<&super::FmuLog>) -> Result<Box<dyn Subsystem>> {
     if is_fmu(entry) {
-        return fmu(entry, folder);
+        return fmu(entry, folder, log);
     }
     let (ode, solver) = parts(entry)?;
     let model = OdeModel::new(ode, &solver).map_err(|error| locate::within(&error, &entry.node))?;
@@ -64,13 +64,18 @@ pub(super) fn build(entry: &Entry, folder: &Path) -> Result<Box<dyn Subsystem>> 
 }
 
 /// An instance of an FMU with its start values.
-fn fmu(entry: &Entry, folder: &Path) -> Result<Box<dyn Subsystem>> {
+fn fmu(entry: &Entry, folder: &Path, log: Option<&super::FmuLog>) -> Result<Box<dyn Subsystem>> {
     let fields = entry.node.fields(&format!("subsystem `{}`", entry.name), &FMU)?;
     let file = fields.need("fmu")?;
-    let mut options = Options { name: entry.name.clone(), ..Options::default() };
+    let mut options = Options {
+        name: entry.name.clone(),
+        log: log.map(|log| log.sink.clone()),
+        debug_logging: log.is_some_and(|log| log.is_debug),
+        ..Options::default()
+    };
     let values = fields.get("parameters").map_or(Ok(&[][..]), |node| node.table("parameters"))?;
     for value in values {
-        options.start_values.push((value.name.clone(), start_value(value)?));
+        options.start_values.push((value.name.clone(), start_value(&value.name, &value.node)?));
     }
     if let Some(node) = fields.get("substeps") {
         options.substeps = match node.value {
@@ -128,12 +133,21 @@ fn is_model_exchange(fields: &Fields<'_>, fmu: &Fmu) -> Result<bool> {
     Ok(is_model_exchange)
 }
 
-/// A number, a text, or true and false, for a variable of an FMU.
-fn start_value(entry: &Entry) -> Result<koppel_fmi::import::Value> {
-    Ok(match &entry.node.value {
+/// A number, a text, true and false, or a list of them, for a variable of an FMU; the rows of a matrix follow each other.
+fn start_value(name: &str, node: &Node) -> Result<Start> {
+    Ok(match &node.value {
         Value::Text(text) => text.as_str().into(),
         Value::Bool(value) => f64::from(u8::from(*value)).into(),
-        _ => entry.node.number(&entry.name)?.into(),
+        Value::List(list) => {
+            let values = list.iter().map(|node| start_value(name, node)).collect::<Result<Vec<_>>>()?;
+            let flat = values.into_iter().flat_map(|value| match value {
+                Start::List(row) => row,
+                single => vec![single],
+            });
+            Start::List(flat.collect())
+        }
+        Value::Integer(_) | Value::Float(_) => node.number(name)?.into(),
+        _ => return Err(node.wanted(name, "a number, text, true, false, or a list of these")),
     })
 }
 

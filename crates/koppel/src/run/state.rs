@@ -2,7 +2,7 @@
 
 use super::simulation::Simulation;
 use crate::error::{Error, Result};
-use crate::system::Snapshot;
+use crate::system::{Message, Snapshot};
 use serde::{Deserialize, Serialize};
 
 /// A run between two macro steps. Reused as a buffer.
@@ -14,6 +14,8 @@ pub struct RunState {
     pub(super) changes_done: usize,
     /// Offsets, inputs as given and as planned, outputs now and before, history, coupling memory, loop memory: in that order.
     pub(super) numbers: Vec<f64>,
+    /// Texts, bytes and ticks as they were last carried.
+    pub(super) messages: Vec<Message>,
     /// Per subsystem, in the order in which they move.
     pub(super) subsystems: Vec<Snapshot>,
 }
@@ -24,6 +26,7 @@ impl Simulation {
         state.index = self.index;
         state.changes_done = self.changes_done;
         self.save_numbers(&mut state.numbers);
+        self.messages.save(&mut state.messages);
         state.subsystems.resize_with(self.slots.len(), Default::default);
         self.slots
             .iter()
@@ -47,7 +50,9 @@ impl Simulation {
     ///
     /// The stop time may differ, unless a step was shortened to reach the old one.
     pub fn restore(&mut self, state: &RunState) -> Result<()> {
-        if state.numbers.len() != self.state_size || state.subsystems.len() != self.slots.len() {
+        let is_same_size =
+            state.numbers.len() == self.state_size && state.subsystems.len() == self.slots.len();
+        if !is_same_size || !self.messages.fit(&state.messages) {
             return Err(Error::Unsupported {
                 what: "restoring this state".into(),
                 reason: "it was saved from another system or with other settings".into(),
@@ -56,6 +61,7 @@ impl Simulation {
         }
         self.index = state.index;
         self.changes_done = state.changes_done;
+        self.messages.restore(&state.messages);
         let (offsets, mut rest) = state.numbers.split_at(self.graph.inputs());
         offsets.iter().enumerate().for_each(|(input, value)| self.graph.set_offset(input, *value));
         for list in [&mut self.board.applied, &mut self.board.planned, &mut self.board.outputs] {

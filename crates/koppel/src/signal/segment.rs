@@ -50,11 +50,23 @@ impl<'a> Piece<'a> {
     }
 }
 
+/// Copies; short lists without the call that `copy_from_slice` is.
+#[inline(always)]
+pub(crate) fn copy(from: &[f64], to: &mut [f64]) {
+    match (from, &mut *to) {
+        ([], []) => {}
+        ([a], [x]) => *x = *a,
+        ([a, b], [x, y]) => (*x, *y) = (*a, *b),
+        ([a, b, c], [x, y, z]) => (*x, *y, *z) = (*a, *b, *c),
+        _ => to.copy_from_slice(from),
+    }
+}
+
 /// Polynomials at `tau`, one per entry of `out`.
 #[inline]
 pub(crate) fn evaluate(coefficients: &[f64], terms: usize, tau: f64, out: &mut [f64]) {
     if terms == 1 {
-        out.copy_from_slice(coefficients);
+        copy(coefficients, out);
         return;
     }
     for (i, u) in out.iter_mut().enumerate() {
@@ -125,6 +137,12 @@ impl<'a> Segment<'a> {
             terms: self.terms,
             coefficients: &self.coefficients[p * width..][..width],
         }
+    }
+
+    /// All inputs, if they are constant over the step.
+    #[inline]
+    pub fn constant(&self) -> Option<&'a [f64]> {
+        (self.terms == 1 && self.offsets.len() == 1).then_some(self.coefficients)
     }
 
     /// All inputs at the end of the step.

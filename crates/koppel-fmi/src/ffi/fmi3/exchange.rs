@@ -131,7 +131,7 @@ impl Instance {
         Ok(CompletedStep { enter_event_mode: event.is_set(), terminate: terminate.is_set() })
     }
 
-    /// `fmi3GetAdjointDerivative`: `change` of the knowns for weights `seed` on the unknowns.
+    /// `fmi3GetAdjointDerivative`: `change`ᵀ = `seed`ᵀ J, where J is the Jacobian of the unknowns by the knowns.
     pub fn adjoint_derivative(
         &self,
         unknowns: &[u32],

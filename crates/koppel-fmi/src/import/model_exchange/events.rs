@@ -4,7 +4,7 @@ use super::{Mode, ModelExchange};
 use crate::error::{Error, Result};
 
 /// Most rounds of one event iteration.
-const MOST_ROUNDS: u32 = 1000;
+const MOST_ROUNDS: usize = 1000;
 
 impl ModelExchange {
     pub(super) fn enter_event_mode(&mut self) -> Result<()> {

@@ -12,7 +12,7 @@ mod stepping;
 use super::access::Access;
 use super::base::{Base, Use};
 use super::ports::{self, Slot};
-use super::{Options, Phase};
+use super::{Options, Phase, starts};
 use crate::description::{Description, ValueType, Variability};
 use crate::error::{Error, Result};
 use crate::fmu::Fmu;
@@ -75,12 +75,16 @@ impl ModelExchange {
     /// Makes an instance. Without `solver` it is [`SolverConfig::Adaptive`] with the tolerance of the options, else the one
     /// the FMU proposes, else 1e-6.
     pub fn new(fmu: &Arc<Fmu>, options: &Options, solver: Option<&SolverConfig>) -> Result<ModelExchange> {
-        let description = fmu.description();
+        let resized = starts::resized(fmu.description(), &options.name, &options.start_values)?.map(Box::new);
+        let description = resized.as_deref().unwrap_or(fmu.description());
         let not_one = || Error::NotModelExchange { path: fmu.path().into() };
         let section = description.model_exchange.as_ref().ok_or_else(not_one)?;
         refuse_clocks(fmu)?;
         let config = solver.copied().unwrap_or_else(|| default_solver(description, options));
-        let (ports, slots) = ports::of(description);
+        let (mut ports, slots) = ports::of(description);
+        starts::start_inputs(&mut ports.inputs, &options.start_values);
+        // Texts and bytes would have to be set in event mode; no port is better than one that does nothing.
+        (ports.message_inputs, ports.message_outputs) = (Vec::new(), Vec::new());
         let is_continuous = |slot: &Slot| {
             let variable = &description.variables[slot.variable];
             variable.variability == Variability::Continuous && variable.value_type.is_float()
@@ -98,17 +102,25 @@ impl ModelExchange {
         let solver = Solver::new(&config, states).map_err(failed)?;
         let wants_jacobian = matches!(config, SolverConfig::Stiff(_));
         let gives_it = section.interface.provides_directional_derivatives;
+        let tunable = Access::new(description, &tunables);
+        let jacobian = if wants_jacobian && gives_it { jacobian(description) } else { None };
+        let is_smooth = snapshot::is_smooth(description);
+        let at = Buffers::new(states, inputs, description.number_of_event_indicators);
+        let completes_steps = section.needs_completed_integrator_step;
+        let all = Access::new(description, &slots.inputs);
+        let made_for = Use::ModelExchange { section };
+        let base = Base::new(fmu, resized.clone(), options, (ports, slots, all), made_for)?;
         Ok(ModelExchange {
             solver,
             config,
             has_continuous_inputs: discrete.len() < inputs,
             continuous,
             discrete,
-            tunable: Access::new(description, &tunables),
+            tunable,
             tunables,
-            jacobian: if wants_jacobian && gives_it { jacobian(description) } else { None },
-            completes_steps: section.needs_completed_integrator_step,
-            is_smooth: snapshot::is_smooth(description),
+            jacobian,
+            completes_steps,
+            is_smooth,
             may_go_back: Cell::new(false),
             mode: Mode::Event,
             is_fresh: true,
@@ -120,8 +132,8 @@ impl ModelExchange {
             settled: vec![f64::NAN; inputs],
             applied: vec![f64::NAN; inputs],
             next: vec![0.0; inputs],
-            at: Buffers::new(states, inputs, description.number_of_event_indicators),
-            base: Base::new(fmu, &section.interface, options, (ports, slots), Use::ModelExchange)?,
+            at,
+            base,
         })
     }
 
