@@ -100,6 +100,17 @@ impl Failure {
         }
     }
 
+    /// True if an isolated FMU ended its process.
+    pub(crate) fn is_crash(&self) -> bool {
+        let Failure::Run(error) = self else { return false };
+        let source = match error.as_ref() {
+            Engine::Subsystem { source, .. } => source,
+            error => error,
+        };
+        let Engine::Foreign { source, .. } = source else { return false };
+        matches!(source.downcast_ref(), Some(koppel_fmi::Error::Ended(_)))
+    }
+
     /// The place in a file, if the mistake has one.
     pub(crate) fn mistake(&self) -> Option<&Mistake> {
         match self {

@@ -67,6 +67,9 @@ pub enum Error {
     )]
     LoopNotSolved { path: String, time: f64, residual: f64, iterations: usize },
 
+    #[error("connection `{connection}`: its map has no entry for {value} (t = {time} s)")]
+    Unmapped { connection: String, value: f64, time: f64 },
+
     #[error("{what} is not possible: {reason}")]
     Unsupported { what: String, reason: String },
 

@@ -1,10 +1,14 @@
 //! `koppel fmu`.
 
 use std::path::Path;
+use std::time::Duration;
 
 use koppel_fmi::Fmu;
 use koppel_fmi::description::{Description, Dimension, Interface, PowerBond, Terminal, Variable};
+use koppel_fmi::ffi::Kind;
+use koppel_fmi::probe::Findings;
 
+use super::worker;
 use crate::arguments::FmuCommand;
 use crate::exit::Exit;
 use crate::failure::{Failure, Result};
@@ -14,13 +18,57 @@ use crate::output::{Grid, print};
 pub(super) fn fmu(command: &FmuCommand) -> Result<Exit> {
     match command {
         FmuCommand::Info { file } => info(file),
+        FmuCommand::Check { file, step, timeout, json } => check(file, *step, *timeout, *json),
     }
+}
+
+fn words(error: Box<koppel_fmi::Error>) -> Failure {
+    Failure::Words { message: error.to_string(), hint: error.hint() }
+}
+
+/// What the FMU declares beside what holds of it, for each of its interfaces, tried in a process of its own.
+fn check(file: &Path, step: Option<f64>, timeout: f64, json: bool) -> Result<Exit> {
+    let fmu = Fmu::open(file).map_err(words)?;
+    let description = fmu.description();
+    let mut kinds = Vec::new();
+    if description.co_simulation.is_some() || description.model_exchange.is_none() {
+        kinds.push(Kind::CoSimulation);
+    }
+    if description.model_exchange.is_some() {
+        kinds.push(Kind::ModelExchange);
+    }
+    let mut all = Vec::new();
+    for kind in kinds {
+        all.push(worker::check_apart(&fmu, kind, step, Duration::from_secs_f64(timeout.min(1e9)))?);
+    }
+    if json {
+        let text = serde_json::to_string_pretty(&all).map_err(|error| Failure::Words {
+            message: format!("the findings cannot be written: {error}"),
+            hint: None,
+        })?;
+        print(&format!("{text}\n"))?;
+    } else {
+        print(&all.iter().map(table).collect::<Vec<_>>().join("\n"))?;
+    }
+    Ok(if all.iter().all(Findings::hold) { Exit::Ok } else { Exit::RunFailed })
+}
+
+fn table(findings: &Findings) -> String {
+    let mut grid = Grid::new(&["capability", "declared", "found", "how"]);
+    for finding in &findings.findings {
+        grid.row([
+            finding.capability.to_string(),
+            finding.declared.to_string(),
+            finding.outcome.to_string(),
+            finding.text.clone(),
+        ]);
+    }
+    format!("{} in steps of {} s\n\n{}", findings.interface, findings.step, grid.whole())
 }
 
 /// What the FMU declares; nothing of it is run.
 fn info(file: &Path) -> Result<Exit> {
-    let fmu =
-        Fmu::open(file).map_err(|error| Failure::Words { message: error.to_string(), hint: error.hint() })?;
+    let fmu = Fmu::open(file).map_err(words)?;
     let description = fmu.description();
     let mut facts = Grid::new(&["", ""]);
     let mut fact = |name: &str, value: String| {

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use koppel_io::Error as Io;
+use koppel_io::replay::Journals;
 use koppel_io::system_file;
 
 use crate::arguments::ResumeArguments;
@@ -18,6 +19,8 @@ pub(super) fn resume(arguments: &ResumeArguments) -> Result<Exit> {
     if let Some(stop) = &arguments.stop {
         file.set("run.stop", stop, "--stop")?;
     }
+    let next = arguments.session.checkpoint.clone().unwrap_or_else(|| path.clone());
+    file.log_inputs(Journals::beside(&next).continuing(path));
     let log = Log::new(arguments.session.log);
     file.log_to(log.sink());
     let mut simulation = file.simulation().inspect_err(|_| log.end())?;
@@ -33,7 +36,7 @@ pub(super) fn resume(arguments: &ResumeArguments) -> Result<Exit> {
     let plan = Plan {
         system: nearby(&checkpoint.system),
         out: arguments.out.clone().or(checkpoint.out.as_deref().map(nearby)),
-        checkpoint: arguments.session.checkpoint.clone().unwrap_or_else(|| path.clone()),
+        checkpoint: next,
         origin: Origin::Checkpoint {
             path: path.clone(),
             time: simulation.time(),

@@ -140,7 +140,10 @@ impl<'a> Session<'a> {
         if let Ok(Ending::Interrupted { .. }) = ending
             && let Err(error) = watch.checkpoint_now(&self.simulation)
         {
-            ending = Err(Failure::Run(error));
+            match *error {
+                error @ koppel::Error::Recorder { .. } => ending = Err(Failure::Run(Box::new(error))),
+                error => note("warning", &no_checkpoint(&error)),
+            }
         }
         let finished = match self.recording.finish() {
             Ok(finished) => finished,
@@ -170,6 +173,13 @@ impl<'a> Session<'a> {
             Ok(())
         }
     }
+}
+
+/// Why an interrupted run cannot be continued.
+fn no_checkpoint(error: &koppel::Error) -> String {
+    format!(
+        "no checkpoint: {error}\n  hint: with --checkpoint or --checkpoint-every the inputs of such an FMU are logged, and it can be continued all the same"
+    )
 }
 
 fn metadata(file: &SystemFile, simulation: &Simulation, plan: &Plan, created: String) -> Metadata {

@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use koppel::run::{Flow, Simulation};
 use koppel::{Error, Result};
+use koppel_io::Error as Io;
 
 use super::checkpoint::{Checkpoints, Written};
 use super::interrupt;
@@ -98,8 +99,10 @@ impl Watch {
     pub(super) fn checkpoint_now(&mut self, simulation: &Simulation) -> Result<()> {
         let failed = |source| Error::Recorder { source };
         let rows = self.rows.sync().map_err(|error| failed(error.into()))?;
-        let warning =
-            self.checkpoints.write(simulation, rows).map_err(|error| Box::new(failed(error.into())))?;
+        let warning = self.checkpoints.write(simulation, rows).map_err(|error| match *error {
+            Io::Engine(error) => error,
+            error => Box::new(failed(error.into())),
+        })?;
         if let Some(text) = warning {
             let show = || note("warning", &text);
             self.progress.as_ref().map_or_else(show, |progress| progress.aside(show));

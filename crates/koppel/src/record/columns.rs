@@ -3,6 +3,7 @@
 use crate::error::{Error, Result};
 use crate::system::{MessagePort, SubsystemId, SystemGraph, VariableId, VariableKind};
 use serde::{Deserialize, Serialize};
+use std::collections::HashSet;
 
 /// What is recorded.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -69,9 +70,10 @@ impl Columns {
 
     /// The same columns of a system whose subsystem `order[k]` has become number k.
     pub(crate) fn renumbered(mut self, order: &[SubsystemId]) -> Self {
+        let mut place = vec![0; order.len()];
+        order.iter().enumerate().for_each(|(new, id)| place[*id] = new);
         for column in &mut self.list {
-            column.subsystem =
-                order.iter().position(|id| *id == column.subsystem).unwrap_or(column.subsystem);
+            column.subsystem = place[column.subsystem];
         }
         self
     }
@@ -107,15 +109,14 @@ impl Columns {
 fn every_variable(graph: &SystemGraph) -> Vec<Column> {
     let mut columns: Vec<Column> = Vec::new();
     for id in 0..graph.len() {
-        let first = columns.len();
+        let mut taken = HashSet::new();
         for (variable, v) in graph.ports(id).all() {
-            let name = format!("{}.{}", graph.name(id), v.name);
             // A local or parameter named like an output or input is the same thing or hidden by it.
-            if columns[first..].iter().any(|c| c.name == name) {
+            if !taken.insert(v.name.as_str()) {
                 continue;
             }
             columns.push(Column {
-                name,
+                name: format!("{}.{}", graph.name(id), v.name),
                 unit: v.unit.clone(),
                 description: v.description.clone(),
                 subsystem: id,

@@ -121,9 +121,11 @@ fn stages(graph: &SystemGraph, schedule: &Schedule) -> Vec<Stage> {
         first += size;
         let inputs = graph.inputs_of(members.start).start..graph.inputs_of(members.end - 1).end;
         let wired: Vec<_> = inputs.clone().filter(|input| !graph.is_free(*input)).collect();
-        let held = wired.iter().copied().filter(|input| graph.input_variable(*input).is_held).collect();
+        let is_held = |input: &usize| graph.input_variable(*input).is_held || graph.map(*input).is_some();
+        let held = wired.iter().copied().filter(is_held).collect();
         let deliveries = Deliveries::new(graph, members.clone());
-        Stage { members, inputs, wired, held, deliveries, is_parallel: false }
+        let outputs = graph.outputs_of(members.start).start..graph.outputs_of(members.end - 1).end;
+        Stage { members, inputs, wired, held, outputs, deliveries, is_parallel: false }
     };
     schedule.stages.iter().filter(|members| !members.is_empty()).map(|members| stage(members.len())).collect()
 }

@@ -28,7 +28,7 @@ use crate::coupling::{Coupling, Needs, Polynomials, View};
 use crate::error::Result;
 use crate::record::{Column, Columns, Condition};
 use crate::signal::{Clock, Request, Step};
-use crate::system::{InputId, SubsystemId, SystemGraph};
+use crate::system::{InputId, OutputId, SubsystemId, SystemGraph};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -75,6 +75,8 @@ pub(super) struct Stage {
     pub(super) wired: Vec<InputId>,
     /// Those of them that are held, whatever the coupling.
     pub(super) held: Vec<InputId>,
+    /// All outputs of the members.
+    pub(super) outputs: Range<OutputId>,
     pub(super) deliveries: Deliveries,
     pub(super) is_parallel: bool,
 }
@@ -85,26 +87,26 @@ impl Simulation {
         if self.is_done() {
             return Ok(());
         }
-        self.cut_step();
-        if self.parts.is_empty() {
+        if self.is_cut() {
+            self.advance_in_parts()?;
+        } else {
             let step = self.clock.step(self.index, 1);
             self.exchange(step, self.clock.time(self.index + 1))?;
-        } else {
-            self.advance_in_parts()?;
         }
         self.index += 1;
         Ok(())
     }
 
     /// One exchange of values: everybody who is due moves over `step`, to the communication point `end`.
+    #[inline(always)]
     pub(super) fn exchange(&mut self, step: Step, end: f64) -> Result<()> {
         self.apply_changes(step.start)?;
         let view = view(&self.graph, &self.board, step);
         self.coupling.prepare(&view)?;
         for stage in 0..self.stages.len() {
-            self.predict(stage, step)?;
-            self.move_stage(stage, step)?;
-            self.deliver(stage, step, end)?;
+            self.predict(stage, &step)?;
+            self.move_stage(stage, &step)?;
+            self.deliver(stage, &step, end)?;
             if !self.messages.is_empty() {
                 self.carry_messages(self.stages[stage].members.clone(), end)?;
             }
@@ -118,63 +120,64 @@ impl Simulation {
     }
 
     /// The coupling writes the inputs of a stage, now that earlier stages have moved.
-    fn predict(&mut self, stage: usize, step: Step) -> Result<()> {
+    #[inline(always)]
+    fn predict(&mut self, stage: usize, step: &Step) -> Result<()> {
         let Simulation { coupling, graph, board, clock, slots, .. } = self;
-        let Stage { wired, held, members, .. } = &self.stages[stage];
-        let mut planned = std::mem::take(&mut board.planned);
-        let mut out = Polynomials { terms: board.terms, coefficients: &mut planned };
-        let result = if self.is_multi_rate {
-            for slot in slots[members.clone()].iter_mut().filter(|slot| slot.every > 1 && slot.is_due(&step))
-            {
-                let (outputs, inputs) = slot.before.split_at_mut(slot.outputs.len());
-                outputs.copy_from_slice(&board.outputs[slot.outputs.clone()]);
-                for (before, input) in inputs.iter_mut().zip(slot.inputs.clone()) {
-                    *before = board.applied[input];
-                }
+        let Stage { wired, held, members, inputs, .. } = &self.stages[stage];
+        board.check_maps(graph, inputs, step.start)?;
+        let Board { history, planned, terms, applied, outputs } = board;
+        let mut out = Polynomials { terms: *terms, coefficients: planned };
+        if self.is_multi_rate {
+            for slot in slots[members.clone()].iter_mut().filter(|slot| slot.is_due(step)) {
+                slot.remember(outputs, applied);
+                let step = clock.step(step.index, u64::from(slot.every));
+                let from = wired.partition_point(|i| *i < slot.inputs.start);
+                let to = wired.partition_point(|i| *i < slot.inputs.end);
+                coupling.input(&View { step, graph, history, applied }, &wired[from..to], &mut out)?;
             }
-            members.clone().filter(|id| slots[*id].is_due(&step)).try_for_each(|id| {
-                let own = clock.step(step.index, u64::from(slots[id].every));
-                let inputs = &slots[id].inputs;
-                let from = wired.partition_point(|i| *i < inputs.start);
-                let to = wired.partition_point(|i| *i < inputs.end);
-                coupling.input(&view(graph, board, own), &wired[from..to], &mut out)
-            })
         } else {
-            coupling.input(&view(graph, board, step), wired, &mut out)
-        };
-        board.planned = planned;
-        for &input in held {
-            let polynomial = &mut board.planned[input * board.terms..][..board.terms];
-            polynomial.fill(0.0);
-            polynomial[0] = board.history.arrivals()[input];
+            coupling.input(&View { step: *step, graph, history, applied }, wired, &mut out)?;
         }
-        result
+        for &input in held {
+            let polynomial = out.of(input);
+            polynomial.fill(0.0);
+            polynomial[0] = history.arrivals()[input];
+        }
+        Ok(())
     }
 
     /// Sends the outputs of a stage on their way.
-    fn deliver(&mut self, stage: usize, step: Step, end: f64) -> Result<()> {
-        let Stage { members, inputs, deliveries, .. } = &self.stages[stage];
-        let outputs = self.slots[members.start].outputs.start..self.slots[members.end - 1].outputs.end;
-        if let Some(output) = self.board.non_finite(outputs) {
+    #[inline(always)]
+    fn deliver(&mut self, stage: usize, step: &Step, end: f64) -> Result<()> {
+        let Stage { members, inputs, outputs, deliveries, .. } = &self.stages[stage];
+        if let Some(output) = self.board.non_finite(outputs.clone()) {
             return Err(non_finite(&self.graph, &self.board, output, end));
         }
         if self.is_multi_rate {
-            for id in members.clone().filter(|id| self.slots[*id].is_due(&step)) {
-                let slot = &self.slots[id];
-                let own = self.clock.step(step.index, u64::from(slot.every));
-                let reached = self.clock.time(step.index + u64::from(slot.every));
-                self.board.note_applied(slot.inputs.clone(), own.size);
-                self.board.deliver_one(&self.graph, id, reached);
-            }
+            self.deliver_due(stage, step);
         } else {
             self.board.note_applied(inputs.clone(), step.size);
             self.board.deliver(&self.graph, members.clone(), deliveries, end);
         }
-        if self.needs.samples != Request::Nothing {
-            let view = view(&self.graph, &self.board, step);
-            for id in members.clone().filter(|id| self.slots[*id].is_due(&step)) {
-                self.coupling.moved(&view, id, &self.slots[id].samples)?;
-            }
+        if self.needs.samples == Request::Nothing { Ok(()) } else { self.show_samples(stage, step) }
+    }
+
+    /// Sends the outputs of those members of a stage that have moved, each at the time it has reached.
+    fn deliver_due(&mut self, stage: usize, step: &Step) {
+        for id in self.stages[stage].members.clone().filter(|id| self.slots[*id].is_due(step)) {
+            let slot = &self.slots[id];
+            let own = self.clock.step(step.index, u64::from(slot.every));
+            let reached = self.clock.time(step.index + u64::from(slot.every));
+            self.board.note_applied(slot.inputs.clone(), own.size);
+            self.board.deliver_one(&self.graph, id, reached);
+        }
+    }
+
+    /// Shows the coupling what was seen inside the step.
+    fn show_samples(&mut self, stage: usize, step: &Step) -> Result<()> {
+        let view = view(&self.graph, &self.board, *step);
+        for id in self.stages[stage].members.clone().filter(|id| self.slots[*id].is_due(step)) {
+            self.coupling.moved(&view, id, &self.slots[id].samples)?;
         }
         Ok(())
     }

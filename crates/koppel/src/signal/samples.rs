@@ -14,6 +14,7 @@ pub enum Request {
 
 /// Outputs of one subsystem inside one step, begin and end included.
 #[derive(Clone, Debug, Default)]
+#[repr(C)]
 pub struct Samples {
     request: Request,
     width: usize,

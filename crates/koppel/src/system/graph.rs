@@ -7,10 +7,12 @@
 
 use super::ports::{Ports, Variable, VariableKind};
 use super::subsystem::Subsystem;
+use super::transfer::{UnitRule, ValueMap};
 use super::wiring::{self, MessageWire};
 use crate::error::{Error, Result};
 use crate::signal::external::{External, ExternalConfig};
 use serde::{Deserialize, Serialize};
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
 /// Number of a subsystem.
@@ -44,12 +46,25 @@ pub struct Connection {
     pub gain: f64,
     /// Added after the gain.
     pub offset: f64,
+    /// What is done about units.
+    #[serde(default, skip_serializing_if = "UnitRule::is_default")]
+    pub units: UnitRule,
+    /// A table of whole numbers in place of gain and offset, for one source; empty for none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub map: Vec<(f64, f64)>,
 }
 
 impl Connection {
     /// One output to one input, gain 1.
     pub fn new(from: &str, to: &str) -> Self {
-        Connection { from: vec![from.into()], to: to.into(), gain: 1.0, offset: 0.0 }
+        Connection {
+            from: vec![from.into()],
+            to: to.into(),
+            gain: 1.0,
+            offset: 0.0,
+            units: UnitRule::Convert,
+            map: Vec::new(),
+        }
     }
 
     /// With another gain.
@@ -63,6 +78,7 @@ impl Connection {
 #[derive(Clone, Debug, Default)]
 pub struct SystemGraph {
     names: Vec<String>,
+    numbers: HashMap<String, SubsystemId>,
     ports: Vec<Ports>,
     first_input: Vec<InputId>,
     first_output: Vec<OutputId>,
@@ -74,6 +90,8 @@ pub struct SystemGraph {
     pub(super) offsets: Vec<f64>,
     externals: Vec<(InputId, External)>,
     pub(super) message_wires: Vec<MessageWire>,
+    /// Sorted by input.
+    pub(super) maps: Vec<(InputId, ValueMap)>,
 }
 
 impl SystemGraph {
@@ -99,7 +117,7 @@ impl SystemGraph {
 
     /// Finds a subsystem by name.
     pub fn find(&self, name: &str) -> Result<SubsystemId> {
-        self.names.iter().position(|n| n == name).ok_or_else(|| {
+        self.numbers.get(name).copied().ok_or_else(|| {
             Error::Unknown { kind: "subsystem", name: name.into(), known: self.names.clone() }.into()
         })
     }
@@ -184,6 +202,17 @@ impl SystemGraph {
         &self.message_wires
     }
 
+    /// Inputs whose one wire passes a table, sorted; the gain of such a wire is 0.
+    pub fn maps(&self) -> &[(InputId, ValueMap)] {
+        &self.maps
+    }
+
+    /// The table before an input.
+    pub fn map(&self, input: InputId) -> Option<&ValueMap> {
+        let at = self.maps.binary_search_by_key(&input, |(target, _)| *target).ok()?;
+        Some(&self.maps[at].1)
+    }
+
     /// True if no wire ends at the input.
     pub fn is_free(&self, input: InputId) -> bool {
         self.wires_into(input).is_empty()
@@ -206,6 +235,12 @@ impl SystemGraph {
         let sources: Vec<_> =
             self.wires_into(input).map(|w| self.output_name(self.wires[w].source)).collect();
         format!("{} -> {}", sources.join(" + "), self.input_name(input))
+    }
+
+    /// Variable of an output.
+    pub fn output_variable(&self, output: OutputId) -> &Variable {
+        let id = self.subsystem_of_output(output);
+        &self.ports[id].outputs[output - self.first_output[id]]
     }
 
     /// Variable of an input.
@@ -249,14 +284,10 @@ impl SystemGraph {
 
     /// Splits `subsystem.variable`; subsystem names may contain dots, the longest that fits wins.
     pub fn split_name<'a>(&self, name: &'a str, word: &'static str) -> Result<(SubsystemId, &'a str)> {
-        let found = self
-            .names
-            .iter()
-            .enumerate()
-            .filter_map(|(id, n)| Some((id, n.len(), name.strip_prefix(n.as_str())?.strip_prefix('.')?)))
-            .max_by_key(|(_, length, _)| *length);
-        if let Some((id, _, variable)) = found {
-            return Ok((id, variable));
+        for (dot, _) in name.rmatch_indices('.') {
+            if let Some(id) = self.numbers.get(&name[..dot]) {
+                return Ok((*id, &name[dot + 1..]));
+            }
         }
         match name.split_once('.') {
             Some((subsystem, _)) => {
@@ -298,6 +329,9 @@ impl System {
         (0..old.inputs()).for_each(|i| offsets[input(i)] = old.offsets[i]);
         let mut externals: Vec<_> = old.externals.iter().map(|(i, e)| (input(*i), e.clone())).collect();
         externals.sort_by_key(|(i, _)| *i);
+        let mut maps: Vec<_> = old.maps.iter().map(|(i, map)| (input(*i), map.clone())).collect();
+        maps.sort_by_key(|(i, _)| *i);
+        graph.maps = maps;
         graph.offsets = offsets;
         graph.externals = externals;
         graph.set_wires(wires);
@@ -357,10 +391,9 @@ impl SystemBuilder {
     /// Checks everything and wires it.
     pub fn build(self) -> Result<System> {
         let (names, subsystems): (Vec<_>, Vec<_>) = self.subsystems.into_iter().unzip();
-        for (i, name) in names.iter().enumerate() {
-            if names[..i].contains(name) {
-                return Err(Error::Duplicate { kind: "subsystem", name: name.clone() }.into());
-            }
+        let mut known = HashSet::new();
+        if let Some(name) = names.iter().find(|name| !known.insert(name.as_str())) {
+            return Err(Error::Duplicate { kind: "subsystem", name: name.clone() }.into());
         }
         let mut graph = number_ports(names, &subsystems);
         wiring::wire(&mut graph, &self.connections)?;
@@ -392,8 +425,10 @@ fn number_ports(names: Vec<String>, subsystems: &[Box<dyn Subsystem>]) -> System
     let offsets: Vec<f64> = ports.iter().flat_map(|p| p.inputs.iter().map(|v| v.start)).collect();
     let wires_from = vec![Vec::new(); names.len()];
     let wire_start = vec![0; offsets.len() + 1];
+    let numbers = names.iter().cloned().enumerate().map(|(id, name)| (name, id)).collect();
     SystemGraph {
         names,
+        numbers,
         ports,
         first_input,
         first_output,

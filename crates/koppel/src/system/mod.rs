@@ -11,6 +11,7 @@ mod ports;
 mod state_space;
 mod subsystem;
 mod terminal;
+mod transfer;
 pub mod unit;
 mod wiring;
 
@@ -25,4 +26,5 @@ pub use ports::{Dependencies, Ports, Variable, VariableId, VariableKind};
 pub use state_space::{Discrete, StateSpace};
 pub use subsystem::{Snapshot, Subsystem};
 pub use terminal::{Flow, PowerBond, Terminal, TerminalMember};
+pub use transfer::{UnitRule, ValueMap};
 pub use wiring::MessageWire;

@@ -3,10 +3,10 @@
 //!
 //! The bare name of an array stands for all its elements `name[1]`, `name[2]`, ...
 
-use super::graph::{Connection, InputId, OutputId, SubsystemId, SystemGraph, Wire};
+use super::graph::{Connection, InputId, SubsystemId, SystemGraph, Wire};
 use super::message::MessagePort;
 use super::ports::{Ports, VariableKind};
-use super::unit::Unit;
+use super::transfer::{UnitRule, ValueMap, conversion};
 use crate::error::{Error, Result};
 
 /// One message output feeding one message input.
@@ -84,21 +84,28 @@ pub(super) fn wire(graph: &mut SystemGraph, connections: &[Connection]) -> Resul
                 .into());
             }
             graph.offsets[first + place] = connection.offset;
+            if let Some(map) = table(connection)? {
+                graph.maps.push((first + place, map));
+            }
         }
+        let is_mapped = !connection.map.is_empty();
+        let rule = if is_mapped { UnitRule::Ignore } else { connection.units };
         for from in &connection.from {
             let source = matching(graph, from, &connection.to, &target)?;
             let outputs = graph.outputs_of(source.subsystem).start;
             for (output, input) in source.places.iter().zip(&target.places) {
                 let (output, input) = (outputs + output, first + input);
-                let (factor, shift) = conversion(graph, output, input, from, &connection.to)?;
-                graph.offsets[input] += connection.gain * shift;
-                let gain = connection.gain * factor;
+                let ends = (graph.output_variable(output), graph.input_variable(input));
+                let unit = conversion((from, ends.0), (&connection.to, ends.1), rule)?;
+                graph.offsets[input] += connection.gain * unit.offset;
+                let gain = if is_mapped { 0.0 } else { connection.gain * unit.factor };
                 wires.push(Wire { source: output, from: source.subsystem, target: input, gain });
             }
         }
     }
     graph.set_wires(wires);
     graph.message_wires.sort();
+    graph.maps.sort_by_key(|(input, _)| *input);
     Ok(())
 }
 
@@ -116,8 +123,8 @@ fn wire_message(graph: &mut SystemGraph, connection: &Connection, target: &End) 
     let [from] = connection.from.as_slice() else {
         return Err(refused(&connection.from.join("`, `"), to, "only numbers are summed: name one source"));
     };
-    if (connection.gain, connection.offset) != (1.0, 0.0) {
-        return Err(refused(from, to, "only numbers have a gain and an offset"));
+    if (connection.gain, connection.offset) != (1.0, 0.0) || !connection.map.is_empty() {
+        return Err(refused(from, to, "only numbers have a gain and an offset, or a map"));
     }
     let source = matching(graph, from, to, target)?;
     for (output, input) in source.places.iter().copied().zip(target.places.iter().copied()) {
@@ -262,26 +269,19 @@ pub(super) fn no_such_port(
     Error::Unknown { kind: word, name: name.into(), known }.into()
 }
 
-/// Factor and offset between the units at both ends; 1 and 0 where a unit is missing.
-fn conversion(
-    graph: &SystemGraph,
-    source: OutputId,
-    target: InputId,
-    from: &str,
-    to: &str,
-) -> Result<(f64, f64)> {
-    let id = graph.subsystem_of_output(source);
-    let output = &graph.ports(id).outputs[source - graph.outputs_of(id).start];
-    let (Some(a), Some(b)) = (&output.unit, &graph.input_variable(target).unit) else {
-        return Ok((1.0, 0.0));
-    };
-    if a == b {
-        return Ok((1.0, 0.0));
+/// The table of a connection, which then has one source and neither gain nor offset.
+fn table(connection: &Connection) -> Result<Option<ValueMap>> {
+    if connection.map.is_empty() {
+        return Ok(None);
     }
-    let parse = |text: &str, place: &str| {
-        Unit::parse(text).map_err(|source| Box::new(Error::Unit { place: place.to_owned(), source }))
+    let refused = |problem: String| {
+        let (what, value) = ("connection with a map into".into(), connection.to.clone());
+        Box::new(Error::Setting { what, value, problem })
     };
-    let conversion = Unit::conversion(&parse(a, from)?, &parse(b, to)?)
-        .map_err(|source| Error::ConnectionUnit { from: from.into(), to: to.into(), source })?;
-    Ok((conversion.factor, conversion.offset))
+    if connection.from.len() != 1 || (connection.gain, connection.offset) != (1.0, 0.0) {
+        return Err(refused("has one source, and neither gain nor offset".into()));
+    }
+    ValueMap::new(&connection.map)
+        .map(Some)
+        .map_err(|problem| refused(format!("cannot have this map: {problem}")))
 }
