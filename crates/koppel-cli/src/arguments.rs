@@ -7,7 +7,7 @@ use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
 
 use crate::exit;
-use crate::session::CheckpointEvery;
+use crate::session::{CheckpointEvery, LogLevel};
 
 /// Runs coupled systems: subsystems with their own solvers that exchange values at communication steps.
 #[derive(Debug, Parser)]
@@ -57,6 +57,12 @@ pub(crate) enum Command {
     Completions {
         /// The shell.
         shell: Shell,
+    },
+    /// Hosts an FMU for another koppel.
+    #[command(hide = true)]
+    IsolatedFmu {
+        /// The process that started it.
+        parent: String,
     },
     /// Shows what the exit codes mean.
     #[command(after_help = exit::TABLE)]
@@ -160,6 +166,12 @@ pub(crate) struct SettingArguments {
     /// Several threads: where it pays, never, or always.
     #[arg(long, value_parser = PossibleValuesParser::new(["auto", "never", "always"]))]
     pub(crate) threads: Option<String>,
+    /// Runs each FMU in a process of its own, so that a crash ends nothing else (Linux).
+    #[arg(long)]
+    pub(crate) isolate: bool,
+    /// With --isolate or isolate = true: longest time for one step of an FMU, in s.
+    #[arg(long, value_name = "SECONDS")]
+    pub(crate) step_timeout: Option<String>,
 }
 
 fn assignment(text: &str) -> Result<(String, String), String> {
@@ -192,6 +204,9 @@ pub(crate) struct SessionArguments {
     /// With --realtime: simulated seconds per second.
     #[arg(long, value_name = "X", default_value_t = 1.0, requires = "realtime", value_parser = positive)]
     pub(crate) speed: f64,
+    /// Messages of FMUs to show: off, error, warning, info, or debug, which asks FMUs for more.
+    #[arg(long, value_name = "LEVEL", default_value = "warning", value_enum, hide_possible_values = true)]
+    pub(crate) log: LogLevel,
     /// No progress and no summary.
     #[arg(long, short)]
     pub(crate) quiet: bool,
@@ -238,6 +253,23 @@ pub(crate) enum FmuCommand {
     Info {
         /// The FMU.
         file: PathBuf,
+    },
+    /// Tries what an FMU declares, and shows what holds.
+    #[command(
+        after_help = "The exit code is 1 if something that must hold does not.\n\nExample:\n  koppel fmu check engine.fmu --step 1e-3"
+    )]
+    Check {
+        /// The FMU.
+        file: PathBuf,
+        /// Communication step of the trials, in s [default: the FMU's own proposal, or 1e-3].
+        #[arg(long, value_name = "H", value_parser = positive)]
+        step: Option<f64>,
+        /// Longest time for all trials of an interface, in s.
+        #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = positive)]
+        timeout: f64,
+        /// Prints the findings as JSON.
+        #[arg(long)]
+        json: bool,
     },
 }
 

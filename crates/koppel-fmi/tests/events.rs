@@ -206,6 +206,19 @@ fn without_event_mode_the_fmu_is_left_to_itself() {
 }
 
 #[test]
+fn an_early_return_without_event_mode_is_gone_on_from() {
+    let fmu = fmu(&EVENTS3.replace("hasEventMode=\"true\"", ""));
+    let end = ends(&mut alone(instance(&fmu, &[]), &RunConfig::new(2.4, 0.4)));
+    // Inside the steps from 0.8 s to 1.2 s, and at the end of that to 2 s.
+    assert_eq!(end("e.falls"), 2.0);
+    assert!((end("e.last_fall") - 2.0).abs() < 1e-9 && (end("e.ramp") - 0.4).abs() < 1e-9);
+    let fmu = TestFmu::new("events3.c", EVENTS3, &["-DNO_EVENT_MODE"]);
+    let mut simulation = alone(instance(&fmu, &[]), &RunConfig::new(1.0, 0.1));
+    let error = simulation.run(&mut Table::default(), &mut |_| Ok(Flow::Continue)).unwrap_err().to_string();
+    assert!(error.contains("fmi3EnterEventMode is not in its library"), "{error}");
+}
+
+#[test]
 fn a_structural_parameter_sizes_the_arrays() {
     let fmu = fmu(EVENTS3);
     let list = |numbers: &[f64]| Value::List(numbers.iter().map(|number| Value::Number(*number)).collect());

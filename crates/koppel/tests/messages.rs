@@ -384,6 +384,39 @@ fn the_bare_name_of_an_array_stands_for_its_elements() {
 }
 
 #[test]
+fn a_held_input_is_never_extrapolated() {
+    use koppel::coupling::{CouplingConfig, StartUp};
+    use koppel::linalg::Matrix;
+    use koppel::system::{LinearOde, OdeModel, StateSpace};
+    let model = |input: Variable| {
+        let one = |value: f64| Matrix::from_slice(1, 1, &[value]);
+        let matrices = StateSpace::new("s", one(0.0), one(1.0), one(1.0), one(0.0)).unwrap();
+        let ode = LinearOde::new(matrices, vec![input], vec![Variable::new("y")], &[0.0]).unwrap();
+        OdeModel::new(Box::new(ode), &koppel::solver::SolverConfig::Exact {}).unwrap()
+    };
+    for coupling in [
+        CouplingConfig::Soh { start: StartUp::Constant },
+        CouplingConfig::Relaxed { alpha: 0.5 },
+        CouplingConfig::AntiAliasing { order: 1 },
+    ] {
+        let system = SystemBuilder::new()
+            .add("ramp", model(Variable::new("u").start(1.0)))
+            .add("sink", model(Variable::new("u").held()))
+            .connect(Connection::new("ramp.y", "sink.u"))
+            .build()
+            .unwrap();
+        let seen = run(system, &RunConfig { coupling, ..RunConfig::new(1.0, 0.1) });
+        for (k, given) in seen["sink.u"].iter().enumerate().skip(1) {
+            assert_eq!(
+                *given,
+                seen["ramp.y"][k - 1],
+                "the value of the communication point, all through step {k}"
+            );
+        }
+    }
+}
+
+#[test]
 fn an_array_can_have_a_coupling_of_its_own() {
     use koppel::coupling::CouplingConfig;
     let connections = [("b.u".to_owned(), CouplingConfig::Relaxed { alpha: 0.5 })].into();

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use koppel_io::replay::Journals;
 use koppel_io::system_file::{self, Setting, SystemFile};
 use koppel_ssp::Tolerance;
 
@@ -9,7 +10,7 @@ use crate::arguments::{RunArguments, SettingArguments};
 use crate::exit::Exit;
 use crate::failure::{Failure, Result, note};
 use crate::output::{self, DryRun};
-use crate::session::{self, Origin, Plan, Session};
+use crate::session::{self, Log, Origin, Plan, Session};
 
 /// Runs a system file.
 pub(super) fn run(arguments: &RunArguments) -> Result<Exit> {
@@ -47,6 +48,7 @@ fn settings(settings: &SettingArguments) -> Vec<Setting> {
         ("hold", &settings.hold),
         ("record_every", &settings.record_every),
         ("threads", &settings.threads),
+        ("step_timeout", &settings.step_timeout),
     ];
     for (name, value) in &settings.set {
         set(name, value, "--set");
@@ -55,6 +57,9 @@ fn settings(settings: &SettingArguments) -> Vec<Setting> {
         if let Some(value) = value {
             set(&format!("run.{key}"), value, &format!("--{}", key.replace('_', "-")));
         }
+    }
+    if settings.isolate {
+        set("run.isolate", "true", "--isolate");
     }
     if let Some(condition) = &settings.stop_when {
         set("run.stop_when", &quoted(condition), "--stop-when");
@@ -83,11 +88,16 @@ fn dry_run(arguments: &RunArguments, file: &SystemFile) -> Result<Exit> {
     Ok(Exit::Ok)
 }
 
-fn start(arguments: &RunArguments, file: SystemFile) -> Result<Exit> {
+fn start(arguments: &RunArguments, mut file: SystemFile) -> Result<Exit> {
     let plan = plan(arguments);
     session::check(&plan, &file.tables(), &arguments.session)?;
-    let simulation = file.simulation()?;
-    Session::new(file, simulation, plan, &arguments.session)?.run()
+    if arguments.session.checkpoint.is_some() || arguments.session.checkpoint_every.is_some() {
+        file.log_inputs(Journals::beside(&plan.checkpoint));
+    }
+    let log = Log::new(arguments.session.log);
+    file.log_to(log.sink());
+    let simulation = file.simulation().inspect_err(|_| log.end())?;
+    Session::new(file, simulation, plan, &arguments.session, log)?.run()
 }
 
 fn plan(arguments: &RunArguments) -> Plan {

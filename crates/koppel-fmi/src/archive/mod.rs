@@ -18,6 +18,8 @@ mod name;
 mod nested;
 
 pub use folder::Unpacked;
+#[cfg(target_os = "linux")]
+pub(crate) use folder::remove_dead;
 use name::Names;
 pub use name::normalize;
 pub use nested::{MAX_INNER_SIZE, Source, split};

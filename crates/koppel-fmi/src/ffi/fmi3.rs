@@ -2,7 +2,7 @@
 
 use super::log::{Environment, record};
 use super::table::table;
-use super::{CallError, Interruption, Log, Owned, State, Status, c_string};
+use super::{CallError, Interruption, Kind, Log, Owned, State, Status, c_string, trace};
 use std::cell::Cell;
 use std::ffi::{c_char, c_int, c_void};
 use std::ptr::NonNull;
@@ -103,6 +103,7 @@ table! {
 
 /// What an instance is made with.
 pub(crate) struct Instantiation<'a> {
+    pub(crate) kind: Kind,
     pub(crate) name: &'a str,
     pub(crate) token: &'a str,
     /// A path that ends with a separator.
@@ -160,7 +161,7 @@ struct Context {
     running: Cell<*mut Running>,
 }
 
-/// A co-simulation instance.
+/// An instance.
 pub struct Instance {
     functions: Arc<Functions>,
     pointer: Owned<c_void>,
@@ -173,6 +174,7 @@ pub struct Instance {
 macro_rules! call {
     ($self:ident, $name:literal, $function:expr $(, $argument:expr)*) => {{
         $self.alive($name)?;
+        $crate::ffi::trace::enter(const { $crate::ffi::trace::number($name) });
         // SAFETY: the instance is alive, and the arguments are what the standard asks for: buffers of the lengths given.
         let code = unsafe { ($function)($self.pointer.as_ptr() $(, $argument)*) };
         $self.check($name, code)
@@ -204,24 +206,25 @@ macro_rules! accessors {
 }
 
 mod events;
+mod exchange;
 mod words;
 
-pub use events::{DiscreteUpdate, IntervalQualifier};
+pub use events::IntervalQualifier;
 
 impl Instance {
-    /// `fmi3InstantiateCoSimulation`.
+    /// `fmi3InstantiateCoSimulation`, or `fmi3InstantiateModelExchange`.
     pub(crate) fn new(functions: &Arc<Functions>, with: &Instantiation<'_>) -> Result<Instance, CallError> {
+        if with.kind == Kind::ModelExchange {
+            return Instance::exchange(functions, with);
+        }
         const CALL: &str = "fmi3InstantiateCoSimulation";
         let instantiate = functions.instantiate_co_simulation.ok_or(CallError::Missing { call: CALL })?;
         let name = c_string(CALL, "the instance name", with.name)?;
         let token = c_string(CALL, "the instantiation token", with.token)?;
         let resources = c_string(CALL, "the resource path", with.resources)?;
-        let context = Context {
-            environment: Environment::new(with.log.clone()),
-            running: Cell::new(std::ptr::null_mut()),
-        };
-        let context = Owned(NonNull::from(Box::leak(Box::new(context))));
+        let context = Instance::context(with);
         let references = with.intermediate.unwrap_or(&[]);
+        trace::enter(const { trace::number(CALL) });
         let update: Option<IntermediateCallback> = with.intermediate.map(|_| intermediate_update as _);
         // SAFETY: the context is alive until the instance is dropped; texts and references live during the call.
         let pointer = unsafe {
@@ -240,10 +243,28 @@ impl Instance {
                 update,
             )
         };
+        Instance::made(CALL, functions, with, pointer, context)
+    }
+
+    /// What the FMU gets to call back with.
+    fn context(with: &Instantiation<'_>) -> Owned<Context> {
+        let environment = Environment::new(with.log.clone());
+        let context = Context { environment, running: Cell::new(std::ptr::null_mut()) };
+        Owned(NonNull::from(Box::leak(Box::new(context))))
+    }
+
+    /// The instance, if there is one.
+    fn made(
+        call: &'static str,
+        functions: &Arc<Functions>,
+        with: &Instantiation<'_>,
+        pointer: InstancePointer,
+        context: Owned<Context>,
+    ) -> Result<Instance, CallError> {
         let Some(pointer) = NonNull::new(pointer) else {
             // SAFETY: no instance was made that could use it.
             drop(unsafe { Box::from_raw(context.as_ptr()) });
-            return Err(CallError::NoInstance { call: CALL, messages: with.log.take() });
+            return Err(CallError::NoInstance { call, messages: with.log.take() });
         };
         Ok(Instance {
             functions: functions.clone(),
@@ -404,6 +425,7 @@ impl Instance {
         let (functions, pointer, ok) = (&self.functions, self.pointer.as_ptr(), 0..=1);
         if !inputs.is_empty() {
             let count = inputs.len();
+            trace::enter(const { trace::number("fmi3SetFloat64") });
             // SAFETY: the instance is alive, and the buffers have the lengths given.
             let code =
                 unsafe { (functions.set_float64)(pointer, inputs.as_ptr(), count, values.as_ptr(), count) };
@@ -412,6 +434,7 @@ impl Instance {
             }
         }
         let (mut event, mut terminate, mut early, mut reached) = (0_u8, 0_u8, 0_u8, time + size);
+        trace::enter(const { trace::number("fmi3DoStep") });
         // SAFETY: the instance is alive, and the places to write to are those of the standard.
         let code =
             unsafe { step(pointer, time, size, false, &mut event, &mut terminate, &mut early, &mut reached) };
@@ -428,6 +451,7 @@ impl Instance {
             return Err(Box::new(Interruption::Stopped(info)));
         }
         let (count, results) = (outputs.len(), results.as_mut_ptr());
+        trace::enter(const { trace::number("fmi3GetFloat64") });
         // SAFETY: the instance is alive, and the buffers have the lengths given.
         let code = unsafe { (functions.get_float64)(pointer, outputs.as_ptr(), count, results, count) };
         if !ok.contains(&code) {
@@ -535,6 +559,7 @@ impl Drop for Instance {
         }
         // SAFETY: the instance is alive and never used again; then nobody knows the context any more.
         unsafe {
+            trace::enter(const { trace::number("fmi3FreeInstance") });
             (self.functions.free_instance)(self.pointer.as_ptr());
             drop(Box::from_raw(self.context.as_ptr()));
         }
@@ -577,6 +602,7 @@ unsafe extern "C" fn intermediate_update(
         if running.failure.is_none() {
             let moment = Moment { time, set_requested, get_allowed, step_finished };
             running.failure = (*running.update)(&*running.instance, moment).err();
+            trace::enter(const { trace::number("fmi3DoStep") });
         }
     }
 }

@@ -18,11 +18,11 @@ impl CoSimulation {
         assert_eq!(outputs.len(), values.len(), "one value per output");
         if order == 0 || order > self.output_derivative_order() {
             let what = format!("output derivatives of order {order}");
-            return Err(Error::NotOffered { instance: self.name.clone(), what }.into());
+            return Err(Error::NotOffered { instance: self.base.name.clone(), what }.into());
         }
-        let references = self.references(&self.slots.outputs, outputs)?;
+        let references = self.references(&self.base.slots.outputs, outputs)?;
         let orders = vec![order as i32; outputs.len()];
-        self.called(match &self.backend {
+        self.called(match &self.base.backend {
             Backend::Two(fmu) => fmu.get_real_output_derivatives(&references, &orders, values),
             Backend::Three(fmu) => fmu.get_output_derivatives(&references, &orders, values),
         })
@@ -40,9 +40,9 @@ impl CoSimulation {
         if !self.section().interface.provides_directional_derivatives {
             return Err(self.not_offered("directional derivatives"));
         }
-        let unknowns = self.references(&self.slots.outputs, outputs)?;
-        let knowns = self.references(&self.slots.inputs, inputs)?;
-        self.called(match &self.backend {
+        let unknowns = self.references(&self.base.slots.outputs, outputs)?;
+        let knowns = self.references(&self.base.slots.inputs, inputs)?;
+        self.called(match &self.base.backend {
             Backend::Two(fmu) => fmu.directional_derivative(&unknowns, &knowns, seed, change),
             Backend::Three(fmu) => fmu.directional_derivative(&unknowns, &knowns, seed, change),
         })
@@ -58,17 +58,17 @@ impl CoSimulation {
     ) -> Result<()> {
         assert!(outputs.len() == seed.len() && inputs.len() == change.len(), "one value per port");
         let is_offered = self.section().interface.provides_adjoint_derivatives;
-        let (Backend::Three(fmu), true) = (&self.backend, is_offered) else {
+        let (Backend::Three(fmu), true) = (&self.base.backend, is_offered) else {
             return Err(self.not_offered("adjoint derivatives"));
         };
-        let unknowns = self.references(&self.slots.outputs, outputs)?;
-        let knowns = self.references(&self.slots.inputs, inputs)?;
+        let unknowns = self.references(&self.base.slots.outputs, outputs)?;
+        let knowns = self.references(&self.base.slots.inputs, inputs)?;
         self.called(fmu.adjoint_derivative(&unknowns, &knowns, seed, change))
     }
 
     #[cold]
     fn not_offered(&self, what: &str) -> Box<Error> {
-        Error::NotOffered { instance: self.name.clone(), what: what.into() }.into()
+        Error::NotOffered { instance: self.base.name.clone(), what: what.into() }.into()
     }
 
     /// References of scalar ports of type `Float64`.

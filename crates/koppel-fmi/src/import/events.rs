@@ -137,7 +137,7 @@ impl CoSimulation {
     pub(super) fn begin_step(&mut self, time: f64, margin: f64) -> Result<()> {
         let is_first = self.phase == Phase::Initializing;
         if is_first {
-            self.called(self.backend.exit_initialization())?;
+            self.called(self.base.backend.exit_initialization())?;
             self.phase = Phase::Stepping;
         }
         let Some(events) = &mut self.events else { return Ok(()) };
@@ -147,7 +147,7 @@ impl CoSimulation {
         }
         if is_first {
             events.is_in_event_mode = true;
-            let Backend::Three(fmu) = &self.backend else { return Ok(()) };
+            let Backend::Three(fmu) = &self.base.backend else { return Ok(()) };
             let started = events.clocks.iter_mut().try_for_each(|clock| clock.start(fmu, time));
             self.called(started)?;
             return self.event(time, margin);
@@ -177,30 +177,33 @@ impl CoSimulation {
 
     fn write_discrete(&mut self) -> Result<()> {
         let Some(events) = &mut self.events else { return Ok(()) };
-        let written = events.discrete.write(&self.backend, &mut self.scratch.borrow_mut(), &self.next);
+        let written =
+            events.discrete.write(&self.base.backend, &mut self.base.scratch.borrow_mut(), &self.next);
         events.given.copy_from_slice(&self.next);
-        self.accessed(written, &self.slots.inputs)
+        self.accessed(written, &self.base.slots.inputs)
     }
 
     pub(super) fn enter_event_mode(&mut self) -> Result<()> {
-        let (Backend::Three(fmu), Some(events)) = (&self.backend, &mut self.events) else { return Ok(()) };
+        let (Backend::Three(fmu), Some(events)) = (&self.base.backend, &mut self.events) else {
+            return Ok(());
+        };
         if events.is_in_event_mode {
             return Ok(());
         }
         events.is_in_event_mode = true;
         let entered = fmu.enter_event_mode();
-        self.called(entered)
+        self.base.called(entered)
     }
 
     /// One event at `time`: inputs, due clocks and what was received go in; what ticks comes out.
     pub(super) fn event(&mut self, time: f64, margin: f64) -> Result<()> {
-        self.backend.set_log_time(time);
+        self.base.backend.set_log_time(time);
         self.enter_event_mode()?;
         let Some(events) = &mut self.events else { return Ok(()) };
         events.time = time;
         let due = |clock: &&TimedClock| clock.next().is_some_and(|next| next <= time + margin);
         let mut active: Vec<usize> = events.clocks.iter().filter(due).map(|clock| clock.variable).collect();
-        for (received, slot) in self.mail.received.iter_mut().zip(&self.slots.message_inputs) {
+        for (received, slot) in self.mail.received.iter_mut().zip(&self.base.slots.message_inputs) {
             if let (true, Message::Tick(tick)) = (received.is_pending, &mut received.value) {
                 active.push(slot.variable);
                 (*tick, received.is_pending) = (false, false);
@@ -208,7 +211,7 @@ impl CoSimulation {
         }
         let references: Vec<u32> =
             active.iter().map(|place| self.fmu.description().variables[*place].value_reference).collect();
-        if let (Backend::Three(fmu), false) = (&self.backend, references.is_empty()) {
+        if let (Backend::Three(fmu), false) = (&self.base.backend, references.is_empty()) {
             self.called(fmu.set_clock(&references, &vec![1; references.len()]))?;
         }
         self.write_discrete()?;
@@ -226,8 +229,9 @@ impl CoSimulation {
         let Some(events) = &self.events else { return Ok(()) };
         for (clocks, access) in &events.clocked {
             if clocks.iter().any(|clock| active.contains(clock)) {
-                let written = access.write(&self.backend, &mut self.scratch.borrow_mut(), &self.next);
-                self.accessed(written, &self.slots.inputs)?;
+                let written =
+                    access.write(&self.base.backend, &mut self.base.scratch.borrow_mut(), &self.next);
+                self.accessed(written, &self.base.slots.inputs)?;
             }
         }
         Ok(())
@@ -238,23 +242,25 @@ impl CoSimulation {
         let mut rounds = 0;
         loop {
             self.listen_to_clocks()?;
-            let Backend::Three(fmu) = &self.backend else { return Ok(()) };
+            let Backend::Three(fmu) = &self.base.backend else { return Ok(()) };
             let update = self.called(fmu.update_discrete_states())?;
             let Some(events) = &mut self.events else { return Ok(()) };
-            events.next_event = update.next_event_time;
-            let (instance, time) = (self.name.clone(), events.time);
-            if update.terminate_simulation {
+            events.next_event = update.next_event;
+            let (instance, time) = (self.base.name.clone(), events.time);
+            if update.terminate {
                 return Err(Error::Terminated { instance, time, source: None }.into());
             }
             rounds += 1;
             if rounds > MAX_ROUNDS {
                 return Err(Error::EndlessEvent { instance, time, rounds: MAX_ROUNDS }.into());
             }
-            if !update.is_unfinished {
+            if !update.needs_update {
                 break;
             }
         }
-        let (Backend::Three(fmu), Some(events)) = (&self.backend, &mut self.events) else { return Ok(()) };
+        let (Backend::Three(fmu), Some(events)) = (&self.base.backend, &mut self.events) else {
+            return Ok(());
+        };
         let time = events.time;
         let follow = |clock: &mut TimedClock| {
             let ticked = active.contains(&clock.variable);
@@ -267,7 +273,7 @@ impl CoSimulation {
 
     /// Which clocks tick now; what they govern is taken now.
     fn listen_to_clocks(&mut self) -> Result<()> {
-        let (Backend::Three(fmu), Some(events)) = (&self.backend, &self.events) else { return Ok(()) };
+        let (Backend::Three(fmu), Some(events)) = (&self.base.backend, &self.events) else { return Ok(()) };
         if events.output_clocks.is_empty() {
             return Ok(());
         }
@@ -282,17 +288,17 @@ impl CoSimulation {
             .map(|((_, output), _)| *output)
             .collect();
         let clocks: Vec<usize> =
-            ticking.iter().map(|output| self.slots.message_outputs[*output].variable).collect();
+            ticking.iter().map(|output| self.base.slots.message_outputs[*output].variable).collect();
         for output in ticking {
             let sent = &mut self.mail.sent[output];
             (sent.value, sent.is_told) = (Some(Message::Tick(true)), false);
         }
-        for output in 0..self.slots.message_outputs.len() {
-            let slot = self.slots.message_outputs[output];
+        for output in 0..self.base.slots.message_outputs.len() {
+            let slot = self.base.slots.message_outputs[output];
             let variable = &self.description().variables[slot.variable];
             if variable.clocks.iter().any(|clock| clocks.contains(clock)) {
                 let mut value = self.mail.sent[output].value.take().unwrap_or(Message::Tick(false));
-                self.called(self.backend.get_message(self.description(), slot, &mut value))?;
+                self.called(self.base.backend.get_message(self.description(), slot, &mut value))?;
                 self.mail.sent[output].value = Some(value);
             }
         }

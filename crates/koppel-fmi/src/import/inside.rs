@@ -78,7 +78,7 @@ impl CoSimulation {
             let (time, end) = (piece.start + sub.offset, piece.start + sub.offset + sub.size);
             let info = self.do_step_for_info(time, sub.size, asked, samples)?;
             if info.early_return && info.last_successful_time < end - 1e-9 * sub.size {
-                let (instance, reached) = (self.name.clone(), info.last_successful_time);
+                let (instance, reached) = (self.base.name.clone(), info.last_successful_time);
                 return Err(Error::EndedEarly { instance, reached, end }.into());
             }
         }
@@ -95,13 +95,15 @@ impl CoSimulation {
         piece: Option<Piece<'_>>,
         samples: &mut Samples,
     ) -> Result<fmi3::StepInfo> {
-        self.backend.set_log_time(time);
-        let Backend::Three(fmu) = &self.backend else {
+        self.base.backend.set_log_time(time);
+        let Backend::Three(fmu) = &self.base.backend else {
             unreachable!("only FMUs of FMI 3.0 have events and intermediate updates");
         };
         let inside = self.inside.as_ref().filter(|_| samples.request() == Request::SolverPoints);
         let (smooth, next, chosen) = (&self.smooth, &mut self.next, &mut self.chosen);
+        let asked = &mut self.asked;
         let mut update = |fmu: &fmi3::Instance, moment: fmi3::Moment| {
+            *asked += u64::from(moment.set_requested);
             if let (Some(piece), Some((references, places))) =
                 (piece.filter(|_| moment.set_requested), smooth.reals())
             {
@@ -115,7 +117,7 @@ impl CoSimulation {
             }
         };
         let done = fmu.do_step(time, size, &mut update);
-        let (instance, end) = (self.name.clone(), time + size);
+        let (instance, end) = (self.base.name.clone(), time + size);
         match done {
             Ok(info) if info.terminate_simulation => {
                 Err(Error::Terminated { instance, time: info.last_successful_time, source: None }.into())

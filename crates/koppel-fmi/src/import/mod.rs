@@ -1,6 +1,7 @@
-//! A co-simulation FMU as a subsystem.
+//! FMUs as subsystems.
 //!
-//! How the input polynomial reaches the FMU, best first:
+//! [`ModelExchange`] puts one of koppel's solvers to the equations of an FMU. [`CoSimulation`] drives an FMU that brings its
+//! own. How the input polynomial reaches the latter, best first:
 //!
 //! 1. FMI 3.0 intermediate update, if every continuous input takes part: the FMU asks inside the step, and gets the
 //!    polynomial's value at that time;
@@ -14,12 +15,14 @@
 //! messages (`messages.rs`). Where the FMU has an event mode, its events are handled inside the step (`events.rs`).
 
 mod access;
+mod base;
 mod clocks;
 mod derivatives;
 mod events;
 mod inside;
 mod memory;
 mod messages;
+mod model_exchange;
 mod plain;
 mod ports;
 mod route;
@@ -27,37 +30,53 @@ mod starts;
 mod state;
 mod stepping;
 mod terminals;
+mod trial;
 mod value;
 mod values;
 mod walking;
 
+pub use base::Base;
+pub use model_exchange::ModelExchange;
 pub use ports::ports;
+pub use value::Value;
 
-use crate::description::{CoSimulation as Section, Description};
+use crate::description::CoSimulation as Section;
 use crate::error::{Error, Result};
-use crate::ffi::{CallError, Log, LogSink, fmi2, fmi3};
-use crate::fmu::{Fmu, Library, OnlyInstance};
-use access::{Access, AccessError, Backend, Scratch};
+use crate::ffi::LogSink;
+use crate::fmu::Fmu;
+use access::Access;
+use base::Use;
 use events::Events;
 use inside::Inside;
 use koppel::signal::{Request, Samples, Segment, Step};
+use koppel::solver::SolverConfig;
 use koppel::system::{Dependencies, Message, Ports, Snapshot, Subsystem, VariableId};
 use messages::Mail;
 use plain::Plain;
-use ports::{Slot, Slots};
 use route::Route;
-use state::SavedStates;
-use std::cell::RefCell;
+use serde::{Deserialize, Serialize};
+use std::ops::{Deref, DerefMut};
 use std::sync::{Arc, OnceLock};
-pub use value::Value;
+
+/// Who solves the equations.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub enum Solving {
+    /// The FMU itself: co-simulation.
+    #[default]
+    Own,
+    /// A solver of koppel's, this one or the one the FMU suggests: model exchange.
+    Koppel(Option<SolverConfig>),
+}
 
 /// How an instance is made and driven.
-#[derive(Clone)]
+#[derive(Clone, Serialize, Deserialize)]
 pub struct Options {
     /// Its name.
     pub name: String,
     /// Parameters and other start values, by variable name.
     pub start_values: Vec<(String, Value)>,
+    /// Who solves its equations, for [`instantiate_any`].
+    pub solving: Solving,
     /// Parts a sloped piece of input is walked in, where sub-steps are needed.
     pub substeps: u32,
     /// Highest order of input derivatives an FMI 2.0 FMU is given; the standard does not let it say what it takes.
@@ -69,6 +88,7 @@ pub struct Options {
     /// Ask the FMU for its debug messages.
     pub debug_logging: bool,
     /// Receives its messages.
+    #[serde(skip)]
     pub log: Option<LogSink>,
 }
 
@@ -77,6 +97,7 @@ impl Default for Options {
         Options {
             name: "fmu".into(),
             start_values: Vec::new(),
+            solving: Solving::Own,
             substeps: 4,
             input_order: 1,
             tolerance: None,
@@ -85,6 +106,14 @@ impl Default for Options {
             log: None,
         }
     }
+}
+
+/// An instance of an FMU as a subsystem, of whichever kind it is: the one place where they are made.
+pub fn instantiate_any(fmu: &Arc<Fmu>, options: &Options) -> Result<Box<dyn Subsystem>> {
+    Ok(match &options.solving {
+        Solving::Own => Box::new(CoSimulation::new(fmu, options)?),
+        Solving::Koppel(solver) => Box::new(ModelExchange::new(fmu, options, solver.as_ref())?),
+    })
 }
 
 /// What the instance may be asked for.
@@ -97,23 +126,15 @@ enum Phase {
     Failed,
 }
 
-/// A co-simulation instance of FMI 2.0 or 3.0. Laid out as written: what a plain step touches comes first.
-#[repr(C)]
+/// A co-simulation instance of FMI 2.0 or 3.0.
 pub struct CoSimulation {
-    backend: Backend,
+    base: Base,
     /// How plain steps go, if they can.
     plain: Option<Plain>,
-    phase: Phase,
     /// `applied` is what the FMU has.
     knows_inputs: bool,
-    name: String,
-    options: Options,
-    ports: Ports,
-    slots: Slots,
-    inputs: Access,
     /// Those inputs that follow a polynomial inside steps.
     smooth: Access,
-    outputs: Access,
     route: Route,
     /// The FMU takes steps of different sizes.
     varies_steps: bool,
@@ -124,8 +145,6 @@ pub struct CoSimulation {
     /// Values and orders for calls about some of the inputs.
     chosen: Vec<f64>,
     orders: Vec<i32>,
-    scratch: RefCell<Scratch>,
-    states: SavedStates,
     /// Some output may depend on an input directly.
     has_feed_through: bool,
     /// Texts, bytes and ticks.
@@ -134,10 +153,24 @@ pub struct CoSimulation {
     events: Option<Events>,
     /// If outputs can be read inside a step.
     inside: Option<Inside>,
-    /// The description with other sizes of arrays, if they were set.
-    resized: Option<Box<Description>>,
-    fmu: Arc<Fmu>,
-    _only: Option<OnlyInstance>,
+    /// How often the FMU has asked for inputs inside steps.
+    asked: u64,
+}
+
+impl Deref for CoSimulation {
+    type Target = Base;
+
+    #[inline]
+    fn deref(&self) -> &Base {
+        &self.base
+    }
+}
+
+impl DerefMut for CoSimulation {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut Base {
+        &mut self.base
+    }
 }
 
 impl CoSimulation {
@@ -147,8 +180,6 @@ impl CoSimulation {
         let description = resized.as_deref().unwrap_or(fmu.description());
         let not_one = || Error::NotCoSimulation { path: fmu.path().into() };
         let section = description.co_simulation.as_ref().ok_or_else(not_one)?;
-        let library = fmu.library(&section.interface)?;
-        let only = fmu.take(&section.interface)?;
         let (mut ports, slots) = ports::of(description);
         starts::start_inputs(&mut ports.inputs, &options.start_values);
         let smooth = Access::some(description, &slots.inputs, route::is_smooth);
@@ -164,39 +195,30 @@ impl CoSimulation {
             asked.extend(smooth.reals().map_or(&[][..], |(references, _)| references));
         }
         asked.extend(inside.as_ref().map_or(&[][..], Inside::references));
-        let is_asked = (route == Route::Intermediate || inside.is_some()).then_some(asked.as_slice());
-        let backend = instantiate(fmu, &library, options, section, is_asked)?;
-        let outputs = Access::new(description, &slots.outputs);
-        let instance = CoSimulation {
-            backend,
-            plain: if events.is_none() { Plain::new(&inputs, &outputs) } else { None },
-            phase: Phase::Instantiated,
+        let intermediate = (route == Route::Intermediate || inside.is_some()).then_some(asked.as_slice());
+        let has_feed_through = ports.outputs.iter().any(|output| output.depends != Dependencies::None);
+        let width = slots.inputs.len();
+        let mail = Mail::new(description, &slots);
+        let varies_steps = section.can_handle_variable_communication_step_size;
+        let made_for = Use::CoSimulation { section, intermediate };
+        let base = Base::new(fmu, resized.clone(), options, (ports, slots, inputs), made_for)?;
+        Ok(CoSimulation {
+            plain: if events.is_none() { Plain::new(&base.inputs, &base.outputs) } else { None },
+            base,
             knows_inputs: false,
-            name: options.name.clone(),
-            options: options.clone(),
-            outputs,
-            inputs,
             smooth,
             route,
-            varies_steps: section.can_handle_variable_communication_step_size,
-            applied: vec![0.0; slots.inputs.len()],
-            next: vec![0.0; slots.inputs.len()],
-            chosen: Vec::with_capacity(slots.inputs.len()),
-            orders: Vec::with_capacity(slots.inputs.len()),
-            scratch: RefCell::default(),
-            states: SavedStates::new(&section.interface),
-            has_feed_through: ports.outputs.iter().any(|output| output.depends != Dependencies::None),
-            mail: Mail::new(description, &slots),
+            varies_steps,
+            applied: vec![0.0; width],
+            next: vec![0.0; width],
+            chosen: Vec::with_capacity(width),
+            orders: Vec::with_capacity(width),
+            has_feed_through,
+            mail,
             events,
             inside,
-            ports,
-            slots,
-            resized,
-            fmu: fmu.clone(),
-            _only: only,
-        };
-        instance.check_start_values()?;
-        Ok(instance)
+            asked: 0,
+        })
     }
 
     /// The FMU it is an instance of.
@@ -204,48 +226,10 @@ impl CoSimulation {
         &self.fmu
     }
 
-    fn description(&self) -> &Description {
-        self.resized.as_deref().unwrap_or(self.fmu.description())
-    }
-
     /// What it declares as a co-simulation FMU.
     fn section(&self) -> &Section {
         static NOTHING: OnceLock<Section> = OnceLock::new();
         self.fmu.description().co_simulation.as_ref().unwrap_or_else(|| NOTHING.get_or_init(Section::default))
-    }
-
-    #[inline]
-    fn called<T>(&self, result: Result<T, CallError>) -> Result<T> {
-        match result {
-            Ok(value) => Ok(value),
-            Err(source) => Err(self.failed(source)),
-        }
-    }
-
-    #[cold]
-    fn failed(&self, source: CallError) -> Box<Error> {
-        Box::new(Error::Call { instance: self.name.clone(), source })
-    }
-
-    #[inline]
-    fn accessed<T>(&self, result: Result<T, AccessError>, slots: &[Slot]) -> Result<T> {
-        match result {
-            Ok(value) => Ok(value),
-            Err(error) => Err(self.explain(error, slots)),
-        }
-    }
-
-    #[cold]
-    fn explain(&self, error: AccessError, slots: &[Slot]) -> Box<Error> {
-        let name = |place: usize| self.description().variables[slots[place].variable].name.clone();
-        let instance = self.name.clone();
-        Box::new(match error {
-            AccessError::Call(source) => Error::Call { instance, source },
-            AccessError::NotExact { place, value } => Error::NotExact { instance, name: name(place), value },
-            AccessError::WrongType { place, expected, value } => {
-                Error::WrongType { instance, name: name(place), expected, value: value.to_string() }
-            }
-        })
     }
 }
 
@@ -255,18 +239,10 @@ impl Subsystem for CoSimulation {
     }
 
     fn initialize(&mut self, start: f64) -> koppel::Result<()> {
-        if self.phase != Phase::Instantiated {
-            self.called(self.backend.reset())?;
-            self.phase = Phase::Instantiated;
-        }
-        self.backend.set_log_time(start);
         self.knows_inputs = false;
         self.mail = Mail::new(self.description(), &self.slots);
         self.events.iter_mut().for_each(Events::reset);
-        self.apply_start_values()?;
-        self.called(self.backend.enter_initialization(self.options.tolerance, start, self.options.stop))?;
-        self.phase = Phase::Initializing;
-        Ok(())
+        Ok(self.start(start)?)
     }
 
     fn read(&mut self, inputs: Option<&[f64]>, outputs: &mut [f64]) -> koppel::Result<()> {
@@ -309,7 +285,16 @@ impl Subsystem for CoSimulation {
     }
 
     fn set(&mut self, variable: VariableId, value: f64) -> koppel::Result<()> {
-        Ok(self.change(variable, value)?)
+        // Where events are handled, parameters change in event mode.
+        let is_event = self.phase == Phase::Stepping && self.has_event_mode();
+        if is_event {
+            self.enter_event_mode()?;
+        }
+        let changed = self.change(variable, value);
+        if is_event {
+            self.finish_event(&[])?;
+        }
+        Ok(changed?)
     }
 
     fn send(&mut self, output: usize, message: &mut Message) -> koppel::Result<()> {
@@ -361,67 +346,4 @@ impl Subsystem for CoSimulation {
         };
         Ok(state::explain(restored, &self.name)?)
     }
-}
-
-impl Drop for CoSimulation {
-    fn drop(&mut self) {
-        // Nobody is left to hear about failures; freeing follows in any case.
-        self.states.free(&self.backend);
-        if self.phase == Phase::Stepping {
-            let _ = self.backend.terminate();
-        }
-    }
-}
-
-fn instantiate(
-    fmu: &Arc<Fmu>,
-    library: &Library,
-    options: &Options,
-    section: &Section,
-    intermediate: Option<&[u32]>,
-) -> Result<Backend> {
-    let name = &options.name;
-    let token = &fmu.description().instantiation_token;
-    let log = Arc::new(Log::new(name, options.log.clone()));
-    let debug_logging = options.debug_logging;
-    let folder = fmu.folder().join("resources");
-    let backend = match library {
-        Library::Two(functions) => {
-            let resources = &file_uri(&folder);
-            let with = fmi2::Instantiation { name, token, resources, debug_logging, log };
-            fmi2::Instance::new(functions, &with).map(Backend::Two)
-        }
-        Library::Three(functions) => {
-            let resources = &format!("{}{}", folder.display(), std::path::MAIN_SEPARATOR);
-            let event_mode = section.has_event_mode;
-            let early_return = section.might_return_early_from_do_step;
-            let with = fmi3::Instantiation {
-                name,
-                token,
-                resources,
-                debug_logging,
-                log,
-                intermediate,
-                event_mode,
-                early_return,
-            };
-            fmi3::Instance::new(functions, &with).map(Backend::Three)
-        }
-    };
-    backend.map_err(|source| Error::Call { instance: name.clone(), source }.into())
-}
-
-/// A path as URI: bytes outside the unreserved set are escaped.
-fn file_uri(path: &std::path::Path) -> String {
-    let text = path.to_string_lossy().replace('\\', "/");
-    let escaped: String = text
-        .bytes()
-        .map(|byte| match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'-' | b'_' | b'.' | b'~' | b':' => {
-                char::from(byte).to_string()
-            }
-            _ => format!("%{byte:02X}"),
-        })
-        .collect();
-    if escaped.starts_with('/') { format!("file://{escaped}") } else { format!("file:///{escaped}") }
 }

@@ -2,7 +2,7 @@
 
 use super::access::Access;
 use super::ports::{Slot, index_text, sizes, start_value};
-use super::{CoSimulation, Value};
+use super::{Base, Value};
 use crate::description::{Causality, Description, Initial, Start, ValueType, Variability, Variable};
 use crate::error::{Error, Result};
 use koppel::system::Message;
@@ -61,7 +61,7 @@ pub(super) fn start_inputs(inputs: &mut [koppel::system::Variable], values: &[(S
     }
 }
 
-impl CoSimulation {
+impl Base {
     /// Start values must name variables that can be set before the start, and have their type and size.
     pub(super) fn check_start_values(&self) -> Result<()> {
         for (name, value) in &self.options.start_values {

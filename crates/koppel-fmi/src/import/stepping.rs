@@ -59,12 +59,6 @@ impl CoSimulation {
         Ok(())
     }
 
-    #[inline]
-    pub(super) fn get_outputs(&self, outputs: &mut [f64]) -> Result<()> {
-        let read = self.outputs.read(&self.backend, &mut self.scratch.borrow_mut(), outputs);
-        self.accessed(read, &self.slots.outputs)
-    }
-
     /// One call of `doStep` under the inputs set, or with those of `piece` wherever the FMU asks.
     #[inline]
     fn do_step(&mut self, time: f64, size: f64, piece: Option<Piece<'_>>) -> Result<()> {
@@ -112,9 +106,11 @@ impl CoSimulation {
 
     /// A step of FMI 3.0, which may ask for inputs on the way.
     fn do_step_asking(&mut self, time: f64, size: f64, piece: Option<Piece<'_>>) -> Result<()> {
-        let Backend::Three(instance) = &self.backend else { return Ok(()) };
+        let Backend::Three(instance) = &self.base.backend else { return Ok(()) };
         let (smooth, next, chosen) = (&self.smooth, &mut self.next, &mut self.chosen);
+        let asked = &mut self.asked;
         let mut update = |instance: &fmi3::Instance, moment: fmi3::Moment| {
+            *asked += u64::from(moment.set_requested);
             let Some(piece) = piece.filter(|_| moment.set_requested) else { return Ok(()) };
             let Some((references, places)) = smooth.reals() else { return Ok(()) };
             piece.values((moment.time - piece.start).clamp(0.0, piece.size), next);
@@ -210,14 +206,14 @@ impl CoSimulation {
     }
 
     fn send_derivatives(&mut self, order: usize) -> Result<()> {
-        let (Backend::Two(instance), Some((references, places))) = (&self.backend, self.smooth.reals())
+        let (Backend::Two(instance), Some((references, places))) = (&self.base.backend, self.smooth.reals())
         else {
             return Ok(());
         };
         choose(&self.next, places, &mut self.chosen);
         self.orders.clear();
         self.orders.resize(references.len(), order as i32);
-        self.called(instance.set_real_input_derivatives(references, &self.orders, &self.chosen))
+        self.base.called(instance.set_real_input_derivatives(references, &self.orders, &self.chosen))
     }
 
     /// Adds the outputs at the end of a part.

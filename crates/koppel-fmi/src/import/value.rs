@@ -1,7 +1,9 @@
 //! Values as a user gives them.
 
+use serde::{Deserialize, Serialize};
+
 /// A value for a variable, as a user gives it.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Value {
     /// A number, for floats, integers, Booleans (0 or 1) and enumerations.
     Number(f64),

@@ -1,13 +1,14 @@
 //! Single variables by port.
 
 use super::access::Access;
+use super::base::Base;
 use super::ports::Slot;
-use super::{CoSimulation, Phase, Value};
+use super::{Phase, Value};
 use crate::description::{Initial, ValueType, Variability};
 use crate::error::{Error, Result};
 use koppel::system::{VariableId, VariableKind};
 
-impl CoSimulation {
+impl Base {
     fn write_one(&self, slot: Slot, value: f64) -> Result<()> {
         let variable = &self.description().variables[slot.variable];
         let elements = self.description().elements(variable) as usize;
@@ -36,16 +37,6 @@ impl CoSimulation {
         let access = Access::new(self.description(), &all);
         self.accessed(access.read(&self.backend, &mut self.scratch.borrow_mut(), &mut values), &all)?;
         Ok(values[slot.element])
-    }
-
-    /// Sets one element; where events are handled, in event mode.
-    fn tune(&mut self, slot: Slot, value: f64) -> Result<()> {
-        let is_event = self.phase == Phase::Stepping && self.has_event_mode();
-        if is_event {
-            self.enter_event_mode()?;
-        }
-        self.write_one(slot, value)?;
-        if is_event { self.finish_event(&[]) } else { Ok(()) }
     }
 
     pub(super) fn slot(&self, variable: VariableId) -> Slot {
@@ -82,7 +73,7 @@ impl CoSimulation {
                 Error::NotSettable { instance: self.name.clone(), name, reason: reason.into() }.into()
             );
         }
-        self.tune(slot, value)?;
+        self.write_one(slot, value)?;
         self.options.start_values.retain(|(known, _)| *known != name);
         if variable.kind == VariableKind::Parameter {
             self.options.start_values.push((name, Value::Number(value)));

@@ -71,7 +71,7 @@ impl CoSimulation {
             attempts = if reached > offset + margin { 0 } else { attempts + 1 };
             offset = if reached >= to - margin { to } else { reached };
             if attempts > MAX_ATTEMPTS {
-                let (instance, time) = (self.name.clone(), piece.start + offset);
+                let (instance, time) = (self.base.name.clone(), piece.start + offset);
                 return Err(Error::Stuck { instance, time, attempts }.into());
             }
             let now = piece.start + offset;
@@ -92,7 +92,7 @@ impl CoSimulation {
         if !is_cut || self.varies_steps {
             return Ok(());
         }
-        Err(Error::CannotCut { instance: self.name.clone(), time }.into())
+        Err(Error::CannotCut { instance: self.base.name.clone(), time }.into())
     }
 
     /// Runs until the end of a part, or as far as the FMU goes; tells how far, and whether it wants an event.

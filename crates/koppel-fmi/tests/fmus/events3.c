@@ -115,11 +115,13 @@ int fmi3ExitInitializationMode(void *c)
 {
     return change_mode(c, INITIALIZATION, ((Instance *)c)->events ? EVENT : STEP, "no initialization to exit");
 }
+#ifndef NO_EVENT_MODE
 int fmi3EnterEventMode(void *c)
 {
     ((Instance *)c)->m.events++;
     return change_mode(c, STEP, EVENT, "no event now");
 }
+#endif
 int fmi3EnterStepMode(void *c)
 {
     Model *m = &((Instance *)c)->m;
@@ -493,23 +495,22 @@ int fmi3DoStep(void *c, double time, double size, bool no_set_state, bool *event
         i->log(i->environment, ERROR, "logStatusError", "I refuse to pass 0.5 s");
         return m->fault + 1;
     }
-    if (i->early && i->events && rest < size - 1e-9) {
-        m->ramp = 1;
+    m->time = time + size;
+    m->ramp += size;
+    if (i->early && rest < size - 1e-9) {
         m->time = time + rest;
-        *early = *event = m->falls_now = true;
-    } else if (!(i->early && i->events)) {
-        /* Without events it falls by itself, inside the step. */
-        m->ramp += size;
-        m->time = time + size;
-        if (m->ramp >= 1 - 1e-9) {
+        m->ramp = 1;
+        *early = true;
+    }
+    if (m->ramp >= 1 - 1e-9) {
+        if (i->early && i->events) {
+            *event = m->falls_now = true;
+        } else {
+            /* Without events it falls by itself. */
             m->ramp -= 1;
             m->falls++;
+            m->last_fall = m->time;
         }
-    } else {
-        m->ramp += size;
-        m->time = time + size;
-        if (m->ramp >= 1 - 1e-9)
-            *event = m->falls_now = true;
     }
     *reached = m->time;
     return OK;

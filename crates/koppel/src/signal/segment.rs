@@ -87,6 +87,31 @@ impl<'a> Segment<'a> {
         Segment { start: step.start, size: step.size, inputs, terms, offsets: &[0.0], coefficients }
     }
 
+    /// A segment from its parts, as [`Segment::offsets`] and [`Segment::coefficients`] give them.
+    #[inline]
+    pub fn from_parts(
+        step: &Step,
+        inputs: usize,
+        terms: usize,
+        offsets: &'a [f64],
+        coefficients: &'a [f64],
+    ) -> Self {
+        debug_assert_eq!(coefficients.len(), offsets.len() * inputs * terms, "as many as pieces want");
+        Segment { start: step.start, size: step.size, inputs, terms, offsets, coefficients }
+    }
+
+    /// Where its pieces begin, counted from its start.
+    #[inline]
+    pub fn offsets(&self) -> &'a [f64] {
+        self.offsets
+    }
+
+    /// All coefficients, laid out as piece, input, power.
+    #[inline]
+    pub fn coefficients(&self) -> &'a [f64] {
+        self.coefficients
+    }
+
     /// Time at its begin.
     #[inline]
     pub fn start(&self) -> f64 {

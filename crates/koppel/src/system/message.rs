@@ -15,7 +15,7 @@ pub enum Message {
 }
 
 /// What a message port carries.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum MessageKind {
     /// Texts.
     Text,
@@ -98,7 +98,7 @@ impl Clone for Message {
 }
 
 /// An input or output that carries messages.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MessagePort {
     /// Name within the subsystem.
     pub name: String,

@@ -4,10 +4,11 @@ use super::message::MessagePort;
 use super::terminal::Terminal;
 use super::unit::Unit;
 use crate::error::{Error, Result};
+use serde::{Deserialize, Serialize};
 use std::collections::{HashMap, HashSet};
 
 /// What part a variable plays.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum VariableKind {
     /// Given to the subsystem.
     Input,
@@ -20,7 +21,7 @@ pub enum VariableKind {
 }
 
 /// A variable of a subsystem: its kind, and its place among those of that kind.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct VariableId {
     /// Input, output, parameter or local.
     pub kind: VariableKind,
@@ -29,7 +30,7 @@ pub struct VariableId {
 }
 
 /// Which inputs act on an output directly, at the same instant.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Dependencies {
     /// None: the output is a function of the state alone.
     #[default]
@@ -41,7 +42,7 @@ pub enum Dependencies {
 }
 
 /// Name and nature of one variable.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Variable {
     /// Name within the subsystem.
     pub name: String,
@@ -115,7 +116,7 @@ impl Variable {
 }
 
 /// All variables of a subsystem.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Ports {
     /// Inputs, in the order of the input vector.
     pub inputs: Vec<Variable>,

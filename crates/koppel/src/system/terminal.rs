@@ -1,7 +1,9 @@
 //! Terminals: ports that belong together, such as effort and flow of a power bond.
 
+use serde::{Deserialize, Serialize};
+
 /// Ports that are meant to be connected together.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Terminal {
     /// Its name; of one inside another, after that one's name and a dot.
     pub name: String,
@@ -14,7 +16,7 @@ pub struct Terminal {
 }
 
 /// One port of a terminal.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TerminalMember {
     /// Name of the port.
     pub variable: String,
@@ -25,7 +27,7 @@ pub struct TerminalMember {
 }
 
 /// What a member of a terminal carries, and its sign.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Flow {
     /// A potential or plain signal.
     Signal,
@@ -38,7 +40,7 @@ pub enum Flow {
 }
 
 /// Effort and flow whose product is power.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PowerBond<'a> {
     /// The potential.
     pub effort: &'a str,

@@ -3,21 +3,6 @@
 use super::Instance;
 use crate::ffi::CallError;
 
-/// What `fmi3UpdateDiscreteStates` found.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct DiscreteUpdate {
-    /// It must be called again before event mode may be left.
-    pub is_unfinished: bool,
-    /// The FMU wants to end the simulation.
-    pub terminate_simulation: bool,
-    /// Nominal values of continuous states have changed.
-    pub nominals_changed: bool,
-    /// Values of continuous states have changed.
-    pub values_changed: bool,
-    /// When the FMU wants its next event, in simulated time.
-    pub next_event_time: Option<f64>,
-}
-
 /// What an FMU says about the interval of a clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IntervalQualifier {
@@ -54,29 +39,8 @@ impl Instance {
     plain! {
         enter_configuration_mode enter_configuration_mode "fmi3EnterConfigurationMode";
         exit_configuration_mode exit_configuration_mode "fmi3ExitConfigurationMode";
-        enter_event_mode enter_event_mode "fmi3EnterEventMode";
         enter_step_mode enter_step_mode "fmi3EnterStepMode";
         evaluate_discrete_states evaluate_discrete_states "fmi3EvaluateDiscreteStates";
-    }
-
-    /// `fmi3UpdateDiscreteStates`.
-    pub fn update_discrete_states(&self) -> Result<DiscreteUpdate, CallError> {
-        let update = function!(self, update_discrete_states, "fmi3UpdateDiscreteStates");
-        let mut found = DiscreteUpdate::default();
-        let (mut has_next, mut next) = (false, 0.0);
-        call!(
-            self,
-            "fmi3UpdateDiscreteStates",
-            update,
-            &mut found.is_unfinished,
-            &mut found.terminate_simulation,
-            &mut found.nominals_changed,
-            &mut found.values_changed,
-            &mut has_next,
-            &mut next
-        )?;
-        found.next_event_time = has_next.then_some(next);
-        Ok(found)
     }
 
     /// `fmi3GetClock`: 1 where the clock is active.
@@ -115,31 +79,5 @@ impl Instance {
         let mut shift = 0.0;
         call!(self, "fmi3GetShiftDecimal", get, &reference, 1, &mut shift)?;
         Ok(shift)
-    }
-
-    /// `fmi3GetAdjointDerivative`: `change`ᵀ = `seed`ᵀ J, where J is the Jacobian of the unknowns by the knowns.
-    pub fn adjoint_derivative(
-        &self,
-        unknowns: &[u32],
-        knowns: &[u32],
-        seed: &[f64],
-        change: &mut [f64],
-    ) -> Result<(), CallError> {
-        let get = function!(self, get_adjoint_derivative, "fmi3GetAdjointDerivative");
-        let (of, by) = (unknowns.as_ptr(), knowns.as_ptr());
-        let (seeds, changes) = (seed.len(), change.len());
-        call!(
-            self,
-            "fmi3GetAdjointDerivative",
-            get,
-            of,
-            unknowns.len(),
-            by,
-            knowns.len(),
-            seed.as_ptr(),
-            seeds,
-            change.as_mut_ptr(),
-            changes
-        )
     }
 }
