@@ -212,3 +212,19 @@ fn packages_run_inside_packages() {
     let said = folder.run(&["fmu", "info", "outer.ssp!resources/inner.ssp!resources/lost.fmu"]);
     said.errs_with(&["outer.ssp!resources/inner.ssp", "no entry `resources/lost.fmu`"]);
 }
+
+#[test]
+fn arrays_are_written_in_version_two() {
+    let folder = masses();
+    let system = TOML.replace("{ d = 0.1, x = -0.7 }", "{ d = 0.1, vector = [1.5, -2, 3] }");
+    folder.write("system.toml", &system.replace("\"right.F\"]", "\"right.F\", \"right.vector*\"]"));
+    folder.succeed(&["run", "system.toml", "--out", "toml.csv", "-q"]);
+    folder.succeed(&["ssp", "export", "system.toml", "-o", "system.ssp"]);
+    validate(&folder, "system.ssp");
+    folder.succeed(&["run", "system.ssp", "--out", "ssp.csv", "-q"]);
+    assert_eq!(folder.column("ssp.csv", "right.vector[2]"), [-2.0; 51]);
+    assert_eq!(folder.read("ssp.csv"), folder.read("toml.csv"));
+    let said = folder.run(&["ssp", "export", "system.toml", "-o", "one.ssp", "--ssp", "1"]);
+    assert_eq!(said.code, Some(2));
+    said.errs_with(&["`right.vector`", "SSP 1.0 has no arrays", "--ssp 2", "system.toml:"]);
+}

@@ -123,8 +123,11 @@ fn wire_message(graph: &mut SystemGraph, connection: &Connection, target: &End) 
     let [from] = connection.from.as_slice() else {
         return Err(refused(&connection.from.join("`, `"), to, "only numbers are summed: name one source"));
     };
-    if (connection.gain, connection.offset) != (1.0, 0.0) || !connection.map.is_empty() {
-        return Err(refused(from, to, "only numbers have a gain and an offset, or a map"));
+    if (connection.gain, connection.offset) != (1.0, 0.0) {
+        return Err(refused(from, to, "only numbers have a gain and an offset"));
+    }
+    if !connection.map.is_empty() {
+        return Err(refused(from, to, "only numbers have a map"));
     }
     let source = matching(graph, from, to, target)?;
     for (output, input) in source.places.iter().copied().zip(target.places.iter().copied()) {

@@ -133,7 +133,6 @@ impl Packing<'_> {
             },
             connectors,
             parameters,
-            ..ComponentDescription::default()
         };
         Ok(Part { component, description })
     }
