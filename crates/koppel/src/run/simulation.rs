@@ -47,6 +47,8 @@ pub struct Simulation {
     pub(super) reading: Reading,
     pub(super) clock: Clock,
     pub(super) index: u64,
+    /// Where the macro step under way was cut, if it was.
+    pub(super) inside: Option<f64>,
     pub(super) is_multi_rate: bool,
     pub(super) changes: Vec<Assignment>,
     pub(super) changes_done: usize,
@@ -81,14 +83,17 @@ impl Simulation {
         if self.is_done() {
             return Ok(());
         }
-        self.cut_step();
-        if self.parts.is_empty() {
-            let step = self.clock.step(self.index, 1);
-            self.exchange(step, self.clock.time(self.index + 1))?;
+        let (start, end) = (self.time(), self.clock.time(self.index + 1));
+        self.cut_step(start, end);
+        if !self.parts.is_empty() {
+            self.advance_in_parts(start)?;
+        } else if self.inside.is_some() {
+            self.exchange(Step { index: self.index, start, size: end - start }, end)?;
         } else {
-            self.advance_in_parts()?;
+            self.exchange(self.clock.step(self.index, 1), end)?;
         }
         self.index += 1;
+        self.inside = None;
         Ok(())
     }
 
@@ -188,7 +193,7 @@ impl Simulation {
 
     /// Time of the communication point that has been reached.
     pub fn time(&self) -> f64 {
-        self.clock.time(self.index)
+        self.inside.unwrap_or_else(|| self.clock.time(self.index))
     }
 
     /// Macro steps done.
