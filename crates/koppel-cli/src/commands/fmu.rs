@@ -5,6 +5,7 @@ use std::path::Path;
 use koppel_fmi::Fmu;
 use koppel_fmi::description::{Description, Interface, Variable};
 
+use super::fmu_export;
 use crate::arguments::FmuCommand;
 use crate::exit::Exit;
 use crate::failure::{Failure, Result};
@@ -14,6 +15,7 @@ use crate::output::{Grid, print};
 pub(super) fn fmu(command: &FmuCommand) -> Result<Exit> {
     match command {
         FmuCommand::Info { file } => info(file),
+        FmuCommand::Export(arguments) => fmu_export::export(arguments),
     }
 }
 
