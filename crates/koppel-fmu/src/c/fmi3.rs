@@ -1,5 +1,4 @@
 //! FMI 3.0.
-#![expect(clippy::too_many_arguments, reason = "signatures of the standard")]
 
 use super::fmi2::{fill, forget, keep, no_state, none_of};
 use super::log::{Log, Logger, Logger3};
