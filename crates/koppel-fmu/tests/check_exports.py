@@ -21,6 +21,7 @@ TOLERANCE = 1e-9
 
 problems = []
 largest = {}
+feeding = []
 
 
 class Part:
@@ -240,16 +241,22 @@ def feed_through(entry, description, folder):
     inputs = [v.name for v in description.modelVariables if v.causality == "input"]
     part.initialize()
     part.step(0.0, entry["step"])
+    part.set({name: value + 0.02 for name, value in zip(inputs, part.get(inputs))})
+    declared = {u.variable.name: [d.name for d in u.dependencies] for u in description.outputs}
     for name in inputs:
         before = part.get([name])[0]
         column = part.directional(entry["outputs"], [name], [1.0])
-        part.set({name: before + 1e-3})
+        part.set({name: before + 1e-5})
         high = part.get(entry["outputs"])
-        part.set({name: before - 1e-3})
+        part.set({name: before - 1e-5})
         low = part.get(entry["outputs"])
         part.set({name: before})
-        differences = [(a - b) / 2e-3 for a, b in zip(high, low)]
+        differences = [(a - b) / 2e-5 for a, b in zip(high, low)]
         compare(f"{entry['fmu']}: feed-through", [[c] for c in column], [[d] for d in differences], 1e-5)
+        for output, slope in zip(entry["outputs"], column):
+            if (slope != 0.0) != (name in declared[output]):
+                problems.append(f"{entry['fmu']}: {name} on {output}: {slope}, declared {declared[output]}")
+        feeding.append(any(column))
     part.close()
 
 
@@ -346,7 +353,7 @@ def main():
             path = entry["fmu"]
             for problem in validate_fmu(path):
                 problems.append(f"{path}: {problem}")
-            description, folder = fmpy.read_model_description(path), fmpy.extract(path)
+            description, folder = fmpy.read_model_description(path), str(fmpy.extract(path))
             try:
                 if kind == "models":
                     compare(f"{path}: co-simulation", co_simulation(entry, description, folder, False), entry["constant"])
@@ -366,6 +373,8 @@ def main():
                 problems.append(f"{path}: {type(error).__name__}: {error}")
             finally:
                 shutil.rmtree(folder, ignore_errors=True)
+    if not any(feeding):
+        problems.append("no system has feed-through from its inputs to its outputs")
     count = sum(len(entries) for entries in manifest.values())
     print(f"check_exports: {count} FMUs in {time.time() - begin:.1f} s; largest differences:")
     for kind, value in largest.items():

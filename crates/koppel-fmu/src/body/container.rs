@@ -3,7 +3,7 @@
 //! Inputs that nothing is connected to are open: the importer gives them as polynomials. Steps of the importer are walked in
 //! the communication steps of the system; one that ends between two of them cuts the last.
 
-use super::{Body, BodyState, Column, foreign_state};
+use super::{Body, BodyState, Column, distance, foreign_state, fourth_order};
 use crate::error::{Error, Result};
 use crate::interface::{Interface, Role, Target};
 use crate::polynomial::Polynomial;
@@ -190,9 +190,15 @@ impl Body for Container {
         let id = running.simulation.graph().subsystem_of_input(input);
         let place = input - running.simulation.graph().inputs_of(id).start;
         let now = running.simulation.value(id, VariableId { kind: VariableKind::Input, index: place })?;
-        let size = if is_linear { now.abs().max(1.0) } else { 6e-6 * now.abs().max(1e-3) };
         let mut slopes = vec![0.0; running.simulation.graph().outputs()];
-        running.simulation.slopes(input, size, &mut slopes)?;
+        if is_linear {
+            running.simulation.slopes(input, now.abs().max(1.0), &mut slopes)?;
+        } else {
+            let mut far = slopes.clone();
+            running.simulation.slopes(input, distance(now), &mut slopes)?;
+            running.simulation.slopes(input, 2.0 * distance(now), &mut far)?;
+            slopes = fourth_order(&slopes, &far);
+        }
         Ok(Column {
             outputs: running.output_places.iter().map(|place| slopes[*place]).collect(),
             derivatives: Vec::new(),

@@ -1,6 +1,6 @@
 //! A built-in model with its solver.
 
-use super::{Body, BodyState, Column, foreign_state};
+use super::{Body, BodyState, Column, distance, foreign_state, fourth_order};
 use crate::error::{Error, Result};
 use crate::interface::{Interface, Role};
 use crate::plan::ModelPlan;
@@ -8,11 +8,6 @@ use crate::polynomial::Polynomial;
 use koppel::models;
 use koppel::signal::{Request, Samples, Segment, Step};
 use koppel::system::{OdeModel, Snapshot, StateSpace, Subsystem, VariableId, VariableKind};
-
-/// Differences are taken over this part of a value, the cube root of the machine precision, where central differences are best.
-const PART: f64 = 6e-6;
-/// Values below this part of the unit count as this large.
-const SMALLEST: f64 = 1e-3;
 
 pub(crate) struct ModelBody {
     interface: Interface,
@@ -53,6 +48,17 @@ impl ModelBody {
         let mut dx = vec![0.0; x.len()];
         self.model.ode().derivative(self.time, &x, &self.u, &mut dx);
         Ok(dx)
+    }
+
+    /// Central differences over `size` to both sides of `value`, which is that of `known`.
+    fn differences(&self, x: &[f64], known: Role, value: f64, size: f64) -> (Vec<f64>, Vec<f64>) {
+        // What is really added, after rounding.
+        let (up, down) = ((value + size) - value, (value - size) - value);
+        let (high, low) = (self.moved(x, known, up), self.moved(x, known, down));
+        let slopes = |high: Vec<f64>, low: Vec<f64>| {
+            high.iter().zip(&low).map(|(high, low)| (high - low) / (up - down)).collect()
+        };
+        (slopes(high.0, low.0), slopes(high.1, low.1))
     }
 
     /// Outputs and derivatives with `known` moved by `by`.
@@ -130,14 +136,10 @@ impl Body for ModelBody {
             Role::Local(index) => x[index],
             _ => 0.0,
         };
-        let size = PART * value.abs().max(SMALLEST);
-        // What is really added, after rounding.
-        let (up, down) = ((value + size) - value, (value - size) - value);
-        let (high, low) = (self.moved(&x, known, up), self.moved(&x, known, down));
-        let slope = |high: Vec<f64>, low: Vec<f64>| {
-            high.iter().zip(&low).map(|(high, low)| (high - low) / (up - down)).collect()
-        };
-        Ok(Column { outputs: slope(high.0, low.0), derivatives: slope(high.1, low.1) })
+        let size = distance(value);
+        let near = self.differences(&x, known, value, size);
+        let far = self.differences(&x, known, value, 2.0 * size);
+        Ok(Column { outputs: fourth_order(&near.0, &far.0), derivatives: fourth_order(&near.1, &far.1) })
     }
 
     fn save(&self) -> Result<BodyState> {

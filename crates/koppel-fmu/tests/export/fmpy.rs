@@ -151,6 +151,27 @@ to = "spring.v"
     system_file::parse(&text, &folder.join("inside.toml")).unwrap_or_else(|error| panic!("{error}"))
 }
 
+/// Open inputs that act on outputs at once, through two subsystems, not linearly.
+fn chain(folder: &Path) -> SystemFile {
+    let text = r#"
+[run]
+stop = 0.1
+step = 1e-3
+[subsystems.spring]
+model = "progressive-spring-mass"
+parameters = { x0 = 0.1 }
+[subsystems.gain]
+model = "linear"
+D = [[2.0, -3.0]]
+inputs = ["u", "w"]
+outputs = ["y"]
+[[connections]]
+from = "spring.F"
+to = "gain.u"
+"#;
+    system_file::parse(text, &folder.join("chain.toml")).unwrap_or_else(|error| panic!("{error}"))
+}
+
 #[test]
 fn fmpy_accepts_every_export_and_gets_the_same_numbers() {
     let Some(python) = prepared() else { return };
@@ -178,6 +199,7 @@ fn fmpy_accepts_every_export_and_gets_the_same_numbers() {
         let inside = with_fmu_inside(folder, mass, "{ m = 2.0, c = 30.0, d = 0.5, x0 = 1.0 }");
         let name = format!("koppel-{}-inside", number(version));
         systems.push(system_entry(folder, &name, &inside, version, &[("spring.m", 3.0)]));
+        systems.push(system_entry(folder, "chain", &chain(folder), version, &[("spring.m", 7.0)]));
         plain.push(json!({
             "version": number(version),
             "fmu": model(folder, "mass", &[], None, &options(version, true)),
