@@ -107,3 +107,20 @@ fn advance_allocates_nothing() {
         }
     }
 }
+
+#[test]
+fn driving_a_run_from_outside_allocates_nothing() {
+    let case = case("dual-mass").unwrap();
+    let mut system = case.system().unwrap();
+    let open = system.graph.open_inputs();
+    let config = RunConfig { threads: Parallel::Never, stop: case.run.step * 1000.0, ..case.run.clone() };
+    let mut simulation = Simulation::new(system, &config).unwrap();
+    let input = simulation.graph().find_input(&open[0]).unwrap();
+    let step = |simulation: &mut Simulation| {
+        simulation.give(input, &[0.1, 0.2, 0.3]);
+        simulation.follow_inputs().unwrap();
+        simulation.advance_to(simulation.time() + case.run.step).unwrap();
+    };
+    (0..5).for_each(|_| step(&mut simulation));
+    assert_eq!(allocations(|| (0..100).for_each(|_| step(&mut simulation))), 0);
+}

@@ -86,20 +86,19 @@ const CASCADE: u32 = 10;
 impl Simulation {
     /// True if this step is walked in parts, whose ends then stand in `parts`.
     #[inline]
-    pub(super) fn is_cut(&mut self) -> bool {
+    pub(super) fn is_cut(&mut self, start: f64, end: f64) -> bool {
         if self.changes_done == self.changes.len() && (self.index > 0 || !self.needs.reduced_start) {
             return false;
         }
-        self.cut_step();
+        self.cut_step(start, end);
         !self.parts.is_empty()
     }
 
     /// Ends of the parts of this step: none usually; more for the first one of a `reduced` start, and for changes inside.
-    fn cut_step(&mut self) {
+    fn cut_step(&mut self, start: f64, end: f64) {
         self.parts.clear();
-        let (start, end) = (self.clock.time(self.index), self.clock.time(self.index + 1));
         let size = end - start;
-        if self.index == 0 && self.needs.reduced_start {
+        if self.index == 0 && self.inside.is_none() && self.needs.reduced_start {
             self.parts
                 .extend((0..CASCADE).rev().map(|halvings| start + size * 0.5_f64.powi(halvings as i32 + 1)));
         }
@@ -116,8 +115,7 @@ impl Simulation {
         }
     }
 
-    pub(super) fn advance_in_parts(&mut self) -> Result<()> {
-        let mut start = self.clock.time(self.index);
+    pub(super) fn advance_in_parts(&mut self, mut start: f64) -> Result<()> {
         for part in 0..self.parts.len() {
             let end = self.parts[part];
             self.exchange(Step { index: self.index, start, size: end - start }, end)?;
@@ -186,6 +184,10 @@ impl Simulation {
         self.changes_done += 1;
         match target {
             Target::FreeInput(input) => {
+                if let Some(signal) = self.graph.live_mut(input) {
+                    signal.give(time, &[value]);
+                    return Ok(());
+                }
                 self.graph.set_offset(input, value);
                 self.board.planned[input * self.board.terms] = value;
                 self.board.history.set_arrival(input, value);

@@ -6,6 +6,7 @@ mod config;
 mod consistent;
 mod drive;
 mod failure;
+mod live;
 mod loop_solver;
 mod messages;
 mod schedule;

@@ -51,6 +51,7 @@ impl Simulation {
             reading: config.reading,
             clock: Clock::new(config.start, config.stop, config.step),
             index: 0,
+            inside: None,
             is_multi_rate: schedule.is_multi_rate(),
             changes: change::resolve(&config.at, &graph)?,
             changes_done: 0,

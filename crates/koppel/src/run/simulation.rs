@@ -49,6 +49,8 @@ pub struct Simulation {
     pub(super) reading: Reading,
     pub(super) clock: Clock,
     pub(super) index: u64,
+    /// Where the macro step under way was cut, if it was.
+    pub(super) inside: Option<f64>,
     pub(super) is_multi_rate: bool,
     pub(super) changes: Vec<Assignment>,
     pub(super) changes_done: usize,
@@ -87,13 +89,16 @@ impl Simulation {
         if self.is_done() {
             return Ok(());
         }
-        if self.is_cut() {
-            self.advance_in_parts()?;
+        let (start, end) = (self.time(), self.clock.time(self.index + 1));
+        if self.is_cut(start, end) {
+            self.advance_in_parts(start)?;
+        } else if self.inside.is_some() {
+            self.exchange(Step { index: self.index, start, size: end - start }, end)?;
         } else {
-            let step = self.clock.step(self.index, 1);
-            self.exchange(step, self.clock.time(self.index + 1))?;
+            self.exchange(self.clock.step(self.index, 1), end)?;
         }
         self.index += 1;
+        self.inside = None;
         Ok(())
     }
 
@@ -203,7 +208,7 @@ impl Simulation {
 
     /// Time of the communication point that has been reached.
     pub fn time(&self) -> f64 {
-        self.clock.time(self.index)
+        self.inside.unwrap_or_else(|| self.clock.time(self.index))
     }
 
     /// Macro steps done.
