@@ -176,6 +176,7 @@ impl Simulation {
                 self.board.history.set_arrival(input, value);
             }
             Target::Variable(id, variable) => {
+                self.are_models_old = true;
                 self.slots[id].subsystem.set(variable, value).map_err(|source| Error::Subsystem {
                     subsystem: self.graph.name(id).into(),
                     time,

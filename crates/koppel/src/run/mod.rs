@@ -7,6 +7,7 @@ mod consistent;
 mod drive;
 mod failure;
 mod loop_solver;
+mod models;
 mod schedule;
 mod setup;
 mod simulation;

@@ -4,6 +4,7 @@
 //!
 //! ```text
 //! timed changes due at T^k
+//! models of the subsystems                    only if the coupling asks for them
 //! coupling.prepare                            nobody has moved
 //! for each stage:
 //!     for each member, side by side:
@@ -44,12 +45,16 @@ pub struct Simulation {
     pub(super) outputs_before: Vec<f64>,
     /// Room for the inputs of any one subsystem.
     pub(super) inputs: Vec<f64>,
+    /// Room for the outputs of any one subsystem.
+    pub(super) rates: Vec<f64>,
     pub(super) reading: Reading,
     pub(super) clock: Clock,
     pub(super) index: u64,
     pub(super) is_multi_rate: bool,
     pub(super) changes: Vec<Assignment>,
     pub(super) changes_done: usize,
+    /// True if a change may have made the models wrong.
+    pub(super) are_models_old: bool,
     /// Ends of the parts of a macro step that is cut by changes or a cascade of first steps.
     pub(super) parts: Vec<f64>,
     pub(super) columns: Columns,
@@ -95,6 +100,7 @@ impl Simulation {
     /// One exchange of values: everybody who is due moves over `step`, to the communication point `end`.
     pub(super) fn exchange(&mut self, step: Step, end: f64) -> Result<()> {
         self.apply_changes(step.start)?;
+        self.refresh_models(step)?;
         let view = view(&self.graph, &self.board, step);
         self.coupling.prepare(&view)?;
         for stage in 0..self.stages.len() {
@@ -158,7 +164,7 @@ impl Simulation {
             self.board.note_applied(inputs.clone(), step.size);
             self.board.deliver(&self.graph, members.clone(), deliveries, end);
         }
-        if self.needs.samples != Request::Nothing {
+        if self.needs.samples != Request::Nothing || self.needs.after_steps {
             let view = view(&self.graph, &self.board, step);
             for id in members.clone().filter(|id| self.slots[*id].is_due(&step)) {
                 self.coupling.moved(&view, id, &self.slots[id].samples)?;
@@ -219,5 +225,16 @@ impl Simulation {
 
 /// What the coupling is shown.
 pub(super) fn view<'a>(graph: &'a SystemGraph, board: &'a Board, step: Step) -> View<'a> {
-    View { step, graph, history: &board.history, applied: &board.applied }
+    View {
+        step,
+        graph,
+        history: &board.history,
+        applied: &board.applied,
+        outputs: &board.outputs,
+        read_with: board.read_with(),
+        is_fresh: board.reading == Reading::Fresh,
+        planned: &board.planned,
+        models: &board.models,
+        stages: &board.stages,
+    }
 }

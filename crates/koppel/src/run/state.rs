@@ -12,7 +12,7 @@ pub struct RunState {
     pub index: u64,
     /// Timed changes done.
     pub(super) changes_done: usize,
-    /// Offsets, inputs as given and as planned, outputs now and before, history, coupling memory, loop memory: in that order.
+    /// Offsets, inputs as given and as planned, outputs now and before, history, models, coupling memory, loop memory: in that order.
     pub(super) numbers: Vec<f64>,
     /// Per subsystem, in the order in which they move.
     pub(super) subsystems: Vec<Snapshot>,
@@ -39,6 +39,9 @@ impl Simulation {
         }
         self.slots.iter().for_each(|slot| numbers.extend_from_slice(&slot.before));
         self.board.history.save(numbers);
+        if self.needs.models.is_some() {
+            self.board.models.save(numbers);
+        }
         self.coupling.save(numbers);
         self.consistency.save(numbers);
     }
@@ -68,7 +71,10 @@ impl Simulation {
             slot.before.copy_from_slice(mine);
             rest = others;
         }
-        let rest = self.board.history.restore(rest);
+        let mut rest = self.board.history.restore(rest);
+        if self.needs.models.is_some() {
+            rest = self.board.models.restore(rest);
+        }
         let rest = self.coupling.restore(rest);
         let rest = self.consistency.restore(rest);
         assert!(rest.is_empty(), "the state's size was checked");
