@@ -29,7 +29,13 @@ impl Subsystem for Watched {
         self.inner.read(inputs, outputs)
     }
 
-    fn step(&mut self, step: &Step, input: &Segment<'_>, outputs: &mut [f64], samples: &mut Samples) -> Result<()> {
+    fn step(
+        &mut self,
+        step: &Step,
+        input: &Segment<'_>,
+        outputs: &mut [f64],
+        samples: &mut Samples,
+    ) -> Result<()> {
         let nodes = (step.size / self.micro).round() as u32;
         let mut fine = Samples::new(Request::Nodes(nodes), outputs.len());
         self.inner.step(step, input, outputs, &mut fine)?;
