@@ -3,9 +3,10 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use koppel::coupling::{
-    Against, CorrectorConfig, CouplingConfig, ErrorEquationConfig, Goal, Hold, PrestepConfig, Shape, StartUp,
+    Against, CorrectorConfig, CouplingConfig, ErrorEquationConfig, Goal, Hold, LearningConfig, LearningKind,
+    PrestepConfig, Shape, StartUp,
 };
-use koppel::identify::ModelConfig;
+use koppel::identify::{ModelConfig, RlsConfig};
 use koppel::linalg::Matrix;
 use koppel::models::cases::{Case, case, cases};
 use koppel::record::{Nothing, Table};
@@ -28,6 +29,18 @@ fn couplings(of: &str) -> Vec<CouplingConfig> {
         objective: Goal::Integral,
         ..derivatives.clone()
     };
+    // Learned at a third of the step, then used at once.
+    let learned = PrestepConfig {
+        model: ModelConfig::Rls(RlsConfig::default()),
+        error_equation: ErrorEquationConfig::Carried,
+        learning: Some(LearningConfig {
+            kind: LearningKind::SmallStep,
+            parts: 3,
+            duration: 1e-3,
+            ..LearningConfig::default()
+        }),
+        ..PrestepConfig::default()
+    };
     let corrector =
         CorrectorConfig { model: ModelConfig::Derivatives, error_steps: 5, ..CorrectorConfig::default() };
     vec![
@@ -36,6 +49,7 @@ fn couplings(of: &str) -> Vec<CouplingConfig> {
         CouplingConfig::Corrector(corrector),
         CouplingConfig::Prestep(derivatives.clone()),
         CouplingConfig::Prestep(seldom),
+        CouplingConfig::Prestep(learned),
         CouplingConfig::Mixed {
             default: Box::new(CouplingConfig::Zoh {}),
             connections: only_there(CouplingConfig::Prestep(derivatives)),

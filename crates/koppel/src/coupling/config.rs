@@ -6,7 +6,7 @@ use super::deferred::Against;
 use super::hold::{PolynomialHold, StartUp, ZeroOrderHold};
 use super::mixed::Mixed;
 use super::nepce::Nepce;
-use super::prestep::{Prestep, PrestepConfig};
+use super::prestep::PrestepConfig;
 use super::relaxed::RelaxedHold;
 use super::{Coupling, Hold};
 use crate::error::{Error, Result};
@@ -139,7 +139,7 @@ pub fn build(config: &CouplingConfig, hold: Hold, graph: &SystemGraph) -> Result
             Box::new(Nepce::new(*gain, *against, *anti_aliasing, hold))
         }
         CouplingConfig::Corrector(config) => Box::new(Corrector::new(config, hold)?),
-        CouplingConfig::Prestep(config) => Box::new(Prestep::new(config)?),
+        CouplingConfig::Prestep(config) => config.build(hold)?,
         CouplingConfig::Mixed { default, connections } => Box::new(mixed(default, connections, hold, graph)?),
     })
 }

@@ -74,6 +74,10 @@ impl Corrector {
             let problem = "leaves nothing of the corrector; use `nepce`, or \"carried\" or \"reset\" here";
             return Err(refuse("corrector.error_equation", "off".into(), problem));
         }
+        if matches!(config.model, ModelConfig::Rls(_)) {
+            let problem = "is not offered for the corrector; use \"exact\" or \"derivatives\"";
+            return Err(refuse("corrector.model", "rls".into(), problem));
+        }
         if config.error_steps == 0 {
             return Err(refuse("corrector.error_steps", "0".into(), "must be at least 1"));
         }
@@ -82,7 +86,7 @@ impl Corrector {
         }
         Ok(Corrector {
             error: ErrorEquation::new(settings(config), 0, 0),
-            deferred: Deferred::new(config.against, config.gain, hold),
+            deferred: Deferred::new(config.against, config.gain),
             config: config.clone(),
             hold,
             closed: ClosedLoop::default(),

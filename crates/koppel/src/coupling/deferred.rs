@@ -5,7 +5,7 @@
 //! v is what should have arrived, u_ex the last extrapolation without its own correction (`extrapolated`), or what was
 //! really given (`applied`).
 
-use super::{Hold, View};
+use super::View;
 use crate::system::{InputId, SubsystemId, Wire};
 use serde::{Deserialize, Serialize};
 
@@ -25,11 +25,8 @@ pub enum Against {
 pub(super) struct Deferred {
     against: Against,
     gain: f64,
-    hold: Hold,
     /// Gain times the equation above.
     pub(super) correction: Vec<f64>,
-    /// Last extrapolation without correction.
-    extrapolated: Vec<f64>,
     /// Inputs whose past says nothing of what follows.
     has_jumped: Vec<bool>,
     /// Means of the outputs over the last step of their subsystem.
@@ -40,14 +37,12 @@ pub(super) struct Deferred {
 }
 
 impl Deferred {
-    pub(super) fn new(against: Against, gain: f64, hold: Hold) -> Self {
+    pub(super) fn new(against: Against, gain: f64) -> Self {
         let empty = Vec::new;
         Deferred {
             against,
             gain,
-            hold,
             correction: empty(),
-            extrapolated: empty(),
             has_jumped: Vec::new(),
             means: empty(),
             before: empty(),
@@ -58,7 +53,6 @@ impl Deferred {
     pub(super) fn start(&mut self, view: &View<'_>) {
         let inputs = view.graph.inputs();
         self.correction = vec![0.0; inputs];
-        self.extrapolated = view.applied.to_vec();
         self.has_jumped = vec![false; inputs];
         self.means = view.outputs.to_vec();
         self.before = view.outputs.to_vec();
@@ -83,15 +77,13 @@ impl Deferred {
                 continue;
             }
             let newest = view.given(input, last_size) - self.correction[input];
-            let older = std::mem::replace(&mut self.extrapolated[input], newest);
             if std::mem::take(&mut self.has_jumped[input]) {
                 self.correction[input] = 0.0;
                 continue;
             }
-            let given = match (self.against, self.hold) {
-                (Against::Applied, _) => mean_given(view, input, last_size),
-                (Against::Extrapolated, Hold::Constant) => newest,
-                (Against::Extrapolated, Hold::Continuous) => 0.5 * (older + newest),
+            let given = match self.against {
+                Against::Applied => mean_given(view, input, last_size),
+                Against::Extrapolated => newest,
             };
             let arrived = view.graph.offset(input) + wires.iter().map(&mean).sum::<f64>();
             self.correction[input] = self.gain * (arrived - given);
@@ -110,7 +102,7 @@ impl Deferred {
     }
 
     pub(super) fn save(&self, memory: &mut Vec<f64>) {
-        for list in [&self.correction, &self.extrapolated, &self.means, &self.before] {
+        for list in [&self.correction, &self.means, &self.before] {
             memory.extend_from_slice(list);
         }
         memory.extend(self.has_jumped.iter().map(|jumped| f64::from(u8::from(*jumped))));
@@ -119,7 +111,7 @@ impl Deferred {
 
     pub(super) fn restore<'a>(&mut self, memory: &'a [f64]) -> &'a [f64] {
         let mut rest = memory;
-        for list in [&mut self.correction, &mut self.extrapolated, &mut self.means, &mut self.before] {
+        for list in [&mut self.correction, &mut self.means, &mut self.before] {
             let (mine, others) = rest.split_at(list.len());
             list.copy_from_slice(mine);
             rest = others;
@@ -132,7 +124,7 @@ impl Deferred {
 }
 
 /// Mean of what an input was given over the step that has ended.
-fn mean_given(view: &View<'_>, input: InputId, size: f64) -> f64 {
+pub(super) fn mean_given(view: &View<'_>, input: InputId, size: f64) -> f64 {
     let terms = view.planned.len() / view.applied.len();
     let coefficients = view.planned[input * terms..][..terms].iter().enumerate();
     coefficients.rev().fold(0.0, |sum, (j, c)| sum * size + c / (j + 1) as f64)

@@ -2,8 +2,10 @@
 
 use super::{Coupling, ModelNeeds, Needs, Polynomials, View};
 use crate::error::Result;
+use crate::identify::Learned;
 use crate::signal::{Request, Samples};
 use crate::system::{InputId, SubsystemId};
+use std::collections::BTreeMap;
 
 /// Methods that own disjoint sets of inputs.
 pub(super) struct Mixed {
@@ -31,6 +33,7 @@ impl Coupling for Mixed {
             models: joined(a.models, b.models),
             one_rate: a.one_rate || b.one_rate,
             after_steps: a.after_steps || b.after_steps,
+            small_steps: a.small_steps.or(b.small_steps),
         })
     }
 
@@ -60,6 +63,14 @@ impl Coupling for Mixed {
 
     fn jumped(&mut self, view: &View<'_>, subsystem: SubsystemId) {
         self.methods.iter_mut().for_each(|m| m.jumped(view, subsystem));
+    }
+
+    fn quality(&self) -> &[f64] {
+        self.methods.iter().map(|m| m.quality()).find(|figures| !figures.is_empty()).unwrap_or(&[])
+    }
+
+    fn learned(&self, view: &View<'_>) -> BTreeMap<String, Learned> {
+        self.methods.iter().flat_map(|m| m.learned(view)).collect()
     }
 
     fn save(&self, memory: &mut Vec<f64>) {

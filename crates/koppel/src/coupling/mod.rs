@@ -12,7 +12,9 @@ mod hold;
 mod mixed;
 mod model_based;
 mod nepce;
+mod phase;
 mod prestep;
+mod prestep_discrete;
 mod relaxed;
 
 pub use config::{CouplingConfig, build};
@@ -20,13 +22,15 @@ pub use corrector::CorrectorConfig;
 pub use deferred::Against;
 pub use hold::StartUp;
 pub use model_based::{ErrorEquationConfig, Goal, OdeMethod};
+pub use phase::{LearningConfig, LearningKind, SignalBased};
 pub use prestep::{ConstantConfig, PrestepConfig, Shape, Weights};
 
 use crate::error::Result;
-use crate::identify::{ModelConfig, Models};
+use crate::identify::{Learned, ModelConfig, Models};
 use crate::signal::{History, Request, Samples, Step};
 use crate::system::{InputId, SubsystemId, SystemGraph};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// The shape of an input that a method gives as one value (MATH: `hold`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -113,6 +117,8 @@ pub struct Needs {
     pub one_rate: bool,
     /// Whether it is told of every subsystem that has moved, even if it asks for no intermediate outputs.
     pub after_steps: bool,
+    /// For how long from the start, in s, each step is cut into how many parts.
+    pub small_steps: Option<(f64, u32)>,
 }
 
 /// Which models a method needs.
@@ -149,6 +155,17 @@ pub trait Coupling: Send + Sync {
 
     /// The outputs of a subsystem have jumped at T^k, by a timed change; the history has been restarted.
     fn jumped(&mut self, _view: &View<'_>, _subsystem: SubsystemId) {}
+
+    /// How well the model of each subsystem has predicted the last step: mean error relative to the range of its outputs
+    /// so far. Empty if the method has no models, NaN before the first step.
+    fn quality(&self) -> &[f64] {
+        &[]
+    }
+
+    /// What has been learned of the subsystems, by name; nothing if the method learns nothing.
+    fn learned(&self, _view: &View<'_>) -> BTreeMap<String, Learned> {
+        BTreeMap::new()
+    }
 
     /// Appends everything the next step depends on.
     fn save(&self, _memory: &mut Vec<f64>) {}

@@ -29,7 +29,7 @@ pub(super) struct Nepce {
 
 impl Nepce {
     pub(super) fn new(gain: f64, against: Against, anti_aliasing: bool, hold: Hold) -> Self {
-        Nepce { deferred: Deferred::new(against, gain, hold), anti_aliasing, hold, size: 0.0 }
+        Nepce { deferred: Deferred::new(against, gain), anti_aliasing, hold, size: 0.0 }
     }
 }
 

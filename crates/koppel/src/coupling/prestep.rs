@@ -20,13 +20,16 @@ use super::model_based::{
     ClosedLoop, ErrorEquation, ErrorEquationConfig, ErrorSettings, Excitation, Goal, Local, LocalSettings,
     Now, OdeMethod, Response, check_models, distance, wired,
 };
-use super::{Coupling, ModelNeeds, Needs, Polynomials, View, write};
+use super::phase::LearningConfig;
+use super::prestep_discrete::{DiscreteSettings, PrestepDiscrete};
+use super::{Coupling, Hold, ModelNeeds, Needs, Polynomials, View, write};
 use crate::error::{Error, Result};
-use crate::identify::{ModelConfig, Quality};
+use crate::identify::{Learned, ModelConfig, Quality};
 use crate::linalg::{Matrix, euler_integral};
 use crate::signal::Samples;
 use crate::system::{InputId, SubsystemId};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// The form of the inputs over a step.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -93,6 +96,12 @@ pub struct PrestepConfig {
     pub matrix_steps: u32,
     /// Units of step 3.
     pub weights: Weights,
+    /// Phases, for learned models.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub learning: Option<LearningConfig>,
+    /// Learned models to start from, by subsystem.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub learned: BTreeMap<String, Learned>,
 }
 
 impl Default for PrestepConfig {
@@ -111,6 +120,8 @@ impl Default for PrestepConfig {
             modified: false,
             matrix_steps: 0,
             weights: Weights::default(),
+            learning: None,
+            learned: BTreeMap::new(),
         }
     }
 }
@@ -138,6 +149,26 @@ impl PrestepConfig {
             return Err(bad("prestep.matrix_steps", self.matrix_steps, problem));
         }
         Ok(())
+    }
+
+    /// The method in continuous time, or in discrete time on learned models.
+    pub(super) fn build(&self, hold: Hold) -> Result<Box<dyn Coupling>> {
+        let ModelConfig::Rls(rls) = self.model else {
+            if self.learning.is_some() || !self.learned.is_empty() {
+                let problem = "goes with a model that is learned: model = { identify = \"rls\" }";
+                return Err(bad("prestep", "learning", problem));
+            }
+            return Ok(Box::new(Prestep::new(self)?));
+        };
+        Ok(Box::new(PrestepDiscrete::new(DiscreteSettings {
+            rls,
+            learning: self.learning.unwrap_or_default(),
+            error_equation: self.error_equation,
+            intermediate: self.intermediate,
+            modified: self.modified,
+            learned: self.learned.clone(),
+            hold,
+        })?))
     }
 
     fn error_settings(&self) -> ErrorSettings {
@@ -412,6 +443,10 @@ impl Coupling for Prestep {
             self.expect(view);
         }
         Ok(())
+    }
+
+    fn quality(&self) -> &[f64] {
+        &self.figures
     }
 
     fn save(&self, memory: &mut Vec<f64>) {

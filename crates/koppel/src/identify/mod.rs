@@ -3,10 +3,15 @@
 //! One type, [`InterfaceModel`], whatever it comes from: exact matrices, derivatives of the equations, or a fit to what was
 //! seen. Couplings read models from [`Models`] and know nothing of subsystems.
 
+mod config;
 mod interface_model;
 mod models;
 mod quality;
+mod rls;
 
+pub use config::ModelConfig;
 pub use interface_model::InterfaceModel;
-pub use models::{ModelConfig, Models};
+pub use models::Models;
 pub(crate) use quality::Quality;
+pub(crate) use rls::Rls;
+pub use rls::{Learned, RlsConfig};

@@ -1,33 +1,8 @@
-//! The interface models of all subsystems of a run, and where they come from.
+//! The interface models of all subsystems of a run.
 
 use super::InterfaceModel;
 use crate::error::{Error, Result};
 use crate::system::{StateSpace, SubsystemId, SystemGraph};
-use serde::{Deserialize, Serialize};
-
-/// Where interface models come from.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields)]
-pub enum ModelConfig {
-    /// The matrices of linear subsystems; others are refused.
-    #[default]
-    Exact,
-    /// Derivatives of the equations where they stand, taken anew every step.
-    Derivatives,
-    /// The same, taken anew only every so many steps.
-    DerivativesEvery(u32),
-}
-
-impl ModelConfig {
-    /// Steps between two fresh models; 0 means that they stay.
-    pub fn every(self) -> u32 {
-        match self {
-            ModelConfig::Exact => 0,
-            ModelConfig::Derivatives => 1,
-            ModelConfig::DerivativesEvery(steps) => steps,
-        }
-    }
-}
 
 /// One model per subsystem, if it has one.
 #[derive(Clone, Debug, Default)]

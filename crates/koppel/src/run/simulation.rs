@@ -26,9 +26,11 @@ use super::slot::Slot;
 use super::statistics::Extremes;
 use crate::coupling::{Coupling, Needs, Polynomials, View};
 use crate::error::Result;
+use crate::identify::Learned;
 use crate::record::{Column, Columns, Condition};
 use crate::signal::{Clock, Request, Step};
 use crate::system::{InputId, SubsystemId, SystemGraph};
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -185,6 +187,17 @@ impl Simulation {
     pub(super) fn refresh(&mut self, time: f64) -> Result<()> {
         let Simulation { graph, slots, board, inputs, consistency, .. } = self;
         consistency.refresh(&mut Instant { graph, slots, board, inputs, time })
+    }
+
+    /// How well the coupling's model of each subsystem has predicted the last step (see
+    /// [`crate::coupling::Coupling::quality`]), in the order in which subsystems move.
+    pub fn model_quality(&self) -> &[f64] {
+        self.coupling.quality()
+    }
+
+    /// What the coupling has learned of the subsystems, by name: another run can start from it.
+    pub fn learned(&self) -> BTreeMap<String, Learned> {
+        self.coupling.learned(&view(&self.graph, &self.board, self.clock.step(0, 1)))
     }
 
     /// The wiring.

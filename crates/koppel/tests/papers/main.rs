@@ -6,6 +6,9 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod dual_mass;
+mod helicopter;
+mod nonlinear_dual_mass;
+mod pendulum;
 mod watched;
 
 use koppel::Result;
