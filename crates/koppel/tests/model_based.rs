@@ -3,7 +3,8 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use koppel::coupling::{
-    CorrectorConfig, CouplingConfig, ErrorEquationConfig, Goal, LearningConfig, PrestepConfig, Shape,
+    ConstantConfig, CorrectorConfig, CouplingConfig, ErrorEquationConfig, Goal, LearningConfig,
+    PrestepConfig, Shape,
 };
 use koppel::identify::{ModelConfig, RlsConfig};
 use koppel::linalg::{Matrix, spectral_abscissa};
@@ -166,6 +167,24 @@ fn odd_blocks_are_no_trouble() {
         let last = &table.rows[table.rows.len() - 1];
         assert!(last.iter().all(|y| y.abs() < 0.2), "{last:?}\n{config:?}");
     }
+}
+
+/// Thresholds put the models of the helicopter, which are unstable without their constant, out of work: what is left is the
+/// hold, stable at this step.
+#[test]
+fn models_of_bad_quality_are_put_aside() {
+    let case = koppel::models::cases::case("helicopter").unwrap();
+    let largest = |learning| {
+        let prestep = PrestepConfig { constant: ConstantConfig::None, learning, ..PrestepConfig::default() };
+        let coupling = CouplingConfig::Prestep(prestep);
+        let config = RunConfig { coupling, stop: 60.0, step: 0.08, ..case.run.clone() };
+        let (_, table) = run(case.system().unwrap(), &config);
+        table.rows.iter().flatten().fold(0.0_f64, |most, y| most.max(y.abs()))
+    };
+    let thresholds = LearningConfig { modified_above: 0.02, hold_above: 0.05, ..LearningConfig::default() };
+    assert!(largest(None) > 1e3);
+    let seen = largest(Some(thresholds));
+    assert!(seen < 20.0, "{seen}");
 }
 
 /// Numbers without pattern.

@@ -16,174 +16,23 @@
 //!
 //! Where a source has moved already (Gauss-Seidel), its real value replaces the prediction and the input is not optimised.
 
+mod config;
+mod numbers;
+
+pub use config::{ConstantConfig, PrestepConfig, Shape, Weights};
+
 use super::model_based::{
-    ClosedLoop, ErrorEquation, ErrorEquationConfig, ErrorSettings, Excitation, Goal, Local, LocalSettings,
-    Now, OdeMethod, Response, check_models, distance, wired,
+    ClosedLoop, ErrorEquation, ErrorEquationConfig, Excitation, Goal, Local, LocalSettings, Now, OdeMethod,
+    Response, check_models,
 };
-use super::phase::LearningConfig;
-use super::prestep_discrete::{DiscreteSettings, PrestepDiscrete};
-use super::{Coupling, Hold, ModelNeeds, Needs, Polynomials, View, write};
+use super::phase::Phase;
+use super::{Coupling, ModelNeeds, Needs, Polynomials, View, write};
 use crate::error::{Error, Result};
-use crate::identify::{Learned, ModelConfig, Quality};
-use crate::linalg::{Matrix, euler_integral};
+use crate::identify::Quality;
+use crate::linalg::euler_integral;
 use crate::signal::Samples;
 use crate::system::{InputId, SubsystemId};
-use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
-
-/// The form of the inputs over a step.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Shape {
-    /// A line that begins at the newest value.
-    #[default]
-    Linear,
-    /// One value.
-    Constant,
-    /// One value with the mean of the line.
-    Energy,
-}
-
-/// Where the constant of a model comes from.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum ConstantConfig {
-    /// From the rates of the outputs at each communication point.
-    #[default]
-    Measured,
-    /// Zero, as in the papers: right only for systems that rest at zero.
-    None,
-}
-
-/// In which units the input optimisation weighs errors.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Weights {
-    /// As the numbers stand.
-    #[default]
-    Si,
-    /// Relative to nominal values.
-    Nominal,
-}
-
-/// Settings of the pre-step method.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct PrestepConfig {
-    /// Where models come from.
-    pub model: ModelConfig,
-    /// The models' constants.
-    pub constant: ConstantConfig,
-    /// Step 1.
-    pub error_equation: ErrorEquationConfig,
-    /// Whether step 1 uses intermediate values.
-    pub intermediate: bool,
-    /// How step 1 is solved.
-    pub error_solver: OdeMethod,
-    /// Parts of the step in which step 1 is solved.
-    pub error_steps: u32,
-    /// How step 2 is solved.
-    pub extrapolation: OdeMethod,
-    /// Parts of the step in which step 2 is solved by Euler.
-    pub extrapolation_steps: u32,
-    /// Form of the inputs.
-    pub input: Shape,
-    /// What step 3 aims at.
-    pub objective: Goal,
-    /// Leaves step 3 out.
-    pub modified: bool,
-    /// Parts of the trapezoidal rule for the matrices of step 3; 0 is exact.
-    pub matrix_steps: u32,
-    /// Units of step 3.
-    pub weights: Weights,
-    /// Phases, for learned models.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub learning: Option<LearningConfig>,
-    /// Learned models to start from, by subsystem.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub learned: BTreeMap<String, Learned>,
-}
-
-impl Default for PrestepConfig {
-    fn default() -> Self {
-        PrestepConfig {
-            model: ModelConfig::default(),
-            constant: ConstantConfig::default(),
-            error_equation: ErrorEquationConfig::default(),
-            intermediate: true,
-            error_solver: OdeMethod::default(),
-            error_steps: 20,
-            extrapolation: OdeMethod::default(),
-            extrapolation_steps: 100,
-            input: Shape::default(),
-            objective: Goal::default(),
-            modified: false,
-            matrix_steps: 0,
-            weights: Weights::default(),
-            learning: None,
-            learned: BTreeMap::new(),
-        }
-    }
-}
-
-impl PrestepConfig {
-    /// Refuses settings that make no sense.
-    pub(super) fn check(&self) -> Result<()> {
-        let positive = [
-            ("prestep.error_steps", self.error_steps),
-            ("prestep.extrapolation_steps", self.extrapolation_steps),
-        ];
-        if let Some((what, value)) = positive.into_iter().find(|(_, value)| *value == 0) {
-            return Err(bad(what, value, "must be at least 1"));
-        }
-        let at_end = matches!(self.objective, Goal::End | Goal::Trapezoid);
-        if !at_end && self.extrapolation == OdeMethod::Euler {
-            return Err(bad(
-                "prestep.extrapolation",
-                "euler",
-                "goes with objective = \"end\" or \"trapezoid\"",
-            ));
-        }
-        if !at_end && self.matrix_steps > 0 {
-            let problem = "goes with objective = \"end\" or \"trapezoid\"";
-            return Err(bad("prestep.matrix_steps", self.matrix_steps, problem));
-        }
-        Ok(())
-    }
-
-    /// The method in continuous time, or in discrete time on learned models.
-    pub(super) fn build(&self, hold: Hold) -> Result<Box<dyn Coupling>> {
-        let ModelConfig::Rls(rls) = self.model else {
-            if self.learning.is_some() || !self.learned.is_empty() {
-                let problem = "goes with a model that is learned: model = { identify = \"rls\" }";
-                return Err(bad("prestep", "learning", problem));
-            }
-            return Ok(Box::new(Prestep::new(self)?));
-        };
-        Ok(Box::new(PrestepDiscrete::new(DiscreteSettings {
-            rls,
-            learning: self.learning.unwrap_or_default(),
-            error_equation: self.error_equation,
-            intermediate: self.intermediate,
-            modified: self.modified,
-            learned: self.learned.clone(),
-            hold,
-        })?))
-    }
-
-    fn error_settings(&self) -> ErrorSettings {
-        ErrorSettings {
-            kind: self.error_equation,
-            solver: self.error_solver,
-            steps: self.error_steps,
-            intermediate: self.intermediate,
-        }
-    }
-}
-
-fn bad(what: &str, value: impl ToString, problem: &str) -> Box<Error> {
-    Error::Setting { what: what.into(), value: value.to_string(), problem: problem.into() }.into()
-}
+use numbers::{Ahead, End, Numbers};
 
 /// Relative cut-off of G⁺.
 const CUTOFF: f64 = 1e-12;
@@ -206,40 +55,9 @@ pub(super) struct Prestep {
     quality: Quality,
     /// Figure of each subsystem's model.
     figures: Vec<f64>,
-}
-
-#[derive(Default)]
-struct Ahead {
-    end: Matrix,
-    goal: Matrix,
-    weight: f64,
-    response: Option<Response>,
-}
-
-/// Vectors over all outputs or all inputs.
-#[derive(Default)]
-struct Numbers {
-    /// ε.
-    epsilon: Vec<f64>,
-    /// Inputs at the begin of the step, without and with external signals.
-    start: Vec<f64>,
-    start_full: Vec<f64>,
-    /// ỹ, ŷ, and ŷ as the goal measures it.
-    ideal_outputs: Vec<f64>,
-    extrapolated: Vec<f64>,
-    goal: Vec<f64>,
-    /// Ideal change of the inputs.
-    ideal: Vec<f64>,
-    /// Inputs the outputs were last read with, with external signals: u⁻.
-    last_inputs: Vec<f64>,
-    /// y - S_d u at the end of the step, as the models expect it; to judge them.
-    expected: Vec<f64>,
-    /// True after the first step.
-    is_under_way: bool,
-    rates: Vec<f64>,
-    scratch: Vec<f64>,
-    inputs: Vec<f64>,
-    slopes: Vec<f64>,
+    phase: Phase,
+    /// Time of the first communication point.
+    start: f64,
 }
 
 impl Prestep {
@@ -258,6 +76,8 @@ impl Prestep {
             numbers: Numbers::default(),
             quality: Quality::default(),
             figures: Vec::new(),
+            phase: Phase::default(),
+            start: 0.0,
         })
     }
 
@@ -372,6 +192,7 @@ impl Coupling for Prestep {
         self.numbers = Numbers::new(m, n);
         self.quality = Quality::new(n);
         self.figures = vec![f64::NAN; view.graph.len()];
+        self.start = view.step.start;
         self.fits = None;
         self.fit(view)
     }
@@ -382,6 +203,7 @@ impl Coupling for Prestep {
         if self.numbers.is_under_way {
             self.judge(view);
         }
+        self.phase = self.decide(view);
         self.fit(view)?;
         let Prestep { closed, ahead, locals, error, excitation, numbers, .. } = self;
         numbers.extrapolate(view, closed, ahead, &error.zeta, excitation);
@@ -416,16 +238,18 @@ impl Coupling for Prestep {
     fn input(&self, view: &View<'_>, inputs: &[InputId], out: &mut Polynomials<'_>) -> Result<()> {
         let size = view.step.size;
         let ideal = |input: InputId| self.ideal_change(view, input);
-        for &input in inputs {
+        let change = |input: InputId, per: f64| {
             let local = &self.locals[self.local_of[input]];
+            let is_modified = self.phase.is_modified;
+            self.phase.share * if is_modified { per * ideal(input) } else { local.change(input, per, ideal) }
+        };
+        for &input in inputs {
             let start = self.numbers.start[input];
             let out = out.of(input);
             match self.config.input {
-                Shape::Linear => write(out, [start, local.change(input, 1.0 / size, ideal)]),
-                Shape::Constant => write(out, [start + local.change(input, 1.0, ideal)]),
-                Shape::Energy => {
-                    write(out, [start + 0.5 * size * local.change(input, 1.0 / size, ideal)]);
-                }
+                Shape::Linear => write(out, [start, change(input, 1.0 / size)]),
+                Shape::Constant => write(out, [start + change(input, 1.0)]),
+                Shape::Energy => write(out, [start + 0.5 * size * change(input, 1.0 / size)]),
             }
         }
         Ok(())
@@ -470,6 +294,16 @@ impl Coupling for Prestep {
 }
 
 impl Prestep {
+    /// Whether the models are trusted for the step ahead.
+    fn decide(&self, view: &View<'_>) -> Phase {
+        let Some(learning) = &self.config.learning else {
+            return Phase { share: 1.0, is_modified: false };
+        };
+        let figures = self.figures.iter().filter(|figure| !figure.is_nan());
+        let quality = figures.map(|figure| figure * figure).sum::<f64>().sqrt();
+        learning.phase(view.step.start - self.start, quality)
+    }
+
     /// How much an ideally coupled input would change over the step; with real values where sources have moved.
     fn ideal_change(&self, view: &View<'_>, input: InputId) -> f64 {
         let own = view.stages[self.local_of[input]];
@@ -484,88 +318,5 @@ impl Prestep {
             if has_moved(number) { view.history.newest(number) } else { predicted }
         };
         view.graph.offset(input) + wires.map(value).sum::<f64>() - self.numbers.start[input]
-    }
-}
-
-/// What an answer to external signals is added to.
-#[derive(Clone, Copy)]
-enum End {
-    Outputs,
-    Goal,
-}
-
-impl Numbers {
-    fn new(inputs: usize, outputs: usize) -> Self {
-        let (of_inputs, of_outputs) = (vec![0.0; inputs], vec![0.0; outputs]);
-        Numbers {
-            epsilon: of_inputs.clone(),
-            start: of_inputs.clone(),
-            start_full: of_inputs.clone(),
-            last_inputs: of_inputs.clone(),
-            ideal: of_inputs.clone(),
-            inputs: of_inputs.clone(),
-            slopes: of_inputs,
-            ideal_outputs: of_outputs.clone(),
-            extrapolated: of_outputs.clone(),
-            goal: of_outputs.clone(),
-            expected: of_outputs.clone(),
-            rates: of_outputs.clone(),
-            scratch: of_outputs,
-            is_under_way: false,
-        }
-    }
-
-    /// Inputs before and after the communication point.
-    fn see(&mut self, view: &View<'_>, excitation: &Excitation) {
-        for input in 0..self.start.len() {
-            self.start[input] = view.arrival(input);
-            self.start_full[input] = self.start[input] + excitation.start[input];
-            let external = if view.is_fresh { excitation.start[input] } else { excitation.before[input] };
-            self.last_inputs[input] = view.read_with[input] + external;
-            self.epsilon[input] = self.start_full[input] - self.last_inputs[input];
-        }
-    }
-
-    /// Steps 1 and 2: ỹ and ŷ, with external signals as they are at the begin of the step.
-    fn extrapolate(
-        &mut self,
-        view: &View<'_>,
-        closed: &ClosedLoop,
-        ahead: &Ahead,
-        zeta: &[f64],
-        excitation: &Excitation,
-    ) {
-        let Numbers { epsilon, ideal_outputs, extrapolated, goal, rates, scratch, inputs, .. } = self;
-        distance(closed, zeta, epsilon, scratch, ideal_outputs);
-        ideal_outputs.iter_mut().zip(view.outputs).for_each(|(ideal, y)| *ideal += y);
-        wired(view, ideal_outputs, inputs);
-        inputs.iter_mut().zip(&excitation.start).for_each(|(u, e)| *u += e);
-        rates.fill(0.0);
-        for id in 0..view.graph.len() {
-            let (u, y) = (view.graph.inputs_of(id), view.graph.outputs_of(id));
-            view.models.of(id).add_rates(&ideal_outputs[y.clone()], &inputs[u], &mut rates[y]);
-        }
-        extrapolated.copy_from_slice(ideal_outputs);
-        ahead.end.mul_vec_add(rates, extrapolated);
-        for (goal, y) in goal.iter_mut().zip(ideal_outputs.iter()) {
-            *goal = ahead.weight * y;
-        }
-        ahead.goal.mul_vec_add(rates, goal);
-    }
-
-    /// Adds M (x + S_d ẽ), what changing external signals do.
-    fn add_answer(&mut self, closed: &ClosedLoop, x: &[f64], change: &[f64], end: End) {
-        self.scratch.copy_from_slice(x);
-        closed.s_d.mul_vec_add(change, &mut self.scratch);
-        let out = match end {
-            End::Outputs => &mut self.extrapolated,
-            End::Goal => &mut self.goal,
-        };
-        closed.m.mul_vec_add(&self.scratch, out);
-    }
-
-    fn find_ideal_change(&mut self, view: &View<'_>) {
-        wired(view, &self.extrapolated, &mut self.ideal);
-        self.ideal.iter_mut().zip(&self.start).for_each(|(ideal, start)| *ideal -= start);
     }
 }

@@ -12,28 +12,20 @@
 //! u is the input at the end of the step; the run's `hold` says whether it is held or moved to. Genser 2020, 2.2.2 to 2.4.
 //! Differs in: c and w, which the thesis leaves out. With J_0 = 0 and step 1 off, step 3 changes nothing.
 
-use super::deferred::mean_given;
+mod error_equation;
+mod settings;
+
+pub(super) use settings::DiscreteSettings;
+
 use super::model_based::{ErrorEquationConfig, wired};
 use super::phase::{LearningConfig, LearningKind, Phase, SignalBased};
-use super::{Coupling, Hold, Needs, Polynomials, View, terms_of, write_value};
+use super::{Coupling, Needs, Polynomials, View, terms_of, write_value};
 use crate::error::{Error, Result};
-use crate::identify::{InterfaceModel, Learned, Quality, Rls, RlsConfig};
+use crate::identify::{InterfaceModel, Learned, Quality, Rls};
 use crate::linalg::{Lu, Matrix, pinv};
 use crate::signal::{Request, Samples};
 use crate::system::{InputId, SubsystemId};
-
-/// What the method is built from.
-#[derive(Clone, Debug)]
-pub(super) struct DiscreteSettings {
-    pub(super) rls: RlsConfig,
-    pub(super) learning: LearningConfig,
-    pub(super) error_equation: ErrorEquationConfig,
-    pub(super) intermediate: bool,
-    pub(super) modified: bool,
-    /// Models of an earlier run, by subsystem.
-    pub(super) learned: std::collections::BTreeMap<String, Learned>,
-    pub(super) hold: Hold,
-}
+use std::collections::BTreeMap;
 
 /// The method.
 pub(super) struct PrestepDiscrete {
@@ -73,7 +65,7 @@ pub(super) struct PrestepDiscrete {
 
 impl PrestepDiscrete {
     pub(super) fn new(settings: DiscreteSettings) -> Result<Self> {
-        check(&settings)?;
+        settings::check(&settings)?;
         Ok(PrestepDiscrete {
             settings,
             identifiers: Vec::new(),
@@ -171,46 +163,6 @@ impl PrestepDiscrete {
         self.closed.solve_in_place(&mut self.extrapolated);
         wired(view, &self.extrapolated, &mut self.model_based);
         self.model_based.iter().chain(&self.extrapolated).all(|value| value.is_finite())
-    }
-
-    /// (2.57) with ε corrected to the mean seen inside the step, (2.58) to (2.60).
-    fn solve_error_equation(&mut self, view: &View<'_>) {
-        if self.settings.error_equation == ErrorEquationConfig::Reset || !self.is_under_way {
-            self.delta.fill(0.0);
-        }
-        wired(view, &self.delta, &mut self.inputs);
-        wired(view, &self.means, &mut self.ideal);
-        self.errors.fill(0.0);
-        for (id, model) in self.models.iter().enumerate() {
-            let (u, y) = (view.graph.inputs_of(id), view.graph.outputs_of(id));
-            for (row, output) in y.clone().enumerate() {
-                let mut sum: f64 =
-                    model.s_y.row(row).iter().zip(&self.delta[y.clone()]).map(|(a, b)| a * b).sum();
-                for (column, input) in u.clone().enumerate() {
-                    let now = if view.graph.is_free(input) {
-                        0.0
-                    } else {
-                        view.arrival(input) - view.applied[input]
-                    };
-                    let last = self.epsilon[input];
-                    let correction =
-                        if self.settings.intermediate && self.is_under_way && !view.graph.is_free(input) {
-                            self.ideal[input] - mean_given(view, input, self.size) - 0.5 * (now + last)
-                        } else {
-                            0.0
-                        };
-                    let wired = self.inputs[input] - view.graph.offset(input);
-                    sum += model.s_u[(row, column)] * (wired + last + correction);
-                    sum += model.s_d[(row, column)] * (now + correction);
-                }
-                self.errors[output] = sum;
-            }
-        }
-        self.delta.copy_from_slice(&self.errors);
-        self.closed.solve_in_place(&mut self.delta);
-        for input in 0..self.epsilon.len() {
-            self.epsilon[input] = view.arrival(input) - view.applied[input];
-        }
     }
 
     /// Step 3 where it changes something.
@@ -381,7 +333,7 @@ impl Coupling for PrestepDiscrete {
         }
     }
 
-    fn learned(&self, view: &View<'_>) -> std::collections::BTreeMap<String, Learned> {
+    fn learned(&self, view: &View<'_>) -> BTreeMap<String, Learned> {
         let one = |(id, rls): (usize, &Rls)| (view.graph.name(id).to_owned(), rls.learned().clone());
         self.identifiers.iter().enumerate().map(one).collect()
     }
@@ -413,34 +365,4 @@ impl Coupling for PrestepDiscrete {
         self.is_under_way = rest[1] != 0.0;
         &rest[2..]
     }
-}
-
-fn check(settings: &DiscreteSettings) -> Result<()> {
-    let bad = |what: &str, value: String, problem: &str| -> Result<()> {
-        Err(Error::Setting { what: what.into(), value, problem: problem.into() }.into())
-    };
-    let RlsConfig { outputs, inputs, forgetting, covariance } = settings.rls;
-    if inputs == 0 {
-        return bad("model.M", inputs.to_string(), "must be at least 1");
-    }
-    if !(forgetting > 0.0 && forgetting <= 1.0) {
-        return bad("model.forgetting", forgetting.to_string(), "must lie in (0, 1]");
-    }
-    if !(covariance > 0.0 && covariance.is_finite()) {
-        return bad("model.covariance", covariance.to_string(), "must be positive");
-    }
-    let learning = &settings.learning;
-    for (what, value) in [("learning.duration", learning.duration), ("learning.switch", learning.switch)] {
-        if !(value >= 0.0 && value.is_finite()) {
-            return bad(what, value.to_string(), "must be 0 or more");
-        }
-    }
-    if learning.parts == 0 {
-        return bad("learning.parts", "0".into(), "must be at least 1");
-    }
-    let is_rescaled = learning.kind == LearningKind::SmallStep;
-    if is_rescaled && (outputs, inputs) != (1, 1) {
-        return bad("learning.kind", "small-step".into(), "needs N = 1 and M = 1: only those are rescaled");
-    }
-    Ok(())
 }
