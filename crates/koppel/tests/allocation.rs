@@ -2,7 +2,10 @@
 
 #![expect(unsafe_code, reason = "a counting allocator")]
 
-use koppel::coupling::{CouplingConfig, Hold, StartUp};
+use koppel::coupling::{
+    Against, CorrectorConfig, CouplingConfig, ErrorEquationConfig, Hold, PrestepConfig, StartUp,
+};
+use koppel::identify::ModelConfig;
 use koppel::models::cases::case;
 use koppel::run::{Parallel, Reading, RunConfig, RunState, ScheduleConfig, Simulation};
 use koppel::signal::external::ExternalConfig;
@@ -50,7 +53,19 @@ fn counting_works() {
 
 #[test]
 fn advance_allocates_nothing() {
+    // Matrices taken anew every step are new matrices; what stays must not allocate.
+    let model = ModelConfig::DerivativesEvery(1_000_000);
+    let carried = PrestepConfig {
+        model,
+        error_equation: ErrorEquationConfig::Carried,
+        error_steps: 7,
+        ..PrestepConfig::default()
+    };
     let couplings = [
+        CouplingConfig::Nepce { gain: 1.0, against: Against::Extrapolated, anti_aliasing: false },
+        CouplingConfig::Corrector(CorrectorConfig { model, ..CorrectorConfig::default() }),
+        CouplingConfig::Prestep(PrestepConfig { model, ..PrestepConfig::default() }),
+        CouplingConfig::Prestep(carried),
         CouplingConfig::Zoh {},
         CouplingConfig::Foh { start: StartUp::Reduced },
         CouplingConfig::Soh { start: StartUp::Constant },

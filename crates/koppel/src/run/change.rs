@@ -103,6 +103,12 @@ impl Simulation {
                 .extend((0..CASCADE).rev().map(|halvings| start + size * 0.5_f64.powi(halvings as i32 + 1)));
         }
         let margin = 1e-9 * size;
+        if let Some((duration, parts)) = self.needs.small_steps
+            && start < self.clock.time(0) + duration - margin
+        {
+            let part = |k: u32| start + size * f64::from(k) / f64::from(parts);
+            self.parts.extend((1..parts).map(part));
+        }
         if !self.is_multi_rate {
             let inside = |change: &&Assignment| change.time > start + margin && change.time < end - margin;
             let due = self.changes[self.changes_done..].iter().take_while(|c| c.time < end);
@@ -193,6 +199,7 @@ impl Simulation {
                 self.board.history.set_arrival(input, value);
             }
             Target::Variable(id, variable) => {
+                self.are_models_old = true;
                 self.slots[id].subsystem.set(variable, value).map_err(|source| Error::Subsystem {
                     subsystem: self.graph.name(id).into(),
                     time,

@@ -9,6 +9,7 @@ mod failure;
 mod live;
 mod loop_solver;
 mod messages;
+mod models;
 mod schedule;
 mod setup;
 mod simulation;

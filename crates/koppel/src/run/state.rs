@@ -14,7 +14,7 @@ pub struct RunState {
     pub(super) changes_done: usize,
     /// Where the macro step under way was cut; nothing at a communication point of the run.
     pub(super) inside: Option<f64>,
-    /// Offsets, inputs as given and as planned, outputs now and before, live signals, history, coupling memory, loop memory: in that order.
+    /// Offsets, inputs as given and as planned, outputs now and before, live signals, history, models, coupling memory, loop memory: in that order.
     pub(super) numbers: Vec<f64>,
     /// Texts, bytes and ticks as they were last carried.
     pub(super) messages: Vec<Message>,
@@ -46,6 +46,9 @@ impl Simulation {
         self.slots.iter().for_each(|slot| numbers.extend_from_slice(&slot.before));
         self.graph.externals().iter().for_each(|(_, signal)| signal.save(numbers));
         self.board.history.save(numbers);
+        if self.needs.models.is_some() {
+            self.board.models.save(numbers);
+        }
         self.coupling.save(numbers);
         self.consistency.save(numbers);
     }
@@ -88,7 +91,10 @@ impl Simulation {
             rest = others;
         }
         let rest = self.graph.externals_mut().fold(rest, |rest, signal| signal.restore(rest));
-        let rest = self.board.history.restore(rest);
+        let mut rest = self.board.history.restore(rest);
+        if self.needs.models.is_some() {
+            rest = self.board.models.restore(rest);
+        }
         let rest = self.coupling.restore(rest);
         let rest = self.consistency.restore(rest);
         assert!(rest.is_empty(), "the state's size was checked");
