@@ -36,7 +36,6 @@ impl Watch {
         checkpoints: Checkpoints,
         rows: Shared,
     ) -> Self {
-        interrupt::listen();
         Watch {
             progress: Progress::new(simulation, options.quiet),
             pace: options.realtime.then(|| Pace::new(simulation.time(), options.speed)),
