@@ -312,7 +312,6 @@ fn ctrl_c_without_a_log_says_so() {
         .spawn()
         .unwrap();
     wait_until("rows are written", || folder.has("r.csv.part"));
-    std::thread::sleep(Duration::from_millis(300));
     signal(&child, "INT");
     let said = Said::new(child.wait_with_output().unwrap());
     assert_eq!(said.code, Some(130), "{}", said.err);

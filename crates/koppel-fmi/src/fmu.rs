@@ -27,6 +27,7 @@ pub struct Fmu {
 enum Files {
     Own(Unpacked),
     /// Unpacked by another process.
+    #[cfg(target_os = "linux")]
     Shared(PathBuf),
 }
 
@@ -104,6 +105,7 @@ impl Fmu {
     pub fn folder(&self) -> &Path {
         match &self.files {
             Files::Own(unpacked) => unpacked.path(),
+            #[cfg(target_os = "linux")]
             Files::Shared(folder) => folder,
         }
     }

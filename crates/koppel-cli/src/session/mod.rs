@@ -90,6 +90,8 @@ impl<'a> Session<'a> {
             Origin::Checkpoint { rows, .. } => *rows,
             Origin::Start => None,
         };
+        // From the first file on, Ctrl-C ends the run in good order.
+        interrupt::listen();
         let recording = Recording::open(plan.out.as_deref(), &metadata, rows, options.report.is_some())?;
         Ok(Session { file, simulation, plan, options, recording, metadata, log })
     }

@@ -39,7 +39,6 @@ impl Watch {
         rows: Shared,
         log: Log,
     ) -> Self {
-        interrupt::listen();
         Watch {
             progress: Progress::new(simulation, options.quiet),
             pace: options.realtime.then(|| Pace::new(simulation.time(), options.speed)),

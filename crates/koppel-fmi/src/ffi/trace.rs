@@ -34,9 +34,9 @@ pub(super) const fn number(name: &str) -> u64 {
 
 /// The name behind a number.
 #[cfg(target_os = "linux")]
-pub(crate) fn call_name(number_: u64) -> Option<&'static str> {
+pub(crate) fn call_name(wanted: u64) -> Option<&'static str> {
     let all = super::fmi2::Functions::SYMBOLS.iter().chain(super::fmi3::Functions::SYMBOLS);
-    all.copied().find(|name| number(name) == number_)
+    all.copied().find(|name| number(name) == wanted)
 }
 
 #[cfg(all(test, target_os = "linux"))]
