@@ -265,6 +265,14 @@ impl Subsystem for Replayed {
         self.inner.linear()
     }
 
+    fn linearize(&mut self, inputs: &[f64]) -> koppel::Result<Option<StateSpace>> {
+        self.inner.linearize(inputs)
+    }
+
+    fn rates(&mut self, inputs: &[f64], rates: &mut [f64]) -> koppel::Result<bool> {
+        self.inner.rates(inputs, rates)
+    }
+
     fn solver(&self) -> String {
         self.inner.solver()
     }
