@@ -1,7 +1,5 @@
 //! `koppel fmu export`: files that koppel itself takes back, and wishes that cannot be met.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
 mod common;
 
 use common::Folder;
