@@ -348,7 +348,7 @@ fn messages_have_no_words_of_rust() {
     refused_with("[[at]]\ntime = 0.1\nset = { right.m = 1 }\n", &["hint: write set = { \"right.m\" = ... }"]);
     refused_with(
         "[[inputs]]\nto = \"left.x\"\nsignal = { kind = \"constant\", value = 1 }\n",
-        &["unknown input `left.x`", "system.toml:33:6"],
+        &["`left.x` is an output, where an input is needed", "system.toml:33:6"],
     );
 }
 

@@ -83,6 +83,27 @@ fn everything_happens_at_its_time_whatever_the_step() {
 }
 
 #[test]
+fn intervals_may_be_fractions() {
+    let thirds = EVENTS3
+        .replace(
+            "intervalDecimal=\"0.1\" shiftDecimal=\"0.05\"",
+            "supportsFraction=\"true\" resolution=\"3\" intervalCounter=\"1\" shiftCounter=\"1\"",
+        )
+        .replace(
+            "intervalVariability=\"countdown\"",
+            "intervalVariability=\"countdown\" supportsFraction=\"true\"",
+        );
+    let end = ends(&mut alone(instance(&fmu(&thirds), &[]), &RunConfig::new(2.0, 0.5)));
+    // 1/3, 2/3, ..., 2, where the step ends; 21/300 s after the second and fourth of them.
+    assert_eq!((end("e.periodic_ticks"), end("e.countdown_ticks")), (6.0, 2.0));
+    assert!((end("e.last_countdown") - (4.0 / 3.0 + 0.07)).abs() < 1e-9, "{}", end("e.last_countdown"));
+    let silent = EVENTS3.replace("intervalDecimal=\"0.1\"", "");
+    let mut simulation = alone(instance(&fmu(&silent), &[]), &RunConfig::new(1.0, 0.1));
+    let error = simulation.run(&mut Table::default(), &mut |_| Ok(Flow::Continue)).unwrap_err().to_string();
+    assert!(error.contains("`e` does not offer an interval of its clock `periodic`"), "{error}");
+}
+
+#[test]
 fn a_tuned_clock_ticks_with_its_new_interval() {
     let fmu = fmu(EVENTS3);
     let at = vec![Change { time: 0.6, set: [("e.interval".to_owned(), 0.1)].into() }];

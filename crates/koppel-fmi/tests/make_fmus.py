@@ -4,6 +4,7 @@
 
 FOLDER is target/test-fmus by default. The exporters are installed into FOLDER/venv, where they are found again the
 next time; the FMUs need the same Python when they run. Tests look in target/test-fmus, or where KOPPEL_TEST_FMUS says.
+FMPy, which the tests of exported FMUs run, is installed beside them.
 """
 
 import subprocess
@@ -11,7 +12,7 @@ import sys
 import sysconfig
 from pathlib import Path
 
-PACKAGES = ["pythonfmu==0.7.0", "pythonfmu3==0.3.4"]
+PACKAGES = ["pythonfmu==0.7.0", "pythonfmu3==0.3.4", "FMPy==0.3.32", "lxml==6.1.3"]
 
 # A mass on a spring and damper, driven by a force: m a + d v + c x = F. Solved by Runge-Kutta 4 in ten parts per step.
 OSCILLATOR = '''

@@ -5,6 +5,7 @@
 
 pub mod coupling;
 pub mod error;
+pub mod identify;
 pub mod linalg;
 pub mod models;
 pub mod record;

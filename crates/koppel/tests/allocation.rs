@@ -2,7 +2,10 @@
 
 #![expect(unsafe_code, reason = "a counting allocator")]
 
-use koppel::coupling::{CouplingConfig, Hold, StartUp};
+use koppel::coupling::{
+    Against, CorrectorConfig, CouplingConfig, ErrorEquationConfig, Hold, PrestepConfig, StartUp,
+};
+use koppel::identify::ModelConfig;
 use koppel::models::cases::case;
 use koppel::run::{Parallel, Reading, RunConfig, RunState, ScheduleConfig, Simulation};
 use koppel::signal::external::ExternalConfig;
@@ -50,7 +53,19 @@ fn counting_works() {
 
 #[test]
 fn advance_allocates_nothing() {
+    // Matrices taken anew every step are new matrices; what stays must not allocate.
+    let model = ModelConfig::DerivativesEvery(1_000_000);
+    let carried = PrestepConfig {
+        model,
+        error_equation: ErrorEquationConfig::Carried,
+        error_steps: 7,
+        ..PrestepConfig::default()
+    };
     let couplings = [
+        CouplingConfig::Nepce { gain: 1.0, against: Against::Extrapolated, anti_aliasing: false },
+        CouplingConfig::Corrector(CorrectorConfig { model, ..CorrectorConfig::default() }),
+        CouplingConfig::Prestep(PrestepConfig { model, ..PrestepConfig::default() }),
+        CouplingConfig::Prestep(carried),
         CouplingConfig::Zoh {},
         CouplingConfig::Foh { start: StartUp::Reduced },
         CouplingConfig::Soh { start: StartUp::Constant },
@@ -106,4 +121,21 @@ fn advance_allocates_nothing() {
             }
         }
     }
+}
+
+#[test]
+fn driving_a_run_from_outside_allocates_nothing() {
+    let case = case("dual-mass").unwrap();
+    let mut system = case.system().unwrap();
+    let open = system.graph.open_inputs();
+    let config = RunConfig { threads: Parallel::Never, stop: case.run.step * 1000.0, ..case.run.clone() };
+    let mut simulation = Simulation::new(system, &config).unwrap();
+    let input = simulation.graph().find_input(&open[0]).unwrap();
+    let step = |simulation: &mut Simulation| {
+        simulation.give(input, &[0.1, 0.2, 0.3]);
+        simulation.follow_inputs().unwrap();
+        simulation.advance_to(simulation.time() + case.run.step).unwrap();
+    };
+    (0..5).for_each(|_| step(&mut simulation));
+    assert_eq!(allocations(|| (0..100).for_each(|_| step(&mut simulation))), 0);
 }

@@ -2,7 +2,11 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-use koppel::coupling::{CouplingConfig, Hold, StartUp};
+use koppel::coupling::{
+    Against, CorrectorConfig, CouplingConfig, ErrorEquationConfig, Goal, Hold, LearningConfig, LearningKind,
+    PrestepConfig, Shape, StartUp,
+};
+use koppel::identify::{ModelConfig, RlsConfig};
 use koppel::linalg::Matrix;
 use koppel::models::cases::{Case, case, cases};
 use koppel::record::{Nothing, Table};
@@ -14,8 +18,42 @@ use std::collections::BTreeMap;
 
 /// Every method; a new one gets a row here.
 fn couplings(of: &str) -> Vec<CouplingConfig> {
-    let mixed = BTreeMap::from([(of.to_owned(), CouplingConfig::Foh { start: StartUp::Constant })]);
+    let only_there = |coupling| BTreeMap::from([(of.to_owned(), coupling)]);
+    let mixed = only_there(CouplingConfig::Foh { start: StartUp::Constant });
+    let derivatives = PrestepConfig { model: ModelConfig::Derivatives, ..PrestepConfig::default() };
+    let seldom = PrestepConfig {
+        model: ModelConfig::DerivativesEvery(3),
+        error_equation: ErrorEquationConfig::Carried,
+        error_steps: 5,
+        input: Shape::Constant,
+        objective: Goal::Integral,
+        ..derivatives.clone()
+    };
+    // Learned at a third of the step, then used at once.
+    let learned = PrestepConfig {
+        model: ModelConfig::Rls(RlsConfig::default()),
+        error_equation: ErrorEquationConfig::Carried,
+        learning: Some(LearningConfig {
+            kind: LearningKind::SmallStep,
+            parts: 3,
+            duration: 1e-3,
+            ..LearningConfig::default()
+        }),
+        ..PrestepConfig::default()
+    };
+    let corrector =
+        CorrectorConfig { model: ModelConfig::Derivatives, error_steps: 5, ..CorrectorConfig::default() };
     vec![
+        CouplingConfig::Nepce { gain: 1.0, against: Against::Extrapolated, anti_aliasing: false },
+        CouplingConfig::Nepce { gain: 0.7, against: Against::Applied, anti_aliasing: true },
+        CouplingConfig::Corrector(corrector),
+        CouplingConfig::Prestep(derivatives.clone()),
+        CouplingConfig::Prestep(seldom),
+        CouplingConfig::Prestep(learned),
+        CouplingConfig::Mixed {
+            default: Box::new(CouplingConfig::Zoh {}),
+            connections: only_there(CouplingConfig::Prestep(derivatives)),
+        },
         CouplingConfig::Zoh {},
         CouplingConfig::Foh { start: StartUp::Constant },
         CouplingConfig::Foh { start: StartUp::Reduced },
@@ -210,7 +248,7 @@ fn saved_and_restored_runs_repeat_every_bit_whatever_they_do() {
                         ..config
                     };
                     let Ok(mut simulation) = Simulation::new(system(&solver), &config) else {
-                        assert!(slow.is_some(), "only `reduced` with rates is refused");
+                        assert!(slow.is_some(), "only methods that need one rate are refused, with several");
                         continue;
                     };
                     let whole = rows(&mut simulation, 25);

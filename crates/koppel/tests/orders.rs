@@ -6,7 +6,10 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-use koppel::coupling::{CouplingConfig, Hold, StartUp};
+use koppel::coupling::{
+    Against, ConstantConfig, CorrectorConfig, CouplingConfig, ErrorEquationConfig, Goal, Hold, PrestepConfig,
+    Shape, StartUp,
+};
 use koppel::models::cases::{Case, case};
 use koppel::record::Table;
 use koppel::run::{Flow, Reading, RunConfig, ScheduleConfig, Simulation};
@@ -135,6 +138,48 @@ fn slow_subsystems_keep_the_order() {
             let every = BTreeMap::from([("first".to_owned(), 4)]);
             let config = RunConfig { every, record_every: 4, ..config(coupling.clone(), schedule) };
             assert_order(&two_mass(), &config, order);
+        }
+    }
+}
+
+/// Where a method gives one value per step, a stale output is behind by half of what the input lacks: order 1.
+#[test]
+fn orders_of_model_based_couplings() {
+    let case = two_mass();
+    let nepce =
+        |anti_aliasing| CouplingConfig::Nepce { gain: 1.0, against: Against::Extrapolated, anti_aliasing };
+    let corrector = |error_equation| {
+        CouplingConfig::Corrector(CorrectorConfig { error_equation, ..CorrectorConfig::default() })
+    };
+    let with = |change: fn(&mut PrestepConfig)| {
+        let mut config = PrestepConfig::default();
+        change(&mut config);
+        CouplingConfig::Prestep(config)
+    };
+    let table = [
+        (nepce(false), [2.0, 1.0]),
+        (nepce(true), [2.0, 1.0]),
+        (corrector(ErrorEquationConfig::Carried), [2.0, 1.0]),
+        (corrector(ErrorEquationConfig::Reset), [2.0, 1.0]),
+        (with(|_| ()), [2.0, 2.0]),
+        (with(|config| config.modified = true), [2.0, 2.0]),
+        (with(|config| config.error_equation = ErrorEquationConfig::Carried), [2.0, 2.0]),
+        (with(|config| config.error_equation = ErrorEquationConfig::Reset), [2.0, 2.0]),
+        (with(|config| config.objective = Goal::Trapezoid), [2.0, 2.0]),
+        (with(|config| config.objective = Goal::Midpoint), [2.0, 2.0]),
+        (with(|config| config.objective = Goal::Integral), [2.0, 2.0]),
+        (with(|config| config.input = Shape::Energy), [2.0, 1.0]),
+        // One value that brings the end point right leaves the path in between wrong by O(H).
+        (with(|config| config.input = Shape::Constant), [1.0, 1.0]),
+        // Two states behind one output: without its constant the model is wrong by O(1) in the rates.
+        (with(|config| config.constant = ConstantConfig::None), [1.0, 1.0]),
+    ];
+    for (coupling, orders) in table {
+        for schedule in [ScheduleConfig::PARALLEL, ScheduleConfig::SEQUENCE] {
+            for (reading, order) in [Reading::Fresh, Reading::Stale].into_iter().zip(orders) {
+                let config = config(coupling.clone(), schedule.clone());
+                assert_order(&case, &RunConfig { reading, ..config }, order);
+            }
         }
     }
 }

@@ -8,7 +8,7 @@ use koppel_fmi::description::{Description, Dimension, Interface, PowerBond, Term
 use koppel_fmi::ffi::Kind;
 use koppel_fmi::probe::Findings;
 
-use super::worker;
+use super::{fmu_export, worker};
 use crate::arguments::FmuCommand;
 use crate::exit::Exit;
 use crate::failure::{Failure, Result};
@@ -19,6 +19,7 @@ pub(super) fn fmu(command: &FmuCommand) -> Result<Exit> {
     match command {
         FmuCommand::Info { file } => info(file),
         FmuCommand::Check { file, step, timeout, json } => check(file, *step, *timeout, *json),
+        FmuCommand::Export(arguments) => fmu_export::export(arguments),
     }
 }
 

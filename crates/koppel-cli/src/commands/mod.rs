@@ -3,6 +3,7 @@
 mod completions;
 mod examples;
 mod fmu;
+mod fmu_export;
 mod models;
 mod new;
 mod recover;

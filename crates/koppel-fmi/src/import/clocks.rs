@@ -45,6 +45,13 @@ impl TimedClock {
         self.next
     }
 
+    /// True if it should tick by itself, but nothing says how often.
+    pub(super) fn lacks_interval(&self) -> bool {
+        use IntervalVariability as I;
+        let is_periodic = matches!(self.attributes.interval_variability, I::Constant | I::Fixed | I::Tunable);
+        is_periodic && !self.interval.is_some_and(|interval| interval > 0.0)
+    }
+
     /// Numbers that tell where it stands.
     pub(super) fn state(&self) -> [f64; 5] {
         let or_nan = |value: Option<f64>| value.unwrap_or(f64::NAN);

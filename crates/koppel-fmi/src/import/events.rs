@@ -149,7 +149,13 @@ impl CoSimulation {
             events.is_in_event_mode = true;
             let Backend::Three(fmu) = &self.base.backend else { return Ok(()) };
             let started = events.clocks.iter_mut().try_for_each(|clock| clock.start(fmu, time));
+            let silent =
+                events.clocks.iter().find(|clock| clock.lacks_interval()).map(|clock| clock.variable);
             self.called(started)?;
+            if let Some(place) = silent {
+                let what = format!("an interval of its clock `{}`", self.description().variables[place].name);
+                return Err(Error::NotOffered { instance: self.name.clone(), what }.into());
+            }
             return self.event(time, margin);
         }
         let is_due = events.next_stop().is_some_and(|stop| stop <= time + margin);

@@ -441,6 +441,14 @@ int fmi3GetIntervalDecimal(void *c, const uint32_t *vr, size_t n, double *interv
     }
     return OK;
 }
+int fmi3GetIntervalFraction(void *c, const uint32_t *vr, size_t n, uint64_t *counter, uint64_t *resolution, int *qualifier)
+{
+    double interval;
+    int result = fmi3GetIntervalDecimal(c, vr, n, &interval, qualifier);
+    *resolution = 300;
+    *counter = (uint64_t)lround(interval * 300);
+    return result;
+}
 int fmi3UpdateDiscreteStates(void *c, bool *again, bool *terminate, bool *nominals, bool *values, bool *has_next, double *next)
 {
     Instance *i = c;

@@ -301,6 +301,17 @@ impl SystemFile {
         names.map(|name| self.document.folder.join(name)).collect()
     }
 
+    /// FMUs that the system file names, with the subsystems they are.
+    #[must_use]
+    pub fn fmus(&self) -> Vec<(String, PathBuf)> {
+        let entries = self.document.root.get("subsystems").map_or(&[][..], Node::entries);
+        let file = |entry: &tree::Entry| {
+            let file = entry.node.get("fmu")?.text("fmu").ok()?;
+            Some((entry.name.clone(), self.document.folder.join(file)))
+        };
+        entries.iter().filter_map(file).collect()
+    }
+
     /// The text of the file as it was read.
     #[must_use]
     pub fn text(&self) -> &str {

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use koppel::coupling::{CouplingConfig, Hold};
+use koppel::identify::ModelConfig;
 use koppel::record::Record;
 use koppel::run::{Change, RunConfig, ScheduleConfig};
 
@@ -73,6 +74,8 @@ fn takes_hold(coupling: &CouplingConfig) -> bool {
         CouplingConfig::Mixed { default, connections } => {
             takes_hold(default) || connections.values().any(takes_hold)
         }
+        // On learned models it works in discrete time and gives one value per step.
+        CouplingConfig::Prestep(config) => matches!(config.model, ModelConfig::Rls(_)),
         CouplingConfig::Foh { .. }
         | CouplingConfig::Soh { .. }
         | CouplingConfig::AntiAliasing { order: 1.. } => false,

@@ -34,7 +34,7 @@ impl Coupling for AntiAliasing {
         Needs { depth: 1, terms, samples: Request::SolverPoints, ..Needs::default() }
     }
 
-    fn start(&mut self, view: &View<'_>) -> Result<()> {
+    fn start(&mut self, view: &View<'_>, _inputs: &[InputId]) -> Result<()> {
         let graph = view.graph;
         self.means = History::new(0, graph.wires().len(), graph.len(), self.order + 1);
         let widest = (0..graph.len()).map(|id| graph.outputs_of(id).len()).max().unwrap_or(0);

@@ -1,8 +1,12 @@
 //! Couplings as plain data, and how they are built.
 
 use super::anti_aliasing::AntiAliasing;
+use super::corrector::{Corrector, CorrectorConfig};
+use super::deferred::Against;
 use super::hold::{PolynomialHold, StartUp, ZeroOrderHold};
 use super::mixed::Mixed;
+use super::nepce::Nepce;
+use super::prestep::PrestepConfig;
 use super::relaxed::RelaxedHold;
 use super::{Coupling, Hold};
 use crate::error::{Error, Result};
@@ -40,6 +44,22 @@ pub enum CouplingConfig {
         #[serde(default)]
         order: usize,
     },
+    /// Nearly energy-preserving coupling element.
+    Nepce {
+        /// α in [0, 1].
+        #[serde(default = "one")]
+        gain: f64,
+        /// What the correction is measured against.
+        #[serde(default)]
+        against: Against,
+        /// Whether the mean of each output over the last step takes the place of its last value.
+        #[serde(default)]
+        anti_aliasing: bool,
+    },
+    /// Model-based corrector.
+    Corrector(CorrectorConfig),
+    /// Model-based pre-step method.
+    Prestep(PrestepConfig),
     /// Other methods for named connections.
     Mixed {
         /// For all connections that are not named.
@@ -54,6 +74,10 @@ fn half() -> f64 {
     0.5
 }
 
+fn one() -> f64 {
+    1.0
+}
+
 impl Default for CouplingConfig {
     fn default() -> Self {
         CouplingConfig::Zoh {}
@@ -62,12 +86,15 @@ impl Default for CouplingConfig {
 
 impl CouplingConfig {
     /// Every method's name, with one line about it.
-    pub const METHODS: [(&str, &str); 6] = [
+    pub const METHODS: [(&str, &str); 9] = [
         ("zoh", "zero-order hold: the newest value"),
         ("foh", "first-order hold: the line through the newest two values"),
         ("soh", "second-order hold: the parabola through the newest three values"),
         ("relaxed", "relaxed hold: w = alpha w + (1 - alpha) L y"),
         ("anti-aliasing", "holds the mean of each output over the last step"),
+        ("nepce", "gives back in the next step what each input lacked in the last"),
+        ("corrector", "model-based corrector: nepce with the predicted outputs of an ideal coupling"),
+        ("prestep", "model-based pre-step: inputs that lead each subsystem to the predicted coupled outputs"),
         ("mixed", "other methods for named connections"),
     ];
 
@@ -79,6 +106,9 @@ impl CouplingConfig {
             CouplingConfig::Soh { .. } => "soh",
             CouplingConfig::Relaxed { .. } => "relaxed",
             CouplingConfig::AntiAliasing { .. } => "anti-aliasing",
+            CouplingConfig::Nepce { .. } => "nepce",
+            CouplingConfig::Corrector(_) => "corrector",
+            CouplingConfig::Prestep(_) => "prestep",
             CouplingConfig::Mixed { .. } => "mixed",
         }
     }
@@ -102,6 +132,14 @@ pub fn build(config: &CouplingConfig, hold: Hold, graph: &SystemGraph) -> Result
             }
             Box::new(AntiAliasing::new(*order, hold))
         }
+        CouplingConfig::Nepce { gain, against, anti_aliasing } => {
+            if !(0.0..=1.0).contains(gain) {
+                return Err(bad("nepce.gain", gain, "must lie in [0, 1]"));
+            }
+            Box::new(Nepce::new(*gain, *against, *anti_aliasing, hold))
+        }
+        CouplingConfig::Corrector(config) => Box::new(Corrector::new(config, hold)?),
+        CouplingConfig::Prestep(config) => config.build(hold)?,
         CouplingConfig::Mixed { default, connections } => Box::new(mixed(default, connections, hold, graph)?),
     })
 }
@@ -128,7 +166,14 @@ fn mixed(
         });
         inputs.iter().for_each(|input| owner[*input] = number);
     }
-    let methods = configs.into_iter().map(|c| build(c, hold, graph)).collect::<Result<_>>()?;
+    let methods = configs.into_iter().map(|c| build(c, hold, graph)).collect::<Result<Vec<_>>>()?;
+    let mut sources = methods.iter().filter_map(|method| Some(method.needs().models?.source));
+    if let Some(first) = sources.next()
+        && sources.any(|other| other != first)
+    {
+        let problem = "takes its models from elsewhere than the others; one run has one kind of model";
+        return Err(bad("mixed.connections", "model", problem));
+    }
     Ok(Mixed::new(methods, owner))
 }
 

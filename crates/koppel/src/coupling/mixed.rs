@@ -1,9 +1,11 @@
 //! Several methods in one run, each for its own connections.
 
-use super::{Coupling, Needs, Polynomials, View};
+use super::{Coupling, ModelNeeds, Needs, Polynomials, View};
 use crate::error::Result;
+use crate::identify::Learned;
 use crate::signal::{Request, Samples};
 use crate::system::{InputId, SubsystemId};
+use std::collections::BTreeMap;
 
 /// Methods that own disjoint sets of inputs.
 pub(super) struct Mixed {
@@ -28,16 +30,17 @@ impl Coupling for Mixed {
             terms: a.terms.max(b.terms),
             samples: most_detailed(a.samples, b.samples),
             reduced_start: a.reduced_start || b.reduced_start,
+            models: joined(a.models, b.models),
+            one_rate: a.one_rate || b.one_rate,
+            after_steps: a.after_steps || b.after_steps,
+            small_steps: a.small_steps.or(b.small_steps),
         })
     }
 
-    fn start(&mut self, view: &View<'_>) -> Result<()> {
-        let of = |method: usize| {
-            let wired = (0..view.graph.inputs()).filter(|input| !view.graph.is_free(*input));
-            wired.filter(|input| self.owner[*input] == method).collect()
-        };
+    fn start(&mut self, view: &View<'_>, inputs: &[InputId]) -> Result<()> {
+        let of = |method: usize| inputs.iter().copied().filter(|i| self.owner[*i] == method).collect();
         self.owned = (0..self.methods.len()).map(of).collect();
-        self.methods.iter_mut().try_for_each(|m| m.start(view))
+        self.methods.iter_mut().zip(&self.owned).try_for_each(|(m, owned)| m.start(view, owned))
     }
 
     fn prepare(&mut self, view: &View<'_>) -> Result<()> {
@@ -62,12 +65,28 @@ impl Coupling for Mixed {
         self.methods.iter_mut().for_each(|m| m.jumped(view, subsystem));
     }
 
+    fn quality(&self) -> &[f64] {
+        self.methods.iter().map(|m| m.quality()).find(|figures| !figures.is_empty()).unwrap_or(&[])
+    }
+
+    fn learned(&self, view: &View<'_>) -> BTreeMap<String, Learned> {
+        self.methods.iter().flat_map(|m| m.learned(view)).collect()
+    }
+
     fn save(&self, memory: &mut Vec<f64>) {
         self.methods.iter().for_each(|m| m.save(memory));
     }
 
     fn restore<'a>(&mut self, memory: &'a [f64]) -> &'a [f64] {
         self.methods.iter_mut().fold(memory, |rest, m| m.restore(rest))
+    }
+}
+
+/// Both take their models from the same source; c is set if one of them wants it.
+fn joined(a: Option<ModelNeeds>, b: Option<ModelNeeds>) -> Option<ModelNeeds> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some(ModelNeeds { is_pinned: a.is_pinned || b.is_pinned, ..a }),
+        (a, b) => a.or(b),
     }
 }
 

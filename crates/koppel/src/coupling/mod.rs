@@ -6,17 +6,31 @@
 
 mod anti_aliasing;
 mod config;
+mod corrector;
+mod deferred;
 mod hold;
 mod mixed;
+mod model_based;
+mod nepce;
+mod phase;
+mod prestep;
+mod prestep_discrete;
 mod relaxed;
 
 pub use config::{CouplingConfig, build};
+pub use corrector::CorrectorConfig;
+pub use deferred::Against;
 pub use hold::StartUp;
+pub use model_based::{ErrorEquationConfig, Goal, OdeMethod};
+pub use phase::{LearningConfig, LearningKind, SignalBased};
+pub use prestep::{ConstantConfig, PrestepConfig, Shape, Weights};
 
 use crate::error::Result;
+use crate::identify::{Learned, ModelConfig, Models};
 use crate::signal::{History, Request, Samples, Step};
 use crate::system::{InputId, SubsystemId, SystemGraph};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// The shape of an input that a method gives as one value (MATH: `hold`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -40,6 +54,19 @@ pub struct View<'a> {
     pub history: &'a History,
     /// What each input was given at the end of its last step, without external signals.
     pub applied: &'a [f64],
+    /// Newest outputs.
+    pub outputs: &'a [f64],
+    /// What each output was last read with, without external signals: u⁻.
+    pub read_with: &'a [f64],
+    /// True if outputs are read with the inputs of their own instant.
+    pub is_fresh: bool,
+    /// Polynomials of the step that has ended, as given, the run's [`Needs::terms`] for each input. Empty while inputs are
+    /// being written.
+    pub planned: &'a [f64],
+    /// Models of the subsystems.
+    pub models: &'a Models,
+    /// In which stage of a macro step each subsystem moves.
+    pub stages: &'a [usize],
 }
 
 impl View<'_> {
@@ -47,6 +74,13 @@ impl View<'_> {
     #[inline]
     pub fn arrival(&self, input: InputId) -> f64 {
         self.history.arrivals()[input]
+    }
+
+    /// What an input was given `tau` after the begin of the step that has ended.
+    #[inline]
+    pub fn given(&self, input: InputId, tau: f64) -> f64 {
+        let terms = self.planned.len() / self.applied.len();
+        self.planned[input * terms..][..terms].iter().rev().fold(0.0, |sum, c| sum * tau + c)
     }
 }
 
@@ -67,7 +101,7 @@ impl Polynomials<'_> {
 }
 
 /// What a method needs the engine to keep.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Needs {
     /// Arrivals per wire.
     pub depth: usize,
@@ -77,6 +111,23 @@ pub struct Needs {
     pub samples: Request,
     /// Whether the run begins with a cascade of small steps instead of an assumed constant past.
     pub reduced_start: bool,
+    /// Models of the subsystems.
+    pub models: Option<ModelNeeds>,
+    /// Whether all subsystems must move at the same rate.
+    pub one_rate: bool,
+    /// Whether it is told of every subsystem that has moved, even if it asks for no intermediate outputs.
+    pub after_steps: bool,
+    /// For how long from the start, in s, each step is cut into how many parts.
+    pub small_steps: Option<(f64, u32)>,
+}
+
+/// Which models a method needs.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ModelNeeds {
+    /// Where they come from.
+    pub source: ModelConfig,
+    /// Whether c is set at every communication point, so that the model is right there.
+    pub is_pinned: bool,
 }
 
 /// A way to predict inputs.
@@ -84,8 +135,8 @@ pub trait Coupling: Send + Sync {
     /// What it needs.
     fn needs(&self) -> Needs;
 
-    /// Once before the run, after the consistent start.
-    fn start(&mut self, _view: &View<'_>) -> Result<()> {
+    /// Once before the run, after the consistent start; `inputs` are the ones it fills, in ascending order.
+    fn start(&mut self, _view: &View<'_>, _inputs: &[InputId]) -> Result<()> {
         Ok(())
     }
 
@@ -97,13 +148,24 @@ pub trait Coupling: Send + Sync {
     /// Writes all coefficients of these inputs, in ascending order, of subsystems that are about to move.
     fn input(&self, view: &View<'_>, inputs: &[InputId], out: &mut Polynomials<'_>) -> Result<()>;
 
-    /// A subsystem has moved; called when intermediate outputs were asked for.
+    /// A subsystem has moved; called when intermediate outputs or [`Needs::after_steps`] were asked for.
     fn moved(&mut self, _view: &View<'_>, _subsystem: SubsystemId, _samples: &Samples) -> Result<()> {
         Ok(())
     }
 
     /// The outputs of a subsystem have jumped at T^k, by a timed change; the history has been restarted.
     fn jumped(&mut self, _view: &View<'_>, _subsystem: SubsystemId) {}
+
+    /// How well the model of each subsystem has predicted the last step: mean error relative to the range of its outputs
+    /// so far. Empty if the method has no models, NaN before the first step.
+    fn quality(&self) -> &[f64] {
+        &[]
+    }
+
+    /// What has been learned of the subsystems, by name; nothing if the method learns nothing.
+    fn learned(&self, _view: &View<'_>) -> BTreeMap<String, Learned> {
+        BTreeMap::new()
+    }
 
     /// Appends everything the next step depends on.
     fn save(&self, _memory: &mut Vec<f64>) {}

@@ -28,7 +28,7 @@ impl Coupling for RelaxedHold {
         Needs { depth: 1, terms: terms_of(self.hold), ..Needs::default() }
     }
 
-    fn start(&mut self, view: &View<'_>) -> Result<()> {
+    fn start(&mut self, view: &View<'_>, _inputs: &[InputId]) -> Result<()> {
         self.size = view.step.size;
         Ok(())
     }

@@ -14,6 +14,7 @@ mod expm;
 mod lu;
 mod matrix;
 mod ops;
+mod phi;
 mod svd;
 
 pub use balance::{Balanced, balance};
@@ -22,4 +23,5 @@ pub use error::{LinalgError, Result};
 pub use expm::expm;
 pub use lu::{Lu, inverse, solve};
 pub use matrix::Matrix;
+pub use phi::{euler_integral, exponential_integrals};
 pub use svd::{Svd, default_cutoff, least_squares, pinv, rank, svd};

@@ -1,6 +1,8 @@
 //! All numbers that travel: outputs as they are, arrivals with their past, inputs as predicted and as given.
 
+use super::config::Reading;
 use crate::error::{Error, Result};
+use crate::identify::Models;
 use crate::signal::{Delivery, History, evaluate};
 use crate::system::{InputId, OutputId, SubsystemId, SystemGraph, Wire};
 use std::ops::Range;
@@ -15,6 +17,11 @@ pub(super) struct Board {
     pub(super) terms: usize,
     /// What each input was given at the end of its last step, without external signals.
     pub(super) applied: Vec<f64>,
+    pub(super) reading: Reading,
+    /// What the coupling knows of the subsystems.
+    pub(super) models: Models,
+    /// In which stage each subsystem moves.
+    pub(super) stages: Vec<usize>,
 }
 
 /// What the outputs of a stage become: one entry per wire that starts there.
@@ -49,7 +56,7 @@ impl Deliveries {
 const FEW: usize = 8;
 
 impl Board {
-    pub(super) fn new(graph: &SystemGraph, terms: usize, depth: usize) -> Self {
+    pub(super) fn new(graph: &SystemGraph, terms: usize, depth: usize, reading: Reading) -> Self {
         let mut history = History::new(graph.inputs(), graph.wires().len(), graph.len(), depth);
         for input in 0..graph.inputs() {
             // Until something arrives, a connected input has its start value: the first guess of algebraic loops.
@@ -65,6 +72,9 @@ impl Board {
             planned: vec![0.0; graph.inputs() * terms],
             terms,
             applied: vec![0.0; graph.inputs()],
+            reading,
+            models: Models::new(graph),
+            stages: Vec::new(),
         }
     }
 
@@ -104,6 +114,14 @@ impl Board {
                 self.history.replace(number, value);
             }
             self.add_up(graph, wire.target);
+        }
+    }
+
+    /// What each output was last read with, without external signals.
+    pub(super) fn read_with(&self) -> &[f64] {
+        match self.reading {
+            Reading::Fresh => self.history.arrivals(),
+            Reading::Stale => &self.applied,
         }
     }
 

@@ -86,24 +86,29 @@ const CASCADE: u32 = 10;
 impl Simulation {
     /// True if this step is walked in parts, whose ends then stand in `parts`.
     #[inline]
-    pub(super) fn is_cut(&mut self) -> bool {
+    pub(super) fn is_cut(&mut self, start: f64, end: f64) -> bool {
         if self.changes_done == self.changes.len() && (self.index > 0 || !self.needs.reduced_start) {
             return false;
         }
-        self.cut_step();
+        self.cut_step(start, end);
         !self.parts.is_empty()
     }
 
     /// Ends of the parts of this step: none usually; more for the first one of a `reduced` start, and for changes inside.
-    fn cut_step(&mut self) {
+    fn cut_step(&mut self, start: f64, end: f64) {
         self.parts.clear();
-        let (start, end) = (self.clock.time(self.index), self.clock.time(self.index + 1));
         let size = end - start;
-        if self.index == 0 && self.needs.reduced_start {
+        if self.index == 0 && self.inside.is_none() && self.needs.reduced_start {
             self.parts
                 .extend((0..CASCADE).rev().map(|halvings| start + size * 0.5_f64.powi(halvings as i32 + 1)));
         }
         let margin = 1e-9 * size;
+        if let Some((duration, parts)) = self.needs.small_steps
+            && start < self.clock.time(0) + duration - margin
+        {
+            let part = |k: u32| start + size * f64::from(k) / f64::from(parts);
+            self.parts.extend((1..parts).map(part));
+        }
         if !self.is_multi_rate {
             let inside = |change: &&Assignment| change.time > start + margin && change.time < end - margin;
             let due = self.changes[self.changes_done..].iter().take_while(|c| c.time < end);
@@ -116,8 +121,7 @@ impl Simulation {
         }
     }
 
-    pub(super) fn advance_in_parts(&mut self) -> Result<()> {
-        let mut start = self.clock.time(self.index);
+    pub(super) fn advance_in_parts(&mut self, mut start: f64) -> Result<()> {
         for part in 0..self.parts.len() {
             let end = self.parts[part];
             self.exchange(Step { index: self.index, start, size: end - start }, end)?;
@@ -186,11 +190,16 @@ impl Simulation {
         self.changes_done += 1;
         match target {
             Target::FreeInput(input) => {
+                if let Some(signal) = self.graph.live_mut(input) {
+                    signal.give(time, &[value]);
+                    return Ok(());
+                }
                 self.graph.set_offset(input, value);
                 self.board.planned[input * self.board.terms] = value;
                 self.board.history.set_arrival(input, value);
             }
             Target::Variable(id, variable) => {
+                self.are_models_old = true;
                 self.slots[id].subsystem.set(variable, value).map_err(|source| Error::Subsystem {
                     subsystem: self.graph.name(id).into(),
                     time,

@@ -5,7 +5,7 @@ use super::simulation::Simulation;
 use super::slot::Slot;
 use crate::error::Result;
 use crate::record::Recorder;
-use crate::system::{SystemGraph, VariableId, VariableKind};
+use crate::system::{SubsystemId, SystemGraph, VariableId, VariableKind};
 
 /// How a run ended.
 #[derive(Clone, Debug, PartialEq)]
@@ -94,6 +94,12 @@ impl Simulation {
         let Simulation { columns, slots, row, graph, board, .. } = self;
         columns.fill(row, |id, variable| value(&mut slots[id], variable, graph, board, time))?;
         recorder.row(time, row)
+    }
+
+    /// Present value of any variable of a subsystem, which is numbered in the order in which they move.
+    pub fn value(&mut self, id: SubsystemId, variable: VariableId) -> Result<f64> {
+        let time = self.time();
+        value(&mut self.slots[id], variable, &self.graph, &self.board, time)
     }
 
     fn stop_condition(&mut self) -> Result<bool> {

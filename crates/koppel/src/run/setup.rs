@@ -34,26 +34,38 @@ impl Simulation {
             }
             .into());
         }
+        if needs.one_rate && schedule.is_multi_rate() {
+            return Err(Error::Unsupported {
+                what: format!("`{}` with several rates", config.coupling.name()),
+                reason: "it predicts all outputs over one common step; remove `every`, or use `foh` or `soh`"
+                    .into(),
+            }
+            .into());
+        }
         let slot =
             |(id, subsystem)| Slot::new(id, subsystem, schedule.every[order[id]], &graph, needs, config.step);
         check_externals(&graph, &schedule, &order, config.step)?;
         let slots: Vec<Slot> = subsystems.into_iter().enumerate().map(slot).collect();
         let condition = config.stop_when.as_deref().map(|text| Condition::new(text, &graph)).transpose()?;
         let widest = slots.iter().map(|slot| slot.inputs.len()).max().unwrap_or(0);
+        let most_outputs = slots.iter().map(|slot| slot.outputs.len()).max().unwrap_or(0);
         let columns = columns.renumbered(&order);
         let mut simulation = Simulation {
-            board: Board::new(&graph, needs.terms, needs.depth),
+            board: Board::new(&graph, needs.terms, needs.depth, config.reading),
             messages: Messages::new(&graph),
             stages: stages(&graph, &schedule),
             consistency: Consistency::new(&graph),
             outputs_before: vec![0.0; graph.outputs()],
             inputs: vec![0.0; widest],
+            rates: vec![0.0; most_outputs],
             reading: config.reading,
             clock: Clock::new(config.start, config.stop, config.step),
             index: 0,
+            inside: None,
             is_multi_rate: schedule.is_multi_rate(),
             changes: change::resolve(&config.at, &graph)?,
             changes_done: 0,
+            are_models_old: true,
             parts: Vec::new(),
             row: vec![0.0; columns.len()],
             columns,
@@ -100,7 +112,13 @@ impl Simulation {
         if !self.needs.reduced_start {
             board.history.assume_constant_past(self.clock.size());
         }
-        self.coupling.start(&view(graph, board, self.clock.step(0, 1)))?;
+        for (number, stage) in self.stages.iter().enumerate() {
+            board.stages.extend(stage.members.clone().map(|_| number));
+        }
+        let step = self.clock.step(0, 1);
+        self.refresh_models(step)?;
+        let wired: Vec<_> = self.stages.iter().flat_map(|stage| stage.wired.iter().copied()).collect();
+        self.coupling.start(&view(&self.graph, &self.board, step), &wired)?;
         let mut numbers = Vec::new();
         self.save_numbers(&mut numbers);
         self.state_size = numbers.len();

@@ -4,6 +4,7 @@
 //!
 //! ```text
 //! timed changes due at T^k
+//! models of the subsystems                    only if the coupling asks for them
 //! coupling.prepare                            nobody has moved
 //! for each stage:
 //!     for each member, side by side:
@@ -26,9 +27,11 @@ use super::slot::Slot;
 use super::statistics::Extremes;
 use crate::coupling::{Coupling, Needs, Polynomials, View};
 use crate::error::Result;
+use crate::identify::Learned;
 use crate::record::{Column, Columns, Condition};
 use crate::signal::{Clock, Request, Step};
 use crate::system::{InputId, OutputId, SubsystemId, SystemGraph};
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -46,12 +49,18 @@ pub struct Simulation {
     pub(super) outputs_before: Vec<f64>,
     /// Room for the inputs of any one subsystem.
     pub(super) inputs: Vec<f64>,
+    /// Room for the outputs of any one subsystem.
+    pub(super) rates: Vec<f64>,
     pub(super) reading: Reading,
     pub(super) clock: Clock,
     pub(super) index: u64,
+    /// Where the macro step under way was cut, if it was.
+    pub(super) inside: Option<f64>,
     pub(super) is_multi_rate: bool,
     pub(super) changes: Vec<Assignment>,
     pub(super) changes_done: usize,
+    /// True if a change may have made the models wrong.
+    pub(super) are_models_old: bool,
     /// Ends of the parts of a macro step that is cut by changes or a cascade of first steps.
     pub(super) parts: Vec<f64>,
     pub(super) columns: Columns,
@@ -87,13 +96,16 @@ impl Simulation {
         if self.is_done() {
             return Ok(());
         }
-        if self.is_cut() {
-            self.advance_in_parts()?;
+        let (start, end) = (self.time(), self.clock.time(self.index + 1));
+        if self.is_cut(start, end) {
+            self.advance_in_parts(start)?;
+        } else if self.inside.is_some() {
+            self.exchange(Step { index: self.index, start, size: end - start }, end)?;
         } else {
-            let step = self.clock.step(self.index, 1);
-            self.exchange(step, self.clock.time(self.index + 1))?;
+            self.exchange(self.clock.step(self.index, 1), end)?;
         }
         self.index += 1;
+        self.inside = None;
         Ok(())
     }
 
@@ -101,6 +113,7 @@ impl Simulation {
     #[inline(always)]
     pub(super) fn exchange(&mut self, step: Step, end: f64) -> Result<()> {
         self.apply_changes(step.start)?;
+        self.refresh_models(step)?;
         let view = view(&self.graph, &self.board, step);
         self.coupling.prepare(&view)?;
         for stage in 0..self.stages.len() {
@@ -125,25 +138,26 @@ impl Simulation {
         let Simulation { coupling, graph, board, clock, slots, .. } = self;
         let Stage { wired, held, members, inputs, .. } = &self.stages[stage];
         board.check_maps(graph, inputs, step.start)?;
-        let Board { history, planned, terms, applied, outputs } = board;
-        let mut out = Polynomials { terms: *terms, coefficients: planned };
-        if self.is_multi_rate {
-            for slot in slots[members.clone()].iter_mut().filter(|slot| slot.is_due(step)) {
-                slot.remember(outputs, applied);
+        let mut planned = std::mem::take(&mut board.planned);
+        let mut out = Polynomials { terms: board.terms, coefficients: &mut planned };
+        let result = if self.is_multi_rate {
+            slots[members.clone()].iter_mut().filter(|slot| slot.is_due(step)).try_for_each(|slot| {
+                slot.remember(&board.outputs, &board.applied);
                 let step = clock.step(step.index, u64::from(slot.every));
                 let from = wired.partition_point(|i| *i < slot.inputs.start);
                 let to = wired.partition_point(|i| *i < slot.inputs.end);
-                coupling.input(&View { step, graph, history, applied }, &wired[from..to], &mut out)?;
-            }
+                coupling.input(&view(graph, board, step), &wired[from..to], &mut out)
+            })
         } else {
-            coupling.input(&View { step: *step, graph, history, applied }, wired, &mut out)?;
-        }
+            coupling.input(&view(graph, board, *step), wired, &mut out)
+        };
         for &input in held {
             let polynomial = out.of(input);
             polynomial.fill(0.0);
-            polynomial[0] = history.arrivals()[input];
+            polynomial[0] = board.history.arrivals()[input];
         }
-        Ok(())
+        board.planned = planned;
+        result
     }
 
     /// Sends the outputs of a stage on their way.
@@ -159,7 +173,10 @@ impl Simulation {
             self.board.note_applied(inputs.clone(), step.size);
             self.board.deliver(&self.graph, members.clone(), deliveries, end);
         }
-        if self.needs.samples == Request::Nothing { Ok(()) } else { self.show_samples(stage, step) }
+        if self.needs.samples == Request::Nothing && !self.needs.after_steps {
+            return Ok(());
+        }
+        self.show_samples(stage, step)
     }
 
     /// Sends the outputs of those members of a stage that have moved, each at the time it has reached.
@@ -196,6 +213,17 @@ impl Simulation {
         consistency.refresh(&mut Instant { graph, slots, board, inputs, time })
     }
 
+    /// How well the coupling's model of each subsystem has predicted the last step (see
+    /// [`crate::coupling::Coupling::quality`]), in the order in which subsystems move.
+    pub fn model_quality(&self) -> &[f64] {
+        self.coupling.quality()
+    }
+
+    /// What the coupling has learned of the subsystems, by name: another run can start from it.
+    pub fn learned(&self) -> BTreeMap<String, Learned> {
+        self.coupling.learned(&view(&self.graph, &self.board, self.clock.step(0, 1)))
+    }
+
     /// The wiring.
     pub fn graph(&self) -> &SystemGraph {
         &self.graph
@@ -203,7 +231,7 @@ impl Simulation {
 
     /// Time of the communication point that has been reached.
     pub fn time(&self) -> f64 {
-        self.clock.time(self.index)
+        self.inside.unwrap_or_else(|| self.clock.time(self.index))
     }
 
     /// Macro steps done.
@@ -234,5 +262,16 @@ impl Simulation {
 
 /// What the coupling is shown.
 pub(super) fn view<'a>(graph: &'a SystemGraph, board: &'a Board, step: Step) -> View<'a> {
-    View { step, graph, history: &board.history, applied: &board.applied }
+    View {
+        step,
+        graph,
+        history: &board.history,
+        applied: &board.applied,
+        outputs: &board.outputs,
+        read_with: board.read_with(),
+        is_fresh: board.reading == Reading::Fresh,
+        planned: &board.planned,
+        models: &board.models,
+        stages: &board.stages,
+    }
 }

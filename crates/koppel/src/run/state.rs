@@ -12,7 +12,9 @@ pub struct RunState {
     pub index: u64,
     /// Timed changes done.
     pub(super) changes_done: usize,
-    /// Offsets, inputs as given and as planned, outputs now and before, history, coupling memory, loop memory: in that order.
+    /// Where the macro step under way was cut; nothing at a communication point of the run.
+    pub(super) inside: Option<f64>,
+    /// Offsets, inputs as given and as planned, outputs now and before, live signals, history, models, coupling memory, loop memory: in that order.
     pub(super) numbers: Vec<f64>,
     /// Texts, bytes and ticks as they were last carried.
     pub(super) messages: Vec<Message>,
@@ -25,6 +27,7 @@ impl Simulation {
     pub fn save(&self, state: &mut RunState) -> Result<()> {
         state.index = self.index;
         state.changes_done = self.changes_done;
+        state.inside = self.inside;
         self.save_numbers(&mut state.numbers);
         self.messages.save(&mut state.messages);
         state.subsystems.resize_with(self.slots.len(), Default::default);
@@ -41,7 +44,11 @@ impl Simulation {
             numbers.extend_from_slice(list);
         }
         self.slots.iter().for_each(|slot| numbers.extend_from_slice(&slot.before));
+        self.graph.externals().iter().for_each(|(_, signal)| signal.save(numbers));
         self.board.history.save(numbers);
+        if self.needs.models.is_some() {
+            self.board.models.save(numbers);
+        }
         self.coupling.save(numbers);
         self.consistency.save(numbers);
     }
@@ -62,7 +69,16 @@ impl Simulation {
         self.index = state.index;
         self.changes_done = state.changes_done;
         self.messages.restore(&state.messages);
-        let (offsets, mut rest) = state.numbers.split_at(self.graph.inputs());
+        self.inside = state.inside;
+        self.restore_numbers(&state.numbers);
+        self.check_grid()?;
+        let pairs = self.slots.iter_mut().zip(&state.subsystems);
+        pairs.into_iter().try_for_each(|(slot, snapshot)| slot.subsystem.restore(snapshot))
+    }
+
+    /// Takes back what `save_numbers` wrote.
+    pub(super) fn restore_numbers(&mut self, numbers: &[f64]) {
+        let (offsets, mut rest) = numbers.split_at(self.graph.inputs());
         offsets.iter().enumerate().for_each(|(input, value)| self.graph.set_offset(input, *value));
         for list in [&mut self.board.applied, &mut self.board.planned, &mut self.board.outputs] {
             let (mine, others) = rest.split_at(list.len());
@@ -74,18 +90,19 @@ impl Simulation {
             slot.before.copy_from_slice(mine);
             rest = others;
         }
-        let rest = self.board.history.restore(rest);
+        let rest = self.graph.externals_mut().fold(rest, |rest, signal| signal.restore(rest));
+        let mut rest = self.board.history.restore(rest);
+        if self.needs.models.is_some() {
+            rest = self.board.models.restore(rest);
+        }
         let rest = self.coupling.restore(rest);
         let rest = self.consistency.restore(rest);
         assert!(rest.is_empty(), "the state's size was checked");
-        self.check_grid()?;
-        let pairs = self.slots.iter_mut().zip(&state.subsystems);
-        pairs.into_iter().try_for_each(|(slot, snapshot)| slot.subsystem.restore(snapshot))
     }
 
     /// Every subsystem must stand where it moves next.
     fn check_grid(&self) -> Result<()> {
-        if self.is_done() {
+        if self.is_done() || self.inside.is_some() {
             return Ok(());
         }
         for (id, slot) in self.slots.iter().enumerate() {

@@ -17,11 +17,13 @@
 //! All functions are right-continuous: at a jump the new value counts.
 
 mod config;
+mod live;
 mod pulses;
 mod sine;
 mod table;
 
 pub use config::{ExternalConfig, ExternalError, Interpolation, Modulation};
+use live::Live;
 use pulses::Pulses;
 use sine::{Sine, Turning};
 use std::f64::consts::TAU;
@@ -44,6 +46,7 @@ enum Shape {
     Sine(Sine),
     Pulses(Pulses),
     Table(Table),
+    Live(Live),
 }
 
 impl External {
@@ -96,13 +99,14 @@ impl External {
             Shape::Sine(sine) => sine.value(t),
             Shape::Pulses(pulses) => pulses.value(t),
             Shape::Table(table) => table.value(t),
+            Shape::Live(live) => live.value(t),
         }
     }
 
     /// First time after `after` where a polynomial piece must end.
     pub fn next_break(&self, after: f64) -> Option<f64> {
         match &self.shape {
-            Shape::Constant(_) => None,
+            Shape::Constant(_) | Shape::Live(_) => None,
             Shape::Step { time, .. } => (*time > after).then_some(*time),
             Shape::Ramp { start, stop, .. } => [*start, *stop].into_iter().find(|time| *time > after),
             Shape::Sine(sine) => sine.next_break(after),
@@ -124,7 +128,7 @@ impl External {
     /// Upper bound of the breaks in any window of length `span` (in s), both ends included.
     pub fn max_breaks(&self, span: f64) -> usize {
         match &self.shape {
-            Shape::Constant(_) => 0,
+            Shape::Constant(_) | Shape::Live(_) => 0,
             Shape::Step { .. } => 1,
             Shape::Ramp { .. } => 2,
             // its ends, the parts of the window, and one for round-off
@@ -154,6 +158,7 @@ impl External {
                 Interpolation::Linear => 1,
                 Interpolation::Cubic => 3,
             },
+            Shape::Live(live) => live.degree(),
         }
     }
 
@@ -173,6 +178,7 @@ impl External {
             }
             Shape::Sine(sine) => sine.piece(start, middle, out),
             Shape::Table(table) => table.piece(start, middle, out),
+            Shape::Live(live) => live.piece(start, out),
         }
     }
 }

@@ -102,9 +102,12 @@ mod tests {
         (bracket.end, evaluations)
     }
 
+    /// A function, its zero, and the most evaluations.
+    type Case<'a> = (&'a dyn Fn(f64) -> [f64; 1], f64, u32);
+
     #[test]
     fn smooth_flat_and_jumping_functions_are_located() {
-        let cases: [(&dyn Fn(f64) -> [f64; 1], f64, u32); 5] = [
+        let cases: [Case<'_>; 5] = [
             (&|t| [t - 0.3], 0.3, 4),
             (&|t| [t.cos()], std::f64::consts::FRAC_PI_2, 12),
             (&|t| [(t - 0.7).powi(3)], 0.7, 140),

@@ -213,6 +213,32 @@ impl SystemGraph {
         Some(&self.maps[at].1)
     }
 
+    /// Opens every input that has neither a wire nor a signal to signals given while the run goes on; they begin with
+    /// the value it has. Returns their names.
+    pub fn open_inputs(&mut self) -> Vec<String> {
+        let is_driven = |input: &InputId| self.externals.iter().any(|(other, _)| other == input);
+        let open: Vec<InputId> =
+            (0..self.inputs()).filter(|input| self.is_free(*input) && !is_driven(input)).collect();
+        for &input in &open {
+            let value = std::mem::replace(&mut self.offsets[input], 0.0);
+            self.externals.push((input, External::live(value)));
+        }
+        self.externals.sort_by_key(|(input, _)| *input);
+        open.into_iter().map(|input| self.input_name(input)).collect()
+    }
+
+    /// The signal of an input that is given while the run goes on, if it has one.
+    pub fn live_mut(&mut self, input: InputId) -> Option<&mut External> {
+        let from = self.externals.partition_point(|(other, _)| *other < input);
+        let (other, signal) = self.externals.get_mut(from)?;
+        (*other == input && signal.is_live()).then_some(signal)
+    }
+
+    /// All external signals.
+    pub(crate) fn externals_mut(&mut self) -> impl Iterator<Item = &mut External> {
+        self.externals.iter_mut().map(|(_, signal)| signal)
+    }
+
     /// True if no wire ends at the input.
     pub fn is_free(&self, input: InputId) -> bool {
         self.wires_into(input).is_empty()

@@ -4,6 +4,7 @@ mod exact;
 mod feedthrough;
 mod graph;
 mod linear_ode;
+mod linearization;
 mod message;
 mod monolith;
 mod ode_model;

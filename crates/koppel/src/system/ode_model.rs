@@ -2,6 +2,7 @@
 //! linear models, the exact solution.
 
 use super::exact::Exact;
+use super::linearization::Linearization;
 use super::ports::{Ports, VariableId, VariableKind};
 use super::state_space::StateSpace;
 use super::subsystem::{Snapshot, Subsystem};
@@ -45,6 +46,8 @@ pub struct OdeModel {
     u: Vec<f64>,
     /// Inputs at a sample.
     seen: Vec<f64>,
+    /// Room for derivatives of the equations.
+    linearization: Linearization,
 }
 
 enum Method {
@@ -69,7 +72,8 @@ impl OdeModel {
             Method::Micro(Box::new(Solver::new(config, ode.states())?))
         };
         let (x, u) = (vec![0.0; ode.states()], vec![0.0; ode.ports().inputs.len()]);
-        Ok(OdeModel { ode, method, config: *config, time: 0.0, x, seen: u.clone(), u })
+        let linearization = Linearization::new(ode.as_ref());
+        Ok(OdeModel { ode, method, config: *config, time: 0.0, x, seen: u.clone(), u, linearization })
     }
 
     /// The equations.
@@ -211,6 +215,7 @@ impl Subsystem for OdeModel {
         match variable.kind {
             VariableKind::Parameter => {
                 self.ode.set_parameter(variable.index, value)?;
+                self.linearization = Linearization::new(self.ode.as_ref());
                 if let (Method::Exact(exact), Some(matrices)) = (&mut self.method, self.ode.linear()) {
                     **exact = Exact::new(matrices);
                 }
@@ -230,6 +235,15 @@ impl Subsystem for OdeModel {
 
     fn linear(&self) -> Option<StateSpace> {
         self.ode.linear()
+    }
+
+    fn linearize(&mut self, inputs: &[f64]) -> Result<Option<StateSpace>> {
+        Ok(Some(self.linearization.matrices(self.ode.as_ref(), self.time, &self.x, inputs)))
+    }
+
+    fn rates(&mut self, inputs: &[f64], rates: &mut [f64]) -> Result<bool> {
+        self.linearization.rates(self.ode.as_ref(), self.time, &self.x, inputs, rates);
+        Ok(true)
     }
 
     fn solver(&self) -> String {

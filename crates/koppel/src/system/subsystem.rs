@@ -63,6 +63,16 @@ pub trait Subsystem: Send {
         None
     }
 
+    /// The linear model it is where it stands under these inputs, by derivatives of its equations, if it can tell.
+    fn linearize(&mut self, _inputs: &[f64]) -> Result<Option<StateSpace>> {
+        Ok(self.linear())
+    }
+
+    /// Writes how fast its outputs change where it stands while these inputs are held; false if it cannot tell.
+    fn rates(&mut self, _inputs: &[f64], _rates: &mut [f64]) -> Result<bool> {
+        Ok(false)
+    }
+
     /// Its own solver in a few words, for the summary.
     fn solver(&self) -> String;
 

@@ -13,7 +13,7 @@ use super::access::Access;
 use super::base::{Base, Use};
 use super::ports::{self, Slot};
 use super::{Options, Phase, starts};
-use crate::description::{Description, ValueType, Variability};
+use crate::description::{Description, FmiVersion, Unknown, ValueType, Variability};
 use crate::error::{Error, Result};
 use crate::fmu::Fmu;
 use equations::{Buffers, Jacobian};
@@ -105,7 +105,7 @@ impl ModelExchange {
         let tunable = Access::new(description, &tunables);
         let jacobian = if wants_jacobian && gives_it { jacobian(description) } else { None };
         let is_smooth = snapshot::is_smooth(description);
-        let at = Buffers::new(states, inputs, description.number_of_event_indicators);
+        let at = Buffers::new(states, inputs, indicators(description));
         let completes_steps = section.needs_completed_integrator_step;
         let all = Access::new(description, &slots.inputs);
         let made_for = Use::ModelExchange { section };
@@ -178,8 +178,20 @@ fn default_solver(description: &Description, options: &Options) -> SolverConfig 
 
 /// How many continuous states there are, elements of arrays counted.
 fn states(description: &Description) -> usize {
-    let derivatives = &description.structure.continuous_state_derivatives;
-    derivatives.iter().map(|d| description.elements(&description.variables[d.variable]) as usize).sum()
+    elements(description, &description.structure.continuous_state_derivatives)
+}
+
+/// How many event indicators there are; FMI 2.0 gives their number, FMI 3.0 lists them as variables.
+fn indicators(description: &Description) -> usize {
+    match description.fmi_version {
+        FmiVersion::Fmi2 => description.number_of_event_indicators,
+        FmiVersion::Fmi3 => elements(description, &description.structure.event_indicators),
+    }
+}
+
+fn elements(description: &Description, unknowns: &[Unknown]) -> usize {
+    let count = |unknown: &Unknown| description.elements(&description.variables[unknown.variable]) as usize;
+    unknowns.iter().map(count).sum()
 }
 
 /// References of the derivatives and of the states they belong to.
@@ -266,5 +278,32 @@ impl Subsystem for ModelExchange {
 
     fn restore(&mut self, snapshot: &Snapshot) -> koppel::Result<()> {
         Ok(self.take_back(snapshot)?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn elements_of_arrays_are_states_and_event_indicators() {
+        let text = r#"<fmiModelDescription fmiVersion="3.0" modelName="m" instantiationToken="t">
+            <ModelExchange modelIdentifier="m"/>
+            <ModelVariables>
+              <Float64 name="time" valueReference="0" causality="independent" variability="continuous"/>
+              <Float64 name="x" valueReference="1" initial="exact" start="0"><Dimension start="3"/></Float64>
+              <Float64 name="dx" valueReference="2" derivative="1"><Dimension start="3"/></Float64>
+              <Float64 name="y" valueReference="3" initial="exact" start="0"/>
+              <Float64 name="dy" valueReference="4" derivative="3"/>
+              <Float64 name="z" valueReference="5"><Dimension start="2"/></Float64>
+            </ModelVariables>
+            <ModelStructure>
+              <ContinuousStateDerivative valueReference="2"/><ContinuousStateDerivative valueReference="4"/>
+              <EventIndicator valueReference="5"/><EventIndicator valueReference="3"/>
+            </ModelStructure></fmiModelDescription>"#;
+        let description = Description::parse(text.as_bytes(), "modelDescription.xml").unwrap();
+        assert_eq!((states(&description), indicators(&description)), (4, 3));
+        let Jacobian { derivatives, states } = jacobian(&description).unwrap();
+        assert_eq!((derivatives, states), (vec![2, 4], vec![1, 3]));
     }
 }

@@ -1,0 +1,110 @@
+//! `koppel fmu export`.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use koppel::solver::SolverConfig;
+use koppel_fmu::Error;
+use koppel_fmu::export::{Export, Options, library};
+use koppel_io::system_file::{self, Setting, SystemFile};
+
+use crate::arguments::ExportArguments;
+use crate::exit::Exit;
+use crate::failure::{Failure, Result, note};
+use crate::output::print;
+
+impl From<Box<Error>> for Failure {
+    fn from(error: Box<Error>) -> Self {
+        match *error {
+            Error::File(error) => Failure::Input(error),
+            error => Failure::Words { message: error.to_string(), hint: error.hint() },
+        }
+    }
+}
+
+/// Writes a model or a system as FMU.
+pub(super) fn export(arguments: &ExportArguments) -> Result<Exit> {
+    let path = Path::new(&arguments.subject);
+    let is_file = path.extension().is_some_and(|extension| extension == "toml") || path.exists();
+    let default = || PathBuf::from(path.file_stem().unwrap_or(path.as_os_str())).with_extension("fmu");
+    let out = arguments.out.clone().unwrap_or_else(default);
+    let export = if is_file { system(path, &out, arguments)? } else { model(arguments)? };
+    let options = Options {
+        version: arguments.fmi.parse()?,
+        is_plain: arguments.plain,
+        library: library::find(arguments.library.as_deref())?,
+    };
+    export.write(&options, &out)?;
+    for text in export.notes() {
+        note("note", text);
+    }
+    let [inputs, outputs, parameters] = export.counts();
+    let kinds = if is_file { "co-simulation" } else { "co-simulation and model exchange" };
+    print(&format!(
+        "{}: FMI {}.0, {kinds}; {inputs} inputs, {outputs} outputs, {parameters} parameters\n",
+        out.display(),
+        arguments.fmi
+    ))?;
+    Ok(Exit::Ok)
+}
+
+fn system(path: &Path, out: &Path, arguments: &ExportArguments) -> Result<Export> {
+    if arguments.solver.is_some() {
+        return Err(Failure::words(
+            "--solver is for models; each subsystem of a system has its own",
+            "use --set SUBSYSTEM.solver=...",
+        ));
+    }
+    let setting = |(name, value): &(String, String)| Setting {
+        name: name.clone(),
+        value: value.clone(),
+        origin: "--set".into(),
+    };
+    let settings: Vec<Setting> = arguments.set.iter().map(setting).collect();
+    let file = system_file::load_with(path, &settings)?;
+    check_not_read(&file, out)?;
+    let name = path.file_stem().map_or("system".into(), |stem| stem.to_string_lossy());
+    Ok(Export::system(&file, &name)?)
+}
+
+fn model(arguments: &ExportArguments) -> Result<Export> {
+    let mut parameters = BTreeMap::new();
+    for (name, value) in &arguments.set {
+        let number = value.parse::<f64>().map_err(|_| {
+            Failure::words(format!("--set {name}={value}: `{value}` is not a number"), "write --set m=2.5")
+        })?;
+        parameters.insert(name.clone(), number);
+    }
+    let solver = arguments.solver.as_deref().map(solver).transpose()?;
+    Ok(Export::model(&arguments.subject, &parameters, solver)?)
+}
+
+/// A name, or an inline table.
+fn solver(text: &str) -> Result<SolverConfig> {
+    #[derive(serde::Deserialize)]
+    struct Whole {
+        solver: SolverConfig,
+    }
+    let is_name = text.chars().all(|c| c.is_ascii_alphanumeric() || c == '-');
+    let table = if is_name { format!("{{ method = \"{text}\" }}") } else { text.to_owned() };
+    let whole: std::result::Result<Whole, _> = toml::from_str(&format!("solver = {table}"));
+    whole.map(|whole| whole.solver).map_err(|error| {
+        Failure::words(
+            format!("--solver {text}: {}", error.message()),
+            "exact, adaptive, stiff, or { method = \"rk4\", step = 1e-4 }",
+        )
+    })
+}
+
+/// An FMU that is part of the system must not be replaced by it.
+fn check_not_read(file: &SystemFile, out: &Path) -> Result<()> {
+    let Ok(out_path) = out.canonicalize() else { return Ok(()) };
+    let is_same = |(_, used): &(String, PathBuf)| used.canonicalize().is_ok_and(|used| used == out_path);
+    match file.fmus().into_iter().find(is_same) {
+        None => Ok(()),
+        Some((name, _)) => Err(Failure::words(
+            format!("`{}` is part of the system, as subsystem `{name}`", out.display()),
+            "name another file with --out",
+        )),
+    }
+}

@@ -1,0 +1,100 @@
+//! `koppel fmu export`: files that koppel itself takes back, and wishes that cannot be met.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+mod common;
+
+use common::Folder;
+
+const SYSTEM: &str = r#"
+title = "Two masses"
+[run]
+stop = 0.1
+step = 1e-3
+[subsystems.left]
+model = "mass"
+parameters = { x0 = 0.1 }
+[subsystems.right]
+model = "spring-mass"
+[[connections]]
+from = "right.F"
+to = "left.F"
+[[connections]]
+from = "left.x"
+to = "right.x"
+[[connections]]
+from = "left.v"
+to = "right.v"
+"#;
+
+fn importing(fmu: &str) -> String {
+    format!("[run]\nstop = 0.1\nstep = 1e-3\n[subsystems.all]\nfmu = \"{fmu}\"\n")
+}
+
+#[test]
+fn a_system_runs_inside_an_fmu_as_outside() {
+    let folder = Folder::with(SYSTEM);
+    folder.succeed(&["run", "system.toml", "--out", "native.csv"]);
+    for version in ["2", "3"] {
+        let said = folder.succeed(&["fmu", "export", "system.toml", "-o", "all.fmu", "--fmi", version]);
+        said.says(&["all.fmu: FMI", "co-simulation", "1 inputs, 3 outputs"]);
+        folder.succeed(&["fmu", "info", "all.fmu"]).says(&["left.F_ext", "saves its state", "Two masses"]);
+        folder.write("outer.toml", &importing("all.fmu"));
+        folder.succeed(&["run", "outer.toml", "--out", "outer.csv"]);
+        for name in ["left.x", "left.v", "right.F"] {
+            let outer = folder.column("outer.csv", &format!("all.{name}"));
+            assert_eq!(outer, folder.column("native.csv", name), "FMI {version}: {name}");
+            assert!(outer.iter().any(|value| value.abs() > 1e-3), "something moves");
+        }
+    }
+}
+
+#[test]
+fn a_model_is_written_with_its_parameters_and_solver() {
+    let folder = Folder::new();
+    let solver = "{ method = \"rk4\", step = 1e-4 }";
+    folder.succeed(&["fmu", "export", "mass", "--set", "m=3", "--solver", solver]);
+    assert!(folder.has("mass.fmu"));
+    folder.succeed(&["fmu", "export", "mass", "-o", "again.fmu", "--set", "m=3", "--solver", solver]);
+    assert!(folder.bytes("mass.fmu") == folder.bytes("again.fmu"), "the same bytes");
+    folder.write("outer.toml", &importing("mass.fmu").replace("[subs", "record = [\"all.*\"]\n[subs"));
+    folder.succeed(&["run", "outer.toml", "--out", "outer.csv"]);
+    assert_eq!(folder.column("outer.csv", "all.m")[0], 3.0);
+    folder.succeed(&["fmu", "export", "mass", "-o", "plain.fmu", "--plain"]);
+    let said = folder.succeed(&["fmu", "info", "plain.fmu"]);
+    assert!(!said.out.contains("saves its state"), "{}", said.out);
+}
+
+#[test]
+fn wishes_that_cannot_be_met_get_one_message() {
+    let folder = Folder::with(SYSTEM);
+    let refused = |arguments: &[&str], parts: &[&str]| {
+        let said = folder.run(&[&["fmu", "export"], arguments].concat());
+        assert_eq!(said.code, Some(2), "{arguments:?}\n{}", said.err);
+        assert_eq!(said.err.matches("error:").count(), 1, "{}", said.err);
+        said.errs_with(parts);
+    };
+    refused(&["spring-mas"], &["unknown model `spring-mas`", "did you mean `spring-mass`?"]);
+    refused(&["none.toml"], &["none.toml"]);
+    refused(&["mass", "--set", "M=1"], &["unknown parameter `M`", "did you mean `m`?"]);
+    refused(&["mass", "--set", "m=heavy"], &["`heavy` is not a number"]);
+    refused(&["mass", "--set", "m=-1"], &["must be above zero"]);
+    refused(&["mass", "--solver", "magic"], &["--solver magic", "exact, adaptive"]);
+    refused(&["van-der-pol", "--solver", "exact"], &["not linear"]);
+    refused(&["mass", "-o", "mass.zip"], &["must end in `.fmu`", "mass.fmu"]);
+    refused(&["mass", "-o", "nowhere/mass.fmu"], &["nowhere/mass.fmu"]);
+    refused(&["mass", "--library", "none.so"], &["none.so", "--library"]);
+    refused(&["mass", "--fmi", "4"], &["4"]);
+    refused(&["system.toml", "--solver", "exact"], &["--set SUBSYSTEM.solver"]);
+    refused(&["system.toml", "--set", "left.mass=1"], &["left.mass"]);
+    refused(&["system.toml", "--set", "run.record=left.m"], &["none of its outputs is recorded"]);
+    folder.write("broken.toml", &SYSTEM.replace("stop = 0.1", "stpo = 0.1"));
+    refused(&["broken.toml"], &["broken.toml:4:1", "stpo"]);
+    folder.write("outer.toml", &importing("gone.fmu"));
+    refused(&["outer.toml"], &["gone.fmu"]);
+    folder.succeed(&["fmu", "export", "mass"]);
+    folder.write("outer.toml", &importing("mass.fmu"));
+    refused(&["outer.toml", "-o", "mass.fmu"], &["is part of the system", "--out"]);
+    let left: Vec<_> = std::fs::read_dir(folder.path("")).unwrap().flatten().collect();
+    assert_eq!(left.len(), 4, "nothing half done is left: {left:?}");
+}

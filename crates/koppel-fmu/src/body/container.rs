@@ -1,0 +1,256 @@
+//! A whole system with its coupling, driven from outside.
+//!
+//! Inputs that nothing is connected to are open: the importer gives them as polynomials. Steps of the importer are walked in
+//! the communication steps of the system; one that ends between two of them cuts the last.
+
+use super::{Body, BodyState, Column, distance, foreign_state, fourth_order};
+use crate::error::{Error, Result};
+use crate::interface::{Interface, Role, Target};
+use crate::polynomial::Polynomial;
+use koppel::record::Record;
+use koppel::run::{Change, Parallel, RunConfig, RunState, Simulation};
+use koppel::system::{InputId, OutputId, System, SystemGraph, VariableId, VariableKind};
+use koppel_io::system_file::{self, SystemFile};
+use std::path::Path;
+
+/// An FMU does not know when it ends: more steps than anyone takes.
+const STEPS: f64 = 1e12;
+
+pub(crate) struct Container {
+    file: SystemFile,
+    interface: Interface,
+    /// Parameters that were set, to be given to the subsystems before they find their start.
+    parameters: Vec<Option<f64>>,
+    running: Option<Running>,
+    /// All subsystems are linear, so that differences are exact whatever their size.
+    is_linear: bool,
+}
+
+/// A run, and where it keeps what the interface names.
+struct Running {
+    /// When it began.
+    start: f64,
+    simulation: Simulation,
+    inputs: Vec<InputId>,
+    outputs: Vec<(usize, VariableId)>,
+    /// Place of each output in the list of all outputs.
+    output_places: Vec<OutputId>,
+    parameters: Vec<(usize, VariableId)>,
+    locals: Vec<(usize, VariableId)>,
+}
+
+impl Container {
+    /// Reads the system file and names its variables.
+    pub(crate) fn new(path: &Path) -> Result<Container> {
+        Container::of(system_file::load(path)?)
+    }
+
+    pub(crate) fn of(file: SystemFile) -> Result<Container> {
+        let mut system = file.build()?;
+        let open = system.graph.open_inputs();
+        let mut interface = Interface::of_system(&system.graph, &file.run, &open)?;
+        set_start_values(&mut interface, &file.run, &mut system)?;
+        let is_linear = system.subsystems.iter().all(|subsystem| subsystem.linear().is_some());
+        let parameters = vec![None; interface.parameters.len()];
+        Ok(Container { file, interface, parameters, running: None, is_linear })
+    }
+
+    fn running(&mut self) -> Result<&mut Running> {
+        self.running.as_mut().ok_or_else(|| Error::misuse("the start has not been found yet"))
+    }
+
+    /// The system with the parameters and inputs as given, at its start.
+    fn start(&self, start: f64, inputs: &[Polynomial]) -> Result<Running> {
+        let mut system = self.file.build()?;
+        system.graph.open_inputs();
+        for (target, value) in self.interface.parameters.iter().zip(&self.parameters) {
+            if let Some(value) = value {
+                let id = system.graph.find(&target.subsystem)?;
+                system.subsystems[id].set(target.variable, *value)?;
+            }
+        }
+        for (target, input) in self.interface.inputs.iter().zip(inputs) {
+            let id = input_of(&system.graph, target)?;
+            if let Some(signal) = system.graph.live_mut(id) {
+                signal.give(start, &[input.now()]);
+            }
+        }
+        let simulation = Simulation::new(system, &self.config(start))?;
+        Running::new(start, simulation, &self.interface)
+    }
+
+    /// The settings of the file, from another start on and without end.
+    fn config(&self, start: f64) -> RunConfig {
+        let run = &self.file.run;
+        let variables = &self.interface.variables;
+        let is_given =
+            |name: &str| variables.iter().any(|v| matches!(v.role, Role::Input(_)) && v.name == name);
+        let mut at: Vec<Change> = run.at.clone();
+        for change in at.iter_mut().filter(|change| change.time <= run.start) {
+            // Start values of open inputs are those the importer gives.
+            change.time = start;
+            change.set.retain(|name, _| !is_given(name));
+        }
+        RunConfig {
+            start,
+            stop: start + STEPS * run.step,
+            // Threads of a library that may be unloaded at any time would be left without code.
+            threads: Parallel::Never,
+            record: Record::Many(Vec::new()),
+            stop_when: None,
+            at,
+            ..run.clone()
+        }
+    }
+}
+
+impl Running {
+    fn new(start: f64, simulation: Simulation, interface: &Interface) -> Result<Running> {
+        let graph = simulation.graph();
+        let variables = |targets: &[Target]| -> Result<Vec<(usize, VariableId)>> {
+            targets.iter().map(|target| Ok((graph.find(&target.subsystem)?, target.variable))).collect()
+        };
+        let outputs = variables(&interface.outputs)?;
+        Ok(Running {
+            start,
+            inputs: interface.inputs.iter().map(|target| input_of(graph, target)).collect::<Result<_>>()?,
+            output_places: outputs
+                .iter()
+                .map(|(id, variable)| graph.outputs_of(*id).start + variable.index)
+                .collect(),
+            outputs,
+            parameters: variables(&interface.parameters)?,
+            locals: variables(&interface.locals)?,
+            simulation,
+        })
+    }
+
+    fn give(&mut self, inputs: &[Polynomial]) {
+        for (id, input) in self.inputs.iter().zip(inputs) {
+            self.simulation.give(*id, &input.coefficients[..input.terms()]);
+        }
+    }
+}
+
+impl Body for Container {
+    fn interface(&self) -> &Interface {
+        &self.interface
+    }
+
+    fn initialize(&mut self, start: f64, inputs: &[Polynomial]) -> Result<()> {
+        self.running = Some(self.start(start, inputs)?);
+        Ok(())
+    }
+
+    fn follow(&mut self, inputs: &[Polynomial]) -> Result<()> {
+        let running = self.running()?;
+        running.give(inputs);
+        Ok(running.simulation.follow_inputs()?)
+    }
+
+    fn get(&mut self, role: Role) -> Result<f64> {
+        if let (Role::Parameter(index), None) = (role, &self.running) {
+            let start = self.interface.variables.iter().find(|v| v.role == role).map_or(0.0, |v| v.start);
+            return Ok(self.parameters[index].unwrap_or(start));
+        }
+        let running = self.running()?;
+        let (id, variable) = match role {
+            Role::Output(index) => running.outputs[index],
+            Role::Parameter(index) => running.parameters[index],
+            Role::Local(index) => running.locals[index],
+            _ => return Err(Error::misuse("a system has no derivatives of its own")),
+        };
+        Ok(running.simulation.value(id, variable)?)
+    }
+
+    fn set_parameter(&mut self, index: usize, value: f64) -> Result<()> {
+        self.parameters[index] = Some(value);
+        Ok(())
+    }
+
+    fn set_state(&mut self, _index: usize, _value: f64) -> Result<()> {
+        Err(Error::misuse("the states of a system are its own"))
+    }
+
+    fn step(&mut self, time: f64, size: f64, inputs: &[Polynomial]) -> Result<()> {
+        let running = self.running()?;
+        running.give(inputs);
+        Ok(running.simulation.advance_to(time + size)?)
+    }
+
+    fn column(&mut self, known: Role) -> Result<Column> {
+        let Role::Input(index) = known else {
+            return Err(Error::misuse(
+                "outputs of a system have derivatives with respect to its inputs only",
+            ));
+        };
+        let is_linear = self.is_linear;
+        let running = self.running()?;
+        let input = running.inputs[index];
+        let id = running.simulation.graph().subsystem_of_input(input);
+        let place = input - running.simulation.graph().inputs_of(id).start;
+        let now = running.simulation.value(id, VariableId { kind: VariableKind::Input, index: place })?;
+        let mut slopes = vec![0.0; running.simulation.graph().outputs()];
+        if is_linear {
+            running.simulation.slopes(input, now.abs().max(1.0), &mut slopes)?;
+        } else {
+            let mut far = slopes.clone();
+            running.simulation.slopes(input, distance(now), &mut slopes)?;
+            running.simulation.slopes(input, 2.0 * distance(now), &mut far)?;
+            slopes = fourth_order(&slopes, &far);
+        }
+        Ok(Column {
+            outputs: running.output_places.iter().map(|place| slopes[*place]).collect(),
+            derivatives: Vec::new(),
+        })
+    }
+
+    fn save(&self) -> Result<BodyState> {
+        let Some(running) = &self.running else { return Ok(BodyState::Fresh) };
+        let mut state = RunState::default();
+        running.simulation.save(&mut state)?;
+        Ok(BodyState::Container(state))
+    }
+
+    fn restore(&mut self, state: &BodyState, start: f64) -> Result<()> {
+        match state {
+            BodyState::Fresh => self.running = None,
+            BodyState::Container(state) => {
+                if self.running.as_ref().is_none_or(|running| running.start != start) {
+                    let inputs: Vec<Polynomial> =
+                        self.interface.inputs.iter().map(|_| Polynomial::default()).collect();
+                    self.running = Some(self.start(start, &inputs)?);
+                }
+                self.running()?.simulation.restore(state)?;
+            }
+            BodyState::Model(_) => return Err(foreign_state()),
+        }
+        Ok(())
+    }
+}
+
+/// The input behind a variable, in the numbers of this graph.
+fn input_of(graph: &SystemGraph, target: &Target) -> Result<InputId> {
+    Ok(graph.inputs_of(graph.find(&target.subsystem)?).start + target.variable.index)
+}
+
+/// Inputs start as the file says, parameters as the subsystems have them.
+fn set_start_values(interface: &mut Interface, run: &RunConfig, system: &mut System) -> Result<()> {
+    for variable in &mut interface.variables {
+        match variable.role {
+            Role::Input(_) => {
+                let changes = run.at.iter().filter(|change| change.time <= run.start);
+                if let Some(value) = changes.filter_map(|change| change.set.get(&variable.name)).next_back() {
+                    variable.start = *value;
+                }
+            }
+            Role::Parameter(index) => {
+                let target = &interface.parameters[index];
+                let id = system.graph.find(&target.subsystem)?;
+                variable.start = system.graph.ports(id).parameters[target.variable.index].start;
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,79 @@
+//! What runs inside an FMU: a model or a whole system.
+
+mod container;
+mod model;
+
+pub(crate) use container::Container;
+pub(crate) use model::ModelBody;
+
+use crate::error::{Error, Result};
+use crate::interface::{Interface, Role};
+use crate::polynomial::Polynomial;
+use koppel::run::RunState;
+use koppel::system::Snapshot;
+use serde::{Deserialize, Serialize};
+
+/// A body's own part of the state of an instance.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) enum BodyState {
+    /// Its start has not been found yet.
+    Fresh,
+    Model(Snapshot),
+    Container(RunState),
+}
+
+/// How outputs and derivatives follow one input or state.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Column {
+    pub(crate) outputs: Vec<f64>,
+    pub(crate) derivatives: Vec<f64>,
+}
+
+/// A model or a system, seen by the instance around it, which keeps inputs, phase and time.
+pub(crate) trait Body: Send {
+    /// Its variables.
+    fn interface(&self) -> &Interface;
+
+    /// Finds the start at this time, with parameters as they are and inputs as given.
+    fn initialize(&mut self, start: f64, inputs: &[Polynomial]) -> Result<()>;
+
+    /// Outputs follow the inputs of this instant.
+    fn follow(&mut self, inputs: &[Polynomial]) -> Result<()>;
+
+    /// Present value of an output, parameter, local or derivative.
+    fn get(&mut self, role: Role) -> Result<f64>;
+
+    /// Changes a parameter.
+    fn set_parameter(&mut self, index: usize, value: f64) -> Result<()>;
+
+    /// Changes a state.
+    fn set_state(&mut self, index: usize, value: f64) -> Result<()>;
+
+    /// Moves from `time` over `size` under these inputs.
+    fn step(&mut self, time: f64, size: f64, inputs: &[Polynomial]) -> Result<()>;
+
+    /// How everything follows one input or state at this instant; `Role::Local` stands for a state.
+    fn column(&mut self, known: Role) -> Result<Column>;
+
+    /// Its state.
+    fn save(&self) -> Result<BodyState>;
+
+    /// Takes a state back; `start` is the time its run began.
+    fn restore(&mut self, state: &BodyState, start: f64) -> Result<()>;
+}
+
+/// The state belongs to another FMU.
+fn foreign_state() -> Box<Error> {
+    Error::misuse("the state given is not one of this FMU")
+}
+
+/// How far a value is moved for differences of fourth order: errors of the formula and of rounding are then about as small as
+/// they get together, for functions that bend on the scale of the value (at least a hundredth of its unit).
+fn distance(value: f64) -> f64 {
+    1e-3 * value.abs().max(1e-2)
+}
+
+/// Slopes of fourth order from central differences over one distance and over twice of it: (4 s(h) - s(2h)) / 3.
+fn fourth_order(near: &[f64], far: &[f64]) -> Vec<f64> {
+    near.iter().zip(far).map(|(near, far)| near + (near - far) / 3.0).collect()
+}

@@ -1,0 +1,102 @@
+//! What can go wrong when an FMU is exported or runs.
+
+use std::path::PathBuf;
+
+/// Result with the error of this crate.
+pub type Result<T> = std::result::Result<T, Box<Error>>;
+
+/// A mistake of the user or the importer, or a failure inside the FMU.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+#[expect(missing_docs, reason = "the message of each variant is its documentation")]
+pub enum Error {
+    #[error("cannot {action} `{}`: {source}", .path.display())]
+    Io { action: &'static str, path: PathBuf, source: std::io::Error },
+
+    #[error("`{}` is no description of an FMU of koppel: {reason}", .path.display())]
+    Plan { path: PathBuf, reason: String },
+
+    #[error("the token does not fit: this FMU has `{own}`, `{given}` was given")]
+    Token { own: String, given: String },
+
+    #[error("cannot write `{}`: {reason}", .path.display())]
+    Write { path: PathBuf, reason: String },
+
+    #[error("`{}` must end in `.fmu`", .path.display())]
+    Name { path: PathBuf },
+
+    #[error("there is no FMI {version}; 2 and 3 are known")]
+    Version { version: String },
+
+    #[error("the system gives nothing: none of its outputs is recorded")]
+    NoOutputs,
+
+    #[error("two variables would be called `{name}`")]
+    SameName { name: String },
+
+    #[error("the binary of FMUs (`{file}`) was not found; looked for:{}", listed(.places))]
+    NoLibrary { file: String, places: Vec<PathBuf> },
+
+    #[error("{0}")]
+    Use(String),
+
+    #[error("{0}")]
+    Engine(#[from] Box<koppel::Error>),
+
+    #[error("{0}")]
+    File(#[from] Box<koppel_io::Error>),
+
+    #[error("{0}")]
+    Fmu(#[from] Box<koppel_fmi::Error>),
+}
+
+fn listed(places: &[PathBuf]) -> String {
+    places.iter().map(|place| format!("\n  {}", place.display())).collect()
+}
+
+impl Error {
+    /// What to do about it, when there is more to say than the message.
+    pub fn hint(&self) -> Option<String> {
+        Some(match self {
+            Error::Name { path } => format!("name it `{}.fmu`", path.with_extension("").display()),
+            Error::NoOutputs => "name outputs in `record` of [run], or leave it out to record all".into(),
+            Error::SameName { .. } => "give one of them, or its subsystem, another name".into(),
+            Error::NoLibrary { .. } => {
+                "`cargo build --release -p koppel-fmu-binary` makes it; name it with --library".into()
+            }
+            Error::Engine(error) => return error.hint(),
+            Error::Fmu(error) => return error.hint(),
+            _ => return None,
+        })
+    }
+
+    /// A call that does not fit the state of the instance, or asks for what there is not.
+    pub(crate) fn misuse(text: impl Into<String>) -> Box<Error> {
+        Box::new(Error::Use(text.into()))
+    }
+
+    pub(crate) fn io(
+        action: &'static str,
+        path: &std::path::Path,
+    ) -> impl FnOnce(std::io::Error) -> Box<Error> {
+        move |source| Box::new(Error::Io { action, path: path.to_path_buf(), source })
+    }
+}
+
+impl From<Box<koppel::Error>> for Box<Error> {
+    fn from(error: Box<koppel::Error>) -> Self {
+        Box::new(Error::Engine(error))
+    }
+}
+
+impl From<Box<koppel_io::Error>> for Box<Error> {
+    fn from(error: Box<koppel_io::Error>) -> Self {
+        Box::new(Error::File(error))
+    }
+}
+
+impl From<Box<koppel_fmi::Error>> for Box<Error> {
+    fn from(error: Box<koppel_fmi::Error>) -> Self {
+        Box::new(Error::Fmu(error))
+    }
+}

@@ -1,0 +1,257 @@
+//! Writing FMUs.
+//!
+//! ```no_run
+//! use koppel_fmu::export::{Export, FmiVersion, Options, library};
+//! # fn main() -> koppel_fmu::Result<()> {
+//! let export = Export::model("mass", &[("m".into(), 2.0)].into(), None)?;
+//! let options = Options { version: FmiVersion::Three, is_plain: false, library: library::find(None)? };
+//! export.write(&options, "mass.fmu".as_ref())
+//! # }
+//! ```
+
+mod archive;
+mod description;
+mod documentation;
+pub mod library;
+mod token;
+mod xml;
+
+use crate::body::{Body, Container};
+use crate::error::{Error, Result};
+use crate::interface::Interface;
+use crate::plan::{self, Abilities, Content, ModelPlan, Plan};
+use koppel::models;
+use koppel::solver::SolverConfig;
+use koppel_fmi::Fmu;
+use koppel_io::system_file::SystemFile;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// A version of the standard.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FmiVersion {
+    /// FMI 2.0.
+    Two,
+    /// FMI 3.0.
+    Three,
+}
+
+impl std::str::FromStr for FmiVersion {
+    type Err = Box<Error>;
+
+    fn from_str(text: &str) -> Result<Self> {
+        match text {
+            "2" | "2.0" => Ok(FmiVersion::Two),
+            "3" | "3.0" => Ok(FmiVersion::Three),
+            _ => Err(Error::Version { version: text.into() }.into()),
+        }
+    }
+}
+
+/// How an FMU is written.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Of FMI.
+    pub version: FmiVersion,
+    /// No states, no derivatives, no inputs that move inside a step, as most exporters' FMUs.
+    pub is_plain: bool,
+    /// The binary, see [`library::find`].
+    pub library: PathBuf,
+}
+
+/// When an importer runs it, unless it is told otherwise.
+#[derive(Clone, Copy, Debug)]
+struct Experiment {
+    start: f64,
+    stop: f64,
+    step: Option<f64>,
+}
+
+/// A file of the FMU.
+struct File {
+    name: String,
+    content: Vec<u8>,
+}
+
+/// Something to be written as FMU.
+pub struct Export {
+    name: String,
+    description: String,
+    content: Content,
+    interface: Interface,
+    abilities: Abilities,
+    experiment: Experiment,
+    /// Its system file and the FMUs in it, by their names within the resources.
+    resources: Vec<File>,
+    notes: Vec<String>,
+}
+
+impl Export {
+    /// One built-in model; without a solver, the one it has in system files.
+    ///
+    /// # Errors
+    ///
+    /// If there is no such model or parameter, or the solver does not fit.
+    pub fn model(
+        name: &str,
+        parameters: &BTreeMap<String, f64>,
+        solver: Option<SolverConfig>,
+    ) -> Result<Export> {
+        let entry = models::entry(name)?;
+        let ode = entry.build(parameters)?;
+        let default = if ode.linear().is_some() { SolverConfig::Exact {} } else { SolverConfig::default() };
+        let model = ModelPlan {
+            name: name.into(),
+            solver: solver.unwrap_or(default),
+            parameters: parameters.clone(),
+        };
+        crate::body::ModelBody::new(&model)?;
+        Ok(Export {
+            name: name.into(),
+            description: entry.description.into(),
+            interface: Interface::of_model(entry, ode.as_ref()),
+            content: Content::Model(model),
+            abilities: Abilities::ALL,
+            experiment: Experiment { start: 0.0, stop: 1.0, step: None },
+            resources: Vec::new(),
+            notes: Vec::new(),
+        })
+    }
+
+    /// A whole system, with its coupling inside; `name` is that of its file.
+    ///
+    /// # Errors
+    ///
+    /// If it does not start, gives nothing, or a file it needs cannot be read.
+    pub fn system(file: &SystemFile, name: &str) -> Result<Export> {
+        let mut container = Container::of(file.clone())?;
+        let inputs = vec![crate::polynomial::Polynomial::default(); container.interface().input_count()];
+        container.initialize(file.run.start, &inputs)?;
+        let (abilities, mut notes) = abilities(&container, file)?;
+        if file.run.stop_when.is_some() {
+            notes.push("`stop_when` is left out: an FMU runs as long as its importer wants".into());
+        }
+        let title = if file.title.is_empty() { name } else { &file.title };
+        Ok(Export {
+            name: name.into(),
+            description: title.into(),
+            interface: container.interface().clone(),
+            content: Content::System {},
+            abilities,
+            experiment: Experiment { start: file.run.start, stop: file.run.stop, step: Some(file.run.step) },
+            resources: resources(file)?,
+            notes,
+        })
+    }
+
+    /// What the user should know.
+    pub fn notes(&self) -> &[String] {
+        &self.notes
+    }
+
+    /// How many inputs, outputs and parameters it has.
+    pub fn counts(&self) -> [usize; 3] {
+        use crate::interface::Role;
+        let count = |is_wanted: fn(Role) -> bool| self.interface.places(is_wanted).len();
+        [
+            count(|role| matches!(role, Role::Input(_))),
+            count(|role| matches!(role, Role::Output(_))),
+            count(|role| matches!(role, Role::Parameter(_))),
+        ]
+    }
+
+    /// Writes the FMU; the same export gives the same bytes.
+    ///
+    /// # Errors
+    ///
+    /// If the name does not end in `.fmu`, the binary cannot be read or the file cannot be written.
+    pub fn write(&self, options: &Options, path: &Path) -> Result<()> {
+        if path.extension().is_none_or(|extension| extension != "fmu") {
+            return Err(Error::Name { path: path.into() }.into());
+        }
+        let library = std::fs::read(&options.library).map_err(Error::io("read", &options.library))?;
+        let abilities = if options.is_plain { Abilities::default() } else { self.abilities };
+        let identifier = identifier(&self.name);
+        let describe = |token: &str| description::text(self, options.version, &abilities, &identifier, token);
+        let mut plan = Plan { token: String::new(), abilities, content: self.content.clone() };
+        let parts = [describe(""), plan_text(&plan)];
+        let parts = parts.iter().map(String::as_bytes).chain(self.resources.iter().map(|f| &f.content[..]));
+        plan.token = token::of(parts);
+        let mut files = vec![
+            File { name: "modelDescription.xml".into(), content: describe(&plan.token).into_bytes() },
+            File { name: library::place(options.version, &identifier), content: library },
+            File { name: "documentation/index.html".into(), content: documentation::page(self).into_bytes() },
+            File {
+                name: "documentation/licenses/license.txt".into(),
+                content: documentation::LICENSE.into(),
+            },
+            File { name: format!("resources/{}", plan::FILE), content: plan_text(&plan).into_bytes() },
+        ];
+        for file in &self.resources {
+            files.push(File { name: format!("resources/{}", file.name), content: file.content.clone() });
+        }
+        archive::write(&files, path)
+    }
+}
+
+fn plan_text(plan: &Plan) -> String {
+    toml::to_string(plan).unwrap_or_default()
+}
+
+/// A name that C accepts.
+fn identifier(name: &str) -> String {
+    let fits = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
+    let name: String = name.chars().map(fits).collect();
+    if name.starts_with(|c: char| c.is_ascii_alphabetic()) { name } else { format!("m_{name}") }
+}
+
+/// What a system can do: with FMUs inside, what they all can.
+fn abilities(container: &Container, file: &SystemFile) -> Result<(Abilities, Vec<String>)> {
+    let (mut abilities, mut notes) = (Abilities::ALL, Vec::new());
+    if let Err(error) = container.save() {
+        notes.push(format!("it has no FMU state: {error}"));
+        (abilities.state, abilities.serialize) = (false, false);
+    }
+    for (name, path) in file.fmus() {
+        let fmu = Fmu::open(&path)?;
+        let section = fmu.description().co_simulation.as_ref();
+        if abilities.serialize && section.is_some_and(|section| !section.interface.can_serialize_fmu_state) {
+            notes.push(format!("its state cannot be written as bytes: that of `{name}` cannot"));
+            abilities.serialize = false;
+        }
+    }
+    Ok((abilities, notes))
+}
+
+/// The system file with all settings written out, and the FMUs it names beside it.
+fn resources(file: &SystemFile) -> Result<Vec<File>> {
+    let failed = |reason: String| Error::Plan { path: plan::SYSTEM.into(), reason };
+    let mut table: toml::Table =
+        toml::from_str(&file.to_toml()).map_err(|error| failed(error.to_string()))?;
+    let mut files: Vec<File> = Vec::new();
+    let mut copied: Vec<(PathBuf, String)> = Vec::new();
+    for (subsystem, path) in file.fmus() {
+        let name = match copied.iter().find(|(other, _)| *other == path) {
+            Some((_, name)) => name.clone(),
+            None => {
+                let name = format!("fmus/{}-{}.fmu", copied.len() + 1, identifier(&subsystem));
+                let content = std::fs::read(&path).map_err(Error::io("copy", &path))?;
+                files.push(File { name: name.clone(), content });
+                copied.push((path, name.clone()));
+                name
+            }
+        };
+        let entry = table.get_mut("subsystems").and_then(|all| all.get_mut(&subsystem));
+        if let Some(entry) = entry.and_then(toml::Value::as_table_mut) {
+            entry.insert("fmu".into(), toml::Value::String(name));
+            // Inside an FMU there is no program of koppel that could run it in a process of its own.
+            entry.remove("isolate");
+        }
+    }
+    if let Some(run) = table.get_mut("run").and_then(toml::Value::as_table_mut) {
+        run.remove("stop_when");
+    }
+    let text = toml::to_string(&table).map_err(|error| failed(error.to_string()))?;
+    files.insert(0, File { name: plan::SYSTEM.into(), content: text.into_bytes() });
+    Ok(files)
+}

@@ -1,0 +1,78 @@
+//! The state of an instance: kept, taken back, written as bytes.
+
+use super::{Instance, Phase};
+use crate::body::BodyState;
+use crate::error::{Error, Result};
+use crate::interface::Role;
+use crate::polynomial::Polynomial;
+use serde::{Deserialize, Serialize};
+
+/// Everything the future of an instance depends on.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct State {
+    phase: Phase,
+    start: f64,
+    time: f64,
+    inputs: Vec<Polynomial>,
+    parameters: Vec<f64>,
+    starts: Vec<Option<f64>>,
+    needs_outputs: bool,
+    body: BodyState,
+}
+
+impl Instance {
+    pub(crate) fn save(&mut self) -> Result<State> {
+        self.needs(self.plan.abilities.state, "keeps no states")?;
+        let parameters = self.body.interface().places(|role| matches!(role, Role::Parameter(_)));
+        Ok(State {
+            phase: self.phase,
+            start: self.start,
+            time: self.time,
+            inputs: self.inputs.clone(),
+            parameters: parameters.into_iter().map(|at| self.get(at as u32)).collect::<Result<_>>()?,
+            starts: self.starts.clone(),
+            needs_outputs: self.needs_outputs,
+            body: if self.needs_start { BodyState::Fresh } else { self.body.save()? },
+        })
+    }
+
+    pub(crate) fn restore(&mut self, state: &State) -> Result<()> {
+        self.needs(self.plan.abilities.state, "keeps no states")?;
+        if state.inputs.len() != self.inputs.len() || state.starts.len() != self.starts.len() {
+            return Err(Error::misuse("the state given is not one of this FMU"));
+        }
+        for (index, value) in state.parameters.iter().enumerate() {
+            if self.body.get(Role::Parameter(index))? != *value {
+                self.body.set_parameter(index, *value)?;
+            }
+        }
+        self.body.restore(&state.body, state.start)?;
+        self.needs_start = matches!(state.body, BodyState::Fresh);
+        self.needs_outputs = state.needs_outputs;
+        self.phase = state.phase;
+        (self.start, self.time) = (state.start, state.time);
+        self.inputs.copy_from_slice(&state.inputs);
+        self.starts.copy_from_slice(&state.starts);
+        Ok(())
+    }
+
+    /// The state as bytes, with the token before it.
+    pub(crate) fn serialize(&self, state: &State) -> Result<Vec<u8>> {
+        self.needs(self.plan.abilities.serialize, "writes no states as bytes")?;
+        let mut bytes = self.plan.token.clone().into_bytes();
+        let failed = |error: postcard::Error| Error::misuse(format!("the state cannot be written: {error}"));
+        bytes.extend(postcard::to_stdvec(state).map_err(failed)?);
+        Ok(bytes)
+    }
+
+    pub(crate) fn deserialize(&self, bytes: &[u8]) -> Result<State> {
+        self.needs(self.plan.abilities.serialize, "reads no states from bytes")?;
+        let foreign = || Error::misuse("these bytes are no state of this FMU");
+        let bytes = bytes.strip_prefix(self.plan.token.as_bytes()).ok_or_else(foreign)?;
+        postcard::from_bytes(bytes).map_err(|_| foreign())
+    }
+
+    fn needs(&self, has: bool, lack: &str) -> Result<()> {
+        if has { Ok(()) } else { Err(Error::misuse(format!("this FMU {lack}"))) }
+    }
+}

@@ -1,0 +1,277 @@
+//! The variables of an FMU. Their place in the list is their value reference; time comes first.
+
+use crate::error::{Error, Result};
+use koppel::models::ModelEntry;
+use koppel::record::Columns;
+use koppel::run::{Reading, RunConfig};
+use koppel::system::{
+    Dependencies, InputId, Ode, Ports, SystemGraph, Variable as Port, VariableId, VariableKind,
+};
+
+/// What stands behind a variable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Role {
+    Time,
+    Input(usize),
+    Output(usize),
+    Parameter(usize),
+    Local(usize),
+    /// Of a state.
+    Derivative(usize),
+}
+
+/// When a variable may be set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Setting {
+    Never,
+    /// Until the start is found.
+    Start,
+    /// Before any step.
+    Always,
+}
+
+/// One variable.
+#[derive(Clone, Debug)]
+pub(crate) struct Variable {
+    pub(crate) name: String,
+    pub(crate) unit: Option<String>,
+    pub(crate) nominal: Option<f64>,
+    pub(crate) description: String,
+    pub(crate) role: Role,
+    pub(crate) setting: Setting,
+    /// For what can be set.
+    pub(crate) start: f64,
+    /// The state it is.
+    pub(crate) state: Option<usize>,
+    /// Of outputs and derivatives: the variables that act on them directly.
+    pub(crate) depends: Vec<usize>,
+}
+
+impl Variable {
+    fn new(name: String, port: &Port, role: Role, setting: Setting) -> Variable {
+        Variable {
+            name,
+            unit: port.unit.clone(),
+            nominal: port.nominal,
+            description: port.description.clone(),
+            role,
+            setting,
+            start: port.start,
+            state: None,
+            depends: Vec::new(),
+        }
+    }
+}
+
+/// A variable of a subsystem of a container.
+#[derive(Clone, Debug)]
+pub(crate) struct Target {
+    pub(crate) subsystem: String,
+    pub(crate) variable: VariableId,
+}
+
+/// All variables.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Interface {
+    pub(crate) variables: Vec<Variable>,
+    /// Place of each state.
+    pub(crate) states: Vec<usize>,
+    /// Of containers: what stands behind inputs, outputs, parameters and locals.
+    pub(crate) inputs: Vec<Target>,
+    pub(crate) outputs: Vec<Target>,
+    pub(crate) parameters: Vec<Target>,
+    pub(crate) locals: Vec<Target>,
+}
+
+impl Interface {
+    fn with_time() -> Interface {
+        let time = Port::new("time").unit("s").about("simulated time");
+        let time = Variable::new("time".into(), &time, Role::Time, Setting::Never);
+        Interface { variables: vec![time], ..Interface::default() }
+    }
+
+    /// The variable with a value reference.
+    pub(crate) fn get(&self, reference: u32) -> Result<&Variable> {
+        self.variables.get(reference as usize).ok_or_else(|| {
+            Error::misuse(format!("there is no variable with the value reference {reference}"))
+        })
+    }
+
+    /// Places of the variables with these roles.
+    pub(crate) fn places(&self, is_wanted: impl Fn(Role) -> bool) -> Vec<usize> {
+        (0..self.variables.len()).filter(|place| is_wanted(self.variables[*place].role)).collect()
+    }
+
+    pub(crate) fn input_count(&self) -> usize {
+        self.places(|role| matches!(role, Role::Input(_))).len()
+    }
+
+    /// Of a built-in model.
+    pub(crate) fn of_model(entry: &ModelEntry, ode: &dyn Ode) -> Interface {
+        let ports = ode.ports();
+        let mut interface = Interface::with_time();
+        let is_start_value =
+            |name: &str| entry.states.iter().any(|state| state.start.is_some_and(|start| start == name));
+        let list = &mut interface.variables;
+        for (index, port) in ports.inputs.iter().enumerate() {
+            list.push(Variable::new(port.name.clone(), port, Role::Input(index), Setting::Always));
+        }
+        for (index, port) in ports.outputs.iter().enumerate() {
+            list.push(Variable::new(port.name.clone(), port, Role::Output(index), Setting::Never));
+        }
+        for (index, port) in ports.parameters.iter().enumerate() {
+            let setting = if is_start_value(&port.name) { Setting::Start } else { Setting::Always };
+            list.push(Variable::new(port.name.clone(), port, Role::Parameter(index), setting));
+        }
+        for (index, port) in ports.locals.iter().enumerate() {
+            // A state called like an output is that output.
+            let place =
+                ports.find(VariableKind::Output, &port.name).map(|output| 1 + ports.inputs.len() + output);
+            let place = place.unwrap_or_else(|| {
+                list.push(Variable::new(port.name.clone(), port, Role::Local(index), Setting::Never));
+                list.len() - 1
+            });
+            if index < ode.states() {
+                list[place].state = Some(index);
+                list[place].start = port.start;
+                let has_parameter = entry.states.get(index).is_some_and(|state| state.start.is_some());
+                list[place].setting = if has_parameter { Setting::Never } else { Setting::Start };
+                interface.states.push(place);
+            }
+        }
+        for (index, &place) in interface.states.iter().enumerate() {
+            let state = &list[place];
+            let mut port =
+                Port::new(format!("der({})", state.name)).about(&format!("rate of {}", state.name));
+            port.unit = state.unit.as_deref().and_then(rate_unit);
+            list.push(Variable::new(port.name.clone(), &port, Role::Derivative(index), Setting::Never));
+        }
+        interface.add_dependencies(ports);
+        interface
+    }
+
+    /// Outputs depend on all states and the inputs the model says, derivatives on all states and inputs.
+    fn add_dependencies(&mut self, ports: &Ports) {
+        let states = self.states.clone();
+        let inputs: Vec<usize> = (0..ports.inputs.len()).map(|input| 1 + input).collect();
+        for (place, variable) in self.variables.iter_mut().enumerate() {
+            let direct: Vec<usize> = match variable.role {
+                Role::Output(_) if variable.state.is_some() => {
+                    variable.depends = vec![place];
+                    continue;
+                }
+                Role::Output(index) => match &ports.outputs[index].depends {
+                    Dependencies::None => Vec::new(),
+                    Dependencies::On(list) => list.iter().map(|input| inputs[*input]).collect(),
+                    Dependencies::Unknown => inputs.clone(),
+                },
+                Role::Derivative(_) => inputs.clone(),
+                _ => continue,
+            };
+            variable.depends = direct;
+            variable.depends.extend_from_slice(&states);
+            variable.depends.sort_unstable();
+        }
+    }
+
+    /// Of a whole system whose inputs have been opened: its open inputs, its recorded outputs, its parameters and states.
+    pub(crate) fn of_system(graph: &SystemGraph, run: &RunConfig, open: &[String]) -> Result<Interface> {
+        let mut interface = Interface::with_time();
+        let mut add = |list: &mut Vec<Target>, subsystem: usize, variable: VariableId, setting: Setting| {
+            let port = graph.ports(subsystem).variable(variable);
+            let name = format!("{}.{}", graph.name(subsystem), port.name);
+            let role = match variable.kind {
+                VariableKind::Input => Role::Input(list.len()),
+                VariableKind::Output => Role::Output(list.len()),
+                VariableKind::Parameter => Role::Parameter(list.len()),
+                VariableKind::Local => Role::Local(list.len()),
+            };
+            if interface.variables.iter().any(|other| other.name == name) {
+                return false;
+            }
+            interface.variables.push(Variable::new(name, port, role, setting));
+            list.push(Target { subsystem: graph.name(subsystem).into(), variable });
+            true
+        };
+        let (mut inputs, mut outputs, mut parameters, mut locals) = (vec![], vec![], vec![], vec![]);
+        for name in open {
+            let input = graph.find_input(name)?;
+            let id = graph.subsystem_of_input(input);
+            let index = input - graph.inputs_of(id).start;
+            add(&mut inputs, id, VariableId { kind: VariableKind::Input, index }, Setting::Always);
+        }
+        for column in Columns::select(&run.record, graph)?.list() {
+            if column.variable.kind == VariableKind::Output
+                && !add(&mut outputs, column.subsystem, column.variable, Setting::Never)
+            {
+                return Err(Error::SameName { name: column.name.clone() }.into());
+            }
+        }
+        if outputs.is_empty() {
+            return Err(Error::NoOutputs.into());
+        }
+        for id in 0..graph.len() {
+            let ports = graph.ports(id);
+            for index in 0..ports.parameters.len() {
+                add(&mut parameters, id, VariableId { kind: VariableKind::Parameter, index }, Setting::Start);
+            }
+            for index in 0..ports.locals.len() {
+                add(&mut locals, id, VariableId { kind: VariableKind::Local, index }, Setting::Never);
+            }
+        }
+        interface = Interface { inputs, outputs, parameters, locals, ..interface };
+        if run.reading == Reading::Fresh {
+            interface.follow_feed_through(graph)?;
+        }
+        Ok(interface)
+    }
+
+    /// Which open inputs act on which outputs at the same instant, along the wires.
+    fn follow_feed_through(&mut self, graph: &SystemGraph) -> Result<()> {
+        for (number, target) in self.inputs.iter().enumerate() {
+            let id = graph.find(&target.subsystem)?;
+            let reached = reached_outputs(graph, graph.inputs_of(id).start + target.variable.index);
+            for variable in &mut self.variables {
+                let Role::Output(output) = variable.role else { continue };
+                let to = &self.outputs[output];
+                let at = graph.outputs_of(graph.find(&to.subsystem)?).start + to.variable.index;
+                if reached[at] {
+                    variable.depends.push(1 + number);
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Outputs that an input acts on at the same instant.
+fn reached_outputs(graph: &SystemGraph, from: InputId) -> Vec<bool> {
+    let mut is_reached = vec![false; graph.outputs()];
+    let mut waiting = vec![from];
+    while let Some(input) = waiting.pop() {
+        let id = graph.subsystem_of_input(input);
+        let index = input - graph.inputs_of(id).start;
+        for (output, variable) in graph.outputs_of(id).zip(&graph.ports(id).outputs) {
+            let is_fed = match &variable.depends {
+                Dependencies::None => false,
+                Dependencies::On(inputs) => inputs.contains(&index),
+                Dependencies::Unknown => true,
+            };
+            if is_fed && !std::mem::replace(&mut is_reached[output], true) {
+                let wires = graph.wires().iter().filter(|wire| wire.source == output);
+                waiting.extend(wires.map(|wire| wire.target));
+            }
+        }
+    }
+    is_reached
+}
+
+/// The unit of a rate, if it can be written.
+fn rate_unit(unit: &str) -> Option<String> {
+    let rate = match unit {
+        "1" | "-" => "1/s".to_owned(),
+        _ if unit.contains('/') => format!("({unit})/s"),
+        _ => format!("{unit}/s"),
+    };
+    koppel::system::unit::Unit::parse(&rate).is_ok().then_some(rate)
+}

@@ -1,0 +1,67 @@
+//! What an exported FMU is, as its resources say: `resources/koppel.toml`.
+
+use crate::error::{Error, Result};
+use koppel::solver::SolverConfig;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// Where the plan lies in the resources.
+pub(crate) const FILE: &str = "koppel.toml";
+/// Where the system of a container lies.
+pub(crate) const SYSTEM: &str = "system.toml";
+
+/// An FMU.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Plan {
+    /// guid or instantiation token.
+    pub(crate) token: String,
+    pub(crate) abilities: Abilities,
+    pub(crate) content: Content,
+}
+
+/// What runs inside.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Content {
+    /// One built-in model.
+    Model(ModelPlan),
+    /// A whole system, with its files beside it.
+    System {},
+}
+
+/// A built-in model with its solver.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct ModelPlan {
+    pub(crate) name: String,
+    pub(crate) solver: SolverConfig,
+    #[serde(default)]
+    pub(crate) parameters: BTreeMap<String, f64>,
+}
+
+/// What the FMU offers beyond the bare minimum.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Abilities {
+    /// Its state can be kept and taken back.
+    pub(crate) state: bool,
+    /// Its state can be written as bytes.
+    pub(crate) serialize: bool,
+    /// Directional (and, in FMI 3.0, adjoint) derivatives.
+    pub(crate) derivatives: bool,
+    /// Inputs that move inside a step: derivatives (FMI 2.0), intermediate update (FMI 3.0).
+    pub(crate) moving_inputs: bool,
+}
+
+impl Abilities {
+    pub(crate) const ALL: Abilities =
+        Abilities { state: true, serialize: true, derivatives: true, moving_inputs: true };
+}
+
+impl Plan {
+    /// Reads the plan in a folder of resources.
+    pub(crate) fn read(resources: &Path) -> Result<Plan> {
+        let path = resources.join(FILE);
+        let text = std::fs::read_to_string(&path).map_err(Error::io("read", &path))?;
+        toml::from_str(&text).map_err(|error| Error::Plan { path, reason: error.to_string() }.into())
+    }
+}

@@ -1,0 +1,31 @@
+//! The example files of the pre-step method load and run, and none of them grows.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+use koppel::record::Table;
+use koppel::run::Flow;
+use koppel_io::system_file::load;
+use std::path::Path;
+
+#[test]
+fn examples_of_the_pre_step_method_stay_bounded() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/prestep");
+    let mut files: Vec<_> = std::fs::read_dir(folder).unwrap().map(|file| file.unwrap().path()).collect();
+    files.sort();
+    assert_eq!(files.len(), 5);
+    for path in files {
+        let file = load(&path).unwrap();
+        assert!(file.warnings().is_empty(), "{}: {:?}", path.display(), file.warnings());
+        let mut simulation = file.simulation().unwrap();
+        let mut table = Table::default();
+        simulation.run(&mut table, &mut |_| Ok(Flow::Continue)).unwrap();
+        let half = table.rows.len() / 2;
+        for (column, name) in simulation.columns().iter().map(|column| &column.name).enumerate() {
+            let peak = |from: usize, to: usize| {
+                table.column(column).skip(from).take(to - from).fold(0.0_f64, |most, y| most.max(y.abs()))
+            };
+            let (early, late) = (peak(0, half), peak(half, table.rows.len()));
+            assert!(late <= 1.5 * early, "{}: {name} grows from {early} to {late}", path.display());
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! Deferred correction: what an input lacked over the last step, on average, is given back in the next.
+//!
+//!   correction = (1/H) ∫ (v - u_ex) dt     over the step that has ended
+//!
+//! v is what should have arrived, u_ex the last extrapolation without its own correction (`extrapolated`), or what was
+//! really given (`applied`).
+
+use super::View;
+use crate::system::{InputId, SubsystemId, Wire};
+use serde::{Deserialize, Serialize};
+
+/// What the correction is measured against.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Against {
+    /// The last extrapolation without its correction.
+    #[default]
+    Extrapolated,
+    /// The input as it was given, correction included.
+    Applied,
+}
+
+/// Corrections of all inputs, and means of all outputs over the last step.
+#[derive(Clone, Debug)]
+pub(super) struct Deferred {
+    against: Against,
+    gain: f64,
+    /// Gain times the equation above.
+    pub(super) correction: Vec<f64>,
+    /// Inputs whose past says nothing of what follows.
+    has_jumped: Vec<bool>,
+    /// Means of the outputs over the last step of their subsystem.
+    pub(super) means: Vec<f64>,
+    /// Outputs at its begin.
+    before: Vec<f64>,
+    is_under_way: bool,
+}
+
+impl Deferred {
+    pub(super) fn new(against: Against, gain: f64) -> Self {
+        let empty = Vec::new;
+        Deferred {
+            against,
+            gain,
+            correction: empty(),
+            has_jumped: Vec::new(),
+            means: empty(),
+            before: empty(),
+            is_under_way: false,
+        }
+    }
+
+    pub(super) fn start(&mut self, view: &View<'_>) {
+        let inputs = view.graph.inputs();
+        self.correction = vec![0.0; inputs];
+        self.has_jumped = vec![false; inputs];
+        self.means = view.outputs.to_vec();
+        self.before = view.outputs.to_vec();
+        self.is_under_way = false;
+    }
+
+    /// Mean of a subsystem's outputs over the step it has taken.
+    pub(super) fn note(&mut self, view: &View<'_>, id: SubsystemId, samples: &crate::signal::Samples) {
+        let range = view.graph.outputs_of(id);
+        if samples.mean(&mut self.means[range.clone()]).is_none() {
+            for output in range {
+                self.means[output] = 0.5 * (self.before[output] + view.outputs[output]);
+            }
+        }
+    }
+
+    /// Corrections for the step ahead, with `mean(wire)` what arrived on a wire, on average.
+    pub(super) fn prepare(&mut self, view: &View<'_>, last_size: f64, mean: impl Fn(&Wire) -> f64) {
+        for input in 0..self.correction.len() {
+            let wires = &view.graph.wires()[view.graph.wires_into(input)];
+            if !self.is_under_way || wires.is_empty() {
+                continue;
+            }
+            let newest = view.given(input, last_size) - self.correction[input];
+            if std::mem::take(&mut self.has_jumped[input]) {
+                self.correction[input] = 0.0;
+                continue;
+            }
+            let given = match self.against {
+                Against::Applied => mean_given(view, input, last_size),
+                Against::Extrapolated => newest,
+            };
+            let arrived = view.graph.offset(input) + wires.iter().map(&mean).sum::<f64>();
+            self.correction[input] = self.gain * (arrived - given);
+        }
+        self.before.copy_from_slice(view.outputs);
+        self.is_under_way = true;
+    }
+
+    /// Outputs of a subsystem have jumped: their past counts no more.
+    pub(super) fn jump(&mut self, view: &View<'_>, id: SubsystemId) {
+        for &wire in view.graph.wires_from(id) {
+            self.has_jumped[view.graph.wires()[wire].target] = true;
+        }
+        let range = view.graph.outputs_of(id);
+        self.means[range.clone()].copy_from_slice(&view.outputs[range]);
+    }
+
+    pub(super) fn save(&self, memory: &mut Vec<f64>) {
+        for list in [&self.correction, &self.means, &self.before] {
+            memory.extend_from_slice(list);
+        }
+        memory.extend(self.has_jumped.iter().map(|jumped| f64::from(u8::from(*jumped))));
+        memory.push(f64::from(u8::from(self.is_under_way)));
+    }
+
+    pub(super) fn restore<'a>(&mut self, memory: &'a [f64]) -> &'a [f64] {
+        let mut rest = memory;
+        for list in [&mut self.correction, &mut self.means, &mut self.before] {
+            let (mine, others) = rest.split_at(list.len());
+            list.copy_from_slice(mine);
+            rest = others;
+        }
+        let (jumped, rest) = rest.split_at(self.has_jumped.len());
+        self.has_jumped.iter_mut().zip(jumped).for_each(|(flag, saved)| *flag = *saved != 0.0);
+        self.is_under_way = rest[0] != 0.0;
+        &rest[1..]
+    }
+}
+
+/// Mean of what an input was given over the step that has ended.
+pub(super) fn mean_given(view: &View<'_>, input: InputId, size: f64) -> f64 {
+    let terms = view.planned.len() / view.applied.len();
+    let coefficients = view.planned[input * terms..][..terms].iter().enumerate();
+    coefficients.rev().fold(0.0, |sum, (j, c)| sum * size + c / (j + 1) as f64)
+}

@@ -1,0 +1,67 @@
+//! All interface models joined by the wiring, u = L y + w.
+//!
+//! With x = y - S_d u (no jumps, no derivative of u), B = S_u + S_y S_d and M = (I - S_d L)⁻¹:
+//!
+//!   y = M (x + S_d w),     x' = A x + B̄ w + c,     A = S_y + B L M,     B̄ = B (I + L M S_d)            (1)
+//!
+//! The distance δ to the ideally coupled outputs follows the same matrices with ε = L y + w - u in place of w:
+//!
+//!   δ = M (ζ + S_d ε),     ζ' = A ζ + B̄ ε                                                        (2)
+//!
+//! which is Genser 2020, (2.34) and (2.37), free of the derivatives of u and ε, and with the jumps of δ at communication
+//! points contained in ε: ζ is continuous.
+
+use crate::coupling::View;
+use crate::error::{Error, Result};
+use crate::linalg::{Matrix, inverse};
+
+/// The matrices of (1).
+#[derive(Clone, Debug, Default)]
+pub(in crate::coupling) struct ClosedLoop {
+    /// A.
+    pub(in crate::coupling) a: Matrix,
+    /// B̄.
+    pub(in crate::coupling) b: Matrix,
+    /// M.
+    pub(in crate::coupling) m: Matrix,
+    /// All S_d, block by block.
+    pub(in crate::coupling) s_d: Matrix,
+}
+
+impl ClosedLoop {
+    /// Joins the models; an error if the feed-through of the models is a loop without a solution.
+    pub(in crate::coupling) fn new(view: &View<'_>) -> Result<Self> {
+        let (graph, models) = (view.graph, view.models);
+        let (n, inputs) = (graph.outputs(), graph.inputs());
+        let mut s_y = Matrix::zeros(n, n);
+        let (mut b, mut s_d) = (Matrix::zeros(n, inputs), Matrix::zeros(n, inputs));
+        for id in 0..graph.len() {
+            let (row, column) = (graph.outputs_of(id).start, graph.inputs_of(id).start);
+            let model = models.of(id);
+            s_y.set_block(row, row, &model.s_y);
+            b.set_block(row, column, &model.input_matrix());
+            s_d.set_block(row, column, &model.s_d);
+        }
+        let mut l = Matrix::zeros(inputs, n);
+        for wire in graph.wires() {
+            l[(wire.target, wire.source)] += wire.gain;
+        }
+        let open = &Matrix::identity(n) - &(&s_d * &l);
+        let m = inverse(&open).map_err(|source| Error::Linalg {
+            what: "the algebraic loop of the interface models".into(),
+            source,
+        })?;
+        let lm = &l * &m;
+        let a = &s_y + &(&b * &lm);
+        let b = &b + &(&b * &(&lm * &s_d));
+        Ok(ClosedLoop { a, b, m, s_d })
+    }
+}
+
+/// L y + offsets, one value per input.
+pub(in crate::coupling) fn wired(view: &View<'_>, y: &[f64], out: &mut [f64]) {
+    out.copy_from_slice(view.graph.offsets());
+    for wire in view.graph.wires() {
+        out[wire.target] += wire.gain * y[wire.source];
+    }
+}

@@ -1,0 +1,298 @@
+//! Step 3: the input of one subsystem with which its outputs meet a goal.
+//!
+//! Under u(t) = u_0 + s (t - T^k) the model's outputs are
+//!
+//!   y(t) = y⁺ + P_0(t) (S_y y⁺ + S_u u_0 + c) + G(t) s,     G = P_1 S_u + P_0 S_d,     y⁺ = y + S_d (u_0 - u⁻)      (1)
+//!
+//! and the slope that comes closest to the goal, and among those is closest to the ideal one s*, is
+//!
+//!   s = s* + G⁺ (goal - (1) with s*) = G⁺ ρ + (I - G⁺ G) s*,     ρ = goal - (1) with s = 0               (2)
+//!
+//! Genser 2020, (2.44)-(2.50) and (2.64)-(2.71) in one formula for any number of inputs and outputs. For a constant input
+//! u_0 + d the same with d in place of s and G = P_0 (S_u + S_y S_d) + S_d. The goal is a value of the extrapolated outputs:
+//!
+//! | goal        | y, P_0, P_1 become                | source                        |
+//! | `end`       | at T^{k+1}                        | (2.40)                        |
+//! | `trapezoid` | sum of both ends                  | after (2.40)                  |
+//! | `midpoint`  | at the middle                     | mentioned there               |
+//! | `integral`  | integrated over the step: H, P_1, P_2 | Genser & Benedikt 2018, future work |
+//!
+//! Inputs that another method fills, or whose sources have moved already, are not free: they count with their ideal slope.
+
+use super::excitation::{Excitation, Moments, Response};
+use crate::coupling::View;
+use crate::error::{Error, Result};
+use crate::identify::InterfaceModel;
+use crate::linalg::{self, Matrix, exponential_integrals, pinv};
+use crate::system::{InputId, OutputId, SubsystemId};
+use serde::{Deserialize, Serialize};
+use std::ops::Range;
+
+/// What the optimised input is to meet.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Goal {
+    /// The extrapolated outputs at the end of the step.
+    #[default]
+    End,
+    /// Their mean by the trapezoidal rule.
+    Trapezoid,
+    /// Their value in the middle.
+    Midpoint,
+    /// Their integral.
+    Integral,
+}
+
+impl Goal {
+    /// Factor of y, and the size at which P_0 and P_1 are taken.
+    fn weight(self, size: f64) -> f64 {
+        match self {
+            Goal::End | Goal::Midpoint => 1.0,
+            Goal::Trapezoid => 2.0,
+            Goal::Integral => size,
+        }
+    }
+
+    /// What stands for P_0 and P_1 of a matrix.
+    pub(in crate::coupling) fn integrals(
+        self,
+        a: &Matrix,
+        size: f64,
+    ) -> linalg::Result<(f64, Matrix, Matrix)> {
+        let size_of_integral = if self == Goal::Midpoint { 0.5 * size } else { size };
+        let [p0, p1, p2] = exponential_integrals(a, size_of_integral)?;
+        let (x0, x1) = if self == Goal::Integral { (p1, p2) } else { (p0, p1) };
+        Ok((self.weight(size), x0, x1))
+    }
+
+    /// The same measure of a response to external signals.
+    pub(in crate::coupling) fn of(self, moments: &Moments) -> &[f64] {
+        match self {
+            Goal::End | Goal::Trapezoid => &moments.end,
+            Goal::Midpoint => &moments.middle,
+            Goal::Integral => &moments.integral,
+        }
+    }
+}
+
+/// How the inputs of one subsystem are found.
+#[derive(Clone, Debug)]
+pub(in crate::coupling) struct Local {
+    pub(in crate::coupling) inputs: Range<InputId>,
+    pub(in crate::coupling) outputs: Range<OutputId>,
+    goal: Goal,
+    weight: f64,
+    /// P_0 of the goal for the part with y, and for the part with u.
+    on_outputs: Matrix,
+    on_inputs: Option<Matrix>,
+    /// G⁺, with zero rows for inputs that are not free.
+    inverse: Matrix,
+    /// I - G⁺ G.
+    rest: Matrix,
+    /// P_0, P_0 B and P_1 B at the end of the step, to predict it.
+    end: [Matrix; 3],
+    /// Only with external signals.
+    response: Option<Response>,
+    /// G⁺ ρ.
+    shift: Vec<f64>,
+    plus: Vec<f64>,
+    rates: Vec<f64>,
+    rho: Vec<f64>,
+}
+
+/// What a [`Local`] is built from.
+pub(in crate::coupling) struct LocalSettings<'a> {
+    pub(in crate::coupling) id: SubsystemId,
+    pub(in crate::coupling) goal: Goal,
+    pub(in crate::coupling) is_constant: bool,
+    /// Inputs the method may choose, over all inputs.
+    pub(in crate::coupling) is_free: &'a [bool],
+    /// Intermediate points of the integrals on inputs; 0 is exact.
+    pub(in crate::coupling) matrix_steps: u32,
+    pub(in crate::coupling) cutoff: f64,
+    pub(in crate::coupling) nominal: bool,
+}
+
+impl Local {
+    pub(in crate::coupling) fn new(view: &View<'_>, settings: &LocalSettings<'_>) -> Result<Self> {
+        let id = settings.id;
+        let (inputs, outputs) = (view.graph.inputs_of(id), view.graph.outputs_of(id));
+        let model = view.models.of(id);
+        let failed = |source| -> Box<Error> {
+            let what = format!("the input optimisation of `{}`", view.graph.name(id));
+            Error::Linalg { what, source }.into()
+        };
+        let size = view.step.size;
+        let (weight, x0, x1) = settings.goal.integrals(&model.s_y, size).map_err(failed)?;
+        let [p0, p1, _] = exponential_integrals(&model.s_y, size).map_err(failed)?;
+        let b = model.input_matrix();
+        let (on_inputs, x0_inputs, x1_inputs) = if settings.matrix_steps == 0 {
+            (None, x0.clone(), x1)
+        } else {
+            let (q0, q1) = by_trapezoids(&model.s_y, size, settings.matrix_steps).map_err(failed)?;
+            (Some(q0.clone()), q0, q1)
+        };
+        let g = if settings.is_constant {
+            &(&x0_inputs * &b) + &(&model.s_d * weight)
+        } else {
+            &(&x1_inputs * &model.s_u) + &(&x0_inputs * &model.s_d)
+        };
+        let inverse = inverse_of_free(view, settings, &g, &inputs, &outputs).map_err(failed)?;
+        let rest = &Matrix::identity(inputs.len()) - &(&inverse * &g);
+        let is_driven = view.graph.externals().iter().any(|(input, _)| inputs.contains(input));
+        let response =
+            if is_driven { Some(Response::new(&model.s_y, b.clone(), size).map_err(failed)?) } else { None };
+        let zeros = vec![0.0; outputs.len()];
+        Ok(Local {
+            goal: settings.goal,
+            weight,
+            on_outputs: x0,
+            on_inputs,
+            inverse,
+            rest,
+            end: [p0.clone(), &p0 * &b, &p1 * &b],
+            response,
+            shift: vec![0.0; inputs.len()],
+            plus: zeros.clone(),
+            rates: zeros.clone(),
+            rho: zeros,
+            inputs,
+            outputs,
+        })
+    }
+
+    /// Finds G⁺ ρ for a goal, from the outputs `y`, the inputs `u0` at the begin of the step, and ε = u0 - u⁻.
+    pub(in crate::coupling) fn aim(
+        &mut self,
+        model: &InterfaceModel,
+        goal: &[f64],
+        now: &Now<'_>,
+        excitation: &Excitation,
+    ) {
+        let Local { plus, rates, rho, .. } = self;
+        plus.copy_from_slice(now.y);
+        model.s_d.mul_vec_add(now.epsilon, plus);
+        for (row, rho) in rho.iter_mut().enumerate() {
+            *rho = goal[row] - self.weight * plus[row];
+        }
+        rates.fill(0.0);
+        match &self.on_inputs {
+            None => {
+                model.add_rates(plus, now.u0, rates);
+                subtract(&self.on_outputs, rates, rho);
+            }
+            Some(on_inputs) => {
+                model.s_y.mul_vec_into(plus, rates);
+                subtract(&self.on_outputs, rates, rho);
+                rates.copy_from_slice(&model.constant);
+                model.s_u.mul_vec_add(now.u0, rates);
+                subtract(on_inputs, rates, rho);
+            }
+        }
+        if let (Some(response), true) = (&mut self.response, excitation.is_active) {
+            response.answer(excitation, self.inputs.start);
+            let change = &self.goal.of(&excitation.change)[self.inputs.clone()];
+            subtract(&model.s_d, change, rho);
+            rho.iter_mut().zip(self.goal.of(&response.moments)).for_each(|(rho, v)| *rho -= v);
+        }
+        self.inverse.mul_vec_into(rho, &mut self.shift);
+    }
+
+    /// The change of one input over the step, by (2), with `ideal(input)` the change of an ideal coupling.
+    #[inline]
+    pub(in crate::coupling) fn change(
+        &self,
+        input: InputId,
+        per: f64,
+        ideal: impl Fn(InputId) -> f64,
+    ) -> f64 {
+        let row = self.rest.row(input - self.inputs.start);
+        let rest: f64 = row.iter().zip(self.inputs.clone()).map(|(r, i)| r * ideal(i)).sum();
+        rest * per + self.shift[input - self.inputs.start]
+    }
+
+    /// Where x = y - S_d u would come to by the end of the step if nothing but external signals were given.
+    pub(in crate::coupling) fn drift(
+        &mut self,
+        model: &InterfaceModel,
+        x: &[f64],
+        excitation: &Excitation,
+        out: &mut [f64],
+    ) {
+        out.copy_from_slice(x);
+        self.rates.copy_from_slice(&model.constant);
+        model.s_y.mul_vec_add(x, &mut self.rates);
+        self.end[0].mul_vec_add(&self.rates, out);
+        self.end[1].mul_vec_add(&excitation.start[self.inputs.clone()], out);
+        if let (Some(response), true) = (&self.response, excitation.is_active) {
+            out.iter_mut().zip(&response.moments.end).for_each(|(x, v)| *x += v);
+        }
+    }
+
+    /// Adds what an input u(t) = first + slope (t - T^k) does to x until the end of the step.
+    pub(in crate::coupling) fn add_input(&self, first: &[f64], slope: &[f64], out: &mut [f64]) {
+        self.end[1].mul_vec_add(first, out);
+        self.end[2].mul_vec_add(slope, out);
+    }
+}
+
+/// A subsystem at a communication point.
+pub(in crate::coupling) struct Now<'a> {
+    pub(in crate::coupling) y: &'a [f64],
+    pub(in crate::coupling) u0: &'a [f64],
+    pub(in crate::coupling) epsilon: &'a [f64],
+}
+
+/// G⁺ over the columns of free inputs; zero rows for the others.
+fn inverse_of_free(
+    view: &View<'_>,
+    settings: &LocalSettings<'_>,
+    g: &Matrix,
+    inputs: &Range<InputId>,
+    outputs: &Range<OutputId>,
+) -> linalg::Result<Matrix> {
+    let free: Vec<usize> = (0..inputs.len()).filter(|j| settings.is_free[inputs.start + j]).collect();
+    let mut inverse = Matrix::zeros(inputs.len(), outputs.len());
+    if free.is_empty() || outputs.is_empty() {
+        return Ok(inverse);
+    }
+    let ports = view.graph.ports(settings.id);
+    let size_of = |nominal: Option<f64>| {
+        if settings.nominal { nominal.map_or(1.0, f64::abs).max(f64::MIN_POSITIVE) } else { 1.0 }
+    };
+    let of_output = |i: usize| size_of(ports.outputs[i].nominal);
+    let of_input = |j: usize| size_of(ports.inputs[free[j]].nominal);
+    let scaled =
+        Matrix::from_fn(outputs.len(), free.len(), |i, j| g[(i, free[j])] * of_input(j) / of_output(i));
+    let scaled = pinv(&scaled, settings.cutoff)?;
+    for (j, column) in free.iter().enumerate() {
+        for i in 0..outputs.len() {
+            inverse[(*column, i)] = scaled[(j, i)] * of_input(j) / of_output(i);
+        }
+    }
+    Ok(inverse)
+}
+
+/// P_0 and P_1 by the trapezoidal rule on `steps` parts, with exact exponentials.
+fn by_trapezoids(a: &Matrix, size: f64, steps: u32) -> linalg::Result<(Matrix, Matrix)> {
+    let n = a.rows();
+    let h = size / f64::from(steps);
+    let [p0, ..] = exponential_integrals(a, h)?;
+    let over_one = &Matrix::identity(n) + &(a * &p0);
+    let (mut sum, mut ramp) = (Matrix::zeros(n, n), Matrix::zeros(n, n));
+    let mut power = Matrix::identity(n);
+    for k in 0..=steps {
+        let weight = if k == 0 || k == steps { 0.5 * h } else { h };
+        sum += &(&power * weight);
+        ramp += &(&power * (weight * (size - h * f64::from(k))));
+        power = &over_one * &power;
+    }
+    Ok((sum, ramp))
+}
+
+/// `out` -= A x.
+fn subtract(a: &Matrix, x: &[f64], out: &mut [f64]) {
+    for (row, out) in out.iter_mut().enumerate() {
+        *out -= a.row(row).iter().zip(x).map(|(a, x)| a * x).sum::<f64>();
+    }
+}

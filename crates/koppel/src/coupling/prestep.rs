@@ -1,0 +1,322 @@
+//! The model-based pre-step method in continuous time.
+//!
+//!   step 1   ỹ = y + δ                                   outputs of an ideal coupling now              `error_equation`
+//!   step 2   ŷ = ỹ + M P_0(A) (S_y ỹ + S_u (L ỹ + w) + c)      those at the end of the step ahead            `closed_loop`
+//!   step 3   u(t) = L y + s (t - T^k), y(T^{k+1}) → ŷ      inputs that lead each subsystem there         `local`
+//!
+//! | symbol   | meaning                                       | here           |
+//! | ε        | jump of the inputs at T^k, L y + w - u⁻       | `epsilon`      |
+//! | w        | offsets and external signals                  | `excitation`   |
+//! | P_0      | integral of the exponential over the step     | `ahead`        |
+//! | L ŷ - L y | ideal change of the inputs over the step      | `ideal`        |
+//!
+//! Genser 2020, 2.2.1 and 2.2.3; Genser & Benedikt 2018, 2.2. Differs in: the constant c and the external signals, which
+//! the papers leave out; all equations in x = y - S_d u, so that jumps of inputs are met and no derivative of a signal is
+//! needed; (2.71) with its factor 2. `modified` leaves step 3 out: the inputs move to L ŷ.
+//!
+//! Where a source has moved already (Gauss-Seidel), its real value replaces the prediction and the input is not optimised.
+
+mod config;
+mod numbers;
+
+pub use config::{ConstantConfig, PrestepConfig, Shape, Weights};
+
+use super::model_based::{
+    ClosedLoop, ErrorEquation, ErrorEquationConfig, Excitation, Goal, Local, LocalSettings, Now, OdeMethod,
+    Response, check_models,
+};
+use super::phase::Phase;
+use super::{Coupling, ModelNeeds, Needs, Polynomials, View, write};
+use crate::error::{Error, Result};
+use crate::identify::Quality;
+use crate::linalg::euler_integral;
+use crate::signal::Samples;
+use crate::system::{InputId, SubsystemId};
+use numbers::{Ahead, End, Numbers};
+
+/// Relative cut-off of G⁺.
+const CUTOFF: f64 = 1e-12;
+
+/// The method.
+pub(super) struct Prestep {
+    config: PrestepConfig,
+    /// Inputs it fills.
+    is_owned: Vec<bool>,
+    closed: ClosedLoop,
+    /// Matrices of step 2: to the end, and to the goal; and the response to external signals.
+    ahead: Ahead,
+    locals: Vec<Local>,
+    local_of: Vec<SubsystemId>,
+    /// What the matrices were made for.
+    fits: Option<(u64, u64)>,
+    error: ErrorEquation,
+    excitation: Excitation,
+    numbers: Numbers,
+    quality: Quality,
+    /// Figure of each subsystem's model.
+    figures: Vec<f64>,
+    phase: Phase,
+    /// Time of the first communication point.
+    start: f64,
+}
+
+impl Prestep {
+    pub(super) fn new(config: &PrestepConfig) -> Result<Self> {
+        config.check()?;
+        Ok(Prestep {
+            error: ErrorEquation::new(config.error_settings(), 0, 0),
+            config: config.clone(),
+            is_owned: Vec::new(),
+            closed: ClosedLoop::default(),
+            ahead: Ahead::default(),
+            locals: Vec::new(),
+            local_of: Vec::new(),
+            fits: None,
+            excitation: Excitation::default(),
+            numbers: Numbers::default(),
+            quality: Quality::default(),
+            figures: Vec::new(),
+            phase: Phase::default(),
+            start: 0.0,
+        })
+    }
+
+    /// All matrices for the models and the step size at hand.
+    fn fit(&mut self, view: &View<'_>) -> Result<()> {
+        let key = (view.models.version(), view.step.size.to_bits());
+        if self.fits == Some(key) {
+            return Ok(());
+        }
+        self.closed = ClosedLoop::new(view)?;
+        self.error.fit(&self.closed, view.step.size)?;
+        self.ahead = self.look_ahead(view)?;
+        let is_free = self.free_inputs(view);
+        let local = |id| {
+            let settings = LocalSettings {
+                id,
+                goal: self.config.objective,
+                is_constant: self.config.input == Shape::Constant,
+                is_free: &is_free,
+                matrix_steps: self.config.matrix_steps,
+                cutoff: CUTOFF,
+                nominal: self.config.weights == Weights::Nominal,
+            };
+            Local::new(view, &settings)
+        };
+        self.locals = (0..view.graph.len()).map(local).collect::<Result<_>>()?;
+        self.fits = Some(key);
+        Ok(())
+    }
+
+    fn look_ahead(&self, view: &View<'_>) -> Result<Ahead> {
+        let ClosedLoop { a, b, m, .. } = &self.closed;
+        let failed =
+            |source| Error::Linalg { what: "the extrapolation of the pre-step method".into(), source };
+        let size = view.step.size;
+        let (weight, mut goal, _) = self.config.objective.integrals(a, size).map_err(failed)?;
+        let (_, mut end, _) = Goal::End.integrals(a, size).map_err(failed)?;
+        if self.config.extrapolation == OdeMethod::Euler {
+            end = euler_integral(a, size, self.config.extrapolation_steps).map_err(failed)?;
+            goal = end.clone();
+        }
+        let is_driven = !view.graph.externals().is_empty();
+        let response = is_driven.then(|| Response::new(a, b.clone(), size)).transpose().map_err(failed)?;
+        Ok(Ahead { end: m * &end, goal: m * &goal, weight, response })
+    }
+
+    /// Inputs that step 3 may choose: filled by this method, with a source that has not moved.
+    fn free_inputs(&self, view: &View<'_>) -> Vec<bool> {
+        let is_free = |input: InputId| {
+            let own = view.stages[self.local_of[input]];
+            let mut wires = view.graph.wires_into(input);
+            self.is_owned[input]
+                && !self.config.modified
+                && wires.any(|wire| view.stages[view.graph.wires()[wire].from] >= own)
+        };
+        (0..view.graph.inputs()).map(is_free).collect()
+    }
+
+    /// Where the models expect x = y - S_d u at the end of the step, now that all inputs are known.
+    fn expect(&mut self, view: &View<'_>) {
+        let Numbers { expected, inputs, slopes, .. } = &mut self.numbers;
+        for input in 0..inputs.len() {
+            inputs[input] = view.given(input, 0.0);
+            slopes[input] = (view.given(input, view.step.size) - inputs[input]) / view.step.size;
+        }
+        for local in &self.locals {
+            let range = local.inputs.clone();
+            local.add_input(&inputs[range.clone()], &slopes[range], &mut expected[local.outputs.clone()]);
+        }
+    }
+
+    /// How well the models have predicted the step that has ended, Genser 2020, (2.92).
+    fn judge(&mut self, view: &View<'_>) {
+        self.quality.note(view.outputs);
+        let Numbers { expected, scratch, last_inputs, .. } = &mut self.numbers;
+        scratch.copy_from_slice(view.outputs);
+        for (id, figure) in self.figures.iter_mut().enumerate() {
+            let (inputs, outputs) = (view.graph.inputs_of(id), view.graph.outputs_of(id));
+            let s_d = &view.models.of(id).s_d;
+            let errors = &mut scratch[outputs.clone()];
+            for (row, error) in errors.iter_mut().enumerate() {
+                let through = s_d.row(row).iter().zip(&last_inputs[inputs.clone()]);
+                *error -= through.map(|(d, u)| d * u).sum::<f64>() + expected[outputs.start + row];
+            }
+            *figure = self.quality.figure(outputs.start, errors);
+        }
+    }
+}
+
+impl Coupling for Prestep {
+    fn needs(&self) -> Needs {
+        let is_pinned = self.config.constant == ConstantConfig::Measured;
+        Needs {
+            depth: 1,
+            terms: if self.config.input == Shape::Linear { 2 } else { 1 },
+            samples: self.config.error_settings().request(),
+            models: Some(ModelNeeds { source: self.config.model, is_pinned }),
+            one_rate: true,
+            after_steps: true,
+            ..Needs::default()
+        }
+    }
+
+    fn start(&mut self, view: &View<'_>, inputs: &[InputId]) -> Result<()> {
+        let (m, n) = (view.graph.inputs(), view.graph.outputs());
+        self.is_owned = vec![false; m];
+        inputs.iter().for_each(|input| self.is_owned[*input] = true);
+        self.local_of = (0..m).map(|input| view.graph.subsystem_of_input(input)).collect();
+        check_models(view, inputs, self.config.model)?;
+        self.error = ErrorEquation::new(self.config.error_settings(), m, n);
+        self.excitation = Excitation::new(m);
+        self.numbers = Numbers::new(m, n);
+        self.quality = Quality::new(n);
+        self.figures = vec![f64::NAN; view.graph.len()];
+        self.start = view.step.start;
+        self.fits = None;
+        self.fit(view)
+    }
+
+    fn prepare(&mut self, view: &View<'_>) -> Result<()> {
+        self.excitation.look(view);
+        self.numbers.see(view, &self.excitation);
+        if self.numbers.is_under_way {
+            self.judge(view);
+        }
+        self.phase = self.decide(view);
+        self.fit(view)?;
+        let Prestep { closed, ahead, locals, error, excitation, numbers, .. } = self;
+        numbers.extrapolate(view, closed, ahead, &error.zeta, excitation);
+        if let (Some(response), true) = (&mut ahead.response, excitation.is_active) {
+            response.answer(excitation, 0);
+            let objective = self.config.objective;
+            numbers.add_answer(closed, &response.moments.end, &excitation.change.end, End::Outputs);
+            let (answer, change) = (objective.of(&response.moments), objective.of(&excitation.change));
+            numbers.add_answer(closed, answer, change, End::Goal);
+        }
+        numbers.find_ideal_change(view);
+        for (id, local) in locals.iter_mut().enumerate() {
+            let model = view.models.of(id);
+            let now = Now {
+                y: &view.outputs[local.outputs.clone()],
+                u0: &numbers.start_full[local.inputs.clone()],
+                epsilon: &numbers.epsilon[local.inputs.clone()],
+            };
+            local.aim(model, &numbers.goal[local.outputs.clone()], &now, excitation);
+            let x = &mut numbers.scratch[local.outputs.clone()];
+            x.copy_from_slice(now.y);
+            for (row, x) in x.iter_mut().enumerate() {
+                let through = model.s_d.row(row).iter().zip(&numbers.last_inputs[local.inputs.clone()]);
+                *x -= through.map(|(d, u)| d * u).sum::<f64>();
+            }
+            local.drift(model, x, excitation, &mut numbers.expected[local.outputs.clone()]);
+        }
+        numbers.is_under_way = true;
+        Ok(())
+    }
+
+    fn input(&self, view: &View<'_>, inputs: &[InputId], out: &mut Polynomials<'_>) -> Result<()> {
+        let size = view.step.size;
+        let ideal = |input: InputId| self.ideal_change(view, input);
+        let change = |input: InputId, per: f64| {
+            let local = &self.locals[self.local_of[input]];
+            let is_modified = self.phase.is_modified;
+            self.phase.share * if is_modified { per * ideal(input) } else { local.change(input, per, ideal) }
+        };
+        for &input in inputs {
+            let start = self.numbers.start[input];
+            let out = out.of(input);
+            match self.config.input {
+                Shape::Linear => write(out, [start, change(input, 1.0 / size)]),
+                Shape::Constant => write(out, [start + change(input, 1.0)]),
+                Shape::Energy => write(out, [start + 0.5 * size * change(input, 1.0 / size)]),
+            }
+        }
+        Ok(())
+    }
+
+    fn moved(&mut self, view: &View<'_>, subsystem: SubsystemId, samples: &Samples) -> Result<()> {
+        let is_last = subsystem + 1 == view.graph.len();
+        if self.config.error_equation != ErrorEquationConfig::Off {
+            self.error.collect(view, subsystem, samples);
+            if is_last {
+                self.error.advance(view, &self.closed);
+            }
+        }
+        if is_last {
+            self.expect(view);
+        }
+        Ok(())
+    }
+
+    fn quality(&self) -> &[f64] {
+        &self.figures
+    }
+
+    fn save(&self, memory: &mut Vec<f64>) {
+        self.error.save(memory);
+        self.quality.save(memory);
+        memory.extend_from_slice(&self.figures);
+        memory.extend_from_slice(&self.numbers.expected);
+        memory.push(f64::from(u8::from(self.numbers.is_under_way)));
+    }
+
+    fn restore<'a>(&mut self, memory: &'a [f64]) -> &'a [f64] {
+        let rest = self.error.restore(memory);
+        let rest = self.quality.restore(rest);
+        let (figures, rest) = rest.split_at(self.figures.len());
+        self.figures.copy_from_slice(figures);
+        let (expected, rest) = rest.split_at(self.numbers.expected.len());
+        self.numbers.expected.copy_from_slice(expected);
+        self.numbers.is_under_way = rest[0] != 0.0;
+        &rest[1..]
+    }
+}
+
+impl Prestep {
+    /// Whether the models are trusted for the step ahead.
+    fn decide(&self, view: &View<'_>) -> Phase {
+        let Some(learning) = &self.config.learning else {
+            return Phase { share: 1.0, is_modified: false };
+        };
+        let figures = self.figures.iter().filter(|figure| !figure.is_nan());
+        let quality = figures.map(|figure| figure * figure).sum::<f64>().sqrt();
+        learning.phase(view.step.start - self.start, quality)
+    }
+
+    /// How much an ideally coupled input would change over the step; with real values where sources have moved.
+    fn ideal_change(&self, view: &View<'_>, input: InputId) -> f64 {
+        let own = view.stages[self.local_of[input]];
+        let wires = view.graph.wires_into(input);
+        let has_moved = |wire: usize| view.stages[view.graph.wires()[wire].from] < own;
+        if !wires.clone().any(has_moved) {
+            return self.numbers.ideal[input];
+        }
+        let value = |number: usize| {
+            let wire = view.graph.wires()[number];
+            let predicted = wire.gain * self.numbers.extrapolated[wire.source];
+            if has_moved(number) { view.history.newest(number) } else { predicted }
+        };
+        view.graph.offset(input) + wires.map(value).sum::<f64>() - self.numbers.start[input]
+    }
+}

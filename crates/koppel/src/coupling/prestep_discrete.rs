@@ -1,0 +1,368 @@
+//! The model-based pre-step method in discrete time, on models learned during the run.
+//!
+//!   step 1   δ^k = (I - J_1 L)⁻¹ [(J_y + J_0 L) δ^{k-1} + J_0 ε^{k-1} + J_1 ε^k],     ỹ = y + δ                (2.57)
+//!   step 2   ŷ = (I - J_1 L)⁻¹ [J_y ỹ + J_0 (L ỹ + w^k) + J_1 w^{k+1} + c]                                 (2.63)
+//!   step 3   u = (L ŷ)_i + J_1⁺ (ŷ_i - J_y y - J_0 u^k - J_1 ((L ŷ)_i + w^{k+1}) - c)                      (2.65)
+//!
+//! | symbol   | meaning                                        | here                |
+//! | J        | interface model y^{k+1} = J_y y^k + J_0 u^k + J_1 u^{k+1} + c | `models`  |
+//! | ε        | L y - u at communication points, corrected by (2.58) | `epsilon`     |
+//! | w        | offsets and external signals                   | `external`          |
+//!
+//! u is the input at the end of the step; the run's `hold` says whether it is held or moved to. Genser 2020, 2.2.2 to 2.4.
+//! Differs in: c and w, which the thesis leaves out. With J_0 = 0 and step 1 off, step 3 changes nothing.
+
+mod error_equation;
+mod settings;
+
+pub(super) use settings::DiscreteSettings;
+
+use super::model_based::{ErrorEquationConfig, wired};
+use super::phase::{LearningConfig, LearningKind, Phase, SignalBased};
+use super::{Coupling, Needs, Polynomials, View, terms_of, write_value};
+use crate::error::{Error, Result};
+use crate::identify::{InterfaceModel, Learned, Quality, Rls};
+use crate::linalg::{Lu, Matrix, pinv};
+use crate::signal::{Request, Samples};
+use crate::system::{InputId, SubsystemId};
+use std::collections::BTreeMap;
+
+/// The method.
+pub(super) struct PrestepDiscrete {
+    settings: DiscreteSettings,
+    identifiers: Vec<Rls>,
+    models: Vec<InterfaceModel>,
+    figures: Vec<f64>,
+    quality: Quality,
+    phase: Phase,
+    /// Time of the first communication point.
+    start: f64,
+    /// The run's communication step.
+    step: f64,
+    open: Matrix,
+    closed: Lu,
+    /// δ, ε at the last communication point, and the means of the outputs over the last step.
+    delta: Vec<f64>,
+    epsilon: Vec<f64>,
+    means: Vec<f64>,
+    is_under_way: bool,
+    /// Subsystems whose outputs have jumped at this instant: nothing is learned from that.
+    has_jumped: Vec<bool>,
+    /// L y one step ago, for first-order hold.
+    before: Vec<f64>,
+    size: f64,
+    /// Inputs for the step ahead, by both methods.
+    signal_based: Vec<f64>,
+    model_based: Vec<f64>,
+    external: Vec<f64>,
+    /// u^k, with external signals.
+    given: Vec<f64>,
+    inputs: Vec<f64>,
+    ideal: Vec<f64>,
+    extrapolated: Vec<f64>,
+    errors: Vec<f64>,
+}
+
+impl PrestepDiscrete {
+    pub(super) fn new(settings: DiscreteSettings) -> Result<Self> {
+        settings::check(&settings)?;
+        Ok(PrestepDiscrete {
+            settings,
+            identifiers: Vec::new(),
+            models: Vec::new(),
+            figures: Vec::new(),
+            quality: Quality::default(),
+            phase: Phase::default(),
+            start: 0.0,
+            step: 0.0,
+            open: Matrix::default(),
+            closed: Lu::default(),
+            delta: Vec::new(),
+            epsilon: Vec::new(),
+            means: Vec::new(),
+            is_under_way: false,
+            has_jumped: Vec::new(),
+            before: Vec::new(),
+            size: 0.0,
+            signal_based: Vec::new(),
+            model_based: Vec::new(),
+            external: Vec::new(),
+            given: Vec::new(),
+            inputs: Vec::new(),
+            ideal: Vec::new(),
+            extrapolated: Vec::new(),
+            errors: Vec::new(),
+        })
+    }
+
+    /// Learns from the step that has ended.
+    fn learn(&mut self, view: &View<'_>) {
+        for input in 0..self.given.len() {
+            self.given[input] = view.applied[input] + self.external[input];
+        }
+        self.quality.note(view.outputs);
+        for (id, rls) in self.identifiers.iter_mut().enumerate() {
+            let (u, y) = (view.graph.inputs_of(id), view.graph.outputs_of(id));
+            let (u, outputs) = (&self.given[u], &view.outputs[y.clone()]);
+            let has_jumped = std::mem::take(&mut self.has_jumped[id]);
+            if !has_jumped && (self.size / rls.step() - 1.0).abs() < 1e-6 {
+                let errors = &mut self.errors[y.clone()];
+                rls.observe(outputs, u, errors);
+                self.figures[id] =
+                    if self.is_under_way { self.quality.figure(y.start, errors) } else { f64::NAN };
+            } else {
+                rls.pass_over(outputs, u);
+            }
+            if view.step.size > rls.step() * (1.0 + 1e-6) && view.step.size <= self.step * (1.0 + 1e-6) {
+                rls.rescale(view.step.size);
+            }
+            rls.model(&mut self.models[id]);
+        }
+    }
+
+    /// Steps 1 to 3; false if the models have no solution.
+    fn extrapolate(&mut self, view: &View<'_>) -> bool {
+        let n = view.outputs.len();
+        self.open = Matrix::identity(n);
+        for wire in view.graph.wires() {
+            let id = view.graph.subsystem_of_input(wire.target);
+            let (input, outputs) = (wire.target - view.graph.inputs_of(id).start, view.graph.outputs_of(id));
+            for (row, output) in outputs.enumerate() {
+                self.open[(output, wire.source)] -= self.models[id].s_d[(row, input)] * wire.gain;
+            }
+        }
+        if self.closed.refactor(&self.open).is_err() {
+            return false;
+        }
+        if self.settings.error_equation != ErrorEquationConfig::Off {
+            self.solve_error_equation(view);
+        }
+        for (ideal, (y, delta)) in self.extrapolated.iter_mut().zip(view.outputs.iter().zip(&self.delta)) {
+            *ideal = y + delta;
+        }
+        // L ỹ + w^k
+        wired(view, &self.extrapolated, &mut self.inputs);
+        self.inputs.iter_mut().zip(&self.external).for_each(|(u, e)| *u += e);
+        self.add_external(view, view.step.end() - 1e-9 * view.step.size);
+        self.errors.fill(0.0);
+        for (id, model) in self.models.iter().enumerate() {
+            let (u, y) = (view.graph.inputs_of(id), view.graph.outputs_of(id));
+            model.add_rates(
+                &self.extrapolated[y.clone()],
+                &self.inputs[u.clone()],
+                &mut self.errors[y.clone()],
+            );
+            for (input, column) in u.zip(0..) {
+                self.ideal[input] = view.graph.offset(input) + self.external[input];
+                for (row, output) in y.clone().enumerate() {
+                    self.errors[output] += model.s_d[(row, column)] * self.ideal[input];
+                }
+            }
+        }
+        self.extrapolated.copy_from_slice(&self.errors);
+        self.closed.solve_in_place(&mut self.extrapolated);
+        wired(view, &self.extrapolated, &mut self.model_based);
+        self.model_based.iter().chain(&self.extrapolated).all(|value| value.is_finite())
+    }
+
+    /// Step 3 where it changes something.
+    fn optimize(&mut self, view: &View<'_>) -> Result<()> {
+        for (id, model) in self.models.iter().enumerate() {
+            let is_idle =
+                self.settings.error_equation == ErrorEquationConfig::Off && model.s_u.max_abs() == 0.0;
+            let (u, y) = (view.graph.inputs_of(id), view.graph.outputs_of(id));
+            if is_idle || u.is_empty() || y.is_empty() {
+                continue;
+            }
+            let inverse = pinv(&model.s_d, 1e-8).map_err(|source| Error::Linalg {
+                what: format!("the input optimisation of `{}`", view.graph.name(id)),
+                source,
+            })?;
+            for (row, output) in y.clone().enumerate() {
+                let mut rest = self.extrapolated[output] - model.constant[row];
+                for (column, other) in y.clone().enumerate() {
+                    rest -= model.s_y[(row, column)] * view.outputs[other];
+                }
+                for (column, input) in u.clone().enumerate() {
+                    rest -= model.s_u[(row, column)] * self.given[input];
+                    rest -= model.s_d[(row, column)] * (self.model_based[input] + self.external[input]);
+                }
+                self.errors[output] = rest;
+            }
+            for (column, input) in u.enumerate() {
+                let row = inverse.row(column).iter().zip(&self.errors[y.clone()]);
+                self.model_based[input] += row.map(|(a, b)| a * b).sum::<f64>();
+            }
+        }
+        Ok(())
+    }
+
+    fn add_external(&mut self, view: &View<'_>, time: f64) {
+        self.external.fill(0.0);
+        for (input, signal) in view.graph.externals() {
+            self.external[*input] += signal.value(time);
+        }
+    }
+}
+
+impl Coupling for PrestepDiscrete {
+    fn needs(&self) -> Needs {
+        let is_seen = self.settings.error_equation != ErrorEquationConfig::Off && self.settings.intermediate;
+        let LearningConfig { kind, duration, parts, .. } = self.settings.learning;
+        Needs {
+            depth: 1,
+            terms: terms_of(self.settings.hold),
+            samples: if is_seen { Request::SolverPoints } else { Request::Nothing },
+            one_rate: true,
+            small_steps: if kind == LearningKind::SmallStep { Some((duration, parts)) } else { None },
+            ..Needs::default()
+        }
+    }
+
+    fn start(&mut self, view: &View<'_>, _inputs: &[InputId]) -> Result<()> {
+        let (m, n) = (view.graph.inputs(), view.graph.outputs());
+        self.start = view.step.start;
+        self.step = view.step.size;
+        self.size = match self.settings.learning.kind {
+            LearningKind::SmallStep => self.step / f64::from(self.settings.learning.parts),
+            LearningKind::Hold => self.step,
+        };
+        let size = |id| (view.graph.inputs_of(id).len(), view.graph.outputs_of(id).len());
+        self.identifiers.clear();
+        for id in 0..view.graph.len() {
+            let (inputs, outputs) = size(id);
+            let mut rls = Rls::new(self.settings.rls, inputs, outputs, self.size);
+            if let Some(learned) = self.settings.learned.get(view.graph.name(id)) {
+                if !rls.load(learned) {
+                    return Err(Error::Unsupported {
+                        what: format!("starting from the learned model of `{}`", view.graph.name(id)),
+                        reason: "it has other numbers of inputs, outputs or past values".into(),
+                    }
+                    .into());
+                }
+                if (self.size / rls.step() - 1.0).abs() > 1e-9 {
+                    rls.rescale(self.size);
+                }
+            }
+            self.identifiers.push(rls);
+        }
+        self.models = (0..view.graph.len()).map(|id| InterfaceModel::hold(size(id).0, size(id).1)).collect();
+        self.figures = vec![f64::NAN; view.graph.len()];
+        self.quality = Quality::new(n);
+        self.closed = Lu::new(&Matrix::identity(n))
+            .map_err(|source| Error::Linalg { what: "the pre-step method".into(), source })?;
+        for list in [&mut self.delta, &mut self.extrapolated, &mut self.errors] {
+            *list = vec![0.0; n];
+        }
+        self.means = view.outputs.to_vec();
+        let lists = [
+            &mut self.epsilon,
+            &mut self.signal_based,
+            &mut self.model_based,
+            &mut self.external,
+            &mut self.given,
+            &mut self.inputs,
+            &mut self.ideal,
+        ];
+        lists.into_iter().for_each(|list| *list = vec![0.0; m]);
+        self.before = view.history.arrivals().to_vec();
+        self.is_under_way = false;
+        self.has_jumped = vec![false; view.graph.len()];
+        Ok(())
+    }
+
+    fn prepare(&mut self, view: &View<'_>) -> Result<()> {
+        let just_before = view.step.start - if view.is_fresh { 0.0 } else { 1e-9 * view.step.size };
+        self.add_external(view, just_before);
+        self.learn(view);
+        for input in 0..self.before.len() {
+            let newest = view.arrival(input);
+            let older = std::mem::replace(&mut self.before[input], newest);
+            self.signal_based[input] = match self.settings.learning.signal_based {
+                SignalBased::Zoh => newest,
+                SignalBased::Foh => newest + (newest - older) * view.step.size / self.size,
+            };
+        }
+        let quality = self.figures.iter().map(|figure| figure * figure).sum::<f64>().sqrt();
+        self.phase = self.settings.learning.phase(view.step.start - self.start, quality);
+        let fits = self.identifiers.iter().all(|rls| (view.step.size / rls.step() - 1.0).abs() < 1e-6);
+        self.phase.is_modified |= self.settings.modified;
+        if self.phase.share > 0.0 && !(fits && self.extrapolate(view)) {
+            self.phase.share = 0.0;
+        }
+        if self.phase.share > 0.0 && !self.phase.is_modified {
+            self.optimize(view)?;
+        }
+        self.size = view.step.size;
+        self.is_under_way = true;
+        Ok(())
+    }
+
+    fn input(&self, view: &View<'_>, inputs: &[InputId], out: &mut Polynomials<'_>) -> Result<()> {
+        let share = self.phase.share;
+        for &input in inputs {
+            // Where sources have moved already, their values are better than any prediction.
+            let own = view.stages[view.graph.subsystem_of_input(input)];
+            let mut wires = view.graph.wires_into(input);
+            let have_moved = wires.all(|wire| view.stages[view.graph.wires()[wire].from] < own);
+            let value = if have_moved {
+                view.arrival(input)
+            } else if share == 0.0 {
+                self.signal_based[input]
+            } else {
+                share * self.model_based[input] + (1.0 - share) * self.signal_based[input]
+            };
+            write_value(self.settings.hold, view, input, value, out.of(input));
+        }
+        Ok(())
+    }
+
+    fn moved(&mut self, view: &View<'_>, subsystem: SubsystemId, samples: &Samples) -> Result<()> {
+        let range = view.graph.outputs_of(subsystem);
+        if samples.mean(&mut self.means[range.clone()]).is_none() {
+            self.means[range.clone()].copy_from_slice(&view.outputs[range]);
+        }
+        Ok(())
+    }
+
+    fn jumped(&mut self, view: &View<'_>, subsystem: SubsystemId) {
+        self.has_jumped[subsystem] = true;
+        for &wire in view.graph.wires_from(subsystem) {
+            let target = view.graph.wires()[wire].target;
+            self.before[target] = view.arrival(target);
+        }
+    }
+
+    fn learned(&self, view: &View<'_>) -> BTreeMap<String, Learned> {
+        let one = |(id, rls): (usize, &Rls)| (view.graph.name(id).to_owned(), rls.learned().clone());
+        self.identifiers.iter().enumerate().map(one).collect()
+    }
+
+    fn quality(&self) -> &[f64] {
+        &self.figures
+    }
+
+    fn save(&self, memory: &mut Vec<f64>) {
+        self.identifiers.iter().for_each(|rls| rls.save(memory));
+        self.quality.save(memory);
+        for list in [&self.figures, &self.delta, &self.epsilon, &self.means, &self.before] {
+            memory.extend_from_slice(list);
+        }
+        memory.push(self.size);
+        memory.push(f64::from(u8::from(self.is_under_way)));
+    }
+
+    fn restore<'a>(&mut self, memory: &'a [f64]) -> &'a [f64] {
+        let rest = self.identifiers.iter_mut().fold(memory, |rest, rls| rls.restore(rest));
+        let mut rest = self.quality.restore(rest);
+        for list in [&mut self.figures, &mut self.delta, &mut self.epsilon, &mut self.means, &mut self.before]
+        {
+            let (mine, others) = rest.split_at(list.len());
+            list.copy_from_slice(mine);
+            rest = others;
+        }
+        self.size = rest[0];
+        self.is_under_way = rest[1] != 0.0;
+        &rest[2..]
+    }
+}

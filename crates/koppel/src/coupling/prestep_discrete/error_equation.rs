@@ -1,0 +1,48 @@
+//! Step 1 in discrete time.
+
+use super::PrestepDiscrete;
+use crate::coupling::View;
+use crate::coupling::deferred::mean_given;
+use crate::coupling::model_based::{ErrorEquationConfig, wired};
+
+impl PrestepDiscrete {
+    /// (2.57) with ε corrected to the mean seen inside the step, (2.58) to (2.60).
+    pub(super) fn solve_error_equation(&mut self, view: &View<'_>) {
+        if self.settings.error_equation == ErrorEquationConfig::Reset || !self.is_under_way {
+            self.delta.fill(0.0);
+        }
+        wired(view, &self.delta, &mut self.inputs);
+        wired(view, &self.means, &mut self.ideal);
+        self.errors.fill(0.0);
+        for (id, model) in self.models.iter().enumerate() {
+            let (u, y) = (view.graph.inputs_of(id), view.graph.outputs_of(id));
+            for (row, output) in y.clone().enumerate() {
+                let mut sum: f64 =
+                    model.s_y.row(row).iter().zip(&self.delta[y.clone()]).map(|(a, b)| a * b).sum();
+                for (column, input) in u.clone().enumerate() {
+                    let now = if view.graph.is_free(input) {
+                        0.0
+                    } else {
+                        view.arrival(input) - view.applied[input]
+                    };
+                    let last = self.epsilon[input];
+                    let correction =
+                        if self.settings.intermediate && self.is_under_way && !view.graph.is_free(input) {
+                            self.ideal[input] - mean_given(view, input, self.size) - 0.5 * (now + last)
+                        } else {
+                            0.0
+                        };
+                    let wired = self.inputs[input] - view.graph.offset(input);
+                    sum += model.s_u[(row, column)] * (wired + last + correction);
+                    sum += model.s_d[(row, column)] * (now + correction);
+                }
+                self.errors[output] = sum;
+            }
+        }
+        self.delta.copy_from_slice(&self.errors);
+        self.closed.solve_in_place(&mut self.delta);
+        for input in 0..self.epsilon.len() {
+            self.epsilon[input] = view.arrival(input) - view.applied[input];
+        }
+    }
+}

@@ -1,0 +1,330 @@
+//! Recursive least squares: a difference equation for each output, learned while the run goes on.
+//!
+//!   y^k = Σ_{j=1..N} a_j y^{k-j} + Σ_i Σ_{j=1..M} b_ij u_i^{k-j+1} + c = φᵀ p                      (1)
+//!
+//!   g = P φ / (λ + φᵀ P φ),     p ← p + g (y^k - φᵀ p),     P ← (P - g φᵀ P) / λ                   (2)
+//!
+//! | symbol | meaning                                             | here         |
+//! | u^k    | input given at the end of the step that ends at T^k | `inputs`     |
+//! | p, P   | parameters and their covariance                     | `parameters`, `covariance` |
+//! | λ      | forgetting factor                                   | `forgetting` |
+//!
+//! As an interface model: y^{k+1} = J_y y^k + J_0 u^k + J_1 u^{k+1} + c with J_y = diag(a_1), J_1 = B_1, J_0 = B_2, and all
+//! older terms, which are known, in c. So any N and M serve without a state-space realisation.
+//!
+//! To another step H̃ = q H, for N = M = 1:
+//!
+//!   ã = a^q,     b̃ = b Σ_{i<q} a^i,     c̃ = c Σ_{i<q} a^i                                        (3)
+//!
+//! interpolated between the whole numbers around q. Genser 2020, (2.86), (2.87), (4.13), (4.14). Differs in: u has the label
+//! of the step that ends at T^k (with the printed one most runs diverge); the third of (2) divides both terms; a constant
+//! regressor, so that a system may rest anywhere; P starts at κ / φ_j² when regressor j is first seen to move, so that the
+//! result does not depend on units.
+
+use super::InterfaceModel;
+use crate::linalg::Matrix;
+use serde::{Deserialize, Serialize};
+
+/// Settings of recursive least squares.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct RlsConfig {
+    /// N: past outputs.
+    #[serde(rename = "N")]
+    pub outputs: usize,
+    /// M: inputs of this and past steps.
+    #[serde(rename = "M")]
+    pub inputs: usize,
+    /// λ in (0, 1].
+    pub forgetting: f64,
+    /// κ.
+    pub covariance: f64,
+}
+
+impl Default for RlsConfig {
+    fn default() -> Self {
+        RlsConfig { outputs: 1, inputs: 1, forgetting: 0.996, covariance: 1e6 }
+    }
+}
+
+/// What has been learned of one subsystem; with it, another run starts where this one ended.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Learned {
+    /// The step it belongs to.
+    pub step: f64,
+    /// p of each output.
+    pub parameters: Vec<Vec<f64>>,
+    /// P of each output.
+    pub covariance: Vec<Matrix>,
+}
+
+/// Recursive least squares for one subsystem.
+#[derive(Clone, Debug)]
+pub(crate) struct Rls {
+    config: RlsConfig,
+    inputs: usize,
+    learned: Learned,
+    /// Past outputs, newest first, N for each output; then past inputs, newest first, M for each.
+    past_outputs: Vec<f64>,
+    past_inputs: Vec<f64>,
+    /// Steps seen; the past is filled after a few.
+    seen: usize,
+    phi: Vec<f64>,
+    gain: Vec<f64>,
+}
+
+impl Rls {
+    pub(crate) fn new(config: RlsConfig, inputs: usize, outputs: usize, step: f64) -> Self {
+        let count = config.outputs + inputs * config.inputs + 1;
+        Rls {
+            config,
+            inputs,
+            learned: Learned {
+                step,
+                parameters: vec![vec![0.0; count]; outputs],
+                covariance: vec![Matrix::zeros(count, count); outputs],
+            },
+            past_outputs: vec![0.0; config.outputs * outputs],
+            past_inputs: vec![0.0; config.inputs * inputs],
+            seen: 0,
+            phi: vec![0.0; count],
+            gain: vec![0.0; count],
+        }
+    }
+
+    /// What has been learned.
+    pub(crate) fn learned(&self) -> &Learned {
+        &self.learned
+    }
+
+    /// Starts from what another run has learned; false if that was another subsystem.
+    pub(crate) fn load(&mut self, learned: &Learned) -> bool {
+        let count = self.phi.len();
+        let fits = learned.parameters.len() == self.learned.parameters.len()
+            && learned.parameters.iter().all(|p| p.len() == count)
+            && learned.covariance.len() == learned.parameters.len()
+            && learned.covariance.iter().all(|p| p.rows() == count && p.cols() == count);
+        if fits {
+            self.learned = learned.clone();
+        }
+        fits
+    }
+
+    /// The step the parameters belong to.
+    pub(crate) fn step(&self) -> f64 {
+        self.learned.step
+    }
+
+    /// Whether (3) applies.
+    pub(crate) fn is_first_order(&self) -> bool {
+        self.config.outputs == 1 && self.config.inputs == 1
+    }
+
+    /// Learns from outputs at T^k and the inputs at the end of the step that ended there; writes the errors of the
+    /// predictions before that.
+    pub(crate) fn observe(&mut self, y: &[f64], u: &[f64], errors: &mut [f64]) {
+        self.push_inputs(u);
+        let is_full = self.seen >= self.config.outputs.max(self.config.inputs);
+        for (output, y) in y.iter().enumerate() {
+            self.fill(output);
+            let Learned { parameters, covariance, .. } = &mut self.learned;
+            let error = y - dot(&self.phi, &parameters[output]);
+            errors[output] = error;
+            if is_full {
+                let (p, covariance) = (&mut parameters[output], &mut covariance[output]);
+                open(covariance, &self.phi, self.config.covariance);
+                update(p, covariance, &self.phi, &mut self.gain, error, self.config.forgetting);
+            }
+        }
+        for (output, y) in y.iter().enumerate() {
+            push_front(&mut self.past_outputs[output * self.config.outputs..][..self.config.outputs], *y);
+        }
+        self.seen += 1;
+    }
+
+    /// Sets the past without learning: for a step of another size.
+    pub(crate) fn pass_over(&mut self, y: &[f64], u: &[f64]) {
+        self.push_inputs(u);
+        for (output, y) in y.iter().enumerate() {
+            self.past_outputs[output * self.config.outputs..][..self.config.outputs].fill(*y);
+        }
+        self.seen = usize::from(self.is_first_order());
+    }
+
+    /// Equation (1) from here on as an interface model in discrete time.
+    pub(crate) fn model(&self, model: &mut InterfaceModel) {
+        let (n, m) = (self.config.outputs, self.config.inputs);
+        for (output, p) in self.learned.parameters.iter().enumerate() {
+            let (a, rest) = p.split_at(n);
+            let past = &self.past_outputs[output * n..][..n];
+            model.s_y[(output, output)] = a.first().copied().unwrap_or(0.0);
+            let mut constant = rest[rest.len() - 1] + dot(older(a, 1), older(past, 1));
+            for input in 0..self.inputs {
+                let b = &rest[input * m..][..m];
+                let past = &self.past_inputs[input * m..][..m];
+                model.s_d[(output, input)] = b[0];
+                model.s_u[(output, input)] = b.get(1).copied().unwrap_or(0.0);
+                constant += dot(older(b, 2), older(past, 1));
+            }
+            model.constant[output] = constant;
+        }
+    }
+
+    /// Equation (3).
+    pub(crate) fn rescale(&mut self, step: f64) {
+        let q = step / self.learned.step;
+        let count = self.phi.len();
+        for p in &mut self.learned.parameters {
+            let (power, sum) = geometric(p[0], q);
+            p[0] = power;
+            p[1..count].iter_mut().for_each(|b| *b *= sum);
+        }
+        self.learned.step = step;
+    }
+
+    fn push_inputs(&mut self, u: &[f64]) {
+        for (input, u) in u.iter().enumerate() {
+            push_front(&mut self.past_inputs[input * self.config.inputs..][..self.config.inputs], *u);
+        }
+    }
+
+    fn fill(&mut self, output: usize) {
+        let n = self.config.outputs;
+        let (past, rest) = self.phi.split_at_mut(n);
+        past.copy_from_slice(&self.past_outputs[output * n..][..n]);
+        let (inputs, constant) = rest.split_at_mut(self.past_inputs.len());
+        inputs.copy_from_slice(&self.past_inputs);
+        constant.fill(1.0);
+    }
+
+    /// Appends everything to `memory`.
+    pub(crate) fn save(&self, memory: &mut Vec<f64>) {
+        memory.push(self.learned.step);
+        memory.push(self.seen as f64);
+        self.learned.parameters.iter().for_each(|p| memory.extend_from_slice(p));
+        self.learned.covariance.iter().for_each(|p| memory.extend_from_slice(p.as_slice()));
+        memory.extend_from_slice(&self.past_outputs);
+        memory.extend_from_slice(&self.past_inputs);
+    }
+
+    /// Takes back what `save` wrote and returns the rest.
+    pub(crate) fn restore<'a>(&mut self, memory: &'a [f64]) -> &'a [f64] {
+        let (head, mut rest) = memory.split_at(2);
+        self.learned.step = head[0];
+        self.seen = head[1] as usize;
+        let parameters = self.learned.parameters.iter_mut().map(Vec::as_mut_slice);
+        let covariance = self.learned.covariance.iter_mut().map(Matrix::as_mut_slice);
+        let past = [&mut self.past_outputs[..], &mut self.past_inputs[..]];
+        for list in parameters.chain(covariance).chain(past) {
+            let (mine, others) = rest.split_at(list.len());
+            list.copy_from_slice(mine);
+            rest = others;
+        }
+        rest
+    }
+}
+
+/// Opens the covariance of regressors that move for the first time.
+fn open(covariance: &mut Matrix, phi: &[f64], kappa: f64) {
+    for (j, value) in phi.iter().enumerate() {
+        if covariance[(j, j)] == 0.0 && *value != 0.0 {
+            covariance[(j, j)] = kappa / (value * value);
+        }
+    }
+}
+
+/// Equation (2), keeping P symmetric.
+fn update(
+    p: &mut [f64],
+    covariance: &mut Matrix,
+    phi: &[f64],
+    gain: &mut [f64],
+    error: f64,
+    forgetting: f64,
+) {
+    covariance.mul_vec_into(phi, gain);
+    let denominator = forgetting + dot(phi, gain);
+    let n = p.len();
+    for i in 0..n {
+        for j in 0..=i {
+            let value = (covariance[(i, j)] - gain[i] * gain[j] / denominator) / forgetting;
+            covariance[(i, j)] = value;
+            covariance[(j, i)] = value;
+        }
+    }
+    p.iter_mut().zip(gain.iter()).for_each(|(p, g)| *p += g / denominator * error);
+}
+
+/// a^q and Σ_{i<q} a^i; between whole numbers, on a line.
+fn geometric(a: f64, q: f64) -> (f64, f64) {
+    let whole = |count: i32| (a.powi(count), (0..count).fold(0.0, |sum, _| 1.0 + a * sum));
+    let low = q.floor();
+    let weight = q - low;
+    let (below, above) = (whole(low as i32), whole(low as i32 + 1));
+    (below.0 + weight * (above.0 - below.0), below.1 + weight * (above.1 - below.1))
+}
+
+/// All but the first entries.
+fn older(list: &[f64], from: usize) -> &[f64] {
+    list.get(from..).unwrap_or(&[])
+}
+
+fn push_front(list: &mut [f64], mut value: f64) {
+    list.iter_mut().for_each(|slot| value = std::mem::replace(slot, value));
+}
+
+fn dot(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| a * b).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// y = 0.9 y - 0.2 y₋₁ + 2 u - 0.5 v + 0.3 u₋₁ + 7 is found exactly, whatever the units.
+    #[test]
+    fn finds_a_difference_equation_in_any_units() {
+        for unit in [1.0, 1e-6, 1e6] {
+            let config = RlsConfig { outputs: 2, inputs: 2, forgetting: 1.0, covariance: 1e12 };
+            let mut rls = Rls::new(config, 2, 1, 0.1);
+            let (mut y, mut old, mut last) = (0.0, 0.0, 0.0);
+            let mut number = 1_u32;
+            let mut random = || {
+                number = number.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+                f64::from(number >> 8) / f64::from(1 << 24) - 0.5
+            };
+            let mut error = [0.0];
+            for _ in 0..300 {
+                let (u, v) = (random(), random());
+                let next = 0.9 * y - 0.2 * old + 2.0 * u - 0.5 * v + 0.3 * last + 7.0;
+                (old, y, last) = (y, next, u);
+                rls.observe(&[y], &[u * unit, v * unit], &mut error);
+            }
+            assert!(error[0].abs() < 1e-6, "{error:?}");
+            let mut model = InterfaceModel::hold(2, 1);
+            rls.model(&mut model);
+            let seen = [
+                model.s_y[(0, 0)],
+                model.s_d[(0, 0)] * unit,
+                model.s_d[(0, 1)] * unit,
+                model.s_u[(0, 0)] * unit,
+            ];
+            for (seen, truth) in seen.iter().zip([0.9, 2.0, -0.5, 0.3]) {
+                assert!((seen - truth).abs() < 1e-5, "{seen} for {truth}");
+            }
+            assert!((model.constant[0] - (7.0 - 0.2 * old)).abs() < 1e-4, "{}", model.constant[0]);
+        }
+    }
+
+    #[test]
+    fn rescaling_repeats_the_step() {
+        let (a, b, c) = (0.8, 3.0, 0.5);
+        let mut rls = Rls::new(RlsConfig::default(), 1, 1, 0.1);
+        rls.learned.parameters[0] = vec![a, b, c];
+        rls.rescale(0.4);
+        let y = (0..4).fold(2.0, |y, _| a * y + b * 1.5 + c);
+        let p = &rls.learned.parameters[0];
+        assert!((p[0] * 2.0 + p[1] * 1.5 + p[2] - y).abs() < 1e-12);
+        assert_eq!(rls.step(), 0.4);
+    }
+}

@@ -1,0 +1,71 @@
+//! A signal given while the run goes on: a polynomial that whoever drives the run replaces before a step.
+
+use super::{COEFFICIENTS, External, Shape, shift};
+
+/// u(t) = Σ_j c_j (t - time)^j.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Live {
+    time: f64,
+    coefficients: [f64; COEFFICIENTS],
+}
+
+impl Live {
+    pub(super) fn value(&self, t: f64) -> f64 {
+        let tau = t - self.time;
+        let higher = &self.coefficients[..=self.degree()];
+        higher.iter().rev().fold(0.0, |sum, c| sum * tau + c)
+    }
+
+    pub(super) fn degree(&self) -> usize {
+        self.coefficients.iter().rposition(|c| *c != 0.0).unwrap_or(0)
+    }
+
+    pub(super) fn piece(&self, start: f64, out: &mut [f64; COEFFICIENTS]) {
+        *out = self.coefficients;
+        if self.degree() > 0 && start != self.time {
+            shift(out, start - self.time);
+        }
+    }
+}
+
+impl External {
+    /// A signal to be given while the run goes on; until then a constant.
+    pub fn live(value: f64) -> External {
+        let mut coefficients = [0.0; COEFFICIENTS];
+        coefficients[0] = value;
+        External { shape: Shape::Live(Live { time: 0.0, coefficients }) }
+    }
+
+    /// True if it is given while the run goes on.
+    pub fn is_live(&self) -> bool {
+        matches!(self.shape, Shape::Live(_))
+    }
+
+    /// Makes a live signal Σ_j c_j (t - time)^j; the first eight coefficients count. Others stay as they are.
+    pub fn give(&mut self, time: f64, coefficients: &[f64]) {
+        if let Shape::Live(live) = &mut self.shape {
+            let count = coefficients.len().min(COEFFICIENTS);
+            live.time = time;
+            live.coefficients = [0.0; COEFFICIENTS];
+            live.coefficients[..count].copy_from_slice(&coefficients[..count]);
+        }
+    }
+
+    /// Appends what a live signal was given.
+    pub(crate) fn save(&self, memory: &mut Vec<f64>) {
+        if let Shape::Live(live) = &self.shape {
+            memory.push(live.time);
+            memory.extend_from_slice(&live.coefficients);
+        }
+    }
+
+    /// Takes back what `save` wrote and returns the rest.
+    pub(crate) fn restore<'a>(&mut self, memory: &'a [f64]) -> &'a [f64] {
+        if !self.is_live() {
+            return memory;
+        }
+        let (mine, rest) = memory.split_at(1 + COEFFICIENTS);
+        self.give(mine[0], &mine[1..]);
+        rest
+    }
+}
