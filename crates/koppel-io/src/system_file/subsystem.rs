@@ -26,7 +26,7 @@ const LINEAR: [&str; 10] = ["model", "solver", "start", "A", "B", "C", "D", "inp
 /// Keys of a built-in model.
 const BUILT_IN: [&str; 4] = ["model", "solver", "start", "parameters"];
 /// Keys of an FMU.
-pub(super) const FMU: [&str; 8] =
+const FMU: [&str; 8] =
     ["fmu", "interface", "parameters", "solver", "substeps", "isolate", "step_timeout", "memory_limit"];
 /// Values of `interface`.
 const INTERFACES: [&str; 2] = ["co-simulation", "model-exchange"];

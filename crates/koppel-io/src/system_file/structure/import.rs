@@ -10,7 +10,6 @@ use koppel_ssp::{
 
 use super::super::document::Document;
 use super::super::mistake::{Mark, Span};
-use super::super::subsystem;
 use super::super::tree::{Entry, Node, Value};
 use crate::Result;
 
@@ -72,7 +71,6 @@ impl Tree<'_> {
             Implementation::ModelExchange => Some("model-exchange"),
             Implementation::Any | Implementation::ScheduledExecution => None,
         };
-        let interface = interface.filter(|_| subsystem::FMU.contains(&"interface"));
         entries.extend(interface.map(|name| entry("interface", &at, Value::Text(name.into()))));
         let mut parameters = Vec::new();
         for parameter in &component.parameters {
