@@ -7,7 +7,7 @@ use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
 
 use crate::exit;
-use crate::session::CheckpointEvery;
+use crate::session::{CheckpointEvery, LogLevel};
 
 /// Runs coupled systems: subsystems with their own solvers that exchange values at communication steps.
 #[derive(Debug, Parser)]
@@ -31,7 +31,7 @@ fn after_help() -> String {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Runs a system file.
+    /// Runs a system file, or a system structure (SSP).
     #[command(after_help = RUN_EXAMPLES)]
     Run(Box<RunArguments>),
     /// Continues an interrupted run from its checkpoint.
@@ -46,7 +46,7 @@ pub(crate) enum Command {
     /// Looks into FMUs, and writes them.
     #[command(subcommand)]
     Fmu(FmuCommand),
-    /// Looks into system structures (SSP).
+    /// Checks and writes system structures (SSP).
     #[command(subcommand)]
     Ssp(SspCommand),
     /// Writes a system file to start from.
@@ -57,6 +57,12 @@ pub(crate) enum Command {
     Completions {
         /// The shell.
         shell: Shell,
+    },
+    /// Hosts an FMU for another koppel.
+    #[command(hide = true)]
+    IsolatedFmu {
+        /// The process that started it.
+        parent: String,
     },
     /// Shows what the exit codes mean.
     #[command(after_help = exit::TABLE)]
@@ -73,7 +79,8 @@ Examples:
   koppel run system.toml --set left.m=12 --set left.x0=0.1   parameters, start values, any key
   koppel run system.toml --dry-run                           check everything, run nothing
   koppel run system.toml --out r.parquet --checkpoint-every 60s
-  koppel run system.toml --realtime --speed 2                twice as fast as the clock";
+  koppel run system.toml --realtime --speed 2                twice as fast as the clock
+  koppel run vehicle.ssp --step 1e-3 --out r.csv             a system structure with its FMUs";
 
 const RESUME_EXAMPLES: &str = "\
 Examples:
@@ -105,7 +112,7 @@ Examples:
 /// Arguments of `koppel run`.
 #[derive(Debug, Args)]
 pub(crate) struct RunArguments {
-    /// The system file (TOML).
+    /// The system file (.toml), or a system structure (.ssp, .ssd).
     pub(crate) file: PathBuf,
     /// Result file, .csv or .parquet; written while running, finished at the end.
     #[arg(long, short, value_name = "FILE")]
@@ -113,6 +120,9 @@ pub(crate) struct RunArguments {
     /// Checks everything and shows what would be run.
     #[arg(long)]
     pub(crate) dry_run: bool,
+    /// Forgives what can be forgiven in a system structure, and lists it.
+    #[arg(long)]
+    pub(crate) tolerant: bool,
     #[command(flatten)]
     pub(crate) settings: SettingArguments,
     #[command(flatten)]
@@ -156,6 +166,12 @@ pub(crate) struct SettingArguments {
     /// Several threads: where it pays, never, or always.
     #[arg(long, value_parser = PossibleValuesParser::new(["auto", "never", "always"]))]
     pub(crate) threads: Option<String>,
+    /// Runs each FMU in a process of its own, so that a crash ends nothing else (Linux).
+    #[arg(long)]
+    pub(crate) isolate: bool,
+    /// With --isolate or isolate = true: longest time for one step of an FMU, in s.
+    #[arg(long, value_name = "SECONDS")]
+    pub(crate) step_timeout: Option<String>,
 }
 
 fn assignment(text: &str) -> Result<(String, String), String> {
@@ -188,6 +204,9 @@ pub(crate) struct SessionArguments {
     /// With --realtime: simulated seconds per second.
     #[arg(long, value_name = "X", default_value_t = 1.0, requires = "realtime", value_parser = positive)]
     pub(crate) speed: f64,
+    /// Messages of FMUs to show: off, error, warning, info, or debug, which asks FMUs for more.
+    #[arg(long, value_name = "LEVEL", default_value = "warning", value_enum, hide_possible_values = true)]
+    pub(crate) log: LogLevel,
     /// No progress and no summary.
     #[arg(long, short)]
     pub(crate) quiet: bool,
@@ -235,6 +254,23 @@ pub(crate) enum FmuCommand {
         /// The FMU.
         file: PathBuf,
     },
+    /// Tries what an FMU declares, and shows what holds.
+    #[command(
+        after_help = "The exit code is 1 if something that must hold does not.\n\nExample:\n  koppel fmu check engine.fmu --step 1e-3"
+    )]
+    Check {
+        /// The FMU.
+        file: PathBuf,
+        /// Communication step of the trials, in s [default: the FMU's own proposal, or 1e-3].
+        #[arg(long, value_name = "H", value_parser = positive)]
+        step: Option<f64>,
+        /// Longest time for all trials of an interface, in s.
+        #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = positive)]
+        timeout: f64,
+        /// Prints the findings as JSON.
+        #[arg(long)]
+        json: bool,
+    },
     /// Writes a built-in model, or a whole system with its coupling inside, as FMU.
     #[command(after_help = EXPORT_EXAMPLES)]
     Export(ExportArguments),
@@ -250,7 +286,7 @@ Examples:
 /// Arguments of `koppel fmu export`.
 #[derive(Debug, Args)]
 pub(crate) struct ExportArguments {
-    /// A built-in model, or a system file (TOML).
+    /// A built-in model, a system file (TOML), or a system structure (SSP).
     #[arg(value_name = "MODEL|FILE")]
     pub(crate) subject: String,
     /// The FMU to write [default: NAME.fmu].
@@ -284,6 +320,21 @@ pub(crate) enum SspCommand {
         /// Forgives what can be forgiven, and lists it.
         #[arg(long)]
         tolerant: bool,
+    },
+    /// Writes a system file as a package (.ssp) with its FMUs inside.
+    #[command(after_help = "Example:\n  koppel ssp export system.toml -o system.ssp")]
+    Export {
+        /// The system file (.toml), or another structure.
+        file: PathBuf,
+        /// The package to write.
+        #[arg(long, short, value_name = "FILE")]
+        out: PathBuf,
+        /// Version of the standard: 1 for SSP 1.0, 2 for SSP 2.0.
+        #[arg(long, value_name = "VERSION", default_value = "2", value_parser = PossibleValuesParser::new(["1", "2"]))]
+        ssp: String,
+        /// Replaces a file that exists.
+        #[arg(long)]
+        force: bool,
     },
 }
 

@@ -100,6 +100,17 @@ impl Failure {
         }
     }
 
+    /// True if an isolated FMU ended its process.
+    pub(crate) fn is_crash(&self) -> bool {
+        let Failure::Run(error) = self else { return false };
+        let source = match error.as_ref() {
+            Engine::Subsystem { source, .. } => source,
+            error => error,
+        };
+        let Engine::Foreign { source, .. } = source else { return false };
+        matches!(source.downcast_ref(), Some(koppel_fmi::Error::Ended(_)))
+    }
+
     /// The place in a file, if the mistake has one.
     pub(crate) fn mistake(&self) -> Option<&Mistake> {
         match self {
@@ -167,7 +178,7 @@ fn cut((line, before, width): (&str, usize, usize)) -> (String, usize, usize) {
 }
 
 /// Control characters as `\u{1b}`; a tab and a line break stay.
-fn visible(text: &str) -> String {
+pub(crate) fn visible(text: &str) -> String {
     let is_bad = |c: char| c.is_control() && c != '\t' && c != '\n';
     text.chars().map(|c| if is_bad(c) { c.escape_default().to_string() } else { c.to_string() }).collect()
 }
@@ -193,7 +204,7 @@ fn engine_code(error: &Engine) -> Exit {
         Engine::Solver(SolverError::NonFinite { .. }) => Exit::BadInput,
         Engine::Subsystem { source, .. } => engine_code(source),
         Engine::LoopNotSolved { .. } | Engine::Solver(_) | Engine::Recorder { .. } => Exit::RunFailed,
-        Engine::Linalg { .. } => Exit::RunFailed,
+        Engine::Linalg { .. } | Engine::Foreign { .. } => Exit::RunFailed,
         _ => Exit::BadInput,
     }
 }

@@ -12,6 +12,7 @@ use std::process::ExitCode;
 use clap::Parser;
 
 fn main() -> ExitCode {
+    commands::announce_worker();
     let arguments = match arguments::Arguments::try_parse() {
         Ok(arguments) => arguments,
         Err(answer) => return tell(&answer),

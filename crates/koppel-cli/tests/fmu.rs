@@ -106,8 +106,79 @@ fn bad_fmus_get_one_message() {
     said.errs_with(&["body.fmu", "zip"]);
     let folder = Folder::with(&system("fmu = \"body.fmu\"\nsubsteps = 0"));
     folder.run(&["run", "system.toml"]).errs_with(&["system.toml:8:12", "substeps", "whole number"]);
-    let folder = Folder::with(&system("fmu = \"body.fmu\"\nsolver = \"exact\""));
-    folder.run(&["run", "system.toml"]).errs_with(&["unknown key `solver`", "`substeps`"]);
+    let folder = Folder::with(&system("fmu = \"body.fmu\"\nsolvr = \"exact\""));
+    folder.run(&["run", "system.toml"]).errs_with(&["unknown key `solvr`", "`solver`", "`substeps`"]);
+}
+
+#[test]
+fn a_model_exchange_fmu_runs_like_the_native_model() {
+    let (Some(exchange), Some(own)) = (fmu("Exchange3.fmu"), fmu("Oscillator3.fmu")) else { return };
+    let values = "parameters = { m = 2.0, c = 30.0, d = 0.5 }";
+    let solver = "solver = { method = \"rk4\", step = 1e-3 }";
+    let folder = Folder::with(&system(&format!("fmu = \"body.fmu\"\n{values}\n{solver}")));
+    std::fs::copy(&exchange, folder.path("body.fmu")).unwrap();
+    std::fs::copy(&own, folder.path("own.fmu")).unwrap();
+    let native =
+        format!("model = \"mass\"\nparameters = {{ m = 2.0, c = 30.0, d = 0.5, x0 = 1.0 }}\n{solver}");
+    folder.write("native.toml", &system(&native));
+    folder
+        .succeed(&["run", "system.toml", "--out", "fmu.csv"])
+        .says(&["rk4, step 0.001; FMI 3.0 model exchange", "inputs followed inside the solver"]);
+    folder.succeed(&["run", "native.toml", "--out", "native.csv"]);
+    let (found, native) = (folder.read("fmu.csv"), folder.read("native.csv"));
+    for name in ["body.x", "body.v", "spring.F"] {
+        let pairs = column(&found, name).into_iter().zip(column(&native, name));
+        let largest = pairs.map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+        assert!(largest < 1e-11, "{name}: {largest:e}");
+    }
+    let refused = |subsystem: &str, words: &[&str]| {
+        folder.write("bad.toml", &system(subsystem));
+        let said = folder.run(&["run", "bad.toml"]);
+        assert_eq!(said.code, Some(2), "{}", said.err);
+        said.errs_with(words);
+    };
+    let own_solver = "`solver` does not go with a co-simulation FMU, which brings its own";
+    refused("fmu = \"own.fmu\"\nsolver = \"adaptive\"", &["bad.toml:8:10", own_solver, "remove it"]);
+    refused("fmu = \"own.fmu\"\ninterface = \"model-exchange\"", &["is no model-exchange FMU"]);
+    refused(
+        "fmu = \"body.fmu\"\ninterface = \"co-simulation\"",
+        &["is no co-simulation FMU", "model-exchange"],
+    );
+    refused(
+        "fmu = \"body.fmu\"\ninterface = \"exchange\"",
+        &["bad.toml:8:13", "unknown interface `exchange`"],
+    );
+    refused("fmu = \"body.fmu\"\nsubsteps = 4", &["bad.toml:8:12", "followed inside the solver"]);
+    refused("fmu = \"body.fmu\"\nsolver = \"exact\"", &["bad.toml:8:10", "linear models only"]);
+}
+
+#[test]
+fn what_an_fmu_declares_is_checked() {
+    let (Some(honest), Some(liar), Some(exchange)) =
+        (fmu("Oscillator2State.fmu"), fmu("Oscillator2Liar.fmu"), fmu("Exchange3.fmu"))
+    else {
+        return;
+    };
+    let folder = Folder::new();
+    for (file, name) in [(honest, "honest.fmu"), (liar, "liar.fmu"), (exchange, "exchange.fmu")] {
+        std::fs::copy(file, folder.path(name)).unwrap();
+    }
+    folder.succeed(&["fmu", "check", "honest.fmu", "--step", "0.05"]).says(&[
+        "co-simulation in steps of 0.05 s",
+        "roll-back",
+        "held",
+        "the same bits",
+        "not tried",
+    ]);
+    folder.succeed(&["fmu", "check", "exchange.fmu", "--step", "0.05"]).says(&["model-exchange in steps"]);
+    let said = folder.run(&["fmu", "check", "liar.fmu", "--step", "0.05", "--json"]);
+    assert_eq!(said.code, Some(1), "{}", said.err);
+    let found: serde_json::Value = serde_json::from_str(&said.out).unwrap();
+    let list = found[0]["findings"].as_array().unwrap();
+    let failed: Vec<&str> =
+        list.iter().filter(|f| f["outcome"] == "failed").map(|f| f["capability"].as_str().unwrap()).collect();
+    assert_eq!(failed, ["input-derivatives"], "{}", said.out);
+    assert_eq!(folder.run(&["fmu", "check", "none.fmu"]).code, Some(2));
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use crate::archive::ArchiveError;
 use crate::description::DescriptionError;
 use crate::ffi::{CallError, LoadError};
+use crate::isolate::Ended;
 use std::path::PathBuf;
 
 /// The crate's result type.
@@ -31,6 +32,12 @@ pub enum Error {
     #[error("`{}` is no co-simulation FMU", .path.display())]
     NotCoSimulation { path: PathBuf },
 
+    #[error("`{}` is no model-exchange FMU", .path.display())]
+    NotModelExchange { path: PathBuf },
+
+    #[error("`{}` has a clock, `{name}`: clocks of model-exchange FMUs are not handled", .path.display())]
+    ClockInModelExchange { path: PathBuf, name: String },
+
     #[error("`{}` can be instantiated only once per process, and is in use", .path.display())]
     OnlyOnce { path: PathBuf },
 
@@ -55,14 +62,63 @@ pub enum Error {
     #[error("`{instance}` ended the step at {reached} s instead of {end} s")]
     EndedEarly { instance: String, reached: f64, end: f64 },
 
+    #[error("`{instance}` does not get on at {time} s: {attempts} steps led nowhere")]
+    Stuck { instance: String, time: f64, attempts: usize },
+
+    #[error("`{instance}` does not come to rest at {time} s: its event is not over after {rounds} rounds")]
+    EndlessEvent { instance: String, time: f64, rounds: usize },
+
+    #[error(
+        "`{instance}` has an event at {time} s, inside a communication step, but takes only steps of one size"
+    )]
+    CannotCut { instance: String, time: f64 },
+
     #[error("`{instance}` asks to end the simulation at {time} s{}", .source.as_ref().map_or_else(String::new, log))]
     Terminated { instance: String, time: f64, source: Option<CallError> },
+
+    #[error("`{instance}` does not offer {what}")]
+    NotOffered { instance: String, what: String },
+
+    #[error("`{instance}`: {source}")]
+    Solver { instance: String, source: koppel::solver::SolverError },
+
+    #[error("`{instance}`: more than {count} events within one step (t = {time} s)")]
+    TooManyEvents { instance: String, time: f64, count: u64 },
 
     #[error("`{instance}` cannot save its state: the FMU does not declare canGetAndSetFMUState")]
     CannotSave { instance: String },
 
+    #[error(
+        "`{instance}` cannot save its state: it has events or discrete variables, which only the FMU can save, and it does not declare canGetAndSetFMUState"
+    )]
+    CannotSaveEvents { instance: String },
+
+    #[error("{source}")]
+    Probe { source: Box<koppel::Error> },
+
     #[error("`{instance}` cannot restore this state: {reason}")]
     CannotRestore { instance: String, reason: &'static str },
+
+    #[error("`{}` cannot be read: {source}", .path.display())]
+    Unreadable { path: PathBuf, source: std::io::Error },
+
+    #[error("isolation in a process of its own is not available on this platform, only on Linux")]
+    NoIsolation,
+
+    #[error("no program is known that could host isolated FMUs")]
+    NoWorker,
+
+    #[error("no process for an isolated FMU can be started with `{}`: {source}", .program.display())]
+    WorkerStart { program: PathBuf, source: std::io::Error },
+
+    #[error("{0}")]
+    Ended(Box<Ended>),
+
+    #[error("`{instance}` has ended before")]
+    Gone { instance: String },
+
+    #[error("{text}")]
+    Remote { text: String, hint: Option<String> },
 }
 
 fn platforms(present: &[String]) -> String {
@@ -98,12 +154,29 @@ impl Error {
     /// What the user can do about it, when there is more to say than the message.
     pub fn hint(&self) -> Option<String> {
         Some(match self {
+            Error::Probe { source } => return source.hint(),
             Error::NoBinary { .. } => "ask its author for an FMU with a binary for this platform".into(),
-            Error::OnlyOnce { .. } => "isolate all but one instance of it in processes of their own".into(),
+            Error::OnlyOnce { .. } => {
+                "isolate all but one instance of it in processes of their own: isolate = true".into()
+            }
             Error::Discarded { .. } => "use a smaller communication step, or more sub-steps".into(),
-            Error::CannotSave { .. } => {
+            Error::CannotCut { .. } => "use a communication step that ends where its clocks tick".into(),
+            Error::NotModelExchange { .. } | Error::ClockInModelExchange { .. } => {
+                "use its co-simulation interface, if it has one".into()
+            }
+            Error::NotCoSimulation { .. } => {
+                "`interface = \"model-exchange\"` runs it with a solver of koppel's".into()
+            }
+            Error::TooManyEvents { .. } => {
+                "the model chatters, or its events accumulate; let it rest where they do".into()
+            }
+            Error::CannotSave { .. } | Error::CannotSaveEvents { .. } => {
                 "use a method that needs no roll-back, or an FMU with canGetAndSetFMUState".into()
             }
+            Error::NoIsolation => "leave out `isolate`: the FMU then runs inside koppel".into(),
+            Error::NoWorker => "name one with koppel_fmi::isolate::set_worker".into(),
+            Error::Ended(ended) => ended.hint(),
+            Error::Remote { hint, .. } => return hint.clone(),
             _ => return None,
         })
     }

@@ -3,7 +3,7 @@
 //! Opening the same file twice gives the same [`Fmu`] while the first is in use, so there is one library per FMU however
 //! many instances there are.
 
-use crate::archive::{Archive, Unpacked};
+use crate::archive::{self, Archive, Unpacked};
 use crate::description::{Description, FmiVersion, Interface};
 use crate::error::{Error, Result};
 use crate::ffi::{fmi2, fmi3};
@@ -17,10 +17,17 @@ use std::time::SystemTime;
 pub struct Fmu {
     path: PathBuf,
     description: Description,
-    unpacked: Unpacked,
-    library: OnceLock<Library>,
-    loading: Mutex<()>,
+    files: Files,
+    /// By model identifier: interfaces may have libraries of their own.
+    libraries: Mutex<HashMap<String, Library>>,
     is_taken: AtomicBool,
+}
+
+/// Where its files are, and who removes them.
+enum Files {
+    Own(Unpacked),
+    /// Unpacked by another process.
+    Shared(PathBuf),
 }
 
 /// The functions of a loaded library.
@@ -34,12 +41,17 @@ pub(crate) enum Library {
 type Key = (PathBuf, u64, Option<SystemTime>);
 
 impl Fmu {
-    /// Opens, checks and unpacks an FMU; the library is loaded by the first instance.
+    /// Opens, checks and unpacks an FMU, also one inside a package (`vehicle.ssp!resources/engine.fmu`); the library is
+    /// loaded by the first instance.
     pub fn open(path: &Path) -> Result<Arc<Fmu>> {
         static OPEN: OnceLock<Mutex<HashMap<Key, Weak<Fmu>>>> = OnceLock::new();
-        let key = std::fs::canonicalize(path).and_then(|full| {
+        let (file, entries) = archive::split(path);
+        let key = std::fs::canonicalize(file).and_then(|full| {
             let meta = std::fs::metadata(&full)?;
-            Ok((full, meta.len(), meta.modified().ok()))
+            let inside: String = entries.iter().map(|entry| format!("!{entry}")).collect();
+            let mut full = full.into_os_string();
+            full.push(inside);
+            Ok((full.into(), meta.len(), meta.modified().ok()))
         });
         let Ok(key) = key else { return Fmu::read(path).map(Arc::new) };
         let mut open = OPEN.get_or_init(Mutex::default).lock().unwrap_or_else(PoisonError::into_inner);
@@ -58,14 +70,24 @@ impl Fmu {
         let unpacked = archive.unpack()?;
         let resources = unpacked.path().join("resources");
         std::fs::create_dir_all(&resources).map_err(|source| Error::Folder { path: resources, source })?;
-        Ok(Fmu {
+        Ok(Fmu::with(path, description, Files::Own(unpacked)))
+    }
+
+    /// An FMU that another process has checked and unpacked, and will remove.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn shared(path: &Path, folder: &Path) -> Result<Arc<Fmu>> {
+        let description = Description::read_folder(folder)?;
+        Ok(Arc::new(Fmu::with(path, description, Files::Shared(folder.into()))))
+    }
+
+    fn with(path: &Path, description: Description, files: Files) -> Fmu {
+        Fmu {
             path: path.into(),
             description,
-            unpacked,
-            library: OnceLock::new(),
-            loading: Mutex::new(()),
+            files,
+            libraries: Mutex::default(),
             is_taken: AtomicBool::new(false),
-        })
+        }
     }
 
     /// The file it came from.
@@ -80,7 +102,10 @@ impl Fmu {
 
     /// Where its files are.
     pub fn folder(&self) -> &Path {
-        self.unpacked.path()
+        match &self.files {
+            Files::Own(unpacked) => unpacked.path(),
+            Files::Shared(folder) => folder,
+        }
     }
 
     /// Platforms it has binaries for, as its folders are called.
@@ -94,10 +119,18 @@ impl Fmu {
         names
     }
 
-    /// The library of its co-simulation interface.
+    /// True if it declares that its state can be saved as bytes, which are good in another process, too.
+    pub fn saves_as_bytes(&self) -> bool {
+        let Description { co_simulation, model_exchange, .. } = &self.description;
+        let own = co_simulation.as_ref().map(|section| &section.interface);
+        let interface = own.or(model_exchange.as_ref().map(|section| &section.interface));
+        interface.is_some_and(|i| i.can_get_and_set_fmu_state && i.can_serialize_fmu_state)
+    }
+
+    /// The library of an interface.
     pub(crate) fn library(&self, interface: &Interface) -> Result<Library> {
-        let _one_at_a_time = self.loading.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(library) = self.library.get() {
+        let mut libraries = self.libraries.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(library) = libraries.get(&interface.model_identifier) {
             return Ok(library.clone());
         }
         let path = self.binary(interface)?;
@@ -106,7 +139,8 @@ impl Fmu {
             FmiVersion::Fmi3 => fmi3::Functions::load(&path).map(|table| Library::Three(Arc::new(table))),
         };
         let library = library.map_err(|source| Error::Load { path: self.path.clone(), source })?;
-        Ok(self.library.get_or_init(|| library).clone())
+        libraries.insert(interface.model_identifier.clone(), library.clone());
+        Ok(library)
     }
 
     fn binary(&self, interface: &Interface) -> Result<PathBuf> {

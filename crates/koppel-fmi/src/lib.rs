@@ -5,6 +5,8 @@
 //! * [`ffi`]: function tables of both versions, the only unsafe code.
 //! * [`Fmu`]: an FMU unpacked and loaded.
 //! * [`import`]: its instances as subsystems of the engine.
+//! * [`isolate`]: the same in processes of their own.
+//! * [`probe`]: what of its declared capabilities holds.
 
 pub mod archive;
 pub mod description;
@@ -12,6 +14,8 @@ mod error;
 pub mod ffi;
 mod fmu;
 pub mod import;
+pub mod isolate;
+pub mod probe;
 
 pub use error::{Error, Result};
 pub use fmu::Fmu;

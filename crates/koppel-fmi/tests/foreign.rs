@@ -12,7 +12,8 @@ use koppel::system::{
     Connection, LinearOde, OdeModel, Snapshot, StateSpace, Subsystem, SystemBuilder, Variable,
 };
 use koppel_fmi::Fmu;
-use koppel_fmi::import::{CoSimulation, Options, Value};
+use koppel_fmi::import::{CoSimulation, ModelExchange, Options, Value};
+use koppel_fmi::probe::{Capability, Outcome, ProbeOptions, probe};
 use std::path::{Path, PathBuf};
 
 /// The prepared FMU, or nothing if there was no preparation.
@@ -140,4 +141,64 @@ fn a_model_that_gives_up_ends_the_run_with_its_words() {
     let error = simulation.run(&mut Table::default(), &mut |_| Ok(Flow::Continue)).unwrap_err().to_string();
     assert!(error.contains("asks to end the simulation at 0 s\n"), "{error}");
     assert!(error.ends_with("the mass must be positive"), "{error}");
+}
+
+fn exchange(path: &Path, values: &[(&str, f64)], solver: SolverConfig) -> ModelExchange {
+    let start_values = values.iter().map(|(name, value)| ((*name).into(), Value::Number(*value))).collect();
+    let options = Options { name: "body".into(), start_values, ..Options::default() };
+    let fmu = Fmu::open(path).unwrap();
+    ModelExchange::new(&fmu, &options, Some(&solver)).unwrap_or_else(|error| panic!("{error}"))
+}
+
+#[test]
+fn pythonfmu3_model_exchange_runs_as_the_native_model() {
+    let Some(path) = prepared("Exchange3") else { return };
+    let solver = SolverConfig::Rk4 { step: STEP / 10.0 };
+    let reference = run(Box::new(native(1.0, 6.0, 0.1, STEP)), Box::new(native(3.0, 9.0, 0.2, STEP)));
+    let left = exchange(&path, &[("m", 1.0), ("c", 6.0), ("d", 0.1)], solver);
+    for (found, reference) in run(Box::new(left), Box::new(native(3.0, 9.0, 0.2, STEP))).iter().zip(reference)
+    {
+        assert!((found - reference).abs() < 1e-12, "{found} against {reference}");
+    }
+}
+
+#[test]
+fn pythonfmu3_ball_bounces_when_it_should() {
+    let Some(path) = prepared("Ball3") else { return };
+    let mut ball = exchange(&path, &[], SolverConfig::default());
+    ball.initialize(0.0).unwrap();
+    let mut outputs = [0.0; 3];
+    let fall = (2.0 / 9.81_f64).sqrt();
+    for index in 0..100 {
+        let step = koppel::signal::Step { index, start: 0.01 * index as f64, size: 0.01 };
+        let segment = koppel::signal::Segment::new(&step, 0, 1, &[]);
+        let mut samples = koppel::signal::Samples::new(koppel::signal::Request::Nothing, 3);
+        ball.step(&step, &segment, &mut outputs, &mut samples).unwrap();
+        // one bounce at √(2/g), the next 1.4 √(2/g) later
+        let t = step.end();
+        let (height, count) = if t < fall {
+            (1.0 - 0.5 * 9.81 * t * t, 0.0)
+        } else {
+            let tau = t - fall;
+            (0.7 * 9.81 * fall * tau - 0.5 * 9.81 * tau * tau, 1.0)
+        };
+        assert!((outputs[0] - height).abs() < 1e-9, "t = {t}: {} for {height}", outputs[0]);
+        assert_eq!(outputs[2], count);
+    }
+}
+
+#[test]
+fn an_exporter_that_promises_too_much_is_found_out() {
+    let options = ProbeOptions { step: Some(0.05), ..ProbeOptions::default() };
+    for name in ["Oscillator2State", "Oscillator3State"] {
+        let Some(path) = prepared(name) else { return };
+        let found = probe(&Fmu::open(&path).unwrap(), &options).unwrap();
+        assert!(
+            found.hold() && found.holds(Capability::RollBack) && found.holds(Capability::Serialization),
+            "{found}"
+        );
+    }
+    let Some(path) = prepared("Oscillator2Liar") else { return };
+    let found = probe(&Fmu::open(&path).unwrap(), &options).unwrap();
+    assert_eq!(found.of(Capability::InputDerivatives).unwrap().outcome, Outcome::Failed, "{found}");
 }

@@ -331,7 +331,7 @@ fn start_values_are_checked() {
     assert!(refused("m", "heavy".into()).contains("`m` is a Float64"));
     assert!(refused("misbehave", 0.5.into()).contains("`misbehave` is a Int32, 0.5 is not one"));
     assert!(refused("small", 200.0.into()).contains("`small` is a Int8, 200 is not one"));
-    assert!(refused("vector", 1.0.into()).contains("arrays"));
+    assert!(refused("vector", 1.0.into()).contains("it is an array of 3: give a list"));
     for (name, value) in
         [("label", "text".into()), ("m", 2.0.into()), ("small", Value::Number(-3.0)), ("x", 0.5.into())]
     {

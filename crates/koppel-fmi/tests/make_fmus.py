@@ -102,6 +102,72 @@ class Oscillator3(Fmi3SlaveBase, CoSimulation):
     + OSCILLATOR
 )
 
+# The same mass for model exchange: its equations, without a solver.
+EXCHANGE3 = """
+from pythonfmu3 import Fmi3Causality, Fmi3Initial, Fmi3SlaveBase, Fmi3Variability, Float64, ModelExchange
+
+
+class Exchange3(Fmi3SlaveBase, ModelExchange):
+    def __init__(self, **kwargs):
+        super().__init__(**kwargs)
+        self.time, self.m, self.c, self.d, self.F = 0.0, 1.0, 1.0, 0.0, 0.0
+        self.x, self.v, self.dx, self.dv = 1.0, 0.0, 0.0, 0.0
+        continuous = dict(variability=Fmi3Variability.continuous)
+        fixed = dict(causality=Fmi3Causality.parameter, variability=Fmi3Variability.fixed, initial=Fmi3Initial.exact)
+        self.register_variable(Float64("time", causality=Fmi3Causality.independent, **continuous))
+        for name in ("x", "v"):
+            kind = dict(causality=Fmi3Causality.output, initial=Fmi3Initial.exact, start=getattr(self, name))
+            self.register_variable(Float64(name, **kind, **continuous))
+        for name, state in (("dx", 1), ("dv", 2)):
+            self.register_variable(Float64(name, causality=Fmi3Causality.local, derivative=state, **continuous))
+        self.register_variable(Float64("F", causality=Fmi3Causality.input, start=0.0, **continuous))
+        for name in ("m", "c", "d"):
+            self.register_variable(Float64(name, **fixed))
+
+    def get_continuous_state_derivatives(self):
+        self.dx, self.dv = self.v, (self.F - self.c * self.x - self.d * self.v) / self.m
+        return [self.dx, self.dv]
+"""
+
+# A bouncing ball for model exchange: a state event at the ground.
+BALL3 = """
+from pythonfmu3 import Fmi3Causality, Fmi3Initial, Fmi3SlaveBase, Fmi3UpdateDiscreteStatesResult, Fmi3Variability
+from pythonfmu3 import Float64, Int32, ModelExchange
+
+
+class Ball3(Fmi3SlaveBase, ModelExchange):
+    def __init__(self, **kwargs):
+        super().__init__(**kwargs)
+        self.time, self.h, self.v, self.dh, self.dv, self.g, self.e, self.count = 0.0, 1.0, 0.0, 0.0, 0.0, 9.81, 0.7, 0
+        continuous = dict(variability=Fmi3Variability.continuous)
+        fixed = dict(causality=Fmi3Causality.parameter, variability=Fmi3Variability.fixed, initial=Fmi3Initial.exact)
+        self.register_variable(Float64("time", causality=Fmi3Causality.independent, **continuous))
+        for name in ("h", "v"):
+            kind = dict(causality=Fmi3Causality.output, initial=Fmi3Initial.exact, start=getattr(self, name))
+            self.register_variable(Float64(name, **kind, **continuous), has_event_indicator=name == "h")
+        for name, state in (("dh", 1), ("dv", 2)):
+            self.register_variable(Float64(name, causality=Fmi3Causality.local, derivative=state, **continuous))
+        for name in ("g", "e"):
+            self.register_variable(Float64(name, **fixed))
+        self.register_variable(
+            Int32("count", causality=Fmi3Causality.output, variability=Fmi3Variability.discrete)
+        )
+
+    def get_continuous_state_derivatives(self):
+        self.dh, self.dv = self.v, -self.g
+        return [self.dh, self.dv]
+
+    def get_event_indicators(self):
+        return [self.h]
+
+    def update_discrete_states(self):
+        result = Fmi3UpdateDiscreteStatesResult()
+        if self.h <= 0.0 and self.v < 0.0:
+            self.h, self.v, self.count = 1e-300, -self.e * self.v, self.count + 1
+            result.valuesOfContinuousStatesChanged = True
+        return result
+"""
+
 
 def build(folder: Path) -> None:
     """Runs inside the virtual environment."""
@@ -111,10 +177,14 @@ def build(folder: Path) -> None:
     for builder, name, source, options in [
         (Builder2, "Oscillator2", OSCILLATOR2, {}),
         (Builder2, "Oscillator2State", OSCILLATOR2, {"canGetAndSetFMUstate": True, "canSerializeFMUstate": True}),
+        # Declares what its exporter does not implement.
+        (Builder2, "Oscillator2Liar", OSCILLATOR2, {"canInterpolateInputs": True}),
         (Builder3, "Oscillator3", OSCILLATOR3, {}),
         (Builder3, "Oscillator3State", OSCILLATOR3, {"canGetAndSetFMUState": True, "canSerializeFMUState": True}),
+        (Builder3, "Exchange3", EXCHANGE3, {}),
+        (Builder3, "Ball3", BALL3, {}),
     ]:
-        plain = name.removesuffix("State")
+        plain = name.removesuffix("State").removesuffix("Liar")
         script = folder / f"{name}.py"
         script.write_text(source.replace(f"class {plain}(", f"class {name}("))
         options = {"needsExecutionTool": False, **options}

@@ -169,6 +169,13 @@ pub enum Error {
     #[error("{0}")]
     File(Box<Mistake>),
 
+    /// A system structure (SSP) that is not as it should be, without a place in a text.
+    #[error("{message}")]
+    Structure {
+        /// What is wrong, and a hint.
+        message: String,
+    },
+
     /// The engine refused something that stands nowhere in the file.
     #[error("{0}")]
     Engine(Box<koppel::Error>),

@@ -1,6 +1,6 @@
 //! What can go wrong.
 
-use crate::finding::{Finding, Severity};
+use crate::finding::{Documents, Finding, Severity};
 use std::path::PathBuf;
 
 /// The crate's result type.
@@ -18,7 +18,7 @@ pub enum Error {
     Archive { archive: String, problem: String },
 
     #[error("{}", join(findings))]
-    Invalid { findings: Vec<Finding> },
+    Invalid { findings: Vec<Finding>, documents: Documents },
 
     #[error("there is no `{path}` in {package}")]
     NoSuchFile { path: String, package: String },
@@ -31,7 +31,7 @@ impl Error {
     /// The findings, if it is about the content of a file.
     pub fn findings(&self) -> &[Finding] {
         match self {
-            Error::Invalid { findings } => findings,
+            Error::Invalid { findings, .. } => findings,
             _ => &[],
         }
     }

@@ -1,5 +1,6 @@
 //! What a check finds: file, line and column, element, rule.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 /// Where something stands in its file. Two places are always equal: where a thing stands is no part of what it is.
@@ -16,6 +17,24 @@ impl PartialEq for Position {
         true
     }
 }
+
+/// A file and a place in it. Two are always equal, as places are.
+#[derive(Clone, Debug, Default)]
+pub struct Origin {
+    /// The file as messages call it, a key of [`Documents`].
+    pub file: String,
+    /// Where in it.
+    pub at: Position,
+}
+
+impl PartialEq for Origin {
+    fn eq(&self, _: &Origin) -> bool {
+        true
+    }
+}
+
+/// The texts that were read, by the names that messages call them.
+pub type Documents = BTreeMap<String, String>;
 
 /// Whether mistakes that do not change what is meant may pass.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -93,7 +112,8 @@ rules! {
     MissingFile = "a file that is referred to exists",
     OneContent = "content is either inline or a source, not both and not neither",
     Nesting = "systems are nested finitely",
-    Interface = "a component's connectors exist in the system it stands for",
+    Interface = "a component's connectors and parameters exist in what it stands for",
+    Fmu = "a component's FMU can be read and offers what is asked of it",
     Runnable = "a component that shall run has a source",
     Applied = "a parameter meets a variable",
     MediaType = "the type of a source is one of the standard",
@@ -139,6 +159,12 @@ pub(crate) struct Place<'a> {
     pub(crate) element: String,
 }
 
+impl Place<'_> {
+    pub(crate) fn origin(&self) -> Origin {
+        Origin { file: self.file.to_owned(), at: self.at }
+    }
+}
+
 impl<'a> Place<'a> {
     pub(crate) fn new(file: &'a str, at: Position, element: impl Into<String>) -> Self {
         Place { file, at, element: element.into() }
@@ -150,6 +176,7 @@ impl<'a> Place<'a> {
 pub(crate) struct Report {
     tolerance: Tolerance,
     pub(crate) findings: Vec<Finding>,
+    pub(crate) documents: Documents,
 }
 
 /// More findings than this help nobody.
@@ -157,7 +184,7 @@ const MOST_FINDINGS: usize = 10_000;
 
 impl Report {
     pub(crate) fn new(tolerance: Tolerance) -> Self {
-        Report { tolerance, findings: Vec::new() }
+        Report { tolerance, findings: Vec::new(), documents: Documents::new() }
     }
 
     pub(crate) fn tolerance(&self) -> Tolerance {

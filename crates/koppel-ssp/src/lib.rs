@@ -12,6 +12,7 @@
 //! No FMU is loaded here: a component's source is a place in the package ([`ResourceRef`]).
 
 mod archive;
+mod components;
 mod error;
 mod finding;
 mod flatten;
@@ -22,9 +23,9 @@ mod parse;
 mod settings;
 mod write;
 
-pub use archive::Limits;
+pub use components::Components;
 pub use error::{Error, Result};
-pub use finding::{Finding, Position, Rule, Severity, Tolerance};
+pub use finding::{Documents, Finding, Origin, Position, Rule, Severity, Tolerance};
 pub use flatten::{
     Carries, FlatComponent, FlatConnection, FlatConnector, FlatParameter, FlatSystem, Mapping, Port,
     ResourceRef, UnitLookup,
@@ -49,8 +50,6 @@ pub struct Options {
     pub tolerance: Tolerance,
     /// Another `.ssd` of the archive than SystemStructure.ssd.
     pub variant: Option<String>,
-    /// What an archive may hold.
-    pub limits: Limits,
 }
 
 /// A package that was read and found sound, or tolerable.
@@ -59,31 +58,32 @@ pub struct Ssp {
     package: Package,
     structure: SystemStructure,
     findings: Vec<Finding>,
+    documents: Documents,
     tolerance: Tolerance,
 }
 
 impl Ssp {
     /// Reads an `.ssp` archive, or an `.ssd` with its files around it.
     pub fn open(path: &Path, options: &Options) -> Result<Ssp> {
-        let (package, main) = Package::open(path, options.limits)?;
+        let (package, main) = Package::open(path)?;
         Ssp::load(package, &main, options)
     }
 
     /// Reads an archive in memory; `name` is for messages.
     pub fn from_bytes(name: &str, bytes: Vec<u8>, options: &Options) -> Result<Ssp> {
-        let package = Package::from_bytes(name, bytes, options.limits)?;
+        let package = Package::from_bytes(name, bytes)?;
         Ssp::load(package, "SystemStructure.ssd", options)
     }
 
     fn load(package: Package, main: &str, options: &Options) -> Result<Ssp> {
         let main = options.variant.as_deref().unwrap_or(main);
-        let (structure, findings) = inspect(&package, main, options.tolerance);
+        let (structure, Report { findings, documents, .. }) = inspect(&package, main, options.tolerance);
         let failed = findings.iter().any(|f| f.severity == Severity::Error);
         match structure {
             Some(structure) if !failed => {
-                Ok(Ssp { package, structure, findings, tolerance: options.tolerance })
+                Ok(Ssp { package, structure, findings, documents, tolerance: options.tolerance })
             }
-            _ => Err(Error::Invalid { findings }),
+            _ => Err(Error::Invalid { findings, documents }),
         }
     }
 
@@ -95,6 +95,11 @@ impl Ssp {
     /// What was forgiven, and warnings.
     pub fn findings(&self) -> &[Finding] {
         &self.findings
+    }
+
+    /// The texts of the structure and of everything it refers to.
+    pub fn documents(&self) -> &Documents {
+        &self.documents
     }
 
     /// The `.ssd` files at the top of an archive.
@@ -116,15 +121,25 @@ impl Ssp {
     pub fn flatten_with(&self, units: &dyn Fn(&str, &str) -> Option<Unit>) -> Result<FlatSystem> {
         let mut report = Report::new(self.tolerance);
         let flat = flatten::flatten(&self.structure, units, &mut report);
+        self.sound(report).map(|_| flat)
+    }
+
+    /// The findings that are news, if none of them is an error.
+    fn sound(&self, report: Report) -> Result<Vec<Finding>> {
         if report.has_errors() {
-            return Err(Error::Invalid { findings: report.findings });
+            return Err(Error::Invalid { findings: report.findings, documents: self.documents.clone() });
         }
-        Ok(flat)
+        Ok(report.findings.into_iter().filter(|finding| !self.findings.contains(finding)).collect())
     }
 
     /// Bytes of a file in the package, such as an FMU.
     pub fn read(&self, location: &Location) -> Result<Vec<u8>> {
         self.package.resource(location)
+    }
+
+    /// Where a file is seen from the folder of the package: `vehicle.ssp!resources/engine.fmu`.
+    pub fn address(&self, location: &Location) -> String {
+        self.package.address(location)
     }
 
     /// Path of a file on disk; none if it is inside an archive.
@@ -140,7 +155,7 @@ pub fn check(path: &Path) -> Vec<Finding> {
 
 /// Checks as [`check`] does, with other limits or tolerance.
 pub fn check_with(path: &Path, options: &Options) -> Vec<Finding> {
-    let (package, main) = match Package::open(path, options.limits) {
+    let (package, main) = match Package::open(path) {
         Ok(opened) => opened,
         Err(error) => return vec![whole_file(path, &error)],
     };
@@ -150,7 +165,7 @@ pub fn check_with(path: &Path, options: &Options) -> Vec<Finding> {
     }
     let mut findings = Vec::new();
     for document in documents {
-        for finding in inspect(&package, &document, options.tolerance).1 {
+        for finding in inspect(&package, &document, options.tolerance).1.findings {
             if !findings.contains(&finding) {
                 findings.push(finding);
             }
@@ -169,7 +184,7 @@ fn whole_file(path: &Path, error: &Error) -> Finding {
     Finding { file, line: 0, column: 0, element: String::new(), rule, message, severity: Severity::Error }
 }
 
-fn inspect(package: &Package, main: &str, tolerance: Tolerance) -> (Option<SystemStructure>, Vec<Finding>) {
+fn inspect(package: &Package, main: &str, tolerance: Tolerance) -> (Option<SystemStructure>, Report) {
     let mut report = Report::new(tolerance);
     let location = Location { archives: Vec::new(), path: main.to_owned() };
     let structure = Loader::new(package, &mut report).structure(&location);
@@ -177,7 +192,7 @@ fn inspect(package: &Package, main: &str, tolerance: Tolerance) -> (Option<Syste
         flatten::flatten(structure, &|_, _| None, &mut report);
     }
     report.findings.sort_by(|a, b| (&a.file, a.line, a.column).cmp(&(&b.file, b.line, b.column)));
-    (structure, report.findings)
+    (structure, report)
 }
 
 /// A document read on its own, with all findings.

@@ -1,12 +1,13 @@
 //! Where files come from: an `.ssp` archive, or a folder around an `.ssd`, with archives inside.
 
-use crate::archive::{Archive, Limits, clean};
+use crate::archive::{Archive, clean};
 use crate::error::{Error, Result};
 use crate::finding::Tolerance;
 use crate::model::Location;
+use koppel_fmi::archive::MAX_INNER_SIZE;
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{BufReader, Cursor, Read};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -21,16 +22,17 @@ enum Store {
 pub(crate) struct Package {
     name: String,
     store: Store,
-    limits: Limits,
     inner: Mutex<BTreeMap<Vec<String>, Arc<Archive>>>,
 }
 
 /// The name of the main document in an archive.
 const MAIN: &str = "SystemStructure.ssd";
+/// Most bytes of an XML file: 64 MiB.
+const MAX_DOCUMENT: u64 = 64 << 20;
 
 impl Package {
     /// Opens an archive, or the folder of an `.ssd`; also gives the path of the main document.
-    pub(crate) fn open(path: &Path, limits: Limits) -> Result<(Package, String)> {
+    pub(crate) fn open(path: &Path) -> Result<(Package, String)> {
         let io = |source| Error::Io { path: path.to_owned(), source };
         let mut file = File::open(path).map_err(io)?;
         let mut start = [0; 4];
@@ -43,28 +45,26 @@ impl Package {
             let main = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
             (Store::Folder(folder), main)
         } else {
-            let file = File::open(path).map_err(io)?;
-            let archive = Archive::open(&name, Box::new(BufReader::new(file)), &limits)?;
-            (Store::Archive(Arc::new(archive)), MAIN.to_owned())
+            (Store::Archive(Arc::new(Archive::open(path)?)), MAIN.to_owned())
         };
-        Ok((Package { name, store, limits, inner: Mutex::default() }, main))
+        Ok((Package { name, store, inner: Mutex::default() }, main))
     }
 
     /// A package in memory: an archive's bytes.
-    pub(crate) fn from_bytes(name: &str, bytes: Vec<u8>, limits: Limits) -> Result<Package> {
-        let archive = Archive::open(name, Box::new(Cursor::new(bytes)), &limits)?;
-        let store = Store::Archive(Arc::new(archive));
-        Ok(Package { name: name.to_owned(), store, limits, inner: Mutex::default() })
+    pub(crate) fn from_bytes(name: &str, bytes: Vec<u8>) -> Result<Package> {
+        let store = Store::Archive(Arc::new(Archive::from_bytes(name, bytes)?));
+        Ok(Package { name: name.to_owned(), store, inner: Mutex::default() })
     }
 
     /// All `.ssd` files at the top of the archive; none for a folder.
     pub(crate) fn variants(&self) -> Vec<String> {
         match &self.store {
-            Store::Archive(archive) => archive
-                .paths()
-                .filter(|p| !p.contains('/') && p.to_ascii_lowercase().ends_with(".ssd"))
-                .map(str::to_owned)
-                .collect(),
+            Store::Archive(archive) => {
+                let is_variant = |p: &String| !p.contains('/') && p.to_ascii_lowercase().ends_with(".ssd");
+                let mut variants: Vec<String> = archive.paths().into_iter().filter(is_variant).collect();
+                variants.sort();
+                variants
+            }
             Store::Folder(_) => Vec::new(),
         }
     }
@@ -72,15 +72,14 @@ impl Package {
     /// Files that may have been meant by a path that does not exist.
     pub(crate) fn neighbours(&self, location: &Location) -> Vec<String> {
         if !location.archives.is_empty() {
-            return self
-                .archive(&location.archives)
-                .map_or(Vec::new(), |a| a.paths().map(str::to_owned).collect());
+            return self.archive(&location.archives).map_or(Vec::new(), |a| a.paths());
         }
         match &self.store {
-            Store::Archive(archive) => archive.paths().map(str::to_owned).collect(),
+            Store::Archive(archive) => archive.paths(),
             Store::Folder(folder) => {
                 let parent = location.path.rsplit_once('/').map_or("", |(parent, _)| parent);
-                let Ok(entries) = std::fs::read_dir(folder.join(parent)) else { return Vec::new() };
+                let here = Path::new(".").join(folder).join(parent);
+                let Ok(entries) = std::fs::read_dir(here) else { return Vec::new() };
                 let names = entries.take(1000).filter_map(|e| e.ok()?.file_name().into_string().ok());
                 names.map(|n| if parent.is_empty() { n } else { format!("{parent}/{n}") }).collect()
             }
@@ -99,12 +98,12 @@ impl Package {
 
     /// An XML file.
     pub(crate) fn document(&self, location: &Location) -> Result<Vec<u8>> {
-        self.read(location, self.limits.document)
+        self.read(location, MAX_DOCUMENT)
     }
 
     /// Any file.
     pub(crate) fn resource(&self, location: &Location) -> Result<Vec<u8>> {
-        self.read(location, self.limits.total)
+        self.read(location, MAX_INNER_SIZE)
     }
 
     /// Path on disk, if it is a file of its own.
@@ -123,6 +122,17 @@ impl Package {
             Store::Folder(folder) => folder.join(parts.join("!")).display().to_string(),
             Store::Archive(_) => format!("{}!{}", self.name, parts.join("!")),
         }
+    }
+
+    /// Where the file is seen from the folder of the package: `vehicle.ssp!resources/engine.fmu`.
+    pub(crate) fn address(&self, location: &Location) -> String {
+        let mut parts = location.archives.clone();
+        parts.push(location.path.clone());
+        if let Store::Archive(_) = &self.store {
+            let name = Path::new(&self.name).file_name().unwrap_or_default();
+            parts.insert(0, name.to_string_lossy().into_owned());
+        }
+        parts.join("!")
     }
 
     fn read(&self, location: &Location, most: u64) -> Result<Vec<u8>> {
@@ -155,9 +165,8 @@ impl Package {
             return Err(Error::NoSuchFile { path: String::new(), package: self.name.clone() });
         };
         let location = Location { archives: outer.to_vec(), path: last.clone() };
-        let bytes = self.read(&location, self.limits.total)?;
-        let archive = Archive::open(&self.label(&location), Box::new(Cursor::new(bytes)), &self.limits)?;
-        let archive = Arc::new(archive);
+        let bytes = self.read(&location, MAX_INNER_SIZE)?;
+        let archive = Arc::new(Archive::from_bytes(&self.label(&location), bytes)?);
         let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
         inner.insert(chain.to_vec(), Arc::clone(&archive));
         Ok(archive)

@@ -5,7 +5,7 @@
 mod common;
 
 use common::{archive, ssd, ssv};
-use koppel_ssp::{Error, Finding, Limits, Options, Rule, Severity, Ssp, Tolerance};
+use koppel_ssp::{Error, Finding, Options, Rule, Severity, Ssp, Tolerance};
 use std::io::{Cursor, Write};
 
 const SYSTEM: &str = r#"<ssd:System name="s">
@@ -38,7 +38,7 @@ fn findings(text: &str, set: &str, tolerance: Tolerance) -> Vec<Finding> {
         archive(&[("SystemStructure.ssd", text.as_bytes()), ("p.ssv", set.as_bytes()), ("a.fmu", b"")]);
     match Ssp::from_bytes("t.ssp", bytes, &Options { tolerance, ..Options::default() }) {
         Ok(ssp) => ssp.findings().to_vec(),
-        Err(Error::Invalid { findings }) => findings,
+        Err(Error::Invalid { findings, .. }) => findings,
         Err(other) => panic!("{other}"),
     }
 }
@@ -366,15 +366,15 @@ fn refused(bytes: Vec<u8>, words: &str) {
 
 #[test]
 fn unsafe_archives_are_refused() {
-    refused(b"no zip at all".to_vec(), "not a readable zip");
+    refused(b"no zip at all".to_vec(), "not a zip archive");
     refused(archive(&[("x", b"y")]), "no `SystemStructure.ssd`");
     let whole = archive(&[("SystemStructure.ssd", ssd("1.0", SYSTEM).as_bytes())]);
-    refused(whole[..whole.len() / 2].to_vec(), "not a readable zip");
-    refused(archive(&[("../evil", b"")]), "leaves the archive");
+    refused(whole[..whole.len() / 2].to_vec(), "possibly truncated");
+    refused(archive(&[("../evil", b"")]), "leaves the folder");
     refused(archive(&[("/etc/evil", b"")]), "absolute");
     refused(archive(&[("a\\b", b"")]), "backslash");
-    refused(archive(&[("a/x", b""), ("a/./x", b"")]), "occurs twice");
-    let zeros = vec![0; 64 << 20];
+    refused(archive(&[("a/x", b""), ("a/./x", b"")]), "the same path");
+    let zeros = vec![0; 80 << 20];
     let mut zip = zip::ZipWriter::new(Cursor::new(Vec::new()));
     zip.start_file("bomb", zip::write::SimpleFileOptions::default()).unwrap();
     zip.write_all(&zeros).unwrap();
@@ -382,9 +382,6 @@ fn unsafe_archives_are_refused() {
     let mut zip = zip::ZipWriter::new(Cursor::new(Vec::new()));
     zip.add_symlink("link", "/etc/passwd", zip::write::SimpleFileOptions::default()).unwrap();
     refused(zip.finish().unwrap().into_inner(), "symbolic link");
-    let few = Options { limits: Limits { entries: 1, ..Limits::default() }, ..Options::default() };
-    let two = archive(&[("a", b""), ("b", b"")]);
-    assert!(Ssp::from_bytes("x", two, &few).unwrap_err().to_string().contains("at most 1"));
 }
 
 #[test]
@@ -394,7 +391,7 @@ fn the_same_name_twice_in_the_directory_is_refused() {
     for at in places {
         bytes[at] = b'a';
     }
-    refused(bytes, "`a.ssd` occurs twice");
+    refused(bytes, "occurs twice");
 }
 
 #[test]

@@ -211,7 +211,7 @@ fn what_cannot_be_sound_is_not_written() {
     twice.push(twice[0].clone());
     refuse(&description(Version::One), &twice, "is in the archive already");
     twice[2].path = "../x".into();
-    refuse(&description(Version::One), &twice, "leaves the archive");
+    refuse(&description(Version::One), &twice, "leaves the folder");
 }
 
 #[test]

@@ -28,6 +28,12 @@ pub enum Error {
     #[error("{what}: `{value}` {problem}")]
     Setting { what: String, value: String, problem: String },
 
+    #[error("connection `{from}` -> `{to}`: {problem}")]
+    Connection { from: String, to: String, problem: String },
+
+    #[error("`{name}` is {found}, where {wanted} is needed")]
+    WrongPort { name: String, found: &'static str, wanted: &'static str },
+
     #[error("connection `{from}` -> `{to}`: {source}")]
     ConnectionUnit { from: String, to: String, source: UnitError },
 
@@ -60,6 +66,9 @@ pub enum Error {
         "the algebraic loop {path} was not solved at t = {time} s: residual {residual:.3e} after {iterations} iterations"
     )]
     LoopNotSolved { path: String, time: f64, residual: f64, iterations: usize },
+
+    #[error("connection `{connection}`: its map has no entry for {value} (t = {time} s)")]
+    Unmapped { connection: String, value: f64, time: f64 },
 
     #[error("{what} is not possible: {reason}")]
     Unsupported { what: String, reason: String },

@@ -621,3 +621,38 @@ fn decaying_loops_keep_their_digits() {
         assert!((row[0] / exact - 1.0).abs() < 1e-10, "t = {time}: {} against {exact}", row[0]);
     }
 }
+
+#[test]
+fn a_table_is_held_and_says_what_it_lacks() {
+    let system = |map: &[(f64, f64)]| {
+        let mapped = Connection { map: map.to_vec(), ..Connection::new("count.y", "sink.u") };
+        SystemBuilder::new()
+            .add("count", scalar(0.0, 1.0, 1.0, 0.0, 0.0))
+            .add("sink", integrator(0.0))
+            .add("copy", gain(1.0))
+            .external("count.u", ExternalConfig::Constant { value: 1.0 })
+            .connect(mapped)
+            .connect(Connection { map: map.to_vec(), ..Connection::new("count.y", "copy.u") })
+            .build()
+    };
+    // count.y is 0, 1, 2, 3 at t = 0, 1, 2, 3.
+    let table = [(2.0, -4.0), (0.0, 10.0), (1.0, 5.0), (3.0, 0.5)];
+    let mut config = RunConfig::new(3.0, 1.0);
+    config.coupling = CouplingConfig::Soh { start: StartUp::Constant };
+    for schedule in [ScheduleConfig::PARALLEL, ScheduleConfig::SEQUENCE] {
+        config.schedule = schedule;
+        let (rows, _, simulation) = run(system(&table).unwrap(), &config);
+        assert_eq!(last(&simulation, &rows, "copy.y"), 0.5, "fresh, and never extrapolated");
+        // Parallel: 10 + 5 - 4; in sequence the sink knows what count has become.
+        let expected = if config.schedule == ScheduleConfig::PARALLEL { 11.0 } else { 1.5 };
+        assert!((last(&simulation, &rows, "sink.y") - expected).abs() < 1e-12);
+    }
+    config.schedule = ScheduleConfig::PARALLEL;
+    let mut simulation = Simulation::new(system(&table[..3]).unwrap(), &config).unwrap();
+    let error = simulation.run(&mut Table::default(), &mut |_| Ok(Flow::Continue)).unwrap_err();
+    assert!(error.to_string().contains("`count.y -> "), "{error}");
+    assert!(error.to_string().contains("no entry for 3 (t = 3 s)"), "{error}");
+    for (map, words) in [(&[(0.5, 1.0)][..], "no whole number"), (&[(1.0, 1.0), (1.0, 2.0)], "twice")] {
+        assert!(system(map).err().unwrap().to_string().contains(words));
+    }
+}

@@ -1,11 +1,15 @@
 //! `koppel fmu`.
 
 use std::path::Path;
+use std::time::Duration;
 
 use koppel_fmi::Fmu;
-use koppel_fmi::description::{Description, Interface, Variable};
+use koppel_fmi::description::{Description, Dimension, Interface, PowerBond, Terminal, Variable};
+use koppel_fmi::ffi::Kind;
+use koppel_fmi::probe::Findings;
 
 use super::fmu_export;
+use super::worker;
 use crate::arguments::FmuCommand;
 use crate::exit::Exit;
 use crate::failure::{Failure, Result};
@@ -16,13 +20,57 @@ pub(super) fn fmu(command: &FmuCommand) -> Result<Exit> {
     match command {
         FmuCommand::Info { file } => info(file),
         FmuCommand::Export(arguments) => fmu_export::export(arguments),
+        FmuCommand::Check { file, step, timeout, json } => check(file, *step, *timeout, *json),
     }
+}
+
+fn words(error: Box<koppel_fmi::Error>) -> Failure {
+    Failure::Words { message: error.to_string(), hint: error.hint() }
+}
+
+/// What the FMU declares beside what holds of it, for each of its interfaces, tried in a process of its own.
+fn check(file: &Path, step: Option<f64>, timeout: f64, json: bool) -> Result<Exit> {
+    let fmu = Fmu::open(file).map_err(words)?;
+    let description = fmu.description();
+    let mut kinds = Vec::new();
+    if description.co_simulation.is_some() || description.model_exchange.is_none() {
+        kinds.push(Kind::CoSimulation);
+    }
+    if description.model_exchange.is_some() {
+        kinds.push(Kind::ModelExchange);
+    }
+    let mut all = Vec::new();
+    for kind in kinds {
+        all.push(worker::check_apart(&fmu, kind, step, Duration::from_secs_f64(timeout.min(1e9)))?);
+    }
+    if json {
+        let text = serde_json::to_string_pretty(&all).map_err(|error| Failure::Words {
+            message: format!("the findings cannot be written: {error}"),
+            hint: None,
+        })?;
+        print(&format!("{text}\n"))?;
+    } else {
+        print(&all.iter().map(table).collect::<Vec<_>>().join("\n"))?;
+    }
+    Ok(if all.iter().all(Findings::hold) { Exit::Ok } else { Exit::RunFailed })
+}
+
+fn table(findings: &Findings) -> String {
+    let mut grid = Grid::new(&["capability", "declared", "found", "how"]);
+    for finding in &findings.findings {
+        grid.row([
+            finding.capability.to_string(),
+            finding.declared.to_string(),
+            finding.outcome.to_string(),
+            finding.text.clone(),
+        ]);
+    }
+    format!("{} in steps of {} s\n\n{}", findings.interface, findings.step, grid.whole())
 }
 
 /// What the FMU declares; nothing of it is run.
 fn info(file: &Path) -> Result<Exit> {
-    let fmu =
-        Fmu::open(file).map_err(|error| Failure::Words { message: error.to_string(), hint: error.hint() })?;
+    let fmu = Fmu::open(file).map_err(words)?;
     let description = fmu.description();
     let mut facts = Grid::new(&["", ""]);
     let mut fact = |name: &str, value: String| {
@@ -46,14 +94,15 @@ fn info(file: &Path) -> Result<Exit> {
     }
     let mut variables = Grid::new(&["variable", "causality", "type", "unit", "meaning"]);
     for variable in &description.variables {
-        variables.row(row(variable));
+        variables.row(row(description, variable));
     }
+    let terminals = terminals(description);
     let warnings: String =
         description.warnings.iter().map(|warning| format!("warning: {warning}\n")).collect();
     let facts = facts.whole();
     // The first line is the empty header.
     let facts = facts.split_once('\n').map_or("", |(_, rest)| rest);
-    print(&format!("{facts}\n{}{warnings}", variables.whole()))?;
+    print(&format!("{facts}\n{}{terminals}{warnings}", variables.whole()))?;
     Ok(Exit::Ok)
 }
 
@@ -84,11 +133,50 @@ fn flags(interface: &Interface) -> Vec<&'static str> {
     all.iter().filter(|(has, _)| *has).map(|(_, name)| *name).collect()
 }
 
-fn row(variable: &Variable) -> [String; 5] {
+/// Which variables belong together; for a power bond, which is the effort and which the flow.
+fn terminals(description: &Description) -> String {
+    let mut grid = Grid::new(&["terminal", "rule", "kind", "members"]);
+    let mut waiting: Vec<(String, &Terminal)> =
+        description.terminals.iter().rev().map(|terminal| (terminal.name.clone(), terminal)).collect();
+    while let Some((name, terminal)) = waiting.pop() {
+        let of = |place: usize| description.variables[place].name.as_str();
+        let members: Vec<&str> = terminal.members.iter().map(|member| of(member.variable)).collect();
+        let members = match terminal.power_bond() {
+            Some(PowerBond { effort, flow, sign }) => {
+                let into = if sign > 0 { "into" } else { "out of" };
+                format!("power bond: effort {}, flow {} {into} the FMU", of(effort), of(flow))
+            }
+            None => members.join(", "),
+        };
+        let kind = terminal.terminal_kind.clone().unwrap_or_default();
+        grid.row([name.clone(), terminal.matching_rule.clone(), kind, members]);
+        let inner = terminal.terminals.iter().rev();
+        waiting.extend(inner.map(|inner| (format!("{name}.{}", inner.name), inner)));
+    }
+    if grid.is_empty() { String::new() } else { format!("\n{}", grid.whole()) }
+}
+
+/// `[2,n]` for an array.
+fn dimensions(description: &Description, variable: &Variable) -> String {
+    let size = |dimension: &Dimension| match dimension {
+        Dimension::Fixed(size) => size.to_string(),
+        Dimension::Parameter(place) => description.variables[*place].name.clone(),
+    };
+    let sizes: Vec<String> = variable.dimensions.iter().map(size).collect();
+    if sizes.is_empty() { String::new() } else { format!("[{}]", sizes.join(",")) }
+}
+
+/// How a clock ticks.
+fn ticking(variable: &Variable) -> String {
+    let Some(clock) = &variable.attributes.clock else { return String::new() };
+    format!(" ({})", format!("{:?}", clock.interval_variability).to_lowercase())
+}
+
+fn row(description: &Description, variable: &Variable) -> [String; 5] {
     [
         variable.name.clone(),
         format!("{:?}", variable.causality).to_lowercase(),
-        variable.value_type.name().into(),
+        format!("{}{}{}", variable.value_type.name(), dimensions(description, variable), ticking(variable)),
         variable.attributes.unit.clone().unwrap_or_default(),
         variable.description.clone().unwrap_or_default(),
     ]

@@ -10,11 +10,14 @@ mod recover;
 mod resume;
 mod run;
 mod ssp;
+mod worker;
 
 use crate::arguments::Command;
 use crate::exit::{self, Exit};
 use crate::failure::Result;
 use crate::output::{self, print};
+
+pub(crate) use worker::announce as announce_worker;
 
 /// Does what was asked.
 pub(crate) fn execute(command: Command) -> Result<Exit> {
@@ -27,6 +30,7 @@ pub(crate) fn execute(command: Command) -> Result<Exit> {
         Command::Ssp(command) => ssp::ssp(&command),
         Command::New(arguments) => new::new(&arguments),
         Command::Completions { shell } => completions::completions(shell),
+        Command::IsolatedFmu { parent } => worker::serve(&parent),
         Command::ExitCodes => {
             print(&format!("{}\n", exit::TABLE))?;
             Ok(Exit::Ok)

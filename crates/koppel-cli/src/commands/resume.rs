@@ -3,12 +3,13 @@
 use std::path::{Path, PathBuf};
 
 use koppel_io::Error as Io;
+use koppel_io::replay::Journals;
 use koppel_io::system_file;
 
 use crate::arguments::ResumeArguments;
 use crate::exit::Exit;
 use crate::failure::{Failure, Result};
-use crate::session::{self, Checkpoint, Origin, Plan, Session, nearby};
+use crate::session::{self, Checkpoint, Log, Origin, Plan, Session, nearby};
 
 /// Continues a run from its checkpoint.
 pub(super) fn resume(arguments: &ResumeArguments) -> Result<Exit> {
@@ -18,7 +19,11 @@ pub(super) fn resume(arguments: &ResumeArguments) -> Result<Exit> {
     if let Some(stop) = &arguments.stop {
         file.set("run.stop", stop, "--stop")?;
     }
-    let mut simulation = file.simulation()?;
+    let next = arguments.session.checkpoint.clone().unwrap_or_else(|| path.clone());
+    file.log_inputs(Journals::beside(&next).continuing(path));
+    let log = Log::new(arguments.session.log);
+    file.log_to(log.sink());
+    let mut simulation = file.simulation().inspect_err(|_| log.end())?;
     simulation.restore(&checkpoint.state)?;
     // A run that was killed between its last step and the end of its result file is still to be finished.
     let is_unfinished = checkpoint.out.as_deref().is_some_and(|out| part(&nearby(out)).exists());
@@ -31,7 +36,7 @@ pub(super) fn resume(arguments: &ResumeArguments) -> Result<Exit> {
     let plan = Plan {
         system: nearby(&checkpoint.system),
         out: arguments.out.clone().or(checkpoint.out.as_deref().map(nearby)),
-        checkpoint: arguments.session.checkpoint.clone().unwrap_or_else(|| path.clone()),
+        checkpoint: next,
         origin: Origin::Checkpoint {
             path: path.clone(),
             time: simulation.time(),
@@ -43,7 +48,7 @@ pub(super) fn resume(arguments: &ResumeArguments) -> Result<Exit> {
     if let (Some(old), Some(new)) = (&checkpoint.out, &arguments.out) {
         copy_rows(&nearby(old), new)?;
     }
-    Session::new(file, simulation, plan, &arguments.session)?.run()
+    Session::new(file, simulation, plan, &arguments.session, log)?.run()
 }
 
 /// Copies what the interrupted run has written, finished or not, to continue the copy.

@@ -2,19 +2,35 @@
 
 use std::path::PathBuf;
 
+use koppel_io::replay::Journals;
 use koppel_io::system_file::{self, Setting, SystemFile};
+use koppel_ssp::Tolerance;
 
 use crate::arguments::{RunArguments, SettingArguments};
 use crate::exit::Exit;
-use crate::failure::{Result, note};
+use crate::failure::{Failure, Result, note};
 use crate::output::{self, DryRun};
-use crate::session::{self, Origin, Plan, Session};
+use crate::session::{self, Log, Origin, Plan, Session};
 
 /// Runs a system file.
 pub(super) fn run(arguments: &RunArguments) -> Result<Exit> {
-    let file = system_file::load_with(&arguments.file, &settings(&arguments.settings))?;
+    let file = load(arguments)?;
+    file.notices().iter().for_each(|(kind, text)| note(kind, text));
     file.warnings().iter().for_each(|text| note("warning", text));
     if arguments.dry_run { dry_run(arguments, &file) } else { start(arguments, file) }
+}
+
+fn load(arguments: &RunArguments) -> Result<SystemFile> {
+    let settings = settings(&arguments.settings);
+    if system_file::is_structure(&arguments.file) {
+        let tolerance = if arguments.tolerant { Tolerance::Tolerant } else { Tolerance::Strict };
+        return Ok(system_file::load_structure(&arguments.file, &settings, tolerance)?);
+    }
+    if arguments.tolerant {
+        let message = format!("--tolerant is for system structures; `{}` is none", arguments.file.display());
+        return Err(Failure::words(message, "leave it out, or name an .ssp or .ssd file"));
+    }
+    Ok(system_file::load_with(&arguments.file, &settings)?)
 }
 
 /// Options replace settings of the file.
@@ -32,6 +48,7 @@ fn settings(settings: &SettingArguments) -> Vec<Setting> {
         ("hold", &settings.hold),
         ("record_every", &settings.record_every),
         ("threads", &settings.threads),
+        ("step_timeout", &settings.step_timeout),
     ];
     for (name, value) in &settings.set {
         set(name, value, "--set");
@@ -40,6 +57,9 @@ fn settings(settings: &SettingArguments) -> Vec<Setting> {
         if let Some(value) = value {
             set(&format!("run.{key}"), value, &format!("--{}", key.replace('_', "-")));
         }
+    }
+    if settings.isolate {
+        set("run.isolate", "true", "--isolate");
     }
     if let Some(condition) = &settings.stop_when {
         set("run.stop_when", &quoted(condition), "--stop-when");
@@ -68,11 +88,16 @@ fn dry_run(arguments: &RunArguments, file: &SystemFile) -> Result<Exit> {
     Ok(Exit::Ok)
 }
 
-fn start(arguments: &RunArguments, file: SystemFile) -> Result<Exit> {
+fn start(arguments: &RunArguments, mut file: SystemFile) -> Result<Exit> {
     let plan = plan(arguments);
     session::check(&plan, &file.tables(), &arguments.session)?;
-    let simulation = file.simulation()?;
-    Session::new(file, simulation, plan, &arguments.session)?.run()
+    if arguments.session.checkpoint.is_some() || arguments.session.checkpoint_every.is_some() {
+        file.log_inputs(Journals::beside(&plan.checkpoint));
+    }
+    let log = Log::new(arguments.session.log);
+    file.log_to(log.sink());
+    let simulation = file.simulation().inspect_err(|_| log.end())?;
+    Session::new(file, simulation, plan, &arguments.session, log)?.run()
 }
 
 fn plan(arguments: &RunArguments) -> Plan {

@@ -2,35 +2,91 @@
 
 use std::path::Path;
 
-use koppel_ssp::{Options, Severity, Tolerance, check_with};
+use koppel_io::system_file;
+use koppel_ssp::model::Version;
+use koppel_ssp::{Finding, Options, Rule, Severity, Ssp, Tolerance, check_with};
 
 use crate::arguments::SspCommand;
 use crate::exit::Exit;
-use crate::failure::{Failure, Result};
-use crate::output::print;
+use crate::failure::{Failure, Result, note};
+use crate::output::{print, quoted};
 
 /// Does what was asked of a system structure.
 pub(super) fn ssp(command: &SspCommand) -> Result<Exit> {
     match command {
         SspCommand::Check { file, tolerant } => check(file, *tolerant),
+        SspCommand::Export { file, out, ssp, force } => {
+            let version = if ssp == "1" { Version::One } else { Version::Two };
+            export(file, out, version, *force)
+        }
     }
 }
 
 /// Lists everything the standard has against a file.
 fn check(file: &Path, tolerant: bool) -> Result<Exit> {
     let tolerance = if tolerant { Tolerance::Tolerant } else { Tolerance::Strict };
-    let findings = check_with(file, &Options { tolerance, ..Options::default() });
+    let options = Options { tolerance, ..Options::default() };
+    let mut findings = check_with(file, &options);
+    // Where something is missing there is nothing to compare with.
+    let is_missing = |f: &Finding| matches!(f.rule, Rule::MissingFile | Rule::Runnable);
+    if !findings.iter().any(|f| f.severity == Severity::Error || is_missing(f)) {
+        findings.extend(fmu_findings(file, &options));
+    }
     let errors = findings.iter().filter(|finding| finding.severity == Severity::Error).count();
     for finding in &findings {
         print(&format!("{finding}\n"))?;
     }
     if errors > 0 {
         let what = if errors == 1 { "finding is an error" } else { "findings are errors" };
-        return Err(Failure::words(
-            format!("`{}` is not as the standard wants it: {errors} {what}", file.display()),
-            "`--tolerant` forgives what can be forgiven",
-        ));
+        let message = format!("`{}` is not as the standard wants it: {errors} {what}", file.display());
+        let hint = (!tolerant).then(|| "`--tolerant` forgives what can be forgiven".to_owned());
+        return Err(Failure::Words { message, hint });
     }
-    print(&format!("`{}` is as the standard wants it\n", file.display()))?;
+    let forgiven = findings.iter().filter(|finding| finding.severity == Severity::Forgiven).count();
+    let except = match forgiven {
+        0 => String::new(),
+        count => format!(", but for what was forgiven ({count})"),
+    };
+    print(&format!("`{}` is as the standard wants it{except}\n", file.display()))?;
+    Ok(Exit::Ok)
+}
+
+/// What the FMUs have against the structure.
+fn fmu_findings(file: &Path, options: &Options) -> Vec<Finding> {
+    let Ok(ssp) = Ssp::open(file, options) else { return Vec::new() };
+    match ssp.components() {
+        Ok(components) => components.findings,
+        Err(error) => {
+            let known = ssp.findings();
+            error.findings().iter().filter(|finding| !known.contains(finding)).cloned().collect()
+        }
+    }
+}
+
+/// Writes a system file as a package.
+fn export(file: &Path, out: &Path, version: Version, force: bool) -> Result<Exit> {
+    if !out.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("ssp")) {
+        let message = format!("`{}` is no name of a package", out.display());
+        return Err(Failure::words(message, "end it in `.ssp`"));
+    }
+    if out.exists() && !force {
+        let message = format!("`{}` exists already", out.display());
+        return Err(Failure::words(message, "choose another name, or replace it with --force"));
+    }
+    let system = if system_file::is_structure(file) {
+        system_file::load_structure(file, &[], Tolerance::Strict)?
+    } else {
+        system_file::load(file)?
+    };
+    let exported = system_file::export(&system, out, version)?;
+    exported.notes.iter().for_each(|text| note("note", text));
+    print(&format!(
+        "wrote {}: SSP {}, {} components, {} FMUs\nrun it with: koppel run {}\n",
+        out.display(),
+        version.text(),
+        exported.components,
+        exported.fmus,
+        quoted(out)
+    ))?;
     Ok(Exit::Ok)
 }

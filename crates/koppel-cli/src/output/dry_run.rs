@@ -59,6 +59,9 @@ struct Link {
     /// Per output: from its unit to that of the input.
     unit_factors: Vec<f64>,
     offset: f64,
+    /// A table in place of gain, unit factor and offset.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    map: Vec<(f64, f64)>,
 }
 
 #[derive(Debug, Serialize)]
@@ -123,6 +126,17 @@ impl DryRun {
     fn wiring(&self) -> Grid {
         let mut grid = Grid::new(&["connection", "", "gain", "unit factor", "offset"]);
         for link in &self.connections {
+            if !link.map.is_empty() {
+                let table = format!("a table of {} entries", link.map.len());
+                grid.row([
+                    link.from.join(" + "),
+                    format!("-> {}", link.to),
+                    table,
+                    String::new(),
+                    String::new(),
+                ]);
+                continue;
+            }
             let factors: Vec<String> = match &link.unit_factors[..] {
                 [first, rest @ ..] if rest.iter().all(|factor| factor == first) => vec![first.to_string()],
                 all => all.iter().map(f64::to_string).collect(),
@@ -190,6 +204,7 @@ fn links(file: &SystemFile, graph: &Graph) -> Result<Vec<Link>> {
             gain: connection.gain,
             unit_factors: graph.wires_into(target).map(factor).collect(),
             offset: graph.offset(target),
+            map: connection.map.clone(),
         })
     };
     file.connections().map(one).collect()

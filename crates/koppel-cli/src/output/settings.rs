@@ -13,6 +13,7 @@ pub(super) fn facts(file: &SystemFile, settings: &Value) -> Vec<(&'static str, S
         ("coupling", inline(&run["coupling"])),
         ("inputs", format!("reading {}, hold {}", text("reading"), text("hold"))),
     ];
+    facts.extend(file.choices().iter().cloned());
     if let Some(condition) = &file.run.stop_when {
         facts.push(("stop when", condition.clone()));
     }

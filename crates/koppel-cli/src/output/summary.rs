@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::{Grid, SHOWN, bytes, duration, error_document, quoted, settings, significant};
 use crate::exit::Exit;
-use crate::failure::Result;
+use crate::failure::{Failure, Result};
 use crate::session::{Origin, Outcome, Overruns, Plan, Written};
 
 /// Numbers of a run that has ended.
@@ -42,6 +42,9 @@ pub(crate) struct Summary {
     out: Option<File>,
     report: Option<String>,
     checkpoint: Option<Written>,
+    /// Inputs of FMUs that cannot save their state, beside the checkpoint.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    input_logs: Vec<String>,
     error: Option<Value>,
     /// Why there is no report.
     report_error: Option<Value>,
@@ -51,6 +54,9 @@ pub(crate) struct Summary {
     words: Vec<(&'static str, String)>,
     #[serde(skip)]
     grid: String,
+    /// An isolated FMU ended its process.
+    #[serde(skip)]
+    is_crash: bool,
 }
 
 /// A subsystem's part of the work.
@@ -141,10 +147,12 @@ impl Summary {
             }),
             report: None,
             checkpoint: outcome.checkpoint.clone(),
+            input_logs: file.input_logs().iter().map(|path| shown(path)).collect(),
             error: outcome.ending.as_ref().err().map(error_document),
             report_error: None,
             words: settings::facts(file, &settings),
             grid: settings::steps(file, simulation.steps()),
+            is_crash: outcome.ending.as_ref().err().is_some_and(Failure::is_crash),
             settings,
         }
     }
@@ -280,6 +288,12 @@ impl Summary {
             let time = significant(*time, 12);
             files.push(format!("{}: the checkpoint at t = {time} s{use_of_it}", path.display()));
         }
+        let logs = self.input_logs.iter();
+        files.extend(
+            logs.map(|path| {
+                format!("{path}: inputs of an FMU that cannot save its state, for the checkpoint")
+            }),
+        );
         files
     }
 
@@ -304,6 +318,15 @@ impl Summary {
         }
         if let (Some(Written { path, .. }), "interrupted") = (&self.checkpoint, self.status) {
             hints.push(format!("continue with `koppel resume {}`", quoted(path)));
+        }
+        if let (Some(Written { path, time }), "failed") = (&self.checkpoint, self.status) {
+            let time = significant(*time, 12);
+            hints.push(format!(
+                "`koppel resume {}` goes on from the checkpoint at t = {time} s",
+                quoted(path)
+            ));
+        } else if self.is_crash {
+            hints.push("with --checkpoint-every a run can go on from its last checkpoint".to_owned());
         }
         hints
     }
@@ -355,7 +378,7 @@ pub(super) fn unconnected(simulation: &Simulation) -> Vec<Default> {
         name: graph.input_name(input),
         value: graph.offset(input),
         unit: graph.input_variable(input).unit.clone(),
-        has_signal: graph.externals().iter().any(|(target, _)| *target == input),
+        has_signal: graph.externals().binary_search_by_key(&input, |(target, _)| *target).is_ok(),
     })
     .collect()
 }

@@ -4,6 +4,7 @@ mod checkpoint;
 mod clock;
 mod files;
 mod interrupt;
+mod log;
 mod margin;
 mod pace;
 mod progress;
@@ -25,6 +26,7 @@ use checkpoint::Checkpoints;
 pub(crate) use checkpoint::{Checkpoint, CheckpointEvery, Written};
 pub(crate) use clock::timestamp;
 pub(crate) use files::{check, nearby};
+pub(crate) use log::{Log, LogLevel};
 pub(crate) use pace::Overruns;
 use recording::Recording;
 use watch::Watch;
@@ -55,6 +57,7 @@ pub(crate) struct Session<'a> {
     options: &'a SessionArguments,
     recording: Recording,
     metadata: Metadata,
+    log: Log,
 }
 
 /// What a run left behind.
@@ -76,6 +79,7 @@ impl<'a> Session<'a> {
         simulation: Simulation,
         plan: Plan,
         options: &'a SessionArguments,
+        log: Log,
     ) -> Result<Self> {
         let created = match &plan.origin {
             Origin::Start => timestamp(),
@@ -87,7 +91,7 @@ impl<'a> Session<'a> {
             Origin::Start => None,
         };
         let recording = Recording::open(plan.out.as_deref(), &metadata, rows, options.report.is_some())?;
-        Ok(Session { file, simulation, plan, options, recording, metadata })
+        Ok(Session { file, simulation, plan, options, recording, metadata, log })
     }
 
     /// Runs, finishes the files, and tells what happened.
@@ -125,16 +129,21 @@ impl<'a> Session<'a> {
     fn drive(&mut self) -> Outcome {
         let checkpoints =
             Checkpoints::new(&self.plan, &self.file, self.options.checkpoint_every, &self.metadata.created);
-        let mut watch = Watch::new(&self.simulation, self.options, checkpoints, self.recording.share());
+        let log = self.log.clone();
+        let mut watch = Watch::new(&self.simulation, self.options, checkpoints, self.recording.share(), log);
         let begin = Instant::now();
         let ending = self.simulation.run(&mut self.recording, &mut |simulation| watch.look(simulation));
         let wall = begin.elapsed();
         watch.end();
+        self.log.end();
         let mut ending = ending.map_err(Failure::Run);
         if let Ok(Ending::Interrupted { .. }) = ending
             && let Err(error) = watch.checkpoint_now(&self.simulation)
         {
-            ending = Err(Failure::Run(error));
+            match *error {
+                error @ koppel::Error::Recorder { .. } => ending = Err(Failure::Run(Box::new(error))),
+                error => note("warning", &no_checkpoint(&error)),
+            }
         }
         let finished = match self.recording.finish() {
             Ok(finished) => finished,
@@ -164,6 +173,13 @@ impl<'a> Session<'a> {
             Ok(())
         }
     }
+}
+
+/// Why an interrupted run cannot be continued.
+fn no_checkpoint(error: &koppel::Error) -> String {
+    format!(
+        "no checkpoint: {error}\n  hint: with --checkpoint or --checkpoint-every the inputs of such an FMU are logged, and it can be continued all the same"
+    )
 }
 
 fn metadata(file: &SystemFile, simulation: &Simulation, plan: &Plan, created: String) -> Metadata {

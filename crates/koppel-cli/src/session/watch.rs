@@ -4,9 +4,11 @@ use std::time::{Duration, Instant};
 
 use koppel::run::{Flow, Simulation};
 use koppel::{Error, Result};
+use koppel_io::Error as Io;
 
 use super::checkpoint::{Checkpoints, Written};
 use super::interrupt;
+use super::log::Log;
 use super::pace::{Overruns, Pace};
 use super::progress::Progress;
 use super::recording::Shared;
@@ -22,6 +24,7 @@ pub(super) struct Watch {
     pace: Option<Pace>,
     checkpoints: Checkpoints,
     rows: Shared,
+    log: Log,
     /// Steps until the clock is looked at.
     countdown: u64,
     stride: u64,
@@ -34,6 +37,7 @@ impl Watch {
         options: &SessionArguments,
         checkpoints: Checkpoints,
         rows: Shared,
+        log: Log,
     ) -> Self {
         interrupt::listen();
         Watch {
@@ -41,6 +45,7 @@ impl Watch {
             pace: options.realtime.then(|| Pace::new(simulation.time(), options.speed)),
             checkpoints,
             rows,
+            log,
             countdown: 1,
             stride: 1,
             last_look: Instant::now(),
@@ -53,6 +58,11 @@ impl Watch {
         if let Some(pace) = &mut self.pace {
             pace.wait(simulation.time());
         }
+        let progress = &self.progress;
+        self.log.show(|show| match progress {
+            Some(progress) => progress.aside(show),
+            None => show(),
+        });
         if interrupt::is_asked() {
             return Ok(Flow::Stop);
         }
@@ -89,8 +99,10 @@ impl Watch {
     pub(super) fn checkpoint_now(&mut self, simulation: &Simulation) -> Result<()> {
         let failed = |source| Error::Recorder { source };
         let rows = self.rows.sync().map_err(|error| failed(error.into()))?;
-        let warning =
-            self.checkpoints.write(simulation, rows).map_err(|error| Box::new(failed(error.into())))?;
+        let warning = self.checkpoints.write(simulation, rows).map_err(|error| match *error {
+            Io::Engine(error) => error,
+            error => Box::new(failed(error.into())),
+        })?;
         if let Some(text) = warning {
             let show = || note("warning", &text);
             self.progress.as_ref().map_or_else(show, |progress| progress.aside(show));

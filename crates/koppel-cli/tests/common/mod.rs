@@ -3,6 +3,8 @@
 #![allow(dead_code, reason = "every test file uses its part")]
 #![allow(clippy::unwrap_used, reason = "a test that cannot set up its files has failed")]
 
+pub(crate) mod masses;
+
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};

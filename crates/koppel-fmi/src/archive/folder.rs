@@ -136,6 +136,16 @@ fn remove_stale(parent: &Path) {
     }
 }
 
+/// Removes the folder an FMU was unpacked to if the process that made it is gone; for those who outlive it.
+#[cfg(target_os = "linux")]
+pub(crate) fn remove_dead(files: &Path) {
+    let Some(folder) = files.parent() else { return };
+    let ours = folder.file_name().and_then(|name| name.to_str()).is_some_and(|name| name.starts_with(PREFIX));
+    if ours && is_dead(folder) {
+        let _ = fs::remove_dir_all(folder);
+    }
+}
+
 /// True if the process that made this folder is gone.
 fn is_dead(folder: &Path) -> bool {
     match File::open(folder.join(LOCK)) {

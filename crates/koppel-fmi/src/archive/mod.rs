@@ -1,4 +1,4 @@
-//! FMU files are zip archives from strangers: opened and unpacked without trusting them.
+//! FMU files and SSP packages are zip archives from strangers: opened and unpacked without trusting them.
 //!
 //! [`Archive::open`] reads the directory of the archive and refuses it as a whole, before a byte is written, for:
 //!
@@ -15,13 +15,18 @@
 
 mod folder;
 mod name;
+mod nested;
 
 pub use folder::Unpacked;
+#[cfg(target_os = "linux")]
+pub(crate) use folder::remove_dead;
 use name::Names;
+pub use name::normalize;
+pub use nested::{MAX_INNER_SIZE, Source, split};
 
 use crate::error::{Error, Result};
-use std::fs::File;
-use std::io::{self, BufReader, Read, Seek, Write};
+use std::collections::HashMap;
+use std::io::{self, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 use zip::result::ZipError;
 use zip::{CompressionMethod, ZipArchive};
@@ -75,6 +80,8 @@ pub enum ArchiveError {
     EntryTooLarge { name: String, size: u64, limit: u64 },
     #[error("has no `{name}`: not an FMU")]
     Missing { name: &'static str },
+    #[error("has no entry `{name}`")]
+    NoEntry { name: String },
     #[error("cannot be unpacked to `{}`: {source}", .path.display())]
     Write { path: PathBuf, source: io::Error },
 }
@@ -119,27 +126,18 @@ enum Kind {
     Folder,
 }
 
-/// An FMU file whose directory has been read and found harmless.
-#[derive(Debug)]
-pub struct Archive<R = BufReader<File>> {
+/// An archive whose directory has been read and found harmless.
+pub struct Archive<R = Box<dyn Source>> {
     path: PathBuf,
     zip: ZipArchive<R>,
     entries: Vec<Entry>,
+    /// Places of files in `entries`.
+    places: HashMap<String, usize>,
 }
 
-impl Archive {
-    /// Opens and checks an FMU file.
-    pub fn open(path: &Path) -> Result<Archive> {
-        let open = || {
-            let file = File::open(path)?;
-            if file.metadata()?.is_dir() {
-                return Err(io::Error::new(io::ErrorKind::IsADirectory, "it is a folder"));
-            }
-            let size = file.metadata()?.len();
-            Ok((file, size))
-        };
-        let (file, size) = open().map_err(|source| at(path, ArchiveError::Open { source }))?;
-        Archive::new(path, BufReader::new(file), size)
+impl<R> std::fmt::Debug for Archive<R> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Archive").field("path", &self.path).finish_non_exhaustive()
     }
 }
 
@@ -151,7 +149,9 @@ impl<R: Read + Seek> Archive<R> {
             Ok((zip, entries))
         });
         let (zip, entries) = checked.map_err(|error| at(path, error))?;
-        Ok(Archive { path: path.into(), zip, entries })
+        let files = entries.iter().enumerate().filter(|(_, entry)| entry.kind != Kind::Folder);
+        let places = files.map(|(place, entry)| (entry.path.clone(), place)).collect();
+        Ok(Archive { path: path.into(), zip, entries, places })
     }
 
     /// Where it came from.
@@ -164,13 +164,15 @@ impl<R: Read + Seek> Archive<R> {
         self.entries.iter().filter(|entry| entry.kind != Kind::Folder).map(|entry| entry.path.as_str())
     }
 
+    /// True if there is a file of this path.
+    pub fn contains(&self, name: &str) -> bool {
+        self.places.contains_key(name)
+    }
+
     /// The contents of one file of at most `limit` bytes, without unpacking the others; `None` if there is no such file.
     pub fn read(&mut self, name: &str, limit: u64) -> Result<Option<Vec<u8>>> {
-        let Some(entry) =
-            self.entries.iter().find(|entry| entry.path == name && entry.kind != Kind::Folder).cloned()
-        else {
-            return Ok(None);
-        };
+        let Some(place) = self.places.get(name) else { return Ok(None) };
+        let entry = self.entries[*place].clone();
         if entry.size > limit {
             let error = ArchiveError::EntryTooLarge { name: entry.path, size: entry.size, limit };
             return Err(at(&self.path, error));

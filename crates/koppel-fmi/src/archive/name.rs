@@ -7,7 +7,7 @@ use std::collections::HashMap;
 pub(super) const MAX_LENGTH: usize = 1024;
 
 /// The path an entry unpacks to: parts separated by `/`, without empty and `.` parts.
-pub(super) fn normalize(name: &str) -> Result<String, NameProblem> {
+pub fn normalize(name: &str) -> Result<String, NameProblem> {
     if name.len() > MAX_LENGTH {
         return Err(NameProblem::TooLong);
     }

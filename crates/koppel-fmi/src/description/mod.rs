@@ -36,19 +36,42 @@ pub const TERMINALS: [&str; 2] = ["terminalsAndIcons/terminalsAndIcons.xml", "ic
 pub const BUILD_DESCRIPTION: &str = "sources/buildDescription.xml";
 
 impl Description {
+    /// Reads the description of an FMU without unpacking it; paths as in [`Archive::open`].
+    pub fn open(path: &std::path::Path) -> crate::Result<Description> {
+        Description::read(&mut Archive::open(path)?)
+    }
+
     /// Reads the description, the terminals and the list of sources of an FMU.
     pub fn read<R: Read + Seek>(archive: &mut Archive<R>) -> crate::Result<Description> {
         let limit = MAX_XML_SIZE as u64;
         let bytes = archive.require(MODEL_DESCRIPTION, limit)?;
-        let mut description = Description::parse(&bytes, MODEL_DESCRIPTION)?;
+        Description::from_files(&bytes, |file| archive.read(file, limit))
+    }
+
+    /// The same from a folder with the files of an FMU.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn read_folder(folder: &std::path::Path) -> crate::Result<Description> {
+        let read = |file: &str| {
+            let path = folder.join(file);
+            std::fs::read(&path).map_err(|source| Box::new(crate::Error::Unreadable { path, source }))
+        };
+        let optional = |file: &str| if folder.join(file).exists() { read(file).map(Some) } else { Ok(None) };
+        Description::from_files(&read(MODEL_DESCRIPTION)?, optional)
+    }
+
+    fn from_files(
+        bytes: &[u8],
+        mut read: impl FnMut(&str) -> crate::Result<Option<Vec<u8>>>,
+    ) -> crate::Result<Description> {
+        let mut description = Description::parse(bytes, MODEL_DESCRIPTION)?;
         for file in TERMINALS {
-            if let Some(bytes) = archive.read(file, limit)? {
+            if let Some(bytes) = read(file)? {
                 description.add_terminals(&bytes, file)?;
                 break;
             }
         }
         if description.fmi_version == FmiVersion::Fmi3
-            && let Some(bytes) = archive.read(BUILD_DESCRIPTION, limit)?
+            && let Some(bytes) = read(BUILD_DESCRIPTION)?
         {
             description.add_sources(&bytes, BUILD_DESCRIPTION)?;
         }

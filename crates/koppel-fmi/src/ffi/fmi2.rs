@@ -2,7 +2,7 @@
 
 use super::log::Environment;
 use super::table::table;
-use super::{CallError, Log, Owned, State, Status, c_string};
+use super::{CallError, Interruption, Kind, Log, Owned, State, Status, c_string, trace};
 use std::cell::Cell;
 use std::ffi::{c_char, c_int, c_uint, c_void};
 use std::ptr::NonNull;
@@ -42,7 +42,7 @@ unsafe extern "C" {
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 #[expect(missing_docs, reason = "names of the standard")]
-pub struct EventInfo {
+pub struct RawEventInfo {
     pub new_discrete_states_needed: c_int,
     pub terminate_simulation: c_int,
     pub nominals_of_continuous_states_changed: c_int,
@@ -81,7 +81,7 @@ table! {
         deserialize_fmu_state "fmi2DeSerializeFMUstate" (Component, *const u8, usize, *mut *mut c_void) -> StatusCode;
         get_directional_derivative "fmi2GetDirectionalDerivative" (Component, *const Reference, usize, *const Reference, usize, *const f64, *mut f64) -> StatusCode;
         enter_event_mode "fmi2EnterEventMode" (Component) -> StatusCode;
-        new_discrete_states "fmi2NewDiscreteStates" (Component, *mut EventInfo) -> StatusCode;
+        new_discrete_states "fmi2NewDiscreteStates" (Component, *mut RawEventInfo) -> StatusCode;
         enter_continuous_time_mode "fmi2EnterContinuousTimeMode" (Component) -> StatusCode;
         completed_integrator_step "fmi2CompletedIntegratorStep" (Component, Boolean, *mut Boolean, *mut Boolean) -> StatusCode;
         set_time "fmi2SetTime" (Component, f64) -> StatusCode;
@@ -102,12 +102,12 @@ table! {
     }
 }
 
-const CO_SIMULATION: c_int = 1;
 const LAST_SUCCESSFUL_TIME: c_int = 2;
 const TERMINATED: c_int = 3;
 
 /// What an instance is made with.
 pub(crate) struct Instantiation<'a> {
+    pub(crate) kind: Kind,
     pub(crate) name: &'a str,
     pub(crate) token: &'a str,
     /// A `file:` URI.
@@ -122,7 +122,7 @@ struct Context {
     callbacks: Callbacks,
 }
 
-/// A co-simulation instance.
+/// An instance.
 pub struct Instance {
     functions: Arc<Functions>,
     component: Owned<c_void>,
@@ -135,6 +135,7 @@ pub struct Instance {
 macro_rules! call {
     ($self:ident, $name:literal, $function:expr $(, $argument:expr)*) => {{
         $self.alive($name)?;
+        $crate::ffi::trace::enter(const { $crate::ffi::trace::number($name) });
         // SAFETY: the component is alive, and the arguments are what the standard asks for: buffers of the lengths given.
         let code = unsafe { ($function)($self.component.as_ptr() $(, $argument)*) };
         $self.check($name, code)
@@ -148,13 +149,19 @@ macro_rules! function {
     };
 }
 
+mod exchange;
+
 impl Instance {
-    /// `fmi2Instantiate` for co-simulation.
+    /// `fmi2Instantiate`.
     pub(crate) fn new(functions: &Arc<Functions>, with: &Instantiation<'_>) -> Result<Instance, CallError> {
         const CALL: &str = "fmi2Instantiate";
         let name = c_string(CALL, "the instance name", with.name)?;
         let token = c_string(CALL, "the guid", with.token)?;
         let resources = c_string(CALL, "the resource location", with.resources)?;
+        let kind = match with.kind {
+            Kind::ModelExchange => 0,
+            Kind::CoSimulation => 1,
+        };
         let environment = Environment::new(with.log.clone());
         let callbacks = Callbacks {
             logger: koppel_fmi2_logger,
@@ -165,12 +172,13 @@ impl Instance {
         };
         let context = Owned(NonNull::from(Box::leak(Box::new(Context { environment, callbacks }))));
         let raw = context.as_ptr();
+        trace::enter(const { trace::number(CALL) });
         // SAFETY: `raw` is the box just made, alive until the instance is dropped; the texts live during the call.
         let component = unsafe {
             (*raw).callbacks.component_environment = (&raw mut (*raw).environment).cast();
             (functions.instantiate)(
                 name.as_ptr(),
-                CO_SIMULATION,
+                kind,
                 token.as_ptr(),
                 resources.as_ptr(),
                 &raw const (*raw).callbacks,
@@ -358,6 +366,48 @@ impl Instance {
         call!(self, "fmi2DoStep", step, time, size, 0)
     }
 
+    /// Sets reals, steps and gets reals, with nothing between the calls.
+    #[inline]
+    pub(crate) fn plain_step(
+        &self,
+        time: f64,
+        size: f64,
+        (inputs, values): (&[u32], &[f64]),
+        (outputs, results): (&[u32], &mut [f64]),
+    ) -> Result<(), Box<Interruption>> {
+        assert!(inputs.len() == values.len() && outputs.len() == results.len(), "one value per reference");
+        let (Some(step), false) = (self.functions.do_step, self.is_dead.get()) else {
+            return Err(Interruption::of(CallError::Dead { call: "fmi2DoStep" }));
+        };
+        self.log.set_time(time);
+        let component = self.component.as_ptr();
+        let ok = 0..=1;
+        if !inputs.is_empty() {
+            trace::enter(const { trace::number("fmi2SetReal") });
+            // SAFETY: the component is alive, and the buffers have the lengths given.
+            let code = unsafe {
+                (self.functions.set_real)(component, inputs.as_ptr(), inputs.len(), values.as_ptr())
+            };
+            if !ok.contains(&code) {
+                return Err(Interruption::of(self.failed("fmi2SetReal", code.into())));
+            }
+        }
+        trace::enter(const { trace::number("fmi2DoStep") });
+        // SAFETY: the component is alive.
+        let code = unsafe { step(component, time, size, 0) };
+        if !ok.contains(&code) {
+            return Err(Interruption::of(self.failed("fmi2DoStep", code.into())));
+        }
+        let (count, results) = (outputs.len(), results.as_mut_ptr());
+        trace::enter(const { trace::number("fmi2GetReal") });
+        // SAFETY: the component is alive, and the buffers have the lengths given.
+        let code = unsafe { (self.functions.get_real)(component, outputs.as_ptr(), count, results) };
+        if !ok.contains(&code) {
+            return Err(Interruption::of(self.failed("fmi2GetReal", code.into())));
+        }
+        Ok(())
+    }
+
     /// After a discarded step: how far it came, if the FMU says.
     pub fn last_successful_time(&self) -> Option<f64> {
         let mut time = f64::NAN;
@@ -449,6 +499,7 @@ impl Drop for Instance {
         }
         // SAFETY: the component is alive and never used again; then nobody knows the context any more.
         unsafe {
+            trace::enter(const { trace::number("fmi2FreeInstance") });
             (self.functions.free_instance)(self.component.as_ptr());
             drop(Box::from_raw(self.context.as_ptr()));
         }

@@ -2,7 +2,7 @@
 
 use super::log::{Environment, record};
 use super::table::table;
-use super::{CallError, Log, Owned, State, Status, c_string};
+use super::{CallError, Interruption, Kind, Log, Owned, State, Status, c_string, trace};
 use std::cell::Cell;
 use std::ffi::{c_char, c_int, c_void};
 use std::ptr::NonNull;
@@ -103,6 +103,7 @@ table! {
 
 /// What an instance is made with.
 pub(crate) struct Instantiation<'a> {
+    pub(crate) kind: Kind,
     pub(crate) name: &'a str,
     pub(crate) token: &'a str,
     /// A path that ends with a separator.
@@ -111,6 +112,10 @@ pub(crate) struct Instantiation<'a> {
     pub(crate) log: Arc<Log>,
     /// Variables set or read inside steps; `None` for an FMU without intermediate updates.
     pub(crate) intermediate: Option<&'a [u32]>,
+    /// The importer handles events.
+    pub(crate) event_mode: bool,
+    /// Steps may end early.
+    pub(crate) early_return: bool,
 }
 
 /// A moment inside a step at which the FMU asks back.
@@ -122,11 +127,15 @@ pub struct Moment {
     pub set_requested: bool,
     /// Outputs may be read.
     pub get_allowed: bool,
+    /// A step of the FMU's own solver ends here.
+    pub step_finished: bool,
 }
 
 /// What a step ended with.
 #[derive(Clone, Copy, Debug)]
 pub struct StepInfo {
+    /// The FMU wants an event at the time it came to.
+    pub event_needed: bool,
     /// The FMU wants to end the simulation.
     pub terminate_simulation: bool,
     /// It stopped before the end of the step.
@@ -152,7 +161,7 @@ struct Context {
     running: Cell<*mut Running>,
 }
 
-/// A co-simulation instance.
+/// An instance.
 pub struct Instance {
     functions: Arc<Functions>,
     pointer: Owned<c_void>,
@@ -165,6 +174,7 @@ pub struct Instance {
 macro_rules! call {
     ($self:ident, $name:literal, $function:expr $(, $argument:expr)*) => {{
         $self.alive($name)?;
+        $crate::ffi::trace::enter(const { $crate::ffi::trace::number($name) });
         // SAFETY: the instance is alive, and the arguments are what the standard asks for: buffers of the lengths given.
         let code = unsafe { ($function)($self.pointer.as_ptr() $(, $argument)*) };
         $self.check($name, code)
@@ -195,20 +205,26 @@ macro_rules! accessors {
     )*};
 }
 
+mod events;
+mod exchange;
+mod words;
+
+pub use events::IntervalQualifier;
+
 impl Instance {
-    /// `fmi3InstantiateCoSimulation`, without event mode and early return.
+    /// `fmi3InstantiateCoSimulation`, or `fmi3InstantiateModelExchange`.
     pub(crate) fn new(functions: &Arc<Functions>, with: &Instantiation<'_>) -> Result<Instance, CallError> {
+        if with.kind == Kind::ModelExchange {
+            return Instance::exchange(functions, with);
+        }
         const CALL: &str = "fmi3InstantiateCoSimulation";
         let instantiate = functions.instantiate_co_simulation.ok_or(CallError::Missing { call: CALL })?;
         let name = c_string(CALL, "the instance name", with.name)?;
         let token = c_string(CALL, "the instantiation token", with.token)?;
         let resources = c_string(CALL, "the resource path", with.resources)?;
-        let context = Context {
-            environment: Environment::new(with.log.clone()),
-            running: Cell::new(std::ptr::null_mut()),
-        };
-        let context = Owned(NonNull::from(Box::leak(Box::new(context))));
+        let context = Instance::context(with);
         let references = with.intermediate.unwrap_or(&[]);
+        trace::enter(const { trace::number(CALL) });
         let update: Option<IntermediateCallback> = with.intermediate.map(|_| intermediate_update as _);
         // SAFETY: the context is alive until the instance is dropped; texts and references live during the call.
         let pointer = unsafe {
@@ -218,8 +234,8 @@ impl Instance {
                 resources.as_ptr(),
                 false,
                 with.debug_logging,
-                false,
-                false,
+                with.event_mode,
+                with.early_return,
                 references.as_ptr(),
                 references.len(),
                 context.as_ptr().cast(),
@@ -227,10 +243,28 @@ impl Instance {
                 update,
             )
         };
+        Instance::made(CALL, functions, with, pointer, context)
+    }
+
+    /// What the FMU gets to call back with.
+    fn context(with: &Instantiation<'_>) -> Owned<Context> {
+        let environment = Environment::new(with.log.clone());
+        let context = Context { environment, running: Cell::new(std::ptr::null_mut()) };
+        Owned(NonNull::from(Box::leak(Box::new(context))))
+    }
+
+    /// The instance, if there is one.
+    fn made(
+        call: &'static str,
+        functions: &Arc<Functions>,
+        with: &Instantiation<'_>,
+        pointer: InstancePointer,
+        context: Owned<Context>,
+    ) -> Result<Instance, CallError> {
         let Some(pointer) = NonNull::new(pointer) else {
             // SAFETY: no instance was made that could use it.
             drop(unsafe { Box::from_raw(context.as_ptr()) });
-            return Err(CallError::NoInstance { call: CALL, messages: with.log.take() });
+            return Err(CallError::NoInstance { call, messages: with.log.take() });
         };
         Ok(Instance {
             functions: functions.clone(),
@@ -334,22 +368,6 @@ impl Instance {
         u8: get_boolean "fmi3GetBoolean" set_boolean "fmi3SetBoolean";
     }
 
-    /// `fmi3GetString` for one scalar variable.
-    pub fn get_string(&self, reference: u32) -> Result<String, CallError> {
-        let mut text: Text = std::ptr::null();
-        let get = function!(self, get_string, "fmi3GetString");
-        call!(self, "fmi3GetString", get, &reference, 1, &mut text, 1)?;
-        // SAFETY: the text belongs to the FMU and lives until the next call.
-        Ok(unsafe { super::text_from(text) })
-    }
-
-    /// `fmi3SetString` for one scalar variable.
-    pub fn set_string(&self, reference: u32, text: &str) -> Result<(), CallError> {
-        let text = c_string("fmi3SetString", "the text", text)?;
-        let set = function!(self, set_string, "fmi3SetString");
-        call!(self, "fmi3SetString", set, &reference, 1, &text.as_ptr(), 1)
-    }
-
     /// `fmi3DoStep`; states saved before may be restored later. `update` answers the FMU's questions inside the step.
     pub fn do_step(&self, time: f64, size: f64, update: &mut Update<'_>) -> Result<StepInfo, CallError> {
         let step = function!(self, do_step, "fmi3DoStep");
@@ -383,10 +401,63 @@ impl Instance {
         }
         done?;
         Ok(StepInfo {
+            event_needed: event != 0,
             terminate_simulation: terminate != 0,
             early_return: early != 0,
             last_successful_time: reached,
         })
+    }
+
+    /// Sets reals, steps and gets reals, with nothing between the calls and no answer to questions inside the step.
+    #[inline]
+    pub(crate) fn plain_step(
+        &self,
+        time: f64,
+        size: f64,
+        (inputs, values): (&[u32], &[f64]),
+        (outputs, results): (&[u32], &mut [f64]),
+    ) -> Result<(), Box<Interruption>> {
+        assert!(inputs.len() == values.len() && outputs.len() == results.len(), "one value per reference");
+        let (Some(step), false) = (self.functions.do_step, self.is_dead.get()) else {
+            return Err(Interruption::of(CallError::Dead { call: "fmi3DoStep" }));
+        };
+        self.log.set_time(time);
+        let (functions, pointer, ok) = (&self.functions, self.pointer.as_ptr(), 0..=1);
+        if !inputs.is_empty() {
+            let count = inputs.len();
+            trace::enter(const { trace::number("fmi3SetFloat64") });
+            // SAFETY: the instance is alive, and the buffers have the lengths given.
+            let code =
+                unsafe { (functions.set_float64)(pointer, inputs.as_ptr(), count, values.as_ptr(), count) };
+            if !ok.contains(&code) {
+                return Err(Interruption::of(self.failed("fmi3SetFloat64", code.into())));
+            }
+        }
+        let (mut event, mut terminate, mut early, mut reached) = (0_u8, 0_u8, 0_u8, time + size);
+        trace::enter(const { trace::number("fmi3DoStep") });
+        // SAFETY: the instance is alive, and the places to write to are those of the standard.
+        let code =
+            unsafe { step(pointer, time, size, false, &mut event, &mut terminate, &mut early, &mut reached) };
+        if !ok.contains(&code) {
+            return Err(Interruption::of(self.failed("fmi3DoStep", code.into())));
+        }
+        if terminate | early != 0 {
+            let info = StepInfo {
+                event_needed: event != 0,
+                terminate_simulation: terminate != 0,
+                early_return: early != 0,
+                last_successful_time: reached,
+            };
+            return Err(Box::new(Interruption::Stopped(info)));
+        }
+        let (count, results) = (outputs.len(), results.as_mut_ptr());
+        trace::enter(const { trace::number("fmi3GetFloat64") });
+        // SAFETY: the instance is alive, and the buffers have the lengths given.
+        let code = unsafe { (functions.get_float64)(pointer, outputs.as_ptr(), count, results, count) };
+        if !ok.contains(&code) {
+            return Err(Interruption::of(self.failed("fmi3GetFloat64", code.into())));
+        }
+        Ok(())
     }
 
     /// `fmi3GetOutputDerivatives`.
@@ -488,6 +559,7 @@ impl Drop for Instance {
         }
         // SAFETY: the instance is alive and never used again; then nobody knows the context any more.
         unsafe {
+            trace::enter(const { trace::number("fmi3FreeInstance") });
             (self.functions.free_instance)(self.pointer.as_ptr());
             drop(Box::from_raw(self.context.as_ptr()));
         }
@@ -514,7 +586,7 @@ unsafe extern "C" fn intermediate_update(
     time: f64,
     set_requested: bool,
     get_allowed: bool,
-    _step_finished: bool,
+    step_finished: bool,
     _can_return_early: bool,
     early_return_requested: *mut bool,
     _early_return_time: *mut f64,
@@ -528,8 +600,9 @@ unsafe extern "C" fn intermediate_update(
         let Some(context) = environment.cast::<Context>().as_ref() else { return };
         let Some(running) = context.running.get().as_mut() else { return };
         if running.failure.is_none() {
-            let moment = Moment { time, set_requested, get_allowed };
+            let moment = Moment { time, set_requested, get_allowed, step_finished };
             running.failure = (*running.update)(&*running.instance, moment).err();
+            trace::enter(const { trace::number("fmi3DoStep") });
         }
     }
 }

@@ -1,13 +1,14 @@
 //! Messages of an instance, tied to its name and to simulated time.
 
 use super::{Status, text_from};
+use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use std::ffi::{c_char, c_int, c_void};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// What an FMU says.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LogMessage {
     /// Name of the instance.
     pub instance: String,

@@ -14,17 +14,54 @@ mod log;
 #[cfg(unix)]
 mod python;
 mod table;
+mod trace;
 
 pub(crate) use log::{Log, tail};
 pub use log::{LogMessage, LogSink};
+#[cfg(target_os = "linux")]
+pub(crate) use trace::{call_name, note_calls_in};
 
 use libloading::Library;
+use serde::{Deserialize, Serialize};
 use std::ffi::{CStr, CString, c_int, c_void};
 use std::path::{Path, PathBuf};
 use std::ptr::NonNull;
 
+/// What an instance is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub enum Kind {
+    /// It brings its own solver.
+    CoSimulation,
+    /// It gives derivatives, and others solve.
+    ModelExchange,
+}
+
+/// What an event iteration came to.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct EventInfo {
+    /// Another iteration is needed.
+    pub needs_update: bool,
+    /// The FMU wants to end the simulation.
+    pub terminate: bool,
+    /// Nominal values of continuous states have changed.
+    pub nominals_changed: bool,
+    /// Continuous states have jumped.
+    pub values_changed: bool,
+    /// Time of the next time event, if there is one.
+    pub next_event: Option<f64>,
+}
+
+/// What the end of a solver's step came to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CompletedStep {
+    /// The FMU has a step event.
+    pub enter_event_mode: bool,
+    /// The FMU wants to end the simulation.
+    pub terminate: bool,
+}
+
 /// What a call reports.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Status {
     /// All well.
     Ok,
@@ -86,6 +123,19 @@ pub enum CallError {
     ZeroByte { call: &'static str, what: &'static str },
     #[error("{call} returned no state")]
     NoState { call: &'static str },
+}
+
+/// Why a plain step did not get to its end. Boxed, since errors travel through every call that succeeds.
+pub(crate) enum Interruption {
+    Failed(CallError),
+    Stopped(fmi3::StepInfo),
+}
+
+impl Interruption {
+    #[cold]
+    fn of(error: CallError) -> Box<Interruption> {
+        Box::new(Interruption::Failed(error))
+    }
 }
 
 /// Why a library could not be used.

@@ -25,6 +25,9 @@ macro_rules! table {
         }
 
         impl $table {
+            /// The symbols of all functions.
+            pub const SYMBOLS: &'static [&'static str] = &[$($symbol,)* $($maybe_symbol,)*];
+
             /// Opens the library for good and resolves its functions.
             pub fn load(path: &std::path::Path) -> Result<$table, $crate::ffi::LoadError> {
                 let library = $crate::ffi::open(path)?;

@@ -147,6 +147,15 @@ impl Access {
         Ok(())
     }
 
+    /// The references, if all ports of the list are scalar reals in the order of the list.
+    pub(super) fn only_reals(&self) -> Option<&[u32]> {
+        match &self.groups[..] {
+            [] => Some(&[]),
+            [(group, Some(0))] if group.references.len() == group.places.len() => Some(&group.references),
+            _ => None,
+        }
+    }
+
     /// References of `Float64` variables, with the ports of their values.
     pub(super) fn reals(&self) -> Option<(&[u32], &[usize])> {
         let group = self
@@ -274,13 +283,6 @@ impl Backend {
         match self {
             Backend::Two(instance) => instance.set_real(references, values),
             Backend::Three(instance) => instance.set_float64(references, values),
-        }
-    }
-
-    pub(super) fn set_string(&self, reference: u32, text: &str) -> Result<(), CallError> {
-        match self {
-            Backend::Two(instance) => instance.set_string(reference, text),
-            Backend::Three(instance) => instance.set_string(reference, text),
         }
     }
 

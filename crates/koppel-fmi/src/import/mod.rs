@@ -1,6 +1,7 @@
-//! A co-simulation FMU as a subsystem.
+//! FMUs as subsystems.
 //!
-//! How the input polynomial reaches the FMU, best first:
+//! [`ModelExchange`] puts one of koppel's solvers to the equations of an FMU. [`CoSimulation`] drives an FMU that brings its
+//! own. How the input polynomial reaches the latter, best first:
 //!
 //! 1. FMI 3.0 intermediate update, if every continuous input takes part: the FMU asks inside the step, and gets the
 //!    polynomial's value at that time;
@@ -9,55 +10,73 @@
 //! 3. sub-steps: each sloped piece is walked in [`Options::substeps`] equal parts, with the input's mean over the part.
 //!
 //! [`koppel::system::Subsystem::solver`] says which was taken.
+//!
+//! Integers, Booleans and enumerations are numbers that are held over a step; strings, binaries and triggered clocks are
+//! messages (`messages.rs`). Where the FMU has an event mode, its events are handled inside the step (`events.rs`).
 
 mod access;
+mod base;
+mod clocks;
+mod derivatives;
+mod events;
+mod inside;
+mod memory;
+mod messages;
+mod model_exchange;
+mod plain;
 mod ports;
 mod route;
+mod starts;
 mod state;
 mod stepping;
+mod terminals;
+mod trial;
+mod value;
 mod values;
+mod walking;
 
-use crate::description::Description;
+pub use base::Base;
+pub use model_exchange::ModelExchange;
+pub use ports::ports;
+pub use value::Value;
+
+use crate::description::CoSimulation as Section;
 use crate::error::{Error, Result};
-use crate::ffi::{CallError, Log, LogSink, fmi2, fmi3};
-use crate::fmu::{Fmu, Library, OnlyInstance};
-use access::{Access, AccessError, Backend, Scratch};
-use koppel::signal::{Samples, Segment, Step};
-use koppel::system::{Dependencies, Ports, Snapshot, Subsystem, VariableId};
-use ports::{Slot, Slots};
+use crate::ffi::LogSink;
+use crate::fmu::Fmu;
+use access::Access;
+use base::Use;
+use events::Events;
+use inside::Inside;
+use koppel::signal::{Request, Samples, Segment, Step};
+use koppel::solver::SolverConfig;
+use koppel::system::{Dependencies, Message, Ports, Snapshot, Subsystem, VariableId};
+use messages::Mail;
+use plain::Plain;
 use route::Route;
-use state::SavedStates;
-use std::cell::RefCell;
-use std::sync::Arc;
+use serde::{Deserialize, Serialize};
+use std::ops::{Deref, DerefMut};
+use std::sync::{Arc, OnceLock};
 
-/// A value for a variable, as a user gives it.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Value {
-    /// A number, for floats, integers, Booleans (0 or 1) and enumerations.
-    Number(f64),
-    /// A text, for strings.
-    Text(String),
-}
-
-impl From<f64> for Value {
-    fn from(value: f64) -> Value {
-        Value::Number(value)
-    }
-}
-
-impl From<&str> for Value {
-    fn from(value: &str) -> Value {
-        Value::Text(value.into())
-    }
+/// Who solves the equations.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub enum Solving {
+    /// The FMU itself: co-simulation.
+    #[default]
+    Own,
+    /// A solver of koppel's, this one or the one the FMU suggests: model exchange.
+    Koppel(Option<SolverConfig>),
 }
 
 /// How an instance is made and driven.
-#[derive(Clone)]
+#[derive(Clone, Serialize, Deserialize)]
 pub struct Options {
     /// Its name.
     pub name: String,
     /// Parameters and other start values, by variable name.
     pub start_values: Vec<(String, Value)>,
+    /// Who solves its equations, for [`instantiate_any`].
+    pub solving: Solving,
     /// Parts a sloped piece of input is walked in, where sub-steps are needed.
     pub substeps: u32,
     /// Highest order of input derivatives an FMI 2.0 FMU is given; the standard does not let it say what it takes.
@@ -69,6 +88,7 @@ pub struct Options {
     /// Ask the FMU for its debug messages.
     pub debug_logging: bool,
     /// Receives its messages.
+    #[serde(skip)]
     pub log: Option<LogSink>,
 }
 
@@ -77,6 +97,7 @@ impl Default for Options {
         Options {
             name: "fmu".into(),
             start_values: Vec::new(),
+            solving: Solving::Own,
             substeps: 4,
             input_order: 1,
             tolerance: None,
@@ -85,6 +106,14 @@ impl Default for Options {
             log: None,
         }
     }
+}
+
+/// An instance of an FMU as a subsystem, of whichever kind it is: the one place where they are made.
+pub fn instantiate_any(fmu: &Arc<Fmu>, options: &Options) -> Result<Box<dyn Subsystem>> {
+    Ok(match &options.solving {
+        Solving::Own => Box::new(CoSimulation::new(fmu, options)?),
+        Solving::Koppel(solver) => Box::new(ModelExchange::new(fmu, options, solver.as_ref())?),
+    })
 }
 
 /// What the instance may be asked for.
@@ -99,70 +128,97 @@ enum Phase {
 
 /// A co-simulation instance of FMI 2.0 or 3.0.
 pub struct CoSimulation {
-    name: String,
-    options: Options,
-    backend: Backend,
-    ports: Ports,
-    slots: Slots,
-    inputs: Access,
+    base: Base,
+    /// How plain steps go, if they can.
+    plain: Option<Plain>,
+    /// `applied` is what the FMU has.
+    knows_inputs: bool,
     /// Those inputs that follow a polynomial inside steps.
     smooth: Access,
-    outputs: Access,
     route: Route,
     /// The FMU takes steps of different sizes.
     varies_steps: bool,
-    phase: Phase,
-    /// Inputs the FMU has; not a number where unknown.
+    /// Inputs as set last.
     applied: Vec<f64>,
     /// Inputs to be set next.
     next: Vec<f64>,
     /// Values and orders for calls about some of the inputs.
     chosen: Vec<f64>,
     orders: Vec<i32>,
-    scratch: RefCell<Scratch>,
-    states: SavedStates,
     /// Some output may depend on an input directly.
     has_feed_through: bool,
-    fmu: Arc<Fmu>,
-    _only: Option<OnlyInstance>,
+    /// Texts, bytes and ticks.
+    mail: Mail,
+    /// If there are events to be handled.
+    events: Option<Events>,
+    /// If outputs can be read inside a step.
+    inside: Option<Inside>,
+    /// How often the FMU has asked for inputs inside steps.
+    asked: u64,
+}
+
+impl Deref for CoSimulation {
+    type Target = Base;
+
+    #[inline]
+    fn deref(&self) -> &Base {
+        &self.base
+    }
+}
+
+impl DerefMut for CoSimulation {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut Base {
+        &mut self.base
+    }
 }
 
 impl CoSimulation {
     /// Makes an instance.
     pub fn new(fmu: &Arc<Fmu>, options: &Options) -> Result<CoSimulation> {
-        let description = fmu.description();
+        let resized = starts::resized(fmu.description(), &options.name, &options.start_values)?.map(Box::new);
+        let description = resized.as_deref().unwrap_or(fmu.description());
         let not_one = || Error::NotCoSimulation { path: fmu.path().into() };
         let section = description.co_simulation.as_ref().ok_or_else(not_one)?;
-        let library = fmu.library(&section.interface)?;
-        let only = fmu.take(&section.interface)?;
-        let (ports, slots) = ports::of(description);
+        let (mut ports, slots) = ports::of(description);
+        starts::start_inputs(&mut ports.inputs, &options.start_values);
         let smooth = Access::some(description, &slots.inputs, route::is_smooth);
         let route = Route::choose(description, section, &slots.inputs, options);
-        let backend = instantiate(fmu, &library, options, &smooth, route)?;
-        let instance = CoSimulation {
-            name: options.name.clone(),
-            options: options.clone(),
-            backend,
-            outputs: Access::new(description, &slots.outputs),
-            inputs: Access::new(description, &slots.inputs),
+        let events = Events::new(description, section, &slots);
+        let inside = Inside::new(description, section, &slots.outputs);
+        // Where events are handled, discrete inputs are set in event mode only.
+        let inputs = Access::some(description, &slots.inputs, |variable| {
+            !section.has_event_mode || !events::is_discrete(variable)
+        });
+        let mut asked: Vec<u32> = Vec::new();
+        if route == Route::Intermediate {
+            asked.extend(smooth.reals().map_or(&[][..], |(references, _)| references));
+        }
+        asked.extend(inside.as_ref().map_or(&[][..], Inside::references));
+        let intermediate = (route == Route::Intermediate || inside.is_some()).then_some(asked.as_slice());
+        let has_feed_through = ports.outputs.iter().any(|output| output.depends != Dependencies::None);
+        let width = slots.inputs.len();
+        let mail = Mail::new(description, &slots);
+        let varies_steps = section.can_handle_variable_communication_step_size;
+        let made_for = Use::CoSimulation { section, intermediate };
+        let base = Base::new(fmu, resized.clone(), options, (ports, slots, inputs), made_for)?;
+        Ok(CoSimulation {
+            plain: if events.is_none() { Plain::new(&base.inputs, &base.outputs) } else { None },
+            base,
+            knows_inputs: false,
             smooth,
             route,
-            varies_steps: section.can_handle_variable_communication_step_size,
-            phase: Phase::Instantiated,
-            applied: vec![f64::NAN; slots.inputs.len()],
-            next: vec![0.0; slots.inputs.len()],
-            chosen: Vec::with_capacity(slots.inputs.len()),
-            orders: Vec::with_capacity(slots.inputs.len()),
-            scratch: RefCell::default(),
-            states: SavedStates::new(&section.interface),
-            has_feed_through: ports.outputs.iter().any(|output| output.depends != Dependencies::None),
-            ports,
-            slots,
-            fmu: fmu.clone(),
-            _only: only,
-        };
-        instance.check_start_values()?;
-        Ok(instance)
+            varies_steps,
+            applied: vec![0.0; width],
+            next: vec![0.0; width],
+            chosen: Vec::with_capacity(width),
+            orders: Vec::with_capacity(width),
+            has_feed_through,
+            mail,
+            events,
+            inside,
+            asked: 0,
+        })
     }
 
     /// The FMU it is an instance of.
@@ -170,42 +226,10 @@ impl CoSimulation {
         &self.fmu
     }
 
-    fn description(&self) -> &Description {
-        self.fmu.description()
-    }
-
-    #[inline]
-    fn called<T>(&self, result: Result<T, CallError>) -> Result<T> {
-        match result {
-            Ok(value) => Ok(value),
-            Err(source) => Err(self.failed(source)),
-        }
-    }
-
-    #[cold]
-    fn failed(&self, source: CallError) -> Box<Error> {
-        Box::new(Error::Call { instance: self.name.clone(), source })
-    }
-
-    #[inline]
-    fn accessed<T>(&self, result: Result<T, AccessError>, slots: &[Slot]) -> Result<T> {
-        match result {
-            Ok(value) => Ok(value),
-            Err(error) => Err(self.explain(error, slots)),
-        }
-    }
-
-    #[cold]
-    fn explain(&self, error: AccessError, slots: &[Slot]) -> Box<Error> {
-        let name = |place: usize| self.description().variables[slots[place].variable].name.clone();
-        let instance = self.name.clone();
-        Box::new(match error {
-            AccessError::Call(source) => Error::Call { instance, source },
-            AccessError::NotExact { place, value } => Error::NotExact { instance, name: name(place), value },
-            AccessError::WrongType { place, expected, value } => {
-                Error::WrongType { instance, name: name(place), expected, value: value.to_string() }
-            }
-        })
+    /// What it declares as a co-simulation FMU.
+    fn section(&self) -> &Section {
+        static NOTHING: OnceLock<Section> = OnceLock::new();
+        self.fmu.description().co_simulation.as_ref().unwrap_or_else(|| NOTHING.get_or_init(Section::default))
     }
 }
 
@@ -215,22 +239,20 @@ impl Subsystem for CoSimulation {
     }
 
     fn initialize(&mut self, start: f64) -> koppel::Result<()> {
-        if self.phase != Phase::Instantiated {
-            self.called(self.backend.reset())?;
-            self.phase = Phase::Instantiated;
-        }
-        self.backend.set_log_time(start);
-        self.applied.fill(f64::NAN);
-        self.apply_start_values()?;
-        self.called(self.backend.enter_initialization(self.options.tolerance, start, self.options.stop))?;
-        self.phase = Phase::Initializing;
-        Ok(())
+        self.knows_inputs = false;
+        self.mail = Mail::new(self.description(), &self.slots);
+        self.events.iter_mut().for_each(Events::reset);
+        Ok(self.start(start)?)
     }
 
     fn read(&mut self, inputs: Option<&[f64]>, outputs: &mut [f64]) -> koppel::Result<()> {
         if let Some(inputs) = inputs {
             self.next.copy_from_slice(inputs);
-            self.set_inputs()?;
+            if self.events.is_none() {
+                self.set_inputs()?;
+            } else {
+                self.set_inputs_and_events()?;
+            }
         }
         Ok(self.get_outputs(outputs)?)
     }
@@ -242,6 +264,15 @@ impl Subsystem for CoSimulation {
         outputs: &mut [f64],
         samples: &mut Samples,
     ) -> koppel::Result<()> {
+        if let (Some(plain), Phase::Stepping, Request::Nothing, Some(inputs)) =
+            (&self.plain, self.phase, samples.request(), input.constant())
+        {
+            self.knows_inputs = false;
+            return match plain.step(&self.backend, step.start, step.size, inputs, outputs) {
+                Ok(()) => Ok(()),
+                Err(interruption) => Ok(self.interrupted(*interruption, step, outputs)?),
+            };
+        }
         let done = self.go(step, input, outputs, samples);
         if done.is_err() {
             self.phase = Phase::Failed;
@@ -254,7 +285,24 @@ impl Subsystem for CoSimulation {
     }
 
     fn set(&mut self, variable: VariableId, value: f64) -> koppel::Result<()> {
-        Ok(self.change(variable, value)?)
+        // Where events are handled, parameters change in event mode.
+        let is_event = self.phase == Phase::Stepping && self.has_event_mode();
+        if is_event {
+            self.enter_event_mode()?;
+        }
+        let changed = self.change(variable, value);
+        if is_event {
+            self.finish_event(&[])?;
+        }
+        Ok(changed?)
+    }
+
+    fn send(&mut self, output: usize, message: &mut Message) -> koppel::Result<()> {
+        Ok(self.read_message(output, message)?)
+    }
+
+    fn receive(&mut self, input: usize, message: &Message) -> koppel::Result<()> {
+        Ok(self.take_message(input, message)?)
     }
 
     fn solver(&self) -> String {
@@ -265,81 +313,37 @@ impl Subsystem for CoSimulation {
             Route::Derivatives { order } => format!("derivatives up to order {order}"),
             Route::Substeps => format!("{} sub-steps with equal mean", self.options.substeps.max(1)),
         };
-        format!("FMI {version} co-simulation by {tool}; inputs by {inputs}")
+        let events = if self.has_event_mode() { "; events handled" } else { "" };
+        format!("FMI {version} co-simulation by {tool}; inputs by {inputs}{events}")
     }
 
     fn save(&self, snapshot: &mut Snapshot) -> koppel::Result<()> {
+        self.cut_memory(snapshot);
         let saved = self.states.save(&self.backend, &mut snapshot.bytes);
         state::explain(saved, &self.name)?;
         snapshot.reals.clear();
         snapshot.reals.push(if self.phase == Phase::Stepping { 1.0 } else { 0.0 });
+        snapshot.reals.push(if self.knows_inputs { 1.0 } else { 0.0 });
         snapshot.reals.extend_from_slice(&self.applied);
+        self.save_memory(snapshot);
         Ok(())
     }
 
     fn restore(&mut self, snapshot: &Snapshot) -> koppel::Result<()> {
-        let restored = match snapshot.reals.split_first() {
-            Some((phase, applied)) if applied.len() == self.applied.len() => {
+        let size = self.applied.len();
+        let not_ours = || Err(state::StateError::Restore("it is not one of this FMU"));
+        let restored = match &snapshot.reals[..] {
+            [phase, knows_inputs, numbers @ ..] if numbers.len() == size + self.memory_size() => {
                 self.phase = if *phase == 1.0 { Phase::Stepping } else { Phase::Initializing };
-                self.applied.copy_from_slice(applied);
-                self.states.restore(&self.backend, &snapshot.bytes)
+                self.knows_inputs = *knows_inputs == 1.0;
+                self.applied.copy_from_slice(&numbers[..size]);
+                match self.restore_memory(&numbers[size..], &snapshot.bytes) {
+                    Some(own) => self.states.restore(&self.backend, own),
+                    None => not_ours(),
+                }
             }
-            _ => Err(state::StateError::Restore("it is not one of this FMU")),
+            _ => not_ours(),
         };
         Ok(state::explain(restored, &self.name)?)
     }
-}
-
-impl Drop for CoSimulation {
-    fn drop(&mut self) {
-        // Nobody is left to hear about failures; freeing follows in any case.
-        self.states.free(&self.backend);
-        if self.phase == Phase::Stepping {
-            let _ = self.backend.terminate();
-        }
-    }
-}
-
-fn instantiate(
-    fmu: &Arc<Fmu>,
-    library: &Library,
-    options: &Options,
-    smooth: &Access,
-    route: Route,
-) -> Result<Backend> {
-    let name = &options.name;
-    let token = &fmu.description().instantiation_token;
-    let log = Arc::new(Log::new(name, options.log.clone()));
-    let debug_logging = options.debug_logging;
-    let folder = fmu.folder().join("resources");
-    let backend = match library {
-        Library::Two(functions) => {
-            let resources = &file_uri(&folder);
-            let with = fmi2::Instantiation { name, token, resources, debug_logging, log };
-            fmi2::Instance::new(functions, &with).map(Backend::Two)
-        }
-        Library::Three(functions) => {
-            let resources = &format!("{}{}", folder.display(), std::path::MAIN_SEPARATOR);
-            let references = smooth.reals().map_or(&[][..], |(references, _)| references);
-            let intermediate = (route == Route::Intermediate).then_some(references);
-            let with = fmi3::Instantiation { name, token, resources, debug_logging, log, intermediate };
-            fmi3::Instance::new(functions, &with).map(Backend::Three)
-        }
-    };
-    backend.map_err(|source| Error::Call { instance: name.clone(), source }.into())
-}
-
-/// A path as URI: bytes outside the unreserved set are escaped.
-fn file_uri(path: &std::path::Path) -> String {
-    let text = path.to_string_lossy().replace('\\', "/");
-    let escaped: String = text
-        .bytes()
-        .map(|byte| match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'-' | b'_' | b'.' | b'~' | b':' => {
-                char::from(byte).to_string()
-            }
-            _ => format!("%{byte:02X}"),
-        })
-        .collect();
-    if escaped.starts_with('/') { format!("file://{escaped}") } else { format!("file:///{escaped}") }
 }

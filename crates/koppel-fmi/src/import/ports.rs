@@ -1,9 +1,13 @@
 //! Variables of an FMU as ports of a subsystem.
 //!
 //! Everything that is a number without loss is a port: floats, integers, Booleans (0 and 1) and enumerations. Arrays are
-//! taken apart into elements `name[1]`, `name[1,2]`, .... Strings, binaries and clocks are no ports.
+//! taken apart into elements `name[1]`, `name[1,2]`, .... Strings, binaries and triggered clocks that come in or go out are
+//! message ports; clocks that tick by themselves are no ports.
 
-use crate::description::{BaseUnit, Causality, Description, Dimension, Start, ValueType, Variable};
+use super::{messages, terminals};
+use crate::description::{
+    BaseUnit, Causality, Description, Dimension, Start, ValueType, Variability, Variable,
+};
 use koppel::system::unit::Unit;
 use koppel::system::{Dependencies, Ports, Variable as Port};
 use std::collections::HashMap;
@@ -25,6 +29,13 @@ pub(super) struct Slots {
     pub(super) outputs: Vec<Slot>,
     pub(super) parameters: Vec<Slot>,
     pub(super) locals: Vec<Slot>,
+    pub(super) message_inputs: Vec<Slot>,
+    pub(super) message_outputs: Vec<Slot>,
+}
+
+/// All ports of an FMU, without an instance of it.
+pub fn ports(description: &Description) -> Ports {
+    of(description).0
 }
 
 /// All ports of an FMU.
@@ -34,7 +45,11 @@ pub(super) fn of(description: &Description) -> (Ports, Slots) {
         description.units.iter().map(|unit| (unit.name.as_str(), unit.base)).collect();
     for (place, variable) in description.variables.iter().enumerate() {
         let elements = description.elements(variable);
-        if !is_number(variable.value_type) || elements > MAX_ELEMENTS {
+        if elements > MAX_ELEMENTS {
+            continue;
+        }
+        if !is_number(variable.value_type) {
+            messages::add_ports(description, place, &mut ports, &mut slots);
             continue;
         }
         let (list, slot_list) = match variable.causality {
@@ -43,21 +58,24 @@ pub(super) fn of(description: &Description) -> (Ports, Slots) {
             Causality::Parameter => (&mut ports.parameters, &mut slots.parameters),
             _ => (&mut ports.locals, &mut slots.locals),
         };
-        let unit = unit_name(variable, &units);
+        let unit = unit_of(variable, &units);
         let sizes = sizes(description, variable);
         for element in 0..elements as usize {
+            let (unit, definition) = unit.clone().unzip();
             list.push(Port {
-                name: format!("{}{}", variable.name, index_text(&sizes, element)),
-                unit: unit.clone(),
+                unit,
+                definition: definition.flatten(),
                 nominal: variable.attributes.nominal,
                 start: start_value(variable, element),
                 description: variable.description.clone().unwrap_or_default(),
-                depends: Dependencies::None,
+                is_held: variable.variability != Variability::Continuous,
+                ..Port::new(format!("{}{}", variable.name, index_text(&sizes, element)))
             });
             slot_list.push(Slot { variable: place, element });
         }
     }
     add_dependencies(description, &slots, &mut ports);
+    ports.terminals = terminals::of(description);
     (ports, slots)
 }
 
@@ -65,7 +83,7 @@ fn is_number(value_type: ValueType) -> bool {
     !matches!(value_type, ValueType::String | ValueType::Binary | ValueType::Clock)
 }
 
-fn sizes(description: &Description, variable: &Variable) -> Vec<usize> {
+pub(super) fn sizes(description: &Description, variable: &Variable) -> Vec<usize> {
     let size = |dimension: &Dimension| match dimension {
         Dimension::Fixed(size) => *size as usize,
         Dimension::Parameter(place) => start_value(&description.variables[*place], 0) as usize,
@@ -74,7 +92,7 @@ fn sizes(description: &Description, variable: &Variable) -> Vec<usize> {
 }
 
 /// `[2,1]` for an element in row-major order; nothing for a scalar.
-fn index_text(sizes: &[usize], element: usize) -> String {
+pub(super) fn index_text(sizes: &[usize], element: usize) -> String {
     if sizes.is_empty() {
         return String::new();
     }
@@ -88,7 +106,7 @@ fn index_text(sizes: &[usize], element: usize) -> String {
     format!("[{}]", indices.join(","))
 }
 
-fn start_value(variable: &Variable, element: usize) -> f64 {
+pub(super) fn start_value(variable: &Variable, element: usize) -> f64 {
     let pick = |length: usize| if length == 1 { 0 } else { element };
     match &variable.start {
         Some(Start::Reals(list)) => list.get(pick(list.len())).copied().unwrap_or(0.0),
@@ -100,21 +118,22 @@ fn start_value(variable: &Variable, element: usize) -> f64 {
     }
 }
 
-/// A unit the engine understands and means as the FMU does: its name, else its base units, else nothing.
-fn unit_name(variable: &Variable, units: &HashMap<&str, Option<BaseUnit>>) -> Option<String> {
+/// The name of a unit and, where the engine would not read it as the FMU means it, its definition. A name that neither
+/// the FMU nor the engine knows the meaning of is nothing.
+fn unit_of(variable: &Variable, units: &HashMap<&str, Option<BaseUnit>>) -> Option<(String, Option<Unit>)> {
     let name = variable.attributes.unit.as_deref()?;
     let Some(base) = units.get(name).copied().flatten() else {
-        return Unit::parse(name).is_ok().then(|| name.to_owned());
+        return Unit::parse(name).is_ok().then(|| (name.to_owned(), None));
     };
     let close = |a: f64, b: f64| (a - b).abs() <= 1e-9 * a.abs().max(b.abs());
     let agrees = Unit::parse(name).is_ok_and(|unit| {
         unit.exponents == base.exponents && close(unit.factor, base.factor) && close(unit.offset, base.offset)
     });
     if agrees {
-        return Some(name.to_owned());
+        return Some((name.to_owned(), None));
     }
     let defined = Unit::from_base(name, base.exponents, base.factor, base.offset).ok()?;
-    (base.factor == 1.0 && base.offset == 0.0).then(|| defined.dimension())
+    Some((name.to_owned(), Some(defined)))
 }
 
 /// Which inputs act on an output directly, as the model structure says.
@@ -177,18 +196,21 @@ mod tests {
     }
 
     #[test]
-    fn units_the_engine_does_not_know_become_base_units_or_nothing() {
+    fn units_the_engine_does_not_know_bring_their_definition() {
         let unit = |name: &str, base: Option<BaseUnit>| {
             let text = include_str!("../../tests/fixtures/fmi2.xml");
             let mut description = Description::parse(text.as_bytes(), "x").unwrap();
             description.variables[0].attributes.unit = Some(name.into());
-            unit_name(&description.variables[0], &HashMap::from([(name, base)]))
+            let found = unit_of(&description.variables[0], &HashMap::from([(name, base)]))?;
+            assert_eq!(found.0, name);
+            Some(found.1.map(|unit| (unit.dimension(), unit.factor)))
         };
         let speed = |factor| Some(BaseUnit { exponents: [0, 1, -1, 0, 0, 0, 0, 0], factor, offset: 0.0 });
-        assert_eq!(unit("m/s", speed(1.0)).as_deref(), Some("m/s"));
-        assert_eq!(unit("velocity", speed(1.0)).as_deref(), Some("m.s-1"));
-        assert_eq!(unit("knots of mine", speed(0.5)), None);
-        assert_eq!(unit("kg", speed(1.0)).as_deref(), Some("m.s-1"), "the FMU's own meaning counts");
+        let defined = |factor| Some(Some(("m.s-1".to_owned(), factor)));
+        assert_eq!(unit("m/s", speed(1.0)), Some(None));
+        assert_eq!(unit("velocity", speed(1.0)), defined(1.0));
+        assert_eq!(unit("knots of mine", speed(0.5)), defined(0.5));
+        assert_eq!(unit("kg", speed(1.0)), defined(1.0), "the FMU's own meaning counts");
         assert_eq!(unit("no unit at all", None), None);
     }
 }

@@ -69,6 +69,18 @@ impl SavedStates {
         SavedStates { ability, instance, slots: RefCell::default() }
     }
 
+    /// Does without serializing.
+    pub(super) fn keep_in_memory(&mut self) {
+        if self.ability == Ability::Serialize {
+            self.ability = Ability::Keep;
+        }
+    }
+
+    /// True if the FMU can give and take its state.
+    pub(super) fn is_able(&self) -> bool {
+        self.ability != Ability::Nothing
+    }
+
     pub(super) fn save(&self, backend: &Backend, bytes: &mut Vec<u8>) -> Result<(), StateError> {
         match self.ability {
             Ability::Nothing => Err(StateError::Unable),

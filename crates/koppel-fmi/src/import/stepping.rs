@@ -4,7 +4,7 @@ use super::access::Backend;
 use super::route::Route;
 use super::{CoSimulation, Phase};
 use crate::error::{Error, Result};
-use crate::ffi::{CallError, Status, fmi2, fmi3};
+use crate::ffi::{CallError, Interruption, Status, fmi2, fmi3};
 use koppel::signal::{Part, Piece, Request, Samples, Segment, Step};
 
 impl CoSimulation {
@@ -15,13 +15,16 @@ impl CoSimulation {
         outputs: &mut [f64],
         samples: &mut Samples,
     ) -> Result<()> {
+        if self.events.is_some() {
+            return self.go_through_events(step, input, outputs, samples);
+        }
         if self.phase == Phase::Initializing {
             self.called(self.backend.exit_initialization())?;
             self.phase = Phase::Stepping;
         }
         samples.clear();
         let is_sampled = samples.request() != Request::Nothing;
-        if !is_sampled && input.terms() == 1 && input.len() == 1 {
+        if !is_sampled && input.constant().is_some() {
             input.end_values(&mut self.next);
             self.set_inputs()?;
             self.do_step(step.start, step.size, None)?;
@@ -46,19 +49,14 @@ impl CoSimulation {
     /// Sets `next` as inputs, unless the FMU has them.
     #[inline]
     pub(super) fn set_inputs(&mut self) -> Result<()> {
-        if self.next == self.applied {
+        if self.knows_inputs && self.next == self.applied {
             return Ok(());
         }
         let written = self.inputs.write(&self.backend, &mut self.scratch.borrow_mut(), &self.next);
         self.accessed(written, &self.slots.inputs)?;
         self.applied.copy_from_slice(&self.next);
+        self.knows_inputs = true;
         Ok(())
-    }
-
-    #[inline]
-    pub(super) fn get_outputs(&self, outputs: &mut [f64]) -> Result<()> {
-        let read = self.outputs.read(&self.backend, &mut self.scratch.borrow_mut(), outputs);
-        self.accessed(read, &self.slots.outputs)
     }
 
     /// One call of `doStep` under the inputs set, or with those of `piece` wherever the FMU asks.
@@ -72,6 +70,24 @@ impl CoSimulation {
             },
             Backend::Three(_) => self.do_step_asking(time, size, piece),
         }
+    }
+
+    /// What follows a plain step that did not simply succeed.
+    #[cold]
+    pub(super) fn interrupted(&mut self, why: Interruption, step: &Step, outputs: &mut [f64]) -> Result<()> {
+        let (time, size) = (step.start, step.size);
+        let finished = match (why, &self.backend) {
+            (Interruption::Failed(source), Backend::Two(instance)) => {
+                Err(self.step_failed(instance, source, time, size))
+            }
+            (Interruption::Failed(source), Backend::Three(_)) => self.finish_step(Err(source), time, size),
+            (Interruption::Stopped(info), _) => self.finish_step(Ok(info), time, size),
+        };
+        let done = finished.and_then(|()| self.get_outputs(outputs));
+        if done.is_err() {
+            self.phase = Phase::Failed;
+        }
+        done
     }
 
     /// Why a step of FMI 2.0 failed.
@@ -90,9 +106,11 @@ impl CoSimulation {
 
     /// A step of FMI 3.0, which may ask for inputs on the way.
     fn do_step_asking(&mut self, time: f64, size: f64, piece: Option<Piece<'_>>) -> Result<()> {
-        let Backend::Three(instance) = &self.backend else { return Ok(()) };
+        let Backend::Three(instance) = &self.base.backend else { return Ok(()) };
         let (smooth, next, chosen) = (&self.smooth, &mut self.next, &mut self.chosen);
+        let asked = &mut self.asked;
         let mut update = |instance: &fmi3::Instance, moment: fmi3::Moment| {
+            *asked += u64::from(moment.set_requested);
             let Some(piece) = piece.filter(|_| moment.set_requested) else { return Ok(()) };
             let Some((references, places)) = smooth.reals() else { return Ok(()) };
             piece.values((moment.time - piece.start).clamp(0.0, piece.size), next);
@@ -124,6 +142,9 @@ impl CoSimulation {
     fn advance(&mut self, part: Part<'_>, samples: &mut Samples) -> Result<()> {
         let piece = part.piece;
         let time = piece.start + part.offset;
+        if samples.request() == Request::SolverPoints && self.inside.is_some() {
+            return self.advance_sampling(part, samples);
+        }
         // An FMU with steps of one size gets them, whatever the slopes happen to be.
         if piece.terms == 1 || self.varies_steps && part.is_constant(self.next.len()) {
             piece.values(part.offset, &mut self.next);
@@ -134,7 +155,7 @@ impl CoSimulation {
             Route::Intermediate => {
                 piece.values(part.offset, &mut self.next);
                 self.set_inputs()?;
-                self.applied.fill(f64::NAN);
+                self.knows_inputs = false;
                 self.do_step(time, part.size, Some(piece))
             }
             Route::Derivatives { order } if piece.terms <= order + 1 => {
@@ -170,7 +191,7 @@ impl CoSimulation {
             part.derivative(order, &mut self.next);
             self.send_derivatives(order)?;
         }
-        self.applied.fill(f64::NAN);
+        self.knows_inputs = false;
         Ok(())
     }
 
@@ -180,23 +201,23 @@ impl CoSimulation {
         self.set_inputs()?;
         part.chord_slope(&mut self.next);
         self.send_derivatives(1)?;
-        self.applied.fill(f64::NAN);
+        self.knows_inputs = false;
         Ok(())
     }
 
     fn send_derivatives(&mut self, order: usize) -> Result<()> {
-        let (Backend::Two(instance), Some((references, places))) = (&self.backend, self.smooth.reals())
+        let (Backend::Two(instance), Some((references, places))) = (&self.base.backend, self.smooth.reals())
         else {
             return Ok(());
         };
         choose(&self.next, places, &mut self.chosen);
         self.orders.clear();
         self.orders.resize(references.len(), order as i32);
-        self.called(instance.set_real_input_derivatives(references, &self.orders, &self.chosen))
+        self.base.called(instance.set_real_input_derivatives(references, &self.orders, &self.chosen))
     }
 
     /// Adds the outputs at the end of a part.
-    fn sample(&mut self, part: Part<'_>, samples: &mut Samples) -> Result<()> {
+    pub(super) fn sample(&mut self, part: Part<'_>, samples: &mut Samples) -> Result<()> {
         if self.has_feed_through {
             part.piece.values(part.offset + part.size, &mut self.next);
             self.set_inputs()?;
@@ -206,7 +227,7 @@ impl CoSimulation {
 }
 
 /// The values at some places.
-fn choose(values: &[f64], places: &[usize], chosen: &mut Vec<f64>) {
+pub(super) fn choose(values: &[f64], places: &[usize], chosen: &mut Vec<f64>) {
     chosen.clear();
     chosen.extend(places.iter().map(|place| values[*place]));
 }

@@ -1,8 +1,10 @@
 //! FMUs made by the tests themselves: C sources compiled with the C compiler, descriptions from the fixtures.
 
+use std::collections::HashMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::{Arc, Mutex, OnceLock};
 use tempfile::TempDir;
 use zip::ZipWriter;
 use zip::write::SimpleFileOptions;
@@ -18,22 +20,10 @@ pub(crate) struct TestFmu {
 impl TestFmu {
     /// Compiles `source` and packs it with `description`.
     pub(crate) fn new(source: &str, description: &str, flags: &[&str]) -> TestFmu {
-        let folder = tempfile::tempdir().unwrap();
-        let library = folder.path().join("mass.so");
-        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fmus").join(source);
-        let compiler = std::env::var("CC").unwrap_or_else(|_| "cc".into());
-        let mut command = Command::new(compiler);
-        command
-            .args(["-O2", "-fPIC", "-shared", "-Wall", "-o"])
-            .arg(&library)
-            .arg(source)
-            .args(flags)
-            .arg("-lm");
-        assert!(command.status().unwrap().success());
         let platform = if description.contains("fmiVersion=\"2") { "linux64" } else { "x86_64-linux" };
         let binary = format!("binaries/{platform}/mass.so");
-        let fmu = TestFmu { folder };
-        let library = std::fs::read(library).unwrap();
+        let fmu = TestFmu { folder: tempfile::tempdir().unwrap() };
+        let library = compiled(source, flags);
         pack(&fmu.path(), &[("modelDescription.xml", description.as_bytes()), (&binary, &library)]);
         fmu
     }
@@ -49,6 +39,29 @@ impl TestFmu {
     pub(crate) fn path(&self) -> PathBuf {
         self.folder.path().join("mass.fmu")
     }
+}
+
+/// The library made of a source; each is compiled once.
+fn compiled(source: &str, flags: &[&str]) -> Arc<Vec<u8>> {
+    static KNOWN: OnceLock<Mutex<HashMap<String, Arc<Vec<u8>>>>> = OnceLock::new();
+    let mut known = KNOWN.get_or_init(Mutex::default).lock().unwrap();
+    let key = format!("{source} {}", flags.join(" "));
+    let compile = || {
+        let folder = tempfile::tempdir().unwrap();
+        let library = folder.path().join("mass.so");
+        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fmus").join(source);
+        let compiler = std::env::var("CC").unwrap_or_else(|_| "cc".into());
+        let mut command = Command::new(compiler);
+        command
+            .args(["-O2", "-fPIC", "-shared", "-Wall", "-o"])
+            .arg(&library)
+            .arg(source)
+            .args(flags)
+            .arg("-lm");
+        assert!(command.status().unwrap().success());
+        Arc::new(std::fs::read(library).unwrap())
+    };
+    known.entry(key).or_insert_with(compile).clone()
 }
 
 /// Writes an FMU file.

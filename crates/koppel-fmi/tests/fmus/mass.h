@@ -1,5 +1,12 @@
 /* The model of the test FMUs: a mass on a spring and damper, m a + d v + c x = F, by Runge-Kutta 4 with steps of 1 ms.
- * The parameter `misbehave` makes steps that end after 0.5 s fail: 1 discard, 2 error, 3 fatal, 4 pending, 5 not a number. */
+ * The parameter `misbehave` makes steps that end after 0.5 s fail: 1 discard, 2 error, 3 fatal, 4 pending, 5 not a number;
+ * from 10 on, see misbehave.h.
+ *
+ * Lies, for probes: -DLIE_STATE restores all but the speed, -DLIE_BYTES loses it on the way through bytes, -DLIE_RESET
+ * resets nothing, -DLIE_STEP always moves by 1 ms, -DLIE_INSTANCE shares the speed among instances, -DLIE_FEED computes the
+ * acceleration in steps only, -DLIE_DERIVATIVE gives a wrong one, -DLIE_SLOPES and -DLIE_UPDATE know no inputs inside steps. */
+
+#include "misbehave.h"
 
 #include <math.h>
 #include <stdint.h>
@@ -22,9 +29,16 @@ typedef struct {
     char label[64];
 } Model;
 
+#ifdef LIE_INSTANCE
+static double shared_speed;
+#endif
+
 static void model_start(Model *m)
 {
     memset(m, 0, sizeof *m);
+#ifdef LIE_INSTANCE
+    shared_speed = 0;
+#endif
     m->r[X] = 1.0;
     m->r[M] = 1.0;
     m->r[C] = 1.0;
@@ -50,10 +64,53 @@ static double acceleration(const Model *m, double x, double v, double f)
     return (f - m->r[C] * x - m->r[D] * v) / m->r[M];
 }
 
-static void model_step(Model *m, double size, Input input, void *owner)
+__attribute__((unused)) static void model_reset(Model *m)
 {
+#ifndef LIE_RESET
+    model_start(m);
+#endif
+}
+
+static void model_restore(Model *m, const void *state)
+{
+    double speed = m->r[V];
+    memcpy(m, state, sizeof *m);
+#ifdef LIE_STATE
+    m->r[V] = speed;
+#else
+    (void)speed;
+#endif
+}
+
+static void model_write(const void *state, void *bytes)
+{
+    memcpy(bytes, state, sizeof(Model));
+#ifdef LIE_BYTES
+    ((Model *)bytes)->r[V] = 0;
+#endif
+}
+
+static void model_evaluate(Model *m)
+{
+#ifndef LIE_FEED
+    m->r[A] = acceleration(m, m->r[X], m->r[V], m->r[F]);
+#endif
+    (void)m;
+}
+
+static void model_step(Model *m, double asked, Input input, void *owner)
+{
+#ifdef LIE_STEP
+    double size = 1e-3;
+#else
+    double size = asked;
+#endif
+#ifdef LIE_INSTANCE
+    m->r[V] = shared_speed;
+#endif
     int parts = (int)ceil(size / 1e-3 - 1e-6);
     double h = size / parts, start = m->time;
+    misbehave(m->misbehave, start + size);
     for (int k = 0; k < parts; k++) {
         double t = start + k * h, x = m->r[X], v = m->r[V];
         double f0 = input(owner, t), f1 = input(owner, t + 0.5 * h), f2 = input(owner, t + h);
@@ -64,6 +121,10 @@ static void model_step(Model *m, double size, Input input, void *owner)
         m->r[X] = x + h / 6 * (x1 + 2 * x2 + 2 * x3 + x4);
         m->r[V] = v + h / 6 * (v1 + 2 * v2 + 2 * v3 + v4);
     }
-    m->time = start + size;
+    m->time = start + asked;
+    m->r[A] = acceleration(m, m->r[X], m->r[V], m->r[F]);
+#ifdef LIE_INSTANCE
+    shared_speed = m->r[V];
+#endif
     m->steps++;
 }

@@ -2,6 +2,12 @@
 
 #include "mass.h"
 
+#ifdef LIE_DERIVATIVE
+#define SLOPE 1.1
+#else
+#define SLOPE 1.0
+#endif
+
 typedef void (*Logger)(void *, const char *, int, const char *, const char *, ...);
 typedef struct {
     Logger logger;
@@ -54,13 +60,13 @@ int fmi2EnterInitializationMode(void *c) { (void)c; return OK; }
 int fmi2ExitInitializationMode(void *c) { (void)c; return OK; }
 int fmi2Terminate(void *c) { (void)c; return OK; }
 #ifndef NO_RESET
-int fmi2Reset(void *c) { model_start(&((Instance *)c)->model); return OK; }
+int fmi2Reset(void *c) { model_reset(&((Instance *)c)->model); return OK; }
 #endif
 
 int fmi2GetReal(void *c, const unsigned *vr, size_t n, double *value)
 {
     Model *m = &((Instance *)c)->model;
-    m->r[A] = acceleration(m, m->r[X], m->r[V], m->r[F]);
+    model_evaluate(m);
     for (size_t k = 0; k < n; k++)
         value[k] = m->misbehave == 5 && m->time > 0.5 ? NAN : m->r[vr[k]];
     return OK;
@@ -109,10 +115,13 @@ int fmi2SetString(void *c, const unsigned *vr, size_t n, const char *const *valu
 int fmi2SetRealInputDerivatives(void *c, const unsigned *vr, size_t n, const int *order, const double *value)
 {
     Model *m = &((Instance *)c)->model;
+    (void)m, (void)value;
     for (size_t k = 0; k < n; k++) {
         if (vr[k] != F || order[k] < 1 || order[k] > MAX_ORDER)
             return ERROR;
+#ifndef LIE_SLOPES
         m->slope[order[k]] = value[k];
+#endif
     }
     return OK;
 }
@@ -152,10 +161,10 @@ int fmi2GetFMUstate(void *c, void **state)
     memcpy(*state, &((Instance *)c)->model, sizeof(Model));
     return OK;
 }
-int fmi2SetFMUstate(void *c, void *state) { memcpy(&((Instance *)c)->model, state, sizeof(Model)); return OK; }
+int fmi2SetFMUstate(void *c, void *state) { model_restore(&((Instance *)c)->model, state); return OK; }
 int fmi2FreeFMUstate(void *c, void **state) { (void)c; free(*state); *state = NULL; return OK; }
 int fmi2SerializedFMUstateSize(void *c, void *state, size_t *size) { (void)c, (void)state; *size = sizeof(Model); return OK; }
-int fmi2SerializeFMUstate(void *c, void *state, char *bytes, size_t size) { (void)c; memcpy(bytes, state, size); return OK; }
+int fmi2SerializeFMUstate(void *c, void *state, char *bytes, size_t size) { (void)c, (void)size; model_write(state, bytes); return OK; }
 int fmi2DeSerializeFMUstate(void *c, const char *bytes, size_t size, void **state)
 {
     (void)c;
@@ -175,9 +184,22 @@ int fmi2GetDirectionalDerivative(void *c, const unsigned *of, size_t n_of, const
         for (size_t j = 0; j < n_by; j++) {
             double factor = of[k] == by[j] ? 1.0 : 0.0;
             if (of[k] == A)
-                factor = by[j] == F ? 1 / m->r[M] : by[j] == X ? -m->r[C] / m->r[M] : by[j] == V ? -m->r[D] / m->r[M] : 0;
+                factor = by[j] == F ? SLOPE / m->r[M] : by[j] == X ? -m->r[C] / m->r[M] : by[j] == V ? -m->r[D] / m->r[M] : 0;
             change[k] += factor * seed[j];
         }
+    }
+    return OK;
+}
+
+/* x' = v, x'' = v' = a. */
+int fmi2GetRealOutputDerivatives(void *c, const unsigned *vr, size_t n, const int *order, double *value)
+{
+    Model *m = &((Instance *)c)->model;
+    for (size_t k = 0; k < n; k++) {
+        int of = (int)vr[k] - X + order[k];
+        if (order[k] < 1 || of > 2 || of < 1)
+            return ERROR;
+        value[k] = of == 1 ? m->r[V] : acceleration(m, m->r[X], m->r[V], force(m, m->time));
     }
     return OK;
 }

@@ -50,19 +50,21 @@ int fmi3EnterInitializationMode(void *c, bool has_tolerance, double tolerance, d
 }
 int fmi3ExitInitializationMode(void *c) { (void)c; return OK; }
 int fmi3Terminate(void *c) { (void)c; return OK; }
-int fmi3Reset(void *c) { model_start(&((Instance *)c)->model); return OK; }
+int fmi3Reset(void *c) { model_reset(&((Instance *)c)->model); return OK; }
 
-/* References 0.. are the reals of the model, 20 is the array. */
+/* References 0.. are the reals of the model, 20 is the array, 99 the time. */
 int fmi3GetFloat64(void *c, const uint32_t *vr, size_t n, double *value, size_t n_values)
 {
     Instance *i = c;
     Model *m = &i->model;
     size_t at = 0;
-    m->r[A] = acceleration(m, m->r[X], m->r[V], m->r[F]);
+    model_evaluate(m);
     for (size_t k = 0; k < n; k++) {
         if (vr[k] == 20) {
             memcpy(value + at, i->vector, sizeof i->vector);
             at += 3;
+        } else if (vr[k] == 99) {
+            value[at++] = m->time;
         } else {
             value[at++] = m->misbehave == 5 && m->time > 0.5 ? NAN : m->r[vr[k]];
         }
@@ -121,6 +123,9 @@ static double input(void *owner, double time)
     Instance *i = owner;
     bool early = false;
     double early_time = 0;
+#ifdef LIE_UPDATE
+    return i->model.r[F];
+#endif
     if (i->update)
         i->update(i->environment, time, true, true, false, false, &early, &early_time);
     return i->model.r[F];
@@ -155,10 +160,10 @@ int fmi3GetFMUState(void *c, void **state)
     memcpy(*state, &((Instance *)c)->model, sizeof(Model));
     return OK;
 }
-int fmi3SetFMUState(void *c, void *state) { memcpy(&((Instance *)c)->model, state, sizeof(Model)); return OK; }
+int fmi3SetFMUState(void *c, void *state) { model_restore(&((Instance *)c)->model, state); return OK; }
 int fmi3FreeFMUState(void *c, void **state) { (void)c; free(*state); *state = NULL; return OK; }
 int fmi3SerializedFMUStateSize(void *c, void *state, size_t *size) { (void)c, (void)state; *size = sizeof(Model); return OK; }
-int fmi3SerializeFMUState(void *c, void *state, uint8_t *bytes, size_t size) { (void)c; memcpy(bytes, state, size); return OK; }
+int fmi3SerializeFMUState(void *c, void *state, uint8_t *bytes, size_t size) { (void)c, (void)size; model_write(state, bytes); return OK; }
 int fmi3DeserializeFMUState(void *c, const uint8_t *bytes, size_t size, void **state)
 {
     (void)c;

@@ -12,6 +12,10 @@ pub(super) struct Document {
     pub(super) root: Node,
     /// Where files named by the system file are looked for.
     pub(super) folder: PathBuf,
+    /// Remarks on reading a system structure.
+    pub(super) notices: Vec<(&'static str, String)>,
+    /// What was chosen where the file leaves it open.
+    pub(super) choices: Vec<(&'static str, String)>,
     texts: Vec<Text>,
 }
 
@@ -24,12 +28,24 @@ struct Text {
 
 impl Document {
     pub(super) fn new(text: &str, path: &Path) -> Result<Self> {
-        let texts = vec![Text { place: path.display().to_string(), text: text.to_owned(), start: 0 }];
         let folder = path.parent().map(Path::to_path_buf).unwrap_or_default();
-        let empty = Node { span: 0..0, value: tree::Value::Table(Vec::new()) };
-        let mut document = Document { root: empty, folder, texts };
+        let mut document = Document::empty(&path.display().to_string(), text, folder);
         document.root = tree::parse(text).map_err(|mark| document.mistake(mark))?;
         Ok(document)
+    }
+
+    /// A text without a tree.
+    pub(super) fn empty(place: &str, text: &str, folder: PathBuf) -> Self {
+        let texts = vec![Text { place: place.to_owned(), text: text.to_owned(), start: 0 }];
+        let root = Node { span: 0..0, value: tree::Value::Table(Vec::new()) };
+        Document { root, folder, notices: Vec::new(), choices: Vec::new(), texts }
+    }
+
+    /// Line and column of a text, to the end of the tag or the line.
+    pub(super) fn span(&self, place: &str, line: u32, column: u32) -> Span {
+        let Some(text) = self.texts.iter().find(|text| text.place == place) else { return 0..0 };
+        let local = tag_span(&text.text, line, column);
+        text.start + local.start..text.start + local.end
     }
 
     /// Adds the text of an option; places in it are moved by the number returned.
@@ -82,4 +98,16 @@ fn as_written(message: String, written: &str) -> String {
         ),
         Err(_) => message,
     }
+}
+
+/// From a line and column to the end of the tag or the line.
+pub(super) fn tag_span(text: &str, line: u32, column: u32) -> Span {
+    let mut starts = std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1));
+    let begin = starts.nth((line as usize).saturating_sub(1)).unwrap_or(text.len());
+    let rest = &text[begin..];
+    let skipped = rest.char_indices().nth((column as usize).saturating_sub(1)).map_or(0, |(at, _)| at);
+    let shown = &rest[skipped..];
+    let end =
+        shown.find(['>', '\n']).map_or(shown.len(), |at| at + usize::from(shown[at..].starts_with('>')));
+    begin + skipped..begin + skipped + end
 }

@@ -109,7 +109,13 @@ fn span_of(error: &Engine, nodes: &[&Node], root: &Node, inside: Inside<'_>) -> 
             at_path(root, what).or_else(|| first(value)).or_else(|| key(last))
         }
         Engine::NotFinite { place, .. } => at_path(root, place),
-        Engine::ConnectionUnit { to, .. } => first(to),
+        Engine::ConnectionUnit { to, .. } | Engine::Connection { to, .. } => {
+            end_of_wire(nodes, "to", to).or_else(|| first(to))
+        }
+        Engine::WrongPort { name, wanted: "an output", .. } => {
+            end_of_wire(nodes, "from", name).or_else(|| first(name))
+        }
+        Engine::WrongPort { name, .. } => end_of_wire(nodes, "to", name).or_else(|| first(name)),
         Engine::Unit { place, .. } => first(place),
         Engine::External { input, .. } => first(input),
         Engine::Expression { text, .. } => first(text),

@@ -16,19 +16,23 @@
 //! | `decode.rs`    | serde settings (couplings, solvers, signals) from a node   |
 //! | `run.rs`       | `[run]` and `[[at]]`                                       |
 //! | `subsystem.rs` | `[subsystems.*]`                                           |
+//! | `isolation.rs` | FMUs in processes of their own                             |
 //! | `wiring.rs`    | `[[connections]]` and `[[inputs]]`                         |
 //! | `overrides.rs` | settings that replace those of the file                    |
 //! | `locate.rs`    | from an error of the engine to the text that caused it     |
+//! | `structure/`   | the same tree from a system structure (SSP), and back      |
 //! | `resolved.rs`  | all settings as TOML again, defaults written out           |
 
 mod decode;
 mod document;
 mod fields;
+mod isolation;
 mod locate;
 mod mistake;
 mod overrides;
 mod resolved;
 mod run;
+mod structure;
 mod subsystem;
 mod tree;
 mod wiring;
@@ -40,11 +44,14 @@ use std::path::{Path, PathBuf};
 
 use koppel::run::{RunConfig, Simulation};
 use koppel::system::{Connection, System, SystemBuilder};
+use koppel_fmi::ffi::LogSink;
 
+use crate::replay::Journals;
 use crate::{Error, Result};
 use document::Document;
 use mistake::Mark;
 pub use mistake::Mistake;
+pub use structure::{Exported, export, is_structure, load_structure};
 use tree::Node;
 use wiring::{Input, Link};
 
@@ -60,6 +67,32 @@ pub struct SystemFile {
     document: Document,
     links: Vec<Link>,
     inputs: Vec<Input>,
+    log: Option<FmuLog>,
+    /// How FMUs are isolated that say nothing themselves.
+    isolation: isolation::Settings,
+    /// Where FMUs that cannot save their state log what they are given.
+    journals: Option<Journals>,
+}
+
+/// Where the messages of FMUs go.
+#[derive(Clone)]
+pub struct FmuLog {
+    sink: LogSink,
+    is_debug: bool,
+}
+
+impl FmuLog {
+    /// To `sink`; with `is_debug`, FMUs are asked for their debug messages.
+    #[must_use]
+    pub fn new(sink: LogSink, is_debug: bool) -> Self {
+        FmuLog { sink, is_debug }
+    }
+}
+
+impl std::fmt::Debug for FmuLog {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("FmuLog").field("is_debug", &self.is_debug).finish_non_exhaustive()
+    }
 }
 
 /// Reads a system file and builds the system once, so that its mistakes are found now.
@@ -79,9 +112,7 @@ pub fn load(path: &Path) -> Result<SystemFile> {
 pub fn load_with(path: &Path, settings: &[Setting]) -> Result<SystemFile> {
     let text = std::fs::read_to_string(path).map_err(Error::io("read", path))?;
     let mut document = Document::new(&text, path)?;
-    for Setting { name, value, origin } in settings {
-        overrides::apply(&mut document, name, value, origin)?;
-    }
+    overrides::apply_all(&mut document, settings)?;
     let file = SystemFile::read(document)?;
     file.build()?;
     Ok(file)
@@ -130,8 +161,11 @@ impl SystemFile {
         let links = wiring::links(root.get("connections"))?;
         let inputs = wiring::inputs(root.get("inputs"), &document.folder)?;
         let run = run::read(&root, &links)?;
+        let isolation = isolation::read(root.need("run")?)?;
         let (title, description) = (text("title")?, text("description")?);
-        Ok(SystemFile { title, description, run, document: document.clone(), links, inputs })
+        let document = document.clone();
+        let (log, journals) = (None, None);
+        Ok(SystemFile { title, description, run, document, links, inputs, log, isolation, journals })
     }
 
     /// Builds the system; may be called again and again.
@@ -142,9 +176,14 @@ impl SystemFile {
     pub fn build(&self) -> Result<System> {
         let mut builder = SystemBuilder::new();
         let subsystems = self.document.root.get("subsystems").map_or(&[][..], |node| node.entries());
-        for entry in subsystems {
-            let model =
-                subsystem::build(entry, &self.document.folder).map_err(|mark| self.document.mistake(mark))?;
+        for (index, entry) in subsystems.iter().enumerate() {
+            let setting = subsystem::Setting {
+                folder: &self.document.folder,
+                log: self.log.as_ref(),
+                isolation: self.isolation,
+                journal: self.journals.as_ref().map(|journals| journals.of(index, &entry.name)),
+            };
+            let model = subsystem::build(entry, setting).map_err(|mark| self.document.mistake(mark))?;
             builder = builder.add_boxed(&entry.name, model);
         }
         for link in &self.links {
@@ -169,6 +208,21 @@ impl SystemFile {
             .map_err(|error| self.document.blame(*error, &["run", "at", "connections", "subsystems"]))
     }
 
+    /// From now on what is built logs the inputs of those FMUs that cannot save their state, so that a checkpoint can be
+    /// continued all the same.
+    pub fn log_inputs(&mut self, journals: Journals) {
+        self.journals = Some(journals);
+    }
+
+    /// Files in which inputs are logged, as far as there are any.
+    pub fn input_logs(&self) -> Vec<PathBuf> {
+        let subsystems = self.document.root.get("subsystems").map_or(&[][..], |node| node.entries());
+        let logged = subsystems.iter().enumerate().filter(|(_, entry)| subsystem::is_fmu(entry));
+        let paths =
+            logged.filter_map(|(index, entry)| Some(self.journals.as_ref()?.of(index, &entry.name).path()));
+        paths.filter(|path| path.exists()).collect()
+    }
+
     /// Replaces one setting, whose fit with the others is checked when the system is built: `left.m`, `left.x` (start value), `left.solver`, `run.step`; the value is TOML, or a bare word.
     /// `origin` is shown in messages, such as `--set`.
     ///
@@ -178,8 +232,14 @@ impl SystemFile {
     pub fn set(&mut self, name: &str, value: &str, origin: &str) -> Result<()> {
         let mut document = self.document.clone();
         overrides::apply(&mut document, name, value, origin)?;
-        *self = Self::read(document)?;
+        let (log, journals) = (self.log.take(), self.journals.take());
+        *self = SystemFile { log, journals, ..Self::read(document)? };
         Ok(())
+    }
+
+    /// Tells where the messages of FMUs go from now on.
+    pub fn log_to(&mut self, log: FmuLog) {
+        self.log = Some(log);
     }
 
     /// All settings as TOML, defaults and tables written out: read again, it gives the same run.
@@ -206,7 +266,26 @@ impl SystemFile {
         let empty = self.inputs.iter().filter(|input| input.signals.is_empty());
         warnings
             .extend(empty.map(|input| format!("[[inputs]] for `{}`: `signal` is an empty list", input.to)));
+        let subsystems = self.document.root.get("subsystems").map_or(&[][..], |node| node.entries());
+        for entry in subsystems.iter().filter(|entry| subsystem::is_fmu(entry)) {
+            let idle = isolation::read(&entry.node).ok().and_then(|own| own.or(self.isolation).idle_limit());
+            warnings.extend(idle.map(|key| {
+                format!("`{key}` does nothing for `{}`: the FMU is not isolated (isolate = true)", entry.name)
+            }));
+        }
         warnings
+    }
+
+    /// What was forgiven in a system structure, and other remarks on reading it: a kind such as `forgiven`, and a text.
+    #[must_use]
+    pub fn notices(&self) -> &[(&'static str, String)] {
+        &self.document.notices
+    }
+
+    /// What koppel chose where the file leaves it open: a name such as `step`, and what and why.
+    #[must_use]
+    pub fn choices(&self) -> &[(&'static str, String)] {
+        &self.document.choices
     }
 
     /// Files with tables that the system file names.

@@ -2,11 +2,17 @@
 
 use koppel::system::VariableKind;
 
+use super::Setting;
 use super::document::Document;
 use super::mistake::Mark;
 use super::subsystem;
 use super::tree::{self, Entry, Node, Value};
 use crate::Result;
+
+/// Puts all values where their names say.
+pub(super) fn apply_all(document: &mut Document, settings: &[Setting]) -> Result<()> {
+    settings.iter().try_for_each(|Setting { name, value, origin }| apply(document, name, value, origin))
+}
 
 /// Puts `value` where `name` says.
 pub(super) fn apply(document: &mut Document, name: &str, value: &str, origin: &str) -> Result<()> {

@@ -4,7 +4,7 @@ use koppel::system::Ode;
 use toml::{Table, Value};
 
 use super::tree::Entry;
-use super::{SystemFile, subsystem};
+use super::{SystemFile, isolation, subsystem};
 
 pub(super) fn text(file: &SystemFile) -> String {
     toml::to_string(&table(file)).unwrap_or_default()
@@ -14,7 +14,7 @@ pub(super) fn json(file: &SystemFile) -> serde_json::Value {
     serde_json::to_value(table(file)).unwrap_or_default()
 }
 
-fn table(file: &SystemFile) -> Table {
+pub(super) fn table(file: &SystemFile) -> Table {
     let mut table = Table::new();
     for (key, text) in [("title", &file.title), ("description", &file.description)] {
         if !text.is_empty() {
@@ -48,6 +48,12 @@ fn run(file: &SystemFile) -> Value {
     let mut run = Value::try_from(&file.run).unwrap_or(Value::Table(Table::new()));
     if let Some(table) = run.as_table_mut() {
         table.remove("at");
+        let node = file.document.root.get("run");
+        for key in isolation::KEYS {
+            if let Some(value) = node.and_then(|node| node.get(key)) {
+                table.insert(key.into(), value.plain());
+            }
+        }
     }
     run
 }

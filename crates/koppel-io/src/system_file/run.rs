@@ -8,6 +8,7 @@ use koppel::run::{Change, RunConfig, ScheduleConfig};
 
 use super::decode::{decode, decode_tagged};
 use super::fields::Fields;
+use super::isolation;
 use super::mistake::Mark;
 use super::tree::{Entry, Node, Value};
 use super::wiring::Link;
@@ -24,6 +25,7 @@ pub(super) fn read(root: &Fields<'_>, links: &[Link]) -> Result<RunConfig> {
             "schedule" => config.schedule = schedule(&entry.node)?,
             "coupling" => config.coupling = coupling(&entry.node)?,
             "record" => config.record = record(&entry.node)?,
+            name if isolation::KEYS.contains(&name) => {}
             "at" => {
                 return Err(Mark::new(entry.key.clone(), "unknown key `at` in [run]")
                     .hint("changes have a section of their own: [[at]] with `time` and `set`"));
@@ -78,9 +80,10 @@ fn takes_hold(coupling: &CouplingConfig) -> bool {
     }
 }
 
-/// Changes have a section of their own: `at` is no key of `[run]`.
+/// Changes have a section of their own: `at` is no key of `[run]`. Those about isolation are.
 fn all_keys(mark: Mark) -> Mark {
-    let hint = mark.hint.map(|hint| hint.replace(", `at`", ""));
+    let others = isolation::KEYS.map(|key| format!(", `{key}`")).concat();
+    let hint = mark.hint.map(|hint| hint.replace(", `at`", &others));
     Mark { hint, ..mark }
 }
 

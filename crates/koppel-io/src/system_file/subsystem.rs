@@ -8,14 +8,16 @@ use koppel::models;
 use koppel::solver::SolverConfig;
 use koppel::system::unit::Unit;
 use koppel::system::{LinearOde, Ode, OdeModel, StateSpace, Subsystem, Variable};
-use koppel_fmi::Fmu;
-use koppel_fmi::import::{CoSimulation, Options};
+use koppel_fmi::import::{self, Options, Solving, Value as Start};
+use koppel_fmi::{Fmu, isolate};
 
 use super::decode::decode_tagged;
 use super::fields::Fields;
+use super::isolation;
 use super::locate;
-use super::mistake::{Mark, Span};
+use super::mistake::{Mark, Span, known_names};
 use super::tree::{Entry, Node, Value};
+use crate::replay::{Journal, Replayed};
 
 type Result<T> = std::result::Result<T, Mark>;
 
@@ -24,7 +26,10 @@ const LINEAR: [&str; 10] = ["model", "solver", "start", "A", "B", "C", "D", "inp
 /// Keys of a built-in model.
 const BUILT_IN: [&str; 4] = ["model", "solver", "start", "parameters"];
 /// Keys of an FMU.
-const FMU: [&str; 3] = ["fmu", "parameters", "substeps"];
+pub(super) const FMU: [&str; 8] =
+    ["fmu", "interface", "parameters", "solver", "substeps", "isolate", "step_timeout", "memory_limit"];
+/// Values of `interface`.
+const INTERFACES: [&str; 2] = ["co-simulation", "model-exchange"];
 
 /// Names stand in messages, headers and other names: they must be seen.
 pub(super) fn check_name(name: &str, span: &Span, what: &str) -> Result<()> {
@@ -51,10 +56,22 @@ pub(super) fn is_fmu(entry: &Entry) -> bool {
     entry.node.get("fmu").is_some()
 }
 
-/// The subsystem, ready to be wired; files are looked for in `folder`.
-pub(super) fn build(entry: &Entry, folder: &Path) -> Result<Box<dyn Subsystem>> {
+/// What a subsystem is built in.
+pub(super) struct Setting<'a> {
+    /// Where files are looked for.
+    pub(super) folder: &'a Path,
+    /// Where the messages of FMUs go.
+    pub(super) log: Option<&'a super::FmuLog>,
+    /// How an FMU is isolated that does not say so itself.
+    pub(super) isolation: isolation::Settings,
+    /// Where an FMU that cannot save its state logs its inputs.
+    pub(super) journal: Option<Journal>,
+}
+
+/// The subsystem, ready to be wired.
+pub(super) fn build(entry: &Entry, setting: Setting<'_>) -> Result<Box<dyn Subsystem>> {
     if is_fmu(entry) {
-        return fmu(entry, folder);
+        return fmu(entry, setting);
     }
     let (ode, solver) = parts(entry)?;
     let model = OdeModel::new(ode, &solver).map_err(|error| locate::within(&error, &entry.node))?;
@@ -62,13 +79,19 @@ pub(super) fn build(entry: &Entry, folder: &Path) -> Result<Box<dyn Subsystem>> 
 }
 
 /// An instance of an FMU with its start values.
-fn fmu(entry: &Entry, folder: &Path) -> Result<Box<dyn Subsystem>> {
+fn fmu(entry: &Entry, setting: Setting<'_>) -> Result<Box<dyn Subsystem>> {
+    let Setting { folder, log, isolation, journal } = setting;
     let fields = entry.node.fields(&format!("subsystem `{}`", entry.name), &FMU)?;
     let file = fields.need("fmu")?;
-    let mut options = Options { name: entry.name.clone(), ..Options::default() };
+    let mut options = Options {
+        name: entry.name.clone(),
+        log: log.map(|log| log.sink.clone()),
+        debug_logging: log.is_some_and(|log| log.is_debug),
+        ..Options::default()
+    };
     let values = fields.get("parameters").map_or(Ok(&[][..]), |node| node.table("parameters"))?;
     for value in values {
-        options.start_values.push((value.name.clone(), start_value(value)?));
+        options.start_values.push((value.name.clone(), start_value(&value.name, &value.node)?));
     }
     if let Some(node) = fields.get("substeps") {
         options.substeps = match node.value {
@@ -79,22 +102,78 @@ fn fmu(entry: &Entry, folder: &Path) -> Result<Box<dyn Subsystem>> {
     let failed = |error: Box<koppel_fmi::Error>| {
         let message = error.to_string();
         let named = values.iter().find(|value| message.contains(&format!("`{}`", value.name)));
-        let mark = Mark::new(named.map_or(&file.span, |value| &value.key).clone(), message);
+        let of_solver = matches!(*error, koppel_fmi::Error::Solver { .. }).then(|| fields.get("solver"));
+        let span = match (of_solver.flatten(), named) {
+            (Some(solver), _) => &solver.span,
+            (None, Some(value)) => &value.key,
+            (None, None) => &file.span,
+        };
+        let mark = Mark::from_text(span.clone(), &message);
         match error.hint() {
             Some(hint) => mark.hint(hint),
             None => mark,
         }
     };
     let fmu = Fmu::open(&folder.join(file.text("fmu")?)).map_err(failed)?;
-    Ok(Box::new(CoSimulation::new(&fmu, &options).map_err(failed)?))
+    if is_model_exchange(&fields, &fmu)? {
+        let solver = fields.get("solver").map(|node| decode_tagged(node, "solver", "method"));
+        options.solving = Solving::Koppel(solver.transpose()?);
+    }
+    let instance = match isolation::read(&entry.node)?.or(isolation).isolation() {
+        Some(isolation) => isolate::host(&fmu, &options, &isolation),
+        None => import::instantiate_any(&fmu, &options),
+    };
+    let instance = instance.map_err(failed)?;
+    // Texts and bytes are not logged: such an FMU is not replayed.
+    let can_replay = !fmu.saves_as_bytes() && instance.ports().message_inputs.is_empty();
+    Ok(match journal.filter(|_| can_replay) {
+        Some(journal) => Box::new(Replayed::new(instance, &entry.name, journal)),
+        None => instance,
+    })
 }
 
-/// A number, a text, or true and false, for a variable of an FMU.
-fn start_value(entry: &Entry) -> Result<koppel_fmi::import::Value> {
-    Ok(match &entry.node.value {
+/// The interface asked for, else co-simulation where the FMU has it; other keys must go with it.
+fn is_model_exchange(fields: &Fields<'_>, fmu: &Fmu) -> Result<bool> {
+    let has_both = fmu.description().co_simulation.is_some() && fmu.description().model_exchange.is_some();
+    let is_model_exchange = match fields.get("interface") {
+        None => fmu.description().co_simulation.is_none() && fmu.description().model_exchange.is_some(),
+        Some(node) => match node.text("interface")? {
+            "co-simulation" => false,
+            "model-exchange" => true,
+            other => {
+                let message = format!("unknown interface `{other}`");
+                let known = INTERFACES.map(ToOwned::to_owned);
+                return Err(Mark::new(node.span.clone(), message).hint(known_names(other, &known)));
+            }
+        },
+    };
+    if !is_model_exchange && let Some(node) = fields.get("solver") {
+        let message = "`solver` does not go with a co-simulation FMU, which brings its own";
+        let hint = if has_both { "add `interface = \"model-exchange\"`, or remove it" } else { "remove it" };
+        return Err(Mark::new(node.span.clone(), message).hint(hint));
+    }
+    if is_model_exchange && let Some(node) = fields.get("substeps") {
+        let message = "`substeps` does not go with model exchange: inputs are followed inside the solver";
+        return Err(Mark::new(node.span.clone(), message).hint("remove it"));
+    }
+    Ok(is_model_exchange)
+}
+
+/// A number, a text, true and false, or a list of them, for a variable of an FMU; the rows of a matrix follow each other.
+fn start_value(name: &str, node: &Node) -> Result<Start> {
+    Ok(match &node.value {
         Value::Text(text) => text.as_str().into(),
         Value::Bool(value) => f64::from(u8::from(*value)).into(),
-        _ => entry.node.number(&entry.name)?.into(),
+        Value::List(list) => {
+            let values = list.iter().map(|node| start_value(name, node)).collect::<Result<Vec<_>>>()?;
+            let flat = values.into_iter().flat_map(|value| match value {
+                Start::List(row) => row,
+                single => vec![single],
+            });
+            Start::List(flat.collect())
+        }
+        Value::Integer(_) | Value::Float(_) => node.number(name)?.into(),
+        _ => return Err(node.wanted(name, "a number, text, true, false, or a list of these")),
     })
 }
 

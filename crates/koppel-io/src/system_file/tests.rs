@@ -172,3 +172,26 @@ fn broken_files_are_mistakes() {
         }
     }
 }
+
+#[test]
+fn tables_and_unit_rules_are_read_and_written() {
+    const TABLE: &str = "[run]\nstop = 1\nstep = 1\n[subsystems.a]\nmodel = \"linear\"\nD = [[1]]\ninputs = [{ name = \"u\", unit = \"m\" }]\noutputs = [{ name = \"y\", unit = \"s\" }]\n[[connections]]\nfrom = \"a.y\"\nto = \"a.u\"\n";
+    let with = |line: &str| format!("{TABLE}{line}\n");
+    assert!(mistake(TABLE).message.contains("does not convert"));
+    let file = read(&with("units = \"ignore\""));
+    assert_eq!(file.build().unwrap().graph.wires()[0].gain, 1.0);
+    let file = read(&with("map = [[0, 1], [1, 0]]"));
+    let again = read(&file.to_toml());
+    assert_eq!(again.connections().next().unwrap().map, [(0.0, 1.0), (1.0, 0.0)]);
+    assert_eq!(again.to_toml(), file.to_toml());
+    for (line, words) in [
+        ("units = \"ignored\"", "unknown rule `ignored`"),
+        ("map = [[0, 1, 2]]", "a list of pairs"),
+        ("map = [[0.5, 1]]", "no whole number"),
+        ("map = [[0, 1]]\ngain = 2", "neither gain nor offset"),
+    ] {
+        let found = mistake(&with(line));
+        assert!(found.message.contains(words), "{}", found.message);
+        assert!(found.line_column().0 > 9, "{found}");
+    }
+}

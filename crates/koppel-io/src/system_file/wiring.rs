@@ -5,7 +5,7 @@ use std::path::Path;
 use koppel::coupling::CouplingConfig;
 use koppel::error::closest;
 use koppel::signal::external::{External, ExternalConfig};
-use koppel::system::Connection;
+use koppel::system::{Connection, UnitRule};
 
 use super::decode::decode_tagged;
 use super::mistake::Mark;
@@ -35,7 +35,8 @@ pub(super) fn links(node: Option<&Node>) -> Result<Vec<Link>> {
 }
 
 fn link(node: &Node) -> Result<Link> {
-    let fields = node.fields("[[connections]]", &["from", "to", "gain", "offset", "coupling"])?;
+    let fields =
+        node.fields("[[connections]]", &["from", "to", "gain", "offset", "units", "map", "coupling"])?;
     let from = fields.need("from")?;
     let sources = match &from.value {
         Value::Text(name) => vec![name.clone()],
@@ -53,8 +54,27 @@ fn link(node: &Node) -> Result<Link> {
         to: fields.need("to")?.text("to")?.to_owned(),
         gain: fields.number("gain", 1.0)?,
         offset: fields.number("offset", 0.0)?,
+        units: fields.get("units").map_or(Ok(UnitRule::Convert), unit_rule)?,
+        map: fields.get("map").map_or(Ok(Vec::new()), pairs)?,
     };
     Ok(Link { connection, coupling: fields.get("coupling").map(run::coupling).transpose()? })
+}
+
+fn unit_rule(node: &Node) -> Result<UnitRule> {
+    match node.text("units")? {
+        "convert" => Ok(UnitRule::Convert),
+        "ignore" => Ok(UnitRule::Ignore),
+        other => Err(Mark::unknown(node.span.clone(), "rule", other, &["convert".into(), "ignore".into()])),
+    }
+}
+
+/// A table of pairs, `[[0, 1], [1, 0]]`.
+fn pairs(node: &Node) -> Result<Vec<(f64, f64)>> {
+    let pair = |node: &Node| match node.numbers("map")?.as_slice() {
+        [from, to] => Ok((*from, *to)),
+        _ => Err(node.wanted("map", "a list of pairs such as [[0, 1], [1, 0]]")),
+    };
+    node.list("map")?.iter().map(pair).collect()
 }
 
 pub(super) fn inputs(node: Option<&Node>, folder: &Path) -> Result<Vec<Input>> {

@@ -2,7 +2,7 @@
 
 use super::scope::{Dictionaries, Scope};
 use super::{FlatComponent, ResourceRef, UnitLookup};
-use crate::finding::{Place, Position, Report, Rule, suggest};
+use crate::finding::{Origin, Place, Position, Report, Rule, suggest};
 use crate::load::FMU;
 use crate::model::{
     Class, Component, Connector, Dictionary, DictionaryReference, Dimension, Element, Enumeration, Kind,
@@ -26,6 +26,7 @@ pub(super) struct Node {
     pub(super) connector: Connector,
     pub(super) unit: Option<Unit>,
     pub(super) enumeration: Option<Enumeration>,
+    pub(super) origin: Origin,
     /// Edges that end here.
     pub(super) incoming: Vec<usize>,
     pub(super) outgoing: Vec<usize>,
@@ -183,6 +184,7 @@ impl<'r> Builder<'r> {
                 media_type: component.kind.clone().unwrap_or_else(|| FMU.to_owned()),
             }),
             implementation: component.implementation,
+            origin: Origin { file: scope.file.to_owned(), at: component.at },
             ..FlatComponent::default()
         });
         let ports = self.connectors(&component.connectors, Owner::Component(number), path, scope);
@@ -234,6 +236,7 @@ impl<'r> Builder<'r> {
             }
             let enumeration = scope.enumeration_of(connector.data.as_ref(), &place, self.report);
             let node = self.node(owner, connector.clone(), unit, enumeration);
+            self.graph.nodes[node].origin = place.origin();
             ports.insert(connector.name.clone(), Ends { kind: connector.kind, into: node, out: node });
         }
         ports
@@ -261,7 +264,8 @@ impl<'r> Builder<'r> {
         enumeration: Option<Enumeration>,
     ) -> usize {
         let (incoming, outgoing) = (Vec::new(), Vec::new());
-        self.graph.nodes.push(Node { owner, connector, unit, enumeration, incoming, outgoing });
+        let origin = Origin::default();
+        self.graph.nodes.push(Node { owner, connector, unit, enumeration, origin, incoming, outgoing });
         self.graph.nodes.len() - 1
     }
 

@@ -12,7 +12,7 @@ mod trace;
 mod values;
 mod wire;
 
-use crate::finding::Report;
+use crate::finding::{Origin, Report};
 use crate::model::{
     DataType, Dimension, Enumeration, Implementation, Kind, Location, SystemStructure, Value,
 };
@@ -54,6 +54,8 @@ pub struct FlatComponent {
     pub parameters: Vec<FlatParameter>,
     /// Its connectors, as far as they are written.
     pub connectors: Vec<FlatConnector>,
+    /// Where it stands.
+    pub origin: Origin,
 }
 
 /// Where a component's source lies.
@@ -84,6 +86,8 @@ pub struct FlatConnector {
     pub clocks: Vec<String>,
     /// Value bound to a connector of the top system.
     pub start: Option<FlatParameter>,
+    /// Where it stands.
+    pub origin: Origin,
 }
 
 /// A start value.
@@ -95,6 +99,8 @@ pub struct FlatParameter {
     pub value: Value,
     /// The unit the value is in; none if none was given.
     pub unit: Option<Unit>,
+    /// Where the value stands.
+    pub origin: Origin,
 }
 
 /// One end of a flat connection.
@@ -138,6 +144,8 @@ pub struct FlatConnection {
     pub mapping: Option<Mapping>,
     /// Units at the source and at the target as far as they are known.
     pub units: (Option<Unit>, Option<Unit>),
+    /// Where its last part stands, the one that ends at the target.
+    pub origin: Origin,
 }
 
 /// A table of values. Enumerations are given by their numbers.

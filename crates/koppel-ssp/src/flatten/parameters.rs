@@ -315,7 +315,8 @@ impl Binder<'_> {
                 return;
             }
         };
-        let parameter = FlatParameter { variable: variable.to_owned(), value, unit: chain.unit.clone() };
+        let (unit, origin) = (chain.unit.clone(), given.place.origin());
+        let parameter = FlatParameter { variable: variable.to_owned(), value, unit, origin };
         match component {
             Some(number) => {
                 let list = &mut self.flat.components[number].parameters;

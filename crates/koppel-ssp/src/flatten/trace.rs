@@ -30,6 +30,7 @@ pub(super) fn connections(graph: &Graph, report: &mut Report) -> FlatSystem {
             dimensions: node.connector.dimensions.clone(),
             clocks: node.connector.clocks.clone(),
             start: None,
+            origin: node.origin.clone(),
         };
         match node.owner {
             Owner::Component(number) => flat.components[number].connectors.push(connector),
@@ -151,6 +152,10 @@ impl Walk<'_, '_> {
             offset: chain.offset,
             mapping: chain.mapping,
             units: (graph.nodes[source].unit.clone(), chain.unit),
+            origin: self
+                .path
+                .first()
+                .map_or_else(Default::default, |edge| graph.edges[*edge].place().origin()),
         });
     }
 

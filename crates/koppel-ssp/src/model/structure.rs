@@ -5,7 +5,7 @@ use super::parameters::{ParameterMapping, ParameterSet, SignalDictionary};
 use crate::finding::Position;
 
 /// Where a document lies: archives inside one another, then the path inside the innermost.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Location {
     /// Archives below the package that was opened, outermost first.
     pub archives: Vec<String>,

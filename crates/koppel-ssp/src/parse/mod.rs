@@ -25,6 +25,9 @@ fn document<T>(
     root: (Namespace, &str),
     read: impl FnOnce(&mut Reader, Node) -> T,
 ) -> Option<T> {
+    if let (Ok(text), false) = (std::str::from_utf8(bytes), report.documents.contains_key(file)) {
+        report.documents.insert(file.to_owned(), text.trim_start_matches('\u{feff}').to_owned());
+    }
     let source = Source::new(bytes, file, report)?;
     let tree = source.tree()?;
     let node = tree.root_element();

@@ -178,7 +178,7 @@ fn check(set: Option<ParameterSet>, documents: &[(String, Vec<u8>)]) -> Result<(
         crate::flatten::flatten(&read, &|_, _| None, &mut report);
     }
     if report.has_errors() {
-        return Err(Error::Invalid { findings: report.findings });
+        return Err(Error::Invalid { findings: report.findings, documents: report.documents });
     }
     Ok(())
 }
@@ -190,13 +190,13 @@ fn check_files(
 ) -> Result<()> {
     let mut names: HashSet<String> = documents.iter().map(|(name, _)| name.clone()).collect();
     for file in files {
-        let refuse = |problem: &str| Error::NotWritable { name: file.path.clone(), problem: problem.into() };
+        let refuse = |problem: String| Error::NotWritable { name: file.path.clone(), problem };
         let path = clean(&file.path).map_err(refuse)?;
         if path != file.path {
-            return Err(refuse("is not a plain path"));
+            return Err(refuse("is not a plain path".into()));
         }
         if !names.insert(path) {
-            return Err(refuse("is in the archive already"));
+            return Err(refuse("is in the archive already".into()));
         }
     }
     for component in &system.components {

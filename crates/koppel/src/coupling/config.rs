@@ -115,17 +115,18 @@ fn mixed(
     let mut configs = vec![default];
     let mut owner = vec![0; graph.inputs()];
     for (name, config) in connections {
-        let input = graph.find_input(name)?;
-        if graph.is_free(input) {
+        let inputs = graph.find_inputs(name)?;
+        if inputs.iter().any(|input| graph.is_free(*input)) {
             return Err(bad("mixed.connections", name, "is not connected"));
         }
         if matches!(config, CouplingConfig::Mixed { .. }) {
             return Err(bad("mixed.connections", name, "cannot itself be mixed"));
         }
-        owner[input] = configs.iter().position(|known| *known == config).unwrap_or_else(|| {
+        let number = configs.iter().position(|known| *known == config).unwrap_or_else(|| {
             configs.push(config);
             configs.len() - 1
         });
+        inputs.iter().for_each(|input| owner[*input] = number);
     }
     let methods = configs.into_iter().map(|c| build(c, hold, graph)).collect::<Result<_>>()?;
     Ok(Mixed::new(methods, owner))

@@ -14,6 +14,7 @@
 
 use super::{Coupling, Hold, Needs, Polynomials, View, terms_of, write, write_value};
 use crate::error::Result;
+use crate::signal::copy;
 use crate::system::InputId;
 use serde::{Deserialize, Serialize};
 
@@ -83,7 +84,7 @@ impl Coupling for ZeroOrderHold {
         {
             // Usually all inputs are connected: then the newest arrivals are the answer as they stand.
             let all = *first..*last + 1;
-            out.coefficients[all.clone()].copy_from_slice(&view.history.arrivals()[all]);
+            copy(&view.history.arrivals()[all.clone()], &mut out.coefficients[all]);
             return Ok(());
         }
         for &id in inputs {

@@ -185,6 +185,7 @@ impl ModelEntry {
             outputs: self.outputs.iter().map(Port::variable).collect(),
             parameters: self.parameters.iter().map(parameter).collect(),
             locals: self.states.iter().map(local).collect(),
+            ..Ports::default()
         }
     }
 }

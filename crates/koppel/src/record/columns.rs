@@ -1,8 +1,9 @@
 //! Which variables become columns.
 
 use crate::error::{Error, Result};
-use crate::system::{SubsystemId, SystemGraph, VariableId, VariableKind};
+use crate::system::{MessagePort, SubsystemId, SystemGraph, VariableId, VariableKind};
 use serde::{Deserialize, Serialize};
+use std::collections::HashSet;
 
 /// What is recorded.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -53,6 +54,10 @@ impl Columns {
                 *wanted |= fits;
                 any |= fits;
             }
+            if !any && let Some(port) = message_port(pattern, graph) {
+                let problem = format!("is {}, and only numbers are recorded", port.kind.name());
+                return Err(Error::Setting { what: "record".into(), value: pattern.into(), problem }.into());
+            }
             if !any && pattern != "all" {
                 let known = everything.iter().map(|c| c.name.clone()).collect();
                 return Err(Error::Unknown { kind: "variable to record", name: pattern.into(), known }.into());
@@ -65,9 +70,10 @@ impl Columns {
 
     /// The same columns of a system whose subsystem `order[k]` has become number k.
     pub(crate) fn renumbered(mut self, order: &[SubsystemId]) -> Self {
+        let mut place = vec![0; order.len()];
+        order.iter().enumerate().for_each(|(new, id)| place[*id] = new);
         for column in &mut self.list {
-            column.subsystem =
-                order.iter().position(|id| *id == column.subsystem).unwrap_or(column.subsystem);
+            column.subsystem = place[column.subsystem];
         }
         self
     }
@@ -103,15 +109,14 @@ impl Columns {
 fn every_variable(graph: &SystemGraph) -> Vec<Column> {
     let mut columns: Vec<Column> = Vec::new();
     for id in 0..graph.len() {
-        let first = columns.len();
+        let mut taken = HashSet::new();
         for (variable, v) in graph.ports(id).all() {
-            let name = format!("{}.{}", graph.name(id), v.name);
             // A local or parameter named like an output or input is the same thing or hidden by it.
-            if columns[first..].iter().any(|c| c.name == name) {
+            if !taken.insert(v.name.as_str()) {
                 continue;
             }
             columns.push(Column {
-                name,
+                name: format!("{}.{}", graph.name(id), v.name),
                 unit: v.unit.clone(),
                 description: v.description.clone(),
                 subsystem: id,
@@ -120,6 +125,15 @@ fn every_variable(graph: &SystemGraph) -> Vec<Column> {
         }
     }
     columns
+}
+
+/// The first text, bytes or clock that fits the pattern.
+fn message_port<'a>(pattern: &str, graph: &'a SystemGraph) -> Option<&'a MessagePort> {
+    (0..graph.len()).find_map(|id| {
+        let ports = graph.ports(id);
+        let fits = |port: &&MessagePort| matches(pattern, &format!("{}.{}", graph.name(id), port.name));
+        ports.message_inputs.iter().chain(&ports.message_outputs).find(fits)
+    })
 }
 
 /// Finds one variable of any kind by its full name.

@@ -1,7 +1,8 @@
 //! All numbers that travel: outputs as they are, arrivals with their past, inputs as predicted and as given.
 
+use crate::error::{Error, Result};
 use crate::signal::{Delivery, History, evaluate};
-use crate::system::{InputId, OutputId, SubsystemId, SystemGraph};
+use crate::system::{InputId, OutputId, SubsystemId, SystemGraph, Wire};
 use std::ops::Range;
 
 /// The run's numbers, each list over all subsystems in the order in which they move.
@@ -22,12 +23,17 @@ pub(super) struct Deliveries {
     wires: Vec<Delivery>,
     /// Inputs at which several wires end: their values are summed anew.
     shared: Vec<InputId>,
+    /// Wires that pass a table: output, wire, input.
+    mapped: Vec<(OutputId, usize, InputId)>,
 }
 
 impl Deliveries {
     pub(super) fn new(graph: &SystemGraph, members: Range<SubsystemId>) -> Self {
         let mut deliveries = Deliveries::default();
         for (number, wire) in graph.wires().iter().enumerate().filter(|(_, w)| members.contains(&w.from)) {
+            if graph.map(wire.target).is_some() {
+                deliveries.mapped.push((wire.source, number, wire.target));
+            }
             let (source, number, target) = (wire.source as u32, number as u32, wire.target as u32);
             let (gain, offset) = (wire.gain, graph.offset(wire.target));
             deliveries.wires.push(Delivery { source, wire: number, target, gain, offset });
@@ -38,6 +44,9 @@ impl Deliveries {
         deliveries
     }
 }
+
+/// Lists up to this length are not worth vector instructions.
+const FEW: usize = 8;
 
 impl Board {
     pub(super) fn new(graph: &SystemGraph, terms: usize, depth: usize) -> Self {
@@ -73,6 +82,11 @@ impl Board {
         for &input in &to.shared {
             self.add_up(graph, input);
         }
+        for &(source, wire, input) in &to.mapped {
+            let value = carried(graph, graph.wires()[wire], self.outputs[source]);
+            self.history.replace(wire, value);
+            self.history.set_arrival(input, value);
+        }
     }
 
     /// Outputs of one subsystem arrive at `time`, or replace those that have arrived at that time already.
@@ -83,7 +97,7 @@ impl Board {
         }
         for &number in graph.wires_from(id) {
             let wire = graph.wires()[number];
-            let value = wire.gain * self.outputs[wire.source];
+            let value = carried(graph, wire, self.outputs[wire.source]);
             if is_new {
                 self.history.push(number, value);
             } else {
@@ -96,6 +110,24 @@ impl Board {
     fn add_up(&mut self, graph: &SystemGraph, input: InputId) {
         let sum: f64 = graph.wires_into(input).map(|wire| self.history.newest(wire)).sum();
         self.history.set_arrival(input, sum + graph.offset(input));
+    }
+
+    /// Refuses a value for which a table before one of these inputs has no entry.
+    #[inline]
+    pub(super) fn check_maps(&self, graph: &SystemGraph, inputs: &Range<InputId>, time: f64) -> Result<()> {
+        if graph.maps().is_empty() { Ok(()) } else { self.check_mapped(graph, inputs, time) }
+    }
+
+    fn check_mapped(&self, graph: &SystemGraph, inputs: &Range<InputId>, time: f64) -> Result<()> {
+        let maps = graph.maps().iter().filter(|(input, _)| inputs.contains(input));
+        match maps.into_iter().find(|(input, _)| self.history.arrivals()[*input].is_nan()) {
+            None => Ok(()),
+            Some((input, _)) => {
+                let source = graph.wires()[graph.wires_into(*input).start].source;
+                let (connection, value) = (graph.connection_name(*input), self.outputs[source]);
+                Err(Error::Unmapped { connection, value, time }.into())
+            }
+        }
     }
 
     /// Notes what these inputs were given at the end of a step of this size.
@@ -111,11 +143,26 @@ impl Board {
         // Exponent bits all set: infinite or not a number. No early exit, so that the loop is a few vector instructions.
         const EXPONENT: u64 = 0x7ff0_0000_0000_0000;
         let is_bad = |y: &f64| y.to_bits() & EXPONENT == EXPONENT;
-        let any = self.outputs[outputs.clone()].iter().fold(false, |any, y| any | is_bad(y));
+        let values = &self.outputs[outputs.clone()];
+        let any = if values.len() <= FEW {
+            // One by one: a vector load of what was just stored number by number would have to wait for all of it.
+            values.iter().map(|y| y * 0.0).sum::<f64>() != 0.0
+        } else {
+            values.iter().fold(false, |any, y| any | is_bad(y))
+        };
         if any {
             self.outputs[outputs.clone()].iter().position(is_bad).map(|at| outputs.start + at)
         } else {
             None
         }
     }
+}
+
+/// What an output becomes on a wire.
+#[inline]
+fn carried(graph: &SystemGraph, wire: Wire, output: f64) -> f64 {
+    if graph.maps().is_empty() {
+        return wire.gain * output;
+    }
+    graph.map(wire.target).map_or(wire.gain * output, |map| map.value(output))
 }

@@ -84,8 +84,20 @@ pub(super) fn target(name: &str, graph: &SystemGraph) -> Result<Target> {
 const CASCADE: u32 = 10;
 
 impl Simulation {
+    /// True if the step from `start` to `end` is walked in parts, whose ends then stand in `parts`.
+    #[inline]
+    pub(super) fn is_cut(&mut self, start: f64, end: f64) -> bool {
+        if self.changes_done == self.changes.len()
+            && (self.index > 0 || self.inside.is_some() || !self.needs.reduced_start)
+        {
+            return false;
+        }
+        self.cut_step(start, end);
+        !self.parts.is_empty()
+    }
+
     /// Ends of the parts of this step: none usually; more for the first one of a `reduced` start, and for changes inside.
-    pub(super) fn cut_step(&mut self, start: f64, end: f64) {
+    fn cut_step(&mut self, start: f64, end: f64) {
         self.parts.clear();
         let size = end - start;
         if self.index == 0 && self.inside.is_none() && self.needs.reduced_start {
@@ -115,7 +127,12 @@ impl Simulation {
     }
 
     /// Sets what is due, then makes the outputs follow. Where outputs jump, their past is forgotten.
+    #[inline]
     pub(super) fn apply_changes(&mut self, time: f64) -> Result<()> {
+        if self.changes_done == self.changes.len() { Ok(()) } else { self.apply_due(time) }
+    }
+
+    fn apply_due(&mut self, time: f64) -> Result<()> {
         let margin = 1e-9 * self.clock.size();
         let is_due = |change: &Assignment| change.time <= time + margin;
         if !self.changes.get(self.changes_done).is_some_and(is_due) {

@@ -30,6 +30,7 @@ impl Instant<'_> {
     /// Reads a subsystem with the inputs its sources and external signals give it now.
     pub(super) fn read(&mut self, id: SubsystemId) -> Result<()> {
         let slot = &mut self.slots[id];
+        self.board.check_maps(self.graph, &slot.inputs, self.time)?;
         let inputs = &mut self.inputs[..slot.inputs.len()];
         for (u, input) in inputs.iter_mut().zip(slot.inputs.clone()) {
             *u = self.board.history.arrivals()[input] + slot.external(self.graph, input, self.time);

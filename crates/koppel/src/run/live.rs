@@ -47,11 +47,10 @@ impl Simulation {
             }
             .into());
         }
-        self.cut_step(start, time);
-        if self.parts.is_empty() {
-            self.exchange(Step { index: self.index, start, size: time - start }, time)?;
-        } else {
+        if self.is_cut(start, time) {
             self.advance_in_parts(start)?;
+        } else {
+            self.exchange(Step { index: self.index, start, size: time - start }, time)?;
         }
         self.inside = Some(time);
         Ok(())

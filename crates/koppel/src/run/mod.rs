@@ -8,6 +8,7 @@ mod drive;
 mod failure;
 mod live;
 mod loop_solver;
+mod messages;
 mod schedule;
 mod setup;
 mod simulation;

@@ -71,6 +71,9 @@ fn automatic_order(graph: &SystemGraph) -> Vec<SubsystemId> {
             sources[to].push(wire.from);
         }
     }
+    for wire in graph.message_wires().iter().filter(|wire| wire.from != wire.to) {
+        sources[wire.to].push(wire.from);
+    }
     let mut rank = vec![0; graph.len()];
     for (place, component) in evaluation_order(graph).iter().enumerate() {
         let members: Vec<SubsystemId> = match component {

@@ -5,6 +5,7 @@ use super::change;
 use super::config::RunConfig;
 use super::consistent::{Consistency, Instant};
 use super::failure::non_finite;
+use super::messages::Messages;
 use super::schedule::Schedule;
 use super::simulation::{Simulation, Stage, view};
 use super::slot::Slot;
@@ -42,6 +43,7 @@ impl Simulation {
         let columns = columns.renumbered(&order);
         let mut simulation = Simulation {
             board: Board::new(&graph, needs.terms, needs.depth),
+            messages: Messages::new(&graph),
             stages: stages(&graph, &schedule),
             consistency: Consistency::new(&graph),
             outputs_before: vec![0.0; graph.outputs()],
@@ -82,8 +84,13 @@ impl Simulation {
         while self.changes.get(self.changes_done).is_some_and(|change| change.time <= time) {
             self.apply_next_change()?;
         }
-        let Simulation { graph, slots, board, inputs, consistency, .. } = self;
-        consistency.initialize(Instant { graph, slots, board, inputs, time })?;
+        self.find_consistent_start(time)?;
+        if !self.messages.is_empty() {
+            self.carry_messages(0..self.slots.len(), time)?;
+            // Once more: outputs may follow what was received.
+            self.find_consistent_start(time)?;
+        }
+        let Simulation { graph, board, .. } = self;
         if let Some(output) = board.non_finite(0..graph.outputs()) {
             return Err(non_finite(graph, board, output, time));
         }
@@ -100,6 +107,11 @@ impl Simulation {
         self.state_size = numbers.len();
         Ok(())
     }
+
+    fn find_consistent_start(&mut self, time: f64) -> Result<()> {
+        let Simulation { graph, slots, board, inputs, consistency, .. } = self;
+        consistency.initialize(Instant { graph, slots, board, inputs, time })
+    }
 }
 
 /// Stages as ranges: subsystems are numbered in the order in which they move.
@@ -109,9 +121,12 @@ fn stages(graph: &SystemGraph, schedule: &Schedule) -> Vec<Stage> {
         let members = first..first + size;
         first += size;
         let inputs = graph.inputs_of(members.start).start..graph.inputs_of(members.end - 1).end;
-        let wired = inputs.clone().filter(|input| !graph.is_free(*input)).collect();
+        let wired: Vec<_> = inputs.clone().filter(|input| !graph.is_free(*input)).collect();
+        let is_held = |input: &usize| graph.input_variable(*input).is_held || graph.map(*input).is_some();
+        let held = wired.iter().copied().filter(is_held).collect();
         let deliveries = Deliveries::new(graph, members.clone());
-        Stage { members, inputs, wired, deliveries, is_parallel: false }
+        let outputs = graph.outputs_of(members.start).start..graph.outputs_of(members.end - 1).end;
+        Stage { members, inputs, wired, held, outputs, deliveries, is_parallel: false }
     };
     schedule.stages.iter().filter(|members| !members.is_empty()).map(|members| stage(members.len())).collect()
 }

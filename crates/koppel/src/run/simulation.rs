@@ -9,7 +9,7 @@
 //!     for each member, side by side:
 //!         coupling.input -> segment           predict its inputs over the step
 //!         subsystem.step, subsystem.read
-//!     publish outputs at their time           later stages see them
+//!     publish outputs at their time           later stages see them; so do messages
 //! fresh reading                               outputs of one instant, loops solved
 //! ```
 //!
@@ -21,13 +21,14 @@ use super::change::Assignment;
 use super::config::{Parallel, Reading};
 use super::consistent::{Consistency, Instant};
 use super::failure::non_finite;
+use super::messages::Messages;
 use super::slot::Slot;
 use super::statistics::Extremes;
 use crate::coupling::{Coupling, Needs, Polynomials, View};
 use crate::error::Result;
 use crate::record::{Column, Columns, Condition};
 use crate::signal::{Clock, Request, Step};
-use crate::system::{InputId, SubsystemId, SystemGraph};
+use crate::system::{InputId, OutputId, SubsystemId, SystemGraph};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -37,6 +38,7 @@ pub struct Simulation {
     pub(super) slots: Vec<Slot>,
     pub(super) stages: Vec<Stage>,
     pub(super) board: Board,
+    pub(super) messages: Messages,
     pub(super) coupling: Box<dyn Coupling>,
     pub(super) needs: Needs,
     pub(super) consistency: Consistency,
@@ -73,6 +75,10 @@ pub(super) struct Stage {
     pub(super) inputs: Range<InputId>,
     /// Those that are connected.
     pub(super) wired: Vec<InputId>,
+    /// Those of them that are held, whatever the coupling.
+    pub(super) held: Vec<InputId>,
+    /// All outputs of the members.
+    pub(super) outputs: Range<OutputId>,
     pub(super) deliveries: Deliveries,
     pub(super) is_parallel: bool,
 }
@@ -84,8 +90,7 @@ impl Simulation {
             return Ok(());
         }
         let (start, end) = (self.time(), self.clock.time(self.index + 1));
-        self.cut_step(start, end);
-        if !self.parts.is_empty() {
+        if self.is_cut(start, end) {
             self.advance_in_parts(start)?;
         } else if self.inside.is_some() {
             self.exchange(Step { index: self.index, start, size: end - start }, end)?;
@@ -98,14 +103,18 @@ impl Simulation {
     }
 
     /// One exchange of values: everybody who is due moves over `step`, to the communication point `end`.
+    #[inline(always)]
     pub(super) fn exchange(&mut self, step: Step, end: f64) -> Result<()> {
         self.apply_changes(step.start)?;
         let view = view(&self.graph, &self.board, step);
         self.coupling.prepare(&view)?;
         for stage in 0..self.stages.len() {
-            self.predict(stage, step)?;
-            self.move_stage(stage, step)?;
-            self.deliver(stage, step, end)?;
+            self.predict(stage, &step)?;
+            self.move_stage(stage, &step)?;
+            self.deliver(stage, &step, end)?;
+            if !self.messages.is_empty() {
+                self.carry_messages(self.stages[stage].members.clone(), end)?;
+            }
         }
         if self.reading == Reading::Fresh && !self.consistency.is_empty() {
             self.refresh(end)?;
@@ -116,58 +125,64 @@ impl Simulation {
     }
 
     /// The coupling writes the inputs of a stage, now that earlier stages have moved.
-    fn predict(&mut self, stage: usize, step: Step) -> Result<()> {
+    #[inline(always)]
+    fn predict(&mut self, stage: usize, step: &Step) -> Result<()> {
         let Simulation { coupling, graph, board, clock, slots, .. } = self;
-        let Stage { wired, members, .. } = &self.stages[stage];
-        let mut planned = std::mem::take(&mut board.planned);
-        let mut out = Polynomials { terms: board.terms, coefficients: &mut planned };
-        let result = if self.is_multi_rate {
-            for slot in slots[members.clone()].iter_mut().filter(|slot| slot.every > 1 && slot.is_due(&step))
-            {
-                let (outputs, inputs) = slot.before.split_at_mut(slot.outputs.len());
-                outputs.copy_from_slice(&board.outputs[slot.outputs.clone()]);
-                for (before, input) in inputs.iter_mut().zip(slot.inputs.clone()) {
-                    *before = board.applied[input];
-                }
+        let Stage { wired, held, members, inputs, .. } = &self.stages[stage];
+        board.check_maps(graph, inputs, step.start)?;
+        let Board { history, planned, terms, applied, outputs } = board;
+        let mut out = Polynomials { terms: *terms, coefficients: planned };
+        if self.is_multi_rate {
+            for slot in slots[members.clone()].iter_mut().filter(|slot| slot.is_due(step)) {
+                slot.remember(outputs, applied);
+                let step = clock.step(step.index, u64::from(slot.every));
+                let from = wired.partition_point(|i| *i < slot.inputs.start);
+                let to = wired.partition_point(|i| *i < slot.inputs.end);
+                coupling.input(&View { step, graph, history, applied }, &wired[from..to], &mut out)?;
             }
-            members.clone().filter(|id| slots[*id].is_due(&step)).try_for_each(|id| {
-                let own = clock.step(step.index, u64::from(slots[id].every));
-                let inputs = &slots[id].inputs;
-                let from = wired.partition_point(|i| *i < inputs.start);
-                let to = wired.partition_point(|i| *i < inputs.end);
-                coupling.input(&view(graph, board, own), &wired[from..to], &mut out)
-            })
         } else {
-            coupling.input(&view(graph, board, step), wired, &mut out)
-        };
-        board.planned = planned;
-        result
+            coupling.input(&View { step: *step, graph, history, applied }, wired, &mut out)?;
+        }
+        for &input in held {
+            let polynomial = out.of(input);
+            polynomial.fill(0.0);
+            polynomial[0] = history.arrivals()[input];
+        }
+        Ok(())
     }
 
     /// Sends the outputs of a stage on their way.
-    fn deliver(&mut self, stage: usize, step: Step, end: f64) -> Result<()> {
-        let Stage { members, inputs, deliveries, .. } = &self.stages[stage];
-        let outputs = self.slots[members.start].outputs.start..self.slots[members.end - 1].outputs.end;
-        if let Some(output) = self.board.non_finite(outputs) {
+    #[inline(always)]
+    fn deliver(&mut self, stage: usize, step: &Step, end: f64) -> Result<()> {
+        let Stage { members, inputs, outputs, deliveries, .. } = &self.stages[stage];
+        if let Some(output) = self.board.non_finite(outputs.clone()) {
             return Err(non_finite(&self.graph, &self.board, output, end));
         }
         if self.is_multi_rate {
-            for id in members.clone().filter(|id| self.slots[*id].is_due(&step)) {
-                let slot = &self.slots[id];
-                let own = self.clock.step(step.index, u64::from(slot.every));
-                let reached = self.clock.time(step.index + u64::from(slot.every));
-                self.board.note_applied(slot.inputs.clone(), own.size);
-                self.board.deliver_one(&self.graph, id, reached);
-            }
+            self.deliver_due(stage, step);
         } else {
             self.board.note_applied(inputs.clone(), step.size);
             self.board.deliver(&self.graph, members.clone(), deliveries, end);
         }
-        if self.needs.samples != Request::Nothing {
-            let view = view(&self.graph, &self.board, step);
-            for id in members.clone().filter(|id| self.slots[*id].is_due(&step)) {
-                self.coupling.moved(&view, id, &self.slots[id].samples)?;
-            }
+        if self.needs.samples == Request::Nothing { Ok(()) } else { self.show_samples(stage, step) }
+    }
+
+    /// Sends the outputs of those members of a stage that have moved, each at the time it has reached.
+    fn deliver_due(&mut self, stage: usize, step: &Step) {
+        for id in self.stages[stage].members.clone().filter(|id| self.slots[*id].is_due(step)) {
+            let slot = &self.slots[id];
+            let own = self.clock.step(step.index, u64::from(slot.every));
+            let reached = self.clock.time(step.index + u64::from(slot.every));
+            self.board.note_applied(slot.inputs.clone(), own.size);
+            self.board.deliver_one(&self.graph, id, reached);
+        }
+    }
+
+    /// Shows the coupling what was seen inside the step.
+    fn show_samples(&mut self, stage: usize, step: &Step) -> Result<()> {
+        let view = view(&self.graph, &self.board, *step);
+        for id in self.stages[stage].members.clone().filter(|id| self.slots[*id].is_due(step)) {
+            self.coupling.moved(&view, id, &self.slots[id].samples)?;
         }
         Ok(())
     }

@@ -15,18 +15,22 @@ pub(super) struct Plan<'a> {
 }
 
 /// A subsystem. Its number is its place: subsystems are numbered in the order in which they move.
+///
+/// Laid out as written: what a step touches comes first, in one line of the cache.
+#[repr(C, align(64))]
 pub(super) struct Slot {
     pub(super) subsystem: Box<dyn Subsystem>,
-    pub(super) id: SubsystemId,
     pub(super) inputs: Range<InputId>,
     pub(super) outputs: Range<OutputId>,
+    /// Which of the graph's external signals act on it.
+    externals: Range<u32>,
+    /// Its first word, what is asked for, still lies in that line.
+    pub(super) samples: Samples,
     /// It moves every n-th step.
     pub(super) every: u32,
-    /// Which of the graph's external signals act on it.
-    externals: Range<usize>,
+    pub(super) id: SubsystemId,
     /// Its inputs with external signals.
     buffer: SegmentBuffer,
-    pub(super) samples: Samples,
     /// Outputs and inputs at the begin of its last step, which may end ahead of the others: empty unless it is slow.
     pub(super) before: Vec<f64>,
     pub(super) failure: Option<Box<Error>>,
@@ -48,8 +52,8 @@ impl Slot {
     ) -> Self {
         let (inputs, outputs) = (graph.inputs_of(id), graph.outputs_of(id));
         let before = |input: InputId| graph.externals().partition_point(|(i, _)| *i < input);
-        let externals = before(inputs.start)..before(inputs.end);
-        let signals = &graph.externals()[externals.clone()];
+        let externals = before(inputs.start) as u32..before(inputs.end) as u32;
+        let signals = &graph.externals()[before(inputs.start)..before(inputs.end)];
         let cuts = signals.iter().map(|(_, signal)| signal.max_breaks(size * f64::from(every))).sum();
         let samples = Samples::new(needs.samples, outputs.len());
         let before = vec![0.0; if every > 1 { outputs.len() + inputs.len() } else { 0 }];
@@ -86,7 +90,7 @@ impl Slot {
             self.subsystem.step(step, &segment, outputs, &mut self.samples)
         } else {
             self.buffer.begin(step, terms, planned);
-            for (input, signal) in &graph.externals()[self.externals.clone()] {
+            for (input, signal) in &graph.externals()[self.signals()] {
                 self.buffer.add(input - self.inputs.start, signal);
             }
             self.subsystem.step(step, &self.buffer.view(), outputs, &mut self.samples)
@@ -112,6 +116,15 @@ impl Slot {
         }
     }
 
+    /// Keeps what its outputs and inputs are before it moves, if it is slow.
+    pub(super) fn remember(&mut self, outputs: &[f64], applied: &[f64]) {
+        if self.every > 1 {
+            let (outputs_before, inputs_before) = self.before.split_at_mut(self.outputs.len());
+            outputs_before.copy_from_slice(&outputs[self.outputs.clone()]);
+            inputs_before.copy_from_slice(&applied[self.inputs.clone()]);
+        }
+    }
+
     /// True if it moves in the macro step.
     #[inline]
     pub(super) fn is_due(&self, step: &Step) -> bool {
@@ -128,9 +141,13 @@ impl Slot {
         self.nanoseconds as f64 * 1e-9 / self.timed_steps.max(1) as f64
     }
 
+    fn signals(&self) -> Range<usize> {
+        self.externals.start as usize..self.externals.end as usize
+    }
+
     /// The sum of the external signals on one input at `time`.
     pub(super) fn external(&self, graph: &SystemGraph, input: InputId, time: f64) -> f64 {
-        let signals = graph.externals()[self.externals.clone()].iter();
+        let signals = graph.externals()[self.signals()].iter();
         signals.filter(|(i, _)| *i == input).map(|(_, signal)| signal.value(time)).sum()
     }
 }

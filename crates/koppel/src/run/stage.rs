@@ -17,31 +17,40 @@ const WAKE_UP: f64 = 15e-6;
 
 impl Simulation {
     /// Members of a stage move, side by side where that pays.
-    pub(super) fn move_stage(&mut self, stage: usize, step: Step) -> Result<()> {
-        let is_early = step.index <= CALIBRATION && step.index.is_power_of_two();
-        if is_early || step.index.is_multiple_of(TIMED * 4) {
+    #[inline]
+    pub(super) fn move_stage(&mut self, stage: usize, step: &Step) -> Result<()> {
+        let is_timed = step.index <= CALIBRATION || step.index.is_multiple_of(TIMED);
+        if is_timed {
             self.decide_threads(stage, step.index);
         }
+        let Simulation { slots, graph, board, .. } = self;
+        let Stage { members, outputs, is_parallel, .. } = &self.stages[stage];
+        if is_timed || *is_parallel || self.is_multi_rate {
+            return self.move_watched(stage, step);
+        }
+        let plan = Plan { terms: board.terms, coefficients: &board.planned };
+        let base = outputs.start;
+        let outputs = &mut board.outputs[outputs.clone()];
+        for slot in &mut slots[members.clone()] {
+            let outputs = &mut outputs[slot.outputs.start - base..slot.outputs.end - base];
+            if let Err(source) = slot.advance(graph, step, plan, outputs) {
+                return Err(failed(graph, slot, *step, source));
+            }
+        }
+        Ok(())
+    }
+
+    /// The same with times taken, on threads, or with members that are not due.
+    fn move_watched(&mut self, stage: usize, step: &Step) -> Result<()> {
         let Simulation { slots, graph, board, clock, pool, .. } = self;
-        let Stage { members, is_parallel, .. } = &self.stages[stage];
-        let is_timed = step.index < CALIBRATION || step.index.is_multiple_of(TIMED);
+        let Stage { members, outputs, is_parallel, .. } = &self.stages[stage];
         let plan = Plan { terms: board.terms, coefficients: &board.planned };
         let slots = &mut slots[members.clone()];
-        let (Some(first), Some(last)) = (slots.first(), slots.last()) else { return Ok(()) };
-        let outputs = &mut board.outputs[first.outputs.start..last.outputs.end];
-        if !is_timed && !is_parallel && !self.is_multi_rate {
-            let base = first.outputs.start;
-            for slot in slots {
-                let outputs = &mut outputs[slot.outputs.start - base..slot.outputs.end - base];
-                slot.advance(graph, &step, plan, outputs)
-                    .map_err(|source| failed(graph, slot, step, source))?;
-            }
-            return Ok(());
-        }
+        let outputs = &mut board.outputs[outputs.clone()];
         let work = |slot: &mut Slot, outputs: &mut [f64]| {
-            if slot.is_due(&step) {
+            if slot.is_due(step) {
                 let own = clock.step(step.index, u64::from(slot.every));
-                let step = if slot.every == 1 { step } else { own };
+                let step = if slot.every == 1 { *step } else { own };
                 slot.advance_timed(graph, &step, plan, outputs);
             }
         };
@@ -51,7 +60,7 @@ impl Simulation {
         }
         for slot in slots {
             if let Some(source) = slot.failure.take() {
-                return Err(failed(graph, slot, step, source));
+                return Err(failed(graph, slot, *step, source));
             }
         }
         Ok(())
@@ -59,6 +68,10 @@ impl Simulation {
 
     /// Side by side only where the measured step times say that it saves more than waking the threads costs.
     fn decide_threads(&mut self, stage: usize, index: u64) {
+        let is_early = index <= CALIBRATION && index.is_power_of_two();
+        if !(is_early || index.is_multiple_of(TIMED * 4)) {
+            return;
+        }
         let members = &self.slots[self.stages[stage].members.clone()];
         let is_parallel = match self.threads {
             Parallel::Never => false,

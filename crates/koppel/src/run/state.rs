@@ -2,7 +2,7 @@
 
 use super::simulation::Simulation;
 use crate::error::{Error, Result};
-use crate::system::Snapshot;
+use crate::system::{Message, Snapshot};
 use serde::{Deserialize, Serialize};
 
 /// A run between two macro steps. Reused as a buffer.
@@ -16,6 +16,8 @@ pub struct RunState {
     pub(super) inside: Option<f64>,
     /// Offsets, inputs as given and as planned, outputs now and before, live signals, history, coupling memory, loop memory: in that order.
     pub(super) numbers: Vec<f64>,
+    /// Texts, bytes and ticks as they were last carried.
+    pub(super) messages: Vec<Message>,
     /// Per subsystem, in the order in which they move.
     pub(super) subsystems: Vec<Snapshot>,
 }
@@ -27,6 +29,7 @@ impl Simulation {
         state.changes_done = self.changes_done;
         state.inside = self.inside;
         self.save_numbers(&mut state.numbers);
+        self.messages.save(&mut state.messages);
         state.subsystems.resize_with(self.slots.len(), Default::default);
         self.slots
             .iter()
@@ -51,7 +54,9 @@ impl Simulation {
     ///
     /// The stop time may differ, unless a step was shortened to reach the old one.
     pub fn restore(&mut self, state: &RunState) -> Result<()> {
-        if state.numbers.len() != self.state_size || state.subsystems.len() != self.slots.len() {
+        let is_same_size =
+            state.numbers.len() == self.state_size && state.subsystems.len() == self.slots.len();
+        if !is_same_size || !self.messages.fit(&state.messages) {
             return Err(Error::Unsupported {
                 what: "restoring this state".into(),
                 reason: "it was saved from another system or with other settings".into(),
@@ -61,6 +66,7 @@ impl Simulation {
         self.index = state.index;
         self.changes_done = state.changes_done;
         self.inside = state.inside;
+        self.messages.restore(&state.messages);
         self.restore_numbers(&state.numbers);
         self.check_grid()?;
         let pairs = self.slots.iter_mut().zip(&state.subsystems);

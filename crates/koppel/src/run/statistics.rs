@@ -74,6 +74,7 @@ impl Extremes {
     ///
     /// New extremes are rare: a block of inputs at a time is only compared, and looked at one by one when one of them has a
     /// new extreme.
+    #[inline]
     pub(super) fn note(&mut self, inputs: Range<usize>, arrivals: &[f64], applied: &[f64], end: f64) {
         let (values, _) = arrivals[inputs.clone()].as_chunks::<BLOCK>();
         let (given, _) = applied[inputs.clone()].as_chunks::<BLOCK>();
@@ -97,6 +98,7 @@ impl Extremes {
         })
     }
 
+    #[inline]
     fn note_one(&mut self, input: usize, value: f64, given: f64, end: f64) {
         self.low[input] = self.low[input].min(value);
         self.high[input] = self.high[input].max(value);
@@ -116,6 +118,7 @@ impl Extremes {
 
 impl Simulation {
     /// How far each input was, at the end of its step, from what it should have been.
+    #[inline]
     pub(super) fn note_defects(&mut self, end: f64) {
         let Simulation { extremes, graph, board, slots, .. } = self;
         let mut note = |inputs| extremes.note(inputs, board.history.arrivals(), &board.applied, end);

@@ -10,6 +10,6 @@ mod step;
 pub use history::{Delivery, History};
 pub use part::Part;
 pub use samples::{Request, Samples};
-pub(crate) use segment::evaluate;
 pub use segment::{Piece, Segment, SegmentBuffer};
+pub(crate) use segment::{copy, evaluate};
 pub use step::{Clock, Step};

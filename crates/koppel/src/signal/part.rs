@@ -38,6 +38,7 @@ impl<'a> Part<'a> {
             *mean = match c {
                 [c0] => *c0,
                 [c0, c1] => c0 + c1 * 0.5 * (a + b),
+                [c0, rest @ ..] if rest.iter().all(|c| *c == 0.0) => *c0,
                 _ => mean_of(c, a, b),
             };
         }

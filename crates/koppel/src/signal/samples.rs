@@ -14,6 +14,7 @@ pub enum Request {
 
 /// Outputs of one subsystem inside one step, begin and end included.
 #[derive(Clone, Debug, Default)]
+#[repr(C)]
 pub struct Samples {
     request: Request,
     width: usize,
@@ -45,6 +46,13 @@ impl Samples {
         let at = self.values.len();
         self.values.resize(at + self.width, 0.0);
         &mut self.values[at..]
+    }
+
+    /// Forgets samples at or after `time`.
+    pub fn forget_after(&mut self, time: f64) {
+        let kept = self.times.partition_point(|t| *t < time);
+        self.times.truncate(kept);
+        self.values.truncate(kept * self.width);
     }
 
     /// Sample times in ascending order.

@@ -50,11 +50,23 @@ impl<'a> Piece<'a> {
     }
 }
 
+/// Copies; short lists without the call that `copy_from_slice` is.
+#[inline(always)]
+pub(crate) fn copy(from: &[f64], to: &mut [f64]) {
+    match (from, &mut *to) {
+        ([], []) => {}
+        ([a], [x]) => *x = *a,
+        ([a, b], [x, y]) => (*x, *y) = (*a, *b),
+        ([a, b, c], [x, y, z]) => (*x, *y, *z) = (*a, *b, *c),
+        _ => to.copy_from_slice(from),
+    }
+}
+
 /// Polynomials at `tau`, one per entry of `out`.
 #[inline]
 pub(crate) fn evaluate(coefficients: &[f64], terms: usize, tau: f64, out: &mut [f64]) {
     if terms == 1 {
-        out.copy_from_slice(coefficients);
+        copy(coefficients, out);
         return;
     }
     for (i, u) in out.iter_mut().enumerate() {
@@ -73,6 +85,31 @@ impl<'a> Segment<'a> {
     pub fn new(step: &Step, inputs: usize, terms: usize, coefficients: &'a [f64]) -> Self {
         debug_assert_eq!(coefficients.len(), inputs * terms, "as many coefficients as inputs and terms");
         Segment { start: step.start, size: step.size, inputs, terms, offsets: &[0.0], coefficients }
+    }
+
+    /// A segment from its parts, as [`Segment::offsets`] and [`Segment::coefficients`] give them.
+    #[inline]
+    pub fn from_parts(
+        step: &Step,
+        inputs: usize,
+        terms: usize,
+        offsets: &'a [f64],
+        coefficients: &'a [f64],
+    ) -> Self {
+        debug_assert_eq!(coefficients.len(), offsets.len() * inputs * terms, "as many as pieces want");
+        Segment { start: step.start, size: step.size, inputs, terms, offsets, coefficients }
+    }
+
+    /// Where its pieces begin, counted from its start.
+    #[inline]
+    pub fn offsets(&self) -> &'a [f64] {
+        self.offsets
+    }
+
+    /// All coefficients, laid out as piece, input, power.
+    #[inline]
+    pub fn coefficients(&self) -> &'a [f64] {
+        self.coefficients
     }
 
     /// Time at its begin.
@@ -125,6 +162,12 @@ impl<'a> Segment<'a> {
             terms: self.terms,
             coefficients: &self.coefficients[p * width..][..width],
         }
+    }
+
+    /// All inputs, if they are constant over the step.
+    #[inline]
+    pub fn constant(&self) -> Option<&'a [f64]> {
+        (self.terms == 1 && self.offsets.len() == 1).then_some(self.coefficients)
     }
 
     /// All inputs at the end of the step.

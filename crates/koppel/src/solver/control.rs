@@ -21,6 +21,7 @@
 use super::config::Tolerances;
 use super::error::SolverError;
 use super::rhs::Rhs;
+use std::ops::ControlFlow;
 
 const SAFETY: f64 = 0.9;
 const SHRINK_MOST: f64 = 0.2;
@@ -74,14 +75,14 @@ pub(super) type Memory = [f64; 2];
 
 pub(super) const NOTHING_KNOWN: Memory = [0.0, 1e-4];
 
-/// Steps from `t0` to `t1`.
+/// Steps from `t0` to `t1`, or to where `observe` stops it; the time reached.
 pub(super) fn advance<M: Embedded, R: Rhs + ?Sized>(
     (method, tolerances, memory): (&mut M, &Tolerances, &mut Memory),
     rhs: &mut R,
     (t0, t1): (f64, f64),
     x: &mut [f64],
-    observe: &mut impl FnMut(f64, &[f64]),
-) -> Result<(), SolverError> {
+    observe: &mut impl FnMut(&mut R, f64, &[f64]) -> ControlFlow<()>,
+) -> Result<f64, SolverError> {
     let longest = tolerances.max_step.unwrap_or(f64::INFINITY);
     method.start(rhs, t0, x);
     check_slope(method.buffers().slope, t0)?;
@@ -116,9 +117,8 @@ pub(super) fn advance<M: Embedded, R: Rhs + ?Sized>(
             memory[0] = natural;
             t = end;
             method.accept(x);
-            observe(t, x);
-            if t >= t1 {
-                return Ok(());
+            if observe(rhs, t, x).is_break() || t >= t1 {
+                return Ok(t);
             }
             method.resume(rhs, t, x);
             check_slope(method.buffers().slope, t)?;
@@ -133,6 +133,20 @@ pub(super) fn advance<M: Embedded, R: Rhs + ?Sized>(
     }
     let hint = "loosen the tolerances, or use `method = \"stiff\"`";
     Err(SolverError::TooManySteps { time: t, end: t1, limit: tolerances.max_steps, hint })
+}
+
+/// One step of the method, whatever its error.
+pub(super) fn leap<M: Embedded, R: Rhs + ?Sized>(
+    (method, tolerances): (&mut M, &Tolerances),
+    rhs: &mut R,
+    (t0, t1): (f64, f64),
+    x: &mut [f64],
+) -> Result<(), SolverError> {
+    method.start(rhs, t0, x);
+    check_slope(method.buffers().slope, t0)?;
+    method.attempt(rhs, &Trial { t: t0, end: t1, h: t1 - t0, x, repeated: false }, tolerances);
+    method.accept(x);
+    Ok(())
 }
 
 #[derive(PartialEq)]

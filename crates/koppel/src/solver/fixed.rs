@@ -10,6 +10,7 @@
 
 use super::error::SolverError;
 use super::rhs::Rhs;
+use std::ops::ControlFlow;
 
 /// Beyond this count a step number is no longer exact in f64.
 const MOST_STEPS: f64 = 9e15;
@@ -20,15 +21,15 @@ pub(super) trait Method {
     fn step<R: Rhs + ?Sized>(&mut self, rhs: &mut R, t: f64, h: f64, x: &mut [f64]);
 }
 
-/// Takes all micro steps of a window.
+/// Takes all micro steps of a window, or those up to where `observe` stops it; the time reached.
 pub(super) fn advance<M: Method, R: Rhs + ?Sized>(
     method: &mut M,
     h: f64,
     rhs: &mut R,
     (t0, t1): (f64, f64),
     x: &mut [f64],
-    observe: &mut impl FnMut(f64, &[f64]),
-) -> Result<(), SolverError> {
+    observe: &mut impl FnMut(&mut R, f64, &[f64]) -> ControlFlow<()>,
+) -> Result<f64, SolverError> {
     let steps = ((t1 - t0) / h - 1e-9).ceil().max(1.0);
     if steps > MOST_STEPS {
         let hint = "take a longer micro step";
@@ -46,9 +47,11 @@ pub(super) fn advance<M: Method, R: Rhs + ?Sized>(
             let hint = "take a shorter micro step, or check the inputs of the model";
             return Err(SolverError::NonFinite { time: reached, index, hint });
         }
-        observe(reached, x);
+        if observe(rhs, reached, x).is_break() {
+            return Ok(reached);
+        }
     }
-    Ok(())
+    Ok(t1)
 }
 
 /// Explicit Euler, equation (1).

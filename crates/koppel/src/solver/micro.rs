@@ -7,9 +7,10 @@ use super::config::{SolverConfig, Tolerances};
 use super::control::{self, Memory, NOTHING_KNOWN};
 use super::dormand_prince::DormandPrince;
 use super::error::SolverError;
-use super::fixed::{self, Euler, Rk4};
+use super::fixed::{self, Euler, Method as _, Rk4};
 use super::rhs::Rhs;
 use super::rodas::Rodas;
+use std::ops::ControlFlow;
 
 /// Integrates x' = f(t, x) over one window after another.
 #[derive(Debug, Clone)]
@@ -56,13 +57,26 @@ impl Solver {
         x: &mut [f64],
         observe: &mut impl FnMut(f64, &[f64]),
     ) -> Result<(), SolverError> {
-        assert!(
-            x.len() == self.dim && rhs.dim() == self.dim,
-            "the solver was built for another number of states"
-        );
-        assert!(t0.is_finite() && t1.is_finite() && t1 >= t0, "a window ends after it starts");
+        let mut go_on = |_: &mut R, t: f64, x: &[f64]| {
+            observe(t, x);
+            ControlFlow::Continue(())
+        };
+        self.advance_until(rhs, t0, t1, x, &mut go_on).map(|_| ())
+    }
+
+    /// As [`Solver::advance`], but stops after the micro step at which `observe` breaks, which sees the right-hand side
+    /// too. Returns the time reached.
+    pub fn advance_until<R: Rhs + ?Sized>(
+        &mut self,
+        rhs: &mut R,
+        t0: f64,
+        t1: f64,
+        x: &mut [f64],
+        observe: &mut impl FnMut(&mut R, f64, &[f64]) -> ControlFlow<()>,
+    ) -> Result<f64, SolverError> {
+        self.check(rhs, t0, t1, x);
         if t1 == t0 {
-            return Ok(());
+            return Ok(t0);
         }
         let window = (t0, t1);
         match &mut self.method {
@@ -75,6 +89,46 @@ impl Solver {
                 control::advance((method, tolerances, memory), rhs, window, x, observe)
             }
         }
+    }
+
+    /// Moves `x` from `t0` to `t1` by one step of the method, without looking at its error and without a trace in the
+    /// memory: to look for a point inside a micro step that was accepted.
+    pub fn leap<R: Rhs + ?Sized>(
+        &mut self,
+        rhs: &mut R,
+        t0: f64,
+        t1: f64,
+        x: &mut [f64],
+    ) -> Result<(), SolverError> {
+        self.check(rhs, t0, t1, x);
+        if t1 == t0 {
+            return Ok(());
+        }
+        match &mut self.method {
+            Method::Euler { method, .. } => method.step(rhs, t0, t1 - t0, x),
+            Method::Rk4 { method, .. } => method.step(rhs, t0, t1 - t0, x),
+            Method::Adaptive { method, tolerances, .. } => {
+                control::leap((method, tolerances), rhs, (t0, t1), x)?;
+            }
+            Method::Stiff { method, tolerances, .. } => {
+                control::leap((method, tolerances), rhs, (t0, t1), x)?
+            }
+        }
+        match x.iter().position(|value| !value.is_finite()) {
+            Some(index) => {
+                let hint = "check the inputs and the state of the model";
+                Err(SolverError::NonFinite { time: t1, index, hint })
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn check<R: Rhs + ?Sized>(&self, rhs: &R, t0: f64, t1: f64, x: &[f64]) {
+        assert!(
+            x.len() == self.dim && rhs.dim() == self.dim,
+            "the solver was built for another number of states"
+        );
+        assert!(t0.is_finite() && t1.is_finite() && t1 >= t0, "a window ends after it starts");
     }
 
     /// All that the next window depends on besides the state; empty for fixed steps.

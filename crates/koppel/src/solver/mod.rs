@@ -2,6 +2,7 @@
 
 mod config;
 mod control;
+mod crossing;
 mod dormand_prince;
 mod error;
 mod fixed;
@@ -10,6 +11,7 @@ mod rhs;
 mod rodas;
 
 pub use config::{SolverConfig, Tolerances};
+pub use crossing::{Bracket, has_crossed};
 pub use error::SolverError;
 pub use micro::Solver;
-pub use rhs::{Point, Rhs};
+pub use rhs::{Point, Rhs, difference_jacobian};

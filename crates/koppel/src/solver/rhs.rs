@@ -21,19 +21,7 @@ pub trait Rhs {
 
     /// Writes ∂f/∂x to `jac`, row by row. `scratch` has room for two states.
     fn jacobian(&mut self, at: &Point<'_>, jac: &mut [f64], scratch: &mut [f64]) {
-        let n = at.state.len();
-        let (moved, changed) = scratch.split_at_mut(n);
-        moved.copy_from_slice(at.state);
-        for j in 0..n {
-            let delta = f64::EPSILON.sqrt() * at.state[j].abs().max(1e-3);
-            moved[j] = at.state[j] + delta;
-            let delta = moved[j] - at.state[j];
-            self.derivative(at.time, moved, changed);
-            moved[j] = at.state[j];
-            for i in 0..n {
-                jac[i * n + j] = (changed[i] - at.derivative[i]) / delta;
-            }
-        }
+        difference_jacobian(self, at, jac, scratch);
     }
 
     /// Writes ∂f/∂t to `dfdt`. `scratch` has room for two states.
@@ -51,6 +39,28 @@ pub trait Rhs {
         self.derivative(far, at.state, then);
         for ((slope, then), now) in dfdt.iter_mut().zip(then).zip(at.derivative) {
             *slope = first * (*slope - now) - second * (*then - now);
+        }
+    }
+}
+
+/// Equation (1), for right-hand sides that give a Jacobian only at times.
+pub fn difference_jacobian<R: Rhs + ?Sized>(
+    rhs: &mut R,
+    at: &Point<'_>,
+    jac: &mut [f64],
+    scratch: &mut [f64],
+) {
+    let n = at.state.len();
+    let (moved, changed) = scratch.split_at_mut(n);
+    moved.copy_from_slice(at.state);
+    for j in 0..n {
+        let delta = f64::EPSILON.sqrt() * at.state[j].abs().max(1e-3);
+        moved[j] = at.state[j] + delta;
+        let delta = moved[j] - at.state[j];
+        rhs.derivative(at.time, moved, changed);
+        moved[j] = at.state[j];
+        for i in 0..n {
+            jac[i * n + j] = (changed[i] - at.derivative[i]) / delta;
         }
     }
 }

@@ -36,12 +36,14 @@ fn is_fed_from_outside(graph: &SystemGraph, output: OutputId) -> bool {
     let id = graph.subsystem_of_output(output);
     let inputs = graph.inputs_of(id);
     let variable = &graph.ports(id).outputs[output - graph.outputs_of(id).start];
-    graph.externals().iter().filter(|(input, _)| inputs.contains(input)).any(|(input, _)| {
-        match &variable.depends {
-            Dependencies::None => false,
-            Dependencies::On(list) => list.contains(&(input - inputs.start)),
-            Dependencies::Unknown => true,
-        }
+    // Signals are sorted by input.
+    let signals = graph.externals();
+    let from = signals.partition_point(|(input, _)| *input < inputs.start);
+    let to = signals.partition_point(|(input, _)| *input < inputs.end);
+    signals[from..to].iter().any(|(input, _)| match &variable.depends {
+        Dependencies::None => false,
+        Dependencies::On(list) => list.contains(&(input - inputs.start)),
+        Dependencies::Unknown => true,
     })
 }
 

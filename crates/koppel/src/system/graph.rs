@@ -7,10 +7,12 @@
 
 use super::ports::{Ports, Variable, VariableKind};
 use super::subsystem::Subsystem;
-use super::unit::Unit;
+use super::transfer::{UnitRule, ValueMap};
+use super::wiring::{self, MessageWire};
 use crate::error::{Error, Result};
 use crate::signal::external::{External, ExternalConfig};
 use serde::{Deserialize, Serialize};
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
 /// Number of a subsystem.
@@ -44,12 +46,25 @@ pub struct Connection {
     pub gain: f64,
     /// Added after the gain.
     pub offset: f64,
+    /// What is done about units.
+    #[serde(default, skip_serializing_if = "UnitRule::is_default")]
+    pub units: UnitRule,
+    /// A table of whole numbers in place of gain and offset, for one source; empty for none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub map: Vec<(f64, f64)>,
 }
 
 impl Connection {
     /// One output to one input, gain 1.
     pub fn new(from: &str, to: &str) -> Self {
-        Connection { from: vec![from.into()], to: to.into(), gain: 1.0, offset: 0.0 }
+        Connection {
+            from: vec![from.into()],
+            to: to.into(),
+            gain: 1.0,
+            offset: 0.0,
+            units: UnitRule::Convert,
+            map: Vec::new(),
+        }
     }
 
     /// With another gain.
@@ -63,6 +78,7 @@ impl Connection {
 #[derive(Clone, Debug, Default)]
 pub struct SystemGraph {
     names: Vec<String>,
+    numbers: HashMap<String, SubsystemId>,
     ports: Vec<Ports>,
     first_input: Vec<InputId>,
     first_output: Vec<OutputId>,
@@ -71,8 +87,11 @@ pub struct SystemGraph {
     wire_start: Vec<usize>,
     /// Per subsystem, the wires that start there.
     wires_from: Vec<Vec<usize>>,
-    offsets: Vec<f64>,
+    pub(super) offsets: Vec<f64>,
     externals: Vec<(InputId, External)>,
+    pub(super) message_wires: Vec<MessageWire>,
+    /// Sorted by input.
+    pub(super) maps: Vec<(InputId, ValueMap)>,
 }
 
 impl SystemGraph {
@@ -98,7 +117,7 @@ impl SystemGraph {
 
     /// Finds a subsystem by name.
     pub fn find(&self, name: &str) -> Result<SubsystemId> {
-        self.names.iter().position(|n| n == name).ok_or_else(|| {
+        self.numbers.get(name).copied().ok_or_else(|| {
             Error::Unknown { kind: "subsystem", name: name.into(), known: self.names.clone() }.into()
         })
     }
@@ -204,6 +223,22 @@ impl SystemGraph {
         self.externals.iter_mut().map(|(_, signal)| signal)
     }
 
+    /// Wires of texts, bytes and ticks, sorted by source.
+    pub fn message_wires(&self) -> &[MessageWire] {
+        &self.message_wires
+    }
+
+    /// Inputs whose one wire passes a table, sorted; the gain of such a wire is 0.
+    pub fn maps(&self) -> &[(InputId, ValueMap)] {
+        &self.maps
+    }
+
+    /// The table before an input.
+    pub fn map(&self, input: InputId) -> Option<&ValueMap> {
+        let at = self.maps.binary_search_by_key(&input, |(target, _)| *target).ok()?;
+        Some(&self.maps[at].1)
+    }
+
     /// True if no wire ends at the input.
     pub fn is_free(&self, input: InputId) -> bool {
         self.wires_into(input).is_empty()
@@ -228,6 +263,12 @@ impl SystemGraph {
         format!("{} -> {}", sources.join(" + "), self.input_name(input))
     }
 
+    /// Variable of an output.
+    pub fn output_variable(&self, output: OutputId) -> &Variable {
+        let id = self.subsystem_of_output(output);
+        &self.ports[id].outputs[output - self.first_output[id]]
+    }
+
     /// Variable of an input.
     pub fn input_variable(&self, input: InputId) -> &Variable {
         let id = self.subsystem_of_input(input);
@@ -247,7 +288,7 @@ impl SystemGraph {
     }
 
     /// Sorts the wires by target and indexes them from both ends.
-    fn set_wires(&mut self, mut wires: Vec<Wire>) {
+    pub(super) fn set_wires(&mut self, mut wires: Vec<Wire>) {
         wires.sort_by_key(|w| w.target);
         for (number, w) in wires.iter().enumerate() {
             self.wire_start[w.target + 1] = number + 1;
@@ -261,24 +302,18 @@ impl SystemGraph {
 
     fn find_port(&self, name: &str, kind: VariableKind, word: &'static str) -> Result<(usize, usize)> {
         let (id, variable) = self.split_name(name, word)?;
-        let index = self.ports[id].find(kind, variable).ok_or_else(|| Error::Unknown {
-            kind: word,
-            name: name.into(),
-            known: self.ports[id].of(kind).iter().map(|v| format!("{}.{}", self.names[id], v.name)).collect(),
-        })?;
-        Ok((id, index))
+        match self.ports[id].find(kind, variable) {
+            Some(index) => Ok((id, index)),
+            None => Err(wiring::no_such_port(self, id, name, kind, word)),
+        }
     }
 
     /// Splits `subsystem.variable`; subsystem names may contain dots, the longest that fits wins.
     pub fn split_name<'a>(&self, name: &'a str, word: &'static str) -> Result<(SubsystemId, &'a str)> {
-        let found = self
-            .names
-            .iter()
-            .enumerate()
-            .filter_map(|(id, n)| Some((id, n.len(), name.strip_prefix(n.as_str())?.strip_prefix('.')?)))
-            .max_by_key(|(_, length, _)| *length);
-        if let Some((id, _, variable)) = found {
-            return Ok((id, variable));
+        for (dot, _) in name.rmatch_indices('.') {
+            if let Some(id) = self.numbers.get(&name[..dot]) {
+                return Ok((*id, &name[dot + 1..]));
+            }
         }
         match name.split_once('.') {
             Some((subsystem, _)) => {
@@ -320,9 +355,15 @@ impl System {
         (0..old.inputs()).for_each(|i| offsets[input(i)] = old.offsets[i]);
         let mut externals: Vec<_> = old.externals.iter().map(|(i, e)| (input(*i), e.clone())).collect();
         externals.sort_by_key(|(i, _)| *i);
+        let mut maps: Vec<_> = old.maps.iter().map(|(i, map)| (input(*i), map.clone())).collect();
+        maps.sort_by_key(|(i, _)| *i);
+        graph.maps = maps;
         graph.offsets = offsets;
         graph.externals = externals;
         graph.set_wires(wires);
+        let moved = |wire: &MessageWire| MessageWire { from: place[wire.from], to: place[wire.to], ..*wire };
+        graph.message_wires = old.message_wires.iter().map(moved).collect();
+        graph.message_wires.sort();
         System { graph, subsystems }
     }
 }
@@ -376,13 +417,12 @@ impl SystemBuilder {
     /// Checks everything and wires it.
     pub fn build(self) -> Result<System> {
         let (names, subsystems): (Vec<_>, Vec<_>) = self.subsystems.into_iter().unzip();
-        for (i, name) in names.iter().enumerate() {
-            if names[..i].contains(name) {
-                return Err(Error::Duplicate { kind: "subsystem", name: name.clone() }.into());
-            }
+        let mut known = HashSet::new();
+        if let Some(name) = names.iter().find(|name| !known.insert(name.as_str())) {
+            return Err(Error::Duplicate { kind: "subsystem", name: name.clone() }.into());
         }
         let mut graph = number_ports(names, &subsystems);
-        wire(&mut graph, &self.connections)?;
+        wiring::wire(&mut graph, &self.connections)?;
         for (input, config) in self.externals {
             let id = graph.find_input(&input)?;
             let external = External::new(&config).map_err(|source| Error::External { input, source })?;
@@ -411,8 +451,10 @@ fn number_ports(names: Vec<String>, subsystems: &[Box<dyn Subsystem>]) -> System
     let offsets: Vec<f64> = ports.iter().flat_map(|p| p.inputs.iter().map(|v| v.start)).collect();
     let wires_from = vec![Vec::new(); names.len()];
     let wire_start = vec![0; offsets.len() + 1];
+    let numbers = names.iter().cloned().enumerate().map(|(id, name)| (name, id)).collect();
     SystemGraph {
         names,
+        numbers,
         ports,
         first_input,
         first_output,
@@ -421,61 +463,4 @@ fn number_ports(names: Vec<String>, subsystems: &[Box<dyn Subsystem>]) -> System
         offsets,
         ..SystemGraph::default()
     }
-}
-
-fn wire(graph: &mut SystemGraph, connections: &[Connection]) -> Result<()> {
-    let mut seen: Vec<Option<&Connection>> = vec![None; graph.inputs()];
-    let mut wires = Vec::new();
-    for connection in connections {
-        let target = graph.find_input(&connection.to)?;
-        if let Some(first) = seen[target].replace(connection) {
-            return Err(Error::ConnectedTwice {
-                input: connection.to.clone(),
-                first: first.from.join("\", \""),
-                second: connection.from.join("\", \""),
-            }
-            .into());
-        }
-        for (what, value) in [("gain", connection.gain), ("offset", connection.offset)] {
-            if !value.is_finite() {
-                return Err(
-                    Error::NotFinite { place: format!("{what} into {}", connection.to), value }.into()
-                );
-            }
-        }
-        graph.offsets[target] = connection.offset;
-        for from in &connection.from {
-            let source = graph.find_output(from)?;
-            let (factor, shift) = conversion(graph, source, target, from, &connection.to)?;
-            graph.offsets[target] += connection.gain * shift;
-            let gain = connection.gain * factor;
-            wires.push(Wire { source, from: graph.subsystem_of_output(source), target, gain });
-        }
-    }
-    graph.set_wires(wires);
-    Ok(())
-}
-
-/// Factor and offset between the units at both ends; 1 and 0 where a unit is missing.
-fn conversion(
-    graph: &SystemGraph,
-    source: OutputId,
-    target: InputId,
-    from: &str,
-    to: &str,
-) -> Result<(f64, f64)> {
-    let id = graph.subsystem_of_output(source);
-    let output = &graph.ports[id].outputs[source - graph.first_output[id]];
-    let (Some(a), Some(b)) = (&output.unit, &graph.input_variable(target).unit) else {
-        return Ok((1.0, 0.0));
-    };
-    if a == b {
-        return Ok((1.0, 0.0));
-    }
-    let parse = |text: &str, place: &str| {
-        Unit::parse(text).map_err(|source| Box::new(Error::Unit { place: place.to_owned(), source }))
-    };
-    let conversion = Unit::conversion(&parse(a, from)?, &parse(b, to)?)
-        .map_err(|source| Error::ConnectionUnit { from: from.into(), to: to.into(), source })?;
-    Ok((conversion.factor, conversion.offset))
 }

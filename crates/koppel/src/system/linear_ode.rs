@@ -45,7 +45,7 @@ impl LinearOde {
             .enumerate()
             .map(|(i, x)| Variable::new(format!("x[{}]", i + 1)).start(*x).about("state"))
             .collect();
-        let ports = Ports { inputs, outputs, parameters: Vec::new(), locals };
+        let ports = Ports { inputs, outputs, locals, ..Ports::default() };
         Ok(LinearOde { matrices, ports })
     }
 }

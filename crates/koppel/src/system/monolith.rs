@@ -84,7 +84,7 @@ fn closed_ports(graph: &SystemGraph, parts: &[Box<dyn Ode>]) -> Ports {
     let through: Vec<usize> = all.collect();
     let outputs =
         (0..graph.outputs()).map(|o| Variable::new(graph.output_name(o)).fed_by(&through)).collect();
-    Ports { inputs, outputs, parameters: Vec::new(), locals }
+    Ports { inputs, outputs, locals, ..Ports::default() }
 }
 
 struct Monolith {

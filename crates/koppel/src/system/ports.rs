@@ -1,9 +1,14 @@
 //! The variables of a subsystem, by name.
 
+use super::message::MessagePort;
+use super::terminal::Terminal;
+use super::unit::Unit;
 use crate::error::{Error, Result};
+use serde::{Deserialize, Serialize};
+use std::collections::{HashMap, HashSet};
 
 /// What part a variable plays.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum VariableKind {
     /// Given to the subsystem.
     Input,
@@ -16,7 +21,7 @@ pub enum VariableKind {
 }
 
 /// A variable of a subsystem: its kind, and its place among those of that kind.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct VariableId {
     /// Input, output, parameter or local.
     pub kind: VariableKind,
@@ -25,7 +30,7 @@ pub struct VariableId {
 }
 
 /// Which inputs act on an output directly, at the same instant.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Dependencies {
     /// None: the output is a function of the state alone.
     #[default]
@@ -37,12 +42,14 @@ pub enum Dependencies {
 }
 
 /// Name and nature of one variable.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Variable {
     /// Name within the subsystem.
     pub name: String,
     /// Unit as written, if any.
     pub unit: Option<String>,
+    /// What the unit means, where its name alone does not tell.
+    pub definition: Option<Unit>,
     /// Typical magnitude, if known.
     pub nominal: Option<f64>,
     /// Start value; for an input, the value while nothing is connected.
@@ -51,6 +58,8 @@ pub struct Variable {
     pub description: String,
     /// For an output: the inputs that act on it directly.
     pub depends: Dependencies,
+    /// For an input: it is held over a step whatever the coupling, because it jumps: Booleans, integers and the like.
+    pub is_held: bool,
 }
 
 impl Variable {
@@ -59,10 +68,12 @@ impl Variable {
         Variable {
             name: name.into(),
             unit: None,
+            definition: None,
             nominal: None,
             start: 0.0,
             description: String::new(),
             depends: Dependencies::None,
+            is_held: false,
         }
     }
 
@@ -72,9 +83,22 @@ impl Variable {
         self
     }
 
+    /// With a unit that brings its meaning along.
+    pub fn defined(mut self, unit: Unit) -> Self {
+        self.unit = Some(unit.name.clone());
+        self.definition = Some(unit);
+        self
+    }
+
     /// With this start value.
     pub fn start(mut self, start: f64) -> Self {
         self.start = start;
+        self
+    }
+
+    /// An input that is held over a step, whatever the coupling.
+    pub fn held(mut self) -> Self {
+        self.is_held = true;
         self
     }
 
@@ -92,7 +116,7 @@ impl Variable {
 }
 
 /// All variables of a subsystem.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Ports {
     /// Inputs, in the order of the input vector.
     pub inputs: Vec<Variable>,
@@ -102,6 +126,12 @@ pub struct Ports {
     pub parameters: Vec<Variable>,
     /// Locals, states first.
     pub locals: Vec<Variable>,
+    /// Inputs that carry texts, bytes or ticks.
+    pub message_inputs: Vec<MessagePort>,
+    /// Outputs that carry texts, bytes or ticks.
+    pub message_outputs: Vec<MessagePort>,
+    /// Which ports belong together.
+    pub terminals: Vec<Terminal>,
 }
 
 impl Ports {
@@ -147,16 +177,21 @@ impl Ports {
     /// Names must be unique, or nobody could be addressed. Only a state may be called like an output, which then is that
     /// state.
     pub fn check_names(&self) -> Result<()> {
-        let named: Vec<(VariableId, &Variable)> = self.all().collect();
-        for (i, (id, variable)) in named.iter().enumerate() {
-            let is_same = |(other, v): &&(VariableId, &Variable)| {
-                let is_state_as_output = other.kind == VariableKind::Output && id.kind == VariableKind::Local;
-                v.name == variable.name && !is_state_as_output
-            };
-            if named[..i].iter().any(|other| is_same(&other)) {
-                return Err(Error::Duplicate { kind: "variable", name: variable.name.clone() }.into());
+        // Outputs come first: a name is taken by an output until a state of that name has taken it over.
+        let mut taken: HashMap<&str, VariableKind> = HashMap::new();
+        for (id, variable) in self.all() {
+            match taken.insert(&variable.name, id.kind) {
+                None => {}
+                Some(VariableKind::Output) if id.kind == VariableKind::Local => {}
+                Some(_) => {
+                    return Err(Error::Duplicate { kind: "variable", name: variable.name.clone() }.into());
+                }
             }
         }
-        Ok(())
+        let mut names: HashSet<&str> = taken.into_keys().collect();
+        match self.message_inputs.iter().chain(&self.message_outputs).find(|port| !names.insert(&port.name)) {
+            Some(port) => Err(Error::Duplicate { kind: "variable", name: port.name.clone() }.into()),
+            None => Ok(()),
+        }
     }
 }

@@ -3,6 +3,7 @@
 //! Call order: `initialize`, then `read` until the start is consistent, then `step` and `read` in turn. `get`, `set`,
 //! `save` and `restore` may come between any two calls after `initialize`.
 
+use super::message::Message;
 use super::ports::{Ports, VariableId};
 use super::state_space::StateSpace;
 use crate::error::Result;
@@ -44,6 +45,18 @@ pub trait Subsystem: Send {
 
     /// Changes a parameter.
     fn set(&mut self, variable: VariableId, value: f64) -> Result<()>;
+
+    /// Writes the present value of a message output into `message`, reusing its buffer. Asked twice, it answers the same.
+    fn send(&mut self, output: usize, message: &mut Message) -> Result<()> {
+        let _ = (output, message);
+        Ok(())
+    }
+
+    /// Takes the value of a message input, to be used from now on. A tick is remembered until the next step has seen it.
+    fn receive(&mut self, input: usize, message: &Message) -> Result<()> {
+        let _ = (input, message);
+        Ok(())
+    }
 
     /// The linear model it is, if it is one exactly.
     fn linear(&self) -> Option<StateSpace> {

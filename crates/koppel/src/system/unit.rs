@@ -22,6 +22,7 @@ mod parse;
 mod table;
 
 use parse::Parser;
+use serde::{Deserialize, Serialize};
 use table::OFFSETS;
 use thiserror::Error;
 
@@ -35,7 +36,7 @@ const LARGEST_EXPONENT: i32 = 99;
 const DEEPEST_NESTING: usize = 32;
 
 /// A unit: powers of the base units, and how its values turn into base units.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Unit {
     /// The name as it was written.
     pub name: String,

@@ -89,7 +89,7 @@ fn connections_of(file: &Table) -> Vec<Connection> {
         from: vec![value["from"].as_str().unwrap().into()],
         to: value["to"].as_str().unwrap().into(),
         gain: value.get("gain").map_or(1.0, |gain| gain.as_float().unwrap()),
-        offset: 0.0,
+        ..Connection::new("", "")
     };
     file["connections"].as_array().unwrap().iter().map(connection).collect()
 }

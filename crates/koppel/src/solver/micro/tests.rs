@@ -403,3 +403,32 @@ fn no_states_are_no_trouble() {
         assert_eq!(last, 1.0);
     }
 }
+
+#[test]
+fn a_solver_stopped_and_set_back_leaps_to_the_point_in_between() {
+    for config in all_methods() {
+        let mut solver = Solver::new(&config, 3).unwrap();
+        let mut problem = Problem::new(3, circling);
+        let (mut x, mut seen) = ([0.0, 1.0, 0.3], vec![(0.0, vec![0.0, 1.0, 0.3])]);
+        let reached = solver
+            .advance_until(&mut problem, 0.0, 2.0, &mut x, &mut |_, t, x| {
+                seen.push((t, x.to_vec()));
+                if seen.len() > 5 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            })
+            .unwrap();
+        assert!(seen.len() == 6 && reached == seen[5].0 && x[..] == seen[5].1, "{config:?}");
+        let memory = solver.memory().to_vec();
+        let (before, start) = (seen[4].0, seen[4].1.clone());
+        let mut again = start.clone();
+        solver.leap(&mut problem, before, reached, &mut again).unwrap();
+        assert!(again.iter().zip(&x).all(|(a, b)| (a - b).abs() < 1e-14), "{config:?}: {again:?} {x:?}");
+        // half the step twice is as near as the method's local error
+        let middle = 0.5 * (before + reached);
+        let mut twice = start;
+        solver.leap(&mut problem, before, middle, &mut twice).unwrap();
+        solver.leap(&mut problem, middle, reached, &mut twice).unwrap();
+        let bound = if matches!(config, SolverConfig::Euler { .. }) { 1e-2 } else { 1e-5 };
+        assert!(twice.iter().zip(&x).all(|(a, b)| (a - b).abs() < bound), "{config:?}: {twice:?} {x:?}");
+        assert_eq!(solver.memory(), memory, "a leap leaves no trace");
+    }
+}

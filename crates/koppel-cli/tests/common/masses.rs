@@ -1,0 +1,47 @@
+//! FMUs made by the tests themselves: a mass on a spring, compiled with the C compiler.
+
+use super::Folder;
+use std::io::Write;
+use std::path::Path;
+use std::process::Command;
+use zip::ZipWriter;
+use zip::write::SimpleFileOptions;
+
+pub(crate) const MASS2: &str = include_str!("../../../koppel-fmi/tests/fixtures/mass2.xml");
+pub(crate) const MASS3: &str = include_str!("../../../koppel-fmi/tests/fixtures/mass3.xml");
+
+/// Packs a mass on a spring with this description, FMI 2.0 or 3.0 as that says.
+pub(crate) fn mass(path: &Path, description: &str) {
+    let is_two = description.contains("fmiVersion=\"2");
+    let (source, platform) = if is_two { ("mass2.c", "linux64") } else { ("mass3.c", "x86_64-linux") };
+    let library = path.with_extension("so");
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../koppel-fmi/tests/fmus").join(source);
+    let compiler = std::env::var("CC").unwrap_or_else(|_| "cc".into());
+    let mut command = Command::new(compiler);
+    command.args(["-O2", "-fPIC", "-shared", "-o"]).arg(&library).arg(source).arg("-lm");
+    assert!(command.status().unwrap().success());
+    let binary = format!("binaries/{platform}/mass.so");
+    pack(
+        path,
+        &[("modelDescription.xml", description.as_bytes()), (&binary, &std::fs::read(&library).unwrap())],
+    );
+    std::fs::remove_file(library).unwrap();
+}
+
+/// Writes an archive.
+pub(crate) fn pack(path: &Path, files: &[(&str, &[u8])]) {
+    let mut writer = ZipWriter::new(std::fs::File::create(path).unwrap());
+    for (name, bytes) in files {
+        writer.start_file(*name, SimpleFileOptions::default()).unwrap();
+        writer.write_all(bytes).unwrap();
+    }
+    writer.finish().unwrap();
+}
+
+/// `left.fmu` (FMI 2.0) and `right.fmu` (FMI 3.0).
+pub(crate) fn masses() -> Folder {
+    let folder = Folder::new();
+    mass(&folder.path("left.fmu"), MASS2);
+    mass(&folder.path("right.fmu"), MASS3);
+    folder
+}

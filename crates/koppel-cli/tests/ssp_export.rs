@@ -1,0 +1,214 @@
+//! `koppel ssp export`, and running what it wrote.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+mod common;
+
+use common::Folder;
+use common::masses::{MASS2, mass, masses, pack};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+const TOML: &str = r#"
+title = "Two masses"
+[run]
+stop = 0.5
+step = 1e-2
+coupling = "foh"
+record = ["left.*", "right.x", "right.F"]
+
+[subsystems.left]
+fmu = "left.fmu"
+parameters = { m = 0.3, c = 12.5, on = true, label = "a < b & c" }
+substeps = 3
+
+[subsystems.right]
+fmu = "right.fmu"
+parameters = { d = 0.1, x = -0.7 }
+
+[[connections]]
+from = "left.x"
+to = "right.F"
+gain = 0.3
+offset = 0.1
+coupling = "zoh"
+
+[[connections]]
+from = "right.x"
+to = "left.F"
+
+[[inputs]]
+to = "left.F"
+signal = { kind = "sine", amplitude = 2.0, frequency = 0.5 }
+
+[[at]]
+time = 0.25
+set = { "right.c" = 3.0 }
+"#;
+
+#[test]
+fn a_system_file_survives_as_a_package() {
+    let folder = masses();
+    folder.write("system.toml", TOML);
+    folder.succeed(&["run", "system.toml", "--out", "toml.csv", "-q"]);
+    assert!(folder.column("toml.csv", "left.x").iter().any(|x| (x - 1.0).abs() > 1e-2), "something moves");
+    assert_eq!(folder.column("toml.csv", "left.on"), vec![1.0; 51]);
+    for version in ["1", "2"] {
+        let package = format!("v{version}.ssp");
+        let said = folder.succeed(&["ssp", "export", "system.toml", "-o", &package, "--ssp", version]);
+        said.says(&[&format!("SSP {version}.0, 2 components, 2 FMUs")]);
+        folder.succeed(&["ssp", "check", &package]).says(&["as the standard wants it"]);
+        validate(&folder, &package);
+        // The package alone, with nothing around it.
+        let other = Folder::new();
+        std::fs::copy(folder.path(&package), other.path("moved.ssp")).unwrap();
+        other.succeed(&["run", "moved.ssp", "--out", "ssp.csv", "-q"]);
+        assert_eq!(other.read("ssp.csv"), folder.read("toml.csv"), "bit for bit");
+        other.succeed(&["ssp", "export", "moved.ssp", "-o", "again.ssp", "--ssp", version]);
+        other.succeed(&["run", "again.ssp", "--out", "again.csv", "-q"]);
+        assert_eq!(other.read("again.csv"), folder.read("toml.csv"), "twice over");
+        let said = folder.run(&["ssp", "export", "system.toml", "-o", &package]);
+        assert_eq!(said.code, Some(2));
+        said.errs_with(&["exists already", "--force"]);
+    }
+}
+
+/// What is written validates, where the schemas and xmllint are.
+fn validate(folder: &Folder, package: &str) {
+    let shared = std::env::var_os("KOPPEL_SHARED")
+        .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared"), PathBuf::from);
+    let schemas = shared.join("data/schemas/ssp");
+    if !schemas.exists() || Command::new("xmllint").arg("--version").output().is_err() {
+        eprintln!("skipped: no xmllint or no schemas in {}", schemas.display());
+        return;
+    }
+    let mut zip = zip::ZipArchive::new(std::fs::File::open(folder.path(package)).unwrap()).unwrap();
+    let documents = [
+        ("SystemStructure.ssd", "SystemStructureDescription.xsd"),
+        ("resources/parameters.ssv", "SystemStructureParameterValues.xsd"),
+    ];
+    for (name, schema) in documents {
+        let mut text = String::new();
+        std::io::Read::read_to_string(&mut zip.by_name(name).unwrap(), &mut text).unwrap();
+        folder.write("document.xml", &text);
+        let mut command = Command::new("xmllint");
+        command.arg("--noout").arg("--schema").arg(schemas.join(schema)).arg(folder.path("document.xml"));
+        let output = command.output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    }
+}
+
+#[test]
+fn a_package_goes_on_from_its_checkpoint() {
+    let folder = masses();
+    folder.write("system.toml", TOML);
+    folder.succeed(&["ssp", "export", "system.toml", "-o", "system.ssp"]);
+    folder.succeed(&["run", "system.ssp", "--out", "whole.csv", "-q"]);
+    folder.succeed(&[
+        "run",
+        "system.ssp",
+        "--stop",
+        "0.3",
+        "--out",
+        "part.csv",
+        "--checkpoint-every",
+        "10",
+        "-q",
+    ]);
+    folder.succeed(&["resume", "part.csv.checkpoint", "--stop", "0.5", "-q"]);
+    assert_eq!(folder.read("part.csv"), folder.read("whole.csv"));
+}
+
+#[test]
+fn models_of_koppel_are_not_exported() {
+    let folder = Folder::with(common::SYSTEM);
+    let said = folder.run(&["ssp", "export", "system.toml", "-o", "x.ssp"]);
+    assert_eq!(said.code, Some(2));
+    said.errs_with(&["`left`, `right` are models of koppel", "koppel fmu export"]);
+    assert!(!folder.has("x.ssp"));
+    folder.run(&["ssp", "export", "system.toml", "-o", "x.zip"]).errs_with(&["`.ssp`"]);
+}
+
+#[test]
+fn sums_of_outputs_ride_in_the_annotation() {
+    let folder = masses();
+    folder.write("system.toml", &TOML.replace("from = \"left.x\"", "from = [\"left.x\", \"left.v\"]"));
+    let said = folder.succeed(&["ssp", "export", "system.toml", "-o", "system.ssp"]);
+    said.errs_with(&["`right.F` gets a sum of outputs"]);
+    folder.succeed(&["run", "system.toml", "--out", "toml.csv", "-q"]);
+    folder.succeed(&["run", "system.ssp", "--out", "ssp.csv", "-q"]);
+    assert_eq!(folder.read("ssp.csv"), folder.read("toml.csv"));
+}
+
+#[test]
+fn items_of_enumerations_are_written_by_name() {
+    let folder = Folder::new();
+    let types = "<TypeDefinitions><SimpleType name=\"Mode\"><Enumeration><Item name=\"fine\" value=\"0\"/><Item name=\"discards\" value=\"1\"/></Enumeration></SimpleType></TypeDefinitions>\n  <ModelVariables>";
+    let description = MASS2
+        .replace("<ModelVariables>", types)
+        .replace("<Integer start=\"0\"/>", "<Enumeration declaredType=\"Mode\" start=\"0\"/>");
+    mass(&folder.path("mass.fmu"), &description);
+    let system = |mode: i32| {
+        format!(
+            "[run]\nstop = 0.6\nstep = 0.1\n[subsystems.mass]\nfmu = \"mass.fmu\"\nparameters = {{ misbehave = {mode} }}\n"
+        )
+    };
+    for (mode, item, code) in [(0, "fine", 0), (1, "discards", 2)] {
+        folder.write("system.toml", &system(mode));
+        folder.succeed(&["ssp", "export", "system.toml", "-o", "system.ssp", "--force"]);
+        let mut zip = zip::ZipArchive::new(std::fs::File::open(folder.path("system.ssp")).unwrap()).unwrap();
+        let mut text = String::new();
+        std::io::Read::read_to_string(&mut zip.by_name("resources/parameters.ssv").unwrap(), &mut text)
+            .unwrap();
+        assert!(text.contains(&format!("value=\"{item}\"")), "{text}");
+        let said = folder.run(&["run", "system.ssp"]);
+        assert_eq!(said.code, Some(code), "{}", said.err);
+    }
+    folder.write("system.toml", &system(7));
+    let said = folder.run(&["ssp", "export", "system.toml", "-o", "system.ssp", "--force"]);
+    said.errs_with(&["system.toml:6:", "`mass.misbehave`", "no item for 7"]);
+}
+
+#[test]
+fn packages_run_inside_packages() {
+    let folder = masses();
+    let plain =
+        &TOML[..TOML.find("[[inputs]]").unwrap()].replace("\"left.*\", \"right.x\", \"right.F\"", "\"*.x\"");
+    folder.write("system.toml", plain);
+    folder.succeed(&["ssp", "export", "system.toml", "-o", "inner.ssp"]);
+    folder.succeed(&[
+        "run",
+        "system.toml",
+        "--set",
+        "left.substeps=4",
+        "--coupling",
+        "zoh",
+        "--out",
+        "toml.csv",
+        "-q",
+    ]);
+    let outer = r#"<?xml version="1.0" encoding="UTF-8"?>
+<ssd:SystemStructureDescription xmlns:ssd="http://ssp-standard.org/SSP1/SystemStructureDescription" version="2.0" name="outer">
+<ssd:System name="outer"><ssd:Elements>
+<ssd:Component name="a" type="application/x-ssp-package" source="resources/inner.ssp"/>
+<ssd:Component name="b" type="application/x-ssp-package" source="resources/inner.ssp"/>
+</ssd:Elements></ssd:System>
+<ssd:DefaultExperiment stopTime="0.5"/>
+</ssd:SystemStructureDescription>"#;
+    let inner = folder.bytes("inner.ssp");
+    pack(
+        &folder.path("outer.ssp"),
+        &[("SystemStructure.ssd", outer.as_bytes()), ("resources/inner.ssp", &inner)],
+    );
+    folder.succeed(&["run", "outer.ssp", "--step", "1e-2", "--record", "*.x", "--out", "ssp.csv", "-q"]);
+    for name in ["left.x", "right.x"] {
+        let expected = folder.column("toml.csv", name);
+        assert_eq!(folder.column("ssp.csv", &format!("a.{name}")), expected);
+        assert_eq!(folder.column("ssp.csv", &format!("b.{name}")), expected);
+    }
+    folder
+        .succeed(&["fmu", "info", "outer.ssp!resources/inner.ssp!resources/left.fmu"])
+        .says(&["FMI version"]);
+    let said = folder.run(&["fmu", "info", "outer.ssp!resources/inner.ssp!resources/lost.fmu"]);
+    said.errs_with(&["outer.ssp!resources/inner.ssp", "no entry `resources/lost.fmu`"]);
+}

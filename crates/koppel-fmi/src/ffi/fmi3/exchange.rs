@@ -1,0 +1,159 @@
+//! Model exchange in FMI 3.0.
+
+use super::{Functions, Instance, Instantiation, c_string, log_message};
+use crate::ffi::{CallError, CompletedStep, EventInfo};
+use std::sync::Arc;
+
+/// A flag the FMU writes: any byte, to be read as C does.
+#[derive(Default)]
+struct Flag(u8);
+
+impl Flag {
+    fn pointer(&mut self) -> *mut bool {
+        (&raw mut self.0).cast()
+    }
+
+    fn is_set(&self) -> bool {
+        self.0 != 0
+    }
+}
+
+impl Instance {
+    /// `fmi3InstantiateModelExchange`.
+    pub(super) fn exchange(
+        functions: &Arc<Functions>,
+        with: &Instantiation<'_>,
+    ) -> Result<Instance, CallError> {
+        const CALL: &str = "fmi3InstantiateModelExchange";
+        let instantiate = functions.instantiate_model_exchange.ok_or(CallError::Missing { call: CALL })?;
+        let name = c_string(CALL, "the instance name", with.name)?;
+        let token = c_string(CALL, "the instantiation token", with.token)?;
+        let resources = c_string(CALL, "the resource path", with.resources)?;
+        let context = Instance::context(with);
+        // SAFETY: the context is alive until the instance is dropped; texts live during the call.
+        let pointer = unsafe {
+            instantiate(
+                name.as_ptr(),
+                token.as_ptr(),
+                resources.as_ptr(),
+                false,
+                with.debug_logging,
+                context.as_ptr().cast(),
+                log_message,
+            )
+        };
+        Instance::made(CALL, functions, with, pointer, context)
+    }
+
+    /// `fmi3SetTime`.
+    #[inline]
+    pub fn set_time(&self, time: f64) -> Result<(), CallError> {
+        let set = function!(self, set_time, "fmi3SetTime");
+        call!(self, "fmi3SetTime", set, time)
+    }
+
+    /// `fmi3SetContinuousStates`.
+    #[inline]
+    pub fn set_continuous_states(&self, x: &[f64]) -> Result<(), CallError> {
+        let set = function!(self, set_continuous_states, "fmi3SetContinuousStates");
+        call!(self, "fmi3SetContinuousStates", set, x.as_ptr(), x.len())
+    }
+
+    /// `fmi3GetContinuousStates`.
+    pub fn get_continuous_states(&self, x: &mut [f64]) -> Result<(), CallError> {
+        let get = function!(self, get_continuous_states, "fmi3GetContinuousStates");
+        call!(self, "fmi3GetContinuousStates", get, x.as_mut_ptr(), x.len())
+    }
+
+    /// `fmi3GetNominalsOfContinuousStates`.
+    pub fn get_nominals_of_continuous_states(&self, nominals: &mut [f64]) -> Result<(), CallError> {
+        let get = function!(self, get_nominals_of_continuous_states, "fmi3GetNominalsOfContinuousStates");
+        call!(self, "fmi3GetNominalsOfContinuousStates", get, nominals.as_mut_ptr(), nominals.len())
+    }
+
+    /// `fmi3GetContinuousStateDerivatives`.
+    #[inline]
+    pub fn get_derivatives(&self, dx: &mut [f64]) -> Result<(), CallError> {
+        let get = function!(self, get_continuous_state_derivatives, "fmi3GetContinuousStateDerivatives");
+        call!(self, "fmi3GetContinuousStateDerivatives", get, dx.as_mut_ptr(), dx.len())
+    }
+
+    /// `fmi3GetEventIndicators`.
+    pub fn get_event_indicators(&self, z: &mut [f64]) -> Result<(), CallError> {
+        let get = function!(self, get_event_indicators, "fmi3GetEventIndicators");
+        call!(self, "fmi3GetEventIndicators", get, z.as_mut_ptr(), z.len())
+    }
+
+    /// `fmi3EnterEventMode`.
+    pub fn enter_event_mode(&self) -> Result<(), CallError> {
+        let enter = function!(self, enter_event_mode, "fmi3EnterEventMode");
+        call!(self, "fmi3EnterEventMode", enter)
+    }
+
+    /// `fmi3EnterContinuousTimeMode`.
+    pub fn enter_continuous_time_mode(&self) -> Result<(), CallError> {
+        let enter = function!(self, enter_continuous_time_mode, "fmi3EnterContinuousTimeMode");
+        call!(self, "fmi3EnterContinuousTimeMode", enter)
+    }
+
+    /// `fmi3UpdateDiscreteStates`.
+    pub fn update_discrete_states(&self) -> Result<EventInfo, CallError> {
+        let update = function!(self, update_discrete_states, "fmi3UpdateDiscreteStates");
+        let mut flags: [Flag; 5] = std::array::from_fn(|_| Flag::default());
+        let mut next = 0.0;
+        let [needs, terminate, nominals, values, has_next] = &mut flags;
+        call!(
+            self,
+            "fmi3UpdateDiscreteStates",
+            update,
+            needs.pointer(),
+            terminate.pointer(),
+            nominals.pointer(),
+            values.pointer(),
+            has_next.pointer(),
+            &mut next
+        )?;
+        Ok(EventInfo {
+            needs_update: flags[0].is_set(),
+            terminate: flags[1].is_set(),
+            nominals_changed: flags[2].is_set(),
+            values_changed: flags[3].is_set(),
+            next_event: flags[4].is_set().then_some(next),
+        })
+    }
+
+    /// `fmi3CompletedIntegratorStep`.
+    pub fn completed_integrator_step(&self, never_back: bool) -> Result<CompletedStep, CallError> {
+        let complete = function!(self, completed_integrator_step, "fmi3CompletedIntegratorStep");
+        let (mut event, mut terminate) = (Flag::default(), Flag::default());
+        let (to_event, to_end) = (event.pointer(), terminate.pointer());
+        call!(self, "fmi3CompletedIntegratorStep", complete, never_back, to_event, to_end)?;
+        Ok(CompletedStep { enter_event_mode: event.is_set(), terminate: terminate.is_set() })
+    }
+
+    /// `fmi3GetAdjointDerivative`: `change`ᵀ = `seed`ᵀ J, where J is the Jacobian of the unknowns by the knowns.
+    pub fn adjoint_derivative(
+        &self,
+        unknowns: &[u32],
+        knowns: &[u32],
+        seed: &[f64],
+        change: &mut [f64],
+    ) -> Result<(), CallError> {
+        let get = function!(self, get_adjoint_derivative, "fmi3GetAdjointDerivative");
+        let (of, by) = (unknowns.as_ptr(), knowns.as_ptr());
+        let (seeds, changes) = (seed.len(), change.len());
+        call!(
+            self,
+            "fmi3GetAdjointDerivative",
+            get,
+            of,
+            unknowns.len(),
+            by,
+            knowns.len(),
+            seed.as_ptr(),
+            seeds,
+            change.as_mut_ptr(),
+            changes
+        )
+    }
+}

@@ -1,0 +1,55 @@
+//! Which function of an FMU is running, noted where another process can read it after a crash.
+//!
+//! A number stands for the name: one store per call, and nothing is noted unless a place was given.
+
+use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
+
+static PLACE: AtomicPtr<AtomicU64> = AtomicPtr::new(std::ptr::null_mut());
+
+/// From now on calls are noted here.
+#[cfg(target_os = "linux")]
+pub(crate) fn note_calls_in(place: &'static AtomicU64) {
+    PLACE.store(std::ptr::from_ref(place).cast_mut(), Ordering::Release);
+}
+
+/// Notes that a call begins.
+#[inline]
+pub(super) fn enter(number: u64) {
+    // SAFETY: the pointer is null or comes from a reference that lives for ever; what it points to is atomic.
+    if let Some(place) = unsafe { PLACE.load(Ordering::Relaxed).as_ref() } {
+        place.store(number, Ordering::Relaxed);
+    }
+}
+
+/// The number of a name: FNV-1a.
+pub(super) const fn number(name: &str) -> u64 {
+    let bytes = name.as_bytes();
+    let (mut hash, mut k) = (0xcbf2_9ce4_8422_2325_u64, 0);
+    while k < bytes.len() {
+        hash = (hash ^ bytes[k] as u64).wrapping_mul(0x0100_0000_01b3);
+        k += 1;
+    }
+    hash
+}
+
+/// The name behind a number.
+#[cfg(target_os = "linux")]
+pub(crate) fn call_name(number_: u64) -> Option<&'static str> {
+    let all = super::fmi2::Functions::SYMBOLS.iter().chain(super::fmi3::Functions::SYMBOLS);
+    all.copied().find(|name| number(name) == number_)
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_name_has_its_own_number() {
+        for name in
+            super::super::fmi2::Functions::SYMBOLS.iter().chain(super::super::fmi3::Functions::SYMBOLS)
+        {
+            assert_eq!(call_name(number(name)), Some(*name));
+        }
+        assert_eq!(call_name(0), None);
+    }
+}

@@ -1,0 +1,200 @@
+//! What every kind of instance has: the FMU's functions behind it, its variables, its options.
+
+use super::access::{Access, AccessError, Backend, Scratch};
+use super::ports::{Slot, Slots};
+use super::state::SavedStates;
+use super::{Options, Phase};
+use crate::description::{CoSimulation, Description, ModelExchange};
+use crate::error::{Error, Result};
+use crate::ffi::{CallError, Kind, Log, fmi2, fmi3};
+use crate::fmu::{Fmu, Library, OnlyInstance};
+use koppel::system::Ports;
+use std::cell::RefCell;
+use std::sync::Arc;
+
+/// What an instance is made for.
+#[derive(Clone, Copy)]
+pub(super) enum Use<'a> {
+    /// With the variables set inside steps, if there are intermediate updates.
+    CoSimulation {
+        section: &'a CoSimulation,
+        intermediate: Option<&'a [u32]>,
+    },
+    ModelExchange {
+        section: &'a ModelExchange,
+    },
+}
+
+/// The base of an instance.
+pub struct Base {
+    pub(super) name: String,
+    pub(super) options: Options,
+    pub(super) backend: Backend,
+    pub(super) ports: Ports,
+    pub(super) slots: Slots,
+    pub(super) inputs: Access,
+    pub(super) outputs: Access,
+    pub(super) phase: Phase,
+    pub(super) scratch: RefCell<Scratch>,
+    pub(super) states: SavedStates,
+    /// The description with other sizes of arrays, if they were set.
+    resized: Option<Box<Description>>,
+    pub(super) fmu: Arc<Fmu>,
+    _only: Option<OnlyInstance>,
+}
+
+impl Base {
+    pub(super) fn new(
+        fmu: &Arc<Fmu>,
+        resized: Option<Box<Description>>,
+        options: &Options,
+        (ports, slots, inputs): (Ports, Slots, Access),
+        made_for: Use<'_>,
+    ) -> Result<Base> {
+        let interface = match made_for {
+            Use::CoSimulation { section, .. } => &section.interface,
+            Use::ModelExchange { section } => &section.interface,
+        };
+        let description = resized.as_deref().unwrap_or(fmu.description());
+        let library = fmu.library(interface)?;
+        let only = fmu.take(interface)?;
+        let backend = instantiate(fmu, &library, options, made_for)?;
+        let base = Base {
+            name: options.name.clone(),
+            options: options.clone(),
+            backend,
+            outputs: Access::new(description, &slots.outputs),
+            inputs,
+            phase: Phase::Instantiated,
+            scratch: RefCell::default(),
+            states: SavedStates::new(interface),
+            ports,
+            slots,
+            resized,
+            fmu: fmu.clone(),
+            _only: only,
+        };
+        base.check_start_values()?;
+        Ok(base)
+    }
+
+    /// Goes into initialization mode at `start`, from wherever it is.
+    pub(super) fn start(&mut self, start: f64) -> Result<()> {
+        if self.phase != Phase::Instantiated {
+            self.called(self.backend.reset())?;
+            self.phase = Phase::Instantiated;
+        }
+        self.backend.set_log_time(start);
+        self.apply_start_values()?;
+        self.called(self.backend.enter_initialization(self.options.tolerance, start, self.options.stop))?;
+        self.phase = Phase::Initializing;
+        Ok(())
+    }
+
+    #[inline]
+    pub(super) fn get_outputs(&self, outputs: &mut [f64]) -> Result<()> {
+        let read = self.outputs.read(&self.backend, &mut self.scratch.borrow_mut(), outputs);
+        self.accessed(read, &self.slots.outputs)
+    }
+
+    pub(crate) fn description(&self) -> &Description {
+        self.resized.as_deref().unwrap_or(self.fmu.description())
+    }
+
+    #[inline]
+    pub(super) fn called<T>(&self, result: Result<T, CallError>) -> Result<T> {
+        match result {
+            Ok(value) => Ok(value),
+            Err(source) => Err(self.failed(source)),
+        }
+    }
+
+    #[cold]
+    pub(super) fn failed(&self, source: CallError) -> Box<Error> {
+        Box::new(Error::Call { instance: self.name.clone(), source })
+    }
+
+    #[inline]
+    pub(super) fn accessed<T>(&self, result: Result<T, AccessError>, slots: &[Slot]) -> Result<T> {
+        match result {
+            Ok(value) => Ok(value),
+            Err(error) => Err(self.explain(error, slots)),
+        }
+    }
+
+    #[cold]
+    pub(super) fn explain(&self, error: AccessError, slots: &[Slot]) -> Box<Error> {
+        let name = |place: usize| self.description().variables[slots[place].variable].name.clone();
+        let instance = self.name.clone();
+        Box::new(match error {
+            AccessError::Call(source) => Error::Call { instance, source },
+            AccessError::NotExact { place, value } => Error::NotExact { instance, name: name(place), value },
+            AccessError::WrongType { place, expected, value } => {
+                Error::WrongType { instance, name: name(place), expected, value: value.to_string() }
+            }
+        })
+    }
+}
+
+impl Drop for Base {
+    fn drop(&mut self) {
+        // Nobody is left to hear about failures; freeing follows in any case.
+        self.states.free(&self.backend);
+        if self.phase == Phase::Stepping {
+            let _ = self.backend.terminate();
+        }
+    }
+}
+
+fn instantiate(fmu: &Arc<Fmu>, library: &Library, options: &Options, made_for: Use<'_>) -> Result<Backend> {
+    let name = &options.name;
+    let token = &fmu.description().instantiation_token;
+    let log = Arc::new(Log::new(name, options.log.clone()));
+    let debug_logging = options.debug_logging;
+    let folder = fmu.folder().join("resources");
+    let (kind, intermediate, event_mode, early_return) = match made_for {
+        Use::CoSimulation { section, intermediate } => {
+            let early_return = section.might_return_early_from_do_step;
+            (Kind::CoSimulation, intermediate, section.has_event_mode, early_return)
+        }
+        Use::ModelExchange { .. } => (Kind::ModelExchange, None, false, false),
+    };
+    let backend = match library {
+        Library::Two(functions) => {
+            let resources = &file_uri(&folder);
+            let with = fmi2::Instantiation { kind, name, token, resources, debug_logging, log };
+            fmi2::Instance::new(functions, &with).map(Backend::Two)
+        }
+        Library::Three(functions) => {
+            let resources = &format!("{}{}", folder.display(), std::path::MAIN_SEPARATOR);
+            let with = fmi3::Instantiation {
+                kind,
+                name,
+                token,
+                resources,
+                debug_logging,
+                log,
+                intermediate,
+                event_mode,
+                early_return,
+            };
+            fmi3::Instance::new(functions, &with).map(Backend::Three)
+        }
+    };
+    backend.map_err(|source| Error::Call { instance: name.clone(), source }.into())
+}
+
+/// A path as URI: bytes outside the unreserved set are escaped.
+fn file_uri(path: &std::path::Path) -> String {
+    let text = path.to_string_lossy().replace('\\', "/");
+    let escaped: String = text
+        .bytes()
+        .map(|byte| match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'-' | b'_' | b'.' | b'~' | b':' => {
+                char::from(byte).to_string()
+            }
+            _ => format!("%{byte:02X}"),
+        })
+        .collect();
+    if escaped.starts_with('/') { format!("file://{escaped}") } else { format!("file:///{escaped}") }
+}

@@ -1,0 +1,97 @@
+//! Events: into event mode, iteration to a new fixed point, back to continuous time.
+
+use super::{Mode, ModelExchange};
+use crate::error::{Error, Result};
+
+/// Most rounds of one event iteration.
+const MOST_ROUNDS: usize = 1000;
+
+impl ModelExchange {
+    pub(super) fn enter_event_mode(&mut self) -> Result<()> {
+        if self.mode == Mode::Continuous {
+            self.base.called(self.base.backend.enter_event_mode())?;
+            self.mode = Mode::Event;
+        }
+        Ok(())
+    }
+
+    /// Iterates until the discrete states are settled, then goes back to continuous time.
+    pub(super) fn event(&mut self) -> Result<()> {
+        let (mut has_new_values, mut has_new_nominals) = (self.is_fresh, self.is_fresh);
+        let mut round = 0;
+        loop {
+            let info = self.base.called(self.base.backend.update_discrete_states())?;
+            has_new_values |= info.values_changed;
+            has_new_nominals |= info.nominals_changed;
+            self.next_event = info.next_event;
+            if info.terminate {
+                return Err(self.terminated());
+            }
+            if !info.needs_update {
+                break;
+            }
+            round += 1;
+            if round == MOST_ROUNDS {
+                let (instance, time) = (self.base.name.clone(), self.time);
+                return Err(Error::EndlessEvent { instance, time, rounds: MOST_ROUNDS }.into());
+            }
+        }
+        self.base.called(self.base.backend.enter_continuous_time_mode())?;
+        self.mode = Mode::Continuous;
+        self.is_fresh = false;
+        if has_new_nominals {
+            self.rescale()?;
+        }
+        if has_new_values {
+            self.take_states()?;
+        }
+        self.base.called(self.base.backend.get_indicators(&mut self.at.z))
+    }
+
+    pub(super) fn terminated(&self) -> Box<Error> {
+        Box::new(Error::Terminated { instance: self.base.name.clone(), time: self.time, source: None })
+    }
+
+    /// Reads the states from the FMU.
+    fn take_states(&mut self) -> Result<()> {
+        self.base.called(self.base.backend.get_states(&mut self.at.plain))?;
+        for ((x, plain), scale) in self.x.iter_mut().zip(&self.at.plain).zip(&self.scales) {
+            *x = plain / scale;
+        }
+        Ok(())
+    }
+
+    /// New units of the states: their nominal values as powers of two.
+    fn rescale(&mut self) -> Result<()> {
+        self.base.called(self.base.backend.get_nominals(&mut self.at.plain))?;
+        for ((x, scale), nominal) in self.x.iter_mut().zip(&mut self.scales).zip(&self.at.plain) {
+            let plain = *x * *scale;
+            *scale = power_of_two(*nominal);
+            *x = plain / *scale;
+        }
+        Ok(())
+    }
+}
+
+/// The power of two nearest to a magnitude; 1 for what is none.
+fn power_of_two(nominal: f64) -> f64 {
+    let nominal = nominal.abs();
+    if nominal.is_normal() && (1e-200..1e200).contains(&nominal) {
+        nominal.log2().round().exp2()
+    } else {
+        1.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::power_of_two;
+
+    #[test]
+    fn units_of_states_are_exact() {
+        assert_eq!(power_of_two(1.0), 1.0);
+        assert_eq!(power_of_two(-1e5), 131_072.0);
+        assert_eq!(power_of_two(0.3), 0.25);
+        assert!([0.0, f64::NAN, f64::INFINITY, 1e-310].iter().all(|nominal| power_of_two(*nominal) == 1.0));
+    }
+}

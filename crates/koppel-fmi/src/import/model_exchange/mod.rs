@@ -1,0 +1,270 @@
+//! A model-exchange FMU as a subsystem: its equations, koppel's solver.
+//!
+//! The inputs are followed inside the solver: wherever it evaluates the FMU, it gets the polynomial's value at that time.
+//! Discrete inputs are set in event mode, where pieces of the inputs begin.
+
+mod calls;
+mod equations;
+mod events;
+mod snapshot;
+mod stepping;
+
+use super::access::Access;
+use super::base::{Base, Use};
+use super::ports::{self, Slot};
+use super::{Options, Phase, starts};
+use crate::description::{Description, ValueType, Variability};
+use crate::error::{Error, Result};
+use crate::fmu::Fmu;
+use equations::{Buffers, Jacobian};
+use koppel::signal::{Samples, Segment, Step};
+use koppel::solver::{Solver, SolverConfig, Tolerances};
+use koppel::system::{Ports, Snapshot, Subsystem, VariableId, VariableKind};
+use std::cell::Cell;
+use std::sync::Arc;
+
+/// Relative tolerance where neither user nor FMU names one.
+const TOLERANCE: f64 = 1e-6;
+
+/// What a running instance may be asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Mode {
+    Event,
+    Continuous,
+}
+
+/// A model-exchange instance of FMI 2.0 or 3.0 with a solver.
+pub struct ModelExchange {
+    pub(crate) base: Base,
+    config: SolverConfig,
+    solver: Solver,
+    /// Inputs that may move inside steps.
+    continuous: Access,
+    has_continuous_inputs: bool,
+    /// Places of the others, which change in event mode.
+    discrete: Vec<usize>,
+    /// Parameters that can be changed while it runs.
+    tunable: Access,
+    tunables: Vec<Slot>,
+    /// For solvers that want it, where the FMU gives it.
+    jacobian: Option<Jacobian>,
+    completes_steps: bool,
+    /// It has no events and no discrete variables.
+    is_smooth: bool,
+    /// A state has been saved: the FMU must not forget what was before.
+    may_go_back: Cell<bool>,
+    mode: Mode,
+    /// The states have not been read yet.
+    is_fresh: bool,
+    time: f64,
+    next_event: Option<f64>,
+    events_left: u64,
+    /// States in units of `scales`.
+    pub(super) x: Vec<f64>,
+    pub(super) scales: Vec<f64>,
+    /// Inputs at the last point of the solution.
+    settled: Vec<f64>,
+    /// Inputs the FMU has; not a number where unknown.
+    applied: Vec<f64>,
+    /// Inputs to be set next.
+    next: Vec<f64>,
+    at: Buffers,
+}
+
+impl ModelExchange {
+    /// Makes an instance. Without `solver` it is [`SolverConfig::Adaptive`] with the tolerance of the options, else the one
+    /// the FMU proposes, else 1e-6.
+    pub fn new(fmu: &Arc<Fmu>, options: &Options, solver: Option<&SolverConfig>) -> Result<ModelExchange> {
+        let resized = starts::resized(fmu.description(), &options.name, &options.start_values)?.map(Box::new);
+        let description = resized.as_deref().unwrap_or(fmu.description());
+        let not_one = || Error::NotModelExchange { path: fmu.path().into() };
+        let section = description.model_exchange.as_ref().ok_or_else(not_one)?;
+        refuse_clocks(fmu)?;
+        let config = solver.copied().unwrap_or_else(|| default_solver(description, options));
+        let (mut ports, slots) = ports::of(description);
+        starts::start_inputs(&mut ports.inputs, &options.start_values);
+        // Texts and bytes would have to be set in event mode; no port is better than one that does nothing.
+        (ports.message_inputs, ports.message_outputs) = (Vec::new(), Vec::new());
+        let is_continuous = |slot: &Slot| {
+            let variable = &description.variables[slot.variable];
+            variable.variability == Variability::Continuous && variable.value_type.is_float()
+        };
+        let continuous = Access::some(description, &slots.inputs, |variable| {
+            variable.variability == Variability::Continuous && variable.value_type.is_float()
+        });
+        let inputs = slots.inputs.len();
+        let discrete: Vec<usize> = (0..inputs).filter(|k| !is_continuous(&slots.inputs[*k])).collect();
+        let is_tunable =
+            |slot: &&Slot| description.variables[slot.variable].variability == Variability::Tunable;
+        let tunables: Vec<Slot> = slots.parameters.iter().filter(is_tunable).copied().collect();
+        let states = states(description);
+        let failed = |source| Box::new(Error::Solver { instance: options.name.clone(), source });
+        let solver = Solver::new(&config, states).map_err(failed)?;
+        let wants_jacobian = matches!(config, SolverConfig::Stiff(_));
+        let gives_it = section.interface.provides_directional_derivatives;
+        let tunable = Access::new(description, &tunables);
+        let jacobian = if wants_jacobian && gives_it { jacobian(description) } else { None };
+        let is_smooth = snapshot::is_smooth(description);
+        let at = Buffers::new(states, inputs, description.number_of_event_indicators);
+        let completes_steps = section.needs_completed_integrator_step;
+        let all = Access::new(description, &slots.inputs);
+        let made_for = Use::ModelExchange { section };
+        let base = Base::new(fmu, resized.clone(), options, (ports, slots, all), made_for)?;
+        Ok(ModelExchange {
+            solver,
+            config,
+            has_continuous_inputs: discrete.len() < inputs,
+            continuous,
+            discrete,
+            tunable,
+            tunables,
+            jacobian,
+            completes_steps,
+            is_smooth,
+            may_go_back: Cell::new(false),
+            mode: Mode::Event,
+            is_fresh: true,
+            time: 0.0,
+            next_event: None,
+            events_left: 0,
+            x: vec![0.0; states],
+            scales: vec![1.0; states],
+            settled: vec![f64::NAN; inputs],
+            applied: vec![f64::NAN; inputs],
+            next: vec![0.0; inputs],
+            at,
+            base,
+        })
+    }
+
+    /// The FMU it is an instance of.
+    pub fn fmu(&self) -> &Arc<Fmu> {
+        &self.base.fmu
+    }
+
+    /// Sets `next` as inputs, unless the FMU has them; discrete ones in event mode only.
+    fn write_inputs(&mut self) -> Result<()> {
+        if self.next == self.applied {
+            return Ok(());
+        }
+        let all = self.base.phase != Phase::Stepping || self.mode == Mode::Event;
+        let inputs = if all { &self.base.inputs } else { &self.continuous };
+        let written = inputs.write(&self.base.backend, &mut self.base.scratch.borrow_mut(), &self.next);
+        self.base.accessed(written, &self.base.slots.inputs)?;
+        self.applied.copy_from_slice(&self.next);
+        Ok(())
+    }
+}
+
+/// Clocks are not handled: better said than simulated wrongly.
+fn refuse_clocks(fmu: &Arc<Fmu>) -> Result<()> {
+    let clock = fmu.description().variables.iter().find(|v| v.value_type == ValueType::Clock);
+    match clock {
+        Some(clock) => {
+            let (path, name) = (fmu.path().into(), clock.name.clone());
+            Err(Error::ClockInModelExchange { path, name }.into())
+        }
+        None => Ok(()),
+    }
+}
+
+fn default_solver(description: &Description, options: &Options) -> SolverConfig {
+    let proposed = description.default_experiment.and_then(|experiment| experiment.tolerance);
+    let is_sensible = |rtol: &f64| rtol.is_finite() && *rtol > 0.0;
+    let rtol = options.tolerance.or(proposed).filter(is_sensible).unwrap_or(TOLERANCE);
+    // States are in units of their nominal values; the standard proposes a hundredth of the tolerance for these.
+    SolverConfig::Adaptive(Tolerances { rtol, atol: 0.01 * rtol, ..Tolerances::default() })
+}
+
+/// How many continuous states there are, elements of arrays counted.
+fn states(description: &Description) -> usize {
+    let derivatives = &description.structure.continuous_state_derivatives;
+    derivatives.iter().map(|d| description.elements(&description.variables[d.variable]) as usize).sum()
+}
+
+/// References of the derivatives and of the states they belong to.
+fn jacobian(description: &Description) -> Option<Jacobian> {
+    let variables = &description.variables;
+    let (mut derivatives, mut states) = (Vec::new(), Vec::new());
+    for unknown in &description.structure.continuous_state_derivatives {
+        let derivative = &variables[unknown.variable];
+        derivatives.push(derivative.value_reference);
+        states.push(variables[derivative.derivative?].value_reference);
+    }
+    Some(Jacobian { derivatives, states })
+}
+
+impl Subsystem for ModelExchange {
+    fn ports(&self) -> &Ports {
+        &self.base.ports
+    }
+
+    fn initialize(&mut self, start: f64) -> koppel::Result<()> {
+        self.base.start(start)?;
+        self.solver.reset();
+        self.mode = Mode::Event;
+        self.is_fresh = true;
+        self.time = start;
+        self.next_event = None;
+        self.applied.fill(f64::NAN);
+        self.settled.fill(f64::NAN);
+        Ok(())
+    }
+
+    fn read(&mut self, inputs: Option<&[f64]>, outputs: &mut [f64]) -> koppel::Result<()> {
+        if let Some(inputs) = inputs {
+            self.next.copy_from_slice(inputs);
+            let changes = |place: &usize| self.next[*place] != self.applied[*place];
+            // What such a change sets off waits for the next step: more trials of the inputs may follow.
+            if self.base.phase == Phase::Stepping && self.discrete.iter().any(changes) {
+                self.enter_event_mode()?;
+            }
+            self.write_inputs()?;
+        }
+        Ok(self.base.get_outputs(outputs)?)
+    }
+
+    fn step(
+        &mut self,
+        step: &Step,
+        input: &Segment<'_>,
+        outputs: &mut [f64],
+        samples: &mut Samples,
+    ) -> koppel::Result<()> {
+        let done = self.go(step, input, outputs, samples);
+        if done.is_err() {
+            self.base.phase = Phase::Failed;
+        }
+        Ok(done?)
+    }
+
+    fn get(&mut self, variable: VariableId) -> koppel::Result<f64> {
+        Ok(self.base.read_one(self.base.slot(variable))?)
+    }
+
+    fn set(&mut self, variable: VariableId, value: f64) -> koppel::Result<()> {
+        if self.base.phase == Phase::Stepping && variable.kind == VariableKind::Parameter {
+            self.enter_event_mode()?;
+        }
+        Ok(self.base.change(variable, value)?)
+    }
+
+    fn solver(&self) -> String {
+        let description = self.base.description();
+        let version = &description.fmi_version_text;
+        let tool = description.generation_tool.as_deref().unwrap_or("unknown tool");
+        let solver = self.config;
+        let jacobian = if self.jacobian.is_some() { " with the FMU's Jacobian" } else { "" };
+        format!(
+            "{solver}{jacobian}; FMI {version} model exchange by {tool}; inputs followed inside the solver"
+        )
+    }
+
+    fn save(&self, snapshot: &mut Snapshot) -> koppel::Result<()> {
+        Ok(self.write(snapshot)?)
+    }
+
+    fn restore(&mut self, snapshot: &Snapshot) -> koppel::Result<()> {
+        Ok(self.take_back(snapshot)?)
+    }
+}

@@ -1,0 +1,238 @@
+//! One communication step: windows of the solver between events.
+//!
+//! A window begins where the last one ended, and ends at the end of a piece of the inputs, at a node that is to be sampled
+//! or at the next time event, whichever comes first; a state or step event ends it early. Where continuous inputs jump or
+//! discrete ones change, which happens between pieces only, there is an event too.
+//!
+//! A state event is located by repeating the micro step in which an indicator changed its sign with other lengths, so the
+//! point found is one of the method, not of an interpolation. The bracket is narrowed to
+//!
+//!   10⁻¹² h + 4 ε |t|                                                                       (1)
+//!
+//! with the micro step h, and its end is taken: there the new sign is seen.
+
+use super::equations::{Equations, Stop};
+use super::{Mode, ModelExchange};
+use crate::error::{Error, Result};
+use crate::import::Phase;
+use crate::import::access::AccessError;
+use koppel::signal::{Part, Piece, Request, Samples, Segment, Step};
+use koppel::solver::{Bracket, SolverError};
+
+/// Most events within one step.
+const MOST_EVENTS: u64 = 100_000;
+
+/// A jump of an input larger than this part of its size is an event.
+const JUMP: f64 = 1e-10;
+
+/// What can end the search for an event.
+enum SearchError {
+    Solver(SolverError),
+    Access(AccessError),
+}
+
+impl ModelExchange {
+    pub(super) fn go(
+        &mut self,
+        step: &Step,
+        input: &Segment<'_>,
+        outputs: &mut [f64],
+        samples: &mut Samples,
+    ) -> Result<()> {
+        samples.clear();
+        self.events_left = MOST_EVENTS;
+        self.base.backend.set_log_time(step.start);
+        self.begin(input.piece(0), step.start)?;
+        if samples.request() != Request::Nothing {
+            self.base.get_outputs(samples.push(step.start))?;
+        }
+        let nodes = if let Request::Nodes(nodes) = samples.request() { nodes } else { 1 };
+        input.each_part(nodes, |part| -> Result<()> {
+            self.walk(part, samples)?;
+            if matches!(samples.request(), Request::Nodes(_)) && part.ends_at_node {
+                self.base.get_outputs(samples.push(part.piece.start + part.offset + part.size))?;
+            }
+            Ok(())
+        })?;
+        self.base.get_outputs(outputs)
+    }
+
+    /// Begins a piece of the inputs: an event if they jump there, or if one is due.
+    fn begin(&mut self, piece: Piece<'_>, time: f64) -> Result<()> {
+        if self.base.phase == Phase::Initializing {
+            self.base.called(self.base.backend.exit_initialization())?;
+            self.base.phase = Phase::Stepping;
+            self.mode = Mode::Event;
+            self.time = time;
+            self.is_fresh = true;
+        }
+        piece.values((self.time - piece.start).max(0.0), &mut self.next);
+        let differs = |(next, settled): (&f64, &f64)| {
+            settled.is_nan() || (next - settled).abs() > JUMP * next.abs().max(settled.abs())
+        };
+        let jumps = self.next.iter().zip(&self.settled).any(differs);
+        if self.mode == Mode::Event || jumps {
+            self.enter_event_mode()?;
+            self.write_inputs()?;
+            self.event()?;
+        } else {
+            self.write_inputs()?;
+        }
+        self.settled.copy_from_slice(&self.next);
+        Ok(())
+    }
+
+    /// Moves over a part of a piece, event by event.
+    fn walk(&mut self, part: Part<'_>, samples: &mut Samples) -> Result<()> {
+        let (piece, size) = (part.piece, part.size);
+        let end = piece.start + part.offset + size;
+        if part.offset == 0.0 && piece.offset > 0.0 {
+            self.begin(piece, piece.start)?;
+        }
+        let is_sampled = samples.request() == Request::SolverPoints;
+        let slack = 1e-12 * size + 4.0 * f64::EPSILON * end.abs();
+        loop {
+            let due = self.next_event.filter(|time| *time <= end + slack);
+            let target = due.unwrap_or(end);
+            let stop = self.window(piece, target, samples)?;
+            let is_due = due.is_some() && self.time >= target;
+            match stop {
+                Some(Stop::Terminate) => return Err(self.terminated()),
+                None if !is_due => {
+                    self.settle(piece);
+                    return Ok(());
+                }
+                _ => {}
+            }
+            self.settle(piece);
+            self.enter_event_mode()?;
+            self.event()?;
+            if is_sampled {
+                self.base.get_outputs(samples.push(self.time))?;
+            }
+            if self.time >= end && self.next_event.is_none_or(|time| time > end + slack) {
+                return Ok(());
+            }
+            self.events_left = self.events_left.checked_sub(1).ok_or_else(|| {
+                let (instance, time) = (self.base.name.clone(), self.time);
+                Error::TooManyEvents { instance, time, count: MOST_EVENTS }
+            })?;
+        }
+    }
+
+    /// Takes over the inputs as they are where the FMU has been placed.
+    fn settle(&mut self, piece: Piece<'_>) {
+        if self.moves(piece) {
+            piece.values(self.time - piece.start, &mut self.settled);
+            self.applied.copy_from_slice(&self.settled);
+        }
+    }
+
+    /// Whether continuous inputs move on a piece.
+    fn moves(&self, piece: Piece<'_>) -> bool {
+        piece.terms > 1 && self.has_continuous_inputs
+    }
+
+    /// Solves from now to `target` or to an event before it, and leaves the FMU there.
+    fn window(&mut self, piece: Piece<'_>, target: f64, samples: &mut Samples) -> Result<Option<Stop>> {
+        if target <= self.time {
+            return Ok(None);
+        }
+        let moving = self.moves(piece).then_some((&self.continuous, piece));
+        let is_sampled = samples.request() == Request::SolverPoints;
+        self.at.time = self.time;
+        self.at.x.copy_from_slice(&self.x);
+        let mut equations = Equations {
+            backend: &self.base.backend,
+            scratch: &self.base.scratch,
+            moving,
+            outputs: &self.base.outputs,
+            scales: &self.scales,
+            jacobian: self.jacobian.as_ref(),
+            completes_steps: self.completes_steps,
+            never_back: !self.may_go_back.get(),
+            samples: is_sampled.then_some(samples),
+            at: &mut self.at,
+            stop: None,
+            failure: None,
+            discarded: None,
+        };
+        let solver = &mut self.solver;
+        let reached = solver.advance_until(
+            &mut equations,
+            self.time,
+            target,
+            &mut self.x,
+            &mut |equations: &mut Equations<'_>, time, x| equations.look(time, x),
+        );
+        let mut result = reached.map_err(SearchError::Solver);
+        if let (Ok(time), Some(Stop::Crossed)) = (&mut result, equations.stop) {
+            match locate(solver, &mut equations, *time, &mut self.x) {
+                Ok(found) => *time = found,
+                Err(error) => result = Err(error),
+            }
+        }
+        let (stop, failure, discarded) = (equations.stop, equations.failure, equations.discarded);
+        let instance = || self.base.name.clone();
+        match (result, failure, discarded) {
+            (_, Some(error), _) | (Err(SearchError::Access(error)), None, _) => {
+                Err(self.base.explain(error, &self.base.slots.inputs))
+            }
+            (Err(SearchError::Solver(_)), None, Some(source)) => {
+                Err(Error::Call { instance: instance(), source }.into())
+            }
+            (Err(SearchError::Solver(source)), None, None) => {
+                Err(Error::Solver { instance: instance(), source }.into())
+            }
+            (Ok(time), None, _) => {
+                self.time = time;
+                Ok(stop)
+            }
+        }
+    }
+}
+
+/// The time at which an indicator changes its sign in the last micro step; `x` becomes the state there.
+fn locate(
+    solver: &mut koppel::solver::Solver,
+    equations: &mut Equations<'_>,
+    reached: f64,
+    x: &mut [f64],
+) -> Result<f64, SearchError> {
+    let start = equations.at.time;
+    let tolerance = 1e-12 * (reached - start) + 4.0 * f64::EPSILON * reached.abs();
+    // The buffers are lent out while the equations use the rest.
+    let mut trial = std::mem::take(&mut equations.at.trial);
+    let mut before = std::mem::take(&mut equations.at.z);
+    let mut after = std::mem::take(&mut equations.at.z_now);
+    let mut middle = std::mem::take(&mut equations.at.z_middle);
+    let from = std::mem::take(&mut equations.at.x);
+    let mut bracket = Bracket { start, end: reached, before: &mut before, after: &mut after };
+    let mut leap = |equations: &mut Equations<'_>, time: f64, x: &mut [f64]| {
+        x.copy_from_slice(&from);
+        solver.leap(equations, start, time, x).map_err(SearchError::Solver)
+    };
+    let mut found = bracket.narrow(tolerance, &mut middle, |time, z| {
+        leap(equations, time, &mut trial)?;
+        equations.indicators(time, &trial, z).map_err(SearchError::Access)
+    });
+    let time = bracket.end;
+    if found.is_ok() && time < reached {
+        found = leap(equations, time, x);
+    }
+    equations.at.trial = trial;
+    (equations.at.z, equations.at.z_now, equations.at.z_middle) = (before, after, middle);
+    equations.at.x = from;
+    found?;
+    arrive(equations, time, x).map_err(SearchError::Access)?;
+    Ok(time)
+}
+
+/// Ends the shortened micro step.
+fn arrive(equations: &mut Equations<'_>, time: f64, x: &[f64]) -> Result<(), AccessError> {
+    equations.place(time, x)?;
+    if let Some(Stop::Terminate) = equations.complete()? {
+        equations.stop = Some(Stop::Terminate);
+    }
+    equations.sample(time)
+}

@@ -1,0 +1,131 @@
+//! A step with everything that happens inside: cut where clocks tick and where the FMU wants an event, gone on with where
+//! it returned early.
+
+use super::CoSimulation;
+use super::events::Events;
+use super::route::Route;
+use crate::error::{Error, Result};
+use crate::ffi::fmi3;
+use koppel::signal::{Part, Request, Samples, Segment, Step};
+
+/// Most attempts to get on that lead nowhere.
+const MAX_ATTEMPTS: usize = 100;
+
+impl CoSimulation {
+    /// A communication step with everything that happens inside.
+    #[cold]
+    pub(super) fn go_through_events(
+        &mut self,
+        step: &Step,
+        input: &Segment<'_>,
+        outputs: &mut [f64],
+        samples: &mut Samples,
+    ) -> Result<()> {
+        samples.clear();
+        self.mail.forget_told();
+        let begin = Part { piece: input.piece(0), offset: 0.0, size: 0.0, ends_at_node: true };
+        begin.piece.values(0.0, &mut self.next);
+        self.begin_step(step.start, 1e-9 * step.size)?;
+        let is_sampled = samples.request() != Request::Nothing;
+        if is_sampled {
+            self.sample(begin, samples)?;
+        }
+        let nodes = if let Request::Nodes(nodes) = samples.request() { nodes } else { 1 };
+        input.each_part(nodes, |part| -> Result<()> {
+            self.walk(part, samples)?;
+            // The end is sampled with the inputs as they end.
+            samples.forget_after(part.piece.start + part.offset + part.size - 1e-9 * part.size);
+            if is_sampled && part.ends_at_node { self.sample(part, samples) } else { Ok(()) }
+        })?;
+        if self.has_feed_through {
+            input.end_values(&mut self.next);
+            self.set_inputs()?;
+        }
+        self.get_outputs(outputs)
+    }
+
+    /// Moves over a part of the inputs, with all events inside and at its end.
+    fn walk(&mut self, part: Part<'_>, samples: &mut Samples) -> Result<()> {
+        let (piece, end) = (part.piece, part.offset + part.size);
+        let margin = 1e-9 * part.size;
+        let mut offset = part.offset;
+        piece.values(offset, &mut self.next);
+        if self
+            .events
+            .as_ref()
+            .is_some_and(|events| events.has_event_mode && events.has_new_discrete(&self.next))
+        {
+            self.event(piece.start + offset, margin)?;
+        }
+        let mut attempts = 0;
+        while offset < end - margin {
+            let stop = self.events.as_ref().and_then(Events::next_stop);
+            let stop = stop.map(|time| (time - piece.start).max(offset)).filter(|stop| *stop < end - margin);
+            let to = stop.unwrap_or(end);
+            let (reached, is_event) = if to > offset + margin {
+                self.check_cut(piece.start + to, stop.is_some())?;
+                self.run(Part { offset, size: to - offset, ends_at_node: false, ..part }, samples)?
+            } else {
+                (offset, true)
+            };
+            attempts = if reached > offset + margin { 0 } else { attempts + 1 };
+            offset = if reached >= to - margin { to } else { reached };
+            if attempts > MAX_ATTEMPTS {
+                let (instance, time) = (self.base.name.clone(), piece.start + offset);
+                return Err(Error::Stuck { instance, time, attempts }.into());
+            }
+            let now = piece.start + offset;
+            if let Some(events) = &mut self.events {
+                events.time = now;
+                let is_due = events.next_stop().is_some_and(|stop| stop <= now + margin);
+                if events.has_event_mode && (is_event || is_due) {
+                    piece.values(offset, &mut self.next);
+                    self.event(now, margin)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// A step can be cut only if the FMU takes steps of different sizes.
+    fn check_cut(&self, time: f64, is_cut: bool) -> Result<()> {
+        if !is_cut || self.varies_steps {
+            return Ok(());
+        }
+        Err(Error::CannotCut { instance: self.base.name.clone(), time }.into())
+    }
+
+    /// Runs until the end of a part, or as far as the FMU goes; tells how far, and whether it wants an event.
+    fn run(&mut self, part: Part<'_>, samples: &mut Samples) -> Result<(f64, bool)> {
+        let piece = part.piece;
+        let time = piece.start + part.offset;
+        let end = part.offset + part.size;
+        let of = |info: fmi3::StepInfo| match info.early_return {
+            true => (info.last_successful_time - piece.start, info.event_needed),
+            false => (end, info.event_needed),
+        };
+        if piece.terms == 1 || part.is_constant(self.next.len()) {
+            piece.values(part.offset, &mut self.next);
+            self.set_inputs()?;
+            return Ok(of(self.do_step_for_info(time, part.size, None, samples)?));
+        }
+        if self.route == Route::Intermediate {
+            piece.values(part.offset, &mut self.next);
+            self.set_inputs()?;
+            self.knows_inputs = false;
+            return Ok(of(self.do_step_for_info(time, part.size, Some(piece), samples)?));
+        }
+        let parts = self.options.substeps.max(1);
+        for k in 0..parts {
+            let sub = part.divided(k, parts);
+            sub.mean(&mut self.next);
+            self.set_inputs()?;
+            let info = self.do_step_for_info(piece.start + sub.offset, sub.size, None, samples)?;
+            if info.event_needed || info.early_return {
+                let reached = if info.early_return { of(info).0 } else { sub.offset + sub.size };
+                return Ok((reached, info.event_needed));
+            }
+        }
+        Ok((end, false))
+    }
+}

@@ -1,0 +1,225 @@
+//! A worker process with its channel.
+
+use super::channel::{Channel, Put, Take};
+use super::memory::Memory;
+use super::process::{Process, has_processors};
+use super::protocol::{ANSWER, Answer, CALL, Call, FAILED, Place, Trouble};
+use super::{Ended, Ending, Isolation, ring};
+use crate::error::{Error, Result};
+use crate::ffi::{LogMessage, LogSink, Status, call_name};
+use crate::fmu::Fmu;
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+/// Why a request got no good answer.
+pub(super) enum Failure {
+    /// The worker is no more.
+    Ended(Ending),
+    /// It was so before.
+    Gone,
+    /// It works, and says what went wrong.
+    Trouble(Trouble),
+}
+
+impl From<io::Error> for Failure {
+    fn from(_: io::Error) -> Self {
+        Failure::Ended(Ending::Damaged)
+    }
+}
+
+/// The parent's end of a worker.
+pub(super) struct Link {
+    name: String,
+    channel: Channel,
+    /// `None` once it has ended.
+    process: Option<Process>,
+    step_timeout: Option<Duration>,
+    memory: Option<u64>,
+    log: Option<LogSink>,
+    /// Time of the newest request, for messages.
+    pub(super) time: f64,
+    /// Keeps the unpacked files while the worker uses them.
+    _fmu: Arc<Fmu>,
+}
+
+impl Link {
+    /// Starts a worker that knows where the FMU is.
+    pub(super) fn new(
+        fmu: &Arc<Fmu>,
+        name: &str,
+        log: Option<LogSink>,
+        isolation: &Isolation,
+    ) -> Result<Link> {
+        let worker = isolation.worker()?;
+        let failed = |source| Error::WorkerStart { program: worker.program.clone(), source };
+        let shared = Memory::create().map_err(failed)?;
+        let process = Process::start(&worker, shared.file().map_err(failed)?).map_err(failed)?;
+        let memory = isolation.memory_limit.bytes();
+        let mut link = Link {
+            name: name.into(),
+            channel: Channel::new(shared),
+            process: Some(process),
+            step_timeout: isolation.step_timeout,
+            memory,
+            log,
+            time: f64::NAN,
+            _fmu: fmu.clone(),
+        };
+        let whole = |path: &std::path::Path| std::path::absolute(path).unwrap_or_else(|_| path.into());
+        let place = Place { path: fmu.path().into(), folder: whole(fmu.folder()), memory };
+        link.call(&Call::Open(place)).map_err(|failure| link.explain(failure, "while it was started"))?;
+        Ok(link)
+    }
+
+    /// One request with its reply, both as words; nothing is allocated.
+    #[inline]
+    pub(super) fn exchange(
+        &mut self,
+        tag: u64,
+        words: usize,
+        fill: impl FnOnce(&mut Put<'_>),
+    ) -> Result<Take<'_>, Failure> {
+        if self.process.is_none() {
+            return Err(Failure::Gone);
+        }
+        self.channel.write(tag, words, fill)?;
+        self.take_turns()?;
+        match self.channel.read()? {
+            (FAILED, mut content) => Err(Failure::Trouble(decode(&content.bytes()?)?)),
+            (_, content) => Ok(content),
+        }
+    }
+
+    /// One rare request.
+    pub(super) fn call(&mut self, call: &Call) -> Result<Answer, Failure> {
+        if self.process.is_none() {
+            return Err(Failure::Gone);
+        }
+        let bytes = postcard::to_stdvec(call).map_err(io::Error::other)?;
+        self.channel.write_bytes(CALL, &bytes)?;
+        self.take_turns()?;
+        match self.channel.read()? {
+            (ANSWER, mut content) => Ok(decode(&content.bytes()?)?),
+            (FAILED, mut content) => Err(Failure::Trouble(decode(&content.bytes()?)?)),
+            _ => Err(Failure::Ended(Ending::Damaged)),
+        }
+    }
+
+    /// Hands the request over and waits for the reply.
+    #[inline]
+    fn take_turns(&mut self) -> Result<(), Failure> {
+        let may_spin = has_processors();
+        self.channel.ask(may_spin);
+        let mut watch =
+            Watch { process: self.process.as_ref(), timeout: self.step_timeout, since: None, slice: 0 };
+        self.channel.reply(may_spin, || watch.look()).map_err(Failure::Ended)?;
+        if ring::has_messages(self.channel.memory()) {
+            self.hear();
+        }
+        Ok(())
+    }
+
+    /// Passes on what the FMU has said.
+    #[cold]
+    fn hear(&mut self) -> Vec<LogMessage> {
+        let messages = ring::take(self.channel.memory(), &self.name, self.time);
+        if let Some(sink) = &self.log {
+            messages.iter().for_each(|message| sink(message));
+        }
+        messages
+    }
+
+    /// Ends a failed worker for good, and says what happened; `None` if the worker is well and only told of trouble.
+    #[cold]
+    pub(super) fn bury(&mut self, failure: &Failure, during: &str) -> Option<Ended> {
+        let Failure::Ended(how) = failure else { return None };
+        let how = match (how, self.process.take()) {
+            (Ending::Damaged, Some(process)) => process.ended().unwrap_or(Ending::Damaged),
+            (how, _) => *how,
+        };
+        let call = call_name(self.channel.memory().control().call.load(Ordering::Relaxed));
+        Some(Ended {
+            instance: self.name.clone(),
+            how,
+            call,
+            during: during.to_owned(),
+            inputs: Vec::new(),
+            messages: self.hear(),
+            memory: self.memory,
+        })
+    }
+
+    /// A failure as an error about an FMU.
+    #[cold]
+    pub(super) fn explain(&mut self, failure: Failure, during: &str) -> Box<Error> {
+        match (self.bury(&failure, during), failure) {
+            (Some(ended), _) => Box::new(Error::Ended(Box::new(ended))),
+            (None, Failure::Trouble(trouble)) => trouble.into_error(),
+            (None, _) => Box::new(Error::Gone { instance: self.name.clone() }),
+        }
+    }
+}
+
+impl Drop for Link {
+    /// Lets the FMU leave in good order; what then is left is ended.
+    fn drop(&mut self) {
+        self.step_timeout = Some(self.step_timeout.map_or(FAREWELL, |timeout| timeout.min(FAREWELL)));
+        match self.call(&Call::Quit) {
+            Ok(_) => self.process.iter().for_each(Process::wait),
+            Err(failure) => {
+                // The results are complete: it is worth a message, but no error.
+                if let (Some(ended), Some(sink)) = (self.bury(&failure, "while it was freed"), &self.log) {
+                    let (instance, category) = (self.name.clone(), "koppel".to_owned());
+                    let (time, text) = (self.time, ended.to_string());
+                    sink(&LogMessage { instance, time, status: Status::Error, category, text });
+                }
+            }
+        }
+    }
+}
+
+/// How long an FMU may take to free its instance.
+const FAREWELL: Duration = Duration::from_secs(10);
+
+fn decode<'a, T: serde::Deserialize<'a>>(bytes: &'a [u8]) -> io::Result<T> {
+    postcard::from_bytes(bytes).map_err(io::Error::other)
+}
+
+/// Longest sleep between two looks at the worker, in doublings of a millisecond.
+const SLICES: u32 = 4;
+
+/// Looks after the worker while its reply is awaited.
+struct Watch<'a> {
+    process: Option<&'a Process>,
+    timeout: Option<Duration>,
+    since: Option<Instant>,
+    slice: u32,
+}
+
+impl Watch<'_> {
+    /// How long to sleep before the next look.
+    #[cold]
+    fn look(&mut self) -> Result<Duration, Ending> {
+        if let Some(ending) = self.process.and_then(Process::ended) {
+            return Err(ending);
+        }
+        let slice = Duration::from_millis(1 << self.slice);
+        self.slice = (self.slice + 1).min(SLICES);
+        let Some(timeout) = self.timeout else { return Ok(slice) };
+        let rest = timeout.saturating_sub(self.since.get_or_insert_with(Instant::now).elapsed());
+        if rest.is_zero() { Err(Ending::Hung(timeout.as_secs_f64())) } else { Ok(slice.min(rest)) }
+    }
+}
+
+/// Does a job in a worker of its own.
+pub(super) fn run_job(fmu: &Arc<Fmu>, name: &str, input: &[u8], isolation: &Isolation) -> Result<Vec<u8>> {
+    let instance = fmu.path().file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let mut link = Link::new(fmu, &instance, None, isolation)?;
+    match link.call(&Call::Job(name.into(), input.into())) {
+        Ok(Answer::Result(bytes)) => Ok(bytes),
+        Ok(_) => Err(link.explain(Failure::Ended(Ending::Damaged), "")),
+        Err(failure) => Err(link.explain(failure, "")),
+    }
+}

@@ -1,0 +1,152 @@
+//! FMUs in processes of their own.
+//!
+//! An FMU that crashes, hangs, calls `exit` or eats all memory then ends its own process only: [`host`] gives a subsystem
+//! like any other, whose calls run in a worker process.
+//!
+//! ```text
+//! engine -> Subsystem (parent.rs) -> shared memory (channel.rs) -> worker (serve.rs) -> Subsystem -> FMU
+//! ```
+//!
+//! | file           | what                                                                         |
+//! | -------------- | ---------------------------------------------------------------------------- |
+//! | `memory.rs`    | memory that two processes share                                              |
+//! | `channel.rs`   | requests and replies, one at a time; waiting awake, then asleep              |
+//! | `ring.rs`      | log messages, which outlive a crash                                          |
+//! | `protocol.rs`  | what is asked and answered                                                   |
+//! | `process.rs`   | the worker process: started, watched, ended with all its children            |
+//! | `link.rs`      | a process with its channel                                                   |
+//! | `parent.rs`    | the subsystem the engine sees                                                |
+//! | `serve.rs`     | the loop of the worker                                                       |
+//! | `lifeline.rs`  | no worker outlives its parent                                                |
+//! | `limits.rs`    | how much memory a worker may have                                            |
+//! | `ended.rs`     | how a worker ended, in words                                                 |
+//!
+//! The worker is a program that calls [`serve`]: `koppel` itself does in a hidden command. A program of your own names it
+//! with [`set_worker`], or calls [`serve`] when started with an argument only it knows. Linux only; elsewhere [`host`] says
+//! so.
+
+mod ended;
+mod limits;
+
+pub use ended::{Ended, Ending};
+pub use limits::MemoryLimit;
+
+use crate::error::{Error, Result};
+use crate::fmu::Fmu;
+use crate::import::Options;
+use koppel::system::Subsystem;
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+#[cfg(target_os = "linux")]
+mod channel;
+#[cfg(target_os = "linux")]
+mod lifeline;
+#[cfg(target_os = "linux")]
+mod link;
+#[cfg(target_os = "linux")]
+mod memory;
+#[cfg(target_os = "linux")]
+mod parent;
+#[cfg(target_os = "linux")]
+mod process;
+#[cfg(target_os = "linux")]
+mod protocol;
+#[cfg(target_os = "linux")]
+mod ring;
+#[cfg(target_os = "linux")]
+mod serve;
+
+/// The program that hosts FMUs; it must call [`serve`] with the number that follows its arguments.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Worker {
+    /// The program.
+    pub program: PathBuf,
+    /// Its first arguments.
+    pub arguments: Vec<OsString>,
+}
+
+/// The file of the running program, whatever has become of its name.
+const SELF: &str = "/proc/self/exe";
+
+impl Worker {
+    /// The program that runs now, also if its file has been replaced meanwhile.
+    pub fn this_program(argument: &str) -> Worker {
+        let program =
+            if cfg!(target_os = "linux") { SELF.into() } else { std::env::current_exe().unwrap_or_default() };
+        Worker { program, arguments: vec![argument.into()] }
+    }
+
+    #[cfg(target_os = "linux")]
+    fn is_this_program(&self) -> bool {
+        self.program.as_os_str() == SELF
+    }
+}
+
+static WORKER: Mutex<Option<Worker>> = Mutex::new(None);
+
+/// Names the program that hosts FMUs for this one.
+pub fn set_worker(worker: Worker) {
+    *WORKER.lock().unwrap_or_else(PoisonError::into_inner) = Some(worker);
+}
+
+/// How an FMU is isolated.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Isolation {
+    /// The program that hosts it; `None`: the one given to [`set_worker`].
+    pub worker: Option<Worker>,
+    /// Longest time for one call, such as a step; `None`: as long as it takes.
+    pub step_timeout: Option<Duration>,
+    /// Most memory it may have.
+    pub memory_limit: MemoryLimit,
+}
+
+impl Isolation {
+    #[cfg(target_os = "linux")]
+    fn worker(&self) -> Result<Worker> {
+        let known = || WORKER.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        self.worker.clone().or_else(known).ok_or_else(|| Error::NoWorker.into())
+    }
+}
+
+/// Something that is done with an FMU in a process of its own: bytes in, bytes or words about a failure out.
+pub type Job = fn(&Arc<Fmu>, &[u8]) -> Result<Vec<u8>, String>;
+
+/// An instance of an FMU in a process of its own.
+pub fn host(fmu: &Arc<Fmu>, options: &Options, isolation: &Isolation) -> Result<Box<dyn Subsystem>> {
+    #[cfg(target_os = "linux")]
+    return Ok(Box::new(parent::Isolated::new(fmu, options, isolation)?));
+    #[cfg(not(target_os = "linux"))]
+    {
+        let _ = (fmu, options, isolation);
+        Err(Error::NoIsolation.into())
+    }
+}
+
+/// Does the job called `name` in a process of its own; a crash or hang of the FMU becomes [`Error::Ended`].
+pub fn run_job(fmu: &Arc<Fmu>, name: &str, input: &[u8], isolation: &Isolation) -> Result<Vec<u8>> {
+    #[cfg(target_os = "linux")]
+    return link::run_job(fmu, name, input, isolation);
+    #[cfg(not(target_os = "linux"))]
+    {
+        let _ = (fmu, name, input, isolation);
+        Err(Error::NoIsolation.into())
+    }
+}
+
+/// The life of a worker: does what its parent asks until told to end. `parent` is the number after the arguments of
+/// [`Worker`]; `jobs` are those [`run_job`] may name.
+///
+/// Its standard input is the shared memory, so nothing may read that before. It returns if it was not started by
+/// [`host`] or [`run_job`], or when it is told to end.
+pub fn serve(parent: &str, jobs: &[(&str, Job)]) -> std::io::Result<()> {
+    #[cfg(target_os = "linux")]
+    return serve::serve(parent, jobs);
+    #[cfg(not(target_os = "linux"))]
+    {
+        let _ = (parent, jobs);
+        Err(std::io::ErrorKind::Unsupported.into())
+    }
+}

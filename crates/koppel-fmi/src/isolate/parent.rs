@@ -1,0 +1,195 @@
+//! The subsystem the engine sees: every call goes to the worker.
+
+use super::ended::Input;
+use super::link::{Failure, Link};
+use super::protocol::{self, Answer, Call, GET, READ, STEP};
+use super::{Ended, Ending, Isolation};
+use crate::error::{Error, Result};
+use crate::fmu::Fmu;
+use crate::import::Options;
+use koppel::signal::{Samples, Segment, Step};
+use koppel::system::{Message, Ports, Snapshot, Subsystem, VariableId};
+use std::cell::RefCell;
+use std::sync::Arc;
+
+/// An instance of an FMU in a process of its own.
+pub(super) struct Isolated {
+    ports: Ports,
+    solver: String,
+    /// Saving a state needs the worker, too.
+    link: RefCell<Link>,
+}
+
+impl Isolated {
+    /// Starts a worker and makes the instance there.
+    pub(super) fn new(fmu: &Arc<Fmu>, options: &Options, isolation: &Isolation) -> Result<Isolated> {
+        let mut link = Link::new(fmu, &options.name, options.log.clone(), isolation)?;
+        let (ports, solver) = match link.call(&Call::Host(options.clone())) {
+            Ok(Answer::Hosted { ports, solver }) => (ports, solver),
+            Ok(_) => return Err(link.explain(Failure::Ended(Ending::Damaged), "")),
+            Err(failure) => return Err(link.explain(failure, "while it was instantiated")),
+        };
+        let solver = format!("{solver}; isolated");
+        Ok(Isolated { ports, solver, link: RefCell::new(link) })
+    }
+
+    /// A rare call at the time of the newest one.
+    fn call(&self, call: &Call, doing: &str) -> koppel::Result<Answer> {
+        let link = &mut *self.link.borrow_mut();
+        let time = link.time;
+        link.call(call)
+            .map_err(|failure| explain(link, failure, || (format!("{doing} at t = {time} s"), Vec::new())))
+    }
+
+    /// Names and values of the inputs of a step.
+    fn inputs(&self, input: &Segment<'_>) -> Vec<Input> {
+        let (mut begin, mut end) = (vec![0.0; input.inputs()], vec![0.0; input.inputs()]);
+        input.piece(0).values(0.0, &mut begin);
+        input.end_values(&mut end);
+        self.pairs(begin.into_iter().zip(end))
+    }
+
+    fn pairs(&self, values: impl Iterator<Item = (f64, f64)>) -> Vec<Input> {
+        let named = self.ports.inputs.iter().zip(values);
+        named.map(|(v, values)| Input { name: v.name.clone(), unit: v.unit.clone(), values }).collect()
+    }
+}
+
+/// A failure as the engine's error; `context` says what was being done, and with which inputs.
+#[cold]
+fn explain(
+    link: &mut Link,
+    failure: Failure,
+    context: impl FnOnce() -> (String, Vec<Input>),
+) -> Box<koppel::Error> {
+    if let Failure::Trouble(trouble) = failure {
+        return trouble.into_engine();
+    }
+    let (during, inputs) = context();
+    match link.bury(&failure, &during) {
+        Some(ended) => Box::new(Error::Ended(Box::new(Ended { inputs, ..ended }))).into(),
+        None => link.explain(failure, &during).into(),
+    }
+}
+
+/// Messages that make no sense count as the worker's end.
+fn broken<T>(result: std::io::Result<T>) -> Result<T, Failure> {
+    result.map_err(Failure::from)
+}
+
+impl Subsystem for Isolated {
+    fn ports(&self) -> &Ports {
+        &self.ports
+    }
+
+    fn initialize(&mut self, start: f64) -> koppel::Result<()> {
+        self.link.get_mut().time = start;
+        self.call(&Call::Initialize(start), "while it was initialised").map(|_| ())
+    }
+
+    fn read(&mut self, inputs: Option<&[f64]>, outputs: &mut [f64]) -> koppel::Result<()> {
+        let link = self.link.get_mut();
+        let reply = link.exchange(READ, 1 + inputs.map_or(0, <[f64]>::len), |put| {
+            put.word(inputs.is_some().into());
+            put.reals(inputs.unwrap_or(&[]));
+        });
+        let done = reply.and_then(|mut reply| broken(reply.reals(outputs)));
+        done.map_err(|failure| {
+            let link = &mut *self.link.borrow_mut();
+            let time = link.time;
+            explain(link, failure, || {
+                let given = inputs.map_or(Vec::new(), |values| self.pairs(values.iter().map(|v| (*v, *v))));
+                (format!("while its outputs were read at t = {time} s"), given)
+            })
+        })
+    }
+
+    fn step(
+        &mut self,
+        step: &Step,
+        input: &Segment<'_>,
+        outputs: &mut [f64],
+        samples: &mut Samples,
+    ) -> koppel::Result<()> {
+        let link = self.link.get_mut();
+        link.time = step.start;
+        let (offsets, coefficients) = (input.offsets(), input.coefficients());
+        let reply = link.exchange(STEP, 8 + offsets.len() + coefficients.len(), |put| {
+            put.word(step.index);
+            put.reals(&[step.start, step.size]);
+            protocol::request_words(samples.request()).into_iter().for_each(|word| put.word(word));
+            [input.inputs(), input.terms(), offsets.len()]
+                .into_iter()
+                .for_each(|count| put.word(count as u64));
+            put.reals(offsets);
+            put.reals(coefficients);
+        });
+        let done = reply.and_then(|mut reply| {
+            broken(reply.reals(outputs))?;
+            samples.clear();
+            for _ in 0..broken(reply.count())? {
+                let time = broken(reply.real())?;
+                broken(reply.reals(samples.push(time)))?;
+            }
+            Ok(())
+        });
+        match done {
+            Ok(()) => {
+                link.time = step.end();
+                Ok(())
+            }
+            Err(failure) => Err(explain(&mut self.link.borrow_mut(), failure, || {
+                let during = format!("in the step from t = {} s to t = {} s", step.start, step.end());
+                (during, self.inputs(input))
+            })),
+        }
+    }
+
+    fn get(&mut self, variable: VariableId) -> koppel::Result<f64> {
+        let link = self.link.get_mut();
+        let time = link.time;
+        let words = protocol::variable_words(variable);
+        let reply = link.exchange(GET, words.len(), |put| words.into_iter().for_each(|word| put.word(word)));
+        let value = reply.and_then(|mut reply| broken(reply.real()));
+        value.map_err(|failure| {
+            let name = &self.ports.variable(variable).name;
+            explain(link, failure, || (format!("while `{name}` was read at t = {time} s"), Vec::new()))
+        })
+    }
+
+    fn set(&mut self, variable: VariableId, value: f64) -> koppel::Result<()> {
+        let name = &self.ports.variable(variable).name;
+        self.call(&Call::Set(variable, value), &format!("while `{name}` was set to {value}")).map(|_| ())
+    }
+
+    fn send(&mut self, output: usize, message: &mut Message) -> koppel::Result<()> {
+        let name = &self.ports.message_outputs[output].name;
+        let asked = Call::Send(output, message.clone());
+        if let Answer::Sent(sent) = self.call(&asked, &format!("while `{name}` was read"))? {
+            *message = sent;
+        }
+        Ok(())
+    }
+
+    fn receive(&mut self, input: usize, message: &Message) -> koppel::Result<()> {
+        let name = &self.ports.message_inputs[input].name;
+        self.call(&Call::Receive(input, message.clone()), &format!("while `{name}` was set")).map(|_| ())
+    }
+
+    fn solver(&self) -> String {
+        self.solver.clone()
+    }
+
+    fn save(&self, snapshot: &mut Snapshot) -> koppel::Result<()> {
+        if let Answer::Saved(saved) =
+            self.call(&Call::Save(std::mem::take(snapshot)), "while its state was saved")?
+        {
+            *snapshot = saved;
+        }
+        Ok(())
+    }
+
+    fn restore(&mut self, snapshot: &Snapshot) -> koppel::Result<()> {
+        self.call(&Call::Restore(snapshot.clone()), "while its state was restored").map(|_| ())
+    }
+}

@@ -1,0 +1,83 @@
+//! The worker process: started, watched, and ended with all its children.
+
+use super::{Ending, Worker};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Pid, PidfdFlags, Signal, WaitId, WaitIdOptions};
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+/// Workers of this process that are alive.
+static WORKERS: AtomicUsize = AtomicUsize::new(0);
+
+/// How long a worker may take to leave once it is told to.
+const FAREWELL: Duration = Duration::from_secs(2);
+
+/// True if every worker, and this process, can have a processor of its own.
+pub(super) fn has_processors() -> bool {
+    static PROCESSORS: std::sync::OnceLock<usize> = std::sync::OnceLock::new();
+    let processors = *PROCESSORS.get_or_init(|| std::thread::available_parallelism().map_or(1, usize::from));
+    WORKERS.load(Ordering::Relaxed) < processors
+}
+
+/// A worker.
+pub(super) struct Process {
+    child: Child,
+    pid: Option<Pid>,
+}
+
+impl Process {
+    /// Starts a worker. `memory` becomes its standard input; what it prints goes to standard error, as results may be on
+    /// standard output. It leads a process group of its own: Ctrl-C does not reach it before this process has
+    /// finished its step, and its children can be ended with it.
+    pub(super) fn start(worker: &Worker, memory: OwnedFd) -> io::Result<Process> {
+        let mut command = Command::new(&worker.program);
+        command.args(&worker.arguments).arg(std::process::id().to_string()).process_group(0);
+        if let (true, Some(own)) = (worker.is_this_program(), std::env::args_os().next()) {
+            command.arg0(own);
+        }
+        command.stdin(Stdio::from(memory));
+        command.stdout(match io::stderr().as_fd().try_clone_to_owned() {
+            Ok(stderr) => Stdio::from(stderr),
+            Err(_) => Stdio::null(),
+        });
+        let child = command.spawn()?;
+        WORKERS.fetch_add(1, Ordering::Relaxed);
+        let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+        Ok(Process { child, pid })
+    }
+
+    /// How it ended, if it has.
+    pub(super) fn ended(&self) -> Option<Ending> {
+        // It stays a zombie, so that its number still stands for its group.
+        let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+        let status = rustix::process::waitid(WaitId::Pid(self.pid?), options).ok()??;
+        let signal = status.terminating_signal().map(Ending::Signal);
+        Some(signal.unwrap_or_else(|| Ending::Exit(status.exit_status().unwrap_or(-1))))
+    }
+
+    /// Waits until it leaves by itself, but not for long.
+    pub(super) fn wait(&self) {
+        let Some(handle) =
+            self.pid.and_then(|pid| rustix::process::pidfd_open(pid, PidfdFlags::empty()).ok())
+        else {
+            return;
+        };
+        let time = Timespec { tv_sec: FAREWELL.as_secs() as i64, tv_nsec: 0 };
+        let _ = poll(&mut [PollFd::new(&handle, PollFlags::IN)], Some(&time));
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        if let Some(pid) = self.pid {
+            let _ = rustix::process::kill_process_group(pid, Signal::KILL);
+        }
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        WORKERS.fetch_sub(1, Ordering::Relaxed);
+    }
+}

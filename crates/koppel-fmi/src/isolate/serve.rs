@@ -1,0 +1,222 @@
+//! The loop of a worker.
+
+use super::channel::{Channel, Take};
+use super::lifeline::{self, Folder};
+use super::memory::Memory;
+use super::protocol::{self, ANSWER, Answer, CALL, Call, DONE, FAILED, GET, Place, READ, STEP, Trouble};
+use super::{Job, limits, ring};
+use crate::ffi::{LogMessage, LogSink, note_calls_in};
+use crate::fmu::Fmu;
+use crate::import::{self, Options};
+use koppel::signal::{Samples, Segment, Step};
+use koppel::system::Subsystem;
+use std::fs::File;
+use std::io;
+use std::os::fd::AsFd;
+use std::sync::{Arc, Mutex, PoisonError};
+
+pub(super) fn serve(parent: &str, jobs: &[(&str, Job)]) -> io::Result<()> {
+    let folder = lifeline::hold(parent)?;
+    let memory = Memory::open(io::stdin().as_fd().try_clone_to_owned()?)?;
+    // The FMU finds an empty standard input.
+    rustix::stdio::dup2_stdin(File::open("/dev/null")?)?;
+    note_calls_in(&memory.control_for_ever()?.call);
+    // When the machine runs out of memory, it is not the parent that has to go.
+    let _ = std::fs::write("/proc/self/oom_score_adj", "500");
+    let mut worker = Worker { channel: Channel::new(memory), jobs, folder, fmu: None, hosted: None };
+    while worker.turn()? == Go::On {}
+    Ok(())
+}
+
+#[derive(PartialEq, Eq)]
+enum Go {
+    On,
+    Home,
+}
+
+struct Worker<'a> {
+    channel: Channel,
+    jobs: &'a [(&'a str, Job)],
+    folder: Folder,
+    fmu: Option<Arc<Fmu>>,
+    hosted: Option<Hosted>,
+}
+
+/// An instance with the buffers of its calls.
+struct Hosted {
+    subsystem: Box<dyn Subsystem>,
+    inputs: Vec<f64>,
+    outputs: Vec<f64>,
+    offsets: Vec<f64>,
+    coefficients: Vec<f64>,
+    samples: Samples,
+}
+
+impl Worker<'_> {
+    /// Waits for one request and answers it.
+    fn turn(&mut self) -> io::Result<Go> {
+        self.channel.next();
+        let (tag, request) = self.channel.read()?;
+        let mut go = Go::On;
+        let done = match (tag, &mut self.hosted) {
+            (STEP, Some(hosted)) => match hosted.step(request)? {
+                Ok(()) => hosted.write_step(&mut self.channel).map(Ok)?,
+                Err(error) => Err(Trouble::from(&*error)),
+            },
+            (READ, Some(hosted)) => match hosted.read(request)? {
+                Ok(()) => {
+                    let outputs = &hosted.outputs;
+                    self.channel.write(DONE, outputs.len(), |put| put.reals(outputs)).map(Ok)?
+                }
+                Err(error) => Err(Trouble::from(&*error)),
+            },
+            (GET, Some(hosted)) => match hosted.get(request)? {
+                Ok(value) => self.channel.write(DONE, 1, |put| put.reals(&[value])).map(Ok)?,
+                Err(error) => Err(Trouble::from(&*error)),
+            },
+            (CALL, _) => {
+                let mut request = request;
+                let call = postcard::from_bytes(&request.bytes()?).map_err(io::Error::other)?;
+                if matches!(call, Call::Quit) {
+                    go = Go::Home;
+                }
+                match self.call(call) {
+                    Ok(answer) => {
+                        let bytes = postcard::to_stdvec(&answer).map_err(io::Error::other)?;
+                        self.channel.write_bytes(ANSWER, &bytes).map(Ok)?
+                    }
+                    Err(trouble) => Err(trouble),
+                }
+            }
+            _ => return Err(super::channel::damaged()),
+        };
+        if let Err(trouble) = done {
+            self.channel.write_bytes(FAILED, &postcard::to_stdvec(&trouble).map_err(io::Error::other)?)?;
+        }
+        self.channel.answer();
+        Ok(go)
+    }
+
+    fn call(&mut self, call: Call) -> Result<Answer, Trouble> {
+        let Some(hosted) = &mut self.hosted else { return self.prepare(call) };
+        let subsystem = &mut hosted.subsystem;
+        let done = match call {
+            Call::Initialize(start) => subsystem.initialize(start),
+            Call::Set(variable, value) => subsystem.set(variable, value),
+            Call::Receive(input, message) => subsystem.receive(input, &message),
+            Call::Send(output, mut message) => {
+                subsystem.send(output, &mut message).map_err(|error| Trouble::from(&*error))?;
+                return Ok(Answer::Sent(message));
+            }
+            Call::Restore(snapshot) => subsystem.restore(&snapshot),
+            Call::Save(mut snapshot) => {
+                subsystem.save(&mut snapshot).map_err(|error| Trouble::from(&*error))?;
+                return Ok(Answer::Saved(snapshot));
+            }
+            Call::Quit => {
+                self.hosted = None;
+                Ok(())
+            }
+            Call::Open(_) | Call::Host(_) | Call::Job(..) => return Err(out_of_order()),
+        };
+        done.map(|()| Answer::Nothing).map_err(|error| Trouble::from(&*error))
+    }
+
+    /// Calls before there is an instance.
+    fn prepare(&mut self, call: Call) -> Result<Answer, Trouble> {
+        match (call, &self.fmu) {
+            (Call::Quit, _) => Ok(Answer::Nothing),
+            (Call::Open(place), _) => self.open(&place),
+            (Call::Host(options), Some(fmu)) => {
+                let fmu = fmu.clone();
+                self.host(&fmu, options)
+            }
+            (Call::Job(name, input), Some(fmu)) => {
+                let job = self.jobs.iter().find(|(known, _)| *known == name).ok_or_else(|| {
+                    Trouble::Words { text: format!("there is no job `{name}`"), hint: None }
+                })?;
+                let done = job.1(fmu, &input);
+                done.map(Answer::Result).map_err(|text| Trouble::Words { text, hint: None })
+            }
+            _ => Err(out_of_order()),
+        }
+    }
+
+    fn open(&mut self, place: &Place) -> Result<Answer, Trouble> {
+        *self.folder.lock().unwrap_or_else(PoisonError::into_inner) = Some(place.folder.clone());
+        place.memory.into_iter().for_each(limits::apply);
+        self.fmu = Some(Fmu::shared(&place.path, &place.folder).map_err(|error| Trouble::from(&*error))?);
+        Ok(Answer::Nothing)
+    }
+
+    fn host(&mut self, fmu: &Arc<Fmu>, options: Options) -> Result<Answer, Trouble> {
+        let options = Options { log: self.log(), ..options };
+        let subsystem = import::instantiate_any(fmu, &options).map_err(|error| Trouble::from(&*error))?;
+        let (ports, solver) = (subsystem.ports().clone(), subsystem.solver());
+        self.hosted = Some(Hosted {
+            inputs: vec![0.0; ports.inputs.len()],
+            outputs: vec![0.0; ports.outputs.len()],
+            offsets: Vec::new(),
+            coefficients: Vec::new(),
+            samples: Samples::default(),
+            subsystem,
+        });
+        Ok(Answer::Hosted { ports, solver })
+    }
+
+    /// Messages go to the ring; an FMU may send them from any thread.
+    fn log(&self) -> Option<LogSink> {
+        let memory = self.channel.memory().file().and_then(Memory::open).ok()?;
+        let memory = Mutex::new(memory);
+        Some(Arc::new(move |message: &LogMessage| {
+            ring::say(&memory.lock().unwrap_or_else(PoisonError::into_inner), message);
+        }))
+    }
+}
+
+fn out_of_order() -> Trouble {
+    Trouble::Words { text: "calls of an isolated FMU are out of order".into(), hint: None }
+}
+
+impl Hosted {
+    fn step(&mut self, mut request: Take<'_>) -> io::Result<koppel::Result<()>> {
+        let (index, start, size) = (request.word()?, request.real()?, request.real()?);
+        let step = Step { index, start, size };
+        let wanted = protocol::request_from([request.word()?, request.word()?]);
+        let (inputs, terms, pieces) = (request.word()? as usize, request.word()? as usize, request.count()?);
+        request.list(pieces, &mut self.offsets)?;
+        request.list(pieces * inputs * terms, &mut self.coefficients)?;
+        if self.samples.request() != wanted {
+            self.samples = Samples::new(wanted, self.outputs.len());
+        }
+        let segment = Segment::from_parts(&step, inputs, terms, &self.offsets, &self.coefficients);
+        Ok(self.subsystem.step(&step, &segment, &mut self.outputs, &mut self.samples))
+    }
+
+    fn write_step(&self, channel: &mut Channel) -> io::Result<()> {
+        let (outputs, times) = (&self.outputs, self.samples.times());
+        channel.write(DONE, outputs.len() + 1 + times.len() * (1 + outputs.len()), |put| {
+            put.reals(outputs);
+            put.word(times.len() as u64);
+            for (k, time) in times.iter().enumerate() {
+                put.reals(&[*time]);
+                put.reals(self.samples.at(k));
+            }
+        })
+    }
+
+    fn read(&mut self, mut request: Take<'_>) -> io::Result<koppel::Result<()>> {
+        let inputs = if request.word()? == 1 {
+            request.reals(&mut self.inputs)?;
+            Some(&self.inputs[..])
+        } else {
+            None
+        };
+        Ok(self.subsystem.read(inputs, &mut self.outputs))
+    }
+
+    fn get(&mut self, mut request: Take<'_>) -> io::Result<koppel::Result<f64>> {
+        let variable = protocol::variable_from([request.word()?, request.word()?]);
+        Ok(self.subsystem.get(variable))
+    }
+}

@@ -1,0 +1,215 @@
+//! Trials of outputs and derivatives at one instant.
+//!
+//!   ∂y/∂u ≈ (y(u + δ) - y(u - δ)) / (2δ),     δ = 10⁻⁴ of the input's or state's size          (1)
+//!
+//! A derivative agrees with (1) to a thousandth of itself, or to what round-off leaves of the difference.
+
+use super::experiment::{Body, Experiment, TRIAL, WARM_UP};
+use super::findings::{Seen, failed, held, not_tried};
+use crate::description::{ValueType, Variability};
+use koppel::Result;
+use koppel::system::Dependencies;
+
+/// Most variables on either side.
+const MOST: usize = 30;
+
+/// Of itself.
+const AGREES: f64 = 1e-3;
+
+/// Variables of a Jacobian: places in the description.
+struct Knowns {
+    inputs: Vec<usize>,
+    /// Places among the states, for model exchange.
+    states: Vec<(usize, usize)>,
+    unknowns: Vec<usize>,
+}
+
+/// One column by differences: the change of all unknowns, and the round-off in it.
+struct Column {
+    slope: Vec<f64>,
+    noise: Vec<f64>,
+}
+
+impl Experiment<'_> {
+    /// Outputs follow inputs without a step; afterwards everything goes on as if nothing had been.
+    pub(super) fn reevaluation(&self) -> Result<Seen> {
+        if !self.moves() {
+            return Ok(not_tried("it has no continuous inputs"));
+        }
+        let mut undisturbed = self.warm()?;
+        let reference = self.run(&mut undisturbed, WARM_UP, TRIAL)?;
+        drop(undisturbed);
+        let mut body = self.warm()?;
+        let ports = body.subsystem().ports().clone();
+        let count = ports.outputs.len();
+        let (mut before, mut moved, mut back) = (vec![0.0; count], vec![0.0; count], vec![0.0; count]);
+        body.subsystem().read(Some(&self.inputs(WARM_UP)), &mut before)?;
+        body.subsystem().read(Some(&self.inputs(WARM_UP + 1)), &mut moved)?;
+        body.subsystem().read(Some(&self.inputs(WARM_UP)), &mut back)?;
+        let differs = |a: f64, b: f64| (a - b).abs() > 1e-9 * a.abs().max(b.abs()).max(1e-9);
+        for (k, output) in ports.outputs.iter().enumerate() {
+            let name = &output.name;
+            if differs(before[k], back[k]) {
+                let (before, back) = (before[k], back[k]);
+                return Ok(failed(format!(
+                    "`{name}` is {back} instead of {before} after its inputs were set and set back"
+                )));
+            }
+            let changes = differs(before[k], moved[k]);
+            let is_fed = matches!(&output.depends, Dependencies::On(list) if list.iter().any(|input| self.reach[*input] != 0.0));
+            if changes && output.depends == Dependencies::None {
+                return Ok(failed(format!(
+                    "`{name}` changes with the inputs from {} to {}, but declares no direct dependence",
+                    before[k], moved[k]
+                )));
+            }
+            if !changes && is_fed {
+                return Ok(failed(format!(
+                    "`{name}` stays at {} when inputs it depends on directly are set",
+                    before[k]
+                )));
+            }
+        }
+        let after = self.run(&mut body, WARM_UP, TRIAL)?;
+        if let Some(difference) = self.difference(&mut body, &reference, &after).filter(|d| !d.is_small()) {
+            return Ok(failed(format!("after inputs were only tried, {} in later steps", difference.text())));
+        }
+        let fed = moved.iter().zip(&before).filter(|(a, b)| differs(**a, **b)).count();
+        Ok(held(format!(
+            "{fed} of {count} outputs follow their inputs at once, as declared; later steps are unharmed"
+        )))
+    }
+
+    /// Directional derivatives against differences.
+    pub(super) fn directional(&self) -> Result<Seen> {
+        self.against_differences(|body, references, j, column| {
+            let mut seed = vec![0.0; references.0.len()];
+            seed[j] = 1.0;
+            Ok(body.base().directional(&references.1, &references.0, &seed, column)?)
+        })
+    }
+
+    /// Adjoint derivatives, row by row, against differences.
+    pub(super) fn adjoint(&self) -> Result<Seen> {
+        self.against_differences(|body, references, j, column| {
+            let mut row = vec![0.0; references.0.len()];
+            for (i, entry) in column.iter_mut().enumerate() {
+                let mut seed = vec![0.0; references.1.len()];
+                seed[i] = 1.0;
+                body.base().adjoint(&references.1, &references.0, &seed, &mut row)?;
+                *entry = row[j];
+            }
+            Ok(())
+        })
+    }
+
+    fn against_differences(
+        &self,
+        mut derivative: impl FnMut(&Body, &(Vec<u32>, Vec<u32>), usize, &mut [f64]) -> Result<()>,
+    ) -> Result<Seen> {
+        let mut body = self.warm()?;
+        let knowns = self.knowns(&body);
+        if knowns.unknowns.is_empty() || knowns.inputs.is_empty() && knowns.states.is_empty() {
+            return Ok(not_tried(
+                "it has no continuous inputs or states, or no continuous outputs or derivatives",
+            ));
+        }
+        let variables = &self.fmu.description().variables;
+        let reference = |place: &usize| variables[*place].value_reference;
+        let known: Vec<usize> = {
+            let inputs = knowns.inputs.iter().map(|input| body.base().input_variable(*input));
+            inputs.chain(knowns.states.iter().map(|(variable, _)| *variable)).collect()
+        };
+        let references: (Vec<u32>, Vec<u32>) =
+            (known.iter().map(reference).collect(), knowns.unknowns.iter().map(reference).collect());
+        let mut given = vec![0.0; knowns.unknowns.len()];
+        let (mut compared, mut worst) = (0, 0.0_f64);
+        for (j, place) in known.iter().enumerate() {
+            let mut outputs = vec![0.0; body.subsystem().ports().outputs.len()];
+            body.subsystem().read(Some(&self.inputs(WARM_UP)), &mut outputs)?;
+            derivative(&body, &references, j, &mut given)?;
+            let column = self.column(&mut body, &knowns, j)?;
+            for (i, unknown) in knowns.unknowns.iter().enumerate() {
+                let (given, found, noise) = (given[i], column.slope[i], column.noise[i]);
+                let size = given.abs().max(found.abs());
+                let apart = (given - found).abs();
+                if apart.is_nan() || apart > AGREES * size + noise {
+                    let (of, by) = (&variables[*unknown].name, &variables[*place].name);
+                    let (given, found) = (short(given), short(found));
+                    return Ok(failed(format!(
+                        "d `{of}` / d `{by}` is given as {given}, differences say {found}"
+                    )));
+                }
+                compared += 1;
+                worst = worst.max(if size > 0.0 && apart > noise { apart / size } else { 0.0 });
+            }
+        }
+        Ok(held(format!("{compared} entries agree with differences to {worst:.1e}")))
+    }
+
+    /// What is compared: scalar continuous inputs (and states) on outputs and derivatives.
+    fn knowns(&self, body: &Body) -> Knowns {
+        let description = self.fmu.description();
+        let is_real = |place: usize| {
+            let variable = &description.variables[place];
+            variable.value_type == ValueType::Float64
+                && variable.variability == Variability::Continuous
+                && !variable.is_array()
+        };
+        let inputs = (0..self.rest.len())
+            .filter(|input| self.reach[*input] != 0.0 && is_real(body.base().input_variable(*input)));
+        let derivatives = &description.structure.continuous_state_derivatives;
+        let outputs = description.structure.outputs.iter().chain(derivatives).map(|unknown| unknown.variable);
+        let mut unknowns: Vec<usize> = outputs.filter(|place| is_real(*place)).take(MOST).collect();
+        unknowns.dedup();
+        let mut states = Vec::new();
+        // Places among the states are those of the derivatives, if none is an array.
+        if matches!(body, Body::ModelExchange(_)) && derivatives.iter().all(|d| is_real(d.variable)) {
+            let of = |(k, d): (usize, &crate::description::Unknown)| {
+                Some((description.variables[d.variable].derivative?, k))
+            };
+            states = derivatives.iter().enumerate().filter_map(of).take(MOST).collect();
+        }
+        Knowns { inputs: inputs.take(MOST).collect(), states, unknowns }
+    }
+
+    /// Equation (1) for known number `j`.
+    fn column(&self, body: &mut Body, knowns: &Knowns, j: usize) -> Result<Column> {
+        let middle = self.inputs(WARM_UP);
+        let mut sides = [Vec::new(), Vec::new()];
+        let mut delta = 0.0;
+        for (side, values) in [1.0, -1.0].iter().zip(&mut sides) {
+            let mut outputs = vec![0.0; body.subsystem().ports().outputs.len()];
+            let mut inputs = middle.clone();
+            if let Some(input) = knowns.inputs.get(j) {
+                delta = 1e-4 * self.reach[*input].max(1e-3 * self.rest[*input].abs());
+                inputs[*input] += side * delta;
+            }
+            body.subsystem().read(Some(&inputs), &mut outputs)?;
+            if let (Body::ModelExchange(body), Some(k)) = (&*body, j.checked_sub(knowns.inputs.len())) {
+                let mut states = body.plain_states();
+                let place = knowns.states[k].1;
+                delta = 1e-4 * states[place].abs().max(1e-3);
+                states[place] += side * delta;
+                body.try_states(&states)?;
+            }
+            for unknown in &knowns.unknowns {
+                values.push(body.base().value_of(*unknown)?);
+            }
+            if let Body::ModelExchange(body) = &*body {
+                body.try_states(&body.plain_states())?;
+            }
+        }
+        let [above, below] = sides;
+        let slope = above.iter().zip(&below).map(|(a, b)| (a - b) / (2.0 * delta)).collect();
+        let noise =
+            above.iter().zip(&below).map(|(a, b)| 100.0 * f64::EPSILON * a.abs().max(b.abs()) / delta);
+        let noise: Vec<f64> = noise.collect();
+        Ok(Column { slope, noise })
+    }
+}
+
+/// To six digits: differences have no more.
+fn short(value: f64) -> f64 {
+    format!("{value:.5e}").parse().unwrap_or(value)
+}

@@ -1,0 +1,92 @@
+//! Trials of inputs that move inside a step.
+//!
+//! A ramp is given over one step, and in many sub-steps with the ramp's mean. Its effect, the change of the variables
+//! against a run under constant inputs with the same step sizes, must be the same both ways: what the FMU's own solver makes of the step
+//! size is in both runs and drops out.
+
+use super::experiment::{Body, Experiment, WARM_UP};
+use super::findings::{Seen, failed, held, not_tried};
+use koppel::Result;
+
+/// Sub-steps that show what a ramp does.
+const SUBSTEPS: u32 = 32;
+
+/// Of the effect.
+const AGREES: f64 = 0.3;
+
+impl Experiment<'_> {
+    /// FMI 2.0 input derivatives.
+    pub(super) fn input_derivatives(&self) -> Result<Seen> {
+        self.ramp("given by derivatives", |_| None)
+    }
+
+    /// FMI 3.0 intermediate update: does the FMU ask, and does the answer act?
+    pub(super) fn intermediate_update(&self) -> Result<Seen> {
+        self.ramp("given by intermediate update", |body| match body {
+            Body::CoSimulation(body) if body.asked() == 0 => {
+                Some("the FMU never asks for inputs inside a step".into())
+            }
+            _ => None,
+        })
+    }
+
+    fn ramp(&self, how: &str, complaint: impl Fn(&Body) -> Option<String>) -> Result<Seen> {
+        if !self.moves() {
+            return Ok(not_tried("it has no continuous inputs"));
+        }
+        let (ramp, body) = self.end_of_ramp(1.0, false)?;
+        if let Some(text) = complaint(&body) {
+            return Ok(failed(text));
+        }
+        drop(body);
+        let effect: Vec<f64> = minus(&ramp, &self.end_of_ramp(0.0, false)?.0);
+        let (stepped, mut body) = self.end_of_ramp(1.0, true)?;
+        let names = self.visible(&mut body);
+        drop(body);
+        let (constant, _) = self.end_of_ramp(0.0, true)?;
+        let expected = minus(&stepped, &constant);
+        let size = |k: usize| expected[k].abs() / stepped[k].abs().max(constant[k].abs()).max(1e-9);
+        let Some(k) =
+            (0..expected.len()).filter(|k| size(*k) > 1e-9).max_by(|a, b| size(*a).total_cmp(&size(*b)))
+        else {
+            return Ok(not_tried("a ramp of the inputs does nothing within one step"));
+        };
+        let (name, share) = (&names[k].1, effect[k] / expected[k]);
+        Ok(if (share - 1.0).abs() <= AGREES {
+            held(format!("a ramp {how} moves `{name}` by {:.3} of what {SUBSTEPS} sub-steps do", share))
+        } else {
+            failed(format!("a ramp {how} moves `{name}` by {:.3} of what {SUBSTEPS} sub-steps do", share))
+        })
+    }
+
+    /// All that is seen after a step over which the inputs rise from rest; `slope` 0 leaves them there.
+    fn end_of_ramp(&self, slope: f64, in_substeps: bool) -> Result<(Vec<f64>, Body)> {
+        let mut body = self.warm()?;
+        let from = self.inputs(WARM_UP);
+        if !in_substeps {
+            let coefficients: Vec<f64> =
+                from.iter().zip(&self.reach).flat_map(|(u, reach)| [*u, slope * reach / self.step]).collect();
+            // A slope of zero would be a constant input, and take another way.
+            let (terms, coefficients) = if slope == 0.0 { (1, from) } else { (2, coefficients) };
+            self.advance(&mut body, self.time(WARM_UP), self.step, terms, &coefficients)?;
+        } else {
+            let h = self.step / f64::from(SUBSTEPS);
+            for k in 0..SUBSTEPS {
+                let part = slope * (f64::from(k) + 0.5) / f64::from(SUBSTEPS);
+                let inputs: Vec<f64> =
+                    from.iter().zip(&self.reach).map(|(u, reach)| u + part * reach).collect();
+                self.advance(&mut body, self.time(WARM_UP) + f64::from(k) * h, h, 1, &inputs)?;
+            }
+        }
+        // The same inputs at the end, or whatever follows them at once would seem to have followed the ramp.
+        let mut outputs = vec![0.0; body.subsystem().ports().outputs.len()];
+        body.subsystem().read(Some(&self.rest), &mut outputs)?;
+        let mut seen = Vec::new();
+        self.see(&mut body, &mut seen);
+        Ok((seen, body))
+    }
+}
+
+fn minus(a: &[f64], b: &[f64]) -> Vec<f64> {
+    a.iter().zip(b).map(|(a, b)| a - b).collect()
+}

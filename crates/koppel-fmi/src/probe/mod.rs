@@ -1,0 +1,173 @@
+//! Capabilities are probed, not believed.
+//!
+//! [`probe`] tries on fresh instances of an FMU what its description declares, and tells what held: a state that was
+//! saved must lead to the same future, a derivative must agree with differences, and so on. Nothing of a run is touched, so
+//! a coupling method that relies on such a capability can call it before the first step, with the parameters of the run
+//! and [`Scope::Coupling`], the part that costs little: roll-back, re-evaluation of outputs and directional derivatives.
+//!
+//! An FMU that crashes takes the probe with it: isolate what is not trusted.
+
+mod derivatives;
+mod experiment;
+mod findings;
+mod inputs;
+mod state;
+
+pub use findings::{Capability, Declared, Finding, Findings, Outcome};
+
+use crate::description::{CoSimulation, Description, FmiVersion, Interface};
+use crate::error::{Error, Result};
+use crate::ffi::Kind;
+use crate::fmu::Fmu;
+use crate::import::Options;
+use experiment::{Experiment, TRIAL, WARM_UP};
+use findings::{Seen, failed, held, not_tried};
+use koppel::solver::SolverConfig;
+use std::sync::Arc;
+
+/// How much is tried.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Scope {
+    /// Everything.
+    #[default]
+    All,
+    /// What coupling methods rely on, at a few steps each.
+    Coupling,
+}
+
+/// How an FMU is probed.
+#[derive(Clone, Default)]
+pub struct ProbeOptions {
+    /// Name, parameters and other settings of the instances.
+    pub instance: Options,
+    /// The interface; without it co-simulation if the FMU has it, else model exchange.
+    pub interface: Option<Kind>,
+    /// Solver for model exchange.
+    pub solver: Option<SolverConfig>,
+    /// Communication step, in s; without it the FMU's own proposal, else 1 ms.
+    pub step: Option<f64>,
+    /// How much is tried.
+    pub scope: Scope,
+}
+
+/// Tries what an FMU declares. An `Err` is an FMU that cannot be instantiated at all.
+pub fn probe(fmu: &Arc<Fmu>, options: &ProbeOptions) -> Result<Findings> {
+    let description = fmu.description();
+    let kind = options.interface.unwrap_or(match description.co_simulation {
+        None if description.model_exchange.is_some() => Kind::ModelExchange,
+        _ => Kind::CoSimulation,
+    });
+    let path = || fmu.path().into();
+    let (section, interface) = match kind {
+        Kind::CoSimulation => {
+            let section = description.co_simulation.as_ref();
+            let section = section.ok_or_else(|| Error::NotCoSimulation { path: path() })?;
+            (Some(section), &section.interface)
+        }
+        Kind::ModelExchange => {
+            let section = description.model_exchange.as_ref();
+            let section = section.ok_or_else(|| Error::NotModelExchange { path: path() })?;
+            (None, &section.interface)
+        }
+    };
+    let experiment = Experiment::new(fmu, kind, options).map_err(not_even_an_instance)?;
+    let steps = seen((|| {
+        let mut body = experiment.fresh()?;
+        experiment.run(&mut body, 0, WARM_UP + TRIAL)?;
+        Ok(held(format!("{} steps of {} s", WARM_UP + TRIAL, experiment.step)))
+    })());
+    let runs = steps.0 == Outcome::Held;
+    let mut list = vec![finding(Capability::Steps, Declared::Always, steps)];
+    for capability in capabilities(description, kind, options.scope) {
+        let declared = declared(capability, interface, section);
+        let outcome = match declared {
+            _ if !runs => not_tried("it does not run"),
+            Declared::No => not_tried("it is not declared"),
+            Declared::Yes | Declared::Always => seen(experiment.try_out(capability, interface)),
+        };
+        list.push(finding(capability, declared, outcome));
+    }
+    let interface = match kind {
+        Kind::CoSimulation => "co-simulation",
+        Kind::ModelExchange => "model-exchange",
+    };
+    Ok(Findings { interface: interface.into(), step: experiment.step, findings: list })
+}
+
+fn finding(capability: Capability, declared: Declared, (outcome, text): Seen) -> Finding {
+    Finding { capability, declared, outcome, text }
+}
+
+/// What goes wrong in a trial is its outcome.
+fn seen(result: koppel::Result<Seen>) -> Seen {
+    result.unwrap_or_else(|error| failed(error.to_string()))
+}
+
+/// What a subsystem reports, as an error of this crate.
+fn not_even_an_instance(error: Box<koppel::Error>) -> Box<Error> {
+    Box::new(Error::Probe { source: error })
+}
+
+/// What is tried of this kind of FMU.
+fn capabilities(description: &Description, kind: Kind, scope: Scope) -> Vec<Capability> {
+    use Capability as C;
+    let mut list = vec![C::RollBack, C::Reevaluation, C::DirectionalDerivatives];
+    if scope == Scope::Coupling {
+        return list;
+    }
+    list.insert(1, C::Serialization);
+    match (kind, description.fmi_version) {
+        (Kind::CoSimulation, FmiVersion::Fmi2) => list.extend([C::InputDerivatives, C::VariableStepSize]),
+        (Kind::CoSimulation, FmiVersion::Fmi3) => {
+            list.extend([C::AdjointDerivatives, C::IntermediateUpdate, C::VariableStepSize]);
+        }
+        (Kind::ModelExchange, FmiVersion::Fmi2) => {}
+        (Kind::ModelExchange, FmiVersion::Fmi3) => list.push(C::AdjointDerivatives),
+    }
+    list.extend([C::Reset, C::SecondInstance]);
+    list
+}
+
+fn declared(capability: Capability, interface: &Interface, section: Option<&CoSimulation>) -> Declared {
+    use Capability as C;
+    let says = match capability {
+        C::Steps | C::Reevaluation | C::Reset => return Declared::Always,
+        C::RollBack => interface.can_get_and_set_fmu_state,
+        C::Serialization => interface.can_serialize_fmu_state,
+        C::DirectionalDerivatives => interface.provides_directional_derivatives,
+        C::AdjointDerivatives => interface.provides_adjoint_derivatives,
+        C::InputDerivatives => section.is_some_and(|section| section.can_interpolate_inputs),
+        C::IntermediateUpdate => section.is_some_and(|section| section.provides_intermediate_update),
+        C::VariableStepSize => {
+            section.is_some_and(|section| section.can_handle_variable_communication_step_size)
+        }
+        C::SecondInstance => !interface.can_be_instantiated_only_once_per_process,
+    };
+    if says { Declared::Yes } else { Declared::No }
+}
+
+impl Experiment<'_> {
+    fn try_out(&self, capability: Capability, interface: &Interface) -> koppel::Result<Seen> {
+        let varies = self.fmu.description().co_simulation.as_ref();
+        let varies = varies.is_some_and(|section| section.can_handle_variable_communication_step_size);
+        match capability {
+            Capability::Steps => Ok(not_tried("")),
+            Capability::RollBack => self.roll_back(),
+            Capability::Serialization if !interface.can_get_and_set_fmu_state => {
+                Ok(not_tried("it does not declare canGetAndSetFMUState"))
+            }
+            Capability::Serialization => self.serialization(),
+            Capability::Reevaluation => self.reevaluation(),
+            Capability::DirectionalDerivatives => self.directional(),
+            Capability::AdjointDerivatives => self.adjoint(),
+            Capability::InputDerivatives | Capability::IntermediateUpdate if !varies => {
+                Ok(not_tried("without a variable step size there is nothing to compare with"))
+            }
+            Capability::InputDerivatives => self.input_derivatives(),
+            Capability::IntermediateUpdate => self.intermediate_update(),
+            Capability::VariableStepSize => self.variable_step(),
+            Capability::Reset => self.reset(),
+            Capability::SecondInstance => self.second_instance(),
+        }
+    }
+}

@@ -1,0 +1,144 @@
+//! What FMUs offer beyond inputs and outputs: derivatives, outputs inside a step, texts of FMI 2.0, terminals.
+#![cfg(all(target_os = "linux", target_arch = "x86_64"))]
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+#[expect(dead_code, reason = "other tests use more of it")]
+mod common;
+
+use common::{MASS2, TestFmu};
+use koppel::run::{RunConfig, Simulation};
+use koppel::signal::{Request, Samples, Segment, Step};
+use koppel::system::{Connection, Message, Subsystem, SystemBuilder};
+use koppel_fmi::Fmu;
+use koppel_fmi::import::{CoSimulation, Options};
+
+const SMOOTH3: &str = include_str!("fixtures/smooth3.xml");
+
+fn instance(fmu: &TestFmu, name: &str) -> CoSimulation {
+    let options = Options { name: name.into(), ..Options::default() };
+    CoSimulation::new(&Fmu::open(&fmu.path()).unwrap(), &options).unwrap_or_else(|error| panic!("{error}"))
+}
+
+#[test]
+fn directional_and_adjoint_derivatives_are_those_of_the_model() {
+    let fmu = TestFmu::new("smooth3.c", SMOOTH3, &[]);
+    let mut smooth = instance(&fmu, "smooth");
+    smooth.initialize(0.0).unwrap();
+    smooth.read(Some(&[2.0, 5.0]), &mut [0.0; 3]).unwrap();
+    // y = u w and z = u + 3 w at u = 2, w = 5: J = [5 2; 1 3].
+    let mut change = [0.0; 2];
+    smooth.directional_derivative(&[1, 2], &[0, 1], &[1.0, -2.0], &mut change).unwrap();
+    assert_eq!(change, [5.0 - 4.0, 1.0 - 6.0]);
+    smooth.adjoint_derivative(&[1, 2], &[0, 1], &[1.0, -2.0], &mut change).unwrap();
+    assert_eq!(change, [5.0 - 2.0, 2.0 - 6.0]);
+    let mut one = [0.0];
+    smooth.adjoint_derivative(&[1], &[1], &[10.0], &mut one).unwrap();
+    assert_eq!(one, [20.0]);
+
+    let two = TestFmu::two(MASS2);
+    let body = instance(&two, "body");
+    let error = body.adjoint_derivative(&[0], &[0], &[1.0], &mut one).unwrap_err().to_string();
+    assert_eq!(error, "`body` does not offer adjoint derivatives");
+    let plain = TestFmu::two(&MASS2.replace("providesDirectionalDerivative=\"true\"", ""));
+    let error = instance(&plain, "body")
+        .directional_derivative(&[0], &[0], &[1.0], &mut one)
+        .unwrap_err()
+        .to_string();
+    assert_eq!(error, "`body` does not offer directional derivatives");
+}
+
+#[test]
+fn output_derivatives_are_those_of_the_motion() {
+    let offered = MASS2.replace("modelIdentifier", "maxOutputDerivativeOrder=\"2\" modelIdentifier");
+    let fmu = TestFmu::two(&offered);
+    let mut body = instance(&fmu, "body");
+    assert_eq!(body.output_derivative_order(), 2);
+    body.initialize(0.0).unwrap();
+    let step = Step { index: 0, start: 0.0, size: 0.4 };
+    let mut outputs = [0.0; 3];
+    body.step(&step, &Segment::new(&step, 2, 1, &[0.0, 0.0]), &mut outputs, &mut Samples::default()).unwrap();
+    let [x, v, _] = outputs;
+    let mut found = [0.0; 2];
+    body.output_derivatives(&[0, 1], 1, &mut found).unwrap();
+    assert_eq!(found, [v, -x], "x' = v, v' = -x");
+    body.output_derivatives(&[0], 2, &mut found[..1]).unwrap();
+    assert_eq!(found[0], -x);
+    let error = body.output_derivatives(&[0], 3, &mut found[..1]).unwrap_err().to_string();
+    assert_eq!(error, "`body` does not offer output derivatives of order 3");
+
+    let fmu = TestFmu::new("smooth3.c", SMOOTH3, &[]);
+    let mut smooth = instance(&fmu, "smooth");
+    smooth.initialize(0.0).unwrap();
+    smooth.read(Some(&[2.0, 5.0]), &mut [0.0; 3]).unwrap();
+    smooth.output_derivatives(&[0], 1, &mut found[..1]).unwrap();
+    assert_eq!(found[0], 2.0);
+}
+
+#[test]
+fn outputs_are_sampled_where_the_fmu_shows_them() {
+    let fmu = TestFmu::new("smooth3.c", SMOOTH3, &[]);
+    for terms in [1, 2] {
+        let mut smooth = instance(&fmu, "smooth");
+        smooth.initialize(0.0).unwrap();
+        let step = Step { index: 0, start: 0.0, size: 0.5 };
+        // u = 1 (+ 2 t), w = 4.
+        let coefficients = if terms == 1 { vec![1.0, 4.0] } else { vec![1.0, 2.0, 4.0, 0.0] };
+        let segment = Segment::new(&step, 2, terms, &coefficients);
+        let mut samples = Samples::new(Request::SolverPoints, 3);
+        let mut outputs = [0.0; 3];
+        smooth.step(&step, &segment, &mut outputs, &mut samples).unwrap();
+        assert_eq!(samples.times().len(), 11, "begin, nine inside, end: {:?}", samples.times());
+        let u = |t: f64| if terms == 1 { 1.0 } else { 1.0 + 2.0 * t };
+        let mut x = 0.0;
+        for k in 0..11 {
+            let t = 0.05 * k as f64;
+            assert!((samples.times()[k] - t).abs() < 1e-12);
+            assert!((samples.at(k)[0] - x).abs() < 1e-12, "x at {t}: {} instead of {x}", samples.at(k)[0]);
+            x += 0.05 * u(t);
+        }
+        assert_eq!(samples.at(10), outputs);
+        assert!((outputs[1] - 4.0 * u(0.5)).abs() < 1e-12);
+        let mut nothing = Samples::new(Request::Nothing, 3);
+        let next = Step { index: 1, start: 0.5, size: 0.5 };
+        smooth.step(&next, &Segment::new(&next, 2, 1, &[1.0, 4.0]), &mut outputs, &mut nothing).unwrap();
+        assert!(nothing.times().is_empty());
+    }
+}
+
+#[test]
+fn texts_of_fmi_2_are_carried() {
+    let label =
+        "<ScalarVariable name=\"label\" valueReference=\"0\" causality=\"parameter\" variability=\"fixed\">";
+    let input = label.replace("parameter", "input").replace("fixed", "discrete");
+    let output = "<ScalarVariable name=\"told\" valueReference=\"0\" causality=\"output\" variability=\"discrete\" initial=\"exact\"><String start=\"mass\"/></ScalarVariable>";
+    let described = MASS2
+        .replace(label, &input)
+        .replace("</ModelVariables>", &format!("{output}</ModelVariables>"))
+        .replace(
+            "<Unknown index=\"8\" dependencies=\"\"/>",
+            "<Unknown index=\"8\" dependencies=\"\"/><Unknown index=\"12\"/>",
+        );
+    let fmu = TestFmu::two(&described);
+    let start_values = vec![("label".to_owned(), "source".into())];
+    let options = Options { name: "a".into(), start_values, ..Options::default() };
+    let source = CoSimulation::new(&Fmu::open(&fmu.path()).unwrap(), &options).unwrap();
+    let system = SystemBuilder::new()
+        .add("a", source)
+        .add("b", instance(&fmu, "b"))
+        .add("c", instance(&fmu, "c"))
+        .connect(Connection::new("a.told", "b.label"))
+        .connect(Connection::new("b.told", "c.label"))
+        .build()
+        .unwrap();
+    let mut simulation = Simulation::new(system, &RunConfig::new(1.0, 0.1)).unwrap();
+    // At the start all tell before anybody hears.
+    assert_eq!(simulation.message("c.told").unwrap(), Message::Text("mass".into()));
+    simulation.advance().unwrap();
+    assert_eq!(simulation.message("c.told").unwrap(), Message::Text("source".into()));
+    let mut loud = instance(&fmu, "loud");
+    loud.initialize(0.0).unwrap();
+    loud.receive(0, &Message::Text("new".into())).unwrap();
+    let mut message = Message::Tick(false);
+    loud.send(0, &mut message).unwrap();
+    assert_eq!(message, Message::Text("new".into()));
+}

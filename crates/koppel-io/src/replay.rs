@@ -1,0 +1,322 @@
+//! Going on from a checkpoint with FMUs that cannot save their state: everything such an FMU is given is logged in a file
+//! beside the checkpoint, and given to a new instance again.
+//!
+//! ```text
+//! "koppel inputs 1\n"   8 bytes: which run   records of 8-byte words, the first says which kind
+//! ```
+//!
+//! A checkpoint holds the length of the log at its time; what comes after is forgotten. The outputs of the first steps, of
+//! one step in [`KEPT`] and of the last are compared with what they were: an FMU that does not repeat itself, or is not the
+//! same any more, is refused.
+
+mod log;
+
+use std::cell::RefCell;
+use std::path::{Path, PathBuf};
+
+use koppel::signal::{Samples, Segment, Step};
+use koppel::system::{Message, Ports, Snapshot, StateSpace, Subsystem, VariableId};
+
+use log::{Log, Record};
+
+/// Why a run cannot be continued by giving an FMU its inputs again.
+#[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the message of each variant is its documentation")]
+pub enum ReplayError {
+    #[error("the inputs of `{name}` cannot be logged in `{}`: {source}", .path.display())]
+    Write { name: String, path: PathBuf, source: std::io::Error },
+    #[error("the logged inputs of `{name}` cannot be read from `{}`: {source}", .path.display())]
+    Read { name: String, path: PathBuf, source: std::io::Error },
+    #[error("`{}` does not hold the inputs of `{name}` in this run", .path.display())]
+    Other { name: String, path: PathBuf },
+    #[error(
+        "`{name}` cannot be brought back to its checkpoint: with the same inputs, `{output}` became {found} at t = {time} s, but was {wanted}"
+    )]
+    Differs { name: String, output: String, time: f64, found: f64, wanted: f64 },
+}
+
+impl ReplayError {
+    fn hint(&self) -> String {
+        match self {
+            ReplayError::Write { .. } => "free some space, or choose another place with --checkpoint".into(),
+            ReplayError::Read { .. } | ReplayError::Other { .. } => {
+                "it was written beside the checkpoint; keep both together, or start the run anew".into()
+            }
+            ReplayError::Differs { .. } => {
+                "the FMU has changed, or does not repeat itself; start the run anew".into()
+            }
+        }
+    }
+}
+
+impl From<ReplayError> for Box<koppel::Error> {
+    fn from(error: ReplayError) -> Self {
+        Box::new(koppel::Error::Foreign { hint: Some(error.hint()), source: Box::new(error) })
+    }
+}
+
+/// Where the inputs of the FMUs of a run are logged.
+#[derive(Clone, Debug)]
+pub struct Journals {
+    checkpoint: PathBuf,
+    from: Option<PathBuf>,
+}
+
+impl Journals {
+    /// Beside this checkpoint.
+    pub fn beside(checkpoint: &Path) -> Self {
+        Journals { checkpoint: checkpoint.into(), from: None }
+    }
+
+    /// Those beside an older checkpoint are continued, which may be the same.
+    #[must_use]
+    pub fn continuing(self, older: &Path) -> Self {
+        Journals { from: Some(older.into()), ..self }
+    }
+
+    /// The log of one subsystem.
+    pub(crate) fn of(&self, index: usize, name: &str) -> Journal {
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+        let plain: String = name.chars().map(|c| if is_plain(c) { c } else { '_' }).take(60).collect();
+        let beside = |checkpoint: &Path| {
+            let mut path = checkpoint.as_os_str().to_owned();
+            path.push(format!(".{index}-{plain}.inputs"));
+            PathBuf::from(path)
+        };
+        Journal { path: beside(&self.checkpoint), from: self.from.as_deref().map(beside) }
+    }
+}
+
+/// Where the inputs of one FMU are logged.
+#[derive(Clone, Debug)]
+pub(crate) struct Journal {
+    path: PathBuf,
+    /// A log to continue.
+    from: Option<PathBuf>,
+}
+
+impl Journal {
+    /// The file.
+    pub(crate) fn path(&self) -> PathBuf {
+        self.path.clone()
+    }
+}
+
+/// Outputs of so many steps at the start are kept, and of one in as many later.
+const FIRST: u64 = 16;
+const KEPT: u64 = 1000;
+
+/// A subsystem whose inputs are logged, and which comes back to a saved state by being given them again.
+pub(crate) struct Replayed {
+    inner: Box<dyn Subsystem>,
+    name: String,
+    journal: Journal,
+    /// `None` until the run begins or goes on.
+    log: RefCell<Option<Log>>,
+    steps: u64,
+    /// Outputs and time at the end of the last step.
+    last: Vec<f64>,
+    time: f64,
+}
+
+impl Replayed {
+    pub(crate) fn new(inner: Box<dyn Subsystem>, name: &str, journal: Journal) -> Self {
+        let (name, log) = (name.to_owned(), RefCell::new(None));
+        Replayed { inner, name, journal, log, steps: 0, last: Vec::new(), time: f64::NAN }
+    }
+
+    fn written<T>(&self, result: std::io::Result<T>) -> koppel::Result<T> {
+        result.map_err(|source| {
+            ReplayError::Write { name: self.name.clone(), path: self.journal.path.clone(), source }.into()
+        })
+    }
+
+    fn note(&mut self, record: &Record<'_>) -> koppel::Result<()> {
+        let written = self.log.get_mut().as_mut().map_or(Ok(()), |log| log.write(record));
+        self.written(written)
+    }
+
+    /// Gives a new instance everything again, up to the given length of the log, which is then continued.
+    fn replay(&mut self, run: u64, length: u64) -> koppel::Result<()> {
+        let path = self.journal.from.clone().unwrap_or_else(|| self.journal.path.clone());
+        let unreadable = {
+            let (name, path) = (self.name.clone(), path.clone());
+            move |source| ReplayError::Read { name: name.clone(), path: path.clone(), source }
+        };
+        let other = || ReplayError::Other { name: self.name.clone(), path: path.clone() };
+        let mut reader = log::Reader::open(&path, length).map_err(&unreadable)?;
+        if reader.run() != run {
+            return Err(other().into());
+        }
+        while let Some(record) = reader.next().map_err(&unreadable)? {
+            self.give(&record)?;
+        }
+        let continued = Log::go_on(&path, &self.journal.path, run, length);
+        *self.log.get_mut() = Some(self.written(continued)?);
+        self.journal.from = None;
+        Ok(())
+    }
+
+    fn give(&mut self, record: &Record<'_>) -> koppel::Result<()> {
+        match *record {
+            Record::Initialize { start } => {
+                self.steps = 0;
+                self.inner.initialize(start)
+            }
+            Record::Set { variable, value } => self.inner.set(variable, value),
+            Record::Read { inputs } => {
+                let mut outputs = vec![0.0; self.inner.ports().outputs.len()];
+                self.inner.read(Some(inputs), &mut outputs)
+            }
+            Record::Step { step, request, inputs, terms, offsets, coefficients, outputs } => {
+                let mut samples = Samples::new(request, self.inner.ports().outputs.len());
+                let segment = Segment::from_parts(&step, inputs, terms, offsets, coefficients);
+                self.last.resize(self.inner.ports().outputs.len(), 0.0);
+                self.inner.step(&step, &segment, &mut self.last, &mut samples)?;
+                self.steps += 1;
+                self.time = step.end();
+                self.compare(outputs)
+            }
+        }
+    }
+
+    /// Refuses outputs that are not what they were; none are compared if none were kept.
+    fn compare(&self, wanted: &[f64]) -> koppel::Result<()> {
+        let is_same = |a: f64, b: f64| a == b || (a - b).abs() <= 1e-9 * (a.abs() + b.abs()) + 1e-300;
+        let mut pairs = self.last.iter().zip(wanted).enumerate();
+        match pairs.find(|(_, (found, wanted))| !is_same(**found, **wanted)) {
+            None => Ok(()),
+            Some((index, (found, wanted))) => Err(ReplayError::Differs {
+                name: self.name.clone(),
+                output: self.inner.ports().outputs[index].name.clone(),
+                time: self.time,
+                found: *found,
+                wanted: *wanted,
+            }
+            .into()),
+        }
+    }
+}
+
+const TICKET: &[u8; 8] = b"replay 1";
+
+impl Subsystem for Replayed {
+    fn ports(&self) -> &Ports {
+        self.inner.ports()
+    }
+
+    fn initialize(&mut self, start: f64) -> koppel::Result<()> {
+        self.inner.initialize(start)?;
+        self.steps = 0;
+        // A log to be continued is not touched before its checkpoint is restored.
+        if self.journal.from.is_none() {
+            let log = Log::create(&self.journal.path);
+            *self.log.get_mut() = Some(self.written(log)?);
+        }
+        self.note(&Record::Initialize { start })
+    }
+
+    fn read(&mut self, inputs: Option<&[f64]>, outputs: &mut [f64]) -> koppel::Result<()> {
+        if let Some(inputs) = inputs {
+            self.note(&Record::Read { inputs })?;
+        }
+        self.inner.read(inputs, outputs)
+    }
+
+    fn step(
+        &mut self,
+        step: &Step,
+        input: &Segment<'_>,
+        outputs: &mut [f64],
+        samples: &mut Samples,
+    ) -> koppel::Result<()> {
+        let request = samples.request();
+        self.inner.step(step, input, outputs, samples)?;
+        let is_kept = self.steps < FIRST || self.steps.is_multiple_of(KEPT);
+        self.steps += 1;
+        self.time = step.end();
+        self.last.clear();
+        self.last.extend_from_slice(outputs);
+        self.note(&Record::Step {
+            step: *step,
+            request,
+            inputs: input.inputs(),
+            terms: input.terms(),
+            offsets: input.offsets(),
+            coefficients: input.coefficients(),
+            outputs: if is_kept { outputs } else { &[] },
+        })
+    }
+
+    fn get(&mut self, variable: VariableId) -> koppel::Result<f64> {
+        self.inner.get(variable)
+    }
+
+    fn set(&mut self, variable: VariableId, value: f64) -> koppel::Result<()> {
+        self.note(&Record::Set { variable, value })?;
+        self.inner.set(variable, value)
+    }
+
+    fn send(&mut self, output: usize, message: &mut Message) -> koppel::Result<()> {
+        self.inner.send(output, message)
+    }
+
+    fn linear(&self) -> Option<StateSpace> {
+        self.inner.linear()
+    }
+
+    fn solver(&self) -> String {
+        self.inner.solver()
+    }
+
+    /// Where the log ends now, and the state itself if the FMU can keep it in its memory.
+    fn save(&self, snapshot: &mut Snapshot) -> koppel::Result<()> {
+        let place = match &mut *self.log.borrow_mut() {
+            Some(log) => self.written(log.sync())?,
+            None => (0, 0),
+        };
+        let mut kept = Snapshot::default();
+        let is_kept = self.inner.save(&mut kept).is_ok();
+        snapshot.bytes.clear();
+        snapshot.bytes.extend_from_slice(TICKET);
+        for word in [place.0, place.1, self.steps, is_kept.into()] {
+            snapshot.bytes.extend_from_slice(&word.to_le_bytes());
+        }
+        snapshot.bytes.extend_from_slice(&kept.bytes);
+        snapshot.reals.clear();
+        snapshot.reals.push(self.last.len() as f64);
+        snapshot.reals.extend_from_slice(&self.last);
+        snapshot.reals.push(self.time);
+        snapshot.reals.extend_from_slice(&kept.reals);
+        Ok(())
+    }
+
+    fn restore(&mut self, snapshot: &Snapshot) -> koppel::Result<()> {
+        let other = || ReplayError::Other { name: self.name.clone(), path: self.journal.path.clone() };
+        let words = snapshot.bytes.strip_prefix(TICKET).and_then(|rest| rest.split_at_checked(32));
+        let (words, bytes) = words.ok_or_else(other)?;
+        let word = |k: usize| u64::from_le_bytes(words[8 * k..][..8].try_into().unwrap_or_default());
+        let (run, length, steps, is_kept) = (word(0), word(1), word(2), word(3) == 1);
+        let (count, rest) = snapshot.reals.split_first().ok_or_else(other)?;
+        let (last, rest) = rest.split_at_checked(*count as usize).ok_or_else(other)?;
+        let (time, reals) = rest.split_first().ok_or_else(other)?;
+        let kept = Snapshot { reals: reals.to_vec(), bytes: bytes.to_vec() };
+        if is_kept && self.inner.restore(&kept).is_ok() {
+            let back = self.log.get_mut().as_mut().map_or(Ok(()), |log| log.back_to(length));
+            self.written(back)?;
+        } else {
+            self.replay(run, length)?;
+            if steps > 0 {
+                self.compare(last)?;
+            }
+        }
+        self.steps = steps;
+        self.time = *time;
+        self.last.clear();
+        self.last.extend_from_slice(last);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests;

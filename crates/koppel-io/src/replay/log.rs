@@ -1,0 +1,210 @@
+//! The file with everything a subsystem was given.
+
+use std::fs::{File, OpenOptions};
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::io::{self, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
+use std::path::Path;
+
+use koppel::signal::{Request, Step};
+use koppel::system::{VariableId, VariableKind};
+
+const HEADER: &[u8; 16] = b"koppel inputs 1\n";
+const START: u64 = 24;
+
+/// One call that acts on the state of a subsystem.
+pub(super) enum Record<'a> {
+    Initialize {
+        start: f64,
+    },
+    Read {
+        inputs: &'a [f64],
+    },
+    Set {
+        variable: VariableId,
+        value: f64,
+    },
+    Step {
+        step: Step,
+        request: Request,
+        inputs: usize,
+        terms: usize,
+        offsets: &'a [f64],
+        coefficients: &'a [f64],
+        /// Empty where they were not kept.
+        outputs: &'a [f64],
+    },
+}
+
+const KINDS: [VariableKind; 4] =
+    [VariableKind::Input, VariableKind::Output, VariableKind::Parameter, VariableKind::Local];
+
+/// A log being written.
+pub(super) struct Log {
+    file: BufWriter<File>,
+    run: u64,
+    length: u64,
+}
+
+impl Log {
+    /// A new log, of a run with a new number.
+    pub(super) fn create(path: &Path) -> io::Result<Log> {
+        let run = RandomState::new().build_hasher().finish() | 1;
+        let mut file = BufWriter::new(File::create(path)?);
+        file.write_all(HEADER)?;
+        file.write_all(&run.to_le_bytes())?;
+        Ok(Log { file, run, length: START })
+    }
+
+    /// Continues a log after its first `length` bytes, in another file if the paths differ.
+    pub(super) fn go_on(from: &Path, path: &Path, run: u64, length: u64) -> io::Result<Log> {
+        let is_same = from == path || std::fs::canonicalize(from).ok() == std::fs::canonicalize(path).ok();
+        if !is_same {
+            std::fs::copy(from, path)?;
+        }
+        let mut file = OpenOptions::new().write(true).open(path)?;
+        file.set_len(length)?;
+        file.seek(SeekFrom::End(0))?;
+        Ok(Log { file: BufWriter::new(file), run, length })
+    }
+
+    /// Forgets what came after the first `length` bytes.
+    pub(super) fn back_to(&mut self, length: u64) -> io::Result<()> {
+        self.file.flush()?;
+        let file = self.file.get_mut();
+        file.set_len(length)?;
+        file.seek(SeekFrom::End(0))?;
+        self.length = length;
+        Ok(())
+    }
+
+    /// Brings everything to the disk; which run it is, and how long it is.
+    pub(super) fn sync(&mut self) -> io::Result<(u64, u64)> {
+        self.file.flush()?;
+        self.file.get_ref().sync_data()?;
+        Ok((self.run, self.length))
+    }
+
+    pub(super) fn write(&mut self, record: &Record<'_>) -> io::Result<()> {
+        match *record {
+            Record::Initialize { start } => self.words(&[1, start.to_bits()]),
+            Record::Read { inputs } => {
+                self.words(&[2, inputs.len() as u64])?;
+                self.reals(inputs)
+            }
+            Record::Set { variable, value } => {
+                let kind = KINDS.iter().position(|kind| *kind == variable.kind).unwrap_or(0);
+                self.words(&[3, kind as u64, variable.index as u64, value.to_bits()])
+            }
+            Record::Step { step, request, inputs, terms, offsets, coefficients, outputs } => {
+                let (kind, nodes) = match request {
+                    Request::Nothing => (0, 0),
+                    Request::SolverPoints => (1, 0),
+                    Request::Nodes(nodes) => (2, nodes),
+                };
+                self.words(&[4, step.index, step.start.to_bits(), step.size.to_bits(), kind, nodes.into()])?;
+                self.words(&[inputs, terms, offsets.len(), outputs.len()].map(|count| count as u64))?;
+                [offsets, coefficients, outputs].into_iter().try_for_each(|list| self.reals(list))
+            }
+        }
+    }
+
+    fn words(&mut self, words: &[u64]) -> io::Result<()> {
+        self.length += 8 * words.len() as u64;
+        words.iter().try_for_each(|word| self.file.write_all(&word.to_le_bytes()))
+    }
+
+    fn reals(&mut self, values: &[f64]) -> io::Result<()> {
+        self.length += 8 * values.len() as u64;
+        values.iter().try_for_each(|value| self.file.write_all(&value.to_bits().to_le_bytes()))
+    }
+}
+
+/// A log being read.
+pub(super) struct Reader {
+    file: io::Take<BufReader<File>>,
+    run: u64,
+    offsets: Vec<f64>,
+    coefficients: Vec<f64>,
+    outputs: Vec<f64>,
+}
+
+impl Reader {
+    /// Reads the first `length` bytes, which must be there.
+    pub(super) fn open(path: &Path, length: u64) -> io::Result<Reader> {
+        let file = File::open(path)?;
+        if file.metadata()?.len() < length || length < START {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        let mut file = BufReader::new(file).take(length);
+        let (mut header, mut run) = ([0; 16], [0; 8]);
+        file.read_exact(&mut header)?;
+        file.read_exact(&mut run)?;
+        if header != *HEADER {
+            return Err(damaged());
+        }
+        let run = u64::from_le_bytes(run);
+        Ok(Reader { file, run, offsets: Vec::new(), coefficients: Vec::new(), outputs: Vec::new() })
+    }
+
+    /// Which run it belongs to.
+    pub(super) fn run(&self) -> u64 {
+        self.run
+    }
+
+    pub(super) fn next(&mut self) -> io::Result<Option<Record<'_>>> {
+        if self.file.limit() == 0 {
+            return Ok(None);
+        }
+        Ok(Some(match self.word()? {
+            1 => Record::Initialize { start: self.real()? },
+            2 => {
+                let count = self.word()?;
+                self.coefficients = self.list(count)?;
+                Record::Read { inputs: &self.coefficients }
+            }
+            3 => {
+                let kind = *KINDS.get(self.word()? as usize).ok_or_else(damaged)?;
+                let variable = VariableId { kind, index: self.word()? as usize };
+                Record::Set { variable, value: self.real()? }
+            }
+            4 => {
+                let step = Step { index: self.word()?, start: self.real()?, size: self.real()? };
+                let request = match (self.word()?, self.word()?) {
+                    (0, _) => Request::Nothing,
+                    (1, _) => Request::SolverPoints,
+                    (_, nodes) => Request::Nodes(nodes as u32),
+                };
+                let [inputs, terms, pieces, outputs] =
+                    [self.word()?, self.word()?, self.word()?, self.word()?];
+                self.offsets = self.list(pieces)?;
+                self.coefficients = self.list(pieces.saturating_mul(inputs).saturating_mul(terms))?;
+                self.outputs = self.list(outputs)?;
+                let (offsets, coefficients, outputs) = (&self.offsets, &self.coefficients, &self.outputs);
+                let (inputs, terms) = (inputs as usize, terms as usize);
+                Record::Step { step, request, inputs, terms, offsets, coefficients, outputs }
+            }
+            _ => return Err(damaged()),
+        }))
+    }
+
+    fn word(&mut self) -> io::Result<u64> {
+        let mut bytes = [0; 8];
+        self.file.read_exact(&mut bytes)?;
+        Ok(u64::from_le_bytes(bytes))
+    }
+
+    fn real(&mut self) -> io::Result<f64> {
+        self.word().map(f64::from_bits)
+    }
+
+    fn list(&mut self, count: u64) -> io::Result<Vec<f64>> {
+        if count > self.file.limit() / 8 {
+            return Err(damaged());
+        }
+        (0..count).map(|_| self.real()).collect()
+    }
+}
+
+fn damaged() -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, "it is damaged")
+}

@@ -1,0 +1,132 @@
+use super::*;
+use koppel::models;
+use koppel::signal::Request;
+use koppel::system::{OdeModel, VariableKind};
+use std::collections::BTreeMap;
+
+/// A model that refuses to save its state, and drifts by `drift` per step.
+struct Forgetful {
+    inner: OdeModel,
+    drift: f64,
+}
+
+impl Subsystem for Forgetful {
+    fn ports(&self) -> &Ports {
+        self.inner.ports()
+    }
+    fn initialize(&mut self, start: f64) -> koppel::Result<()> {
+        self.inner.initialize(start)
+    }
+    fn read(&mut self, inputs: Option<&[f64]>, outputs: &mut [f64]) -> koppel::Result<()> {
+        self.inner.read(inputs, outputs)
+    }
+    fn step(
+        &mut self,
+        step: &Step,
+        u: &Segment<'_>,
+        y: &mut [f64],
+        samples: &mut Samples,
+    ) -> koppel::Result<()> {
+        self.inner.step(step, u, y, samples)?;
+        y[0] += self.drift;
+        Ok(())
+    }
+    fn get(&mut self, variable: VariableId) -> koppel::Result<f64> {
+        self.inner.get(variable)
+    }
+    fn set(&mut self, variable: VariableId, value: f64) -> koppel::Result<()> {
+        self.inner.set(variable, value)
+    }
+    fn solver(&self) -> String {
+        self.inner.solver()
+    }
+    fn save(&self, _: &mut Snapshot) -> koppel::Result<()> {
+        Err(koppel::Error::Unsupported { what: "saving".into(), reason: "it forgets".into() }.into())
+    }
+    fn restore(&mut self, _: &Snapshot) -> koppel::Result<()> {
+        Err(koppel::Error::Unsupported { what: "restoring".into(), reason: "it forgets".into() }.into())
+    }
+}
+
+fn make(journals: &Journals, drift: f64) -> Replayed {
+    let ode = models::build("mass", &BTreeMap::new()).unwrap();
+    let inner = OdeModel::new(ode, &koppel::solver::SolverConfig::default()).unwrap();
+    Replayed::new(Box::new(Forgetful { inner, drift }), "body", journals.of(0, "body"))
+}
+
+/// Steps `from..to` under a force with a slope, with a parameter changed on the way; the outputs' bits.
+fn drive(subsystem: &mut Replayed, from: u64, to: u64) -> Vec<u64> {
+    let width = subsystem.ports().outputs.len();
+    let inputs = subsystem.ports().inputs.len();
+    let mut samples = Samples::new(Request::Nothing, width);
+    let (mut y, mut all) = (vec![0.0; width], Vec::new());
+    for index in from..to {
+        if index == 3 {
+            subsystem.set(VariableId { kind: VariableKind::Parameter, index: 0 }, 2.0).unwrap();
+        }
+        let step = Step { index, start: index as f64 * 0.1, size: 0.1 };
+        let u: Vec<f64> = (0..inputs).flat_map(|_| [index as f64, 2.0]).collect();
+        subsystem.step(&step, &Segment::new(&step, inputs, 2, &u), &mut y, &mut samples).unwrap();
+        subsystem.read(Some(&vec![0.5; inputs]), &mut y).unwrap();
+        all.extend(y.iter().map(|value| value.to_bits()));
+    }
+    all
+}
+
+#[test]
+fn a_new_instance_comes_back_to_the_same_bits() {
+    let folder = tempfile::tempdir().unwrap();
+    let checkpoint = folder.path().join("c");
+    let mut one = make(&Journals::beside(&checkpoint), 0.0);
+    one.initialize(0.0).unwrap();
+    drive(&mut one, 0, 40);
+    let mut snapshot = Snapshot::default();
+    one.save(&mut snapshot).unwrap();
+    let wanted = drive(&mut one, 40, 60);
+    drop(one);
+    // To another file, then from that one again.
+    let second = folder.path().join("d");
+    let mut two = make(&Journals::beside(&second).continuing(&checkpoint), 0.0);
+    two.initialize(0.0).unwrap();
+    two.restore(&snapshot).unwrap();
+    let mut later = Snapshot::default();
+    let mut found = drive(&mut two, 40, 50);
+    two.save(&mut later).unwrap();
+    drop(two);
+    let mut three = make(&Journals::beside(&second).continuing(&second), 0.0);
+    three.initialize(0.0).unwrap();
+    three.restore(&later).unwrap();
+    found.extend(drive(&mut three, 50, 60));
+    assert_eq!(found, wanted);
+}
+
+#[test]
+fn what_does_not_repeat_itself_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let checkpoint = folder.path().join("c");
+    let journals = Journals::beside(&checkpoint);
+    let mut one = make(&journals, 0.0);
+    one.initialize(0.0).unwrap();
+    drive(&mut one, 0, 5);
+    let mut snapshot = Snapshot::default();
+    one.save(&mut snapshot).unwrap();
+    drop(one);
+    let again = |drift: f64| {
+        let mut two = make(&journals.clone().continuing(&checkpoint), drift);
+        two.initialize(0.0).unwrap();
+        two.restore(&snapshot).unwrap_err().to_string()
+    };
+    let text = again(1e-3);
+    assert!(text.contains("`body` cannot be brought back") && text.contains("at t = 0.1 s"), "{text}");
+    // A log of another run, a short one, none at all.
+    let path = journals.of(0, "body").path;
+    let bytes = std::fs::read(&path).unwrap();
+    let mut other = bytes.clone();
+    other[17] ^= 1;
+    std::fs::write(&path, other).unwrap();
+    assert!(again(0.0).contains("does not hold the inputs of `body` in this run"), "{}", again(0.0));
+    std::fs::write(&path, &bytes[..bytes.len() - 8]).unwrap();
+    assert!(again(0.0).contains("cannot be read"), "{}", again(0.0));
+    std::fs::remove_file(&path).unwrap();
+    assert!(again(0.0).contains("cannot be read"), "{}", again(0.0));
+}

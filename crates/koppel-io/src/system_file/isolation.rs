@@ -1,0 +1,74 @@
+//! `isolate`, `step_timeout` and `memory_limit`: of one FMU, or below `[run]` for all of them.
+
+use std::time::Duration;
+
+use koppel_fmi::isolate::{Isolation, MemoryLimit};
+
+use super::mistake::Mark;
+use super::tree::{Node, Value};
+
+type Result<T> = std::result::Result<T, Mark>;
+
+/// The keys.
+pub(super) const KEYS: [&str; 3] = ["isolate", "step_timeout", "memory_limit"];
+
+/// What is said about the isolation of an FMU, or of all.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Settings {
+    isolate: Option<bool>,
+    step_timeout: Option<Duration>,
+    memory_limit: Option<MemoryLimit>,
+}
+
+/// Reads the keys of a table that may have others.
+pub(super) fn read(node: &Node) -> Result<Settings> {
+    let isolate = match node.get("isolate") {
+        None => None,
+        Some(Node { value: Value::Bool(is_wanted), .. }) => Some(*is_wanted),
+        Some(other) => return Err(other.wanted("isolate", "true or false")),
+    };
+    let step_timeout = node.get("step_timeout").map(|node| {
+        let seconds = node.number("step_timeout")?;
+        let time = Duration::try_from_secs_f64(seconds).ok().filter(|time| !time.is_zero());
+        time.ok_or_else(|| Mark::new(node.span.clone(), "`step_timeout` must be a time above zero, in s"))
+    });
+    let memory_limit = node.get("memory_limit").map(|node| match &node.value {
+        Value::Integer(bytes @ 1..) => Ok(MemoryLimit::Bytes(*bytes as u64)),
+        Value::Text(text) => {
+            let wrong = |problem| Mark::new(node.span.clone(), format!("`memory_limit` {problem}"));
+            text.parse().map_err(wrong)
+        }
+        _ => Err(node.wanted("memory_limit", "an amount such as \"2 GiB\", or \"none\"")),
+    });
+    Ok(Settings { isolate, step_timeout: step_timeout.transpose()?, memory_limit: memory_limit.transpose()? })
+}
+
+impl Settings {
+    /// These settings, and `others` for what they leave open.
+    pub(super) fn or(self, others: Settings) -> Settings {
+        Settings {
+            isolate: self.isolate.or(others.isolate),
+            step_timeout: self.step_timeout.or(others.step_timeout),
+            memory_limit: self.memory_limit.or(others.memory_limit),
+        }
+    }
+
+    /// How the FMU is isolated, if it is.
+    pub(super) fn isolation(self) -> Option<Isolation> {
+        self.isolate.unwrap_or(false).then(|| Isolation {
+            worker: None,
+            step_timeout: self.step_timeout,
+            memory_limit: self.memory_limit.unwrap_or_default(),
+        })
+    }
+
+    /// A limit that nothing enforces.
+    pub(super) fn idle_limit(self) -> Option<&'static str> {
+        match self {
+            Settings { isolate: Some(true), .. } => None,
+            Settings { step_timeout: Some(_), .. } => Some("step_timeout"),
+            Settings { memory_limit: Some(_), .. } => Some("memory_limit"),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,271 @@
+//! A system file as a system structure package.
+//!
+//! Components, connections and start values are written as the standard has them; everything else (the run, signals, sums
+//! of outputs) rides in koppel's annotation. Running the package gives the same numbers, bit for bit.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+use koppel_fmi::archive::{self, Archive};
+use koppel_fmi::description::Description;
+use koppel_ssp::model::{Connection, End, Implementation, Transformation, Version};
+use koppel_ssp::{ComponentDescription, PackageFile, Payload, SystemDescription, Tolerance, write_ssp};
+
+use super::super::mistake::Mark;
+use super::super::tree::{Entry, Node, Value};
+use super::super::{SystemFile, resolved, subsystem};
+use super::types::{Types, Wanted};
+use crate::{Error, Result};
+
+/// What was written.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Exported {
+    /// Components.
+    pub components: usize,
+    /// FMUs packed; components may share one.
+    pub fmus: usize,
+    /// What other tools will not see.
+    pub notes: Vec<String>,
+}
+
+/// Writes a system file whose subsystems are FMUs as a package, with its FMUs inside.
+///
+/// # Errors
+///
+/// If a subsystem is no FMU, an FMU cannot be read, or the standard has no words for a connection.
+pub fn export(file: &SystemFile, out: &Path, version: Version) -> Result<Exported> {
+    let entries = file.document.root.get("subsystems").map_or(&[][..], Node::entries);
+    check_fmus(entries)?;
+    let mut packing = Packing { file, version, types: Types::new(version), fmus: Vec::new() };
+    let marked = |mark: Mark| file.document.mistake(mark);
+    let parts: Vec<Part> = entries.iter().map(|e| packing.part(e)).collect::<Marked<_>>().map_err(marked)?;
+    let (connections, sums) = packing.connections(&parts)?;
+    let notes = sums.iter().map(|to| {
+        format!("`{to}` gets a sum of outputs, which SSP does not know: it is kept in koppel's annotation")
+    });
+    let notes = notes.collect();
+    let name = if file.title.is_empty() {
+        out.file_stem().unwrap_or_default().to_string_lossy().into_owned()
+    } else {
+        file.title.clone()
+    };
+    let files = packing.files()?;
+    let system = SystemDescription {
+        name,
+        description: (!file.description.is_empty()).then(|| file.description.clone()),
+        version,
+        components: parts.into_iter().map(|part| part.component).collect(),
+        connections,
+        units: packing.types.units,
+        enumerations: packing.types.enumerations,
+        start: Some(file.run.start),
+        stop: Some(file.run.stop),
+        settings: Some(settings(file, &sums)),
+        ..SystemDescription::default()
+    };
+    write_ssp(out, &system, &files).map_err(|error| super::refused(out, error, Tolerance::Tolerant))?;
+    Ok(Exported { components: system.components.len(), fmus: files.len(), notes })
+}
+
+type Marked<T> = std::result::Result<T, Mark>;
+
+fn check_fmus(entries: &[Entry]) -> Result<()> {
+    let native: Vec<String> =
+        entries.iter().filter(|e| !subsystem::is_fmu(e)).map(|e| format!("`{}`", e.name)).collect();
+    if native.is_empty() {
+        return Ok(());
+    }
+    let (are, models) =
+        if native.len() == 1 { ("is", "a model of koppel") } else { ("are", "models of koppel") };
+    let message = format!(
+        "{} {are} {models} itself, which other tools cannot run\n  hint: make FMUs of them with `koppel fmu export`, and name those with fmu = \"FILE.fmu\"",
+        native.join(", ")
+    );
+    Err(Box::new(Error::Structure { message }))
+}
+
+/// A component, with what its FMU says.
+struct Part {
+    component: ComponentDescription,
+    description: Description,
+}
+
+struct Packing<'a> {
+    file: &'a SystemFile,
+    version: Version,
+    types: Types,
+    /// Files on disk and their names in the package.
+    fmus: Vec<(PathBuf, String)>,
+}
+
+impl Packing<'_> {
+    fn part(&mut self, entry: &Entry) -> Marked<Part> {
+        let Some(node) = entry.node.get("fmu") else {
+            return Err(Mark::new(entry.key.clone(), "is no FMU"));
+        };
+        let path = self.file.document.folder.join(node.text("fmu")?);
+        let description =
+            Description::open(&path).map_err(|error| Mark::new(node.span.clone(), error.to_string()))?;
+        let connectors = self.types.connectors(&description);
+        let mut parameters = Vec::new();
+        for value in entry.node.get("parameters").map_or(&[][..], Node::entries) {
+            let wanted = match &value.node.value {
+                Value::Text(text) => Wanted::Text(text),
+                Value::List(list) => {
+                    Wanted::List(list.iter().map(|node| number(node, &value.name)).collect::<Marked<_>>()?)
+                }
+                _ => Wanted::Number(number(&value.node, &value.name)?),
+            };
+            let found = self.types.parameter(&description, &value.name, wanted);
+            parameters.push(found.map_err(|problem| {
+                let name = format!("{}.{}", entry.name, value.name);
+                Mark::new(value.key.clone(), format!("the value of `{name}` cannot be written: {problem}"))
+            })?);
+        }
+        let component = ComponentDescription {
+            name: entry.name.clone(),
+            description: description.description.clone(),
+            source: Some(self.packed(&path)),
+            implementation: match entry.node.get("interface").and_then(|node| node.text("interface").ok()) {
+                Some("model-exchange") => Implementation::ModelExchange,
+                Some("co-simulation") => Implementation::CoSimulation,
+                _ => Implementation::Any,
+            },
+            connectors,
+            parameters,
+            ..ComponentDescription::default()
+        };
+        Ok(Part { component, description })
+    }
+
+    /// The name of an FMU in the package; the same file is packed once.
+    fn packed(&mut self, path: &Path) -> String {
+        if let Some((_, name)) = self.fmus.iter().find(|(known, _)| known == path) {
+            return name.clone();
+        }
+        let text = path.to_string_lossy();
+        let last = text.rsplit(['/', '\\', '!']).next().unwrap_or_default();
+        let stem = last.strip_suffix(".fmu").unwrap_or(last);
+        let stem: String = stem.chars().map(|c| if c == ':' || c.is_control() { '_' } else { c }).collect();
+        let is_free = |name: &String| !self.fmus.iter().any(|(_, n)| n.to_lowercase() == name.to_lowercase());
+        let numbered = (2..).map(|k| format!("resources/{stem}_{k}.fmu"));
+        let names = std::iter::once(format!("resources/{stem}.fmu")).chain(numbered);
+        let name = names.into_iter().find(is_free).unwrap_or_default();
+        self.fmus.push((path.into(), name.clone()));
+        name
+    }
+
+    fn files(&self) -> Result<Vec<PackageFile>> {
+        let one = |(path, name): &(PathBuf, String)| {
+            let payload = match archive::split(path) {
+                (file, inside) if inside.is_empty() => Payload::File(file),
+                _ => Payload::Bytes(unpacked(path)?),
+            };
+            Ok(PackageFile { path: name.clone(), payload })
+        };
+        self.fmus.iter().map(one).collect()
+    }
+
+    /// Connections with one source, and the inputs of those with several.
+    fn connections(&self, parts: &[Part]) -> Result<(Vec<Connection>, Vec<String>)> {
+        let places: HashMap<&str, &Part> = parts.iter().map(|p| (p.component.name.as_str(), p)).collect();
+        let (mut connections, mut sums) = (Vec::new(), Vec::new());
+        for connection in self.file.connections() {
+            let [from] = connection.from.as_slice() else {
+                sums.push(connection.to.clone());
+                continue;
+            };
+            let end = |name: &str| {
+                self.end(name, &places).map_err(|problem| {
+                    let message = format!("connection `{from}` -> `{}`: {problem}", connection.to);
+                    Box::new(Error::Structure { message })
+                })
+            };
+            let (start, end) = (end(from)?, end(&connection.to)?);
+            let linear = (connection.gain, connection.offset);
+            let transformation = if !connection.map.is_empty() {
+                Some(self.types.map(
+                    &connection.map,
+                    &places[end.element.as_deref().unwrap_or("")].description,
+                    &end.connector,
+                ))
+            } else if linear != (1.0, 0.0) {
+                Some(Transformation::Linear { factor: linear.0, offset: linear.1 })
+            } else {
+                None
+            };
+            let suppress_unit_conversion = connection.units == koppel::system::UnitRule::Ignore;
+            connections.push(Connection {
+                start,
+                end,
+                transformation,
+                suppress_unit_conversion,
+                ..Connection::default()
+            });
+        }
+        Ok((connections, sums))
+    }
+
+    /// `component.variable`, or an element `component.variable[1,2]` of an array.
+    fn end(&self, name: &str, parts: &HashMap<&str, &Part>) -> std::result::Result<End, String> {
+        let split =
+            name.rmatch_indices('.').find_map(|(dot, _)| Some((parts.get(&name[..dot])?, &name[dot + 1..])));
+        let Some((part, variable)) = split else { return Err(format!("there is no subsystem of `{name}`")) };
+        let element = Some(part.component.name.clone());
+        if part.description.find(variable).is_some() {
+            return Ok(End { element, connector: variable.to_owned(), indices: Vec::new() });
+        }
+        let array = variable.strip_suffix(']').and_then(|rest| rest.rsplit_once('['));
+        let indices =
+            array.and_then(|(_, list)| list.split(',').map(|k| k.parse().ok()).collect::<Option<_>>());
+        match (array, indices) {
+            (Some((array, _)), Some(_)) if self.version == Version::One => {
+                Err(format!("SSP 1.0 has no elements of arrays (`{array}`); write SSP 2.0 with --ssp 2"))
+            }
+            (Some((array, _)), Some(indices)) => Ok(End { element, connector: array.to_owned(), indices }),
+            _ => Err(format!("the FMU has no variable `{variable}`")),
+        }
+    }
+}
+
+/// A number, or true and false.
+fn number(node: &Node, name: &str) -> Marked<f64> {
+    match node.value {
+        Value::Bool(value) => Ok(f64::from(u8::from(value))),
+        _ => node.number(name),
+    }
+}
+
+/// The bytes of an FMU that lies in a package.
+fn unpacked(path: &Path) -> Result<Vec<u8>> {
+    let failed = |message: String| Box::new(Error::Structure { message });
+    let text = path.to_string_lossy();
+    let (outer, entry) = text.rsplit_once('!').unwrap_or((&text, ""));
+    let read = Archive::open(Path::new(outer)).and_then(|mut a| a.read(entry, archive::MAX_INNER_SIZE));
+    let read = read.map_err(|error| failed(error.to_string()))?;
+    read.ok_or_else(|| failed(format!("there is no `{entry}` in `{outer}`")))
+}
+
+/// What the standard does not say: the run, signals, changes, other settings of components, sums.
+fn settings(file: &SystemFile, sums: &[String]) -> String {
+    let mut table = resolved::table(file);
+    if let Some(toml::Value::Table(subsystems)) = table.get_mut("subsystems") {
+        for (_, subsystem) in subsystems.iter_mut() {
+            if let toml::Value::Table(keys) = subsystem {
+                keys.retain(|key, _| key != "fmu" && key != "parameters");
+            }
+        }
+        subsystems.retain(|_, subsystem| subsystem.as_table().is_some_and(|keys| !keys.is_empty()));
+    }
+    if let Some(toml::Value::Array(connections)) = table.get_mut("connections") {
+        connections.retain(|c| {
+            c.get("to").and_then(|to| to.as_str()).is_some_and(|to| sums.iter().any(|s| s == to))
+        });
+    }
+    table.retain(|_, value| match value {
+        toml::Value::Table(keys) => !keys.is_empty(),
+        toml::Value::Array(list) => !list.is_empty(),
+        _ => true,
+    });
+    toml::to_string(&table).unwrap_or_default()
+}

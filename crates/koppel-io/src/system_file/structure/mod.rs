@@ -1,0 +1,90 @@
+//! System structures (SSP) as system files, and system files as system structures.
+//!
+//! ```text
+//! .ssp -> flat components and connections -> the tree of a system file <- koppel's settings <- options
+//! ```
+//!
+//! Every node of the tree keeps its place in the structure, so that mistakes show the XML that caused them. koppel's own
+//! settings are a system file without subsystems of its own: in the annotation, or beside the structure in
+//! `NAME.koppel.toml`, which comes after.
+
+mod export;
+mod import;
+mod settings;
+mod types;
+
+pub use export::{Exported, export};
+
+use std::path::{Path, PathBuf};
+
+use koppel_ssp::{Options, Ssp, Tolerance};
+
+use super::document::tag_span;
+use super::{Mistake, Setting, SystemFile, overrides};
+use crate::{Error, Result};
+
+/// True if a file is to be read as a system structure, by its name.
+#[must_use]
+pub fn is_structure(path: &Path) -> bool {
+    let extension = path.extension().unwrap_or_default().to_string_lossy().to_lowercase();
+    matches!(extension.as_str(), "ssp" | "ssd")
+}
+
+/// Reads a system structure with its FMUs and builds the system once, so that its mistakes are found now.
+///
+/// # Errors
+///
+/// If the structure, an FMU, or koppel's settings hold a mistake; the error tells file, element and line.
+pub fn load_structure(path: &Path, settings: &[Setting], tolerance: Tolerance) -> Result<SystemFile> {
+    let refused = |error| refused(path, error, tolerance);
+    let ssp = Ssp::open(path, &Options { tolerance, ..Options::default() }).map_err(refused)?;
+    let components = ssp.components().map_err(refused)?;
+    let mut document = import::document(path, &ssp, &components)?;
+    settings::add(&mut document, path, &ssp)?;
+    overrides::apply_all(&mut document, settings)?;
+    settings::complete(&mut document, path, &components).map_err(|mark| document.mistake(mark))?;
+    let file = SystemFile::read(document)?;
+    file.build()?;
+    Ok(file)
+}
+
+/// Where koppel's settings lie beside a structure.
+fn beside(path: &Path) -> PathBuf {
+    path.with_extension("koppel.toml")
+}
+
+/// The first of the findings with its place; the others are counted.
+fn refused(path: &Path, error: koppel_ssp::Error, tolerance: Tolerance) -> Box<Error> {
+    let (findings, documents) = match error {
+        koppel_ssp::Error::Invalid { findings, documents } => (findings, documents),
+        koppel_ssp::Error::Io { path, source } => return Error::io("read", &path)(source),
+        other => return Box::new(Error::Structure { message: other.to_string() }),
+    };
+    let errors: Vec<_> = findings.iter().filter(|f| f.severity == koppel_ssp::Severity::Error).collect();
+    let Some(first) = errors.first() else {
+        return Box::new(Error::Structure { message: format!("`{}` cannot be read", path.display()) });
+    };
+    let (message, own) = match first.message.split_once("\n  hint: ") {
+        Some((message, hint)) => (message, format!("{hint}\n  hint: ")),
+        None => (first.message.as_str(), String::new()),
+    };
+    let subject = if first.element.is_empty() { String::new() } else { format!("{}: ", first.element) };
+    let message = format!("{subject}{message}");
+    let mut hint = format!("{own}rule: {}", first.rule);
+    if errors.len() > 1 {
+        hint += &format!("; `koppel ssp check` lists {} more", errors.len() - 1);
+    }
+    if tolerance == Tolerance::Strict {
+        hint += "\n  hint: --tolerant forgives what can be forgiven, and lists it";
+    }
+    match documents.get(&first.file).filter(|_| first.line > 0) {
+        None => Box::new(Error::Structure { message: format!("{}: {message}\n  hint: {hint}", first.file) }),
+        Some(text) => Box::new(Error::File(Box::new(Mistake {
+            place: first.file.clone(),
+            text: text.clone(),
+            span: tag_span(text, first.line, first.column),
+            message,
+            hint: Some(hint),
+        }))),
+    }
+}

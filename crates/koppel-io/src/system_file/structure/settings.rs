@@ -1,0 +1,158 @@
+//! koppel's own settings of a structure: the annotation, the file beside it, and what neither of them says.
+
+use std::path::Path;
+
+use koppel_ssp::{Components, FlatConnection, SETTINGS_ANNOTATION, Ssp};
+
+use super::super::document::Document;
+use super::super::mistake::Mark;
+use super::super::tree::{self, Entry, Node, Value};
+use super::beside;
+use super::import::entry;
+use crate::{Error, Result};
+
+type Marked<T> = std::result::Result<T, Mark>;
+
+/// Keys of koppel's settings: a system file that adds to the structure.
+const KEYS: [&str; 7] = ["title", "description", "run", "subsystems", "connections", "inputs", "at"];
+
+/// Adds the settings of the annotation, then those of the file beside the structure.
+pub(super) fn add(document: &mut Document, path: &Path, ssp: &Ssp) -> Result<()> {
+    let mut sources = Vec::new();
+    if let Some(text) = ssp.settings() {
+        let place = format!("{} (annotation {SETTINGS_ANNOTATION})", ssp.structure().file);
+        overlay(document, &place, &text)?;
+        sources.push("the annotation".to_owned());
+    }
+    let file = beside(path);
+    if file.exists() {
+        let text = std::fs::read_to_string(&file).map_err(Error::io("read", &file))?;
+        overlay(document, &file.display().to_string(), &text)?;
+        sources.push(format!("`{}`", file.display()));
+    }
+    if sources.is_empty() {
+        sources.push("defaults".into());
+    }
+    document.choices.push(("settings", format!("from {}", sources.join(", then "))));
+    Ok(())
+}
+
+fn overlay(document: &mut Document, place: &str, text: &str) -> Result<()> {
+    let offset = document.add(place, text);
+    let parsed = tree::parse(text).map_err(|mark| {
+        let span = mark.span.start + offset..mark.span.end + offset;
+        document.mistake(Mark { span, ..mark })
+    });
+    let mut node = parsed?;
+    node.shift(offset as isize);
+    let checked = check(&document.root, &node);
+    checked.map_err(|mark| document.mistake(mark))?;
+    merge(&mut document.root, node);
+    Ok(())
+}
+
+/// Settings add to what the structure has: no other subsystems, no other FMUs.
+fn check(root: &Node, settings: &Node) -> Marked<()> {
+    let fields = settings.fields("koppel's settings of a structure", &KEYS)?;
+    let Some(subsystems) = fields.get("subsystems") else { return Ok(()) };
+    let known = root.get("subsystems").map_or(&[][..], Node::entries);
+    for entry in subsystems.table("subsystems")? {
+        if !known.iter().any(|component| component.name == entry.name) {
+            let names: Vec<String> = known.iter().map(|component| component.name.clone()).collect();
+            return Err(Mark::unknown(entry.key.clone(), "component of the structure", &entry.name, &names));
+        }
+        let what = entry.node.entries().iter().find(|key| matches!(key.name.as_str(), "fmu" | "model"));
+        if let Some(key) = what {
+            let message = format!("`{}` of a component is said by the structure", key.name);
+            return Err(Mark::new(key.key.clone(), message));
+        }
+    }
+    Ok(())
+}
+
+/// Tables join, lists are continued, everything else is replaced.
+fn merge(into: &mut Node, from: Node) {
+    match (&mut into.value, from.value) {
+        (Value::Table(old), Value::Table(new)) => {
+            for Entry { name, key, node } in new {
+                match old.iter_mut().find(|entry| entry.name == name) {
+                    Some(known) if continues(&name) || matches!(known.node.value, Value::Table(_)) => {
+                        merge(&mut known.node, node);
+                    }
+                    Some(known) => *known = Entry { name, key, node },
+                    None => old.push(Entry { name, key, node }),
+                }
+            }
+        }
+        (Value::List(old), Value::List(new)) => old.extend(new),
+        (old, new) => {
+            *old = new;
+            into.span = from.span;
+        }
+    }
+}
+
+/// Lists of the whole system; others, such as what is recorded, are replaced.
+fn continues(name: &str) -> bool {
+    matches!(name, "connections" | "inputs" | "at")
+}
+
+/// Chooses the step if nobody did, and leads signals for the top system's inputs to the components.
+pub(super) fn complete(document: &mut Document, path: &Path, components: &Components) -> Marked<()> {
+    let at = document.root.span.clone();
+    let given = |key: &str| document.root.get("run").is_some_and(|run| run.get(key).is_some());
+    let name = beside(path);
+    let elsewhere = |key: &str| {
+        let option = format!("give it with --{key}");
+        format!("{option}, or write [run] with `{key}` to `{}`", name.display())
+    };
+    if !given("stop") {
+        return Err(Mark::new(at, "the structure has no default stop time").hint(elsewhere("stop")));
+    }
+    if !given("step") {
+        let steps = components.flat.components.iter().zip(&components.descriptions);
+        let steps = steps.filter_map(|(component, description)| {
+            let step = description.default_experiment.as_ref()?.step_size?;
+            (step.is_finite() && step > 0.0).then_some((step, &component.name))
+        });
+        let Some((step, component)) = steps.min_by(|a, b| a.0.total_cmp(&b.0)) else {
+            let message = "no communication step is given, and no FMU proposes one";
+            return Err(Mark::new(at, message).hint(elsewhere("step")));
+        };
+        let why = format!("{step} s, the smallest that an FMU proposes (`{component}`); --step changes it");
+        document.choices.push(("step", why));
+        let node = Node { span: at.clone(), value: Value::Float(step) };
+        document.root.put(&["run", "step"], &at, node);
+    }
+    lead_signals(&mut document.root, components)
+}
+
+/// `to = "throttle"`, an input of the top system, becomes the inputs it is connected with.
+fn lead_signals(root: &mut Node, components: &Components) -> Marked<()> {
+    let flat = &components.flat;
+    let Value::Table(entries) = &mut root.value else { return Ok(()) };
+    let Some(inputs) = entries.iter_mut().find(|entry| entry.name == "inputs") else { return Ok(()) };
+    let Value::List(list) = &mut inputs.node.value else { return Ok(()) };
+    let mut led = Vec::new();
+    for node in list.drain(..) {
+        let to = node.get("to").and_then(|to| Some((to.text("to").ok()?.to_owned(), to.span.clone())));
+        let top = to.filter(|(to, _)| flat.inputs.iter().any(|input| input.name == *to));
+        let Some((name, span)) = top else {
+            led.push(node);
+            continue;
+        };
+        let is_from = |c: &&FlatConnection| c.from.component.is_none() && c.from.connector == name;
+        for connection in flat.connections.iter().filter(is_from).filter(|c| c.to.component.is_some()) {
+            let target = flat.port_name(&connection.to);
+            if (connection.factor, connection.offset) != (1.0, 0.0) || connection.mapping.is_some() {
+                let message = format!("a signal for `{name}` would be transformed on its way to `{target}`");
+                return Err(Mark::new(span, message).hint(format!("give the signal to `{target}` itself")));
+            }
+            let mut copy = node.clone();
+            copy.put(&["to"], &span, entry("to", &span, Value::Text(target)).node);
+            led.push(copy);
+        }
+    }
+    *list = led;
+    Ok(())
+}

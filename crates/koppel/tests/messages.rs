@@ -1,0 +1,426 @@
+//! Texts, bytes and ticks between subsystems: when they arrive, what is saved, and which wiring is refused.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+use koppel::record::{Record, Table};
+use koppel::run::{Flow, Parallel, RunConfig, RunState, ScheduleConfig, Simulation};
+use koppel::signal::{Samples, Segment, Step};
+use koppel::system::{
+    Connection, Message, MessageKind, MessagePort, Ports, Snapshot, Subsystem, System, SystemBuilder,
+    Variable, VariableId, VariableKind,
+};
+use koppel::{Error, Result};
+use std::collections::BTreeMap;
+
+/// Counts its steps and tells the count as text and bytes; ticks at every even one. What it heard when it last moved is
+/// its output `heard`, how many ticks it was given its output `ticks`.
+struct Teller {
+    ports: Ports,
+    count: u64,
+    text: String,
+    bytes: Vec<u8>,
+    tick: bool,
+    heard: f64,
+    ticks: f64,
+}
+
+impl Teller {
+    fn new() -> Self {
+        let kinds =
+            [("text", MessageKind::Text), ("bytes", MessageKind::Bytes), ("clock", MessageKind::Tick)];
+        let ports =
+            |suffix: &str| kinds.map(|(name, kind)| MessagePort::new(format!("{name}_{suffix}"), kind));
+        let ports = Ports {
+            inputs: vec![Variable::new("u")],
+            outputs: ["heard", "ticks"].map(Variable::new).into(),
+            message_inputs: ports("in").into(),
+            message_outputs: ports("out").into(),
+            ..Ports::default()
+        };
+        let (text, bytes) = ("nothing".into(), Vec::new());
+        Teller { ports, count: 0, text, bytes, tick: false, heard: -1.0, ticks: 0.0 }
+    }
+}
+
+impl Subsystem for Teller {
+    fn ports(&self) -> &Ports {
+        &self.ports
+    }
+    fn initialize(&mut self, _start: f64) -> Result<()> {
+        let ports = std::mem::take(&mut self.ports);
+        *self = Teller { ports, ..Teller::new() };
+        Ok(())
+    }
+    fn read(&mut self, _inputs: Option<&[f64]>, outputs: &mut [f64]) -> Result<()> {
+        outputs.copy_from_slice(&[self.heard, self.ticks]);
+        Ok(())
+    }
+    fn step(
+        &mut self,
+        _step: &Step,
+        _input: &Segment<'_>,
+        outputs: &mut [f64],
+        _samples: &mut Samples,
+    ) -> Result<()> {
+        self.count += 1;
+        self.heard = self.text.parse().unwrap_or(-1.0);
+        assert!(self.bytes.is_empty() || self.bytes == self.text.as_bytes(), "sent together, heard together");
+        self.ticks += f64::from(u8::from(std::mem::take(&mut self.tick)));
+        self.read(None, outputs)
+    }
+    fn send(&mut self, output: usize, message: &mut Message) -> Result<()> {
+        match output {
+            0 => message.set_text(&self.count.to_string()),
+            1 => message.set_bytes(self.count.to_string().as_bytes()),
+            _ => *message = Message::Tick(self.count > 0 && self.count.is_multiple_of(2)),
+        }
+        Ok(())
+    }
+    fn receive(&mut self, input: usize, message: &Message) -> Result<()> {
+        match (input, message) {
+            (0, Message::Text(text)) => text.clone_into(&mut self.text),
+            (1, Message::Bytes(bytes)) => bytes.clone_into(&mut self.bytes),
+            (2, Message::Tick(tick)) => self.tick |= tick,
+            other => panic!("{other:?}"),
+        }
+        Ok(())
+    }
+    fn get(&mut self, _variable: VariableId) -> Result<f64> {
+        Ok(0.0)
+    }
+    fn set(&mut self, _variable: VariableId, _value: f64) -> Result<()> {
+        Ok(())
+    }
+    fn solver(&self) -> String {
+        "none".into()
+    }
+    fn save(&self, snapshot: &mut Snapshot) -> Result<()> {
+        let tick = f64::from(u8::from(self.tick));
+        snapshot.reals = vec![self.count as f64, self.heard, self.ticks, tick];
+        snapshot.bytes = [self.text.as_bytes(), b"\0", &self.bytes].concat();
+        Ok(())
+    }
+    fn restore(&mut self, snapshot: &Snapshot) -> Result<()> {
+        self.count = snapshot.reals[0] as u64;
+        (self.heard, self.ticks, self.tick) =
+            (snapshot.reals[1], snapshot.reals[2], snapshot.reals[3] == 1.0);
+        let mut parts = snapshot.bytes.split(|byte| *byte == 0);
+        self.text = String::from_utf8(parts.next().unwrap().to_vec()).unwrap();
+        self.bytes = parts.next().unwrap().to_vec();
+        Ok(())
+    }
+}
+
+/// `a` tells `b`, `b` tells `a`, all three kinds; added in this order.
+fn pair(order: [&str; 2]) -> System {
+    let mut builder = SystemBuilder::new();
+    for name in order {
+        builder = builder.add(name, Teller::new());
+    }
+    for (from, to) in [("a", "b"), ("b", "a")] {
+        for kind in ["text", "bytes", "clock"] {
+            builder =
+                builder.connect(Connection::new(&format!("{from}.{kind}_out"), &format!("{to}.{kind}_in")));
+        }
+    }
+    builder.build().unwrap()
+}
+
+fn run(system: System, config: &RunConfig) -> BTreeMap<String, Vec<f64>> {
+    let mut simulation = Simulation::new(system, config).unwrap();
+    let mut table = Table::default();
+    simulation.run(&mut table, &mut |_| Ok(Flow::Continue)).unwrap();
+    let names = simulation.columns().iter().map(|column| column.name.clone()).enumerate();
+    names.map(|(k, name)| (name, table.rows.iter().map(|row| row[k]).collect())).collect()
+}
+
+#[test]
+fn messages_are_those_of_the_communication_point_or_the_newest() {
+    let order = |names: [&str; 2]| ScheduleConfig::Order(names.map(String::from).into());
+    let behind = [-1.0, 0.0, 1.0, 2.0, 3.0, 4.0];
+    let newest = [-1.0, 1.0, 2.0, 3.0, 4.0, 5.0];
+    for (schedule, a, b) in [
+        (ScheduleConfig::PARALLEL, behind, behind),
+        (order(["a", "b"]), behind, newest),
+        (order(["b", "a"]), newest, behind),
+    ] {
+        for threads in [Parallel::Never, Parallel::Always] {
+            let config = RunConfig { schedule: schedule.clone(), threads, ..RunConfig::new(0.5, 0.1) };
+            let (one, other) = (run(pair(["a", "b"]), &config), run(pair(["b", "a"]), &config));
+            assert_eq!(one, other, "the order of definition does not matter");
+            assert_eq!(one["a.heard"], a);
+            assert_eq!(one["b.heard"], b);
+        }
+    }
+}
+
+#[test]
+fn a_tick_is_heard_once() {
+    let config = RunConfig::new(1.0, 0.1);
+    let seen = run(pair(["a", "b"]), &config);
+    // Ticks after steps 2, 4, 6, 8, 10, each heard by the step that follows.
+    assert_eq!(seen["a.ticks"], [0.0, 0.0, 0.0, 1.0, 1.0, 2.0, 2.0, 3.0, 3.0, 4.0, 4.0]);
+    assert_eq!(seen["b.ticks"], seen["a.ticks"]);
+}
+
+#[test]
+fn a_slow_subsystem_is_heard_where_it_stands_and_forgets_no_tick() {
+    let config = RunConfig { every: [("a".to_owned(), 4)].into(), ..RunConfig::new(1.6, 0.1) };
+    let seen = run(pair(["a", "b"]), &config);
+    // `a` moves at 0, 0.4, 0.8 and 1.2: its first step ends at 0.4, and only then is told.
+    let told = |k: usize| k.saturating_sub(1) as f64 / 4.0;
+    for (k, heard) in seen["b.heard"].iter().enumerate().skip(1) {
+        assert_eq!(*heard, told(k).floor(), "after step {k}");
+    }
+    // It hears what `b` said when it began to move, and all ticks since then, as one.
+    assert_eq!(seen["a.heard"][16], 12.0);
+    assert_eq!(seen["a.ticks"][16], 3.0);
+}
+
+#[test]
+fn what_is_saved_is_restored() {
+    for schedule in [ScheduleConfig::PARALLEL, ScheduleConfig::SEQUENCE] {
+        let config = RunConfig { schedule, ..RunConfig::new(2.0, 0.1) };
+        let mut simulation = Simulation::new(pair(["a", "b"]), &config).unwrap();
+        (0..5).for_each(|_| simulation.advance().unwrap());
+        let (mut early, mut late) = (RunState::default(), RunState::default());
+        simulation.save(&mut early).unwrap();
+        let told = simulation.message("a.text_out").unwrap();
+        assert_eq!(told, Message::Text("5".into()));
+        (0..6).for_each(|_| simulation.advance().unwrap());
+        simulation.save(&mut late).unwrap();
+        simulation.restore(&early).unwrap();
+        assert_eq!(simulation.message("a.text_out").unwrap(), told);
+        (0..6).for_each(|_| simulation.advance().unwrap());
+        let mut again = RunState::default();
+        simulation.save(&mut again).unwrap();
+        assert_eq!(again, late);
+        let mut fresh = Simulation::new(pair(["a", "b"]), &config).unwrap();
+        fresh.restore(&late).unwrap();
+        assert_eq!(fresh.message("b.bytes_out").unwrap(), Message::Bytes(b"11".into()));
+        assert_eq!(fresh.message("b.clock_out").unwrap(), Message::Tick(false));
+    }
+}
+
+#[test]
+fn unconnected_messages_can_be_asked_for() {
+    let system = SystemBuilder::new().add("a", Teller::new()).build().unwrap();
+    let mut simulation = Simulation::new(system, &RunConfig::new(1.0, 0.1)).unwrap();
+    simulation.advance().unwrap();
+    assert_eq!(simulation.message("a.text_out").unwrap(), Message::Text("1".into()));
+    let error = simulation.message("a.txt_out").unwrap_err().to_string();
+    assert!(error.starts_with("unknown message output `a.txt_out`; did you mean `a.text_out`?"), "{error}");
+}
+
+fn refused(connections: &[Connection]) -> String {
+    let mut builder = SystemBuilder::new().add("a", Teller::new()).add("b", Teller::new());
+    for connection in connections {
+        builder = builder.connect(connection.clone());
+    }
+    builder.build().map_or_else(|error| error.to_string(), |_| "accepted".into())
+}
+
+#[test]
+fn wrong_wiring_is_refused() {
+    let wire = Connection::new;
+    for (connection, expected) in [
+        (wire("a.text_out", "b.text_in"), "accepted"),
+        (
+            wire("a.text_out", "b.bytes_in"),
+            "connection `a.text_out` -> `b.bytes_in`: a text cannot become bytes",
+        ),
+        (
+            wire("a.heard", "b.clock_in"),
+            "connection `a.heard` -> `b.clock_in`: a number cannot become a clock",
+        ),
+        (wire("a.text_out", "b.u"), "connection `a.text_out` -> `b.u`: a text cannot become a number"),
+        (
+            wire("a.text_out", "b.text_in").gain(2.0),
+            "connection `a.text_out` -> `b.text_in`: only numbers have a gain and an offset",
+        ),
+        (wire("a.text_out", "b.text_out"), "`b.text_out` is an output, where an input is needed"),
+        (wire("a.text_in", "b.text_in"), "`a.text_in` is an input, where an output is needed"),
+        (wire("a.u", "b.u"), "`a.u` is an input, where an output is needed"),
+        (wire("a.heard", "b.ticks"), "`b.ticks` is an output, where an input is needed"),
+        (
+            wire("a.text_ou", "b.text_in"),
+            "unknown output `a.text_ou`; did you mean `a.text_out`? (known: `a.heard`, `a.ticks`, `a.text_out`, `a.bytes_out`, `a.clock_out`)",
+        ),
+    ] {
+        assert_eq!(refused(&[connection]), expected);
+    }
+    let two = [wire("a.text_out", "b.text_in"), wire("b.text_out", "b.text_in")];
+    assert_eq!(
+        refused(&two),
+        "connection `b.text_out` -> `b.text_in`: the input is connected to `text_out` of `a` already"
+    );
+    let sum = Connection {
+        from: vec!["a.text_out".into(), "b.text_out".into()],
+        ..wire("a.text_out", "b.text_in")
+    };
+    assert_eq!(
+        refused(&[sum]),
+        "connection `a.text_out`, `b.text_out` -> `b.text_in`: only numbers are summed: name one source"
+    );
+    let signal = koppel::signal::external::ExternalConfig::Constant { value: 1.0 };
+    let system = SystemBuilder::new().add("a", Teller::new()).external("a.text_in", signal).build();
+    let error = system.map(|_| ()).unwrap_err().to_string();
+    assert_eq!(error, "`a.text_in` is a text, where a number is needed");
+}
+
+#[test]
+fn messages_are_not_recorded() {
+    let record = Record::Many(vec!["a.text_out".into()]);
+    let config = RunConfig { record, ..RunConfig::new(1.0, 0.1) };
+    let error = Simulation::new(pair(["a", "b"]), &config).err().unwrap().to_string();
+    assert_eq!(error, "record: `a.text_out` is a text, and only numbers are recorded");
+}
+
+#[test]
+fn a_failing_receiver_is_named() {
+    let mut system = pair(["a", "b"]);
+    struct Stubborn(Box<dyn Subsystem>);
+    impl Subsystem for Stubborn {
+        fn ports(&self) -> &Ports {
+            self.0.ports()
+        }
+        fn initialize(&mut self, start: f64) -> Result<()> {
+            self.0.initialize(start)
+        }
+        fn read(&mut self, inputs: Option<&[f64]>, outputs: &mut [f64]) -> Result<()> {
+            self.0.read(inputs, outputs)
+        }
+        fn step(&mut self, step: &Step, input: &Segment<'_>, y: &mut [f64], s: &mut Samples) -> Result<()> {
+            self.0.step(step, input, y, s)
+        }
+        fn receive(&mut self, _input: usize, message: &Message) -> Result<()> {
+            match message {
+                Message::Text(text) if text == "3" => {
+                    Err(Error::Unsupported { what: "three".into(), reason: "of superstition".into() }.into())
+                }
+                _ => Ok(()),
+            }
+        }
+        fn get(&mut self, variable: VariableId) -> Result<f64> {
+            self.0.get(variable)
+        }
+        fn set(&mut self, variable: VariableId, value: f64) -> Result<()> {
+            self.0.set(variable, value)
+        }
+        fn solver(&self) -> String {
+            self.0.solver()
+        }
+        fn save(&self, snapshot: &mut Snapshot) -> Result<()> {
+            self.0.save(snapshot)
+        }
+        fn restore(&mut self, snapshot: &Snapshot) -> Result<()> {
+            self.0.restore(snapshot)
+        }
+    }
+    system.subsystems[1] = Box::new(Stubborn(Box::new(Teller::new())));
+    let mut simulation = Simulation::new(system, &RunConfig::new(1.0, 0.1)).unwrap();
+    let error = simulation.run(&mut Table::default(), &mut |_| Ok(Flow::Continue)).unwrap_err().to_string();
+    assert!(error.starts_with("subsystem `b` failed at t = 0.3"), "{error}");
+    assert!(error.contains("three is not possible"), "{error}");
+}
+
+#[test]
+fn names_are_unique() {
+    let mut ports = Teller::new().ports;
+    ports.check_names().unwrap();
+    ports.message_outputs[0].name = "u".into();
+    assert_eq!(ports.check_names().unwrap_err().to_string(), "variable `u` is defined twice");
+    ports.message_outputs[0].name = "text_in".into();
+    assert!(ports.check_names().is_err());
+    assert_eq!(ports.find(VariableKind::Input, "text_in"), None);
+}
+
+/// Three numbers out, three in, as arrays; and a matrix.
+fn arrays() -> SystemBuilder {
+    let with = |inputs: &[&str], outputs: &[&str]| {
+        use koppel::linalg::Matrix;
+        use koppel::system::{LinearOde, OdeModel, StateSpace};
+        let (m, p) = (inputs.len(), outputs.len());
+        let d = Matrix::from_fn(p, m, |_, _| 0.0);
+        let c = Matrix::from_fn(p, 1, |i, _| i as f64 + 1.0);
+        let matrices = StateSpace::new("s", Matrix::zeros(1, 1), Matrix::zeros(1, m), c, d).unwrap();
+        let list = |names: &[&str]| names.iter().map(|name| Variable::new(*name)).collect();
+        let ode = LinearOde::new(matrices, list(inputs), list(outputs), &[10.0]).unwrap();
+        OdeModel::new(Box::new(ode), &koppel::solver::SolverConfig::Exact {}).unwrap()
+    };
+    SystemBuilder::new()
+        .add("a", with(&["w"], &["y[1]", "y[2]", "y[3]", "m[1,1]", "m[1,2]", "m[2,1]", "m[2,2]", "z"]))
+        .add("b", with(&["u[1]", "u[2]", "u[3]", "n[1,1]", "n[2,1]", "n[3,1]", "n[4,1]", "x"], &["q"]))
+}
+
+#[test]
+fn the_bare_name_of_an_array_stands_for_its_elements() {
+    let system = arrays().connect(Connection::new("a.y", "b.u").gain(2.0)).build().unwrap();
+    let seen = run(system, &RunConfig::new(0.2, 0.1));
+    for (name, value) in [("b.u[1]", 20.0), ("b.u[2]", 40.0), ("b.u[3]", 60.0)] {
+        assert_eq!(seen[name].last(), Some(&value), "{name}");
+    }
+    let refused = |from: &str, to: &str| {
+        arrays().connect(Connection::new(from, to)).build().map(|_| ()).unwrap_err().to_string()
+    };
+    assert_eq!(
+        refused("a.m", "b.u"),
+        "connection `a.m` -> `b.u`: the source has 4 values, the input 3 values"
+    );
+    assert_eq!(
+        refused("a.z", "b.u"),
+        "connection `a.z` -> `b.u`: the source has 1 value, the input 3 values"
+    );
+    assert_eq!(refused("a.m", "b.n"), "connection `a.m` -> `b.n`: the arrays have different shapes");
+    assert!(refused("a.y[4]", "b.u[1]").starts_with("unknown output `a.y[4]`"));
+    let twice = arrays()
+        .connect(Connection::new("a.y", "b.u"))
+        .connect(Connection::new("a.z", "b.u[2]"))
+        .build()
+        .map(|_| ())
+        .unwrap_err()
+        .to_string();
+    assert!(twice.starts_with("input `b.u[2]` is connected by two entries"), "{twice}");
+}
+
+#[test]
+fn a_held_input_is_never_extrapolated() {
+    use koppel::coupling::{CouplingConfig, StartUp};
+    use koppel::linalg::Matrix;
+    use koppel::system::{LinearOde, OdeModel, StateSpace};
+    let model = |input: Variable| {
+        let one = |value: f64| Matrix::from_slice(1, 1, &[value]);
+        let matrices = StateSpace::new("s", one(0.0), one(1.0), one(1.0), one(0.0)).unwrap();
+        let ode = LinearOde::new(matrices, vec![input], vec![Variable::new("y")], &[0.0]).unwrap();
+        OdeModel::new(Box::new(ode), &koppel::solver::SolverConfig::Exact {}).unwrap()
+    };
+    for coupling in [
+        CouplingConfig::Soh { start: StartUp::Constant },
+        CouplingConfig::Relaxed { alpha: 0.5 },
+        CouplingConfig::AntiAliasing { order: 1 },
+    ] {
+        let system = SystemBuilder::new()
+            .add("ramp", model(Variable::new("u").start(1.0)))
+            .add("sink", model(Variable::new("u").held()))
+            .connect(Connection::new("ramp.y", "sink.u"))
+            .build()
+            .unwrap();
+        let seen = run(system, &RunConfig { coupling, ..RunConfig::new(1.0, 0.1) });
+        for (k, given) in seen["sink.u"].iter().enumerate().skip(1) {
+            assert_eq!(
+                *given,
+                seen["ramp.y"][k - 1],
+                "the value of the communication point, all through step {k}"
+            );
+        }
+    }
+}
+
+#[test]
+fn an_array_can_have_a_coupling_of_its_own() {
+    use koppel::coupling::CouplingConfig;
+    let connections = [("b.u".to_owned(), CouplingConfig::Relaxed { alpha: 0.5 })].into();
+    let coupling = CouplingConfig::Mixed { default: Box::new(CouplingConfig::Zoh {}), connections };
+    let system = arrays().connect(Connection::new("a.y", "b.u")).build().unwrap();
+    Simulation::new(system, &RunConfig { coupling, ..RunConfig::new(0.2, 0.1) }).unwrap();
+}
