@@ -286,7 +286,7 @@ Examples:
 /// Arguments of `koppel fmu export`.
 #[derive(Debug, Args)]
 pub(crate) struct ExportArguments {
-    /// A built-in model, or a system file (TOML).
+    /// A built-in model, a system file (TOML), or a system structure (SSP).
     #[arg(value_name = "MODEL|FILE")]
     pub(crate) subject: String,
     /// The FMU to write [default: NAME.fmu].

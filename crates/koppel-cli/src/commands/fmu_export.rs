@@ -7,6 +7,7 @@ use koppel::solver::SolverConfig;
 use koppel_fmu::Error;
 use koppel_fmu::export::{Export, Options, library};
 use koppel_io::system_file::{self, Setting, SystemFile};
+use koppel_ssp::Tolerance;
 
 use crate::arguments::ExportArguments;
 use crate::exit::Exit;
@@ -25,7 +26,8 @@ impl From<Box<Error>> for Failure {
 /// Writes a model or a system as FMU.
 pub(super) fn export(arguments: &ExportArguments) -> Result<Exit> {
     let path = Path::new(&arguments.subject);
-    let is_file = path.extension().is_some_and(|extension| extension == "toml") || path.exists();
+    let is_toml = path.extension().is_some_and(|extension| extension == "toml");
+    let is_file = is_toml || system_file::is_structure(path) || path.exists();
     let default = || PathBuf::from(path.file_stem().unwrap_or(path.as_os_str())).with_extension("fmu");
     let out = arguments.out.clone().unwrap_or_else(default);
     let export = if is_file { system(path, &out, arguments)? } else { model(arguments)? };
@@ -61,7 +63,11 @@ fn system(path: &Path, out: &Path, arguments: &ExportArguments) -> Result<Export
         origin: "--set".into(),
     };
     let settings: Vec<Setting> = arguments.set.iter().map(setting).collect();
-    let file = system_file::load_with(path, &settings)?;
+    let file = if system_file::is_structure(path) {
+        system_file::load_structure(path, &settings, Tolerance::Strict)?
+    } else {
+        system_file::load_with(path, &settings)?
+    };
     check_not_read(&file, out)?;
     let name = path.file_stem().map_or("system".into(), |stem| stem.to_string_lossy());
     Ok(Export::system(&file, &name)?)

@@ -22,7 +22,7 @@ use crate::interface::Interface;
 use crate::plan::{self, Abilities, Content, ModelPlan, Plan};
 use koppel::models;
 use koppel::solver::SolverConfig;
-use koppel_fmi::Fmu;
+use koppel_fmi::{Fmu, archive as archives};
 use koppel_io::system_file::SystemFile;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -214,13 +214,24 @@ fn abilities(container: &Container, file: &SystemFile) -> Result<(Abilities, Vec
     }
     for (name, path) in file.fmus() {
         let fmu = Fmu::open(&path)?;
-        let section = fmu.description().co_simulation.as_ref();
-        if abilities.serialize && section.is_some_and(|section| !section.interface.can_serialize_fmu_state) {
+        if abilities.serialize && !fmu.saves_as_bytes() {
             notes.push(format!("its state cannot be written as bytes: that of `{name}` cannot"));
             abilities.serialize = false;
         }
     }
     Ok((abilities, notes))
+}
+
+/// Settings of processes of their own: inside an FMU there is no program of koppel that could be one.
+const ISOLATION: [&str; 3] = ["isolate", "step_timeout", "memory_limit"];
+
+/// An FMU file, which may lie in a package.
+fn bytes_of(path: &Path) -> Result<Vec<u8>> {
+    let (file, mut entries) = archives::split(path);
+    let Some(last) = entries.pop() else { return std::fs::read(path).map_err(Error::io("copy", path)) };
+    let outer = entries.iter().fold(file.display().to_string(), |outer, entry| format!("{outer}!{entry}"));
+    let found = archives::Archive::open(Path::new(&outer))?.read(&last, archives::MAX_INNER_SIZE)?;
+    found.ok_or_else(|| Error::misuse(format!("`{outer}` has no `{last}`")))
 }
 
 /// The system file with all settings written out, and the FMUs it names beside it.
@@ -235,7 +246,7 @@ fn resources(file: &SystemFile) -> Result<Vec<File>> {
             Some((_, name)) => name.clone(),
             None => {
                 let name = format!("fmus/{}-{}.fmu", copied.len() + 1, identifier(&subsystem));
-                let content = std::fs::read(&path).map_err(Error::io("copy", &path))?;
+                let content = bytes_of(&path)?;
                 files.push(File { name: name.clone(), content });
                 copied.push((path, name.clone()));
                 name
@@ -244,12 +255,12 @@ fn resources(file: &SystemFile) -> Result<Vec<File>> {
         let entry = table.get_mut("subsystems").and_then(|all| all.get_mut(&subsystem));
         if let Some(entry) = entry.and_then(toml::Value::as_table_mut) {
             entry.insert("fmu".into(), toml::Value::String(name));
-            // Inside an FMU there is no program of koppel that could run it in a process of its own.
-            entry.remove("isolate");
+            ISOLATION.iter().for_each(|key| drop(entry.remove(*key)));
         }
     }
     if let Some(run) = table.get_mut("run").and_then(toml::Value::as_table_mut) {
         run.remove("stop_when");
+        ISOLATION.iter().for_each(|key| drop(run.remove(*key)));
     }
     let text = toml::to_string(&table).map_err(|error| failed(error.to_string()))?;
     files.insert(0, File { name: plan::SYSTEM.into(), content: text.into_bytes() });

@@ -84,10 +84,12 @@ pub(super) fn target(name: &str, graph: &SystemGraph) -> Result<Target> {
 const CASCADE: u32 = 10;
 
 impl Simulation {
-    /// True if this step is walked in parts, whose ends then stand in `parts`.
+    /// True if the step from `start` to `end` is walked in parts, whose ends then stand in `parts`.
     #[inline]
     pub(super) fn is_cut(&mut self, start: f64, end: f64) -> bool {
-        if self.changes_done == self.changes.len() && (self.index > 0 || !self.needs.reduced_start) {
+        if self.changes_done == self.changes.len()
+            && (self.index > 0 || self.inside.is_some() || !self.needs.reduced_start)
+        {
             return false;
         }
         self.cut_step(start, end);

@@ -68,8 +68,8 @@ impl Simulation {
         }
         self.index = state.index;
         self.changes_done = state.changes_done;
-        self.messages.restore(&state.messages);
         self.inside = state.inside;
+        self.messages.restore(&state.messages);
         self.restore_numbers(&state.numbers);
         self.check_grid()?;
         let pairs = self.slots.iter_mut().zip(&state.subsystems);
