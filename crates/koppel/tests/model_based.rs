@@ -169,6 +169,42 @@ fn odd_blocks_are_no_trouble() {
     }
 }
 
+/// A stiff pair by the pre-step method and a slow absorber beside it by zero-order hold, in one run: as good as the pre-step
+/// method everywhere, where the hold everywhere is lost.
+#[test]
+fn each_connection_by_its_own_method() {
+    let mut case = koppel::models::cases::case("dual-mass").unwrap();
+    case.parts[1].parameters.extend([("ck".to_owned(), 2e5), ("dk".to_owned(), 200.0)]);
+    let build = || {
+        let mut system = SystemBuilder::new();
+        for (part, subsystem) in case.parts.iter().zip(case.system().unwrap().subsystems) {
+            system = system.add_boxed(&part.name, subsystem);
+        }
+        let one = |value: f64| matrix(1, 1, &[value]);
+        system = system.add("absorber", linear(one(-5.0), one(5.0), one(1e4), one(0.0), &[0.0]));
+        for connection in &case.connections {
+            system = system.connect(connection.clone());
+        }
+        system
+            .connect(Connection::new("left.x", "absorber.u1"))
+            .connect(Connection::new("absorber.y1", "left.F_ext").gain(-1.0))
+            .build()
+            .unwrap()
+    };
+    let prestep = CouplingConfig::Prestep(PrestepConfig::default());
+    let stiff = ["left.F", "right.x", "right.v"].map(|input| (input.to_owned(), prestep.clone()));
+    let mixed =
+        CouplingConfig::Mixed { default: Box::new(CouplingConfig::Zoh {}), connections: stiff.into() };
+    let largest = |coupling: CouplingConfig| {
+        let config = RunConfig { coupling, reading: Reading::Stale, ..RunConfig::new(0.2, 4e-3) };
+        let (simulation, table) = run(build(), &config);
+        let force = simulation.columns().iter().position(|column| column.name == "right.F").unwrap();
+        table.column(force).skip(40).fold(0.0_f64, |most, y| most.max(y.abs()))
+    };
+    let [hold, both, all] = [CouplingConfig::Zoh {}, mixed, prestep].map(largest);
+    assert!(hold > 10.0 * all && (both / all - 1.0).abs() < 0.05, "{hold} {both} {all}");
+}
+
 /// Thresholds put the models of the helicopter, which are unstable without their constant, out of work: what is left is the
 /// hold, stable at this step.
 #[test]

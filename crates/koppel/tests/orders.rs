@@ -156,7 +156,13 @@ fn orders_of_model_based_couplings() {
         change(&mut config);
         CouplingConfig::Prestep(config)
     };
+    let mixed = |other: CouplingConfig| CouplingConfig::Mixed {
+        default: Box::new(CouplingConfig::Prestep(PrestepConfig::default())),
+        connections: BTreeMap::from([("second.F".to_owned(), other)]),
+    };
     let table = [
+        (mixed(CouplingConfig::Zoh {}), [1.0, 1.0]),
+        (mixed(CouplingConfig::Foh { start: REDUCED }), [2.0, 2.0]),
         (nepce(false), [2.0, 1.0]),
         (nepce(true), [2.0, 1.0]),
         (corrector(ErrorEquationConfig::Carried), [2.0, 1.0]),

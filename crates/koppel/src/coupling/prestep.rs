@@ -29,7 +29,7 @@ use super::phase::Phase;
 use super::{Coupling, ModelNeeds, Needs, Polynomials, View, write};
 use crate::error::{Error, Result};
 use crate::identify::Quality;
-use crate::linalg::euler_integral;
+use crate::linalg::{Matrix, euler_integral};
 use crate::signal::Samples;
 use crate::system::{InputId, SubsystemId};
 use numbers::{Ahead, End, Numbers};
@@ -113,15 +113,20 @@ impl Prestep {
         let failed =
             |source| Error::Linalg { what: "the extrapolation of the pre-step method".into(), source };
         let size = view.step.size;
-        let (weight, mut goal, _) = self.config.objective.integrals(a, size).map_err(failed)?;
-        let (_, mut end, _) = Goal::End.integrals(a, size).map_err(failed)?;
-        if self.config.extrapolation == OdeMethod::Euler {
-            end = euler_integral(a, size, self.config.extrapolation_steps).map_err(failed)?;
-            goal = end.clone();
-        }
+        let objective = self.config.objective;
+        let end = match self.config.extrapolation {
+            OdeMethod::Exact => Goal::End.integral(a, size),
+            OdeMethod::Euler => euler_integral(a, size, self.config.extrapolation_steps),
+        };
+        let end = end.map_err(failed)?;
+        let goal = match objective {
+            Goal::End | Goal::Trapezoid => end.clone(),
+            Goal::Midpoint | Goal::Integral => objective.integral(a, size).map_err(failed)?,
+        };
         let is_driven = !view.graph.externals().is_empty();
         let response = is_driven.then(|| Response::new(a, b.clone(), size)).transpose().map_err(failed)?;
-        Ok(Ahead { end: m * &end, goal: m * &goal, weight, response })
+        let closed = |matrix: Matrix| if self.closed.is_direct { m * &matrix } else { matrix };
+        Ok(Ahead { end: closed(end), goal: closed(goal), weight: objective.weight(size), response })
     }
 
     /// Inputs that step 3 may choose: filled by this method, with a source that has not moved.

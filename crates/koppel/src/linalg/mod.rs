@@ -23,5 +23,5 @@ pub use error::{LinalgError, Result};
 pub use expm::expm;
 pub use lu::{Lu, inverse, solve};
 pub use matrix::Matrix;
-pub use phi::{euler_integral, exponential_integrals};
+pub use phi::{euler_integral, exponential_integral, exponential_integrals};
 pub use svd::{Svd, default_cutoff, least_squares, pinv, rank, svd};

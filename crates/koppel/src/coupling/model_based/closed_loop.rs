@@ -26,6 +26,8 @@ pub(in crate::coupling) struct ClosedLoop {
     pub(in crate::coupling) m: Matrix,
     /// All S_d, block by block.
     pub(in crate::coupling) s_d: Matrix,
+    /// False if no model has feed-through: then M = I.
+    pub(in crate::coupling) is_direct: bool,
 }
 
 impl ClosedLoop {
@@ -42,20 +44,48 @@ impl ClosedLoop {
             b.set_block(row, column, &model.input_matrix());
             s_d.set_block(row, column, &model.s_d);
         }
-        let mut l = Matrix::zeros(inputs, n);
+        let is_direct = s_d.max_abs() > 0.0;
+        let m = if is_direct { inverse_of_loop(view, &s_d)? } else { Matrix::identity(n) };
+        let mut lm = Matrix::zeros(inputs, n);
         for wire in graph.wires() {
-            l[(wire.target, wire.source)] += wire.gain;
+            for (sum, m) in lm.row_mut(wire.target).iter_mut().zip(m.row(wire.source)) {
+                *sum += wire.gain * m;
+            }
         }
-        let open = &Matrix::identity(n) - &(&s_d * &l);
-        let m = inverse(&open).map_err(|source| Error::Linalg {
-            what: "the algebraic loop of the interface models".into(),
-            source,
-        })?;
-        let lm = &l * &m;
-        let a = &s_y + &(&b * &lm);
-        let b = &b + &(&b * &(&lm * &s_d));
-        Ok(ClosedLoop { a, b, m, s_d })
+        let a = &s_y + &by_blocks(view, &b, &lm);
+        let b = if is_direct { &b + &by_blocks(view, &b, &(&lm * &s_d)) } else { b };
+        Ok(ClosedLoop { a, b, m, s_d, is_direct })
     }
+}
+
+/// M.
+fn inverse_of_loop(view: &View<'_>, s_d: &Matrix) -> Result<Matrix> {
+    let n = s_d.rows();
+    let mut open = Matrix::identity(n);
+    for wire in view.graph.wires() {
+        for row in 0..n {
+            open[(row, wire.source)] -= s_d[(row, wire.target)] * wire.gain;
+        }
+    }
+    inverse(&open).map_err(|source| {
+        Error::Linalg { what: "the algebraic loop of the interface models".into(), source }.into()
+    })
+}
+
+/// A product whose left factor has one block per subsystem.
+fn by_blocks(view: &View<'_>, left: &Matrix, right: &Matrix) -> Matrix {
+    let mut product = Matrix::zeros(left.rows(), right.cols());
+    for id in 0..view.graph.len() {
+        for row in view.graph.outputs_of(id) {
+            for column in view.graph.inputs_of(id) {
+                let factor = left[(row, column)];
+                for (sum, right) in product.row_mut(row).iter_mut().zip(right.row(column)) {
+                    *sum += factor * right;
+                }
+            }
+        }
+    }
+    product
 }
 
 /// L y + offsets, one value per input.

@@ -23,7 +23,7 @@ use super::excitation::{Excitation, Moments, Response};
 use crate::coupling::View;
 use crate::error::{Error, Result};
 use crate::identify::InterfaceModel;
-use crate::linalg::{self, Matrix, exponential_integrals, pinv};
+use crate::linalg::{self, Matrix, exponential_integral, exponential_integrals, pinv};
 use crate::system::{InputId, OutputId, SubsystemId};
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
@@ -44,8 +44,8 @@ pub enum Goal {
 }
 
 impl Goal {
-    /// Factor of y, and the size at which P_0 and P_1 are taken.
-    fn weight(self, size: f64) -> f64 {
+    /// Factor of y.
+    pub(in crate::coupling) fn weight(self, size: f64) -> f64 {
         match self {
             Goal::End | Goal::Midpoint => 1.0,
             Goal::Trapezoid => 2.0,
@@ -53,16 +53,13 @@ impl Goal {
         }
     }
 
-    /// What stands for P_0 and P_1 of a matrix.
-    pub(in crate::coupling) fn integrals(
-        self,
-        a: &Matrix,
-        size: f64,
-    ) -> linalg::Result<(f64, Matrix, Matrix)> {
-        let size_of_integral = if self == Goal::Midpoint { 0.5 * size } else { size };
-        let [p0, p1, p2] = exponential_integrals(a, size_of_integral)?;
-        let (x0, x1) = if self == Goal::Integral { (p1, p2) } else { (p0, p1) };
-        Ok((self.weight(size), x0, x1))
+    /// What stands for P_0 of a matrix.
+    pub(in crate::coupling) fn integral(self, a: &Matrix, size: f64) -> linalg::Result<Matrix> {
+        match self {
+            Goal::End | Goal::Trapezoid => exponential_integral(a, size),
+            Goal::Midpoint => exponential_integral(a, 0.5 * size),
+            Goal::Integral => exponential_integrals(a, size).map(|[_, p1, _]| p1),
+        }
     }
 
     /// The same measure of a response to external signals.
@@ -123,8 +120,16 @@ impl Local {
             Error::Linalg { what, source }.into()
         };
         let size = view.step.size;
-        let (weight, x0, x1) = settings.goal.integrals(&model.s_y, size).map_err(failed)?;
-        let [p0, p1, _] = exponential_integrals(&model.s_y, size).map_err(failed)?;
+        let [p0, p1, p2] = exponential_integrals(&model.s_y, size).map_err(failed)?;
+        let (x0, x1) = match settings.goal {
+            Goal::End | Goal::Trapezoid => (p0.clone(), p1.clone()),
+            Goal::Integral => (p1.clone(), p2),
+            Goal::Midpoint => {
+                let [p0, p1, _] = exponential_integrals(&model.s_y, 0.5 * size).map_err(failed)?;
+                (p0, p1)
+            }
+        };
+        let weight = settings.goal.weight(size);
         let b = model.input_matrix();
         let (on_inputs, x0_inputs, x1_inputs) = if settings.matrix_steps == 0 {
             (None, x0.clone(), x1)
