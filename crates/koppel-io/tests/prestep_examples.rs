@@ -1,7 +1,5 @@
 //! The example files of the pre-step method load and run, and none of them grows.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
 use koppel::record::Table;
 use koppel::run::Flow;
 use koppel_io::system_file::load;
