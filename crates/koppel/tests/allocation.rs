@@ -5,7 +5,7 @@
 use koppel::coupling::{
     Against, CorrectorConfig, CouplingConfig, ErrorEquationConfig, Hold, PrestepConfig, StartUp,
 };
-use koppel::identify::ModelConfig;
+use koppel::identify::{ModelConfig, RlsConfig};
 use koppel::models::cases::case;
 use koppel::run::{Parallel, Reading, RunConfig, RunState, ScheduleConfig, Simulation};
 use koppel::signal::external::ExternalConfig;
@@ -61,11 +61,13 @@ fn advance_allocates_nothing() {
         error_steps: 7,
         ..PrestepConfig::default()
     };
+    let learned = PrestepConfig { model: ModelConfig::Rls(RlsConfig::default()), ..PrestepConfig::default() };
     let couplings = [
         CouplingConfig::Nepce { gain: 1.0, against: Against::Extrapolated, anti_aliasing: false },
         CouplingConfig::Corrector(CorrectorConfig { model, ..CorrectorConfig::default() }),
         CouplingConfig::Prestep(PrestepConfig { model, ..PrestepConfig::default() }),
         CouplingConfig::Prestep(carried),
+        CouplingConfig::Prestep(learned),
         CouplingConfig::Zoh {},
         CouplingConfig::Foh { start: StartUp::Reduced },
         CouplingConfig::Soh { start: StartUp::Constant },

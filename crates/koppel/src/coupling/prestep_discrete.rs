@@ -122,8 +122,8 @@ impl PrestepDiscrete {
 
     /// Steps 1 to 3; false if the models have no solution.
     fn extrapolate(&mut self, view: &View<'_>) -> bool {
-        let n = view.outputs.len();
-        self.open = Matrix::identity(n);
+        self.open.as_mut_slice().fill(0.0);
+        (0..view.outputs.len()).for_each(|output| self.open[(output, output)] = 1.0);
         for wire in view.graph.wires() {
             let id = view.graph.subsystem_of_input(wire.target);
             let (input, outputs) = (wire.target - view.graph.inputs_of(id).start, view.graph.outputs_of(id));
@@ -249,6 +249,7 @@ impl Coupling for PrestepDiscrete {
         self.models = (0..view.graph.len()).map(|id| InterfaceModel::hold(size(id).0, size(id).1)).collect();
         self.figures = vec![f64::NAN; view.graph.len()];
         self.quality = Quality::new(n);
+        self.open = Matrix::identity(n);
         self.closed = Lu::new(&Matrix::identity(n))
             .map_err(|source| Error::Linalg { what: "the pre-step method".into(), source })?;
         for list in [&mut self.delta, &mut self.extrapolated, &mut self.errors] {
