@@ -236,7 +236,7 @@ fn wrong_wiring_is_refused() {
         (wire("a.text_out", "b.u"), "connection `a.text_out` -> `b.u`: a text cannot become a number"),
         (
             wire("a.text_out", "b.text_in").gain(2.0),
-            "connection `a.text_out` -> `b.text_in`: only numbers have a gain and an offset, or a map",
+            "connection `a.text_out` -> `b.text_in`: only numbers have a gain and an offset",
         ),
         (wire("a.text_out", "b.text_out"), "`b.text_out` is an output, where an input is needed"),
         (wire("a.text_in", "b.text_in"), "`a.text_in` is an input, where an output is needed"),

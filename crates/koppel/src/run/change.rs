@@ -87,9 +87,9 @@ impl Simulation {
     /// True if the step from `start` to `end` is walked in parts, whose ends then stand in `parts`.
     #[inline]
     pub(super) fn is_cut(&mut self, start: f64, end: f64) -> bool {
-        if self.changes_done == self.changes.len()
-            && (self.index > 0 || self.inside.is_some() || !self.needs.reduced_start)
-        {
+        let has_changes = self.changes_done < self.changes.len();
+        let starts_small = self.index == 0 && self.needs.reduced_start;
+        if !has_changes && !starts_small && self.needs.small_steps.is_none() {
             return false;
         }
         self.cut_step(start, end);
