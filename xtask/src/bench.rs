@@ -1,9 +1,16 @@
-//! `cargo xtask bench`: the engine's cost, as a ratio within one run.
+//! `cargo xtask bench`: what koppel costs, as ratios within one run.
 
 use crate::command::{Result, cargo, output, replace_block};
 
+/// Package and benchmark, whose block in the file has the same name.
+const BENCHES: [(&str, &str); 4] =
+    [("koppel", "engine"), ("koppel", "prestep"), ("koppel-fmi", "overhead"), ("koppel-fmi", "isolation")];
+
 pub(crate) fn run() -> Result<()> {
-    let table = output(&mut cargo(&["bench", "--package", "koppel", "--bench", "engine"]))?;
-    eprintln!("{table}");
-    replace_block("bench/README.md", "engine", &format!("\n{}", table.trim()))
+    for (package, bench) in BENCHES {
+        let table = output(&mut cargo(&["bench", "--package", package, "--bench", bench]))?;
+        eprintln!("{table}");
+        replace_block("bench/README.md", bench, &format!("\n{}", table.trim()))?;
+    }
+    Ok(())
 }

@@ -122,11 +122,47 @@ fn a_package_goes_on_from_its_checkpoint() {
 }
 
 #[test]
-fn models_of_koppel_are_not_exported() {
-    let folder = Folder::with(common::SYSTEM);
+fn models_of_koppel_become_fmus() {
+    let folder = Folder::new();
+    for name in ["two-mass", "pendulum-oscillator"] {
+        let file = common::examples().join(format!("{name}.toml"));
+        let file = file.to_str().unwrap();
+        folder.succeed(&["run", file, "--out", "toml.csv", "-q"]);
+        let package = format!("{name}.ssp");
+        folder.succeed(&["ssp", "export", file, "-o", &package]);
+        folder.succeed(&["ssp", "check", &package]);
+        folder.succeed(&["run", &package, "--out", "ssp.csv", "-q"]);
+        let ((names, expected), (other_names, seen)) = (folder.csv("toml.csv"), folder.csv("ssp.csv"));
+        assert_eq!(names, other_names);
+        assert_eq!(expected.len(), seen.len());
+        for (a, b) in expected.iter().flatten().zip(seen.iter().flatten()) {
+            assert!((a - b).abs() <= 1e-9 * a.abs().max(1.0), "{name}: {a} against {b}");
+        }
+    }
+}
+
+#[test]
+fn what_cannot_become_an_fmu_is_named() {
+    let folder = Folder::new();
+    folder.write(
+        "system.toml",
+        r#"
+[run]
+stop = 1
+step = 0.1
+[subsystems.filter]
+model = "linear"
+A = [[-1]]
+B = [[1]]
+C = [[1]]
+D = [[0]]
+inputs = ["u"]
+outputs = ["y"]
+"#,
+    );
     let said = folder.run(&["ssp", "export", "system.toml", "-o", "x.ssp"]);
     assert_eq!(said.code, Some(2));
-    said.errs_with(&["`left`, `right` are models of koppel", "koppel fmu export"]);
+    said.errs_with(&["`filter` has matrices of its own", "koppel fmu export"]);
     assert!(!folder.has("x.ssp"));
     folder.run(&["ssp", "export", "system.toml", "-o", "x.zip"]).errs_with(&["`.ssp`"]);
 }

@@ -10,6 +10,7 @@ mod recover;
 mod resume;
 mod run;
 mod ssp;
+mod ssp_models;
 mod worker;
 
 use crate::arguments::Command;

@@ -6,6 +6,7 @@ use koppel_io::system_file;
 use koppel_ssp::model::Version;
 use koppel_ssp::{Finding, Options, Rule, Severity, Ssp, Tolerance, check_with};
 
+use super::ssp_models::as_fmus;
 use crate::arguments::SspCommand;
 use crate::exit::Exit;
 use crate::failure::{Failure, Result, note};
@@ -63,7 +64,7 @@ fn fmu_findings(file: &Path, options: &Options) -> Vec<Finding> {
     }
 }
 
-/// Writes a system file as a package.
+/// Writes a system file as a package; models of koppel itself become FMUs.
 fn export(file: &Path, out: &Path, version: Version, force: bool) -> Result<Exit> {
     if !out.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("ssp")) {
         let message = format!("`{}` is no name of a package", out.display());
@@ -78,7 +79,9 @@ fn export(file: &Path, out: &Path, version: Version, force: bool) -> Result<Exit
     } else {
         system_file::load(file)?
     };
+    let (system, folder) = as_fmus(system, file)?;
     let exported = system_file::export(&system, out, version)?;
+    drop(folder);
     exported.notes.iter().for_each(|text| note("note", text));
     print(&format!(
         "wrote {}: SSP {}, {} components, {} FMUs\nrun it with: koppel run {}\n",
