@@ -308,7 +308,7 @@ fn no_file_is_written_twice() {
             said.errs_with(&[expected, "hint: "]);
         }
     };
-    refused("--out f.csv", "a table that the system file reads and the results are the same file");
+    refused("--out f.csv", "a file that the system reads and the results are the same file");
     refused("--report ./system.toml", "the system file and the report are the same file");
     refused("--checkpoint system.toml", "the system file and the checkpoint are the same file");
     refused("--out r.csv --report r.csv-metadata.json", "the metadata of the results and the report");

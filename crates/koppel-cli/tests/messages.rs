@@ -79,6 +79,7 @@ fn arrays_texts_and_clocks_are_connected_like_numbers() {
     ];
     let connections: String = pairs.iter().map(|(from, to)| connection(from, to)).collect();
     let folder = folder(&system(&connections, "n = 3"));
+    folder.succeed(&["run", "system.toml", "--dry-run"]);
     let said = folder.succeed(&["run", "system.toml", "--out", "r.csv"]);
     said.says(&["events handled"]);
     assert!(said.err.is_empty(), "{}", said.err);

@@ -50,6 +50,10 @@ set = { "right.c" = 3.0 }
 fn a_system_file_survives_as_a_package() {
     let folder = masses();
     folder.write("system.toml", TOML);
+    for option in ["--report", "--checkpoint", "--out"] {
+        let said = folder.run(&["run", "system.toml", option, "left.fmu"]);
+        assert_eq!(said.code, Some(2), "{option}: {}", said.err);
+    }
     folder.succeed(&["run", "system.toml", "--out", "toml.csv", "-q"]);
     assert!(folder.column("toml.csv", "left.x").iter().any(|x| (x - 1.0).abs() > 1e-2), "something moves");
     assert_eq!(folder.column("toml.csv", "left.on"), vec![1.0; 51]);

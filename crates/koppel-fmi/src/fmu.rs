@@ -7,6 +7,7 @@ use crate::archive::{self, Archive, Unpacked};
 use crate::description::{Description, FmiVersion, Interface};
 use crate::error::{Error, Result};
 use crate::ffi::{fmi2, fmi3};
+use crate::import::Solving;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -122,10 +123,12 @@ impl Fmu {
     }
 
     /// True if it declares that its state can be saved as bytes, which are good in another process, too.
-    pub fn saves_as_bytes(&self) -> bool {
+    pub fn saves_as_bytes(&self, solving: Solving) -> bool {
         let Description { co_simulation, model_exchange, .. } = &self.description;
-        let own = co_simulation.as_ref().map(|section| &section.interface);
-        let interface = own.or(model_exchange.as_ref().map(|section| &section.interface));
+        let interface = match solving {
+            Solving::Own => co_simulation.as_ref().map(|section| &section.interface),
+            Solving::Koppel(_) => model_exchange.as_ref().map(|section| &section.interface),
+        };
         interface.is_some_and(|i| i.can_get_and_set_fmu_state && i.can_serialize_fmu_state)
     }
 

@@ -284,7 +284,12 @@ impl Subsystem for Replayed {
             None => (0, 0),
         };
         let mut kept = Snapshot::default();
-        let is_kept = self.inner.save(&mut kept).is_ok();
+        let saved = self.inner.save(&mut kept);
+        let is_kept = saved.is_ok();
+        if self.log.borrow().is_none() {
+            // Without a log there is nothing else to come back by.
+            saved?;
+        }
         snapshot.bytes.clear();
         snapshot.bytes.extend_from_slice(TICKET);
         for word in [place.0, place.1, self.steps, is_kept.into()] {
@@ -300,6 +305,12 @@ impl Subsystem for Replayed {
     }
 
     fn restore(&mut self, snapshot: &Snapshot) -> koppel::Result<()> {
+        if !snapshot.bytes.starts_with(TICKET) {
+            // Saved by a run that logged nothing, because the subsystem could do without.
+            self.inner.restore(snapshot)?;
+            (self.journal.from, *self.log.get_mut()) = (None, None);
+            return Ok(());
+        }
         let other = || ReplayError::Other { name: self.name.clone(), path: self.journal.path.clone() };
         let words = snapshot.bytes.strip_prefix(TICKET).and_then(|rest| rest.split_at_checked(32));
         let (words, bytes) = words.ok_or_else(other)?;

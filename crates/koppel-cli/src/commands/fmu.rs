@@ -83,10 +83,7 @@ fn info(file: &Path) -> Result<Exit> {
     fact("made by", description.generation_tool.clone().unwrap_or_default());
     fact("platforms", fmu.platforms().join(", "));
     fact("co-simulation", co_simulation(description));
-    fact(
-        "model exchange",
-        description.model_exchange.as_ref().map(|m| flags(&m.interface).join(", ")).unwrap_or_default(),
-    );
+    fact("model exchange", model_exchange(description));
     if let Some(experiment) = &description.default_experiment {
         fact("default stop", experiment.stop_time.map(|t| format!("{t} s")).unwrap_or_default());
         fact("default step", experiment.step_size.map(|t| format!("{t} s")).unwrap_or_default());
@@ -116,6 +113,12 @@ fn co_simulation(description: &Description) -> String {
         (section.might_return_early_from_do_step, "may return early"),
     ];
     list.extend(more.iter().filter(|(has, _)| *has).map(|(_, name)| *name));
+    if list.is_empty() { "yes".into() } else { list.join(", ") }
+}
+
+fn model_exchange(description: &Description) -> String {
+    let Some(section) = &description.model_exchange else { return "no".into() };
+    let list = flags(&section.interface);
     if list.is_empty() { "yes".into() } else { list.join(", ") }
 }
 

@@ -44,7 +44,7 @@ pub(super) fn resume(arguments: &ResumeArguments) -> Result<Exit> {
             created: checkpoint.created,
         },
     };
-    session::check(&plan, &file.tables(), &arguments.session)?;
+    session::check(&plan, &file.reads(), &arguments.session)?;
     if let (Some(old), Some(new)) = (&checkpoint.out, &arguments.out) {
         copy_rows(&nearby(old), new)?;
     }

@@ -77,7 +77,7 @@ fn quoted(text: &str) -> String {
 }
 
 fn dry_run(arguments: &RunArguments, file: &SystemFile) -> Result<Exit> {
-    session::check(&plan(arguments), &file.tables(), &arguments.session)?;
+    session::check(&plan(arguments), &file.reads(), &arguments.session)?;
     let simulation = file.simulation()?;
     let plan = DryRun::new(file, &simulation)?;
     if arguments.session.json {
@@ -90,7 +90,7 @@ fn dry_run(arguments: &RunArguments, file: &SystemFile) -> Result<Exit> {
 
 fn start(arguments: &RunArguments, mut file: SystemFile) -> Result<Exit> {
     let plan = plan(arguments);
-    session::check(&plan, &file.tables(), &arguments.session)?;
+    session::check(&plan, &file.reads(), &arguments.session)?;
     if arguments.session.checkpoint.is_some() || arguments.session.checkpoint_every.is_some() {
         file.log_inputs(Journals::beside(&plan.checkpoint));
     }

@@ -89,7 +89,7 @@ impl DryRun {
             coupling: settings["run"]["coupling"].clone(),
             schedule: schedule.stages.iter().map(names).collect(),
             subsystems: (0..graph.len()).map(|id| part(graph, id, &solvers[id].solver, &schedule)).collect(),
-            connections: links(file, graph)?,
+            connections: links(file, graph),
             unconnected_inputs: unconnected(simulation),
             evaluation: evaluation_order(graph).iter().map(|c| reading(graph, c)).collect(),
             changes: settings::changes(&settings),
@@ -190,22 +190,24 @@ fn part(graph: &Graph, id: usize, solver: &str, schedule: &Schedule) -> Part {
     }
 }
 
-fn links(file: &SystemFile, graph: &Graph) -> Result<Vec<Link>> {
+/// An array is shown as one connection, by its first element; texts, bytes and clocks have neither gain nor unit.
+fn links(file: &SystemFile, graph: &Graph) -> Vec<Link> {
     let one = |connection: &koppel::system::Connection| {
-        let target = graph.find_input(&connection.to)?;
+        let target = graph.find_inputs(&connection.to).ok().and_then(|inputs| inputs.first().copied());
+        let wires = target.map_or(0..0, |target| graph.wires_into(target));
         // A wire knows gain and unit factor as one number.
         let factor = |wire: usize| match connection.gain {
             0.0 => 1.0,
             gain => graph.wires()[wire].gain / gain,
         };
-        Ok(Link {
+        Link {
             from: connection.from.clone(),
             to: connection.to.clone(),
             gain: connection.gain,
-            unit_factors: graph.wires_into(target).map(factor).collect(),
-            offset: graph.offset(target),
+            unit_factors: wires.map(factor).collect(),
+            offset: target.map_or(0.0, |target| graph.offset(target)),
             map: connection.map.clone(),
-        })
+        }
     };
     file.connections().map(one).collect()
 }

@@ -3,7 +3,7 @@
 use std::fs::{self, OpenOptions};
 use std::path::{Path, PathBuf};
 
-use koppel_io::{Error as Io, results};
+use koppel_io::{Error as Io, results, system_file};
 
 use super::{Origin, Plan};
 use crate::arguments::SessionArguments;
@@ -17,11 +17,11 @@ struct Use {
 }
 
 /// Fails if a file would overwrite another one, or cannot be written. Leaves nothing behind.
-pub(crate) fn check(plan: &Plan, tables: &[PathBuf], options: &SessionArguments) -> Result<()> {
+pub(crate) fn check(plan: &Plan, inputs: &[PathBuf], options: &SessionArguments) -> Result<()> {
     if let Some(out) = &plan.out {
         results::check_name(out)?;
     }
-    check_distinct(&read(plan, tables), &written(plan, options))?;
+    check_distinct(&read(plan, inputs), &written(plan, options))?;
     for path in plan.out.iter().chain(&options.report) {
         check_writable(path)?;
     }
@@ -35,10 +35,16 @@ pub(crate) fn check(plan: &Plan, tables: &[PathBuf], options: &SessionArguments)
     Ok(())
 }
 
-fn read(plan: &Plan, tables: &[PathBuf]) -> Vec<Use> {
+fn read(plan: &Plan, inputs: &[PathBuf]) -> Vec<Use> {
     let one = |what, path: &Path| Use { what, path: path.to_path_buf(), option: None };
     let mut all = vec![one("the system file", &plan.system)];
-    all.extend(tables.iter().map(|path| one("a table that the system file reads", path)));
+    let mut inputs = inputs.to_vec();
+    if system_file::is_structure(&plan.system) {
+        inputs.push(plan.system.with_extension("koppel.toml"));
+        let resources = plan.system.with_file_name("resources");
+        inputs.extend(std::fs::read_dir(resources).into_iter().flatten().flatten().map(|entry| entry.path()));
+    }
+    all.extend(inputs.iter().map(|path| one("a file that the system reads", path)));
     if let Origin::Checkpoint { path, .. } = &plan.origin
         && !same(path, &plan.checkpoint)
     {

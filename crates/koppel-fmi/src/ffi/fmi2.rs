@@ -398,6 +398,9 @@ impl Instance {
         if !ok.contains(&code) {
             return Err(Interruption::of(self.failed("fmi2DoStep", code.into())));
         }
+        if outputs.is_empty() {
+            return Ok(());
+        }
         let (count, results) = (outputs.len(), results.as_mut_ptr());
         trace::enter(const { trace::number("fmi2GetReal") });
         // SAFETY: the component is alive, and the buffers have the lengths given.

@@ -450,6 +450,9 @@ impl Instance {
             };
             return Err(Box::new(Interruption::Stopped(info)));
         }
+        if outputs.is_empty() {
+            return Ok(());
+        }
         let (count, results) = (outputs.len(), results.as_mut_ptr());
         trace::enter(const { trace::number("fmi3GetFloat64") });
         // SAFETY: the instance is alive, and the buffers have the lengths given.

@@ -65,7 +65,23 @@ pub enum Solving {
     #[default]
     Own,
     /// A solver of koppel's, this one or the one the FMU suggests: model exchange.
-    Koppel(Option<SolverConfig>),
+    Koppel(#[serde(with = "as_text")] Option<SolverConfig>),
+}
+
+/// A solver as text: its own form is made for files, and formats without names cannot read it.
+mod as_text {
+    use super::SolverConfig;
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(solver: &Option<SolverConfig>, to: S) -> Result<S::Ok, S::Error> {
+        let text = solver.as_ref().map(serde_json::to_string).transpose();
+        text.map_err(serde::ser::Error::custom)?.serialize(to)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Option<SolverConfig>, D::Error> {
+        let text = Option::<String>::deserialize(from)?;
+        text.map(|text| serde_json::from_str(&text)).transpose().map_err(serde::de::Error::custom)
+    }
 }
 
 /// How an instance is made and driven.

@@ -104,7 +104,7 @@ impl CoSimulation {
             true => (info.last_successful_time - piece.start, info.event_needed),
             false => (end, info.event_needed),
         };
-        if piece.terms == 1 || part.is_constant(self.next.len()) {
+        if piece.terms == 1 || self.varies_steps && part.is_constant(self.next.len()) {
             piece.values(part.offset, &mut self.next);
             self.set_inputs()?;
             return Ok(of(self.do_step_for_info(time, part.size, None, samples)?));

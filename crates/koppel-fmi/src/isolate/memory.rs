@@ -151,13 +151,17 @@ impl Memory {
     #[cold]
     fn remap(&mut self, capacity: usize) -> io::Result<()> {
         // What lies beyond the end of the file must not be touched, whatever the other side says.
-        if rustix::fs::fstat(&self.file)?.st_size < length(capacity) as i64 {
+        let is_backed = capacity <= MOST && rustix::fs::fstat(&self.file)?.st_size >= length(capacity) as i64;
+        if !is_backed {
             return Err(io::Error::new(io::ErrorKind::InvalidData, "shared memory was damaged"));
         }
         self.area = Map::new(&self.file, 2 * PAGE, capacity)?;
         Ok(())
     }
 }
+
+/// More words than any file has.
+const MOST: usize = 1 << 48;
 
 /// Bytes of the file when the area has so many words.
 fn length(words: usize) -> u64 {
@@ -229,7 +233,9 @@ mod tests {
         let file = std::fs::File::open("/dev/null").unwrap();
         assert!(Memory::open(file.into()).is_err());
         let memory = Memory::create().unwrap();
-        memory.control().capacity.store(1 << 40, Ordering::Relaxed);
-        assert!(Memory::open(memory.file().unwrap()).is_err());
+        for capacity in [1 << 40, (1 << 61) + 8] {
+            memory.control().capacity.store(capacity, Ordering::Relaxed);
+            assert!(Memory::open(memory.file().unwrap()).is_err());
+        }
     }
 }

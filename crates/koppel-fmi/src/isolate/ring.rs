@@ -56,6 +56,10 @@ pub(super) fn take(memory: &Memory, instance: &str, time: f64) -> Vec<LogMessage
     let written = control.written.load(Ordering::Acquire);
     let mut place = control.taken.load(Ordering::Relaxed);
     let mut messages = Vec::new();
+    // More than there is room for: the other side has damaged it.
+    if written.wrapping_sub(place) > ring.len() as u64 {
+        place = written;
+    }
     while place < written {
         let word = |place: u64| ring[place as usize % ring.len()].load(Ordering::Relaxed);
         let length = word(place) as usize;

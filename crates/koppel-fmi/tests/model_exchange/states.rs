@@ -1,6 +1,8 @@
 //! Saved states, and parameters that change.
 
 use super::*;
+use koppel_fmi::import::{Solving, instantiate_any};
+use koppel_fmi::isolate::{self, Isolation, Worker};
 
 #[test]
 fn parameters_may_change_while_it_runs() {
@@ -89,4 +91,32 @@ fn an_fmu_without_event_saves_nothing_it_does_not_know() {
     let mut body = instance(&fmu, &[], adaptive(1e-6));
     start_and_drive(&mut body, 1, 0.1, nothing, |_, _| {});
     assert!(body.save(&mut Snapshot::default()).is_err());
+}
+
+#[test]
+fn in_a_process_of_its_own_it_computes_the_same() {
+    let program = env!("CARGO_BIN_EXE_koppel-fmi-worker").into();
+    let worker = Some(Worker { program, arguments: Vec::new() });
+    let isolation = Isolation { worker, ..Isolation::default() };
+    let bits = |body: &mut dyn Subsystem| {
+        let mut seen = Vec::new();
+        start_and_drive(body, 15, 0.1, parabola, |_, y| seen.extend(y.iter().map(|y| y.to_bits())));
+        seen
+    };
+    for fmu in [OSCILLATOR.fmu(2, ALL, &[]), BALL.fmu(3, ALL, &[])] {
+        let fmu = Fmu::open(&fmu.path()).unwrap();
+        let tight = Tolerances { rtol: 0.1 + 0.2e-7, max_step: Some(0.03), ..Tolerances::default() };
+        for solver in [
+            None,
+            Some(SolverConfig::Euler { step: 0.013 }),
+            Some(SolverConfig::Rk4 { step: 0.02 }),
+            Some(SolverConfig::Adaptive(tight)),
+            Some(stiff(1e-6)),
+        ] {
+            let options = Options { solving: Solving::Koppel(solver), ..Options::default() };
+            let mut apart = isolate::host(&fmu, &options, &isolation).unwrap();
+            let mut here = instantiate_any(&fmu, &options).unwrap();
+            assert_eq!(bits(apart.as_mut()), bits(here.as_mut()), "{solver:?}");
+        }
+    }
 }

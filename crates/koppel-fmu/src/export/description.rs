@@ -70,7 +70,7 @@ fn interfaces(xml: &mut Xml, export: &Export, version: FmiVersion, abilities: &A
     if matches!(export.content, Content::Model(_)) {
         xml.empty("ModelExchange", common());
     }
-    let section = common().flag("canHandleVariableCommunicationStepSize", true);
+    let section = common().flag("canHandleVariableCommunicationStepSize", export.experiment.is_free);
     let section = if is_two {
         section.flag("canInterpolateInputs", abilities.moving_inputs)
     } else {

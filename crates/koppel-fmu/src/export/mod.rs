@@ -22,6 +22,7 @@ use crate::interface::Interface;
 use crate::plan::{self, Abilities, Content, ModelPlan, Plan};
 use koppel::models;
 use koppel::solver::SolverConfig;
+use koppel_fmi::import::Solving;
 use koppel_fmi::{Fmu, archive as archives};
 use koppel_io::system_file::SystemFile;
 use std::collections::BTreeMap;
@@ -65,6 +66,8 @@ struct Experiment {
     start: f64,
     stop: f64,
     step: Option<f64>,
+    /// Steps may have any length; not where parts of a system have rates of their own.
+    is_free: bool,
 }
 
 /// A file of the FMU.
@@ -112,7 +115,7 @@ impl Export {
             interface: Interface::of_model(entry, ode.as_ref()),
             content: Content::Model(model),
             abilities: Abilities::ALL,
-            experiment: Experiment { start: 0.0, stop: 1.0, step: None },
+            experiment: Experiment { start: 0.0, stop: 1.0, step: None, is_free: true },
             resources: Vec::new(),
             notes: Vec::new(),
         })
@@ -138,7 +141,12 @@ impl Export {
             interface: container.interface().clone(),
             content: Content::System {},
             abilities,
-            experiment: Experiment { start: file.run.start, stop: file.run.stop, step: Some(file.run.step) },
+            experiment: Experiment {
+                start: file.run.start,
+                stop: file.run.stop,
+                step: Some(file.run.step),
+                is_free: file.run.every.values().all(|every| *every == 1),
+            },
             resources: resources(file)?,
             notes,
         })
@@ -214,7 +222,11 @@ fn abilities(container: &Container, file: &SystemFile) -> Result<(Abilities, Vec
     }
     for (name, path) in file.fmus() {
         let fmu = Fmu::open(&path)?;
-        if abilities.serialize && !fmu.saves_as_bytes() {
+        // Whichever of its interfaces is used.
+        let description = fmu.description();
+        let own = description.co_simulation.is_none() || fmu.saves_as_bytes(Solving::Own);
+        let other = description.model_exchange.is_none() || fmu.saves_as_bytes(Solving::Koppel(None));
+        if abilities.serialize && !(own && other) {
             notes.push(format!("its state cannot be written as bytes: that of `{name}` cannot"));
             abilities.serialize = false;
         }

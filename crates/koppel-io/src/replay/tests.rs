@@ -55,7 +55,7 @@ fn make(journals: &Journals, drift: f64) -> Replayed {
 }
 
 /// Steps `from..to` under a force with a slope, with a parameter changed on the way; the outputs' bits.
-fn drive(subsystem: &mut Replayed, from: u64, to: u64) -> Vec<u64> {
+fn drive(subsystem: &mut dyn Subsystem, from: u64, to: u64) -> Vec<u64> {
     let width = subsystem.ports().outputs.len();
     let inputs = subsystem.ports().inputs.len();
     let mut samples = Samples::new(Request::Nothing, width);
@@ -129,4 +129,28 @@ fn what_does_not_repeat_itself_is_refused() {
     assert!(again(0.0).contains("cannot be read"), "{}", again(0.0));
     std::fs::remove_file(&path).unwrap();
     assert!(again(0.0).contains("cannot be read"), "{}", again(0.0));
+}
+
+#[test]
+fn a_state_saved_without_a_log_is_taken_as_it_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let checkpoint = folder.path().join("c");
+    let model =
+        || OdeModel::new(models::build("mass", &BTreeMap::new()).unwrap(), &Default::default()).unwrap();
+    let mut alone = model();
+    alone.initialize(0.0).unwrap();
+    drive(&mut alone, 0, 10);
+    let mut snapshot = Snapshot::default();
+    alone.save(&mut snapshot).unwrap();
+    let journals = Journals::beside(&checkpoint).continuing(&checkpoint);
+    let mut logged = Replayed::new(Box::new(model()), "mass", journals.of(0, "mass"));
+    logged.initialize(0.0).unwrap();
+    logged.restore(&snapshot).unwrap();
+    assert_eq!(drive(&mut logged, 10, 20), drive(&mut alone, 10, 20));
+    let mut later = Snapshot::default();
+    logged.save(&mut later).unwrap();
+    let mut third = Replayed::new(Box::new(model()), "mass", journals.of(0, "mass"));
+    third.initialize(0.0).unwrap();
+    third.restore(&later).unwrap();
+    assert_eq!(drive(&mut third, 20, 30), drive(&mut alone, 20, 30));
 }

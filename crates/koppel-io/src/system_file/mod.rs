@@ -288,9 +288,15 @@ impl SystemFile {
         &self.document.choices
     }
 
-    /// Files with tables that the system file names.
+    /// Files that the system reads: tables, FMUs and the packages they lie in.
     #[must_use]
-    pub fn tables(&self) -> Vec<PathBuf> {
+    pub fn reads(&self) -> Vec<PathBuf> {
+        let mut all = self.tables();
+        all.extend(self.fmus().into_iter().map(|(_, path)| koppel_fmi::archive::split(&path).0));
+        all
+    }
+
+    fn tables(&self) -> Vec<PathBuf> {
         let inputs = self.document.root.get("inputs").map_or(&[][..], Node::items);
         let signals = inputs.iter().filter_map(|input| input.get("signal"));
         let files = signals.flat_map(|signal| match signal.items() {

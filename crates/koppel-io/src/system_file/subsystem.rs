@@ -124,8 +124,10 @@ fn fmu(entry: &Entry, setting: Setting<'_>) -> Result<Box<dyn Subsystem>> {
         None => import::instantiate_any(&fmu, &options),
     };
     let instance = instance.map_err(failed)?;
-    // Texts and bytes are not logged: such an FMU is not replayed.
-    let can_replay = !fmu.saves_as_bytes() && instance.ports().message_inputs.is_empty();
+    // Messages are not logged: such an FMU is not replayed.
+    let ports = instance.ports();
+    let has_messages = !(ports.message_inputs.is_empty() && ports.message_outputs.is_empty());
+    let can_replay = !fmu.saves_as_bytes(options.solving) && !has_messages;
     Ok(match journal.filter(|_| can_replay) {
         Some(journal) => Box::new(Replayed::new(instance, &entry.name, journal)),
         None => instance,

@@ -30,10 +30,14 @@ impl Instant<'_> {
     /// Reads a subsystem with the inputs its sources and external signals give it now.
     pub(super) fn read(&mut self, id: SubsystemId) -> Result<()> {
         let slot = &mut self.slots[id];
-        self.board.check_maps(self.graph, &slot.inputs, self.time)?;
         let inputs = &mut self.inputs[..slot.inputs.len()];
         for (u, input) in inputs.iter_mut().zip(slot.inputs.clone()) {
-            *u = self.board.history.arrivals()[input] + slot.external(self.graph, input, self.time);
+            let mut arrival = self.board.history.arrivals()[input];
+            // A table may not know a value on the way to a consistent start; what it does not know in the end is told then.
+            if arrival.is_nan() && self.graph.map(input).is_some() {
+                arrival = self.graph.input_variable(input).start;
+            }
+            *u = arrival + slot.external(self.graph, input, self.time);
         }
         slot.subsystem.read(Some(inputs), &mut self.board.outputs[slot.outputs.clone()]).map_err(|source| {
             let subsystem = self.graph.name(id).into();

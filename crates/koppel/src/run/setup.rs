@@ -102,6 +102,7 @@ impl Simulation {
             self.find_consistent_start(time)?;
         }
         let Simulation { graph, board, .. } = self;
+        board.check_maps(graph, &(0..graph.inputs()), time)?;
         if let Some(output) = board.non_finite(0..graph.outputs()) {
             return Err(non_finite(graph, board, output, time));
         }
@@ -138,9 +139,9 @@ fn stages(graph: &SystemGraph, schedule: &Schedule) -> Vec<Stage> {
         let members = first..first + size;
         first += size;
         let inputs = graph.inputs_of(members.start).start..graph.inputs_of(members.end - 1).end;
-        let wired: Vec<_> = inputs.clone().filter(|input| !graph.is_free(*input)).collect();
+        let connected = inputs.clone().filter(|input| !graph.is_free(*input));
         let is_held = |input: &usize| graph.input_variable(*input).is_held || graph.map(*input).is_some();
-        let held = wired.iter().copied().filter(is_held).collect();
+        let (held, wired) = connected.partition(is_held);
         let deliveries = Deliveries::new(graph, members.clone());
         let outputs = graph.outputs_of(members.start).start..graph.outputs_of(members.end - 1).end;
         Stage { members, inputs, wired, held, outputs, deliveries, is_parallel: false }

@@ -80,9 +80,9 @@ pub(super) struct Stage {
     pub(super) members: Range<SubsystemId>,
     /// All inputs of the members.
     pub(super) inputs: Range<InputId>,
-    /// Those that are connected.
+    /// Those that are connected and predicted.
     pub(super) wired: Vec<InputId>,
-    /// Those of them that are held, whatever the coupling.
+    /// Those that are connected and held, whatever the coupling.
     pub(super) held: Vec<InputId>,
     /// All outputs of the members.
     pub(super) outputs: Range<OutputId>,
@@ -128,6 +128,7 @@ impl Simulation {
             self.refresh(end)?;
             self.check_finite(end)?;
         }
+        self.board.check_maps(&self.graph, &(0..self.graph.inputs()), end)?;
         self.note_defects(end);
         Ok(())
     }

@@ -50,6 +50,10 @@ fn stack(parts: &[StateSpace], of: impl Fn(&StateSpace) -> &Matrix) -> Matrix {
 /// `parts` are the equations of the graph's subsystems in its order. Linear systems become their matrices; others are
 /// evaluated in order, and are refused if they have an algebraic loop.
 pub fn monolith(graph: &SystemGraph, parts: Vec<Box<dyn Ode>>) -> Result<Box<dyn Ode>> {
+    if let Some((input, _)) = graph.maps().first() {
+        let what = format!("a monolithic reference with a table into `{}`", graph.input_name(*input));
+        return Err(Error::Unsupported { what, reason: "tables have no equations".into() }.into());
+    }
     let ports = closed_ports(graph, &parts);
     let linear: Option<Vec<StateSpace>> = parts.iter().map(|p| p.linear()).collect();
     let matrices = linear.map(|all| monolithic_matrices(graph, &all)).transpose()?;

@@ -30,6 +30,7 @@ impl Instance {
         let token = c_string(CALL, "the instantiation token", with.token)?;
         let resources = c_string(CALL, "the resource path", with.resources)?;
         let context = Instance::context(with);
+        crate::ffi::trace::enter(const { crate::ffi::trace::number(CALL) });
         // SAFETY: the context is alive until the instance is dropped; texts live during the call.
         let pointer = unsafe {
             instantiate(

@@ -88,8 +88,16 @@ fn by_blocks(view: &View<'_>, left: &Matrix, right: &Matrix) -> Matrix {
     product
 }
 
-/// L y + offsets, one value per input.
+/// What outputs become at the inputs: L y + offsets, and behind a table what has arrived there.
 pub(in crate::coupling) fn wired(view: &View<'_>, y: &[f64], out: &mut [f64]) {
+    wired_linear(view, y, out);
+    for (input, _) in view.graph.maps() {
+        out[*input] = view.arrival(*input);
+    }
+}
+
+/// L y + offsets, one value per input; nothing passes a table.
+pub(in crate::coupling) fn wired_linear(view: &View<'_>, y: &[f64], out: &mut [f64]) {
     out.copy_from_slice(view.graph.offsets());
     for wire in view.graph.wires() {
         out[wire.target] += wire.gain * y[wire.source];

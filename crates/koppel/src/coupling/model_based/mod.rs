@@ -5,7 +5,7 @@ mod error_equation;
 mod excitation;
 mod local;
 
-pub(super) use closed_loop::{ClosedLoop, wired};
+pub(super) use closed_loop::{ClosedLoop, wired, wired_linear};
 pub(super) use error_equation::{ErrorEquation, ErrorSettings, distance};
 pub use error_equation::{ErrorEquationConfig, OdeMethod};
 pub(super) use excitation::{Excitation, Response};
@@ -27,11 +27,11 @@ pub(super) fn check_models(view: &View<'_>, inputs: &[InputId], source: ModelCon
                     what: format!("a model-based method at `{}`", view.graph.input_name(input)),
                     reason: match source {
                         ModelConfig::Exact => format!(
-                            "`{}` is not linear; use model = \"derivatives\", or another method for this connection",
+                            "`{}` is not known as a linear model; use model = \"derivatives\" for a native one, {{ identify = \"rls\" }} for an FMU, or another method for this connection",
                             view.graph.name(id)
                         ),
                         _ => format!(
-                            "`{}` gives no derivatives; use another method for this connection",
+                            "`{}` gives no derivatives; learn its model with {{ identify = \"rls\" }}, or use another method for this connection",
                             view.graph.name(id)
                         ),
                     },

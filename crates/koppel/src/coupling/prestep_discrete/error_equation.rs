@@ -3,7 +3,7 @@
 use super::PrestepDiscrete;
 use crate::coupling::View;
 use crate::coupling::deferred::mean_given;
-use crate::coupling::model_based::{ErrorEquationConfig, wired};
+use crate::coupling::model_based::{ErrorEquationConfig, wired, wired_linear};
 
 impl PrestepDiscrete {
     /// (2.57) with ε corrected to the mean seen inside the step, (2.58) to (2.60).
@@ -11,7 +11,7 @@ impl PrestepDiscrete {
         if self.settings.error_equation == ErrorEquationConfig::Reset || !self.is_under_way {
             self.delta.fill(0.0);
         }
-        wired(view, &self.delta, &mut self.inputs);
+        wired_linear(view, &self.delta, &mut self.inputs);
         wired(view, &self.means, &mut self.ideal);
         self.errors.fill(0.0);
         for (id, model) in self.models.iter().enumerate() {
