@@ -39,6 +39,12 @@ pub(crate) struct Summary {
     waiting_seconds: f64,
     parallel_stages: usize,
     connections: Vec<CouplingError>,
+    /// Loops that were iterated.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    loops: Vec<koppel::run::LoopWork>,
+    /// Steps that were cut in half because a loop did not converge.
+    #[serde(skip_serializing_if = "is_zero")]
+    halvings: u64,
     unconnected_inputs: Vec<Default>,
     realtime: Option<Overruns>,
     out: Option<File>,
@@ -138,6 +144,8 @@ impl Summary {
             recording_seconds: recording,
             waiting_seconds: waiting,
             parallel_stages: statistics.parallel_stages,
+            loops: statistics.loops,
+            halvings: statistics.halvings,
             connections: statistics.defects.into_iter().map(CouplingError::new).collect(),
             unconnected_inputs: unconnected(simulation),
             realtime: outcome.overruns.clone(),
@@ -253,6 +261,21 @@ impl Summary {
         grid
     }
 
+    /// Iterated loops.
+    pub(super) fn iterations(&self) -> Grid {
+        let mut grid =
+            Grid::new(&["iterated loop", "evaluations per step", "most", "worst residual", "not converged"]);
+        for l in &self.loops {
+            let missed = match l.first_unconverged {
+                None => "0".to_owned(),
+                Some(time) => format!("{}, first at t = {} s", l.unconverged, significant(time, 6)),
+            };
+            let residual = significant(l.worst_residual, 3);
+            grid.row([l.path.clone(), significant(l.mean(), 3), l.most.to_string(), residual, missed]);
+        }
+        grid
+    }
+
     /// Unconnected inputs.
     pub(super) fn defaults(&self) -> Grid {
         defaults_grid(&self.unconnected_inputs)
@@ -264,7 +287,7 @@ impl Summary {
         for (name, value) in self.facts() {
             let _ = writeln!(text, "  {name:17} {value}");
         }
-        for grid in [self.work(), self.errors(), self.defaults()] {
+        for grid in [self.work(), self.errors(), self.iterations(), self.defaults()] {
             if !grid.is_empty() {
                 let _ = write!(text, "\n{}", grid.text());
             }
@@ -347,6 +370,11 @@ fn ending(outcome: &Outcome) -> (&'static str, Exit, String) {
         }
         Err(failure) => ("failed", failure.code(), format!("with an error: {}", failure.text().0)),
     }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde wants it so")]
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 fn shown(path: &Path) -> String {

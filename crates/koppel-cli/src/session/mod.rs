@@ -9,6 +9,7 @@ mod margin;
 mod pace;
 mod progress;
 mod recording;
+mod stability;
 mod watch;
 
 use std::path::PathBuf;
@@ -29,6 +30,7 @@ pub(crate) use files::{check, nearby};
 pub(crate) use log::{Log, LogLevel};
 pub(crate) use pace::Overruns;
 use recording::Recording;
+use stability::Stability;
 use watch::Watch;
 
 /// Files of a run, and where it begins.
@@ -58,6 +60,7 @@ pub(crate) struct Session<'a> {
     recording: Recording,
     metadata: Metadata,
     log: Log,
+    stability: Stability,
 }
 
 /// What a run left behind.
@@ -76,7 +79,7 @@ impl<'a> Session<'a> {
     /// Opens the files, so that one that cannot be written is found before anything is computed.
     pub(crate) fn new(
         file: SystemFile,
-        simulation: Simulation,
+        mut simulation: Simulation,
         plan: Plan,
         options: &'a SessionArguments,
         log: Log,
@@ -90,10 +93,12 @@ impl<'a> Session<'a> {
             Origin::Checkpoint { rows, .. } => *rows,
             Origin::Start => None,
         };
+        let stability =
+            Stability::new(&mut simulation, &file.run, options.accept_unstable).inspect_err(|_| log.end())?;
         // From the first file on, Ctrl-C ends the run in good order.
         interrupt::listen();
         let recording = Recording::open(plan.out.as_deref(), &metadata, rows, options.report.is_some())?;
-        Ok(Session { file, simulation, plan, options, recording, metadata, log })
+        Ok(Session { file, simulation, plan, options, recording, metadata, log, stability })
     }
 
     /// Runs, finishes the files, and tells what happened.
@@ -134,7 +139,11 @@ impl<'a> Session<'a> {
         let log = self.log.clone();
         let mut watch = Watch::new(&self.simulation, self.options, checkpoints, self.recording.share(), log);
         let begin = Instant::now();
-        let ending = self.simulation.run(&mut self.recording, &mut |simulation| watch.look(simulation));
+        let Session { simulation, recording, stability, .. } = self;
+        let ending = simulation.run(recording, &mut |simulation| {
+            stability.look(simulation)?;
+            watch.look(simulation)
+        });
         let wall = begin.elapsed();
         watch.end();
         self.log.end();

@@ -42,8 +42,9 @@ mod tests;
 
 use std::path::{Path, PathBuf};
 
+use koppel::analysis::{FilterChoice, choose_filter};
 use koppel::run::{RunConfig, Simulation};
-use koppel::system::{Connection, System, SystemBuilder};
+use koppel::system::{Connection, FilterConfig, System, SystemBuilder};
 use koppel_fmi::ffi::LogSink;
 
 use crate::replay::Journals;
@@ -174,6 +175,11 @@ impl SystemFile {
     ///
     /// If the parts do not fit together.
     pub fn build(&self) -> Result<System> {
+        self.build_with(&[])
+    }
+
+    /// The same with the filters that were chosen for connections that leave it open.
+    fn build_with(&self, chosen: &[FilterChoice]) -> Result<System> {
         let mut builder = SystemBuilder::new();
         let subsystems = self.document.root.get("subsystems").map_or(&[][..], |node| node.entries());
         for (index, entry) in subsystems.iter().enumerate() {
@@ -187,7 +193,14 @@ impl SystemFile {
             builder = builder.add_boxed(&entry.name, model);
         }
         for link in &self.links {
-            builder = builder.connect(link.connection.clone());
+            let mut connection = link.connection.clone();
+            if let Some(filter @ FilterConfig::Auto {}) = &mut connection.filter {
+                // Until it is chosen, any filter tells where loops are broken.
+                let omega =
+                    chosen.iter().find(|choice| choice.to == connection.to).map(|choice| choice.omega);
+                *filter = FilterConfig::pt2(omega.unwrap_or(1.0 / self.run.step));
+            }
+            builder = builder.connect(connection);
         }
         for input in &self.inputs {
             for signal in &input.signals {
@@ -203,9 +216,29 @@ impl SystemFile {
     ///
     /// If the parts do not fit together, or no consistent start is found.
     pub fn simulation(&self) -> Result<Simulation> {
-        let system = self.build()?;
-        Simulation::new(system, &self.run)
-            .map_err(|error| self.document.blame(*error, &["run", "at", "connections", "subsystems"]))
+        self.simulation_and_filters().map(|(simulation, _)| simulation)
+    }
+
+    /// The same, with what was chosen where a connection says `filter = "auto"`.
+    ///
+    /// # Errors
+    ///
+    /// If the parts do not fit together, no consistent start is found, or there is no filter to choose.
+    pub fn simulation_and_filters(&self) -> Result<(Simulation, Vec<FilterChoice>)> {
+        let blame = |error: Box<koppel::Error>| {
+            self.document.blame(*error, &["run", "at", "connections", "subsystems"])
+        };
+        let start = |system| Simulation::new(system, &self.run).map_err(blame);
+        let is_open = |connection: &&Connection| matches!(connection.filter, Some(FilterConfig::Auto {}));
+        let open: Vec<&Connection> = self.connections().filter(is_open).collect();
+        if open.is_empty() {
+            return Ok((start(self.build()?)?, Vec::new()));
+        }
+        let mut trial = start(self.build()?)?;
+        let choose = |connection: &&Connection| choose_filter(&mut trial, &self.run, &connection.to);
+        let chosen = open.iter().map(choose).collect::<koppel::Result<Vec<_>>>().map_err(blame)?;
+        drop(trial);
+        Ok((start(self.build_with(&chosen)?)?, chosen))
     }
 
     /// From now on what is built logs the inputs of those FMUs that cannot save their state, so that a checkpoint can be

@@ -30,6 +30,11 @@ pub struct Column {
     pub variable: VariableId,
 }
 
+impl Column {
+    /// In place of a subsystem: the column tells of the run itself.
+    pub const RUN: SubsystemId = usize::MAX;
+}
+
 /// The columns of a run, grouped by subsystem.
 #[derive(Clone, Debug, Default)]
 pub struct Columns {
@@ -40,16 +45,23 @@ impl Columns {
     /// All inputs and outputs for `"all"`; else every variable whose full name matches one of the patterns, in which `*`
     /// stands for any text and `?` for any character. A pattern that matches nothing is an error.
     pub fn select(record: &Record, graph: &SystemGraph) -> Result<Self> {
+        Columns::select_with(record, graph, Vec::new())
+    }
+
+    /// The same, from columns of the run itself too, which come last.
+    pub(crate) fn select_with(record: &Record, graph: &SystemGraph, own: Vec<Column>) -> Result<Self> {
         let patterns: Vec<&str> = match record {
             Record::One(text) => vec![text],
             Record::Many(texts) => texts.iter().map(String::as_str).collect(),
         };
-        let everything = every_variable(graph);
+        let mut everything = every_variable(graph);
+        everything.extend(own);
         let mut is_wanted = vec![false; everything.len()];
         for pattern in patterns {
             let mut any = false;
             for (column, wanted) in everything.iter().zip(&mut is_wanted) {
-                let is_port = matches!(column.variable.kind, VariableKind::Input | VariableKind::Output);
+                let is_port = column.subsystem == Column::RUN
+                    || matches!(column.variable.kind, VariableKind::Input | VariableKind::Output);
                 let fits = if pattern == "all" { is_port } else { matches(pattern, &column.name) };
                 *wanted |= fits;
                 any |= fits;
@@ -72,7 +84,7 @@ impl Columns {
     pub(crate) fn renumbered(mut self, order: &[SubsystemId]) -> Self {
         let mut place = vec![0; order.len()];
         order.iter().enumerate().for_each(|(new, id)| place[*id] = new);
-        for column in &mut self.list {
+        for column in self.list.iter_mut().filter(|column| column.subsystem != Column::RUN) {
             column.subsystem = place[column.subsystem];
         }
         self

@@ -1,5 +1,6 @@
 //! What a run did: steps, where the time went, and how far inputs were from what they should have been.
 
+use super::iterate::LoopWork;
 use super::simulation::Simulation;
 use super::slot::Slot;
 use serde::{Deserialize, Serialize};
@@ -46,6 +47,10 @@ pub struct Statistics {
     pub defects: Vec<Defect>,
     /// Stages that run on several threads.
     pub parallel_stages: usize,
+    /// Per iterated loop.
+    pub loops: Vec<LoopWork>,
+    /// Steps that were cut in half because a loop did not converge.
+    pub halvings: u64,
 }
 
 /// Inputs that are compared together.
@@ -130,6 +135,11 @@ impl Simulation {
         }
     }
 
+    /// The work on each iterated loop so far.
+    pub fn loop_works(&self) -> impl Iterator<Item = &LoopWork> {
+        self.consistency.works().chain(self.steps.works())
+    }
+
     /// Numbers of the run so far.
     pub fn statistics(&self) -> Statistics {
         let share = |slot: &Slot| {
@@ -147,6 +157,8 @@ impl Simulation {
             shares: self.slots.iter().map(share).collect(),
             defects: (0..self.graph.inputs()).filter(|i| !self.graph.is_free(*i)).map(defect).collect(),
             parallel_stages: self.stages.iter().filter(|stage| stage.is_parallel).count(),
+            loops: self.loop_works().cloned().collect(),
+            halvings: self.halvings,
         }
     }
 }
