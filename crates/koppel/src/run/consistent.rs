@@ -35,6 +35,11 @@ pub(super) struct Instant<'a> {
 impl Instant<'_> {
     /// Reads a subsystem with the inputs its sources and external signals give it now.
     pub(super) fn read(&mut self, id: SubsystemId) -> Result<()> {
+        self.read_disturbed(id, 0.0)
+    }
+
+    /// The same with every input moved by `part` of its size.
+    pub(super) fn read_disturbed(&mut self, id: SubsystemId, part: f64) -> Result<()> {
         let slot = &mut self.slots[id];
         let inputs = &mut self.inputs[..slot.inputs.len()];
         for (u, input) in inputs.iter_mut().zip(slot.inputs.clone()) {
@@ -44,6 +49,11 @@ impl Instant<'_> {
                 arrival = self.graph.input_variable(input).start;
             }
             *u = arrival + slot.external(self.graph, input, self.time);
+            if part != 0.0 {
+                let nominal = self.graph.input_variable(input).nominal.unwrap_or(0.0).abs();
+                let size = u.abs().max(nominal);
+                *u += part * if size > 0.0 { size } else { 1.0 };
+            }
         }
         slot.subsystem.read(Some(inputs), &mut self.board.outputs[slot.outputs.clone()]).map_err(|source| {
             let subsystem = self.graph.name(id).into();
@@ -109,6 +119,11 @@ impl Consistency {
             }
         }
         parts.iter_mut().try_for_each(|part| part.refresh(&mut now, None))?;
+        for part in &mut self.parts {
+            if let Part::Loop(solver, _) = part {
+                solver.note_reactions(&mut now)?;
+            }
+        }
         // Once more, so that every subsystem, loops or not, has been given its consistent inputs.
         (0..now.slots.len()).try_for_each(|id| now.read(id))
     }
@@ -153,10 +168,17 @@ impl Part {
                     }
                 }
             }
-            Part::Loop(solver, Some(iteration)) if reading.is_some() && solver.is_here(now) => {
-                iteration.solve(now, solver)?;
+            Part::Loop(solver, iteration) => {
+                if reading.is_some() && solver.is_here(now) {
+                    solver.check_reactions(now)?;
+                }
+                match iteration {
+                    Some(iteration) if reading.is_some() && solver.is_here(now) => {
+                        iteration.solve(now, solver)?
+                    }
+                    _ => solver.solve(now)?,
+                }
             }
-            Part::Loop(solver, _) => solver.solve(now)?,
         }
         Ok(())
     }

@@ -4,6 +4,7 @@
 //! to the next and renewed when convergence is slow: with constant feed-through one step solves the loop.
 
 use super::consistent::Instant;
+use super::reaction::Reaction;
 use crate::error::{Error, Result};
 use crate::linalg::{Lu, Matrix};
 use crate::system::{AlgebraicLoop, OutputId, SubsystemId, SystemGraph, Wire};
@@ -40,6 +41,7 @@ pub(super) struct LoopSolver {
     worst: usize,
     /// Largest values on the way to the present solution.
     peak: Vec<f64>,
+    reaction: Reaction,
 }
 
 impl LoopSolver {
@@ -47,7 +49,7 @@ impl LoopSolver {
         let mut members: Vec<SubsystemId> = unknowns.iter().map(|o| graph.subsystem_of_output(*o)).collect();
         members.sort_unstable();
         members.dedup();
-        let n = unknowns.len();
+        let (n, reaction) = (unknowns.len(), Reaction::new(&unknowns));
         let path = AlgebraicLoop::new(graph, unknowns.clone()).path(graph);
         LoopSolver {
             unknowns,
@@ -64,6 +66,7 @@ impl LoopSolver {
             last_residual: 0.0,
             worst: 0,
             peak: vec![0.0; n],
+            reaction,
         }
     }
 
@@ -78,6 +81,17 @@ impl LoopSolver {
                 now.board.outputs[output] = (start - graph.offset(wire.target)) / wire.gain;
             }
         }
+    }
+
+    /// Notes at the start which members follow their inputs.
+    pub(super) fn note_reactions(&mut self, now: &mut Instant<'_>) -> Result<()> {
+        self.reaction.note(now, &self.members)
+    }
+
+    /// Refuses members that do so no more.
+    #[inline]
+    pub(super) fn check_reactions(&mut self, now: &mut Instant<'_>) -> Result<()> {
+        self.reaction.check(now, &self.path)
     }
 
     /// True if all members have come to this instant.

@@ -41,7 +41,9 @@ pub fn export(file: &SystemFile, out: &Path, version: Version) -> Result<Exporte
     let parts: Vec<Part> = entries.iter().map(|e| packing.part(e)).collect::<Marked<_>>().map_err(marked)?;
     let (connections, sums) = packing.connections(&parts)?;
     let notes = sums.iter().map(|to| {
-        format!("`{to}` gets a sum of outputs, which SSP does not know: it is kept in koppel's annotation")
+        format!(
+            "`{to}` gets a sum of outputs or a filtered one, which SSP does not know: it is kept in koppel's annotation"
+        )
     });
     let notes = notes.collect();
     let name = if file.title.is_empty() {
@@ -174,6 +176,10 @@ impl Packing<'_> {
                 sums.push(connection.to.clone());
                 continue;
             };
+            if connection.filter.is_some() {
+                sums.push(connection.to.clone());
+                continue;
+            }
             let end = |name: &str| {
                 self.end(name, &places).map_err(|problem| {
                     let message = format!("connection `{from}` -> `{}`: {problem}", connection.to);
