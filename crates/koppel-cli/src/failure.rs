@@ -65,6 +65,7 @@ impl Failure {
         match self {
             Failure::Input(error) => match error.as_ref() {
                 Io::Engine(error) => engine_code(error),
+                Io::File(mistake) if mistake.is_crash => Exit::RunFailed,
                 _ => Exit::BadInput,
             },
             Failure::Words { .. } => Exit::BadInput,

@@ -77,6 +77,7 @@ impl Document {
             span,
             message,
             hint: mark.hint,
+            is_crash: mark.is_crash,
         })))
     }
 
