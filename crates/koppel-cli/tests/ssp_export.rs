@@ -126,6 +126,24 @@ fn a_package_goes_on_from_its_checkpoint() {
     assert_eq!(folder.read("part.csv"), folder.read("whole.csv"));
     folder.succeed(&["run", "system.ssp", "--isolate", "--out", "apart.csv", "-q"]);
     assert_eq!(folder.read("apart.csv"), folder.read("whole.csv"), "in processes of their own");
+    std::fs::remove_file(folder.path("system.ssp")).unwrap();
+    let said = folder.run(&["resume", "part.csv.checkpoint", "--stop", "0.6"]);
+    assert_eq!(said.code, Some(2));
+    said.errs_with(&["--> settings in part.csv.checkpoint:", "system.ssp"]);
+}
+
+#[test]
+fn a_mistake_in_an_option_is_shown_there() {
+    let folder = masses();
+    folder.write("system.toml", TOML);
+    folder.succeed(&["ssp", "export", "system.toml", "-o", "system.ssp"]);
+    for file in ["system.ssp", "system.toml"] {
+        let said = folder.run(&["run", file, "--set", "left.m=heavy"]);
+        assert_eq!(said.code, Some(2));
+        said.errs_with(&["`m` is a Float64", "--> --set:1:6", "left.m = heavy"]);
+        let said = folder.run(&["run", file, "--set", "left.springiness=1"]);
+        said.errs_with(&["no variable `springiness`; known: `m`, `c`, `d`, `misbehave`, `label`, `F`"]);
+    }
 }
 
 #[test]

@@ -75,7 +75,8 @@ pub(crate) fn failure_document(failure: &Failure) -> Value {
     json!({ "status": "invalid", "exit_code": failure.code().number(), "error": error_document(failure) })
 }
 
-fn error_document(failure: &Failure) -> Value {
+/// Why something failed, as JSON.
+pub(crate) fn error_document(failure: &Failure) -> Value {
     let (message, hint) = failure.text();
     let place = failure.mistake().map(|mistake| {
         let (line, column) = mistake.line_column();
