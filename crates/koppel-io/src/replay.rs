@@ -269,6 +269,10 @@ impl Subsystem for Replayed {
         self.inner.linearize(inputs)
     }
 
+    fn linearize_into(&mut self, inputs: &[f64], out: &mut StateSpace) -> koppel::Result<bool> {
+        self.inner.linearize_into(inputs, out)
+    }
+
     fn rates(&mut self, inputs: &[f64], rates: &mut [f64]) -> koppel::Result<bool> {
         self.inner.rates(inputs, rates)
     }
