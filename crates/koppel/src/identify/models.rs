@@ -9,6 +9,8 @@ use crate::system::{StateSpace, SubsystemId, SystemGraph};
 pub struct Models {
     list: Vec<InterfaceModel>,
     is_known: Vec<bool>,
+    /// Why nothing is known of a subsystem, if it has said so.
+    lacks: Vec<Option<String>>,
     version: u64,
 }
 
@@ -17,7 +19,7 @@ impl Models {
     pub fn new(graph: &SystemGraph) -> Self {
         let hold = |id| InterfaceModel::hold(graph.inputs_of(id).len(), graph.outputs_of(id).len());
         let list: Vec<_> = (0..graph.len()).map(hold).collect();
-        Models { is_known: vec![false; list.len()], list, version: 0 }
+        Models { is_known: vec![false; list.len()], lacks: vec![None; list.len()], list, version: 0 }
     }
 
     /// The model of a subsystem; one that holds its outputs if nothing is known.
@@ -29,6 +31,16 @@ impl Models {
     /// False if nothing is known of the subsystem.
     pub fn is_known(&self, id: SubsystemId) -> bool {
         self.is_known[id]
+    }
+
+    /// Why nothing is known of the subsystem, if it has said so.
+    pub fn lack(&self, id: SubsystemId) -> Option<&str> {
+        self.lacks[id].as_deref()
+    }
+
+    /// Notes why nothing is known of a subsystem.
+    pub(crate) fn set_lack(&mut self, id: SubsystemId, reason: Option<String>) {
+        self.lacks[id] = reason;
     }
 
     /// Changes whenever a matrix does; constants may change without it.

@@ -39,8 +39,9 @@ impl Simulation {
                     ModelConfig::Exact => slot.subsystem.linear(),
                     _ => slot.subsystem.linearize(u).map_err(|source| failed(graph, slot, step, source))?,
                 };
-                if let Some(matrices) = matrices {
-                    board.models.set(graph, id, &matrices)?;
+                match matrices {
+                    Some(matrices) => board.models.set(graph, id, &matrices)?,
+                    None => board.models.set_lack(id, slot.subsystem.lack_of_model()),
                 }
             }
             if needs.is_pinned {
