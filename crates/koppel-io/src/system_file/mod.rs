@@ -188,6 +188,7 @@ impl SystemFile {
         for (index, entry) in subsystems.iter().enumerate() {
             let setting = subsystem::Setting {
                 folder: &self.document.folder,
+                step: self.run.step * f64::from(self.run.every.get(&entry.name).copied().unwrap_or(1)),
                 log: self.log.as_ref(),
                 isolation: self.isolation,
                 journal: self.journals.as_ref().map(|journals| journals.of(index, &entry.name)),
