@@ -62,6 +62,9 @@ pub enum Error {
     #[error("subsystem `{subsystem}` failed at t = {time} s: {source}")]
     Subsystem { subsystem: String, time: f64, source: Box<Error> },
 
+    #[error("inputs were not predicted at t = {time} s: {source}")]
+    Prediction { time: f64, source: Box<Error> },
+
     #[error(
         "the loop {path} was not solved at t = {time} s: after {iterations} evaluations the relative residual is {residual:.3e}, of `{worst}`"
     )]
@@ -121,6 +124,9 @@ impl Error {
                 "use iteration = { kind = \"outputs\" }, which repeats no step, or an FMU with canGetAndSetFMUState".into(),
             ),
             Error::NotZeroStable { ways, .. } => Some(ways.join("\n  hint: ")),
+            Error::Prediction { source, .. } => source.hint().or_else(|| {
+                Some("use a smaller communication step, other models, or another coupling".into())
+            }),
             Error::Subsystem { source, .. } => source.hint(),
             Error::Foreign { hint, .. } => hint.clone(),
             _ => None,

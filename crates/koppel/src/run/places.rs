@@ -56,7 +56,8 @@ impl Simulation {
         let parts = [
             (inputs, false),
             (self.board.applied.len(), true),
-            (self.board.planned.len(), true),
+            (self.board.planned.coefficients.len(), true),
+            (self.board.planned.sizes.len(), false),
             (outputs, true),
             (before, true),
             (externals, false),
@@ -67,7 +68,9 @@ impl Simulation {
             (models, false),
             (coupling, true),
         ];
-        let first_output = inputs + self.board.applied.len() + self.board.planned.len();
+        let planned = &self.board.planned;
+        let first_output =
+            inputs + self.board.applied.len() + planned.coefficients.len() + planned.sizes.len();
         let (mut all, mut at) = (Vec::new(), 0);
         for (size, is_value) in parts {
             if is_value {

@@ -21,13 +21,13 @@ use super::board::{Board, Deliveries};
 use super::change::Assignment;
 use super::config::{Parallel, Reading};
 use super::consistent::{Consistency, Instant};
-use super::failure::non_finite;
+use super::failure::{non_finite, unpredicted};
 use super::iterate::StepIteration;
 use super::messages::Messages;
 use super::slot::Slot;
 use super::state::RunState;
 use super::statistics::Extremes;
-use crate::coupling::{Coupling, Needs, Polynomials, View};
+use crate::coupling::{Coupling, Needs, View};
 use crate::error::Result;
 use crate::identify::Learned;
 use crate::record::{Column, Columns, Condition};
@@ -122,7 +122,7 @@ impl Simulation {
         self.apply_changes(step.start)?;
         self.refresh_models(step)?;
         let view = view(&self.graph, &self.board, step);
-        self.coupling.prepare(&view)?;
+        self.coupling.prepare(&view).map_err(|source| unpredicted(step, source))?;
         let mut stage = self.enter_stage(0, &step, end)?;
         while stage < self.stages.len() {
             self.predict(stage, &step)?;
@@ -148,8 +148,8 @@ impl Simulation {
         let Simulation { coupling, graph, board, clock, slots, .. } = self;
         let Stage { wired, held, members, inputs, .. } = &self.stages[stage];
         board.check_maps(graph, inputs, step.start)?;
-        let mut planned = std::mem::take(&mut board.planned);
-        let mut out = Polynomials { terms: board.terms, coefficients: &mut planned };
+        let mut coefficients = std::mem::take(&mut board.planned.coefficients);
+        let mut out = board.planned.writer(&mut coefficients);
         let result = if self.is_multi_rate {
             slots[members.clone()].iter_mut().filter(|slot| slot.is_due(step)).try_for_each(|slot| {
                 slot.remember(&board.outputs, &board.applied);
@@ -162,11 +162,9 @@ impl Simulation {
             coupling.input(&view(graph, board, *step), wired, &mut out)
         };
         for &input in held {
-            let polynomial = out.of(input);
-            polynomial.fill(0.0);
-            polynomial[0] = board.history.arrivals()[input];
+            out.hold(input, board.history.arrivals()[input]);
         }
-        board.planned = planned;
+        board.planned.coefficients = coefficients;
         result
     }
 
@@ -174,12 +172,14 @@ impl Simulation {
     #[inline(always)]
     fn deliver(&mut self, stage: usize, step: &Step, end: f64) -> Result<()> {
         let Stage { members, inputs, outputs, deliveries, .. } = &self.stages[stage];
-        if let Some(output) = self.board.non_finite(outputs.clone()) {
+        let is_iterated = self.is_iterated(stage);
+        // A guess may lead anywhere; what a loop has come to in the end is looked at then.
+        if !is_iterated && let Some(output) = self.board.non_finite(outputs.clone()) {
             return Err(non_finite(&self.graph, &self.board, output, end));
         }
         if self.is_multi_rate {
             self.deliver_due(stage, step);
-        } else if self.is_iterated(stage) {
+        } else if is_iterated {
             self.board.note_applied(inputs.clone(), step.size);
             members.clone().for_each(|id| self.board.deliver_one(&self.graph, id, end));
         } else {

@@ -208,6 +208,10 @@ impl Subsystem for WithFilters {
         Ok(self.inner.linearize(inputs)?.map(|inner| self.with_filters(&inner)))
     }
 
+    fn lack_of_model(&self) -> Option<String> {
+        self.inner.lack_of_model()
+    }
+
     fn rates(&mut self, inputs: &[f64], rates: &mut [f64]) -> Result<bool> {
         if !self.inner.rates(inputs, &mut rates[..self.width])? {
             return Ok(false);

@@ -64,6 +64,8 @@ pub struct Variable {
     /// For an output: it is another one behind a filter.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub filtered: Option<Filtered>,
+    /// For a parameter: it cannot be changed once the run is under way.
+    pub is_fixed: bool,
 }
 
 impl Variable {
@@ -79,6 +81,7 @@ impl Variable {
             depends: Dependencies::None,
             is_held: false,
             filtered: None,
+            is_fixed: false,
         }
     }
 
@@ -137,6 +140,8 @@ pub struct Ports {
     pub message_outputs: Vec<MessagePort>,
     /// Which ports belong together.
     pub terminals: Vec<Terminal>,
+    /// It takes steps of one size only, whichever that is.
+    pub one_step_size: bool,
 }
 
 impl Ports {

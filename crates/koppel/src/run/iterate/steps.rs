@@ -169,7 +169,7 @@ impl Simulation {
         l.work.note(evaluations, residual);
         if verdict == Verdict::Failed {
             l.work.note_unconverged(end);
-            if l.otherwise != Otherwise::Accept {
+            if l.otherwise != Otherwise::Accept || !residual.is_finite() {
                 return Err(Error::LoopNotSolved {
                     path: l.work.path.clone(),
                     time: end,
