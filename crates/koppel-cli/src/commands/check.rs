@@ -11,9 +11,10 @@ use crate::output::{self, Check};
 
 /// Looks at a system without running it: structure, loops, zero-stability.
 pub(super) fn check(arguments: &CheckArguments) -> Result<Exit> {
-    let file = load(&arguments.file, &arguments.settings, arguments.tolerant)?;
+    let mut file = load(&arguments.file, &arguments.settings, arguments.tolerant)?;
     file.warnings().iter().for_each(|text| note("warning", text));
-    let (mut simulation, filters) = file.simulation_and_filters()?;
+    let filters = file.choose_filters()?;
+    let mut simulation = file.simulation()?;
     let structure = structure(&mut simulation)?;
     let stability = zero_stability(&mut simulation, &file.run)?;
     if let Some(path) = &arguments.graph {

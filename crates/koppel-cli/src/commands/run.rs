@@ -97,7 +97,8 @@ fn start(arguments: &RunArguments, mut file: SystemFile) -> Result<Exit> {
     }
     let log = Log::new(arguments.session.log);
     file.log_to(log.sink());
-    let (simulation, filters) = file.simulation_and_filters().inspect_err(|_| log.end())?;
+    let filters = file.choose_filters().inspect_err(|_| log.end())?;
+    let simulation = file.simulation().inspect_err(|_| log.end())?;
     if !arguments.session.quiet {
         filters.iter().for_each(|choice| note("note", &choice.words()));
     }

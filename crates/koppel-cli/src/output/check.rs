@@ -3,7 +3,9 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use koppel::analysis::{FilterChoice, LoopReport, LoopStability, StructureReport, ZeroStability};
+use koppel::analysis::{
+    FilterChoice, LoopReport, LoopStability, StepLoopReport, StructureReport, ZeroStability,
+};
 use koppel_io::system_file::SystemFile;
 use serde::Serialize;
 use serde_json::Value;
@@ -22,6 +24,8 @@ pub(crate) struct Check {
     loops: Vec<Loop>,
     subsystems: Value,
     connections: Value,
+    /// Subsystems that feed each other: what an iteration of steps repeats.
+    step_loops: Vec<StepLoopReport>,
     filters: Vec<FilterChoice>,
     iteration: Value,
     reading: Value,
@@ -104,6 +108,7 @@ impl Check {
             zero_stability_radius,
             subsystems: serde_json::to_value(&structure.subsystems).unwrap_or_default(),
             connections: serde_json::to_value(&structure.connections).unwrap_or_default(),
+            step_loops: structure.step_loops,
             loops: structure.loops.into_iter().zip(loops).map(Loop::new).collect(),
             filters,
             iteration: run["iteration"].clone(),
@@ -122,6 +127,13 @@ impl Check {
         }
         for (number, l) in self.loops.iter().enumerate() {
             text.push_str(&l.text(number + 1));
+        }
+        for l in &self.step_loops {
+            let can = match l.without_roll_back.as_slice() {
+                [] => format!("steps can be iterated on {}", joined(&l.torn, ", ")),
+                list => format!("steps cannot be iterated: `{}` cannot roll back", list.join("`, `")),
+            };
+            let _ = writeln!(text, "  {:17} {can}", joined(&l.members, " <-> "));
         }
         self.filters.iter().for_each(|choice| {
             let _ = writeln!(text, "  {}", choice.words());

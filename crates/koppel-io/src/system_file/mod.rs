@@ -184,11 +184,6 @@ impl SystemFile {
     ///
     /// If the parts do not fit together.
     pub fn build(&self) -> Result<System> {
-        self.build_with(&[])
-    }
-
-    /// The same with the filters that were chosen for connections that leave it open.
-    fn build_with(&self, chosen: &[FilterChoice]) -> Result<System> {
         let mut builder = SystemBuilder::new();
         let subsystems = self.document.root.get("subsystems").map_or(&[][..], |node| node.entries());
         for (index, entry) in subsystems.iter().enumerate() {
@@ -204,11 +199,9 @@ impl SystemFile {
         }
         for link in &self.links {
             let mut connection = link.connection.clone();
-            if let Some(filter @ FilterConfig::Auto {}) = &mut connection.filter {
+            if is_open(&connection) {
                 // Until it is chosen, any filter tells where loops are broken.
-                let omega =
-                    chosen.iter().find(|choice| choice.to == connection.to).map(|choice| choice.omega);
-                *filter = FilterConfig::pt2(omega.unwrap_or(1.0 / self.run.step));
+                connection.filter = Some(FilterConfig::pt2(1.0 / self.run.step));
             }
             builder = builder.connect(connection);
         }
@@ -226,29 +219,42 @@ impl SystemFile {
     ///
     /// If the parts do not fit together, or no consistent start is found.
     pub fn simulation(&self) -> Result<Simulation> {
-        self.simulation_and_filters().map(|(simulation, _)| simulation)
+        if self.connections().any(is_open) {
+            let mut file = self.clone();
+            file.choose_filters()?;
+            return file.start();
+        }
+        self.start()
     }
 
-    /// The same, with what was chosen where a connection says `filter = "auto"`.
+    fn start(&self) -> Result<Simulation> {
+        Simulation::new(self.build()?, &self.run).map_err(|error| self.blame(*error))
+    }
+
+    fn blame(&self, error: koppel::Error) -> Box<Error> {
+        self.document.blame(error, &["run", "at", "connections", "subsystems"])
+    }
+
+    /// Puts numbers in the place of `filter = "auto"`, and tells them.
     ///
     /// # Errors
     ///
-    /// If the parts do not fit together, no consistent start is found, or there is no filter to choose.
-    pub fn simulation_and_filters(&self) -> Result<(Simulation, Vec<FilterChoice>)> {
-        let blame = |error: Box<koppel::Error>| {
-            self.document.blame(*error, &["run", "at", "connections", "subsystems"])
-        };
-        let start = |system| Simulation::new(system, &self.run).map_err(blame);
-        let is_open = |connection: &&Connection| matches!(connection.filter, Some(FilterConfig::Auto {}));
-        let open: Vec<&Connection> = self.connections().filter(is_open).collect();
+    /// If the parts do not fit together, no consistent start is found, or a connection is in no loop.
+    pub fn choose_filters(&mut self) -> Result<Vec<FilterChoice>> {
+        let open: Vec<String> = self.connections().filter(|c| is_open(c)).map(|c| c.to.clone()).collect();
         if open.is_empty() {
-            return Ok((start(self.build()?)?, Vec::new()));
+            return Ok(Vec::new());
         }
-        let mut trial = start(self.build()?)?;
-        let choose = |connection: &&Connection| choose_filter(&mut trial, &self.run, &connection.to);
-        let chosen = open.iter().map(choose).collect::<koppel::Result<Vec<_>>>().map_err(blame)?;
-        drop(trial);
-        Ok((start(self.build_with(&chosen)?)?, chosen))
+        let mut trial = self.start()?;
+        let choose = |to: &String| choose_filter(&mut trial, &self.run, to);
+        let chosen = open.iter().map(choose).collect::<koppel::Result<Vec<_>>>();
+        let chosen = chosen.map_err(|error| self.blame(*error))?;
+        for link in &mut self.links {
+            if let Some(choice) = chosen.iter().find(|choice| choice.to == link.connection.to) {
+                link.connection.filter = Some(FilterConfig::pt2(choice.omega));
+            }
+        }
+        Ok(chosen)
     }
 
     /// From now on what is built logs the inputs of those FMUs that cannot save their state, so that a checkpoint can be
@@ -366,4 +372,9 @@ impl SystemFile {
     pub fn text(&self) -> &str {
         self.document.text()
     }
+}
+
+/// True if a filter is still to be chosen.
+fn is_open(connection: &Connection) -> bool {
+    matches!(connection.filter, Some(FilterConfig::Auto {}))
 }

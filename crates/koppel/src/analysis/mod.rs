@@ -6,5 +6,7 @@ mod structure;
 mod zero_stability;
 
 pub use filters::{FilterChoice, choose_filter};
-pub use structure::{ConnectionReport, LoopReport, StructureReport, SubsystemReport, structure};
+pub use structure::{
+    ConnectionReport, LoopReport, StepLoopReport, StructureReport, SubsystemReport, structure,
+};
 pub use zero_stability::{LoopStability, ZeroStability, zero_stability};

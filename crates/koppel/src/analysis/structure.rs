@@ -1,8 +1,8 @@
 //! The structure of a system: who feeds whom at once, which loops that makes, where they are cut, and what can be iterated.
 
 use crate::error::Result;
-use crate::run::{Simulation, Told};
-use crate::system::{Dependencies, Reach, Snapshot, SystemGraph, algebraic_loops};
+use crate::run::{Simulation, SubsystemLoop, Told, subsystem_loops};
+use crate::system::{AlgebraicLoop, Dependencies, Reach, Snapshot, SystemGraph, algebraic_loops};
 use serde::Serialize;
 
 /// A system's structure.
@@ -14,6 +14,21 @@ pub struct StructureReport {
     pub connections: Vec<ConnectionReport>,
     /// Algebraic loops, those behind filters included.
     pub loops: Vec<LoopReport>,
+    /// Subsystems that feed each other, algebraic loops or not: what an iteration of steps repeats.
+    pub step_loops: Vec<StepLoopReport>,
+}
+
+/// Subsystems that feed each other.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct StepLoopReport {
+    /// Their names.
+    pub members: Vec<String>,
+    /// Outputs that are guessed when their steps are iterated.
+    pub torn: Vec<String>,
+    /// True if no smaller set of outputs cuts the loop, false if a heuristic found it.
+    pub is_smallest_cut: bool,
+    /// Members that cannot roll back: with them it cannot be iterated.
+    pub without_roll_back: Vec<String>,
 }
 
 /// What is known of one subsystem.
@@ -73,19 +88,25 @@ pub fn structure(simulation: &mut Simulation) -> Result<StructureReport> {
     let graph = simulation.graph();
     let loops = algebraic_loops(graph, Reach::ThroughFilters);
     let name = |output: &usize| graph.output_name(*output);
-    let report = |l: &crate::system::AlgebraicLoop| LoopReport {
+    let stuck = |members: &[usize]| -> Vec<String> {
+        let stuck = members.iter().filter(|id| !subsystems[**id].can_roll_back);
+        stuck.map(|id| graph.name(*id).to_owned()).collect()
+    };
+    let step_loop = |l: SubsystemLoop| StepLoopReport {
+        members: l.members.iter().map(|id| graph.name(*id).to_owned()).collect(),
+        torn: l.torn.iter().map(name).collect(),
+        is_smallest_cut: l.is_smallest,
+        without_roll_back: stuck(&l.members),
+    };
+    let step_loops = subsystem_loops(graph).into_iter().map(step_loop).collect();
+    let report = |l: &AlgebraicLoop| LoopReport {
         path: l.path(graph),
         members: l.members.iter().map(|id| graph.name(*id).to_owned()).collect(),
         outputs: l.outputs.iter().map(name).collect(),
         torn: l.torn.iter().map(name).collect(),
         is_smallest_cut: l.is_smallest,
         is_filtered: l.outputs.iter().any(|o| graph.output_variable(*o).filtered.is_some()),
-        without_roll_back: l
-            .members
-            .iter()
-            .filter(|id| !subsystems[**id].can_roll_back)
-            .map(|id| graph.name(*id).to_owned())
-            .collect(),
+        without_roll_back: stuck(&l.members),
     };
     let in_loop = |source: usize, target: usize| {
         let id = graph.subsystem_of_input(target);
@@ -107,7 +128,8 @@ pub fn structure(simulation: &mut Simulation) -> Result<StructureReport> {
         is_in_loop: in_loop(wire.source, wire.target),
     });
     let connections = connections.collect();
-    Ok(StructureReport { connections, loops: loops.iter().map(report).collect(), subsystems })
+    let loops = loops.iter().map(report).collect();
+    Ok(StructureReport { subsystems, connections, loops, step_loops })
 }
 
 fn subsystem(simulation: &mut Simulation, id: usize) -> Result<SubsystemReport> {

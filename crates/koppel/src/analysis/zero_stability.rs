@@ -50,14 +50,14 @@ pub struct ZeroStability {
 }
 
 impl ZeroStability {
-    /// An error with the worst loop and the ways out, unless the run is zero-stable.
+    /// An error with the worst loop and the ways out, if one is known to be unstable.
     pub fn refuse_unstable(&self, config: &RunConfig) -> Result<()> {
-        let radius = |l: &&LoopStability| l.radius.unwrap_or(f64::INFINITY);
-        let unstable = self.loops.iter().filter(|l| !l.is_stable);
-        let Some(worst) = unstable.max_by(|a, b| radius(a).total_cmp(&radius(b))) else { return Ok(()) };
+        let judged = self.loops.iter().filter_map(|l| Some((l, l.radius?)));
+        let unstable = judged.filter(|(_, radius)| *radius > ONE);
+        let Some((worst, radius)) = unstable.max_by(|a, b| a.1.total_cmp(&b.1)) else { return Ok(()) };
         Err(Error::NotZeroStable {
             path: worst.path.clone(),
-            radius: worst.radius.unwrap_or(f64::INFINITY),
+            radius,
             time: self.time,
             ways: ways_out(worst, config),
         }
@@ -127,9 +127,6 @@ pub(super) fn gain(graph: &SystemGraph, l: &AlgebraicLoop, feed_through: &[Matri
 /// What the user can do about a loop that is not zero-stable.
 fn ways_out(l: &LoopStability, config: &RunConfig) -> Vec<String> {
     let mut ways = Vec::new();
-    if let Some(problem) = &l.problem {
-        ways.push(format!("it could not be judged: {problem}"));
-    }
     if l.is_filtered {
         ways.push("use a slower filter (smaller `omega`) or filter = \"auto\"".into());
     } else {

@@ -28,7 +28,7 @@ pub use config::{Parallel, Reading, RunConfig, ScheduleConfig};
 pub use drive::{Ending, Flow, Watch};
 pub use feed_through::{FeedThrough, Told};
 pub use iterate::{AccelerationKind, IterationConfig, IterationKind, LoopWork, Otherwise};
-pub use schedule::Schedule;
+pub use schedule::{Schedule, SubsystemLoop, subsystem_loops};
 pub use simulation::Simulation;
 pub use state::RunState;
 pub use statistics::{Defect, Share, Statistics};

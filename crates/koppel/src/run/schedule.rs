@@ -5,7 +5,7 @@ use super::iterate::IterationKind;
 use crate::coupling::CouplingConfig;
 use crate::error::{Error, Result};
 use crate::system::{
-    Component, Signal, SubsystemId, SystemGraph, evaluation_order, strongly_connected, tear,
+    Component, OutputId, Signal, SubsystemId, SystemGraph, evaluation_order, strongly_connected, tear,
 };
 use std::ops::Range;
 
@@ -136,13 +136,7 @@ fn iterated(config: &RunConfig, graph: &SystemGraph) -> Result<Staged> {
         }
         .into());
     }
-    let mut sources = vec![Vec::new(); graph.len()];
-    for wire in graph.wires() {
-        sources[graph.subsystem_of_input(wire.target)].push(wire.from);
-    }
-    for wire in graph.message_wires().iter().filter(|wire| wire.from != wire.to) {
-        sources[wire.to].push(wire.from);
-    }
+    let sources = feeders(graph);
     let (mut stages, mut loops): Staged = (Vec::new(), Vec::new());
     for members in strongly_connected(&sources) {
         let first = stages.len();
@@ -172,10 +166,46 @@ fn interpolates(coupling: &CouplingConfig) -> bool {
     }
 }
 
-/// The members of a loop in stages: each is fed by earlier stages and torn outputs alone.
-fn levels(graph: &SystemGraph, members: &[SubsystemId]) -> Vec<Vec<SubsystemId>> {
+/// For every subsystem, those that feed it.
+fn feeders(graph: &SystemGraph) -> Vec<Vec<SubsystemId>> {
+    let mut sources = vec![Vec::new(); graph.len()];
+    for wire in graph.wires() {
+        sources[graph.subsystem_of_input(wire.target)].push(wire.from);
+    }
+    for wire in graph.message_wires().iter().filter(|wire| wire.from != wire.to) {
+        sources[wire.to].push(wire.from);
+    }
+    sources
+}
+
+/// Subsystems that feed each other: a loop for the iteration of steps.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SubsystemLoop {
+    /// Its members.
+    pub members: Vec<SubsystemId>,
+    /// Outputs that are guessed.
+    pub torn: Vec<OutputId>,
+    /// True if no smaller set of outputs cuts the loop, false if a heuristic found it.
+    pub is_smallest: bool,
+}
+
+/// All loops of subsystems, algebraic or not.
+pub fn subsystem_loops(graph: &SystemGraph) -> Vec<SubsystemLoop> {
+    let sources = feeders(graph);
+    let is_loop = |members: &Vec<SubsystemId>| members.len() > 1 || sources[members[0]].contains(&members[0]);
+    let cut = |members: Vec<SubsystemId>| {
+        let (signals, outputs) = signals(graph, &members);
+        let tearing = tear(members.len(), &signals);
+        let torn = tearing.torn.iter().map(|s| outputs[*s]).collect();
+        SubsystemLoop { members, torn, is_smallest: tearing.is_smallest }
+    };
+    strongly_connected(&sources).into_iter().filter(is_loop).map(cut).collect()
+}
+
+/// What the members of a loop give each other, and the outputs that are.
+fn signals(graph: &SystemGraph, members: &[SubsystemId]) -> (Vec<Signal>, Vec<OutputId>) {
     let place = |id: SubsystemId| members.binary_search(&id).ok();
-    let mut signals = Vec::new();
+    let (mut signals, mut outputs) = (Vec::new(), Vec::new());
     for (from, &id) in members.iter().enumerate() {
         for output in graph.outputs_of(id) {
             let wires = graph.wires_from(id).iter().map(|w| graph.wires()[*w]);
@@ -183,9 +213,16 @@ fn levels(graph: &SystemGraph, members: &[SubsystemId]) -> Vec<Vec<SubsystemId>>
             let to: Vec<usize> = targets.filter_map(place).collect();
             if !to.is_empty() {
                 signals.push(Signal { from, to, weight: 1 });
+                outputs.push(output);
             }
         }
     }
+    (signals, outputs)
+}
+
+/// The members of a loop in stages: each is fed by earlier stages and torn outputs alone.
+fn levels(graph: &SystemGraph, members: &[SubsystemId]) -> Vec<Vec<SubsystemId>> {
+    let (signals, _) = signals(graph, members);
     let tearing = tear(members.len(), &signals);
     let mut level = vec![0; members.len()];
     for &node in &tearing.order {

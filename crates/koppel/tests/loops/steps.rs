@@ -376,3 +376,39 @@ fn a_step_is_halved_until_the_loop_converges() {
     assert!(simulation.halvings() > 0);
     assert!((simulation.time() - 0.05).abs() < 1e-12);
 }
+
+/// Seconds of a run of the double pendulum with 20 micro steps in each step, and evaluations per step.
+fn timed(iteration: Option<IterationConfig>) -> (f64, f64) {
+    let config = RunConfig {
+        coupling: FOH,
+        reading: Reading::Stale,
+        iteration,
+        threads: koppel::run::Parallel::Never,
+        ..RunConfig::new(1.0, 1e-3)
+    };
+    let mut simulation = Simulation::new(crate::double_pendulum::system(0.25, None, 5e-5), &config).unwrap();
+    let begin = std::time::Instant::now();
+    while !simulation.is_done() {
+        simulation.advance().unwrap();
+    }
+    let seconds = begin.elapsed().as_secs_f64();
+    let mean = simulation.loop_works().next().map_or(0.0, |work| work.mean());
+    (seconds, mean)
+}
+
+#[test]
+fn a_converged_step_costs_no_more_than_its_evaluations() {
+    // Runs in turn, the quickest of each counts: the machine may be busy.
+    let step = IterationConfig::new(IterationKind::Step, AccelerationKind::Broyden);
+    let (mut plain, mut iterated, mut mean) = (f64::INFINITY, f64::INFINITY, 0.0);
+    for _ in 0..12 {
+        plain = plain.min(timed(None).0);
+        let (seconds, evaluations) = timed(Some(step.clone()));
+        (iterated, mean) = (iterated.min(seconds), evaluations);
+    }
+    println!(
+        "plain {plain:.2e} s, iterated {iterated:.2e} s: {:.2} times at {mean:.2} evaluations",
+        iterated / plain
+    );
+    assert!(iterated < 1.1 * (mean + 1.0) * plain, "{} times at {mean} evaluations", iterated / plain);
+}

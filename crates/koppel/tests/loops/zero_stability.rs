@@ -142,3 +142,19 @@ fn units_do_not_matter() {
         }
     }
 }
+
+#[test]
+fn every_method_can_be_judged() {
+    for (method, _) in CouplingConfig::METHODS.iter().filter(|(name, _)| *name != "mixed") {
+        for reading in [Reading::Stale, Reading::Fresh] {
+            let coupling: CouplingConfig =
+                serde_json::from_str(&format!("{{\"method\":\"{method}\"}}")).unwrap();
+            let config = RunConfig { reading, coupling, ..RunConfig::new(1.0, 1e-3) };
+            let system = case("feedthrough-pair").unwrap().system().unwrap();
+            let mut simulation = Simulation::new(system, &config).unwrap();
+            let told = zero_stability(&mut simulation, &config).unwrap();
+            println!("{method}, {reading:?}: {:?} {:?}", told.loops[0].radius, told.loops[0].problem);
+            assert!(told.loops[0].radius.is_some(), "{method}: {told:?}");
+        }
+    }
+}
