@@ -32,6 +32,8 @@ fn commands() -> Vec<(&'static str, String, Vec<&'static str>)> {
     vec![
         good("help", &["--help"]),
         good("help-run", &["run", "--help"]),
+        good("help-check", &["check", "--help"]),
+        good("check", &["check", "system.toml"]),
         good("help-resume", &["resume", "--help"]),
         good("help-recover", &["recover", "--help"]),
         good("help-models", &["models", "--help"]),

@@ -16,7 +16,7 @@ pub(super) fn check(arguments: &CheckArguments) -> Result<Exit> {
     let filters = file.choose_filters()?;
     let mut simulation = file.simulation()?;
     let structure = structure(&mut simulation)?;
-    let stability = zero_stability(&mut simulation, &file.run)?;
+    let stability = zero_stability(&mut simulation, &file.run);
     if let Some(path) = &arguments.graph {
         let text = drawing::svg(&structure, &stability);
         std::fs::write(path, text)

@@ -22,7 +22,7 @@ impl Stability {
         if is_accepted {
             return Ok(stability);
         }
-        let told = zero_stability(simulation, config)?;
+        let told = zero_stability(simulation, config);
         told.refuse_unstable(config)?;
         // Loops that are solved at every communication point stay so.
         if told.zero_stability_radius > 0.0 {
@@ -40,6 +40,6 @@ impl Stability {
             return Ok(());
         }
         self.countdown = self.stride;
-        zero_stability(simulation, config)?.refuse_unstable(config)
+        zero_stability(simulation, config).refuse_unstable(config)
     }
 }

@@ -13,7 +13,7 @@ use crate::system::{FilterConfig, Reach, algebraic_loops};
 use serde::Serialize;
 
 /// The chosen filter is slower than the limit by this much, for gains that grow on the way.
-const MARGIN: f64 = 0.5;
+const MARGIN: f64 = 0.7;
 /// Fastest filter that is tried, as ω H: faster ones differ from none only within a step.
 const FASTEST: f64 = 20.0;
 /// Slowest one.

@@ -12,7 +12,7 @@ use crate::coupling::CouplingConfig;
 use crate::error::Result;
 use crate::linalg::{Matrix, balance, spectral_radius};
 use crate::run::{RunConfig, RunState, Schedule, ScheduleConfig, Simulation};
-use crate::signal::{Samples, Segment, Step};
+use crate::signal::{Request, Samples, Segment, Step};
 use crate::system::{
     AlgebraicLoop, Connection, FilterConfig, OutputId, Ports, Snapshot, StateSpace, Subsystem, SubsystemId,
     System, SystemBuilder, SystemGraph, Variable, VariableId,
@@ -25,6 +25,9 @@ struct Frozen {
     d: Matrix,
     u: Vec<f64>,
 }
+
+/// Parts of a step in which a frozen member is sampled: it has no solver.
+const SOLVER_POINTS: u32 = 10;
 
 impl Subsystem for Frozen {
     fn ports(&self) -> &Ports {
@@ -45,12 +48,22 @@ impl Subsystem for Frozen {
 
     fn step(
         &mut self,
-        _step: &Step,
+        step: &Step,
         input: &Segment<'_>,
         outputs: &mut [f64],
         samples: &mut Samples,
     ) -> Result<()> {
         samples.clear();
+        let nodes = match samples.request() {
+            Request::Nothing => 0,
+            Request::SolverPoints => SOLVER_POINTS,
+            Request::Nodes(nodes) => nodes,
+        };
+        for k in 0..(nodes + 1) * u32::from(nodes > 0) {
+            let time = step.start + step.size * f64::from(k) / f64::from(nodes);
+            input.values(time, &mut self.u);
+            self.d.mul_vec_into(&self.u, samples.push(time));
+        }
         input.end_values(&mut self.u);
         self.d.mul_vec_into(&self.u, outputs);
         Ok(())
@@ -269,19 +282,22 @@ fn columns(simulation: &mut Simulation, steps: u64) -> Result<(Matrix, Vec<usize
     let mut phi = Matrix::zeros(places.all.len(), places.all.len());
     let (mut state, mut after) = (rest.clone(), RunState::default());
     for (j, place) in places.all.iter().enumerate() {
-        *state.number_mut(*place) += 1.0;
+        *state.number_mut(*place) += UNIT;
         simulation.restore(&state)?;
-        *state.number_mut(*place) -= 1.0;
+        *state.number_mut(*place) -= UNIT;
         (0..steps).try_for_each(|_| simulation.advance())?;
         simulation.save(&mut after)?;
         for (i, row) in places.all.iter().enumerate() {
-            let change = after.number(*row) - undisturbed.number(*row);
+            let change = (after.number(*row) - undisturbed.number(*row)) / UNIT;
             // Loops are solved to a tolerance; what is left of it is no gain.
             phi[(i, j)] = if change.abs() < NOISE { 0.0 } else { change };
         }
     }
     Ok((phi, places.outputs))
 }
+
+/// How far a number is moved. Less than 1, so that what a coupling keeps as a whole number stays the same one.
+const UNIT: f64 = 0.5;
 
 /// Entries of Φ that are round-off or a tolerance.
 const NOISE: f64 = 1e-7;

@@ -15,6 +15,9 @@ use serde::Serialize;
 /// A radius up to this is round-off of one that is 1.
 const ONE: f64 = 1.0 + 1e-6;
 
+/// Most outputs of a loop whose step matrix is made: its eigenvalues take a second or so.
+const LARGEST: usize = 200;
+
 /// One loop.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LoopStability {
@@ -66,35 +69,53 @@ impl ZeroStability {
 }
 
 /// Judges all loops where the run stands now. The run is left as it was.
-pub fn zero_stability(simulation: &mut Simulation, config: &RunConfig) -> Result<ZeroStability> {
+pub fn zero_stability(simulation: &mut Simulation, config: &RunConfig) -> ZeroStability {
     let loops = algebraic_loops(simulation.graph(), Reach::ThroughFilters);
-    let loops = loops.iter().map(|l| judge(simulation, config, l)).collect::<Result<Vec<_>>>()?;
-    Ok(ZeroStability {
+    let loops: Vec<LoopStability> = loops.iter().map(|l| judge(simulation, config, l)).collect();
+    ZeroStability {
         time: simulation.time(),
         zero_stable: loops.iter().all(|l| l.is_stable),
         zero_stability_radius: loops.iter().filter_map(|l| l.radius).fold(0.0, f64::max),
         loops,
-    })
+    }
 }
 
-fn judge(simulation: &mut Simulation, config: &RunConfig, l: &AlgebraicLoop) -> Result<LoopStability> {
-    let feed_through = feed_through(simulation, l)?;
+fn judge(simulation: &mut Simulation, config: &RunConfig, l: &AlgebraicLoop) -> LoopStability {
+    let found = feed_through(simulation, l);
     let graph = simulation.graph();
-    let gain = gain(graph, l, &feed_through);
-    let frozen = FrozenLoop { graph, config, l, feed_through: &feed_through, filter: None };
-    let (radius, problem) = match frozen.radius() {
+    let gain = found.as_ref().map_or(f64::NAN, |d| gain(graph, l, d));
+    let (radius, problem) = match found.and_then(|d| radius(graph, config, l, &d)) {
         Ok(radius) => (Some(radius), None),
         Err(error) => (None, Some(error.to_string())),
     };
-    Ok(LoopStability {
+    LoopStability {
         path: l.path(graph),
         members: l.members.iter().map(|id| graph.name(*id).to_owned()).collect(),
         gain,
         is_stable: radius.is_some_and(|radius| radius <= ONE),
         radius,
         problem,
-        is_filtered: l.outputs.iter().any(|o| graph.output_variable(*o).filtered.is_some()),
-    })
+        is_filtered: is_filtered(graph, l),
+    }
+}
+
+fn radius(graph: &SystemGraph, config: &RunConfig, l: &AlgebraicLoop, d: &[Matrix]) -> Result<f64> {
+    if l.outputs.len() > LARGEST {
+        let is_solved = config.reading == Reading::Fresh || config.iteration.is_some();
+        return match is_solved && !is_filtered(graph, l) {
+            true => Ok(0.0),
+            false => Err(Error::Unsupported {
+                what: "judging this loop".into(),
+                reason: format!("it has {} outputs; up to {LARGEST} are judged", l.outputs.len()),
+            }
+            .into()),
+        };
+    }
+    FrozenLoop { graph, config, l, feed_through: d, filter: None }.radius()
+}
+
+fn is_filtered(graph: &SystemGraph, l: &AlgebraicLoop) -> bool {
+    l.outputs.iter().any(|o| graph.output_variable(*o).filtered.is_some())
 }
 
 /// D of the members of a loop.

@@ -61,6 +61,8 @@ impl OutputIteration {
         let (evaluations, residual) = (self.search.evaluations(), self.search.size());
         if verdict == Verdict::Converged {
             self.work.note(evaluations, residual);
+            self.search.write(&mut now.board.outputs);
+            self.owners.iter().for_each(|id| now.deliver(*id));
             self.search.remember(&now.board.outputs, now.time);
             return Ok(());
         }

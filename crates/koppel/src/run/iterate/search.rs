@@ -125,6 +125,7 @@ impl Search {
             return self.take_back();
         }
         if self.size <= self.tolerance {
+            self.polish();
             for (largest, z) in self.largest.iter_mut().zip(&self.z) {
                 *largest = largest.max(z.abs());
             }
@@ -167,6 +168,19 @@ impl Search {
     /// The unknown with the largest relative residual.
     pub(super) fn worst(&self) -> OutputId {
         self.unknowns[self.worst]
+    }
+
+    /// The solution is where the next guess would be, as long as that is within the tolerance; else the result.
+    fn polish(&mut self) {
+        self.before.copy_from_slice(&self.z);
+        let next = self.acceleration.next(&self.weight, &mut self.z, &self.residual);
+        let moves = self.z.iter().zip(&self.before).zip(&self.weight);
+        let is_near = moves.into_iter().all(|((z, before), w)| ((z - before) * w).abs() <= self.tolerance);
+        if next == Next::Differences || !is_near {
+            for ((z, before), r) in self.z.iter_mut().zip(&self.before).zip(&self.residual) {
+                *z = before + r;
+            }
+        }
     }
 
     fn measure(&mut self, outputs: &[f64]) {

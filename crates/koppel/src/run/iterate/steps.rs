@@ -181,6 +181,8 @@ impl Simulation {
             }
         }
         if verdict == Verdict::Converged {
+            l.search.write(&mut board.outputs);
+            l.owners.iter().for_each(|id| board.deliver_one(graph, *id, end));
             l.search.remember(&board.outputs, end);
         } else {
             l.search.forget();

@@ -1,0 +1,31 @@
+//! What can be written after `koppel check`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::SettingArguments;
+
+pub(super) const EXAMPLES: &str = "\
+Examples:
+  koppel check system.toml                                   loops, where they are cut, whether they are stable
+  koppel check system.toml --set run.reading=stale --json    for programs
+  koppel check system.toml --graph system.svg                a drawing";
+
+/// Arguments of `koppel check`.
+#[derive(Debug, Args)]
+pub(crate) struct CheckArguments {
+    /// The system file (.toml), or a system structure (.ssp, .ssd).
+    pub(crate) file: PathBuf,
+    /// Prints the findings as one JSON document.
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Draws the system, its loops in red (SVG).
+    #[arg(long, value_name = "FILE")]
+    pub(crate) graph: Option<PathBuf>,
+    /// Forgives what can be forgiven in a system structure, and lists it.
+    #[arg(long)]
+    pub(crate) tolerant: bool,
+    #[command(flatten)]
+    pub(crate) settings: SettingArguments,
+}
