@@ -17,6 +17,7 @@
 mod access;
 mod base;
 mod clocks;
+mod clockwork;
 mod derivatives;
 mod events;
 mod inside;
@@ -55,7 +56,6 @@ use koppel::solver::SolverConfig;
 use koppel::system::{Dependencies, Message, Ports, Snapshot, StateSpace, Subsystem, VariableId};
 use linearization::Linearization;
 use matrices::Unknowns;
-use messages::Mail;
 use plain::Plain;
 use route::Route;
 use serde::{Deserialize, Serialize};
@@ -170,8 +170,6 @@ pub struct CoSimulation {
     orders: Vec<i32>,
     /// Some output may depend on an input directly.
     has_feed_through: bool,
-    /// Texts, bytes and ticks.
-    mail: Mail,
     /// If there are events to be handled.
     events: Option<Events>,
     /// If outputs can be read inside a step.
@@ -228,7 +226,6 @@ impl CoSimulation {
         let intermediate = (route == Route::Intermediate || inside.is_some()).then_some(asked.as_slice());
         let has_feed_through = ports.outputs.iter().any(|output| output.depends != Dependencies::None);
         let width = slots.inputs.len();
-        let mail = Mail::new(description, &slots);
         let is_offered = section.interface.provides_directional_derivatives;
         let linearization = Linearization::new(Unknowns::new(description, &slots), is_offered);
         let varies_steps = section.can_handle_variable_communication_step_size;
@@ -250,7 +247,6 @@ impl CoSimulation {
             chosen: Vec::with_capacity(width),
             orders: Vec::with_capacity(width),
             has_feed_through,
-            mail,
             events,
             inside,
             asked: 0,
@@ -281,7 +277,6 @@ impl Subsystem for CoSimulation {
     fn initialize(&mut self, start: f64) -> koppel::Result<()> {
         (self.time, self.last_size, self.only_size) = (start, None, None);
         self.knows_inputs = false;
-        self.mail = Mail::new(self.description(), &self.slots);
         self.events.iter_mut().for_each(Events::reset);
         Ok(self.start(start)?)
     }
@@ -344,7 +339,8 @@ impl Subsystem for CoSimulation {
     }
 
     fn receive(&mut self, input: usize, message: &Message) -> koppel::Result<()> {
-        Ok(self.take_message(input, message)?)
+        let has_events = self.has_event_mode();
+        Ok(self.base.take_message(input, message, has_events)?)
     }
 
     fn linearize(&mut self, inputs: &[f64]) -> koppel::Result<Option<StateSpace>> {
@@ -383,20 +379,25 @@ impl Subsystem for CoSimulation {
         snapshot.reals.push(if self.knows_inputs { 1.0 } else { 0.0 });
         snapshot.reals.push(self.time);
         snapshot.reals.extend_from_slice(&self.applied);
+        self.events.iter().for_each(|events| events.save(&mut snapshot.reals));
         self.save_memory(snapshot);
         Ok(())
     }
 
     fn restore(&mut self, snapshot: &Snapshot) -> koppel::Result<()> {
         let size = self.applied.len();
+        let events = self.events.as_ref().map_or(0, Events::state_size);
         let not_ours = || Err(state::StateError::Restore("it is not one of this FMU"));
         let restored = match &snapshot.reals[..] {
-            [phase, knows_inputs, time, numbers @ ..] if numbers.len() == size + self.memory_size() => {
+            [phase, knows_inputs, time, numbers @ ..]
+                if numbers.len() == size + events + self.memory_size() =>
+            {
                 self.phase = if *phase == 1.0 { Phase::Stepping } else { Phase::Initializing };
                 self.knows_inputs = *knows_inputs == 1.0;
                 self.time = *time;
                 self.applied.copy_from_slice(&numbers[..size]);
-                match self.restore_memory(&numbers[size..], &snapshot.bytes) {
+                self.events.iter_mut().for_each(|now| now.restore(&numbers[size..size + events]));
+                match self.restore_memory(&numbers[size + events..], &snapshot.bytes) {
                     Some(own) => self.states.restore(&self.backend, own),
                     None => not_ours(),
                 }
