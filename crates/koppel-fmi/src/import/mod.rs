@@ -26,6 +26,7 @@ mod matrices;
 mod memory;
 mod messages;
 mod model_exchange;
+mod options;
 mod plain;
 mod ports;
 mod route;
@@ -40,96 +41,25 @@ mod walking;
 
 pub use base::Base;
 pub use model_exchange::ModelExchange;
+pub use options::{Options, Solving};
 pub use ports::ports;
 pub use value::Value;
 
 use crate::description::CoSimulation as Section;
 use crate::error::{Error, Result};
-use crate::ffi::LogSink;
 use crate::fmu::Fmu;
 use access::Access;
 use base::Use;
 use events::Events;
 use inside::Inside;
 use koppel::signal::{Request, Samples, Segment, Step};
-use koppel::solver::SolverConfig;
 use koppel::system::{Dependencies, Message, Ports, Snapshot, StateSpace, Subsystem, VariableId};
 use linearization::Linearization;
 use matrices::Unknowns;
 use plain::Plain;
 use route::Route;
-use serde::{Deserialize, Serialize};
 use std::ops::{Deref, DerefMut};
 use std::sync::{Arc, OnceLock};
-
-/// Who solves the equations.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub enum Solving {
-    /// The FMU itself: co-simulation.
-    #[default]
-    Own,
-    /// A solver of koppel's, this one or the one the FMU suggests: model exchange.
-    Koppel(#[serde(with = "as_text")] Option<SolverConfig>),
-}
-
-/// A solver as text: its own form is made for files, and formats without names cannot read it.
-mod as_text {
-    use super::SolverConfig;
-    use serde::{Deserialize, Deserializer, Serialize, Serializer};
-
-    pub(super) fn serialize<S: Serializer>(solver: &Option<SolverConfig>, to: S) -> Result<S::Ok, S::Error> {
-        let text = solver.as_ref().map(serde_json::to_string).transpose();
-        text.map_err(serde::ser::Error::custom)?.serialize(to)
-    }
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Option<SolverConfig>, D::Error> {
-        let text = Option::<String>::deserialize(from)?;
-        text.map(|text| serde_json::from_str(&text)).transpose().map_err(serde::de::Error::custom)
-    }
-}
-
-/// How an instance is made and driven.
-#[derive(Clone, Serialize, Deserialize)]
-pub struct Options {
-    /// Its name.
-    pub name: String,
-    /// Parameters and other start values, by variable name.
-    pub start_values: Vec<(String, Value)>,
-    /// Who solves its equations, for [`instantiate_any`].
-    pub solving: Solving,
-    /// Parts a sloped piece of input is walked in, where sub-steps are needed.
-    pub substeps: u32,
-    /// Highest order of input derivatives an FMI 2.0 FMU is given; the standard does not let it say what it takes.
-    pub input_order: usize,
-    /// The communication step it is going to be driven with, if known: what trials before the first step use.
-    pub step: Option<f64>,
-    /// Relative tolerance of its solver; `None`: its own choice.
-    pub tolerance: Option<f64>,
-    /// End of the simulation, if it is to know it.
-    pub stop: Option<f64>,
-    /// Ask the FMU for its debug messages.
-    pub debug_logging: bool,
-    /// Receives its messages.
-    #[serde(skip)]
-    pub log: Option<LogSink>,
-}
-
-impl Default for Options {
-    fn default() -> Self {
-        Options {
-            name: "fmu".into(),
-            start_values: Vec::new(),
-            solving: Solving::Own,
-            substeps: 4,
-            input_order: 1,
-            step: None,
-            tolerance: None,
-            stop: None,
-            debug_logging: false,
-            log: None,
-        }
-    }
-}
 
 /// An instance of an FMU as a subsystem, of whichever kind it is: the one place where they are made.
 pub fn instantiate_any(fmu: &Arc<Fmu>, options: &Options) -> Result<Box<dyn Subsystem>> {
