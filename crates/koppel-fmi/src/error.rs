@@ -41,8 +41,8 @@ pub enum Error {
     #[error("`{instance}`: {source}")]
     Call { instance: String, source: CallError },
 
-    #[error("`{instance}` has no variable `{name}`{}", suggestion(.close))]
-    UnknownVariable { instance: String, name: String, close: Option<String> },
+    #[error("`{instance}` has no variable `{name}`{}", suggestion(.name, .known))]
+    UnknownVariable { instance: String, name: String, known: Vec<String> },
 
     #[error("`{instance}`: `{name}` cannot be set: {reason}")]
     NotSettable { instance: String, name: String, reason: String },
@@ -132,8 +132,20 @@ fn platforms(present: &[String]) -> String {
     }
 }
 
-fn suggestion(close: &Option<String>) -> String {
-    close.as_ref().map_or_else(String::new, |name| format!("; did you mean `{name}`?"))
+/// Most names that are listed.
+const SHOWN: usize = 10;
+
+/// The known name most like it, or the first of all.
+fn suggestion(name: &str, known: &[String]) -> String {
+    if let Some(close) = koppel::error::closest(name, known) {
+        return format!("; did you mean `{close}`?");
+    }
+    let list: Vec<String> = known.iter().take(SHOWN).map(|name| format!("`{name}`")).collect();
+    match known.len() {
+        0 => "; it has none".into(),
+        count if count > SHOWN => format!("; known: {} and {} more", list.join(", "), count - SHOWN),
+        _ => format!("; known: {}", list.join(", ")),
+    }
 }
 
 fn came_to(time: &Option<f64>) -> String {

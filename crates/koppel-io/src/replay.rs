@@ -270,6 +270,10 @@ impl Subsystem for Replayed {
         self.inner.linearize(inputs)
     }
 
+    fn linearize_into(&mut self, inputs: &[f64], out: &mut StateSpace) -> koppel::Result<bool> {
+        self.inner.linearize_into(inputs, out)
+    }
+
     fn lack_of_model(&self) -> Option<String> {
         self.inner.lack_of_model()
     }

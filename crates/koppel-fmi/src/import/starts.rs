@@ -137,9 +137,13 @@ impl Base {
                 return Ok((place, Some(element)));
             }
         }
-        let known: Vec<String> = description.variables.iter().map(|v| v.name.clone()).collect();
-        let close = koppel::error::closest(name, &known).map(str::to_owned);
-        Err(Error::UnknownVariable { instance: self.name.clone(), name: name.into(), close }.into())
+        // What is meant to be set comes first.
+        let is_set =
+            |v: &&Variable| matches!(v.causality, Causality::Parameter | Causality::StructuralParameter);
+        let (first, others): (Vec<&Variable>, Vec<&Variable>) =
+            description.variables.iter().partition(is_set);
+        let known = first.into_iter().chain(others).map(|v| v.name.clone()).collect();
+        Err(Error::UnknownVariable { instance: self.name.clone(), name: name.into(), known }.into())
     }
 
     pub(super) fn apply_start_values(&self) -> Result<()> {

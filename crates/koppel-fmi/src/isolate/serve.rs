@@ -163,7 +163,8 @@ impl Worker<'_> {
 
     fn open(&mut self, place: &Place) -> Result<Answer, Trouble> {
         *self.folder.lock().unwrap_or_else(PoisonError::into_inner) = Some(place.folder.clone());
-        place.memory.into_iter().for_each(limits::apply);
+        let too_small = |text| Trouble::Words { text, hint: Some("raise memory_limit".into()) };
+        place.memory.into_iter().try_for_each(limits::apply).map_err(too_small)?;
         self.fmu = Some(Fmu::shared(&place.path, &place.folder).map_err(|error| Trouble::from(&*error))?);
         Ok(Answer::Nothing)
     }

@@ -111,7 +111,8 @@ fn fmu(entry: &Entry, setting: Setting<'_>) -> Result<Box<dyn Subsystem>> {
             (None, Some(value)) => &value.key,
             (None, None) => &file.span,
         };
-        let mark = Mark::from_text(span.clone(), &message);
+        let is_crash = matches!(*error, koppel_fmi::Error::Ended(_));
+        let mark = Mark { is_crash, ..Mark::from_text(span.clone(), &message) };
         match error.hint() {
             Some(hint) => mark.hint(hint),
             None => mark,

@@ -67,6 +67,38 @@ impl Matrix {
         Self { rows, cols, entries: entries.to_vec() }
     }
 
+    /// Takes another shape, with zeros. Allocates only where it grows beyond what it has ever been.
+    pub(crate) fn reshape(&mut self, rows: usize, cols: usize) {
+        (self.rows, self.cols) = (rows, cols);
+        self.entries.clear();
+        self.entries.resize(rows * cols, 0.0);
+    }
+
+    /// Becomes a copy of another matrix. Allocates only as [`Matrix::reshape`] does.
+    pub(crate) fn copy_from(&mut self, other: &Matrix) {
+        (self.rows, self.cols) = (other.rows, other.cols);
+        self.entries.clear();
+        self.entries.extend_from_slice(&other.entries);
+    }
+
+    /// Becomes the identity matrix of order `n`.
+    pub(crate) fn set_identity(&mut self, n: usize) {
+        self.reshape(n, n);
+        self.add_to_diagonal(1.0);
+    }
+
+    /// Adds `value` to the diagonal.
+    pub(crate) fn add_to_diagonal(&mut self, value: f64) {
+        for i in 0..self.rows.min(self.cols) {
+            self.entries[i * self.cols + i] += value;
+        }
+    }
+
+    /// Multiplies every entry.
+    pub(crate) fn scale(&mut self, factor: f64) {
+        self.entries.iter_mut().for_each(|entry| *entry *= factor);
+    }
+
     /// Number of rows.
     pub fn rows(&self) -> usize {
         self.rows

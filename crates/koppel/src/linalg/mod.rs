@@ -16,6 +16,7 @@ mod lu;
 mod matrix;
 mod ops;
 mod phi;
+mod pinv;
 mod svd;
 
 pub use balance::{Balanced, balance};
@@ -25,5 +26,8 @@ pub use expm::expm;
 pub use logm::logm;
 pub use lu::{Lu, inverse, solve};
 pub use matrix::Matrix;
+pub(crate) use phi::Integrals;
 pub use phi::{euler_integral, exponential_integral, exponential_integrals};
-pub use svd::{Svd, default_cutoff, least_squares, pinv, rank, svd};
+pub(crate) use pinv::PseudoInverse;
+pub use pinv::pinv;
+pub use svd::{Svd, default_cutoff, least_squares, rank, svd};

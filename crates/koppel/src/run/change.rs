@@ -4,6 +4,7 @@ use super::config::{Reading, bad};
 use super::simulation::{Simulation, view};
 use crate::error::{Error, Result};
 use crate::signal::Step;
+use crate::signal::external::External;
 use crate::system::{InputId, SubsystemId, SystemGraph, VariableId, VariableKind};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -199,11 +200,12 @@ impl Simulation {
         match target {
             Target::FreeInput(input) => {
                 if let Some(signal) = self.graph.live_mut(input) {
-                    signal.give(time, &[value]);
+                    // Outputs follow at once: for what comes there is no value before.
+                    *signal = External::live(value);
                     return Ok(());
                 }
                 self.graph.set_offset(input, value);
-                self.board.planned[input * self.board.terms] = value;
+                self.board.planned.hold(input, value);
                 self.board.history.set_arrival(input, value);
             }
             Target::Variable(id, variable) => {

@@ -17,6 +17,17 @@ use crate::error::{Error, Result};
 use crate::identify::ModelConfig;
 use crate::system::InputId;
 
+/// Inputs that step 3 may choose: filled by the method, with a source that has not moved.
+pub(super) fn free_inputs(view: &View<'_>, owned: &[InputId]) -> Vec<bool> {
+    let mut is_free = vec![false; view.graph.inputs()];
+    for &input in owned {
+        let own = view.stages[view.graph.subsystem_of_input(input)];
+        let mut wires = view.graph.wires_into(input);
+        is_free[input] = wires.any(|wire| view.stages[view.graph.wires()[wire].from] >= own);
+    }
+    is_free
+}
+
 /// Every subsystem that is filled by the method or feeds such an input must have a model.
 pub(super) fn check_models(view: &View<'_>, inputs: &[InputId], source: ModelConfig) -> Result<()> {
     for &input in inputs {
