@@ -9,6 +9,8 @@ use crate::system::{StateSpace, SubsystemId, SystemGraph};
 pub struct Models {
     list: Vec<InterfaceModel>,
     is_known: Vec<bool>,
+    /// States of the matrices that models were made of.
+    states: Vec<usize>,
     version: u64,
 }
 
@@ -17,7 +19,7 @@ impl Models {
     pub fn new(graph: &SystemGraph) -> Self {
         let hold = |id| InterfaceModel::hold(graph.inputs_of(id).len(), graph.outputs_of(id).len());
         let list: Vec<_> = (0..graph.len()).map(hold).collect();
-        Models { is_known: vec![false; list.len()], list, version: 0 }
+        Models { is_known: vec![false; list.len()], states: vec![0; list.len()], list, version: 0 }
     }
 
     /// The model of a subsystem; one that holds its outputs if nothing is known.
@@ -29,6 +31,11 @@ impl Models {
     /// False if nothing is known of the subsystem.
     pub fn is_known(&self, id: SubsystemId) -> bool {
         self.is_known[id]
+    }
+
+    /// States of a subsystem, if they are more than its outputs show: then its model is a surrogate.
+    pub fn hidden_states(&self, id: SubsystemId) -> Option<usize> {
+        Some(self.states[id]).filter(|states| *states > self.list[id].outputs())
     }
 
     /// Changes whenever a matrix does; constants may change without it.
@@ -51,8 +58,14 @@ impl Models {
         model.constant.copy_from_slice(&self.list[id].constant);
         self.list[id] = model;
         self.is_known[id] = true;
+        self.states[id] = matrices.states();
         self.version += 1;
         Ok(())
+    }
+
+    /// Takes c as it is given.
+    pub(crate) fn set_constant(&mut self, id: SubsystemId, constant: &[f64]) {
+        self.list[id].constant.copy_from_slice(constant);
     }
 
     /// Sets c so that the model is right where the subsystem stands.

@@ -5,7 +5,7 @@ mod condition;
 pub mod expression;
 mod table;
 
-pub use columns::{Column, Columns, Record};
+pub use columns::{Column, Columns, Record, Source};
 pub use condition::Condition;
 pub use table::Table;
 

@@ -27,7 +27,7 @@ impl Simulation {
             Reading::Fresh => step.start,
             Reading::Stale => step.start - 1e-9 * step.size,
         };
-        let Simulation { graph, slots, board, inputs, rates, .. } = self;
+        let Simulation { graph, slots, board, inputs, rates, coupling, .. } = self;
         for (id, slot) in slots.iter_mut().enumerate() {
             let u = &mut inputs[..slot.inputs.len()];
             for (u, input) in u.iter_mut().zip(slot.inputs.clone()) {
@@ -37,6 +37,15 @@ impl Simulation {
             if is_due {
                 let matrices = match needs.source {
                     ModelConfig::Exact => slot.subsystem.linear(),
+                    ModelConfig::Given => match coupling.given(graph.name(id)) {
+                        None => None,
+                        Some(given) => {
+                            let ports = (slot.inputs.len(), slot.outputs.len());
+                            let (matrices, constant) = given.matrices(graph.name(id), ports.0, ports.1)?;
+                            board.models.set_constant(id, &constant);
+                            Some(matrices)
+                        }
+                    },
                     _ => slot.subsystem.linearize(u).map_err(|source| failed(graph, slot, step, source))?,
                 };
                 if let Some(matrices) = matrices {

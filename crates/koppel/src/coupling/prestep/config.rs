@@ -6,7 +6,7 @@ use crate::coupling::phase::{LearningConfig, LearningKind};
 use crate::coupling::prestep_discrete::{DiscreteSettings, PrestepDiscrete};
 use crate::coupling::{Coupling, Hold};
 use crate::error::{Error, Result};
-use crate::identify::{Learned, ModelConfig};
+use crate::identify::{GivenModel, Learned, ModelConfig};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -81,6 +81,9 @@ pub struct PrestepConfig {
     /// Learned models to start from, by subsystem.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub learned: BTreeMap<String, Learned>,
+    /// Models for `model = "given"`, by subsystem.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub models: BTreeMap<String, GivenModel>,
 }
 
 impl Default for PrestepConfig {
@@ -101,6 +104,7 @@ impl Default for PrestepConfig {
             weights: Weights::default(),
             learning: None,
             learned: BTreeMap::new(),
+            models: BTreeMap::new(),
         }
     }
 }
@@ -132,7 +136,7 @@ impl PrestepConfig {
 
     /// The method in continuous time, or in discrete time on learned models.
     pub(in crate::coupling) fn build(&self, hold: Hold) -> Result<Box<dyn Coupling>> {
-        let ModelConfig::Rls(rls) = self.model else {
+        let Some(identify) = self.model.identify() else {
             if !self.learned.is_empty() {
                 let problem = "goes with a model that is learned: model = { identify = \"rls\" }";
                 return Err(bad("prestep", "learned", problem));
@@ -144,7 +148,8 @@ impl PrestepConfig {
             return Ok(Box::new(Prestep::new(self)?));
         };
         Ok(Box::new(PrestepDiscrete::new(DiscreteSettings {
-            rls,
+            source: self.model,
+            identify,
             learning: self.learning.unwrap_or_default(),
             error_equation: self.error_equation,
             intermediate: self.intermediate,

@@ -4,13 +4,15 @@ use crate::coupling::Hold;
 use crate::coupling::model_based::ErrorEquationConfig;
 use crate::coupling::phase::{LearningConfig, LearningKind};
 use crate::error::{Error, Result};
-use crate::identify::{Learned, RlsConfig};
+use crate::identify::{IdentifyConfig, Learned, ModelConfig};
 use std::collections::BTreeMap;
 
 /// What the method is built from.
 #[derive(Clone, Debug)]
 pub(in crate::coupling) struct DiscreteSettings {
-    pub(in crate::coupling) rls: RlsConfig,
+    /// Where models come from, for the review.
+    pub(in crate::coupling) source: ModelConfig,
+    pub(in crate::coupling) identify: IdentifyConfig,
     pub(in crate::coupling) learning: LearningConfig,
     pub(in crate::coupling) error_equation: ErrorEquationConfig,
     pub(in crate::coupling) intermediate: bool,
@@ -25,16 +27,7 @@ pub(super) fn check(settings: &DiscreteSettings) -> Result<()> {
     let bad = |what: &str, value: String, problem: &str| -> Result<()> {
         Err(Error::Setting { what: what.into(), value, problem: problem.into() }.into())
     };
-    let RlsConfig { outputs, inputs, forgetting, covariance } = settings.rls;
-    if inputs == 0 {
-        return bad("model.M", inputs.to_string(), "must be at least 1");
-    }
-    if !(forgetting > 0.0 && forgetting <= 1.0) {
-        return bad("model.forgetting", forgetting.to_string(), "must lie in (0, 1]");
-    }
-    if !(covariance > 0.0 && covariance.is_finite()) {
-        return bad("model.covariance", covariance.to_string(), "must be positive");
-    }
+    settings.identify.check()?;
     let learning = &settings.learning;
     for (what, value) in [("learning.duration", learning.duration), ("learning.switch", learning.switch)] {
         if !(value >= 0.0 && value.is_finite()) {
@@ -44,9 +37,10 @@ pub(super) fn check(settings: &DiscreteSettings) -> Result<()> {
     if learning.parts == 0 {
         return bad("learning.parts", "0".into(), "must be at least 1");
     }
-    let is_rescaled = learning.kind == LearningKind::SmallStep;
-    if is_rescaled && (outputs, inputs) != (1, 1) {
-        return bad("learning.kind", "small-step".into(), "needs N = 1 and M = 1: only those are rescaled");
+    match settings.identify.bound_to_its_step() {
+        Some(reason) if learning.kind == LearningKind::SmallStep => {
+            bad("learning.kind", "small-step".into(), reason)
+        }
+        _ => Ok(()),
     }
-    Ok(())
 }
