@@ -2,24 +2,8 @@
 
 use super::View;
 use crate::identify::InterfaceModel;
+use crate::record::Channel;
 use crate::system::{Ports, SystemGraph, Variable};
-
-/// A number of the coupling that can be recorded.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Channel {
-    /// Name; the column is called `coupling.` and this.
-    pub name: String,
-    /// One line about it.
-    pub description: String,
-    /// Whether it is recorded unasked.
-    pub is_recorded: bool,
-}
-
-impl Channel {
-    fn new(name: String, description: &str) -> Self {
-        Channel { name, description: description.into(), is_recorded: false }
-    }
-}
 
 /// Channels that every method with models has: phase, quality of all, quality of each.
 pub(super) fn common(graph: &SystemGraph, has_phases: bool) -> Vec<Channel> {
@@ -38,7 +22,7 @@ pub(super) fn common_value(index: usize, phase: f64, quality: &[f64]) -> Result<
     match index {
         0 => Ok(phase),
         1 => Ok(norm(quality)),
-        _ => quality.get(index - 2).copied().ok_or(index - 2 - quality.len()),
+        _ => quality.get(index - 2).copied().ok_or_else(|| index - 2 - quality.len()),
     }
 }
 
@@ -63,7 +47,7 @@ pub(super) fn matrices(graph: &SystemGraph) -> Vec<Channel> {
         for (letter, columns) in [("S_y", &ports.outputs), ("S_u", &ports.inputs), ("S_d", &ports.inputs)] {
             let row = |y: &Variable| {
                 let y = y.name.clone();
-                columns.iter().map(move |column| format!("{letter}[{y},{}]", column.name))
+                columns.iter().map(move |column| format!("{letter}[{y}:{}]", column.name))
             };
             names.extend(ports.outputs.iter().flat_map(row));
         }

@@ -14,9 +14,11 @@ use super::model_based::{
     ClosedLoop, ErrorEquation, ErrorEquationConfig, ErrorSettings, OdeMethod, check_models, distance,
 };
 use super::phase::LearningConfig;
-use super::{Channel, Coupling, Hold, ModelNeeds, Needs, Polynomials, View, channel, terms_of, write_value};
+use super::review::{Notes, Review};
+use super::{Coupling, Hold, ModelNeeds, Needs, Polynomials, View, channel, terms_of, write_value};
 use crate::error::{Error, Result};
 use crate::identify::{GivenModel, Learned, ModelConfig};
+use crate::record::Channel;
 use crate::signal::Samples;
 use crate::system::{InputId, SubsystemId, SystemGraph};
 use serde::{Deserialize, Serialize};
@@ -225,6 +227,11 @@ impl Coupling for Corrector {
 
     fn channel(&self, view: &View<'_>, index: usize) -> f64 {
         channel::matrix_value(view, index)
+    }
+
+    /// The error equation needs no constants, so these models predict no outputs: there is no quality to tell of.
+    fn review(&self, view: &View<'_>) -> Option<Review> {
+        Some(Notes::new(view.graph.len()).review(view, self.config.model, None))
     }
 
     fn given(&self, subsystem: &str) -> Option<&GivenModel> {

@@ -1,8 +1,9 @@
 //! Several methods in one run, each for its own connections.
 
-use super::{Channel, Coupling, ModelNeeds, Needs, Polynomials, Review, View};
+use super::{Coupling, ModelNeeds, Needs, Polynomials, Review, View};
 use crate::error::Result;
 use crate::identify::{GivenModel, Learned};
+use crate::record::Channel;
 use crate::signal::{Request, Samples};
 use crate::system::{InputId, SubsystemId, SystemGraph};
 use std::collections::BTreeMap;

@@ -19,7 +19,6 @@ mod prestep_discrete;
 mod relaxed;
 mod review;
 
-pub use channel::Channel;
 pub use config::{CouplingConfig, build};
 pub use corrector::CorrectorConfig;
 pub use deferred::Against;
@@ -31,6 +30,7 @@ pub use review::{ModelReview, Review};
 
 use crate::error::Result;
 use crate::identify::{GivenModel, Learned, ModelConfig, Models};
+use crate::record::Channel;
 use crate::signal::{History, Request, Samples, Step};
 use crate::system::{InputId, SubsystemId, SystemGraph};
 use serde::{Deserialize, Serialize};

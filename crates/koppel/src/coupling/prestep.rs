@@ -27,10 +27,11 @@ use super::model_based::{
 };
 use super::phase::{Phase, PhaseKind};
 use super::review::{Notes, Review};
-use super::{Channel, Coupling, ModelNeeds, Needs, Polynomials, View, channel, write};
+use super::{Coupling, ModelNeeds, Needs, Polynomials, View, channel, write};
 use crate::error::{Error, Result};
 use crate::identify::{GivenModel, Quality};
 use crate::linalg::{Matrix, euler_integral};
+use crate::record::Channel;
 use crate::signal::Samples;
 use crate::system::{InputId, SubsystemId, SystemGraph};
 use numbers::{Ahead, End, Numbers};

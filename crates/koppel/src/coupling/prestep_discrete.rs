@@ -13,6 +13,7 @@
 //! Differs in: c and w, which the thesis leaves out. With J_0 = 0 and step 1 off, step 3 changes nothing.
 
 mod error_equation;
+mod seen;
 mod settings;
 
 pub(super) use settings::DiscreteSettings;
@@ -20,10 +21,11 @@ pub(super) use settings::DiscreteSettings;
 use super::model_based::{ErrorEquationConfig, wired};
 use super::phase::{LearningConfig, LearningKind, Phase, SignalBased};
 use super::review::{Notes, Review};
-use super::{Channel, Coupling, Needs, Polynomials, View, channel, terms_of, write_value};
+use super::{Coupling, Needs, Polynomials, View, channel, terms_of, write_value};
 use crate::error::{Error, Result};
-use crate::identify::{Identifier, InterfaceModel, LEAST_EXCITATION, Learned, Quality, parameter_names};
+use crate::identify::{Identifier, InterfaceModel, Learned, Quality};
 use crate::linalg::{Lu, Matrix, pinv};
+use crate::record::Channel;
 use crate::signal::{Request, Samples};
 use crate::system::{InputId, SubsystemId, SystemGraph};
 use std::collections::BTreeMap;
@@ -135,32 +137,6 @@ impl PrestepDiscrete {
             identifier.model(&mut self.models[id]);
         }
         Ok(())
-    }
-
-    /// Excitation of all outputs' data, once, when the models are first trusted.
-    fn note_excitation(&mut self, view: &View<'_>) {
-        if !self.excitation.is_empty() {
-            return;
-        }
-        for (id, identifier) in self.identifiers.iter().enumerate() {
-            let outputs = view.graph.outputs_of(id).len();
-            self.excitation.extend((0..outputs).map(|output| identifier.excitation(output)));
-        }
-    }
-
-    /// δ of step 1.
-    pub(super) fn delta(&self) -> &[f64] {
-        &self.delta
-    }
-
-    /// What is done in the step ahead.
-    pub(super) fn phase(&self) -> Phase {
-        self.phase
-    }
-
-    /// The signal-based value of an input for the step ahead.
-    pub(super) fn signal_based(&self, input: InputId) -> f64 {
-        self.signal_based[input]
     }
 
     /// Steps 1 to 3; false if the models have no solution.
@@ -379,46 +355,15 @@ impl Coupling for PrestepDiscrete {
     }
 
     fn channels(&self, graph: &SystemGraph) -> Vec<Channel> {
-        let mut all = channel::common(graph, true);
-        all.extend(channel::parameters(graph, |ports, id| {
-            let learned = self.settings.learned.get(graph.name(id));
-            parameter_names(self.settings.identify.with(learned), ports)
-        }));
-        all
+        self.all_channels(graph)
     }
 
     fn channel(&self, view: &View<'_>, index: usize) -> f64 {
-        let phase = f64::from(self.phase.kind as u8);
-        let mut rest = match channel::common_value(index, phase, &self.figures) {
-            Ok(value) => return value,
-            Err(rest) => rest,
-        };
-        for (id, identifier) in self.identifiers.iter().enumerate() {
-            let each = identifier.parameter_count();
-            let count = each * view.graph.outputs_of(id).len();
-            if rest < count {
-                return identifier.parameter(rest / each, rest % each);
-            }
-            rest -= count;
-        }
-        f64::NAN
+        self.channel_value(view, index)
     }
 
     fn review(&self, view: &View<'_>) -> Option<Review> {
-        let source = self.settings.source;
-        let mut review = self.notes.review(view, source, Some(self.settings.learning));
-        review.is_modified = self.settings.modified;
-        for (id, identifier) in self.identifiers.iter().enumerate() {
-            for (row, output) in view.graph.outputs_of(id).enumerate() {
-                let noted = self.excitation.get(output).copied().unwrap_or(0.0);
-                let figure = identifier.excitation(row).max(noted);
-                let is_loaded = self.settings.learned.contains_key(view.graph.name(id));
-                if figure < LEAST_EXCITATION && !is_loaded {
-                    review.models[id].not_excited.push((view.graph.output_name(output), figure));
-                }
-            }
-        }
-        Some(review)
+        Some(self.review_models(view))
     }
 
     fn quality(&self) -> &[f64] {

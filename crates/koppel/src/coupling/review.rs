@@ -19,7 +19,8 @@ pub struct ModelReview {
     pub time: f64,
     /// Mean of it.
     pub mean: f64,
-    /// What a model of the worst quality is good for, by the thresholds.
+    /// What a model of the mean quality is good for, by the thresholds: the worst comes from the first movement, when ranges are
+    /// still small.
     pub verdict: PhaseKind,
     /// Outputs whose data cannot tell the parameters apart (2.3.3), with the figure.
     pub not_excited: Vec<(String, f64)>,
@@ -91,13 +92,14 @@ impl Notes {
         learning: Option<LearningConfig>,
     ) -> Review {
         let thresholds = learning.unwrap_or_default();
+        let mean = |id: usize| self.sum[id] / self.count[id] as f64;
         let model = |id: usize| ModelReview {
             subsystem: view.graph.name(id).into(),
             hidden_states: view.models.hidden_states(id),
             worst: self.worst[id],
             time: self.when[id],
-            mean: self.sum[id] / self.count[id] as f64,
-            verdict: thresholds.verdict(self.worst[id]),
+            mean: mean(id),
+            verdict: thresholds.verdict(mean(id)),
             not_excited: Vec::new(),
         };
         Review {

@@ -47,18 +47,20 @@ impl Scatter {
         }
     }
 
-    /// The figure; allocates.
-    pub(super) fn excitation(&self) -> f64 {
-        let n = self.mean.len();
-        if n == 0 {
+    /// The figure for those regressors that can move at all; allocates.
+    pub(super) fn excitation(&self, can_move: impl Fn(usize) -> bool) -> f64 {
+        let some: Vec<usize> = (0..self.mean.len()).filter(|j| can_move(*j)).collect();
+        let size = |j: usize| self.scatter[(j, j)].max(0.0).sqrt();
+        let is_still = |j: &usize| size(*j) <= 1e-10 * self.mean[*j].abs() * self.weight.sqrt();
+        if some.is_empty() {
             return 1.0;
         }
-        let size = |j: usize| self.scatter[(j, j)].max(0.0).sqrt();
-        let is_still = |j: usize| size(j) <= 1e-10 * self.mean[j].abs() * self.weight.sqrt();
-        if (0..n).any(is_still) {
+        if some.iter().any(is_still) {
             return 0.0;
         }
-        let mut scaled = Matrix::from_fn(n, n, |i, j| self.scatter[(i, j)] / size(i) / size(j));
+        let n = some.len();
+        let scaled = |i: usize, j: usize| self.scatter[(some[i], some[j])] / size(some[i]) / size(some[j]);
+        let mut scaled = Matrix::from_fn(n, n, scaled);
         let mut eigenvalues = vec![0.0; n];
         orthogonalize(&mut scaled, n, &mut eigenvalues);
         eigenvalues[n - 1] / eigenvalues[0]
@@ -89,7 +91,7 @@ mod tests {
     fn seen(regressor: impl Fn(f64) -> [f64; 3], forgetting: f64) -> f64 {
         let mut scatter = Scatter::new(3);
         (0..500).for_each(|k| scatter.add(&regressor(f64::from(k)), forgetting));
-        scatter.excitation()
+        scatter.excitation(|_| true)
     }
 
     #[test]
@@ -101,6 +103,9 @@ mod tests {
             let poor = seen(|k| [k.sin(), (k - 1.0).sin(), (k - 2.0).sin()], forgetting);
             assert!(poor < 1e-14, "{poor}");
             assert_eq!(seen(|k| [k.sin(), (3.0 * k).sin(), 7.0], forgetting), 0.0);
+            let mut partly = Scatter::new(2);
+            (0..100).for_each(|k| partly.add(&[f64::from(k).sin(), 7.0], forgetting));
+            assert_eq!(partly.excitation(|j| j == 0), 1.0);
         }
     }
 
@@ -112,6 +117,6 @@ mod tests {
             scatter.add(&[5.0 + a, 10.0 * (a + 0.5 * b)], 1.0);
         }
         let rho = 1.0 / 1.25_f64.sqrt();
-        assert!((scatter.excitation() - (1.0 - rho) / (1.0 + rho)).abs() < 1e-14);
+        assert!((scatter.excitation(|_| true) - (1.0 - rho) / (1.0 + rho)).abs() < 1e-14);
     }
 }

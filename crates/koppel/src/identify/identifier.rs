@@ -169,11 +169,12 @@ impl Identifier {
         }
     }
 
-    /// How well the data behind the model of an output were excited: 1 at best, 0 if something never moved. Allocates.
-    pub(crate) fn excitation(&self, output: usize) -> f64 {
+    /// How well the data behind the model of an output were excited: 1 at best, 0 if something never moved that can move.
+    /// Allocates.
+    pub(crate) fn excitation(&self, output: usize, can_move: &[bool]) -> f64 {
         match self {
-            Identifier::Rls(rls) => rls.excitation(output),
-            Identifier::Moesp(moesp) => moesp.excitation(),
+            Identifier::Rls(rls) => rls.excitation(output, can_move),
+            Identifier::Moesp(moesp) => moesp.excitation(can_move),
         }
     }
 
@@ -210,26 +211,26 @@ impl Identifier {
     }
 }
 
-/// Names of all parameters, output by output: `a1[x,x]` on outputs one step ago, `b1[x,F]` on inputs of the step that ends,
-/// `b2[x,F]` on those before, `c[x]`.
+/// Names of all parameters, output by output: `a1[x:x]` on outputs one step ago, `b1[x:F]` on inputs of the step that ends,
+/// `b2[x:F]` on those before, `c[x]`.
 pub(crate) fn parameter_names(config: IdentifyConfig, ports: &Ports) -> Vec<String> {
     let mut names = Vec::new();
     for y in &ports.outputs {
         let y = &y.name;
         match config {
             IdentifyConfig::Rls(RlsConfig { outputs, inputs, .. }) => {
-                names.extend((1..=outputs).map(|j| format!("a{j}[{y},{y}]")));
+                names.extend((1..=outputs).map(|j| format!("a{j}[{y}:{y}]")));
                 for u in &ports.inputs {
-                    names.extend((1..=inputs).map(|j| format!("b{j}[{y},{}]", u.name)));
+                    names.extend((1..=inputs).map(|j| format!("b{j}[{y}:{}]", u.name)));
                 }
             }
             IdentifyConfig::Moesp(config) => {
                 let rows = config.block_rows(ports.outputs.len());
                 for j in 1..rows {
-                    names.extend(ports.outputs.iter().map(|other| format!("a{j}[{y},{}]", other.name)));
+                    names.extend(ports.outputs.iter().map(|other| format!("a{j}[{y}:{}]", other.name)));
                 }
                 for j in 1..=rows {
-                    names.extend(ports.inputs.iter().map(|u| format!("b{j}[{y},{}]", u.name)));
+                    names.extend(ports.inputs.iter().map(|u| format!("b{j}[{y}:{}]", u.name)));
                 }
             }
         }

@@ -13,82 +13,22 @@
 //! | y_past | outputs of the r - 1 samples before                            | `past_outputs` |
 //! | u      | inputs of the r newest samples, the one that ends at T^k included | `past_inputs` |
 //!
-//! So y^k = A_1 y^{k-1} + ... + B_1 u^k + B_2 u^{k-1} + ... + c. The interface model is J_y = A_1, J_1 = B_1, J_0 = B_2, all older
+//! So y^k = A_1 y^{k-1} + ... + B_1 u^k + B_2 u^{k-1} + ... + c. The interface model is J_y = A_1, J_1 = B_1, all other
 //! terms, which are known, in its constant: the measured past stands for the state. Differs from the thesis in that: it puts
 //! Φ_A, Φ_B, C, D into (2.18) to (2.20), which forgets all states that one sample of the outputs does not show. Signals
 //! are scaled by their movement, so that neither order nor model depend on units. R slides without loss (`window`).
 
+mod config;
+
+pub use config::MoespConfig;
+
 use super::InterfaceModel;
 use super::triangle::{dot, orthogonalize};
 use super::window::Window;
-use crate::error::{Error, Result};
 use crate::linalg::{Lu, Matrix};
-use serde::{Deserialize, Serialize};
-
-/// Highest order that is found by singular values, unless `rows` allows more.
-const HIGHEST_ORDER: usize = 8;
 
 /// Singular values below this share of the largest count as zero.
 const NOTHING: f64 = 1e-11;
-
-/// Settings of MOESP.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct MoespConfig {
-    /// Order; by the largest gap between singular values if not given.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub order: Option<usize>,
-    /// Samples in the window.
-    pub window: usize,
-    /// Block rows r; two more than the order needs if not given.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub rows: Option<usize>,
-}
-
-impl Default for MoespConfig {
-    fn default() -> Self {
-        MoespConfig { order: None, window: 500, rows: None }
-    }
-}
-
-impl MoespConfig {
-    /// Block rows for a subsystem with so many outputs.
-    pub(crate) fn block_rows(&self, outputs: usize) -> usize {
-        let order = self.order.unwrap_or(HIGHEST_ORDER);
-        self.rows.unwrap_or(order.div_ceil(outputs.max(1)) + 2)
-    }
-
-    /// Columns of the data of a subsystem.
-    pub(crate) fn columns(&self, inputs: usize, outputs: usize) -> usize {
-        1 + self.block_rows(outputs) * (inputs + outputs)
-    }
-
-    /// Refuses settings that make no sense for a subsystem of this size.
-    pub(crate) fn check(&self, name: &str, inputs: usize, outputs: usize) -> Result<()> {
-        let bad = |what: &str, value: String, problem: String| -> Result<()> {
-            Err(Error::Setting { what: what.into(), value, problem }.into())
-        };
-        let rows = self.block_rows(outputs);
-        let most = rows.saturating_sub(1) * outputs;
-        if rows < 2 {
-            return bad("model.rows", rows.to_string(), "must be at least 2".into());
-        }
-        if let Some(order) = self.order.filter(|order| *order > most && outputs > 0) {
-            let problem = format!(
-                "is too high for `{name}`: {rows} block rows show at most order {most}; raise `rows`"
-            );
-            return bad("model.order", order.to_string(), problem);
-        }
-        let least = 2 * self.columns(inputs, outputs);
-        if self.window < least {
-            let problem = format!(
-                "is too short for `{name}`: {rows} block rows of {inputs} inputs and {outputs} outputs need at least {least} samples"
-            );
-            return bad("model.window", self.window.to_string(), problem);
-        }
-        Ok(())
-    }
-}
 
 /// MOESP for one subsystem.
 #[derive(Clone, Debug)]
@@ -111,7 +51,6 @@ pub(crate) struct Moesp {
     parameters: Matrix,
     order: usize,
     singular: Vec<f64>,
-    excitation: f64,
     row: Vec<f64>,
     /// Movement of each signal, outputs after inputs.
     scales: Vec<f64>,
@@ -144,7 +83,6 @@ impl Moesp {
             parameters: Matrix::zeros(outputs, y - outputs + u + 1),
             order: 0,
             singular: vec![0.0; y],
-            excitation: 0.0,
             row: vec![0.0; columns],
             scales: vec![1.0; inputs + outputs],
             basis: Matrix::zeros(y, y),
@@ -229,25 +167,27 @@ impl Moesp {
     /// Equation (3) from here on as an interface model in discrete time.
     pub(crate) fn model(&self, model: &mut InterfaceModel) {
         let (m, l) = (self.inputs, self.outputs);
-        let (newer_inputs, newer_outputs) = ((self.rows - 2) * m, (self.rows - 2) * l);
         for output in 0..l {
             let (a, rest) = self.parameters.row(output).split_at((self.rows - 1) * l);
             let (b, c) = rest.split_at(self.rows * m);
-            let (a, newest) = a.split_at(newer_outputs);
+            let (a, newest) = a.split_at((self.rows - 2) * l);
             model.s_y.row_mut(output).copy_from_slice(newest);
-            let mut constant = c[0] + dot(a, &self.past_outputs[l..]);
-            let (b, newest) = b.split_at(newer_inputs);
-            model.s_u.row_mut(output).copy_from_slice(&newest[..m]);
-            model.s_d.row_mut(output).copy_from_slice(&newest[m..]);
-            constant += dot(b, &self.past_inputs[m..]);
-            model.constant[output] = constant;
+            let (b, newest) = b.split_at((self.rows - 1) * m);
+            model.s_d.row_mut(output).copy_from_slice(newest);
+            model.constant[output] = c[0] + dot(a, &self.past_outputs[l..]) + dot(b, &self.past_inputs[m..]);
         }
     }
 
     /// Smallest eigenvalue of the inputs' Gram matrix relative to the largest, each input scaled by its movement: 0 if one
-    /// of them never moved.
-    pub(crate) fn excitation(&self) -> f64 {
-        self.excitation
+    /// of those that can move never did.
+    pub(crate) fn excitation(&self, can_move: &[bool]) -> f64 {
+        // Inputs that stay have no length at all, and come last.
+        let moving = self.rows * can_move.iter().filter(|can_move| **can_move).count();
+        match self.lengths[..moving] {
+            [] => 1.0,
+            [0.0, ..] => 0.0,
+            [largest, ..] => (self.lengths[moving - 1] / largest).powi(2),
+        }
     }
 
     /// (a_j, b_j or c) of one output in the order of [`super::Identifier::parameter_names`]: newest first.
@@ -370,12 +310,6 @@ impl Moesp {
             }
         }
         orthogonalize(&mut self.given, u, &mut self.lengths);
-        let largest = self.lengths.first().copied().unwrap_or(0.0);
-        self.excitation = match self.lengths.last() {
-            Some(smallest) if largest > 0.0 => (smallest / largest).powi(2),
-            Some(_) => 0.0,
-            None => 1.0,
-        };
     }
 
     /// Undoes the scales.
@@ -412,7 +346,6 @@ impl Moesp {
         memory.extend_from_slice(&self.past_inputs);
         // The model may be older than the window, where no newer one was found.
         memory.push(f64::from(u8::from(self.has_model)));
-        memory.push(self.excitation);
         memory.extend_from_slice(self.parameters.as_slice());
         self.window.save(memory);
     }
@@ -428,8 +361,7 @@ impl Moesp {
             rest = others;
         }
         self.has_model = rest[0] != 0.0;
-        self.excitation = rest[1];
-        let (parameters, rest) = rest[2..].split_at(self.parameters.as_slice().len());
+        let (parameters, rest) = rest[1..].split_at(self.parameters.as_slice().len());
         self.parameters.as_mut_slice().copy_from_slice(parameters);
         self.window.restore(rest)
     }

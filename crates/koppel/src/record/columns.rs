@@ -1,6 +1,6 @@
 //! Which variables become columns.
 
-use crate::coupling::Channel;
+use super::Channel;
 use crate::error::{Error, Result};
 use crate::system::{MessagePort, SubsystemId, SystemGraph, VariableId, VariableKind};
 use serde::{Deserialize, Serialize};

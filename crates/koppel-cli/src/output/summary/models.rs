@@ -32,11 +32,11 @@ impl Summary {
 
     /// Quality of each model.
     pub(in crate::output) fn qualities(&self) -> Grid {
-        let mut grid = Grid::new(&["model of", "worst error", "of the range at t/s", "mean", "good for"]);
+        let mut grid = Grid::new(&["model of", "mean error", "worst, of the range", "at t/s", "good for"]);
         for model in self.models.iter().flat_map(|review| &review.models) {
             if model.worst.is_nan() {
                 let none = String::new;
-                grid.row([model.subsystem.clone(), "never used".into(), none(), none(), none()]);
+                grid.row([model.subsystem.clone(), "not measured".into(), none(), none(), none()]);
                 continue;
             }
             let verdict = match model.verdict {
@@ -46,9 +46,9 @@ impl Summary {
             };
             grid.row([
                 model.subsystem.clone(),
+                significant(model.mean, 3),
                 significant(model.worst, 3),
                 significant(model.time, 6),
-                significant(model.mean, 3),
                 verdict.into(),
             ]);
         }
@@ -56,37 +56,32 @@ impl Summary {
     }
 }
 
-/// A model that is a surrogate or predicts badly, and what was done about it.
+/// A model that predicts badly, why, and what was done about it.
 fn model_words(review: &Review, model: &ModelReview) -> Option<String> {
-    let name = &model.subsystem;
-    let surrogate = model.hidden_states.map(|states| {
-        format!(
-            "`{name}` is a surrogate: {states} states behind fewer outputs, so step 3 on it may be unstable"
-        )
-    });
-    let bad = match model.verdict {
-        _ if model.worst.is_nan() => None,
-        PhaseKind::Hold => {
-            Some(format!("`{name}` is bad: its error reached {}", significant(model.worst, 3)))
-        }
-        PhaseKind::Modified => {
-            Some(format!("`{name}` is doubtful: its error reached {}", significant(model.worst, 3)))
-        }
-        _ => None,
+    let what = match model.verdict {
+        _ if model.mean.is_nan() => return None,
+        PhaseKind::Hold => "bad",
+        PhaseKind::Modified => "doubtful",
+        _ => return None,
     };
-    let text = match (bad, surrogate) {
-        (Some(bad), Some(surrogate)) => format!("{bad}; {surrogate}"),
-        (Some(text), None) | (None, Some(text)) => text,
-        (None, None) => return None,
-    };
-    let done = match (review.thresholds, review.is_modified) {
+    let mut text = format!(
+        "`{}` is {what}: it is off by {} of the range on average",
+        model.subsystem,
+        significant(model.mean, 2)
+    );
+    if let Some(states) = model.hidden_states {
+        text += &format!(
+            "; it is a surrogate, for {states} states behind fewer outputs, on which step 3 may be unstable"
+        );
+    }
+    text += &match (review.thresholds, review.is_modified) {
         (Some((modified, hold)), _) => {
-            format!("put aside by thresholds: step 3 from {modified}, the model from {hold}")
+            format!("; step 3 is left out from {modified} on, the model from {hold} on")
         }
-        (None, true) => "step 3 is left out (modified = true)".into(),
+        (None, true) => "; step 3 is left out (modified = true)".into(),
         (None, false) => {
-            "nothing acts on it: leave step 3 out (modified = true), or set thresholds (learning)".into()
+            "; nothing acts on it: leave step 3 out (modified = true), or set thresholds (learning)".into()
         }
     };
-    Some(format!("{text}; {done}"))
+    Some(text)
 }

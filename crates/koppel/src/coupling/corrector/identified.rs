@@ -8,11 +8,12 @@
 
 use super::super::deferred::Deferred;
 use super::super::prestep_discrete::{DiscreteSettings, PrestepDiscrete};
-use super::super::{Channel, Coupling, Needs, Polynomials, Review, View, write_value};
+use super::super::{Coupling, Needs, Polynomials, Review, View, write_value};
 use super::CorrectorConfig;
 use crate::coupling::Hold;
 use crate::error::Result;
 use crate::identify::{IdentifyConfig, Learned};
+use crate::record::Channel;
 use crate::signal::{Request, Samples};
 use crate::system::{InputId, SubsystemId, SystemGraph};
 use std::collections::BTreeMap;

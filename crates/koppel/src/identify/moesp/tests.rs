@@ -87,7 +87,8 @@ fn random_systems_are_found_from_clean_data() {
                 let nearest = distance.fold(f64::INFINITY, f64::min);
                 assert!(nearest < 1e-6, "{order} {inputs} {outputs}: {pole:?} among {seen:?}");
             }
-            assert!(moesp.excitation() > 1e-4, "{}", moesp.excitation());
+            let excitation = moesp.excitation(&vec![true; inputs]);
+            assert!(excitation > 1e-4, "{excitation}");
             // The interface model says the same as the equation.
             let mut model = InterfaceModel::hold(inputs, outputs);
             moesp.model(&mut model);
@@ -175,5 +176,6 @@ fn what_never_moves_does_no_harm() {
         moesp.observe(&[y, 5.0], &[u, 2.0 * u, 7.0], &mut errors);
         assert!(k < 100 || errors.iter().all(|e| e.abs() < 1e-9), "{errors:?}");
     }
-    assert!(moesp.excitation() < 1e-20);
+    assert!(moesp.excitation(&[true; 3]) < 1e-20);
+    assert!(moesp.excitation(&[true, false, false]) > 1e-3);
 }
