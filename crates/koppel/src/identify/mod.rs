@@ -14,6 +14,7 @@ mod moesp;
 mod quality;
 mod realization;
 mod rls;
+mod roll_back;
 mod triangle;
 mod window;
 
@@ -31,3 +32,4 @@ pub(crate) use quality::Quality;
 pub use realization::realize;
 pub(crate) use rls::Rls;
 pub use rls::RlsConfig;
+pub use roll_back::{RollBack, Window};

@@ -37,12 +37,17 @@ impl IdentifiedCorrector {
     ) -> Result<Self> {
         let settings = DiscreteSettings {
             source: config.model,
-            identify,
+            identify: Some(identify),
+            has_phases: true,
             learning: config.learning.unwrap_or_default(),
             error_equation: config.error_equation,
             intermediate: config.intermediate,
+            parts: None,
+            nominal: false,
+            known: None,
             modified: true,
             learned: config.learned.clone(),
+            models: BTreeMap::new(),
             hold,
         };
         Ok(IdentifiedCorrector {

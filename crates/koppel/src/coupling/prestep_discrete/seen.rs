@@ -36,11 +36,14 @@ impl PrestepDiscrete {
 
     /// Phase, quality, learned parameters.
     pub(super) fn all_channels(&self, graph: &SystemGraph) -> Vec<Channel> {
-        let mut all = channel::common(graph, true);
-        all.extend(channel::parameters(graph, |ports, id| {
-            let learned = self.settings.learned.get(graph.name(id));
-            parameter_names(self.settings.identify.with(learned), ports)
-        }));
+        let mut all = channel::common(graph, self.settings.has_phases);
+        match self.settings.identify {
+            None => all.extend(channel::matrices(graph)),
+            Some(identify) => all.extend(channel::parameters(graph, |ports, id| {
+                let learned = self.settings.learned.get(graph.name(id));
+                parameter_names(identify.with(learned), ports)
+            })),
+        }
         all
     }
 
@@ -49,6 +52,7 @@ impl PrestepDiscrete {
         let phase = f64::from(self.phase.kind as u8);
         let mut rest = match channel::common_value(index, phase, &self.figures) {
             Ok(value) => return value,
+            Err(rest) if self.identifiers.is_empty() => return channel::matrix_value(view, rest),
             Err(rest) => rest,
         };
         for (id, identifier) in self.identifiers.iter().enumerate() {
@@ -65,7 +69,8 @@ impl PrestepDiscrete {
     /// What the run has shown of the models.
     pub(super) fn review_models(&self, view: &View<'_>) -> Review {
         let source = self.settings.source;
-        let mut review = self.notes.review(view, source, Some(self.settings.learning));
+        let learning = self.settings.has_phases.then_some(self.settings.learning);
+        let mut review = self.notes.review(view, source, learning);
         review.is_modified = self.settings.modified;
         for (id, identifier) in self.identifiers.iter().enumerate() {
             let can_move = can_move(view, id);

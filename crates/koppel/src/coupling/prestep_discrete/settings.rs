@@ -1,10 +1,10 @@
 //! What the discrete pre-step method is built from.
 
-use crate::coupling::Hold;
 use crate::coupling::model_based::ErrorEquationConfig;
 use crate::coupling::phase::{LearningConfig, LearningKind};
+use crate::coupling::{Hold, ModelNeeds};
 use crate::error::{Error, Result};
-use crate::identify::{IdentifyConfig, Learned, ModelConfig};
+use crate::identify::{GivenModel, IdentifyConfig, Learned, ModelConfig, RlsConfig};
 use std::collections::BTreeMap;
 
 /// What the method is built from.
@@ -12,13 +12,24 @@ use std::collections::BTreeMap;
 pub(in crate::coupling) struct DiscreteSettings {
     /// Where models come from, for the review.
     pub(in crate::coupling) source: ModelConfig,
-    pub(in crate::coupling) identify: IdentifyConfig,
+    /// How they are learned, unless they are known.
+    pub(in crate::coupling) identify: Option<IdentifyConfig>,
+    /// Whether thresholds and phases were asked for.
+    pub(in crate::coupling) has_phases: bool,
     pub(in crate::coupling) learning: LearningConfig,
     pub(in crate::coupling) error_equation: ErrorEquationConfig,
     pub(in crate::coupling) intermediate: bool,
+    /// Parts of the step in which step 1 is solved; with none, once a step.
+    pub(in crate::coupling) parts: Option<u32>,
+    /// Weighs step 3 by nominal values.
+    pub(in crate::coupling) nominal: bool,
+    /// Models of known equations in place of learned ones.
+    pub(in crate::coupling) known: Option<ModelNeeds>,
     pub(in crate::coupling) modified: bool,
     /// Models of an earlier run, by subsystem.
     pub(in crate::coupling) learned: BTreeMap<String, Learned>,
+    /// Models that came with the settings, by subsystem.
+    pub(in crate::coupling) models: BTreeMap<String, GivenModel>,
     pub(in crate::coupling) hold: Hold,
 }
 
@@ -27,7 +38,7 @@ pub(super) fn check(settings: &DiscreteSettings) -> Result<()> {
     let bad = |what: &str, value: String, problem: &str| -> Result<()> {
         Err(Error::Setting { what: what.into(), value, problem: problem.into() }.into())
     };
-    settings.identify.check()?;
+    settings.identify.map_or(Ok(()), |identify| identify.check())?;
     let learning = &settings.learning;
     for (what, value) in [("learning.duration", learning.duration), ("learning.switch", learning.switch)] {
         if !(value >= 0.0 && value.is_finite()) {
@@ -37,7 +48,14 @@ pub(super) fn check(settings: &DiscreteSettings) -> Result<()> {
     if learning.parts == 0 {
         return bad("learning.parts", "0".into(), "must be at least 1");
     }
-    match settings.identify.bound_to_its_step() {
+    let is_first_order = matches!(
+        settings.identify,
+        None | Some(IdentifyConfig::Rls(RlsConfig { outputs: 1, inputs: 1, .. }))
+    );
+    if settings.parts.is_some() && !is_first_order {
+        return bad("prestep.recursion", "true".into(), "needs N = 1 and M = 1: only those are carried to parts");
+    }
+    match settings.identify.and_then(|identify| identify.bound_to_its_step()) {
         Some(reason) if learning.kind == LearningKind::SmallStep => {
             bad("learning.kind", "small-step".into(), reason)
         }
