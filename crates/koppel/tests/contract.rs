@@ -6,7 +6,7 @@ use koppel::coupling::{
     Against, CorrectorConfig, CouplingConfig, ErrorEquationConfig, Goal, Hold, LearningConfig, LearningKind,
     PrestepConfig, Shape, StartUp,
 };
-use koppel::identify::{ModelConfig, RlsConfig};
+use koppel::identify::{ModelConfig, MoespConfig, RlsConfig};
 use koppel::linalg::Matrix;
 use koppel::models::cases::{Case, case, cases};
 use koppel::record::{Nothing, Table};
@@ -41,6 +41,17 @@ fn couplings(of: &str) -> Vec<CouplingConfig> {
         }),
         ..PrestepConfig::default()
     };
+    let by_moesp = PrestepConfig {
+        model: ModelConfig::Moesp(MoespConfig { order: Some(2), window: 70, rows: Some(3) }),
+        learning: Some(LearningConfig { duration: 1e-3, ..LearningConfig::default() }),
+        ..learned.clone()
+    };
+    let learned_corrector = CorrectorConfig {
+        model: ModelConfig::Rls(RlsConfig { outputs: 2, inputs: 2, ..RlsConfig::default() }),
+        learning: by_moesp.learning,
+        error_equation: ErrorEquationConfig::Reset,
+        ..CorrectorConfig::default()
+    };
     let corrector =
         CorrectorConfig { model: ModelConfig::Derivatives, error_steps: 5, ..CorrectorConfig::default() };
     vec![
@@ -50,6 +61,8 @@ fn couplings(of: &str) -> Vec<CouplingConfig> {
         CouplingConfig::Prestep(derivatives.clone()),
         CouplingConfig::Prestep(seldom),
         CouplingConfig::Prestep(learned),
+        CouplingConfig::Prestep(by_moesp),
+        CouplingConfig::Corrector(learned_corrector),
         CouplingConfig::Mixed {
             default: Box::new(CouplingConfig::Zoh {}),
             connections: only_there(CouplingConfig::Prestep(derivatives)),

@@ -1,7 +1,7 @@
 //! Couplings as plain data, and how they are built.
 
 use super::anti_aliasing::AntiAliasing;
-use super::corrector::{Corrector, CorrectorConfig};
+use super::corrector::CorrectorConfig;
 use super::deferred::Against;
 use super::hold::{PolynomialHold, StartUp, ZeroOrderHold};
 use super::mixed::Mixed;
@@ -138,7 +138,7 @@ pub fn build(config: &CouplingConfig, hold: Hold, graph: &SystemGraph) -> Result
             }
             Box::new(Nepce::new(*gain, *against, *anti_aliasing, hold))
         }
-        CouplingConfig::Corrector(config) => Box::new(Corrector::new(config, hold)?),
+        CouplingConfig::Corrector(config) => config.build(hold)?,
         CouplingConfig::Prestep(config) => config.build(hold)?,
         CouplingConfig::Mixed { default, connections } => Box::new(mixed(default, connections, hold, graph)?),
     })

@@ -7,6 +7,7 @@
 
 mod dual_mass;
 mod helicopter;
+mod identified;
 mod nonlinear_dual_mass;
 mod pendulum;
 mod watched;
