@@ -197,7 +197,7 @@ impl Simulation {
                     return Ok(());
                 }
                 self.graph.set_offset(input, value);
-                self.board.planned[input * self.board.terms] = value;
+                self.board.planned.hold(input, value);
                 self.board.history.set_arrival(input, value);
             }
             Target::Variable(id, variable) => {
