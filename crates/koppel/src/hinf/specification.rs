@@ -118,12 +118,7 @@ impl Specification {
                 return Err(bad(what, value, "must be a number above zero"));
             }
         }
-        if !(1..=3).contains(&self.weight_order) {
-            return Err(bad("weight_order", self.weight_order, "must be 1, 2 or 3"));
-        }
-        if !(1..=4).contains(&self.smoother_order) {
-            return Err(bad("smoother_order", self.smoother_order, "must lie in 1 to 4"));
-        }
+        self.check_orders()?;
         if self.weight().poles.iter().any(|pole| !self.is_in_disc(*pole)) {
             let longest = (PI / (2.0 * self.weight_order as f64)).sin() / (PI * self.weight_hz);
             let problem = format!(
@@ -135,6 +130,17 @@ impl Specification {
         if self.hold.approximated(self.step).zeros.iter().any(|zero| !self.is_in_disc(*zero)) {
             let problem = format!("is too long for a hold of this order at a step of {} s", self.step);
             return Err(bad("disc", self.disc, &problem));
+        }
+        Ok(())
+    }
+
+    /// The part of [`Specification::check`] that does not depend on the step.
+    pub(crate) fn check_orders(&self) -> Result<()> {
+        if !(1..=3).contains(&self.weight_order) {
+            return Err(bad("weight_order", self.weight_order, "must be 1, 2 or 3"));
+        }
+        if !(1..=4).contains(&self.smoother_order) {
+            return Err(bad("smoother_order", self.smoother_order, "must lie in 1 to 4"));
         }
         Ok(())
     }

@@ -7,6 +7,8 @@
 
 mod dual_mass;
 mod helicopter;
+mod hinf;
+mod monte_carlo;
 mod nonlinear_dual_mass;
 mod pendulum;
 mod watched;
