@@ -5,6 +5,7 @@
 
 pub mod coupling;
 pub mod error;
+pub mod frequency;
 pub mod hinf;
 pub mod identify;
 pub mod linalg;

@@ -78,6 +78,7 @@ fn takes_hold(coupling: &CouplingConfig) -> bool {
         CouplingConfig::Prestep(config) => matches!(config.model, ModelConfig::Rls(_)),
         CouplingConfig::Foh { .. }
         | CouplingConfig::Soh { .. }
+        | CouplingConfig::Hinf(_)
         | CouplingConfig::AntiAliasing { order: 1.. } => false,
         _ => true,
     }

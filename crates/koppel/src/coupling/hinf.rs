@@ -165,7 +165,12 @@ impl Coupling for Hinf {
     }
 
     fn jumped(&mut self, view: &View<'_>, subsystem: SubsystemId) {
-        self.parts().compensators.restart(view, subsystem);
+        let Parts { compensators, smoothers } = self.parts();
+        compensators.restart(view, subsystem);
+        view.graph
+            .wires_from(subsystem)
+            .iter()
+            .for_each(|wire| smoothers.jump(view.graph.wires()[*wire].target));
     }
 
     fn save(&self, memory: &mut Vec<f64>) {

@@ -189,7 +189,7 @@ mod tests {
         assert!((hold[0] - 1.2e5).abs() < 1e-6 && (hold[1] - 600.0).abs() < 1e-9);
         let smoother = &factors(&specification.smoother().poles, 1.0)[0];
         assert!((smoother[0] - 9.87e4).abs() < 5.0 && (smoother[1] - 444.3).abs() < 0.05);
-        assert!((specification.weight().poles[0].re + 6.283).abs() < 5e-4);
+        assert!((specification.weight().poles[0].re + TAU).abs() < 1e-12);
         assert_eq!(specification.weight().poles[0].im, 0.0);
     }
 

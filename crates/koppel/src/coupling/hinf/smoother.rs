@@ -29,6 +29,8 @@ pub(super) struct Smoothers {
     smoothers: Vec<Smoother>,
     /// Size of the present step; 0 before the first.
     size: f64,
+    /// Size of most steps.
+    nominal: f64,
 }
 
 /// One piece of a step of a certain size.
@@ -48,12 +50,25 @@ struct Smoother {
     state: [f64; ORDER],
     /// Values that arrived, newest first, and their times.
     arrived: [[f64; 2]; TERMS],
+    /// Not zero if the past says nothing of what follows.
+    has_jumped: f64,
 }
 
 impl Smoother {
+    /// A value has come. Of a step that was cut short only its end counts: slopes need room.
+    fn arrive(&mut self, value: f64, time: f64, nominal: f64) {
+        if time - self.arrived[0][1] > 0.5 * nominal {
+            self.arrived.rotate_right(1);
+        }
+        self.arrived[0] = [value, time];
+        if std::mem::take(&mut self.has_jumped) != 0.0 {
+            self.arrived = std::array::from_fn(|k| [value, time - k as f64 * nominal]);
+        }
+    }
+
     fn numbers(&mut self) -> impl Iterator<Item = &mut f64> {
-        let Smoother { reference, state, arrived } = self;
-        std::iter::once(reference).chain(state).chain(arrived.as_flattened_mut())
+        let Smoother { reference, state, arrived, has_jumped } = self;
+        [reference, has_jumped].into_iter().chain(state).chain(arrived.as_flattened_mut())
     }
 }
 
@@ -62,7 +77,8 @@ impl Smoothers {
         let smoother = |input: &InputId| {
             let value = view.arrival(*input);
             let past = |k: usize| [0.0, view.step.start - (k + 1) as f64 * view.step.size];
-            Smoother { reference: value, state: [0.0; ORDER], arrived: std::array::from_fn(past) }
+            let arrived = std::array::from_fn(past);
+            Smoother { reference: value, state: [0.0; ORDER], arrived, has_jumped: 0.0 }
         };
         let mut places = vec![usize::MAX; view.graph.inputs()];
         inputs.iter().enumerate().for_each(|(place, input)| places[*input] = place);
@@ -76,6 +92,7 @@ impl Smoothers {
             places,
             smoothers: inputs.iter().map(smoother).collect(),
             size: 0.0,
+            nominal: design.specification.step,
         }
     }
 
@@ -108,8 +125,7 @@ impl Smoothers {
             }
         }
         for (smoother, input) in self.smoothers.iter_mut().zip(&self.inputs) {
-            smoother.arrived.rotate_right(1);
-            smoother.arrived[0] = [sent(*input) - smoother.reference, view.step.start];
+            smoother.arrive(sent(*input) - smoother.reference, view.step.start, self.nominal);
         }
         self.size = view.step.size;
         self.get_ready(self.size)
@@ -133,6 +149,13 @@ impl Smoothers {
             out[2] = (3.0 * chord - 2.0 * s0 - s1) / h;
             out[3] = (s0 + s1 - 2.0 * chord) / (h * h);
             (u0, s0) = (u1, s1);
+        }
+    }
+
+    /// What arrives at an input has jumped.
+    pub(super) fn jump(&mut self, input: InputId) {
+        if let Some(smoother) = self.smoothers.get_mut(self.places[input]) {
+            smoother.has_jumped = 1.0;
         }
     }
 
