@@ -27,7 +27,7 @@ pub use hold::StartUp;
 pub use model_based::{ErrorEquationConfig, Goal, OdeMethod};
 pub use phase::{LearningConfig, LearningKind, SignalBased};
 pub use planned::{Planned, Polynomials};
-pub use prestep::{ConstantConfig, PrestepConfig, Shape, Weights};
+pub use prestep::{ConstantConfig, PrestepConfig, Shape, TimeForm, Weights};
 
 use crate::error::Result;
 use crate::identify::{Learned, ModelConfig, Models};
