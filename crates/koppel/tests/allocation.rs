@@ -3,8 +3,8 @@
 #![expect(unsafe_code, reason = "a counting allocator")]
 
 use koppel::coupling::{
-    Against, CorrectorConfig, CouplingConfig, ErrorEquationConfig, Goal, Hold, OdeMethod, PrestepConfig,
-    Shape, StartUp,
+    Against, CorrectorConfig, CouplingConfig, ErrorEquationConfig, Goal, HinfConfig, Hold, OdeMethod,
+    PrestepConfig, Shape, StartUp,
 };
 use koppel::identify::{ModelConfig, MoespConfig, RlsConfig};
 use koppel::models::cases::case;
@@ -86,6 +86,7 @@ fn advance_allocates_nothing() {
         CouplingConfig::Prestep(integral),
         CouplingConfig::Prestep(numerical),
         CouplingConfig::Prestep(learned),
+        CouplingConfig::Hinf(HinfConfig::default()),
         CouplingConfig::Zoh {},
         CouplingConfig::Foh { start: StartUp::Reduced },
         CouplingConfig::Soh { start: StartUp::Constant },

@@ -3,9 +3,10 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use koppel::coupling::{
-    Against, CorrectorConfig, CouplingConfig, ErrorEquationConfig, Goal, Hold, LearningConfig, LearningKind,
-    PrestepConfig, Shape, StartUp,
+    Against, CorrectorConfig, CouplingConfig, ErrorEquationConfig, Goal, HinfConfig, Hold, LearningConfig,
+    LearningKind, PrestepConfig, Shape, StartUp,
 };
+use koppel::hinf::HoldOrder;
 use koppel::identify::{ModelConfig, MoespConfig, RlsConfig};
 use koppel::linalg::Matrix;
 use koppel::models::cases::{Case, case, cases};
@@ -67,6 +68,14 @@ fn couplings(of: &str) -> Vec<CouplingConfig> {
             default: Box::new(CouplingConfig::Zoh {}),
             connections: only_there(CouplingConfig::Prestep(derivatives)),
         },
+        CouplingConfig::Hinf(HinfConfig::default()),
+        CouplingConfig::Hinf(HinfConfig {
+            hold: HoldOrder::Soh,
+            weight_order: 3,
+            samples: 4,
+            pieces: 3,
+            ..HinfConfig::default()
+        }),
         CouplingConfig::Zoh {},
         CouplingConfig::Foh { start: StartUp::Constant },
         CouplingConfig::Foh { start: StartUp::Reduced },

@@ -77,6 +77,7 @@ fn takes_hold(coupling: &CouplingConfig) -> bool {
         CouplingConfig::Prestep(config) => config.model.identify().is_some(),
         CouplingConfig::Foh { .. }
         | CouplingConfig::Soh { .. }
+        | CouplingConfig::Hinf(_)
         | CouplingConfig::AntiAliasing { order: 1.. } => false,
         _ => true,
     }

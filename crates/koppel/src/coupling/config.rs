@@ -3,6 +3,7 @@
 use super::anti_aliasing::AntiAliasing;
 use super::corrector::CorrectorConfig;
 use super::deferred::Against;
+use super::hinf::HinfConfig;
 use super::hold::{PolynomialHold, StartUp, ZeroOrderHold};
 use super::mixed::Mixed;
 use super::nepce::Nepce;
@@ -60,6 +61,8 @@ pub enum CouplingConfig {
     Corrector(CorrectorConfig),
     /// Model-based pre-step method.
     Prestep(PrestepConfig),
+    /// Compensators and smoothers by H∞ synthesis.
+    Hinf(HinfConfig),
     /// Other methods for named connections.
     Mixed {
         /// For all connections that are not named.
@@ -86,7 +89,7 @@ impl Default for CouplingConfig {
 
 impl CouplingConfig {
     /// Every method's name, with one line about it.
-    pub const METHODS: [(&str, &str); 9] = [
+    pub const METHODS: [(&str, &str); 10] = [
         ("zoh", "zero-order hold: the newest value"),
         ("foh", "first-order hold: the line through the newest two values"),
         ("soh", "second-order hold: the parabola through the newest three values"),
@@ -95,6 +98,7 @@ impl CouplingConfig {
         ("nepce", "gives back in the next step what each input lacked in the last"),
         ("corrector", "model-based corrector: nepce with the predicted outputs of an ideal coupling"),
         ("prestep", "model-based pre-step: inputs that lead each subsystem to the predicted coupled outputs"),
+        ("hinf", "compensators behind sources and smoothers before receivers, by H-infinity synthesis"),
         ("mixed", "other methods for named connections"),
     ];
 
@@ -109,6 +113,7 @@ impl CouplingConfig {
             CouplingConfig::Nepce { .. } => "nepce",
             CouplingConfig::Corrector(_) => "corrector",
             CouplingConfig::Prestep(_) => "prestep",
+            CouplingConfig::Hinf(_) => "hinf",
             CouplingConfig::Mixed { .. } => "mixed",
         }
     }
@@ -140,6 +145,7 @@ pub fn build(config: &CouplingConfig, hold: Hold, graph: &SystemGraph) -> Result
         }
         CouplingConfig::Corrector(config) => config.build(hold)?,
         CouplingConfig::Prestep(config) => config.build(hold)?,
+        CouplingConfig::Hinf(config) => config.build()?,
         CouplingConfig::Mixed { default, connections } => Box::new(mixed(default, connections, hold, graph)?),
     })
 }

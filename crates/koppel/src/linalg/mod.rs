@@ -8,6 +8,7 @@
 //! Nothing here starts a thread: equal input gives equal bits.
 
 mod balance;
+mod complex;
 mod eigen;
 mod error;
 mod expm;
