@@ -3,7 +3,7 @@
 #![expect(unsafe_code, reason = "a counting allocator")]
 
 use koppel::coupling::{
-    Against, CorrectorConfig, CouplingConfig, ErrorEquationConfig, Hold, PrestepConfig, StartUp,
+    Against, CorrectorConfig, CouplingConfig, ErrorEquationConfig, Hold, PrestepConfig, StartUp, VfpsConfig,
 };
 use koppel::identify::{ModelConfig, RlsConfig};
 use koppel::models::cases::case;
@@ -68,6 +68,7 @@ fn advance_allocates_nothing() {
         CouplingConfig::Prestep(PrestepConfig { model, ..PrestepConfig::default() }),
         CouplingConfig::Prestep(carried),
         CouplingConfig::Prestep(learned),
+        CouplingConfig::Vfps(VfpsConfig { nodes: 4, ..VfpsConfig::default() }),
         CouplingConfig::Zoh {},
         CouplingConfig::Foh { start: StartUp::Reduced },
         CouplingConfig::Soh { start: StartUp::Constant },

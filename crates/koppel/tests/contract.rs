@@ -4,7 +4,7 @@
 
 use koppel::coupling::{
     Against, CorrectorConfig, CouplingConfig, ErrorEquationConfig, Goal, Hold, LearningConfig, LearningKind,
-    PrestepConfig, Shape, StartUp,
+    PrestepConfig, Shape, StartUp, VfpsConfig,
 };
 use koppel::identify::{ModelConfig, RlsConfig};
 use koppel::linalg::Matrix;
@@ -53,6 +53,11 @@ fn couplings(of: &str) -> Vec<CouplingConfig> {
         CouplingConfig::Mixed {
             default: Box::new(CouplingConfig::Zoh {}),
             connections: only_there(CouplingConfig::Prestep(derivatives)),
+        },
+        CouplingConfig::Vfps(VfpsConfig { nodes: 4, ..VfpsConfig::default() }),
+        CouplingConfig::Mixed {
+            default: Box::new(CouplingConfig::Foh { start: StartUp::Constant }),
+            connections: only_there(CouplingConfig::Vfps(VfpsConfig { nodes: 3, ..VfpsConfig::default() })),
         },
         CouplingConfig::Zoh {},
         CouplingConfig::Foh { start: StartUp::Constant },

@@ -8,6 +8,7 @@ use super::mixed::Mixed;
 use super::nepce::Nepce;
 use super::prestep::PrestepConfig;
 use super::relaxed::RelaxedHold;
+use super::vfps::VfpsConfig;
 use super::{Coupling, Hold};
 use crate::error::{Error, Result};
 use crate::system::SystemGraph;
@@ -60,6 +61,8 @@ pub enum CouplingConfig {
     Corrector(CorrectorConfig),
     /// Model-based pre-step method.
     Prestep(PrestepConfig),
+    /// Velocity-form pre-step with models of excited subsystems.
+    Vfps(VfpsConfig),
     /// Other methods for named connections.
     Mixed {
         /// For all connections that are not named.
@@ -86,7 +89,7 @@ impl Default for CouplingConfig {
 
 impl CouplingConfig {
     /// Every method's name, with one line about it.
-    pub const METHODS: [(&str, &str); 9] = [
+    pub const METHODS: [(&str, &str); 10] = [
         ("zoh", "zero-order hold: the newest value"),
         ("foh", "first-order hold: the line through the newest two values"),
         ("soh", "second-order hold: the parabola through the newest three values"),
@@ -95,6 +98,10 @@ impl CouplingConfig {
         ("nepce", "gives back in the next step what each input lacked in the last"),
         ("corrector", "model-based corrector: nepce with the predicted outputs of an ideal coupling"),
         ("prestep", "model-based pre-step: inputs that lead each subsystem to the predicted coupled outputs"),
+        (
+            "vfps",
+            "velocity-form pre-step: every subsystem is excited before the run, the coupled system predicted by what it did",
+        ),
         ("mixed", "other methods for named connections"),
     ];
 
@@ -109,6 +116,7 @@ impl CouplingConfig {
             CouplingConfig::Nepce { .. } => "nepce",
             CouplingConfig::Corrector(_) => "corrector",
             CouplingConfig::Prestep(_) => "prestep",
+            CouplingConfig::Vfps(_) => "vfps",
             CouplingConfig::Mixed { .. } => "mixed",
         }
     }
@@ -140,6 +148,7 @@ pub fn build(config: &CouplingConfig, hold: Hold, graph: &SystemGraph) -> Result
         }
         CouplingConfig::Corrector(config) => Box::new(Corrector::new(config, hold)?),
         CouplingConfig::Prestep(config) => config.build(hold)?,
+        CouplingConfig::Vfps(config) => config.build()?,
         CouplingConfig::Mixed { default, connections } => Box::new(mixed(default, connections, hold, graph)?),
     })
 }

@@ -2,7 +2,7 @@
 
 use super::{Coupling, ModelNeeds, Needs, Polynomials, View};
 use crate::error::Result;
-use crate::identify::Learned;
+use crate::identify::{Learned, Probed};
 use crate::signal::{Request, Samples};
 use crate::system::{InputId, SubsystemId};
 use std::collections::BTreeMap;
@@ -35,7 +35,16 @@ impl Coupling for Mixed {
             one_rate: a.one_rate || b.one_rate,
             after_steps: a.after_steps || b.after_steps,
             small_steps: a.small_steps.or(b.small_steps),
+            probe: a.probe.or(b.probe),
         })
+    }
+
+    fn spared(&self) -> &[String] {
+        self.methods.iter().map(|m| m.spared()).find(|names| !names.is_empty()).unwrap_or(&[])
+    }
+
+    fn probed(&mut self, probed: Vec<Probed>) {
+        self.methods.iter_mut().for_each(|m| m.probed(probed.clone()));
     }
 
     fn start(&mut self, view: &View<'_>, inputs: &[InputId]) -> Result<()> {

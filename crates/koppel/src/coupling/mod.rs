@@ -17,6 +17,7 @@ mod planned;
 mod prestep;
 mod prestep_discrete;
 mod relaxed;
+mod vfps;
 
 pub use config::{CouplingConfig, build};
 pub use corrector::CorrectorConfig;
@@ -26,9 +27,10 @@ pub use model_based::{ErrorEquationConfig, Goal, OdeMethod};
 pub use phase::{LearningConfig, LearningKind, SignalBased};
 pub use planned::{Planned, Polynomials};
 pub use prestep::{ConstantConfig, PrestepConfig, Shape, Weights};
+pub use vfps::VfpsConfig;
 
 use crate::error::Result;
-use crate::identify::{Learned, ModelConfig, Models};
+use crate::identify::{Learned, ModelConfig, Models, ProbeNeeds, Probed};
 use crate::signal::{History, Request, Samples, Step};
 use crate::system::{InputId, SubsystemId, SystemGraph};
 use serde::{Deserialize, Serialize};
@@ -105,6 +107,8 @@ pub struct Needs {
     pub after_steps: bool,
     /// For how long from the start, in s, each step is cut into how many parts.
     pub small_steps: Option<(f64, u32)>,
+    /// Whether every subsystem is excited alone before the run.
+    pub probe: Option<ProbeNeeds>,
 }
 
 /// Which models a method needs.
@@ -120,6 +124,14 @@ pub struct ModelNeeds {
 pub trait Coupling: Send + Sync {
     /// What it needs.
     fn needs(&self) -> Needs;
+
+    /// Subsystems that are not to be excited, by name.
+    fn spared(&self) -> &[String] {
+        &[]
+    }
+
+    /// What exciting each subsystem has shown, before `start`; called when [`Needs::probe`] was asked for.
+    fn probed(&mut self, _probed: Vec<Probed>) {}
 
     /// Once before the run, after the consistent start; `inputs` are the ones it fills, in ascending order.
     fn start(&mut self, _view: &View<'_>, _inputs: &[InputId]) -> Result<()> {

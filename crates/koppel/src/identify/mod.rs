@@ -6,12 +6,18 @@
 mod config;
 mod interface_model;
 mod models;
+mod node_fit;
+mod node_model;
+mod probe;
 mod quality;
 mod rls;
 
 pub use config::ModelConfig;
 pub use interface_model::InterfaceModel;
 pub use models::Models;
+pub use node_fit::NodeFit;
+pub use node_model::{NodeModel, Size};
+pub use probe::{Known, Place, Probe, ProbeNeeds, Probed};
 pub(crate) use quality::Quality;
 pub(crate) use rls::Rls;
 pub use rls::{Learned, RlsConfig};
