@@ -34,6 +34,8 @@ const TRIALS: u64 = 2;
 const AMPLITUDES: usize = 8;
 /// Outputs may move by this much of their range.
 const LARGEST_MOVE: f64 = 0.36;
+/// Where a larger amplitude was too large, they should move by this much: behind friction nothing is seen of small ones.
+const SMALLEST_MOVE: f64 = 0.08;
 /// What is aimed at if they move more.
 const WANTED_MOVE: f64 = 0.24;
 
@@ -218,6 +220,8 @@ impl<'a> Probe<'a> {
     /// The amplitude at which outputs stay near where they are.
     fn amplitude(&mut self, inputs: &[f64], outputs: &[f64]) -> Result<f64> {
         let mut amplitude = 0.3;
+        // The largest that is small enough, and the smallest that is not.
+        let (mut low, mut high): (f64, f64) = (0.0, f64::INFINITY);
         for _ in 0..AMPLITUDES {
             let mut largest: f64 = 0.0;
             for trial in 0..TRIALS {
@@ -226,12 +230,22 @@ impl<'a> Probe<'a> {
                 largest = largest.max(self.largest_move(&seen, TRIAL_STEPS, outputs));
             }
             if largest <= LARGEST_MOVE {
+                low = low.max(amplitude);
+            } else {
+                high = high.min(amplitude);
+            }
+            if low > 0.0 && (largest > SMALLEST_MOVE && low == amplitude || high == f64::INFINITY) {
                 break;
             }
-            let is_near = largest.is_finite();
-            amplitude *= if is_near { (WANTED_MOVE / largest).max(0.05) } else { 0.1 };
+            amplitude = if low > 0.0 {
+                (low * high).sqrt()
+            } else if largest.is_finite() {
+                amplitude * (WANTED_MOVE / largest).max(0.05)
+            } else {
+                amplitude * 0.1
+            };
         }
-        Ok(amplitude)
+        Ok(if low > 0.0 { low } else { amplitude })
     }
 
     /// Excites the subsystem and fits its models; `inputs` and `outputs` are the ranges of both.

@@ -53,6 +53,8 @@ pub(super) struct Member {
     u: Vec<f64>,
     /// What the inputs are given at the predicted nodes, without external signals.
     coupled: Vec<f64>,
+    /// Whether anything is connected to each output: only those count in scores.
+    weights: Vec<f64>,
     /// What an expert makes of the nodes of a step.
     rolled: Vec<f64>,
     experts: Vec<NodeModel>,
@@ -92,6 +94,7 @@ impl Member {
             is_owned: inputs.iter().map(|input| owned.binary_search(input).is_ok()).collect(),
             signals: inputs.iter().map(signals).collect(),
             wires: Vec::new(),
+            weights: weights(view, outputs.clone()),
             output_ranges: probed.output_ranges.clone(),
             input_ranges: probed.input_ranges.clone(),
             output_start: view.outputs[outputs.clone()].to_vec(),
@@ -186,8 +189,8 @@ impl Member {
         for (number, (expert, score)) in self.experts.iter().zip(&mut self.scores).enumerate() {
             self.rolled[..from].copy_from_slice(&self.y[..from]);
             expert.roll(&mut self.rolled, &self.u, self.nodes);
-            let squares = self.rolled[from..].iter().zip(&self.y[from..]).map(|(a, b)| (a - b) * (a - b));
-            let sum: f64 = squares.sum();
+            let pairs = self.rolled[from..].iter().zip(&self.y[from..]).zip(self.weights.iter().cycle());
+            let sum: f64 = pairs.map(|((a, b), weight)| weight * (a - b) * (a - b)).sum();
             *score = MEMORY * *score + if sum <= WORST { sum } else { WORST };
             if number == self.chosen {
                 used = (sum / count as f64).sqrt();
@@ -333,4 +336,11 @@ impl Member {
         (self.has_moved, self.has_jumped) = (flags[1] != 0.0, flags[2] != 0.0);
         self.adaptation.restore(rest)
     }
+}
+
+/// 1 for outputs that something is connected to; for all if there are none.
+fn weights(view: &View<'_>, outputs: Range<OutputId>) -> Vec<f64> {
+    let is_wired = |output: OutputId| view.graph.wires().iter().any(|wire| wire.source == output);
+    let any = outputs.clone().any(is_wired);
+    outputs.map(|output| f64::from(u8::from(!any || is_wired(output)))).collect()
 }

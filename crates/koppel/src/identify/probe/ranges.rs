@@ -5,13 +5,16 @@
 //! sources and of external signals, and the outputs by what they then do. Nothing is taken from a run of the whole system.
 
 use super::excitation::excite;
-use super::{Probe, STEPS};
+use super::Probe;
 use crate::error::Result;
 
 /// Moves smaller than this, relative to the value, are none.
 const STILL: f64 = 1e-6;
 /// Of an input's range, what it is excited with to see how far outputs go.
 const SHARE: f64 = 0.25;
+
+/// Steps in which they go there: in a closed loop few go on in one direction for longer.
+const STEPS: usize = 2;
 
 /// What is known of the ranges of one subsystem's outputs.
 pub type Known = Vec<Option<f64>>;
