@@ -43,8 +43,8 @@ impl Coupling for Mixed {
         self.methods.iter().map(|m| m.spared()).find(|names| !names.is_empty()).unwrap_or(&[])
     }
 
-    fn probed(&mut self, probed: Vec<Probed>) {
-        self.methods.iter_mut().for_each(|m| m.probed(probed.clone()));
+    fn probed(&mut self, view: &View<'_>, probed: Vec<Probed>, steps: u64) -> Option<Vec<f64>> {
+        self.methods.iter_mut().map(|m| m.probed(view, probed.clone(), steps)).fold(None, Option::or)
     }
 
     fn start(&mut self, view: &View<'_>, inputs: &[InputId]) -> Result<()> {

@@ -130,8 +130,11 @@ pub trait Coupling: Send + Sync {
         &[]
     }
 
-    /// What exciting each subsystem has shown, before `start`; called when [`Needs::probe`] was asked for.
-    fn probed(&mut self, _probed: Vec<Probed>) {}
+    /// What exciting each subsystem has shown, before `start` of a run of so many steps; called when [`Needs::probe`] was
+    /// asked for. Returns the ranges of all outputs with which they should be excited again, if they should.
+    fn probed(&mut self, _view: &View<'_>, _probed: Vec<Probed>, _steps: u64) -> Option<Vec<f64>> {
+        None
+    }
 
     /// Once before the run, after the consistent start; `inputs` are the ones it fills, in ascending order.
     fn start(&mut self, _view: &View<'_>, _inputs: &[InputId]) -> Result<()> {

@@ -25,6 +25,7 @@
 mod adaptation;
 mod config;
 mod member;
+mod rehearsal;
 
 pub use config::VfpsConfig;
 
@@ -38,6 +39,9 @@ use member::Member;
 
 /// Predictions further than this many ranges from the past are refused.
 const RUNAWAY: f64 = 1e3;
+
+/// Steps that are rehearsed at most.
+const MOST_REHEARSED: u64 = 300;
 
 /// The method.
 pub(super) struct Vfps {
@@ -74,6 +78,28 @@ impl Vfps {
             right: Vec::new(),
             quality: Vec::new(),
         }
+    }
+
+    /// Starts with these models, to fill these inputs.
+    fn build(&mut self, view: &View<'_>, probed: &[Probed], inputs: &[InputId]) {
+        self.size = view.step.size;
+        self.last = view.step;
+        self.inputs = inputs.to_vec();
+        self.members = probed
+            .iter()
+            .enumerate()
+            .map(|(id, probed)| Member::new(view, id, probed, inputs, self.config.nodes))
+            .collect();
+        let ranges: Vec<f64> = self.members.iter().flat_map(Member::output_ranges).copied().collect();
+        self.members.iter_mut().for_each(|member| member.connect(view, &ranges));
+        let outputs = view.graph.outputs();
+        self.nodes = vec![0.0; inputs.len() * (self.config.nodes + 1)];
+        self.matrix = Matrix::identity(outputs);
+        self.lu = Lu::default();
+        // Room for the factors, whatever the models.
+        let _ = self.lu.refactor(&self.matrix);
+        self.right = vec![0.0; outputs];
+        self.quality = vec![f64::NAN; view.graph.len()];
     }
 
     fn is_whole(&self, size: f64) -> bool {
@@ -156,6 +182,11 @@ impl Vfps {
     }
 }
 
+/// All inputs with a wire.
+fn wired(view: &View<'_>) -> Vec<InputId> {
+    (0..view.graph.inputs()).filter(|input| !view.graph.is_free(*input)).collect()
+}
+
 /// I - b_0 L.
 fn fill_matrix(members: &[Member], matrix: &mut Matrix) {
     matrix.as_mut_slice().fill(0.0);
@@ -186,30 +217,16 @@ impl Coupling for Vfps {
         &self.config.spare
     }
 
-    fn probed(&mut self, probed: Vec<Probed>) {
+    fn probed(&mut self, view: &View<'_>, probed: Vec<Probed>, steps: u64) -> Option<Vec<f64>> {
+        self.build(view, &probed, &wired(view));
+        let ranges = self.rehearse(view, &probed, steps.min(MOST_REHEARSED));
         self.probed = probed;
+        ranges
     }
 
     fn start(&mut self, view: &View<'_>, inputs: &[InputId]) -> Result<()> {
-        self.size = view.step.size;
-        self.last = view.step;
-        self.inputs = inputs.to_vec();
         let probed = std::mem::take(&mut self.probed);
-        self.members = probed
-            .iter()
-            .enumerate()
-            .map(|(id, probed)| Member::new(view, id, probed, inputs, self.config.nodes))
-            .collect();
-        let ranges: Vec<f64> = self.members.iter().flat_map(Member::output_ranges).copied().collect();
-        self.members.iter_mut().for_each(|member| member.connect(view, &ranges));
-        let outputs = view.graph.outputs();
-        self.nodes = vec![0.0; inputs.len() * (self.config.nodes + 1)];
-        self.matrix = Matrix::identity(outputs);
-        self.lu = Lu::default();
-        // Room for the factors, whatever the models.
-        let _ = self.lu.refactor(&self.matrix);
-        self.right = vec![0.0; outputs];
-        self.quality = vec![f64::NAN; view.graph.len()];
+        self.build(view, &probed, inputs);
         Ok(())
     }
 

@@ -1,12 +1,14 @@
 //! Before the run: every subsystem alone, excited where it stands.
 
-use super::simulation::Simulation;
+use super::simulation::{Simulation, view};
 use super::slot::Slot;
 use crate::error::Result;
 use crate::identify::{Known, Place, Probe, ProbeNeeds, Probed};
 use crate::system::{InputId, SystemGraph};
 use rayon::prelude::*;
 
+/// How often subsystems are excited at most.
+const ROUNDS: usize = 4;
 /// Points at which the range of an external signal is looked for.
 const POINTS: u32 = 4096;
 
@@ -22,8 +24,28 @@ struct Candidate<'a> {
 }
 
 impl Simulation {
+    /// Excites all subsystems, again with other ranges if the coupling finds that better.
+    pub(super) fn probe_all(&mut self, needs: ProbeNeeds) -> Result<()> {
+        let spared = self.coupling.spared().to_vec();
+        let mut ranges = None;
+        for _ in 0..ROUNDS {
+            let probed = self.probe(needs, &spared, ranges.as_deref())?;
+            let view = view(&self.graph, &self.board, self.clock.step(0, 1));
+            ranges = self.coupling.probed(&view, probed, self.clock.steps());
+            if ranges.is_none() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
     /// What exciting each subsystem tells about it. All subsystems stand as before afterwards.
-    pub(super) fn probe(&mut self, needs: ProbeNeeds, spared: &[String]) -> Result<Vec<Probed>> {
+    fn probe(
+        &mut self,
+        needs: ProbeNeeds,
+        spared: &[String],
+        ranges: Option<&[f64]>,
+    ) -> Result<Vec<Probed>> {
         let (start, size) = (self.clock.time(0), self.clock.size());
         let stop = self.clock.time(self.clock.steps());
         for name in spared {
@@ -50,6 +72,11 @@ impl Simulation {
                 Candidate::new(graph, slot, place, spared)
             })
             .collect();
+        if let Some(ranges) = ranges {
+            for (id, candidate) in candidates.iter_mut().enumerate() {
+                candidate.known = ranges[graph.outputs_of(id)].iter().copied().map(Some).collect();
+            }
+        }
         find_ranges(graph, &mut candidates, &excited, &signals)?;
         let probed: Result<Vec<Probed>> = candidates.par_iter_mut().map(Candidate::finish).collect();
         drop(candidates);

@@ -130,9 +130,7 @@ impl Simulation {
             board.stages.extend(stage.members.clone().map(|_| number));
         }
         if let Some(needs) = self.needs.probe {
-            let spared = self.coupling.spared().to_vec();
-            let probed = self.probe(needs, &spared)?;
-            self.coupling.probed(probed);
+            self.probe_all(needs)?;
         }
         let step = self.clock.step(0, 1);
         self.refresh_models(step)?;

@@ -304,6 +304,16 @@ impl Member {
         self.coupled[(node - 1) * self.size.inputs + k]
     }
 
+    /// Widens the extremes of all outputs by its predicted nodes.
+    pub(super) fn widen(&self, low: &mut [f64], high: &mut [f64]) {
+        let n = self.size.outputs;
+        for (i, y) in self.y[self.size.past * n..].iter().enumerate() {
+            let output = self.outputs.start + i % n;
+            low[output] = low[output].min(*y);
+            high[output] = high[output].max(*y);
+        }
+    }
+
     /// Ranges of its outputs.
     pub(super) fn output_ranges(&self) -> &[f64] {
         &self.output_ranges
