@@ -8,7 +8,7 @@ use crate::system::{InputId, SystemGraph};
 use rayon::prelude::*;
 
 /// How often subsystems are excited at most.
-const ROUNDS: usize = 4;
+const ROUNDS: usize = 2;
 /// Points at which the range of an external signal is looked for.
 const POINTS: u32 = 4096;
 
@@ -40,12 +40,7 @@ impl Simulation {
     }
 
     /// What exciting each subsystem tells about it. All subsystems stand as before afterwards.
-    fn probe(
-        &mut self,
-        needs: ProbeNeeds,
-        spared: &[String],
-        ranges: Option<&[f64]>,
-    ) -> Result<Vec<Probed>> {
+    fn probe(&mut self, needs: ProbeNeeds, spared: &[String], ranges: Option<&[f64]>) -> Result<Vec<Probed>> {
         let (start, size) = (self.clock.time(0), self.clock.size());
         let stop = self.clock.time(self.clock.steps());
         for name in spared {

@@ -33,7 +33,8 @@ impl Vfps {
         }
         let used: Vec<f64> = self.members.iter().flat_map(|m| m.output_ranges()).copied().collect();
         let seen = |k: usize| used[k] * (high[k] - low[k]).clamp(1.0 / MOST, MOST);
-        let ranges: Vec<f64> = (0..outputs).map(|k| if high[k] > low[k] { seen(k) } else { used[k] }).collect();
+        let ranges: Vec<f64> =
+            (0..outputs).map(|k| if high[k] > low[k] { seen(k) } else { used[k] }).collect();
         let is_far = |k: usize| !(1.0 / MUCH..=MUCH).contains(&(ranges[k] / used[k]));
         let is_wrong = |(id, probed): (usize, &Probed)| {
             let is_linear = probed.fit.as_ref().is_none_or(|fit| fit.error < NON_LINEAR);

@@ -4,8 +4,8 @@
 //! its value at the start. What rests at zero gets its range from what reaches it: inputs move by the ranges of their
 //! sources and of external signals, and the outputs by what they then do. Nothing is taken from a run of the whole system.
 
-use super::excitation::excite;
 use super::Probe;
+use super::excitation::excite;
 use crate::error::Result;
 
 /// Moves smaller than this, relative to the value, are none.
