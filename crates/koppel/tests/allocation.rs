@@ -3,7 +3,8 @@
 #![expect(unsafe_code, reason = "a counting allocator")]
 
 use koppel::coupling::{
-    Against, CorrectorConfig, CouplingConfig, ErrorEquationConfig, Hold, PrestepConfig, StartUp, VfpsConfig,
+    Against, CorrectorConfig, CouplingConfig, ErrorEquationConfig, Goal, Hold, OdeMethod, PrestepConfig,
+    Shape, StartUp, VfpsConfig,
 };
 use koppel::identify::{ModelConfig, RlsConfig};
 use koppel::models::cases::case;
@@ -53,12 +54,21 @@ fn counting_works() {
 
 #[test]
 fn advance_allocates_nothing() {
-    // Matrices taken anew every step are new matrices; what stays must not allocate.
-    let model = ModelConfig::DerivativesEvery(1_000_000);
+    // Models are taken anew at every step.
+    let model = ModelConfig::Derivatives;
     let carried = PrestepConfig {
         model,
         error_equation: ErrorEquationConfig::Carried,
         error_steps: 7,
+        ..PrestepConfig::default()
+    };
+    let integral = PrestepConfig { model, objective: Goal::Integral, ..PrestepConfig::default() };
+    let numerical = PrestepConfig {
+        model,
+        input: Shape::Constant,
+        extrapolation: OdeMethod::Euler,
+        extrapolation_steps: 3,
+        matrix_steps: 3,
         ..PrestepConfig::default()
     };
     let learned = PrestepConfig { model: ModelConfig::Rls(RlsConfig::default()), ..PrestepConfig::default() };
@@ -67,6 +77,8 @@ fn advance_allocates_nothing() {
         CouplingConfig::Corrector(CorrectorConfig { model, ..CorrectorConfig::default() }),
         CouplingConfig::Prestep(PrestepConfig { model, ..PrestepConfig::default() }),
         CouplingConfig::Prestep(carried),
+        CouplingConfig::Prestep(integral),
+        CouplingConfig::Prestep(numerical),
         CouplingConfig::Prestep(learned),
         CouplingConfig::Vfps(VfpsConfig { nodes: 4, ..VfpsConfig::default() }),
         CouplingConfig::Zoh {},

@@ -111,7 +111,7 @@ pub fn load(path: &Path) -> Result<SystemFile> {
 /// If the file cannot be read, or it or a setting holds a mistake.
 pub fn load_with(path: &Path, settings: &[Setting]) -> Result<SystemFile> {
     let text = std::fs::read_to_string(path).map_err(Error::io("read", path))?;
-    let mut document = Document::new(&text, path)?;
+    let mut document = Document::new(&text, path, &path.display().to_string())?;
     overrides::apply_all(&mut document, settings)?;
     let file = SystemFile::read(document)?;
     file.build()?;
@@ -135,7 +135,16 @@ pub struct Setting {
 ///
 /// If the text holds a mistake; the error tells file, line and column.
 pub fn parse(text: &str, path: &Path) -> Result<SystemFile> {
-    let file = SystemFile::read(Document::new(text, path)?)?;
+    parse_from(&path.display().to_string(), text, path)
+}
+
+/// The same for settings that do not stand in the file at `path` but in `place`, which messages name.
+///
+/// # Errors
+///
+/// If the text holds a mistake; the error tells place, line and column.
+pub fn parse_from(place: &str, text: &str, path: &Path) -> Result<SystemFile> {
+    let file = SystemFile::read(Document::new(text, path, place)?)?;
     file.build()?;
     Ok(file)
 }
@@ -160,7 +169,8 @@ impl SystemFile {
             .try_for_each(|entry| subsystem::check_name(&entry.name, &entry.key, "a subsystem"))?;
         let links = wiring::links(root.get("connections"))?;
         let inputs = wiring::inputs(root.get("inputs"), &document.folder)?;
-        let run = run::read(&root, &links)?;
+        let mut run = run::read(&root, &links)?;
+        run::spare(&mut run.coupling, subsystems)?;
         let isolation = isolation::read(root.need("run")?)?;
         let (title, description) = (text("title")?, text("description")?);
         let document = document.clone();
@@ -179,6 +189,7 @@ impl SystemFile {
         for (index, entry) in subsystems.iter().enumerate() {
             let setting = subsystem::Setting {
                 folder: &self.document.folder,
+                step: self.run.step * f64::from(self.run.every.get(&entry.name).copied().unwrap_or(1)),
                 log: self.log.as_ref(),
                 isolation: self.isolation,
                 journal: self.journals.as_ref().map(|journals| journals.of(index, &entry.name)),

@@ -101,7 +101,7 @@ impl Corrector {
     fn fit(&mut self, view: &View<'_>) -> Result<()> {
         let key = (view.models.version(), view.step.size.to_bits());
         if self.fits != Some(key) {
-            self.closed = ClosedLoop::new(view)?;
+            self.closed.join(view)?;
             self.error.fit(&self.closed, view.step.size)?;
             self.fits = Some(key);
         }

@@ -26,7 +26,7 @@ pub use hold::StartUp;
 pub use model_based::{ErrorEquationConfig, Goal, OdeMethod};
 pub use phase::{LearningConfig, LearningKind, SignalBased};
 pub use planned::{Planned, Polynomials};
-pub use prestep::{ConstantConfig, PrestepConfig, Shape, Weights};
+pub use prestep::{ConstantConfig, PrestepConfig, Shape, TimeForm, Weights};
 pub use vfps::VfpsConfig;
 
 use crate::error::Result;

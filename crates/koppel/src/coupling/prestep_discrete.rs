@@ -1,4 +1,4 @@
-//! The model-based pre-step method in discrete time, on models learned during the run.
+//! The model-based pre-step method in discrete time, on models learned during the run or of known equations.
 //!
 //!   step 1   δ^k = (I - J_1 L)⁻¹ [(J_y + J_0 L) δ^{k-1} + J_0 ε^{k-1} + J_1 ε^k],     ỹ = y + δ                (2.57)
 //!   step 2   ŷ = (I - J_1 L)⁻¹ [J_y ỹ + J_0 (L ỹ + w^k) + J_1 w^{k+1} + c]                                 (2.63)
@@ -13,18 +13,25 @@
 //! Differs in: c and w, which the thesis leaves out. With J_0 = 0 and step 1 off, step 3 changes nothing.
 
 mod error_equation;
+mod known;
+mod optimize;
+mod recursion;
 mod settings;
 
 pub(super) use settings::DiscreteSettings;
 
-use super::model_based::{ErrorEquationConfig, wired};
+use super::model_based::{
+    ErrorEquation, ErrorEquationConfig, ErrorSettings, OdeMethod, check_models, free_inputs, wired,
+};
 use super::phase::{LearningConfig, LearningKind, Phase, SignalBased};
 use super::{Coupling, Needs, Polynomials, View, terms_of, write_value};
 use crate::error::{Error, Result};
 use crate::identify::{InterfaceModel, Learned, Quality, Rls};
-use crate::linalg::{Lu, Matrix, pinv};
+use crate::linalg::{Lu, Matrix, PseudoInverse};
 use crate::signal::{Request, Samples};
 use crate::system::{InputId, SubsystemId};
+use known::Known;
+use recursion::Recursion;
 use std::collections::BTreeMap;
 
 /// The method.
@@ -61,6 +68,14 @@ pub(super) struct PrestepDiscrete {
     ideal: Vec<f64>,
     extrapolated: Vec<f64>,
     errors: Vec<f64>,
+    /// Inputs that step 3 may choose.
+    is_free: Vec<bool>,
+    known: Known,
+    /// Step 1 on parts of the step, if asked for.
+    recursion: Option<Recursion>,
+    inverse: Matrix,
+    scaled: Matrix,
+    pseudo_inverse: PseudoInverse,
 }
 
 impl PrestepDiscrete {
@@ -92,6 +107,12 @@ impl PrestepDiscrete {
             ideal: Vec::new(),
             extrapolated: Vec::new(),
             errors: Vec::new(),
+            is_free: Vec::new(),
+            known: Known::default(),
+            recursion: None,
+            inverse: Matrix::default(),
+            scaled: Matrix::default(),
+            pseudo_inverse: PseudoInverse::default(),
         })
     }
 
@@ -165,38 +186,6 @@ impl PrestepDiscrete {
         self.model_based.iter().chain(&self.extrapolated).all(|value| value.is_finite())
     }
 
-    /// Step 3 where it changes something.
-    fn optimize(&mut self, view: &View<'_>) -> Result<()> {
-        for (id, model) in self.models.iter().enumerate() {
-            let is_idle =
-                self.settings.error_equation == ErrorEquationConfig::Off && model.s_u.max_abs() == 0.0;
-            let (u, y) = (view.graph.inputs_of(id), view.graph.outputs_of(id));
-            if is_idle || u.is_empty() || y.is_empty() {
-                continue;
-            }
-            let inverse = pinv(&model.s_d, 1e-8).map_err(|source| Error::Linalg {
-                what: format!("the input optimisation of `{}`", view.graph.name(id)),
-                source,
-            })?;
-            for (row, output) in y.clone().enumerate() {
-                let mut rest = self.extrapolated[output] - model.constant[row];
-                for (column, other) in y.clone().enumerate() {
-                    rest -= model.s_y[(row, column)] * view.outputs[other];
-                }
-                for (column, input) in u.clone().enumerate() {
-                    rest -= model.s_u[(row, column)] * self.given[input];
-                    rest -= model.s_d[(row, column)] * (self.model_based[input] + self.external[input]);
-                }
-                self.errors[output] = rest;
-            }
-            for (column, input) in u.enumerate() {
-                let row = inverse.row(column).iter().zip(&self.errors[y.clone()]);
-                self.model_based[input] += row.map(|(a, b)| a * b).sum::<f64>();
-            }
-        }
-        Ok(())
-    }
-
     fn add_external(&mut self, view: &View<'_>, time: f64) {
         self.external.fill(0.0);
         for (input, signal) in view.graph.externals() {
@@ -212,15 +201,35 @@ impl Coupling for PrestepDiscrete {
         Needs {
             depth: 1,
             terms: terms_of(self.settings.hold),
-            samples: if is_seen { Request::SolverPoints } else { Request::Nothing },
+            samples: match self.settings.parts {
+                _ if !is_seen => Request::Nothing,
+                Some(parts) => Request::Nodes(parts),
+                None => Request::SolverPoints,
+            },
+            models: self.settings.known,
             one_rate: true,
             small_steps: if kind == LearningKind::SmallStep { Some((duration, parts)) } else { None },
             ..Needs::default()
         }
     }
 
-    fn start(&mut self, view: &View<'_>, _inputs: &[InputId]) -> Result<()> {
+    fn start(&mut self, view: &View<'_>, inputs: &[InputId]) -> Result<()> {
         let (m, n) = (view.graph.inputs(), view.graph.outputs());
+        if let Some(needs) = self.settings.known {
+            check_models(view, inputs, needs.source)?;
+            self.known = Known::new(view.graph.len(), n);
+        }
+        self.is_free = free_inputs(view, inputs);
+        let is_used = self.settings.error_equation != ErrorEquationConfig::Off;
+        self.recursion = self.settings.parts.filter(|_| is_used).map(|parts| {
+            let settings = ErrorSettings {
+                kind: self.settings.error_equation,
+                solver: OdeMethod::Exact,
+                steps: parts,
+                intermediate: true,
+            };
+            Recursion::new(ErrorEquation::new(settings, m, n), parts, view)
+        });
         self.start = view.step.start;
         self.step = view.step.size;
         self.size = match self.settings.learning.kind {
@@ -229,7 +238,7 @@ impl Coupling for PrestepDiscrete {
         };
         let size = |id| (view.graph.inputs_of(id).len(), view.graph.outputs_of(id).len());
         self.identifiers.clear();
-        for id in 0..view.graph.len() {
+        for id in (0..view.graph.len()).filter(|_| self.settings.known.is_none()) {
             let (inputs, outputs) = size(id);
             let mut rls = Rls::new(self.settings.rls, inputs, outputs, self.size);
             if let Some(learned) = self.settings.learned.get(view.graph.name(id)) {
@@ -275,7 +284,10 @@ impl Coupling for PrestepDiscrete {
     fn prepare(&mut self, view: &View<'_>) -> Result<()> {
         let just_before = view.step.start - if view.is_fresh { 0.0 } else { 1e-9 * view.step.size };
         self.add_external(view, just_before);
-        self.learn(view);
+        match self.settings.known {
+            Some(_) => self.convert(view)?,
+            None => self.learn(view),
+        }
         for input in 0..self.before.len() {
             let newest = view.arrival(input);
             let older = std::mem::replace(&mut self.before[input], newest);
@@ -323,6 +335,12 @@ impl Coupling for PrestepDiscrete {
         if samples.mean(&mut self.means[range.clone()]).is_none() {
             self.means[range.clone()].copy_from_slice(&view.outputs[range]);
         }
+        if let Some(recursion) = &mut self.recursion {
+            recursion.equation.collect(view, subsystem, samples);
+            if self.settings.known.is_some() && subsystem + 1 == view.graph.len() {
+                self.follow_known(view)?;
+            }
+        }
         Ok(())
     }
 
@@ -351,6 +369,10 @@ impl Coupling for PrestepDiscrete {
         }
         memory.push(self.size);
         memory.push(f64::from(u8::from(self.is_under_way)));
+        self.known.save(memory);
+        if let Some(recursion) = &self.recursion {
+            recursion.save(memory);
+        }
     }
 
     fn restore<'a>(&mut self, memory: &'a [f64]) -> &'a [f64] {
@@ -364,6 +386,10 @@ impl Coupling for PrestepDiscrete {
         }
         self.size = rest[0];
         self.is_under_way = rest[1] != 0.0;
-        &rest[2..]
+        let rest = self.known.restore(&rest[2..]);
+        match &mut self.recursion {
+            Some(recursion) => recursion.restore(rest),
+            None => rest,
+        }
     }
 }

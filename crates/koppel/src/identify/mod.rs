@@ -11,6 +11,7 @@ mod node_model;
 mod probe;
 mod quality;
 mod rls;
+mod roll_back;
 
 pub use config::ModelConfig;
 pub use interface_model::InterfaceModel;
@@ -21,3 +22,4 @@ pub use probe::{Known, Place, Probe, ProbeNeeds, Probed};
 pub(crate) use quality::Quality;
 pub(crate) use rls::Rls;
 pub use rls::{Learned, RlsConfig};
+pub use roll_back::{RollBack, Window};

@@ -10,6 +10,7 @@ use super::schedule::Schedule;
 use super::simulation::{Simulation, Stage, view};
 use super::slot::Slot;
 use super::statistics::Extremes;
+use super::step_sizes;
 use crate::coupling::{self, Coupling};
 use crate::error::{Error, Result};
 use crate::record::{Columns, Condition};
@@ -58,6 +59,8 @@ impl Simulation {
         let slot =
             |(id, subsystem)| Slot::new(id, subsystem, schedule.every[order[id]], &graph, needs, config.step);
         check_externals(&graph, &schedule, &order, config.step)?;
+        let changes = change::resolve(&config.at, &graph, config.start)?;
+        step_sizes::check(&graph, (&schedule, &order), config, &needs, &changes)?;
         let slots: Vec<Slot> = subsystems.into_iter().enumerate().map(slot).collect();
         let condition = config.stop_when.as_deref().map(|text| Condition::new(text, &graph)).transpose()?;
         let widest = slots.iter().map(|slot| slot.inputs.len()).max().unwrap_or(0);
@@ -76,7 +79,7 @@ impl Simulation {
             index: 0,
             inside: None,
             is_multi_rate: schedule.is_multi_rate(),
-            changes: change::resolve(&config.at, &graph)?,
+            changes,
             changes_done: 0,
             are_models_old: true,
             parts: Vec::new(),

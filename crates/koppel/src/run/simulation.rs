@@ -21,7 +21,7 @@ use super::board::{Board, Deliveries};
 use super::change::Assignment;
 use super::config::{Parallel, Reading};
 use super::consistent::{Consistency, Instant};
-use super::failure::non_finite;
+use super::failure::{non_finite, unpredicted};
 use super::messages::Messages;
 use super::slot::Slot;
 use super::statistics::Extremes;
@@ -115,7 +115,7 @@ impl Simulation {
         self.apply_changes(step.start)?;
         self.refresh_models(step)?;
         let view = view(&self.graph, &self.board, step);
-        self.coupling.prepare(&view)?;
+        self.coupling.prepare(&view).map_err(|source| unpredicted(step, source))?;
         for stage in 0..self.stages.len() {
             self.predict(stage, &step)?;
             self.move_stage(stage, &step)?;
