@@ -4,7 +4,7 @@
 
 use koppel::coupling::{
     Against, CorrectorConfig, CouplingConfig, ErrorEquationConfig, Goal, HinfConfig, Hold, OdeMethod,
-    PrestepConfig, Shape, StartUp,
+    PrestepConfig, Shape, StartUp, VfpsConfig,
 };
 use koppel::identify::{ModelConfig, MoespConfig, RlsConfig};
 use koppel::models::cases::case;
@@ -87,6 +87,7 @@ fn advance_allocates_nothing() {
         CouplingConfig::Prestep(numerical),
         CouplingConfig::Prestep(learned),
         CouplingConfig::Hinf(HinfConfig::default()),
+        CouplingConfig::Vfps(VfpsConfig { nodes: 4, ..VfpsConfig::default() }),
         CouplingConfig::Zoh {},
         CouplingConfig::Foh { start: StartUp::Reduced },
         CouplingConfig::Soh { start: StartUp::Constant },

@@ -4,7 +4,7 @@
 
 use koppel::coupling::{
     Against, CorrectorConfig, CouplingConfig, ErrorEquationConfig, Goal, HinfConfig, Hold, LearningConfig,
-    LearningKind, PrestepConfig, Shape, StartUp,
+    LearningKind, PrestepConfig, Shape, StartUp, VfpsConfig,
 };
 use koppel::hinf::HoldOrder;
 use koppel::identify::{ModelConfig, MoespConfig, RlsConfig};
@@ -76,6 +76,11 @@ fn couplings(of: &str) -> Vec<CouplingConfig> {
             pieces: 3,
             ..HinfConfig::default()
         }),
+        CouplingConfig::Vfps(VfpsConfig { nodes: 4, ..VfpsConfig::default() }),
+        CouplingConfig::Mixed {
+            default: Box::new(CouplingConfig::Foh { start: StartUp::Constant }),
+            connections: only_there(CouplingConfig::Vfps(VfpsConfig { nodes: 3, ..VfpsConfig::default() })),
+        },
         CouplingConfig::Zoh {},
         CouplingConfig::Foh { start: StartUp::Constant },
         CouplingConfig::Foh { start: StartUp::Reduced },

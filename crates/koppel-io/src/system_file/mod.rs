@@ -172,7 +172,8 @@ impl SystemFile {
             .try_for_each(|entry| subsystem::check_name(&entry.name, &entry.key, "a subsystem"))?;
         let links = wiring::links(root.get("connections"))?;
         let inputs = wiring::inputs(root.get("inputs"), &document.folder)?;
-        let run = run::read(&root, &links)?;
+        let mut run = run::read(&root, &links)?;
+        run::spare(&mut run.coupling, subsystems)?;
         let isolation = isolation::read(root.need("run")?)?;
         let (title, description) = (text("title")?, text("description")?);
         let document = document.clone();

@@ -9,6 +9,7 @@ use super::mixed::Mixed;
 use super::nepce::Nepce;
 use super::prestep::PrestepConfig;
 use super::relaxed::RelaxedHold;
+use super::vfps::VfpsConfig;
 use super::{Coupling, Hold};
 use crate::error::{Error, Result};
 use crate::system::SystemGraph;
@@ -63,6 +64,8 @@ pub enum CouplingConfig {
     Prestep(PrestepConfig),
     /// Compensators and smoothers by H∞ synthesis.
     Hinf(HinfConfig),
+    /// Velocity-form pre-step with models of excited subsystems.
+    Vfps(VfpsConfig),
     /// Other methods for named connections.
     Mixed {
         /// For all connections that are not named.
@@ -99,6 +102,10 @@ impl CouplingConfig {
         ("corrector", "model-based corrector: nepce with the predicted outputs of an ideal coupling"),
         ("prestep", "model-based pre-step: inputs that lead each subsystem to the predicted coupled outputs"),
         ("hinf", "compensators behind sources and smoothers before receivers, by H-infinity synthesis"),
+        (
+            "vfps",
+            "velocity-form pre-step: every subsystem is excited before the run, the coupled system predicted by what it did",
+        ),
         ("mixed", "other methods for named connections"),
     ];
 
@@ -114,6 +121,7 @@ impl CouplingConfig {
             CouplingConfig::Corrector(_) => "corrector",
             CouplingConfig::Prestep(_) => "prestep",
             CouplingConfig::Hinf(_) => "hinf",
+            CouplingConfig::Vfps(_) => "vfps",
             CouplingConfig::Mixed { .. } => "mixed",
         }
     }
@@ -146,6 +154,7 @@ pub fn build(config: &CouplingConfig, hold: Hold, graph: &SystemGraph) -> Result
         CouplingConfig::Corrector(config) => config.build(hold)?,
         CouplingConfig::Prestep(config) => config.build(hold)?,
         CouplingConfig::Hinf(config) => config.build()?,
+        CouplingConfig::Vfps(config) => config.build()?,
         CouplingConfig::Mixed { default, connections } => Box::new(mixed(default, connections, hold, graph)?),
     })
 }

@@ -20,6 +20,7 @@ mod prestep;
 mod prestep_discrete;
 mod relaxed;
 mod review;
+mod vfps;
 
 pub use config::{CouplingConfig, build};
 pub use corrector::CorrectorConfig;
@@ -31,9 +32,10 @@ pub use phase::{LearningConfig, LearningKind, PhaseKind, SignalBased};
 pub use planned::{Planned, Polynomials};
 pub use prestep::{ConstantConfig, PrestepConfig, Shape, TimeForm, Weights};
 pub use review::{ModelReview, Review};
+pub use vfps::VfpsConfig;
 
 use crate::error::Result;
-use crate::identify::{GivenModel, Learned, ModelConfig, Models};
+use crate::identify::{GivenModel, Learned, ModelConfig, Models, ProbeNeeds, Probed};
 use crate::record::Channel;
 use crate::signal::{History, Request, Samples, Step};
 use crate::system::{InputId, SubsystemId, SystemGraph};
@@ -111,6 +113,8 @@ pub struct Needs {
     pub after_steps: bool,
     /// For how long from the start, in s, each step is cut into how many parts.
     pub small_steps: Option<(f64, u32)>,
+    /// Whether every subsystem is excited alone before the run.
+    pub probe: Option<ProbeNeeds>,
 }
 
 /// Which models a method needs.
@@ -126,6 +130,17 @@ pub struct ModelNeeds {
 pub trait Coupling: Send + Sync {
     /// What it needs.
     fn needs(&self) -> Needs;
+
+    /// Subsystems that are not to be excited, by name.
+    fn spared(&self) -> &[String] {
+        &[]
+    }
+
+    /// What exciting each subsystem has shown, before `start` of a run of so many steps; called when [`Needs::probe`] was
+    /// asked for. Returns the ranges of all outputs with which they should be excited again, if they should.
+    fn probed(&mut self, _view: &View<'_>, _probed: Vec<Probed>, _steps: u64) -> Option<Vec<f64>> {
+        None
+    }
 
     /// Once before the run, after the consistent start; `inputs` are the ones it fills, in ascending order.
     fn start(&mut self, _view: &View<'_>, _inputs: &[InputId]) -> Result<()> {

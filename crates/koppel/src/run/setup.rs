@@ -131,6 +131,9 @@ impl Simulation {
         for (number, stage) in self.stages.iter().enumerate() {
             board.stages.extend(stage.members.clone().map(|_| number));
         }
+        if let Some(needs) = self.needs.probe {
+            self.probe_all(needs)?;
+        }
         let step = self.clock.step(0, 1);
         self.refresh_models(step)?;
         let wired: Vec<_> = self.stages.iter().flat_map(|stage| stage.wired.iter().copied()).collect();
@@ -141,7 +144,7 @@ impl Simulation {
         Ok(())
     }
 
-    fn find_consistent_start(&mut self, time: f64) -> Result<()> {
+    pub(super) fn find_consistent_start(&mut self, time: f64) -> Result<()> {
         let Simulation { graph, slots, board, inputs, consistency, .. } = self;
         consistency.initialize(Instant { graph, slots, board, inputs, time })
     }
