@@ -53,7 +53,11 @@ pub(super) fn check(settings: &DiscreteSettings) -> Result<()> {
         None | Some(IdentifyConfig::Rls(RlsConfig { outputs: 1, inputs: 1, .. }))
     );
     if settings.parts.is_some() && !is_first_order {
-        return bad("prestep.recursion", "true".into(), "needs N = 1 and M = 1: only those are carried to parts");
+        return bad(
+            "prestep.recursion",
+            "true".into(),
+            "needs N = 1 and M = 1: only those are carried to parts",
+        );
     }
     match settings.identify.and_then(|identify| identify.bound_to_its_step()) {
         Some(reason) if learning.kind == LearningKind::SmallStep => {
