@@ -180,6 +180,7 @@ impl Coupling for Prestep {
         self.excitation = Excitation::new(m);
         self.numbers = Numbers::new(m, n);
         self.quality = Quality::new(n);
+        self.quality.note(view.outputs);
         self.figures = vec![f64::NAN; view.graph.len()];
         self.start = view.step.start;
         self.is_free = free_inputs(view, inputs);
