@@ -71,7 +71,7 @@ fn run(lags: [Lag; 2], config: &RunConfig) -> [Vec<f64>; 2] {
 }
 
 /// One input and one output each: step 3 meets ŷ exactly, inputs stay those of an ideal coupling, and the run is
-/// (I - J_1 L) y^{k+1} = (J_y + J_0 L) y^k + (J_0 + J_1) o, whatever step 1 does and however outputs are read.
+/// (I - J_1 L) y^{k+1} = (J_y + J_0 L) y^k + (J_0 + J_1) o, however outputs are read.
 #[test]
 fn the_run_follows_its_equations() {
     let lags = [Lag { a: 2.0, b: 3.0, d: 0.0, x0: 5.0 }, Lag { a: 0.7, b: 1.5, d: 0.4, x0: -1.0 }];
@@ -108,8 +108,15 @@ fn the_run_follows_its_equations() {
                         }
                     }
                 } else {
-                    let last = [seen[0].last().unwrap(), seen[1].last().unwrap()];
-                    println!("{hold:?} {reading:?} {error_equation:?} {last:?}");
+                    // Step 1 sees that inputs are held inside the step; where the loop rests, nothing is left of that.
+                    let [g1, g2] = lags.map(|lag| lag.b / lag.a + lag.d);
+                    let open = Matrix::from_slice(2, 2, &[1.0, -g1 * GAINS[0], -g2 * GAINS[1], 1.0]);
+                    let right = Matrix::from_slice(2, 1, &[g1 * OFFSETS[0], g2 * OFFSETS[1]]);
+                    let rest = solve(&open, &right).unwrap();
+                    for (output, seen) in seen.iter().enumerate() {
+                        let away = (seen[seen.len() - 1] - rest[(output, 0)]).abs();
+                        assert!(away < 0.05, "{hold:?}, {reading:?}, {error_equation:?}: {away}");
+                    }
                 }
             }
         }
@@ -135,7 +142,16 @@ fn error(lags: [Lag; 2], config: &RunConfig, from: usize) -> f64 {
     seen.iter().zip(&exact).map(of).sum::<f64>() / 2.0
 }
 
-/// Step 1 on known and on learned models: with the mean of the step (2.58) and on parts of it.
+/// Step 1 on known and on learned models: with the mean of the step (2.58) and on parts of it. Seen, as shares of the range:
+///
+/// |                    | off    | points | mean   | parts  |
+/// | known, held        | 0.0226 | 0.0226 | 0.0233 | 0.0064 |
+/// | known, moved       | 0.0027 | 0.0027 | 0.0006 | 0.0006 |
+/// | learned, held      | 0.021  | 0.023  | 0.023  | 0.020  |
+/// | learned, moved     | 0.053  | 0.044  | 0.043  | 0.040  |
+///
+/// Under a held input ε is nearly a line inside the step, so that (2.58) corrects nothing; and what is learned starts with the
+/// error of the learning phase, which step 1 cannot know.
 #[test]
 fn both_uses_of_intermediate_values() {
     let lags = [Lag { a: 2.0, b: 3.0, d: 0.0, x0: 5.0 }, Lag { a: 0.7, b: 1.5, d: 0.0, x0: -1.0 }];
@@ -173,9 +189,16 @@ fn both_uses_of_intermediate_values() {
                 error(lags, &RunConfig { coupling, hold, ..RunConfig::new(6.0, h) }, 0)
             })
             .collect();
-            println!(
-                "learned {is_learned}, {hold:?}: off, points, mean, parts, reset mean, reset parts {seen:?}"
+            let [off, points, mean, parts, reset_mean, reset_parts] = seen[..] else { panic!("{seen:?}") };
+            let is_moved = hold == Hold::Continuous;
+            let limit = if is_learned { 0.99 } else { 0.5 };
+            assert!(parts < limit * off && parts <= mean, "{is_learned}, {hold:?}: {seen:?}");
+            assert!(
+                mean < if is_moved { limit * off } else { 1.15 * off },
+                "{is_learned}, {hold:?}: {seen:?}"
             );
+            let worst = points.max(reset_mean).max(reset_parts);
+            assert!(worst < 1.15 * off, "{is_learned}, {hold:?}: {seen:?}");
         }
     }
 }

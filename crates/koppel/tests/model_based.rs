@@ -394,8 +394,9 @@ impl Example {
     }
 }
 
-/// Seen: the pre-step method is better in 998 of 1000, its median error is 0.04 of zero-order hold's; one is worse by 2.5, and
-/// there the models' quality figure exceeded 0.1.
+/// Seen: the pre-step method is better in 998 of 1000, its median error is 0.04 of zero-order hold's. In two it is worse, by 2.5 and
+/// by 1.2; there the models' worst quality figure was 0.26 and 6.0, above 0.21, from which on the thesis leaves step 3 out. The
+/// figure is a cautious one: it passes 0.21 at some time in 394 of the 1000.
 #[test]
 fn a_thousand_random_systems() {
     let mut random = Random(2020);
@@ -416,7 +417,7 @@ fn a_thousand_random_systems() {
     }
     figures.sort_by(f64::total_cmp);
     let said = figures.len() - figures.partition_point(|figure| *figure <= 0.21);
-    println!("{said} of {} said", figures.len());
+    assert!(said < figures.len() / 2, "{said} of {}: a figure that always warns says nothing", figures.len());
     ratios.sort_by(f64::total_cmp);
     assert!(ratios.len() > 900, "{} with stable zero-order hold", ratios.len());
     assert!(ratios[ratios.len() * 99 / 100] < 2.0 && ratios[ratios.len() / 2] < 0.1, "{ratios:?}");

@@ -76,11 +76,14 @@ fn growth_of_hold(step: f64) -> f64 {
     largest(600.0, 800.0) / largest(400.0, 600.0)
 }
 
-/// MATH 10: the limit of zero-order hold with inputs moved over the step is 0.146 s. Seen: 0.1463.
+/// Zero-order hold with inputs moved over the step: 0.146 s is the first multiple of the micro step at which it is unstable
+/// (MATH 10). The limit itself is 0.1444 s; the spectral radius of its step matrix, computed apart, is 1 at 0.14437 s (0.1450 s
+/// with exact solution of the subsystems).
 #[test]
 fn the_limit_of_zero_order_hold_is_found() {
-    let (mut stable, mut unstable) = (0.13, 0.16);
-    assert!(growth_of_hold(stable) < 1.0 && growth_of_hold(unstable) > 1.0);
+    let first = (70..).map(|k| f64::from(k) * 2e-3).find(|step| growth_of_hold(*step) > 1.0).unwrap();
+    assert_eq!(first, 0.146);
+    let (mut stable, mut unstable) = (0.144, 0.146);
     while unstable - stable > 2e-4 {
         let middle = 0.5 * (stable + unstable);
         if growth_of_hold(middle) < 1.0 {
@@ -89,11 +92,10 @@ fn the_limit_of_zero_order_hold_is_found() {
             unstable = middle;
         }
     }
-    println!("{stable} {unstable}");
-    assert!((0.1455..0.1465).contains(&stable), "{stable}");
+    assert!(stable < 0.14437 && 0.14437 < unstable, "{stable} {unstable}");
 }
 
-/// Zero-order hold is unstable above 0.146 s. Learned during 12 s of it, the pre-step method is stable at 0.2 s (thesis: the
+/// Zero-order hold is unstable from 0.146 s on. Learned during 12 s of it, the pre-step method is stable at 0.2 s (thesis: the
 /// only one that is), though the oscillation of the learning phase has to decay first: mean error 0.11 at 0.16 s, 1.09 at
 /// 0.2 s, all of it early.
 #[test]
