@@ -139,7 +139,8 @@ pub(crate) struct SettingArguments {
     /// Stop time, in s.
     #[arg(long, value_name = "T", allow_hyphen_values = true)]
     pub(crate) stop: Option<String>,
-    /// A method (zoh, foh, soh, relaxed, anti-aliasing), or an inline table with its settings.
+    /// A method (zoh, foh, soh, relaxed, anti-aliasing, nepce, corrector, prestep), or an inline table with
+    /// its settings, also of `mixed`; docs/couplings.md lists them.
     #[arg(long, value_name = "C")]
     pub(crate) coupling: Option<String>,
     /// parallel, sequence, or a list of subsystems or of groups of them.

@@ -38,6 +38,8 @@ pub(crate) enum Failure {
     Write(Box<Io>),
     /// Standard output.
     Output(std::io::Error),
+    /// An isolated FMU that ended its process before or without a run.
+    Crash { message: String, hint: Option<String> },
     /// Anything else, in words.
     Words { message: String, hint: Option<String> },
 }
@@ -65,10 +67,11 @@ impl Failure {
         match self {
             Failure::Input(error) => match error.as_ref() {
                 Io::Engine(error) => engine_code(error),
+                Io::File(mistake) if mistake.is_crash => Exit::RunFailed,
                 _ => Exit::BadInput,
             },
             Failure::Words { .. } => Exit::BadInput,
-            Failure::Write(_) | Failure::Output(_) => Exit::RunFailed,
+            Failure::Write(_) | Failure::Output(_) | Failure::Crash { .. } => Exit::RunFailed,
             Failure::Run(error) => engine_code(error),
         }
     }
@@ -91,7 +94,9 @@ impl Failure {
             },
             Failure::Write(error) => (error.to_string(), None),
             Failure::Output(error) => (format!("cannot write to standard output: {error}"), None),
-            Failure::Words { message, hint } => (message.clone(), hint.clone()),
+            Failure::Words { message, hint } | Failure::Crash { message, hint } => {
+                (message.clone(), hint.clone())
+            }
         };
         let text = rounded_times(&text);
         match text.split_once("\n  hint: ") {

@@ -17,6 +17,7 @@ fn main() -> ExitCode {
         Ok(arguments) => arguments,
         Err(answer) => return tell(&answer),
     };
+    output::keep_standard_output();
     let code = commands::execute(arguments.command).unwrap_or_else(|failure| {
         failure.show();
         failure.code()

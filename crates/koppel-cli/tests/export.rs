@@ -3,6 +3,8 @@
 mod common;
 
 use common::Folder;
+use std::path::Path;
+use std::process::Command;
 
 const SYSTEM: &str = r#"
 title = "Two masses"
@@ -81,7 +83,17 @@ fn wishes_that_cannot_be_met_get_one_message() {
     refused(&["van-der-pol", "--solver", "exact"], &["not linear"]);
     refused(&["mass", "-o", "mass.zip"], &["must end in `.fmu`", "mass.fmu"]);
     refused(&["mass", "-o", "nowhere/mass.fmu"], &["nowhere/mass.fmu"]);
-    refused(&["mass", "--library", "none.so"], &["none.so", "--library"]);
+    refused(&["mass", "--library", "none.so"], &["none.so", "--library", "koppel-fmu-binary"]);
+    folder.write("text.so", "fmi2DoStep");
+    refused(&["mass", "--library", "text.so"], &["not the binary of FMUs", "text.so` cannot be loaded"]);
+    let program = env!("CARGO_BIN_EXE_koppel");
+    refused(&["mass", "--library", program], &["not the binary of FMUs", "koppel` cannot be loaded"]);
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../koppel-fmi/tests/fmus/mass2.c");
+    let compiler = std::env::var("CC").unwrap_or_else(|_| "cc".into());
+    let mut command = Command::new(compiler);
+    command.args(["-fPIC", "-shared", "-lm", "-o"]).args([folder.path("mass.so"), source]);
+    assert!(command.status().unwrap().success());
+    refused(&["mass", "--library", "mass.so"], &["mass.so` has no function `fmi3"]);
     refused(&["mass", "--fmi", "4"], &["4"]);
     refused(&["system.toml", "--solver", "exact"], &["--set SUBSYSTEM.solver"]);
     refused(&["system.toml", "--set", "left.mass=1"], &["left.mass"]);
@@ -94,5 +106,15 @@ fn wishes_that_cannot_be_met_get_one_message() {
     folder.write("outer.toml", &importing("mass.fmu"));
     refused(&["outer.toml", "-o", "mass.fmu"], &["is part of the system", "--out"]);
     let left: Vec<_> = std::fs::read_dir(folder.path("")).unwrap().flatten().collect();
-    assert_eq!(left.len(), 4, "nothing half done is left: {left:?}");
+    assert_eq!(left.len(), 6, "nothing half done is left: {left:?}");
+}
+
+#[test]
+fn systems_with_a_rough_coupling_take_steps_of_any_size() {
+    let folder = Folder::new();
+    for name in ["mixed", "pendulum-oscillator"] {
+        let file = common::examples().join(format!("prestep/{name}.toml"));
+        folder.succeed(&["fmu", "export", file.to_str().unwrap(), "-o", "system.fmu"]);
+        folder.succeed(&["fmu", "check", "system.fmu"]).says(&["the difference vanishes with the step"]);
+    }
 }

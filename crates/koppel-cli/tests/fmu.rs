@@ -8,6 +8,7 @@
 mod common;
 
 use common::Folder;
+use common::masses::{MASS2, pack};
 use std::path::PathBuf;
 
 fn fmu(name: &str) -> Option<PathBuf> {
@@ -104,6 +105,14 @@ fn bad_fmus_get_one_message() {
     let said = folder.run(&["fmu", "info", "body.fmu"]);
     assert_eq!(said.code, Some(2));
     said.errs_with(&["body.fmu", "zip"]);
+    // An element that is not closed is missed at the end.
+    let cut = &MASS2[..MASS2.find("<ModelStructure>").unwrap()];
+    pack(&folder.path("cut.fmu"), &[("modelDescription.xml", cut.as_bytes())]);
+    let said = folder.run(&["fmu", "info", "cut.fmu"]);
+    assert_eq!(said.code, Some(2));
+    let last = cut.trim_end().lines().last().unwrap();
+    let end = format!("cut.fmu!modelDescription.xml:{}:{}", cut.trim_end().lines().count(), last.len() + 1);
+    said.errs_with(&[&end, "malformed XML"]);
     let folder = Folder::with(&system("fmu = \"body.fmu\"\nsubsteps = 0"));
     folder.run(&["run", "system.toml"]).errs_with(&["system.toml:8:12", "substeps", "whole number"]);
     let folder = Folder::with(&system("fmu = \"body.fmu\"\nsolvr = \"exact\""));
@@ -174,7 +183,8 @@ fn what_an_fmu_declares_is_checked() {
     let said = folder.run(&["fmu", "check", "liar.fmu", "--step", "0.05", "--json"]);
     assert_eq!(said.code, Some(1), "{}", said.err);
     let found: serde_json::Value = serde_json::from_str(&said.out).unwrap();
-    let list = found[0]["findings"].as_array().unwrap();
+    assert_eq!(found["verdict"], "failed");
+    let list = found["interfaces"][0]["findings"].as_array().unwrap();
     let failed: Vec<&str> =
         list.iter().filter(|f| f["outcome"] == "failed").map(|f| f["capability"].as_str().unwrap()).collect();
     assert_eq!(failed, ["input-derivatives"], "{}", said.out);

@@ -19,12 +19,23 @@ const FMI: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../koppel-fmi/tests");
 
 /// Packs a mass that can misbehave as `name`; `change` edits its description.
 fn pack(folder: &Folder, name: &str, change: impl Fn(String) -> String) {
+    pack_with(folder, name, change, "");
+}
+
+/// The same with a function in C that runs when the library is loaded.
+fn pack_with(folder: &Folder, name: &str, change: impl Fn(String) -> String, at_load: &str) {
+    folder.write(
+        "load.h",
+        &format!(
+            "#include <unistd.h>\n__attribute__((constructor)) static void at_load(void) {{ {at_load} }}\n"
+        ),
+    );
     let library = folder.path("mass.so");
     let compiler = std::env::var("CC").unwrap_or_else(|_| "cc".into());
     let source = Path::new(FMI).join("fmus/mass2.c");
     let built = Command::new(compiler)
-        .args(["-O2", "-fPIC", "-shared", "-o"])
-        .args([library.as_path(), source.as_path()])
+        .args(["-O2", "-fPIC", "-shared", "-include"])
+        .args([&folder.path("load.h"), Path::new("-o"), &library, &source])
         .arg("-lm")
         .status();
     assert!(built.unwrap().success());
@@ -174,11 +185,40 @@ fn a_bad_fmu_ends_its_own_process_only() {
 
 #[test]
 fn what_the_fmu_prints_does_not_mix_with_results() {
-    let folder = folder("isolate = true", "parameters = { misbehave = 18 }");
-    let said = run(&folder, &["run", "system.toml", "--json"]);
-    assert_eq!(said.code, Some(0), "{}", said.err);
-    assert_eq!(said.json()["status"], "finished");
-    said.errs_with(&["from the FMU"]);
+    for run_keys in ["isolate = true", ""] {
+        let folder = folder(run_keys, "parameters = { misbehave = 18 }");
+        let said = run(&folder, &["run", "system.toml", "--json"]);
+        assert_eq!(said.code, Some(0), "{}", said.err);
+        assert_eq!(said.json()["status"], "finished");
+        said.errs_with(&["from the FMU"]);
+    }
+}
+
+#[test]
+fn a_crash_before_the_run_counts_as_one() {
+    let folder = folder("isolate = true", "");
+    pack_with(&folder, "mass.fmu", |description| description, "__builtin_trap();");
+    let said = run(&folder, &["run", "system.toml"]);
+    assert_eq!(said.code, Some(1), "{}", said.err);
+    said.errs_with(&["system.toml:8:7", "`body` crashed with SIGILL", "the fault is in the FMU"]);
+    assert!(!said.err.contains("inputs") && !said.err.contains("memory"), "{}", said.err);
+    let said = run(&folder, &["fmu", "check", "mass.fmu"]);
+    assert_eq!(said.code, Some(1), "{}", said.err);
+    said.errs_with(&["crashed with SIGILL"]);
+    let said = run(&folder, &["fmu", "check", "mass.fmu", "--json"]);
+    assert_eq!(said.code, Some(1), "{}", said.err);
+    let verdict = said.json();
+    assert_eq!(verdict["verdict"], "failed");
+    assert_eq!(verdict["interfaces"][0]["verdict"], "crashed");
+    let message = verdict["interfaces"][0]["error"]["message"].as_str().unwrap();
+    assert!(message.contains("SIGILL"), "{message}");
+    assert_eq!(run(&folder, &["fmu", "check", "none.fmu", "--json"]).json()["status"], "invalid");
+    pack_with(&folder, "mass.fmu", |description| description, "pause();");
+    let said = run(&folder, &["fmu", "check", "mass.fmu", "--timeout", "0.5"]);
+    assert_eq!(said.code, Some(1), "{}", said.err);
+    said.errs_with(&["did not return within 0.5 s", "--timeout"]);
+    assert!(!said.err.contains("step_timeout"), "{}", said.err);
+    assert_eq!(temporary(&folder), 0);
 }
 
 #[test]
@@ -320,12 +360,33 @@ fn ctrl_c_without_a_log_says_so() {
 }
 
 #[test]
+fn a_second_ctrl_c_ends_a_step_that_does_not() {
+    let folder = folder("", "parameters = { misbehave = 13 }");
+    let child = command(&folder, &["run", "system.toml", "--out", "r.csv"]).spawn().unwrap();
+    wait_until("rows are written", || folder.has("r.csv.part"));
+    std::thread::sleep(Duration::from_secs(2));
+    signal(&child, "INT");
+    std::thread::sleep(Duration::from_secs(1));
+    signal(&child, "INT");
+    let said = Said::new(child.wait_with_output().unwrap());
+    assert_eq!(said.code, Some(130), "{}", said.err);
+    said.errs_with(&["stopping after this step; press Ctrl-C again", "`r.csv` has the rows up to then"]);
+    assert_eq!(folder.column("r.csv", "time").len(), 51);
+    assert!(!folder.has("r.csv.part"));
+}
+
+#[test]
 fn wrong_settings_are_told() {
     for (run_keys, body, says) in [
         ("isolate = 1", "", "system.toml:5:11"),
         ("", "isolate = \"yes\"", "true or false"),
         ("step_timeout = 0", "", "must be a time above zero"),
         ("", "memory_limit = \"2 gigs\"", "2 GiB"),
+        (
+            "isolate = true\nmemory_limit = \"1 MiB\"",
+            "",
+            "memory_limit of 1 MiB is too small: an FMU needs at least",
+        ),
         ("isolat = true", "", "`isolate`"),
         ("", "isolated = true", "did you mean `isolate`?"),
     ] {

@@ -158,6 +158,11 @@ fn settings_come_from_options_then_the_file_beside() {
     assert_eq!(folder.column("r.csv", "time").len(), 5);
     assert_eq!(folder.column("r.csv", "plant.left.c"), [7.0; 5]);
     assert_eq!(folder.column("r.csv", "right.on"), [0.0; 5], "a signal for the system's input arrives");
+    folder.write("system.koppel.toml", "[run]\nstep = 0.02\nstop = 0.3\n");
+    let both = "0.3 s, from `system.koppel.toml`; the structure's default experiment has 0.5 s";
+    folder.succeed(&["run", "system.ssd"]).says(&[both]);
+    let said = folder.succeed(&["run", "system.ssd", "--stop", "0.4"]);
+    assert!(!said.out.contains("default experiment"), "{}", said.out);
     folder.write("system.koppel.toml", "[run]\nstep = 0.02\n[subsystems.lfet]\nsubsteps = 2\n");
     let said = folder.run(&["run", "system.ssd"]);
     said.errs_with(&["system.koppel.toml:3:13", "unknown component of the structure `lfet`", "plant.left"]);
@@ -316,6 +321,9 @@ fn mistakes_name_file_element_and_line() {
         said.errs_with(&[place, words, "left", "rule: "]);
         assert_eq!(said.err.matches("error:").count(), 1, "{}", said.err);
         let check = folder.run(&["ssp", "check", "system.ssd"]);
+        let forgives = ["is `parameter` here", "is in `furlong`", "does not convert", "application/x-matlab"];
+        let forgives = forgives.iter().any(|part| words.contains(part));
+        assert_eq!(check.err.contains("--tolerant"), forgives, "{words}\n{}", check.err);
         // A component without a source is allowed, but cannot be run.
         assert_eq!(check.code, Some(if words == "has no source" { 0 } else { 2 }), "{words}");
         check.says(&[place, words, "rule: "]);
@@ -334,6 +342,18 @@ fn a_tolerant_reader_lists_what_it_forgave() {
         "unknown attribute `colour`",
         "is `parameter` here but input in the FMU",
     ]);
+    let said = folder.succeed(&["ssp", "check", "system.ssd", "--tolerant"]);
+    said.says(&["forgiven: system.ssd:7", "but for what was forgiven (2)"]);
+    let said = folder.run(&["ssp", "check", "system.ssd"]);
+    said.errs_with(&["1 finding is an error", "`--tolerant` forgives it"]);
+    // Without its FMU a system cannot be run: nobody forgives that.
+    folder.write("system.ssd", &broken(connector, "source=\"lost.fmu\"", ""));
+    for arguments in [&["ssp", "check"][..], &["run", "--step", "0.01"]] {
+        let said = folder.run(&[arguments, &["system.ssd", "--tolerant"]].concat());
+        assert_eq!(said.code, Some(2), "{}", said.out);
+        assert!((said.out + &said.err).contains("there is no file `lost.fmu`"));
+        assert!(!said.err.contains("--tolerant"), "{}", said.err);
+    }
     folder.write("system.toml", common::SYSTEM);
     folder.run(&["run", "system.toml", "--tolerant"]).errs_with(&["--tolerant is for system structures"]);
 }

@@ -5,7 +5,7 @@
 mod common;
 
 use common::Folder;
-use common::masses::{MASS2, mass, masses, pack};
+use common::masses::{MASS2, events, mass, masses, pack};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -77,6 +77,12 @@ fn a_system_file_survives_as_a_package() {
     }
 }
 
+/// A file of a package.
+fn packed(folder: &Folder, package: &str, name: &str) -> String {
+    let mut zip = zip::ZipArchive::new(std::fs::File::open(folder.path(package)).unwrap()).unwrap();
+    std::io::read_to_string(zip.by_name(name).unwrap()).unwrap()
+}
+
 /// What is written validates, where the schemas and xmllint are.
 fn validate(folder: &Folder, package: &str) {
     let shared = std::env::var_os("KOPPEL_SHARED")
@@ -86,15 +92,12 @@ fn validate(folder: &Folder, package: &str) {
         eprintln!("skipped: no xmllint or no schemas in {}", schemas.display());
         return;
     }
-    let mut zip = zip::ZipArchive::new(std::fs::File::open(folder.path(package)).unwrap()).unwrap();
     let documents = [
         ("SystemStructure.ssd", "SystemStructureDescription.xsd"),
         ("resources/parameters.ssv", "SystemStructureParameterValues.xsd"),
     ];
     for (name, schema) in documents {
-        let mut text = String::new();
-        std::io::Read::read_to_string(&mut zip.by_name(name).unwrap(), &mut text).unwrap();
-        folder.write("document.xml", &text);
+        folder.write("document.xml", &packed(folder, package, name));
         let mut command = Command::new("xmllint");
         command.arg("--noout").arg("--schema").arg(schemas.join(schema)).arg(folder.path("document.xml"));
         let output = command.output().unwrap();
@@ -123,6 +126,24 @@ fn a_package_goes_on_from_its_checkpoint() {
     assert_eq!(folder.read("part.csv"), folder.read("whole.csv"));
     folder.succeed(&["run", "system.ssp", "--isolate", "--out", "apart.csv", "-q"]);
     assert_eq!(folder.read("apart.csv"), folder.read("whole.csv"), "in processes of their own");
+    std::fs::remove_file(folder.path("system.ssp")).unwrap();
+    let said = folder.run(&["resume", "part.csv.checkpoint", "--stop", "0.6"]);
+    assert_eq!(said.code, Some(2));
+    said.errs_with(&["--> settings in part.csv.checkpoint:", "system.ssp"]);
+}
+
+#[test]
+fn a_mistake_in_an_option_is_shown_there() {
+    let folder = masses();
+    folder.write("system.toml", TOML);
+    folder.succeed(&["ssp", "export", "system.toml", "-o", "system.ssp"]);
+    for file in ["system.ssp", "system.toml"] {
+        let said = folder.run(&["run", file, "--set", "left.m=heavy"]);
+        assert_eq!(said.code, Some(2));
+        said.errs_with(&["`m` is a Float64", "--> --set:1:6", "left.m = heavy"]);
+        let said = folder.run(&["run", file, "--set", "left.springiness=1"]);
+        said.errs_with(&["no variable `springiness`; known: `m`, `c`, `d`, `misbehave`, `label`, `F`"]);
+    }
 }
 
 #[test]
@@ -198,10 +219,7 @@ fn items_of_enumerations_are_written_by_name() {
     for (mode, item, code) in [(0, "fine", 0), (1, "discards", 1)] {
         folder.write("system.toml", &system(mode));
         folder.succeed(&["ssp", "export", "system.toml", "-o", "system.ssp", "--force"]);
-        let mut zip = zip::ZipArchive::new(std::fs::File::open(folder.path("system.ssp")).unwrap()).unwrap();
-        let mut text = String::new();
-        std::io::Read::read_to_string(&mut zip.by_name("resources/parameters.ssv").unwrap(), &mut text)
-            .unwrap();
+        let text = packed(&folder, "system.ssp", "resources/parameters.ssv");
         assert!(text.contains(&format!("value=\"{item}\"")), "{text}");
         let said = folder.run(&["run", "system.ssp"]);
         assert_eq!(said.code, Some(code), "{}", said.err);
@@ -269,4 +287,61 @@ fn arrays_are_written_in_version_two() {
     let said = folder.run(&["ssp", "export", "system.toml", "-o", "one.ssp", "--ssp", "1"]);
     assert_eq!(said.code, Some(2));
     said.errs_with(&["`right.vector`", "SSP 1.0 has no arrays", "--ssp 2", "system.toml:"]);
+}
+
+const EVENTS: &str = r#"
+[run]
+stop = 0.5
+step = 1e-1
+record = ["b.u*", "a.i32_out", "b.b_out", "b.e_out"]
+
+[subsystems.a]
+fmu = "events.fmu"
+parameters = { n = 3, k = [1.5, -2, 3], words = ["a < b", ""], key = "beef", e_in = 2, u = [1, 2, 3], i32_in = 2 }
+
+[subsystems.b]
+fmu = "events.fmu"
+parameters = { n = 3 }
+
+[[connections]]
+from = "a.y"
+to = "b.u"
+
+[[connections]]
+from = "a.i32_out"
+to = "b.b_in"
+map = [[0, 1], [1, 0], [2, 1]]
+
+[[connections]]
+from = "a.e_out"
+to = "b.e_in"
+"#;
+
+#[test]
+fn sizes_texts_and_bytes_are_written() {
+    let folder = Folder::with(EVENTS);
+    events(&folder.path("events.fmu"));
+    folder.succeed(&["run", "system.toml", "--out", "toml.csv", "-q"]);
+    let said = folder.succeed(&["ssp", "export", "system.toml", "-o", "system.ssp"]);
+    said.errs_with(&["`a.i32_out` -> `b.b_in` leads from type Integer to type Boolean", "annotation"]);
+    validate(&folder, "system.ssp");
+    let set = packed(&folder, "system.ssp", "resources/parameters.ssv");
+    for part in ["a &lt; b", "BEEF", "<ssc:Dimension size=\"3\"/>", "value=\"on\""] {
+        assert!(set.contains(part), "{part} in {set}");
+    }
+    folder.succeed(&["run", "system.ssp", "--out", "ssp.csv", "-q"]);
+    assert_eq!(folder.read("ssp.csv"), folder.read("toml.csv"), "bit for bit");
+    assert_eq!(folder.column("ssp.csv", "b.b_out")[2..], [1.0; 4], "2 becomes true");
+    assert!(folder.column("ssp.csv", "b.u[3]").iter().any(|u| *u != 0.0), "a third element");
+    let parameters = |file: &str| {
+        let plan = folder.succeed(&["run", file, "--dry-run", "--json"]).json();
+        plan["settings"]["subsystems"]["a"]["parameters"].clone()
+    };
+    let (written, read) = (parameters("system.toml"), parameters("system.ssp"));
+    for name in ["words", "key", "n"] {
+        assert_eq!(read[name], written[name], "{name}");
+    }
+    folder.write("system.toml", &EVENTS.replace("k = [1.5, -2, 3]", "\"k[2]\" = 5"));
+    let said = folder.run(&["ssp", "export", "system.toml", "-o", "system.ssp", "--force"]);
+    said.errs_with(&["`a.k[2]`", "no values of single elements", "`k` as a list"]);
 }

@@ -44,8 +44,8 @@ pub enum Error {
     #[error("`{instance}`: {source}")]
     Call { instance: String, source: CallError },
 
-    #[error("`{instance}` has no variable `{name}`{}", suggestion(.close))]
-    UnknownVariable { instance: String, name: String, close: Option<String> },
+    #[error("`{instance}` has no variable `{name}`{}", suggestion(.name, .known))]
+    UnknownVariable { instance: String, name: String, known: Vec<String> },
 
     #[error("`{instance}`: `{name}` cannot be set: {reason}")]
     NotSettable { instance: String, name: String, reason: String },
@@ -72,6 +72,12 @@ pub enum Error {
         "`{instance}` has an event at {time} s, inside a communication step, but takes only steps of one size"
     )]
     CannotCut { instance: String, time: f64 },
+
+    #[error("`{instance}` takes steps of one size only, {only} s, but would get one of {size} s at {time} s")]
+    OtherStepSize { instance: String, time: f64, size: f64, only: f64 },
+
+    #[error("`{name}` of `{instance}` cannot be {value}: {wanted}")]
+    OutOfRange { instance: String, name: String, value: String, wanted: String },
 
     #[error("`{instance}` asks to end the simulation at {time} s{}", .source.as_ref().map_or_else(String::new, log))]
     Terminated { instance: String, time: f64, source: Option<CallError> },
@@ -129,8 +135,20 @@ fn platforms(present: &[String]) -> String {
     }
 }
 
-fn suggestion(close: &Option<String>) -> String {
-    close.as_ref().map_or_else(String::new, |name| format!("; did you mean `{name}`?"))
+/// Most names that are listed.
+const SHOWN: usize = 10;
+
+/// The known name most like it, or the first of all.
+fn suggestion(name: &str, known: &[String]) -> String {
+    if let Some(close) = koppel::error::closest(name, known) {
+        return format!("; did you mean `{close}`?");
+    }
+    let list: Vec<String> = known.iter().take(SHOWN).map(|name| format!("`{name}`")).collect();
+    match known.len() {
+        0 => "; it has none".into(),
+        count if count > SHOWN => format!("; known: {} and {} more", list.join(", "), count - SHOWN),
+        _ => format!("; known: {}", list.join(", ")),
+    }
 }
 
 fn came_to(time: &Option<f64>) -> String {
@@ -160,6 +178,10 @@ impl Error {
                 "isolate all but one instance of it in processes of their own: isolate = true".into()
             }
             Error::Discarded { .. } => "use a smaller communication step, or more sub-steps".into(),
+            Error::OtherStepSize { .. } => {
+                "give it equal steps: `substeps = 1`, and nothing that changes inside a communication step"
+                    .into()
+            }
             Error::CannotCut { .. } => "use a communication step that ends where its clocks tick".into(),
             Error::NotModelExchange { .. } | Error::ClockInModelExchange { .. } => {
                 "use its co-simulation interface, if it has one".into()

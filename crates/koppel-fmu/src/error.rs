@@ -37,6 +37,9 @@ pub enum Error {
     #[error("the binary of FMUs (`{file}`) was not found; looked for:{}", listed(.places))]
     NoLibrary { file: String, places: Vec<PathBuf> },
 
+    #[error("that is not the binary of FMUs: {source}")]
+    NotALibrary { source: koppel_fmi::ffi::LoadError },
+
     #[error("{0}")]
     Use(String),
 
@@ -61,8 +64,11 @@ impl Error {
             Error::Name { path } => format!("name it `{}.fmu`", path.with_extension("").display()),
             Error::NoOutputs => "name outputs in `record` of [run], or leave it out to record all".into(),
             Error::SameName { .. } => "give one of them, or its subsystem, another name".into(),
-            Error::NoLibrary { .. } => {
-                "`cargo build --release -p koppel-fmu-binary` makes it; name it with --library".into()
+            Error::NoLibrary { file, .. } => format!(
+                "`cargo build --release -p koppel-fmu-binary` in koppel's sources makes target/release/{file}; put it beside `koppel`, or name it with --library"
+            ),
+            Error::NotALibrary { .. } => {
+                "leave out --library, or name what `cargo build --release -p koppel-fmu-binary` makes".into()
             }
             Error::Engine(error) => return error.hint(),
             Error::Fmu(error) => return error.hint(),

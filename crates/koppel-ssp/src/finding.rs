@@ -136,6 +136,8 @@ pub struct Finding {
     pub message: String,
     /// How much it weighs.
     pub severity: Severity,
+    /// True if a tolerant reader lets it pass.
+    pub is_forgivable: bool,
 }
 
 impl fmt::Display for Finding {
@@ -193,7 +195,7 @@ impl Report {
 
     /// A mistake that leaves open what is meant: always an error.
     pub(crate) fn fault(&mut self, place: &Place, rule: Rule, message: impl Into<String>) {
-        self.add(place, rule, message.into(), Severity::Error);
+        self.add(place, rule, message.into(), (Severity::Error, false));
     }
 
     /// A mistake that a tolerant reader lets pass.
@@ -202,19 +204,20 @@ impl Report {
             Tolerance::Strict => Severity::Error,
             Tolerance::Tolerant => Severity::Forgiven,
         };
-        self.add(place, rule, message.into(), severity);
+        self.add(place, rule, message.into(), (severity, true));
     }
 
     /// No mistake, but worth knowing.
     pub(crate) fn note(&mut self, place: &Place, rule: Rule, message: impl Into<String>) {
-        self.add(place, rule, message.into(), Severity::Warning);
+        self.add(place, rule, message.into(), (Severity::Warning, true));
     }
 
     pub(crate) fn has_errors(&self) -> bool {
         self.findings.iter().any(|f| f.severity == Severity::Error)
     }
 
-    fn add(&mut self, place: &Place, rule: Rule, message: String, severity: Severity) {
+    fn add(&mut self, place: &Place, rule: Rule, message: String, weight: (Severity, bool)) {
+        let (severity, is_forgivable) = weight;
         // the same document can be reached twice, and a full list must still tell errors
         if self.findings.len() >= MOST_FINDINGS && (severity < Severity::Error || self.has_errors()) {
             return;
@@ -227,6 +230,7 @@ impl Report {
             rule,
             message,
             severity,
+            is_forgivable,
         };
         if !self.findings.contains(&finding) {
             self.findings.push(finding);

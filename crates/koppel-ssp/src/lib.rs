@@ -181,7 +181,16 @@ fn whole_file(path: &Path, error: &Error) -> Finding {
         other => (Rule::File, other.to_string()),
     };
     let file = path.display().to_string();
-    Finding { file, line: 0, column: 0, element: String::new(), rule, message, severity: Severity::Error }
+    Finding {
+        file,
+        line: 0,
+        column: 0,
+        element: String::new(),
+        rule,
+        message,
+        severity: Severity::Error,
+        is_forgivable: false,
+    }
 }
 
 fn inspect(package: &Package, main: &str, tolerance: Tolerance) -> (Option<SystemStructure>, Report) {

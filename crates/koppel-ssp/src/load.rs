@@ -243,7 +243,7 @@ impl<'a> Loader<'a> {
         let near = self.package.neighbours(location);
         let close = koppel::error::closest(&location.path, &near);
         let hint = close.map_or(String::new(), |name| format!("; did you mean `{name}`?"));
-        self.report.lapse(place, Rule::MissingFile, format!("there is no file `{}`{hint}", location.path));
+        self.report.fault(place, Rule::MissingFile, format!("there is no file `{}`{hint}", location.path));
     }
 
     fn resolve(

@@ -5,10 +5,17 @@
 mod common;
 
 use common::{archive, shared};
-use koppel_ssp::{Carries, FlatSystem, Options, Port, Rule, Severity, Ssp, Tolerance};
+use koppel_ssp::{
+    Carries, Finding, FlatSystem, Options, Port, Rule, Severity, Ssp, Tolerance, flatten_structure,
+    read_structure,
+};
+use std::path::Path;
 
-fn tolerant() -> Options {
-    Options { tolerance: Tolerance::Tolerant, ..Options::default() }
+/// A structure without the files it refers to, flat.
+fn alone(path: &Path, tolerance: Tolerance) -> (FlatSystem, Vec<Finding>) {
+    let read = read_structure(&std::fs::read(path).unwrap(), "structure.ssd", tolerance);
+    let flat = flatten_structure(&read.content.unwrap(), tolerance);
+    (flat.content.unwrap(), [read.findings, flat.findings].concat())
 }
 
 fn has(flat: &FlatSystem, from: &str, to: &str) -> bool {
@@ -63,12 +70,13 @@ fn dc_motor_of_another_tool() {
 fn dc_motor_without_its_fmus() {
     let Some(folder) = shared("ssp") else { return };
     let path = folder.join("dcmotor.ssd");
-    let findings = koppel_ssp::check(&path);
-    assert_eq!(findings.len(), 3, "{findings:?}");
-    assert!(findings.iter().all(|f| f.rule == Rule::MissingFile && f.line > 0));
-    let ssp = Ssp::open(&path, &tolerant()).unwrap();
-    assert!(ssp.findings().iter().all(|f| f.severity == Severity::Forgiven));
-    assert_eq!(ssp.flatten().unwrap().connections.len(), 10);
+    for tolerance in [Tolerance::Strict, Tolerance::Tolerant] {
+        let findings = koppel_ssp::check_with(&path, &Options { tolerance, ..Options::default() });
+        assert_eq!(findings.len(), 3, "{findings:?}");
+        assert!(findings.iter().all(|f| f.rule == Rule::MissingFile && f.line > 0));
+        assert!(findings.iter().all(|f| f.severity == Severity::Error && !f.is_forgivable));
+    }
+    assert_eq!(alone(&path, Tolerance::Strict).0.connections.len(), 10);
 }
 
 #[test]
@@ -79,10 +87,11 @@ fn house_with_an_undeclared_prefix() {
     let prefix: Vec<_> = findings.iter().filter(|f| f.rule == Rule::Namespace).collect();
     assert_eq!(prefix.len(), 1);
     assert!(prefix[0].message.contains("`osp` is not declared"), "{}", prefix[0]);
-    let ssp = Ssp::open(&path, &tolerant()).unwrap();
     // the prefix and seven FMUs that are not there
-    assert_eq!(ssp.findings().len(), 8);
-    let flat = ssp.flatten().unwrap();
+    assert_eq!(findings.len(), 8);
+    let (flat, forgiven) = alone(&path, Tolerance::Tolerant);
+    assert_eq!(forgiven.len(), 1);
+    assert_eq!((forgiven[0].rule, forgiven[0].severity), (Rule::Namespace, Severity::Forgiven));
     assert_eq!(flat.components.len(), 7);
     assert_eq!(flat.connections.len(), 13);
     let counts: Vec<_> = flat.components.iter().map(|c| c.connectors.len()).collect();

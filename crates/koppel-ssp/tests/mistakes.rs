@@ -185,13 +185,13 @@ fn each_mistake_in_a_structure_has_one_message() {
             "unit `m` is defined twice",
             Refused,
         ),
-        (r#"source="p.ssv""#, r#"source="q.ssv""#, Rule::MissingFile, "did you mean `p.ssv`", Forgiven),
+        (r#"source="p.ssv""#, r#"source="q.ssv""#, Rule::MissingFile, "did you mean `p.ssv`", Refused),
         (
             r#"name="tank" source="a.fmu""#,
             r#"name="tank" source="b.fmu""#,
             Rule::MissingFile,
             "no file `b.fmu`",
-            Forgiven,
+            Refused,
         ),
         (
             r#"name="tank" source="a.fmu""#,

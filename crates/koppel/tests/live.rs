@@ -2,7 +2,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-use koppel::coupling::{CouplingConfig, StartUp};
+use koppel::coupling::{CouplingConfig, PrestepConfig, StartUp};
+use koppel::identify::{ModelConfig, RlsConfig};
 use koppel::linalg::Matrix;
 use koppel::run::{Change, Reading, RunConfig, RunState, Simulation};
 use koppel::signal::external::ExternalConfig;
@@ -67,6 +68,33 @@ fn a_polynomial_given_acts_like_the_signal_it_is() {
         signal.advance().unwrap();
         for (a, b) in outputs(&given).iter().zip(outputs(&signal)) {
             assert!((a - b).abs() < 1e-13, "{a} against {b} at {now}");
+        }
+    }
+}
+
+#[test]
+fn a_jump_given_is_the_jump_of_a_signal() {
+    let learned = PrestepConfig { model: ModelConfig::Rls(RlsConfig::default()), ..PrestepConfig::default() };
+    for prestep in [PrestepConfig::default(), learned] {
+        for reading in [Reading::Fresh, Reading::Stale] {
+            let coupling = CouplingConfig::Prestep(prestep.clone());
+            let config = RunConfig { coupling, reading, ..RunConfig::new(2.0, 0.1) };
+            let jump = ExternalConfig::Step { time: 1.0, before: 0.25, after: 3.0 };
+            let system = pair(0.3).external("first.w", jump).build().unwrap();
+            let mut signal = Simulation::new(system, &config).unwrap();
+            let mut given = Simulation::new(open(0.3), &config).unwrap();
+            let w = given.graph().find_input("first.w").unwrap();
+            for k in 0..20 {
+                // Twice at one instant: only the second acts.
+                given.give(w, &[7.0]);
+                given.give(w, &[if k < 10 { 0.25 } else { 3.0 }]);
+                given.follow_inputs().unwrap();
+                given.advance().unwrap();
+                signal.advance().unwrap();
+                for (a, b) in outputs(&given).iter().zip(outputs(&signal)) {
+                    assert!((a - b).abs() < 1e-12, "{reading:?} {prestep:?}: {a} against {b} in step {k}");
+                }
+            }
         }
     }
 }

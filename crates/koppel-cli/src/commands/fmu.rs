@@ -8,17 +8,19 @@ use koppel_fmi::description::{Description, Dimension, Interface, PowerBond, Term
 use koppel_fmi::ffi::Kind;
 use koppel_fmi::probe::Findings;
 
-use super::{fmu_export, worker};
+use serde_json::{Value, json};
+
+use super::{fmu_export, told, worker};
 use crate::arguments::FmuCommand;
 use crate::exit::Exit;
 use crate::failure::{Failure, Result};
-use crate::output::{Grid, print};
+use crate::output::{Grid, error_document, print, print_json};
 
 /// Does what was asked of an FMU.
 pub(super) fn fmu(command: &FmuCommand) -> Result<Exit> {
     match command {
         FmuCommand::Info { file } => info(file),
-        FmuCommand::Check { file, step, timeout, json } => check(file, *step, *timeout, *json),
+        FmuCommand::Check { file, step, timeout, json } => told(check(file, *step, *timeout, *json), *json),
         FmuCommand::Export(arguments) => fmu_export::export(arguments),
     }
 }
@@ -38,20 +40,43 @@ fn check(file: &Path, step: Option<f64>, timeout: f64, json: bool) -> Result<Exi
     if description.model_exchange.is_some() {
         kinds.push(Kind::ModelExchange);
     }
+    let timeout = Duration::from_secs_f64(timeout.min(1e9));
     let mut all = Vec::new();
     for kind in kinds {
-        all.push(worker::check_apart(&fmu, kind, step, Duration::from_secs_f64(timeout.min(1e9)))?);
+        match worker::check_apart(&fmu, kind, step, timeout) {
+            Err(failure @ Failure::Crash { .. }) => all.push((kind, Err(failure))),
+            findings => all.push((kind, Ok(findings?))),
+        }
     }
+    let holds = all.iter().all(|(_, one)| one.as_ref().is_ok_and(Findings::hold));
     if json {
-        let text = serde_json::to_string_pretty(&all).map_err(|error| Failure::Words {
-            message: format!("the findings cannot be written: {error}"),
-            hint: None,
-        })?;
-        print(&format!("{text}\n"))?;
+        let interfaces: Vec<Value> = all.iter().map(|(kind, one)| document(*kind, one)).collect();
+        print_json(&json!({ "verdict": verdict(holds), "interfaces": interfaces }))?;
     } else {
-        print(&all.iter().map(table).collect::<Vec<_>>().join("\n"))?;
+        let tables = all.iter().filter_map(|(_, one)| Some(table(one.as_ref().ok()?)));
+        print(&tables.collect::<Vec<_>>().join("\n"))?;
     }
-    Ok(if all.iter().all(Findings::hold) { Exit::Ok } else { Exit::RunFailed })
+    all.iter().filter_map(|(_, one)| one.as_ref().err()).for_each(Failure::show);
+    Ok(if holds { Exit::Ok } else { Exit::RunFailed })
+}
+
+fn verdict(holds: bool) -> &'static str {
+    if holds { "held" } else { "failed" }
+}
+
+/// One interface as JSON: its findings, or how it ended the process it was tried in.
+fn document(kind: Kind, tried: &Result<Findings>) -> Value {
+    match tried {
+        Ok(findings) => {
+            let mut document = serde_json::to_value(findings).unwrap_or_default();
+            document["verdict"] = verdict(findings.hold()).into();
+            document
+        }
+        Err(failure) => {
+            let interface = if kind == Kind::CoSimulation { "co-simulation" } else { "model-exchange" };
+            json!({ "interface": interface, "verdict": "crashed", "error": error_document(failure) })
+        }
+    }
 }
 
 fn table(findings: &Findings) -> String {

@@ -15,7 +15,8 @@ use crate::session::{self, Checkpoint, Log, Origin, Plan, Session, nearby};
 pub(super) fn resume(arguments: &ResumeArguments) -> Result<Exit> {
     let path = &arguments.checkpoint_file;
     let checkpoint = Checkpoint::read(path)?;
-    let mut file = system_file::parse(&checkpoint.settings, &nearby(&checkpoint.system))?;
+    let place = format!("settings in {}", path.display());
+    let mut file = system_file::parse_from(&place, &checkpoint.settings, &nearby(&checkpoint.system))?;
     if let Some(stop) = &arguments.stop {
         file.set("run.stop", stop, "--stop")?;
     }

@@ -29,18 +29,25 @@ fn check(file: &Path, tolerant: bool) -> Result<Exit> {
     let options = Options { tolerance, ..Options::default() };
     let mut findings = check_with(file, &options);
     // Where something is missing there is nothing to compare with.
-    let is_missing = |f: &Finding| matches!(f.rule, Rule::MissingFile | Rule::Runnable);
-    if !findings.iter().any(|f| f.severity == Severity::Error || is_missing(f)) {
+    if !findings.iter().any(|f| f.severity == Severity::Error || f.rule == Rule::Runnable) {
         findings.extend(fmu_findings(file, &options));
     }
-    let errors = findings.iter().filter(|finding| finding.severity == Severity::Error).count();
+    let (mut errors, mut forgivable) = (0, 0);
+    for finding in findings.iter().filter(|finding| finding.severity == Severity::Error) {
+        errors += 1;
+        forgivable += usize::from(finding.is_forgivable);
+    }
     for finding in &findings {
         print(&format!("{finding}\n"))?;
     }
     if errors > 0 {
         let what = if errors == 1 { "finding is an error" } else { "findings are errors" };
         let message = format!("`{}` is not as the standard wants it: {errors} {what}", file.display());
-        let hint = (!tolerant).then(|| "`--tolerant` forgives what can be forgiven".to_owned());
+        let hint = (forgivable > 0).then(|| match forgivable {
+            1 if errors == 1 => "`--tolerant` forgives it".to_owned(),
+            all if all == errors => "`--tolerant` forgives them".to_owned(),
+            some => format!("`--tolerant` forgives {some} of them"),
+        });
         return Err(Failure::Words { message, hint });
     }
     let forgiven = findings.iter().filter(|finding| finding.severity == Severity::Forgiven).count();

@@ -2,7 +2,7 @@
 
 use koppel_fmi::Fmu;
 use koppel_fmi::ffi::Kind;
-use koppel_fmi::isolate::{self, Isolation, Job, Worker};
+use koppel_fmi::isolate::{self, Ending, Isolation, Job, Worker};
 use koppel_fmi::probe::{Findings, ProbeOptions, probe};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -54,8 +54,19 @@ pub(super) fn check_apart(
     timeout: Duration,
 ) -> Result<Findings> {
     let words = |message: String| Failure::Words { message, hint: None };
-    let failed =
-        |error: Box<koppel_fmi::Error>| Failure::Words { message: error.to_string(), hint: error.hint() };
+    let failed = |error: Box<koppel_fmi::Error>| {
+        let (message, hint) = (error.to_string(), error.hint());
+        match *error {
+            koppel_fmi::Error::Ended(ended) => Failure::Crash {
+                message,
+                hint: match ended.how {
+                    Ending::Hung(_) => Some("allow more time with --timeout".into()),
+                    _ => hint,
+                },
+            },
+            _ => Failure::Words { message, hint },
+        }
+    };
     let input = postcard::to_stdvec(&Trial { interface, step }).map_err(|error| words(error.to_string()))?;
     let isolation = Isolation { step_timeout: Some(timeout), ..Isolation::default() };
     let bytes = isolate::run_job(fmu, CHECK, &input, &isolation).map_err(failed)?;

@@ -7,8 +7,10 @@ mod report;
 mod settings;
 mod summary;
 
+use std::fs::File;
 use std::io::{ErrorKind, Write, stdout};
 use std::path::Path;
+use std::sync::OnceLock;
 
 use serde_json::{Value, json};
 
@@ -19,10 +21,35 @@ pub(crate) use number::{bytes, duration, significant};
 pub(crate) use report::write_report;
 pub(crate) use summary::Summary;
 
+/// Standard output as koppel was given it.
+static OUT: OnceLock<File> = OnceLock::new();
+
+/// Keeps standard output for koppel: what FMUs print in this process goes to standard error from now on.
+#[cfg(unix)]
+pub(crate) fn keep_standard_output() {
+    use std::os::fd::AsFd;
+    let kept = stdout().as_fd().try_clone_to_owned().map(File::from);
+    if let Ok(out) = kept
+        && rustix::stdio::dup2_stdout(std::io::stderr()).is_ok()
+    {
+        let _ = OUT.set(out);
+    }
+}
+
+/// Elsewhere FMUs share it.
+#[cfg(not(unix))]
+pub(crate) fn keep_standard_output() {}
+
 /// Writes to standard output; a closed pipe is no error.
 pub(crate) fn print(text: &str) -> Result<()> {
-    let mut out = stdout().lock();
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+    let written = match OUT.get() {
+        Some(mut out) => out.write_all(text.as_bytes()),
+        None => {
+            let mut out = stdout().lock();
+            out.write_all(text.as_bytes()).and_then(|()| out.flush())
+        }
+    };
+    match written {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(Failure::Output(error)),
         _ => Ok(()),
     }
@@ -48,7 +75,8 @@ pub(crate) fn failure_document(failure: &Failure) -> Value {
     json!({ "status": "invalid", "exit_code": failure.code().number(), "error": error_document(failure) })
 }
 
-fn error_document(failure: &Failure) -> Value {
+/// Why something failed, as JSON.
+pub(crate) fn error_document(failure: &Failure) -> Value {
     let (message, hint) = failure.text();
     let place = failure.mistake().map(|mistake| {
         let (line, column) = mistake.line_column();

@@ -1,21 +1,63 @@
-//! Ctrl-C: the first asks the run to end in good order, the second ends at once.
+//! Ctrl-C: the first asks the run to end after its step, the second ends it at once and keeps its rows, the third does not
+//! even wait for that.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 use crate::exit::Exit;
+use crate::failure::note;
 
-static ASKED: AtomicBool = AtomicBool::new(false);
+static ASKED: AtomicU32 = AtomicU32::new(0);
+
+/// What is still to be done when a run is ended inside a step.
+type LastRites = Box<dyn FnOnce() + Send>;
+
+static LAST_RITES: Mutex<Option<LastRites>> = Mutex::new(None);
+
+/// A step that takes longer than this is worth a word.
+const PATIENCE: Duration = Duration::from_millis(300);
 
 /// Listens from now on. Where signals cannot be caught, Ctrl-C kills as usual.
 pub(super) fn listen() {
-    let _ = ctrlc::set_handler(|| {
-        if ASKED.swap(true, Ordering::Relaxed) {
+    let _ = ctrlc::set_handler(|| match ASKED.fetch_add(1, Ordering::Relaxed) {
+        0 => beside(|| {
+            std::thread::sleep(PATIENCE);
+            if is_running() && ASKED.load(Ordering::Relaxed) == 1 {
+                note("note", "stopping after this step; press Ctrl-C again to end at once");
+            }
+        }),
+        1 => beside(|| {
+            let rites = LAST_RITES.lock().unwrap_or_else(PoisonError::into_inner).take();
+            if let Some(rites) = rites {
+                rites();
+            }
             std::process::exit(Exit::Interrupted.number().into());
-        }
+        }),
+        _ => std::process::exit(Exit::Interrupted.number().into()),
     });
+}
+
+/// Signals are heard one after the other: nothing may keep the next one waiting.
+fn beside(work: impl FnOnce() + Send + 'static) {
+    std::thread::spawn(work);
+}
+
+/// Says what is to be done if the run is ended inside a step.
+pub(super) fn prepare(rites: impl FnOnce() + Send + 'static) {
+    *LAST_RITES.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(rites));
+}
+
+/// The last step is over.
+pub(super) fn step_is_over() {
+    LAST_RITES.lock().unwrap_or_else(PoisonError::into_inner).take();
+}
+
+fn is_running() -> bool {
+    LAST_RITES.lock().unwrap_or_else(PoisonError::into_inner).is_some()
 }
 
 /// True once the user wants the run to end.
 pub(super) fn is_asked() -> bool {
-    ASKED.load(Ordering::Relaxed)
+    ASKED.load(Ordering::Relaxed) > 0
 }

@@ -133,9 +133,12 @@ impl<'a> Session<'a> {
             Checkpoints::new(&self.plan, &self.file, self.options.checkpoint_every, &self.metadata.created);
         let log = self.log.clone();
         let mut watch = Watch::new(&self.simulation, self.options, checkpoints, self.recording.share(), log);
+        let rows = self.recording.share();
+        interrupt::prepare(move || rows.end_at_once());
         let begin = Instant::now();
         let ending = self.simulation.run(&mut self.recording, &mut |simulation| watch.look(simulation));
         let wall = begin.elapsed();
+        interrupt::step_is_over();
         watch.end();
         self.log.end();
         let mut ending = ending.map_err(Failure::Run);

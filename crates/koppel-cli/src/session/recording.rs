@@ -8,7 +8,7 @@ use koppel::record::Recorder;
 use koppel_io::Result as IoResult;
 use koppel_io::results::{Finished, Metadata, ResultWriter, Table, read_table};
 
-use crate::failure::{Failure, Result};
+use crate::failure::{Failure, Result, note};
 
 /// One row in this many is timed; a prime, so that it does not keep step with the batches of a file.
 const TIMED: u64 = 7;
@@ -115,6 +115,19 @@ impl Shared {
                 Ok(writer.rows())
             }
             _ => Ok(0),
+        }
+    }
+
+    /// Completes the result file while a step goes on that may never end; the run gets no more rows.
+    pub(super) fn end_at_once(&self) {
+        let Place::File(writer) = std::mem::replace(&mut *self.lock(), Place::Nowhere) else { return };
+        match writer.finish() {
+            Ok(finished) => {
+                let text =
+                    format!("ended inside a step; `{}` has the rows up to then", finished.path.display());
+                note("note", &text);
+            }
+            Err(error) => Failure::Write(error).show(),
         }
     }
 

@@ -45,7 +45,11 @@ impl Description {
     pub fn read<R: Read + Seek>(archive: &mut Archive<R>) -> crate::Result<Description> {
         let limit = MAX_XML_SIZE as u64;
         let bytes = archive.require(MODEL_DESCRIPTION, limit)?;
-        Description::from_files(&bytes, |file| archive.read(file, limit))
+        let path = archive.path().to_path_buf();
+        Description::from_files(&bytes, |file| archive.read(file, limit)).map_err(|error| match *error {
+            crate::Error::Description(error) => error.inside(&path).into(),
+            other => Box::new(other),
+        })
     }
 
     /// The same from a folder with the files of an FMU.

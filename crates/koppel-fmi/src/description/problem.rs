@@ -32,6 +32,14 @@ pub struct DescriptionError {
     pub problem: Problem,
 }
 
+impl DescriptionError {
+    /// The same, naming the archive with the file: `engine.fmu!modelDescription.xml`.
+    pub(super) fn inside(mut self, archive: &std::path::Path) -> Self {
+        self.place.file = format!("{}!{}", archive.display(), self.place.file);
+        self
+    }
+}
+
 /// Something odd that does no harm.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Warning {

@@ -91,9 +91,19 @@ pub(super) fn parse<'a>(text: &'a str, file: &str) -> Result<Document<'a>> {
     let options = ParsingOptions { nodes_limit: MAX_XML_NODES, ..ParsingOptions::default() };
     Document::parse_with_options(text, options).map_err(|error| {
         let at = error.pos();
-        let place = Place { file: file.into(), line: at.row, column: at.col, element: String::new() };
-        DescriptionError { place: Box::new(place), problem: Problem::Xml { reason: error.to_string() } }
+        let reason = error.to_string();
+        // What is missing at the end has no place of its own.
+        let (line, column) = if reason.contains(&at.to_string()) { (at.row, at.col) } else { end_of(text) };
+        let place = Place { file: file.into(), line, column, element: String::new() };
+        DescriptionError { place: Box::new(place), problem: Problem::Xml { reason } }
     })
+}
+
+/// Line and column after the last character that is no blank.
+fn end_of(text: &str) -> (u32, u32) {
+    let text = text.trim_end();
+    let last = text.rsplit('\n').next().unwrap_or_default();
+    (text.matches('\n').count() as u32 + 1, last.chars().count() as u32 + 1)
 }
 
 /// An element with all that is needed to complain about it.

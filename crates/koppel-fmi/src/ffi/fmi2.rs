@@ -427,12 +427,14 @@ impl Instance {
         read().is_ok_and(|()| flag != 0)
     }
 
-    /// `fmi2GetFMUstate`, into `state` if there is one.
-    pub fn get_state(&self, state: Option<State>) -> Result<State, CallError> {
+    /// `fmi2GetFMUstate`, into `state`, whose memory is used again if there is some.
+    pub fn get_state(&self, state: &mut Option<State>) -> Result<(), CallError> {
+        const CALL: &str = "fmi2GetFMUstate";
         let get = function!(self, get_fmu_state, "fmi2GetFMUstate");
-        let mut raw = state.map_or(std::ptr::null_mut(), |state| state.0.as_ptr());
+        let mut raw = state.as_ref().map_or(std::ptr::null_mut(), |state| state.0.as_ptr());
         call!(self, "fmi2GetFMUstate", get, &mut raw)?;
-        NonNull::new(raw).map(|raw| State(Owned(raw))).ok_or(CallError::NoState { call: "fmi2GetFMUstate" })
+        *state = NonNull::new(raw).map(|raw| State(Owned(raw)));
+        if state.is_some() { Ok(()) } else { Err(CallError::NoState { call: CALL }) }
     }
 
     /// `fmi2SetFMUstate`.

@@ -485,12 +485,14 @@ impl Instance {
         )
     }
 
-    /// `fmi3GetFMUState`, into `state` if there is one.
-    pub fn get_state(&self, state: Option<State>) -> Result<State, CallError> {
+    /// `fmi3GetFMUState`, into `state`, whose memory is used again if there is some.
+    pub fn get_state(&self, state: &mut Option<State>) -> Result<(), CallError> {
+        const CALL: &str = "fmi3GetFMUState";
         let get = function!(self, get_fmu_state, "fmi3GetFMUState");
-        let mut raw = state.map_or(std::ptr::null_mut(), |state| state.0.as_ptr());
+        let mut raw = state.as_ref().map_or(std::ptr::null_mut(), |state| state.0.as_ptr());
         call!(self, "fmi3GetFMUState", get, &mut raw)?;
-        NonNull::new(raw).map(|raw| State(Owned(raw))).ok_or(CallError::NoState { call: "fmi3GetFMUState" })
+        *state = NonNull::new(raw).map(|raw| State(Owned(raw)));
+        if state.is_some() { Ok(()) } else { Err(CallError::NoState { call: CALL }) }
     }
 
     /// `fmi3SetFMUState`.

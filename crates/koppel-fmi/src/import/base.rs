@@ -58,7 +58,7 @@ impl Base {
         let description = resized.as_deref().unwrap_or(fmu.description());
         let library = fmu.library(interface)?;
         let only = fmu.take(interface)?;
-        let backend = instantiate(fmu, &library, options, made_for)?;
+        let backend = keeping_folder(|| instantiate(fmu, &library, options, made_for))?;
         let base = Base {
             name: options.name.clone(),
             options: options.clone(),
@@ -86,7 +86,8 @@ impl Base {
         }
         self.backend.set_log_time(start);
         self.apply_start_values()?;
-        self.called(self.backend.enter_initialization(self.options.tolerance, start, self.options.stop))?;
+        let enter = || self.backend.enter_initialization(self.options.tolerance, start, self.options.stop);
+        self.called(keeping_folder(enter))?;
         self.phase = Phase::Initializing;
         Ok(())
     }
@@ -112,6 +113,11 @@ impl Base {
     #[cold]
     pub(super) fn failed(&self, source: CallError) -> Box<Error> {
         Box::new(Error::Call { instance: self.name.clone(), source })
+    }
+
+    #[cold]
+    pub(super) fn not_offered(&self, what: &str) -> Box<Error> {
+        Error::NotOffered { instance: self.name.clone(), what: what.into() }.into()
     }
 
     #[inline]
@@ -144,6 +150,18 @@ impl Drop for Base {
             let _ = self.backend.terminate();
         }
     }
+}
+
+/// Relative paths of the program mean the same as before, whatever an FMU does to find its own files.
+fn keeping_folder<T>(call: impl FnOnce() -> T) -> T {
+    let here = std::env::current_dir();
+    let done = call();
+    if let (Ok(here), Ok(now)) = (here, std::env::current_dir())
+        && here != now
+    {
+        let _ = std::env::set_current_dir(here);
+    }
+    done
 }
 
 fn instantiate(fmu: &Arc<Fmu>, library: &Library, options: &Options, made_for: Use<'_>) -> Result<Backend> {

@@ -20,6 +20,8 @@ mod clocks;
 mod derivatives;
 mod events;
 mod inside;
+mod linearization;
+mod matrices;
 mod memory;
 mod messages;
 mod model_exchange;
@@ -50,7 +52,9 @@ use events::Events;
 use inside::Inside;
 use koppel::signal::{Request, Samples, Segment, Step};
 use koppel::solver::SolverConfig;
-use koppel::system::{Dependencies, Message, Ports, Snapshot, Subsystem, VariableId};
+use koppel::system::{Dependencies, Message, Ports, Snapshot, StateSpace, Subsystem, VariableId};
+use linearization::Linearization;
+use matrices::Unknowns;
 use messages::Mail;
 use plain::Plain;
 use route::Route;
@@ -97,6 +101,8 @@ pub struct Options {
     pub substeps: u32,
     /// Highest order of input derivatives an FMI 2.0 FMU is given; the standard does not let it say what it takes.
     pub input_order: usize,
+    /// The communication step it is going to be driven with, if known: what trials before the first step use.
+    pub step: Option<f64>,
     /// Relative tolerance of its solver; `None`: its own choice.
     pub tolerance: Option<f64>,
     /// End of the simulation, if it is to know it.
@@ -116,6 +122,7 @@ impl Default for Options {
             solving: Solving::Own,
             substeps: 4,
             input_order: 1,
+            step: None,
             tolerance: None,
             stop: None,
             debug_logging: false,
@@ -171,6 +178,12 @@ pub struct CoSimulation {
     inside: Option<Inside>,
     /// How often the FMU has asked for inputs inside steps.
     asked: u64,
+    linearization: Linearization,
+    /// Where it stands, and the size of its last step.
+    time: f64,
+    last_size: Option<f64>,
+    /// The one size of all calls of `doStep`, for an FMU that takes no other.
+    only_size: Option<f64>,
 }
 
 impl Deref for CoSimulation {
@@ -198,6 +211,7 @@ impl CoSimulation {
         let section = description.co_simulation.as_ref().ok_or_else(not_one)?;
         let (mut ports, slots) = ports::of(description);
         starts::start_inputs(&mut ports.inputs, &options.start_values);
+        ports.one_step_size = !section.can_handle_variable_communication_step_size;
         let smooth = Access::some(description, &slots.inputs, route::is_smooth);
         let route = Route::choose(description, section, &slots.inputs, options);
         let events = Events::new(description, section, &slots);
@@ -215,11 +229,17 @@ impl CoSimulation {
         let has_feed_through = ports.outputs.iter().any(|output| output.depends != Dependencies::None);
         let width = slots.inputs.len();
         let mail = Mail::new(description, &slots);
+        let is_offered = section.interface.provides_directional_derivatives;
+        let linearization = Linearization::new(Unknowns::new(description, &slots), is_offered);
         let varies_steps = section.can_handle_variable_communication_step_size;
         let made_for = Use::CoSimulation { section, intermediate };
         let base = Base::new(fmu, resized.clone(), options, (ports, slots, inputs), made_for)?;
         Ok(CoSimulation {
-            plain: if events.is_none() { Plain::new(&base.inputs, &base.outputs) } else { None },
+            plain: if events.is_none() && varies_steps {
+                Plain::new(&base.inputs, &base.outputs)
+            } else {
+                None
+            },
             base,
             knows_inputs: false,
             smooth,
@@ -234,6 +254,10 @@ impl CoSimulation {
             events,
             inside,
             asked: 0,
+            linearization,
+            time: 0.0,
+            last_size: None,
+            only_size: None,
         })
     }
 
@@ -255,6 +279,7 @@ impl Subsystem for CoSimulation {
     }
 
     fn initialize(&mut self, start: f64) -> koppel::Result<()> {
+        (self.time, self.last_size, self.only_size) = (start, None, None);
         self.knows_inputs = false;
         self.mail = Mail::new(self.description(), &self.slots);
         self.events.iter_mut().for_each(Events::reset);
@@ -280,6 +305,7 @@ impl Subsystem for CoSimulation {
         outputs: &mut [f64],
         samples: &mut Samples,
     ) -> koppel::Result<()> {
+        (self.time, self.last_size) = (step.start + step.size, Some(step.size));
         if let (Some(plain), Phase::Stepping, Request::Nothing, Some(inputs)) =
             (&self.plain, self.phase, samples.request(), input.constant())
         {
@@ -321,6 +347,18 @@ impl Subsystem for CoSimulation {
         Ok(self.take_message(input, message)?)
     }
 
+    fn linearize(&mut self, inputs: &[f64]) -> koppel::Result<Option<StateSpace>> {
+        self.matrices(inputs)
+    }
+
+    fn lack_of_model(&self) -> Option<String> {
+        self.linearization.lack()
+    }
+
+    fn rates(&mut self, inputs: &[f64], rates: &mut [f64]) -> koppel::Result<bool> {
+        self.output_rates(inputs, rates)
+    }
+
     fn solver(&self) -> String {
         let version = &self.description().fmi_version_text;
         let tool = self.description().generation_tool.as_deref().unwrap_or("unknown tool");
@@ -330,7 +368,10 @@ impl Subsystem for CoSimulation {
             Route::Substeps => format!("{} sub-steps with equal mean", self.options.substeps.max(1)),
         };
         let events = if self.has_event_mode() { "; events handled" } else { "" };
-        format!("FMI {version} co-simulation by {tool}; inputs by {inputs}{events}")
+        format!(
+            "FMI {version} co-simulation by {tool}; inputs by {inputs}{events}{}",
+            self.linearization.source()
+        )
     }
 
     fn save(&self, snapshot: &mut Snapshot) -> koppel::Result<()> {
@@ -340,6 +381,7 @@ impl Subsystem for CoSimulation {
         snapshot.reals.clear();
         snapshot.reals.push(if self.phase == Phase::Stepping { 1.0 } else { 0.0 });
         snapshot.reals.push(if self.knows_inputs { 1.0 } else { 0.0 });
+        snapshot.reals.push(self.time);
         snapshot.reals.extend_from_slice(&self.applied);
         self.save_memory(snapshot);
         Ok(())
@@ -349,9 +391,10 @@ impl Subsystem for CoSimulation {
         let size = self.applied.len();
         let not_ours = || Err(state::StateError::Restore("it is not one of this FMU"));
         let restored = match &snapshot.reals[..] {
-            [phase, knows_inputs, numbers @ ..] if numbers.len() == size + self.memory_size() => {
+            [phase, knows_inputs, time, numbers @ ..] if numbers.len() == size + self.memory_size() => {
                 self.phase = if *phase == 1.0 { Phase::Stepping } else { Phase::Initializing };
                 self.knows_inputs = *knows_inputs == 1.0;
+                self.time = *time;
                 self.applied.copy_from_slice(&numbers[..size]);
                 match self.restore_memory(&numbers[size..], &snapshot.bytes) {
                     Some(own) => self.states.restore(&self.backend, own),

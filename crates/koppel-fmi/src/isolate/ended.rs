@@ -43,7 +43,7 @@ pub struct Ended {
     pub inputs: Vec<Input>,
     /// Last messages of the FMU.
     pub messages: Vec<LogMessage>,
-    /// Its limit of memory, in bytes.
+    /// Its limit of memory in bytes, if it may have come to it.
     pub memory: Option<u64>,
 }
 
@@ -133,20 +133,29 @@ impl Ended {
                 "somebody or something outside of koppel ended it".into()
             }
             Ending::Signal(_) | Ending::Damaged => {
-                "the fault is in the FMU: tell its author the call and the inputs above".into()
+                format!("the fault is in the FMU: tell its author{}", self.evidence())
             }
             Ending::Exit(_) => {
-                "an FMU must not end its process: tell its author the call and the inputs above".into()
+                format!("an FMU must not end its process: tell its author{}", self.evidence())
             }
             Ending::Hung(_) => {
-                "allow more time with step_timeout, or tell its author the inputs above".into()
+                format!("allow more time with step_timeout, or tell its author{}", self.evidence())
             }
         };
-        let may_be_memory = matches!(self.how, Ending::Signal(6 | 7 | 9 | 11) | Ending::Exit(_));
-        if let Some(bytes) = self.memory.filter(|_| may_be_memory) {
-            hint += &format!("; if it needs more memory than {}, raise memory_limit", amount(bytes));
+        if let Some(bytes) = self.memory {
+            hint += &format!("; it may have run out of its {} of memory: raise memory_limit", amount(bytes));
         }
         hint
+    }
+
+    /// What of the message helps the author of the FMU.
+    fn evidence(&self) -> &'static str {
+        match (self.call, self.inputs.is_empty()) {
+            (Some(_), false) => " the call and the inputs above",
+            (Some(_), true) => " the call above",
+            (None, false) => " the inputs above",
+            (None, true) => "",
+        }
     }
 }
 
@@ -173,6 +182,10 @@ mod tests {
         assert!(ended.hint().contains("1 GiB"), "{}", ended.hint());
         ended.how = Ending::Hung(2.0);
         assert!(ended.to_string().contains("did not return within 2 s"));
-        assert!(ended.hint().contains("step_timeout"));
+        assert!(
+            ended.hint().contains("step_timeout") && ended.hint().contains("the call and the inputs above")
+        );
+        (ended.inputs, ended.memory) = (Vec::new(), None);
+        assert!(ended.hint().ends_with("tell its author the call above"), "{}", ended.hint());
     }
 }

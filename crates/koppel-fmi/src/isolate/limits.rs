@@ -71,14 +71,35 @@ fn machine() -> Option<u64> {
     Some(container.and_then(|text| text.trim().parse().ok()).map_or(total, |limit: u64| limit.min(total)))
 }
 
-/// Forbids this process to have more. What it shares with others, and what it has only reserved, does not count.
+/// Bytes of memory that a process, by its number or `self`, has taken of what a limit counts.
 #[cfg(target_os = "linux")]
-pub(super) fn apply(bytes: u64) {
+pub(super) fn taken(process: &str) -> Option<u64> {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmData:"))?;
+    Some(line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()? << 10)
+}
+
+/// What a worker needs beside what it has when it starts, in bytes.
+#[cfg(target_os = "linux")]
+const SPARE: u64 = 1 << 20;
+
+/// Forbids this process to have more. What it shares with others, and what it has only reserved, does not count.
+///
+/// # Errors
+///
+/// If it has more already: then it says so.
+#[cfg(target_os = "linux")]
+pub(super) fn apply(bytes: u64) -> Result<(), String> {
+    if let Some(own) = taken("self").map(|own| own + SPARE).filter(|own| *own >= bytes) {
+        let (bytes, own) = (amount(bytes), amount(own));
+        return Err(format!("a memory_limit of {bytes} is too small: an FMU needs at least {own}"));
+    }
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
     let highest = getrlimit(Resource::Data).maximum;
     let bytes = Some(highest.map_or(bytes, |highest| bytes.min(highest)));
     // A limit that cannot be set does not make the FMU worse than it is without isolation.
     let _ = setrlimit(Resource::Data, Rlimit { current: bytes, maximum: bytes });
+    Ok(())
 }
 
 /// An amount for the reader.

@@ -135,10 +135,15 @@ impl Link {
     #[cold]
     pub(super) fn bury(&mut self, failure: &Failure, during: &str) -> Option<Ended> {
         let Failure::Ended(how) = failure else { return None };
-        let how = match (how, self.process.take()) {
+        let process = self.process.take();
+        let used = process.as_ref().map_or(0, Process::memory);
+        let how = match (how, process) {
             (Ending::Damaged, Some(process)) => process.ended().unwrap_or(Ending::Damaged),
             (how, _) => *how,
         };
+        let may_be_memory = matches!(how, Ending::Signal(6 | 7 | 9 | 11) | Ending::Exit(_));
+        // It may have ended before anybody looked.
+        let is_near = |limit: &u64| if used == 0 { *limit < SMALL } else { used > limit / 2 };
         let call = call_name(self.channel.memory().control().call.load(Ordering::Relaxed));
         Some(Ended {
             instance: self.name.clone(),
@@ -147,7 +152,7 @@ impl Link {
             during: during.to_owned(),
             inputs: Vec::new(),
             messages: self.hear(),
-            memory: self.memory,
+            memory: self.memory.filter(|limit| may_be_memory && is_near(limit)),
         })
     }
 
@@ -180,6 +185,9 @@ impl Drop for Link {
     }
 }
 
+/// A limit of memory that is soon reached, in bytes.
+const SMALL: u64 = 64 << 20;
+
 /// How long an FMU may take to free its instance.
 const FAREWELL: Duration = Duration::from_secs(10);
 
@@ -205,6 +213,7 @@ impl Watch<'_> {
         if let Some(ending) = self.process.and_then(Process::ended) {
             return Err(ending);
         }
+        self.process.into_iter().for_each(Process::look_at_memory);
         let slice = Duration::from_millis(1 << self.slice);
         self.slice = (self.slice + 1).min(SLICES);
         let Some(timeout) = self.timeout else { return Ok(slice) };

@@ -1,8 +1,9 @@
 //! The worker process: started, watched, and ended with all its children.
 
-use super::{Ending, Worker};
+use super::{Ending, Worker, limits};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, WaitId, WaitIdOptions};
+use std::cell::Cell;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::process::CommandExt;
@@ -27,6 +28,8 @@ pub(super) fn has_processors() -> bool {
 pub(super) struct Process {
     child: Child,
     pid: Option<Pid>,
+    /// Bytes of memory it had when it was last looked at.
+    memory: Cell<u64>,
 }
 
 impl Process {
@@ -47,7 +50,19 @@ impl Process {
         let child = command.spawn()?;
         WORKERS.fetch_add(1, Ordering::Relaxed);
         let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
-        Ok(Process { child, pid })
+        Ok(Process { child, pid, memory: Cell::new(0) })
+    }
+
+    /// Notes how much memory it has: once it has ended, nobody knows.
+    pub(super) fn look_at_memory(&self) {
+        if let Some(bytes) = limits::taken(&self.child.id().to_string()) {
+            self.memory.set(bytes);
+        }
+    }
+
+    /// How much memory it had when it was last looked at.
+    pub(super) fn memory(&self) -> u64 {
+        self.memory.get()
     }
 
     /// How it ended, if it has.

@@ -9,6 +9,7 @@ use crate::interface::{Interface, Role, Target};
 use crate::polynomial::Polynomial;
 use koppel::record::Record;
 use koppel::run::{Change, Parallel, RunConfig, RunState, Simulation};
+use koppel::signal::external::External;
 use koppel::system::{InputId, OutputId, System, SystemGraph, VariableId, VariableKind};
 use koppel_io::system_file::{self, SystemFile};
 use std::path::Path;
@@ -72,7 +73,7 @@ impl Container {
         for (target, input) in self.interface.inputs.iter().zip(inputs) {
             let id = input_of(&system.graph, target)?;
             if let Some(signal) = system.graph.live_mut(id) {
-                signal.give(start, &[input.now()]);
+                *signal = External::live(input.now());
             }
         }
         let simulation = Simulation::new(system, &self.config(start))?;

@@ -27,9 +27,10 @@ struct Text {
 }
 
 impl Document {
-    pub(super) fn new(text: &str, path: &Path) -> Result<Self> {
+    /// Reads a text; messages call it `place`, and files it names are looked for beside `path`.
+    pub(super) fn new(text: &str, path: &Path, place: &str) -> Result<Self> {
         let folder = path.parent().map(Path::to_path_buf).unwrap_or_default();
-        let mut document = Document::empty(&path.display().to_string(), text, folder);
+        let mut document = Document::empty(place, text, folder);
         document.root = tree::parse(text).map_err(|mark| document.mistake(mark))?;
         Ok(document)
     }
@@ -77,6 +78,7 @@ impl Document {
             span,
             message,
             hint: mark.hint,
+            is_crash: mark.is_crash,
         })))
     }
 

@@ -21,6 +21,8 @@ pub struct Mistake {
     pub message: String,
     /// What to do, and what is known.
     pub hint: Option<String>,
+    /// True if the text is right, but the FMU it names ended its process.
+    pub is_crash: bool,
 }
 
 impl Mistake {
@@ -58,11 +60,12 @@ pub(super) struct Mark {
     pub(super) span: Span,
     pub(super) message: String,
     pub(super) hint: Option<String>,
+    pub(super) is_crash: bool,
 }
 
 impl Mark {
     pub(super) fn new(span: Span, message: impl Into<String>) -> Self {
-        Mark { span, message: message.into(), hint: None }
+        Mark { span, message: message.into(), hint: None, is_crash: false }
     }
 
     /// A message that may carry its own hint.

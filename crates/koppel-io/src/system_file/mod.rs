@@ -111,7 +111,7 @@ pub fn load(path: &Path) -> Result<SystemFile> {
 /// If the file cannot be read, or it or a setting holds a mistake.
 pub fn load_with(path: &Path, settings: &[Setting]) -> Result<SystemFile> {
     let text = std::fs::read_to_string(path).map_err(Error::io("read", path))?;
-    let mut document = Document::new(&text, path)?;
+    let mut document = Document::new(&text, path, &path.display().to_string())?;
     overrides::apply_all(&mut document, settings)?;
     let file = SystemFile::read(document)?;
     file.build()?;
@@ -135,7 +135,16 @@ pub struct Setting {
 ///
 /// If the text holds a mistake; the error tells file, line and column.
 pub fn parse(text: &str, path: &Path) -> Result<SystemFile> {
-    let file = SystemFile::read(Document::new(text, path)?)?;
+    parse_from(&path.display().to_string(), text, path)
+}
+
+/// The same for settings that do not stand in the file at `path` but in `place`, which messages name.
+///
+/// # Errors
+///
+/// If the text holds a mistake; the error tells place, line and column.
+pub fn parse_from(place: &str, text: &str, path: &Path) -> Result<SystemFile> {
+    let file = SystemFile::read(Document::new(text, path, place)?)?;
     file.build()?;
     Ok(file)
 }
@@ -179,6 +188,7 @@ impl SystemFile {
         for (index, entry) in subsystems.iter().enumerate() {
             let setting = subsystem::Setting {
                 folder: &self.document.folder,
+                step: self.run.step * f64::from(self.run.every.get(&entry.name).copied().unwrap_or(1)),
                 log: self.log.as_ref(),
                 isolation: self.isolation,
                 journal: self.journals.as_ref().map(|journals| journals.of(index, &entry.name)),

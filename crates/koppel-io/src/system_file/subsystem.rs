@@ -60,6 +60,8 @@ pub(super) fn is_fmu(entry: &Entry) -> bool {
 pub(super) struct Setting<'a> {
     /// Where files are looked for.
     pub(super) folder: &'a Path,
+    /// Its communication step.
+    pub(super) step: f64,
     /// Where the messages of FMUs go.
     pub(super) log: Option<&'a super::FmuLog>,
     /// How an FMU is isolated that does not say so itself.
@@ -80,11 +82,12 @@ pub(super) fn build(entry: &Entry, setting: Setting<'_>) -> Result<Box<dyn Subsy
 
 /// An instance of an FMU with its start values.
 fn fmu(entry: &Entry, setting: Setting<'_>) -> Result<Box<dyn Subsystem>> {
-    let Setting { folder, log, isolation, journal } = setting;
+    let Setting { folder, step, log, isolation, journal } = setting;
     let fields = entry.node.fields(&format!("subsystem `{}`", entry.name), &FMU)?;
     let file = fields.need("fmu")?;
     let mut options = Options {
         name: entry.name.clone(),
+        step: Some(step),
         log: log.map(|log| log.sink.clone()),
         debug_logging: log.is_some_and(|log| log.is_debug),
         ..Options::default()
@@ -108,7 +111,8 @@ fn fmu(entry: &Entry, setting: Setting<'_>) -> Result<Box<dyn Subsystem>> {
             (None, Some(value)) => &value.key,
             (None, None) => &file.span,
         };
-        let mark = Mark::from_text(span.clone(), &message);
+        let is_crash = matches!(*error, koppel_fmi::Error::Ended(_));
+        let mark = Mark { is_crash, ..Mark::from_text(span.clone(), &message) };
         match error.hint() {
             Some(hint) => mark.hint(hint),
             None => mark,

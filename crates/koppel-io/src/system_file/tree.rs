@@ -239,6 +239,9 @@ impl Node {
             entries.push(Entry { name: (*first).to_owned(), key: key.clone(), node: empty });
             entries.len() - 1
         });
+        if rest.is_empty() {
+            entries[at].key = key.clone();
+        }
         entries[at].node.put(rest, key, node);
     }
 }

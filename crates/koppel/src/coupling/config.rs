@@ -174,6 +174,14 @@ fn mixed(
         let problem = "takes its models from elsewhere than the others; one run has one kind of model";
         return Err(bad("mixed.connections", "model", problem));
     }
+    let mut pieces = methods.iter().map(|method| method.needs().pieces).filter(|pieces| *pieces > 1);
+    if let Some(first) = pieces.next()
+        && let Some(other) = pieces.find(|other| *other != first)
+    {
+        let problem =
+            format!("cuts steps into other pieces than the others, which have {first}; use the same");
+        return Err(bad("mixed.connections", other, &problem));
+    }
     Ok(Mixed::new(methods, owner))
 }
 

@@ -28,6 +28,7 @@ impl Coupling for Mixed {
         self.methods.iter().map(|m| m.needs()).fold(Needs::default(), |a, b| Needs {
             depth: a.depth.max(b.depth),
             terms: a.terms.max(b.terms),
+            pieces: a.pieces.max(b.pieces),
             samples: most_detailed(a.samples, b.samples),
             reduced_start: a.reduced_start || b.reduced_start,
             models: joined(a.models, b.models),
@@ -53,6 +54,9 @@ impl Coupling for Mixed {
             let from = owned.partition_point(|input| input < first);
             let to = owned.partition_point(|input| input <= last);
             method.input(view, &owned[from..to], out)?;
+            if out.width > out.terms && method.needs().pieces <= 1 {
+                owned[from..to].iter().for_each(|input| out.spread(*input, view.step.size));
+            }
         }
         Ok(())
     }
@@ -95,5 +99,48 @@ fn most_detailed(a: Request, b: Request) -> Request {
         (Request::Nothing, other) | (other, Request::Nothing) => other,
         (Request::Nodes(m), Request::Nodes(n)) => Request::Nodes(m.max(n)),
         (Request::SolverPoints, _) | (_, Request::SolverPoints) => Request::SolverPoints,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::hold::{PolynomialHold, StartUp};
+    use super::*;
+    use crate::models::cases::case;
+    use crate::run::{RunConfig, Simulation};
+
+    /// The newest arrival, in three pieces.
+    struct Pieces;
+
+    impl Coupling for Pieces {
+        fn needs(&self) -> Needs {
+            Needs { depth: 1, terms: 1, pieces: 3, ..Needs::default() }
+        }
+
+        fn input(&self, view: &View<'_>, inputs: &[InputId], out: &mut Polynomials<'_>) -> Result<()> {
+            inputs.iter().for_each(|input| out.hold(*input, view.arrival(*input)));
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn methods_with_and_without_pieces_share_a_run() {
+        let case = case("two-mass").unwrap();
+        let run = |first: Box<dyn Coupling>| {
+            let graph = case.system().unwrap().graph;
+            let soh = Box::new(PolynomialHold { order: 2, start: StartUp::Constant });
+            // Forces by the first, motions by the second method.
+            let owner = (0..graph.inputs()).map(|i| usize::from(!graph.input_name(i).ends_with('F')));
+            let mixed = Box::new(Mixed::new(vec![first, soh], owner.collect()));
+            let config = RunConfig { stop: 1.0, ..case.run.clone() };
+            let mut run = Simulation::with_coupling(case.system().unwrap(), &config, mixed).unwrap();
+            (0..40).for_each(|_| run.advance().unwrap());
+            [run.outputs(0).to_vec(), run.outputs(1).to_vec()].concat()
+        };
+        let (cut, whole) =
+            (run(Box::new(Pieces)), run(Box::new(PolynomialHold { order: 0, start: StartUp::Constant })));
+        for (a, b) in cut.iter().zip(&whole) {
+            assert!((a - b).abs() < 1e-12 * (1.0 + b.abs()), "{cut:?} against {whole:?}");
+        }
     }
 }

@@ -13,6 +13,7 @@ mod mixed;
 mod model_based;
 mod nepce;
 mod phase;
+mod planned;
 mod prestep;
 mod prestep_discrete;
 mod relaxed;
@@ -23,6 +24,7 @@ pub use deferred::Against;
 pub use hold::StartUp;
 pub use model_based::{ErrorEquationConfig, Goal, OdeMethod};
 pub use phase::{LearningConfig, LearningKind, SignalBased};
+pub use planned::{Planned, Polynomials};
 pub use prestep::{ConstantConfig, PrestepConfig, Shape, TimeForm, Weights};
 
 use crate::error::Result;
@@ -60,9 +62,8 @@ pub struct View<'a> {
     pub read_with: &'a [f64],
     /// True if outputs are read with the inputs of their own instant.
     pub is_fresh: bool,
-    /// Polynomials of the step that has ended, as given, the run's [`Needs::terms`] for each input. Empty while inputs are
-    /// being written.
-    pub planned: &'a [f64],
+    /// Polynomials of the step that has ended, as given. Empty while inputs are being written.
+    pub planned: &'a Planned,
     /// Models of the subsystems.
     pub models: &'a Models,
     /// In which stage of a macro step each subsystem moves.
@@ -79,24 +80,7 @@ impl View<'_> {
     /// What an input was given `tau` after the begin of the step that has ended.
     #[inline]
     pub fn given(&self, input: InputId, tau: f64) -> f64 {
-        let terms = self.planned.len() / self.applied.len();
-        self.planned[input * terms..][..terms].iter().rev().fold(0.0, |sum, c| sum * tau + c)
-    }
-}
-
-/// Where a method writes: the coefficients of all inputs, the run's [`Needs::terms`] for each.
-pub struct Polynomials<'a> {
-    /// Coefficients per input, constant term first.
-    pub terms: usize,
-    /// Input by input.
-    pub coefficients: &'a mut [f64],
-}
-
-impl Polynomials<'_> {
-    /// All coefficients of one input.
-    #[inline]
-    pub fn of(&mut self, input: InputId) -> &mut [f64] {
-        &mut self.coefficients[input * self.terms..][..self.terms]
+        self.planned.value(input, tau)
     }
 }
 
@@ -105,8 +89,10 @@ impl Polynomials<'_> {
 pub struct Needs {
     /// Arrivals per wire.
     pub depth: usize,
-    /// Coefficients it writes per input.
+    /// Coefficients it writes per input and piece.
     pub terms: usize,
+    /// Equal parts of the step for which it writes a polynomial each; 0 and 1 mean one polynomial for the whole step.
+    pub pieces: usize,
     /// Intermediate outputs.
     pub samples: Request,
     /// Whether the run begins with a cascade of small steps instead of an assumed constant past.
@@ -145,7 +131,8 @@ pub trait Coupling: Send + Sync {
         Ok(())
     }
 
-    /// Writes all coefficients of these inputs, in ascending order, of subsystems that are about to move.
+    /// Writes all coefficients of these inputs, in ascending order, of subsystems that are about to move. A method that asks
+    /// for several [`Needs::pieces`] writes them all, another one [`Polynomials::of`] each input only.
     fn input(&self, view: &View<'_>, inputs: &[InputId], out: &mut Polynomials<'_>) -> Result<()>;
 
     /// A subsystem has moved; called when intermediate outputs or [`Needs::after_steps`] were asked for.

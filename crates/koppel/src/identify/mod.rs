@@ -8,6 +8,7 @@ mod interface_model;
 mod models;
 mod quality;
 mod rls;
+mod roll_back;
 
 pub use config::ModelConfig;
 pub use interface_model::InterfaceModel;
@@ -15,3 +16,4 @@ pub use models::Models;
 pub(crate) use quality::Quality;
 pub(crate) use rls::Rls;
 pub use rls::{Learned, RlsConfig};
+pub use roll_back::{RollBack, Window};

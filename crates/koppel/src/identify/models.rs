@@ -11,6 +11,8 @@ use crate::system::{StateSpace, SubsystemId, SystemGraph};
 pub struct Models {
     list: Vec<InterfaceModel>,
     is_known: Vec<bool>,
+    /// Why nothing is known of a subsystem, if it has said so.
+    lacks: Vec<Option<String>>,
     version: u64,
     /// The version at which each model was last changed.
     versions: Vec<u64>,
@@ -32,6 +34,7 @@ impl Models {
             versions: vec![0; list.len()],
             taken: vec![StateSpace::default(); list.len()],
             is_taken: vec![false; list.len()],
+            lacks: vec![None; list.len()],
             list,
             ..Models::default()
         }
@@ -46,6 +49,16 @@ impl Models {
     /// False if nothing is known of the subsystem.
     pub fn is_known(&self, id: SubsystemId) -> bool {
         self.is_known[id]
+    }
+
+    /// Why nothing is known of the subsystem, if it has said so.
+    pub fn lack(&self, id: SubsystemId) -> Option<&str> {
+        self.lacks[id].as_deref()
+    }
+
+    /// Notes why nothing is known of a subsystem.
+    pub(crate) fn set_lack(&mut self, id: SubsystemId, reason: Option<String>) {
+        self.lacks[id] = reason;
     }
 
     /// Changes whenever a matrix does; constants may change without it.

@@ -4,6 +4,7 @@ use super::config::{Reading, bad};
 use super::simulation::{Simulation, view};
 use crate::error::{Error, Result};
 use crate::signal::Step;
+use crate::signal::external::External;
 use crate::system::{InputId, SubsystemId, SystemGraph, VariableId, VariableKind};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -33,8 +34,8 @@ pub(super) struct Assignment {
     pub(super) value: f64,
 }
 
-/// All assignments in order of time.
-pub(super) fn resolve(changes: &[Change], graph: &SystemGraph) -> Result<Vec<Assignment>> {
+/// All assignments in order of time, for a run that begins at `start`.
+pub(super) fn resolve(changes: &[Change], graph: &SystemGraph, start: f64) -> Result<Vec<Assignment>> {
     let mut assignments = Vec::new();
     for change in changes {
         for (name, value) in &change.set {
@@ -44,6 +45,12 @@ pub(super) fn resolve(changes: &[Change], graph: &SystemGraph) -> Result<Vec<Ass
                 }
             }
             let target = target(name, graph)?;
+            if let Target::Variable(id, variable) = target
+                && change.time > start
+                && graph.ports(id).variable(variable).is_fixed
+            {
+                return Err(bad("at.set", name, "is fixed once the run is under way; set it at its start"));
+            }
             assignments.push(Assignment { time: change.time, target, value: *value });
         }
     }
@@ -193,11 +200,12 @@ impl Simulation {
         match target {
             Target::FreeInput(input) => {
                 if let Some(signal) = self.graph.live_mut(input) {
-                    signal.give(time, &[value]);
+                    // Outputs follow at once: for what comes there is no value before.
+                    *signal = External::live(value);
                     return Ok(());
                 }
                 self.graph.set_offset(input, value);
-                self.board.planned[input * self.board.terms] = value;
+                self.board.planned.hold(input, value);
                 self.board.history.set_arrival(input, value);
             }
             Target::Variable(id, variable) => {

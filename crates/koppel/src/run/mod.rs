@@ -17,6 +17,7 @@ mod slot;
 mod stage;
 mod state;
 mod statistics;
+mod step_sizes;
 
 pub use change::Change;
 pub use config::{Parallel, Reading, RunConfig, ScheduleConfig};

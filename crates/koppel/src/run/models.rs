@@ -42,7 +42,10 @@ impl Simulation {
                     }
                     _ => match slot.subsystem.linearize_into(u, board.models.draft()) {
                         Ok(true) => board.models.adopt(graph, id),
-                        Ok(false) => Ok(()),
+                        Ok(false) => {
+                            board.models.set_lack(id, slot.subsystem.lack_of_model());
+                            Ok(())
+                        }
                         Err(error) => Err(error),
                     },
                 };

@@ -25,7 +25,7 @@ use super::failure::{non_finite, unpredicted};
 use super::messages::Messages;
 use super::slot::Slot;
 use super::statistics::Extremes;
-use crate::coupling::{Coupling, Needs, Polynomials, View};
+use crate::coupling::{Coupling, Needs, View};
 use crate::error::Result;
 use crate::identify::Learned;
 use crate::record::{Column, Columns, Condition};
@@ -139,8 +139,8 @@ impl Simulation {
         let Simulation { coupling, graph, board, clock, slots, .. } = self;
         let Stage { wired, held, members, inputs, .. } = &self.stages[stage];
         board.check_maps(graph, inputs, step.start)?;
-        let mut planned = std::mem::take(&mut board.planned);
-        let mut out = Polynomials { terms: board.terms, coefficients: &mut planned };
+        let mut coefficients = std::mem::take(&mut board.planned.coefficients);
+        let mut out = board.planned.writer(&mut coefficients);
         let result = if self.is_multi_rate {
             slots[members.clone()].iter_mut().filter(|slot| slot.is_due(step)).try_for_each(|slot| {
                 slot.remember(&board.outputs, &board.applied);
@@ -153,11 +153,9 @@ impl Simulation {
             coupling.input(&view(graph, board, *step), wired, &mut out)
         };
         for &input in held {
-            let polynomial = out.of(input);
-            polynomial.fill(0.0);
-            polynomial[0] = board.history.arrivals()[input];
+            out.hold(input, board.history.arrivals()[input]);
         }
-        board.planned = planned;
+        board.planned.coefficients = coefficients;
         result
     }
 

@@ -75,6 +75,11 @@ pub trait Subsystem: Send {
         Ok(matrices.map(|matrices| *out = matrices).is_some())
     }
 
+    /// Why `linearize` gave nothing when it was asked last: the end of a sentence that begins with its name.
+    fn lack_of_model(&self) -> Option<String> {
+        None
+    }
+
     /// Writes how fast its outputs change where it stands while these inputs are held; false if it cannot tell.
     fn rates(&mut self, _inputs: &[f64], _rates: &mut [f64]) -> Result<bool> {
         Ok(false)

@@ -6,11 +6,13 @@
 mod calls;
 mod equations;
 mod events;
+mod linearization;
 mod snapshot;
 mod stepping;
 
 use super::access::Access;
 use super::base::{Base, Use};
+use super::matrices::{Trust, Unknowns};
 use super::ports::{self, Slot};
 use super::{Options, Phase, starts};
 use crate::description::{Description, FmiVersion, Unknown, ValueType, Variability};
@@ -19,7 +21,8 @@ use crate::fmu::Fmu;
 use equations::{Buffers, Jacobian};
 use koppel::signal::{Samples, Segment, Step};
 use koppel::solver::{Solver, SolverConfig, Tolerances};
-use koppel::system::{Ports, Snapshot, Subsystem, VariableId, VariableKind};
+use koppel::system::{Ports, Snapshot, StateSpace, Subsystem, VariableId, VariableKind};
+use linearization::Linearization;
 use std::cell::Cell;
 use std::sync::Arc;
 
@@ -48,6 +51,7 @@ pub struct ModelExchange {
     tunables: Vec<Slot>,
     /// For solvers that want it, where the FMU gives it.
     jacobian: Option<Jacobian>,
+    linearization: Linearization,
     completes_steps: bool,
     /// It has no events and no discrete variables.
     is_smooth: bool,
@@ -104,6 +108,7 @@ impl ModelExchange {
         let gives_it = section.interface.provides_directional_derivatives;
         let tunable = Access::new(description, &tunables);
         let jacobian = if wants_jacobian && gives_it { jacobian(description) } else { None };
+        let linearization = Linearization::new(Unknowns::new(description, &slots), gives_it);
         let is_smooth = snapshot::is_smooth(description);
         let at = Buffers::new(states, inputs, indicators(description));
         let completes_steps = section.needs_completed_integrator_step;
@@ -119,6 +124,7 @@ impl ModelExchange {
             tunable,
             tunables,
             jacobian,
+            linearization,
             completes_steps,
             is_smooth,
             may_go_back: Cell::new(false),
@@ -261,14 +267,28 @@ impl Subsystem for ModelExchange {
         Ok(self.base.change(variable, value)?)
     }
 
+    fn linearize(&mut self, inputs: &[f64]) -> koppel::Result<Option<StateSpace>> {
+        Ok(Some(self.matrices(inputs)?))
+    }
+
+    fn rates(&mut self, inputs: &[f64], rates: &mut [f64]) -> koppel::Result<bool> {
+        self.output_rates(inputs, rates)?;
+        Ok(true)
+    }
+
     fn solver(&self) -> String {
         let description = self.base.description();
         let version = &description.fmi_version_text;
         let tool = description.generation_tool.as_deref().unwrap_or("unknown tool");
         let solver = self.config;
         let jacobian = if self.jacobian.is_some() { " with the FMU's Jacobian" } else { "" };
+        let model = match (&self.linearization.trust, self.linearization.is_used) {
+            (_, false) => String::new(),
+            (Trust::Held, true) => "; linear model by directional derivatives".into(),
+            (trust, true) => format!("; linear model by finite differences{}", trust.complaint()),
+        };
         format!(
-            "{solver}{jacobian}; FMI {version} model exchange by {tool}; inputs followed inside the solver"
+            "{solver}{jacobian}; FMI {version} model exchange by {tool}; inputs followed inside the solver{model}"
         )
     }
 

@@ -60,11 +60,7 @@ impl ModelExchange {
     /// Begins a piece of the inputs: an event if they jump there, or if one is due.
     fn begin(&mut self, piece: Piece<'_>, time: f64) -> Result<()> {
         if self.base.phase == Phase::Initializing {
-            self.base.called(self.base.backend.exit_initialization())?;
-            self.base.phase = Phase::Stepping;
-            self.mode = Mode::Event;
-            self.time = time;
-            self.is_fresh = true;
+            self.leave_initialization(time)?;
         }
         piece.values((self.time - piece.start).max(0.0), &mut self.next);
         let differs = |(next, settled): (&f64, &f64)| {
@@ -79,6 +75,16 @@ impl ModelExchange {
             self.write_inputs()?;
         }
         self.settled.copy_from_slice(&self.next);
+        Ok(())
+    }
+
+    /// The first event, which is at the start, is still to come.
+    pub(super) fn leave_initialization(&mut self, time: f64) -> Result<()> {
+        self.base.called(self.base.backend.exit_initialization())?;
+        self.base.phase = Phase::Stepping;
+        self.mode = Mode::Event;
+        self.time = time;
+        self.is_fresh = true;
         Ok(())
     }
 

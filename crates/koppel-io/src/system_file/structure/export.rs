@@ -1,20 +1,20 @@
 //! A system file as a system structure package.
 //!
-//! Components, connections and start values are written as the standard has them; everything else (the run, signals, sums
-//! of outputs) rides in koppel's annotation. Running the package gives the same numbers, bit for bit.
+//! Components, connections and start values are written as the standard has them; everything else (the run, signals,
+//! sums of outputs) rides in koppel's annotation. Running the package gives the same numbers, bit for bit.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use koppel_fmi::archive::{self, Archive};
-use koppel_fmi::description::Description;
-use koppel_ssp::model::{Connection, End, Implementation, Transformation, Version};
+use koppel_fmi::description::{Causality, Description, Start};
+use koppel_ssp::model::{Connection, End, Implementation, Version};
 use koppel_ssp::{ComponentDescription, PackageFile, Payload, SystemDescription, Tolerance, write_ssp};
 
 use super::super::mistake::Mark;
 use super::super::tree::{Entry, Node, Value};
 use super::super::{SystemFile, resolved, subsystem};
-use super::types::{Types, Wanted};
+use super::types::{Element, Types, Wanted};
 use crate::{Error, Result};
 
 /// What was written.
@@ -39,11 +39,10 @@ pub fn export(file: &SystemFile, out: &Path, version: Version) -> Result<Exporte
     let mut packing = Packing { file, version, types: Types::new(version), fmus: Vec::new() };
     let marked = |mark: Mark| file.document.mistake(mark);
     let parts: Vec<Part> = entries.iter().map(|e| packing.part(e)).collect::<Marked<_>>().map_err(marked)?;
-    let (connections, sums) = packing.connections(&parts)?;
-    let notes = sums.iter().map(|to| {
-        format!("`{to}` gets a sum of outputs, which SSP does not know: it is kept in koppel's annotation")
-    });
-    let notes = notes.collect();
+    let (connections, kept) = packing.connections(&parts)?;
+    let note =
+        |kept: &Kept| format!("{}, which SSP does not know: it is kept in koppel's annotation", kept.why);
+    let notes = kept.iter().map(note).collect();
     let name = if file.title.is_empty() {
         out.file_stem().unwrap_or_default().to_string_lossy().into_owned()
     } else {
@@ -60,7 +59,7 @@ pub fn export(file: &SystemFile, out: &Path, version: Version) -> Result<Exporte
         enumerations: packing.types.enumerations,
         start: Some(file.run.start),
         stop: Some(file.run.stop),
-        settings: Some(settings(file, &sums)),
+        settings: Some(settings(file, &kept)),
         ..SystemDescription::default()
     };
     write_ssp(out, &system, &files).map_err(|error| super::refused(out, error, Tolerance::Tolerant))?;
@@ -90,6 +89,12 @@ struct Part {
     description: Description,
 }
 
+/// A connection that rides in the annotation: the input it leads to, and why.
+struct Kept {
+    to: String,
+    why: String,
+}
+
 struct Packing<'a> {
     file: &'a SystemFile,
     version: Version,
@@ -104,18 +109,17 @@ impl Packing<'_> {
             return Err(Mark::new(entry.key.clone(), "is no FMU"));
         };
         let path = self.file.document.folder.join(node.text("fmu")?);
-        let description =
+        let mut description =
             Description::open(&path).map_err(|error| Mark::new(node.span.clone(), error.to_string()))?;
+        let values = entry.node.get("parameters").map_or(&[][..], Node::entries);
+        let values: Vec<(&Entry, Wanted)> = values
+            .iter()
+            .map(|value| Ok((value, wanted(&value.node, &value.name)?)))
+            .collect::<Marked<_>>()?;
+        values.iter().for_each(|(value, wanted)| resize(&mut description, &value.name, wanted));
         let connectors = self.types.connectors(&description);
         let mut parameters = Vec::new();
-        for value in entry.node.get("parameters").map_or(&[][..], Node::entries) {
-            let wanted = match &value.node.value {
-                Value::Text(text) => Wanted::Text(text),
-                Value::List(list) => {
-                    Wanted::List(list.iter().map(|node| number(node, &value.name)).collect::<Marked<_>>()?)
-                }
-                _ => Wanted::Number(number(&value.node, &value.name)?),
-            };
+        for (value, wanted) in &values {
             let found = self.types.parameter(&description, &value.name, wanted);
             parameters.push(found.map_err(|problem| {
                 let name = format!("{}.{}", entry.name, value.name);
@@ -165,35 +169,37 @@ impl Packing<'_> {
         self.fmus.iter().map(one).collect()
     }
 
-    /// Connections with one source, and the inputs of those with several.
-    fn connections(&self, parts: &[Part]) -> Result<(Vec<Connection>, Vec<String>)> {
+    /// Connections as the standard has them; and those it has no words for, with the reason.
+    fn connections(&self, parts: &[Part]) -> Result<(Vec<Connection>, Vec<Kept>)> {
         let places: HashMap<&str, &Part> = parts.iter().map(|p| (p.component.name.as_str(), p)).collect();
-        let (mut connections, mut sums) = (Vec::new(), Vec::new());
+        let (mut connections, mut kept) = (Vec::new(), Vec::new());
         for connection in self.file.connections() {
+            let to = &connection.to;
             let [from] = connection.from.as_slice() else {
-                sums.push(connection.to.clone());
+                kept.push(Kept { to: to.clone(), why: format!("`{to}` gets a sum of outputs") });
                 continue;
             };
             let end = |name: &str| {
                 self.end(name, &places).map_err(|problem| {
-                    let message = format!("connection `{from}` -> `{}`: {problem}", connection.to);
+                    let message = format!("connection `{from}` -> `{to}`: {problem}");
                     Box::new(Error::Structure { message })
                 })
             };
-            let (start, end) = (end(from)?, end(&connection.to)?);
-            let linear = (connection.gain, connection.offset);
-            let transformation = if !connection.map.is_empty() {
-                Some(self.types.map(
-                    &connection.map,
-                    &places[end.element.as_deref().unwrap_or("")].description,
-                    &end.connector,
-                ))
-            } else if linear != (1.0, 0.0) {
-                Some(Transformation::Linear { factor: linear.0, offset: linear.1 })
-            } else {
-                None
+            let ends = [end(from)?, end(to)?];
+            let variable = |end: &End| &places[end.element.as_deref().unwrap_or("")].description;
+            let variables = [0, 1].map(|side| (variable(&ends[side]), ends[side].connector.as_str()));
+            let transformation = match self.types.transformation(connection, variables) {
+                Ok(transformation) => transformation,
+                Err(why) => {
+                    kept.push(Kept {
+                        to: to.clone(),
+                        why: format!("the connection `{from}` -> `{to}` {why}"),
+                    });
+                    continue;
+                }
             };
             let suppress_unit_conversion = connection.units == koppel::system::UnitRule::Ignore;
+            let [start, end] = ends;
             connections.push(Connection {
                 start,
                 end,
@@ -202,7 +208,7 @@ impl Packing<'_> {
                 ..Connection::default()
             });
         }
-        Ok((connections, sums))
+        Ok((connections, kept))
     }
 
     /// `component.variable`, or an element `component.variable[1,2]` of an array.
@@ -227,11 +233,29 @@ impl Packing<'_> {
     }
 }
 
-/// A number, or true and false.
-fn number(node: &Node, name: &str) -> Marked<f64> {
-    match node.value {
-        Value::Bool(value) => Ok(f64::from(u8::from(value))),
-        _ => node.number(name),
+/// A number, true and false, a text, or a list of these.
+fn wanted(node: &Node, name: &str) -> Marked<Wanted> {
+    let element = match &node.value {
+        Value::List(list) => {
+            let parts =
+                list.iter().map(|node| Ok(wanted(node, name)?.elements)).collect::<Marked<Vec<_>>>()?;
+            return Ok(Wanted { elements: parts.into_iter().flatten().collect(), is_list: true });
+        }
+        Value::Text(text) => Element::Text(text.clone()),
+        Value::Bool(value) => Element::Number(f64::from(u8::from(*value))),
+        _ => Element::Number(node.number(name)?),
+    };
+    Ok(Wanted { elements: vec![element], is_list: false })
+}
+
+/// Arrays have the size that a structural parameter is given.
+fn resize(description: &mut Description, name: &str, wanted: &Wanted) {
+    let Some(at) = description.find(name) else { return };
+    let variable = &mut description.variables[at];
+    if let (Causality::StructuralParameter, [Element::Number(size)]) =
+        (variable.causality, &wanted.elements[..])
+    {
+        variable.start = Some(Start::Integers(vec![*size as i128]));
     }
 }
 
@@ -245,8 +269,8 @@ fn unpacked(path: &Path) -> Result<Vec<u8>> {
     read.ok_or_else(|| failed(format!("there is no `{entry}` in `{outer}`")))
 }
 
-/// What the standard does not say: the run, signals, changes, other settings of components, sums.
-fn settings(file: &SystemFile, sums: &[String]) -> String {
+/// What the standard does not say: the run, signals, changes, other settings of components, connections of koppel's own.
+fn settings(file: &SystemFile, kept: &[Kept]) -> String {
     let mut table = resolved::table(file);
     if let Some(toml::Value::Table(subsystems)) = table.get_mut("subsystems") {
         for (_, subsystem) in subsystems.iter_mut() {
@@ -258,7 +282,7 @@ fn settings(file: &SystemFile, sums: &[String]) -> String {
     }
     if let Some(toml::Value::Array(connections)) = table.get_mut("connections") {
         connections.retain(|c| {
-            c.get("to").and_then(|to| to.as_str()).is_some_and(|to| sums.iter().any(|s| s == to))
+            c.get("to").and_then(|to| to.as_str()).is_some_and(|to| kept.iter().any(|kept| kept.to == to))
         });
     }
     table.retain(|_, value| match value {

@@ -75,13 +75,46 @@ impl Tree<'_> {
         let mut parameters = Vec::new();
         for parameter in &component.parameters {
             let span = self.span(&parameter.origin);
-            parameters.push(entry(&parameter.variable, &span, value(parameter, &component.name, &span)?));
+            let value = self.value(number, parameter, &component.name, &span)?;
+            parameters.push(entry(&parameter.variable, &span, value));
         }
         parameters.extend(self.constants(number)?);
         if !parameters.is_empty() {
             entries.push(entry("parameters", &at, Value::Table(parameters)));
         }
         Ok(entry(&component.name, &at, Value::Table(entries)))
+    }
+
+    /// A start value; that of an array is a list.
+    fn value(&self, number: usize, parameter: &FlatParameter, component: &str, at: &Span) -> Marked<Value> {
+        let name = format!("{component}.{}", parameter.variable);
+        let bad = |problem: &str| Mark::new(at.clone(), format!("the value of `{name}` {problem}"));
+        let mut values: Vec<Value> = match &parameter.value {
+            Given::Float(list) => {
+                if list.iter().any(|number| !number.is_finite()) {
+                    return Err(bad("is not finite"));
+                }
+                list.iter().map(|number| Value::Float(*number)).collect()
+            }
+            Given::Integer(list) => {
+                let whole = |number: &i128| i64::try_from(*number).map(Value::Integer);
+                list.iter()
+                    .map(whole)
+                    .collect::<std::result::Result<_, _>>()
+                    .map_err(|_| bad("is too large"))?
+            }
+            Given::Boolean(list) => list.iter().map(|value| Value::Bool(*value)).collect(),
+            Given::String(list) => list.iter().map(|text| Value::Text(text.clone())).collect(),
+            Given::Binary(list) => list.iter().map(|bytes| Value::Text(hexadecimal(bytes))).collect(),
+            Given::Enumeration(_) => return Err(bad("is an item whose number is not known")),
+        };
+        let description = &self.components.descriptions[number];
+        let is_array =
+            description.find(&parameter.variable).is_some_and(|at| description.variables[at].is_array());
+        if values.len() == 1 && !is_array {
+            return Ok(values.remove(0));
+        }
+        Ok(Value::List(values.into_iter().map(|value| Node { span: at.clone(), value }).collect()))
     }
 
     /// Parameters that are connected to constants of other FMUs.
@@ -162,32 +195,6 @@ fn table(mapping: &Mapping, at: &Span) -> Value {
     let number = |number: f64| Node { span: at.clone(), value: Value::Float(number) };
     let pair = |(a, b): (f64, f64)| Node { span: at.clone(), value: Value::List(vec![number(a), number(b)]) };
     Value::List(pairs.into_iter().map(pair).collect())
-}
-
-/// A start value; one element stands alone, several are a list.
-fn value(parameter: &FlatParameter, component: &str, at: &Span) -> Marked<Value> {
-    let name = format!("{component}.{}", parameter.variable);
-    let bad = |problem: &str| Mark::new(at.clone(), format!("the value of `{name}` {problem}"));
-    let mut values: Vec<Value> = match &parameter.value {
-        Given::Float(list) => {
-            if list.iter().any(|number| !number.is_finite()) {
-                return Err(bad("is not finite"));
-            }
-            list.iter().map(|number| Value::Float(*number)).collect()
-        }
-        Given::Integer(list) => {
-            let whole = |number: &i128| i64::try_from(*number).map(Value::Integer);
-            list.iter().map(whole).collect::<std::result::Result<_, _>>().map_err(|_| bad("is too large"))?
-        }
-        Given::Boolean(list) => list.iter().map(|value| Value::Bool(*value)).collect(),
-        Given::String(list) => list.iter().map(|text| Value::Text(text.clone())).collect(),
-        Given::Binary(list) => list.iter().map(|bytes| Value::Text(hexadecimal(bytes))).collect(),
-        Given::Enumeration(_) => return Err(bad("is an item whose number is not known")),
-    };
-    if values.len() == 1 {
-        return Ok(values.remove(0));
-    }
-    Ok(Value::List(values.into_iter().map(|value| Node { span: at.clone(), value }).collect()))
 }
 
 fn hexadecimal(bytes: &[u8]) -> String {

@@ -42,6 +42,7 @@ pub fn load_structure(path: &Path, settings: &[Setting], tolerance: Tolerance) -
     let mut document = import::document(path, &ssp, &components)?;
     settings::add(&mut document, path, &ssp)?;
     overrides::apply_all(&mut document, settings)?;
+    document.choices.retain(|(key, _)| !settings.iter().any(|setting| setting.name == format!("run.{key}")));
     settings::complete(&mut document, path, &components).map_err(|mark| document.mistake(mark))?;
     let file = SystemFile::read(document)?;
     file.build()?;
@@ -74,8 +75,8 @@ fn refused(path: &Path, error: koppel_ssp::Error, tolerance: Tolerance) -> Box<E
     if errors.len() > 1 {
         hint += &format!("; `koppel ssp check` lists {} more", errors.len() - 1);
     }
-    if tolerance == Tolerance::Strict {
-        hint += "\n  hint: --tolerant forgives what can be forgiven, and lists it";
+    if tolerance == Tolerance::Strict && errors.iter().all(|finding| finding.is_forgivable) {
+        hint += "\n  hint: --tolerant forgives this, and lists it";
     }
     match documents.get(&first.file).filter(|_| first.line > 0) {
         None => Box::new(Error::Structure { message: format!("{}: {message}\n  hint: {hint}", first.file) }),
@@ -85,6 +86,7 @@ fn refused(path: &Path, error: koppel_ssp::Error, tolerance: Tolerance) -> Box<E
             span: tag_span(text, first.line, first.column),
             message,
             hint: Some(hint),
+            is_crash: false,
         }))),
     }
 }

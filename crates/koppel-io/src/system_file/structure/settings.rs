@@ -19,6 +19,7 @@ const KEYS: [&str; 7] = ["title", "description", "run", "subsystems", "connectio
 /// Adds the settings of the annotation, then those of the file beside the structure.
 pub(super) fn add(document: &mut Document, path: &Path, ssp: &Ssp) -> Result<()> {
     let mut sources = Vec::new();
+    let default = ["start", "stop"].map(|key| (key, time(&document.root, key)));
     if let Some(text) = ssp.settings() {
         let place = format!("{} (annotation {SETTINGS_ANNOTATION})", ssp.structure().file);
         overlay(document, &place, &text)?;
@@ -33,8 +34,24 @@ pub(super) fn add(document: &mut Document, path: &Path, ssp: &Ssp) -> Result<()>
     if sources.is_empty() {
         sources.push("defaults".into());
     }
-    document.choices.push(("settings", format!("from {}", sources.join(", then "))));
+    let sources = sources.join(", then ");
+    document.choices.push(("settings", format!("from {sources}")));
+    for (key, default) in default {
+        let given = time(&document.root, key);
+        if let (Some(default), Some(given)) = (default, given)
+            && default != given
+        {
+            let why =
+                format!("{given} s, from {sources}; the structure's default experiment has {default} s");
+            document.choices.push((key, why));
+        }
+    }
     Ok(())
+}
+
+/// Start or stop as the tree has it now.
+fn time(root: &Node, key: &str) -> Option<f64> {
+    root.get("run")?.get(key)?.number(key).ok()
 }
 
 fn overlay(document: &mut Document, place: &str, text: &str) -> Result<()> {

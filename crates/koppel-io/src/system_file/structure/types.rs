@@ -1,5 +1,6 @@
 //! Variables of FMUs as connectors and parameters of the standard.
 
+use koppel::system::Connection as Link;
 use koppel::system::unit::Unit;
 use koppel_fmi::description::{
     Causality, Description, Dimension as Size, FmiVersion, Start, ValueType, Variable,
@@ -19,11 +20,32 @@ pub(super) struct Types {
     pub(super) enumerations: Vec<Enumeration>,
 }
 
-/// A value as the system file has it.
-pub(super) enum Wanted<'a> {
+/// A value as the system file has it: one element, or a list; the rows of a matrix follow each other.
+pub(super) struct Wanted {
+    pub(super) elements: Vec<Element>,
+    pub(super) is_list: bool,
+}
+
+/// An element of a value.
+pub(super) enum Element {
     Number(f64),
-    List(Vec<f64>),
-    Text(&'a str),
+    Text(String),
+}
+
+impl Element {
+    fn number(&self) -> Result<f64, String> {
+        match self {
+            Element::Number(number) => Ok(*number),
+            Element::Text(text) => Err(format!("`{text}` is no number")),
+        }
+    }
+
+    fn text(&self) -> Result<&str, String> {
+        match self {
+            Element::Number(number) => Err(format!("{number} is no text")),
+            Element::Text(text) => Ok(text),
+        }
+    }
 }
 
 impl Types {
@@ -146,67 +168,127 @@ impl Types {
         &mut self,
         description: &Description,
         name: &str,
-        wanted: Wanted<'_>,
+        wanted: &Wanted,
     ) -> Result<Parameter, String> {
-        let at = description.find(name).ok_or_else(|| format!("the FMU has no variable `{name}`"))?;
+        let Some(at) = description.find(name) else {
+            return Err(match name.split_once('[').filter(|(array, _)| description.find(array).is_some()) {
+                Some((array, _)) => {
+                    format!("SSP has no values of single elements; give all of `{array}` as a list")
+                }
+                None => format!("the FMU has no variable `{name}`"),
+            });
+        };
         let variable = &description.variables[at];
         let base = self.base(description, variable);
         let mut parameter = Parameter {
             name: name.to_owned(),
             base,
-            value: Value::Float(Vec::new()),
+            value: self.value(description, variable, base.class(), &wanted.elements)?,
             unit: None,
             enumeration: None,
             dimensions: Vec::new(),
             at: Position::default(),
         };
-        if let Wanted::List(_) = wanted {
+        if wanted.is_list {
             if self.version == Version::One {
                 return Err("SSP 1.0 has no arrays; write SSP 2.0 with --ssp 2".into());
             }
             parameter.dimensions =
                 variable.dimensions.iter().map(|size| dimension(description, size)).collect();
         }
-        parameter.value = match (base.class(), wanted) {
-            (Class::Float, Wanted::List(list)) => Value::Float(list),
-            (Class::Integer, Wanted::List(list)) => {
-                Value::Integer(list.iter().map(|number| *number as i128).collect())
-            }
-            (Class::Boolean, Wanted::List(list)) => {
-                Value::Boolean(list.iter().map(|number| *number != 0.0).collect())
-            }
-            (_, Wanted::List(_)) => {
-                return Err(format!("lists of {} are not written", variable.value_type.name()));
-            }
-            (Class::String, Wanted::Text(text)) => Value::String(vec![text.to_owned()]),
-            (Class::Float, Wanted::Number(number)) => Value::Float(vec![number]),
-            (Class::Boolean, Wanted::Number(number)) => Value::Boolean(vec![number != 0.0]),
-            (Class::Enumeration, Wanted::Number(number)) => {
-                let items = description.type_of(variable).map_or(&[][..], |definition| &definition.items);
-                let item = items.iter().find(|item| item.value as f64 == number);
-                let item = item.ok_or_else(|| format!("its enumeration has no item for {number}"))?;
-                parameter.enumeration = self.enumeration(description, variable);
-                Value::Enumeration(vec![item.name.clone()])
-            }
-            (Class::Integer, Wanted::Number(number)) if number.fract() == 0.0 => {
-                Value::Integer(vec![number as i128])
-            }
-            (_, Wanted::Number(number)) => {
-                return Err(format!("{number} is no {}", variable.value_type.name()));
-            }
-            (_, Wanted::Text(text)) => return Err(format!("`{text}` is no {}", variable.value_type.name())),
-        };
+        if base.class() == Class::Enumeration {
+            parameter.enumeration = self.enumeration(description, variable);
+        }
         Ok(parameter)
     }
 
-    /// A table in the words of the type it leads to.
-    pub(super) fn map(&self, pairs: &[(f64, f64)], target: &Description, variable: &str) -> Transformation {
-        let class = target.find(variable).map(|at| self.base(target, &target.variables[at]).class());
-        if class == Some(Class::Boolean) {
-            return Transformation::Boolean(pairs.iter().map(|(a, b)| (*a != 0.0, *b != 0.0)).collect());
-        }
-        Transformation::Integer(pairs.iter().map(|(a, b)| (*a as i128, *b as i128)).collect())
+    fn value(
+        &self,
+        description: &Description,
+        variable: &Variable,
+        class: Class,
+        elements: &[Element],
+    ) -> Result<Value, String> {
+        let numbers = elements.iter().map(Element::number);
+        Ok(match class {
+            Class::Float => Value::Float(numbers.collect::<Result<_, _>>()?),
+            Class::Boolean => Value::Boolean(numbers.map(|n| Ok(n? != 0.0)).collect::<Result<_, String>>()?),
+            Class::Integer => {
+                let whole = |number: Result<f64, String>| match number? {
+                    number if number.fract() == 0.0 => Ok(number as i128),
+                    number => Err(format!("{number} is no {}", variable.value_type.name())),
+                };
+                Value::Integer(numbers.map(whole).collect::<Result<_, _>>()?)
+            }
+            Class::Enumeration => {
+                let items = description.type_of(variable).map_or(&[][..], |definition| &definition.items);
+                let name = |number: Result<f64, String>| {
+                    let number = number?;
+                    let item = items.iter().find(|item| item.value as f64 == number);
+                    let item = item.ok_or_else(|| format!("its enumeration has no item for {number}"))?;
+                    Ok(item.name.clone())
+                };
+                Value::Enumeration(numbers.map(name).collect::<Result<_, String>>()?)
+            }
+            Class::String => {
+                Value::String(elements.iter().map(|e| e.text().map(str::to_owned)).collect::<Result<_, _>>()?)
+            }
+            Class::Binary => {
+                let bytes = |element: &Element| {
+                    let text = element.text()?;
+                    bytes_of(text).ok_or_else(|| format!("`{text}` is not written in hexadecimal digits"))
+                };
+                Value::Binary(elements.iter().map(bytes).collect::<Result<_, _>>()?)
+            }
+            Class::Clock => return Err("SSP has no values for clocks".into()),
+        })
     }
+
+    /// A connection's table or factor in the words of the standard; an error says why it has none.
+    pub(super) fn transformation(
+        &self,
+        connection: &Link,
+        [source, target]: [(&Description, &str); 2],
+    ) -> Result<Option<Transformation>, String> {
+        let class = |(description, name): (&Description, &str)| {
+            let variable = &description.variables[description.find(name)?];
+            Some(self.base(description, variable).class())
+        };
+        let (Some(from), Some(to)) = (class(source), class(target)) else { return Ok(None) };
+        let is_number =
+            |class| matches!(class, Class::Float | Class::Integer | Class::Boolean | Class::Enumeration);
+        if from != to && is_number(from) && is_number(to) {
+            return Err(format!("leads from type {from:?} to type {to:?}"));
+        }
+        let pairs = &connection.map;
+        if !pairs.is_empty() {
+            let is_whole = pairs.iter().all(|(a, b)| a.fract() == 0.0 && b.fract() == 0.0);
+            return match to {
+                Class::Boolean => {
+                    let pairs = pairs.iter().map(|(a, b)| (*a != 0.0, *b != 0.0));
+                    Ok(Some(Transformation::Boolean(pairs.collect())))
+                }
+                Class::Integer | Class::Enumeration if is_whole => {
+                    let pairs = pairs.iter().map(|(a, b)| (*a as i128, *b as i128));
+                    Ok(Some(Transformation::Integer(pairs.collect())))
+                }
+                _ => Err(format!("has a table of type {to:?}")),
+            };
+        }
+        match (connection.gain, connection.offset) {
+            (1.0, 0.0) => Ok(None),
+            (factor, offset) if to == Class::Float => Ok(Some(Transformation::Linear { factor, offset })),
+            _ => Err(format!("has a factor or an offset between values of type {to:?}")),
+        }
+    }
+}
+
+/// Bytes written in hexadecimal digits.
+fn bytes_of(text: &str) -> Option<Vec<u8>> {
+    if !text.is_ascii() || !text.len().is_multiple_of(2) {
+        return None;
+    }
+    (0..text.len()).step_by(2).map(|at| u8::from_str_radix(&text[at..at + 2], 16).ok()).collect()
 }
 
 fn dimension(description: &Description, size: &Size) -> Dimension {

@@ -220,7 +220,7 @@ impl Local {
         let Local { inputs, outputs, inverse, free, room, .. } = self;
         let Room { g, scaled, scaled_inverse, pseudo_inverse, .. } = room;
         inverse.reshape(inputs.len(), outputs.len());
-        if free.is_empty() || outputs.len() == 0 {
+        if free.is_empty() || outputs.start == outputs.end {
             return Ok(());
         }
         let ports = view.graph.ports(id);

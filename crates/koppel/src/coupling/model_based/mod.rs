@@ -38,12 +38,13 @@ pub(super) fn check_models(view: &View<'_>, inputs: &[InputId], source: ModelCon
                     what: format!("a model-based method at `{}`", view.graph.input_name(input)),
                     reason: match source {
                         ModelConfig::Exact => format!(
-                            "`{}` is not known as a linear model; use model = \"derivatives\" for a native one, {{ identify = \"rls\" }} for an FMU, or another method for this connection",
+                            "`{}` is not known as a linear model; use model = \"derivatives\", {{ identify = \"rls\" }}, or another method for this connection",
                             view.graph.name(id)
                         ),
                         _ => format!(
-                            "`{}` gives no derivatives; learn its model with {{ identify = \"rls\" }}, or use another method for this connection",
-                            view.graph.name(id)
+                            "`{}` {}; learn its model with {{ identify = \"rls\" }}, or use another method for this connection",
+                            view.graph.name(id),
+                            view.models.lack(id).unwrap_or("gives no derivatives")
                         ),
                     },
                 }

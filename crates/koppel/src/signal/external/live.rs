@@ -2,16 +2,21 @@
 
 use super::{COEFFICIENTS, External, Shape, shift};
 
-/// u(t) = Σ_j c_j (t - time)^j.
+/// u(t) = Σ_j c_j (t - time)^j from `time` on; just before, what it was until then.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Live {
     time: f64,
+    before: f64,
     coefficients: [f64; COEFFICIENTS],
 }
 
 impl Live {
     pub(super) fn value(&self, t: f64) -> f64 {
         let tau = t - self.time;
+        // A time that is the same but for round-off is not before.
+        if tau < -f64::EPSILON * self.time.abs() {
+            return self.before;
+        }
         let higher = &self.coefficients[..=self.degree()];
         higher.iter().rev().fold(0.0, |sum, c| sum * tau + c)
     }
@@ -33,7 +38,7 @@ impl External {
     pub fn live(value: f64) -> External {
         let mut coefficients = [0.0; COEFFICIENTS];
         coefficients[0] = value;
-        External { shape: Shape::Live(Live { time: 0.0, coefficients }) }
+        External { shape: Shape::Live(Live { time: 0.0, before: value, coefficients }) }
     }
 
     /// True if it is given while the run goes on.
@@ -45,6 +50,10 @@ impl External {
     pub fn give(&mut self, time: f64, coefficients: &[f64]) {
         if let Shape::Live(live) = &mut self.shape {
             let count = coefficients.len().min(COEFFICIENTS);
+            // What is given again at the same instant has never acted.
+            if time != live.time {
+                live.before = live.value(time);
+            }
             live.time = time;
             live.coefficients = [0.0; COEFFICIENTS];
             live.coefficients[..count].copy_from_slice(&coefficients[..count]);
@@ -54,18 +63,17 @@ impl External {
     /// Appends what a live signal was given.
     pub(crate) fn save(&self, memory: &mut Vec<f64>) {
         if let Shape::Live(live) = &self.shape {
-            memory.push(live.time);
+            memory.extend([live.time, live.before]);
             memory.extend_from_slice(&live.coefficients);
         }
     }
 
     /// Takes back what `save` wrote and returns the rest.
     pub(crate) fn restore<'a>(&mut self, memory: &'a [f64]) -> &'a [f64] {
-        if !self.is_live() {
-            return memory;
-        }
-        let (mine, rest) = memory.split_at(1 + COEFFICIENTS);
-        self.give(mine[0], &mine[1..]);
+        let Shape::Live(live) = &mut self.shape else { return memory };
+        let (mine, rest) = memory.split_at(2 + COEFFICIENTS);
+        (live.time, live.before) = (mine[0], mine[1]);
+        live.coefficients.copy_from_slice(&mine[2..]);
         rest
     }
 }
