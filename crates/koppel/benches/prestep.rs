@@ -23,7 +23,7 @@ struct Bent {
 }
 
 impl Bent {
-    fn new(matrices: StateSpace) -> OdeModel {
+    fn model(matrices: StateSpace) -> OdeModel {
         let names =
             |letter: &str, count| (1..=count).map(|i| Variable::new(format!("{letter}{i}"))).collect();
         let (inputs, outputs) = (names("u", matrices.inputs()), names("y", matrices.outputs()));
@@ -79,8 +79,8 @@ fn dual_mass() -> System {
         d: matrix(1, 2, &[-2e5, -200.0]),
     };
     SystemBuilder::new()
-        .add("left", Bent::new(left))
-        .add("right", Bent::new(right))
+        .add("left", Bent::model(left))
+        .add("right", Bent::model(right))
         .connect(Connection::new("left.y1", "right.u1"))
         .connect(Connection::new("left.y2", "right.u2"))
         .connect(Connection::new("right.y1", "left.u1"))
@@ -95,7 +95,7 @@ fn ring(count: usize) -> System {
         let a = Matrix::from_fn(3, 3, |i, j| if i == j { -own } else { 0.1 * (i as f64 - j as f64) });
         let matrices =
             StateSpace { a, b: &Matrix::identity(3) * 0.3, c: Matrix::identity(3), d: Matrix::zeros(3, 3) };
-        builder = builder.add(&format!("s{k}"), Bent::new(matrices));
+        builder = builder.add(&format!("s{k}"), Bent::model(matrices));
     }
     for k in 0..count {
         for i in 1..=3 {
