@@ -184,6 +184,7 @@ impl Coupling for Prestep {
         self.excitation = Excitation::new(m);
         self.numbers = Numbers::new(m, n);
         self.quality = Quality::new(n);
+        self.quality.note(view.outputs);
         self.figures = vec![f64::NAN; view.graph.len()];
         self.notes = Notes::new(view.graph.len());
         self.start = view.step.start;
