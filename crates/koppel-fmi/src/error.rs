@@ -35,9 +35,6 @@ pub enum Error {
     #[error("`{}` is no model-exchange FMU", .path.display())]
     NotModelExchange { path: PathBuf },
 
-    #[error("`{}` has a clock, `{name}`: clocks of model-exchange FMUs are not handled", .path.display())]
-    ClockInModelExchange { path: PathBuf, name: String },
-
     #[error("`{}` can be instantiated only once per process, and is in use", .path.display())]
     OnlyOnce { path: PathBuf },
 
@@ -72,6 +69,12 @@ pub enum Error {
         "`{instance}` has an event at {time} s, inside a communication step, but takes only steps of one size"
     )]
     CannotCut { instance: String, time: f64 },
+
+    #[error("`{instance}` takes steps of one size only, {only} s, but would get one of {size} s at {time} s")]
+    OtherStepSize { instance: String, time: f64, size: f64, only: f64 },
+
+    #[error("`{name}` of `{instance}` cannot be {value}: {wanted}")]
+    OutOfRange { instance: String, name: String, value: String, wanted: String },
 
     #[error("`{instance}` asks to end the simulation at {time} s{}", .source.as_ref().map_or_else(String::new, log))]
     Terminated { instance: String, time: f64, source: Option<CallError> },
@@ -172,10 +175,12 @@ impl Error {
                 "isolate all but one instance of it in processes of their own: isolate = true".into()
             }
             Error::Discarded { .. } => "use a smaller communication step, or more sub-steps".into(),
-            Error::CannotCut { .. } => "use a communication step that ends where its clocks tick".into(),
-            Error::NotModelExchange { .. } | Error::ClockInModelExchange { .. } => {
-                "use its co-simulation interface, if it has one".into()
+            Error::OtherStepSize { .. } => {
+                "give it equal steps: `substeps = 1`, and nothing that changes inside a communication step"
+                    .into()
             }
+            Error::CannotCut { .. } => "use a communication step that ends where its clocks tick".into(),
+            Error::NotModelExchange { .. } => "use its co-simulation interface, if it has one".into(),
             Error::NotCoSimulation { .. } => {
                 "`interface = \"model-exchange\"` runs it with a solver of koppel's".into()
             }

@@ -149,6 +149,7 @@ impl Replayed {
             return Err(other().into());
         }
         while let Some(record) = reader.next().map_err(&unreadable)? {
+            record.check(self.inner.ports()).map_err(&unreadable)?;
             self.give(&record)?;
         }
         let continued = Log::go_on(&path, &self.journal.path, run, length);
@@ -269,6 +270,14 @@ impl Subsystem for Replayed {
         self.inner.linearize(inputs)
     }
 
+    fn linearize_into(&mut self, inputs: &[f64], out: &mut StateSpace) -> koppel::Result<bool> {
+        self.inner.linearize_into(inputs, out)
+    }
+
+    fn lack_of_model(&self) -> Option<String> {
+        self.inner.lack_of_model()
+    }
+
     fn rates(&mut self, inputs: &[f64], rates: &mut [f64]) -> koppel::Result<bool> {
         self.inner.rates(inputs, rates)
     }
@@ -283,7 +292,12 @@ impl Subsystem for Replayed {
             Some(log) => self.written(log.sync())?,
             None => (0, 0),
         };
-        let mut kept = Snapshot::default();
+        // What the FMU keeps in its memory for this snapshot is to be used again.
+        let mut kept =
+            snapshot.bytes.strip_prefix(TICKET).and_then(|rest| rest.split_at_checked(32)).map_or_else(
+                Snapshot::default,
+                |(_, bytes)| Snapshot { bytes: bytes.to_vec(), reals: Vec::new() },
+            );
         let saved = self.inner.save(&mut kept);
         let is_kept = saved.is_ok();
         if self.log.borrow().is_none() {

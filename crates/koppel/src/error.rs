@@ -62,6 +62,9 @@ pub enum Error {
     #[error("subsystem `{subsystem}` failed at t = {time} s: {source}")]
     Subsystem { subsystem: String, time: f64, source: Box<Error> },
 
+    #[error("inputs were not predicted at t = {time} s: {source}")]
+    Prediction { time: f64, source: Box<Error> },
+
     #[error(
         "the algebraic loop {path} was not solved at t = {time} s: residual {residual:.3e} after {iterations} iterations"
     )]
@@ -109,6 +112,9 @@ impl Error {
             Error::LoopNotSolved { .. } => {
                 Some("use reading = \"stale\", or break the loop with a state".into())
             }
+            Error::Prediction { source, .. } => source.hint().or_else(|| {
+                Some("use a smaller communication step, other models, or another coupling".into())
+            }),
             Error::Subsystem { source, .. } => source.hint(),
             Error::Foreign { hint, .. } => hint.clone(),
             _ => None,

@@ -3,9 +3,10 @@
 #![expect(unsafe_code, reason = "a counting allocator")]
 
 use koppel::coupling::{
-    Against, CorrectorConfig, CouplingConfig, ErrorEquationConfig, Hold, PrestepConfig, StartUp,
+    Against, CorrectorConfig, CouplingConfig, ErrorEquationConfig, Goal, HinfConfig, Hold, OdeMethod,
+    PrestepConfig, Shape, StartUp, VfpsConfig,
 };
-use koppel::identify::{ModelConfig, RlsConfig};
+use koppel::identify::{ModelConfig, MoespConfig, RlsConfig};
 use koppel::models::cases::case;
 use koppel::run::{Parallel, Reading, RunConfig, RunState, ScheduleConfig, Simulation};
 use koppel::signal::external::ExternalConfig;
@@ -53,21 +54,40 @@ fn counting_works() {
 
 #[test]
 fn advance_allocates_nothing() {
-    // Matrices taken anew every step are new matrices; what stays must not allocate.
-    let model = ModelConfig::DerivativesEvery(1_000_000);
+    // Models are taken anew at every step.
+    let model = ModelConfig::Derivatives;
     let carried = PrestepConfig {
         model,
         error_equation: ErrorEquationConfig::Carried,
         error_steps: 7,
         ..PrestepConfig::default()
     };
+    let integral = PrestepConfig { model, objective: Goal::Integral, ..PrestepConfig::default() };
+    let numerical = PrestepConfig {
+        model,
+        input: Shape::Constant,
+        extrapolation: OdeMethod::Euler,
+        extrapolation_steps: 3,
+        matrix_steps: 3,
+        ..PrestepConfig::default()
+    };
     let learned = PrestepConfig { model: ModelConfig::Rls(RlsConfig::default()), ..PrestepConfig::default() };
+    let by_moesp = MoespConfig { order: Some(2), window: 70, rows: Some(3) };
+    let by_moesp =
+        PrestepConfig { model: ModelConfig::Moesp(by_moesp), modified: true, ..PrestepConfig::default() };
+    let learned_corrector = CorrectorConfig { model: learned.model, ..CorrectorConfig::default() };
     let couplings = [
+        CouplingConfig::Prestep(by_moesp),
+        CouplingConfig::Corrector(learned_corrector),
         CouplingConfig::Nepce { gain: 1.0, against: Against::Extrapolated, anti_aliasing: false },
         CouplingConfig::Corrector(CorrectorConfig { model, ..CorrectorConfig::default() }),
         CouplingConfig::Prestep(PrestepConfig { model, ..PrestepConfig::default() }),
         CouplingConfig::Prestep(carried),
+        CouplingConfig::Prestep(integral),
+        CouplingConfig::Prestep(numerical),
         CouplingConfig::Prestep(learned),
+        CouplingConfig::Hinf(HinfConfig::default()),
+        CouplingConfig::Vfps(VfpsConfig { nodes: 4, ..VfpsConfig::default() }),
         CouplingConfig::Zoh {},
         CouplingConfig::Foh { start: StartUp::Reduced },
         CouplingConfig::Soh { start: StartUp::Constant },

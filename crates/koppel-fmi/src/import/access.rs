@@ -329,7 +329,7 @@ impl Backend {
         }
     }
 
-    pub(super) fn get_state(&self, state: Option<State>) -> Result<State, CallError> {
+    pub(super) fn get_state(&self, state: &mut Option<State>) -> Result<(), CallError> {
         match self {
             Backend::Two(instance) => instance.get_state(state),
             Backend::Three(instance) => instance.get_state(state),

@@ -1,6 +1,8 @@
 //! What every kind of instance has: the FMU's functions behind it, its variables, its options.
 
 use super::access::{Access, AccessError, Backend, Scratch};
+use super::clockwork::Clockwork;
+use super::messages::Mail;
 use super::ports::{Slot, Slots};
 use super::state::SavedStates;
 use super::{Options, Phase};
@@ -37,6 +39,9 @@ pub struct Base {
     pub(super) phase: Phase,
     pub(super) scratch: RefCell<Scratch>,
     pub(super) states: SavedStates,
+    /// Texts, bytes and ticks.
+    pub(super) mail: Mail,
+    pub(super) clockwork: Clockwork,
     /// The description with other sizes of arrays, if they were set.
     resized: Option<Box<Description>>,
     pub(super) fmu: Arc<Fmu>,
@@ -58,7 +63,7 @@ impl Base {
         let description = resized.as_deref().unwrap_or(fmu.description());
         let library = fmu.library(interface)?;
         let only = fmu.take(interface)?;
-        let backend = instantiate(fmu, &library, options, made_for)?;
+        let backend = keeping_folder(|| instantiate(fmu, &library, options, made_for))?;
         let base = Base {
             name: options.name.clone(),
             options: options.clone(),
@@ -68,6 +73,8 @@ impl Base {
             phase: Phase::Instantiated,
             scratch: RefCell::default(),
             states: SavedStates::new(interface),
+            mail: Mail::new(description, &slots),
+            clockwork: Clockwork::new(description, &slots),
             ports,
             slots,
             resized,
@@ -84,9 +91,11 @@ impl Base {
             self.called(self.backend.reset())?;
             self.phase = Phase::Instantiated;
         }
+        self.mail = Mail::new(self.description(), &self.slots);
         self.backend.set_log_time(start);
         self.apply_start_values()?;
-        self.called(self.backend.enter_initialization(self.options.tolerance, start, self.options.stop))?;
+        let enter = || self.backend.enter_initialization(self.options.tolerance, start, self.options.stop);
+        self.called(keeping_folder(enter))?;
         self.phase = Phase::Initializing;
         Ok(())
     }
@@ -112,6 +121,11 @@ impl Base {
     #[cold]
     pub(super) fn failed(&self, source: CallError) -> Box<Error> {
         Box::new(Error::Call { instance: self.name.clone(), source })
+    }
+
+    #[cold]
+    pub(super) fn not_offered(&self, what: &str) -> Box<Error> {
+        Error::NotOffered { instance: self.name.clone(), what: what.into() }.into()
     }
 
     #[inline]
@@ -144,6 +158,18 @@ impl Drop for Base {
             let _ = self.backend.terminate();
         }
     }
+}
+
+/// Relative paths of the program mean the same as before, whatever an FMU does to find its own files.
+fn keeping_folder<T>(call: impl FnOnce() -> T) -> T {
+    let here = std::env::current_dir();
+    let done = call();
+    if let (Ok(here), Ok(now)) = (here, std::env::current_dir())
+        && here != now
+    {
+        let _ = std::env::set_current_dir(here);
+    }
+    done
 }
 
 fn instantiate(fmu: &Arc<Fmu>, library: &Library, options: &Options, made_for: Use<'_>) -> Result<Backend> {

@@ -66,11 +66,6 @@ impl CoSimulation {
         self.called(fmu.adjoint_derivative(&unknowns, &knowns, seed, change))
     }
 
-    #[cold]
-    fn not_offered(&self, what: &str) -> Box<Error> {
-        Error::NotOffered { instance: self.base.name.clone(), what: what.into() }.into()
-    }
-
     /// References of scalar ports of type `Float64`.
     fn references(&self, slots: &[Slot], places: &[usize]) -> Result<Vec<u32>> {
         let reference = |place: &usize| {

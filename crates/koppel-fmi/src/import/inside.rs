@@ -95,6 +95,7 @@ impl CoSimulation {
         piece: Option<Piece<'_>>,
         samples: &mut Samples,
     ) -> Result<fmi3::StepInfo> {
+        self.check_size(time, size)?;
         self.base.backend.set_log_time(time);
         let Backend::Three(fmu) = &self.base.backend else {
             unreachable!("only FMUs of FMI 3.0 have events and intermediate updates");

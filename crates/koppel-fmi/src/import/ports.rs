@@ -69,6 +69,8 @@ pub(super) fn of(description: &Description) -> (Ports, Slots) {
                 start: start_value(variable, element),
                 description: variable.description.clone().unwrap_or_default(),
                 is_held: variable.variability != Variability::Continuous,
+                is_fixed: variable.causality == Causality::Parameter
+                    && variable.variability != Variability::Tunable,
                 ..Port::new(format!("{}{}", variable.name, index_text(&sizes, element)))
             });
             slot_list.push(Slot { variable: place, element });

@@ -105,12 +105,20 @@ impl Base {
             ValueType::Binary => bytes_of(value).is_some(),
             _ => matches!(value, Value::Number(_)),
         };
-        if fits {
-            return Ok(());
-        }
         let (instance, name) = (self.name.clone(), name.into());
-        let (expected, value) = (variable.value_type.name(), value.to_string());
-        Err(Error::WrongType { instance, name, expected, value }.into())
+        if !fits {
+            let (expected, value) = (variable.value_type.name(), value.to_string());
+            return Err(Error::WrongType { instance, name, expected, value }.into());
+        }
+        match value {
+            Value::Number(number) => match wanted(self.description(), variable, *number) {
+                None => Ok(()),
+                Some(wanted) => {
+                    Err(Error::OutOfRange { instance, name, value: number.to_string(), wanted }.into())
+                }
+            },
+            _ => Ok(()),
+        }
     }
 
     /// Finds a variable by name, or one element of an array.
@@ -213,6 +221,33 @@ impl Base {
         self.accessed(access.write(&self.backend, &mut self.scratch.borrow_mut(), &numbers), &slots)
     }
 }
+
+/// What a variable takes, if a number is nothing for it.
+fn wanted(description: &Description, variable: &Variable, number: f64) -> Option<String> {
+    let value_type = variable.value_type;
+    if value_type == ValueType::Boolean {
+        return (number != 0.0 && number != 1.0).then(|| "a Boolean is true or false, 1 or 0".into());
+    }
+    let (least, most) = value_type.integer_range()?;
+    let whole = number as i128;
+    if value_type == ValueType::Enumeration {
+        let declared = variable.declared_type.as_deref();
+        let definition = description.types.iter().find(|known| Some(known.name.as_str()) == declared);
+        let items = definition.map_or(&[][..], |definition| &definition.items);
+        if items.is_empty() || items.iter().any(|item| item.value as f64 == number) {
+            return (whole as f64 != number).then(|| "an enumeration has whole numbers".into());
+        }
+        let list: Vec<String> =
+            items.iter().take(MOST_ITEMS).map(|item| format!("{} ({})", item.value, item.name)).collect();
+        let more = if items.len() > MOST_ITEMS { ", ..." } else { "" };
+        return Some(format!("it is one of {}{more}", list.join(", ")));
+    }
+    let fits = whole as f64 == number && (least..=most).contains(&whole);
+    (!fits).then(|| format!("{} holds whole numbers from {least} to {most}", value_type.name()))
+}
+
+/// Most items of an enumeration that are named.
+const MOST_ITEMS: usize = 10;
 
 /// Bytes as they are, or written in hexadecimal digits.
 fn bytes_of(value: &Value) -> Option<Vec<u8>> {

@@ -9,6 +9,8 @@ use crate::description::Interface;
 use crate::error::{Error, Result};
 use crate::ffi::{CallError, State};
 use std::cell::RefCell;
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Most states kept in the FMU's memory; then the oldest is overwritten.
@@ -65,7 +67,10 @@ impl SavedStates {
             (true, false) => Ability::Keep,
             (true, true) => Ability::Serialize,
         };
-        let instance = INSTANCES.fetch_add(1, Ordering::Relaxed);
+        // Processes count from different numbers: a ticket of one that has ended means nothing here.
+        static FIRST: OnceLock<u64> = OnceLock::new();
+        let first = *FIRST.get_or_init(|| RandomState::new().build_hasher().finish());
+        let instance = first.wrapping_add(INSTANCES.fetch_add(1, Ordering::Relaxed));
         SavedStates { ability, instance, slots: RefCell::default() }
     }
 
@@ -85,18 +90,22 @@ impl SavedStates {
         match self.ability {
             Ability::Nothing => Err(StateError::Unable),
             Ability::Serialize => {
-                let state = backend.get_state(self.slots.borrow_mut().pop().and_then(|(state, _)| state))?;
+                let mut slots = self.slots.borrow_mut();
+                if slots.is_empty() {
+                    slots.push((None, 0));
+                }
+                let place = &mut slots[0].0;
+                backend.get_state(place)?;
                 bytes.clear();
-                let written = backend.serialize(&state, bytes);
-                self.slots.borrow_mut().push((Some(state), 0));
-                Ok(written?)
+                Ok(place.as_ref().map_or(Ok(()), |state| backend.serialize(state, bytes))?)
             }
             Ability::Keep => {
                 let mut slots = self.slots.borrow_mut();
                 let slot = self.slot_for(&mut slots, bytes);
                 let serial = slots.iter().map(|(_, serial)| *serial).max().unwrap_or(0) + 1;
-                let state = backend.get_state(slots[slot].0.take())?;
-                slots[slot] = (Some(state), serial);
+                // Whatever comes of it, the old state is gone.
+                slots[slot].1 = serial;
+                backend.get_state(&mut slots[slot].0)?;
                 bytes.clear();
                 bytes.extend_from_slice(TICKET);
                 for number in [self.instance, slot as u64, serial] {

@@ -62,6 +62,7 @@ impl CoSimulation {
     /// One call of `doStep` under the inputs set, or with those of `piece` wherever the FMU asks.
     #[inline]
     fn do_step(&mut self, time: f64, size: f64, piece: Option<Piece<'_>>) -> Result<()> {
+        self.check_size(time, size)?;
         self.backend.set_log_time(time);
         match &self.backend {
             Backend::Two(instance) => match instance.do_step(time, size) {
@@ -70,6 +71,21 @@ impl CoSimulation {
             },
             Backend::Three(_) => self.do_step_asking(time, size, piece),
         }
+    }
+
+    /// All steps of an FMU that says so have the size of the first.
+    #[inline]
+    pub(super) fn check_size(&mut self, time: f64, size: f64) -> Result<()> {
+        if self.varies_steps { Ok(()) } else { self.compare_size(time, size) }
+    }
+
+    #[cold]
+    fn compare_size(&mut self, time: f64, size: f64) -> Result<()> {
+        let only = *self.only_size.get_or_insert(size);
+        if (size - only).abs() <= 1e-6 * only {
+            return Ok(());
+        }
+        Err(Error::OtherStepSize { instance: self.name.clone(), time, size, only }.into())
     }
 
     /// What follows a plain step that did not simply succeed.

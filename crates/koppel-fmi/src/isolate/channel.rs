@@ -254,7 +254,14 @@ fn wait_longer<E>(
                 std::hint::spin_loop();
             }
         } else {
-            sleep(turn, last, idle()?);
+            match idle() {
+                Ok(longest) => sleep(turn, last, longest),
+                // The other side may have answered before it left.
+                Err(error) => match turn.count.load(Ordering::Acquire) {
+                    count if count == last => return Err(error),
+                    count => break count,
+                },
+            }
         }
     };
     spin.usual += 0.125 * (begin.elapsed().as_nanos() as f64 - spin.usual);

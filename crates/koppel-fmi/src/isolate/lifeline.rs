@@ -31,9 +31,11 @@ pub(super) fn hold(parent: &str) -> io::Result<Folder> {
     let mine = folder.clone();
     std::thread::Builder::new().name("lifeline".into()).stack_size(256 << 10).spawn(move || {
         while getppid() == Some(parent) {
-            let waited = handle.as_ref().map(|handle| poll(&mut [PollFd::new(handle, PollFlags::IN)], None));
-            if !matches!(waited, Ok(Ok(_))) {
-                // Old kernels, or a handle that the FMU has closed.
+            if let Ok(handle) = &handle {
+                let _ = poll(&mut [PollFd::new(handle, PollFlags::IN)], None);
+            }
+            if getppid() == Some(parent) {
+                // Old kernels, or a handle that the FMU has closed and poll returns from at once.
                 std::thread::sleep(Duration::from_millis(100));
             }
         }

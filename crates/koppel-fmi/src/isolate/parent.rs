@@ -2,13 +2,13 @@
 
 use super::ended::Input;
 use super::link::{Failure, Link};
-use super::protocol::{self, Answer, Call, GET, READ, STEP};
+use super::protocol::{self, Answer, Call, GET, RATES, READ, STEP};
 use super::{Ended, Ending, Isolation};
 use crate::error::{Error, Result};
 use crate::fmu::Fmu;
 use crate::import::Options;
 use koppel::signal::{Samples, Segment, Step};
-use koppel::system::{Message, Ports, Snapshot, Subsystem, VariableId};
+use koppel::system::{Message, Ports, Snapshot, StateSpace, Subsystem, VariableId};
 use std::cell::RefCell;
 use std::sync::Arc;
 
@@ -16,6 +16,7 @@ use std::sync::Arc;
 pub(super) struct Isolated {
     ports: Ports,
     solver: String,
+    lack_of_model: Option<String>,
     /// Saving a state needs the worker, too.
     link: RefCell<Link>,
 }
@@ -29,8 +30,8 @@ impl Isolated {
             Ok(_) => return Err(link.explain(Failure::Ended(Ending::Damaged), "")),
             Err(failure) => return Err(link.explain(failure, "while it was instantiated")),
         };
-        let solver = format!("{solver}; isolated");
-        Ok(Isolated { ports, solver, link: RefCell::new(link) })
+        let solver = isolated(&solver);
+        Ok(Isolated { ports, solver, lack_of_model: None, link: RefCell::new(link) })
     }
 
     /// A rare call at the time of the newest one.
@@ -53,6 +54,10 @@ impl Isolated {
         let named = self.ports.inputs.iter().zip(values);
         named.map(|(v, values)| Input { name: v.name.clone(), unit: v.unit.clone(), values }).collect()
     }
+}
+
+fn isolated(solver: &str) -> String {
+    format!("{solver}; isolated")
 }
 
 /// A failure as the engine's error; `context` says what was being done, and with which inputs.
@@ -174,6 +179,37 @@ impl Subsystem for Isolated {
     fn receive(&mut self, input: usize, message: &Message) -> koppel::Result<()> {
         let name = &self.ports.message_inputs[input].name;
         self.call(&Call::Receive(input, message.clone()), &format!("while `{name}` was set")).map(|_| ())
+    }
+
+    fn linearize(&mut self, inputs: &[f64]) -> koppel::Result<Option<StateSpace>> {
+        let asked = Call::Linearize(inputs.to_vec());
+        let Answer::Linear { model, lack, solver } = self.call(&asked, "while it was linearised")? else {
+            return Ok(None);
+        };
+        self.lack_of_model = lack;
+        self.solver = isolated(&solver);
+        Ok(model)
+    }
+
+    fn lack_of_model(&self) -> Option<String> {
+        self.lack_of_model.clone()
+    }
+
+    fn rates(&mut self, inputs: &[f64], rates: &mut [f64]) -> koppel::Result<bool> {
+        let link = self.link.get_mut();
+        let time = link.time;
+        let reply = link.exchange(RATES, inputs.len(), |put| put.reals(inputs));
+        let told = reply.and_then(|mut reply| {
+            let is_told = broken(reply.word())? == 1;
+            if is_told {
+                broken(reply.reals(rates))?;
+            }
+            Ok(is_told)
+        });
+        told.map_err(|failure| {
+            let during = format!("while its rates were found at t = {time} s");
+            explain(link, failure, || (during, Vec::new()))
+        })
     }
 
     fn solver(&self) -> String {

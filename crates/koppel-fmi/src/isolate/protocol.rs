@@ -7,11 +7,12 @@
 //! | `STEP`  | index, start, size, kind and number of samples wanted, inputs, terms, pieces, offsets, coefficients |
 //! | `READ`  | 0, or 1 and the inputs                                                                              |
 //! | `GET`   | kind and index of the variable                                                                      |
+//! | `RATES` | the inputs                                                                                          |
 //! | `CALL`  | bytes of a [`Call`]                                                                                 |
 //!
 //! | reply    | words                                                                                             |
 //! | -------- | ------------------------------------------------------------------------------------------------- |
-//! | `DONE`   | to a step: outputs, number of samples, their times, their values; to a reading: outputs; a value  |
+//! | `DONE`   | to a step: outputs, number of samples, their times, their values; to a reading: outputs; a value; to `RATES`: 1 and the rates, or 0 |
 //! | `ANSWER` | bytes of an [`Answer`]                                                                             |
 //! | `FAILED` | bytes of a [`Trouble`]                                                                             |
 
@@ -20,7 +21,7 @@ use crate::import::Options;
 use koppel::Error as Engine;
 use koppel::signal::Request;
 use koppel::solver::SolverError;
-use koppel::system::{Message, Ports, Snapshot, VariableId, VariableKind};
+use koppel::system::{Message, Ports, Snapshot, StateSpace, VariableId, VariableKind};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
@@ -31,6 +32,7 @@ pub(super) const CALL: u64 = 4;
 pub(super) const DONE: u64 = 5;
 pub(super) const ANSWER: u64 = 6;
 pub(super) const FAILED: u64 = 7;
+pub(super) const RATES: u64 = 8;
 
 /// An FMU that the parent has unpacked, and what it may take.
 #[derive(Serialize, Deserialize)]
@@ -51,6 +53,7 @@ pub(super) enum Call {
     Receive(usize, Message),
     Save(Snapshot),
     Restore(Snapshot),
+    Linearize(Vec<f64>),
     Job(String, Vec<u8>),
     Quit,
 }
@@ -62,6 +65,7 @@ pub(super) enum Answer {
     Hosted { ports: Ports, solver: String },
     Saved(Snapshot),
     Sent(Message),
+    Linear { model: Option<StateSpace>, lack: Option<String>, solver: String },
     Result(Vec<u8>),
 }
 

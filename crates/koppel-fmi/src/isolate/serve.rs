@@ -3,7 +3,9 @@
 use super::channel::{Channel, Take};
 use super::lifeline::{self, Folder};
 use super::memory::Memory;
-use super::protocol::{self, ANSWER, Answer, CALL, Call, DONE, FAILED, GET, Place, READ, STEP, Trouble};
+use super::protocol::{
+    self, ANSWER, Answer, CALL, Call, DONE, FAILED, GET, Place, RATES, READ, STEP, Trouble,
+};
 use super::{Job, limits, ring};
 use crate::ffi::{LogMessage, LogSink, note_calls_in};
 use crate::fmu::Fmu;
@@ -74,6 +76,18 @@ impl Worker<'_> {
                 Ok(value) => self.channel.write(DONE, 1, |put| put.reals(&[value])).map(Ok)?,
                 Err(error) => Err(Trouble::from(&*error)),
             },
+            (RATES, Some(hosted)) => match hosted.rates(request)? {
+                Ok(is_told) => {
+                    let (flag, rates) = (u64::from(is_told), &hosted.outputs[..]);
+                    let rates = if is_told { rates } else { &[] };
+                    self.channel.write(DONE, 1 + rates.len(), |put| {
+                        put.word(flag);
+                        put.reals(rates);
+                    })?;
+                    Ok(())
+                }
+                Err(error) => Err(Trouble::from(&*error)),
+            },
             (CALL, _) => {
                 let mut request = request;
                 let call = postcard::from_bytes(&request.bytes()?).map_err(io::Error::other)?;
@@ -109,6 +123,11 @@ impl Worker<'_> {
                 return Ok(Answer::Sent(message));
             }
             Call::Restore(snapshot) => subsystem.restore(&snapshot),
+            Call::Linearize(inputs) => {
+                let model = subsystem.linearize(&inputs).map_err(|error| Trouble::from(&*error))?;
+                let (lack, solver) = (subsystem.lack_of_model(), subsystem.solver());
+                return Ok(Answer::Linear { model, lack, solver });
+            }
             Call::Save(mut snapshot) => {
                 subsystem.save(&mut snapshot).map_err(|error| Trouble::from(&*error))?;
                 return Ok(Answer::Saved(snapshot));
@@ -214,6 +233,11 @@ impl Hosted {
             None
         };
         Ok(self.subsystem.read(inputs, &mut self.outputs))
+    }
+
+    fn rates(&mut self, mut request: Take<'_>) -> io::Result<koppel::Result<bool>> {
+        request.reals(&mut self.inputs)?;
+        Ok(self.subsystem.rates(&self.inputs, &mut self.outputs))
     }
 
     fn get(&mut self, mut request: Take<'_>) -> io::Result<koppel::Result<f64>> {

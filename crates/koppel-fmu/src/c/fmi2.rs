@@ -133,7 +133,7 @@ functions! {
     };
     fmi2DeSerializeFMUstate(bytes: *const u8, size: usize, state: *mut *mut State) c => {
         let read = c.instance.deserialize(given(bytes, size)?)?;
-        keep(state, read)
+        hand_out(state, read)
     };
 
     fmi2GetDirectionalDerivative(
@@ -248,6 +248,20 @@ pub(super) unsafe fn keep(place: *mut *mut State, state: State) -> Result<()> {
             None => *place = Box::into_raw(Box::new(state)),
         }
     }
+    Ok(())
+}
+
+/// Hands a new state to the importer; what was in its place may never have been set.
+///
+/// # Safety
+///
+/// `place` is null or may be written to.
+pub(super) unsafe fn hand_out(place: *mut *mut State, state: State) -> Result<()> {
+    if place.is_null() {
+        return Err(no_state());
+    }
+    // SAFETY: promised by the caller.
+    unsafe { place.write(Box::into_raw(Box::new(state))) };
     Ok(())
 }
 

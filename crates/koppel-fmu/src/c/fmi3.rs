@@ -1,6 +1,6 @@
 //! FMI 3.0.
 
-use super::fmi2::{fill, forget, keep, no_state, none_of};
+use super::fmi2::{fill, forget, hand_out, keep, no_state, none_of};
 use super::log::{Log, Logger, Logger3};
 use super::memory::{folder, given, put, text, wanted};
 use super::{Component, OK, call, free, instantiate};
@@ -270,7 +270,7 @@ functions! {
     };
     fmi3DeserializeFMUState(bytes: *const u8, size: usize, state: *mut *mut State) c => {
         let read = c.instance.deserialize(given(bytes, size)?)?;
-        keep(state, read)
+        hand_out(state, read)
     };
 
     fmi3GetDirectionalDerivative(

@@ -3,6 +3,7 @@
 
 mod files;
 mod fmpy;
+mod models;
 mod reimport;
 
 use koppel::solver::SolverConfig;

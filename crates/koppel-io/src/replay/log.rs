@@ -6,7 +6,7 @@ use std::io::{self, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
 use koppel::signal::{Request, Step};
-use koppel::system::{VariableId, VariableKind};
+use koppel::system::{Ports, VariableId, VariableKind};
 
 const HEADER: &[u8; 16] = b"koppel inputs 1\n";
 const START: u64 = 24;
@@ -33,6 +33,30 @@ pub(super) enum Record<'a> {
         /// Empty where they were not kept.
         outputs: &'a [f64],
     },
+}
+
+impl Record<'_> {
+    /// Refuses what a subsystem with these ports was never given.
+    pub(super) fn check(&self, ports: &Ports) -> io::Result<()> {
+        let fits = match self {
+            Record::Initialize { start } => start.is_finite(),
+            Record::Read { inputs } => inputs.len() == ports.inputs.len(),
+            Record::Set { variable, .. } => variable.index < ports.of(variable.kind).len(),
+            Record::Step { step, request, inputs, terms, offsets, outputs, .. } => {
+                let is_ascending = offsets.windows(2).all(|pair| pair[0] < pair[1]);
+                step.start.is_finite()
+                    && step.size.is_finite()
+                    && step.size > 0.0
+                    && *request != Request::Nodes(0)
+                    && *inputs == ports.inputs.len()
+                    && *terms > 0
+                    && offsets.first() == Some(&0.0)
+                    && is_ascending
+                    && (outputs.is_empty() || outputs.len() == ports.outputs.len())
+            }
+        };
+        if fits { Ok(()) } else { Err(damaged()) }
+    }
 }
 
 const KINDS: [VariableKind; 4] =

@@ -22,12 +22,22 @@ use crate::replay::{Journal, Replayed};
 type Result<T> = std::result::Result<T, Mark>;
 
 /// Keys of a subsystem given by matrices.
-const LINEAR: [&str; 10] = ["model", "solver", "start", "A", "B", "C", "D", "inputs", "outputs", "x0"];
+const LINEAR: [&str; 11] =
+    ["model", "solver", "start", "A", "B", "C", "D", "inputs", "outputs", "x0", "probe"];
 /// Keys of a built-in model.
-const BUILT_IN: [&str; 4] = ["model", "solver", "start", "parameters"];
+const BUILT_IN: [&str; 5] = ["model", "solver", "start", "parameters", "probe"];
 /// Keys of an FMU.
-const FMU: [&str; 8] =
-    ["fmu", "interface", "parameters", "solver", "substeps", "isolate", "step_timeout", "memory_limit"];
+const FMU: [&str; 9] = [
+    "fmu",
+    "interface",
+    "parameters",
+    "solver",
+    "substeps",
+    "isolate",
+    "step_timeout",
+    "memory_limit",
+    "probe",
+];
 /// Values of `interface`.
 const INTERFACES: [&str; 2] = ["co-simulation", "model-exchange"];
 
@@ -60,6 +70,8 @@ pub(super) fn is_fmu(entry: &Entry) -> bool {
 pub(super) struct Setting<'a> {
     /// Where files are looked for.
     pub(super) folder: &'a Path,
+    /// Its communication step.
+    pub(super) step: f64,
     /// Where the messages of FMUs go.
     pub(super) log: Option<&'a super::FmuLog>,
     /// How an FMU is isolated that does not say so itself.
@@ -80,11 +92,12 @@ pub(super) fn build(entry: &Entry, setting: Setting<'_>) -> Result<Box<dyn Subsy
 
 /// An instance of an FMU with its start values.
 fn fmu(entry: &Entry, setting: Setting<'_>) -> Result<Box<dyn Subsystem>> {
-    let Setting { folder, log, isolation, journal } = setting;
+    let Setting { folder, step, log, isolation, journal } = setting;
     let fields = entry.node.fields(&format!("subsystem `{}`", entry.name), &FMU)?;
     let file = fields.need("fmu")?;
     let mut options = Options {
         name: entry.name.clone(),
+        step: Some(step),
         log: log.map(|log| log.sink.clone()),
         debug_logging: log.is_some_and(|log| log.is_debug),
         ..Options::default()

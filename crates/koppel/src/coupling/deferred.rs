@@ -125,7 +125,5 @@ impl Deferred {
 
 /// Mean of what an input was given over the step that has ended.
 pub(super) fn mean_given(view: &View<'_>, input: InputId, size: f64) -> f64 {
-    let terms = view.planned.len() / view.applied.len();
-    let coefficients = view.planned[input * terms..][..terms].iter().enumerate();
-    coefficients.rev().fold(0.0, |sum, (j, c)| sum * size + c / (j + 1) as f64)
+    view.planned.mean(input, size)
 }

@@ -79,7 +79,7 @@ impl Coupling for ZeroOrderHold {
 
     #[inline]
     fn input(&self, view: &View<'_>, inputs: &[InputId], out: &mut Polynomials<'_>) -> Result<()> {
-        if let (1, [first, .., last]) = (out.terms, inputs)
+        if let (1, [first, .., last]) = (out.width, inputs)
             && last - first + 1 == inputs.len()
         {
             // Usually all inputs are connected: then the newest arrivals are the answer as they stand.

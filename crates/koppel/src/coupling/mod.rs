@@ -5,28 +5,38 @@
 //! interpolates.
 
 mod anti_aliasing;
+mod channel;
 mod config;
 mod corrector;
 mod deferred;
+mod hinf;
 mod hold;
 mod mixed;
 mod model_based;
 mod nepce;
 mod phase;
+mod planned;
 mod prestep;
 mod prestep_discrete;
 mod relaxed;
+mod review;
+mod vfps;
 
 pub use config::{CouplingConfig, build};
 pub use corrector::CorrectorConfig;
 pub use deferred::Against;
+pub use hinf::HinfConfig;
 pub use hold::StartUp;
 pub use model_based::{ErrorEquationConfig, Goal, OdeMethod};
-pub use phase::{LearningConfig, LearningKind, SignalBased};
-pub use prestep::{ConstantConfig, PrestepConfig, Shape, Weights};
+pub use phase::{LearningConfig, LearningKind, PhaseKind, SignalBased};
+pub use planned::{Planned, Polynomials};
+pub use prestep::{ConstantConfig, PrestepConfig, Shape, TimeForm, Weights};
+pub use review::{ModelReview, Review};
+pub use vfps::VfpsConfig;
 
 use crate::error::Result;
-use crate::identify::{Learned, ModelConfig, Models};
+use crate::identify::{GivenModel, Learned, ModelConfig, Models, ProbeNeeds, Probed};
+use crate::record::Channel;
 use crate::signal::{History, Request, Samples, Step};
 use crate::system::{InputId, SubsystemId, SystemGraph};
 use serde::{Deserialize, Serialize};
@@ -60,9 +70,8 @@ pub struct View<'a> {
     pub read_with: &'a [f64],
     /// True if outputs are read with the inputs of their own instant.
     pub is_fresh: bool,
-    /// Polynomials of the step that has ended, as given, the run's [`Needs::terms`] for each input. Empty while inputs are
-    /// being written.
-    pub planned: &'a [f64],
+    /// Polynomials of the step that has ended, as given. Empty while inputs are being written.
+    pub planned: &'a Planned,
     /// Models of the subsystems.
     pub models: &'a Models,
     /// In which stage of a macro step each subsystem moves.
@@ -79,24 +88,7 @@ impl View<'_> {
     /// What an input was given `tau` after the begin of the step that has ended.
     #[inline]
     pub fn given(&self, input: InputId, tau: f64) -> f64 {
-        let terms = self.planned.len() / self.applied.len();
-        self.planned[input * terms..][..terms].iter().rev().fold(0.0, |sum, c| sum * tau + c)
-    }
-}
-
-/// Where a method writes: the coefficients of all inputs, the run's [`Needs::terms`] for each.
-pub struct Polynomials<'a> {
-    /// Coefficients per input, constant term first.
-    pub terms: usize,
-    /// Input by input.
-    pub coefficients: &'a mut [f64],
-}
-
-impl Polynomials<'_> {
-    /// All coefficients of one input.
-    #[inline]
-    pub fn of(&mut self, input: InputId) -> &mut [f64] {
-        &mut self.coefficients[input * self.terms..][..self.terms]
+        self.planned.value(input, tau)
     }
 }
 
@@ -105,8 +97,10 @@ impl Polynomials<'_> {
 pub struct Needs {
     /// Arrivals per wire.
     pub depth: usize,
-    /// Coefficients it writes per input.
+    /// Coefficients it writes per input and piece.
     pub terms: usize,
+    /// Equal parts of the step for which it writes a polynomial each; 0 and 1 mean one polynomial for the whole step.
+    pub pieces: usize,
     /// Intermediate outputs.
     pub samples: Request,
     /// Whether the run begins with a cascade of small steps instead of an assumed constant past.
@@ -119,6 +113,8 @@ pub struct Needs {
     pub after_steps: bool,
     /// For how long from the start, in s, each step is cut into how many parts.
     pub small_steps: Option<(f64, u32)>,
+    /// Whether every subsystem is excited alone before the run.
+    pub probe: Option<ProbeNeeds>,
 }
 
 /// Which models a method needs.
@@ -135,6 +131,17 @@ pub trait Coupling: Send + Sync {
     /// What it needs.
     fn needs(&self) -> Needs;
 
+    /// Subsystems that are not to be excited, by name.
+    fn spared(&self) -> &[String] {
+        &[]
+    }
+
+    /// What exciting each subsystem has shown, before `start` of a run of so many steps; called when [`Needs::probe`] was
+    /// asked for. Returns the ranges of all outputs with which they should be excited again, if they should.
+    fn probed(&mut self, _view: &View<'_>, _probed: Vec<Probed>, _steps: u64) -> Option<Vec<f64>> {
+        None
+    }
+
     /// Once before the run, after the consistent start; `inputs` are the ones it fills, in ascending order.
     fn start(&mut self, _view: &View<'_>, _inputs: &[InputId]) -> Result<()> {
         Ok(())
@@ -145,7 +152,8 @@ pub trait Coupling: Send + Sync {
         Ok(())
     }
 
-    /// Writes all coefficients of these inputs, in ascending order, of subsystems that are about to move.
+    /// Writes all coefficients of these inputs, in ascending order, of subsystems that are about to move. A method that asks
+    /// for several [`Needs::pieces`] writes them all, another one [`Polynomials::of`] each input only.
     fn input(&self, view: &View<'_>, inputs: &[InputId], out: &mut Polynomials<'_>) -> Result<()>;
 
     /// A subsystem has moved; called when intermediate outputs or [`Needs::after_steps`] were asked for.
@@ -160,6 +168,26 @@ pub trait Coupling: Send + Sync {
     /// so far. Empty if the method has no models, NaN before the first step.
     fn quality(&self) -> &[f64] {
         &[]
+    }
+
+    /// Numbers besides variables that can be recorded.
+    fn channels(&self, _graph: &SystemGraph) -> Vec<Channel> {
+        Vec::new()
+    }
+
+    /// Present value of one of them.
+    fn channel(&self, _view: &View<'_>, _index: usize) -> f64 {
+        f64::NAN
+    }
+
+    /// What the run has shown of the models so far; nothing if the method has none.
+    fn review(&self, _view: &View<'_>) -> Option<Review> {
+        None
+    }
+
+    /// The model of a subsystem that came with the settings.
+    fn given(&self, _subsystem: &str) -> Option<&GivenModel> {
+        None
     }
 
     /// What has been learned of the subsystems, by name; nothing if the method learns nothing.

@@ -19,19 +19,20 @@
 mod config;
 mod numbers;
 
-pub use config::{ConstantConfig, PrestepConfig, Shape, Weights};
+pub use config::{ConstantConfig, PrestepConfig, Shape, TimeForm, Weights};
 
 use super::model_based::{
-    ClosedLoop, ErrorEquation, ErrorEquationConfig, Excitation, Goal, Local, LocalSettings, Now, OdeMethod,
-    Response, check_models,
+    ClosedLoop, ErrorEquation, ErrorEquationConfig, Excitation, Local, LocalSettings, Now, check_models,
+    free_inputs,
 };
-use super::phase::Phase;
-use super::{Coupling, ModelNeeds, Needs, Polynomials, View, write};
+use super::phase::{Phase, PhaseKind};
+use super::review::{Notes, Review};
+use super::{Coupling, ModelNeeds, Needs, Polynomials, View, channel, write};
 use crate::error::{Error, Result};
-use crate::identify::Quality;
-use crate::linalg::{Matrix, euler_integral};
+use crate::identify::{GivenModel, Quality};
+use crate::record::Channel;
 use crate::signal::Samples;
-use crate::system::{InputId, SubsystemId};
+use crate::system::{InputId, SubsystemId, SystemGraph};
 use numbers::{Ahead, End, Numbers};
 
 /// Relative cut-off of G⁺.
@@ -40,8 +41,8 @@ const CUTOFF: f64 = 1e-12;
 /// The method.
 pub(super) struct Prestep {
     config: PrestepConfig,
-    /// Inputs it fills.
-    is_owned: Vec<bool>,
+    /// Inputs that step 3 may choose.
+    is_free: Vec<bool>,
     closed: ClosedLoop,
     /// Matrices of step 2: to the end, and to the goal; and the response to external signals.
     ahead: Ahead,
@@ -56,6 +57,7 @@ pub(super) struct Prestep {
     /// Figure of each subsystem's model.
     figures: Vec<f64>,
     phase: Phase,
+    notes: Notes,
     /// Time of the first communication point.
     start: f64,
 }
@@ -66,7 +68,7 @@ impl Prestep {
         Ok(Prestep {
             error: ErrorEquation::new(config.error_settings(), 0, 0),
             config: config.clone(),
-            is_owned: Vec::new(),
+            is_free: Vec::new(),
             closed: ClosedLoop::default(),
             ahead: Ahead::default(),
             locals: Vec::new(),
@@ -77,6 +79,7 @@ impl Prestep {
             quality: Quality::default(),
             figures: Vec::new(),
             phase: Phase::default(),
+            notes: Notes::default(),
             start: 0.0,
         })
     }
@@ -87,58 +90,34 @@ impl Prestep {
         if self.fits == Some(key) {
             return Ok(());
         }
-        self.closed = ClosedLoop::new(view)?;
+        self.closed.join(view)?;
         self.error.fit(&self.closed, view.step.size)?;
-        self.ahead = self.look_ahead(view)?;
-        let is_free = self.free_inputs(view);
-        let local = |id| {
-            let settings = LocalSettings {
-                id,
-                goal: self.config.objective,
-                is_constant: self.config.input == Shape::Constant,
-                is_free: &is_free,
-                matrix_steps: self.config.matrix_steps,
-                cutoff: CUTOFF,
-                nominal: self.config.weights == Weights::Nominal,
-            };
-            Local::new(view, &settings)
-        };
-        self.locals = (0..view.graph.len()).map(local).collect::<Result<_>>()?;
+        self.look_ahead(view)?;
+        let Prestep { config, is_free, locals, fits, .. } = self;
+        let settings = local_settings(config, is_free);
+        let is_other_size = fits.is_none_or(|(_, size)| size != key.1);
+        let last = fits.map_or(0, |(version, _)| version);
+        for (id, local) in locals.iter_mut().enumerate() {
+            if is_other_size || view.models.version_of(id) > last {
+                local.fit(view, id, &settings)?;
+            }
+        }
         self.fits = Some(key);
         Ok(())
     }
 
-    fn look_ahead(&self, view: &View<'_>) -> Result<Ahead> {
-        let ClosedLoop { a, b, m, .. } = &self.closed;
-        let failed =
-            |source| Error::Linalg { what: "the extrapolation of the pre-step method".into(), source };
-        let size = view.step.size;
-        let objective = self.config.objective;
-        let end = match self.config.extrapolation {
-            OdeMethod::Exact => Goal::End.integral(a, size),
-            OdeMethod::Euler => euler_integral(a, size, self.config.extrapolation_steps),
-        };
-        let end = end.map_err(failed)?;
-        let goal = match objective {
-            Goal::End | Goal::Trapezoid => end.clone(),
-            Goal::Midpoint | Goal::Integral => objective.integral(a, size).map_err(failed)?,
-        };
-        let is_driven = !view.graph.externals().is_empty();
-        let response = is_driven.then(|| Response::new(a, b.clone(), size)).transpose().map_err(failed)?;
-        let closed = |matrix: Matrix| if self.closed.is_direct { m * &matrix } else { matrix };
-        Ok(Ahead { end: closed(end), goal: closed(goal), weight: objective.weight(size), response })
-    }
-
-    /// Inputs that step 3 may choose: filled by this method, with a source that has not moved.
-    fn free_inputs(&self, view: &View<'_>) -> Vec<bool> {
-        let is_free = |input: InputId| {
-            let own = view.stages[self.local_of[input]];
-            let mut wires = view.graph.wires_into(input);
-            self.is_owned[input]
-                && !self.config.modified
-                && wires.any(|wire| view.stages[view.graph.wires()[wire].from] >= own)
-        };
-        (0..view.graph.inputs()).map(is_free).collect()
+    /// The matrices of step 2.
+    fn look_ahead(&mut self, view: &View<'_>) -> Result<()> {
+        let ClosedLoop { a, b, .. } = &self.closed;
+        let found = self.ahead.fit(&self.config, a, b, view.step.size);
+        found.map_err(|source| Error::Linalg {
+            what: "the extrapolation of the pre-step method".into(),
+            source,
+        })?;
+        if self.closed.is_direct {
+            self.ahead.close(&self.closed.m);
+        }
+        Ok(())
     }
 
     /// Where the models expect x = y - S_d u at the end of the step, now that all inputs are known.
@@ -172,6 +151,17 @@ impl Prestep {
     }
 }
 
+fn local_settings<'a>(config: &PrestepConfig, is_free: &'a [bool]) -> LocalSettings<'a> {
+    LocalSettings {
+        goal: config.objective,
+        is_constant: config.input == Shape::Constant,
+        is_free,
+        matrix_steps: config.matrix_steps,
+        cutoff: CUTOFF,
+        nominal: config.weights == Weights::Nominal,
+    }
+}
+
 impl Coupling for Prestep {
     fn needs(&self) -> Needs {
         let is_pinned = self.config.constant == ConstantConfig::Measured;
@@ -188,8 +178,6 @@ impl Coupling for Prestep {
 
     fn start(&mut self, view: &View<'_>, inputs: &[InputId]) -> Result<()> {
         let (m, n) = (view.graph.inputs(), view.graph.outputs());
-        self.is_owned = vec![false; m];
-        inputs.iter().for_each(|input| self.is_owned[*input] = true);
         self.local_of = (0..m).map(|input| view.graph.subsystem_of_input(input)).collect();
         check_models(view, inputs, self.config.model)?;
         self.error = ErrorEquation::new(self.config.error_settings(), m, n);
@@ -197,7 +185,16 @@ impl Coupling for Prestep {
         self.numbers = Numbers::new(m, n);
         self.quality = Quality::new(n);
         self.figures = vec![f64::NAN; view.graph.len()];
+        self.notes = Notes::new(view.graph.len());
+        self.phase = self.decide(view);
         self.start = view.step.start;
+        self.is_free = free_inputs(view, inputs);
+        if self.config.modified {
+            self.is_free.fill(false);
+        }
+        let settings = local_settings(&self.config, &self.is_free);
+        self.locals = (0..view.graph.len()).map(|id| Local::new(view, id, &settings)).collect();
+        self.ahead = Ahead::new(!view.graph.externals().is_empty());
         self.fits = None;
         self.fit(view)
     }
@@ -209,6 +206,7 @@ impl Coupling for Prestep {
             self.judge(view);
         }
         self.phase = self.decide(view);
+        self.notes.note(view.step.start, &self.figures, self.phase.kind);
         self.fit(view)?;
         let Prestep { closed, ahead, locals, error, excitation, numbers, .. } = self;
         numbers.extrapolate(view, closed, ahead, &error.zeta, excitation);
@@ -278,6 +276,27 @@ impl Coupling for Prestep {
         &self.figures
     }
 
+    fn channels(&self, graph: &SystemGraph) -> Vec<Channel> {
+        let mut all = channel::common(graph, self.config.learning.is_some());
+        all.extend(channel::matrices(graph));
+        all
+    }
+
+    fn channel(&self, view: &View<'_>, index: usize) -> f64 {
+        let common = channel::common_value(index, f64::from(self.phase.kind as u8), &self.figures);
+        common.unwrap_or_else(|rest| channel::matrix_value(view, rest))
+    }
+
+    fn review(&self, view: &View<'_>) -> Option<Review> {
+        let mut review = self.notes.review(view, self.config.model, self.config.learning);
+        review.is_modified = self.config.modified;
+        Some(review)
+    }
+
+    fn given(&self, subsystem: &str) -> Option<&GivenModel> {
+        self.config.models.get(subsystem)
+    }
+
     fn save(&self, memory: &mut Vec<f64>) {
         self.error.save(memory);
         self.quality.save(memory);
@@ -302,7 +321,8 @@ impl Prestep {
     /// Whether the models are trusted for the step ahead.
     fn decide(&self, view: &View<'_>) -> Phase {
         let Some(learning) = &self.config.learning else {
-            return Phase { share: 1.0, is_modified: false };
+            let kind = if self.config.modified { PhaseKind::Modified } else { PhaseKind::Full };
+            return Phase { kind, ..Phase::FULL };
         };
         let figures = self.figures.iter().filter(|figure| !figure.is_nan());
         let quality = figures.map(|figure| figure * figure).sum::<f64>().sqrt();

@@ -1,4 +1,4 @@
-//! The model-based pre-step method in discrete time, on models learned during the run.
+//! The model-based pre-step method in discrete time, on models learned during the run or of known equations.
 //!
 //!   step 1   δ^k = (I - J_1 L)⁻¹ [(J_y + J_0 L) δ^{k-1} + J_0 ε^{k-1} + J_1 ε^k],     ỹ = y + δ                (2.57)
 //!   step 2   ŷ = (I - J_1 L)⁻¹ [J_y ỹ + J_0 (L ỹ + w^k) + J_1 w^{k+1} + c]                                 (2.63)
@@ -13,28 +13,41 @@
 //! Differs in: c and w, which the thesis leaves out. With J_0 = 0 and step 1 off, step 3 changes nothing.
 
 mod error_equation;
+mod known;
+mod optimize;
+mod recursion;
+mod seen;
 mod settings;
 
 pub(super) use settings::DiscreteSettings;
 
-use super::model_based::{ErrorEquationConfig, wired};
+use super::model_based::{
+    ErrorEquation, ErrorEquationConfig, ErrorSettings, OdeMethod, check_models, free_inputs, wired,
+};
 use super::phase::{LearningConfig, LearningKind, Phase, SignalBased};
-use super::{Coupling, Needs, Polynomials, View, terms_of, write_value};
+use super::review::{Notes, Review};
+use super::{Coupling, Needs, Polynomials, View, channel, terms_of, write_value};
 use crate::error::{Error, Result};
-use crate::identify::{InterfaceModel, Learned, Quality, Rls};
-use crate::linalg::{Lu, Matrix, pinv};
+use crate::identify::{GivenModel, Identifier, InterfaceModel, Learned, Quality};
+use crate::linalg::{Lu, Matrix, PseudoInverse};
+use crate::record::Channel;
 use crate::signal::{Request, Samples};
-use crate::system::{InputId, SubsystemId};
+use crate::system::{InputId, SubsystemId, SystemGraph};
+use known::Known;
+use recursion::Recursion;
 use std::collections::BTreeMap;
 
 /// The method.
 pub(super) struct PrestepDiscrete {
     settings: DiscreteSettings,
-    identifiers: Vec<Rls>,
+    identifiers: Vec<Identifier>,
     models: Vec<InterfaceModel>,
     figures: Vec<f64>,
     quality: Quality,
     phase: Phase,
+    notes: Notes,
+    /// Excitation behind the model of each output when it was first trusted.
+    excitation: Vec<f64>,
     /// Time of the first communication point.
     start: f64,
     /// The run's communication step.
@@ -61,6 +74,14 @@ pub(super) struct PrestepDiscrete {
     ideal: Vec<f64>,
     extrapolated: Vec<f64>,
     errors: Vec<f64>,
+    /// Inputs that step 3 may choose.
+    is_free: Vec<bool>,
+    known: Known,
+    /// Step 1 on parts of the step, if asked for.
+    recursion: Option<Recursion>,
+    inverse: Matrix,
+    scaled: Matrix,
+    pseudo_inverse: PseudoInverse,
 }
 
 impl PrestepDiscrete {
@@ -73,6 +94,8 @@ impl PrestepDiscrete {
             figures: Vec::new(),
             quality: Quality::default(),
             phase: Phase::default(),
+            notes: Notes::default(),
+            excitation: Vec::new(),
             start: 0.0,
             step: 0.0,
             open: Matrix::default(),
@@ -92,32 +115,49 @@ impl PrestepDiscrete {
             ideal: Vec::new(),
             extrapolated: Vec::new(),
             errors: Vec::new(),
+            is_free: Vec::new(),
+            known: Known::default(),
+            recursion: None,
+            inverse: Matrix::default(),
+            scaled: Matrix::default(),
+            pseudo_inverse: PseudoInverse::default(),
         })
     }
 
     /// Learns from the step that has ended.
-    fn learn(&mut self, view: &View<'_>) {
+    fn learn(&mut self, view: &View<'_>) -> Result<()> {
         for input in 0..self.given.len() {
             self.given[input] = view.applied[input] + self.external[input];
         }
         self.quality.note(view.outputs);
-        for (id, rls) in self.identifiers.iter_mut().enumerate() {
+        for (id, identifier) in self.identifiers.iter_mut().enumerate() {
             let (u, y) = (view.graph.inputs_of(id), view.graph.outputs_of(id));
             let (u, outputs) = (&self.given[u], &view.outputs[y.clone()]);
             let has_jumped = std::mem::take(&mut self.has_jumped[id]);
-            if !has_jumped && (self.size / rls.step() - 1.0).abs() < 1e-6 {
+            if !has_jumped && (self.size / identifier.step() - 1.0).abs() < 1e-6 {
                 let errors = &mut self.errors[y.clone()];
-                rls.observe(outputs, u, errors);
-                self.figures[id] =
-                    if self.is_under_way { self.quality.figure(y.start, errors) } else { f64::NAN };
+                identifier.observe(outputs, u, errors);
+                self.figures[id] = if self.is_under_way {
+                    self.quality.figure(y.start, errors)
+                } else if self.settings.learned.contains_key(view.graph.name(id)) {
+                    // A model of an earlier run is trusted until it is seen to fail.
+                    0.0
+                } else {
+                    f64::NAN
+                };
             } else {
-                rls.pass_over(outputs, u);
+                identifier.pass_over(outputs, u);
             }
-            if view.step.size > rls.step() * (1.0 + 1e-6) && view.step.size <= self.step * (1.0 + 1e-6) {
-                rls.rescale(view.step.size);
+            let step = identifier.step();
+            if view.step.size > step * (1.0 + 1e-6) && view.step.size <= self.step * (1.0 + 1e-6) {
+                identifier.rescale(view.step.size)?;
             }
-            rls.model(&mut self.models[id]);
+            if !identifier.is_ready() {
+                self.figures[id] = f64::NAN;
+            }
+            identifier.model(&mut self.models[id]);
         }
+        Ok(())
     }
 
     /// Steps 1 to 3; false if the models have no solution.
@@ -165,38 +205,6 @@ impl PrestepDiscrete {
         self.model_based.iter().chain(&self.extrapolated).all(|value| value.is_finite())
     }
 
-    /// Step 3 where it changes something.
-    fn optimize(&mut self, view: &View<'_>) -> Result<()> {
-        for (id, model) in self.models.iter().enumerate() {
-            let is_idle =
-                self.settings.error_equation == ErrorEquationConfig::Off && model.s_u.max_abs() == 0.0;
-            let (u, y) = (view.graph.inputs_of(id), view.graph.outputs_of(id));
-            if is_idle || u.is_empty() || y.is_empty() {
-                continue;
-            }
-            let inverse = pinv(&model.s_d, 1e-8).map_err(|source| Error::Linalg {
-                what: format!("the input optimisation of `{}`", view.graph.name(id)),
-                source,
-            })?;
-            for (row, output) in y.clone().enumerate() {
-                let mut rest = self.extrapolated[output] - model.constant[row];
-                for (column, other) in y.clone().enumerate() {
-                    rest -= model.s_y[(row, column)] * view.outputs[other];
-                }
-                for (column, input) in u.clone().enumerate() {
-                    rest -= model.s_u[(row, column)] * self.given[input];
-                    rest -= model.s_d[(row, column)] * (self.model_based[input] + self.external[input]);
-                }
-                self.errors[output] = rest;
-            }
-            for (column, input) in u.enumerate() {
-                let row = inverse.row(column).iter().zip(&self.errors[y.clone()]);
-                self.model_based[input] += row.map(|(a, b)| a * b).sum::<f64>();
-            }
-        }
-        Ok(())
-    }
-
     fn add_external(&mut self, view: &View<'_>, time: f64) {
         self.external.fill(0.0);
         for (input, signal) in view.graph.externals() {
@@ -212,15 +220,35 @@ impl Coupling for PrestepDiscrete {
         Needs {
             depth: 1,
             terms: terms_of(self.settings.hold),
-            samples: if is_seen { Request::SolverPoints } else { Request::Nothing },
+            samples: match self.settings.parts {
+                _ if !is_seen => Request::Nothing,
+                Some(parts) => Request::Nodes(parts),
+                None => Request::SolverPoints,
+            },
+            models: self.settings.known,
             one_rate: true,
             small_steps: if kind == LearningKind::SmallStep { Some((duration, parts)) } else { None },
             ..Needs::default()
         }
     }
 
-    fn start(&mut self, view: &View<'_>, _inputs: &[InputId]) -> Result<()> {
+    fn start(&mut self, view: &View<'_>, inputs: &[InputId]) -> Result<()> {
         let (m, n) = (view.graph.inputs(), view.graph.outputs());
+        if let Some(needs) = self.settings.known {
+            check_models(view, inputs, needs.source)?;
+            self.known = Known::new(view.graph.len(), n);
+        }
+        self.is_free = free_inputs(view, inputs);
+        let is_used = self.settings.error_equation != ErrorEquationConfig::Off;
+        self.recursion = self.settings.parts.filter(|_| is_used).map(|parts| {
+            let settings = ErrorSettings {
+                kind: self.settings.error_equation,
+                solver: OdeMethod::Exact,
+                steps: parts,
+                intermediate: true,
+            };
+            Recursion::new(ErrorEquation::new(settings, m, n), parts, view)
+        });
         self.start = view.step.start;
         self.step = view.step.size;
         self.size = match self.settings.learning.kind {
@@ -229,23 +257,16 @@ impl Coupling for PrestepDiscrete {
         };
         let size = |id| (view.graph.inputs_of(id).len(), view.graph.outputs_of(id).len());
         self.identifiers.clear();
-        for id in 0..view.graph.len() {
-            let (inputs, outputs) = size(id);
-            let mut rls = Rls::new(self.settings.rls, inputs, outputs, self.size);
-            if let Some(learned) = self.settings.learned.get(view.graph.name(id)) {
-                if !rls.load(learned) {
-                    return Err(Error::Unsupported {
-                        what: format!("starting from the learned model of `{}`", view.graph.name(id)),
-                        reason: "it has other numbers of inputs, outputs or past values".into(),
-                    }
-                    .into());
-                }
-                if (self.size / rls.step() - 1.0).abs() > 1e-9 {
-                    rls.rescale(self.size);
-                }
-            }
-            self.identifiers.push(rls);
+        if let Some(identify) = self.settings.identify {
+            let identifier = |id| {
+                let (name, learned) = (view.graph.name(id), self.settings.learned.get(view.graph.name(id)));
+                Identifier::new(identify, name, size(id), self.size, learned)
+            };
+            self.identifiers = (0..view.graph.len()).map(identifier).collect::<Result<_>>()?;
         }
+        self.notes = Notes::new(view.graph.len());
+        self.phase = self.settings.learning.phase(0.0, f64::NAN);
+        self.excitation = Vec::with_capacity(n);
         self.models = (0..view.graph.len()).map(|id| InterfaceModel::hold(size(id).0, size(id).1)).collect();
         self.figures = vec![f64::NAN; view.graph.len()];
         self.quality = Quality::new(n);
@@ -275,7 +296,10 @@ impl Coupling for PrestepDiscrete {
     fn prepare(&mut self, view: &View<'_>) -> Result<()> {
         let just_before = view.step.start - if view.is_fresh { 0.0 } else { 1e-9 * view.step.size };
         self.add_external(view, just_before);
-        self.learn(view);
+        match self.settings.known {
+            Some(_) => self.convert(view)?,
+            None => self.learn(view)?,
+        }
         for input in 0..self.before.len() {
             let newest = view.arrival(input);
             let older = std::mem::replace(&mut self.before[input], newest);
@@ -284,16 +308,22 @@ impl Coupling for PrestepDiscrete {
                 SignalBased::Foh => newest + (newest - older) * view.step.size / self.size,
             };
         }
-        let quality = self.figures.iter().map(|figure| figure * figure).sum::<f64>().sqrt();
+        let quality = channel::norm(&self.figures);
         self.phase = self.settings.learning.phase(view.step.start - self.start, quality);
-        let fits = self.identifiers.iter().all(|rls| (view.step.size / rls.step() - 1.0).abs() < 1e-6);
-        self.phase.is_modified |= self.settings.modified;
+        let fits = self.identifiers.iter().all(|one| (view.step.size / one.step() - 1.0).abs() < 1e-6);
+        if self.settings.modified {
+            self.phase.modify();
+        }
         if self.phase.share > 0.0 && !(fits && self.extrapolate(view)) {
-            self.phase.share = 0.0;
+            self.phase.give_up();
         }
         if self.phase.share > 0.0 && !self.phase.is_modified {
             self.optimize(view)?;
         }
+        if self.phase.share > 0.0 {
+            self.note_excitation(view);
+        }
+        self.notes.note(view.step.start, &self.figures, self.phase.kind);
         self.size = view.step.size;
         self.is_under_way = true;
         Ok(())
@@ -323,6 +353,12 @@ impl Coupling for PrestepDiscrete {
         if samples.mean(&mut self.means[range.clone()]).is_none() {
             self.means[range.clone()].copy_from_slice(&view.outputs[range]);
         }
+        if let Some(recursion) = &mut self.recursion {
+            recursion.equation.collect(view, subsystem, samples);
+            if self.settings.known.is_some() && subsystem + 1 == view.graph.len() {
+                self.follow_known(view)?;
+            }
+        }
         Ok(())
     }
 
@@ -335,12 +371,28 @@ impl Coupling for PrestepDiscrete {
     }
 
     fn learned(&self, view: &View<'_>) -> BTreeMap<String, Learned> {
-        let one = |(id, rls): (usize, &Rls)| (view.graph.name(id).to_owned(), rls.learned().clone());
+        let one = |(id, one): (usize, &Identifier)| (view.graph.name(id).to_owned(), one.learned());
         self.identifiers.iter().enumerate().map(one).collect()
+    }
+
+    fn channels(&self, graph: &SystemGraph) -> Vec<Channel> {
+        self.all_channels(graph)
+    }
+
+    fn channel(&self, view: &View<'_>, index: usize) -> f64 {
+        self.channel_value(view, index)
+    }
+
+    fn review(&self, view: &View<'_>) -> Option<Review> {
+        Some(self.review_models(view))
     }
 
     fn quality(&self) -> &[f64] {
         &self.figures
+    }
+
+    fn given(&self, subsystem: &str) -> Option<&GivenModel> {
+        self.settings.models.get(subsystem)
     }
 
     fn save(&self, memory: &mut Vec<f64>) {
@@ -351,6 +403,10 @@ impl Coupling for PrestepDiscrete {
         }
         memory.push(self.size);
         memory.push(f64::from(u8::from(self.is_under_way)));
+        self.known.save(memory);
+        if let Some(recursion) = &self.recursion {
+            recursion.save(memory);
+        }
     }
 
     fn restore<'a>(&mut self, memory: &'a [f64]) -> &'a [f64] {
@@ -364,6 +420,10 @@ impl Coupling for PrestepDiscrete {
         }
         self.size = rest[0];
         self.is_under_way = rest[1] != 0.0;
-        &rest[2..]
+        let rest = self.known.restore(&rest[2..]);
+        match &mut self.recursion {
+            Some(recursion) => recursion.restore(rest),
+            None => rest,
+        }
     }
 }

@@ -17,7 +17,7 @@
 //! Genser 2020, (2.8), (2.12)-(2.14), which drops c.
 
 use crate::error::{Error, Result};
-use crate::linalg::{Matrix, pinv};
+use crate::linalg::{Matrix, PseudoInverse};
 use crate::system::StateSpace;
 
 /// Relative cut-off of the pseudoinverse of C.
@@ -36,21 +36,42 @@ pub struct InterfaceModel {
     pub constant: Vec<f64>,
 }
 
+/// Room for the matrices on the way to a model.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Room {
+    pseudo_inverse: PseudoInverse,
+    inverse: Matrix,
+    product: Matrix,
+}
+
 impl InterfaceModel {
     /// Equation (2), with c = 0. `name` is the subsystem's, for the message.
     pub fn from_state_space(name: &str, matrices: &StateSpace) -> Result<Self> {
+        let mut model = InterfaceModel::hold(matrices.inputs(), matrices.outputs());
+        model.follow(name, matrices, &mut Room::default())?;
+        Ok(model)
+    }
+
+    /// Takes the matrices of equation (2) and leaves c as it is.
+    pub(crate) fn follow(&mut self, name: &str, matrices: &StateSpace, room: &mut Room) -> Result<()> {
         let StateSpace { a, b, c, d } = matrices;
-        let s_y = if matrices.states() == 0 {
-            Matrix::zeros(c.rows(), c.rows())
+        let InterfaceModel { s_y, s_u, s_d, .. } = self;
+        if matrices.states() == 0 {
+            s_y.reshape(c.rows(), c.rows());
         } else {
-            let inverse = pinv(c, CUTOFF).map_err(|source| Error::Linalg {
+            let found = room.pseudo_inverse.of(c, CUTOFF, &mut room.inverse);
+            found.map_err(|source| Error::Linalg {
                 what: format!("the interface model of `{name}`"),
                 source,
             })?;
-            &(c * a) * &inverse
-        };
-        let s_u = &(c * b) - &(&s_y * d);
-        Ok(InterfaceModel { constant: vec![0.0; s_y.rows()], s_y, s_u, s_d: d.clone() })
+            c.mul_into(a, &mut room.product);
+            room.product.mul_into(&room.inverse, s_y);
+        }
+        s_d.copy_from(d);
+        s_y.mul_into(d, s_u);
+        s_u.scale(-1.0);
+        c.mul_add(b, s_u);
+        Ok(())
     }
 
     /// Knows nothing: outputs stay where they are.
@@ -75,7 +96,15 @@ impl InterfaceModel {
 
     /// B of equation (3): S_u + S_y S_d.
     pub fn input_matrix(&self) -> Matrix {
-        &self.s_u + &(&self.s_y * &self.s_d)
+        let mut b = Matrix::default();
+        self.write_input_matrix(&mut b);
+        b
+    }
+
+    /// The same into a matrix that is there.
+    pub(crate) fn write_input_matrix(&self, out: &mut Matrix) {
+        out.copy_from(&self.s_u);
+        self.s_y.mul_add(&self.s_d, out);
     }
 
     /// The state-space model (3), without c.

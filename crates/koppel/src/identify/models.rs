@@ -1,6 +1,7 @@
 //! The interface models of all subsystems of a run.
 
 use super::InterfaceModel;
+use super::interface_model::Room;
 use crate::error::{Error, Result};
 use crate::system::{StateSpace, SubsystemId, SystemGraph};
 
@@ -9,7 +10,17 @@ use crate::system::{StateSpace, SubsystemId, SystemGraph};
 pub struct Models {
     list: Vec<InterfaceModel>,
     is_known: Vec<bool>,
+    /// Why nothing is known of a subsystem, if it has said so.
+    lacks: Vec<Option<String>>,
     version: u64,
+    /// The version at which each model was last changed.
+    versions: Vec<u64>,
+    /// The matrices each model was made from.
+    taken: Vec<StateSpace>,
+    /// False if the model was restored instead.
+    is_taken: Vec<bool>,
+    draft: StateSpace,
+    room: Room,
 }
 
 impl Models {
@@ -17,7 +28,15 @@ impl Models {
     pub fn new(graph: &SystemGraph) -> Self {
         let hold = |id| InterfaceModel::hold(graph.inputs_of(id).len(), graph.outputs_of(id).len());
         let list: Vec<_> = (0..graph.len()).map(hold).collect();
-        Models { is_known: vec![false; list.len()], list, version: 0 }
+        Models {
+            is_known: vec![false; list.len()],
+            versions: vec![0; list.len()],
+            taken: vec![StateSpace::default(); list.len()],
+            is_taken: vec![false; list.len()],
+            lacks: vec![None; list.len()],
+            list,
+            ..Models::default()
+        }
     }
 
     /// The model of a subsystem; one that holds its outputs if nothing is known.
@@ -31,16 +50,47 @@ impl Models {
         self.is_known[id]
     }
 
+    /// States of a subsystem, if they are more than its outputs show: then its model is a surrogate.
+    pub fn hidden_states(&self, id: SubsystemId) -> Option<usize> {
+        Some(self.taken[id].states()).filter(|states| *states > self.list[id].outputs())
+    }
+
+    /// Why nothing is known of the subsystem, if it has said so.
+    pub fn lack(&self, id: SubsystemId) -> Option<&str> {
+        self.lacks[id].as_deref()
+    }
+
+    /// Notes why nothing is known of a subsystem.
+    pub(crate) fn set_lack(&mut self, id: SubsystemId, reason: Option<String>) {
+        self.lacks[id] = reason;
+    }
+
     /// Changes whenever a matrix does; constants may change without it.
     #[inline]
     pub fn version(&self) -> u64 {
         self.version
     }
 
+    /// Where the matrices of a subsystem are written before [`Models::adopt`] takes them.
+    pub(crate) fn draft(&mut self) -> &mut StateSpace {
+        &mut self.draft
+    }
+
     /// Takes the matrices of a subsystem; c is kept.
     pub(crate) fn set(&mut self, graph: &SystemGraph, id: SubsystemId, matrices: &StateSpace) -> Result<()> {
+        self.draft.copy_from(matrices);
+        self.adopt(graph, id)
+    }
+
+    /// Takes the matrices in the draft as those of a subsystem; c is kept. Nothing is done if they are the same as before.
+    pub(crate) fn adopt(&mut self, graph: &SystemGraph, id: SubsystemId) -> Result<()> {
+        if self.is_taken[id] && self.draft == self.taken[id] {
+            return Ok(());
+        }
+        self.taken[id].copy_from(&self.draft);
         let name = graph.name(id);
-        let mut model = InterfaceModel::from_state_space(name, matrices)?;
+        let model = &mut self.list[id];
+        model.follow(name, &self.taken[id], &mut self.room)?;
         if !(model.s_y.is_finite() && model.s_u.is_finite() && model.s_d.is_finite()) {
             return Err(Error::Unsupported {
                 what: format!("an interface model of `{name}`"),
@@ -48,11 +98,16 @@ impl Models {
             }
             .into());
         }
-        model.constant.copy_from_slice(&self.list[id].constant);
-        self.list[id] = model;
         self.is_known[id] = true;
+        self.is_taken[id] = true;
         self.version += 1;
+        self.versions[id] = self.version;
         Ok(())
+    }
+
+    /// Takes c as it is given.
+    pub(crate) fn set_constant(&mut self, id: SubsystemId, constant: &[f64]) {
+        self.list[id].constant.copy_from_slice(constant);
     }
 
     /// Sets c so that the model is right where the subsystem stands.
@@ -70,6 +125,12 @@ impl Models {
         }
     }
 
+    /// The version at which a matrix of this model has last changed.
+    #[inline]
+    pub fn version_of(&self, id: SubsystemId) -> u64 {
+        self.versions[id]
+    }
+
     /// Takes back what `save` wrote and returns the rest.
     pub(crate) fn restore<'a>(&mut self, memory: &'a [f64]) -> &'a [f64] {
         let mut rest = memory;
@@ -82,6 +143,8 @@ impl Models {
             }
         }
         self.version += 1;
+        self.versions.fill(self.version);
+        self.is_taken.fill(false);
         rest
     }
 }

@@ -10,7 +10,7 @@ use super::error::check_square_finite;
 use super::{Matrix, Result};
 
 /// A balanced matrix B = D⁻¹ A D.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Balanced {
     /// The diagonal of D, powers of two.
     pub scales: Vec<f64>,
@@ -24,21 +24,42 @@ impl Balanced {
         let d = &self.scales;
         Matrix::from_fn(x.rows(), x.cols(), |i, j| x[(i, j)] * d[i] / d[j])
     }
+
+    /// The same in place.
+    pub(crate) fn undo_in_place(&self, x: &mut Matrix) {
+        if self.scales.iter().all(|scale| *scale == 1.0) {
+            return;
+        }
+        for (i, d) in self.scales.iter().enumerate() {
+            for (x, other) in x.row_mut(i).iter_mut().zip(&self.scales) {
+                *x = *x * d / other;
+            }
+        }
+    }
+
+    /// Balances another square matrix, without allocation if it is no larger than those before.
+    pub(crate) fn renew(&mut self, a: &Matrix) -> Result<()> {
+        check_square_finite("the matrix to balance", a)?;
+        self.matrix.copy_from(a);
+        self.scales.clear();
+        self.scales.resize(a.rows(), 1.0);
+        for _ in 0..MAX_SWEEPS {
+            let mut changed = 0;
+            for i in 0..a.rows() {
+                changed += usize::from(self.balance_index(i));
+            }
+            if changed == 0 {
+                break;
+            }
+        }
+        Ok(())
+    }
 }
 
 /// Balances a square matrix.
 pub fn balance(a: &Matrix) -> Result<Balanced> {
-    check_square_finite("the matrix to balance", a)?;
-    let mut balanced = Balanced { scales: vec![1.0; a.rows()], matrix: a.clone() };
-    for _ in 0..MAX_SWEEPS {
-        let mut changed = 0;
-        for i in 0..a.rows() {
-            changed += usize::from(balanced.balance_index(i));
-        }
-        if changed == 0 {
-            break;
-        }
-    }
+    let mut balanced = Balanced::default();
+    balanced.renew(a)?;
     Ok(balanced)
 }
 
@@ -56,7 +77,8 @@ impl Balanced {
     fn balance_index(&mut self, i: usize) -> bool {
         let row = norm_2(self.matrix.row(i).iter().copied());
         let col = norm_2((0..self.matrix.rows()).map(|k| self.matrix[(k, i)]));
-        if row == 0.0 || col == 0.0 {
+        // Within a factor of two the exponent below is zero.
+        if row == 0.0 || col == 0.0 || (row < 2.0 * col && col < 2.0 * row) {
             return false;
         }
         let exponent = ((row.log2() - col.log2()) / 2.0).round();
@@ -84,8 +106,10 @@ impl Balanced {
 }
 
 /// The Euclidean norm, free of overflow.
-fn norm_2(values: impl Iterator<Item = f64>) -> f64 {
-    values.fold(0.0, f64::hypot)
+fn norm_2(values: impl Iterator<Item = f64> + Clone) -> f64 {
+    let squares: f64 = values.clone().map(|value| value * value).sum();
+    // What underflows beside a sum of this size is below round-off.
+    if squares > 1e-250 && squares < f64::MAX { squares.sqrt() } else { values.fold(0.0, f64::hypot) }
 }
 
 #[cfg(test)]

@@ -41,11 +41,9 @@ fn refine(a: &Matrix, b: &Matrix, lu: &Lu, mut x: Matrix) -> Matrix {
 ///
 /// Not refined, unlike [`solve`]: refining A X = I would spoil X A = I.
 pub fn inverse(a: &Matrix) -> Result<Matrix> {
-    let lu = Lu::new(a)?;
-    lu.check_condition()?;
-    let x = lu.solve(&Matrix::identity(a.rows()));
-    check_finite("the inverse", &x)?;
-    Ok(x)
+    let mut inverse = Matrix::default();
+    Lu::default().invert(a, &mut inverse)?;
+    Ok(inverse)
 }
 
 /// The factors of a square matrix, to solve with many times.
@@ -102,6 +100,32 @@ impl Lu {
         }
     }
 
+    /// Factors `a` and writes its inverse; allocates only if `a` is larger than those before.
+    pub(crate) fn invert(&mut self, a: &Matrix, out: &mut Matrix) -> Result<()> {
+        self.refactor(a)?;
+        let n = self.order();
+        out.set_identity(n);
+        if n > 0 {
+            let rcond = self.rcond_in(out.row_mut(0));
+            if rcond.is_nan() || rcond <= f64::EPSILON {
+                return Err(singular(rcond));
+            }
+        }
+        // Row j becomes column j of the inverse.
+        for j in 0..n {
+            let row = out.row_mut(j);
+            row.fill(0.0);
+            row[j] = 1.0;
+            self.solve_in_place(row);
+        }
+        for i in 0..n {
+            for j in 0..i {
+                out.entries.swap(i * n + j, j * n + i);
+            }
+        }
+        check_finite("the inverse", out)
+    }
+
     /// The solution X of A X = B.
     ///
     /// # Panics
@@ -123,16 +147,20 @@ impl Lu {
     ///
     /// Costs about as much as two factorisations.
     pub fn rcond(&self) -> f64 {
+        self.rcond_in(&mut vec![0.0; self.order()])
+    }
+
+    /// The same with room for one column.
+    fn rcond_in(&self, column: &mut [f64]) -> f64 {
         let n = self.order();
         if n == 0 {
             return 1.0;
         }
-        let mut column = vec![0.0; n];
         let mut inverse_norm = 0.0_f64;
         for j in 0..n {
             column.fill(0.0);
             column[j] = 1.0;
-            self.solve_scaled(&mut column);
+            self.solve_scaled(column);
             inverse_norm = inverse_norm.max(column.iter().map(|x| x.abs()).sum());
         }
         1.0 / (self.scaled_norm() * inverse_norm)

@@ -1,15 +1,15 @@
 //! The dense matrix.
 
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::error::{LinalgError, Result};
 
 /// A dense matrix of `f64`, stored row by row.
 ///
-/// Either count may be zero. Serialised as a list of rows, so a matrix without rows comes back
-/// without columns.
-#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
-#[serde(try_from = "Vec<Vec<f64>>", into = "Vec<Vec<f64>>")]
+/// Either count may be zero. In texts it is a list of rows, so that a matrix without rows comes back
+/// without columns; in binary formats the counts come first.
+#[derive(Clone, PartialEq, Debug, Default)]
 pub struct Matrix {
     pub(super) rows: usize,
     pub(super) cols: usize,
@@ -65,6 +65,38 @@ impl Matrix {
     pub fn from_slice(rows: usize, cols: usize, entries: &[f64]) -> Self {
         assert_eq!(entries.len(), rows * cols, "a {rows}×{cols} matrix needs rows · cols entries");
         Self { rows, cols, entries: entries.to_vec() }
+    }
+
+    /// Takes another shape, with zeros. Allocates only where it grows beyond what it has ever been.
+    pub(crate) fn reshape(&mut self, rows: usize, cols: usize) {
+        (self.rows, self.cols) = (rows, cols);
+        self.entries.clear();
+        self.entries.resize(rows * cols, 0.0);
+    }
+
+    /// Becomes a copy of another matrix. Allocates only as [`Matrix::reshape`] does.
+    pub(crate) fn copy_from(&mut self, other: &Matrix) {
+        (self.rows, self.cols) = (other.rows, other.cols);
+        self.entries.clear();
+        self.entries.extend_from_slice(&other.entries);
+    }
+
+    /// Becomes the identity matrix of order `n`.
+    pub(crate) fn set_identity(&mut self, n: usize) {
+        self.reshape(n, n);
+        self.add_to_diagonal(1.0);
+    }
+
+    /// Adds `value` to the diagonal.
+    pub(crate) fn add_to_diagonal(&mut self, value: f64) {
+        for i in 0..self.rows.min(self.cols) {
+            self.entries[i * self.cols + i] += value;
+        }
+    }
+
+    /// Multiplies every entry.
+    pub(crate) fn scale(&mut self, factor: f64) {
+        self.entries.iter_mut().for_each(|entry| *entry *= factor);
     }
 
     /// Number of rows.
@@ -178,17 +210,27 @@ impl Matrix {
     }
 }
 
-impl TryFrom<Vec<Vec<f64>>> for Matrix {
-    type Error = LinalgError;
-
-    fn try_from(rows: Vec<Vec<f64>>) -> Result<Self> {
-        Self::from_rows(&rows)
+impl Serialize for Matrix {
+    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        if serializer.is_human_readable() {
+            serializer.collect_seq((0..self.rows).map(|row| self.row(row)))
+        } else {
+            (self.rows, self.cols, &self.entries).serialize(serializer)
+        }
     }
 }
 
-impl From<Matrix> for Vec<Vec<f64>> {
-    fn from(a: Matrix) -> Self {
-        (0..a.rows).map(|i| a.row(i).to_vec()).collect()
+impl<'de> Deserialize<'de> for Matrix {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
+        if deserializer.is_human_readable() {
+            let rows = Vec::<Vec<f64>>::deserialize(deserializer)?;
+            return Self::from_rows(&rows).map_err(D::Error::custom);
+        }
+        let (rows, cols, entries) = <(usize, usize, Vec<f64>)>::deserialize(deserializer)?;
+        if rows.checked_mul(cols) != Some(entries.len()) {
+            return Err(D::Error::custom("a matrix does not have as many entries as its shape says"));
+        }
+        Ok(Self { rows, cols, entries })
     }
 }
 
@@ -261,8 +303,7 @@ mod tests {
 
     #[test]
     fn serialised_as_rows() {
-        let rows: Vec<Vec<f64>> = sample().into();
-        assert_eq!(rows, [[1.0, -2.0, 3.0], [4.0, 5.0, -6.0]]);
+        let rows = vec![vec![1.0, -2.0, 3.0], vec![4.0, 5.0, -6.0]];
         let back = Matrix::deserialize(IntoDeserializer::<Error>::into_deserializer(rows));
         assert_eq!(back.unwrap(), sample());
         let ragged = vec![vec![1.0], vec![]];

@@ -8,20 +8,29 @@
 //! Nothing here starts a thread: equal input gives equal bits.
 
 mod balance;
+mod cholesky;
+mod complex;
 mod eigen;
 mod error;
 mod expm;
+mod logm;
 mod lu;
 mod matrix;
 mod ops;
 mod phi;
+mod pinv;
 mod svd;
 
 pub use balance::{Balanced, balance};
+pub(crate) use cholesky::{dot, factor as cholesky_factor, solve as cholesky_solve};
 pub use eigen::{Complex, SymmetricEigen, eigenvalues, spectral_abscissa, spectral_radius, symmetric_eigen};
 pub use error::{LinalgError, Result};
 pub use expm::expm;
+pub use logm::logm;
 pub use lu::{Lu, inverse, solve};
 pub use matrix::Matrix;
+pub(crate) use phi::Integrals;
 pub use phi::{euler_integral, exponential_integral, exponential_integrals};
-pub use svd::{Svd, default_cutoff, least_squares, pinv, rank, svd};
+pub(crate) use pinv::PseudoInverse;
+pub use pinv::pinv;
+pub use svd::{Svd, default_cutoff, least_squares, rank, svd};

@@ -47,6 +47,41 @@ impl Matrix {
         }
     }
 
+    /// `out` = A B; allocates only if `out` has to grow.
+    pub(crate) fn mul_into(&self, other: &Matrix, out: &mut Matrix) {
+        out.reshape(self.rows, other.cols);
+        self.mul_add(other, out);
+    }
+
+    /// `out` += A B, without allocation. Zeros of A cost nothing: models joined by wires are sparse.
+    ///
+    /// # Panics
+    /// If the shapes do not fit.
+    pub(crate) fn mul_add(&self, other: &Matrix, out: &mut Matrix) {
+        assert!(
+            self.cols == other.rows && out.rows == self.rows && out.cols == other.cols,
+            "a product needs equal inner sizes, got {}×{} and {}×{}",
+            self.rows,
+            self.cols,
+            other.rows,
+            other.cols
+        );
+        for i in 0..self.rows {
+            let out = &mut out.entries[i * other.cols..][..other.cols];
+            for (k, &factor) in self.row(i).iter().enumerate() {
+                if factor != 0.0 {
+                    add_scaled(out, factor, other.row(k));
+                }
+            }
+        }
+    }
+
+    /// Adds a multiple of another matrix.
+    pub(crate) fn add_scaled(&mut self, factor: f64, other: &Matrix) {
+        self.assert_same_shape(other);
+        add_scaled(&mut self.entries, factor, &other.entries);
+    }
+
     #[inline]
     fn assert_fits(&self, x: &[f64], out: &[f64]) {
         assert!(
@@ -118,21 +153,8 @@ impl Mul for &Matrix {
     type Output = Matrix;
 
     fn mul(self, other: &Matrix) -> Matrix {
-        assert!(
-            self.cols == other.rows,
-            "a product needs equal inner sizes, got {}×{} and {}×{}",
-            self.rows,
-            self.cols,
-            other.rows,
-            other.cols
-        );
         let mut product = Matrix::zeros(self.rows, other.cols);
-        for i in 0..self.rows {
-            let out = product.row_mut(i);
-            for (k, &factor) in self.row(i).iter().enumerate() {
-                add_scaled(out, factor, other.row(k));
-            }
-        }
+        self.mul_add(other, &mut product);
         product
     }
 }

@@ -12,117 +12,172 @@
 //! literature are P_j / h^{j+1}. Higham 2008, section 10.7.4.
 
 use super::error::{check_finite, check_square_finite};
-use super::{Balanced, Matrix, Result, balance};
+use super::{Balanced, Matrix, Result};
 
 /// P_0, P_1 and P_2 of equation (1) over `size`.
 pub fn exponential_integrals(a: &Matrix, size: f64) -> Result<[Matrix; 3]> {
-    let start = Start::new(a, size)?;
-    let a = &start.balanced.matrix;
-    let mut h = start.size;
-    let mut integrals = taylor(a, h, start.terms);
-    for _ in 0..start.doublings {
-        integrals = doubled(a, h, &integrals);
-        h *= 2.0;
-    }
-    let [p0, p1, p2] = integrals.map(|p| start.balanced.undo(&p));
-    for p in [&p0, &p1, &p2] {
-        check_finite("the integral of the exponential", p)?;
-    }
-    Ok([p0, p1, p2])
+    let mut out = <[Matrix; 3]>::default();
+    Integrals::default().all(a, size, &mut out)?;
+    Ok(out)
 }
 
 /// P_0 alone, at less than half the cost.
 pub fn exponential_integral(a: &Matrix, size: f64) -> Result<Matrix> {
-    let start = Start::new(a, size)?;
-    let a = &start.balanced.matrix;
-    let mut p0 = &series(&(a * start.size), 0, start.terms) * start.size;
-    for _ in 0..start.doublings {
-        p0 = &(&p0 * 2.0) + &(&(a * &p0) * &p0);
-    }
-    let p0 = start.balanced.undo(&p0);
-    check_finite("the integral of the exponential", &p0)?;
-    Ok(p0)
+    let mut out = Matrix::default();
+    Integrals::default().first(a, size, &mut out)?;
+    Ok(out)
 }
 
-/// Where doubling starts.
-struct Start {
+/// `count` steps of explicit Euler in place of the exponential: P_0 with (I + A h)^j for e^{A j h}.
+pub fn euler_integral(a: &Matrix, size: f64, count: u32) -> Result<Matrix> {
+    let mut out = Matrix::default();
+    Integrals::default().euler(a, size, count, &mut out)?;
+    Ok(out)
+}
+
+/// Room to find integrals in: nothing is allocated for matrices no larger than those before.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Integrals {
     balanced: Balanced,
-    /// h, with ‖A h‖ ≤ 1/2.
-    size: f64,
-    doublings: i32,
-    /// Terms of the series at h.
-    terms: usize,
+    scaled: Matrix,
+    /// A P_0, and room for a product.
+    product: Matrix,
+    room: Matrix,
 }
 
-impl Start {
-    fn new(a: &Matrix, size: f64) -> Result<Self> {
+impl Integrals {
+    /// P_0, P_1 and P_2 over `size`.
+    pub(crate) fn all(&mut self, a: &Matrix, size: f64, out: &mut [Matrix; 3]) -> Result<()> {
+        let start = self.start(a, size)?;
+        let mut h = start.size;
+        self.taylor(h, start.terms, out);
+        for _ in 0..start.doublings {
+            self.double(h, out);
+            h *= 2.0;
+        }
+        for p in out {
+            self.balanced.undo_in_place(p);
+            check_finite("the integral of the exponential", p)?;
+        }
+        Ok(())
+    }
+
+    /// P_0 over `size`.
+    pub(crate) fn first(&mut self, a: &Matrix, size: f64, out: &mut Matrix) -> Result<()> {
+        let start = self.start(a, size)?;
+        self.series(0, start.terms, out);
+        out.scale(start.size);
+        for _ in 0..start.doublings {
+            self.balanced.matrix.mul_into(out, &mut self.product);
+            self.double_by_product(out);
+        }
+        self.balanced.undo_in_place(out);
+        check_finite("the integral of the exponential", out)
+    }
+
+    /// P_0 with `count` steps of explicit Euler.
+    pub(crate) fn euler(&mut self, a: &Matrix, size: f64, count: u32, out: &mut Matrix) -> Result<()> {
+        check_square_finite("the matrix of Euler's method", a)?;
+        // P over m + n steps is P_m + (I + A P_m) P_n: the bits of `count` decide which doublings are joined.
+        let power = &mut self.scaled;
+        power.set_identity(a.rows());
+        power.scale(size / f64::from(count.max(1)));
+        out.reshape(a.rows(), a.rows());
+        let mut rest = count.max(1);
+        while rest > 0 {
+            if rest % 2 == 1 {
+                a.mul_into(out, &mut self.product);
+                *out += power;
+                self.product.mul_add(power, out);
+            }
+            rest /= 2;
+            if rest > 0 {
+                a.mul_into(power, &mut self.product);
+                self.room.copy_from(power);
+                power.scale(2.0);
+                self.product.mul_add(&self.room, power);
+            }
+        }
+        check_finite("Euler's method over the step", out)
+    }
+
+    /// Balances A and finds where doubling starts.
+    fn start(&mut self, a: &Matrix, size: f64) -> Result<Start> {
         check_square_finite("the matrix of the exponential's integral", a)?;
-        let balanced = balance(a)?;
-        let norm = balanced.matrix.norm_1() * size.abs();
+        self.balanced.renew(a)?;
+        let norm = self.balanced.matrix.norm_inf() * size.abs();
         let doublings = if norm > 0.5 { (2.0 * norm).log2().ceil() as i32 } else { 0 };
-        let norm = norm * f64::from(-doublings).exp2();
+        let factor = f64::from(-doublings).exp2();
+        let norm = norm * factor;
         // The first term left out, ‖A h‖^k / (k + 1)!, is below round-off.
         let (mut terms, mut left_out) = (0, 0.5 * norm);
         while left_out > 1e-18 {
             terms += 1;
             left_out *= norm / (terms + 2) as f64;
         }
-        Ok(Start { balanced, size: size * f64::from(-doublings).exp2(), doublings, terms })
-    }
-}
-
-/// `count` steps of explicit Euler in place of the exponential: P_0 with (I + A h)^j for e^{A j h}.
-pub fn euler_integral(a: &Matrix, size: f64, count: u32) -> Result<Matrix> {
-    check_square_finite("the matrix of Euler's method", a)?;
-    let one = &Matrix::identity(a.rows()) * (size / f64::from(count.max(1)));
-    // P over m + n steps is P_m + (I + A P_m) P_n: the bits of `count` decide which doublings are joined.
-    let mut sum = Matrix::zeros(a.rows(), a.rows());
-    let mut power = one;
-    let mut rest = count.max(1);
-    while rest > 0 {
-        if rest % 2 == 1 {
-            sum = &(&sum + &power) + &(&(a * &sum) * &power);
+        self.scaled.copy_from(&self.balanced.matrix);
+        self.scaled.scale(size * factor);
+        // Another matrix of this order may need room that this one does not.
+        for room in [&mut self.product, &mut self.room] {
+            if room.rows() != a.rows() {
+                room.reshape(a.rows(), a.rows());
+            }
         }
-        power = &(&power * 2.0) + &(&(a * &power) * &power);
-        rest /= 2;
-        if rest == 0 {
-            break;
+        Ok(Start { size: size * factor, doublings, terms })
+    }
+
+    /// (j + 1)! Σ_k X^k / (k + j + 1)! with X = A h, by Horner's scheme.
+    fn series(&mut self, j: usize, terms: usize, out: &mut Matrix) {
+        out.set_identity(self.scaled.rows());
+        for k in (1..=terms).rev() {
+            self.scaled.mul_into(out, &mut self.room);
+            self.room.scale(1.0 / (k + j + 1) as f64);
+            self.room.add_to_diagonal(1.0);
+            std::mem::swap(out, &mut self.room);
         }
     }
-    check_finite("Euler's method over the step", &sum)?;
-    Ok(sum)
-}
 
-/// (j + 1)! Σ_k X^k / (k + j + 1)!, by Horner's scheme.
-fn series(x: &Matrix, j: usize, terms: usize) -> Matrix {
-    let identity = Matrix::identity(x.rows());
-    let mut sum = identity.clone();
-    for k in (1..=terms).rev() {
-        sum = &identity + &(&(x * &sum) * (1.0 / (k + j + 1) as f64));
+    /// h^{j+1} Σ_k (A h)^k / (k + j + 1)!, for j = 0, 1, 2.
+    fn taylor(&mut self, h: f64, terms: usize, out: &mut [Matrix; 3]) {
+        // φ_{j+1} = I / (j + 1)! + A h φ_{j+2}: the last series gives the others.
+        let [p0, p1, p2] = out;
+        self.series(2, terms, p2);
+        p2.scale(1.0 / 6.0);
+        self.scaled.mul_into(p2, p1);
+        p1.add_to_diagonal(0.5);
+        self.scaled.mul_into(p1, p0);
+        p0.add_to_diagonal(1.0);
+        p0.scale(h);
+        p1.scale(h * h);
+        p2.scale(h * h * h);
     }
-    sum
+
+    /// Equation (2).
+    fn double(&mut self, h: f64, [p0, p1, p2]: &mut [Matrix; 3]) {
+        self.balanced.matrix.mul_into(p0, &mut self.product);
+        p2.scale(2.0);
+        p0.mul_add(p1, p2);
+        p2.add_scaled(h, p1);
+        self.double_by_product(p1);
+        p1.add_scaled(h, p0);
+        self.double_by_product(p0);
+    }
+
+    /// `p` = 2 p + (A P_0) p.
+    fn double_by_product(&mut self, p: &mut Matrix) {
+        self.room.copy_from(p);
+        p.scale(2.0);
+        self.product.mul_add(&self.room, p);
+    }
 }
 
-/// h^{j+1} Σ_k (A h)^k / (k + j + 1)!, for j = 0, 1, 2.
-fn taylor(a: &Matrix, h: f64, terms: usize) -> [Matrix; 3] {
-    let n = a.rows();
-    let scaled = a * h;
-    // φ_{j+1} = I / (j + 1)! + A h φ_{j+2}: the last series gives the others.
-    let phi3 = &series(&scaled, 2, terms) * (1.0 / 6.0);
-    let phi2 = &(&Matrix::identity(n) * 0.5) + &(&scaled * &phi3);
-    let phi1 = &Matrix::identity(n) + &(&scaled * &phi2);
-    [&phi1 * h, &phi2 * (h * h), &phi3 * (h * h * h)]
-}
-
-/// Equation (2).
-fn doubled(a: &Matrix, h: f64, [p0, p1, p2]: &[Matrix; 3]) -> [Matrix; 3] {
-    let ap0 = a * p0;
-    let twice = |p: &Matrix| p * 2.0;
-    [
-        &twice(p0) + &(&ap0 * p0),
-        &(&twice(p1) + &(&ap0 * p1)) + &(p0 * h),
-        &(&twice(p2) + &(p0 * p1)) + &(p1 * h),
-    ]
+/// Where doubling starts.
+struct Start {
+    /// h, with ‖A h‖ ≤ 1/2.
+    size: f64,
+    doublings: i32,
+    /// Terms of the series at h.
+    terms: usize,
 }
 
 #[cfg(test)]

@@ -29,16 +29,6 @@ pub fn least_squares(a: &Matrix, b: &Matrix, ridge: f64) -> Result<Matrix> {
     Ok(x)
 }
 
-/// The Moore–Penrose pseudoinverse; singular values up to `relative_cutoff` · s_max count as zero.
-pub fn pinv(a: &Matrix, relative_cutoff: f64) -> Result<Matrix> {
-    check_not_negative("the relative cutoff", relative_cutoff)?;
-    let svd = svd(a)?;
-    let cutoff = relative_cutoff * svd.largest();
-    let inverse = svd.apply_inverse(cutoff, |s| 1.0 / s, &Matrix::identity(a.rows()));
-    check_finite("the pseudoinverse", &inverse)?;
-    Ok(inverse)
-}
-
 /// The number of singular values above `relative_cutoff` · s_max.
 pub fn rank(a: &Matrix, relative_cutoff: f64) -> Result<usize> {
     check_not_negative("the relative cutoff", relative_cutoff)?;

@@ -1,9 +1,10 @@
 //! All numbers that travel: outputs as they are, arrivals with their past, inputs as predicted and as given.
 
 use super::config::Reading;
+use crate::coupling::{Needs, Planned};
 use crate::error::{Error, Result};
 use crate::identify::Models;
-use crate::signal::{Delivery, History, evaluate};
+use crate::signal::{Delivery, History};
 use crate::system::{InputId, OutputId, SubsystemId, SystemGraph, Wire};
 use std::ops::Range;
 
@@ -12,9 +13,8 @@ pub(super) struct Board {
     pub(super) history: History,
     /// Newest outputs.
     pub(super) outputs: Vec<f64>,
-    /// Polynomials of the inputs over the present step, `terms` coefficients each; of free inputs, their value.
-    pub(super) planned: Vec<f64>,
-    pub(super) terms: usize,
+    /// Polynomials of the inputs over the present step.
+    pub(super) planned: Planned,
     /// What each input was given at the end of its last step, without external signals.
     pub(super) applied: Vec<f64>,
     pub(super) reading: Reading,
@@ -56,8 +56,8 @@ impl Deliveries {
 const FEW: usize = 8;
 
 impl Board {
-    pub(super) fn new(graph: &SystemGraph, terms: usize, depth: usize, reading: Reading) -> Self {
-        let mut history = History::new(graph.inputs(), graph.wires().len(), graph.len(), depth);
+    pub(super) fn new(graph: &SystemGraph, needs: Needs, reading: Reading) -> Self {
+        let mut history = History::new(graph.inputs(), graph.wires().len(), graph.len(), needs.depth);
         for input in 0..graph.inputs() {
             // Until something arrives, a connected input has its start value: the first guess of algebraic loops.
             let is_free = graph.is_free(input);
@@ -69,8 +69,7 @@ impl Board {
         Board {
             history,
             outputs: vec![0.0; graph.outputs()],
-            planned: vec![0.0; graph.inputs() * terms],
-            terms,
+            planned: Planned::new(graph.inputs(), needs.terms, needs.pieces),
             applied: vec![0.0; graph.inputs()],
             reading,
             models: Models::new(graph),
@@ -151,8 +150,7 @@ impl Board {
     /// Notes what these inputs were given at the end of a step of this size.
     #[inline]
     pub(super) fn note_applied(&mut self, inputs: Range<InputId>, size: f64) {
-        let planned = &self.planned[inputs.start * self.terms..inputs.end * self.terms];
-        evaluate(planned, self.terms, size, &mut self.applied[inputs]);
+        self.planned.end_values(inputs.clone(), size, &mut self.applied[inputs]);
     }
 
     /// The first of these outputs that is not a number.

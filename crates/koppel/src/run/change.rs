@@ -34,8 +34,8 @@ pub(super) struct Assignment {
     pub(super) value: f64,
 }
 
-/// All assignments in order of time.
-pub(super) fn resolve(changes: &[Change], graph: &SystemGraph) -> Result<Vec<Assignment>> {
+/// All assignments in order of time, for a run that begins at `start`.
+pub(super) fn resolve(changes: &[Change], graph: &SystemGraph, start: f64) -> Result<Vec<Assignment>> {
     let mut assignments = Vec::new();
     for change in changes {
         for (name, value) in &change.set {
@@ -45,6 +45,12 @@ pub(super) fn resolve(changes: &[Change], graph: &SystemGraph) -> Result<Vec<Ass
                 }
             }
             let target = target(name, graph)?;
+            if let Target::Variable(id, variable) = target
+                && change.time > start
+                && graph.ports(id).variable(variable).is_fixed
+            {
+                return Err(bad("at.set", name, "is fixed once the run is under way; set it at its start"));
+            }
             assignments.push(Assignment { time: change.time, target, value: *value });
         }
     }
@@ -199,7 +205,7 @@ impl Simulation {
                     return Ok(());
                 }
                 self.graph.set_offset(input, value);
-                self.board.planned[input * self.board.terms] = value;
+                self.board.planned.hold(input, value);
                 self.board.history.set_arrival(input, value);
             }
             Target::Variable(id, variable) => {

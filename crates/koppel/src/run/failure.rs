@@ -20,6 +20,12 @@ pub(super) fn failed(graph: &SystemGraph, slot: &Slot, step: Step, source: Box<E
     }
 }
 
+/// A method's failure with its time; it names subsystems itself.
+#[cold]
+pub(super) fn unpredicted(step: Step, source: Box<Error>) -> Box<Error> {
+    Error::Prediction { time: step.start, source }.into()
+}
+
 /// An output that is not a number.
 pub(super) fn non_finite(graph: &SystemGraph, board: &Board, output: usize, time: f64) -> Box<Error> {
     let id = graph.subsystem_of_output(output);

@@ -10,6 +10,7 @@ mod live;
 mod loop_solver;
 mod messages;
 mod models;
+mod probing;
 mod schedule;
 mod setup;
 mod simulation;
@@ -17,6 +18,7 @@ mod slot;
 mod stage;
 mod state;
 mod statistics;
+mod step_sizes;
 
 pub use change::Change;
 pub use config::{Parallel, Reading, RunConfig, ScheduleConfig};

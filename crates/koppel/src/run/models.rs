@@ -27,7 +27,7 @@ impl Simulation {
             Reading::Fresh => step.start,
             Reading::Stale => step.start - 1e-9 * step.size,
         };
-        let Simulation { graph, slots, board, inputs, rates, .. } = self;
+        let Simulation { graph, slots, board, inputs, rates, coupling, .. } = self;
         for (id, slot) in slots.iter_mut().enumerate() {
             let u = &mut inputs[..slot.inputs.len()];
             for (u, input) in u.iter_mut().zip(slot.inputs.clone()) {
@@ -35,13 +35,30 @@ impl Simulation {
                 *u = read_with + slot.external(graph, input, time);
             }
             if is_due {
-                let matrices = match needs.source {
-                    ModelConfig::Exact => slot.subsystem.linear(),
-                    _ => slot.subsystem.linearize(u).map_err(|source| failed(graph, slot, step, source))?,
+                let taken = match needs.source {
+                    ModelConfig::Exact => {
+                        let matrices = slot.subsystem.linear();
+                        matrices.map_or(Ok(()), |matrices| board.models.set(graph, id, &matrices))
+                    }
+                    ModelConfig::Given => match coupling.given(graph.name(id)) {
+                        None => Ok(()),
+                        Some(given) => {
+                            let ports = (slot.inputs.len(), slot.outputs.len());
+                            let (matrices, constant) = given.matrices(graph.name(id), ports.0, ports.1)?;
+                            board.models.set_constant(id, &constant);
+                            board.models.set(graph, id, &matrices)
+                        }
+                    },
+                    _ => match slot.subsystem.linearize_into(u, board.models.draft()) {
+                        Ok(true) => board.models.adopt(graph, id),
+                        Ok(false) => {
+                            board.models.set_lack(id, slot.subsystem.lack_of_model());
+                            Ok(())
+                        }
+                        Err(error) => Err(error),
+                    },
                 };
-                if let Some(matrices) = matrices {
-                    board.models.set(graph, id, &matrices)?;
-                }
+                taken.map_err(|source| failed(graph, slot, step, source))?;
             }
             if needs.is_pinned {
                 let rates = &mut rates[..slot.outputs.len()];
@@ -49,7 +66,8 @@ impl Simulation {
                 if is_told.map_err(|source| failed(graph, slot, step, source))? {
                     if let Some(bad) = rates.iter().find(|rate| !rate.is_finite()) {
                         let place = format!("the rates of the outputs of {}", graph.name(id));
-                        return Err(Error::NotFinite { place, value: *bad }.into());
+                        let source = Error::NotFinite { place, value: *bad }.into();
+                        return Err(failed(graph, slot, step, source));
                     }
                     board.models.pin(id, rates, &board.outputs[slot.outputs.clone()], u);
                 }

@@ -10,7 +10,8 @@ use super::schedule::Schedule;
 use super::simulation::{Simulation, Stage, view};
 use super::slot::Slot;
 use super::statistics::Extremes;
-use crate::coupling;
+use super::step_sizes;
+use crate::coupling::{self, Coupling};
 use crate::error::{Error, Result};
 use crate::record::{Columns, Condition};
 use crate::signal::Clock;
@@ -19,12 +20,25 @@ use crate::system::{SubsystemId, System, SystemGraph};
 impl Simulation {
     /// Wires, initialises and finds the consistent start.
     pub fn new(system: System, config: &RunConfig) -> Result<Self> {
+        Self::assemble(system, config, |graph| coupling::build(&config.coupling, config.hold, graph))
+    }
+
+    /// The same with a method of one's own in place of `config.coupling`.
+    pub fn with_coupling(system: System, config: &RunConfig, coupling: Box<dyn Coupling>) -> Result<Self> {
+        Self::assemble(system, config, |_| Ok(coupling))
+    }
+
+    fn assemble(
+        system: System,
+        config: &RunConfig,
+        build: impl FnOnce(&SystemGraph) -> Result<Box<dyn Coupling>>,
+    ) -> Result<Self> {
         config.check()?;
         let schedule = Schedule::new(config, &system.graph)?;
-        let columns = Columns::select(&config.record, &system.graph)?;
         let order: Vec<SubsystemId> = schedule.stages.concat();
         let System { graph, subsystems } = system.reordered(&order);
-        let coupling = coupling::build(&config.coupling, config.hold, &graph)?;
+        let coupling = build(&graph)?;
+        let columns = Columns::select(&config.record, &graph, &coupling.channels(&graph))?.as_defined(&order);
         let needs = coupling.needs();
         if needs.reduced_start && schedule.is_multi_rate() {
             return Err(Error::Unsupported {
@@ -45,13 +59,14 @@ impl Simulation {
         let slot =
             |(id, subsystem)| Slot::new(id, subsystem, schedule.every[order[id]], &graph, needs, config.step);
         check_externals(&graph, &schedule, &order, config.step)?;
+        let changes = change::resolve(&config.at, &graph, config.start)?;
+        step_sizes::check(&graph, (&schedule, &order), config, &needs, &changes)?;
         let slots: Vec<Slot> = subsystems.into_iter().enumerate().map(slot).collect();
         let condition = config.stop_when.as_deref().map(|text| Condition::new(text, &graph)).transpose()?;
         let widest = slots.iter().map(|slot| slot.inputs.len()).max().unwrap_or(0);
         let most_outputs = slots.iter().map(|slot| slot.outputs.len()).max().unwrap_or(0);
-        let columns = columns.renumbered(&order);
         let mut simulation = Simulation {
-            board: Board::new(&graph, needs.terms, needs.depth, config.reading),
+            board: Board::new(&graph, needs, config.reading),
             messages: Messages::new(&graph),
             stages: stages(&graph, &schedule),
             consistency: Consistency::new(&graph),
@@ -63,7 +78,7 @@ impl Simulation {
             index: 0,
             inside: None,
             is_multi_rate: schedule.is_multi_rate(),
-            changes: change::resolve(&config.at, &graph)?,
+            changes,
             changes_done: 0,
             are_models_old: true,
             parts: Vec::new(),
@@ -108,13 +123,16 @@ impl Simulation {
         }
         for input in 0..graph.inputs() {
             board.applied[input] = board.history.arrivals()[input];
-            board.planned[input * board.terms] = board.applied[input];
+            board.planned.hold(input, board.applied[input]);
         }
         if !self.needs.reduced_start {
             board.history.assume_constant_past(self.clock.size());
         }
         for (number, stage) in self.stages.iter().enumerate() {
             board.stages.extend(stage.members.clone().map(|_| number));
+        }
+        if let Some(needs) = self.needs.probe {
+            self.probe_all(needs)?;
         }
         let step = self.clock.step(0, 1);
         self.refresh_models(step)?;
@@ -126,7 +144,7 @@ impl Simulation {
         Ok(())
     }
 
-    fn find_consistent_start(&mut self, time: f64) -> Result<()> {
+    pub(super) fn find_consistent_start(&mut self, time: f64) -> Result<()> {
         let Simulation { graph, slots, board, inputs, consistency, .. } = self;
         consistency.initialize(Instant { graph, slots, board, inputs, time })
     }

@@ -21,13 +21,13 @@ use super::board::{Board, Deliveries};
 use super::change::Assignment;
 use super::config::{Parallel, Reading};
 use super::consistent::{Consistency, Instant};
-use super::failure::non_finite;
+use super::failure::{non_finite, unpredicted};
 use super::messages::Messages;
 use super::slot::Slot;
 use super::statistics::Extremes;
-use crate::coupling::{Coupling, Needs, Polynomials, View};
+use crate::coupling::{Coupling, Needs, View};
 use crate::error::Result;
-use crate::identify::Learned;
+use crate::identify::{GivenModel, Learned};
 use crate::record::{Column, Columns, Condition};
 use crate::signal::{Clock, Request, Step};
 use crate::system::{InputId, OutputId, SubsystemId, SystemGraph};
@@ -115,7 +115,7 @@ impl Simulation {
         self.apply_changes(step.start)?;
         self.refresh_models(step)?;
         let view = view(&self.graph, &self.board, step);
-        self.coupling.prepare(&view)?;
+        self.coupling.prepare(&view).map_err(|source| unpredicted(step, source))?;
         for stage in 0..self.stages.len() {
             self.predict(stage, &step)?;
             self.move_stage(stage, &step)?;
@@ -139,8 +139,8 @@ impl Simulation {
         let Simulation { coupling, graph, board, clock, slots, .. } = self;
         let Stage { wired, held, members, inputs, .. } = &self.stages[stage];
         board.check_maps(graph, inputs, step.start)?;
-        let mut planned = std::mem::take(&mut board.planned);
-        let mut out = Polynomials { terms: board.terms, coefficients: &mut planned };
+        let mut coefficients = std::mem::take(&mut board.planned.coefficients);
+        let mut out = board.planned.writer(&mut coefficients);
         let result = if self.is_multi_rate {
             slots[members.clone()].iter_mut().filter(|slot| slot.is_due(step)).try_for_each(|slot| {
                 slot.remember(&board.outputs, &board.applied);
@@ -153,11 +153,9 @@ impl Simulation {
             coupling.input(&view(graph, board, *step), wired, &mut out)
         };
         for &input in held {
-            let polynomial = out.of(input);
-            polynomial.fill(0.0);
-            polynomial[0] = board.history.arrivals()[input];
+            out.hold(input, board.history.arrivals()[input]);
         }
-        board.planned = planned;
+        board.planned.coefficients = coefficients;
         result
     }
 
@@ -223,6 +221,12 @@ impl Simulation {
     /// What the coupling has learned of the subsystems, by name: another run can start from it.
     pub fn learned(&self) -> BTreeMap<String, Learned> {
         self.coupling.learned(&view(&self.graph, &self.board, self.clock.step(0, 1)))
+    }
+
+    /// Models of the subsystems as the coupling sees them now, by name; none if it asks for none.
+    pub fn models(&self) -> BTreeMap<String, GivenModel> {
+        let known = (0..self.graph.len()).filter(|id| self.board.models.is_known(*id));
+        known.map(|id| (self.graph.name(id).to_owned(), self.board.models.of(id).into())).collect()
     }
 
     /// The wiring.

@@ -1,18 +1,11 @@
 //! One subsystem in its place in the loop, with the buffers of its own step.
 
-use crate::coupling::Needs;
+use crate::coupling::{Needs, Planned};
 use crate::error::{Error, Result};
 use crate::signal::{Samples, Segment, SegmentBuffer, Step};
 use crate::system::{InputId, OutputId, Subsystem, SubsystemId, SystemGraph};
 use std::ops::Range;
 use std::time::Instant;
-
-/// The polynomials of all inputs of the run.
-#[derive(Clone, Copy)]
-pub(super) struct Plan<'a> {
-    pub(super) terms: usize,
-    pub(super) coefficients: &'a [f64],
-}
 
 /// A subsystem. Its number is its place: subsystems are numbered in the order in which they move.
 ///
@@ -54,7 +47,8 @@ impl Slot {
         let before = |input: InputId| graph.externals().partition_point(|(i, _)| *i < input);
         let externals = before(inputs.start) as u32..before(inputs.end) as u32;
         let signals = &graph.externals()[before(inputs.start)..before(inputs.end)];
-        let cuts = signals.iter().map(|(_, signal)| signal.max_breaks(size * f64::from(every))).sum();
+        let breaks = signals.iter().map(|(_, signal)| signal.max_breaks(size * f64::from(every)));
+        let cuts = breaks.sum::<usize>() + needs.pieces.saturating_sub(1);
         let samples = Samples::new(needs.samples, outputs.len());
         let before = vec![0.0; if every > 1 { outputs.len() + inputs.len() } else { 0 }];
         Slot {
@@ -80,16 +74,15 @@ impl Slot {
         &mut self,
         graph: &SystemGraph,
         step: &Step,
-        plan: Plan<'_>,
+        plan: &Planned,
         outputs: &mut [f64],
     ) -> Result<()> {
-        let Plan { terms, coefficients } = plan;
-        let planned = &coefficients[self.inputs.start * terms..self.inputs.end * terms];
-        if self.externals.is_empty() {
-            let segment = Segment::new(step, self.inputs.len(), terms, planned);
+        let planned = plan.of_all(&self.inputs);
+        if plan.pieces() == 1 && self.externals.is_empty() {
+            let segment = Segment::new(step, self.inputs.len(), plan.terms(), planned);
             self.subsystem.step(step, &segment, outputs, &mut self.samples)
         } else {
-            self.buffer.begin(step, terms, planned);
+            self.buffer.begin(step, plan.terms(), plan.pieces(), planned);
             for (input, signal) in &graph.externals()[self.signals()] {
                 self.buffer.add(input - self.inputs.start, signal);
             }
@@ -102,7 +95,7 @@ impl Slot {
         &mut self,
         graph: &SystemGraph,
         step: &Step,
-        plan: Plan<'_>,
+        plan: &Planned,
         outputs: &mut [f64],
     ) {
         let begin = Instant::now();

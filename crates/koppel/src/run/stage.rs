@@ -3,7 +3,7 @@
 use super::config::Parallel;
 use super::failure::failed;
 use super::simulation::{Simulation, Stage};
-use super::slot::{Plan, Slot};
+use super::slot::Slot;
 use crate::error::Result;
 use crate::signal::Step;
 use std::sync::Arc;
@@ -28,7 +28,7 @@ impl Simulation {
         if is_timed || *is_parallel || self.is_multi_rate {
             return self.move_watched(stage, step);
         }
-        let plan = Plan { terms: board.terms, coefficients: &board.planned };
+        let plan = &board.planned;
         let base = outputs.start;
         let outputs = &mut board.outputs[outputs.clone()];
         for slot in &mut slots[members.clone()] {
@@ -44,7 +44,7 @@ impl Simulation {
     fn move_watched(&mut self, stage: usize, step: &Step) -> Result<()> {
         let Simulation { slots, graph, board, clock, pool, .. } = self;
         let Stage { members, outputs, is_parallel, .. } = &self.stages[stage];
-        let plan = Plan { terms: board.terms, coefficients: &board.planned };
+        let plan = &board.planned;
         let slots = &mut slots[members.clone()];
         let outputs = &mut board.outputs[outputs.clone()];
         let work = |slot: &mut Slot, outputs: &mut [f64]| {

@@ -1,5 +1,6 @@
 //! Everything the next step depends on: one state for roll-back, checkpoints and analysis.
 
+use super::board::Board;
 use super::simulation::Simulation;
 use crate::error::{Error, Result};
 use crate::system::{Message, Snapshot};
@@ -22,6 +23,14 @@ pub struct RunState {
     pub(super) subsystems: Vec<Snapshot>,
 }
 
+impl RunState {
+    /// Every number of it: those of the run, then those of the subsystems in the order in which they move. For linear
+    /// subsystems and methods a macro step is linear in those that are signals; others are times, counts and parameters.
+    pub fn reals_mut(&mut self) -> impl Iterator<Item = &mut f64> {
+        self.numbers.iter_mut().chain(self.subsystems.iter_mut().flat_map(|snapshot| &mut snapshot.reals))
+    }
+}
+
 impl Simulation {
     /// Writes everything the next step depends on into `state`.
     pub fn save(&self, state: &mut RunState) -> Result<()> {
@@ -40,7 +49,14 @@ impl Simulation {
     /// Everything but the subsystems' own states.
     pub(super) fn save_numbers(&self, numbers: &mut Vec<f64>) {
         numbers.clear();
-        for list in [self.graph.offsets(), &self.board.applied, &self.board.planned, &self.board.outputs] {
+        let planned = &self.board.planned;
+        for list in [
+            self.graph.offsets(),
+            &self.board.applied,
+            &planned.coefficients,
+            &planned.sizes,
+            &self.board.outputs,
+        ] {
             numbers.extend_from_slice(list);
         }
         self.slots.iter().for_each(|slot| numbers.extend_from_slice(&slot.before));
@@ -80,7 +96,8 @@ impl Simulation {
     pub(super) fn restore_numbers(&mut self, numbers: &[f64]) {
         let (offsets, mut rest) = numbers.split_at(self.graph.inputs());
         offsets.iter().enumerate().for_each(|(input, value)| self.graph.set_offset(input, *value));
-        for list in [&mut self.board.applied, &mut self.board.planned, &mut self.board.outputs] {
+        let Board { applied, planned, outputs, .. } = &mut self.board;
+        for list in [applied, &mut planned.coefficients, &mut planned.sizes, outputs] {
             let (mine, others) = rest.split_at(list.len());
             list.copy_from_slice(mine);
             rest = others;

@@ -11,5 +11,5 @@ pub use history::{Delivery, History};
 pub use part::Part;
 pub use samples::{Request, Samples};
 pub use segment::{Piece, Segment, SegmentBuffer};
-pub(crate) use segment::{copy, evaluate};
+pub(crate) use segment::{copy, evaluate, shift_polynomial};
 pub use step::{Clock, Step};

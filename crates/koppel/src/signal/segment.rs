@@ -4,7 +4,7 @@
 //!
 //!   u_i(t) = Σ_j c_{p,i,j} τ^j,     τ = t - start - o_p
 //!
-//! Couplings write one piece into the run's own list; external inputs cut it, in a [`SegmentBuffer`].
+//! Couplings write one piece, or several, into the run's own list; external inputs cut them, in a [`SegmentBuffer`].
 
 use super::Step;
 use super::external::{COEFFICIENTS, External};
@@ -189,7 +189,7 @@ impl<'a> Segment<'a> {
     }
 }
 
-/// A segment that can be cut: for subsystems with external inputs.
+/// A segment that can be cut: for subsystems with external inputs, and for inputs of several pieces.
 #[derive(Clone, Debug, Default)]
 pub struct SegmentBuffer {
     start: f64,
@@ -220,15 +220,23 @@ impl SegmentBuffer {
         }
     }
 
-    /// Starts over with one piece.
-    pub fn begin(&mut self, step: &Step, terms: usize, coefficients: &[f64]) {
+    /// Starts over with equal pieces; `coefficients` are laid out as input, piece, power.
+    pub fn begin(&mut self, step: &Step, terms: usize, pieces: usize, coefficients: &[f64]) {
         self.start = step.start;
         self.size = step.size;
         self.terms = terms;
         self.offsets.clear();
-        self.offsets.push(0.0);
+        self.offsets.extend((0..pieces).map(|p| step.size * p as f64 / pieces as f64));
         self.coefficients.clear();
-        self.coefficients.extend_from_slice(coefficients);
+        if pieces == 1 {
+            self.coefficients.extend_from_slice(coefficients);
+            return;
+        }
+        for p in 0..pieces {
+            for of_input in coefficients.chunks_exact(pieces * terms) {
+                self.coefficients.extend_from_slice(&of_input[p * terms..][..terms]);
+            }
+        }
     }
 
     /// Adds an external signal to one input, cutting the segment where the signal's own pieces end.
@@ -311,7 +319,7 @@ impl SegmentBuffer {
 }
 
 /// Rewrites p(τ) as a polynomial in τ - `shift` (Horner's scheme repeated).
-fn shift_polynomial(c: &mut [f64], shift: f64) {
+pub(crate) fn shift_polynomial(c: &mut [f64], shift: f64) {
     for i in 0..c.len().saturating_sub(1) {
         for j in (i..c.len() - 1).rev() {
             c[j] += shift * c[j + 1];
@@ -334,7 +342,7 @@ mod tests {
     #[test]
     fn cutting_changes_no_value() {
         let mut segment = SegmentBuffer::new(2, 4);
-        segment.begin(&STEP, 3, &[1.0, -2.0, 3.0, 0.5, 0.25, -1.0]);
+        segment.begin(&STEP, 3, 1, &[1.0, -2.0, 3.0, 0.5, 0.25, -1.0]);
         let before = segment.clone();
         segment.cut(0.2, 1e-12);
         segment.cut(0.1, 1e-12);
@@ -352,7 +360,7 @@ mod tests {
     #[test]
     fn external_signals_add_up_inside_the_step() {
         let mut segment = SegmentBuffer::new(1, 16);
-        segment.begin(&STEP, 2, &[1.0, 2.0]);
+        segment.begin(&STEP, 2, 1, &[1.0, 2.0]);
         segment.add(0, &external(r#"{"kind":"step","time":1.3,"after":10.0}"#));
         segment.add(0, &external(r#"{"kind":"sine","amplitude":2.0,"frequency":1.5}"#));
         let mut u = [0.0];

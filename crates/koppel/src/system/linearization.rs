@@ -26,47 +26,77 @@ pub(super) struct Linearization {
     moved: Vec<f64>,
     derivative: Vec<f64>,
     outputs: Vec<f64>,
+    /// States or inputs, one of them moved.
+    point: Vec<f64>,
+    derivative_below: Vec<f64>,
+    outputs_below: Vec<f64>,
 }
 
 impl Linearization {
     pub(super) fn new(ode: &dyn Ode) -> Self {
-        let (n, outputs) = (ode.states(), ode.ports().outputs.len());
+        let (n, inputs, outputs) = (ode.states(), ode.ports().inputs.len(), ode.ports().outputs.len());
         Linearization {
             linear: ode.linear(),
             moved: vec![0.0; n],
             derivative: vec![0.0; n],
             outputs: vec![0.0; outputs],
+            point: Vec::with_capacity(n.max(inputs)),
+            derivative_below: vec![0.0; n],
+            outputs_below: vec![0.0; outputs],
         }
     }
 
     /// Equation (1), or the matrices of a linear model.
-    pub(super) fn matrices(&self, ode: &dyn Ode, time: f64, x: &[f64], u: &[f64]) -> StateSpace {
+    pub(super) fn matrices(&mut self, ode: &dyn Ode, time: f64, x: &[f64], u: &[f64], out: &mut StateSpace) {
         if let Some(matrices) = &self.linear {
-            return matrices.clone();
+            return out.copy_from(matrices);
         }
-        let (n, p) = (x.len(), self.outputs.len());
+        let (n, m, p) = (x.len(), u.len(), self.outputs.len());
+        let StateSpace { a, b, c, d } = out;
+        for (matrix, rows, cols) in [(&mut *a, n, n), (&mut *b, n, m), (&mut *c, p, n), (&mut *d, p, m)] {
+            matrix.reshape(rows, cols);
+        }
         let ports = ode.ports();
-        let by_state = difference(x, &ports.locals[..n], n + p, |x, out| {
-            let (dx, y) = out.split_at_mut(n);
+        let both = |x: &[f64], u: &[f64], dx: &mut [f64], y: &mut [f64]| {
             ode.derivative(time, x, u, dx);
             ode.output(time, x, u, y);
-        });
-        let by_input = difference(u, &ports.inputs, n + p, |u, out| {
-            let (dx, y) = out.split_at_mut(n);
-            ode.derivative(time, x, u, dx);
-            ode.output(time, x, u, y);
-        });
-        StateSpace {
-            a: by_state.block(0, 0, n, n),
-            b: by_input.block(0, 0, n, u.len()),
-            c: by_state.block(n, 0, p, n),
-            d: by_input.block(n, 0, p, u.len()),
+        };
+        self.difference(x, &ports.locals[..n], [a, c], |x, dx, y| both(x, u, dx, y));
+        self.difference(u, &ports.inputs, [b, d], |u, dx, y| both(x, u, dx, y));
+    }
+
+    /// Jacobians of the derivatives and the outputs at `point`, by differences on both sides.
+    fn difference(
+        &mut self,
+        point: &[f64],
+        variables: &[Variable],
+        [of_derivative, of_outputs]: [&mut Matrix; 2],
+        f: impl Fn(&[f64], &mut [f64], &mut [f64]),
+    ) {
+        let Linearization { point: moved, derivative, outputs, derivative_below, outputs_below, .. } = self;
+        moved.clear();
+        moved.extend_from_slice(point);
+        for j in 0..point.len() {
+            let nominal = variables[j].nominal.unwrap_or(SMALLEST).abs();
+            let delta = f64::EPSILON.cbrt() * point[j].abs().max(nominal);
+            let (up, down) = (point[j] + delta, point[j] - delta);
+            moved[j] = up;
+            f(moved, derivative, outputs);
+            moved[j] = down;
+            f(moved, derivative_below, outputs_below);
+            moved[j] = point[j];
+            for (i, (above, below)) in derivative.iter().zip(derivative_below.iter()).enumerate() {
+                of_derivative[(i, j)] = (above - below) / (up - down);
+            }
+            for (i, (above, below)) in outputs.iter().zip(outputs_below.iter()).enumerate() {
+                of_outputs[(i, j)] = (above - below) / (up - down);
+            }
         }
     }
 
     /// Equation (2), or C (A x + B u) of a linear model.
     pub(super) fn rates(&mut self, ode: &dyn Ode, time: f64, x: &[f64], u: &[f64], rates: &mut [f64]) {
-        let Linearization { linear, moved, derivative, outputs } = self;
+        let Linearization { linear, moved, derivative, outputs, .. } = self;
         ode.derivative(time, x, u, derivative);
         if let Some(matrices) = linear {
             return matrices.c.mul_vec_into(derivative, rates);
@@ -94,23 +124,3 @@ impl Linearization {
 
 /// What counts as a small value of a state or input whose size nobody declared.
 const SMALLEST: f64 = 1e-3;
-
-/// Jacobian of `f` with `rows` values at `point`, by differences on both sides.
-fn difference(point: &[f64], variables: &[Variable], rows: usize, f: impl Fn(&[f64], &mut [f64])) -> Matrix {
-    let mut jacobian = Matrix::zeros(rows, point.len());
-    let (mut moved, mut above, mut below) = (point.to_vec(), vec![0.0; rows], vec![0.0; rows]);
-    for j in 0..point.len() {
-        let nominal = variables[j].nominal.unwrap_or(SMALLEST).abs();
-        let delta = f64::EPSILON.cbrt() * point[j].abs().max(nominal);
-        let (up, down) = (point[j] + delta, point[j] - delta);
-        moved[j] = up;
-        f(&moved, &mut above);
-        moved[j] = down;
-        f(&moved, &mut below);
-        moved[j] = point[j];
-        for i in 0..rows {
-            jacobian[(i, j)] = (above[i] - below[i]) / (up - down);
-        }
-    }
-    jacobian
-}

@@ -238,7 +238,14 @@ impl Subsystem for OdeModel {
     }
 
     fn linearize(&mut self, inputs: &[f64]) -> Result<Option<StateSpace>> {
-        Ok(Some(self.linearization.matrices(self.ode.as_ref(), self.time, &self.x, inputs)))
+        let mut matrices = StateSpace::default();
+        self.linearize_into(inputs, &mut matrices)?;
+        Ok(Some(matrices))
+    }
+
+    fn linearize_into(&mut self, inputs: &[f64], out: &mut StateSpace) -> Result<bool> {
+        self.linearization.matrices(self.ode.as_ref(), self.time, &self.x, inputs, out);
+        Ok(true)
     }
 
     fn rates(&mut self, inputs: &[f64], rates: &mut [f64]) -> Result<bool> {

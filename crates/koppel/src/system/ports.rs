@@ -60,6 +60,8 @@ pub struct Variable {
     pub depends: Dependencies,
     /// For an input: it is held over a step whatever the coupling, because it jumps: Booleans, integers and the like.
     pub is_held: bool,
+    /// For a parameter: it cannot be changed once the run is under way.
+    pub is_fixed: bool,
 }
 
 impl Variable {
@@ -74,6 +76,7 @@ impl Variable {
             description: String::new(),
             depends: Dependencies::None,
             is_held: false,
+            is_fixed: false,
         }
     }
 
@@ -132,6 +135,8 @@ pub struct Ports {
     pub message_outputs: Vec<MessagePort>,
     /// Which ports belong together.
     pub terminals: Vec<Terminal>,
+    /// It takes steps of one size only, whichever that is.
+    pub one_step_size: bool,
 }
 
 impl Ports {

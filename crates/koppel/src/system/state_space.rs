@@ -5,7 +5,7 @@ use crate::linalg::{Matrix, expm};
 use serde::{Deserialize, Serialize};
 
 /// The four matrices.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct StateSpace {
     /// States on states.
     pub a: Matrix,
@@ -45,6 +45,14 @@ impl StateSpace {
             }
         }
         Ok(StateSpace { a, b, c, d })
+    }
+
+    /// Becomes a copy of another model, without allocation if it is no larger than those before.
+    pub(crate) fn copy_from(&mut self, other: &StateSpace) {
+        self.a.copy_from(&other.a);
+        self.b.copy_from(&other.b);
+        self.c.copy_from(&other.c);
+        self.d.copy_from(&other.d);
     }
 
     /// Number of states.

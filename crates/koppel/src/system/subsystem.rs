@@ -68,6 +68,18 @@ pub trait Subsystem: Send {
         Ok(self.linear())
     }
 
+    /// The same into matrices that are there, which spares those who can the allocation of new ones at every step; false
+    /// if it cannot tell.
+    fn linearize_into(&mut self, inputs: &[f64], out: &mut StateSpace) -> Result<bool> {
+        let matrices = self.linearize(inputs)?;
+        Ok(matrices.map(|matrices| *out = matrices).is_some())
+    }
+
+    /// Why `linearize` gave nothing when it was asked last: the end of a sentence that begins with its name.
+    fn lack_of_model(&self) -> Option<String> {
+        None
+    }
+
     /// Writes how fast its outputs change where it stands while these inputs are held; false if it cannot tell.
     fn rates(&mut self, _inputs: &[f64], _rates: &mut [f64]) -> Result<bool> {
         Ok(false)

@@ -40,6 +40,7 @@ impl ModelExchange {
         samples: &mut Samples,
     ) -> Result<()> {
         samples.clear();
+        self.base.mail.forget_told();
         self.events_left = MOST_EVENTS;
         self.base.backend.set_log_time(step.start);
         self.begin(input.piece(0), step.start)?;
@@ -60,18 +61,15 @@ impl ModelExchange {
     /// Begins a piece of the inputs: an event if they jump there, or if one is due.
     fn begin(&mut self, piece: Piece<'_>, time: f64) -> Result<()> {
         if self.base.phase == Phase::Initializing {
-            self.base.called(self.base.backend.exit_initialization())?;
-            self.base.phase = Phase::Stepping;
-            self.mode = Mode::Event;
-            self.time = time;
-            self.is_fresh = true;
+            self.leave_initialization(time)?;
         }
         piece.values((self.time - piece.start).max(0.0), &mut self.next);
         let differs = |(next, settled): (&f64, &f64)| {
             settled.is_nan() || (next - settled).abs() > JUMP * next.abs().max(settled.abs())
         };
-        let jumps = self.next.iter().zip(&self.settled).any(differs);
-        if self.mode == Mode::Event || jumps {
+        let mut pairs = self.next.iter().zip(&self.settled).zip(&self.is_clocked);
+        let jumps = pairs.any(|(pair, is_clocked)| !is_clocked && differs(pair));
+        if self.mode == Mode::Event || jumps || self.base.mail.has_pending() {
             self.enter_event_mode()?;
             self.write_inputs()?;
             self.event()?;
@@ -79,6 +77,16 @@ impl ModelExchange {
             self.write_inputs()?;
         }
         self.settled.copy_from_slice(&self.next);
+        Ok(())
+    }
+
+    /// The first event, which is at the start, is still to come.
+    pub(super) fn leave_initialization(&mut self, time: f64) -> Result<()> {
+        self.base.called(self.base.backend.exit_initialization())?;
+        self.base.phase = Phase::Stepping;
+        self.mode = Mode::Event;
+        self.time = time;
+        self.is_fresh = true;
         Ok(())
     }
 
@@ -92,7 +100,7 @@ impl ModelExchange {
         let is_sampled = samples.request() == Request::SolverPoints;
         let slack = 1e-12 * size + 4.0 * f64::EPSILON * end.abs();
         loop {
-            let due = self.next_event.filter(|time| *time <= end + slack);
+            let due = self.next_stop().filter(|time| *time <= end + slack);
             let target = due.unwrap_or(end);
             let stop = self.window(piece, target, samples)?;
             let is_due = due.is_some() && self.time >= target;
@@ -110,7 +118,7 @@ impl ModelExchange {
             if is_sampled {
                 self.base.get_outputs(samples.push(self.time))?;
             }
-            if self.time >= end && self.next_event.is_none_or(|time| time > end + slack) {
+            if self.time >= end && self.next_stop().is_none_or(|time| time > end + slack) {
                 return Ok(());
             }
             self.events_left = self.events_left.checked_sub(1).ok_or_else(|| {

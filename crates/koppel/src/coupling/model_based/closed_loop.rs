@@ -13,7 +13,7 @@
 
 use crate::coupling::View;
 use crate::error::{Error, Result};
-use crate::linalg::{Matrix, inverse};
+use crate::linalg::{Lu, Matrix};
 
 /// The matrices of (1).
 #[derive(Clone, Debug, Default)]
@@ -28,64 +28,83 @@ pub(in crate::coupling) struct ClosedLoop {
     pub(in crate::coupling) s_d: Matrix,
     /// False if no model has feed-through: then M = I.
     pub(in crate::coupling) is_direct: bool,
+    room: Room,
+}
+
+/// Room for the matrices on the way.
+#[derive(Clone, Debug, Default)]
+struct Room {
+    /// B of one subsystem and of all, L M, I - S_d L, and L M S_d.
+    input: Matrix,
+    lm: Matrix,
+    open: Matrix,
+    lmd: Matrix,
+    lu: Lu,
 }
 
 impl ClosedLoop {
-    /// Joins the models; an error if the feed-through of the models is a loop without a solution.
-    pub(in crate::coupling) fn new(view: &View<'_>) -> Result<Self> {
+    /// Joins the models; an error if the feed-through of the models is a loop without a solution. Allocates only at the
+    /// first call.
+    pub(in crate::coupling) fn join(&mut self, view: &View<'_>) -> Result<()> {
         let (graph, models) = (view.graph, view.models);
         let (n, inputs) = (graph.outputs(), graph.inputs());
-        let mut s_y = Matrix::zeros(n, n);
-        let (mut b, mut s_d) = (Matrix::zeros(n, inputs), Matrix::zeros(n, inputs));
+        let ClosedLoop { a, b, m, s_d, is_direct, room } = self;
+        if room.open.rows() != n {
+            // Feed-through that is zero now may come later.
+            room.open.set_identity(n);
+            let _ = room.lu.refactor(&room.open);
+            room.input.reshape(n, inputs);
+            room.lm.reshape(inputs, n);
+            room.lmd.reshape(inputs, inputs);
+        }
+        a.reshape(n, n);
+        b.reshape(n, inputs);
+        s_d.reshape(n, inputs);
+        *is_direct = false;
         for id in 0..graph.len() {
             let (row, column) = (graph.outputs_of(id).start, graph.inputs_of(id).start);
             let model = models.of(id);
-            s_y.set_block(row, row, &model.s_y);
-            b.set_block(row, column, &model.input_matrix());
+            a.set_block(row, row, &model.s_y);
+            model.write_input_matrix(&mut room.input);
+            b.set_block(row, column, &room.input);
             s_d.set_block(row, column, &model.s_d);
+            *is_direct |= model.s_d.max_abs() > 0.0;
         }
-        let is_direct = s_d.max_abs() > 0.0;
-        let m = if is_direct { inverse_of_loop(view, &s_d)? } else { Matrix::identity(n) };
-        let mut lm = Matrix::zeros(inputs, n);
+        if !*is_direct {
+            m.set_identity(n);
+            for wire in graph.wires() {
+                let id = graph.subsystem_of_input(wire.target);
+                for row in graph.outputs_of(id) {
+                    a[(row, wire.source)] += b[(row, wire.target)] * wire.gain;
+                }
+            }
+            return Ok(());
+        }
+        let Room { input, lm, open, lmd, lu } = room;
+        open.set_identity(n);
+        for wire in graph.wires() {
+            for row in graph.outputs_of(graph.subsystem_of_input(wire.target)) {
+                open[(row, wire.source)] -= s_d[(row, wire.target)] * wire.gain;
+            }
+        }
+        lu.invert(open, m).map_err(|source| Error::Linalg {
+            what: "the algebraic loop of the interface models".into(),
+            source,
+        })?;
+        lm.reshape(inputs, n);
         for wire in graph.wires() {
             for (sum, m) in lm.row_mut(wire.target).iter_mut().zip(m.row(wire.source)) {
                 *sum += wire.gain * m;
             }
         }
-        let a = &s_y + &by_blocks(view, &b, &lm);
-        let b = if is_direct { &b + &by_blocks(view, &b, &(&lm * &s_d)) } else { b };
-        Ok(ClosedLoop { a, b, m, s_d, is_direct })
+        // Zeros outside the blocks of B cost nothing.
+        b.mul_add(lm, a);
+        lm.mul_into(s_d, lmd);
+        lmd.add_to_diagonal(1.0);
+        input.copy_from(b);
+        input.mul_into(lmd, b);
+        Ok(())
     }
-}
-
-/// M.
-fn inverse_of_loop(view: &View<'_>, s_d: &Matrix) -> Result<Matrix> {
-    let n = s_d.rows();
-    let mut open = Matrix::identity(n);
-    for wire in view.graph.wires() {
-        for row in 0..n {
-            open[(row, wire.source)] -= s_d[(row, wire.target)] * wire.gain;
-        }
-    }
-    inverse(&open).map_err(|source| {
-        Error::Linalg { what: "the algebraic loop of the interface models".into(), source }.into()
-    })
-}
-
-/// A product whose left factor has one block per subsystem.
-fn by_blocks(view: &View<'_>, left: &Matrix, right: &Matrix) -> Matrix {
-    let mut product = Matrix::zeros(left.rows(), right.cols());
-    for id in 0..view.graph.len() {
-        for row in view.graph.outputs_of(id) {
-            for column in view.graph.inputs_of(id) {
-                let factor = left[(row, column)];
-                for (sum, right) in product.row_mut(row).iter_mut().zip(right.row(column)) {
-                    *sum += factor * right;
-                }
-            }
-        }
-    }
-    product
 }
 
 /// What outputs become at the inputs: L y + offsets, and behind a table what has arrived there.

@@ -10,7 +10,7 @@
 use super::closed_loop::{ClosedLoop, wired};
 use crate::coupling::View;
 use crate::error::{Error, Result};
-use crate::linalg::{Matrix, exponential_integrals};
+use crate::linalg::{Integrals, Matrix};
 use crate::signal::{Request, Samples};
 use crate::system::SubsystemId;
 use serde::{Deserialize, Serialize};
@@ -67,8 +67,9 @@ pub(in crate::coupling) struct ErrorEquation {
     pub(in crate::coupling) zeta: Vec<f64>,
     /// Mean of δ over the last step.
     pub(in crate::coupling) mean: Vec<f64>,
-    /// P_0 and P_1 over one part, if solved exactly.
-    flow: Option<[Matrix; 2]>,
+    /// P_0, P_1 and P_2 over one part, if solved exactly.
+    flow: [Matrix; 3],
+    integrals: Integrals,
     /// Outputs at the ends of the parts of the step under way.
     inside: Vec<f64>,
     epsilon: Vec<f64>,
@@ -86,7 +87,8 @@ impl ErrorEquation {
             settings,
             zeta: zeros.clone(),
             mean: zeros.clone(),
-            flow: None,
+            flow: <[Matrix; 3]>::default(),
+            integrals: Integrals::default(),
             inside: vec![0.0; nodes * outputs],
             epsilon: vec![0.0; inputs],
             next: vec![0.0; inputs],
@@ -98,15 +100,12 @@ impl ErrorEquation {
 
     /// Matrices for steps of this size.
     pub(in crate::coupling) fn fit(&mut self, closed: &ClosedLoop, size: f64) -> Result<()> {
-        self.flow = None;
-        let is_needed = self.settings.kind != ErrorEquationConfig::Off;
-        if is_needed && self.settings.solver == OdeMethod::Exact {
-            let part = size / f64::from(self.settings.steps);
-            let [p0, p1, _] = exponential_integrals(&closed.a, part)
-                .map_err(|source| Error::Linalg { what: "the error equation".into(), source })?;
-            self.flow = Some([p0, p1]);
+        if self.settings.kind == ErrorEquationConfig::Off || self.settings.solver == OdeMethod::Euler {
+            return Ok(());
         }
-        Ok(())
+        let part = size / f64::from(self.settings.steps);
+        let found = self.integrals.all(&closed.a, part, &mut self.flow);
+        found.map_err(|source| Error::Linalg { what: "the error equation".into(), source }.into())
     }
 
     /// Takes what was seen of a subsystem inside the finished step.
@@ -159,8 +158,9 @@ impl ErrorEquation {
             let ErrorEquation { zeta, epsilon, next, forcing, slope, flow, .. } = self;
             closed.b.mul_vec_into(epsilon, forcing);
             closed.a.mul_vec_add(zeta, forcing);
-            match flow {
-                Some([p0, p1]) => {
+            match self.settings.solver {
+                OdeMethod::Exact => {
+                    let [p0, p1, _] = flow;
                     for (before, after) in epsilon.iter_mut().zip(next.iter()) {
                         *before = (after - *before) / part;
                     }
@@ -168,11 +168,27 @@ impl ErrorEquation {
                     p0.mul_vec_add(forcing, zeta);
                     p1.mul_vec_add(slope, zeta);
                 }
-                None => (0..n).for_each(|i| zeta[i] += part * forcing[i]),
+                OdeMethod::Euler => (0..n).for_each(|i| zeta[i] += part * forcing[i]),
             }
             std::mem::swap(&mut self.epsilon, &mut self.next);
         }
         self.add_to_mean(closed, 0.5 / steps as f64);
+    }
+
+    /// Shows ε at the begin and the end of each part of the finished step, one part after the other.
+    pub(in crate::coupling) fn walk(
+        &mut self,
+        view: &View<'_>,
+        size: f64,
+        mut part: impl FnMut(&[f64], &[f64]),
+    ) {
+        let steps = self.settings.steps as usize;
+        self.see(view, 0, 0.0);
+        for node in 0..steps {
+            std::mem::swap(&mut self.epsilon, &mut self.next);
+            self.see(view, node + 1, size * (node + 1) as f64 / steps as f64);
+            part(&self.epsilon, &self.next);
+        }
     }
 
     /// ε at the end of a part, into `next`.
@@ -191,6 +207,19 @@ impl ErrorEquation {
         let ErrorEquation { zeta, epsilon, delta, mean, forcing, .. } = self;
         distance(closed, zeta, epsilon, forcing, delta);
         mean.iter_mut().zip(delta.iter()).for_each(|(mean, delta)| *mean += weight * delta);
+    }
+
+    /// Appends the state and what was seen inside the last step to `memory`.
+    pub(in crate::coupling) fn save_with_inside(&self, memory: &mut Vec<f64>) {
+        self.save(memory);
+        memory.extend_from_slice(&self.inside);
+    }
+
+    /// Takes back what `save_with_inside` wrote and returns the rest.
+    pub(in crate::coupling) fn restore_with_inside<'a>(&mut self, memory: &'a [f64]) -> &'a [f64] {
+        let (inside, rest) = self.restore(memory).split_at(self.inside.len());
+        self.inside.copy_from_slice(inside);
+        rest
     }
 
     /// Appends the state to `memory`.

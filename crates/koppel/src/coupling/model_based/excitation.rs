@@ -5,7 +5,7 @@
 //! part, its mean. So a jump at a communication point is met exactly, one inside the step to a tenth of it.
 
 use crate::coupling::View;
-use crate::linalg::{self, Matrix, exponential_integrals};
+use crate::linalg::{self, Integrals, Matrix};
 use crate::signal::external::{COEFFICIENTS, External};
 use crate::system::InputId;
 
@@ -125,6 +125,7 @@ fn line(signal: &External, from: f64, h: f64) -> (f64, f64) {
 pub(in crate::coupling) struct Response {
     size: f64,
     integrals: [Matrix; 3],
+    work: Integrals,
     a: Matrix,
     b: Matrix,
     forcing: Vec<f64>,
@@ -136,24 +137,23 @@ pub(in crate::coupling) struct Response {
 
 impl Response {
     /// For steps of this size.
-    pub(in crate::coupling) fn new(a: &Matrix, b: Matrix, size: f64) -> linalg::Result<Self> {
+    pub(in crate::coupling) fn fit(&mut self, a: &Matrix, b: &Matrix, size: f64) -> linalg::Result<()> {
         let n = a.rows();
-        let h = size / PARTS as f64;
-        Ok(Response {
-            size: h,
-            integrals: exponential_integrals(a, h)?,
-            a: a.clone(),
-            b,
-            forcing: vec![0.0; n],
-            slope: vec![0.0; n],
-            state: vec![0.0; n],
-            moments: Moments::new(n),
-        })
+        if self.state.len() != n {
+            self.moments = Moments::new(n);
+            for list in [&mut self.forcing, &mut self.slope, &mut self.state] {
+                *list = vec![0.0; n];
+            }
+        }
+        self.size = size / PARTS as f64;
+        self.a.copy_from(a);
+        self.b.copy_from(b);
+        self.work.all(a, self.size, &mut self.integrals)
     }
 
     /// Walks the step under the signals of the inputs that begin at `first`.
     pub(in crate::coupling) fn answer(&mut self, excitation: &Excitation, first: InputId) {
-        let Response { size, integrals: [p0, p1, p2], a, b, forcing, slope, state, moments } = self;
+        let Response { size, integrals: [p0, p1, p2], a, b, forcing, slope, state, moments, .. } = self;
         let inputs = excitation.start.len();
         state.fill(0.0);
         moments.clear();

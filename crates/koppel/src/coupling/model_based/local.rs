@@ -23,7 +23,7 @@ use super::excitation::{Excitation, Moments, Response};
 use crate::coupling::View;
 use crate::error::{Error, Result};
 use crate::identify::InterfaceModel;
-use crate::linalg::{self, Matrix, exponential_integral, exponential_integrals, pinv};
+use crate::linalg::{self, Integrals, Matrix, PseudoInverse};
 use crate::system::{InputId, OutputId, SubsystemId};
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
@@ -53,13 +53,9 @@ impl Goal {
         }
     }
 
-    /// What stands for P_0 of a matrix.
-    pub(in crate::coupling) fn integral(self, a: &Matrix, size: f64) -> linalg::Result<Matrix> {
-        match self {
-            Goal::End | Goal::Trapezoid => exponential_integral(a, size),
-            Goal::Midpoint => exponential_integral(a, 0.5 * size),
-            Goal::Integral => exponential_integrals(a, size).map(|[_, p1, _]| p1),
-        }
+    /// True if the goal is the end of the step, by whatever weight.
+    pub(in crate::coupling) fn is_at_end(self) -> bool {
+        matches!(self, Goal::End | Goal::Trapezoid)
     }
 
     /// The same measure of a response to external signals.
@@ -95,11 +91,28 @@ pub(in crate::coupling) struct Local {
     plus: Vec<f64>,
     rates: Vec<f64>,
     rho: Vec<f64>,
+    /// Inputs the method may choose, counted from the first of the subsystem.
+    free: Vec<usize>,
+    room: Room,
+}
+
+/// Room for the matrices on the way.
+#[derive(Clone, Debug, Default)]
+struct Room {
+    integrals: Integrals,
+    /// P_0, P_1, P_2 over the step, and P_0, P_1 as the part with u takes them.
+    whole: [Matrix; 3],
+    half: [Matrix; 3],
+    by_trapezoids: Trapezoids,
+    b: Matrix,
+    g: Matrix,
+    scaled: Matrix,
+    scaled_inverse: Matrix,
+    pseudo_inverse: PseudoInverse,
 }
 
 /// What a [`Local`] is built from.
 pub(in crate::coupling) struct LocalSettings<'a> {
-    pub(in crate::coupling) id: SubsystemId,
     pub(in crate::coupling) goal: Goal,
     pub(in crate::coupling) is_constant: bool,
     /// Inputs the method may choose, over all inputs.
@@ -111,59 +124,124 @@ pub(in crate::coupling) struct LocalSettings<'a> {
 }
 
 impl Local {
-    pub(in crate::coupling) fn new(view: &View<'_>, settings: &LocalSettings<'_>) -> Result<Self> {
-        let id = settings.id;
+    pub(in crate::coupling) fn new(view: &View<'_>, id: SubsystemId, settings: &LocalSettings<'_>) -> Self {
         let (inputs, outputs) = (view.graph.inputs_of(id), view.graph.outputs_of(id));
-        let model = view.models.of(id);
-        let failed = |source| -> Box<Error> {
-            let what = format!("the input optimisation of `{}`", view.graph.name(id));
-            Error::Linalg { what, source }.into()
-        };
-        let size = view.step.size;
-        let [p0, p1, p2] = exponential_integrals(&model.s_y, size).map_err(failed)?;
-        let (x0, x1) = match settings.goal {
-            Goal::End | Goal::Trapezoid => (p0.clone(), p1.clone()),
-            Goal::Integral => (p1.clone(), p2),
-            Goal::Midpoint => {
-                let [p0, p1, _] = exponential_integrals(&model.s_y, 0.5 * size).map_err(failed)?;
-                (p0, p1)
-            }
-        };
-        let weight = settings.goal.weight(size);
-        let b = model.input_matrix();
-        let (on_inputs, x0_inputs, x1_inputs) = if settings.matrix_steps == 0 {
-            (None, x0.clone(), x1)
-        } else {
-            let (q0, q1) = by_trapezoids(&model.s_y, size, settings.matrix_steps).map_err(failed)?;
-            (Some(q0.clone()), q0, q1)
-        };
-        let g = if settings.is_constant {
-            &(&x0_inputs * &b) + &(&model.s_d * weight)
-        } else {
-            &(&x1_inputs * &model.s_u) + &(&x0_inputs * &model.s_d)
-        };
-        let inverse = inverse_of_free(view, settings, &g, &inputs, &outputs).map_err(failed)?;
-        let rest = &Matrix::identity(inputs.len()) - &(&inverse * &g);
         let is_driven = view.graph.externals().iter().any(|(input, _)| inputs.contains(input));
-        let response =
-            if is_driven { Some(Response::new(&model.s_y, b.clone(), size).map_err(failed)?) } else { None };
         let zeros = vec![0.0; outputs.len()];
-        Ok(Local {
+        Local {
             goal: settings.goal,
-            weight,
-            on_outputs: x0,
-            on_inputs,
-            inverse,
-            rest,
-            end: [p0.clone(), &p0 * &b, &p1 * &b],
-            response,
+            weight: 0.0,
+            on_outputs: Matrix::default(),
+            on_inputs: (settings.matrix_steps > 0).then(Matrix::default),
+            inverse: Matrix::default(),
+            rest: Matrix::default(),
+            end: <[Matrix; 3]>::default(),
+            response: is_driven.then(Response::default),
             shift: vec![0.0; inputs.len()],
             plus: zeros.clone(),
             rates: zeros.clone(),
             rho: zeros,
+            free: (0..inputs.len()).filter(|j| settings.is_free[inputs.start + j]).collect(),
+            room: Room::default(),
             inputs,
             outputs,
+        }
+    }
+
+    /// All matrices for the model and the step size at hand. Allocates only at the first call.
+    pub(in crate::coupling) fn fit(
+        &mut self,
+        view: &View<'_>,
+        id: SubsystemId,
+        settings: &LocalSettings<'_>,
+    ) -> Result<()> {
+        self.find_matrices(view, id, settings).map_err(|source| {
+            let what = format!("the input optimisation of `{}`", view.graph.name(id));
+            Error::Linalg { what, source }.into()
         })
+    }
+
+    fn find_matrices(
+        &mut self,
+        view: &View<'_>,
+        id: SubsystemId,
+        settings: &LocalSettings<'_>,
+    ) -> linalg::Result<()> {
+        let model = view.models.of(id);
+        let size = view.step.size;
+        self.weight = settings.goal.weight(size);
+        let Room { integrals, whole, half, by_trapezoids, b, g, .. } = &mut self.room;
+        integrals.all(&model.s_y, size, whole)?;
+        model.write_input_matrix(b);
+        let (x0, x1) = match settings.goal {
+            Goal::End | Goal::Trapezoid => (&whole[0], &whole[1]),
+            Goal::Integral => (&whole[1], &whole[2]),
+            Goal::Midpoint => {
+                integrals.all(&model.s_y, 0.5 * size, half)?;
+                (&half[0], &half[1])
+            }
+        };
+        self.on_outputs.copy_from(x0);
+        let (x0, x1) = match &mut self.on_inputs {
+            None => (x0, x1),
+            Some(on_inputs) => {
+                by_trapezoids.find(integrals, &model.s_y, size, settings.matrix_steps)?;
+                on_inputs.copy_from(&by_trapezoids.sum);
+                (&by_trapezoids.sum, &by_trapezoids.ramp)
+            }
+        };
+        if settings.is_constant {
+            x0.mul_into(b, g);
+            g.add_scaled(self.weight, &model.s_d);
+        } else {
+            x1.mul_into(&model.s_u, g);
+            x0.mul_add(&model.s_d, g);
+        }
+        self.end[0].copy_from(&whole[0]);
+        whole[0].mul_into(b, &mut self.end[1]);
+        whole[1].mul_into(b, &mut self.end[2]);
+        if let Some(response) = &mut self.response {
+            response.fit(&model.s_y, b, size)?;
+        }
+        self.invert(view, id, settings)?;
+        self.inverse.mul_into(&self.room.g, &mut self.rest);
+        self.rest.scale(-1.0);
+        self.rest.add_to_diagonal(1.0);
+        Ok(())
+    }
+
+    /// G⁺ over the columns of free inputs; zero rows for the others.
+    fn invert(
+        &mut self,
+        view: &View<'_>,
+        id: SubsystemId,
+        settings: &LocalSettings<'_>,
+    ) -> linalg::Result<()> {
+        let Local { inputs, outputs, inverse, free, room, .. } = self;
+        let Room { g, scaled, scaled_inverse, pseudo_inverse, .. } = room;
+        inverse.reshape(inputs.len(), outputs.len());
+        if free.is_empty() || outputs.start == outputs.end {
+            return Ok(());
+        }
+        let ports = view.graph.ports(id);
+        let size_of = |nominal: Option<f64>| {
+            if settings.nominal { nominal.map_or(1.0, f64::abs).max(f64::MIN_POSITIVE) } else { 1.0 }
+        };
+        let of_output = |i: usize| size_of(ports.outputs[i].nominal);
+        let of_input = |j: usize| size_of(ports.inputs[j].nominal);
+        scaled.reshape(outputs.len(), free.len());
+        for i in 0..outputs.len() {
+            for (j, column) in free.iter().enumerate() {
+                scaled[(i, j)] = g[(i, *column)] * of_input(*column) / of_output(i);
+            }
+        }
+        pseudo_inverse.of(scaled, settings.cutoff, scaled_inverse)?;
+        for (j, column) in free.iter().enumerate() {
+            for i in 0..outputs.len() {
+                inverse[(*column, i)] = scaled_inverse[(j, i)] * of_input(*column) / of_output(i);
+            }
+        }
+        Ok(())
     }
 
     /// Finds G⁺ ρ for a goal, from the outputs `y`, the inputs `u0` at the begin of the step, and ε = u0 - u⁻.
@@ -248,51 +326,37 @@ pub(in crate::coupling) struct Now<'a> {
     pub(in crate::coupling) epsilon: &'a [f64],
 }
 
-/// G⁺ over the columns of free inputs; zero rows for the others.
-fn inverse_of_free(
-    view: &View<'_>,
-    settings: &LocalSettings<'_>,
-    g: &Matrix,
-    inputs: &Range<InputId>,
-    outputs: &Range<OutputId>,
-) -> linalg::Result<Matrix> {
-    let free: Vec<usize> = (0..inputs.len()).filter(|j| settings.is_free[inputs.start + j]).collect();
-    let mut inverse = Matrix::zeros(inputs.len(), outputs.len());
-    if free.is_empty() || outputs.is_empty() {
-        return Ok(inverse);
-    }
-    let ports = view.graph.ports(settings.id);
-    let size_of = |nominal: Option<f64>| {
-        if settings.nominal { nominal.map_or(1.0, f64::abs).max(f64::MIN_POSITIVE) } else { 1.0 }
-    };
-    let of_output = |i: usize| size_of(ports.outputs[i].nominal);
-    let of_input = |j: usize| size_of(ports.inputs[free[j]].nominal);
-    let scaled =
-        Matrix::from_fn(outputs.len(), free.len(), |i, j| g[(i, free[j])] * of_input(j) / of_output(i));
-    let scaled = pinv(&scaled, settings.cutoff)?;
-    for (j, column) in free.iter().enumerate() {
-        for i in 0..outputs.len() {
-            inverse[(*column, i)] = scaled[(j, i)] * of_input(j) / of_output(i);
-        }
-    }
-    Ok(inverse)
+/// P_0 and P_1 by the trapezoidal rule, with exact exponentials.
+#[derive(Clone, Debug, Default)]
+struct Trapezoids {
+    sum: Matrix,
+    ramp: Matrix,
+    over_one: Matrix,
+    power: Matrix,
+    next: Matrix,
 }
 
-/// P_0 and P_1 by the trapezoidal rule on `steps` parts, with exact exponentials.
-fn by_trapezoids(a: &Matrix, size: f64, steps: u32) -> linalg::Result<(Matrix, Matrix)> {
-    let n = a.rows();
-    let h = size / f64::from(steps);
-    let [p0, ..] = exponential_integrals(a, h)?;
-    let over_one = &Matrix::identity(n) + &(a * &p0);
-    let (mut sum, mut ramp) = (Matrix::zeros(n, n), Matrix::zeros(n, n));
-    let mut power = Matrix::identity(n);
-    for k in 0..=steps {
-        let weight = if k == 0 || k == steps { 0.5 * h } else { h };
-        sum += &(&power * weight);
-        ramp += &(&power * (weight * (size - h * f64::from(k))));
-        power = &over_one * &power;
+impl Trapezoids {
+    /// On `steps` parts.
+    fn find(&mut self, integrals: &mut Integrals, a: &Matrix, size: f64, steps: u32) -> linalg::Result<()> {
+        let Trapezoids { sum, ramp, over_one, power, next } = self;
+        let n = a.rows();
+        let h = size / f64::from(steps);
+        integrals.first(a, h, power)?;
+        a.mul_into(power, over_one);
+        over_one.add_to_diagonal(1.0);
+        sum.reshape(n, n);
+        ramp.reshape(n, n);
+        power.set_identity(n);
+        for k in 0..=steps {
+            let weight = if k == 0 || k == steps { 0.5 * h } else { h };
+            sum.add_scaled(weight, power);
+            ramp.add_scaled(weight * (size - h * f64::from(k)), power);
+            over_one.mul_into(power, next);
+            std::mem::swap(power, next);
+        }
+        Ok(())
     }
-    Ok((sum, ramp))
 }
 
 /// `out` -= A x.

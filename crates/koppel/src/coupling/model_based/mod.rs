@@ -17,6 +17,17 @@ use crate::error::{Error, Result};
 use crate::identify::ModelConfig;
 use crate::system::InputId;
 
+/// Inputs that step 3 may choose: filled by the method, with a source that has not moved.
+pub(super) fn free_inputs(view: &View<'_>, owned: &[InputId]) -> Vec<bool> {
+    let mut is_free = vec![false; view.graph.inputs()];
+    for &input in owned {
+        let own = view.stages[view.graph.subsystem_of_input(input)];
+        let mut wires = view.graph.wires_into(input);
+        is_free[input] = wires.any(|wire| view.stages[view.graph.wires()[wire].from] >= own);
+    }
+    is_free
+}
+
 /// Every subsystem that is filled by the method or feeds such an input must have a model.
 pub(super) fn check_models(view: &View<'_>, inputs: &[InputId], source: ModelConfig) -> Result<()> {
     for &input in inputs {
@@ -27,12 +38,17 @@ pub(super) fn check_models(view: &View<'_>, inputs: &[InputId], source: ModelCon
                     what: format!("a model-based method at `{}`", view.graph.input_name(input)),
                     reason: match source {
                         ModelConfig::Exact => format!(
-                            "`{}` is not known as a linear model; use model = \"derivatives\" for a native one, {{ identify = \"rls\" }} for an FMU, or another method for this connection",
+                            "`{}` is not known as a linear model; use model = \"derivatives\", {{ identify = \"rls\" }}, or another method for this connection",
+                            view.graph.name(id)
+                        ),
+                        ModelConfig::Given => format!(
+                            "no model of `{}` is given; add it, or use another method for this connection",
                             view.graph.name(id)
                         ),
                         _ => format!(
-                            "`{}` gives no derivatives; learn its model with {{ identify = \"rls\" }}, or use another method for this connection",
-                            view.graph.name(id)
+                            "`{}` {}; learn its model with {{ identify = \"rls\" }}, or use another method for this connection",
+                            view.graph.name(id),
+                            view.models.lack(id).unwrap_or("gives no derivatives")
                         ),
                     },
                 }

@@ -1,16 +1,79 @@
 //! The numbers of one step of the pre-step method, and steps 1 and 2 on them.
 
+use super::PrestepConfig;
 use crate::coupling::View;
-use crate::coupling::model_based::{ClosedLoop, Excitation, Response, distance, wired};
-use crate::linalg::Matrix;
+use crate::coupling::model_based::{ClosedLoop, Excitation, Goal, OdeMethod, Response, distance, wired};
+use crate::linalg::{self, Integrals, Matrix};
 
 /// Matrices of step 2: to the end of the step and to the goal, and the response to external signals.
 #[derive(Default)]
 pub(super) struct Ahead {
     pub(super) end: Matrix,
-    pub(super) goal: Matrix,
-    pub(super) weight: f64,
+    /// Only where the goal is not at the end.
+    goal: Matrix,
+    is_at_end: bool,
+    weight: f64,
     pub(super) response: Option<Response>,
+    integrals: Integrals,
+    room: [Matrix; 3],
+}
+
+impl Ahead {
+    /// With external signals or without.
+    pub(super) fn new(is_driven: bool) -> Self {
+        Ahead { response: is_driven.then(Response::default), ..Ahead::default() }
+    }
+
+    /// All matrices for x' = A x + B w and steps of this size. Allocates only at the first call.
+    pub(super) fn fit(
+        &mut self,
+        config: &PrestepConfig,
+        a: &Matrix,
+        b: &Matrix,
+        size: f64,
+    ) -> linalg::Result<()> {
+        let Ahead { end, goal, integrals, room, .. } = self;
+        match config.extrapolation {
+            OdeMethod::Exact => integrals.first(a, size, end)?,
+            OdeMethod::Euler => integrals.euler(a, size, config.extrapolation_steps, end)?,
+        }
+        match config.objective {
+            Goal::End | Goal::Trapezoid => (),
+            Goal::Midpoint => integrals.first(a, 0.5 * size, goal)?,
+            Goal::Integral => {
+                integrals.all(a, size, room)?;
+                goal.copy_from(&room[1]);
+            }
+        }
+        self.is_at_end = config.objective.is_at_end();
+        self.weight = config.objective.weight(size);
+        self.response.as_mut().map_or(Ok(()), |response| response.fit(a, b, size))
+    }
+
+    /// Puts M before the matrices.
+    pub(super) fn close(&mut self, m: &Matrix) {
+        let Ahead { end, goal, room, .. } = self;
+        m.mul_into(end, &mut room[0]);
+        std::mem::swap(end, &mut room[0]);
+        if !self.is_at_end {
+            m.mul_into(goal, &mut room[0]);
+            std::mem::swap(goal, &mut room[0]);
+        }
+    }
+
+    /// Where outputs that begin at `first` and change at `rates` come to: at the end, and as the goal measures it.
+    fn follow(&self, first: &[f64], rates: &[f64], end: &mut [f64], goal: &mut [f64]) {
+        if self.is_at_end {
+            self.end.mul_vec_into(rates, goal);
+        } else {
+            self.end.mul_vec_into(rates, end);
+            self.goal.mul_vec_into(rates, goal);
+        }
+        for ((end, goal), first) in end.iter_mut().zip(goal).zip(first) {
+            *end = first + if self.is_at_end { *goal } else { *end };
+            *goal += self.weight * first;
+        }
+    }
 }
 
 /// Vectors over all outputs or all inputs.
@@ -97,12 +160,7 @@ impl Numbers {
             let (u, y) = (view.graph.inputs_of(id), view.graph.outputs_of(id));
             view.models.of(id).add_rates(&ideal_outputs[y.clone()], &inputs[u], &mut rates[y]);
         }
-        extrapolated.copy_from_slice(ideal_outputs);
-        ahead.end.mul_vec_add(rates, extrapolated);
-        for (goal, y) in goal.iter_mut().zip(ideal_outputs.iter()) {
-            *goal = ahead.weight * y;
-        }
-        ahead.goal.mul_vec_add(rates, goal);
+        ahead.follow(ideal_outputs, rates, extrapolated, goal);
     }
 
     /// Adds M (x + S_d ẽ), what changing external signals do.

@@ -6,8 +6,21 @@ use crate::coupling::deferred::mean_given;
 use crate::coupling::model_based::{ErrorEquationConfig, wired, wired_linear};
 
 impl PrestepDiscrete {
-    /// (2.57) with ε corrected to the mean seen inside the step, (2.58) to (2.60).
+    /// δ now: on parts of the step, or once with ε corrected to the mean seen inside it.
     pub(super) fn solve_error_equation(&mut self, view: &View<'_>) {
+        let is_known = self.settings.known.is_some();
+        if self.recursion.is_some() && is_known && self.is_under_way {
+            self.known_distance(view);
+        } else if !(self.is_under_way && !is_known && self.recurse(view)) {
+            self.solve_once(view);
+        }
+        for input in 0..self.epsilon.len() {
+            self.epsilon[input] = view.arrival(input) - view.applied[input];
+        }
+    }
+
+    /// (2.57) with ε corrected to the mean seen inside the step, (2.58) to (2.60).
+    fn solve_once(&mut self, view: &View<'_>) {
         if self.settings.error_equation == ErrorEquationConfig::Reset || !self.is_under_way {
             self.delta.fill(0.0);
         }
@@ -41,8 +54,5 @@ impl PrestepDiscrete {
         }
         self.delta.copy_from_slice(&self.errors);
         self.closed.solve_in_place(&mut self.delta);
-        for input in 0..self.epsilon.len() {
-            self.epsilon[input] = view.arrival(input) - view.applied[input];
-        }
     }
 }

@@ -1,0 +1,177 @@
+//! The linear model of an FMU where it stands, x' = A x + B u, y = C x + D u, by derivatives of its equations.
+//!
+//! Directional derivatives give the matrices column by column, if the FMU declares them and they hold: the first time, they
+//! are compared with differences on both sides,
+//!
+//!   ∂f/∂v ≈ (f(v + δ) - f(v - δ)) / 2δ,     δ = ε^(1/3) · max(|v|, nominal value or 1)                (1)
+//!
+//! where v can be moved: inputs and states of a model-exchange FMU, inputs only of one for co-simulation. Values that are
+//! not continuous reals have no derivatives: their rows and columns are zero.
+
+use super::access::Access;
+use super::base::Base;
+use super::ports::Slots;
+use crate::description::{Description, ValueType, Variable};
+use crate::error::Result;
+use koppel::linalg::Matrix;
+use koppel::system::StateSpace;
+
+/// A derivative agrees with a difference to this part of itself, or to the round-off of the difference.
+const AGREES: f64 = 1e-3;
+
+/// How far something is moved for a difference.
+pub(super) fn distance(value: f64, nominal: Option<f64>) -> f64 {
+    f64::EPSILON.cbrt() * value.abs().max(nominal.map_or(1.0, f64::abs))
+}
+
+/// What is known of an FMU's directional derivatives.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Trust {
+    /// It declares none, or not for all that is asked.
+    NotOffered,
+    /// Not tried yet.
+    Unknown,
+    /// They agree with differences.
+    Held,
+    /// They do not, or a call failed.
+    Failed(String),
+}
+
+impl Trust {
+    pub(super) fn new(is_offered: bool) -> Trust {
+        if is_offered { Trust::Unknown } else { Trust::NotOffered }
+    }
+
+    /// Words for the summary.
+    pub(super) fn complaint(&self) -> String {
+        match self {
+            Trust::Failed(why) => format!(" (its directional derivatives do not hold: {why})"),
+            _ => String::new(),
+        }
+    }
+}
+
+/// The variables behind the matrices.
+pub(super) struct Unknowns {
+    /// Derivatives of the states, then outputs.
+    unknowns: Vec<u32>,
+    /// States, then inputs.
+    knowns: Vec<u32>,
+    derivatives: usize,
+    states: usize,
+    /// Place of each output and input among the ports.
+    outputs: Vec<usize>,
+    inputs: Vec<usize>,
+    /// Numbers of all ports.
+    ports: (usize, usize),
+}
+
+impl Unknowns {
+    /// `None` if the states are not listed as real variables.
+    pub(super) fn new(description: &Description, slots: &Slots) -> Option<Unknowns> {
+        let variables = &description.variables;
+        let is_real = |variable: &Variable| variable.value_type == ValueType::Float64;
+        let (mut unknowns, mut knowns, mut states) = (Vec::new(), Vec::new(), 0);
+        for unknown in &description.structure.continuous_state_derivatives {
+            let derivative = &variables[unknown.variable];
+            let state = &variables[derivative.derivative?];
+            if !is_real(derivative) || !is_real(state) {
+                return None;
+            }
+            unknowns.push(derivative.value_reference);
+            knowns.push(state.value_reference);
+            states += description.elements(state) as usize;
+        }
+        let derivatives = unknowns.len();
+        let smooth = |slots| Access::some(description, slots, super::route::is_smooth);
+        let (inputs, outputs) = (smooth(&slots.inputs), smooth(&slots.outputs));
+        let (input_references, inputs) = inputs.reals().unwrap_or_default();
+        let (output_references, outputs) = outputs.reals().unwrap_or_default();
+        knowns.extend(input_references);
+        unknowns.extend(output_references);
+        let (inputs, outputs) = (inputs.to_vec(), outputs.to_vec());
+        let ports = (slots.inputs.len(), slots.outputs.len());
+        Some(Unknowns { unknowns, knowns, derivatives, states, outputs, inputs, ports })
+    }
+
+    /// How many states there are.
+    pub(super) fn states(&self) -> usize {
+        self.states
+    }
+
+    /// Places of the inputs that can be moved.
+    pub(super) fn inputs(&self) -> &[usize] {
+        &self.inputs
+    }
+
+    /// References of the derivatives.
+    pub(super) fn derivatives(&self) -> &[u32] {
+        &self.unknowns[..self.derivatives]
+    }
+
+    /// Matrices of zeros.
+    pub(super) fn zeros(&self) -> StateSpace {
+        let (n, (m, p)) = (self.states, self.ports);
+        let zeros = Matrix::zeros;
+        StateSpace { a: zeros(n, n), b: zeros(n, m), c: zeros(p, n), d: zeros(p, m) }
+    }
+
+    /// All four matrices by directional derivatives.
+    pub(super) fn directional(&self, of: &Base) -> Result<StateSpace> {
+        let mut matrices = self.zeros();
+        let n = self.states;
+        let mut seed = vec![0.0; n + self.inputs.len()];
+        let mut change = vec![0.0; n + self.outputs.len()];
+        for known in 0..seed.len() {
+            seed.fill(0.0);
+            seed[known] = 1.0;
+            of.directional(&self.unknowns, &self.knowns, &seed, &mut change)?;
+            let (left, right, column) = match known.checked_sub(n) {
+                None => (&mut matrices.a, &mut matrices.c, known),
+                Some(input) => (&mut matrices.b, &mut matrices.d, self.inputs[input]),
+            };
+            (0..n).for_each(|row| left[(row, column)] = change[row]);
+            self.outputs.iter().zip(&change[n..]).for_each(|(row, value)| right[(*row, column)] = *value);
+        }
+        Ok(matrices)
+    }
+
+    /// How fast the outputs change when the states do so at `dx`: C `dx`, by one directional derivative.
+    pub(super) fn rates(&self, of: &Base, dx: &[f64], rates: &mut [f64]) -> Result<()> {
+        let (states, outputs) = (&self.knowns[..self.derivatives], &self.unknowns[self.derivatives..]);
+        rates.fill(0.0);
+        if dx.is_empty() || outputs.is_empty() {
+            return Ok(());
+        }
+        let mut change = vec![0.0; self.outputs.len()];
+        of.directional(outputs, states, dx, &mut change)?;
+        self.outputs.iter().zip(change).for_each(|(row, value)| rates[*row] = value);
+        Ok(())
+    }
+}
+
+/// One column by equation (1), from the values on both sides, and the round-off in it.
+pub(super) struct Difference {
+    pub(super) slope: Vec<f64>,
+    pub(super) noise: Vec<f64>,
+}
+
+impl Difference {
+    pub(super) fn new(above: &[f64], below: &[f64], distance: f64) -> Difference {
+        let pairs = || above.iter().zip(below);
+        Difference {
+            slope: pairs().map(|(a, b)| (a - b) / distance).collect(),
+            noise: pairs().map(|(a, b)| 200.0 * f64::EPSILON * a.abs().max(b.abs()) / distance).collect(),
+        }
+    }
+}
+
+/// Where derivatives that were given and differences part, if they do.
+pub(super) fn disagreement(given: &Matrix, found: &Matrix, noise: &Matrix) -> Option<(usize, usize)> {
+    let places = (0..given.rows()).flat_map(|row| (0..given.cols()).map(move |column| (row, column)));
+    places.into_iter().find(|place| {
+        let (given, found, noise) = (given[*place], found[*place], noise[*place]);
+        let apart = (given - found).abs();
+        apart.is_nan() || apart > AGREES * given.abs().max(found.abs()) + noise
+    })
+}

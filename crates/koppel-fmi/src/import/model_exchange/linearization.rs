@@ -1,0 +1,202 @@
+//! The linear model of a model-exchange FMU where it stands: directional derivatives if they hold, else differences of its
+//! equations over states and inputs.
+//!
+//! The FMU is asked in continuous-time mode, so a start or an event that is due is brought to its end first, as the next step
+//! would; afterwards states and inputs are what they were.
+//!
+//! While inputs are held, outputs change at C x', or without directional derivatives at
+//!
+//!   y' ≈ (g(x + τ x') - g(x - τ x')) / 2τ,     τ ‖x'‖ = ε^(1/3) · max(‖x‖, 10⁻³)                      (1)
+//!
+//! with states in units of their nominal values.
+
+use super::{Mode, ModelExchange};
+use crate::error::Result;
+use crate::import::Phase;
+use crate::import::matrices::{Difference, Trust, Unknowns, disagreement, distance};
+use koppel::linalg::Matrix;
+use koppel::system::StateSpace;
+
+/// Where the models of an instance come from.
+pub(super) struct Linearization {
+    unknowns: Option<Unknowns>,
+    pub(super) trust: Trust,
+    /// A model was asked for.
+    pub(super) is_used: bool,
+}
+
+impl Linearization {
+    pub(super) fn new(unknowns: Option<Unknowns>, is_offered: bool) -> Linearization {
+        Linearization { trust: Trust::new(is_offered && unknowns.is_some()), unknowns, is_used: false }
+    }
+}
+
+/// Derivatives of the states, then outputs.
+type Values = Vec<f64>;
+
+impl ModelExchange {
+    pub(super) fn matrices(&mut self, inputs: &[f64]) -> Result<StateSpace> {
+        self.linearization.is_used = true;
+        self.while_placed(inputs, |fmu| match fmu.linearization.trust {
+            Trust::Held => fmu.directional_matrices(),
+            Trust::Unknown => {
+                let found = fmu.differences(inputs)?;
+                Ok(match fmu.directional_matrices() {
+                    Ok(given) => fmu.judge(given, found),
+                    Err(error) => {
+                        fmu.linearization.trust = Trust::Failed(error.to_string());
+                        found.0
+                    }
+                })
+            }
+            Trust::NotOffered | Trust::Failed(_) => Ok(fmu.differences(inputs)?.0),
+        })
+    }
+
+    pub(super) fn output_rates(&mut self, inputs: &[f64], rates: &mut [f64]) -> Result<()> {
+        self.while_placed(inputs, |fmu| {
+            let mut dx = vec![0.0; fmu.x.len()];
+            fmu.base.called(fmu.base.backend.get_derivatives(&mut dx))?;
+            if let (Trust::Held, Some(unknowns)) = (&fmu.linearization.trust, &fmu.linearization.unknowns) {
+                return unknowns.rates(&fmu.base, &dx, rates);
+            }
+            let speed = dx.iter().zip(&fmu.scales).fold(0.0_f64, |most, (dx, s)| most.max((dx / s).abs()));
+            if speed == 0.0 {
+                rates.fill(0.0);
+                return Ok(());
+            }
+            let size = fmu.x.iter().fold(1e-3_f64, |most, x| most.max(x.abs()));
+            let tau = f64::EPSILON.cbrt() * size / speed;
+            let x = fmu.plain_states();
+            let at = |by: f64| x.iter().zip(&dx).map(|(x, dx)| x + by * dx).collect::<Vec<_>>();
+            let (above, below) = (fmu.outputs_at(&at(tau))?, fmu.outputs_at(&at(-tau))?);
+            for ((rate, above), below) in rates.iter_mut().zip(above).zip(below) {
+                *rate = (above - below) / (2.0 * tau);
+            }
+            Ok(())
+        })
+    }
+
+    /// Does something in continuous-time mode under these inputs, and puts states and inputs back.
+    fn while_placed<T>(
+        &mut self,
+        inputs: &[f64],
+        ask: impl FnOnce(&mut ModelExchange) -> Result<T>,
+    ) -> Result<T> {
+        self.next.copy_from_slice(inputs);
+        if self.base.phase == Phase::Initializing {
+            self.leave_initialization(self.time)?;
+        }
+        if self.mode == Mode::Event {
+            self.write_inputs()?;
+            self.event()?;
+            self.settled.copy_from_slice(&self.next);
+        }
+        let before = self.applied.clone();
+        // Others would need an event.
+        self.discrete.iter().for_each(|place| self.next[*place] = before[*place]);
+        let answer = self.write_inputs().and_then(|()| ask(self));
+        self.next.copy_from_slice(&before);
+        let inputs_back = self.write_inputs();
+        let states_back = self.base.called(self.base.backend.set_states(&self.plain_states()));
+        let answer = answer?;
+        inputs_back.and(states_back).map(|()| answer)
+    }
+
+    fn directional_matrices(&self) -> Result<StateSpace> {
+        match &self.linearization.unknowns {
+            Some(unknowns) => unknowns.directional(&self.base),
+            None => Err(self.base.not_offered("directional derivatives")),
+        }
+    }
+
+    /// Believes derivatives that agree with differences.
+    fn judge(&mut self, given: StateSpace, (found, noise): (StateSpace, StateSpace)) -> StateSpace {
+        let pairs = [
+            (&given.a, &found.a, &noise.a),
+            (&given.b, &found.b, &noise.b),
+            (&given.c, &found.c, &noise.c),
+            (&given.d, &found.d, &noise.d),
+        ];
+        for (name, (given, found, noise)) in ["A", "B", "C", "D"].iter().zip(pairs) {
+            if let Some((row, column)) = disagreement(given, found, noise) {
+                let (given, found) = (given[(row, column)], found[(row, column)]);
+                let place = format!("{name}[{}, {}]", row + 1, column + 1);
+                self.linearization.trust =
+                    Trust::Failed(format!("{place} is given as {given:.5e}, differences say {found:.5e}"));
+                break;
+            }
+        }
+        if self.linearization.trust == Trust::Unknown {
+            self.linearization.trust = Trust::Held;
+            return given;
+        }
+        found
+    }
+
+    /// The matrices by differences, and the round-off in them.
+    fn differences(&mut self, inputs: &[f64]) -> Result<(StateSpace, StateSpace)> {
+        let (n, p, m) = (self.x.len(), self.base.ports.outputs.len(), inputs.len());
+        let (mut slopes, mut noise) = (Matrix::zeros(n + p, n + m), Matrix::zeros(n + p, n + m));
+        let x = self.plain_states();
+        let u = self.next.clone();
+        let mut put = |column: usize, difference: Difference| {
+            for row in 0..n + p {
+                slopes[(row, column)] = difference.slope[row];
+                noise[(row, column)] = difference.noise[row];
+            }
+        };
+        for j in 0..n {
+            let delta = distance(x[j], Some(self.scales[j]));
+            let mut at = |value: f64| {
+                let mut moved = x.clone();
+                moved[j] = value;
+                self.values_at(&moved)
+            };
+            let (up, down) = (x[j] + delta, x[j] - delta);
+            put(j, Difference::new(&at(up)?, &at(down)?, up - down));
+        }
+        self.base.called(self.base.backend.set_states(&x))?;
+        for input in 0..m {
+            if self.discrete.contains(&input) {
+                continue;
+            }
+            let delta = distance(u[input], self.base.ports.inputs[input].nominal);
+            let mut at = |value: f64| {
+                self.next.copy_from_slice(&u);
+                self.next[input] = value;
+                self.write_inputs()?;
+                self.values_at(&x)
+            };
+            let (up, down) = (u[input] + delta, u[input] - delta);
+            put(n + input, Difference::new(&at(up)?, &at(down)?, up - down));
+        }
+        self.next.copy_from_slice(&u);
+        self.write_inputs()?;
+        let cut = |all: &Matrix| StateSpace {
+            a: all.block(0, 0, n, n),
+            b: all.block(0, n, n, m),
+            c: all.block(n, 0, p, n),
+            d: all.block(n, n, p, m),
+        };
+        Ok((cut(&slopes), cut(&noise)))
+    }
+
+    /// Derivatives and outputs at these states.
+    fn values_at(&mut self, x: &[f64]) -> Result<Values> {
+        let mut values = vec![0.0; x.len()];
+        self.base.called(self.base.backend.set_states(x))?;
+        self.base.called(self.base.backend.get_derivatives(&mut values))?;
+        values.extend(self.outputs_at(x)?);
+        Ok(values)
+    }
+
+    fn outputs_at(&mut self, x: &[f64]) -> Result<Vec<f64>> {
+        let mut outputs = vec![0.0; self.base.ports.outputs.len()];
+        self.base.called(self.base.backend.set_states(x))?;
+        self.base.get_outputs(&mut outputs)?;
+        let held = self.base.ports.outputs.iter().map(|output| output.is_held);
+        outputs.iter_mut().zip(held).filter(|(_, held)| *held).for_each(|(value, _)| *value = 0.0);
+        Ok(outputs)
+    }
+}

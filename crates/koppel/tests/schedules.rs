@@ -1,0 +1,165 @@
+//! Every coupling that corrects or predicts with more than the newest values, under every schedule: it works, or it is
+//! refused with a reason.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+use koppel::coupling::{
+    Against, CorrectorConfig, CouplingConfig, ErrorEquationConfig, Goal, Hold, LearningConfig, LearningKind,
+    PrestepConfig, Shape, TimeForm,
+};
+use koppel::identify::{ModelConfig, RlsConfig};
+use koppel::models::cases::{Case, case};
+use koppel::record::Table;
+use koppel::run::{Flow, Reading, RunConfig, ScheduleConfig, Simulation};
+use koppel::system::System;
+
+fn nepce(against: Against, gain: f64, anti_aliasing: bool) -> CouplingConfig {
+    CouplingConfig::Nepce { gain, against, anti_aliasing }
+}
+
+fn methods() -> Vec<(&'static str, CouplingConfig)> {
+    let prestep = |change: &dyn Fn(&mut PrestepConfig)| {
+        let mut config = PrestepConfig::default();
+        change(&mut config);
+        CouplingConfig::Prestep(config)
+    };
+    let corrector = |error_equation| {
+        CouplingConfig::Corrector(CorrectorConfig { error_equation, ..CorrectorConfig::default() })
+    };
+    let learned = |kind| {
+        move |config: &mut PrestepConfig| {
+            config.model = ModelConfig::Rls(RlsConfig::default());
+            let learning = LearningConfig { kind, duration: 1.0, switch: 0.2, ..LearningConfig::default() };
+            config.learning = Some(learning);
+        }
+    };
+    vec![
+        ("nepce", nepce(Against::Extrapolated, 1.0, false)),
+        ("nepce, gain 0.5", nepce(Against::Extrapolated, 0.5, false)),
+        ("nepce against applied, gain 0.5", nepce(Against::Applied, 0.5, false)),
+        ("nepce with anti-aliasing", nepce(Against::Extrapolated, 1.0, true)),
+        ("corrector", corrector(ErrorEquationConfig::Carried)),
+        ("corrector, reset", corrector(ErrorEquationConfig::Reset)),
+        ("pre-step", prestep(&|_| ())),
+        ("carried", prestep(&|c| c.error_equation = ErrorEquationConfig::Carried)),
+        ("reset", prestep(&|c| c.error_equation = ErrorEquationConfig::Reset)),
+        ("constant", prestep(&|c| c.input = Shape::Constant)),
+        ("energy", prestep(&|c| c.input = Shape::Energy)),
+        ("trapezoid", prestep(&|c| c.objective = Goal::Trapezoid)),
+        ("midpoint", prestep(&|c| c.objective = Goal::Midpoint)),
+        ("integral", prestep(&|c| c.objective = Goal::Integral)),
+        ("modified", prestep(&|c| c.modified = true)),
+        ("derivatives", prestep(&|c| c.model = ModelConfig::Derivatives)),
+        ("discrete", prestep(&|c| c.time = Some(TimeForm::Discrete))),
+        (
+            "discrete, carried",
+            prestep(&|c| {
+                c.time = Some(TimeForm::Discrete);
+                c.error_equation = ErrorEquationConfig::Carried;
+            }),
+        ),
+        (
+            "discrete, recursion",
+            prestep(&|c| {
+                c.time = Some(TimeForm::Discrete);
+                c.error_equation = ErrorEquationConfig::Carried;
+                c.recursion = true;
+            }),
+        ),
+        ("learned", prestep(&learned(LearningKind::Hold))),
+        ("learned at small steps", prestep(&learned(LearningKind::SmallStep))),
+    ]
+}
+
+fn run(system: System, config: &RunConfig) -> koppel::Result<(Vec<String>, Table)> {
+    let mut simulation = Simulation::new(system, config)?;
+    let mut table = Table::default();
+    simulation.run(&mut table, &mut |_| Ok(Flow::Continue))?;
+    Ok((simulation.columns().iter().map(|column| column.name.clone()).collect(), table))
+}
+
+/// Largest error of any output relative to its range; infinite if the run fails.
+fn error(case: &Case, config: &RunConfig) -> f64 {
+    let Ok((names, table)) = run(case.system().unwrap(), config) else { return f64::INFINITY };
+    let (exact_names, exact) =
+        run(case.reference().unwrap(), &RunConfig::new(config.stop, config.step)).unwrap();
+    let graph = case.system().unwrap().graph;
+    let of_output = |output: usize| {
+        let name = graph.output_name(output);
+        let own = names.iter().position(|n| *n == name).unwrap();
+        let other = exact_names.iter().position(|n| *n == format!("monolith.{name}")).unwrap();
+        let (low, high) = exact.column(other).fold((f64::MAX, f64::MIN), |(l, h), y| (l.min(y), h.max(y)));
+        let worst = table.column(own).zip(exact.column(other)).map(|(a, b)| (a - b).abs());
+        worst.fold(0.0, f64::max) / (high - low)
+    };
+    (0..graph.outputs()).map(of_output).fold(0.0, f64::max)
+}
+
+fn schedules(case: &Case) -> [(&'static str, ScheduleConfig); 4] {
+    let names: Vec<String> = case.parts.iter().map(|part| part.name.clone()).collect();
+    let backwards = names.iter().rev().cloned().collect();
+    let groups = names.iter().map(|name| vec![name.clone()]).collect();
+    [
+        ("parallel", ScheduleConfig::PARALLEL),
+        ("sequence", ScheduleConfig::SEQUENCE),
+        ("backwards", ScheduleConfig::Order(backwards)),
+        ("groups", ScheduleConfig::Groups(groups)),
+    ]
+}
+
+/// The two-mass oscillator has feed-through, so all of it counts: order, reading, hold. No method may be worse than the
+/// zero-order hold under the same schedule.
+#[test]
+fn every_method_works_under_every_order() {
+    let case = case("two-mass").unwrap();
+    let step = 0.01;
+    let mut worst = Vec::new();
+    for (order, schedule) in schedules(&case) {
+        for reading in [Reading::Fresh, Reading::Stale] {
+            for hold in [Hold::Constant, Hold::Continuous] {
+                let config = |coupling| {
+                    let (schedule, coupling) = (schedule.clone(), coupling);
+                    RunConfig { schedule, coupling, reading, hold, ..RunConfig::new(5.0, step) }
+                };
+                let zoh = error(&case, &config(CouplingConfig::Zoh {}));
+                for (name, coupling) in methods() {
+                    let seen = error(&case, &config(coupling));
+                    if !(seen <= zoh) {
+                        worst.push(format!(
+                            "{name}, {order}, {reading:?}, {hold:?}: {seen:.2e}, zoh {zoh:.2e}"
+                        ));
+                    }
+                }
+            }
+        }
+    }
+    assert!(worst.is_empty(), "worse than zero-order hold:\n{}", worst.join("\n"));
+}
+
+/// The correction against the applied input answers itself: u = L y + α (mean of L y - u) has the eigenvalue -α, on any system
+/// and under any schedule. With α = 1 it never decays.
+#[test]
+fn against_the_applied_input_the_gain_is_an_eigenvalue() {
+    let case = case("two-mass").unwrap();
+    for (order, schedule) in schedules(&case) {
+        let seen = [0.5, 0.9, 1.0].map(|gain| {
+            let coupling = nepce(Against::Applied, gain, false);
+            let schedule = schedule.clone();
+            error(&case, &RunConfig { schedule, coupling, ..RunConfig::new(5.0, 0.01) })
+        });
+        println!("{order}: {seen:?}");
+    }
+}
+
+/// All of them need one common step.
+#[test]
+fn several_rates_are_refused_with_a_reason() {
+    let case = case("two-mass").unwrap();
+    for (name, coupling) in methods() {
+        let every = [(case.parts[1].name.clone(), 2)].into();
+        let config = RunConfig { every, coupling, ..RunConfig::new(1.0, 0.01) };
+        let Err(error) = Simulation::new(case.system().unwrap(), &config) else { panic!("{name} ran") };
+        let text = error.to_string();
+        assert!(text.contains("with several rates") && text.contains("one common step"), "{name}: {text}");
+    }
+}

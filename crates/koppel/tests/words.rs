@@ -1,0 +1,214 @@
+//! The words of the model-based couplings in a file: each is understood, changes what it should, and a wrong one is
+//! refused with those that are known.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+use koppel::coupling::CouplingConfig;
+use koppel::models::cases::{Case, case};
+use koppel::record::Table;
+use koppel::run::{Flow, Reading, RunConfig, Simulation};
+
+#[derive(serde::Deserialize)]
+struct File {
+    coupling: CouplingConfig,
+}
+
+fn coupling(text: &str) -> CouplingConfig {
+    let file = toml::from_str::<File>(&format!("coupling = {{ {text} }}"));
+    file.unwrap_or_else(|error| panic!("{text}: {error}")).coupling
+}
+
+fn refused(text: &str) -> String {
+    match toml::from_str::<File>(&format!("coupling = {{ {text} }}")) {
+        Err(error) => error.to_string(),
+        Ok(file) => match run(&dual_mass(), file.coupling) {
+            Err(error) => error.to_string(),
+            Ok(_) => panic!("{text} was taken"),
+        },
+    }
+}
+
+fn dual_mass() -> Case {
+    let mut case = case("dual-mass").unwrap();
+    case.parts[1].parameters.extend([("ck".to_owned(), 2e5), ("dk".to_owned(), 200.0)]);
+    case
+}
+
+fn run(case: &Case, coupling: CouplingConfig) -> koppel::Result<Table> {
+    let config = RunConfig { coupling, reading: Reading::Stale, ..RunConfig::new(0.05, 1e-3) };
+    let mut simulation = Simulation::new(case.system()?, &config)?;
+    let mut table = Table::default();
+    simulation.run(&mut table, &mut |_| Ok(Flow::Continue))?;
+    Ok(table)
+}
+
+/// Largest difference of the second output, relative to its size.
+fn difference(one: &Table, other: &Table) -> f64 {
+    let size = one.column(1).fold(0.0, |most: f64, y| most.max(y.abs()));
+    one.column(1).zip(other.column(1)).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max) / size
+}
+
+#[test]
+fn each_word_changes_the_result() {
+    let case = dual_mass();
+    let see = |text: &str| run(&case, coupling(text)).unwrap_or_else(|error| panic!("{text}: {error}"));
+    let learned = r#"method = "prestep", model = { identify = "rls", N = 1, M = 1, forgetting = 0.996 }, learning = { kind = "small-step", parts = 20, duration = 0.02, switch = 0.005, modified_above = 10, hold_above = 20 }"#;
+    let families: [(&str, &[&str]); 7] = [
+        (
+            r#"method = "prestep""#,
+            &[
+                r#"error_equation = "carried""#,
+                r#"error_equation = "reset""#,
+                r#"input = "constant""#,
+                r#"input = "energy""#,
+                r#"objective = "midpoint""#,
+                r#"objective = "integral""#,
+                r#"extrapolation = "euler""#,
+                r#"extrapolation = "euler", extrapolation_steps = 3"#,
+                r#"matrix_steps = 1"#,
+                r#"modified = true"#,
+                r#"constant = "none""#,
+                r#"weights = "nominal""#,
+                r#"time = "discrete""#,
+                r#"learning = { kind = "hold", signal_based = "zoh", duration = 0.01, switch = 0.005 }"#,
+                r#"learning = { modified_above = 0.0 }"#,
+                r#"learning = { hold_above = 0.0 }"#,
+            ],
+        ),
+        (
+            r#"method = "prestep", error_equation = "carried""#,
+            &[
+                r#"error_solver = "euler""#,
+                r#"error_solver = "euler", error_steps = 3"#,
+                r#"error_steps = 3"#,
+                r#"intermediate = false"#,
+            ],
+        ),
+        (
+            r#"method = "prestep", time = "discrete""#,
+            &[
+                r#"error_equation = "carried""#,
+                r#"error_equation = "reset""#,
+                r#"error_equation = "carried", recursion = true"#,
+                r#"error_equation = "reset", recursion = true"#,
+                r#"error_equation = "carried", recursion = true, error_steps = 3"#,
+                r#"error_equation = "carried", intermediate = false"#,
+                r#"modified = true"#,
+                r#"constant = "none""#,
+                r#"learning = { modified_above = 0.0 }"#,
+                r#"learning = { hold_above = 0.0 }"#,
+            ],
+        ),
+        (
+            learned,
+            &[
+                r#"error_equation = "carried""#,
+                r#"error_equation = "reset""#,
+                r#"error_equation = "carried", recursion = true"#,
+                r#"error_equation = "carried", intermediate = false"#,
+            ],
+        ),
+        (r#"method = "nepce""#, &["gain = 0.5", "anti_aliasing = true", r#"against = "applied""#]),
+        (
+            r#"method = "corrector", error_equation = "carried""#,
+            &["gain = 0.5", r#"error_solver = "euler""#, "error_steps = 3", "intermediate = false"],
+        ),
+        (r#"method = "corrector""#, &[r#"error_equation = "reset""#, r#"against = "applied""#]),
+    ];
+    for (family, words) in families {
+        let mut seen = vec![("nothing", see(family))];
+        for word in words {
+            let table = see(&format!("{family}, {word}"));
+            for (other, before) in &seen {
+                let apart = difference(before, &table);
+                assert!(apart > 1e-9, "{family}: {word} is like {other}: {apart}");
+            }
+            seen.push((word, table));
+        }
+    }
+}
+
+/// The defaults, said in full, and the other ways to say the same.
+#[test]
+fn words_that_change_nothing_here() {
+    let case = dual_mass();
+    let see = |text: &str| run(&case, coupling(text)).unwrap();
+    let plain = see(r#"method = "prestep""#);
+    for text in [
+        r#"model = "exact", error_equation = "off", input = "linear""#,
+        r#"time = "continuous", objective = "end", error_solver = "exact", extrapolation = "exact""#,
+        // Both ends of the step weigh the same: the begin is met already.
+        r#"objective = "trapezoid""#,
+        // A linear model has the same derivatives everywhere.
+        r#"model = "derivatives""#,
+        r#"model = { derivatives = 5 }"#,
+    ] {
+        let apart = difference(&plain, &see(&format!(r#"method = "prestep", {text}"#)));
+        assert!(apart < 1e-9, "{text}: {apart}");
+    }
+    let learned = r#"method = "prestep", model = { identify = "rls" }"#;
+    let hold = see(&format!(r#"{learned}, learning = {{ duration = 1.0 }}"#));
+    let said = r#"time = "discrete", learning = { kind = "hold", signal_based = "zoh", duration = 1.0, switch = 0.005, modified_above = 0.21, hold_above = 3.54 }"#;
+    assert_eq!(difference(&hold, &see(&format!("{learned}, {said}"))), 0.0);
+    let foh = see(&format!(r#"{learned}, learning = {{ signal_based = "foh", duration = 1.0 }}"#));
+    assert!(difference(&hold, &foh) > 1e-3);
+}
+
+#[test]
+fn wrong_words_are_refused_with_the_known_ones() {
+    for (text, known) in [
+        (r#"method = "prestepp""#, &["zoh", "nepce", "corrector", "prestep"][..]),
+        (r#"method = "prestep", model = "exakt""#, &["exact", "derivatives"]),
+        (r#"method = "prestep", model = { identify = "rlss" }"#, &["rls"]),
+        (r#"method = "prestep", time = "discreet""#, &["continuous", "discrete"]),
+        (r#"method = "prestep", error_equation = "on""#, &["off", "carried", "reset"]),
+        (r#"method = "prestep", input = "cubic""#, &["linear", "constant", "energy"]),
+        (r#"method = "prestep", objective = "begin""#, &["end", "trapezoid", "midpoint", "integral"]),
+        (r#"method = "prestep", error_solver = "heun""#, &["exact", "euler"]),
+        (r#"method = "prestep", extrapolation = "heun""#, &["exact", "euler"]),
+        (r#"method = "prestep", constant = "some""#, &["measured", "none"]),
+        (r#"method = "prestep", weights = "all""#, &["si", "nominal"]),
+        (r#"method = "prestep", eror_equation = "off""#, &["error_equation", "input", "learning", "time"]),
+        (r#"method = "prestep", learning = { kind = "small" }"#, &["hold", "small-step"]),
+        (r#"method = "prestep", learning = { signal_based = "soh" }"#, &["zoh", "foh"]),
+        (r#"method = "prestep", learning = { durration = 1 }"#, &["duration", "switch", "hold_above"]),
+        (r#"method = "nepce", against = "given""#, &["extrapolated", "applied"]),
+        (r#"method = "nepce", anti_alias = true"#, &["gain", "anti_aliasing"]),
+        (r#"method = "corrector", error_equation = "on""#, &["off", "carried", "reset"]),
+    ] {
+        let message = refused(text);
+        for word in known {
+            assert!(message.contains(&format!("`{word}`")), "{text}: {message}");
+        }
+    }
+}
+
+#[test]
+fn settings_that_do_not_go_together_are_refused_with_a_reason() {
+    for (text, reason) in [
+        (r#"method = "prestep", error_steps = 0"#, "at least 1"),
+        (r#"method = "prestep", extrapolation_steps = 0"#, "at least 1"),
+        (r#"method = "prestep", objective = "integral", extrapolation = "euler""#, "trapezoid"),
+        (r#"method = "prestep", objective = "midpoint", matrix_steps = 3"#, "trapezoid"),
+        (r#"method = "prestep", recursion = true"#, "discrete"),
+        (r#"method = "prestep", learning = { kind = "small-step" }"#, "learned"),
+        (r#"method = "prestep", model = { identify = "rls" }, time = "continuous""#, "difference equations"),
+        (r#"method = "prestep", time = "discrete", extrapolation = "euler""#, "continuous"),
+        (r#"method = "prestep", time = "discrete", error_solver = "euler""#, "continuous"),
+        (r#"method = "prestep", time = "discrete", matrix_steps = 2"#, "continuous"),
+        (r#"method = "prestep", time = "discrete", objective = "midpoint""#, "communication points"),
+        (r#"method = "prestep", time = "discrete", objective = "integral""#, "communication points"),
+        (r#"method = "prestep", time = "discrete", input = "energy""#, "continuous"),
+        (r#"method = "prestep", time = "discrete", recursion = true, intermediate = false"#, "intermediate"),
+        (r#"method = "prestep", model = { identify = "rls", N = 2 }, recursion = true"#, "N = 1"),
+        (r#"method = "prestep", model = { identify = "rls" }, constant = "none""#, "of their own"),
+        (r#"method = "prestep", model = { identify = "rls", forgetting = 1.5 }"#, "(0, 1]"),
+        (r#"method = "prestep", model = { identify = "rls" }, learning = { duration = -1 }"#, "0 or more"),
+        (r#"method = "nepce", gain = 1.5"#, "[0, 1]"),
+        (r#"method = "corrector", error_equation = "off""#, "nepce"),
+        (r#"method = "corrector", gain = -0.1"#, "[0, 1]"),
+    ] {
+        let message = refused(text);
+        assert!(message.contains(reason), "{text}: {message}");
+    }
+}
