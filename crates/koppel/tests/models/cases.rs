@@ -48,7 +48,7 @@ const BOUNDS: [(&str, f64, f64); 21] = [
     ("lugre-mass", 2e-3, 2e-5),
     // The friction turns from one sign to the other within milliseconds.
     ("epas", 0.5, 0.1),
-    ("epas-fast", 0.6, 0.12),
+    ("epas-fast", 0.9, 0.12),
     ("van-der-pol", 1e-3, 1e-5),
 ];
 
