@@ -196,6 +196,9 @@ pub(crate) struct SessionArguments {
     /// Writes one self-contained HTML page with summary, settings and plots.
     #[arg(long, value_name = "FILE")]
     pub(crate) report: Option<PathBuf>,
+    /// Writes the coupling's models of the subsystems at the end, for model = { file = "FILE" } of another run.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) save_models: Option<PathBuf>,
     /// Prints the summary as one JSON document on standard output.
     #[arg(long)]
     pub(crate) json: bool,

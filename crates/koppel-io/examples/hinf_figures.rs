@@ -7,7 +7,7 @@
 #[path = "../../koppel/tests/papers/monte_carlo.rs"]
 mod monte_carlo;
 
-use koppel::coupling::{CouplingConfig, HinfConfig, Hold, PrestepConfig, StartUp};
+use koppel::coupling::{CouplingConfig, HinfConfig, Hold, PrestepConfig, StartUp, VfpsConfig};
 use koppel::frequency::error_table;
 use koppel::identify::ModelConfig;
 use koppel::models::cases::{Case, case, random_dual_mass_case};
@@ -68,9 +68,9 @@ struct Run {
 }
 
 impl Run {
-    /// `None` if the run ended in numbers that are none.
+    /// `None` if the run ended in numbers that are none, or was refused.
     fn new(system: System, config: &RunConfig) -> Option<Run> {
-        let mut simulation = Simulation::new(system, config).unwrap();
+        let mut simulation = Simulation::new(system, config).ok()?;
         let mut table = Table::default();
         simulation.run(&mut table, &mut |_| Ok(Flow::Continue)).ok()?;
         let names = simulation.columns().iter().map(|column| column.name.clone()).collect();
@@ -177,6 +177,7 @@ fn steering(folder: &Path) {
             ("hinf", hinf(|_| {})),
             ("hinf, weight of order 3", hinf(|c| c.weight_order = 3)),
             ("prestep", CouplingConfig::Prestep(prestep)),
+            ("vfps", CouplingConfig::Vfps(VfpsConfig::default())),
         ] {
             row(&case, name, coupling, hz, &exact, &mut curves);
         }

@@ -4,10 +4,10 @@
 
 use koppel::coupling::{
     Against, CorrectorConfig, CouplingConfig, ErrorEquationConfig, Goal, HinfConfig, Hold, LearningConfig,
-    LearningKind, PrestepConfig, Shape, StartUp,
+    LearningKind, PrestepConfig, Shape, StartUp, VfpsConfig,
 };
 use koppel::hinf::HoldOrder;
-use koppel::identify::{ModelConfig, RlsConfig};
+use koppel::identify::{ModelConfig, MoespConfig, RlsConfig};
 use koppel::linalg::Matrix;
 use koppel::models::cases::{Case, case, cases};
 use koppel::record::{Nothing, Table};
@@ -42,6 +42,17 @@ fn couplings(of: &str) -> Vec<CouplingConfig> {
         }),
         ..PrestepConfig::default()
     };
+    let by_moesp = PrestepConfig {
+        model: ModelConfig::Moesp(MoespConfig { order: Some(2), window: 70, rows: Some(3) }),
+        learning: Some(LearningConfig { duration: 1e-3, ..LearningConfig::default() }),
+        ..learned.clone()
+    };
+    let learned_corrector = CorrectorConfig {
+        model: ModelConfig::Rls(RlsConfig { outputs: 2, inputs: 2, ..RlsConfig::default() }),
+        learning: by_moesp.learning,
+        error_equation: ErrorEquationConfig::Reset,
+        ..CorrectorConfig::default()
+    };
     let corrector =
         CorrectorConfig { model: ModelConfig::Derivatives, error_steps: 5, ..CorrectorConfig::default() };
     vec![
@@ -51,6 +62,8 @@ fn couplings(of: &str) -> Vec<CouplingConfig> {
         CouplingConfig::Prestep(derivatives.clone()),
         CouplingConfig::Prestep(seldom),
         CouplingConfig::Prestep(learned),
+        CouplingConfig::Prestep(by_moesp),
+        CouplingConfig::Corrector(learned_corrector),
         CouplingConfig::Mixed {
             default: Box::new(CouplingConfig::Zoh {}),
             connections: only_there(CouplingConfig::Prestep(derivatives)),
@@ -63,6 +76,11 @@ fn couplings(of: &str) -> Vec<CouplingConfig> {
             pieces: 3,
             ..HinfConfig::default()
         }),
+        CouplingConfig::Vfps(VfpsConfig { nodes: 4, ..VfpsConfig::default() }),
+        CouplingConfig::Mixed {
+            default: Box::new(CouplingConfig::Foh { start: StartUp::Constant }),
+            connections: only_there(CouplingConfig::Vfps(VfpsConfig { nodes: 3, ..VfpsConfig::default() })),
+        },
         CouplingConfig::Zoh {},
         CouplingConfig::Foh { start: StartUp::Constant },
         CouplingConfig::Foh { start: StartUp::Reduced },

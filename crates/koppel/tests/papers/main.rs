@@ -8,6 +8,7 @@
 mod dual_mass;
 mod helicopter;
 mod hinf;
+mod identified;
 mod monte_carlo;
 mod nonlinear_dual_mass;
 mod pendulum;
