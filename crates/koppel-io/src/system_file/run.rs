@@ -72,8 +72,8 @@ pub(super) fn warnings(run: &RunConfig) -> Vec<String> {
 pub(super) fn spare(coupling: &mut CouplingConfig, subsystems: &[Entry]) -> Result<()> {
     for entry in subsystems {
         match entry.node.get("probe").map(|node| (node, &node.value)) {
-            None | Some((_, Value::Boolean(true))) => {}
-            Some((_, Value::Boolean(false))) => add_spared(coupling, &entry.name),
+            None | Some((_, Value::Bool(true))) => {}
+            Some((_, Value::Bool(false))) => add_spared(coupling, &entry.name),
             Some((node, _)) => return Err(node.wanted("probe", "true or false")),
         }
     }
