@@ -4,7 +4,7 @@ use koppel::linalg::Matrix;
 use koppel::signal::{Request, Samples, Segment, Step};
 use koppel::solver::SolverConfig;
 use koppel::system::{
-    LinearOde, Ode, OdeModel, Ports, Snapshot, StateSpace, Subsystem, Variable, VariableId,
+    Dependencies, LinearOde, Ode, OdeModel, Ports, Snapshot, StateSpace, Subsystem, Variable, VariableId,
 };
 
 type Rule = fn(f64, &[f64], &[f64], &mut [f64]);
@@ -30,7 +30,26 @@ pub(crate) fn model(
     output: Rule,
 ) -> OdeModel {
     let states = start.iter().enumerate().map(|(k, x)| Variable::new(format!("x{k}")).start(*x));
-    let (inputs, outputs) = (variables("u", inputs), variables("y", outputs));
+    let mut given = vec![0.0; inputs];
+    let (mut one, mut other) = (vec![0.0; outputs], vec![0.0; outputs]);
+    let (inputs, mut outputs) = (variables("u", inputs), variables("y", outputs));
+    // Which outputs follow inputs directly is seen by trying.
+    for input in 0..given.len() {
+        for value in [-1e3, 1.0, 1e3] {
+            output(0.0, start, &given, &mut one);
+            given[input] = value;
+            output(0.0, start, &given, &mut other);
+            given[input] = 0.0;
+            for (_, variable) in outputs.iter_mut().enumerate().filter(|(k, _)| one[*k] != other[*k]) {
+                let known = match &variable.depends {
+                    Dependencies::On(list) => list.clone(),
+                    _ => Vec::new(),
+                };
+                let all: Vec<usize> = known.into_iter().filter(|i| *i != input).chain([input]).collect();
+                variable.depends = Dependencies::On(all);
+            }
+        }
+    }
     let ports = Ports { inputs, outputs, locals: states.collect(), ..Ports::default() };
     let ode = Equations { ports, derivative, output };
     OdeModel::new(Box::new(ode), &SolverConfig::Rk4 { step: micro }).expect("names are unique")
