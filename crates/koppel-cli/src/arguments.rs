@@ -1,6 +1,7 @@
 //! What can be written on the command line.
 
 mod check;
+mod hinf;
 
 use std::path::PathBuf;
 
@@ -11,6 +12,7 @@ use clap_complete::Shell;
 use crate::exit;
 use crate::session::{CheckpointEvery, LogLevel};
 pub(crate) use check::CheckArguments;
+pub(crate) use hinf::HinfArguments;
 
 /// Runs coupled systems: subsystems with their own solvers that exchange values at communication steps.
 #[derive(Debug, Parser)]
@@ -55,6 +57,9 @@ pub(crate) enum Command {
     /// Checks and writes system structures (SSP).
     #[command(subcommand)]
     Ssp(SspCommand),
+    /// Designs a compensator for the H-infinity coupling.
+    #[command(after_help = hinf::EXAMPLES)]
+    Hinf(HinfArguments),
     /// Writes a system file to start from.
     #[command(after_help = NEW_EXAMPLES)]
     New(NewArguments),
@@ -196,6 +201,9 @@ pub(crate) struct SessionArguments {
     /// Writes one self-contained HTML page with summary, settings and plots.
     #[arg(long, value_name = "FILE")]
     pub(crate) report: Option<PathBuf>,
+    /// Writes the coupling's models of the subsystems at the end, for model = { file = "FILE" } of another run.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) save_models: Option<PathBuf>,
     /// Prints the summary as one JSON document on standard output.
     #[arg(long)]
     pub(crate) json: bool,

@@ -6,6 +6,8 @@
 pub mod analysis;
 pub mod coupling;
 pub mod error;
+pub mod frequency;
+pub mod hinf;
 pub mod identify;
 pub mod linalg;
 pub mod models;

@@ -2,10 +2,10 @@
 
 use super::board::Board;
 use super::iterate::column_value;
-use super::simulation::Simulation;
+use super::simulation::{Simulation, view};
 use super::slot::Slot;
 use crate::error::Result;
-use crate::record::{Column, Recorder};
+use crate::record::{Recorder, Source};
 use crate::system::{SubsystemId, SystemGraph, VariableId, VariableKind};
 
 /// How a run ended.
@@ -92,10 +92,14 @@ impl Simulation {
     /// Gives the present row to `recorder`.
     pub fn record(&mut self, recorder: &mut dyn Recorder) -> Result<()> {
         let time = self.time();
-        let Simulation { columns, slots, row, graph, board, consistency, steps, .. } = self;
-        columns.fill(row, |id, variable| match id {
-            Column::RUN => Ok(column_value(consistency.works().chain(steps.works()), variable.index)),
-            id => value(&mut slots[id], variable, graph, board, time),
+        let Simulation { columns, slots, row, graph, board, coupling, clock, consistency, steps, .. } = self;
+        let seen = view(graph, board, clock.step(self.index, 1));
+        columns.fill(row, |source| match source {
+            Source::Variable { subsystem, variable } => {
+                value(&mut slots[subsystem], variable, graph, board, time)
+            }
+            Source::Coupling(channel) => Ok(coupling.channel(&seen, channel)),
+            Source::Loop(index) => Ok(column_value(consistency.works().chain(steps.works()), index)),
         })?;
         recorder.row(time, row)
     }

@@ -13,6 +13,7 @@ mod loop_solver;
 mod messages;
 mod models;
 mod places;
+mod probing;
 mod reaction;
 mod schedule;
 mod setup;

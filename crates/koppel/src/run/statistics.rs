@@ -1,8 +1,9 @@
 //! What a run did: steps, where the time went, and how far inputs were from what they should have been.
 
 use super::iterate::LoopWork;
-use super::simulation::Simulation;
+use super::simulation::{Simulation, view};
 use super::slot::Slot;
+use crate::coupling::Review;
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
@@ -47,6 +48,8 @@ pub struct Statistics {
     pub defects: Vec<Defect>,
     /// Stages that run on several threads.
     pub parallel_stages: usize,
+    /// What the run has shown of the models of its coupling, if it has any.
+    pub review: Option<Review>,
     /// Per iterated loop.
     pub loops: Vec<LoopWork>,
     /// Steps that were cut in half because a loop did not converge.
@@ -157,6 +160,7 @@ impl Simulation {
             shares: self.slots.iter().map(share).collect(),
             defects: (0..self.graph.inputs()).filter(|i| !self.graph.is_free(*i)).map(defect).collect(),
             parallel_stages: self.stages.iter().filter(|stage| stage.is_parallel).count(),
+            review: self.coupling.review(&view(&self.graph, &self.board, self.clock.step(self.index, 1))),
             loops: self.loop_works().cloned().collect(),
             halvings: self.halvings,
         }

@@ -1,7 +1,6 @@
 //! How many evaluations loops took, and what was left.
 
-use crate::record::Column;
-use crate::system::{VariableId, VariableKind};
+use crate::record::{Column, Source};
 use serde::{Deserialize, Serialize};
 
 /// The work on one iterated loop.
@@ -65,8 +64,7 @@ pub(in crate::run) fn columns(loops: usize) -> Vec<Column> {
             name: format!("loops[{}].{what}", index / 2 + 1),
             unit: Some("1".into()),
             description: description.into(),
-            subsystem: Column::RUN,
-            variable: VariableId { kind: VariableKind::Local, index },
+            source: Source::Loop(index),
         }
     };
     (0..2 * loops).map(column).collect()
