@@ -2,7 +2,7 @@
 
 use koppel::Result;
 use koppel::analysis::zero_stability;
-use koppel::run::{RunConfig, Simulation};
+use koppel::run::{Reading, RunConfig, Simulation};
 
 /// How often loops are judged in a run.
 const LOOKS: u64 = 100;
@@ -25,7 +25,8 @@ impl Stability {
         let told = zero_stability(simulation, config);
         told.refuse_unstable(config)?;
         // Loops that are solved at every communication point stay so.
-        if told.zero_stability_radius > 0.0 {
+        let is_solved = config.reading == Reading::Fresh || config.iteration.is_some();
+        if told.loops.iter().any(|l| l.is_filtered || !is_solved) {
             stability.config = Some(Box::new(config.clone()));
         }
         Ok(stability)

@@ -4,6 +4,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot be set up fails")]
 
 mod double_pendulum;
+mod filters;
 mod members;
 mod starts;
 mod steps;

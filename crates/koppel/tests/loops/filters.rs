@@ -1,0 +1,57 @@
+//! Filters on connections, against their step responses.
+
+use crate::members::Static;
+use koppel::run::{RunConfig, RunState, Simulation};
+use koppel::signal::external::ExternalConfig;
+use koppel::system::{Connection, FilterConfig, SystemBuilder};
+
+const OMEGA: f64 = 7.0;
+
+fn simulation(filter: FilterConfig) -> Simulation {
+    let system = SystemBuilder::new()
+        .add("source", Static::gain(1.0, 0.0))
+        .add("sink", Static::gain(1.0, 0.0))
+        .external("source.u", ExternalConfig::Step { time: 0.5, before: 2.0, after: 3.0 })
+        .connect(Connection::new("source.y", "sink.u").filter(filter))
+        .build()
+        .unwrap();
+    Simulation::new(system, &RunConfig::new(2.0, 0.05)).unwrap()
+}
+
+#[test]
+fn step_responses_are_exact() {
+    let pt1 = |t: f64| 1.0 - (-OMEGA * t).exp();
+    let pt2 = |t: f64| {
+        let a = OMEGA / 2_f64.sqrt() * t;
+        1.0 - (-a).exp() * (a.cos() + a.sin())
+    };
+    let general = FilterConfig::General { numerator: vec![OMEGA], denominator: vec![1.0, OMEGA] };
+    let cases: [(FilterConfig, &dyn Fn(f64) -> f64); 3] =
+        [(FilterConfig::Pt1 { omega: OMEGA }, &pt1), (FilterConfig::pt2(OMEGA), &pt2), (general, &pt1)];
+    for (filter, response) in cases {
+        let mut simulation = simulation(filter);
+        let id = simulation.graph().find("source").unwrap();
+        assert_eq!(simulation.graph().ports(id).outputs[1].name, "y_filtered");
+        while !simulation.is_done() {
+            // At rest until the step.
+            let expected = 2.0 + response((simulation.time() - 0.5).max(0.0));
+            let found = simulation.outputs(id)[1];
+            assert!((found - expected).abs() < 1e-12, "{}: {found} {expected}", simulation.time());
+            simulation.advance().unwrap();
+        }
+    }
+}
+
+#[test]
+fn filters_are_part_of_the_state() {
+    let mut simulation = simulation(FilterConfig::pt2(OMEGA));
+    (0..15).for_each(|_| simulation.advance().unwrap());
+    let mut state = RunState::default();
+    simulation.save(&mut state).unwrap();
+    let ends = [0, 1].map(|_| {
+        simulation.restore(&state).unwrap();
+        (0..10).for_each(|_| simulation.advance().unwrap());
+        [simulation.outputs(0).to_vec(), simulation.outputs(1).to_vec()]
+    });
+    assert_eq!(ends[0], ends[1]);
+}
