@@ -38,7 +38,8 @@ impl Simulation {
         let order: Vec<SubsystemId> = schedule.stages.concat();
         let System { graph, subsystems } = system.reordered(&order);
         let coupling = build(&graph)?;
-        let columns = Columns::select(&config.record, &graph, &coupling.channels(&graph))?.as_defined(&order);
+        let columns = Columns::select(&config.record, &graph, &coupling.channels(&graph))?
+            .in_order_of_definition(&order);
         let needs = coupling.needs();
         if needs.reduced_start && schedule.is_multi_rate() {
             return Err(Error::Unsupported {
