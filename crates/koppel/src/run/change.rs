@@ -126,7 +126,7 @@ impl Simulation {
     pub(super) fn advance_in_parts(&mut self, mut start: f64) -> Result<()> {
         for part in 0..self.parts.len() {
             let end = self.parts[part];
-            self.exchange(Step { index: self.index, start, size: end - start }, end)?;
+            self.exchange::<false>(Step { index: self.index, start, size: end - start }, end)?;
             start = end;
         }
         Ok(())

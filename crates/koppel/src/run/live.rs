@@ -50,7 +50,7 @@ impl Simulation {
         if self.is_cut(start, time) {
             self.advance_in_parts(start)?;
         } else {
-            self.exchange(Step { index: self.index, start, size: time - start }, time)?;
+            self.exchange::<false>(Step { index: self.index, start, size: time - start }, time)?;
         }
         self.inside = Some(time);
         Ok(())

@@ -2,7 +2,7 @@
 
 use super::board::{Board, Deliveries};
 use super::change;
-use super::config::RunConfig;
+use super::config::{Reading, RunConfig};
 use super::consistent::{Consistency, Instant};
 use super::failure::non_finite;
 use super::messages::Messages;
@@ -10,10 +10,10 @@ use super::schedule::Schedule;
 use super::simulation::{Simulation, Stage, view};
 use super::slot::Slot;
 use super::statistics::Extremes;
-use crate::coupling;
+use crate::coupling::{self, Needs};
 use crate::error::{Error, Result};
 use crate::record::{Columns, Condition};
-use crate::signal::Clock;
+use crate::signal::{Clock, Request};
 use crate::system::{SubsystemId, System, SystemGraph};
 
 impl Simulation {
@@ -53,7 +53,7 @@ impl Simulation {
         let mut simulation = Simulation {
             board: Board::new(&graph, needs.terms, needs.depth, config.reading),
             messages: Messages::new(&graph),
-            stages: stages(&graph, &schedule),
+            stages: stages(&graph, &schedule, needs),
             consistency: Consistency::new(&graph),
             outputs_before: vec![0.0; graph.outputs()],
             inputs: vec![0.0; widest],
@@ -63,6 +63,7 @@ impl Simulation {
             index: 0,
             inside: None,
             is_multi_rate: schedule.is_multi_rate(),
+            is_usually_plain: false,
             changes: change::resolve(&config.at, &graph)?,
             changes_done: 0,
             are_models_old: true,
@@ -81,8 +82,25 @@ impl Simulation {
             coupling,
             needs,
         };
+        simulation.is_usually_plain = simulation.is_usually_plain();
         simulation.initialize()?;
         Ok(simulation)
+    }
+
+    /// True if neither the system nor the coupling wants anything beside the exchange of values.
+    fn is_usually_plain(&self) -> bool {
+        let Needs { samples, models, after_steps, no_preparation, small_steps, .. } = self.needs;
+        let is_coupling_plain = samples == Request::Nothing
+            && models.is_none()
+            && !after_steps
+            && no_preparation
+            && small_steps.is_none();
+        let has_fresh_reading = self.reading == Reading::Fresh && !self.consistency.is_empty();
+        is_coupling_plain
+            && !has_fresh_reading
+            && !self.is_multi_rate
+            && self.messages.is_empty()
+            && self.graph.maps().is_empty()
     }
 
     /// Start values, then all outputs of the start time.
@@ -133,14 +151,17 @@ impl Simulation {
 }
 
 /// Stages as ranges: subsystems are numbered in the order in which they move.
-fn stages(graph: &SystemGraph, schedule: &Schedule) -> Vec<Stage> {
+fn stages(graph: &SystemGraph, schedule: &Schedule, needs: Needs) -> Vec<Stage> {
+    // A slow subsystem's inputs are held from the begin of its own step, which the coupling is told of.
+    let all_held = needs.only_holds && !schedule.is_multi_rate();
     let mut first = 0;
     let mut stage = |size: usize| {
         let members = first..first + size;
         first += size;
         let inputs = graph.inputs_of(members.start).start..graph.inputs_of(members.end - 1).end;
         let connected = inputs.clone().filter(|input| !graph.is_free(*input));
-        let is_held = |input: &usize| graph.input_variable(*input).is_held || graph.map(*input).is_some();
+        let is_held =
+            |input: &usize| all_held || graph.input_variable(*input).is_held || graph.map(*input).is_some();
         let (held, wired) = connected.partition(is_held);
         let deliveries = Deliveries::new(graph, members.clone());
         let outputs = graph.outputs_of(members.start).start..graph.outputs_of(members.end - 1).end;

@@ -84,17 +84,29 @@ impl Slot {
         outputs: &mut [f64],
     ) -> Result<()> {
         let Plan { terms, coefficients } = plan;
-        let planned = &coefficients[self.inputs.start * terms..self.inputs.end * terms];
-        if self.externals.is_empty() {
-            let segment = Segment::new(step, self.inputs.len(), terms, planned);
-            self.subsystem.step(step, &segment, outputs, &mut self.samples)
-        } else {
-            self.buffer.begin(step, terms, planned);
-            for (input, signal) in &graph.externals()[self.signals()] {
-                self.buffer.add(input - self.inputs.start, signal);
-            }
-            self.subsystem.step(step, &self.buffer.view(), outputs, &mut self.samples)
+        let Range { start, end } = self.inputs;
+        let planned = &coefficients[start * terms..end * terms];
+        if self.externals.start != self.externals.end {
+            return self.advance_with_externals(graph, step, planned, outputs);
         }
+        let segment = Segment::new(step, end - start, terms, planned);
+        self.subsystem.step(step, &segment, outputs, &mut self.samples)
+    }
+
+    /// The same where external signals act on the polynomials of its own inputs.
+    #[inline(never)]
+    fn advance_with_externals(
+        &mut self,
+        graph: &SystemGraph,
+        step: &Step,
+        planned: &[f64],
+        outputs: &mut [f64],
+    ) -> Result<()> {
+        self.buffer.begin(step, planned.len() / self.inputs.len(), planned);
+        for (input, signal) in &graph.externals()[self.signals()] {
+            self.buffer.add(input - self.inputs.start, signal);
+        }
+        self.subsystem.step(step, &self.buffer.view(), outputs, &mut self.samples)
     }
 
     /// [`Slot::advance`] with its time measured and its failure kept.
