@@ -10,6 +10,7 @@ mod live;
 mod loop_solver;
 mod messages;
 mod models;
+mod probing;
 mod schedule;
 mod setup;
 mod simulation;
