@@ -1,5 +1,7 @@
 //! What can be written on the command line.
 
+mod hinf;
+
 use std::path::PathBuf;
 
 use clap::builder::PossibleValuesParser;
@@ -8,6 +10,7 @@ use clap_complete::Shell;
 
 use crate::exit;
 use crate::session::{CheckpointEvery, LogLevel};
+pub(crate) use hinf::HinfArguments;
 
 /// Runs coupled systems: subsystems with their own solvers that exchange values at communication steps.
 #[derive(Debug, Parser)]
@@ -49,6 +52,9 @@ pub(crate) enum Command {
     /// Checks and writes system structures (SSP).
     #[command(subcommand)]
     Ssp(SspCommand),
+    /// Designs a compensator for the H-infinity coupling.
+    #[command(after_help = hinf::EXAMPLES)]
+    Hinf(HinfArguments),
     /// Writes a system file to start from.
     #[command(after_help = NEW_EXAMPLES)]
     New(NewArguments),
@@ -190,6 +196,9 @@ pub(crate) struct SessionArguments {
     /// Writes one self-contained HTML page with summary, settings and plots.
     #[arg(long, value_name = "FILE")]
     pub(crate) report: Option<PathBuf>,
+    /// Writes the coupling's models of the subsystems at the end, for model = { file = "FILE" } of another run.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) save_models: Option<PathBuf>,
     /// Prints the summary as one JSON document on standard output.
     #[arg(long)]
     pub(crate) json: bool,

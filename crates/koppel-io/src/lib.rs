@@ -1,5 +1,7 @@
 //! System files, results and reports.
 
+pub mod model_file;
+pub mod plot;
 pub mod replay;
 pub mod report;
 pub mod results;

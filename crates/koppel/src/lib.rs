@@ -5,6 +5,8 @@
 
 pub mod coupling;
 pub mod error;
+pub mod frequency;
+pub mod hinf;
 pub mod identify;
 pub mod linalg;
 pub mod models;

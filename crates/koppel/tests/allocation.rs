@@ -3,10 +3,10 @@
 #![expect(unsafe_code, reason = "a counting allocator")]
 
 use koppel::coupling::{
-    Against, CorrectorConfig, CouplingConfig, ErrorEquationConfig, Goal, Hold, OdeMethod, PrestepConfig,
-    Shape, StartUp, VfpsConfig,
+    Against, CorrectorConfig, CouplingConfig, ErrorEquationConfig, Goal, HinfConfig, Hold, OdeMethod,
+    PrestepConfig, Shape, StartUp, VfpsConfig,
 };
-use koppel::identify::{ModelConfig, RlsConfig};
+use koppel::identify::{ModelConfig, MoespConfig, RlsConfig};
 use koppel::models::cases::case;
 use koppel::run::{Parallel, Reading, RunConfig, RunState, ScheduleConfig, Simulation};
 use koppel::signal::external::ExternalConfig;
@@ -72,7 +72,13 @@ fn advance_allocates_nothing() {
         ..PrestepConfig::default()
     };
     let learned = PrestepConfig { model: ModelConfig::Rls(RlsConfig::default()), ..PrestepConfig::default() };
+    let by_moesp = MoespConfig { order: Some(2), window: 70, rows: Some(3) };
+    let by_moesp =
+        PrestepConfig { model: ModelConfig::Moesp(by_moesp), modified: true, ..PrestepConfig::default() };
+    let learned_corrector = CorrectorConfig { model: learned.model, ..CorrectorConfig::default() };
     let couplings = [
+        CouplingConfig::Prestep(by_moesp),
+        CouplingConfig::Corrector(learned_corrector),
         CouplingConfig::Nepce { gain: 1.0, against: Against::Extrapolated, anti_aliasing: false },
         CouplingConfig::Corrector(CorrectorConfig { model, ..CorrectorConfig::default() }),
         CouplingConfig::Prestep(PrestepConfig { model, ..PrestepConfig::default() }),
@@ -80,6 +86,7 @@ fn advance_allocates_nothing() {
         CouplingConfig::Prestep(integral),
         CouplingConfig::Prestep(numerical),
         CouplingConfig::Prestep(learned),
+        CouplingConfig::Hinf(HinfConfig::default()),
         CouplingConfig::Vfps(VfpsConfig { nodes: 4, ..VfpsConfig::default() }),
         CouplingConfig::Zoh {},
         CouplingConfig::Foh { start: StartUp::Reduced },

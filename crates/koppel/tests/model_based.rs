@@ -6,9 +6,9 @@ use koppel::coupling::{
     ConstantConfig, CorrectorConfig, CouplingConfig, ErrorEquationConfig, Goal, LearningConfig,
     PrestepConfig, Shape,
 };
-use koppel::identify::{ModelConfig, RlsConfig};
+use koppel::identify::{ModelConfig, MoespConfig, RlsConfig};
 use koppel::linalg::{Matrix, spectral_abscissa};
-use koppel::record::Table;
+use koppel::record::{Record, Table};
 use koppel::run::{Flow, Reading, RunConfig, ScheduleConfig, Simulation};
 use koppel::signal::external::ExternalConfig;
 use koppel::solver::SolverConfig;
@@ -38,7 +38,14 @@ fn methods() -> Vec<CouplingConfig> {
         learning: Some(LearningConfig { duration: 0.5, switch: 0.2, ..LearningConfig::default() }),
         ..plain.clone()
     };
+    let by_moesp = MoespConfig { order: Some(1), window: 60, rows: Some(3) };
+    let by_moesp = PrestepConfig { model: ModelConfig::Moesp(by_moesp), ..learned.clone() };
+    let corrector =
+        CorrectorConfig { model: learned.model, learning: learned.learning, ..CorrectorConfig::default() };
+    let higher = RlsConfig { outputs: 2, inputs: 2, ..RlsConfig::default() };
     let variants = [
+        PrestepConfig { model: ModelConfig::Rls(higher), ..learned.clone() },
+        by_moesp,
         PrestepConfig { input: Shape::Constant, ..plain.clone() },
         PrestepConfig { input: Shape::Energy, ..plain.clone() },
         PrestepConfig { objective: Goal::Integral, ..plain.clone() },
@@ -51,6 +58,7 @@ fn methods() -> Vec<CouplingConfig> {
     ];
     let mut all: Vec<_> = variants.into_iter().map(CouplingConfig::Prestep).collect();
     all.push(CouplingConfig::Corrector(CorrectorConfig::default()));
+    all.push(CouplingConfig::Corrector(corrector));
     all
 }
 
@@ -60,7 +68,9 @@ fn settings(stop: f64, step: f64) -> Vec<RunConfig> {
         for schedule in [ScheduleConfig::PARALLEL, ScheduleConfig::SEQUENCE] {
             for reading in [Reading::Fresh, Reading::Stale] {
                 let (coupling, schedule) = (coupling.clone(), schedule.clone());
-                all.push(RunConfig { coupling, schedule, reading, ..RunConfig::new(stop, step) });
+                // What the couplings know themselves is no part of the system.
+                let record = Record::Many(vec!["*.u*".into(), "*.y*".into()]);
+                all.push(RunConfig { coupling, schedule, reading, record, ..RunConfig::new(stop, step) });
             }
         }
     }

@@ -24,6 +24,7 @@ examples![
     "dual-mass",
     "control-loop",
     "double-pendulum",
+    "epas",
     "feedthrough-pair",
     "helicopter",
     "integral-loop",

@@ -4,6 +4,7 @@ mod completions;
 mod examples;
 mod fmu;
 mod fmu_export;
+mod hinf;
 mod models;
 mod new;
 mod recover;
@@ -29,6 +30,7 @@ pub(crate) fn execute(command: Command) -> Result<Exit> {
         Command::Models(arguments) => models::models(&arguments),
         Command::Fmu(command) => fmu::fmu(&command),
         Command::Ssp(command) => ssp::ssp(&command),
+        Command::Hinf(arguments) => hinf::hinf(&arguments),
         Command::New(arguments) => new::new(&arguments),
         Command::Completions { shell } => completions::completions(shell),
         Command::IsolatedFmu { parent } => worker::serve(&parent),

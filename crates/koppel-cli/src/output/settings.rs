@@ -66,6 +66,11 @@ fn inline(coupling: &Value) -> String {
     let Some(table) = coupling.as_object() else { return coupling.to_string() };
     let method = table.get("method").and_then(Value::as_str).unwrap_or_default().to_owned();
     let rest = table.iter().filter(|(key, _)| *key != "method").map(|(key, value)| match value {
+        // Matrices of models are no reading matter.
+        Value::Object(models) if key == "learned" || key == "models" => {
+            let names: Vec<&str> = models.keys().map(String::as_str).collect();
+            format!("{key} {}", names.join(" and "))
+        }
         Value::String(text) => format!("{key} {text}"),
         Value::Object(_) if key == "connections" || key == "default" => format!("{key}: {}", nested(value)),
         other => format!("{key} {other}"),

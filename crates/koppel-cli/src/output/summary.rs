@@ -1,11 +1,13 @@
 //! What happened in a run: for the reader, for programs (`--json`), for the report.
 
 mod files;
+mod models;
 
 use std::fmt::Write as _;
 use std::path::Path;
 use std::time::Duration;
 
+use koppel::coupling::Review;
 use koppel::run::{Ending, Simulation};
 use koppel_io::system_file::SystemFile;
 use serde::Serialize;
@@ -39,10 +41,16 @@ pub(crate) struct Summary {
     waiting_seconds: f64,
     parallel_stages: usize,
     connections: Vec<CouplingError>,
+    /// What was seen of the models of the coupling.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    models: Option<Review>,
     unconnected_inputs: Vec<Default>,
     realtime: Option<Overruns>,
     out: Option<File>,
     report: Option<String>,
+    /// The file of models.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    saved_models: Option<String>,
     checkpoint: Option<Written>,
     /// Inputs of FMUs that cannot save their state, beside the checkpoint.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -138,6 +146,7 @@ impl Summary {
             recording_seconds: recording,
             waiting_seconds: waiting,
             parallel_stages: statistics.parallel_stages,
+            models: statistics.review,
             connections: statistics.defects.into_iter().map(CouplingError::new).collect(),
             unconnected_inputs: unconnected(simulation),
             realtime: outcome.overruns.clone(),
@@ -148,6 +157,7 @@ impl Summary {
                 bytes: f.bytes,
             }),
             report: None,
+            saved_models: None,
             checkpoint: outcome.checkpoint.clone(),
             input_logs: file.input_logs().iter().map(|path| shown(path)).collect(),
             error: outcome.ending.as_ref().err().map(error_document),
@@ -167,6 +177,15 @@ impl Summary {
                 self.report_error = Some(error_document(failure));
                 self.exit_code = if self.exit_code == 0 { failure.code().number() } else { self.exit_code };
             }
+        }
+    }
+
+    /// Notes the file of models, or why there is none.
+    pub(crate) fn add_models(&mut self, path: Option<&Path>, written: &Result<()>) {
+        match written {
+            Ok(()) => self.saved_models = path.map(shown),
+            Err(failure) if self.exit_code == 0 => self.exit_code = failure.code().number(),
+            Err(_) => {}
         }
     }
 
@@ -198,7 +217,8 @@ impl Summary {
             };
             facts.push(("real time".to_owned(), format!("speed {}: {text}", overruns.speed)));
         }
-        facts.extend(self.words.iter().map(|(name, value)| ((*name).to_owned(), value.clone())));
+        let words = self.words.iter().cloned().chain(self.model_facts());
+        facts.extend(words.map(|(name, value)| (name.to_owned(), value)));
         facts
     }
 
@@ -264,7 +284,7 @@ impl Summary {
         for (name, value) in self.facts() {
             let _ = writeln!(text, "  {name:17} {value}");
         }
-        for grid in [self.work(), self.errors(), self.defaults()] {
+        for grid in [self.work(), self.errors(), self.qualities(), self.defaults()] {
             if !grid.is_empty() {
                 let _ = write!(text, "\n{}", grid.text());
             }

@@ -15,6 +15,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use koppel::run::{Ending, Simulation};
+use koppel_io::model_file;
 use koppel_io::results::{Column, Finished, Metadata};
 use koppel_io::system_file::SystemFile;
 
@@ -81,6 +82,15 @@ impl<'a> Session<'a> {
         options: &'a SessionArguments,
         log: Log,
     ) -> Result<Self> {
+        if options.save_models.is_some() && !model_file::has_models(&simulation) {
+            return Err(Failure::words(
+                format!(
+                    "--save-models: there is nothing to save, the coupling `{}` has no models",
+                    file.run.coupling.name()
+                ),
+                "use a coupling with models, such as --coupling '{ method = \"prestep\", model = { identify = \"rls\" } }'",
+            ));
+        }
         let created = match &plan.origin {
             Origin::Start => timestamp(),
             Origin::Checkpoint { created, .. } => created.clone(),
@@ -105,6 +115,8 @@ impl<'a> Session<'a> {
         let mut summary = Summary::new(&self.file, &self.simulation, &self.plan, &outcome);
         let report = self.write_report(&summary, &outcome);
         summary.add_report(self.options.report.as_deref(), &report);
+        let models = self.write_models();
+        summary.add_models(self.options.save_models.as_deref(), &models);
         let told = self.tell(&summary);
         let mut code = match &outcome.ending {
             Ok(Ending::Interrupted { .. }) => Exit::Interrupted,
@@ -112,7 +124,9 @@ impl<'a> Session<'a> {
             Err(failure) => failure.code(),
         };
         // The run itself first: it says why there is nothing more.
-        for failure in outcome.ending.err().into_iter().chain(report.err()).chain(told.err()) {
+        for failure in
+            outcome.ending.err().into_iter().chain(report.err()).chain(models.err()).chain(told.err())
+        {
             failure.show();
             code = if code == Exit::Ok { Exit::RunFailed } else { code };
         }
@@ -126,6 +140,12 @@ impl<'a> Session<'a> {
         let Some(path) = &self.options.report else { return Ok(()) };
         let table = self.recording.table(&self.metadata, outcome.finished.as_ref())?;
         output::write_report(path, &self.file, summary, table)
+    }
+
+    fn write_models(&self) -> Result<()> {
+        let Some(path) = &self.options.save_models else { return Ok(()) };
+        let title = if self.file.title.is_empty() { "a run" } else { &self.file.title };
+        model_file::write_models(path, &self.simulation, title).map_err(Failure::Write)
     }
 
     fn drive(&mut self) -> Outcome {

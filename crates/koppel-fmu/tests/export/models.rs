@@ -105,7 +105,10 @@ fn a_dual_mass_of_fmus_is_coupled_like_the_native_one() {
                 let (expected, _) = dual_mass(native(&solver), &config).unwrap();
                 let (found, words) = dual_mass(imported(&paths, solving), &config).unwrap();
                 let apart = difference(&found, &expected);
-                assert!(apart <= 1e-9, "{version:?} {solving:?} {text}: {apart:e}");
+                // NEPCE integrates errors over the steps of each solver, which those of FMI 2.0 do not show.
+                let is_hidden = text.contains("nepce") && solving == Solving::Own;
+                let most = if is_hidden { 0.05 } else { 1e-9 };
+                assert!(apart <= most, "{version:?} {solving:?} {text}: {apart:e}");
                 let is_asked = text.contains("derivatives");
                 assert_eq!(
                     words.matches("linear model by directional derivatives").count(),
@@ -180,9 +183,11 @@ fn an_fmu_that_tells_nothing_is_refused_with_the_reason() {
         let paths = NAMES.map(|name| model(folder.path(), name, &[], None, &options(version, true)));
         let refused =
             dual_mass(imported(&paths, Solving::Own), &config(&coupling(COUPLINGS[0]))).unwrap_err();
-        for words in
-            ["`mass` offers no derivatives that could be used", "canGetAndSetFMUState", "identify = \"rls\""]
-        {
+        for words in [
+            "`spring` offers no derivatives that could be used",
+            "canGetAndSetFMUState",
+            "identify = \"rls\"",
+        ] {
             assert!(refused.contains(words), "{refused}");
         }
         // Learned models need nothing of it.

@@ -17,6 +17,7 @@
 //! | `run.rs`       | `[run]` and `[[at]]`                                       |
 //! | `subsystem.rs` | `[subsystems.*]`                                           |
 //! | `isolation.rs` | FMUs in processes of their own                             |
+//! | `models.rs`    | models of subsystems from files of their own                |
 //! | `wiring.rs`    | `[[connections]]` and `[[inputs]]`                         |
 //! | `overrides.rs` | settings that replace those of the file                    |
 //! | `locate.rs`    | from an error of the engine to the text that caused it     |
@@ -29,6 +30,7 @@ mod fields;
 mod isolation;
 mod locate;
 mod mistake;
+mod models;
 mod overrides;
 mod resolved;
 mod run;
@@ -152,7 +154,8 @@ pub fn parse_from(place: &str, text: &str, path: &Path) -> Result<SystemFile> {
 const KEYS: [&str; 7] = ["title", "description", "run", "subsystems", "connections", "inputs", "at"];
 
 impl SystemFile {
-    fn read(document: Document) -> Result<Self> {
+    fn read(mut document: Document) -> Result<Self> {
+        models::include(&mut document)?;
         Self::settings(&document).map_err(|mark| document.mistake(mark))
     }
 
@@ -299,10 +302,11 @@ impl SystemFile {
         &self.document.choices
     }
 
-    /// Files that the system reads: tables, FMUs and the packages they lie in.
+    /// Files that the system reads: tables, models, FMUs and the packages they lie in.
     #[must_use]
     pub fn reads(&self) -> Vec<PathBuf> {
         let mut all = self.tables();
+        all.extend(self.document.files.iter().cloned());
         all.extend(self.fmus().into_iter().map(|(_, path)| koppel_fmi::archive::split(&path).0));
         all
     }

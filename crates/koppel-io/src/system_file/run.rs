@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use koppel::coupling::{CouplingConfig, Hold};
-use koppel::identify::ModelConfig;
 use koppel::record::Record;
 use koppel::run::{Change, RunConfig, ScheduleConfig};
 
@@ -100,9 +99,10 @@ fn takes_hold(coupling: &CouplingConfig) -> bool {
             takes_hold(default) || connections.values().any(takes_hold)
         }
         // On learned models it works in discrete time and gives one value per step.
-        CouplingConfig::Prestep(config) => matches!(config.model, ModelConfig::Rls(_)),
+        CouplingConfig::Prestep(config) => config.model.identify().is_some(),
         CouplingConfig::Foh { .. }
         | CouplingConfig::Soh { .. }
+        | CouplingConfig::Hinf(_)
         | CouplingConfig::Vfps(_)
         | CouplingConfig::AntiAliasing { order: 1.. } => false,
         _ => true,

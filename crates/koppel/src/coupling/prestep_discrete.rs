@@ -16,6 +16,7 @@ mod error_equation;
 mod known;
 mod optimize;
 mod recursion;
+mod seen;
 mod settings;
 
 pub(super) use settings::DiscreteSettings;
@@ -24,12 +25,14 @@ use super::model_based::{
     ErrorEquation, ErrorEquationConfig, ErrorSettings, OdeMethod, check_models, free_inputs, wired,
 };
 use super::phase::{LearningConfig, LearningKind, Phase, SignalBased};
-use super::{Coupling, Needs, Polynomials, View, terms_of, write_value};
+use super::review::{Notes, Review};
+use super::{Coupling, Needs, Polynomials, View, channel, terms_of, write_value};
 use crate::error::{Error, Result};
-use crate::identify::{InterfaceModel, Learned, Quality, Rls};
+use crate::identify::{GivenModel, Identifier, InterfaceModel, Learned, Quality};
 use crate::linalg::{Lu, Matrix, PseudoInverse};
+use crate::record::Channel;
 use crate::signal::{Request, Samples};
-use crate::system::{InputId, SubsystemId};
+use crate::system::{InputId, SubsystemId, SystemGraph};
 use known::Known;
 use recursion::Recursion;
 use std::collections::BTreeMap;
@@ -37,11 +40,14 @@ use std::collections::BTreeMap;
 /// The method.
 pub(super) struct PrestepDiscrete {
     settings: DiscreteSettings,
-    identifiers: Vec<Rls>,
+    identifiers: Vec<Identifier>,
     models: Vec<InterfaceModel>,
     figures: Vec<f64>,
     quality: Quality,
     phase: Phase,
+    notes: Notes,
+    /// Excitation behind the model of each output when it was first trusted.
+    excitation: Vec<f64>,
     /// Time of the first communication point.
     start: f64,
     /// The run's communication step.
@@ -88,6 +94,8 @@ impl PrestepDiscrete {
             figures: Vec::new(),
             quality: Quality::default(),
             phase: Phase::default(),
+            notes: Notes::default(),
+            excitation: Vec::new(),
             start: 0.0,
             step: 0.0,
             open: Matrix::default(),
@@ -117,28 +125,39 @@ impl PrestepDiscrete {
     }
 
     /// Learns from the step that has ended.
-    fn learn(&mut self, view: &View<'_>) {
+    fn learn(&mut self, view: &View<'_>) -> Result<()> {
         for input in 0..self.given.len() {
             self.given[input] = view.applied[input] + self.external[input];
         }
         self.quality.note(view.outputs);
-        for (id, rls) in self.identifiers.iter_mut().enumerate() {
+        for (id, identifier) in self.identifiers.iter_mut().enumerate() {
             let (u, y) = (view.graph.inputs_of(id), view.graph.outputs_of(id));
             let (u, outputs) = (&self.given[u], &view.outputs[y.clone()]);
             let has_jumped = std::mem::take(&mut self.has_jumped[id]);
-            if !has_jumped && (self.size / rls.step() - 1.0).abs() < 1e-6 {
+            if !has_jumped && (self.size / identifier.step() - 1.0).abs() < 1e-6 {
                 let errors = &mut self.errors[y.clone()];
-                rls.observe(outputs, u, errors);
-                self.figures[id] =
-                    if self.is_under_way { self.quality.figure(y.start, errors) } else { f64::NAN };
+                identifier.observe(outputs, u, errors);
+                self.figures[id] = if self.is_under_way {
+                    self.quality.figure(y.start, errors)
+                } else if self.settings.learned.contains_key(view.graph.name(id)) {
+                    // A model of an earlier run is trusted until it is seen to fail.
+                    0.0
+                } else {
+                    f64::NAN
+                };
             } else {
-                rls.pass_over(outputs, u);
+                identifier.pass_over(outputs, u);
             }
-            if view.step.size > rls.step() * (1.0 + 1e-6) && view.step.size <= self.step * (1.0 + 1e-6) {
-                rls.rescale(view.step.size);
+            let step = identifier.step();
+            if view.step.size > step * (1.0 + 1e-6) && view.step.size <= self.step * (1.0 + 1e-6) {
+                identifier.rescale(view.step.size)?;
             }
-            rls.model(&mut self.models[id]);
+            if !identifier.is_ready() {
+                self.figures[id] = f64::NAN;
+            }
+            identifier.model(&mut self.models[id]);
         }
+        Ok(())
     }
 
     /// Steps 1 to 3; false if the models have no solution.
@@ -238,23 +257,16 @@ impl Coupling for PrestepDiscrete {
         };
         let size = |id| (view.graph.inputs_of(id).len(), view.graph.outputs_of(id).len());
         self.identifiers.clear();
-        for id in (0..view.graph.len()).filter(|_| self.settings.known.is_none()) {
-            let (inputs, outputs) = size(id);
-            let mut rls = Rls::new(self.settings.rls, inputs, outputs, self.size);
-            if let Some(learned) = self.settings.learned.get(view.graph.name(id)) {
-                if !rls.load(learned) {
-                    return Err(Error::Unsupported {
-                        what: format!("starting from the learned model of `{}`", view.graph.name(id)),
-                        reason: "it has other numbers of inputs, outputs or past values".into(),
-                    }
-                    .into());
-                }
-                if (self.size / rls.step() - 1.0).abs() > 1e-9 {
-                    rls.rescale(self.size);
-                }
-            }
-            self.identifiers.push(rls);
+        if let Some(identify) = self.settings.identify {
+            let identifier = |id| {
+                let (name, learned) = (view.graph.name(id), self.settings.learned.get(view.graph.name(id)));
+                Identifier::new(identify, name, size(id), self.size, learned)
+            };
+            self.identifiers = (0..view.graph.len()).map(identifier).collect::<Result<_>>()?;
         }
+        self.notes = Notes::new(view.graph.len());
+        self.phase = self.settings.learning.phase(0.0, f64::NAN);
+        self.excitation = Vec::with_capacity(n);
         self.models = (0..view.graph.len()).map(|id| InterfaceModel::hold(size(id).0, size(id).1)).collect();
         self.figures = vec![f64::NAN; view.graph.len()];
         self.quality = Quality::new(n);
@@ -286,7 +298,7 @@ impl Coupling for PrestepDiscrete {
         self.add_external(view, just_before);
         match self.settings.known {
             Some(_) => self.convert(view)?,
-            None => self.learn(view),
+            None => self.learn(view)?,
         }
         for input in 0..self.before.len() {
             let newest = view.arrival(input);
@@ -296,16 +308,22 @@ impl Coupling for PrestepDiscrete {
                 SignalBased::Foh => newest + (newest - older) * view.step.size / self.size,
             };
         }
-        let quality = self.figures.iter().map(|figure| figure * figure).sum::<f64>().sqrt();
+        let quality = channel::norm(&self.figures);
         self.phase = self.settings.learning.phase(view.step.start - self.start, quality);
-        let fits = self.identifiers.iter().all(|rls| (view.step.size / rls.step() - 1.0).abs() < 1e-6);
-        self.phase.is_modified |= self.settings.modified;
+        let fits = self.identifiers.iter().all(|one| (view.step.size / one.step() - 1.0).abs() < 1e-6);
+        if self.settings.modified {
+            self.phase.modify();
+        }
         if self.phase.share > 0.0 && !(fits && self.extrapolate(view)) {
-            self.phase.share = 0.0;
+            self.phase.give_up();
         }
         if self.phase.share > 0.0 && !self.phase.is_modified {
             self.optimize(view)?;
         }
+        if self.phase.share > 0.0 {
+            self.note_excitation(view);
+        }
+        self.notes.note(view.step.start, &self.figures, self.phase.kind);
         self.size = view.step.size;
         self.is_under_way = true;
         Ok(())
@@ -353,12 +371,28 @@ impl Coupling for PrestepDiscrete {
     }
 
     fn learned(&self, view: &View<'_>) -> BTreeMap<String, Learned> {
-        let one = |(id, rls): (usize, &Rls)| (view.graph.name(id).to_owned(), rls.learned().clone());
+        let one = |(id, one): (usize, &Identifier)| (view.graph.name(id).to_owned(), one.learned());
         self.identifiers.iter().enumerate().map(one).collect()
+    }
+
+    fn channels(&self, graph: &SystemGraph) -> Vec<Channel> {
+        self.all_channels(graph)
+    }
+
+    fn channel(&self, view: &View<'_>, index: usize) -> f64 {
+        self.channel_value(view, index)
+    }
+
+    fn review(&self, view: &View<'_>) -> Option<Review> {
+        Some(self.review_models(view))
     }
 
     fn quality(&self) -> &[f64] {
         &self.figures
+    }
+
+    fn given(&self, subsystem: &str) -> Option<&GivenModel> {
+        self.settings.models.get(subsystem)
     }
 
     fn save(&self, memory: &mut Vec<f64>) {

@@ -50,6 +50,11 @@ impl Models {
         self.is_known[id]
     }
 
+    /// States of a subsystem, if they are more than its outputs show: then its model is a surrogate.
+    pub fn hidden_states(&self, id: SubsystemId) -> Option<usize> {
+        Some(self.taken[id].states()).filter(|states| *states > self.list[id].outputs())
+    }
+
     /// Why nothing is known of the subsystem, if it has said so.
     pub fn lack(&self, id: SubsystemId) -> Option<&str> {
         self.lacks[id].as_deref()
@@ -98,6 +103,11 @@ impl Models {
         self.version += 1;
         self.versions[id] = self.version;
         Ok(())
+    }
+
+    /// Takes c as it is given.
+    pub(crate) fn set_constant(&mut self, id: SubsystemId, constant: &[f64]) {
+        self.list[id].constant.copy_from_slice(constant);
     }
 
     /// Sets c so that the model is right where the subsystem stands.

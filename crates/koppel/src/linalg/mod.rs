@@ -9,6 +9,7 @@
 
 mod balance;
 mod cholesky;
+mod complex;
 mod eigen;
 mod error;
 mod expm;

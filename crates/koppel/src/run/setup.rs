@@ -35,10 +35,10 @@ impl Simulation {
     ) -> Result<Self> {
         config.check()?;
         let schedule = Schedule::new(config, &system.graph)?;
-        let columns = Columns::select(&config.record, &system.graph)?;
         let order: Vec<SubsystemId> = schedule.stages.concat();
         let System { graph, subsystems } = system.reordered(&order);
         let coupling = build(&graph)?;
+        let columns = Columns::select(&config.record, &graph, &coupling.channels(&graph))?.as_defined(&order);
         let needs = coupling.needs();
         if needs.reduced_start && schedule.is_multi_rate() {
             return Err(Error::Unsupported {
@@ -65,7 +65,6 @@ impl Simulation {
         let condition = config.stop_when.as_deref().map(|text| Condition::new(text, &graph)).transpose()?;
         let widest = slots.iter().map(|slot| slot.inputs.len()).max().unwrap_or(0);
         let most_outputs = slots.iter().map(|slot| slot.outputs.len()).max().unwrap_or(0);
-        let columns = columns.renumbered(&order);
         let mut simulation = Simulation {
             board: Board::new(&graph, needs, config.reading),
             messages: Messages::new(&graph),

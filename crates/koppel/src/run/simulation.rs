@@ -27,7 +27,7 @@ use super::slot::Slot;
 use super::statistics::Extremes;
 use crate::coupling::{Coupling, Needs, View};
 use crate::error::Result;
-use crate::identify::Learned;
+use crate::identify::{GivenModel, Learned};
 use crate::record::{Column, Columns, Condition};
 use crate::signal::{Clock, Request, Step};
 use crate::system::{InputId, OutputId, SubsystemId, SystemGraph};
@@ -221,6 +221,12 @@ impl Simulation {
     /// What the coupling has learned of the subsystems, by name: another run can start from it.
     pub fn learned(&self) -> BTreeMap<String, Learned> {
         self.coupling.learned(&view(&self.graph, &self.board, self.clock.step(0, 1)))
+    }
+
+    /// Models of the subsystems as the coupling sees them now, by name; none if it asks for none.
+    pub fn models(&self) -> BTreeMap<String, GivenModel> {
+        let known = (0..self.graph.len()).filter(|id| self.board.models.is_known(*id));
+        known.map(|id| (self.graph.name(id).to_owned(), self.board.models.of(id).into())).collect()
     }
 
     /// The wiring.

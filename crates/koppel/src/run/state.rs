@@ -23,6 +23,14 @@ pub struct RunState {
     pub(super) subsystems: Vec<Snapshot>,
 }
 
+impl RunState {
+    /// Every number of it: those of the run, then those of the subsystems in the order in which they move. For linear
+    /// subsystems and methods a macro step is linear in those that are signals; others are times, counts and parameters.
+    pub fn reals_mut(&mut self) -> impl Iterator<Item = &mut f64> {
+        self.numbers.iter_mut().chain(self.subsystems.iter_mut().flat_map(|snapshot| &mut snapshot.reals))
+    }
+}
+
 impl Simulation {
     /// Writes everything the next step depends on into `state`.
     pub fn save(&self, state: &mut RunState) -> Result<()> {

@@ -1,7 +1,8 @@
 //! What a run did: steps, where the time went, and how far inputs were from what they should have been.
 
-use super::simulation::Simulation;
+use super::simulation::{Simulation, view};
 use super::slot::Slot;
+use crate::coupling::Review;
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
@@ -46,6 +47,8 @@ pub struct Statistics {
     pub defects: Vec<Defect>,
     /// Stages that run on several threads.
     pub parallel_stages: usize,
+    /// What the run has shown of the models of its coupling, if it has any.
+    pub review: Option<Review>,
 }
 
 /// Inputs that are compared together.
@@ -147,6 +150,7 @@ impl Simulation {
             shares: self.slots.iter().map(share).collect(),
             defects: (0..self.graph.inputs()).filter(|i| !self.graph.is_free(*i)).map(defect).collect(),
             parallel_stages: self.stages.iter().filter(|stage| stage.is_parallel).count(),
+            review: self.coupling.review(&view(&self.graph, &self.board, self.clock.step(self.index, 1))),
         }
     }
 }
