@@ -32,7 +32,8 @@ pub(crate) fn run() -> Result<()> {
         writeln!(report, "* {line}").map_err(|error| error.to_string())?;
     }
     replace_block("bench/proof.md", "proof", &report)?;
-    let arguments = ["run", "--release", "--package", "koppel-io", "--example", "hinf_figures", "--", "bench"];
+    let arguments =
+        ["run", "--release", "--package", "koppel-io", "--example", "hinf_figures", "--", "bench"];
     replace_block("bench/hinf.md", "hinf", &format!("\n{}", output(&mut cargo(&arguments))?))
 }
 
