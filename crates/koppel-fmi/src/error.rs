@@ -35,9 +35,6 @@ pub enum Error {
     #[error("`{}` is no model-exchange FMU", .path.display())]
     NotModelExchange { path: PathBuf },
 
-    #[error("`{}` has a clock, `{name}`: clocks of model-exchange FMUs are not handled", .path.display())]
-    ClockInModelExchange { path: PathBuf, name: String },
-
     #[error("`{}` can be instantiated only once per process, and is in use", .path.display())]
     OnlyOnce { path: PathBuf },
 
@@ -183,9 +180,7 @@ impl Error {
                     .into()
             }
             Error::CannotCut { .. } => "use a communication step that ends where its clocks tick".into(),
-            Error::NotModelExchange { .. } | Error::ClockInModelExchange { .. } => {
-                "use its co-simulation interface, if it has one".into()
-            }
+            Error::NotModelExchange { .. } => "use its co-simulation interface, if it has one".into(),
             Error::NotCoSimulation { .. } => {
                 "`interface = \"model-exchange\"` runs it with a solver of koppel's".into()
             }

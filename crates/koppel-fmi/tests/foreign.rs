@@ -130,6 +130,52 @@ fn pythonfmu3_rolls_back() {
     rolls_back("Oscillator3State");
 }
 
+/// y' = S_y y + S_u u of m x'' + d x' + c x = F, with c and d of one and m = 2, found at some point of a run.
+fn has_linear_model(body: &mut dyn Subsystem, source: &str) {
+    body.initialize(0.0).unwrap();
+    let width = body.ports().outputs.len();
+    let mut samples = koppel::signal::Samples::new(koppel::signal::Request::Nothing, width);
+    let mut outputs = vec![0.0; width];
+    for index in 0..5 {
+        let step = koppel::signal::Step { index, start: STEP * index as f64, size: STEP };
+        let segment = koppel::signal::Segment::new(&step, 1, 1, &[0.3]);
+        body.step(&step, &segment, &mut outputs, &mut samples).unwrap();
+    }
+    let found = body.linearize(&[0.3]).unwrap();
+    let found = found.unwrap_or_else(|| panic!("{:?}", body.lack_of_model()));
+    let model = koppel::identify::InterfaceModel::from_state_space("body", &found).unwrap();
+    let expected = [[0.0, 1.0, 0.0], [-0.5, -0.5, 0.5]];
+    for (row, expected) in expected.iter().enumerate() {
+        let found = [model.s_y[(row, 0)], model.s_y[(row, 1)], model.s_u[(row, 0)]];
+        let apart = found.iter().zip(expected).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+        // Over one step the model is right to 1e-6: round-off of its trials counts in units of 1 / STEP.
+        assert!(apart * STEP < 1e-6, "{found:?} {expected:?}");
+    }
+    let mut rates = vec![0.0; width];
+    assert!(body.rates(&[0.3], &mut rates).unwrap());
+    let (x, v) = (outputs[0], outputs[1]);
+    let apart = (rates[0] - v).abs().max((rates[1] - 0.5 * (0.3 - x - v)).abs());
+    assert!(apart < 1e-6, "{rates:?}");
+    assert!(body.solver().contains(source), "{}", body.solver());
+}
+
+#[test]
+fn other_exporters_fmus_have_linear_models() {
+    let values = [("m", 2.0), ("c", 1.0), ("d", 1.0)];
+    for name in ["Oscillator2State", "Oscillator3State"] {
+        let Some(path) = prepared(name) else { return };
+        has_linear_model(&mut instance(&path, &values), "linear model by trial steps from saved states");
+    }
+    let Some(path) = prepared("Exchange3") else { return };
+    let solver = SolverConfig::Rk4 { step: STEP / 10.0 };
+    has_linear_model(&mut exchange(&path, &values, solver), "linear model by finite differences");
+    let Some(path) = prepared("Oscillator2") else { return };
+    let mut body = instance(&path, &values);
+    body.initialize(0.0).unwrap();
+    assert!(body.linearize(&[0.3]).unwrap().is_none());
+    assert!(body.lack_of_model().unwrap().contains("it does not declare canGetAndSetFMUState"));
+}
+
 #[test]
 fn a_model_that_gives_up_ends_the_run_with_its_words() {
     let Some(path) = prepared("Oscillator2") else { return };

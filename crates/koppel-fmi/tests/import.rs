@@ -329,8 +329,8 @@ fn start_values_are_checked() {
     assert!(refused("a", 1.0.into()).contains("`a` cannot be set: it is neither a parameter"));
     assert!(refused("label", 1.0.into()).contains("`label` is a String"));
     assert!(refused("m", "heavy".into()).contains("`m` is a Float64"));
-    assert!(refused("misbehave", 0.5.into()).contains("`misbehave` is a Int32, 0.5 is not one"));
-    assert!(refused("small", 200.0.into()).contains("`small` is a Int8, 200 is not one"));
+    assert!(refused("misbehave", 0.5.into()).contains("`misbehave` of `body` cannot be 0.5: Int32 holds"));
+    assert!(refused("small", 200.0.into()).contains("`small` of `body` cannot be 200: Int8 holds"));
     assert!(refused("vector", 1.0.into()).contains("it is an array of 3: give a list"));
     for (name, value) in
         [("label", "text".into()), ("m", 2.0.into()), ("small", Value::Number(-3.0)), ("x", 0.5.into())]

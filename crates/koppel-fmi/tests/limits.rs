@@ -62,8 +62,11 @@ fn steps_of_one_size_are_kept() {
     let every = |count: u32| [("left".to_owned(), count)].into();
     run(&fmu, &RunConfig { every: every(5), ..plain.clone() }, None).unwrap();
     let refused = [
-        (RunConfig::new(1.0, 0.3), "the last step would be 0.1"),
-        (RunConfig { every: every(3), ..plain.clone() }, "the last step would be 0.1"),
+        (RunConfig::new(1.0, 0.3), "the last step would be 0.1 s instead of 0.3 s long"),
+        (
+            RunConfig { every: every(3), ..plain.clone() },
+            "the last step would be 0.1 s instead of 0.3 s long",
+        ),
         (RunConfig { coupling: reduced, ..plain.clone() }, "start = \"reduced\" begins with small steps"),
         (RunConfig { at: vec![change(0.35, "left.c", 2.0)], ..plain.clone() }, "the change at t = 0.35 s"),
     ];
@@ -106,7 +109,7 @@ fn values_have_the_type_of_their_variable() {
         "<ModelVariables>",
         "<TypeDefinitions><EnumerationType name=\"Mode\"><Item name=\"off\" value=\"1\"/><Item name=\"on\" value=\"4\"/></EnumerationType></TypeDefinitions><ModelVariables>\
          <Enumeration name=\"mode\" valueReference=\"90\" causality=\"parameter\" variability=\"fixed\" declaredType=\"Mode\" start=\"1\"/>\
-         <UInt8 name=\"small\" valueReference=\"91\" causality=\"parameter\" variability=\"fixed\" start=\"1\"/>",
+         <UInt8 name=\"tiny\" valueReference=\"91\" causality=\"parameter\" variability=\"fixed\" start=\"1\"/>",
     );
     let fmu = TestFmu::three(&modes);
     let fmu = Fmu::open(&fmu.path()).unwrap();
@@ -115,14 +118,14 @@ fn values_have_the_type_of_their_variable() {
         let options = Options { name: "body".into(), start_values, ..Options::default() };
         CoSimulation::new(&fmu, &options).map(|_| ()).map_err(|error| error.to_string())
     };
-    for (name, value) in [("on", 1.0), ("mode", 4.0), ("small", 255.0), ("m", 0.5)] {
+    for (name, value) in [("on", 1.0), ("mode", 4.0), ("tiny", 255.0), ("m", 0.5)] {
         with(name, value).unwrap();
     }
     let wrong = [
         ("on", 2.0, "`on` of `body` cannot be 2: a Boolean is true or false, 1 or 0"),
         ("mode", 2.0, "`mode` of `body` cannot be 2: it is one of 1 (off), 4 (on)"),
-        ("small", 256.0, "`small` of `body` cannot be 256: UInt8 holds whole numbers from 0 to 255"),
-        ("small", 1.5, "`small` of `body` cannot be 1.5: UInt8"),
+        ("tiny", 256.0, "`tiny` of `body` cannot be 256: UInt8 holds whole numbers from 0 to 255"),
+        ("tiny", 1.5, "`tiny` of `body` cannot be 1.5: UInt8"),
     ];
     for (name, value, words) in wrong {
         let error = with(name, value).unwrap_err();

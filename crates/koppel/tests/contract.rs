@@ -3,9 +3,10 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use koppel::coupling::{
-    Against, CorrectorConfig, CouplingConfig, ErrorEquationConfig, Goal, Hold, LearningConfig, LearningKind,
-    PrestepConfig, Shape, StartUp,
+    Against, CorrectorConfig, CouplingConfig, ErrorEquationConfig, Goal, HinfConfig, Hold, LearningConfig,
+    LearningKind, PrestepConfig, Shape, StartUp, VfpsConfig,
 };
+use koppel::hinf::HoldOrder;
 use koppel::identify::{ModelConfig, MoespConfig, RlsConfig};
 use koppel::linalg::Matrix;
 use koppel::models::cases::{Case, case, cases};
@@ -66,6 +67,19 @@ fn couplings(of: &str) -> Vec<CouplingConfig> {
         CouplingConfig::Mixed {
             default: Box::new(CouplingConfig::Zoh {}),
             connections: only_there(CouplingConfig::Prestep(derivatives)),
+        },
+        CouplingConfig::Hinf(HinfConfig::default()),
+        CouplingConfig::Hinf(HinfConfig {
+            hold: HoldOrder::Soh,
+            weight_order: 3,
+            samples: 4,
+            pieces: 3,
+            ..HinfConfig::default()
+        }),
+        CouplingConfig::Vfps(VfpsConfig { nodes: 4, ..VfpsConfig::default() }),
+        CouplingConfig::Mixed {
+            default: Box::new(CouplingConfig::Foh { start: StartUp::Constant }),
+            connections: only_there(CouplingConfig::Vfps(VfpsConfig { nodes: 3, ..VfpsConfig::default() })),
         },
         CouplingConfig::Zoh {},
         CouplingConfig::Foh { start: StartUp::Constant },

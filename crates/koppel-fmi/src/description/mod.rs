@@ -9,6 +9,8 @@ mod problem;
 mod rules;
 mod structure;
 mod terminals;
+mod types;
+mod variable;
 mod variables;
 mod xml;
 

@@ -1,8 +1,8 @@
 //! FMI 2.0.
 
 use super::log::Environment;
-use super::table::table;
-use super::{CallError, Interruption, Kind, Log, Owned, State, Status, c_string, trace};
+use super::twins::{call, function, lists, plain, twins};
+use super::{CallError, Interruption, Kind, Log, Owned, c_string, trace};
 use std::cell::Cell;
 use std::ffi::{c_char, c_int, c_uint, c_void};
 use std::ptr::NonNull;
@@ -51,57 +51,6 @@ pub struct RawEventInfo {
     pub next_event_time: f64,
 }
 
-table! {
-    /// All functions of FMI 2.0. Required are those every FMU of either kind must have.
-    Functions {
-        get_version "fmi2GetVersion" () -> Text;
-        instantiate "fmi2Instantiate" (Text, c_int, Text, Text, *const Callbacks, Boolean, Boolean) -> Component;
-        free_instance "fmi2FreeInstance" (Component);
-        setup_experiment "fmi2SetupExperiment" (Component, Boolean, f64, f64, Boolean, f64) -> StatusCode;
-        enter_initialization_mode "fmi2EnterInitializationMode" (Component) -> StatusCode;
-        exit_initialization_mode "fmi2ExitInitializationMode" (Component) -> StatusCode;
-        terminate "fmi2Terminate" (Component) -> StatusCode;
-        reset "fmi2Reset" (Component) -> StatusCode;
-        get_real "fmi2GetReal" (Component, *const Reference, usize, *mut f64) -> StatusCode;
-        get_integer "fmi2GetInteger" (Component, *const Reference, usize, *mut Integer) -> StatusCode;
-        get_boolean "fmi2GetBoolean" (Component, *const Reference, usize, *mut Boolean) -> StatusCode;
-        get_string "fmi2GetString" (Component, *const Reference, usize, *mut Text) -> StatusCode;
-        set_real "fmi2SetReal" (Component, *const Reference, usize, *const f64) -> StatusCode;
-        set_integer "fmi2SetInteger" (Component, *const Reference, usize, *const Integer) -> StatusCode;
-        set_boolean "fmi2SetBoolean" (Component, *const Reference, usize, *const Boolean) -> StatusCode;
-        set_string "fmi2SetString" (Component, *const Reference, usize, *const Text) -> StatusCode;
-    } optional {
-        get_types_platform "fmi2GetTypesPlatform" () -> Text;
-        set_debug_logging "fmi2SetDebugLogging" (Component, Boolean, usize, *const Text) -> StatusCode;
-        get_fmu_state "fmi2GetFMUstate" (Component, *mut *mut c_void) -> StatusCode;
-        set_fmu_state "fmi2SetFMUstate" (Component, *mut c_void) -> StatusCode;
-        free_fmu_state "fmi2FreeFMUstate" (Component, *mut *mut c_void) -> StatusCode;
-        serialized_fmu_state_size "fmi2SerializedFMUstateSize" (Component, *mut c_void, *mut usize) -> StatusCode;
-        serialize_fmu_state "fmi2SerializeFMUstate" (Component, *mut c_void, *mut u8, usize) -> StatusCode;
-        deserialize_fmu_state "fmi2DeSerializeFMUstate" (Component, *const u8, usize, *mut *mut c_void) -> StatusCode;
-        get_directional_derivative "fmi2GetDirectionalDerivative" (Component, *const Reference, usize, *const Reference, usize, *const f64, *mut f64) -> StatusCode;
-        enter_event_mode "fmi2EnterEventMode" (Component) -> StatusCode;
-        new_discrete_states "fmi2NewDiscreteStates" (Component, *mut RawEventInfo) -> StatusCode;
-        enter_continuous_time_mode "fmi2EnterContinuousTimeMode" (Component) -> StatusCode;
-        completed_integrator_step "fmi2CompletedIntegratorStep" (Component, Boolean, *mut Boolean, *mut Boolean) -> StatusCode;
-        set_time "fmi2SetTime" (Component, f64) -> StatusCode;
-        set_continuous_states "fmi2SetContinuousStates" (Component, *const f64, usize) -> StatusCode;
-        get_derivatives "fmi2GetDerivatives" (Component, *mut f64, usize) -> StatusCode;
-        get_event_indicators "fmi2GetEventIndicators" (Component, *mut f64, usize) -> StatusCode;
-        get_continuous_states "fmi2GetContinuousStates" (Component, *mut f64, usize) -> StatusCode;
-        get_nominals_of_continuous_states "fmi2GetNominalsOfContinuousStates" (Component, *mut f64, usize) -> StatusCode;
-        set_real_input_derivatives "fmi2SetRealInputDerivatives" (Component, *const Reference, usize, *const Integer, *const f64) -> StatusCode;
-        get_real_output_derivatives "fmi2GetRealOutputDerivatives" (Component, *const Reference, usize, *const Integer, *mut f64) -> StatusCode;
-        do_step "fmi2DoStep" (Component, f64, f64, Boolean) -> StatusCode;
-        cancel_step "fmi2CancelStep" (Component) -> StatusCode;
-        get_status "fmi2GetStatus" (Component, c_int, *mut StatusCode) -> StatusCode;
-        get_real_status "fmi2GetRealStatus" (Component, c_int, *mut f64) -> StatusCode;
-        get_integer_status "fmi2GetIntegerStatus" (Component, c_int, *mut Integer) -> StatusCode;
-        get_boolean_status "fmi2GetBooleanStatus" (Component, c_int, *mut Boolean) -> StatusCode;
-        get_string_status "fmi2GetStringStatus" (Component, c_int, *mut Text) -> StatusCode;
-    }
-}
-
 const LAST_SUCCESSFUL_TIME: c_int = 2;
 const TERMINATED: c_int = 3;
 
@@ -125,31 +74,18 @@ struct Context {
 /// An instance.
 pub struct Instance {
     functions: Arc<Functions>,
-    component: Owned<c_void>,
+    pointer: Owned<c_void>,
     context: Owned<Context>,
     log: Arc<Log>,
     is_dead: Cell<bool>,
 }
 
-/// Calls a function of the table and turns its status into a result.
-macro_rules! call {
-    ($self:ident, $name:literal, $function:expr $(, $argument:expr)*) => {{
-        $self.alive($name)?;
-        $crate::ffi::trace::enter(const { $crate::ffi::trace::number($name) });
-        // SAFETY: the component is alive, and the arguments are what the standard asks for: buffers of the lengths given.
-        let code = unsafe { ($function)($self.component.as_ptr() $(, $argument)*) };
-        $self.check($name, code)
-    }};
-}
-
-/// An optional function, or the complaint that it is missing.
-macro_rules! function {
-    ($self:ident, $field:ident, $name:literal) => {
-        $self.functions.$field.ok_or(CallError::Missing { call: $name })?
-    };
-}
-
 mod exchange;
+mod functions;
+
+pub use functions::Functions;
+
+twins!("fmi2", "FMUstate", "fmi2DeSerializeFMUstate", get_derivatives "fmi2GetDerivatives");
 
 impl Instance {
     /// `fmi2Instantiate`.
@@ -193,33 +129,11 @@ impl Instance {
         };
         Ok(Instance {
             functions: functions.clone(),
-            component: Owned(component),
+            pointer: Owned(component),
             context,
             log: with.log.clone(),
             is_dead: Cell::new(false),
         })
-    }
-
-    /// Its log.
-    pub(crate) fn log(&self) -> &Log {
-        &self.log
-    }
-
-    fn alive(&self, call: &'static str) -> Result<(), CallError> {
-        if self.is_dead.get() { Err(CallError::Dead { call }) } else { Ok(()) }
-    }
-
-    #[inline]
-    fn check(&self, call: &'static str, code: StatusCode) -> Result<(), CallError> {
-        if (0..=1).contains(&code) { Ok(()) } else { Err(self.failed(call, code.into())) }
-    }
-
-    #[cold]
-    fn failed(&self, call: &'static str, status: Status) -> CallError {
-        if status == Status::Fatal {
-            self.is_dead.set(true);
-        }
-        CallError::Status { call, status, messages: self.log.take() }
     }
 
     /// `fmi2SetupExperiment`.
@@ -238,21 +152,6 @@ impl Instance {
     /// `fmi2EnterInitializationMode`.
     pub fn enter_initialization_mode(&self) -> Result<(), CallError> {
         call!(self, "fmi2EnterInitializationMode", self.functions.enter_initialization_mode)
-    }
-
-    /// `fmi2ExitInitializationMode`.
-    pub fn exit_initialization_mode(&self) -> Result<(), CallError> {
-        call!(self, "fmi2ExitInitializationMode", self.functions.exit_initialization_mode)
-    }
-
-    /// `fmi2Terminate`.
-    pub fn terminate(&self) -> Result<(), CallError> {
-        call!(self, "fmi2Terminate", self.functions.terminate)
-    }
-
-    /// `fmi2Reset`.
-    pub fn reset(&self) -> Result<(), CallError> {
-        call!(self, "fmi2Reset", self.functions.reset)
     }
 
     /// `fmi2GetReal`.
@@ -380,7 +279,7 @@ impl Instance {
             return Err(Interruption::of(CallError::Dead { call: "fmi2DoStep" }));
         };
         self.log.set_time(time);
-        let component = self.component.as_ptr();
+        let component = self.pointer.as_ptr();
         let ok = 0..=1;
         if !inputs.is_empty() {
             trace::enter(const { trace::number("fmi2SetReal") });
@@ -427,50 +326,6 @@ impl Instance {
         read().is_ok_and(|()| flag != 0)
     }
 
-    /// `fmi2GetFMUstate`, into `state`, whose memory is used again if there is some.
-    pub fn get_state(&self, state: &mut Option<State>) -> Result<(), CallError> {
-        const CALL: &str = "fmi2GetFMUstate";
-        let get = function!(self, get_fmu_state, "fmi2GetFMUstate");
-        let mut raw = state.as_ref().map_or(std::ptr::null_mut(), |state| state.0.as_ptr());
-        call!(self, "fmi2GetFMUstate", get, &mut raw)?;
-        *state = NonNull::new(raw).map(|raw| State(Owned(raw)));
-        if state.is_some() { Ok(()) } else { Err(CallError::NoState { call: CALL }) }
-    }
-
-    /// `fmi2SetFMUstate`.
-    pub fn set_state(&self, state: &State) -> Result<(), CallError> {
-        let set = function!(self, set_fmu_state, "fmi2SetFMUstate");
-        call!(self, "fmi2SetFMUstate", set, state.0.as_ptr())
-    }
-
-    /// `fmi2FreeFMUstate`.
-    pub fn free_state(&self, state: State) -> Result<(), CallError> {
-        let free = function!(self, free_fmu_state, "fmi2FreeFMUstate");
-        let mut raw = state.0.as_ptr();
-        call!(self, "fmi2FreeFMUstate", free, &mut raw)
-    }
-
-    /// `fmi2SerializeFMUstate`, appended to `bytes`.
-    pub fn serialize(&self, state: &State, bytes: &mut Vec<u8>) -> Result<(), CallError> {
-        let get_size = function!(self, serialized_fmu_state_size, "fmi2SerializedFMUstateSize");
-        let write = function!(self, serialize_fmu_state, "fmi2SerializeFMUstate");
-        let mut size = 0;
-        call!(self, "fmi2SerializedFMUstateSize", get_size, state.0.as_ptr(), &mut size)?;
-        let at = bytes.len();
-        bytes.resize(at + size, 0);
-        call!(self, "fmi2SerializeFMUstate", write, state.0.as_ptr(), bytes[at..].as_mut_ptr(), size)
-    }
-
-    /// `fmi2DeSerializeFMUstate`.
-    pub fn deserialize(&self, bytes: &[u8]) -> Result<State, CallError> {
-        let read = function!(self, deserialize_fmu_state, "fmi2DeSerializeFMUstate");
-        let mut raw = std::ptr::null_mut();
-        call!(self, "fmi2DeSerializeFMUstate", read, bytes.as_ptr(), bytes.len(), &mut raw)?;
-        NonNull::new(raw)
-            .map(|raw| State(Owned(raw)))
-            .ok_or(CallError::NoState { call: "fmi2DeSerializeFMUstate" })
-    }
-
     /// `fmi2GetDirectionalDerivative`: `change` of the unknowns for a change `seed` of the knowns.
     pub fn directional_derivative(
         &self,
@@ -493,20 +348,5 @@ impl Instance {
             seed.as_ptr(),
             change.as_mut_ptr()
         )
-    }
-}
-
-impl Drop for Instance {
-    fn drop(&mut self) {
-        if self.is_dead.get() {
-            // After a fatal status not even freeing is allowed; the context stays, as the FMU may still use it.
-            return;
-        }
-        // SAFETY: the component is alive and never used again; then nobody knows the context any more.
-        unsafe {
-            trace::enter(const { trace::number("fmi2FreeInstance") });
-            (self.functions.free_instance)(self.component.as_ptr());
-            drop(Box::from_raw(self.context.as_ptr()));
-        }
     }
 }

@@ -15,6 +15,7 @@ mod log;
 mod python;
 mod table;
 mod trace;
+mod twins;
 
 pub(crate) use log::{Log, tail};
 pub use log::{LogMessage, LogSink};
@@ -202,6 +203,13 @@ unsafe impl<T> Send for Owned<T> {}
 
 /// A saved state of an instance, to be given back to that instance.
 pub struct State(Owned<c_void>);
+
+impl State {
+    /// Unless it is null.
+    fn of(raw: *mut c_void) -> Option<State> {
+        NonNull::new(raw).map(|raw| State(Owned(raw)))
+    }
+}
 
 /// A text for C.
 fn c_string(call: &'static str, what: &'static str, text: &str) -> Result<CString, CallError> {

@@ -1,6 +1,8 @@
 //! What every kind of instance has: the FMU's functions behind it, its variables, its options.
 
 use super::access::{Access, AccessError, Backend, Scratch};
+use super::clockwork::Clockwork;
+use super::messages::Mail;
 use super::ports::{Slot, Slots};
 use super::state::SavedStates;
 use super::{Options, Phase};
@@ -37,6 +39,9 @@ pub struct Base {
     pub(super) phase: Phase,
     pub(super) scratch: RefCell<Scratch>,
     pub(super) states: SavedStates,
+    /// Texts, bytes and ticks.
+    pub(super) mail: Mail,
+    pub(super) clockwork: Clockwork,
     /// The description with other sizes of arrays, if they were set.
     resized: Option<Box<Description>>,
     pub(super) fmu: Arc<Fmu>,
@@ -68,6 +73,8 @@ impl Base {
             phase: Phase::Instantiated,
             scratch: RefCell::default(),
             states: SavedStates::new(interface),
+            mail: Mail::new(description, &slots),
+            clockwork: Clockwork::new(description, &slots),
             ports,
             slots,
             resized,
@@ -84,6 +91,7 @@ impl Base {
             self.called(self.backend.reset())?;
             self.phase = Phase::Instantiated;
         }
+        self.mail = Mail::new(self.description(), &self.slots);
         self.backend.set_log_time(start);
         self.apply_start_values()?;
         let enter = || self.backend.enter_initialization(self.options.tolerance, start, self.options.stop);

@@ -5,12 +5,10 @@
 //! and ticks, is an event at the begin of the next step.
 
 use super::access::{Access, Backend};
-use super::clocks::TimedClock;
 use super::ports::Slots;
 use super::{CoSimulation, Phase};
-use crate::description::{Causality, CoSimulation as Section, Description, ValueType, Variability, Variable};
+use crate::description::{CoSimulation as Section, Description, Variability, Variable};
 use crate::error::{Error, Result};
-use koppel::system::Message;
 
 /// Most rounds of one event.
 const MAX_ROUNDS: usize = 1000;
@@ -21,16 +19,11 @@ pub(super) struct Events {
     pub(super) has_event_mode: bool,
     /// The instance is in event mode: after initialisation, and while an event is handled.
     is_in_event_mode: bool,
-    clocks: Vec<TimedClock>,
-    /// Triggered clocks that go out: their references, and their places among the message outputs.
-    output_clocks: Vec<(u32, usize)>,
     /// When the FMU wants its next event.
     next_event: Option<f64>,
     /// Inputs that are set in event mode only.
     discrete: Access,
     discrete_places: Vec<usize>,
-    /// Inputs governed by clocks: the clocks' variables, and the inputs.
-    clocked: Vec<(Vec<usize>, Access)>,
     /// Discrete inputs the FMU has; not a number where unknown.
     given: Vec<f64>,
     /// How far the instance came.
@@ -44,41 +37,16 @@ impl Events {
             return None;
         }
         let has_event_mode = section.has_event_mode;
-        let timed = |(place, variable): (usize, &Variable)| {
-            let clock = variable.attributes.clock?;
-            let is_input = variable.causality == Causality::Input;
-            let is_timed = clock.interval_variability != crate::description::IntervalVariability::Triggered;
-            (is_input && is_timed && has_event_mode).then(|| TimedClock::new(place, variable, clock))
-        };
-        let clocks = description.variables.iter().enumerate().filter_map(timed).collect();
         let variable_of = |place: usize| &description.variables[place];
-        let output_clocks = slots.message_outputs.iter().enumerate().filter_map(|(output, slot)| {
-            let variable = variable_of(slot.variable);
-            (variable.value_type == ValueType::Clock).then_some((variable.value_reference, output))
-        });
         let is_discrete = |v: &Variable| has_event_mode && is_discrete(v) && v.clocks.is_empty();
         let places = slots.inputs.iter().enumerate();
         let discrete_places = places.filter(|(_, slot)| is_discrete(variable_of(slot.variable)));
-        let mut governed: Vec<Vec<usize>> = Vec::new();
-        for slot in &slots.inputs {
-            let clocks = &variable_of(slot.variable).clocks;
-            if has_event_mode && !clocks.is_empty() && !governed.contains(clocks) {
-                governed.push(clocks.clone());
-            }
-        }
-        let clocked = governed.into_iter().map(|clocks| {
-            let access = Access::some(description, &slots.inputs, |variable| variable.clocks == clocks);
-            (clocks, access)
-        });
         Some(Events {
             has_event_mode,
             is_in_event_mode: false,
-            clocks,
-            output_clocks: output_clocks.collect(),
             next_event: None,
             discrete: Access::some(description, &slots.inputs, is_discrete),
             discrete_places: discrete_places.map(|(place, _)| place).collect(),
-            clocked: clocked.collect(),
             given: vec![f64::NAN; slots.inputs.len()],
             time: 0.0,
         })
@@ -94,31 +62,22 @@ impl Events {
         self.discrete_places.iter().any(|place| self.given[*place] != next[*place])
     }
 
-    /// The next time at which something is to happen.
-    pub(super) fn next_stop(&self) -> Option<f64> {
-        let ticks = self.clocks.iter().filter_map(TimedClock::next);
-        ticks.chain(self.next_event).min_by(f64::total_cmp)
-    }
-
     /// Numbers that tell where it stands.
     pub(super) fn save(&self, reals: &mut Vec<f64>) {
         reals.extend([self.next_event.unwrap_or(f64::NAN), self.time]);
         reals.extend_from_slice(&self.given);
-        self.clocks.iter().for_each(|clock| reals.extend(clock.state()));
     }
 
     /// How many numbers `save` writes.
     pub(super) fn state_size(&self) -> usize {
-        2 + self.given.len() + 5 * self.clocks.len()
+        2 + self.given.len()
     }
 
     /// Takes back what `save` wrote.
     pub(super) fn restore(&mut self, reals: &[f64]) {
         self.next_event = (!reals[0].is_nan()).then_some(reals[0]);
         self.time = reals[1];
-        let (given, clocks) = reals[2..].split_at(self.given.len());
-        self.given.copy_from_slice(given);
-        self.clocks.iter_mut().zip(clocks.chunks(5)).for_each(|(clock, state)| clock.restore(state));
+        self.given.copy_from_slice(&reals[2..]);
         self.is_in_event_mode = false;
     }
 }
@@ -129,6 +88,13 @@ pub(super) fn is_discrete(variable: &Variable) -> bool {
 }
 
 impl CoSimulation {
+    /// The next time at which something is to happen.
+    pub(super) fn next_stop(&self) -> Option<f64> {
+        let events = self.events.as_ref()?;
+        let ticks = self.base.clockwork.next().filter(|_| events.has_event_mode);
+        ticks.into_iter().chain(events.next_event).min_by(f64::total_cmp)
+    }
+
     pub(super) fn has_event_mode(&self) -> bool {
         self.events.as_ref().is_some_and(|events| events.has_event_mode)
     }
@@ -147,19 +113,12 @@ impl CoSimulation {
         }
         if is_first {
             events.is_in_event_mode = true;
-            let Backend::Three(fmu) = &self.base.backend else { return Ok(()) };
-            let started = events.clocks.iter_mut().try_for_each(|clock| clock.start(fmu, time));
-            let silent =
-                events.clocks.iter().find(|clock| clock.lacks_interval()).map(|clock| clock.variable);
-            self.called(started)?;
-            if let Some(place) = silent {
-                let what = format!("an interval of its clock `{}`", self.description().variables[place].name);
-                return Err(Error::NotOffered { instance: self.name.clone(), what }.into());
-            }
+            self.base.start_clocks(time)?;
             return self.event(time, margin);
         }
-        let is_due = events.next_stop().is_some_and(|stop| stop <= time + margin);
-        if is_due || events.has_new_discrete(&self.next) || self.mail.has_pending() {
+        let is_new = events.has_new_discrete(&self.next);
+        let is_due = self.next_stop().is_some_and(|stop| stop <= time + margin);
+        if is_due || is_new || self.base.mail.has_pending() {
             return self.event(time, margin);
         }
         Ok(())
@@ -207,47 +166,19 @@ impl CoSimulation {
         self.enter_event_mode()?;
         let Some(events) = &mut self.events else { return Ok(()) };
         events.time = time;
-        let due = |clock: &&TimedClock| clock.next().is_some_and(|next| next <= time + margin);
-        let mut active: Vec<usize> = events.clocks.iter().filter(due).map(|clock| clock.variable).collect();
-        for (received, slot) in self.mail.received.iter_mut().zip(&self.base.slots.message_inputs) {
-            if let (true, Message::Tick(tick)) = (received.is_pending, &mut received.value) {
-                active.push(slot.variable);
-                (*tick, received.is_pending) = (false, false);
-            }
-        }
-        let references: Vec<u32> =
-            active.iter().map(|place| self.fmu.description().variables[*place].value_reference).collect();
-        if let (Backend::Three(fmu), false) = (&self.base.backend, references.is_empty()) {
-            self.called(fmu.set_clock(&references, &vec![1; references.len()]))?;
-        }
+        let active = self.base.tick(time, margin)?;
         self.write_discrete()?;
         self.knows_inputs = false;
         self.set_inputs()?;
-        self.write_clocked(&active)?;
-        self.write_messages(|variable| {
-            variable.clocks.is_empty() || variable.clocks.iter().any(|clock| active.contains(clock))
-        })?;
+        self.base.write_clocked(&active, &self.next)?;
         self.finish_event(&active)
-    }
-
-    /// Numbers governed by clocks that tick now.
-    fn write_clocked(&mut self, active: &[usize]) -> Result<()> {
-        let Some(events) = &self.events else { return Ok(()) };
-        for (clocks, access) in &events.clocked {
-            if clocks.iter().any(|clock| active.contains(clock)) {
-                let written =
-                    access.write(&self.base.backend, &mut self.base.scratch.borrow_mut(), &self.next);
-                self.accessed(written, &self.base.slots.inputs)?;
-            }
-        }
-        Ok(())
     }
 
     /// Updates discrete states until they rest, listens to clocks, and goes back to stepping.
     pub(super) fn finish_event(&mut self, active: &[usize]) -> Result<()> {
         let mut rounds = 0;
         loop {
-            self.listen_to_clocks()?;
+            self.base.listen_to_clocks()?;
             let Backend::Three(fmu) = &self.base.backend else { return Ok(()) };
             let update = self.called(fmu.update_discrete_states())?;
             let Some(events) = &mut self.events else { return Ok(()) };
@@ -264,50 +195,10 @@ impl CoSimulation {
                 break;
             }
         }
-        let (Backend::Three(fmu), Some(events)) = (&self.base.backend, &mut self.events) else {
-            return Ok(());
-        };
-        let time = events.time;
-        let follow = |clock: &mut TimedClock| {
-            let ticked = active.contains(&clock.variable);
-            clock.follow(fmu, time, ticked)
-        };
-        let followed = events.clocks.iter_mut().try_for_each(follow).and_then(|()| fmu.enter_step_mode());
+        let Some(events) = &mut self.events else { return Ok(()) };
         events.is_in_event_mode = false;
-        self.called(followed)
-    }
-
-    /// Which clocks tick now; what they govern is taken now.
-    fn listen_to_clocks(&mut self) -> Result<()> {
-        let (Backend::Three(fmu), Some(events)) = (&self.base.backend, &self.events) else { return Ok(()) };
-        if events.output_clocks.is_empty() {
-            return Ok(());
-        }
-        let references: Vec<u32> = events.output_clocks.iter().map(|(reference, _)| *reference).collect();
-        let mut states = vec![0; references.len()];
-        self.called(fmu.get_clock(&references, &mut states))?;
-        let ticking: Vec<usize> = events
-            .output_clocks
-            .iter()
-            .zip(&states)
-            .filter(|(_, state)| **state != 0)
-            .map(|((_, output), _)| *output)
-            .collect();
-        let clocks: Vec<usize> =
-            ticking.iter().map(|output| self.base.slots.message_outputs[*output].variable).collect();
-        for output in ticking {
-            let sent = &mut self.mail.sent[output];
-            (sent.value, sent.is_told) = (Some(Message::Tick(true)), false);
-        }
-        for output in 0..self.base.slots.message_outputs.len() {
-            let slot = self.base.slots.message_outputs[output];
-            let variable = &self.description().variables[slot.variable];
-            if variable.clocks.iter().any(|clock| clocks.contains(clock)) {
-                let mut value = self.mail.sent[output].value.take().unwrap_or(Message::Tick(false));
-                self.called(self.base.backend.get_message(self.description(), slot, &mut value))?;
-                self.mail.sent[output].value = Some(value);
-            }
-        }
-        Ok(())
+        self.base.follow_clocks(active, events.time)?;
+        let Backend::Three(fmu) = &self.base.backend else { return Ok(()) };
+        self.called(fmu.enter_step_mode())
     }
 }

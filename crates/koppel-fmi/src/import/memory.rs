@@ -1,6 +1,6 @@
-//! Messages and events in a snapshot, behind the FMU's own state.
+//! Messages and clocks in a snapshot, behind the FMU's own state.
 
-use super::CoSimulation;
+use super::base::Base;
 use super::messages::{Mail, Sent};
 use koppel::system::{Message, Snapshot};
 
@@ -61,44 +61,33 @@ fn read(bytes: &mut &[u8]) -> Option<Message> {
     })
 }
 
-impl CoSimulation {
-    /// True if there is more than the FMU's own state and inputs.
-    pub(super) fn has_memory(&self) -> bool {
-        self.events.is_some() || !self.mail.received.is_empty() || !self.mail.sent.is_empty()
-    }
-
-    /// How many numbers of a snapshot are about messages and events.
+impl Base {
+    /// How many numbers of a snapshot are about messages and clocks.
     pub(super) fn memory_size(&self) -> usize {
-        let events = self.events.as_ref().map_or(0, |events| events.state_size());
-        if self.has_memory() { events + self.mail.state_size() + 1 } else { 0 }
+        self.clockwork.state_size() + self.mail.state_size() + 1
     }
 
     /// Cuts a used snapshot to the FMU's own state, which then can be reused.
     pub(super) fn cut_memory(&self, snapshot: &mut Snapshot) {
-        if self.has_memory() {
-            let own = snapshot.reals.last().map_or(0, |size| *size as usize);
-            snapshot.bytes.truncate(own);
-        }
+        let own = snapshot.reals.last().map_or(0, |size| *size as usize);
+        snapshot.bytes.truncate(own);
     }
 
-    /// Appends messages and events; the last number is the size of the FMU's own state.
+    /// Appends messages and clocks; the last number is the size of the FMU's own state.
     pub(super) fn save_memory(&self, snapshot: &mut Snapshot) {
-        if self.has_memory() {
-            let own = snapshot.bytes.len();
-            self.events.iter().for_each(|events| events.save(&mut snapshot.reals));
-            self.mail.save(&mut snapshot.reals, &mut snapshot.bytes);
-            snapshot.reals.push(own as f64);
-        }
+        let own = snapshot.bytes.len();
+        self.clockwork.save(&mut snapshot.reals);
+        self.mail.save(&mut snapshot.reals, &mut snapshot.bytes);
+        snapshot.reals.push(own as f64);
     }
 
     /// Takes back what `save_memory` appended, and returns the FMU's own state.
     pub(super) fn restore_memory<'a>(&mut self, reals: &[f64], bytes: &'a [u8]) -> Option<&'a [u8]> {
-        let Some((own, reals)) = reals.split_last() else { return Some(bytes) };
-        let size = self.events.as_ref().map_or(0, |events| events.state_size());
-        let (events, mail) = reals.split_at(size);
+        let (own, reals) = reals.split_last()?;
+        let (clocks, mail) = reals.split_at_checked(self.clockwork.state_size())?;
         let (own, tail) = bytes.split_at_checked(*own as usize)?;
         self.mail.restore(mail, tail)?;
-        self.events.iter_mut().for_each(|now| now.restore(events));
+        self.clockwork.restore(clocks);
         Some(own)
     }
 }

@@ -3,9 +3,10 @@
 //! Outside event mode a received value is set at once. In event mode it waits for the next event, which the begin of the
 //! next step brings; what is governed by a clock waits until that clock ticks.
 
+use super::Phase;
 use super::access::Backend;
+use super::base::Base;
 use super::ports::{Slot, Slots, index_text, sizes};
-use super::{CoSimulation, Phase};
 use crate::description::{Causality, Description, IntervalVariability, Start, ValueType, Variable};
 use crate::error::{Error, Result};
 use crate::ffi::CallError;
@@ -114,9 +115,9 @@ fn start(description: &Description, slot: Slot) -> Message {
     }
 }
 
-impl CoSimulation {
+impl Base {
     pub(super) fn read_message(&mut self, output: usize, message: &mut Message) -> Result<()> {
-        let slot = self.base.slots.message_outputs[output];
+        let slot = self.slots.message_outputs[output];
         self.mail.sent[output].is_told = true;
         if let Some(value) = &self.mail.sent[output].value {
             message.clone_from(value);
@@ -126,12 +127,13 @@ impl CoSimulation {
             *message = Message::Tick(false);
             return Ok(());
         }
-        let read = self.base.backend.get_message(self.description(), slot, message);
+        let read = self.backend.get_message(self.description(), slot, message);
         self.called(read)
     }
 
-    pub(super) fn take_message(&mut self, input: usize, message: &Message) -> Result<()> {
-        let slot = self.base.slots.message_inputs[input];
+    /// `has_events`: while it runs, values are given in event mode only.
+    pub(super) fn take_message(&mut self, input: usize, message: &Message, has_events: bool) -> Result<()> {
+        let slot = self.slots.message_inputs[input];
         let variable = &self.description().variables[slot.variable];
         let expected = variable.value_type.name();
         let received = &mut self.mail.received[input];
@@ -141,24 +143,23 @@ impl CoSimulation {
             return Ok(());
         }
         if received.value.kind() != message.kind() {
-            let (instance, name) = (self.base.name.clone(), self.ports.message_inputs[input].name.clone());
+            let (instance, name) = (self.name.clone(), self.ports.message_inputs[input].name.clone());
             let value = message.kind().name().to_owned();
             return Err(Error::WrongType { instance, name, expected, value }.into());
         }
         let is_new = received.value != *message;
         received.value.clone_from(message);
         received.is_pending |= received.is_clocked || is_new;
-        let is_event_mode = self.has_event_mode();
-        if is_event_mode && self.phase == Phase::Stepping {
+        if has_events && self.phase == Phase::Stepping {
             return Ok(());
         }
-        self.write_messages(|variable| !is_event_mode || variable.clocks.is_empty())
+        self.write_messages(|variable| !has_events || variable.clocks.is_empty())
     }
 
     /// Gives pending texts and bytes to the FMU, those of the chosen variables.
     pub(super) fn write_messages(&mut self, is_chosen: impl Fn(&Variable) -> bool) -> Result<()> {
         for input in 0..self.mail.received.len() {
-            let slot = self.base.slots.message_inputs[input];
+            let slot = self.slots.message_inputs[input];
             let variable = &self.description().variables[slot.variable];
             let received = &self.mail.received[input];
             if !received.is_pending || variable.value_type == ValueType::Clock || !is_chosen(variable) {
@@ -168,7 +169,7 @@ impl CoSimulation {
             let first = input - slot.element;
             let count = self.description().elements(variable) as usize;
             let elements = &self.mail.received[first..first + count];
-            let written = self.base.backend.set_messages(variable, elements.iter().map(|r| &r.value));
+            let written = self.backend.set_messages(variable, elements.iter().map(|r| &r.value));
             self.called(written)?;
             self.mail.received[first..first + count].iter_mut().for_each(|r| r.is_pending = false);
         }

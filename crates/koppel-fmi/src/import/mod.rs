@@ -17,6 +17,7 @@
 mod access;
 mod base;
 mod clocks;
+mod clockwork;
 mod derivatives;
 mod events;
 mod inside;
@@ -25,6 +26,7 @@ mod matrices;
 mod memory;
 mod messages;
 mod model_exchange;
+mod options;
 mod plain;
 mod ports;
 mod route;
@@ -39,97 +41,25 @@ mod walking;
 
 pub use base::Base;
 pub use model_exchange::ModelExchange;
+pub use options::{Options, Solving};
 pub use ports::ports;
 pub use value::Value;
 
 use crate::description::CoSimulation as Section;
 use crate::error::{Error, Result};
-use crate::ffi::LogSink;
 use crate::fmu::Fmu;
 use access::Access;
 use base::Use;
 use events::Events;
 use inside::Inside;
 use koppel::signal::{Request, Samples, Segment, Step};
-use koppel::solver::SolverConfig;
 use koppel::system::{Dependencies, Message, Ports, Snapshot, StateSpace, Subsystem, VariableId};
 use linearization::Linearization;
 use matrices::Unknowns;
-use messages::Mail;
 use plain::Plain;
 use route::Route;
-use serde::{Deserialize, Serialize};
 use std::ops::{Deref, DerefMut};
 use std::sync::{Arc, OnceLock};
-
-/// Who solves the equations.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub enum Solving {
-    /// The FMU itself: co-simulation.
-    #[default]
-    Own,
-    /// A solver of koppel's, this one or the one the FMU suggests: model exchange.
-    Koppel(#[serde(with = "as_text")] Option<SolverConfig>),
-}
-
-/// A solver as text: its own form is made for files, and formats without names cannot read it.
-mod as_text {
-    use super::SolverConfig;
-    use serde::{Deserialize, Deserializer, Serialize, Serializer};
-
-    pub(super) fn serialize<S: Serializer>(solver: &Option<SolverConfig>, to: S) -> Result<S::Ok, S::Error> {
-        let text = solver.as_ref().map(serde_json::to_string).transpose();
-        text.map_err(serde::ser::Error::custom)?.serialize(to)
-    }
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Option<SolverConfig>, D::Error> {
-        let text = Option::<String>::deserialize(from)?;
-        text.map(|text| serde_json::from_str(&text)).transpose().map_err(serde::de::Error::custom)
-    }
-}
-
-/// How an instance is made and driven.
-#[derive(Clone, Serialize, Deserialize)]
-pub struct Options {
-    /// Its name.
-    pub name: String,
-    /// Parameters and other start values, by variable name.
-    pub start_values: Vec<(String, Value)>,
-    /// Who solves its equations, for [`instantiate_any`].
-    pub solving: Solving,
-    /// Parts a sloped piece of input is walked in, where sub-steps are needed.
-    pub substeps: u32,
-    /// Highest order of input derivatives an FMI 2.0 FMU is given; the standard does not let it say what it takes.
-    pub input_order: usize,
-    /// The communication step it is going to be driven with, if known: what trials before the first step use.
-    pub step: Option<f64>,
-    /// Relative tolerance of its solver; `None`: its own choice.
-    pub tolerance: Option<f64>,
-    /// End of the simulation, if it is to know it.
-    pub stop: Option<f64>,
-    /// Ask the FMU for its debug messages.
-    pub debug_logging: bool,
-    /// Receives its messages.
-    #[serde(skip)]
-    pub log: Option<LogSink>,
-}
-
-impl Default for Options {
-    fn default() -> Self {
-        Options {
-            name: "fmu".into(),
-            start_values: Vec::new(),
-            solving: Solving::Own,
-            substeps: 4,
-            input_order: 1,
-            step: None,
-            tolerance: None,
-            stop: None,
-            debug_logging: false,
-            log: None,
-        }
-    }
-}
 
 /// An instance of an FMU as a subsystem, of whichever kind it is: the one place where they are made.
 pub fn instantiate_any(fmu: &Arc<Fmu>, options: &Options) -> Result<Box<dyn Subsystem>> {
@@ -170,8 +100,6 @@ pub struct CoSimulation {
     orders: Vec<i32>,
     /// Some output may depend on an input directly.
     has_feed_through: bool,
-    /// Texts, bytes and ticks.
-    mail: Mail,
     /// If there are events to be handled.
     events: Option<Events>,
     /// If outputs can be read inside a step.
@@ -228,7 +156,6 @@ impl CoSimulation {
         let intermediate = (route == Route::Intermediate || inside.is_some()).then_some(asked.as_slice());
         let has_feed_through = ports.outputs.iter().any(|output| output.depends != Dependencies::None);
         let width = slots.inputs.len();
-        let mail = Mail::new(description, &slots);
         let is_offered = section.interface.provides_directional_derivatives;
         let linearization = Linearization::new(Unknowns::new(description, &slots), is_offered);
         let varies_steps = section.can_handle_variable_communication_step_size;
@@ -250,7 +177,6 @@ impl CoSimulation {
             chosen: Vec::with_capacity(width),
             orders: Vec::with_capacity(width),
             has_feed_through,
-            mail,
             events,
             inside,
             asked: 0,
@@ -281,7 +207,6 @@ impl Subsystem for CoSimulation {
     fn initialize(&mut self, start: f64) -> koppel::Result<()> {
         (self.time, self.last_size, self.only_size) = (start, None, None);
         self.knows_inputs = false;
-        self.mail = Mail::new(self.description(), &self.slots);
         self.events.iter_mut().for_each(Events::reset);
         Ok(self.start(start)?)
     }
@@ -344,7 +269,8 @@ impl Subsystem for CoSimulation {
     }
 
     fn receive(&mut self, input: usize, message: &Message) -> koppel::Result<()> {
-        Ok(self.take_message(input, message)?)
+        let has_events = self.has_event_mode();
+        Ok(self.base.take_message(input, message, has_events)?)
     }
 
     fn linearize(&mut self, inputs: &[f64]) -> koppel::Result<Option<StateSpace>> {
@@ -383,20 +309,25 @@ impl Subsystem for CoSimulation {
         snapshot.reals.push(if self.knows_inputs { 1.0 } else { 0.0 });
         snapshot.reals.push(self.time);
         snapshot.reals.extend_from_slice(&self.applied);
+        self.events.iter().for_each(|events| events.save(&mut snapshot.reals));
         self.save_memory(snapshot);
         Ok(())
     }
 
     fn restore(&mut self, snapshot: &Snapshot) -> koppel::Result<()> {
         let size = self.applied.len();
+        let events = self.events.as_ref().map_or(0, Events::state_size);
         let not_ours = || Err(state::StateError::Restore("it is not one of this FMU"));
         let restored = match &snapshot.reals[..] {
-            [phase, knows_inputs, time, numbers @ ..] if numbers.len() == size + self.memory_size() => {
+            [phase, knows_inputs, time, numbers @ ..]
+                if numbers.len() == size + events + self.memory_size() =>
+            {
                 self.phase = if *phase == 1.0 { Phase::Stepping } else { Phase::Initializing };
                 self.knows_inputs = *knows_inputs == 1.0;
                 self.time = *time;
                 self.applied.copy_from_slice(&numbers[..size]);
-                match self.restore_memory(&numbers[size..], &snapshot.bytes) {
+                self.events.iter_mut().for_each(|now| now.restore(&numbers[size..size + events]));
+                match self.restore_memory(&numbers[size + events..], &snapshot.bytes) {
                     Some(own) => self.states.restore(&self.backend, own),
                     None => not_ours(),
                 }

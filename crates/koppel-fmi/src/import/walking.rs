@@ -2,7 +2,6 @@
 //! it returned early.
 
 use super::CoSimulation;
-use super::events::Events;
 use super::route::Route;
 use crate::error::{Error, Result};
 use crate::ffi::fmi3;
@@ -22,7 +21,7 @@ impl CoSimulation {
         samples: &mut Samples,
     ) -> Result<()> {
         samples.clear();
-        self.mail.forget_told();
+        self.base.mail.forget_told();
         let begin = Part { piece: input.piece(0), offset: 0.0, size: 0.0, ends_at_node: true };
         begin.piece.values(0.0, &mut self.next);
         self.begin_step(step.start, 1e-9 * step.size)?;
@@ -59,7 +58,7 @@ impl CoSimulation {
         }
         let mut attempts = 0;
         while offset < end - margin {
-            let stop = self.events.as_ref().and_then(Events::next_stop);
+            let stop = self.next_stop();
             let stop = stop.map(|time| (time - piece.start).max(offset)).filter(|stop| *stop < end - margin);
             let to = stop.unwrap_or(end);
             let (reached, is_event) = if to > offset + margin {
@@ -75,9 +74,9 @@ impl CoSimulation {
                 return Err(Error::Stuck { instance, time, attempts }.into());
             }
             let now = piece.start + offset;
+            let is_due = self.next_stop().is_some_and(|stop| stop <= now + margin);
             if let Some(events) = &mut self.events {
                 events.time = now;
-                let is_due = events.next_stop().is_some_and(|stop| stop <= now + margin);
                 if events.has_event_mode && (is_event || is_due) {
                     piece.values(offset, &mut self.next);
                     self.event(now, margin)?;

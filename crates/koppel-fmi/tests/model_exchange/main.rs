@@ -4,6 +4,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 #![allow(dead_code, reason = "some of the common functions serve other tests")]
 
+mod clocks;
 #[path = "../common/mod.rs"]
 mod common;
 mod events;
@@ -12,7 +13,7 @@ mod exchange;
 mod solving;
 mod states;
 
-use common::{MASS2, TestFmu, pack};
+use common::{MASS2, TestFmu};
 use exchange::*;
 use koppel::signal::{Request, Samples, Segment, Step};
 use koppel::solver::{SolverConfig, Tolerances};

@@ -166,14 +166,4 @@ fn what_cannot_be_run_says_why() {
     assert!(error.starts_with("`body`: solver `exact` integrates linear models only"), "{error}");
     let error = make(&TestFmu::two(MASS2), &[], None).err().unwrap();
     assert!(error.ends_with("is no model-exchange FMU"), "{error}");
-    let clocked = OSCILLATOR.description(3, ALL).replace(
-        "</ModelVariables>",
-        "<Clock name=\"tick\" valueReference=\"40\" causality=\"input\" intervalVariability=\"constant\" intervalDecimal=\"0.1\"/></ModelVariables>",
-    );
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("clocked.fmu");
-    pack(&path, &[("modelDescription.xml", clocked.as_bytes())]);
-    let error = ModelExchange::new(&Fmu::open(&path).unwrap(), &Options::default(), None).err().unwrap();
-    assert!(error.to_string().contains("has a clock, `tick`: clocks of model-exchange FMUs are not handled"));
-    assert_eq!(error.hint().unwrap(), "use its co-simulation interface, if it has one");
 }

@@ -46,6 +46,7 @@ impl Record<'_> {
                 let is_ascending = offsets.windows(2).all(|pair| pair[0] < pair[1]);
                 step.start.is_finite()
                     && step.size.is_finite()
+                    && step.size > 0.0
                     && *request != Request::Nodes(0)
                     && *inputs == ports.inputs.len()
                     && *terms > 0

@@ -132,6 +132,34 @@ fn what_does_not_repeat_itself_is_refused() {
 }
 
 #[test]
+fn a_damaged_log_is_an_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let checkpoint = folder.path().join("c");
+    let journals = Journals::beside(&checkpoint);
+    let mut one = make(&journals, 0.0);
+    one.initialize(0.0).unwrap();
+    drive(&mut one, 0, 4);
+    let mut snapshot = Snapshot::default();
+    one.save(&mut snapshot).unwrap();
+    drop(one);
+    let path = journals.of(0, "body").path;
+    let bytes = std::fs::read(&path).unwrap();
+    let mut refused = 0;
+    for at in (24..bytes.len()).step_by(8) {
+        for word in [0, 7, 1 << 40, u64::MAX] {
+            let mut damaged = bytes.clone();
+            damaged[at..at + 8].copy_from_slice(&u64::to_le_bytes(word));
+            std::fs::write(&path, damaged).unwrap();
+            let mut two = make(&journals.clone().continuing(&checkpoint), 0.0);
+            two.initialize(0.0).unwrap();
+            refused += usize::from(two.restore(&snapshot).is_err());
+        }
+    }
+    let words = (bytes.len() - 24) / 8;
+    assert!(refused > 2 * words, "{refused} of {} are found out", 4 * words);
+}
+
+#[test]
 fn a_state_saved_without_a_log_is_taken_as_it_is() {
     let folder = tempfile::tempdir().unwrap();
     let checkpoint = folder.path().join("c");

@@ -2,7 +2,7 @@
 
 use super::{Coupling, ModelNeeds, Needs, Polynomials, Review, View};
 use crate::error::Result;
-use crate::identify::{GivenModel, Learned};
+use crate::identify::{GivenModel, Learned, Probed};
 use crate::record::Channel;
 use crate::signal::{Request, Samples};
 use crate::system::{InputId, SubsystemId, SystemGraph};
@@ -37,8 +37,19 @@ impl Coupling for Mixed {
             models: joined(a.models, b.models),
             one_rate: a.one_rate || b.one_rate,
             after_steps: a.after_steps || b.after_steps,
+            no_preparation: false,
+            only_holds: false,
             small_steps: a.small_steps.or(b.small_steps),
+            probe: a.probe.or(b.probe),
         })
+    }
+
+    fn spared(&self) -> &[String] {
+        self.methods.iter().map(|m| m.spared()).find(|names| !names.is_empty()).unwrap_or(&[])
+    }
+
+    fn probed(&mut self, view: &View<'_>, probed: Vec<Probed>, steps: u64) -> Option<Vec<f64>> {
+        self.methods.iter_mut().map(|m| m.probed(view, probed.clone(), steps)).fold(None, Option::or)
     }
 
     fn start(&mut self, view: &View<'_>, inputs: &[InputId]) -> Result<()> {

@@ -9,6 +9,7 @@ mod channel;
 mod config;
 mod corrector;
 mod deferred;
+mod hinf;
 mod hold;
 mod mixed;
 mod model_based;
@@ -19,19 +20,22 @@ mod prestep;
 mod prestep_discrete;
 mod relaxed;
 mod review;
+mod vfps;
 
 pub use config::{CouplingConfig, build};
 pub use corrector::CorrectorConfig;
 pub use deferred::Against;
+pub use hinf::HinfConfig;
 pub use hold::StartUp;
 pub use model_based::{ErrorEquationConfig, Goal, OdeMethod};
 pub use phase::{LearningConfig, LearningKind, PhaseKind, SignalBased};
 pub use planned::{Planned, Polynomials};
 pub use prestep::{ConstantConfig, PrestepConfig, Shape, TimeForm, Weights};
 pub use review::{ModelReview, Review};
+pub use vfps::VfpsConfig;
 
 use crate::error::Result;
-use crate::identify::{GivenModel, Learned, ModelConfig, Models};
+use crate::identify::{GivenModel, Learned, ModelConfig, Models, ProbeNeeds, Probed};
 use crate::record::Channel;
 use crate::signal::{History, Request, Samples, Step};
 use crate::system::{InputId, SubsystemId, SystemGraph};
@@ -107,8 +111,14 @@ pub struct Needs {
     pub one_rate: bool,
     /// Whether it is told of every subsystem that has moved, even if it asks for no intermediate outputs.
     pub after_steps: bool,
+    /// Whether its [`Coupling::prepare`] has nothing to do and need not be called.
+    pub no_preparation: bool,
+    /// Whether it gives every input its newest arrival over the whole step, and nothing else; the engine may do so itself.
+    pub only_holds: bool,
     /// For how long from the start, in s, each step is cut into how many parts.
     pub small_steps: Option<(f64, u32)>,
+    /// Whether every subsystem is excited alone before the run.
+    pub probe: Option<ProbeNeeds>,
 }
 
 /// Which models a method needs.
@@ -124,6 +134,17 @@ pub struct ModelNeeds {
 pub trait Coupling: Send + Sync {
     /// What it needs.
     fn needs(&self) -> Needs;
+
+    /// Subsystems that are not to be excited, by name.
+    fn spared(&self) -> &[String] {
+        &[]
+    }
+
+    /// What exciting each subsystem has shown, before `start` of a run of so many steps; called when [`Needs::probe`] was
+    /// asked for. Returns the ranges of all outputs with which they should be excited again, if they should.
+    fn probed(&mut self, _view: &View<'_>, _probed: Vec<Probed>, _steps: u64) -> Option<Vec<f64>> {
+        None
+    }
 
     /// Once before the run, after the consistent start; `inputs` are the ones it fills, in ascending order.
     fn start(&mut self, _view: &View<'_>, _inputs: &[InputId]) -> Result<()> {

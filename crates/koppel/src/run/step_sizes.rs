@@ -42,7 +42,9 @@ fn problem(
     let last = clock.step(last_start, every).size;
     if (last - size).abs() > 1e-9 * size {
         return Some(format!(
-            "the last step would be {last} s instead of {size} s long; choose a stop time that is a multiple of it"
+            "the last step would be {} s instead of {} s long; choose a stop time that is a multiple of it",
+            short(last),
+            short(size)
         ));
     }
     if needs.reduced_start {
@@ -60,4 +62,9 @@ fn problem(
         "the change at t = {} s would cut a step in two; move it to a multiple of {} s",
         inside.time, config.step
     ))
+}
+
+/// Without the round-off of sums.
+fn short(value: f64) -> f64 {
+    format!("{value:.9e}").parse().unwrap_or(value)
 }

@@ -2,6 +2,7 @@
 
 use super::Instance;
 use crate::ffi::CallError;
+use crate::ffi::twins::{call, function, plain};
 
 /// What an FMU says about the interval of a clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,23 +25,12 @@ impl IntervalQualifier {
     }
 }
 
-/// Calls without arguments.
-macro_rules! plain {
-    ($($method:ident $field:ident $symbol:literal;)*) => {$(
-        #[doc = concat!("`", $symbol, "`.")]
-        pub fn $method(&self) -> Result<(), CallError> {
-            let function = function!(self, $field, $symbol);
-            call!(self, $symbol, function)
-        }
-    )*};
-}
-
 impl Instance {
     plain! {
-        enter_configuration_mode enter_configuration_mode "fmi3EnterConfigurationMode";
-        exit_configuration_mode exit_configuration_mode "fmi3ExitConfigurationMode";
-        enter_step_mode enter_step_mode "fmi3EnterStepMode";
-        evaluate_discrete_states evaluate_discrete_states "fmi3EvaluateDiscreteStates";
+        enter_configuration_mode "fmi3EnterConfigurationMode";
+        exit_configuration_mode "fmi3ExitConfigurationMode";
+        enter_step_mode "fmi3EnterStepMode";
+        evaluate_discrete_states "fmi3EvaluateDiscreteStates";
     }
 
     /// `fmi3GetClock`: 1 where the clock is active.

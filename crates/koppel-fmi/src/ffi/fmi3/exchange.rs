@@ -1,6 +1,7 @@
 //! Model exchange in FMI 3.0.
 
 use super::{Functions, Instance, Instantiation, c_string, log_message};
+use crate::ffi::twins::{call, function};
 use crate::ffi::{CallError, CompletedStep, EventInfo};
 use std::sync::Arc;
 
@@ -46,57 +47,6 @@ impl Instance {
         Instance::made(CALL, functions, with, pointer, context)
     }
 
-    /// `fmi3SetTime`.
-    #[inline]
-    pub fn set_time(&self, time: f64) -> Result<(), CallError> {
-        let set = function!(self, set_time, "fmi3SetTime");
-        call!(self, "fmi3SetTime", set, time)
-    }
-
-    /// `fmi3SetContinuousStates`.
-    #[inline]
-    pub fn set_continuous_states(&self, x: &[f64]) -> Result<(), CallError> {
-        let set = function!(self, set_continuous_states, "fmi3SetContinuousStates");
-        call!(self, "fmi3SetContinuousStates", set, x.as_ptr(), x.len())
-    }
-
-    /// `fmi3GetContinuousStates`.
-    pub fn get_continuous_states(&self, x: &mut [f64]) -> Result<(), CallError> {
-        let get = function!(self, get_continuous_states, "fmi3GetContinuousStates");
-        call!(self, "fmi3GetContinuousStates", get, x.as_mut_ptr(), x.len())
-    }
-
-    /// `fmi3GetNominalsOfContinuousStates`.
-    pub fn get_nominals_of_continuous_states(&self, nominals: &mut [f64]) -> Result<(), CallError> {
-        let get = function!(self, get_nominals_of_continuous_states, "fmi3GetNominalsOfContinuousStates");
-        call!(self, "fmi3GetNominalsOfContinuousStates", get, nominals.as_mut_ptr(), nominals.len())
-    }
-
-    /// `fmi3GetContinuousStateDerivatives`.
-    #[inline]
-    pub fn get_derivatives(&self, dx: &mut [f64]) -> Result<(), CallError> {
-        let get = function!(self, get_continuous_state_derivatives, "fmi3GetContinuousStateDerivatives");
-        call!(self, "fmi3GetContinuousStateDerivatives", get, dx.as_mut_ptr(), dx.len())
-    }
-
-    /// `fmi3GetEventIndicators`.
-    pub fn get_event_indicators(&self, z: &mut [f64]) -> Result<(), CallError> {
-        let get = function!(self, get_event_indicators, "fmi3GetEventIndicators");
-        call!(self, "fmi3GetEventIndicators", get, z.as_mut_ptr(), z.len())
-    }
-
-    /// `fmi3EnterEventMode`.
-    pub fn enter_event_mode(&self) -> Result<(), CallError> {
-        let enter = function!(self, enter_event_mode, "fmi3EnterEventMode");
-        call!(self, "fmi3EnterEventMode", enter)
-    }
-
-    /// `fmi3EnterContinuousTimeMode`.
-    pub fn enter_continuous_time_mode(&self) -> Result<(), CallError> {
-        let enter = function!(self, enter_continuous_time_mode, "fmi3EnterContinuousTimeMode");
-        call!(self, "fmi3EnterContinuousTimeMode", enter)
-    }
-
     /// `fmi3UpdateDiscreteStates`.
     pub fn update_discrete_states(&self) -> Result<EventInfo, CallError> {
         let update = function!(self, update_discrete_states, "fmi3UpdateDiscreteStates");
@@ -130,31 +80,5 @@ impl Instance {
         let (to_event, to_end) = (event.pointer(), terminate.pointer());
         call!(self, "fmi3CompletedIntegratorStep", complete, never_back, to_event, to_end)?;
         Ok(CompletedStep { enter_event_mode: event.is_set(), terminate: terminate.is_set() })
-    }
-
-    /// `fmi3GetAdjointDerivative`: `change`ᵀ = `seed`ᵀ J, where J is the Jacobian of the unknowns by the knowns.
-    pub fn adjoint_derivative(
-        &self,
-        unknowns: &[u32],
-        knowns: &[u32],
-        seed: &[f64],
-        change: &mut [f64],
-    ) -> Result<(), CallError> {
-        let get = function!(self, get_adjoint_derivative, "fmi3GetAdjointDerivative");
-        let (of, by) = (unknowns.as_ptr(), knowns.as_ptr());
-        let (seeds, changes) = (seed.len(), change.len());
-        call!(
-            self,
-            "fmi3GetAdjointDerivative",
-            get,
-            of,
-            unknowns.len(),
-            by,
-            knowns.len(),
-            seed.as_ptr(),
-            seeds,
-            change.as_mut_ptr(),
-            changes
-        )
     }
 }

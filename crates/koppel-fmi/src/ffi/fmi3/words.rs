@@ -1,6 +1,7 @@
 //! Strings and binaries. Each call is about all elements of one variable.
 
 use super::{Bytes, Instance, Text};
+use crate::ffi::twins::{call, function};
 use crate::ffi::{CallError, c_string, text_from};
 
 impl Instance {

@@ -15,11 +15,23 @@ impl ModelExchange {
         Ok(())
     }
 
-    /// Iterates until the discrete states are settled, then goes back to continuous time.
+    /// When the FMU wants its next event, or a clock ticks.
+    pub(super) fn next_stop(&self) -> Option<f64> {
+        self.next_event.into_iter().chain(self.base.clockwork.next()).min_by(f64::total_cmp)
+    }
+
+    /// Lets clocks tick that are due, gives what has arrived, iterates until the discrete states are settled, then goes back
+    /// to continuous time.
     pub(super) fn event(&mut self) -> Result<()> {
+        if self.is_fresh {
+            self.base.start_clocks(self.time)?;
+        }
+        let active = self.base.tick(self.time, 4.0 * f64::EPSILON * self.time.abs())?;
+        self.base.write_clocked(&active, &self.applied)?;
         let (mut has_new_values, mut has_new_nominals) = (self.is_fresh, self.is_fresh);
         let mut round = 0;
         loop {
+            self.base.listen_to_clocks()?;
             let info = self.base.called(self.base.backend.update_discrete_states())?;
             has_new_values |= info.values_changed;
             has_new_nominals |= info.nominals_changed;
@@ -36,6 +48,7 @@ impl ModelExchange {
                 return Err(Error::EndlessEvent { instance, time, rounds: MOST_ROUNDS }.into());
             }
         }
+        self.base.follow_clocks(&active, self.time)?;
         self.base.called(self.base.backend.enter_continuous_time_mode())?;
         self.mode = Mode::Continuous;
         self.is_fresh = false;

@@ -1,7 +1,7 @@
 //! A model-exchange FMU as a subsystem: its equations, koppel's solver.
 //!
 //! The inputs are followed inside the solver: wherever it evaluates the FMU, it gets the polynomial's value at that time.
-//! Discrete inputs are set in event mode, where pieces of the inputs begin.
+//! Discrete inputs are set in event mode, where pieces of the inputs begin; so are texts, bytes and ticks that have arrived.
 
 mod calls;
 mod equations;
@@ -15,13 +15,13 @@ use super::base::{Base, Use};
 use super::matrices::{Trust, Unknowns};
 use super::ports::{self, Slot};
 use super::{Options, Phase, starts};
-use crate::description::{Description, FmiVersion, Unknown, ValueType, Variability};
+use crate::description::{Description, FmiVersion, Unknown, Variability};
 use crate::error::{Error, Result};
 use crate::fmu::Fmu;
 use equations::{Buffers, Jacobian};
 use koppel::signal::{Samples, Segment, Step};
 use koppel::solver::{Solver, SolverConfig, Tolerances};
-use koppel::system::{Ports, Snapshot, StateSpace, Subsystem, VariableId, VariableKind};
+use koppel::system::{Message, Ports, Snapshot, StateSpace, Subsystem, VariableId, VariableKind};
 use linearization::Linearization;
 use std::cell::Cell;
 use std::sync::Arc;
@@ -46,6 +46,8 @@ pub struct ModelExchange {
     has_continuous_inputs: bool,
     /// Places of the others, which change in event mode.
     discrete: Vec<usize>,
+    /// For each input: it changes when its clock ticks.
+    is_clocked: Vec<bool>,
     /// Parameters that can be changed while it runs.
     tunable: Access,
     tunables: Vec<Slot>,
@@ -83,12 +85,9 @@ impl ModelExchange {
         let description = resized.as_deref().unwrap_or(fmu.description());
         let not_one = || Error::NotModelExchange { path: fmu.path().into() };
         let section = description.model_exchange.as_ref().ok_or_else(not_one)?;
-        refuse_clocks(fmu)?;
         let config = solver.copied().unwrap_or_else(|| default_solver(description, options));
         let (mut ports, slots) = ports::of(description);
         starts::start_inputs(&mut ports.inputs, &options.start_values);
-        // Texts and bytes would have to be set in event mode; no port is better than one that does nothing.
-        (ports.message_inputs, ports.message_outputs) = (Vec::new(), Vec::new());
         let is_continuous = |slot: &Slot| {
             let variable = &description.variables[slot.variable];
             variable.variability == Variability::Continuous && variable.value_type.is_float()
@@ -98,6 +97,8 @@ impl ModelExchange {
         });
         let inputs = slots.inputs.len();
         let discrete: Vec<usize> = (0..inputs).filter(|k| !is_continuous(&slots.inputs[*k])).collect();
+        let is_clocked = |slot: &Slot| !description.variables[slot.variable].clocks.is_empty();
+        let is_clocked: Vec<bool> = slots.inputs.iter().map(is_clocked).collect();
         let is_tunable =
             |slot: &&Slot| description.variables[slot.variable].variability == Variability::Tunable;
         let tunables: Vec<Slot> = slots.parameters.iter().filter(is_tunable).copied().collect();
@@ -109,10 +110,12 @@ impl ModelExchange {
         let tunable = Access::new(description, &tunables);
         let jacobian = if wants_jacobian && gives_it { jacobian(description) } else { None };
         let linearization = Linearization::new(Unknowns::new(description, &slots), gives_it);
-        let is_smooth = snapshot::is_smooth(description);
+        let has_messages = !(ports.message_inputs.is_empty() && ports.message_outputs.is_empty());
+        let is_smooth = snapshot::is_smooth(description) && !has_messages;
         let at = Buffers::new(states, inputs, indicators(description));
         let completes_steps = section.needs_completed_integrator_step;
-        let all = Access::new(description, &slots.inputs);
+        // What is governed by clocks is given when these tick.
+        let all = Access::some(description, &slots.inputs, |variable| variable.clocks.is_empty());
         let made_for = Use::ModelExchange { section };
         let base = Base::new(fmu, resized.clone(), options, (ports, slots, all), made_for)?;
         Ok(ModelExchange {
@@ -121,6 +124,7 @@ impl ModelExchange {
             has_continuous_inputs: discrete.len() < inputs,
             continuous,
             discrete,
+            is_clocked,
             tunable,
             tunables,
             jacobian,
@@ -159,18 +163,6 @@ impl ModelExchange {
         self.base.accessed(written, &self.base.slots.inputs)?;
         self.applied.copy_from_slice(&self.next);
         Ok(())
-    }
-}
-
-/// Clocks are not handled: better said than simulated wrongly.
-fn refuse_clocks(fmu: &Arc<Fmu>) -> Result<()> {
-    let clock = fmu.description().variables.iter().find(|v| v.value_type == ValueType::Clock);
-    match clock {
-        Some(clock) => {
-            let (path, name) = (fmu.path().into(), clock.name.clone());
-            Err(Error::ClockInModelExchange { path, name }.into())
-        }
-        None => Ok(()),
     }
 }
 
@@ -232,7 +224,8 @@ impl Subsystem for ModelExchange {
     fn read(&mut self, inputs: Option<&[f64]>, outputs: &mut [f64]) -> koppel::Result<()> {
         if let Some(inputs) = inputs {
             self.next.copy_from_slice(inputs);
-            let changes = |place: &usize| self.next[*place] != self.applied[*place];
+            let changes =
+                |place: &usize| self.next[*place] != self.applied[*place] && !self.is_clocked[*place];
             // What such a change sets off waits for the next step: more trials of the inputs may follow.
             if self.base.phase == Phase::Stepping && self.discrete.iter().any(changes) {
                 self.enter_event_mode()?;
@@ -265,6 +258,14 @@ impl Subsystem for ModelExchange {
             self.enter_event_mode()?;
         }
         Ok(self.base.change(variable, value)?)
+    }
+
+    fn send(&mut self, output: usize, message: &mut Message) -> koppel::Result<()> {
+        Ok(self.base.read_message(output, message)?)
+    }
+
+    fn receive(&mut self, input: usize, message: &Message) -> koppel::Result<()> {
+        Ok(self.base.take_message(input, message, true)?)
     }
 
     fn linearize(&mut self, inputs: &[f64]) -> koppel::Result<Option<StateSpace>> {

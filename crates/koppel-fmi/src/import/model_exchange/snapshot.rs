@@ -4,7 +4,7 @@
 //! discrete variables. Then these, the inputs and the tunable parameters are its state.
 
 use super::{Mode, ModelExchange};
-use crate::description::{Causality, Description, Variability};
+use crate::description::{Causality, Description, ValueType, Variability};
 use crate::error::{Error, Result};
 use crate::import::Phase;
 use crate::import::state;
@@ -15,16 +15,18 @@ const INITIALIZING: f64 = 0.0;
 const AT_EVENT: f64 = 1.0;
 const CONTINUOUS: f64 = 2.0;
 
-/// Nothing but continuous states: no events, no discrete variables.
+/// Nothing but continuous states: no events, no discrete variables, no clocks.
 pub(super) fn is_smooth(description: &Description) -> bool {
     let is_discrete = |v: &crate::description::Variable| {
         v.variability == Variability::Discrete && matches!(v.causality, Causality::Output | Causality::Local)
+            || v.value_type == ValueType::Clock
     };
     description.number_of_event_indicators == 0 && !description.variables.iter().any(is_discrete)
 }
 
 impl ModelExchange {
     pub(super) fn write(&self, snapshot: &mut Snapshot) -> Result<()> {
+        self.base.cut_memory(snapshot);
         let reals = &mut snapshot.reals;
         reals.clear();
         reals.push(match (self.base.phase, self.mode) {
@@ -49,6 +51,7 @@ impl ModelExchange {
             let read = self.tunable.read(backend, scratch, &mut reals[at..]);
             self.base.accessed(read, &self.tunables)?;
         }
+        self.base.save_memory(snapshot);
         self.may_go_back.set(true);
         Ok(())
     }
@@ -65,9 +68,12 @@ impl ModelExchange {
         let memory = self.solver.memory().len();
         let is_able = self.base.states.is_able();
         let tunables = if is_able { 0 } else { self.tunables.len() };
-        if snapshot.reals.len() != 3 + 2 * n + 2 * m + events + memory + tunables {
-            let reason = "it is not one of this FMU";
-            return Err(Error::CannotRestore { instance: self.base.name.clone(), reason }.into());
+        let count = 3 + 2 * n + 2 * m + events + memory + tunables;
+        let not_ours = |name: &str| {
+            Box::new(Error::CannotRestore { instance: name.to_owned(), reason: "it is not one of this FMU" })
+        };
+        if snapshot.reals.len() != count + self.base.memory_size() {
+            return Err(not_ours(&self.base.name));
         }
         let mut rest = &snapshot.reals[3..];
         let mut next = |count: usize| {
@@ -78,8 +84,10 @@ impl ModelExchange {
         let (x, scales, settled, applied) = (next(n), next(n), next(m), next(m));
         let (z, memory, tunables) = (next(events), next(memory), next(tunables));
         let (phase, time) = (snapshot.reals[0], snapshot.reals[1]);
+        let own = self.base.restore_memory(&snapshot.reals[count..], &snapshot.bytes);
+        let own = own.ok_or_else(|| not_ours(&self.base.name))?;
         if is_able {
-            let restored = self.base.states.restore(&self.base.backend, &snapshot.bytes);
+            let restored = self.base.states.restore(&self.base.backend, own);
             state::explain(restored, &self.base.name)?;
             self.base.phase = if phase == INITIALIZING { Phase::Initializing } else { Phase::Stepping };
             self.mode = if phase == CONTINUOUS { Mode::Continuous } else { Mode::Event };

@@ -40,6 +40,7 @@ impl ModelExchange {
         samples: &mut Samples,
     ) -> Result<()> {
         samples.clear();
+        self.base.mail.forget_told();
         self.events_left = MOST_EVENTS;
         self.base.backend.set_log_time(step.start);
         self.begin(input.piece(0), step.start)?;
@@ -66,8 +67,9 @@ impl ModelExchange {
         let differs = |(next, settled): (&f64, &f64)| {
             settled.is_nan() || (next - settled).abs() > JUMP * next.abs().max(settled.abs())
         };
-        let jumps = self.next.iter().zip(&self.settled).any(differs);
-        if self.mode == Mode::Event || jumps {
+        let mut pairs = self.next.iter().zip(&self.settled).zip(&self.is_clocked);
+        let jumps = pairs.any(|(pair, is_clocked)| !is_clocked && differs(pair));
+        if self.mode == Mode::Event || jumps || self.base.mail.has_pending() {
             self.enter_event_mode()?;
             self.write_inputs()?;
             self.event()?;
@@ -98,7 +100,7 @@ impl ModelExchange {
         let is_sampled = samples.request() == Request::SolverPoints;
         let slack = 1e-12 * size + 4.0 * f64::EPSILON * end.abs();
         loop {
-            let due = self.next_event.filter(|time| *time <= end + slack);
+            let due = self.next_stop().filter(|time| *time <= end + slack);
             let target = due.unwrap_or(end);
             let stop = self.window(piece, target, samples)?;
             let is_due = due.is_some() && self.time >= target;
@@ -116,7 +118,7 @@ impl ModelExchange {
             if is_sampled {
                 self.base.get_outputs(samples.push(self.time))?;
             }
-            if self.time >= end && self.next_event.is_none_or(|time| time > end + slack) {
+            if self.time >= end && self.next_stop().is_none_or(|time| time > end + slack) {
                 return Ok(());
             }
             self.events_left = self.events_left.checked_sub(1).ok_or_else(|| {

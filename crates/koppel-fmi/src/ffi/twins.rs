@@ -1,0 +1,173 @@
+//! What instances of FMI 2.0 and 3.0 have in common: the same calls under names that differ in a digit.
+
+/// Calls a function of the table and turns its status into a result.
+macro_rules! call {
+    ($self:ident, $name:expr, $function:expr $(, $argument:expr)*) => {{
+        $self.alive($name)?;
+        $crate::ffi::trace::enter(const { $crate::ffi::trace::number($name) });
+        // SAFETY: the instance is alive, and the arguments are what the standard asks for: buffers of the lengths given.
+        let code = unsafe { ($function)($self.pointer.as_ptr() $(, $argument)*) };
+        $self.check($name, code)
+    }};
+}
+
+/// An optional function, or the complaint that it is missing.
+macro_rules! function {
+    ($self:ident, $field:ident, $name:expr) => {
+        $self.functions.$field.ok_or($crate::ffi::CallError::Missing { call: $name })?
+    };
+}
+
+/// Calls without arguments.
+macro_rules! plain {
+    ($($field:ident $symbol:expr;)*) => {$(
+        #[doc = concat!("`", $symbol, "`.")]
+        pub fn $field(&self) -> Result<(), $crate::ffi::CallError> {
+            let function = function!(self, $field, $symbol);
+            call!(self, $symbol, function)
+        }
+    )*};
+}
+
+/// Calls that take or give a list of numbers.
+macro_rules! lists {
+    ($($method:ident $field:ident $symbol:expr, $type:ty, $pointer:ident;)*) => {$(
+        #[doc = concat!("`", $symbol, "`.")]
+        #[inline]
+        pub fn $method(&self, list: $type) -> Result<(), $crate::ffi::CallError> {
+            let function = function!(self, $field, $symbol);
+            call!(self, $symbol, function, list.$pointer(), list.len())
+        }
+    )*};
+}
+
+/// The calls both versions have: `fmi2` or `fmi3`, how a state is spelled, and what differs more.
+macro_rules! twins {
+    ($fmi:literal, $state:literal, $deserialize:literal, $derivatives:ident $derivatives_symbol:literal) => {
+        impl Instance {
+            /// Its log.
+            pub(crate) fn log(&self) -> &$crate::ffi::Log {
+                &self.log
+            }
+
+            fn alive(&self, call: &'static str) -> Result<(), $crate::ffi::CallError> {
+                if self.is_dead.get() { Err($crate::ffi::CallError::Dead { call }) } else { Ok(()) }
+            }
+
+            #[inline]
+            fn check(&self, call: &'static str, code: std::ffi::c_int) -> Result<(), $crate::ffi::CallError> {
+                if (0..=1).contains(&code) { Ok(()) } else { Err(self.failed(call, code.into())) }
+            }
+
+            #[cold]
+            fn failed(&self, call: &'static str, status: $crate::ffi::Status) -> $crate::ffi::CallError {
+                if status == $crate::ffi::Status::Fatal {
+                    self.is_dead.set(true);
+                }
+                $crate::ffi::CallError::Status { call, status, messages: self.log.take() }
+            }
+
+            #[doc = concat!("`", $fmi, "ExitInitializationMode`.")]
+            pub fn exit_initialization_mode(&self) -> Result<(), $crate::ffi::CallError> {
+                call!(self, concat!($fmi, "ExitInitializationMode"), self.functions.exit_initialization_mode)
+            }
+
+            #[doc = concat!("`", $fmi, "Terminate`.")]
+            pub fn terminate(&self) -> Result<(), $crate::ffi::CallError> {
+                call!(self, concat!($fmi, "Terminate"), self.functions.terminate)
+            }
+
+            #[doc = concat!("`", $fmi, "Reset`.")]
+            pub fn reset(&self) -> Result<(), $crate::ffi::CallError> {
+                call!(self, concat!($fmi, "Reset"), self.functions.reset)
+            }
+
+            #[doc = concat!("`", $fmi, "Get", $state, "`, into `state`, whose memory is used again if there is some.")]
+            pub fn get_state(&self, state: &mut Option<$crate::ffi::State>) -> Result<(), $crate::ffi::CallError> {
+                const CALL: &str = concat!($fmi, "Get", $state);
+                let get = function!(self, get_fmu_state, CALL);
+                let mut raw = state.as_ref().map_or(std::ptr::null_mut(), |state| state.0.as_ptr());
+                call!(self, CALL, get, &mut raw)?;
+                *state = $crate::ffi::State::of(raw);
+                if state.is_some() { Ok(()) } else { Err($crate::ffi::CallError::NoState { call: CALL }) }
+            }
+
+            #[doc = concat!("`", $fmi, "Set", $state, "`.")]
+            pub fn set_state(&self, state: &$crate::ffi::State) -> Result<(), $crate::ffi::CallError> {
+                const CALL: &str = concat!($fmi, "Set", $state);
+                let set = function!(self, set_fmu_state, CALL);
+                call!(self, CALL, set, state.0.as_ptr())
+            }
+
+            #[doc = concat!("`", $fmi, "Free", $state, "`.")]
+            pub fn free_state(&self, state: $crate::ffi::State) -> Result<(), $crate::ffi::CallError> {
+                const CALL: &str = concat!($fmi, "Free", $state);
+                let free = function!(self, free_fmu_state, CALL);
+                let mut raw = state.0.as_ptr();
+                call!(self, CALL, free, &mut raw)
+            }
+
+            #[doc = concat!("`", $fmi, "Serialize", $state, "`, appended to `bytes`.")]
+            pub fn serialize(
+                &self,
+                state: &$crate::ffi::State,
+                bytes: &mut Vec<u8>,
+            ) -> Result<(), $crate::ffi::CallError> {
+                const SIZE: &str = concat!($fmi, "Serialized", $state, "Size");
+                const CALL: &str = concat!($fmi, "Serialize", $state);
+                let get_size = function!(self, serialized_fmu_state_size, SIZE);
+                let write = function!(self, serialize_fmu_state, CALL);
+                let mut size = 0;
+                call!(self, SIZE, get_size, state.0.as_ptr(), &mut size)?;
+                let at = bytes.len();
+                bytes.resize(at + size, 0);
+                call!(self, CALL, write, state.0.as_ptr(), bytes[at..].as_mut_ptr(), size)
+            }
+
+            #[doc = concat!("`", $deserialize, "`.")]
+            pub fn deserialize(&self, bytes: &[u8]) -> Result<$crate::ffi::State, $crate::ffi::CallError> {
+                let read = function!(self, deserialize_fmu_state, $deserialize);
+                let mut raw = std::ptr::null_mut();
+                call!(self, $deserialize, read, bytes.as_ptr(), bytes.len(), &mut raw)?;
+                $crate::ffi::State::of(raw).ok_or($crate::ffi::CallError::NoState { call: $deserialize })
+            }
+
+            #[doc = concat!("`", $fmi, "SetTime`.")]
+            #[inline]
+            pub fn set_time(&self, time: f64) -> Result<(), $crate::ffi::CallError> {
+                let set = function!(self, set_time, concat!($fmi, "SetTime"));
+                call!(self, concat!($fmi, "SetTime"), set, time)
+            }
+
+            plain! {
+                enter_event_mode concat!($fmi, "EnterEventMode");
+                enter_continuous_time_mode concat!($fmi, "EnterContinuousTimeMode");
+            }
+
+            lists! {
+                set_continuous_states set_continuous_states concat!($fmi, "SetContinuousStates"), &[f64], as_ptr;
+                get_continuous_states get_continuous_states concat!($fmi, "GetContinuousStates"), &mut [f64], as_mut_ptr;
+                get_nominals_of_continuous_states get_nominals_of_continuous_states concat!($fmi, "GetNominalsOfContinuousStates"), &mut [f64], as_mut_ptr;
+                get_event_indicators get_event_indicators concat!($fmi, "GetEventIndicators"), &mut [f64], as_mut_ptr;
+                get_derivatives $derivatives $derivatives_symbol, &mut [f64], as_mut_ptr;
+            }
+        }
+
+        impl Drop for Instance {
+            fn drop(&mut self) {
+                if self.is_dead.get() {
+                    // After a fatal status not even freeing is allowed; the context stays, as the FMU may still use it.
+                    return;
+                }
+                // SAFETY: the instance is alive and never used again; then nobody knows the context any more.
+                unsafe {
+                    $crate::ffi::trace::enter(const { $crate::ffi::trace::number(concat!($fmi, "FreeInstance")) });
+                    (self.functions.free_instance)(self.pointer.as_ptr());
+                    drop(Box::from_raw(self.context.as_ptr()));
+                }
+            }
+        }
+    };
+}
+
+pub(super) use {call, function, lists, plain, twins};

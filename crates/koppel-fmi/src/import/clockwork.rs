@@ -1,0 +1,162 @@
+//! Clocks of an instance in event mode: which tick now, what goes in and comes out with them, and when they tick next.
+//!
+//! Common to co-simulation and model exchange of FMI 3.0. Without clocks, and in FMI 2.0, all of it does nothing.
+
+use super::access::{Access, Backend};
+use super::base::Base;
+use super::clocks::TimedClock;
+use super::ports::Slots;
+use crate::description::{Causality, Description, IntervalVariability, ValueType, Variable};
+use crate::error::Result;
+use koppel::system::Message;
+
+/// The clocks of an instance.
+#[derive(Default)]
+pub(super) struct Clockwork {
+    timed: Vec<TimedClock>,
+    /// Triggered clocks that go out: their references, and their places among the message outputs.
+    outputs: Vec<(u32, usize)>,
+    /// Inputs governed by clocks: the clocks' variables, and the inputs.
+    clocked: Vec<(Vec<usize>, Access)>,
+}
+
+impl Clockwork {
+    pub(super) fn new(description: &Description, slots: &Slots) -> Clockwork {
+        let timed = |(place, variable): (usize, &Variable)| {
+            let clock = variable.attributes.clock?;
+            let is_timed = clock.interval_variability != IntervalVariability::Triggered;
+            let is_input = variable.causality == Causality::Input;
+            (is_input && is_timed).then(|| TimedClock::new(place, variable, clock))
+        };
+        let outputs = slots.message_outputs.iter().enumerate().filter_map(|(output, slot)| {
+            let variable = &description.variables[slot.variable];
+            (variable.value_type == ValueType::Clock).then_some((variable.value_reference, output))
+        });
+        let mut governed: Vec<Vec<usize>> = Vec::new();
+        for slot in &slots.inputs {
+            let clocks = &description.variables[slot.variable].clocks;
+            if !clocks.is_empty() && !governed.contains(clocks) {
+                governed.push(clocks.clone());
+            }
+        }
+        let clocked = governed.into_iter().map(|clocks| {
+            let access = Access::some(description, &slots.inputs, |variable| variable.clocks == clocks);
+            (clocks, access)
+        });
+        Clockwork {
+            timed: description.variables.iter().enumerate().filter_map(timed).collect(),
+            outputs: outputs.collect(),
+            clocked: clocked.collect(),
+        }
+    }
+
+    /// When the first of them ticks next.
+    pub(super) fn next(&self) -> Option<f64> {
+        self.timed.iter().filter_map(TimedClock::next).min_by(f64::total_cmp)
+    }
+
+    /// How many numbers `save` writes.
+    pub(super) fn state_size(&self) -> usize {
+        5 * self.timed.len()
+    }
+
+    /// Numbers that tell where they stand.
+    pub(super) fn save(&self, reals: &mut Vec<f64>) {
+        self.timed.iter().for_each(|clock| reals.extend(clock.state()));
+    }
+
+    /// Takes back what `save` wrote.
+    pub(super) fn restore(&mut self, reals: &[f64]) {
+        self.timed.iter_mut().zip(reals.chunks(5)).for_each(|(clock, state)| clock.restore(state));
+    }
+}
+
+impl Base {
+    /// Clocks begin to count at `time`.
+    pub(super) fn start_clocks(&mut self, time: f64) -> Result<()> {
+        let Backend::Three(fmu) = &self.backend else { return Ok(()) };
+        let started = self.clockwork.timed.iter_mut().try_for_each(|clock| clock.start(fmu, time));
+        self.called(started)?;
+        let mut silent = self.clockwork.timed.iter().filter(|clock| clock.lacks_interval());
+        match silent.next() {
+            None => Ok(()),
+            Some(clock) => {
+                let name = &self.description().variables[clock.variable].name;
+                Err(self.not_offered(&format!("an interval of its clock `{name}`")))
+            }
+        }
+    }
+
+    /// Lets the clocks tick that are due, or were told to; the variables of these.
+    pub(super) fn tick(&mut self, time: f64, margin: f64) -> Result<Vec<usize>> {
+        let due = |clock: &&TimedClock| clock.next().is_some_and(|next| next <= time + margin);
+        let mut active: Vec<usize> =
+            self.clockwork.timed.iter().filter(due).map(|clock| clock.variable).collect();
+        for (received, slot) in self.mail.received.iter_mut().zip(&self.slots.message_inputs) {
+            if let (true, Message::Tick(tick)) = (received.is_pending, &mut received.value) {
+                active.push(slot.variable);
+                (*tick, received.is_pending) = (false, false);
+            }
+        }
+        let references: Vec<u32> =
+            active.iter().map(|place| self.fmu.description().variables[*place].value_reference).collect();
+        if let (Backend::Three(fmu), false) = (&self.backend, references.is_empty()) {
+            self.called(fmu.set_clock(&references, &vec![1; references.len()]))?;
+        }
+        Ok(active)
+    }
+
+    /// Gives what goes in with these clocks, and texts and bytes that wait for no clock.
+    pub(super) fn write_clocked(&mut self, active: &[usize], inputs: &[f64]) -> Result<()> {
+        for (clocks, access) in &self.clockwork.clocked {
+            if clocks.iter().any(|clock| active.contains(clock)) {
+                let written = access.write(&self.backend, &mut self.scratch.borrow_mut(), inputs);
+                self.accessed(written, &self.slots.inputs)?;
+            }
+        }
+        self.write_messages(|variable| {
+            variable.clocks.is_empty() || variable.clocks.iter().any(|clock| active.contains(clock))
+        })
+    }
+
+    /// Which clocks tick now; what they govern is taken now.
+    pub(super) fn listen_to_clocks(&mut self) -> Result<()> {
+        let Backend::Three(fmu) = &self.backend else { return Ok(()) };
+        if self.clockwork.outputs.is_empty() {
+            return Ok(());
+        }
+        let references: Vec<u32> = self.clockwork.outputs.iter().map(|(reference, _)| *reference).collect();
+        let mut states = vec![0; references.len()];
+        self.called(fmu.get_clock(&references, &mut states))?;
+        let pairs = self.clockwork.outputs.iter().zip(&states);
+        let ticking: Vec<usize> =
+            pairs.filter(|(_, state)| **state != 0).map(|((_, output), _)| *output).collect();
+        let clocks: Vec<usize> =
+            ticking.iter().map(|output| self.slots.message_outputs[*output].variable).collect();
+        for output in ticking {
+            let sent = &mut self.mail.sent[output];
+            (sent.value, sent.is_told) = (Some(Message::Tick(true)), false);
+        }
+        for output in 0..self.slots.message_outputs.len() {
+            let slot = self.slots.message_outputs[output];
+            let variable = &self.description().variables[slot.variable];
+            if variable.clocks.iter().any(|clock| clocks.contains(clock)) {
+                let mut value = self.mail.sent[output].value.take().unwrap_or(Message::Tick(false));
+                self.called(self.backend.get_message(self.description(), slot, &mut value))?;
+                self.mail.sent[output].value = Some(value);
+            }
+        }
+        Ok(())
+    }
+
+    /// After an event: when the clocks tick next.
+    pub(super) fn follow_clocks(&mut self, active: &[usize], time: f64) -> Result<()> {
+        let Backend::Three(fmu) = &self.backend else { return Ok(()) };
+        let follow = |clock: &mut TimedClock| {
+            let ticked = active.contains(&clock.variable);
+            clock.follow(fmu, time, ticked)
+        };
+        let followed = self.clockwork.timed.iter_mut().try_for_each(follow);
+        self.called(followed)
+    }
+}

@@ -1,0 +1,75 @@
+//! How instances are made and driven.
+
+use super::Value;
+use crate::ffi::LogSink;
+use koppel::solver::SolverConfig;
+use serde::{Deserialize, Serialize};
+
+/// Who solves the equations.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub enum Solving {
+    /// The FMU itself: co-simulation.
+    #[default]
+    Own,
+    /// A solver of koppel's, this one or the one the FMU suggests: model exchange.
+    Koppel(#[serde(with = "as_text")] Option<SolverConfig>),
+}
+
+/// A solver as text: its own form is made for files, and formats without names cannot read it.
+mod as_text {
+    use super::SolverConfig;
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(solver: &Option<SolverConfig>, to: S) -> Result<S::Ok, S::Error> {
+        let text = solver.as_ref().map(serde_json::to_string).transpose();
+        text.map_err(serde::ser::Error::custom)?.serialize(to)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Option<SolverConfig>, D::Error> {
+        let text = Option::<String>::deserialize(from)?;
+        text.map(|text| serde_json::from_str(&text)).transpose().map_err(serde::de::Error::custom)
+    }
+}
+
+/// How an instance is made and driven.
+#[derive(Clone, Serialize, Deserialize)]
+pub struct Options {
+    /// Its name.
+    pub name: String,
+    /// Parameters and other start values, by variable name.
+    pub start_values: Vec<(String, Value)>,
+    /// Who solves its equations, for [`instantiate_any`].
+    pub solving: Solving,
+    /// Parts a sloped piece of input is walked in, where sub-steps are needed.
+    pub substeps: u32,
+    /// Highest order of input derivatives an FMI 2.0 FMU is given; the standard does not let it say what it takes.
+    pub input_order: usize,
+    /// The communication step it is going to be driven with, if known: what trials before the first step use.
+    pub step: Option<f64>,
+    /// Relative tolerance of its solver; `None`: its own choice.
+    pub tolerance: Option<f64>,
+    /// End of the simulation, if it is to know it.
+    pub stop: Option<f64>,
+    /// Ask the FMU for its debug messages.
+    pub debug_logging: bool,
+    /// Receives its messages.
+    #[serde(skip)]
+    pub log: Option<LogSink>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options {
+            name: "fmu".into(),
+            start_values: Vec::new(),
+            solving: Solving::Own,
+            substeps: 4,
+            input_order: 1,
+            step: None,
+            tolerance: None,
+            stop: None,
+            debug_logging: false,
+            log: None,
+        }
+    }
+}
