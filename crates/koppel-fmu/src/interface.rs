@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Result};
 use koppel::models::ModelEntry;
-use koppel::record::Columns;
+use koppel::record::{Columns, Source};
 use koppel::run::{Reading, RunConfig};
 use koppel::system::{
     Dependencies, InputId, Ode, Ports, SystemGraph, Variable as Port, VariableId, VariableKind,
@@ -200,9 +200,12 @@ impl Interface {
             let index = input - graph.inputs_of(id).start;
             add(&mut inputs, id, VariableId { kind: VariableKind::Input, index }, Setting::Always);
         }
-        for column in Columns::select(&run.record, graph)?.list() {
-            if column.variable.kind == VariableKind::Output
-                && !add(&mut outputs, column.subsystem, column.variable, Setting::Never)
+        let channels = koppel::coupling::build(&run.coupling, run.hold, graph)?.channels(graph);
+        for column in Columns::select(&run.record, graph, &channels, Vec::new())?.list() {
+            // What the coupling knows stays inside.
+            let Source::Variable { subsystem, variable } = column.source else { continue };
+            if variable.kind == VariableKind::Output
+                && !add(&mut outputs, subsystem, variable, Setting::Never)
             {
                 return Err(Error::SameName { name: column.name.clone() }.into());
             }

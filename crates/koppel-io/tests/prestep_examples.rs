@@ -18,7 +18,8 @@ fn examples_of_the_pre_step_method_stay_bounded() {
         let mut table = Table::default();
         simulation.run(&mut table, &mut |_| Ok(Flow::Continue)).unwrap();
         let half = table.rows.len() / 2;
-        for (column, name) in simulation.columns().iter().map(|column| &column.name).enumerate() {
+        let names = simulation.columns().iter().map(|column| &column.name);
+        for (column, name) in names.enumerate().filter(|(_, name)| !name.starts_with("coupling.")) {
             let peak = |from: usize, to: usize| {
                 table.column(column).skip(from).take(to - from).fold(0.0_f64, |most, y| most.max(y.abs()))
             };

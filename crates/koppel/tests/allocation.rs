@@ -3,10 +3,10 @@
 #![expect(unsafe_code, reason = "a counting allocator")]
 
 use koppel::coupling::{
-    Against, CorrectorConfig, CouplingConfig, ErrorEquationConfig, Goal, Hold, OdeMethod, PrestepConfig,
-    Shape, StartUp,
+    Against, CorrectorConfig, CouplingConfig, ErrorEquationConfig, Goal, HinfConfig, Hold, OdeMethod,
+    PrestepConfig, Shape, StartUp, VfpsConfig,
 };
-use koppel::identify::{ModelConfig, RlsConfig};
+use koppel::identify::{ModelConfig, MoespConfig, RlsConfig};
 use koppel::models::cases::case;
 use koppel::run::{Parallel, Reading, RunConfig, RunState, ScheduleConfig, Simulation};
 use koppel::signal::external::ExternalConfig;
@@ -72,7 +72,13 @@ fn advance_allocates_nothing() {
         ..PrestepConfig::default()
     };
     let learned = PrestepConfig { model: ModelConfig::Rls(RlsConfig::default()), ..PrestepConfig::default() };
+    let by_moesp = MoespConfig { order: Some(2), window: 70, rows: Some(3) };
+    let by_moesp =
+        PrestepConfig { model: ModelConfig::Moesp(by_moesp), modified: true, ..PrestepConfig::default() };
+    let learned_corrector = CorrectorConfig { model: learned.model, ..CorrectorConfig::default() };
     let couplings = [
+        CouplingConfig::Prestep(by_moesp),
+        CouplingConfig::Corrector(learned_corrector),
         CouplingConfig::Nepce { gain: 1.0, against: Against::Extrapolated, anti_aliasing: false },
         CouplingConfig::Corrector(CorrectorConfig { model, ..CorrectorConfig::default() }),
         CouplingConfig::Prestep(PrestepConfig { model, ..PrestepConfig::default() }),
@@ -80,6 +86,8 @@ fn advance_allocates_nothing() {
         CouplingConfig::Prestep(integral),
         CouplingConfig::Prestep(numerical),
         CouplingConfig::Prestep(learned),
+        CouplingConfig::Hinf(HinfConfig::default()),
+        CouplingConfig::Vfps(VfpsConfig { nodes: 4, ..VfpsConfig::default() }),
         CouplingConfig::Zoh {},
         CouplingConfig::Foh { start: StartUp::Reduced },
         CouplingConfig::Soh { start: StartUp::Constant },
@@ -135,6 +143,43 @@ fn advance_allocates_nothing() {
             }
         }
     }
+}
+
+#[test]
+fn iterating_allocates_nothing() {
+    use koppel::run::{AccelerationKind, IterationConfig, IterationKind};
+    use koppel::system::FilterConfig;
+    for name in ["double-pendulum", "dual-mass", "feedthrough-pair"] {
+        for kind in [IterationKind::Outputs, IterationKind::Step] {
+            for acceleration in [
+                AccelerationKind::Aitken,
+                AccelerationKind::Broyden,
+                AccelerationKind::IqnIls,
+                AccelerationKind::Newton,
+            ] {
+                let case = case(name).unwrap();
+                let config = RunConfig {
+                    coupling: CouplingConfig::Foh { start: StartUp::Constant },
+                    iteration: Some(IterationConfig::new(kind, acceleration)),
+                    threads: Parallel::Never,
+                    stop: case.run.step * 1000.0,
+                    ..case.run.clone()
+                };
+                let mut simulation = Simulation::new(case.system().unwrap(), &config).unwrap();
+                (0..5).for_each(|_| simulation.advance().unwrap());
+                let count = allocations(|| (0..100).for_each(|_| simulation.advance().unwrap()));
+                assert_eq!(count, 0, "{name}: {config:?}");
+            }
+        }
+    }
+    let mut case = case("double-pendulum").unwrap();
+    for connection in case.connections.iter_mut().filter(|c| c.to.starts_with("upper")) {
+        connection.filter = Some(FilterConfig::pt2(100.0));
+    }
+    let config = RunConfig { threads: Parallel::Never, stop: case.run.step * 1000.0, ..case.run.clone() };
+    let mut simulation = Simulation::new(case.system().unwrap(), &config).unwrap();
+    (0..5).for_each(|_| simulation.advance().unwrap());
+    assert_eq!(allocations(|| (0..100).for_each(|_| simulation.advance().unwrap())), 0);
 }
 
 #[test]

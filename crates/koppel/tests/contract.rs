@@ -3,10 +3,11 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use koppel::coupling::{
-    Against, CorrectorConfig, CouplingConfig, ErrorEquationConfig, Goal, Hold, LearningConfig, LearningKind,
-    PrestepConfig, Shape, StartUp,
+    Against, CorrectorConfig, CouplingConfig, ErrorEquationConfig, Goal, HinfConfig, Hold, LearningConfig,
+    LearningKind, PrestepConfig, Shape, StartUp, VfpsConfig,
 };
-use koppel::identify::{ModelConfig, RlsConfig};
+use koppel::hinf::HoldOrder;
+use koppel::identify::{ModelConfig, MoespConfig, RlsConfig};
 use koppel::linalg::Matrix;
 use koppel::models::cases::{Case, case, cases};
 use koppel::record::{Nothing, Table};
@@ -41,6 +42,17 @@ fn couplings(of: &str) -> Vec<CouplingConfig> {
         }),
         ..PrestepConfig::default()
     };
+    let by_moesp = PrestepConfig {
+        model: ModelConfig::Moesp(MoespConfig { order: Some(2), window: 70, rows: Some(3) }),
+        learning: Some(LearningConfig { duration: 1e-3, ..LearningConfig::default() }),
+        ..learned.clone()
+    };
+    let learned_corrector = CorrectorConfig {
+        model: ModelConfig::Rls(RlsConfig { outputs: 2, inputs: 2, ..RlsConfig::default() }),
+        learning: by_moesp.learning,
+        error_equation: ErrorEquationConfig::Reset,
+        ..CorrectorConfig::default()
+    };
     let corrector =
         CorrectorConfig { model: ModelConfig::Derivatives, error_steps: 5, ..CorrectorConfig::default() };
     vec![
@@ -50,9 +62,24 @@ fn couplings(of: &str) -> Vec<CouplingConfig> {
         CouplingConfig::Prestep(derivatives.clone()),
         CouplingConfig::Prestep(seldom),
         CouplingConfig::Prestep(learned),
+        CouplingConfig::Prestep(by_moesp),
+        CouplingConfig::Corrector(learned_corrector),
         CouplingConfig::Mixed {
             default: Box::new(CouplingConfig::Zoh {}),
             connections: only_there(CouplingConfig::Prestep(derivatives)),
+        },
+        CouplingConfig::Hinf(HinfConfig::default()),
+        CouplingConfig::Hinf(HinfConfig {
+            hold: HoldOrder::Soh,
+            weight_order: 3,
+            samples: 4,
+            pieces: 3,
+            ..HinfConfig::default()
+        }),
+        CouplingConfig::Vfps(VfpsConfig { nodes: 4, ..VfpsConfig::default() }),
+        CouplingConfig::Mixed {
+            default: Box::new(CouplingConfig::Foh { start: StartUp::Constant }),
+            connections: only_there(CouplingConfig::Vfps(VfpsConfig { nodes: 3, ..VfpsConfig::default() })),
         },
         CouplingConfig::Zoh {},
         CouplingConfig::Foh { start: StartUp::Constant },

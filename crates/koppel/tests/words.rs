@@ -68,10 +68,8 @@ fn each_word_changes_the_result() {
                 r#"matrix_steps = 1"#,
                 r#"modified = true"#,
                 r#"constant = "none""#,
-                r#"weights = "nominal""#,
                 r#"time = "discrete""#,
                 r#"learning = { kind = "hold", signal_based = "zoh", duration = 0.01, switch = 0.005 }"#,
-                r#"learning = { modified_above = 0.0 }"#,
                 r#"learning = { hold_above = 0.0 }"#,
             ],
         ),
@@ -95,7 +93,6 @@ fn each_word_changes_the_result() {
                 r#"error_equation = "carried", intermediate = false"#,
                 r#"modified = true"#,
                 r#"constant = "none""#,
-                r#"learning = { modified_above = 0.0 }"#,
                 r#"learning = { hold_above = 0.0 }"#,
             ],
         ),
@@ -145,6 +142,15 @@ fn words_that_change_nothing_here() {
     ] {
         let apart = difference(&plain, &see(&format!(r#"method = "prestep", {text}"#)));
         assert!(apart < 1e-9, "{text}: {apart}");
+    }
+    for time in ["continuous", "discrete"] {
+        let see = |more: &str| see(&format!(r#"method = "prestep", time = "{time}", {more}"#));
+        let (modified, above) = (see("modified = true"), see("learning = { modified_above = 0.0 }"));
+        assert_eq!(
+            difference(&modified, &above),
+            0.0,
+            "a threshold that every model passes leaves step 3 out"
+        );
     }
     let learned = r#"method = "prestep", model = { identify = "rls" }"#;
     let hold = see(&format!(r#"{learned}, learning = {{ duration = 1.0 }}"#));

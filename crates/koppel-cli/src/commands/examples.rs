@@ -24,6 +24,8 @@ examples![
     "dual-mass",
     "control-loop",
     "double-pendulum",
+    "epas",
+    "epas-fast",
     "feedthrough-pair",
     "helicopter",
     "integral-loop",

@@ -1,9 +1,11 @@
 //! One file per command.
 
+mod check;
 mod completions;
 mod examples;
 mod fmu;
 mod fmu_export;
+mod hinf;
 mod models;
 mod new;
 mod recover;
@@ -24,11 +26,13 @@ pub(crate) use worker::announce as announce_worker;
 pub(crate) fn execute(command: Command) -> Result<Exit> {
     match command {
         Command::Run(arguments) => told(run::run(&arguments), arguments.session.json),
+        Command::Check(arguments) => told(check::check(&arguments), arguments.json),
         Command::Resume(arguments) => told(resume::resume(&arguments), arguments.session.json),
         Command::Recover(arguments) => recover::recover(&arguments),
         Command::Models(arguments) => models::models(&arguments),
         Command::Fmu(command) => fmu::fmu(&command),
         Command::Ssp(command) => ssp::ssp(&command),
+        Command::Hinf(arguments) => hinf::hinf(&arguments),
         Command::New(arguments) => new::new(&arguments),
         Command::Completions { shell } => completions::completions(shell),
         Command::IsolatedFmu { parent } => worker::serve(&parent),

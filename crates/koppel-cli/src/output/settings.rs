@@ -13,6 +13,9 @@ pub(super) fn facts(file: &SystemFile, settings: &Value) -> Vec<(&'static str, S
         ("coupling", inline(&run["coupling"])),
         ("inputs", format!("reading {}, hold {}", text("reading"), text("hold"))),
     ];
+    if run["iteration"].is_object() {
+        facts.push(("iteration", iteration(&run["iteration"])));
+    }
     facts.extend(file.choices().iter().cloned());
     if let Some(condition) = &file.run.stop_when {
         facts.push(("stop when", condition.clone()));
@@ -61,11 +64,28 @@ fn signals(settings: &Value) -> Vec<String> {
     settings["inputs"].as_array().into_iter().flatten().filter_map(one).collect()
 }
 
+/// An iteration as `outputs by broyden, tolerance 1e-8`.
+fn iteration(iteration: &Value) -> String {
+    let text = |key: &str| iteration[key].as_str().unwrap_or_default().to_owned();
+    format!(
+        "{} by {}, tolerance {:e}, otherwise {}",
+        text("kind"),
+        text("acceleration"),
+        iteration["tolerance"].as_f64().unwrap_or_default(),
+        text("otherwise")
+    )
+}
+
 /// A coupling as `foh, start constant`.
 fn inline(coupling: &Value) -> String {
     let Some(table) = coupling.as_object() else { return coupling.to_string() };
     let method = table.get("method").and_then(Value::as_str).unwrap_or_default().to_owned();
     let rest = table.iter().filter(|(key, _)| *key != "method").map(|(key, value)| match value {
+        // Matrices of models are no reading matter.
+        Value::Object(models) if key == "learned" || key == "models" => {
+            let names: Vec<&str> = models.keys().map(String::as_str).collect();
+            format!("{key} {}", names.join(" and "))
+        }
         Value::String(text) => format!("{key} {text}"),
         Value::Object(_) if key == "connections" || key == "default" => format!("{key}: {}", nested(value)),
         other => format!("{key} {other}"),

@@ -1,11 +1,13 @@
 //! What happened in a run: for the reader, for programs (`--json`), for the report.
 
 mod files;
+mod models;
 
 use std::fmt::Write as _;
 use std::path::Path;
 use std::time::Duration;
 
+use koppel::coupling::Review;
 use koppel::run::{Ending, Simulation};
 use koppel_io::system_file::SystemFile;
 use serde::Serialize;
@@ -39,10 +41,22 @@ pub(crate) struct Summary {
     waiting_seconds: f64,
     parallel_stages: usize,
     connections: Vec<CouplingError>,
+    /// What was seen of the models of the coupling.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    models: Option<Review>,
+    /// Loops that were iterated.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    loops: Vec<koppel::run::LoopWork>,
+    /// Steps that were cut in half because a loop did not converge.
+    #[serde(skip_serializing_if = "is_zero")]
+    halvings: u64,
     unconnected_inputs: Vec<Default>,
     realtime: Option<Overruns>,
     out: Option<File>,
     report: Option<String>,
+    /// The file of models.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    saved_models: Option<String>,
     checkpoint: Option<Written>,
     /// Inputs of FMUs that cannot save their state, beside the checkpoint.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -138,6 +152,9 @@ impl Summary {
             recording_seconds: recording,
             waiting_seconds: waiting,
             parallel_stages: statistics.parallel_stages,
+            models: statistics.review,
+            loops: statistics.loops,
+            halvings: statistics.halvings,
             connections: statistics.defects.into_iter().map(CouplingError::new).collect(),
             unconnected_inputs: unconnected(simulation),
             realtime: outcome.overruns.clone(),
@@ -148,6 +165,7 @@ impl Summary {
                 bytes: f.bytes,
             }),
             report: None,
+            saved_models: None,
             checkpoint: outcome.checkpoint.clone(),
             input_logs: file.input_logs().iter().map(|path| shown(path)).collect(),
             error: outcome.ending.as_ref().err().map(error_document),
@@ -167,6 +185,15 @@ impl Summary {
                 self.report_error = Some(error_document(failure));
                 self.exit_code = if self.exit_code == 0 { failure.code().number() } else { self.exit_code };
             }
+        }
+    }
+
+    /// Notes the file of models, or why there is none.
+    pub(crate) fn add_models(&mut self, path: Option<&Path>, written: &Result<()>) {
+        match written {
+            Ok(()) => self.saved_models = path.map(shown),
+            Err(failure) if self.exit_code == 0 => self.exit_code = failure.code().number(),
+            Err(_) => {}
         }
     }
 
@@ -198,7 +225,8 @@ impl Summary {
             };
             facts.push(("real time".to_owned(), format!("speed {}: {text}", overruns.speed)));
         }
-        facts.extend(self.words.iter().map(|(name, value)| ((*name).to_owned(), value.clone())));
+        let words = self.words.iter().cloned().chain(self.model_facts());
+        facts.extend(words.map(|(name, value)| (name.to_owned(), value)));
         facts
     }
 
@@ -253,6 +281,21 @@ impl Summary {
         grid
     }
 
+    /// Iterated loops.
+    pub(super) fn iterations(&self) -> Grid {
+        let mut grid =
+            Grid::new(&["iterated loop", "evaluations per step", "most", "worst residual", "not converged"]);
+        for l in &self.loops {
+            let missed = match l.first_unconverged {
+                None => "0".to_owned(),
+                Some(time) => format!("{}, first at t = {} s", l.unconverged, significant(time, 6)),
+            };
+            let residual = significant(l.worst_residual, 3);
+            grid.row([l.path.clone(), significant(l.mean(), 3), l.most.to_string(), residual, missed]);
+        }
+        grid
+    }
+
     /// Unconnected inputs.
     pub(super) fn defaults(&self) -> Grid {
         defaults_grid(&self.unconnected_inputs)
@@ -264,7 +307,7 @@ impl Summary {
         for (name, value) in self.facts() {
             let _ = writeln!(text, "  {name:17} {value}");
         }
-        for grid in [self.work(), self.errors(), self.defaults()] {
+        for grid in [self.work(), self.errors(), self.qualities(), self.iterations(), self.defaults()] {
             if !grid.is_empty() {
                 let _ = write!(text, "\n{}", grid.text());
             }
@@ -347,6 +390,11 @@ fn ending(outcome: &Outcome) -> (&'static str, Exit, String) {
         }
         Err(failure) => ("failed", failure.code(), format!("with an error: {}", failure.text().0)),
     }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde wants it so")]
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 fn shown(path: &Path) -> String {

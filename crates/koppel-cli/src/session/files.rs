@@ -22,7 +22,7 @@ pub(crate) fn check(plan: &Plan, inputs: &[PathBuf], options: &SessionArguments)
         results::check_name(out)?;
     }
     check_distinct(&read(plan, inputs), &written(plan, options))?;
-    for path in plan.out.iter().chain(&options.report) {
+    for path in plan.out.iter().chain(&options.report).chain(&options.save_models) {
         check_writable(path)?;
     }
     if options.checkpoint.is_some() || options.checkpoint_every.is_some() {
@@ -58,6 +58,12 @@ fn written(plan: &Plan, options: &SessionArguments) -> Vec<Use> {
     let mut all: Vec<Use> = out.map(|(what, path)| Use { what, path, option: Some("--out") }).collect();
     let report = options.report.iter();
     all.extend(report.map(|path| Use { what: "the report", path: path.clone(), option: Some("--report") }));
+    let models = options.save_models.iter();
+    all.extend(models.map(|path| Use {
+        what: "the models",
+        path: path.clone(),
+        option: Some("--save-models"),
+    }));
     let checkpoint = plan.checkpoint.clone();
     all.push(Use { what: "the checkpoint", path: checkpoint, option: Some("--checkpoint") });
     all

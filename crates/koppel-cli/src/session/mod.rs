@@ -9,12 +9,14 @@ mod margin;
 mod pace;
 mod progress;
 mod recording;
+mod stability;
 mod watch;
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use koppel::run::{Ending, Simulation};
+use koppel_io::model_file;
 use koppel_io::results::{Column, Finished, Metadata};
 use koppel_io::system_file::SystemFile;
 
@@ -29,6 +31,7 @@ pub(crate) use files::{check, nearby};
 pub(crate) use log::{Log, LogLevel};
 pub(crate) use pace::Overruns;
 use recording::Recording;
+use stability::Stability;
 use watch::Watch;
 
 /// Files of a run, and where it begins.
@@ -58,6 +61,7 @@ pub(crate) struct Session<'a> {
     recording: Recording,
     metadata: Metadata,
     log: Log,
+    stability: Stability,
 }
 
 /// What a run left behind.
@@ -76,11 +80,20 @@ impl<'a> Session<'a> {
     /// Opens the files, so that one that cannot be written is found before anything is computed.
     pub(crate) fn new(
         file: SystemFile,
-        simulation: Simulation,
+        mut simulation: Simulation,
         plan: Plan,
         options: &'a SessionArguments,
         log: Log,
     ) -> Result<Self> {
+        if options.save_models.is_some() && !model_file::has_models(&simulation) {
+            return Err(Failure::words(
+                format!(
+                    "--save-models: there is nothing to save, the coupling `{}` has no models",
+                    file.run.coupling.name()
+                ),
+                "use a coupling with models, such as --coupling '{ method = \"prestep\", model = { identify = \"rls\" } }'",
+            ));
+        }
         let created = match &plan.origin {
             Origin::Start => timestamp(),
             Origin::Checkpoint { created, .. } => created.clone(),
@@ -90,10 +103,12 @@ impl<'a> Session<'a> {
             Origin::Checkpoint { rows, .. } => *rows,
             Origin::Start => None,
         };
+        let stability =
+            Stability::new(&mut simulation, &file.run, options.accept_unstable).inspect_err(|_| log.end())?;
         // From the first file on, Ctrl-C ends the run in good order.
         interrupt::listen();
         let recording = Recording::open(plan.out.as_deref(), &metadata, rows, options.report.is_some())?;
-        Ok(Session { file, simulation, plan, options, recording, metadata, log })
+        Ok(Session { file, simulation, plan, options, recording, metadata, log, stability })
     }
 
     /// Runs, finishes the files, and tells what happened.
@@ -105,6 +120,8 @@ impl<'a> Session<'a> {
         let mut summary = Summary::new(&self.file, &self.simulation, &self.plan, &outcome);
         let report = self.write_report(&summary, &outcome);
         summary.add_report(self.options.report.as_deref(), &report);
+        let models = self.write_models();
+        summary.add_models(self.options.save_models.as_deref(), &models);
         let told = self.tell(&summary);
         let mut code = match &outcome.ending {
             Ok(Ending::Interrupted { .. }) => Exit::Interrupted,
@@ -112,7 +129,9 @@ impl<'a> Session<'a> {
             Err(failure) => failure.code(),
         };
         // The run itself first: it says why there is nothing more.
-        for failure in outcome.ending.err().into_iter().chain(report.err()).chain(told.err()) {
+        for failure in
+            outcome.ending.err().into_iter().chain(report.err()).chain(models.err()).chain(told.err())
+        {
             failure.show();
             code = if code == Exit::Ok { Exit::RunFailed } else { code };
         }
@@ -128,6 +147,12 @@ impl<'a> Session<'a> {
         output::write_report(path, &self.file, summary, table)
     }
 
+    fn write_models(&self) -> Result<()> {
+        let Some(path) = &self.options.save_models else { return Ok(()) };
+        let title = if self.file.title.is_empty() { "a run" } else { &self.file.title };
+        model_file::write_models(path, &self.simulation, title).map_err(Failure::Write)
+    }
+
     fn drive(&mut self) -> Outcome {
         let checkpoints =
             Checkpoints::new(&self.plan, &self.file, self.options.checkpoint_every, &self.metadata.created);
@@ -136,7 +161,11 @@ impl<'a> Session<'a> {
         let rows = self.recording.share();
         interrupt::prepare(move || rows.end_at_once());
         let begin = Instant::now();
-        let ending = self.simulation.run(&mut self.recording, &mut |simulation| watch.look(simulation));
+        let Session { simulation, recording, stability, .. } = self;
+        let ending = simulation.run(recording, &mut |simulation| {
+            stability.look(simulation)?;
+            watch.look(simulation)
+        });
         let wall = begin.elapsed();
         interrupt::step_is_over();
         watch.end();

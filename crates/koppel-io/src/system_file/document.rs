@@ -16,6 +16,8 @@ pub(super) struct Document {
     pub(super) notices: Vec<(&'static str, String)>,
     /// What was chosen where the file leaves it open.
     pub(super) choices: Vec<(&'static str, String)>,
+    /// Files of models that were read.
+    pub(super) files: Vec<PathBuf>,
     texts: Vec<Text>,
 }
 
@@ -39,7 +41,7 @@ impl Document {
     pub(super) fn empty(place: &str, text: &str, folder: PathBuf) -> Self {
         let texts = vec![Text { place: place.to_owned(), text: text.to_owned(), start: 0 }];
         let root = Node { span: 0..0, value: tree::Value::Table(Vec::new()) };
-        Document { root, folder, notices: Vec::new(), choices: Vec::new(), texts }
+        Document { root, folder, notices: Vec::new(), choices: Vec::new(), files: Vec::new(), texts }
     }
 
     /// Line and column of a text, to the end of the tag or the line.

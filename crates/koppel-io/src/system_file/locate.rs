@@ -123,6 +123,10 @@ fn span_of(error: &Engine, nodes: &[&Node], root: &Node, inside: Inside<'_>) -> 
             let name = what.split(['`', '"']).nth(1)?;
             first(name)
         }
+        Engine::MatrixShape { subsystem, matrix, .. } => {
+            let model = nodes.iter().find_map(|node| model_of(node, subsystem))?;
+            Some(model.get(matrix).unwrap_or(model).span.clone())
+        }
         Engine::Solver(SolverError::Setting { field, .. }) => key(field),
         Engine::Subsystem { source, .. } => span_of(source, nodes, root, inside),
         _ => None,
@@ -185,6 +189,13 @@ fn visit(node: &Node, note: &mut impl FnMut(&str, &Span, usize)) {
         }
         _ => {}
     }
+}
+
+/// The given model of a subsystem, in whichever coupling.
+fn model_of<'a>(node: &'a Node, subsystem: &str) -> Option<&'a Node> {
+    let own = node.get("models").and_then(|models| models.get(subsystem));
+    let children = node.entries().iter().map(|entry| &entry.node).chain(node.items());
+    own.or_else(|| children.into_iter().find_map(|child| model_of(child, subsystem)))
 }
 
 /// The value of the first key called `name`, at any depth.

@@ -17,6 +17,7 @@
 //! | `run.rs`       | `[run]` and `[[at]]`                                       |
 //! | `subsystem.rs` | `[subsystems.*]`                                           |
 //! | `isolation.rs` | FMUs in processes of their own                             |
+//! | `models.rs`    | models of subsystems from files of their own                |
 //! | `wiring.rs`    | `[[connections]]` and `[[inputs]]`                         |
 //! | `overrides.rs` | settings that replace those of the file                    |
 //! | `locate.rs`    | from an error of the engine to the text that caused it     |
@@ -29,6 +30,7 @@ mod fields;
 mod isolation;
 mod locate;
 mod mistake;
+mod models;
 mod overrides;
 mod resolved;
 mod run;
@@ -42,8 +44,9 @@ mod tests;
 
 use std::path::{Path, PathBuf};
 
+use koppel::analysis::{FilterChoice, choose_filter};
 use koppel::run::{RunConfig, Simulation};
-use koppel::system::{Connection, System, SystemBuilder};
+use koppel::system::{Connection, FilterConfig, System, SystemBuilder};
 use koppel_fmi::ffi::LogSink;
 
 use crate::replay::Journals;
@@ -152,7 +155,8 @@ pub fn parse_from(place: &str, text: &str, path: &Path) -> Result<SystemFile> {
 const KEYS: [&str; 7] = ["title", "description", "run", "subsystems", "connections", "inputs", "at"];
 
 impl SystemFile {
-    fn read(document: Document) -> Result<Self> {
+    fn read(mut document: Document) -> Result<Self> {
+        models::include(&mut document)?;
         Self::settings(&document).map_err(|mark| document.mistake(mark))
     }
 
@@ -169,7 +173,8 @@ impl SystemFile {
             .try_for_each(|entry| subsystem::check_name(&entry.name, &entry.key, "a subsystem"))?;
         let links = wiring::links(root.get("connections"))?;
         let inputs = wiring::inputs(root.get("inputs"), &document.folder)?;
-        let run = run::read(&root, &links)?;
+        let mut run = run::read(&root, &links)?;
+        run::spare(&mut run.coupling, subsystems)?;
         let isolation = isolation::read(root.need("run")?)?;
         let (title, description) = (text("title")?, text("description")?);
         let document = document.clone();
@@ -197,7 +202,12 @@ impl SystemFile {
             builder = builder.add_boxed(&entry.name, model);
         }
         for link in &self.links {
-            builder = builder.connect(link.connection.clone());
+            let mut connection = link.connection.clone();
+            if is_open(&connection) {
+                // Until it is chosen, any filter tells where loops are broken.
+                connection.filter = Some(FilterConfig::pt2(1.0 / self.run.step));
+            }
+            builder = builder.connect(connection);
         }
         for input in &self.inputs {
             for signal in &input.signals {
@@ -213,9 +223,42 @@ impl SystemFile {
     ///
     /// If the parts do not fit together, or no consistent start is found.
     pub fn simulation(&self) -> Result<Simulation> {
-        let system = self.build()?;
-        Simulation::new(system, &self.run)
-            .map_err(|error| self.document.blame(*error, &["run", "at", "connections", "subsystems"]))
+        if self.connections().any(is_open) {
+            let mut file = self.clone();
+            file.choose_filters()?;
+            return file.start();
+        }
+        self.start()
+    }
+
+    fn start(&self) -> Result<Simulation> {
+        Simulation::new(self.build()?, &self.run).map_err(|error| self.blame(*error))
+    }
+
+    fn blame(&self, error: koppel::Error) -> Box<Error> {
+        self.document.blame(error, &["run", "at", "connections", "subsystems"])
+    }
+
+    /// Puts numbers in the place of `filter = "auto"`, and tells them.
+    ///
+    /// # Errors
+    ///
+    /// If the parts do not fit together, no consistent start is found, or a connection is in no loop.
+    pub fn choose_filters(&mut self) -> Result<Vec<FilterChoice>> {
+        let open: Vec<String> = self.connections().filter(|c| is_open(c)).map(|c| c.to.clone()).collect();
+        if open.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut trial = self.start()?;
+        let choose = |to: &String| choose_filter(&mut trial, &self.run, to);
+        let chosen = open.iter().map(choose).collect::<koppel::Result<Vec<_>>>();
+        let chosen = chosen.map_err(|error| self.blame(*error))?;
+        for link in &mut self.links {
+            if let Some(choice) = chosen.iter().find(|choice| choice.to == link.connection.to) {
+                link.connection.filter = Some(FilterConfig::pt2(choice.omega));
+            }
+        }
+        Ok(chosen)
     }
 
     /// From now on what is built logs the inputs of those FMUs that cannot save their state, so that a checkpoint can be
@@ -298,10 +341,11 @@ impl SystemFile {
         &self.document.choices
     }
 
-    /// Files that the system reads: tables, FMUs and the packages they lie in.
+    /// Files that the system reads: tables, models, FMUs and the packages they lie in.
     #[must_use]
     pub fn reads(&self) -> Vec<PathBuf> {
         let mut all = self.tables();
+        all.extend(self.document.files.iter().cloned());
         all.extend(self.fmus().into_iter().map(|(_, path)| koppel_fmi::archive::split(&path).0));
         all
     }
@@ -333,4 +377,9 @@ impl SystemFile {
     pub fn text(&self) -> &str {
         self.document.text()
     }
+}
+
+/// True if a filter is still to be chosen.
+fn is_open(connection: &Connection) -> bool {
+    matches!(connection.filter, Some(FilterConfig::Auto {}))
 }

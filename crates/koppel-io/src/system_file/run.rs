@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use koppel::coupling::{CouplingConfig, Hold};
-use koppel::identify::ModelConfig;
 use koppel::record::Record;
 use koppel::run::{Change, RunConfig, ScheduleConfig};
 
@@ -26,6 +25,7 @@ pub(super) fn read(root: &Fields<'_>, links: &[Link]) -> Result<RunConfig> {
             "schedule" => config.schedule = schedule(&entry.node)?,
             "coupling" => config.coupling = coupling(&entry.node)?,
             "record" => config.record = record(&entry.node)?,
+            "iteration" => config.iteration = Some(decode_tagged(&entry.node, "iteration", "kind")?),
             name if isolation::KEYS.contains(&name) => {}
             "at" => {
                 return Err(Mark::new(entry.key.clone(), "unknown key `at` in [run]")
@@ -40,8 +40,8 @@ pub(super) fn read(root: &Fields<'_>, links: &[Link]) -> Result<RunConfig> {
     let rest = Node { span: node.span.clone(), value: Value::Table(plain) };
     let rest: RunConfig = decode(&rest, "[run]").map_err(all_keys).map_err(needed)?;
     let at = changes(root, rest.start)?;
-    let RunConfig { schedule, record, coupling, .. } = config;
-    Ok(RunConfig { schedule, record, coupling: mixed(coupling, links), at, ..rest })
+    let RunConfig { schedule, record, coupling, iteration, .. } = config;
+    Ok(RunConfig { schedule, record, iteration, coupling: mixed(coupling, links), at, ..rest })
 }
 
 /// Settings that do nothing, or not what they seem to say.
@@ -68,6 +68,31 @@ pub(super) fn warnings(run: &RunConfig) -> Vec<String> {
     warnings
 }
 
+/// Subsystems with `probe = false` are spared by methods that excite subsystems before the run.
+pub(super) fn spare(coupling: &mut CouplingConfig, subsystems: &[Entry]) -> Result<()> {
+    for entry in subsystems {
+        match entry.node.get("probe").map(|node| (node, &node.value)) {
+            None | Some((_, Value::Bool(true))) => {}
+            Some((_, Value::Bool(false))) => add_spared(coupling, &entry.name),
+            Some((node, _)) => return Err(node.wanted("probe", "true or false")),
+        }
+    }
+    Ok(())
+}
+
+fn add_spared(coupling: &mut CouplingConfig, name: &str) {
+    match coupling {
+        CouplingConfig::Vfps(config) if !config.spare.iter().any(|known| known == name) => {
+            config.spare.push(name.to_owned());
+        }
+        CouplingConfig::Mixed { default, connections } => {
+            add_spared(default, name);
+            connections.values_mut().for_each(|one| add_spared(one, name));
+        }
+        _ => {}
+    }
+}
+
 /// True if the method gives one value per step, whose shape `hold` tells.
 fn takes_hold(coupling: &CouplingConfig) -> bool {
     match coupling {
@@ -75,9 +100,11 @@ fn takes_hold(coupling: &CouplingConfig) -> bool {
             takes_hold(default) || connections.values().any(takes_hold)
         }
         // On learned models it works in discrete time and gives one value per step.
-        CouplingConfig::Prestep(config) => matches!(config.model, ModelConfig::Rls(_)),
+        CouplingConfig::Prestep(config) => config.model.identify().is_some(),
         CouplingConfig::Foh { .. }
         | CouplingConfig::Soh { .. }
+        | CouplingConfig::Hinf(_)
+        | CouplingConfig::Vfps(_)
         | CouplingConfig::AntiAliasing { order: 1.. } => false,
         _ => true,
     }

@@ -22,12 +22,22 @@ use crate::replay::{Journal, Replayed};
 type Result<T> = std::result::Result<T, Mark>;
 
 /// Keys of a subsystem given by matrices.
-const LINEAR: [&str; 10] = ["model", "solver", "start", "A", "B", "C", "D", "inputs", "outputs", "x0"];
+const LINEAR: [&str; 11] =
+    ["model", "solver", "start", "A", "B", "C", "D", "inputs", "outputs", "x0", "probe"];
 /// Keys of a built-in model.
-const BUILT_IN: [&str; 4] = ["model", "solver", "start", "parameters"];
+const BUILT_IN: [&str; 5] = ["model", "solver", "start", "parameters", "probe"];
 /// Keys of an FMU.
-const FMU: [&str; 8] =
-    ["fmu", "interface", "parameters", "solver", "substeps", "isolate", "step_timeout", "memory_limit"];
+const FMU: [&str; 9] = [
+    "fmu",
+    "interface",
+    "parameters",
+    "solver",
+    "substeps",
+    "isolate",
+    "step_timeout",
+    "memory_limit",
+    "probe",
+];
 /// Values of `interface`.
 const INTERFACES: [&str; 2] = ["co-simulation", "model-exchange"];
 

@@ -5,16 +5,24 @@
 //! δ comes from the error equation, so that the energy of the ideally coupled signal is preserved. Haid et al. 2018 as
 //! described in Genser 2020, 3.3 and 3.4. Where a source has moved already (Gauss-Seidel), its value counts as it is.
 
+mod identified;
+
+pub(super) use identified::IdentifiedCorrector;
+
 use super::deferred::{Against, Deferred};
 use super::model_based::{
     ClosedLoop, ErrorEquation, ErrorEquationConfig, ErrorSettings, OdeMethod, check_models, distance,
 };
-use super::{Coupling, Hold, ModelNeeds, Needs, Polynomials, View, terms_of, write_value};
+use super::phase::LearningConfig;
+use super::review::{Notes, Review};
+use super::{Coupling, Hold, ModelNeeds, Needs, Polynomials, View, channel, terms_of, write_value};
 use crate::error::{Error, Result};
-use crate::identify::ModelConfig;
+use crate::identify::{GivenModel, Learned, ModelConfig};
+use crate::record::Channel;
 use crate::signal::Samples;
-use crate::system::{InputId, SubsystemId};
+use crate::system::{InputId, SubsystemId, SystemGraph};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// Settings of the corrector.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -34,6 +42,15 @@ pub struct CorrectorConfig {
     pub gain: f64,
     /// What the correction is measured against.
     pub against: Against,
+    /// Phases of learned models.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub learning: Option<LearningConfig>,
+    /// Learned models to start from, by subsystem.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub learned: BTreeMap<String, Learned>,
+    /// Models for `model = "given"`, by subsystem.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub models: BTreeMap<String, GivenModel>,
 }
 
 impl Default for CorrectorConfig {
@@ -46,6 +63,9 @@ impl Default for CorrectorConfig {
             error_steps: 20,
             gain: 1.0,
             against: Against::default(),
+            learning: None,
+            learned: BTreeMap::new(),
+            models: BTreeMap::new(),
         }
     }
 }
@@ -65,26 +85,44 @@ pub(super) struct Corrector {
     size: f64,
 }
 
-impl Corrector {
-    pub(super) fn new(config: &CorrectorConfig, hold: Hold) -> Result<Self> {
-        let refuse = |what: &str, value: String, problem: &str| -> Box<Error> {
-            Error::Setting { what: what.into(), value, problem: problem.into() }.into()
+impl CorrectorConfig {
+    /// The method, on models that are known or learned.
+    pub(super) fn build(&self, hold: Hold) -> Result<Box<dyn Coupling>> {
+        self.check()?;
+        Ok(match self.model.identify() {
+            Some(identify) => Box::new(IdentifiedCorrector::new(self, identify, hold)?),
+            None => Box::new(Corrector::new(self, hold)),
+        })
+    }
+
+    /// Refuses settings that make no sense.
+    fn check(&self) -> Result<()> {
+        let refuse = |what: &str, value: String, problem: &str| -> Result<()> {
+            Err(Error::Setting { what: what.into(), value, problem: problem.into() }.into())
         };
-        if config.error_equation == ErrorEquationConfig::Off {
+        if self.error_equation == ErrorEquationConfig::Off {
             let problem = "leaves nothing of the corrector; use `nepce`, or \"carried\" or \"reset\" here";
-            return Err(refuse("corrector.error_equation", "off".into(), problem));
+            return refuse("corrector.error_equation", "off".into(), problem);
         }
-        if matches!(config.model, ModelConfig::Rls(_)) {
-            let problem = "is not offered for the corrector; use \"exact\" or \"derivatives\"";
-            return Err(refuse("corrector.model", "rls".into(), problem));
+        let is_learned = self.model.identify().is_some();
+        if !is_learned && (self.learning.is_some() || !self.learned.is_empty()) {
+            let what = if self.learning.is_some() { "learning" } else { "learned" };
+            let problem = "goes with a model that is learned: model = { identify = \"rls\" }";
+            return refuse("corrector", what.into(), problem);
         }
-        if config.error_steps == 0 {
-            return Err(refuse("corrector.error_steps", "0".into(), "must be at least 1"));
+        if self.error_steps == 0 {
+            return refuse("corrector.error_steps", "0".into(), "must be at least 1");
         }
-        if !(0.0..=1.0).contains(&config.gain) {
-            return Err(refuse("corrector.gain", config.gain.to_string(), "must lie in [0, 1]"));
+        if !(0.0..=1.0).contains(&self.gain) {
+            return refuse("corrector.gain", self.gain.to_string(), "must lie in [0, 1]");
         }
-        Ok(Corrector {
+        Ok(())
+    }
+}
+
+impl Corrector {
+    fn new(config: &CorrectorConfig, hold: Hold) -> Self {
+        Corrector {
             error: ErrorEquation::new(settings(config), 0, 0),
             deferred: Deferred::new(config.against, config.gain),
             config: config.clone(),
@@ -95,7 +133,7 @@ impl Corrector {
             epsilon: Vec::new(),
             scratch: Vec::new(),
             size: 0.0,
-        })
+        }
     }
 
     fn fit(&mut self, view: &View<'_>) -> Result<()> {
@@ -134,7 +172,7 @@ impl Coupling for Corrector {
         check_models(view, inputs, self.config.model)?;
         let (m, n) = (view.graph.inputs(), view.graph.outputs());
         self.error = ErrorEquation::new(settings(&self.config), m, n);
-        self.deferred.start(view);
+        self.deferred.start(view)?;
         self.delta = vec![0.0; n];
         self.epsilon = vec![0.0; m];
         self.scratch = vec![0.0; n];
@@ -181,6 +219,23 @@ impl Coupling for Corrector {
 
     fn jumped(&mut self, view: &View<'_>, subsystem: SubsystemId) {
         self.deferred.jump(view, subsystem);
+    }
+
+    fn channels(&self, graph: &SystemGraph) -> Vec<Channel> {
+        channel::matrices(graph)
+    }
+
+    fn channel(&self, view: &View<'_>, index: usize) -> f64 {
+        channel::matrix_value(view, index)
+    }
+
+    /// The error equation needs no constants, so these models predict no outputs: there is no quality to tell of.
+    fn review(&self, view: &View<'_>) -> Option<Review> {
+        Some(Notes::new(view.graph.len()).review(view, self.config.model, None))
+    }
+
+    fn given(&self, subsystem: &str) -> Option<&GivenModel> {
+        self.config.models.get(subsystem)
     }
 
     fn save(&self, memory: &mut Vec<f64>) {

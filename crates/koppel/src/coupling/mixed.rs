@@ -1,10 +1,11 @@
 //! Several methods in one run, each for its own connections.
 
-use super::{Coupling, ModelNeeds, Needs, Polynomials, View};
+use super::{Coupling, ModelNeeds, Needs, Polynomials, Review, View};
 use crate::error::Result;
-use crate::identify::Learned;
+use crate::identify::{GivenModel, Learned, Probed};
+use crate::record::Channel;
 use crate::signal::{Request, Samples};
-use crate::system::{InputId, SubsystemId};
+use crate::system::{InputId, SubsystemId, SystemGraph};
 use std::collections::BTreeMap;
 
 /// Methods that own disjoint sets of inputs.
@@ -14,12 +15,14 @@ pub(super) struct Mixed {
     owner: Vec<usize>,
     /// Per method, the connected inputs it owns, in ascending order; filled at the start.
     owned: Vec<Vec<InputId>>,
+    /// Per method, how many channels it has; filled at the start.
+    channels: Vec<usize>,
 }
 
 impl Mixed {
     /// `owner[input]` is the number of the method that fills it.
     pub(super) fn new(methods: Vec<Box<dyn Coupling>>, owner: Vec<usize>) -> Self {
-        Mixed { methods, owner, owned: Vec::new() }
+        Mixed { methods, owner, owned: Vec::new(), channels: Vec::new() }
     }
 }
 
@@ -35,12 +38,22 @@ impl Coupling for Mixed {
             one_rate: a.one_rate || b.one_rate,
             after_steps: a.after_steps || b.after_steps,
             small_steps: a.small_steps.or(b.small_steps),
+            probe: a.probe.or(b.probe),
         })
+    }
+
+    fn spared(&self) -> &[String] {
+        self.methods.iter().map(|m| m.spared()).find(|names| !names.is_empty()).unwrap_or(&[])
+    }
+
+    fn probed(&mut self, view: &View<'_>, probed: Vec<Probed>, steps: u64) -> Option<Vec<f64>> {
+        self.methods.iter_mut().map(|m| m.probed(view, probed.clone(), steps)).fold(None, Option::or)
     }
 
     fn start(&mut self, view: &View<'_>, inputs: &[InputId]) -> Result<()> {
         let of = |method: usize| inputs.iter().copied().filter(|i| self.owner[*i] == method).collect();
         self.owned = (0..self.methods.len()).map(of).collect();
+        self.channels = self.methods.iter().map(|method| method.channels(view.graph).len()).collect();
         self.methods.iter_mut().zip(&self.owned).try_for_each(|(m, owned)| m.start(view, owned))
     }
 
@@ -71,6 +84,35 @@ impl Coupling for Mixed {
 
     fn quality(&self) -> &[f64] {
         self.methods.iter().map(|m| m.quality()).find(|figures| !figures.is_empty()).unwrap_or(&[])
+    }
+
+    /// Where several methods have channels of the same name, those of the second are called `2.phase` and so on.
+    fn channels(&self, graph: &SystemGraph) -> Vec<Channel> {
+        let mut all: Vec<Channel> = Vec::new();
+        let lists = self.methods.iter().map(|method| method.channels(graph)).filter(|list| !list.is_empty());
+        for (number, list) in lists.enumerate() {
+            let prefix = if number == 0 { String::new() } else { format!("{}.", number + 1) };
+            all.extend(list.into_iter().map(|one| Channel { name: format!("{prefix}{}", one.name), ..one }));
+        }
+        all
+    }
+
+    fn channel(&self, view: &View<'_>, mut index: usize) -> f64 {
+        for (method, count) in self.methods.iter().zip(&self.channels) {
+            if index < *count {
+                return method.channel(view, index);
+            }
+            index -= count;
+        }
+        f64::NAN
+    }
+
+    fn review(&self, view: &View<'_>) -> Option<Review> {
+        self.methods.iter().find_map(|method| method.review(view))
+    }
+
+    fn given(&self, subsystem: &str) -> Option<&GivenModel> {
+        self.methods.iter().find_map(|method| method.given(subsystem))
     }
 
     fn learned(&self, view: &View<'_>) -> BTreeMap<String, Learned> {

@@ -5,9 +5,11 @@
 //! interpolates.
 
 mod anti_aliasing;
+mod channel;
 mod config;
 mod corrector;
 mod deferred;
+mod hinf;
 mod hold;
 mod mixed;
 mod model_based;
@@ -17,18 +19,24 @@ mod planned;
 mod prestep;
 mod prestep_discrete;
 mod relaxed;
+mod review;
+mod vfps;
 
 pub use config::{CouplingConfig, build};
 pub use corrector::CorrectorConfig;
 pub use deferred::Against;
+pub use hinf::HinfConfig;
 pub use hold::StartUp;
 pub use model_based::{ErrorEquationConfig, Goal, OdeMethod};
-pub use phase::{LearningConfig, LearningKind, SignalBased};
+pub use phase::{LearningConfig, LearningKind, PhaseKind, SignalBased};
 pub use planned::{Planned, Polynomials};
 pub use prestep::{ConstantConfig, PrestepConfig, Shape, TimeForm, Weights};
+pub use review::{ModelReview, Review};
+pub use vfps::VfpsConfig;
 
 use crate::error::Result;
-use crate::identify::{Learned, ModelConfig, Models};
+use crate::identify::{GivenModel, Learned, ModelConfig, Models, ProbeNeeds, Probed};
+use crate::record::Channel;
 use crate::signal::{History, Request, Samples, Step};
 use crate::system::{InputId, SubsystemId, SystemGraph};
 use serde::{Deserialize, Serialize};
@@ -105,6 +113,8 @@ pub struct Needs {
     pub after_steps: bool,
     /// For how long from the start, in s, each step is cut into how many parts.
     pub small_steps: Option<(f64, u32)>,
+    /// Whether every subsystem is excited alone before the run.
+    pub probe: Option<ProbeNeeds>,
 }
 
 /// Which models a method needs.
@@ -120,6 +130,17 @@ pub struct ModelNeeds {
 pub trait Coupling: Send + Sync {
     /// What it needs.
     fn needs(&self) -> Needs;
+
+    /// Subsystems that are not to be excited, by name.
+    fn spared(&self) -> &[String] {
+        &[]
+    }
+
+    /// What exciting each subsystem has shown, before `start` of a run of so many steps; called when [`Needs::probe`] was
+    /// asked for. Returns the ranges of all outputs with which they should be excited again, if they should.
+    fn probed(&mut self, _view: &View<'_>, _probed: Vec<Probed>, _steps: u64) -> Option<Vec<f64>> {
+        None
+    }
 
     /// Once before the run, after the consistent start; `inputs` are the ones it fills, in ascending order.
     fn start(&mut self, _view: &View<'_>, _inputs: &[InputId]) -> Result<()> {
@@ -147,6 +168,26 @@ pub trait Coupling: Send + Sync {
     /// so far. Empty if the method has no models, NaN before the first step.
     fn quality(&self) -> &[f64] {
         &[]
+    }
+
+    /// Numbers besides variables that can be recorded.
+    fn channels(&self, _graph: &SystemGraph) -> Vec<Channel> {
+        Vec::new()
+    }
+
+    /// Present value of one of them.
+    fn channel(&self, _view: &View<'_>, _index: usize) -> f64 {
+        f64::NAN
+    }
+
+    /// What the run has shown of the models so far; nothing if the method has none.
+    fn review(&self, _view: &View<'_>) -> Option<Review> {
+        None
+    }
+
+    /// The model of a subsystem that came with the settings.
+    fn given(&self, _subsystem: &str) -> Option<&GivenModel> {
+        None
     }
 
     /// What has been learned of the subsystems, by name; nothing if the method learns nothing.

@@ -9,7 +9,7 @@
 //! | symbol   | meaning                       |
 //! | t_s, T_s | begin and length of the switch |
 //!
-//! Genser 2020, 2.4.2 to 2.4.4.
+//! Genser 2020, 2.4.2 to 2.4.4. Without thresholds of its own a method uses none: its models are always trusted.
 
 use serde::{Deserialize, Serialize};
 
@@ -69,6 +69,34 @@ impl Default for LearningConfig {
     }
 }
 
+/// What a step was: numbers of the column `coupling.phase`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PhaseKind {
+    /// 0: signal-based, because the models are still being learned.
+    #[default]
+    Learning,
+    /// 1: a blend of both.
+    Switch,
+    /// 2: the whole method.
+    Full,
+    /// 3: without step 3.
+    Modified,
+    /// 4: signal-based, because the models are not trusted.
+    Hold,
+}
+
+impl PhaseKind {
+    /// All of them; the place is the number.
+    pub const ALL: [Self; 5] =
+        [PhaseKind::Learning, PhaseKind::Switch, PhaseKind::Full, PhaseKind::Modified, PhaseKind::Hold];
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        ["learning", "switch", "full", "modified", "hold"][self as usize]
+    }
+}
+
 /// How the inputs of one step are found.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Phase {
@@ -76,6 +104,27 @@ pub(super) struct Phase {
     pub(super) share: f64,
     /// Whether step 3 is left out.
     pub(super) is_modified: bool,
+    /// What it is called.
+    pub(super) kind: PhaseKind,
+}
+
+impl Phase {
+    /// The whole method.
+    pub(super) const FULL: Self = Phase { share: 1.0, is_modified: false, kind: PhaseKind::Full };
+
+    /// Leaves step 3 out.
+    pub(super) fn modify(&mut self) {
+        self.is_modified = true;
+        if self.kind == PhaseKind::Full {
+            self.kind = PhaseKind::Modified;
+        }
+    }
+
+    /// Puts the models aside for this step.
+    pub(super) fn give_up(&mut self) {
+        self.share = 0.0;
+        self.kind = PhaseKind::Hold;
+    }
 }
 
 impl LearningConfig {
@@ -83,11 +132,29 @@ impl LearningConfig {
     pub(super) fn phase(&self, time: f64, quality: f64) -> Phase {
         // Times are sums of steps: one that is meant to be the end of a phase may be off by round-off.
         let since = time - self.duration * (1.0 - 1e-9);
-        if since < 0.0 || quality.is_nan() || quality >= self.hold_above {
-            return Phase { share: 0.0, is_modified: false };
+        if since < 0.0 {
+            return Phase::default();
         }
-        let share =
-            if since < self.switch { 0.5 * ((-5.0 + 10.0 * since / self.switch).tanh() + 1.0) } else { 1.0 };
-        Phase { share, is_modified: quality >= self.modified_above }
+        let kind = self.verdict(quality);
+        if kind == PhaseKind::Hold {
+            return Phase { share: 0.0, is_modified: false, kind };
+        }
+        let is_modified = kind == PhaseKind::Modified;
+        if since < self.switch {
+            let share = 0.5 * ((-5.0 + 10.0 * since / self.switch).tanh() + 1.0);
+            return Phase { share, is_modified, kind: PhaseKind::Switch };
+        }
+        Phase { share: 1.0, is_modified, kind }
+    }
+
+    /// What models of this quality are good for; none is NaN.
+    pub fn verdict(&self, quality: f64) -> PhaseKind {
+        if quality.is_nan() || quality >= self.hold_above {
+            PhaseKind::Hold
+        } else if quality >= self.modified_above {
+            PhaseKind::Modified
+        } else {
+            PhaseKind::Full
+        }
     }
 }

@@ -25,12 +25,14 @@ use super::model_based::{
     ClosedLoop, ErrorEquation, ErrorEquationConfig, Excitation, Local, LocalSettings, Now, check_models,
     free_inputs,
 };
-use super::phase::Phase;
-use super::{Coupling, ModelNeeds, Needs, Polynomials, View, write};
+use super::phase::{Phase, PhaseKind};
+use super::review::{Notes, Review};
+use super::{Coupling, ModelNeeds, Needs, Polynomials, View, channel, write};
 use crate::error::{Error, Result};
-use crate::identify::Quality;
+use crate::identify::{GivenModel, Quality};
+use crate::record::Channel;
 use crate::signal::Samples;
-use crate::system::{InputId, SubsystemId};
+use crate::system::{InputId, SubsystemId, SystemGraph};
 use numbers::{Ahead, End, Numbers};
 
 /// Relative cut-off of G⁺.
@@ -55,6 +57,7 @@ pub(super) struct Prestep {
     /// Figure of each subsystem's model.
     figures: Vec<f64>,
     phase: Phase,
+    notes: Notes,
     /// Time of the first communication point.
     start: f64,
 }
@@ -76,6 +79,7 @@ impl Prestep {
             quality: Quality::default(),
             figures: Vec::new(),
             phase: Phase::default(),
+            notes: Notes::default(),
             start: 0.0,
         })
     }
@@ -180,8 +184,11 @@ impl Coupling for Prestep {
         self.excitation = Excitation::new(m);
         self.numbers = Numbers::new(m, n);
         self.quality = Quality::new(n);
+        self.quality.note(view.outputs);
         self.figures = vec![f64::NAN; view.graph.len()];
+        self.notes = Notes::new(view.graph.len());
         self.start = view.step.start;
+        self.phase = self.decide(view);
         self.is_free = free_inputs(view, inputs);
         if self.config.modified {
             self.is_free.fill(false);
@@ -200,6 +207,7 @@ impl Coupling for Prestep {
             self.judge(view);
         }
         self.phase = self.decide(view);
+        self.notes.note(view.step.start, &self.figures, self.phase.kind);
         self.fit(view)?;
         let Prestep { closed, ahead, locals, error, excitation, numbers, .. } = self;
         numbers.extrapolate(view, closed, ahead, &error.zeta, excitation);
@@ -269,6 +277,27 @@ impl Coupling for Prestep {
         &self.figures
     }
 
+    fn channels(&self, graph: &SystemGraph) -> Vec<Channel> {
+        let mut all = channel::common(graph, self.config.learning.is_some());
+        all.extend(channel::matrices(graph));
+        all
+    }
+
+    fn channel(&self, view: &View<'_>, index: usize) -> f64 {
+        let common = channel::common_value(index, f64::from(self.phase.kind as u8), &self.figures);
+        common.unwrap_or_else(|rest| channel::matrix_value(view, rest))
+    }
+
+    fn review(&self, view: &View<'_>) -> Option<Review> {
+        let mut review = self.notes.review(view, self.config.model, self.config.learning);
+        review.is_modified = self.config.modified;
+        Some(review)
+    }
+
+    fn given(&self, subsystem: &str) -> Option<&GivenModel> {
+        self.config.models.get(subsystem)
+    }
+
     fn save(&self, memory: &mut Vec<f64>) {
         self.error.save(memory);
         self.quality.save(memory);
@@ -293,7 +322,8 @@ impl Prestep {
     /// Whether the models are trusted for the step ahead.
     fn decide(&self, view: &View<'_>) -> Phase {
         let Some(learning) = &self.config.learning else {
-            return Phase { share: 1.0, is_modified: false };
+            let kind = if self.config.modified { PhaseKind::Modified } else { PhaseKind::Full };
+            return Phase { kind, ..Phase::FULL };
         };
         let figures = self.figures.iter().filter(|figure| !figure.is_nan());
         let quality = figures.map(|figure| figure * figure).sum::<f64>().sqrt();

@@ -14,8 +14,10 @@
 
 mod error_equation;
 mod known;
+mod learn;
 mod optimize;
 mod recursion;
+mod seen;
 mod settings;
 
 pub(super) use settings::DiscreteSettings;
@@ -24,12 +26,14 @@ use super::model_based::{
     ErrorEquation, ErrorEquationConfig, ErrorSettings, OdeMethod, check_models, free_inputs, wired,
 };
 use super::phase::{LearningConfig, LearningKind, Phase, SignalBased};
-use super::{Coupling, Needs, Polynomials, View, terms_of, write_value};
+use super::review::{Notes, Review};
+use super::{Coupling, Needs, Polynomials, View, channel, terms_of, write_value};
 use crate::error::{Error, Result};
-use crate::identify::{InterfaceModel, Learned, Quality, Rls};
+use crate::identify::{GivenModel, Identifier, InterfaceModel, Learned, Quality};
 use crate::linalg::{Lu, Matrix, PseudoInverse};
+use crate::record::Channel;
 use crate::signal::{Request, Samples};
-use crate::system::{InputId, SubsystemId};
+use crate::system::{InputId, SubsystemId, SystemGraph};
 use known::Known;
 use recursion::Recursion;
 use std::collections::BTreeMap;
@@ -37,11 +41,16 @@ use std::collections::BTreeMap;
 /// The method.
 pub(super) struct PrestepDiscrete {
     settings: DiscreteSettings,
-    identifiers: Vec<Rls>,
+    identifiers: Vec<Identifier>,
     models: Vec<InterfaceModel>,
     figures: Vec<f64>,
     quality: Quality,
     phase: Phase,
+    notes: Notes,
+    /// Excitation behind the model of each output when it was first trusted.
+    excitation: Vec<f64>,
+    /// Inputs that are connected or have a signal from outside.
+    can_move: Vec<bool>,
     /// Time of the first communication point.
     start: f64,
     /// The run's communication step.
@@ -52,6 +61,11 @@ pub(super) struct PrestepDiscrete {
     delta: Vec<f64>,
     epsilon: Vec<f64>,
     means: Vec<f64>,
+    /// Outputs as the last step left them, and ε with them.
+    ended: Vec<f64>,
+    now: Vec<f64>,
+    /// L y at the last communication point.
+    arrived: Vec<f64>,
     is_under_way: bool,
     /// Subsystems whose outputs have jumped at this instant: nothing is learned from that.
     has_jumped: Vec<bool>,
@@ -88,6 +102,9 @@ impl PrestepDiscrete {
             figures: Vec::new(),
             quality: Quality::default(),
             phase: Phase::default(),
+            notes: Notes::default(),
+            excitation: Vec::new(),
+            can_move: Vec::new(),
             start: 0.0,
             step: 0.0,
             open: Matrix::default(),
@@ -95,6 +112,9 @@ impl PrestepDiscrete {
             delta: Vec::new(),
             epsilon: Vec::new(),
             means: Vec::new(),
+            ended: Vec::new(),
+            now: Vec::new(),
+            arrived: Vec::new(),
             is_under_way: false,
             has_jumped: Vec::new(),
             before: Vec::new(),
@@ -116,31 +136,6 @@ impl PrestepDiscrete {
         })
     }
 
-    /// Learns from the step that has ended.
-    fn learn(&mut self, view: &View<'_>) {
-        for input in 0..self.given.len() {
-            self.given[input] = view.applied[input] + self.external[input];
-        }
-        self.quality.note(view.outputs);
-        for (id, rls) in self.identifiers.iter_mut().enumerate() {
-            let (u, y) = (view.graph.inputs_of(id), view.graph.outputs_of(id));
-            let (u, outputs) = (&self.given[u], &view.outputs[y.clone()]);
-            let has_jumped = std::mem::take(&mut self.has_jumped[id]);
-            if !has_jumped && (self.size / rls.step() - 1.0).abs() < 1e-6 {
-                let errors = &mut self.errors[y.clone()];
-                rls.observe(outputs, u, errors);
-                self.figures[id] =
-                    if self.is_under_way { self.quality.figure(y.start, errors) } else { f64::NAN };
-            } else {
-                rls.pass_over(outputs, u);
-            }
-            if view.step.size > rls.step() * (1.0 + 1e-6) && view.step.size <= self.step * (1.0 + 1e-6) {
-                rls.rescale(view.step.size);
-            }
-            rls.model(&mut self.models[id]);
-        }
-    }
-
     /// Steps 1 to 3; false if the models have no solution.
     fn extrapolate(&mut self, view: &View<'_>) -> bool {
         self.open.as_mut_slice().fill(0.0);
@@ -160,6 +155,10 @@ impl PrestepDiscrete {
         }
         for (ideal, (y, delta)) in self.extrapolated.iter_mut().zip(view.outputs.iter().zip(&self.delta)) {
             *ideal = y + delta;
+        }
+        let is_stale = self.settings.error_equation != ErrorEquationConfig::Off && self.recursion.is_none();
+        if is_stale && self.is_under_way && self.settings.known.is_some() {
+            self.take_off_reading(view);
         }
         // L ỹ + w^k
         wired(view, &self.extrapolated, &mut self.inputs);
@@ -207,6 +206,7 @@ impl Coupling for PrestepDiscrete {
                 None => Request::SolverPoints,
             },
             models: self.settings.known,
+            after_steps: self.settings.error_equation != ErrorEquationConfig::Off,
             one_rate: true,
             small_steps: if kind == LearningKind::SmallStep { Some((duration, parts)) } else { None },
             ..Needs::default()
@@ -238,23 +238,17 @@ impl Coupling for PrestepDiscrete {
         };
         let size = |id| (view.graph.inputs_of(id).len(), view.graph.outputs_of(id).len());
         self.identifiers.clear();
-        for id in (0..view.graph.len()).filter(|_| self.settings.known.is_none()) {
-            let (inputs, outputs) = size(id);
-            let mut rls = Rls::new(self.settings.rls, inputs, outputs, self.size);
-            if let Some(learned) = self.settings.learned.get(view.graph.name(id)) {
-                if !rls.load(learned) {
-                    return Err(Error::Unsupported {
-                        what: format!("starting from the learned model of `{}`", view.graph.name(id)),
-                        reason: "it has other numbers of inputs, outputs or past values".into(),
-                    }
-                    .into());
-                }
-                if (self.size / rls.step() - 1.0).abs() > 1e-9 {
-                    rls.rescale(self.size);
-                }
-            }
-            self.identifiers.push(rls);
+        if let Some(identify) = self.settings.identify {
+            let identifier = |id| {
+                let (name, learned) = (view.graph.name(id), self.settings.learned.get(view.graph.name(id)));
+                Identifier::new(identify, name, size(id), self.size, learned)
+            };
+            self.identifiers = (0..view.graph.len()).map(identifier).collect::<Result<_>>()?;
         }
+        self.notes = Notes::new(view.graph.len());
+        self.phase = self.settings.learning.phase(0.0, f64::NAN);
+        self.excitation = Vec::with_capacity(n);
+        self.can_move = seen::movable(view);
         self.models = (0..view.graph.len()).map(|id| InterfaceModel::hold(size(id).0, size(id).1)).collect();
         self.figures = vec![f64::NAN; view.graph.len()];
         self.quality = Quality::new(n);
@@ -265,8 +259,10 @@ impl Coupling for PrestepDiscrete {
             *list = vec![0.0; n];
         }
         self.means = view.outputs.to_vec();
+        self.ended = view.outputs.to_vec();
         let lists = [
             &mut self.epsilon,
+            &mut self.now,
             &mut self.signal_based,
             &mut self.model_based,
             &mut self.external,
@@ -276,6 +272,7 @@ impl Coupling for PrestepDiscrete {
         ];
         lists.into_iter().for_each(|list| *list = vec![0.0; m]);
         self.before = view.history.arrivals().to_vec();
+        self.arrived = self.before.clone();
         self.is_under_way = false;
         self.has_jumped = vec![false; view.graph.len()];
         Ok(())
@@ -286,7 +283,7 @@ impl Coupling for PrestepDiscrete {
         self.add_external(view, just_before);
         match self.settings.known {
             Some(_) => self.convert(view)?,
-            None => self.learn(view),
+            None => self.learn(view)?,
         }
         for input in 0..self.before.len() {
             let newest = view.arrival(input);
@@ -296,16 +293,23 @@ impl Coupling for PrestepDiscrete {
                 SignalBased::Foh => newest + (newest - older) * view.step.size / self.size,
             };
         }
-        let quality = self.figures.iter().map(|figure| figure * figure).sum::<f64>().sqrt();
+        let quality = channel::norm(&self.figures);
         self.phase = self.settings.learning.phase(view.step.start - self.start, quality);
-        let fits = self.identifiers.iter().all(|rls| (view.step.size / rls.step() - 1.0).abs() < 1e-6);
-        self.phase.is_modified |= self.settings.modified;
+        let fits = self.identifiers.iter().all(|one| (view.step.size / one.step() - 1.0).abs() < 1e-6);
+        if self.settings.modified {
+            self.phase.modify();
+        }
         if self.phase.share > 0.0 && !(fits && self.extrapolate(view)) {
-            self.phase.share = 0.0;
+            self.phase.give_up();
         }
         if self.phase.share > 0.0 && !self.phase.is_modified {
             self.optimize(view)?;
         }
+        if self.phase.share > 0.0 {
+            self.note_excitation(view);
+        }
+        self.notes.note(view.step.start, &self.figures, self.phase.kind);
+        self.arrived.copy_from_slice(view.history.arrivals());
         self.size = view.step.size;
         self.is_under_way = true;
         Ok(())
@@ -332,6 +336,7 @@ impl Coupling for PrestepDiscrete {
 
     fn moved(&mut self, view: &View<'_>, subsystem: SubsystemId, samples: &Samples) -> Result<()> {
         let range = view.graph.outputs_of(subsystem);
+        self.ended[range.clone()].copy_from_slice(&view.outputs[range.clone()]);
         if samples.mean(&mut self.means[range.clone()]).is_none() {
             self.means[range.clone()].copy_from_slice(&view.outputs[range]);
         }
@@ -353,18 +358,36 @@ impl Coupling for PrestepDiscrete {
     }
 
     fn learned(&self, view: &View<'_>) -> BTreeMap<String, Learned> {
-        let one = |(id, rls): (usize, &Rls)| (view.graph.name(id).to_owned(), rls.learned().clone());
+        let one = |(id, one): (usize, &Identifier)| (view.graph.name(id).to_owned(), one.learned());
         self.identifiers.iter().enumerate().map(one).collect()
+    }
+
+    fn channels(&self, graph: &SystemGraph) -> Vec<Channel> {
+        self.all_channels(graph)
+    }
+
+    fn channel(&self, view: &View<'_>, index: usize) -> f64 {
+        self.channel_value(view, index)
+    }
+
+    fn review(&self, view: &View<'_>) -> Option<Review> {
+        Some(self.review_models(view))
     }
 
     fn quality(&self) -> &[f64] {
         &self.figures
     }
 
+    fn given(&self, subsystem: &str) -> Option<&GivenModel> {
+        self.settings.models.get(subsystem)
+    }
+
     fn save(&self, memory: &mut Vec<f64>) {
         self.identifiers.iter().for_each(|rls| rls.save(memory));
         self.quality.save(memory);
-        for list in [&self.figures, &self.delta, &self.epsilon, &self.means, &self.before] {
+        for list in
+            [&self.figures, &self.delta, &self.epsilon, &self.means, &self.ended, &self.arrived, &self.before]
+        {
             memory.extend_from_slice(list);
         }
         memory.push(self.size);
@@ -378,8 +401,16 @@ impl Coupling for PrestepDiscrete {
     fn restore<'a>(&mut self, memory: &'a [f64]) -> &'a [f64] {
         let rest = self.identifiers.iter_mut().fold(memory, |rest, rls| rls.restore(rest));
         let mut rest = self.quality.restore(rest);
-        for list in [&mut self.figures, &mut self.delta, &mut self.epsilon, &mut self.means, &mut self.before]
-        {
+        let lists = [
+            &mut self.figures,
+            &mut self.delta,
+            &mut self.epsilon,
+            &mut self.means,
+            &mut self.ended,
+            &mut self.arrived,
+            &mut self.before,
+        ];
+        for list in lists {
             let (mine, others) = rest.split_at(list.len());
             list.copy_from_slice(mine);
             rest = others;

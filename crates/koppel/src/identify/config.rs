@@ -1,6 +1,6 @@
 //! Where interface models come from, as plain data.
 
-use super::RlsConfig;
+use super::{IdentifyConfig, MoespConfig, RlsConfig};
 use serde::de::{self, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
@@ -17,21 +17,46 @@ pub enum ModelConfig {
     DerivativesEvery(u32),
     /// Recursive least squares on what is seen during the run.
     Rls(RlsConfig),
+    /// MOESP on what is seen during the run.
+    Moesp(MoespConfig),
+    /// Given with the settings of the method, as from a file.
+    Given,
 }
 
 impl ModelConfig {
     /// Steps between two fresh models; 0 means that they stay.
     pub fn every(self) -> u32 {
         match self {
-            ModelConfig::Exact | ModelConfig::Rls(_) => 0,
+            ModelConfig::Exact | ModelConfig::Rls(_) | ModelConfig::Moesp(_) | ModelConfig::Given => 0,
             ModelConfig::Derivatives => 1,
             ModelConfig::DerivativesEvery(steps) => steps,
         }
     }
+
+    /// How models are learned, if they are.
+    pub fn identify(self) -> Option<IdentifyConfig> {
+        match self {
+            ModelConfig::Rls(config) => Some(IdentifyConfig::Rls(config)),
+            ModelConfig::Moesp(config) => Some(IdentifyConfig::Moesp(config)),
+            _ => None,
+        }
+    }
+
+    /// A few words for a summary.
+    pub fn name(self) -> &'static str {
+        match self {
+            ModelConfig::Exact => "exact",
+            ModelConfig::Derivatives | ModelConfig::DerivativesEvery(_) => "derivatives",
+            ModelConfig::Rls(_) => "rls",
+            ModelConfig::Moesp(_) => "moesp",
+            ModelConfig::Given => "given",
+        }
+    }
 }
 
-/// A table in place of a name: `{ derivatives = 5 }` or `{ identify = "rls", N = 1, M = 1, forgetting = 0.996 }`.
-#[derive(Deserialize, Serialize)]
+/// A table in place of a name: `{ derivatives = 5 }`, `{ identify = "rls", N = 1, M = 1, forgetting = 0.996 }` or
+/// `{ identify = "moesp", order = 2, window = 500 }`.
+#[derive(Default, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 struct Table {
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -46,27 +71,28 @@ struct Table {
     forgetting: Option<f64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     covariance: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    order: Option<usize>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    window: Option<usize>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    rows: Option<usize>,
 }
 
-#[derive(Deserialize, Serialize)]
+#[derive(Clone, Copy, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 enum Identify {
     Rls,
+    Moesp,
 }
 
 impl Serialize for ModelConfig {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut table = Table {
-            derivatives: None,
-            identify: None,
-            outputs: None,
-            inputs: None,
-            forgetting: None,
-            covariance: None,
-        };
+        let mut table = Table::default();
         match *self {
             ModelConfig::Exact => return serializer.serialize_str("exact"),
             ModelConfig::Derivatives => return serializer.serialize_str("derivatives"),
+            ModelConfig::Given => return serializer.serialize_str("given"),
             ModelConfig::DerivativesEvery(steps) => table.derivatives = Some(steps),
             ModelConfig::Rls(config) => {
                 table.identify = Some(Identify::Rls);
@@ -74,6 +100,12 @@ impl Serialize for ModelConfig {
                 table.inputs = Some(config.inputs);
                 table.forgetting = Some(config.forgetting);
                 table.covariance = Some(config.covariance);
+            }
+            ModelConfig::Moesp(config) => {
+                table.identify = Some(Identify::Moesp);
+                table.order = config.order;
+                table.window = Some(config.window);
+                table.rows = config.rows;
             }
         }
         table.serialize(serializer)
@@ -99,20 +131,40 @@ impl<'de> Visitor<'de> for NameOrTable {
         match name {
             "exact" => Ok(ModelConfig::Exact),
             "derivatives" => Ok(ModelConfig::Derivatives),
-            _ => Err(E::unknown_variant(name, &["exact", "derivatives"])),
+            "given" => Ok(ModelConfig::Given),
+            _ => Err(E::unknown_variant(name, &["exact", "derivatives", "given"])),
         }
     }
 
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<ModelConfig, A::Error> {
         let table = Table::deserialize(de::value::MapAccessDeserializer::new(map))?;
-        let default = RlsConfig::default();
+        let is_rls =
+            table.outputs.or(table.inputs).is_some() || table.forgetting.or(table.covariance).is_some();
+        let is_moesp = table.order.or(table.window).or(table.rows).is_some();
         match (table.derivatives, table.identify) {
+            (Some(_), None) if is_rls || is_moesp => {
+                Err(de::Error::custom("`derivatives` goes alone: models are either derived or identified"))
+            }
             (Some(steps), None) => Ok(ModelConfig::DerivativesEvery(steps)),
-            (None, Some(Identify::Rls)) => Ok(ModelConfig::Rls(RlsConfig {
-                outputs: table.outputs.unwrap_or(default.outputs),
-                inputs: table.inputs.unwrap_or(default.inputs),
-                forgetting: table.forgetting.unwrap_or(default.forgetting),
-                covariance: table.covariance.unwrap_or(default.covariance),
+            (None, Some(Identify::Rls)) if is_moesp => {
+                Err(de::Error::custom("`order`, `window` and `rows` go with identify = \"moesp\""))
+            }
+            (None, Some(Identify::Moesp)) if is_rls => {
+                Err(de::Error::custom("`N`, `M`, `forgetting` and `covariance` go with identify = \"rls\""))
+            }
+            (None, Some(Identify::Rls)) => {
+                let default = RlsConfig::default();
+                Ok(ModelConfig::Rls(RlsConfig {
+                    outputs: table.outputs.unwrap_or(default.outputs),
+                    inputs: table.inputs.unwrap_or(default.inputs),
+                    forgetting: table.forgetting.unwrap_or(default.forgetting),
+                    covariance: table.covariance.unwrap_or(default.covariance),
+                }))
+            }
+            (None, Some(Identify::Moesp)) => Ok(ModelConfig::Moesp(MoespConfig {
+                order: table.order,
+                window: table.window.unwrap_or(MoespConfig::default().window),
+                rows: table.rows,
             })),
             _ => Err(de::Error::custom("wanted either `derivatives` or `identify`")),
         }

@@ -4,16 +4,38 @@
 //! seen. Couplings read models from [`Models`] and know nothing of subsystems.
 
 mod config;
+mod excitation;
+mod given;
+mod identifier;
 mod interface_model;
+mod learned;
 mod models;
+mod moesp;
+mod node_fit;
+mod node_model;
+mod probe;
 mod quality;
+mod realization;
 mod rls;
 mod roll_back;
+mod triangle;
+mod window;
 
 pub use config::ModelConfig;
+pub(crate) use excitation::LEAST as LEAST_EXCITATION;
+pub use given::{GivenInterface, GivenModel, GivenStateSpace};
+pub use identifier::IdentifyConfig;
+pub(crate) use identifier::{Identifier, parameter_names};
 pub use interface_model::InterfaceModel;
+pub use learned::{Learned, LearnedMoesp, LearnedRls};
 pub use models::Models;
+pub(crate) use moesp::Moesp;
+pub use moesp::MoespConfig;
+pub use node_fit::NodeFit;
+pub use node_model::{NodeModel, Size};
+pub use probe::{Known, Place, Probe, ProbeNeeds, Probed};
 pub(crate) use quality::Quality;
+pub use realization::realize;
 pub(crate) use rls::Rls;
-pub use rls::{Learned, RlsConfig};
+pub use rls::RlsConfig;
 pub use roll_back::{RollBack, Window};

@@ -9,19 +9,24 @@
 //! | p, P   | parameters and their covariance                     | `parameters`, `covariance` |
 //! | λ      | forgetting factor                                   | `forgetting` |
 //!
-//! As an interface model: y^{k+1} = J_y y^k + J_0 u^k + J_1 u^{k+1} + c with J_y = diag(a_1), J_1 = B_1, J_0 = B_2, and all
-//! older terms, which are known, in c. So any N and M serve without a state-space realisation.
+//! As an interface model: y^{k+1} = J_y y^k + J_1 u^{k+1} + c with J_y = diag(a_1), J_1 = B_1, and all older terms, which are
+//! known, in c. So any N and M serve without a state-space realisation. The input u^k of the last step is among the known:
+//! as J_0 u^k it would be replaced by the ideal input in step 2, and step 3 would make up for the difference by dividing by
+//! J_1, which is unstable wherever J_0 exceeds J_1.
 //!
 //! To another step H̃ = q H, for N = M = 1:
 //!
 //!   ã = a^q,     b̃ = b Σ_{i<q} a^i,     c̃ = c Σ_{i<q} a^i                                        (3)
 //!
-//! interpolated between the whole numbers around q. Genser 2020, (2.86), (2.87), (4.13), (4.14). Differs in: u has the label
-//! of the step that ends at T^k (with the printed one most runs diverge); the third of (2) divides both terms; a constant
-//! regressor, so that a system may rest anywhere; P starts at κ / φ_j² when regressor j is first seen to move, so that the
-//! result does not depend on units.
+//! interpolated between the whole numbers around q; for M = N and M = N + 1 by `realization`. Genser 2020, (2.86), (2.87),
+//! (4.13), (4.14). Differs in: u has the label of the step that ends at T^k (with the printed one most runs diverge); the
+//! third of (2) divides both terms; a constant regressor, so that a system may rest anywhere; P starts at κ / φ_j² when
+//! regressor j is first seen to move, so that the result does not depend on units.
 
-use super::InterfaceModel;
+use super::excitation::Scatter;
+use super::realization::{at_multiple, realize};
+use super::{InterfaceModel, LearnedRls};
+use crate::error::{Error, Result};
 use crate::linalg::Matrix;
 use serde::{Deserialize, Serialize};
 
@@ -47,15 +52,29 @@ impl Default for RlsConfig {
     }
 }
 
-/// What has been learned of one subsystem; with it, another run starts where this one ended.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Learned {
-    /// The step it belongs to.
-    pub step: f64,
-    /// p of each output.
-    pub parameters: Vec<Vec<f64>>,
-    /// P of each output.
-    pub covariance: Vec<Matrix>,
+impl RlsConfig {
+    /// Refuses settings that make no sense.
+    pub(crate) fn check(&self) -> Result<()> {
+        let bad = |what: &str, value: String, problem: &str| -> Result<()> {
+            Err(Error::Setting { what: what.into(), value, problem: problem.into() }.into())
+        };
+        let RlsConfig { inputs, forgetting, covariance, .. } = *self;
+        if inputs == 0 {
+            return bad("model.M", inputs.to_string(), "must be at least 1");
+        }
+        if !(forgetting > 0.0 && forgetting <= 1.0) {
+            return bad("model.forgetting", forgetting.to_string(), "must lie in (0, 1]");
+        }
+        if !(covariance > 0.0 && covariance.is_finite()) {
+            return bad("model.covariance", covariance.to_string(), "must be positive");
+        }
+        Ok(())
+    }
+
+    /// Whether the parameters can be carried to another step with the same N and M.
+    pub(crate) fn can_rescale(&self) -> bool {
+        self.outputs > 0 && (self.inputs == self.outputs || self.inputs == self.outputs + 1)
+    }
 }
 
 /// Recursive least squares for one subsystem.
@@ -63,7 +82,7 @@ pub struct Learned {
 pub(crate) struct Rls {
     config: RlsConfig,
     inputs: usize,
-    learned: Learned,
+    learned: LearnedRls,
     /// Past outputs, newest first, N for each output; then past inputs, newest first, M for each.
     past_outputs: Vec<f64>,
     past_inputs: Vec<f64>,
@@ -71,6 +90,8 @@ pub(crate) struct Rls {
     seen: usize,
     phi: Vec<f64>,
     gain: Vec<f64>,
+    /// How the regressors of each output moved, without the constant.
+    scatters: Vec<Scatter>,
 }
 
 impl Rls {
@@ -79,8 +100,10 @@ impl Rls {
         Rls {
             config,
             inputs,
-            learned: Learned {
+            learned: LearnedRls {
                 step,
+                outputs: config.outputs,
+                inputs: config.inputs,
                 parameters: vec![vec![0.0; count]; outputs],
                 covariance: vec![Matrix::zeros(count, count); outputs],
             },
@@ -89,16 +112,17 @@ impl Rls {
             seen: 0,
             phi: vec![0.0; count],
             gain: vec![0.0; count],
+            scatters: vec![Scatter::new(count - 1); outputs],
         }
     }
 
     /// What has been learned.
-    pub(crate) fn learned(&self) -> &Learned {
+    pub(crate) fn learned(&self) -> &LearnedRls {
         &self.learned
     }
 
     /// Starts from what another run has learned; false if that was another subsystem.
-    pub(crate) fn load(&mut self, learned: &Learned) -> bool {
+    pub(crate) fn load(&mut self, learned: &LearnedRls) -> bool {
         let count = self.phi.len();
         let fits = learned.parameters.len() == self.learned.parameters.len()
             && learned.parameters.iter().all(|p| p.len() == count)
@@ -115,9 +139,29 @@ impl Rls {
         self.learned.step
     }
 
-    /// Whether (3) applies.
-    pub(crate) fn is_first_order(&self) -> bool {
+    /// True if the past is known as far as the equation reaches back.
+    pub(crate) fn is_ready(&self) -> bool {
+        self.is_first_order() || self.seen >= self.config.outputs.max(self.config.inputs)
+    }
+
+    fn is_first_order(&self) -> bool {
         self.config.outputs == 1 && self.config.inputs == 1
+    }
+
+    /// How well the regressor of an output was excited, without inputs that cannot move.
+    pub(crate) fn excitation(&mut self, output: usize, can_move: &[bool]) -> f64 {
+        let RlsConfig { outputs, inputs, .. } = self.config;
+        self.scatters[output].excitation(|j| j < outputs || can_move[(j - outputs) / inputs])
+    }
+
+    /// One of the parameters of an output.
+    pub(crate) fn parameter(&self, output: usize, index: usize) -> f64 {
+        self.learned.parameters[output][index]
+    }
+
+    /// Parameters of one output.
+    pub(crate) fn parameter_count(&self) -> usize {
+        self.phi.len()
     }
 
     /// Learns from outputs at T^k and the inputs at the end of the step that ended there; writes the errors of the
@@ -125,15 +169,18 @@ impl Rls {
     pub(crate) fn observe(&mut self, y: &[f64], u: &[f64], errors: &mut [f64]) {
         self.push_inputs(u);
         let is_full = self.seen >= self.config.outputs.max(self.config.inputs);
+        let is_first_order = self.is_first_order();
         for (output, y) in y.iter().enumerate() {
             self.fill(output);
-            let Learned { parameters, covariance, .. } = &mut self.learned;
+            let LearnedRls { parameters, covariance, .. } = &mut self.learned;
             let error = y - dot(&self.phi, &parameters[output]);
-            errors[output] = error;
+            // Without its whole past the equation predicts nothing.
+            errors[output] = if is_full || is_first_order { error } else { f64::NAN };
             if is_full {
                 let (p, covariance) = (&mut parameters[output], &mut covariance[output]);
                 open(covariance, &self.phi, self.config.covariance);
                 update(p, covariance, &self.phi, &mut self.gain, error, self.config.forgetting);
+                self.scatters[output].add(&self.phi[..self.phi.len() - 1], self.config.forgetting);
             }
         }
         for (output, y) in y.iter().enumerate() {
@@ -163,23 +210,33 @@ impl Rls {
                 let b = &rest[input * m..][..m];
                 let past = &self.past_inputs[input * m..][..m];
                 model.s_d[(output, input)] = b[0];
-                model.s_u[(output, input)] = b.get(1).copied().unwrap_or(0.0);
-                constant += dot(older(b, 2), older(past, 1));
+                constant += dot(older(b, 1), past);
             }
             model.constant[output] = constant;
         }
     }
 
-    /// Equation (3).
-    pub(crate) fn rescale(&mut self, step: f64) {
+    /// Carries the parameters to another step, interpolated between the whole multiples of the old one around it.
+    pub(crate) fn rescale(&mut self, step: f64) -> Result<()> {
         let q = step / self.learned.step;
-        let count = self.phi.len();
+        let (low, first_order) = (q.floor(), self.is_first_order());
         for p in &mut self.learned.parameters {
-            let (power, sum) = geometric(p[0], q);
-            p[0] = power;
-            p[1..count].iter_mut().for_each(|b| *b *= sum);
+            let (below, above) = if first_order {
+                (first_order_at(p, low), first_order_at(p, low + 1.0))
+            } else {
+                let at = |q: f64| higher_order_at(p, &self.config, self.inputs, q);
+                (at(low)?, at(low + 1.0)?)
+            };
+            for (p, (below, above)) in p.iter_mut().zip(below.iter().zip(&above)) {
+                *p = below + (q - low) * (above - below);
+            }
         }
         self.learned.step = step;
+        if !first_order {
+            // The past has been seen at another step.
+            self.seen = 0;
+        }
+        Ok(())
     }
 
     fn push_inputs(&mut self, u: &[f64]) {
@@ -205,6 +262,7 @@ impl Rls {
         self.learned.covariance.iter().for_each(|p| memory.extend_from_slice(p.as_slice()));
         memory.extend_from_slice(&self.past_outputs);
         memory.extend_from_slice(&self.past_inputs);
+        self.scatters.iter().for_each(|scatter| scatter.save(memory));
     }
 
     /// Takes back what `save` wrote and returns the rest.
@@ -220,7 +278,7 @@ impl Rls {
             list.copy_from_slice(mine);
             rest = others;
         }
-        rest
+        self.scatters.iter_mut().fold(rest, |rest, scatter| scatter.restore(rest))
     }
 }
 
@@ -255,13 +313,29 @@ fn update(
     p.iter_mut().zip(gain.iter()).for_each(|(p, g)| *p += g / denominator * error);
 }
 
-/// a^q and Σ_{i<q} a^i; between whole numbers, on a line.
-fn geometric(a: f64, q: f64) -> (f64, f64) {
-    let whole = |count: i32| (a.powi(count), (0..count).fold(0.0, |sum, _| 1.0 + a * sum));
-    let low = q.floor();
-    let weight = q - low;
-    let (below, above) = (whole(low as i32), whole(low as i32 + 1));
-    (below.0 + weight * (above.0 - below.0), below.1 + weight * (above.1 - below.1))
+/// Equation (3) for a whole number q; below the old step nothing moves.
+fn first_order_at(p: &[f64], q: f64) -> Vec<f64> {
+    let (a, count) = (p[0], q as i32);
+    let sum = (0..count).fold(0.0, |sum, _| 1.0 + a * sum);
+    std::iter::once(a.powi(count)).chain(p[1..].iter().map(|b| b * sum)).collect()
+}
+
+/// The same for any order, by the state-space form; the constant counts as an input that is always 1.
+fn higher_order_at(p: &[f64], config: &RlsConfig, inputs: usize, q: f64) -> Result<Vec<f64>> {
+    let (n, m) = (config.outputs, config.inputs);
+    if q < 1.0 {
+        return Ok((0..p.len()).map(|j| f64::from(u8::from(j == 0))).collect());
+    }
+    let (a, rest) = p.split_at(n);
+    let b = Matrix::from_fn(inputs + 1, m, |input, j| match input {
+        _ if input < inputs => rest[input * m + j],
+        _ if j == 0 => rest[inputs * m],
+        _ => 0.0,
+    });
+    let (a, b) = at_multiple(&realize(a, &b)?, q as u32);
+    let given = (0..inputs).flat_map(|input| b.row(input)[..m].iter().copied());
+    let constant = b.row(inputs).iter().sum();
+    Ok(a[..n].iter().copied().chain(given).chain([constant]).collect())
 }
 
 /// All but the first entries.
@@ -278,53 +352,4 @@ fn dot(a: &[f64], b: &[f64]) -> f64 {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// y = 0.9 y - 0.2 y₋₁ + 2 u - 0.5 v + 0.3 u₋₁ + 7 is found exactly, whatever the units.
-    #[test]
-    fn finds_a_difference_equation_in_any_units() {
-        for unit in [1.0, 1e-6, 1e6] {
-            let config = RlsConfig { outputs: 2, inputs: 2, forgetting: 1.0, covariance: 1e12 };
-            let mut rls = Rls::new(config, 2, 1, 0.1);
-            let (mut y, mut old, mut last) = (0.0, 0.0, 0.0);
-            let mut number = 1_u32;
-            let mut random = || {
-                number = number.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-                f64::from(number >> 8) / f64::from(1 << 24) - 0.5
-            };
-            let mut error = [0.0];
-            for _ in 0..300 {
-                let (u, v) = (random(), random());
-                let next = 0.9 * y - 0.2 * old + 2.0 * u - 0.5 * v + 0.3 * last + 7.0;
-                (old, y, last) = (y, next, u);
-                rls.observe(&[y], &[u * unit, v * unit], &mut error);
-            }
-            assert!(error[0].abs() < 1e-6, "{error:?}");
-            let mut model = InterfaceModel::hold(2, 1);
-            rls.model(&mut model);
-            let seen = [
-                model.s_y[(0, 0)],
-                model.s_d[(0, 0)] * unit,
-                model.s_d[(0, 1)] * unit,
-                model.s_u[(0, 0)] * unit,
-            ];
-            for (seen, truth) in seen.iter().zip([0.9, 2.0, -0.5, 0.3]) {
-                assert!((seen - truth).abs() < 1e-5, "{seen} for {truth}");
-            }
-            assert!((model.constant[0] - (7.0 - 0.2 * old)).abs() < 1e-4, "{}", model.constant[0]);
-        }
-    }
-
-    #[test]
-    fn rescaling_repeats_the_step() {
-        let (a, b, c) = (0.8, 3.0, 0.5);
-        let mut rls = Rls::new(RlsConfig::default(), 1, 1, 0.1);
-        rls.learned.parameters[0] = vec![a, b, c];
-        rls.rescale(0.4);
-        let y = (0..4).fold(2.0, |y, _| a * y + b * 1.5 + c);
-        let p = &rls.learned.parameters[0];
-        assert!((p[0] * 2.0 + p[1] * 1.5 + p[2] - y).abs() < 1e-12);
-        assert_eq!(rls.step(), 0.4);
-    }
-}
+mod tests;

@@ -8,6 +8,8 @@
 //! Nothing here starts a thread: equal input gives equal bits.
 
 mod balance;
+mod cholesky;
+mod complex;
 mod eigen;
 mod error;
 mod expm;
@@ -20,6 +22,7 @@ mod pinv;
 mod svd;
 
 pub use balance::{Balanced, balance};
+pub(crate) use cholesky::{dot, factor as cholesky_factor, solve as cholesky_solve};
 pub use eigen::{Complex, SymmetricEigen, eigenvalues, spectral_abscissa, spectral_radius, symmetric_eigen};
 pub use error::{LinalgError, Result};
 pub use expm::expm;

@@ -57,8 +57,8 @@ pub(super) const LUGRE_MASS: ModelEntry = ModelEntry {
     },
 };
 
-/// F_f and z' of equation (1).
-fn lugre(p: &[f64], x: &[f64]) -> (f64, f64) {
+/// F_f and z' of equation (1); a mass, its friction and the states x, v, z come first.
+pub(super) fn lugre(p: &[f64], x: &[f64]) -> (f64, f64) {
     let [_, sigma0, sigma1, sigma2, fc, fs, vs] = first(p);
     let [_, v, z] = first(x);
     let g = fc + (fs - fc) * (-(v / vs).powi(2)).exp();

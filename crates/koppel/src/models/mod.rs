@@ -12,6 +12,7 @@ mod masses;
 mod pendulums;
 mod random;
 mod scalar;
+mod steering;
 mod vehicle;
 
 pub use entry::{Allowed, ModelEntry, Parameter, Port, State};
@@ -21,7 +22,7 @@ use crate::error::{Error, Result};
 use crate::system::Ode;
 use std::collections::BTreeMap;
 
-static CATALOGUE: [ModelEntry; 21] = [
+static CATALOGUE: [ModelEntry; 23] = [
     masses::MASS,
     masses::SPRING_MASS,
     masses::PROGRESSIVE_SPRING_MASS,
@@ -43,6 +44,8 @@ static CATALOGUE: [ModelEntry; 21] = [
     masses::VAN_DER_POL,
     friction::LUGRE_MASS,
     friction::DRIVER,
+    steering::EPAS,
+    steering::BICYCLE,
 ];
 
 /// Every model there is.

@@ -1,5 +1,6 @@
 //! Which variables become columns.
 
+use super::Channel;
 use crate::error::{Error, Result};
 use crate::system::{MessagePort, SubsystemId, SystemGraph, VariableId, VariableKind};
 use serde::{Deserialize, Serialize};
@@ -15,19 +16,33 @@ pub enum Record {
     Many(Vec<String>),
 }
 
+/// Where the values of a column come from.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Source {
+    /// A variable of a subsystem.
+    Variable {
+        /// Whose variable it is.
+        subsystem: SubsystemId,
+        /// Which one.
+        variable: VariableId,
+    },
+    /// A number of the coupling: the place in its list of channels.
+    Coupling(usize),
+    /// A number of an iterated loop: the place in the list of those.
+    Loop(usize),
+}
+
 /// One recorded variable.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Column {
-    /// `subsystem.variable`.
+    /// `subsystem.variable`, or `coupling.` and the name of a channel.
     pub name: String,
     /// Its unit, if it has one.
     pub unit: Option<String>,
     /// One line about it.
     pub description: String,
-    /// Whose variable it is.
-    pub subsystem: SubsystemId,
-    /// Which one.
-    pub variable: VariableId,
+    /// Where its values come from.
+    pub source: Source,
 }
 
 /// The columns of a run, grouped by subsystem.
@@ -37,20 +52,39 @@ pub struct Columns {
 }
 
 impl Columns {
-    /// All inputs and outputs for `"all"`; else every variable whose full name matches one of the patterns, in which `*`
-    /// stands for any text and `?` for any character. A pattern that matches nothing is an error.
-    pub fn select(record: &Record, graph: &SystemGraph) -> Result<Self> {
+    /// All inputs and outputs for `"all"`, and the channels that are recorded unasked; else every variable and channel whose full
+    /// name matches one of the patterns, in which `*` stands for any text and `?` for any character. A pattern that matches
+    /// nothing is an error.
+    pub fn select(
+        record: &Record,
+        graph: &SystemGraph,
+        channels: &[Channel],
+        loops: Vec<Column>,
+    ) -> Result<Self> {
         let patterns: Vec<&str> = match record {
             Record::One(text) => vec![text],
             Record::Many(texts) => texts.iter().map(String::as_str).collect(),
         };
-        let everything = every_variable(graph);
+        let mut everything = every_variable(graph);
+        everything.extend(channels.iter().enumerate().map(|(index, channel)| Column {
+            name: format!("coupling.{}", channel.name),
+            unit: None,
+            description: channel.description.clone(),
+            source: Source::Coupling(index),
+        }));
+        everything.extend(loops);
+        let is_unasked = |column: &Column| match column.source {
+            Source::Variable { variable, .. } => {
+                matches!(variable.kind, VariableKind::Input | VariableKind::Output)
+            }
+            Source::Coupling(index) => channels[index].is_recorded,
+            Source::Loop(_) => true,
+        };
         let mut is_wanted = vec![false; everything.len()];
         for pattern in patterns {
             let mut any = false;
             for (column, wanted) in everything.iter().zip(&mut is_wanted) {
-                let is_port = matches!(column.variable.kind, VariableKind::Input | VariableKind::Output);
-                let fits = if pattern == "all" { is_port } else { matches(pattern, &column.name) };
+                let fits = if pattern == "all" { is_unasked(column) } else { matches(pattern, &column.name) };
                 *wanted |= fits;
                 any |= fits;
             }
@@ -68,13 +102,13 @@ impl Columns {
         Ok(Columns { list })
     }
 
-    /// The same columns of a system whose subsystem `order[k]` has become number k.
-    pub(crate) fn renumbered(mut self, order: &[SubsystemId]) -> Self {
-        let mut place = vec![0; order.len()];
-        order.iter().enumerate().for_each(|(new, id)| place[*id] = new);
-        for column in &mut self.list {
-            column.subsystem = place[column.subsystem];
-        }
+    /// The same columns in the order in which subsystems were defined, number k being the one defined as `order[k]`; those of the
+    /// coupling and of loops stay last.
+    pub(crate) fn as_defined(mut self, order: &[SubsystemId]) -> Self {
+        self.list.sort_by_key(|column| match column.source {
+            Source::Variable { subsystem, .. } => order[subsystem],
+            Source::Coupling(_) | Source::Loop(_) => order.len(),
+        });
         self
     }
 
@@ -94,13 +128,9 @@ impl Columns {
     }
 
     /// Writes the present values into `row`.
-    pub(crate) fn fill(
-        &self,
-        row: &mut [f64],
-        mut value: impl FnMut(SubsystemId, VariableId) -> Result<f64>,
-    ) -> Result<()> {
+    pub(crate) fn fill(&self, row: &mut [f64], mut value: impl FnMut(Source) -> Result<f64>) -> Result<()> {
         for (column, out) in self.list.iter().zip(row) {
-            *out = value(column.subsystem, column.variable)?;
+            *out = value(column.source)?;
         }
         Ok(())
     }
@@ -119,8 +149,7 @@ fn every_variable(graph: &SystemGraph) -> Vec<Column> {
                 name: format!("{}.{}", graph.name(id), v.name),
                 unit: v.unit.clone(),
                 description: v.description.clone(),
-                subsystem: id,
-                variable,
+                source: Source::Variable { subsystem: id, variable },
             });
         }
     }

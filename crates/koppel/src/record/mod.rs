@@ -1,11 +1,13 @@
 //! What is kept of a run: which columns, and where the rows go.
 
+mod channel;
 mod columns;
 mod condition;
 pub mod expression;
 mod table;
 
-pub use columns::{Column, Columns, Record};
+pub use channel::Channel;
+pub use columns::{Column, Columns, Record, Source};
 pub use condition::Condition;
 pub use table::Table;
 

@@ -27,7 +27,7 @@ impl Simulation {
             Reading::Fresh => step.start,
             Reading::Stale => step.start - 1e-9 * step.size,
         };
-        let Simulation { graph, slots, board, inputs, rates, .. } = self;
+        let Simulation { graph, slots, board, inputs, rates, coupling, .. } = self;
         for (id, slot) in slots.iter_mut().enumerate() {
             let u = &mut inputs[..slot.inputs.len()];
             for (u, input) in u.iter_mut().zip(slot.inputs.clone()) {
@@ -40,6 +40,15 @@ impl Simulation {
                         let matrices = slot.subsystem.linear();
                         matrices.map_or(Ok(()), |matrices| board.models.set(graph, id, &matrices))
                     }
+                    ModelConfig::Given => match coupling.given(graph.name(id)) {
+                        None => Ok(()),
+                        Some(given) => {
+                            let ports = (slot.inputs.len(), slot.outputs.len());
+                            let (matrices, constant) = given.matrices(graph.name(id), ports.0, ports.1)?;
+                            board.models.set_constant(id, &constant);
+                            board.models.set(graph, id, &matrices)
+                        }
+                    },
                     _ => match slot.subsystem.linearize_into(u, board.models.draft()) {
                         Ok(true) => board.models.adopt(graph, id),
                         Ok(false) => {

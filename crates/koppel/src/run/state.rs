@@ -23,6 +23,14 @@ pub struct RunState {
     pub(super) subsystems: Vec<Snapshot>,
 }
 
+impl RunState {
+    /// Every number of it: those of the run, then those of the subsystems in the order in which they move. For linear
+    /// subsystems and methods a macro step is linear in those that are signals; others are times, counts and parameters.
+    pub fn reals_mut(&mut self) -> impl Iterator<Item = &mut f64> {
+        self.numbers.iter_mut().chain(self.subsystems.iter_mut().flat_map(|snapshot| &mut snapshot.reals))
+    }
+}
+
 impl Simulation {
     /// Writes everything the next step depends on into `state`.
     pub fn save(&self, state: &mut RunState) -> Result<()> {
@@ -36,6 +44,11 @@ impl Simulation {
             .iter()
             .zip(&mut state.subsystems)
             .try_for_each(|(slot, snapshot)| slot.subsystem.save(snapshot))
+    }
+
+    /// Saves one subsystem's state: to see whether it can.
+    pub(crate) fn save_one(&self, id: usize, snapshot: &mut Snapshot) -> Result<()> {
+        self.slots[id].subsystem.save(snapshot)
     }
 
     /// Everything but the subsystems' own states.
@@ -59,6 +72,7 @@ impl Simulation {
         }
         self.coupling.save(numbers);
         self.consistency.save(numbers);
+        self.steps.save(numbers);
     }
 
     /// Goes back (or forward) to a saved state of the same run; what follows is bit for bit what followed then.
@@ -106,6 +120,7 @@ impl Simulation {
         }
         let rest = self.coupling.restore(rest);
         let rest = self.consistency.restore(rest);
+        let rest = self.steps.restore(rest);
         assert!(rest.is_empty(), "the state's size was checked");
     }
 

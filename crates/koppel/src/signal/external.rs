@@ -4,7 +4,7 @@
 //!
 //!   u(t) = Σ_j c_j τ^j,     τ = t - a                                                    (1)
 //!
-//! Breaks are the jumps, kinks and table points; all kinds but the sine are exact. The sine is cut at multiples of
+//! Breaks are the jumps, kinks and table points; all kinds but the sine and the sweep are exact. The sine is cut at multiples of
 //! π/8 of its argument θ = 2π f t + φ, whatever windows the caller chooses. With θ_c the middle of a piece and
 //! δ = θ - θ_c, |δ| ≤ h = π/16,
 //!
@@ -20,6 +20,7 @@ mod config;
 mod live;
 mod pulses;
 mod sine;
+mod sweep;
 mod table;
 
 pub use config::{ExternalConfig, ExternalError, Interpolation, Modulation};
@@ -27,6 +28,7 @@ use live::Live;
 use pulses::Pulses;
 use sine::{Sine, Turning};
 use std::f64::consts::TAU;
+use sweep::Sweep;
 use table::Table;
 
 /// Number of polynomial coefficients of a piece: degree at most 7.
@@ -44,6 +46,7 @@ enum Shape {
     Step { time: f64, before: f64, after: f64 },
     Ramp { start: f64, stop: f64, from: f64, to: f64 },
     Sine(Sine),
+    Sweep(Sweep),
     Pulses(Pulses),
     Table(Table),
     Live(Live),
@@ -64,6 +67,9 @@ impl External {
                 start: start.unwrap_or(f64::NEG_INFINITY),
                 stop: stop.unwrap_or(f64::INFINITY),
             }),
+            ExternalConfig::Sweep { amplitude, from, to, duration, start, offset } => {
+                Shape::Sweep(Sweep { amplitude, offset, frequencies: [from, to], start, duration })
+            }
             ExternalConfig::Pulses { amplitude, period, width, start, offset, stop, modulation } => {
                 let turning = modulation.map(|m| Turning { frequency: m.frequency, turns: m.phase / TAU });
                 let stop = stop.unwrap_or(f64::INFINITY);
@@ -97,6 +103,7 @@ impl External {
                 }
             }
             Shape::Sine(sine) => sine.value(t),
+            Shape::Sweep(sweep) => sweep.value(t),
             Shape::Pulses(pulses) => pulses.value(t),
             Shape::Table(table) => table.value(t),
             Shape::Live(live) => live.value(t),
@@ -110,6 +117,7 @@ impl External {
             Shape::Step { time, .. } => (*time > after).then_some(*time),
             Shape::Ramp { start, stop, .. } => [*start, *stop].into_iter().find(|time| *time > after),
             Shape::Sine(sine) => sine.next_break(after),
+            Shape::Sweep(sweep) => sweep.next_break(after),
             Shape::Pulses(pulses) => pulses.next_break(after),
             Shape::Table(table) => {
                 table.times.get(table.times.partition_point(|time| *time <= after)).copied()
@@ -121,6 +129,7 @@ impl External {
     pub fn longest_piece(&self) -> f64 {
         match &self.shape {
             Shape::Sine(sine) => sine.longest_piece(),
+            Shape::Sweep(sweep) => sweep.longest_piece(),
             _ => f64::INFINITY,
         }
     }
@@ -133,6 +142,7 @@ impl External {
             Shape::Ramp { .. } => 2,
             // its ends, the parts of the window, and one for round-off
             Shape::Sine(sine) => ((span / sine.longest_piece()).ceil() as usize).saturating_add(3),
+            Shape::Sweep(sweep) => ((span / sweep.longest_piece()).ceil() as usize).saturating_add(3),
             // one more than intervals, one for round-off, and the cut pulse
             Shape::Pulses(pulses) => {
                 ((span / pulses.period).ceil() as usize).saturating_add(2).saturating_mul(2).saturating_add(1)
@@ -153,6 +163,7 @@ impl External {
                     COEFFICIENTS - 1
                 }
             }
+            Shape::Sweep(_) => COEFFICIENTS - 1,
             Shape::Table(table) => match table.interpolation {
                 Interpolation::Previous => 0,
                 Interpolation::Linear => 1,
@@ -177,6 +188,7 @@ impl External {
                 }
             }
             Shape::Sine(sine) => sine.piece(start, middle, out),
+            Shape::Sweep(sweep) => sweep.piece(start, end - start, out),
             Shape::Table(table) => table.piece(start, middle, out),
             Shape::Live(live) => live.piece(start, out),
         }

@@ -7,6 +7,9 @@
 
 mod dual_mass;
 mod helicopter;
+mod hinf;
+mod identified;
+mod monte_carlo;
 mod nonlinear_dual_mass;
 mod pendulum;
 mod watched;

@@ -12,6 +12,11 @@ impl Summary {
             files.extend(sidecar.iter().map(|path| format!("{path}: its units and settings")));
         }
         files.extend(self.report.iter().map(|path| format!("{path}: the report")));
+        files.extend(
+            self.saved_models
+                .iter()
+                .map(|path| format!("{path}: the models, for model = {{ file = \"...\" }}")),
+        );
         if let Some(Written { path, time }) = &self.checkpoint {
             let use_of_it = match self.status {
                 "finished" => "; not needed any more, unless you continue with --stop",

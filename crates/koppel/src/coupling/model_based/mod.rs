@@ -41,6 +41,10 @@ pub(super) fn check_models(view: &View<'_>, inputs: &[InputId], source: ModelCon
                             "`{}` is not known as a linear model; use model = \"derivatives\", {{ identify = \"rls\" }}, or another method for this connection",
                             view.graph.name(id)
                         ),
+                        ModelConfig::Given => format!(
+                            "no model of `{}` is given; add it, or use another method for this connection",
+                            view.graph.name(id)
+                        ),
                         _ => format!(
                             "`{}` {}; learn its model with {{ identify = \"rls\" }}, or use another method for this connection",
                             view.graph.name(id),

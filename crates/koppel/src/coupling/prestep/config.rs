@@ -6,7 +6,7 @@ use crate::coupling::phase::{LearningConfig, LearningKind};
 use crate::coupling::prestep_discrete::{DiscreteSettings, PrestepDiscrete};
 use crate::coupling::{Coupling, Hold, ModelNeeds};
 use crate::error::{Error, Result};
-use crate::identify::{Learned, ModelConfig, RlsConfig};
+use crate::identify::{GivenModel, IdentifyConfig, Learned, ModelConfig};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -96,6 +96,9 @@ pub struct PrestepConfig {
     /// Learned models to start from, by subsystem.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub learned: BTreeMap<String, Learned>,
+    /// Models for `model = "given"`, by subsystem.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub models: BTreeMap<String, GivenModel>,
 }
 
 impl Default for PrestepConfig {
@@ -118,6 +121,7 @@ impl Default for PrestepConfig {
             weights: Weights::default(),
             learning: None,
             learned: BTreeMap::new(),
+            models: BTreeMap::new(),
         }
     }
 }
@@ -179,13 +183,15 @@ impl PrestepConfig {
         Ok(Box::new(PrestepDiscrete::new(DiscreteSettings {
             known: Some(ModelNeeds { source: self.model, is_pinned }),
             learning: self.learning.unwrap_or(always),
-            ..self.discrete(RlsConfig::default(), hold)
+            ..self.discrete(None, hold)
         })?))
     }
 
-    fn discrete(&self, rls: RlsConfig, hold: Hold) -> DiscreteSettings {
+    fn discrete(&self, identify: Option<IdentifyConfig>, hold: Hold) -> DiscreteSettings {
         DiscreteSettings {
-            rls,
+            source: self.model,
+            has_phases: identify.is_some() || self.learning.is_some(),
+            identify,
             learning: self.learning.unwrap_or_default(),
             error_equation: self.error_equation,
             intermediate: self.intermediate,
@@ -194,13 +200,14 @@ impl PrestepConfig {
             known: None,
             modified: self.modified,
             learned: self.learned.clone(),
+            models: self.models.clone(),
             hold: if self.input == Shape::Constant { Hold::Constant } else { hold },
         }
     }
 
     /// The method in continuous or discrete time.
     pub(in crate::coupling) fn build(&self, hold: Hold) -> Result<Box<dyn Coupling>> {
-        let ModelConfig::Rls(rls) = self.model else {
+        let Some(identify) = self.model.identify() else {
             if !self.learned.is_empty() {
                 let problem = "goes with a model that is learned: model = { identify = \"rls\" }";
                 return Err(bad("prestep", "learned", problem));
@@ -224,7 +231,7 @@ impl PrestepConfig {
             return Err(bad("prestep.time", "continuous", problem));
         }
         self.check_discrete(true)?;
-        Ok(Box::new(PrestepDiscrete::new(self.discrete(rls, hold))?))
+        Ok(Box::new(PrestepDiscrete::new(self.discrete(Some(identify), hold))?))
     }
 
     pub(super) fn error_settings(&self) -> ErrorSettings {

@@ -117,6 +117,18 @@ impl PrestepDiscrete {
         Ok(())
     }
 
+    /// What fresh reading has put right already, S_d (u⁻ - u^k), is no distance any more: taken off ỹ.
+    pub(super) fn take_off_reading(&mut self, view: &View<'_>) {
+        for (id, [_, _, s_d]) in self.known.parts.iter().enumerate() {
+            let inputs = view.graph.inputs_of(id);
+            for (row, output) in view.graph.outputs_of(id).enumerate() {
+                let seen = s_d.row(row).iter().zip(inputs.clone());
+                let seen = seen.map(|(d, input)| d * (view.read_with[input] - view.applied[input]));
+                self.extrapolated[output] -= seen.sum::<f64>();
+            }
+        }
+    }
+
     /// P_0 c, the shift by fresh reading, and what is expected without further input.
     fn write_constants(&mut self, view: &View<'_>, id: usize) {
         let (u, y) = (view.graph.inputs_of(id), view.graph.outputs_of(id));

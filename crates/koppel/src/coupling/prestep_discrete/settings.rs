@@ -4,13 +4,18 @@ use crate::coupling::model_based::ErrorEquationConfig;
 use crate::coupling::phase::{LearningConfig, LearningKind};
 use crate::coupling::{Hold, ModelNeeds};
 use crate::error::{Error, Result};
-use crate::identify::{Learned, RlsConfig};
+use crate::identify::{GivenModel, IdentifyConfig, Learned, ModelConfig, RlsConfig};
 use std::collections::BTreeMap;
 
 /// What the method is built from.
 #[derive(Clone, Debug)]
 pub(in crate::coupling) struct DiscreteSettings {
-    pub(in crate::coupling) rls: RlsConfig,
+    /// Where models come from, for the review.
+    pub(in crate::coupling) source: ModelConfig,
+    /// How they are learned, unless they are known.
+    pub(in crate::coupling) identify: Option<IdentifyConfig>,
+    /// Whether thresholds and phases were asked for.
+    pub(in crate::coupling) has_phases: bool,
     pub(in crate::coupling) learning: LearningConfig,
     pub(in crate::coupling) error_equation: ErrorEquationConfig,
     pub(in crate::coupling) intermediate: bool,
@@ -23,6 +28,8 @@ pub(in crate::coupling) struct DiscreteSettings {
     pub(in crate::coupling) modified: bool,
     /// Models of an earlier run, by subsystem.
     pub(in crate::coupling) learned: BTreeMap<String, Learned>,
+    /// Models that came with the settings, by subsystem.
+    pub(in crate::coupling) models: BTreeMap<String, GivenModel>,
     pub(in crate::coupling) hold: Hold,
 }
 
@@ -31,16 +38,7 @@ pub(super) fn check(settings: &DiscreteSettings) -> Result<()> {
     let bad = |what: &str, value: String, problem: &str| -> Result<()> {
         Err(Error::Setting { what: what.into(), value, problem: problem.into() }.into())
     };
-    let RlsConfig { outputs, inputs, forgetting, covariance } = settings.rls;
-    if inputs == 0 {
-        return bad("model.M", inputs.to_string(), "must be at least 1");
-    }
-    if !(forgetting > 0.0 && forgetting <= 1.0) {
-        return bad("model.forgetting", forgetting.to_string(), "must lie in (0, 1]");
-    }
-    if !(covariance > 0.0 && covariance.is_finite()) {
-        return bad("model.covariance", covariance.to_string(), "must be positive");
-    }
+    settings.identify.map_or(Ok(()), |identify| identify.check())?;
     let learning = &settings.learning;
     for (what, value) in [("learning.duration", learning.duration), ("learning.switch", learning.switch)] {
         if !(value >= 0.0 && value.is_finite()) {
@@ -50,13 +48,21 @@ pub(super) fn check(settings: &DiscreteSettings) -> Result<()> {
     if learning.parts == 0 {
         return bad("learning.parts", "0".into(), "must be at least 1");
     }
-    let is_first_order = (outputs, inputs) == (1, 1);
-    if settings.parts.is_some() && settings.known.is_none() && !is_first_order {
-        return bad("prestep.recursion", "true".into(), "needs N = 1 and M = 1: only those are rescaled");
+    let is_first_order = matches!(
+        settings.identify,
+        None | Some(IdentifyConfig::Rls(RlsConfig { outputs: 1, inputs: 1, .. }))
+    );
+    if settings.parts.is_some() && !is_first_order {
+        return bad(
+            "prestep.recursion",
+            "true".into(),
+            "needs N = 1 and M = 1: only those are carried to parts",
+        );
     }
-    let is_rescaled = learning.kind == LearningKind::SmallStep;
-    if is_rescaled && !is_first_order {
-        return bad("learning.kind", "small-step".into(), "needs N = 1 and M = 1: only those are rescaled");
+    match settings.identify.and_then(|identify| identify.bound_to_its_step()) {
+        Some(reason) if learning.kind == LearningKind::SmallStep => {
+            bad("learning.kind", "small-step".into(), reason)
+        }
+        _ => Ok(()),
     }
-    Ok(())
 }

@@ -51,7 +51,7 @@ pub struct Case {
 type Maker = fn() -> Case;
 
 /// Names and makers of all cases.
-static CASES: [(&str, Maker); 20] = [
+static CASES: [(&str, Maker); 22] = [
     ("dual-mass", oscillators::dual_mass),
     ("nonlinear-dual-mass", oscillators::nonlinear_dual_mass),
     ("pendulum-oscillator", oscillators::pendulum_oscillator),
@@ -71,6 +71,8 @@ static CASES: [(&str, Maker); 20] = [
     ("quarter-truck", vehicles::quarter_truck),
     ("quarter-truck-wheel-force", vehicles::quarter_truck_wheel_force),
     ("lugre-mass", vehicles::lugre_mass),
+    ("epas", || vehicles::epas(1.0)),
+    ("epas-fast", || vehicles::epas(3.0)),
     ("van-der-pol", oscillators::van_der_pol),
 ];
 

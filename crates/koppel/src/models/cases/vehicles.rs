@@ -1,4 +1,4 @@
-//! Quarter truck and the mass on a rough rail.
+//! Quarter truck, the mass on a rough rail, and the vehicle with its steering.
 
 use super::Case;
 use super::oscillators::foh;
@@ -51,4 +51,24 @@ pub(super) fn lugre_mass() -> Case {
         .connect("mass.v", "driver.v")
         .connect("driver.F", "mass.F")
         .external("driver.w", command)
+}
+
+/// Chen et al. 2021, 4.2, with a vehicle of two states in place of the multibody one: a torque of 2.5 N.m whose
+/// frequency grows from 0 to `highest`, in Hz, within 10 s.
+pub(super) fn epas(highest: f64) -> Case {
+    let torque = ExternalConfig::Sweep {
+        amplitude: 2.5,
+        from: 0.0,
+        to: highest,
+        duration: 10.0,
+        start: 0.0,
+        offset: 0.0,
+    };
+    let solver = SolverConfig::Rk4 { step: 2.5e-4 };
+    Case::new("Vehicle and its power-assisted steering (Chen et al. 2021, 4.2)", RunConfig::new(10.0, 0.02))
+        .part("steering", "epas", &[], solver)
+        .part("vehicle", "bicycle", &[], solver)
+        .connect("steering.v", "vehicle.v")
+        .connect("vehicle.F", "steering.F_r")
+        .external("steering.T_s", torque)
 }

@@ -56,6 +56,24 @@ pub enum ExternalConfig {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         stop: Option<f64>,
     },
+    /// A sine whose frequency grows evenly from `from` to `to` within `duration`; `offset` before and after.
+    Sweep {
+        /// Height above the offset.
+        amplitude: f64,
+        /// Frequency at the start, in Hz.
+        #[serde(default)]
+        from: f64,
+        /// Frequency at the end, in Hz.
+        to: f64,
+        /// How long it takes.
+        duration: f64,
+        /// When it begins, with the argument zero.
+        #[serde(default)]
+        start: f64,
+        /// Added always.
+        #[serde(default)]
+        offset: f64,
+    },
     /// Rectangular pulses: `offset + height` for `width` from every `start + k · period`, k ≥ 0, `offset` elsewhere.
     Pulses {
         /// Height of a pulse.
@@ -153,6 +171,13 @@ impl ExternalConfig {
                 let (start, stop) = (start.unwrap_or(f64::MIN), stop.unwrap_or(f64::MAX));
                 finite("sine", &[("start", start), ("stop", stop)])?;
                 ordered("sine", start, stop)
+            }
+            ExternalConfig::Sweep { amplitude, from, to, duration, start, offset } => {
+                finite("sweep", &[("amplitude", amplitude), ("start", start), ("offset", offset)])?;
+                positive("sweep", &[("duration", duration)])?;
+                check_frequency("sweep", from)?;
+                check_frequency("sweep", to)?;
+                positive("sweep", &[("to", from.max(to))])
             }
             ExternalConfig::Pulses { amplitude, period, width, start, offset, stop, modulation } => {
                 finite("pulses", &[("amplitude", amplitude), ("start", start), ("offset", offset)])?;

@@ -1,0 +1,45 @@
+//! Arguments of `koppel hinf`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use clap::builder::PossibleValuesParser;
+
+pub(super) const EXAMPLES: &str = "\
+Examples:
+  koppel hinf --step 0.01                                    with the proposed settings
+  koppel hinf --step 0.01 --weight-order 3 --weight-hz 6     more weight on low frequencies
+  koppel hinf --step 0.05 --disc 0.001 --plot error.svg      faster poles; the error over frequency
+  koppel hinf --step 0.01 --json                             everything, for programs";
+
+/// What the compensator is for. The names are those of `coupling = { method = \"hinf\", ... }`.
+#[derive(Debug, Args)]
+pub(crate) struct HinfArguments {
+    /// Communication step, in s.
+    #[arg(long, value_name = "H")]
+    pub(crate) step: f64,
+    /// Corner of the weight, in Hz [default: 0.01, 0.03 or 0.06 over the step, by order].
+    #[arg(long, value_name = "F")]
+    pub(crate) weight_hz: Option<f64>,
+    /// Order of the weight, 1 to 3.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) weight_order: usize,
+    /// Corner of the smoother, in Hz [default: 0.5 over the step].
+    #[arg(long, value_name = "F")]
+    pub(crate) smoother_hz: Option<f64>,
+    /// Order of the smoother, 1 to 4.
+    #[arg(long, value_name = "N", default_value_t = 2)]
+    pub(crate) smoother_order: usize,
+    /// Poles lie within 1/D around -1/D, in s [default: a tenth of the step].
+    #[arg(long, value_name = "D")]
+    pub(crate) disc: Option<f64>,
+    /// How sent values are held.
+    #[arg(long, default_value = "zoh", value_parser = PossibleValuesParser::new(["zoh", "foh", "soh"]))]
+    pub(crate) hold: String,
+    /// Writes the error over frequency, beside those of the holds, as an SVG picture.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) plot: Option<PathBuf>,
+    /// Prints one JSON document.
+    #[arg(long)]
+    pub(crate) json: bool,
+}

@@ -1,0 +1,94 @@
+//! Models of couplings: saved and loaded, recorded, judged in the summary.
+
+mod common;
+
+use common::{Folder, SYSTEM, examples};
+
+fn learning() -> String {
+    let coupling = r#"coupling = { method = "prestep", model = { identify = "rls" }, learning = { duration = 0.05, switch = 0.01 } }"#;
+    SYSTEM.replace("coupling = \"zoh\"", coupling)
+}
+
+/// Saved by one run, the models start another without a learning phase; the summary and the columns tell.
+#[test]
+fn models_are_saved_and_start_another_run() {
+    let folder = Folder::with(&learning());
+    let said = folder.succeed(&["run", "system.toml", "--save-models", "models.toml", "--out", "a.csv"]);
+    said.says(&[
+        "steps: 50 learning, 10 switch",
+        "model of",
+        "all steps (full)",
+        "wrote models.toml: the models",
+    ]);
+    let phase = folder.column("a.csv", "coupling.phase");
+    assert_eq!((phase[1], phase[55], phase[200]), (0.0, 1.0, 2.0));
+    let other = SYSTEM.replace(
+        "coupling = \"zoh\"",
+        r#"coupling = { method = "prestep", model = { file = "models.toml" } }"#,
+    );
+    folder.write("other.toml", &other);
+    let arguments = ["run", "other.toml", "--out", "b.csv", "--record", "all", "--record", "coupling.*"];
+    folder.succeed(&arguments).says(&["steps: 200 full", "learned left and right"]);
+    let phase = folder.column("b.csv", "coupling.phase");
+    assert!(phase[1..].iter().all(|phase| *phase == 2.0), "{phase:?}");
+    assert!(folder.column("b.csv", "coupling.quality[left]")[2..].iter().all(|figure| *figure < 0.21));
+    // The first row has the parameters as they were saved.
+    let saved = folder.read("models.toml");
+    let first = folder.column("b.csv", "coupling.left.a1[x:x]")[0];
+    assert!(saved.contains(&format!("parameters = [[{first}, ")), "{first}\n{saved}");
+    // A checkpoint needs no file of models.
+    std::fs::remove_file(folder.path("models.toml")).unwrap();
+    let said = folder.run(&["run", "other.toml"]);
+    assert_eq!(said.code, Some(2));
+    said.errs_with(&["other.toml:7:", "models.toml"]);
+}
+
+#[test]
+fn nothing_to_save_and_files_that_are_read() {
+    let folder = Folder::with(SYSTEM);
+    let said = folder.run(&["run", "system.toml", "--save-models", "models.toml"]);
+    assert_eq!(said.code, Some(2));
+    said.errs_with(&["the coupling `zoh` has no models"]);
+    folder.write("system.toml", &learning());
+    folder.succeed(&["run", "system.toml", "--save-models", "models.toml", "-q"]);
+    folder.write(
+        "system.toml",
+        &SYSTEM.replace("\"zoh\"", "{ method = \"prestep\", model = { file = \"models.toml\" } }"),
+    );
+    let said = folder.run(&["run", "system.toml", "--save-models", "models.toml"]);
+    assert_eq!(said.code, Some(2));
+    said.errs_with(&["a file that the system reads and the models are the same file", "--save-models"]);
+}
+
+/// The helicopter with exact models and no constants: unstable with step 3, stable without, and the summary tells which is
+/// which; with measured constants there is nothing to tell.
+#[test]
+fn the_summary_says_which_models_are_bad() {
+    let path = examples().join("helicopter.toml");
+    let run = |coupling: &str| {
+        let path = path.to_str().unwrap();
+        Folder::new().succeed(&["run", path, "--step", "0.2", "--stop", "60", "--coupling", coupling])
+    };
+    let full = run("{ method = \"prestep\", constant = \"none\" }");
+    full.says(&[
+        "`helicopter` is doubtful",
+        "surrogate, for 8 states",
+        "nothing acts on it: leave step 3 out",
+    ]);
+    let modified = run("{ method = \"prestep\", constant = \"none\", modified = true }");
+    assert!(!modified.out.contains("nothing acts on it"), "{}", modified.out);
+    let measured = run("prestep");
+    assert!(!measured.out.contains("doubtful"), "{}", measured.out);
+    measured.says(&["model of", "all steps (full)"]);
+}
+
+/// A system at rest teaches nothing; one that moves does, whatever is left unconnected.
+#[test]
+fn poor_excitation_is_told() {
+    let folder = Folder::with(&learning());
+    let said = folder.succeed(&["run", "system.toml"]);
+    assert!(!said.out.contains("not excited enough"), "{}", said.out);
+    folder.write("system.toml", &learning().replace("x0 = [0.1, 0]", "x0 = [0, 0]"));
+    let said = folder.succeed(&["run", "system.toml"]);
+    said.says(&["not excited enough: left.x (something behind it never moved)", "right.x"]);
+}

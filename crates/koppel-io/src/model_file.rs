@@ -1,0 +1,55 @@
+//! Models of a run, written so that another run can start from them.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use koppel::run::Simulation;
+use serde::Serialize;
+
+use crate::{Error, Result};
+
+/// True if the run has models that can be written.
+#[must_use]
+pub fn has_models(simulation: &Simulation) -> bool {
+    !simulation.learned().is_empty() || !simulation.models().is_empty()
+}
+
+/// Writes what the run has learned of its subsystems, or else the models it has used; a file that exists is replaced when
+/// the new one is complete.
+///
+/// # Errors
+///
+/// If the file cannot be written.
+pub fn write_models(path: &Path, simulation: &Simulation, title: &str) -> Result<()> {
+    let mut text = format!(
+        "# Models of {}, t = {} s. Use: coupling = {{ method = \"prestep\", model = {{ file = \"...\" }} }}\n",
+        title.replace('\n', " "),
+        simulation.time()
+    );
+    let learned = simulation.learned();
+    if learned.is_empty() { add_all(&mut text, &simulation.models()) } else { add_all(&mut text, &learned) }
+        .map_err(|error| Error::io("write", path)(std::io::Error::other(error)))?;
+    let mut temporary = path.as_os_str().to_owned();
+    temporary.push(".tmp");
+    let temporary = PathBuf::from(temporary);
+    fs::write(&temporary, text)
+        .and_then(|()| fs::rename(&temporary, path))
+        .inspect_err(|_| {
+            // What is half written is of no use.
+            let _ = fs::remove_file(&temporary);
+        })
+        .map_err(Error::io("write", path))
+}
+
+/// One table for each subsystem.
+fn add_all<T: Serialize>(
+    text: &mut String,
+    models: &std::collections::BTreeMap<String, T>,
+) -> std::result::Result<(), toml::ser::Error> {
+    for (name, model) in models {
+        let one = std::collections::BTreeMap::from([(name, model)]);
+        let _ = write!(text, "\n{}", toml::to_string(&one)?);
+    }
+    Ok(())
+}

@@ -1,0 +1,127 @@
+//! Problems with known references, and how large a step a coupling allows on them.
+
+use koppel::coupling::CouplingConfig;
+use koppel::models::cases::{Case, case};
+use koppel::record::Table;
+use koppel::run::{Flow, RunConfig, Simulation};
+
+/// A problem with the steps it is tried at, in ms, ascending.
+pub(crate) struct Problem {
+    /// For the table.
+    pub(crate) name: &'static str,
+    /// The system and its run.
+    pub(crate) case: Case,
+    /// Communication steps in ms.
+    pub(crate) steps: &'static [f64],
+}
+
+fn problem(name: &'static str, of: &str, steps: &'static [f64]) -> Problem {
+    Problem { name, case: case(of).expect("a case of the library"), steps }
+}
+
+/// The problems of the papers.
+pub(crate) fn problems() -> Vec<Problem> {
+    let mut dual_mass = problem(
+        "dual mass, linear (2e5, 200)",
+        "dual-mass",
+        &[0.25, 0.5, 1.0, 2.0, 3.0, 4.0, 6.0, 8.0, 10.0, 12.0, 15.0, 20.0, 25.0, 30.0, 40.0],
+    );
+    let right = &mut dual_mass.case.parts[1].parameters;
+    right.insert("ck".into(), 2e5);
+    right.insert("dk".into(), 200.0);
+    vec![
+        dual_mass,
+        problem(
+            "dual mass, non-linear + pulses",
+            "nonlinear-dual-mass",
+            &[0.25, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0],
+        ),
+        problem(
+            "pendulum-oscillator",
+            "pendulum-oscillator",
+            &[1.0, 2.0, 4.0, 8.0, 16.0, 20.0, 30.0, 40.0, 50.0, 60.0, 80.0, 100.0, 200.0],
+        ),
+        problem(
+            "helicopter",
+            "helicopter",
+            &[20.0, 40.0, 60.0, 80.0, 100.0, 120.0, 150.0, 200.0, 250.0, 300.0, 400.0, 500.0],
+        ),
+        problem(
+            "quarter truck",
+            "quarter-truck",
+            &[1.0, 2.0, 4.0, 6.0, 8.0, 10.0, 20.0, 40.0, 60.0, 100.0, 150.0, 200.0, 300.0],
+        ),
+        problem(
+            "feed-through pair",
+            "feedthrough-pair",
+            &[0.25, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 400.0, 500.0],
+        ),
+        problem(
+            "PI-PT1 (10, 10, 1)",
+            "control-loop",
+            &[10.0, 20.0, 30.0, 50.0, 70.0, 100.0, 200.0, 300.0, 500.0, 1000.0],
+        ),
+        problem(
+            "LuGre mass, stick-slip",
+            "lugre-mass",
+            &[1.0, 2.0, 4.0, 10.0, 15.0, 20.0, 30.0, 40.0, 50.0, 60.0, 80.0, 100.0, 140.0, 200.0],
+        ),
+        problem(
+            "van der Pol + spring mass",
+            "van-der-pol",
+            &[5.0, 10.0, 20.0, 40.0, 50.0, 60.0, 80.0, 100.0, 120.0, 150.0, 200.0],
+        ),
+    ]
+}
+
+/// Outputs of a run at its communication points, in the order of the parts; nothing if it did not come to its end.
+fn outputs(simulation: &mut Simulation, names: &[String]) -> Option<Vec<Vec<f64>>> {
+    let columns: Vec<usize> = names
+        .iter()
+        .map(|name| simulation.columns().iter().position(|c| c.name == *name))
+        .collect::<Option<_>>()?;
+    let mut table = Table::default();
+    simulation.run(&mut table, &mut |_| Ok(Flow::Continue)).ok()?;
+    Some(columns.iter().map(|column| table.column(*column).collect()).collect())
+}
+
+impl Problem {
+    /// Error of a coupling at a step of so many ms: per subsystem the mean over its outputs and communication points of
+    /// |y - y_ref| / (range of y_ref), then the Euclidean norm over subsystems. Infinite where the run failed.
+    pub(crate) fn error(&self, coupling: &CouplingConfig, step: f64) -> f64 {
+        let config = RunConfig { step: step * 1e-3, coupling: coupling.clone(), ..self.case.run.clone() };
+        let system = self.case.system().expect("the case builds");
+        let per_part: Vec<usize> = system.subsystems.iter().map(|s| s.ports().outputs.len()).collect();
+        let names: Vec<String> = (0..system.graph.outputs()).map(|o| system.graph.output_name(o)).collect();
+        let reference = self.case.reference().expect("the case has a reference");
+        let plain =
+            RunConfig { step: step * 1e-3, coupling: CouplingConfig::Zoh {}, ..self.case.run.clone() };
+        let of_monolith: Vec<String> = names.iter().map(|name| format!("monolith.{name}")).collect();
+        let mut monolith = Simulation::new(reference, &plain).expect("the reference runs");
+        let exact = outputs(&mut monolith, &of_monolith).expect("the reference comes to its end");
+        let Ok(mut simulation) = Simulation::new(system, &config) else { return f64::INFINITY };
+        let Some(seen) = outputs(&mut simulation, &names) else { return f64::INFINITY };
+        let error = |k: usize| {
+            let (low, high) =
+                exact[k].iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), v| (l.min(*v), h.max(*v)));
+            let sum: f64 = seen[k].iter().zip(&exact[k]).skip(1).map(|(a, b)| (a - b).abs()).sum();
+            let mean = sum / (exact[k].len() - 1) as f64;
+            if high > low { mean / (high - low) } else { mean }
+        };
+        let mut first = 0;
+        let mut squares = 0.0;
+        for count in per_part {
+            let mean = (first..first + count).map(error).sum::<f64>() / count.max(1) as f64;
+            squares += mean * mean;
+            first += count;
+        }
+        let norm = squares.sqrt();
+        if norm.is_finite() { norm } else { f64::INFINITY }
+    }
+
+    /// The largest step, in ms, with an error of at most 5 % there and at all smaller ones; 0 if there is none.
+    pub(crate) fn largest_step(&self, coupling: &CouplingConfig) -> f64 {
+        let good = self.steps.iter().take_while(|step| self.error(coupling, **step) <= 0.05);
+        good.last().copied().unwrap_or(0.0)
+    }
+}

@@ -1,0 +1,152 @@
+//! The model-based corrector on learned models.
+//!
+//!   u^k = L ỹ^k + α [(1/H) ∫ (L y - u_ex) dt + L (δ^{k-1} + δ^k) / 2],     ỹ = y + δ
+//!
+//! δ comes from the error equation in discrete time, Genser 2020, (2.57); its mean over the step is taken from both ends.
+//! Learning, phases and δ are those of the discrete pre-step method, whose steps 2 and 3 are left aside: while models are being
+//! learned or not trusted, inputs are signal-based.
+
+use super::super::deferred::Deferred;
+use super::super::prestep_discrete::{DiscreteSettings, PrestepDiscrete};
+use super::super::{Coupling, Needs, Polynomials, Review, View, write_value};
+use super::CorrectorConfig;
+use crate::coupling::Hold;
+use crate::error::Result;
+use crate::identify::{IdentifyConfig, Learned};
+use crate::record::Channel;
+use crate::signal::{Request, Samples};
+use crate::system::{InputId, SubsystemId, SystemGraph};
+use std::collections::BTreeMap;
+
+/// The method.
+pub(in crate::coupling) struct IdentifiedCorrector {
+    /// Learns, decides and finds δ.
+    models: PrestepDiscrete,
+    deferred: Deferred,
+    /// δ at the last communication point.
+    before: Vec<f64>,
+    hold: Hold,
+    size: f64,
+}
+
+impl IdentifiedCorrector {
+    pub(in crate::coupling) fn new(
+        config: &CorrectorConfig,
+        identify: IdentifyConfig,
+        hold: Hold,
+    ) -> Result<Self> {
+        let settings = DiscreteSettings {
+            source: config.model,
+            identify: Some(identify),
+            has_phases: true,
+            learning: config.learning.unwrap_or_default(),
+            error_equation: config.error_equation,
+            intermediate: config.intermediate,
+            parts: None,
+            nominal: false,
+            known: None,
+            modified: true,
+            learned: config.learned.clone(),
+            models: BTreeMap::new(),
+            hold,
+        };
+        Ok(IdentifiedCorrector {
+            models: PrestepDiscrete::new(settings)?,
+            deferred: Deferred::new(config.against, config.gain),
+            before: Vec::new(),
+            hold,
+            size: 0.0,
+        })
+    }
+}
+
+impl Coupling for IdentifiedCorrector {
+    fn needs(&self) -> Needs {
+        Needs { samples: Request::SolverPoints, ..self.models.needs() }
+    }
+
+    fn start(&mut self, view: &View<'_>, inputs: &[InputId]) -> Result<()> {
+        self.models.start(view, inputs)?;
+        self.deferred.start(view)?;
+        self.before = vec![0.0; view.graph.outputs()];
+        self.size = view.step.size;
+        Ok(())
+    }
+
+    fn prepare(&mut self, view: &View<'_>) -> Result<()> {
+        self.before.copy_from_slice(self.models.delta());
+        self.models.prepare(view)?;
+        let delta = if self.models.phase().share > 0.0 { self.models.delta() } else { &self.before };
+        let means = std::mem::take(&mut self.deferred.means);
+        let mean = |output: usize| means[output] + 0.5 * (self.before[output] + delta[output]);
+        self.deferred.prepare(view, self.size, |wire| wire.gain * mean(wire.source));
+        self.deferred.means = means;
+        self.size = view.step.size;
+        Ok(())
+    }
+
+    fn input(&self, view: &View<'_>, inputs: &[InputId], out: &mut Polynomials<'_>) -> Result<()> {
+        let share = self.models.phase().share;
+        for &input in inputs {
+            let own = view.stages[view.graph.subsystem_of_input(input)];
+            let wires = &view.graph.wires()[view.graph.wires_into(input)];
+            let standing = || wires.iter().filter(|wire| view.stages[wire.from] >= own);
+            let value = if standing().next().is_none() {
+                view.arrival(input)
+            } else if share == 0.0 {
+                self.models.signal_based(input)
+            } else {
+                let distance: f64 = standing().map(|wire| wire.gain * self.models.delta()[wire.source]).sum();
+                let corrected = view.arrival(input) + distance + self.deferred.correction[input];
+                share * corrected + (1.0 - share) * self.models.signal_based(input)
+            };
+            write_value(self.hold, view, input, value, out.of(input));
+        }
+        Ok(())
+    }
+
+    fn moved(&mut self, view: &View<'_>, subsystem: SubsystemId, samples: &Samples) -> Result<()> {
+        self.deferred.note(view, subsystem, samples);
+        self.models.moved(view, subsystem, samples)
+    }
+
+    fn jumped(&mut self, view: &View<'_>, subsystem: SubsystemId) {
+        self.deferred.jump(view, subsystem);
+        self.models.jumped(view, subsystem);
+    }
+
+    fn quality(&self) -> &[f64] {
+        self.models.quality()
+    }
+
+    fn channels(&self, graph: &SystemGraph) -> Vec<Channel> {
+        self.models.channels(graph)
+    }
+
+    fn channel(&self, view: &View<'_>, index: usize) -> f64 {
+        self.models.channel(view, index)
+    }
+
+    fn review(&self, view: &View<'_>) -> Option<Review> {
+        self.models.review(view)
+    }
+
+    fn learned(&self, view: &View<'_>) -> BTreeMap<String, Learned> {
+        self.models.learned(view)
+    }
+
+    fn save(&self, memory: &mut Vec<f64>) {
+        memory.push(self.size);
+        memory.extend_from_slice(&self.before);
+        self.deferred.save(memory);
+        self.models.save(memory);
+    }
+
+    fn restore<'a>(&mut self, memory: &'a [f64]) -> &'a [f64] {
+        self.size = memory[0];
+        let (before, rest) = memory[1..].split_at(self.before.len());
+        self.before.copy_from_slice(before);
+        let rest = self.deferred.restore(rest);
+        self.models.restore(rest)
+    }
+}

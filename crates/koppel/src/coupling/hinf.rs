@@ -1,0 +1,187 @@
+//! H∞ coupling: a compensator behind every source, a smoother before every receiver.
+//!
+//!   y ─ K1 ─ sent at T^k, held ─ K2 ─ u                                                    (1)
+//!
+//! | symbol | meaning                                                     | here                       |
+//! | K1     | compensator, runs on what was seen of y inside the step     | [`compensator`]            |
+//! | K2     | smoother, runs inside the step on what is held              | [`smoother`]               |
+//!
+//! Both are the continuous filters of [`crate::hinf`], discretised exactly: K1 for the cubics through the samples of y, K2
+//! for the polynomial that is held. The receiver gets K2's response as cubics with its values and slopes. K1 is scaled to
+//! let constants pass unchanged (as designed it would change them by γ), and what it adds is limited to a multiple of
+//! the signal's recent range, because K1(∞) multiplies every jump just before an exchange.
+//!
+//! The design counts on the delay of a parallel exchange. In a sequence receivers get the same values as in parallel:
+//! what has arrived since T^k is left for the next step. Outputs with feed-through count as the step left them, whatever
+//! the reading: what follows is continuous, u = L y is never set.
+//!
+//! Chen et al. 2021, 3 and 4. Differs from the paper in: K1 and K2 run here, not in the subsystems; the limiter; the
+//! scaling.
+
+mod compensator;
+mod smoother;
+
+use super::{Coupling, Needs, Polynomials, View};
+use crate::error::{Error, Result};
+use crate::hinf::{HoldOrder, Specification, designed};
+use crate::signal::{Request, Samples};
+use crate::system::{InputId, SubsystemId};
+use compensator::Compensators;
+use serde::{Deserialize, Serialize};
+use smoother::Smoothers;
+
+/// Settings of the method.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct HinfConfig {
+    /// How sent values are held.
+    pub hold: HoldOrder,
+    /// Order of the smoother, 1 to 4.
+    pub smoother_order: usize,
+    /// Corner of the smoother, in Hz; 0.5 over the step unless given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub smoother_hz: Option<f64>,
+    /// Order of the weight, 1 to 3.
+    pub weight_order: usize,
+    /// Corner of the weight, in Hz; 0.01, 0.03 or 0.06 over the step, by order, unless given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub weight_hz: Option<f64>,
+    /// Radius of the disc of poles is one over this, in s; a tenth of the step unless given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub disc: Option<f64>,
+    /// The compensator adds at most this many times the signal's recent range; `inf` for no limit.
+    pub limit: f64,
+    /// Parts of a step in which sources are sampled.
+    pub samples: u32,
+    /// Pieces in which receivers get their inputs.
+    pub pieces: usize,
+}
+
+impl Default for HinfConfig {
+    fn default() -> Self {
+        HinfConfig {
+            hold: HoldOrder::Zoh,
+            smoother_order: 2,
+            smoother_hz: None,
+            weight_order: 1,
+            weight_hz: None,
+            disc: None,
+            limit: 1.7,
+            samples: 10,
+            pieces: 5,
+        }
+    }
+}
+
+impl HinfConfig {
+    /// What it means at a communication step.
+    pub fn specification(&self, step: f64) -> Specification {
+        let usual = Specification::new(step, self.weight_order);
+        Specification {
+            hold: self.hold,
+            smoother_order: self.smoother_order,
+            smoother_hz: self.smoother_hz.unwrap_or(usual.smoother_hz),
+            weight_hz: self.weight_hz.unwrap_or(usual.weight_hz),
+            disc: self.disc.unwrap_or(usual.disc),
+            ..usual
+        }
+    }
+
+    /// Refuses settings that make no sense at any step.
+    pub(super) fn build(&self) -> Result<Box<dyn Coupling>> {
+        self.specification(1.0).check_orders()?;
+        let mut problem = None;
+        if self.limit.is_nan() || self.limit < 0.0 {
+            problem = Some(("limit", self.limit.to_string(), "must not be below zero; `inf` for no limit"));
+        } else if !(1..=1000).contains(&self.samples) {
+            problem = Some(("samples", self.samples.to_string(), "must lie in 1 to 1000"));
+        } else if !(1..=100).contains(&self.pieces) {
+            problem = Some(("pieces", self.pieces.to_string(), "must lie in 1 to 100"));
+        }
+        if let Some((what, value, problem)) = problem {
+            return Err(
+                Error::Setting { what: format!("hinf.{what}"), value, problem: problem.into() }.into()
+            );
+        }
+        Ok(Box::new(Hinf { config: self.clone(), parts: None }))
+    }
+}
+
+struct Hinf {
+    config: HinfConfig,
+    /// Made at the start, when the step is known.
+    parts: Option<Parts>,
+}
+
+struct Parts {
+    compensators: Compensators,
+    smoothers: Smoothers,
+}
+
+impl Hinf {
+    fn parts(&mut self) -> &mut Parts {
+        self.parts.as_mut().expect("a run starts before it goes on")
+    }
+}
+
+impl Coupling for Hinf {
+    fn needs(&self) -> Needs {
+        Needs {
+            depth: 1,
+            terms: 4,
+            pieces: self.config.pieces,
+            samples: Request::Nodes(self.config.samples),
+            one_rate: true,
+            ..Needs::default()
+        }
+    }
+
+    fn start(&mut self, view: &View<'_>, inputs: &[InputId]) -> Result<()> {
+        let design = designed(&self.config.specification(view.step.size))?;
+        let smoothers = Smoothers::new(&design, self.config.pieces, view, inputs);
+        let compensators = Compensators::new(&design, self.config.samples, self.config.limit, view);
+        self.parts = Some(Parts { compensators, smoothers });
+        Ok(())
+    }
+
+    fn prepare(&mut self, view: &View<'_>) -> Result<()> {
+        let Parts { compensators, smoothers } = self.parts();
+        compensators.get_ready(view.step.size)?;
+        smoothers.begin(view, |input| {
+            let wires = view.graph.wires_into(input);
+            view.graph.offset(input) + wires.map(|wire| compensators.sent(wire)).sum::<f64>()
+        })
+    }
+
+    fn input(&self, _view: &View<'_>, inputs: &[InputId], out: &mut Polynomials<'_>) -> Result<()> {
+        let parts = self.parts.as_ref().expect("a run starts before it goes on");
+        inputs.iter().for_each(|input| parts.smoothers.write(*input, out));
+        Ok(())
+    }
+
+    fn moved(&mut self, view: &View<'_>, subsystem: SubsystemId, samples: &Samples) -> Result<()> {
+        self.parts().compensators.observe(view, subsystem, samples);
+        Ok(())
+    }
+
+    fn jumped(&mut self, view: &View<'_>, subsystem: SubsystemId) {
+        let Parts { compensators, smoothers } = self.parts();
+        compensators.restart(view, subsystem);
+        view.graph
+            .wires_from(subsystem)
+            .iter()
+            .for_each(|wire| smoothers.jump(view.graph.wires()[*wire].target));
+    }
+
+    fn save(&self, memory: &mut Vec<f64>) {
+        if let Some(Parts { compensators, smoothers }) = &self.parts {
+            compensators.save(memory);
+            smoothers.save(memory);
+        }
+    }
+
+    fn restore<'a>(&mut self, memory: &'a [f64]) -> &'a [f64] {
+        let Parts { compensators, smoothers } = self.parts();
+        smoothers.restore(compensators.restore(memory))
+    }
+}

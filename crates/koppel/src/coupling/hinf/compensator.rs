@@ -1,0 +1,245 @@
+//! K1 of every wire: x' = A x + B y, w = C x + D y, on the samples of one step.
+//!
+//!   x(T^{k+1}) = Φ x(T^k) + Σ_i g_i y_i                                                    (1)
+//!
+//! exactly, if y is the cubic through the four samples around each part of the step. All of y counts as a difference to
+//! what it was at the start, so that rest is kept to the last bit.
+
+use crate::coupling::View;
+use crate::error::Result;
+use crate::hinf::Design;
+use crate::linalg::{Matrix, solve};
+use crate::signal::Samples;
+use crate::system::{StateSpace, SubsystemId, Wire};
+
+/// Steps, beside the one that has ended, that count as recent.
+const RECENT: usize = 4;
+
+/// The compensators of all wires.
+pub(super) struct Compensators {
+    /// Scaled so that constants pass.
+    matrices: StateSpace,
+    parts: usize,
+    limit: f64,
+    discrete: Vec<Discrete>,
+    /// Which of `discrete` fits the present step.
+    now: usize,
+    /// Per wire.
+    wires: Vec<Compensator>,
+    /// States of all wires.
+    states: Vec<f64>,
+    /// Room for the samples of one signal, and for a new state.
+    seen: Vec<f64>,
+    next: Vec<f64>,
+}
+
+/// (1) for one size of step.
+struct Discrete {
+    size: f64,
+    transition: Matrix,
+    /// Columns g_i.
+    weights: Matrix,
+}
+
+#[derive(Clone, Copy)]
+struct Compensator {
+    /// y at the start, from which all else counts.
+    reference: f64,
+    /// w: what the source has sent last.
+    sent: f64,
+    /// Smallest and largest value in each of the recent steps, newest first.
+    range: [[f64; 2]; RECENT + 1],
+}
+
+impl Compensator {
+    fn at(value: f64) -> Self {
+        Compensator { reference: value, sent: value, range: [[value; 2]; RECENT + 1] }
+    }
+
+    fn numbers(&mut self) -> impl Iterator<Item = &mut f64> {
+        let Compensator { reference, sent, range } = self;
+        [reference, sent].into_iter().chain(range.as_flattened_mut())
+    }
+}
+
+impl Compensators {
+    pub(super) fn new(design: &Design, parts: u32, limit: f64, view: &View<'_>) -> Self {
+        let mut matrices = design.compensator_matrices();
+        let gain = 1.0 / design.static_gain();
+        matrices.c = &matrices.c * gain;
+        matrices.d = &matrices.d * gain;
+        let order = matrices.states();
+        let wires: Vec<_> =
+            (0..view.graph.wires().len()).map(|wire| Compensator::at(view.history.newest(wire))).collect();
+        Compensators {
+            matrices,
+            parts: parts as usize,
+            limit,
+            discrete: Vec::new(),
+            now: 0,
+            states: vec![0.0; order * wires.len()],
+            wires,
+            seen: vec![0.0; parts as usize + 1],
+            next: vec![0.0; order],
+        }
+    }
+
+    /// What a wire has brought last.
+    pub(super) fn sent(&self, wire: usize) -> f64 {
+        self.wires[wire].sent
+    }
+
+    /// Has (1) for a step of this size.
+    pub(super) fn get_ready(&mut self, size: f64) -> Result<()> {
+        if self.discrete.get(self.now).is_some_and(|known| known.size == size) {
+            return Ok(());
+        }
+        self.now = match self.discrete.iter().position(|known| known.size == size) {
+            Some(known) => known,
+            None => {
+                self.discrete.push(Discrete::new(&self.matrices, self.parts, size)?);
+                self.discrete.len() - 1
+            }
+        };
+        Ok(())
+    }
+
+    /// A source has moved: its compensators follow.
+    pub(super) fn observe(&mut self, view: &View<'_>, subsystem: SubsystemId, samples: &Samples) {
+        let first = view.graph.outputs_of(subsystem).start;
+        for &wire in view.graph.wires_from(subsystem) {
+            let Wire { source, gain, target, .. } = view.graph.wires()[wire];
+            let map = view.graph.map(target);
+            let carried = |y: f64| map.map_or(gain * y, |map| map.value(y));
+            let times = samples.times();
+            if times.len() == self.parts + 1 {
+                let values = (0..times.len()).map(|k| carried(samples.at(k)[source - first]));
+                self.seen.iter_mut().zip(values).for_each(|(slot, value)| *slot = value);
+            } else {
+                // Not sampled as asked: a line from the last end to this one.
+                let (old, new) = (self.wires[wire].range[0][0], view.history.newest(wire));
+                let from = if times.is_empty() { old } else { carried(samples.at(0)[source - first]) };
+                let parts = self.parts as f64;
+                let line = |k: usize| from + (new - from) * k as f64 / parts;
+                self.seen.iter_mut().enumerate().for_each(|(k, slot)| *slot = line(k));
+            }
+            self.follow(wire);
+        }
+    }
+
+    /// One step of one compensator on `seen`.
+    fn follow(&mut self, wire: usize) {
+        let Discrete { transition, weights, .. } = &self.discrete[self.now];
+        let compensator = &mut self.wires[wire];
+        let state = &mut self.states[wire * self.next.len()..][..self.next.len()];
+        let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
+        for value in &mut self.seen {
+            (low, high) = (low.min(*value), high.max(*value));
+            *value -= compensator.reference;
+        }
+        transition.mul_vec_into(state, &mut self.next);
+        weights.mul_vec_add(&self.seen, &mut self.next);
+        state.copy_from_slice(&self.next);
+        compensator.range.rotate_right(1);
+        compensator.range[0] = [low, high];
+
+        let StateSpace { c, d, .. } = &self.matrices;
+        let now = self.seen[self.parts];
+        let wanted = c.row(0).iter().zip(&*state).map(|(c, x)| c * x).sum::<f64>() + d[(0, 0)] * now;
+        let low = compensator.range.iter().map(|range| range[0]).fold(f64::INFINITY, f64::min);
+        let high = compensator.range.iter().map(|range| range[1]).fold(f64::NEG_INFINITY, f64::max);
+        let most = self.limit * (high - low);
+        let added = if most.is_finite() { (wanted - now).clamp(-most, most) } else { wanted - now };
+        compensator.sent = compensator.reference + now + added;
+    }
+
+    /// The outputs of a source have jumped: its compensators rest at the new values.
+    pub(super) fn restart(&mut self, view: &View<'_>, subsystem: SubsystemId) {
+        let order = self.next.len();
+        for &wire in view.graph.wires_from(subsystem) {
+            self.wires[wire] = Compensator::at(view.history.newest(wire));
+            self.states[wire * order..][..order].fill(0.0);
+        }
+    }
+
+    pub(super) fn save(&self, memory: &mut Vec<f64>) {
+        memory.extend_from_slice(&self.states);
+        for mut wire in self.wires.iter().copied() {
+            memory.extend(wire.numbers().map(|number| *number));
+        }
+    }
+
+    pub(super) fn restore<'a>(&mut self, memory: &'a [f64]) -> &'a [f64] {
+        let (states, mut rest) = memory.split_at(self.states.len());
+        self.states.copy_from_slice(states);
+        for number in self.wires.iter_mut().flat_map(Compensator::numbers) {
+            *number = rest[0];
+            rest = &rest[1..];
+        }
+        rest
+    }
+}
+
+impl Discrete {
+    fn new(matrices: &StateSpace, parts: usize, size: f64) -> Result<Self> {
+        let degree = parts.min(3);
+        let part = matrices.discretize(size / parts as f64, degree + 1)?;
+        let order = matrices.states();
+        let mut transition = Matrix::identity(order);
+        let mut weights = Matrix::zeros(order, parts + 1);
+        for k in 0..parts {
+            transition = &part.transition * &transition;
+            weights = &part.transition * &weights;
+            // The part [k, k + 1] lies in the middle of its samples where there are enough on both sides.
+            let first = k.saturating_sub(1).min(parts - degree);
+            let cubic = interpolation(degree, first as f64 - k as f64, size / parts as f64)?;
+            for (power, gamma) in part.inputs.iter().enumerate() {
+                for sample in 0..=degree {
+                    for row in 0..order {
+                        weights[(row, first + sample)] += gamma[(row, 0)] * cubic[(power, sample)];
+                    }
+                }
+            }
+        }
+        Ok(Discrete { size, transition, weights })
+    }
+}
+
+/// Coefficients of the polynomial through samples at (first, first + 1, ...) · spacing: one row per power.
+fn interpolation(degree: usize, first: f64, spacing: f64) -> Result<Matrix> {
+    let count = degree + 1;
+    let nodes = Matrix::from_fn(count, count, |i, j| (first + i as f64).powi(j as i32));
+    let inverse = solve(&nodes, &Matrix::identity(count))
+        .map_err(|source| crate::Error::Linalg { what: "interpolation of samples".into(), source })?;
+    Ok(Matrix::from_fn(count, count, |power, sample| inverse[(power, sample)] / spacing.powi(power as i32)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::hinf::{Specification, designed};
+
+    /// A cubic is followed exactly, whatever the number of samples.
+    #[test]
+    fn cubics_are_followed_exactly() {
+        let design = designed(&Specification::new(0.1, 1)).unwrap();
+        let matrices = design.compensator_matrices();
+        let c = [0.3, -2.0, 5.0, 40.0];
+        let exact = matrices.discretize(0.1, 4).unwrap();
+        let start = Matrix::from_fn(matrices.states(), 1, |i, _| 0.1 * i as f64 - 0.2);
+        let mut end = &exact.transition * &start;
+        for (gamma, c) in exact.inputs.iter().zip(c) {
+            end = &end + &(gamma * c);
+        }
+        for parts in [3, 4, 10, 37] {
+            let discrete = Discrete::new(&matrices, parts, 0.1).unwrap();
+            let y = |k: usize| {
+                let t = 0.1 * k as f64 / parts as f64;
+                c.iter().rev().fold(0.0, |sum, c| sum * t + c)
+            };
+            let samples = Matrix::from_fn(parts + 1, 1, |k, _| y(k));
+            let found = &(&discrete.transition * &start) + &(&discrete.weights * &samples);
+            assert!((&found - &end).max_abs() < 1e-11 * end.max_abs(), "{parts} parts");
+        }
+    }
+}

@@ -1,0 +1,292 @@
+//! The velocity-form pre-step (VFPS): a coupling for black boxes, without a learning phase.
+//!
+//! A step has m nodes, τ = H/m. Inputs are linear between nodes and go on without a jump from step to step. Models of the
+//! nodes (`identify::NodeModel`) are fitted to each subsystem alone before the run; the measured past is their state. With
+//! all signals as deviations from the consistent start, relative to their ranges, each step
+//!
+//! 1. scores every expert by its error over the finished step,  E ← 0.97 E + Σ_j |y_j - ŷ_j|²        (1)
+//! 2. adapts the velocity form to what was seen (`adaptation`),
+//! 3. selects per subsystem the expert with the smallest E,
+//! 4. predicts the coupled nodes,  ŷ_j = (I - b_0 L)⁻¹ r_j,  u_j = L ŷ_j + e_j,  j = 1..m             (2)
+//! 5. gives the inputs u_0 (the last ones), u_1, .., u_m.
+//!
+//! | symbol   | meaning                                                 | here                    |
+//! | y_j, u_j | outputs and inputs at node j                            | `Member::y`, `Member::u` |
+//! | r_j      | what earlier nodes and known inputs make of the outputs  | `right`                 |
+//! | b_0      | how outputs follow inputs within one sub-step            | `NodeModel::direct`     |
+//! | L        | the wiring of the connections this method fills          | `Member::wires`         |
+//! | e_j      | external signals                                         | `Member::outside`       |
+//!
+//! Feed-through loops are solved by (2). Inputs filled by other methods are taken to stay as they are. Two more experts
+//! know nothing of inputs: outputs that stay, and outputs that go straight on. They are taken only where they are clearly
+//! better than all models. If (2) cannot be solved, or its solution runs away, the fitted models are tried, and if they
+//! fail too, inputs go to what has arrived.
+
+mod adaptation;
+mod config;
+mod member;
+mod rehearsal;
+
+pub use config::VfpsConfig;
+
+use super::{Coupling, Needs, Polynomials, View};
+use crate::error::Result;
+use crate::identify::{ProbeNeeds, Probed};
+use crate::linalg::{Lu, Matrix};
+use crate::signal::{Request, Samples, Step};
+use crate::system::{InputId, SubsystemId};
+use member::Member;
+
+/// Predictions that go this many times as far as outputs have ever been, or their ranges, are refused.
+const RUNAWAY: f64 = 1e3;
+
+/// Steps that are rehearsed at most.
+const MOST_REHEARSED: u64 = 300;
+
+/// The method.
+pub(super) struct Vfps {
+    config: VfpsConfig,
+    probed: Vec<Probed>,
+    members: Vec<Member>,
+    /// The communication step the models are made for.
+    size: f64,
+    /// Of the step under way, or the one that has ended.
+    last: Step,
+    /// Inputs it fills, in ascending order.
+    inputs: Vec<InputId>,
+    /// What they are given at nodes 0..=m of the step ahead, without external signals: input by input.
+    nodes: Vec<f64>,
+    /// I - b_0 L, and r_j.
+    matrix: Matrix,
+    lu: Lu,
+    right: Vec<f64>,
+    quality: Vec<f64>,
+}
+
+impl Vfps {
+    pub(super) fn new(config: VfpsConfig) -> Self {
+        Vfps {
+            config,
+            probed: Vec::new(),
+            members: Vec::new(),
+            size: 0.0,
+            last: Step { index: 0, start: 0.0, size: 0.0 },
+            inputs: Vec::new(),
+            nodes: Vec::new(),
+            matrix: Matrix::zeros(0, 0),
+            lu: Lu::default(),
+            right: Vec::new(),
+            quality: Vec::new(),
+        }
+    }
+
+    /// Starts with these models, to fill these inputs.
+    fn build(&mut self, view: &View<'_>, probed: &[Probed], inputs: &[InputId]) {
+        self.size = view.step.size;
+        self.last = view.step;
+        self.inputs = inputs.to_vec();
+        self.members = probed
+            .iter()
+            .enumerate()
+            .map(|(id, probed)| Member::new(view, id, probed, inputs, self.config.nodes))
+            .collect();
+        let ranges: Vec<f64> = self.members.iter().flat_map(Member::output_ranges).copied().collect();
+        self.members.iter_mut().for_each(|member| member.connect(view, &ranges));
+        let outputs = view.graph.outputs();
+        self.nodes = vec![0.0; inputs.len() * (self.config.nodes + 1)];
+        self.matrix = Matrix::identity(outputs);
+        self.lu = Lu::default();
+        // Room for the factors, whatever the models.
+        let _ = self.lu.refactor(&self.matrix);
+        self.right = vec![0.0; outputs];
+        self.quality = vec![f64::NAN; view.graph.len()];
+    }
+
+    fn is_whole(&self, size: f64) -> bool {
+        (size - self.size).abs() <= 1e-9 * self.size
+    }
+
+    /// What the step that has ended tells.
+    fn learn(&mut self) {
+        let whole = self.is_whole(self.last.size);
+        let share = self.last.size / self.size;
+        for (member, quality) in self.members.iter_mut().zip(&mut self.quality) {
+            if !std::mem::take(&mut member.has_moved) {
+                continue;
+            }
+            if whole {
+                *quality = member.score();
+                member.adapt();
+                member.select();
+                member.shift();
+            } else {
+                member.resample(share);
+            }
+        }
+    }
+
+    /// (2) with the selected experts; false if there is no useful solution.
+    fn predict(&mut self, view: &View<'_>) -> bool {
+        let Vfps { members, matrix, lu, right, .. } = self;
+        fill_matrix(members, matrix);
+        if lu.refactor(matrix).is_err() {
+            return false;
+        }
+        let tau = self.size / self.config.nodes as f64;
+        let wanted = (view.step.size / tau - 1e-9).ceil() as usize;
+        for node in 1..=wanted.min(self.config.nodes) {
+            let time = view.step.start + node as f64 * tau;
+            for member in members.iter_mut() {
+                member.set_known(view, node, time);
+                member.right(node, &mut right[member.outputs.clone()]);
+            }
+            lu.solve_in_place(right);
+            for member in members.iter_mut() {
+                member.set_node(node, right);
+                if member.has_run_away(node, RUNAWAY) {
+                    return false;
+                }
+            }
+        }
+        true
+    }
+
+    /// Writes the nodes of the inputs it fills.
+    fn plan(&mut self, view: &View<'_>) {
+        let m = self.config.nodes;
+        let stretch = view.step.size / self.size;
+        let mut at = 0;
+        for member in &self.members {
+            for k in member.owned() {
+                let nodes = &mut self.nodes[at * (m + 1)..][..=m];
+                nodes[0] = view.applied[member.inputs[k]];
+                for j in 1..=m {
+                    // A shorter step has its nodes between those of the models.
+                    let place = j as f64 * stretch;
+                    let before = (place + 1e-9).floor().min(m as f64);
+                    let (a, share) = (before as usize, (place - before).max(0.0));
+                    let of = |node: usize| if node == 0 { nodes[0] } else { member.planned(k, node) };
+                    nodes[j] = if share < 1e-6 { of(a) } else { of(a) * (1.0 - share) + of(a + 1) * share };
+                }
+                at += 1;
+            }
+        }
+    }
+
+    /// Inputs that go to what has arrived.
+    fn plan_arrivals(&mut self, view: &View<'_>) {
+        for (input, nodes) in self.inputs.iter().zip(self.nodes.chunks_exact_mut(self.config.nodes + 1)) {
+            nodes.fill(view.arrival(*input));
+            nodes[0] = view.applied[*input];
+        }
+    }
+}
+
+/// All inputs with a wire.
+fn wired(view: &View<'_>) -> Vec<InputId> {
+    (0..view.graph.inputs()).filter(|input| !view.graph.is_free(*input)).collect()
+}
+
+/// I - b_0 L.
+fn fill_matrix(members: &[Member], matrix: &mut Matrix) {
+    matrix.as_mut_slice().fill(0.0);
+    for member in members {
+        for (row, output) in member.outputs.clone().enumerate() {
+            matrix[(output, output)] += 1.0;
+            for wire in &member.wires {
+                matrix[(output, wire.source)] -= member.expert().direct(row, wire.input) * wire.gain;
+            }
+        }
+    }
+}
+
+impl Coupling for Vfps {
+    fn needs(&self) -> Needs {
+        Needs {
+            depth: 1,
+            terms: 2,
+            pieces: self.config.nodes,
+            samples: Request::Nodes(self.config.nodes as u32),
+            one_rate: true,
+            probe: Some(ProbeNeeds { nodes: self.config.nodes }),
+            ..Needs::default()
+        }
+    }
+
+    fn spared(&self) -> &[String] {
+        &self.config.spare
+    }
+
+    fn probed(&mut self, view: &View<'_>, probed: Vec<Probed>, steps: u64) -> Option<Vec<f64>> {
+        self.build(view, &probed, &wired(view));
+        let ranges = self.rehearse(view, &probed, steps.min(MOST_REHEARSED));
+        self.probed = probed;
+        ranges
+    }
+
+    fn start(&mut self, view: &View<'_>, inputs: &[InputId]) -> Result<()> {
+        let probed = std::mem::take(&mut self.probed);
+        self.build(view, &probed, inputs);
+        Ok(())
+    }
+
+    fn prepare(&mut self, view: &View<'_>) -> Result<()> {
+        self.learn();
+        for member in &mut self.members {
+            member.follow_jump(view);
+        }
+        self.last = view.step;
+        if self.predict(view) {
+            self.plan(view);
+            return Ok(());
+        }
+        self.members.iter_mut().for_each(Member::trust_the_fit);
+        if self.predict(view) {
+            self.plan(view);
+        } else {
+            self.plan_arrivals(view);
+        }
+        Ok(())
+    }
+
+    fn input(&self, view: &View<'_>, inputs: &[InputId], out: &mut Polynomials<'_>) -> Result<()> {
+        let m = self.config.nodes;
+        let tau = view.step.size / m as f64;
+        for input in inputs {
+            let Ok(at) = self.inputs.binary_search(input) else { continue };
+            let nodes = &self.nodes[at * (m + 1)..][..=m];
+            for piece in 0..m {
+                let slope = (nodes[piece + 1] - nodes[piece]) / tau;
+                super::write(out.piece(*input, piece), [nodes[piece], slope]);
+            }
+        }
+        Ok(())
+    }
+
+    fn moved(&mut self, view: &View<'_>, subsystem: SubsystemId, samples: &Samples) -> Result<()> {
+        self.members[subsystem].note(view, samples);
+        Ok(())
+    }
+
+    fn jumped(&mut self, _view: &View<'_>, subsystem: SubsystemId) {
+        self.members[subsystem].has_jumped = true;
+    }
+
+    fn quality(&self) -> &[f64] {
+        &self.quality
+    }
+
+    fn save(&self, memory: &mut Vec<f64>) {
+        memory.extend([self.last.start, self.last.size]);
+        memory.extend_from_slice(&self.quality);
+        self.members.iter().for_each(|member| member.save(memory));
+    }
+
+    fn restore<'a>(&mut self, memory: &'a [f64]) -> &'a [f64] {
+        let (last, rest) = memory.split_at(2);
+        (self.last.start, self.last.size) = (last[0], last[1]);
+        let (quality, rest) = rest.split_at(self.quality.len());
+        self.quality.copy_from_slice(quality);
+        self.members.iter_mut().fold(rest, |rest, member| member.restore(rest))
+    }
+}

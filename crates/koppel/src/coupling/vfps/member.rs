@@ -1,0 +1,382 @@
+//! One subsystem as VFPS sees it: its past, its experts, and what is wired to it.
+
+use super::adaptation::{Adaptation, TRUST};
+use crate::coupling::View;
+use crate::identify::{NodeFit, NodeModel, Probed, Size};
+use crate::signal::Samples;
+use crate::system::{InputId, OutputId, SubsystemId};
+use std::ops::Range;
+
+/// How much of a score remains after one step.
+const MEMORY: f64 = 0.97;
+/// An expert that knows nothing of inputs must be this much better than all models.
+const CLEARLY: f64 = 0.25;
+/// Scores of one step are not counted above this: one miss must not exclude an expert for ever.
+const WORST: f64 = 1e4;
+
+const FITTED: usize = 0;
+const POSITION: usize = 1 + TRUST.len();
+const MODELS: usize = POSITION + 1;
+const EXPERTS: usize = MODELS + 2;
+
+/// A connection into one of its inputs that the method fills.
+pub(super) struct Wire {
+    /// Place among the inputs of the models.
+    pub(super) input: usize,
+    pub(super) source: OutputId,
+    /// In scaled units.
+    pub(super) gain: f64,
+}
+
+/// One subsystem.
+pub(super) struct Member {
+    size: Size,
+    /// Nodes per step.
+    nodes: usize,
+    pub(super) outputs: Range<OutputId>,
+    /// Inputs of its models.
+    pub(super) inputs: Vec<InputId>,
+    /// Which of them the method fills.
+    is_owned: Vec<bool>,
+    /// The graph's external signals on each of them.
+    signals: Vec<Range<usize>>,
+    pub(super) wires: Vec<Wire>,
+    output_ranges: Vec<f64>,
+    input_ranges: Vec<f64>,
+    /// Values at the consistent start.
+    output_start: Vec<f64>,
+    /// The same of inputs, without external signals, and the external signals.
+    input_start: Vec<f64>,
+    signal_start: Vec<f64>,
+    /// Scaled, a row per node: `past` rows up to T^k, then those of one step, measured or predicted.
+    y: Vec<f64>,
+    u: Vec<f64>,
+    /// What the inputs are given at the predicted nodes, without external signals.
+    coupled: Vec<f64>,
+    /// Whether anything is connected to each output: only those count in scores.
+    is_wired: Vec<bool>,
+    /// How far each output has been from its start, scaled, and 1 at least: ranges may have been told or guessed too small.
+    extents: Vec<f64>,
+    /// What a squared error of each output counts.
+    weights: Vec<f64>,
+    /// What an expert makes of the nodes of a step.
+    rolled: Vec<f64>,
+    experts: Vec<NodeModel>,
+    scores: [f64; EXPERTS],
+    chosen: usize,
+    adaptation: Adaptation,
+    pub(super) has_moved: bool,
+    pub(super) has_jumped: bool,
+}
+
+impl Member {
+    pub(super) fn new(
+        view: &View<'_>,
+        id: SubsystemId,
+        probed: &Probed,
+        owned: &[InputId],
+        nodes: usize,
+    ) -> Self {
+        let graph = view.graph;
+        let (outputs, first) = (graph.outputs_of(id), graph.inputs_of(id).start);
+        let inputs: Vec<InputId> = probed.inputs.iter().map(|input| first + input).collect();
+        let fit = match &probed.fit {
+            Some(fit) => fit.clone(),
+            None => NodeFit::ignorant(outputs.len(), inputs.len()),
+        };
+        let size = fit.velocity.size;
+        let mut experts = vec![fit.velocity.clone(); POSITION];
+        experts.extend([fit.position.clone(), NodeModel::constant(size), NodeModel::straight(size)]);
+        let signals = |input: &InputId| {
+            let before = |input: InputId| graph.externals().partition_point(|(other, _)| *other < input);
+            before(*input)..before(*input + 1)
+        };
+        let mut member = Member {
+            adaptation: Adaptation::new(&fit, outputs.len()),
+            size,
+            nodes,
+            is_owned: inputs.iter().map(|input| owned.binary_search(input).is_ok()).collect(),
+            signals: inputs.iter().map(signals).collect(),
+            wires: Vec::new(),
+            is_wired: are_wired(view, outputs.clone()),
+            extents: vec![1.0; outputs.len()],
+            weights: vec![0.0; outputs.len()],
+            output_ranges: probed.output_ranges.clone(),
+            input_ranges: probed.input_ranges.clone(),
+            output_start: view.outputs[outputs.clone()].to_vec(),
+            input_start: inputs.iter().map(|input| at_start(view, *input)).collect(),
+            signal_start: vec![0.0; inputs.len()],
+            y: vec![0.0; (size.past + nodes) * size.outputs],
+            u: vec![0.0; (size.past + nodes) * size.inputs],
+            coupled: vec![0.0; nodes * size.inputs],
+            rolled: vec![0.0; (size.past + nodes) * size.outputs],
+            experts,
+            scores: [0.0; EXPERTS],
+            chosen: FITTED,
+            outputs,
+            inputs,
+            has_moved: false,
+            has_jumped: false,
+        };
+        member.signal_start =
+            (0..member.inputs.len()).map(|k| member.signal(view, k, view.step.start)).collect();
+        member.y[..probed.past.len()].copy_from_slice(&probed.past);
+        member
+    }
+
+    /// Notes the connections into inputs that the method fills; `ranges` are those of all outputs.
+    pub(super) fn connect(&mut self, view: &View<'_>, ranges: &[f64]) {
+        for (k, input) in self.inputs.iter().enumerate().filter(|(k, _)| self.is_owned[*k]) {
+            for wire in &view.graph.wires()[view.graph.wires_into(*input)] {
+                let gain = wire.gain * ranges[wire.source] / self.input_ranges[k];
+                self.wires.push(Wire { input: k, source: wire.source, gain });
+            }
+        }
+    }
+
+    /// Places of the inputs the method fills.
+    pub(super) fn owned(&self) -> impl Iterator<Item = usize> {
+        (0..self.inputs.len()).filter(|k| self.is_owned[*k])
+    }
+
+    /// The expert in use.
+    pub(super) fn expert(&self) -> &NodeModel {
+        &self.experts[self.chosen]
+    }
+
+    /// Goes back to what was fitted before the run.
+    pub(super) fn trust_the_fit(&mut self) {
+        self.chosen = FITTED;
+    }
+
+    /// External signals on one of its inputs.
+    fn signal(&self, view: &View<'_>, k: usize, time: f64) -> f64 {
+        view.graph.externals()[self.signals[k].clone()].iter().map(|(_, signal)| signal.value(time)).sum()
+    }
+
+    /// An input's row entry for a coupled value and a time.
+    fn scaled_input(&self, view: &View<'_>, k: usize, value: f64, time: f64) -> f64 {
+        let outside =
+            if self.signals[k].is_empty() { 0.0 } else { self.signal(view, k, time) - self.signal_start[k] };
+        (value - self.input_start[k] + outside) / self.input_ranges[k]
+    }
+
+    /// Takes the nodes of the step that has ended.
+    pub(super) fn note(&mut self, view: &View<'_>, samples: &Samples) {
+        let (n, m, past) = (self.size.outputs, self.size.inputs, self.size.past);
+        let is_complete = samples.times().len() == self.nodes + 1;
+        for j in 1..=self.nodes {
+            let offset = view.step.size * j as f64 / self.nodes as f64;
+            let (row, time) = (past - 1 + j, view.step.start + offset);
+            for k in 0..n {
+                let value = if is_complete {
+                    samples.at(j)[k]
+                } else {
+                    // Without nodes inside, a line between the ends.
+                    let share = j as f64 / self.nodes as f64;
+                    let begin = self.y[(past - 1) * n + k] * self.output_ranges[k] + self.output_start[k];
+                    begin + (view.outputs[self.outputs.start + k] - begin) * share
+                };
+                let scaled = (value - self.output_start[k]) / self.output_ranges[k];
+                self.y[row * n + k] = scaled;
+                self.extents[k] = self.extents[k].max(scaled.abs());
+            }
+            for k in 0..m {
+                let value = view.given(self.inputs[k], offset);
+                self.u[row * m + k] = self.scaled_input(view, k, value, time);
+            }
+        }
+        self.has_moved = true;
+    }
+
+    /// (1); returns the root mean square error of the expert that was used.
+    pub(super) fn score(&mut self) -> f64 {
+        let from = self.size.past * self.size.outputs;
+        let count = (self.nodes * self.size.outputs).max(1);
+        let mut used = 0.0;
+        for ((weight, is_wired), extent) in self.weights.iter_mut().zip(&self.is_wired).zip(&self.extents) {
+            *weight = f64::from(u8::from(*is_wired)) / (extent * extent);
+        }
+        for (number, (expert, score)) in self.experts.iter().zip(&mut self.scores).enumerate() {
+            self.rolled[..from].copy_from_slice(&self.y[..from]);
+            expert.roll(&mut self.rolled, &self.u, self.nodes);
+            let pairs = self.rolled[from..].iter().zip(&self.y[from..]).zip(self.weights.iter().cycle());
+            let sum: f64 = pairs.map(|((a, b), weight)| weight * (a - b) * (a - b)).sum();
+            *score = MEMORY * *score + if sum <= WORST { sum } else { WORST };
+            if number == self.chosen {
+                used = (sum / count as f64).sqrt();
+            }
+        }
+        used
+    }
+
+    /// Adapts the experts that learn.
+    pub(super) fn adapt(&mut self) {
+        self.adaptation.note(&self.y, &self.u, self.size.past, self.nodes);
+        let (fitted, others) = self.experts.split_at_mut(1);
+        for (trust, model) in TRUST.iter().zip(others) {
+            self.adaptation.adapt(*trust, &fitted[0], model);
+        }
+    }
+
+    /// The expert with the smallest score; those without a model only where they are clearly better.
+    pub(super) fn select(&mut self) {
+        let best = |range: Range<usize>, scores: &[f64]| {
+            range.reduce(|best, e| if scores[e] < scores[best] { e } else { best }).unwrap_or(FITTED)
+        };
+        let model = best(0..MODELS, &self.scores);
+        let signal = best(MODELS..EXPERTS, &self.scores);
+        self.chosen = if self.scores[signal] < CLEARLY * self.scores[model] { signal } else { model };
+    }
+
+    /// The nodes of the finished step become the past.
+    pub(super) fn shift(&mut self) {
+        let (n, m) = (self.size.outputs, self.size.inputs);
+        self.y.copy_within(self.nodes * n.., 0);
+        self.u.copy_within(self.nodes * m.., 0);
+    }
+
+    /// The same after a step that was only `share` of a whole one: the past is read between its nodes.
+    pub(super) fn resample(&mut self, share: f64) {
+        let Size { outputs: n, inputs: m, past } = self.size;
+        for row in 0..past {
+            // Counted in sub-steps from the begin of the step; the oldest rows first, which overwrite none that are needed.
+            let place = share * self.nodes as f64 - (past - 1 - row) as f64;
+            let spacing = if place > 0.0 { share } else { 1.0 };
+            let at = (past - 1) as f64 + place / spacing;
+            let below = at.floor().clamp(0.0, (past + self.nodes - 2) as f64);
+            let (a, weight) = (below as usize, (at - below).clamp(0.0, 1.0));
+            for (signal, width) in [(&mut self.y, n), (&mut self.u, m)] {
+                for k in 0..width {
+                    let (low, high) = (signal[a * width + k], signal[(a + 1) * width + k]);
+                    signal[row * width + k] = low + (high - low) * weight;
+                }
+            }
+        }
+    }
+
+    /// After a jump of the outputs the past is moved along: increments stay what they were.
+    pub(super) fn follow_jump(&mut self, view: &View<'_>) {
+        if !std::mem::take(&mut self.has_jumped) {
+            return;
+        }
+        let Size { outputs: n, inputs: m, past } = self.size;
+        for k in 0..n {
+            let output = self.outputs.start + k;
+            let mut jump = (view.outputs[output] - self.output_start[k]) / self.output_ranges[k];
+            jump -= self.y[(past - 1) * n + k];
+            if view.graph.output_variable(output).depends != crate::system::Dependencies::None {
+                // It was read with the inputs that have arrived, not with those that were given.
+                for i in 0..m {
+                    let away = view.read_with[self.inputs[i]] - view.applied[self.inputs[i]];
+                    jump -= self.experts[FITTED].direct(k, i) * away / self.input_ranges[i];
+                }
+            }
+            (0..past).for_each(|row| self.y[row * n + k] += jump);
+        }
+    }
+
+    /// Writes what is known of the inputs of a node: external signals, and inputs that others fill.
+    pub(super) fn set_known(&mut self, view: &View<'_>, node: usize, time: f64) {
+        let (m, row) = (self.size.inputs, self.size.past - 1 + node);
+        for k in 0..m {
+            let value = if self.is_owned[k] { self.input_start[k] } else { view.applied[self.inputs[k]] };
+            self.u[row * m + k] = self.scaled_input(view, k, value, time);
+        }
+    }
+
+    /// r_j of (2).
+    pub(super) fn right(&self, node: usize, out: &mut [f64]) {
+        self.expert().node(&self.y, &self.u, node - 1, out);
+    }
+
+    /// Takes the outputs of a node, of all subsystems, and completes its own inputs.
+    pub(super) fn set_node(&mut self, node: usize, all: &[f64]) {
+        let (n, m, row) = (self.size.outputs, self.size.inputs, self.size.past - 1 + node);
+        self.y[row * n..][..n].copy_from_slice(&all[self.outputs.clone()]);
+        let coupled = &mut self.coupled[(node - 1) * m..][..m];
+        coupled.copy_from_slice(&self.input_start);
+        for wire in &self.wires {
+            let moved = wire.gain * all[wire.source];
+            self.u[row * m + wire.input] += moved;
+            coupled[wire.input] += moved * self.input_ranges[wire.input];
+        }
+    }
+
+    /// True if a predicted node is no number, or this many times as far from the present as outputs have been from the start.
+    pub(super) fn has_run_away(&self, node: usize, limit: f64) -> bool {
+        let (n, past) = (self.size.outputs, self.size.past);
+        let (now, ahead) = (&self.y[(past - 1) * n..past * n], &self.y[(past - 1 + node) * n..][..n]);
+        let is_far = |((now, ahead), extent): ((&f64, &f64), &f64)| {
+            !ahead.is_finite() || (ahead - now).abs() > limit * extent
+        };
+        now.iter().zip(ahead).zip(&self.extents).any(is_far)
+    }
+
+    /// What one of its inputs is given at a node of the prediction, without external signals.
+    pub(super) fn planned(&self, k: usize, node: usize) -> f64 {
+        self.coupled[(node - 1) * self.size.inputs + k]
+    }
+
+    /// Widens the extremes of all outputs by its predicted nodes.
+    pub(super) fn widen(&self, low: &mut [f64], high: &mut [f64]) {
+        let n = self.size.outputs;
+        for (i, y) in self.y[self.size.past * n..].iter().enumerate() {
+            let output = self.outputs.start + i % n;
+            low[output] = low[output].min(*y);
+            high[output] = high[output].max(*y);
+        }
+    }
+
+    /// Ranges of its outputs.
+    pub(super) fn output_ranges(&self) -> &[f64] {
+        &self.output_ranges
+    }
+
+    pub(super) fn save(&self, memory: &mut Vec<f64>) {
+        memory.extend_from_slice(&self.y);
+        memory.extend_from_slice(&self.u);
+        memory.extend_from_slice(&self.scores);
+        memory.extend_from_slice(&self.extents);
+        let flag = |is: bool| f64::from(u8::from(is));
+        memory.extend([self.chosen as f64, flag(self.has_moved), flag(self.has_jumped)]);
+        self.experts[1..POSITION].iter().for_each(|expert| memory.extend_from_slice(&expert.coefficients));
+        self.adaptation.save(memory);
+    }
+
+    pub(super) fn restore<'a>(&mut self, memory: &'a [f64]) -> &'a [f64] {
+        let mut rest = memory;
+        let mut take = |list: &mut [f64]| {
+            let (mine, others) = rest.split_at(list.len());
+            list.copy_from_slice(mine);
+            rest = others;
+        };
+        take(&mut self.y);
+        take(&mut self.u);
+        take(&mut self.scores);
+        take(&mut self.extents);
+        let mut flags = [0.0; 3];
+        take(&mut flags);
+        self.experts[1..POSITION].iter_mut().for_each(|expert| take(&mut expert.coefficients));
+        self.chosen = flags[0] as usize;
+        (self.has_moved, self.has_jumped) = (flags[1] != 0.0, flags[2] != 0.0);
+        self.adaptation.restore(rest)
+    }
+}
+
+/// What an input should be at the start. What has arrived may be another value where a subsystem does not tell which inputs
+/// act on its outputs directly.
+fn at_start(view: &View<'_>, input: InputId) -> f64 {
+    let wires = &view.graph.wires()[view.graph.wires_into(input)];
+    if wires.is_empty() || view.graph.map(input).is_some() {
+        return view.applied[input];
+    }
+    view.graph.offset(input) + wires.iter().map(|wire| wire.gain * view.outputs[wire.source]).sum::<f64>()
+}
+
+/// Whether something is connected to each output; yes for all if there is nothing.
+fn are_wired(view: &View<'_>, outputs: Range<OutputId>) -> Vec<bool> {
+    let is_wired = |output: OutputId| view.graph.wires().iter().any(|wire| wire.source == output);
+    let any = outputs.clone().any(is_wired);
+    outputs.map(|output| !any || is_wired(output)).collect()
+}

@@ -1,0 +1,293 @@
+//! Probing: each subsystem is excited alone, from the start of the run, and a model of nodes is fitted to what it does.
+//!
+//! Every input moves as ξ_j = ±1 at random, smoothed over a step,
+//!
+//!   g_j = a g_{j-1} + √(1 - a²) ξ_j,     a = e^{-1/m},     u_j = u⁰ + α s_u (g_j + 0.3 ξ_j)            (1)
+//!
+//! linear between nodes. The amplitude α begins at 0.3 and is lowered until no output moves by more than 0.36 of its range
+//! (root mean square, against the run with inputs at rest). Eight experiments of sixteen steps are then fitted.
+//!
+//! The subsystem is put back afterwards: by its saved state, or by starting it anew.
+
+mod excitation;
+mod past;
+mod ranges;
+
+pub use ranges::Known;
+
+use super::node_fit::{Experiment, NodeFit, fit};
+use crate::error::Result;
+use crate::signal::{Request, Samples, Segment, Step};
+use crate::system::{Snapshot, Subsystem};
+use excitation::excite;
+use serde::{Deserialize, Serialize};
+
+/// Steps of one experiment.
+const STEPS: usize = 16;
+/// Experiments that are fitted.
+const EXPERIMENTS: u64 = 8;
+/// Steps of one experiment that looks for the amplitude.
+const TRIAL_STEPS: usize = 8;
+/// Experiments per amplitude.
+const TRIALS: u64 = 2;
+/// Amplitudes tried.
+const AMPLITUDES: usize = 8;
+/// Outputs may move by this much of their range.
+const LARGEST_MOVE: f64 = 0.36;
+/// Where a larger amplitude was too large, they should move by this much: behind friction nothing is seen of small ones.
+const SMALLEST_MOVE: f64 = 0.08;
+/// What is aimed at if they move more.
+const WANTED_MOVE: f64 = 0.24;
+
+/// What a coupling wants to know of every subsystem before the run.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ProbeNeeds {
+    /// Equal parts of a step between which inputs are linear.
+    pub nodes: usize,
+}
+
+/// What probing found of one subsystem.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Probed {
+    /// Inputs the model has, by their place among the subsystem's inputs.
+    pub inputs: Vec<usize>,
+    /// Ranges of those inputs.
+    pub input_ranges: Vec<f64>,
+    /// Ranges of all outputs.
+    pub output_ranges: Vec<f64>,
+    /// The models; nothing if there are none.
+    pub fit: Option<NodeFit>,
+    /// Scaled outputs at the nodes before the start, oldest first, the start itself last.
+    pub past: Vec<f64>,
+    /// Steps between nodes that were taken.
+    pub steps: u64,
+    /// Amplitude of the excitation, relative to the ranges of the inputs.
+    pub amplitude: f64,
+    /// Why there is no model.
+    pub reason: Option<String>,
+}
+
+impl Probed {
+    /// Of a subsystem that could not be excited.
+    pub fn without_model(
+        inputs: Vec<usize>,
+        input_ranges: Vec<f64>,
+        output_ranges: Vec<f64>,
+        reason: Option<String>,
+    ) -> Self {
+        Probed { inputs, input_ranges, output_ranges, reason, ..Probed::default() }
+    }
+}
+
+/// One subsystem at the start of its run.
+pub struct Probe<'a> {
+    subsystem: &'a mut dyn Subsystem,
+    place: Place<'a>,
+    rewind: Rewind,
+    samples: Samples,
+    offsets: Vec<f64>,
+    coefficients: Vec<f64>,
+    outputs: Vec<f64>,
+    free: Vec<f64>,
+    steps: u64,
+}
+
+/// Where a subsystem stands.
+#[derive(Clone, Debug)]
+pub struct Place<'a> {
+    /// The start of the run.
+    pub start: f64,
+    /// The communication step.
+    pub size: f64,
+    /// Nodes per step.
+    pub nodes: usize,
+    /// All its inputs at the start.
+    pub rest: &'a [f64],
+    /// Its outputs at the start.
+    pub outputs: &'a [f64],
+    /// Which of the inputs are excited.
+    pub inputs: Vec<usize>,
+}
+
+/// How a subsystem is put back.
+enum Rewind {
+    State(Snapshot),
+    Anew,
+}
+
+impl<'a> Probe<'a> {
+    /// Remembers where the subsystem stands and lets it run with its inputs at rest.
+    pub fn new(subsystem: &'a mut dyn Subsystem, place: Place<'a>) -> Result<Self> {
+        let mut snapshot = Snapshot::default();
+        let rewind = match subsystem.save(&mut snapshot) {
+            Ok(()) => Rewind::State(snapshot),
+            Err(_) => Rewind::Anew,
+        };
+        let (outputs, nodes) = (place.outputs.len(), place.nodes);
+        let mut probe = Probe {
+            subsystem,
+            rewind,
+            samples: Samples::new(Request::Nodes(nodes as u32), outputs),
+            offsets: (0..nodes).map(|p| place.size * p as f64 / nodes as f64).collect(),
+            coefficients: Vec::new(),
+            outputs: vec![0.0; outputs],
+            free: Vec::new(),
+            steps: 0,
+            place,
+        };
+        let at_rest = vec![0.0; (STEPS * nodes + 1) * probe.place.inputs.len()];
+        match probe.experiment(&at_rest, STEPS) {
+            Ok(free) => {
+                probe.free = free;
+                Ok(probe)
+            }
+            Err(error) => {
+                probe.rewind()?;
+                Err(error)
+            }
+        }
+    }
+
+    /// Puts the subsystem back where it was.
+    pub fn rewind(&mut self) -> Result<()> {
+        match &self.rewind {
+            Rewind::State(snapshot) => self.subsystem.restore(snapshot),
+            Rewind::Anew => {
+                self.subsystem.initialize(self.place.start)?;
+                self.subsystem.read(Some(self.place.rest), &mut self.outputs)
+            }
+        }
+    }
+
+    /// Outputs at all nodes under inputs that deviate from rest by `moves`, a row per node; ends early where the subsystem
+    /// does.
+    fn experiment(&mut self, moves: &[f64], steps: usize) -> Result<Vec<f64>> {
+        self.rewind()?;
+        let (nodes, width) = (self.place.nodes, self.place.inputs.len());
+        let mut seen = Vec::with_capacity((steps * nodes + 1) * self.outputs.len());
+        for k in 0..steps {
+            let size = self.place.size;
+            let step = Step { index: k as u64, start: self.place.start + k as f64 * size, size };
+            self.lines(&moves[k * nodes * width..], size / nodes as f64);
+            let inputs = self.place.rest.len();
+            let segment = Segment::from_parts(&step, inputs, 2, &self.offsets, &self.coefficients);
+            self.subsystem.step(&step, &segment, &mut self.outputs, &mut self.samples)?;
+            self.steps += nodes as u64;
+            if self.samples.times().len() != nodes + 1 {
+                break;
+            }
+            for node in usize::from(k > 0)..=nodes {
+                let outputs = self.samples.at(node);
+                if outputs.iter().any(|y| !y.is_finite()) {
+                    return Ok(seen);
+                }
+                seen.extend_from_slice(outputs);
+            }
+        }
+        Ok(seen)
+    }
+
+    /// The inputs of one step: lines between the nodes in the first rows of `moves`.
+    fn lines(&mut self, moves: &[f64], size: f64) {
+        let Place { rest, inputs, nodes, .. } = &self.place;
+        self.coefficients.clear();
+        for node in 0..*nodes {
+            let first = self.coefficients.len();
+            rest.iter().for_each(|u| self.coefficients.extend([*u, 0.0]));
+            for (k, input) in inputs.iter().enumerate() {
+                let (a, b) = (moves[node * inputs.len() + k], moves[(node + 1) * inputs.len() + k]);
+                self.coefficients[first + 2 * input] += a;
+                self.coefficients[first + 2 * input + 1] = (b - a) / size;
+            }
+        }
+    }
+
+    /// Largest root mean square of how far an output moves from the run at rest, relative to its range; not finite if the
+    /// subsystem did not come to the end.
+    fn largest_move(&self, seen: &[f64], steps: usize, ranges: &[f64]) -> f64 {
+        let n = ranges.len();
+        let wanted = (steps * self.place.nodes + 1) * n;
+        if seen.len() < wanted || self.free.len() < wanted {
+            return f64::INFINITY;
+        }
+        let rms = |k: usize| {
+            let squares = (0..wanted / n).map(|j| (seen[j * n + k] - self.free[j * n + k]).powi(2));
+            (squares.sum::<f64>() / (wanted / n) as f64).sqrt() / ranges[k]
+        };
+        (0..n).map(rms).fold(0.0, f64::max)
+    }
+
+    /// The amplitude at which outputs stay near where they are.
+    fn amplitude(&mut self, inputs: &[f64], outputs: &[f64]) -> Result<f64> {
+        let mut amplitude = 0.3;
+        // The largest that is small enough, and the smallest that is not.
+        let (mut low, mut high): (f64, f64) = (0.0, f64::INFINITY);
+        for _ in 0..AMPLITUDES {
+            let mut largest: f64 = 0.0;
+            for trial in 0..TRIALS {
+                let moves = excite(1000 + trial, inputs, amplitude, self.place.nodes, TRIAL_STEPS);
+                let seen = self.experiment(&moves, TRIAL_STEPS)?;
+                largest = largest.max(self.largest_move(&seen, TRIAL_STEPS, outputs));
+            }
+            if largest <= LARGEST_MOVE {
+                low = low.max(amplitude);
+            } else {
+                high = high.min(amplitude);
+            }
+            if low > 0.0 && (largest > SMALLEST_MOVE && low == amplitude || high == f64::INFINITY) {
+                break;
+            }
+            amplitude = if low > 0.0 {
+                (low * high).sqrt()
+            } else if largest.is_finite() {
+                amplitude * (WANTED_MOVE / largest).max(0.05)
+            } else {
+                amplitude * 0.1
+            };
+        }
+        Ok(if low > 0.0 { low } else { amplitude })
+    }
+
+    /// Excites the subsystem and fits its models; `inputs` and `outputs` are the ranges of both.
+    pub fn run(&mut self, inputs: &[f64], outputs: &[f64]) -> Result<Probed> {
+        let amplitude = self.amplitude(inputs, outputs)?;
+        let mut data = Vec::new();
+        for number in 0..EXPERIMENTS {
+            let moves = excite(number, inputs, amplitude, self.place.nodes, STEPS);
+            let seen = self.experiment(&moves, STEPS)?;
+            if self.largest_move(&seen, STEPS, outputs).is_finite() {
+                let inputs = moves.iter().enumerate().map(|(i, u)| u / inputs[i % inputs.len()]).collect();
+                data.push(Experiment { outputs: self.scaled_outputs(&seen, outputs), inputs });
+            }
+        }
+        let fit = fit(outputs.len(), inputs.len(), &data, self.place.nodes);
+        let free = self.scaled_outputs(&self.free, outputs);
+        let past =
+            fit.as_ref().map(|fit| past::before_start(fit, &free, self.place.nodes)).unwrap_or_default();
+        let reason = fit.is_none().then(|| self.why(data.len()));
+        Ok(Probed {
+            inputs: self.place.inputs.clone(),
+            input_ranges: inputs.to_vec(),
+            output_ranges: outputs.to_vec(),
+            fit,
+            past,
+            steps: self.steps,
+            amplitude,
+            reason,
+        })
+    }
+
+    fn why(&self, experiments: usize) -> String {
+        if self.place.inputs.is_empty() {
+            "it has no input that could be excited".into()
+        } else {
+            format!("{experiments} of {EXPERIMENTS} experiments came to an end, too few to fit a model to")
+        }
+    }
+
+    /// Deviations from the start relative to the ranges.
+    fn scaled_outputs(&self, seen: &[f64], ranges: &[f64]) -> Vec<f64> {
+        let n = ranges.len();
+        seen.iter().enumerate().map(|(i, y)| (y - self.place.outputs[i % n]) / ranges[i % n]).collect()
+    }
+}

@@ -1,0 +1,73 @@
+use super::*;
+
+/// y = 0.9 y - 0.2 y₋₁ + 2 u - 0.5 v + 0.3 u₋₁ + 7 is found exactly, whatever the units.
+#[test]
+fn finds_a_difference_equation_in_any_units() {
+    for unit in [1.0, 1e-6, 1e6] {
+        let config = RlsConfig { outputs: 2, inputs: 2, forgetting: 1.0, covariance: 1e12 };
+        let mut rls = Rls::new(config, 2, 1, 0.1);
+        let (mut y, mut old, mut last) = (0.0, 0.0, 0.0);
+        let mut number = 1_u32;
+        let mut random = || {
+            number = number.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            f64::from(number >> 8) / f64::from(1 << 24) - 0.5
+        };
+        let mut error = [0.0];
+        for _ in 0..300 {
+            let (u, v) = (random(), random());
+            let next = 0.9 * y - 0.2 * old + 2.0 * u - 0.5 * v + 0.3 * last + 7.0;
+            (old, y, last) = (y, next, u);
+            rls.observe(&[y], &[u * unit, v * unit], &mut error);
+        }
+        assert!(error[0].abs() < 1e-6, "{error:?}");
+        let mut model = InterfaceModel::hold(2, 1);
+        rls.model(&mut model);
+        let seen = [model.s_y[(0, 0)], model.s_d[(0, 0)] * unit, model.s_d[(0, 1)] * unit];
+        for (seen, truth) in seen.iter().zip([0.9, 2.0, -0.5]) {
+            assert!((seen - truth).abs() < 1e-5, "{seen} for {truth}");
+        }
+        assert!((model.constant[0] - (7.0 - 0.2 * old + 0.3 * last)).abs() < 1e-4, "{}", model.constant[0]);
+    }
+}
+
+#[test]
+fn rescaling_repeats_the_step() {
+    let (a, b, c) = (0.8, 3.0, 0.5);
+    let mut rls = Rls::new(RlsConfig::default(), 1, 1, 0.1);
+    rls.learned.parameters[0] = vec![a, b, c];
+    rls.rescale(0.4).unwrap();
+    let y = (0..4).fold(2.0, |y, _| a * y + b * 1.5 + c);
+    let p = &rls.learned.parameters[0];
+    assert!((p[0] * 2.0 + p[1] * 1.5 + p[2] - y).abs() < 1e-12);
+    assert_eq!(rls.step(), 0.4);
+}
+
+/// Second order at three times the step: the same outputs under held inputs.
+#[test]
+fn rescaling_repeats_the_step_for_higher_orders() {
+    for (m, b) in [(2, vec![1.0, -0.5]), (3, vec![1.0, -0.5, 0.2])] {
+        let config = RlsConfig { outputs: 2, inputs: m, ..RlsConfig::default() };
+        assert!(config.can_rescale());
+        let p: Vec<f64> = [1.2, -0.85].into_iter().chain(b).chain([0.7]).collect();
+        let run = |p: &[f64], repeats: usize| {
+            let (mut y, mut u) = (vec![2.0, 2.0], vec![0.0; m]);
+            let mut seen = Vec::new();
+            for k in 0..200 {
+                for _ in 0..repeats {
+                    push_front(&mut u, (0.9 * f64::from(k)).cos());
+                    let next = dot(&p[..2], &y) + dot(&p[2..2 + m], &u) + p[2 + m];
+                    push_front(&mut y, next);
+                }
+                seen.push(y[0]);
+            }
+            seen
+        };
+        let mut rls = Rls::new(config, 1, 1, 0.1);
+        rls.learned.parameters[0].clone_from(&p);
+        rls.rescale(0.3).unwrap();
+        let pairs = run(&p, 3).into_iter().zip(run(&rls.learned.parameters[0], 1));
+        // The past before the start differs; it fades with 0.85^(3k/2).
+        let late = pairs.skip(150).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+        assert!(late < 1e-9, "M = {m}: {late}");
+    }
+}
