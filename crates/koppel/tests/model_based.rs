@@ -60,11 +60,11 @@ fn methods() -> Vec<CouplingConfig> {
     all.extend(discrete());
     let reset = CorrectorConfig { error_equation: ErrorEquationConfig::Reset, ..CorrectorConfig::default() };
     all.push(CouplingConfig::Corrector(CorrectorConfig::default()));
+    all.push(CouplingConfig::Corrector(corrector));
     all.push(CouplingConfig::Corrector(reset));
     for against in [Against::Extrapolated, Against::Applied] {
         all.push(CouplingConfig::Nepce { gain: 0.5, against, anti_aliasing: false });
     }
-    all.push(CouplingConfig::Corrector(corrector));
     all
 }
 
@@ -431,4 +431,32 @@ fn a_thousand_random_systems() {
     ratios.sort_by(f64::total_cmp);
     assert!(ratios.len() > 900, "{} with stable zero-order hold", ratios.len());
     assert!(ratios[ratios.len() * 99 / 100] < 2.0 && ratios[ratios.len() / 2] < 0.1, "{ratios:?}");
+}
+
+/// What MOESP has learned starts another run at the same step, whose models serve after the few steps they look back on; at
+/// another step it is refused with a reason.
+#[test]
+fn moesp_starts_from_an_earlier_run() {
+    let case = koppel::models::cases::case("dual-mass").unwrap();
+    let prestep = PrestepConfig {
+        model: ModelConfig::Moesp(MoespConfig { order: Some(2), window: 100, rows: None }),
+        learning: Some(LearningConfig { duration: 0.015, ..LearningConfig::default() }),
+        ..PrestepConfig::default()
+    };
+    let config = |prestep: PrestepConfig, step: f64| {
+        let coupling = CouplingConfig::Prestep(prestep);
+        let record = Record::One("coupling.phase".into());
+        RunConfig { coupling, record, reading: Reading::Stale, ..RunConfig::new(0.03, step) }
+    };
+    let (first, table) = run(case.system().unwrap(), &config(prestep.clone(), 1e-4));
+    let phases: Vec<f64> = table.column(0).collect();
+    assert_eq!((phases[100], phases[300]), (0.0, 2.0));
+    let again = PrestepConfig { learned: first.learned(), learning: None, ..prestep };
+    let (_, table) = run(case.system().unwrap(), &config(again.clone(), 1e-4));
+    // Four block rows for the force: three samples of the past.
+    let full = table.column(0).position(|phase| phase == 2.0).unwrap();
+    assert!((3..=5).contains(&full), "{full}");
+    assert!(table.column(0).skip(full).all(|phase| phase == 2.0));
+    let refused = Simulation::new(case.system().unwrap(), &config(again, 2e-4)).err().unwrap().to_string();
+    assert!(refused.contains("learned by MOESP at a step of 0.0001 s, not 0.0002 s"), "{refused}");
 }

@@ -14,6 +14,7 @@
 
 mod error_equation;
 mod known;
+mod learn;
 mod optimize;
 mod recursion;
 mod seen;
@@ -48,6 +49,8 @@ pub(super) struct PrestepDiscrete {
     notes: Notes,
     /// Excitation behind the model of each output when it was first trusted.
     excitation: Vec<f64>,
+    /// Inputs that are connected or have a signal from outside.
+    can_move: Vec<bool>,
     /// Time of the first communication point.
     start: f64,
     /// The run's communication step.
@@ -101,6 +104,7 @@ impl PrestepDiscrete {
             phase: Phase::default(),
             notes: Notes::default(),
             excitation: Vec::new(),
+            can_move: Vec::new(),
             start: 0.0,
             step: 0.0,
             open: Matrix::default(),
@@ -130,42 +134,6 @@ impl PrestepDiscrete {
             scaled: Matrix::default(),
             pseudo_inverse: PseudoInverse::default(),
         })
-    }
-
-    /// Learns from the step that has ended.
-    fn learn(&mut self, view: &View<'_>) -> Result<()> {
-        for input in 0..self.given.len() {
-            self.given[input] = view.applied[input] + self.external[input];
-        }
-        self.quality.note(view.outputs);
-        for (id, identifier) in self.identifiers.iter_mut().enumerate() {
-            let (u, y) = (view.graph.inputs_of(id), view.graph.outputs_of(id));
-            let (u, outputs) = (&self.given[u], &view.outputs[y.clone()]);
-            let has_jumped = std::mem::take(&mut self.has_jumped[id]);
-            if !has_jumped && (self.size / identifier.step() - 1.0).abs() < 1e-6 {
-                let errors = &mut self.errors[y.clone()];
-                identifier.observe(outputs, u, errors);
-                self.figures[id] = if self.is_under_way {
-                    self.quality.figure(y.start, errors)
-                } else if self.settings.learned.contains_key(view.graph.name(id)) {
-                    // A model of an earlier run is trusted until it is seen to fail.
-                    0.0
-                } else {
-                    f64::NAN
-                };
-            } else {
-                identifier.pass_over(outputs, u);
-            }
-            let step = identifier.step();
-            if view.step.size > step * (1.0 + 1e-6) && view.step.size <= self.step * (1.0 + 1e-6) {
-                identifier.rescale(view.step.size)?;
-            }
-            if !identifier.is_ready() {
-                self.figures[id] = f64::NAN;
-            }
-            identifier.model(&mut self.models[id]);
-        }
-        Ok(())
     }
 
     /// Steps 1 to 3; false if the models have no solution.
@@ -280,6 +248,7 @@ impl Coupling for PrestepDiscrete {
         self.notes = Notes::new(view.graph.len());
         self.phase = self.settings.learning.phase(0.0, f64::NAN);
         self.excitation = Vec::with_capacity(n);
+        self.can_move = seen::movable(view);
         self.models = (0..view.graph.len()).map(|id| InterfaceModel::hold(size(id).0, size(id).1)).collect();
         self.figures = vec![f64::NAN; view.graph.len()];
         self.quality = Quality::new(n);

@@ -37,7 +37,7 @@ use crate::signal::{Request, Samples, Step};
 use crate::system::{InputId, SubsystemId};
 use member::Member;
 
-/// Predictions further than this many ranges from the past are refused.
+/// Predictions that go this many times as far as outputs have ever been, or their ranges, are refused.
 const RUNAWAY: f64 = 1e3;
 
 /// Steps that are rehearsed at most.

@@ -5,6 +5,7 @@ use super::change;
 use super::config::RunConfig;
 use super::consistent::{Consistency, Instant};
 use super::failure::non_finite;
+use super::iterate::{self, IterationKind, StepIteration};
 use super::messages::Messages;
 use super::schedule::Schedule;
 use super::simulation::{Simulation, Stage, view};
@@ -15,7 +16,7 @@ use crate::coupling::{self, Coupling};
 use crate::error::{Error, Result};
 use crate::record::{Columns, Condition};
 use crate::signal::Clock;
-use crate::system::{SubsystemId, System, SystemGraph};
+use crate::system::{Reach, SubsystemId, System, SystemGraph, algebraic_loops};
 
 impl Simulation {
     /// Wires, initialises and finds the consistent start.
@@ -35,10 +36,17 @@ impl Simulation {
     ) -> Result<Self> {
         config.check()?;
         let schedule = Schedule::new(config, &system.graph)?;
+        let loops = match config.iteration.as_ref().map(|settings| settings.kind) {
+            None => 0,
+            Some(IterationKind::Step) => schedule.loops.len(),
+            Some(IterationKind::Outputs) => algebraic_loops(&system.graph, Reach::ToFilters).len(),
+        };
         let order: Vec<SubsystemId> = schedule.stages.concat();
         let System { graph, subsystems } = system.reordered(&order);
         let coupling = build(&graph)?;
-        let columns = Columns::select(&config.record, &graph, &coupling.channels(&graph))?.as_defined(&order);
+        let columns =
+            Columns::select(&config.record, &graph, &coupling.channels(&graph), iterate::columns(loops))?
+                .as_defined(&order);
         let needs = coupling.needs();
         if needs.reduced_start && schedule.is_multi_rate() {
             return Err(Error::Unsupported {
@@ -65,11 +73,21 @@ impl Simulation {
         let condition = config.stop_when.as_deref().map(|text| Condition::new(text, &graph)).transpose()?;
         let widest = slots.iter().map(|slot| slot.inputs.len()).max().unwrap_or(0);
         let most_outputs = slots.iter().map(|slot| slot.outputs.len()).max().unwrap_or(0);
+        let stages = stages(&graph, &schedule);
+        let iteration = config.iteration.as_ref();
         let mut simulation = Simulation {
+            steps: iteration.map_or_else(StepIteration::default, |settings| {
+                StepIteration::new(&graph, &stages, &schedule.loops, settings)
+            }),
+            halving: iterate::room(iteration.map(|settings| settings.otherwise)),
+            halvings: 0,
             board: Board::new(&graph, needs, config.reading),
             messages: Messages::new(&graph),
-            stages: stages(&graph, &schedule),
-            consistency: Consistency::new(&graph),
+            stages,
+            consistency: Consistency::new(
+                &graph,
+                iteration.filter(|settings| settings.kind == IterationKind::Outputs),
+            ),
             outputs_before: vec![0.0; graph.outputs()],
             inputs: vec![0.0; widest],
             rates: vec![0.0; most_outputs],
@@ -138,6 +156,7 @@ impl Simulation {
         self.refresh_models(step)?;
         let wired: Vec<_> = self.stages.iter().flat_map(|stage| stage.wired.iter().copied()).collect();
         self.coupling.start(&view(&self.graph, &self.board, step), &wired)?;
+        self.check_roll_back(step.start)?;
         let mut numbers = Vec::new();
         self.save_numbers(&mut numbers);
         self.state_size = numbers.len();

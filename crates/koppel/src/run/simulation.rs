@@ -22,8 +22,10 @@ use super::change::Assignment;
 use super::config::{Parallel, Reading};
 use super::consistent::{Consistency, Instant};
 use super::failure::{non_finite, unpredicted};
+use super::iterate::StepIteration;
 use super::messages::Messages;
 use super::slot::Slot;
+use super::state::RunState;
 use super::statistics::Extremes;
 use crate::coupling::{Coupling, Needs, View};
 use crate::error::Result;
@@ -45,6 +47,11 @@ pub struct Simulation {
     pub(super) coupling: Box<dyn Coupling>,
     pub(super) needs: Needs,
     pub(super) consistency: Consistency,
+    /// Loops whose steps are repeated.
+    pub(super) steps: StepIteration,
+    /// The state before the step, if steps are halved where a loop does not converge.
+    pub(super) halving: Option<Box<RunState>>,
+    pub(super) halvings: u64,
     /// Outputs before timed changes, to see which of them jump.
     pub(super) outputs_before: Vec<f64>,
     /// Room for the inputs of any one subsystem.
@@ -111,20 +118,22 @@ impl Simulation {
 
     /// One exchange of values: everybody who is due moves over `step`, to the communication point `end`.
     #[inline(always)]
-    pub(super) fn exchange(&mut self, step: Step, end: f64) -> Result<()> {
+    pub(super) fn exchange_once(&mut self, step: Step, end: f64) -> Result<()> {
         self.apply_changes(step.start)?;
         self.refresh_models(step)?;
         let view = view(&self.graph, &self.board, step);
         self.coupling.prepare(&view).map_err(|source| unpredicted(step, source))?;
-        for stage in 0..self.stages.len() {
+        let mut stage = self.enter_stage(0, &step, end)?;
+        while stage < self.stages.len() {
             self.predict(stage, &step)?;
             self.move_stage(stage, &step)?;
             self.deliver(stage, &step, end)?;
-            if !self.messages.is_empty() {
+            if !self.messages.is_empty() && !self.is_iterated(stage) {
                 self.carry_messages(self.stages[stage].members.clone(), end)?;
             }
+            stage = self.next_stage(stage, &step, end)?;
         }
-        if self.reading == Reading::Fresh && !self.consistency.is_empty() {
+        if self.consistency.is_due(self.reading) {
             self.refresh(end)?;
             self.check_finite(end)?;
         }
@@ -163,11 +172,16 @@ impl Simulation {
     #[inline(always)]
     fn deliver(&mut self, stage: usize, step: &Step, end: f64) -> Result<()> {
         let Stage { members, inputs, outputs, deliveries, .. } = &self.stages[stage];
-        if let Some(output) = self.board.non_finite(outputs.clone()) {
+        let is_iterated = self.is_iterated(stage);
+        // A guess may lead anywhere; what a loop has come to in the end is looked at then.
+        if !is_iterated && let Some(output) = self.board.non_finite(outputs.clone()) {
             return Err(non_finite(&self.graph, &self.board, output, end));
         }
         if self.is_multi_rate {
             self.deliver_due(stage, step);
+        } else if is_iterated {
+            self.board.note_applied(inputs.clone(), step.size);
+            members.clone().for_each(|id| self.board.deliver_one(&self.graph, id, end));
         } else {
             self.board.note_applied(inputs.clone(), step.size);
             self.board.deliver(&self.graph, members.clone(), deliveries, end);
@@ -208,8 +222,8 @@ impl Simulation {
 
     /// Outputs of one instant.
     pub(super) fn refresh(&mut self, time: f64) -> Result<()> {
-        let Simulation { graph, slots, board, inputs, consistency, .. } = self;
-        consistency.refresh(&mut Instant { graph, slots, board, inputs, time })
+        let Simulation { graph, slots, board, inputs, consistency, reading, .. } = self;
+        consistency.refresh(&mut Instant { graph, slots, board, inputs, time }, *reading)
     }
 
     /// How well the coupling's model of each subsystem has predicted the last step (see

@@ -1,5 +1,6 @@
 //! What a run did: steps, where the time went, and how far inputs were from what they should have been.
 
+use super::iterate::LoopWork;
 use super::simulation::{Simulation, view};
 use super::slot::Slot;
 use crate::coupling::Review;
@@ -49,6 +50,10 @@ pub struct Statistics {
     pub parallel_stages: usize,
     /// What the run has shown of the models of its coupling, if it has any.
     pub review: Option<Review>,
+    /// Per iterated loop.
+    pub loops: Vec<LoopWork>,
+    /// Steps that were cut in half because a loop did not converge.
+    pub halvings: u64,
 }
 
 /// Inputs that are compared together.
@@ -133,6 +138,11 @@ impl Simulation {
         }
     }
 
+    /// The work on each iterated loop so far.
+    pub fn loop_works(&self) -> impl Iterator<Item = &LoopWork> {
+        self.consistency.works().chain(self.steps.works())
+    }
+
     /// Numbers of the run so far.
     pub fn statistics(&self) -> Statistics {
         let share = |slot: &Slot| {
@@ -151,6 +161,8 @@ impl Simulation {
             defects: (0..self.graph.inputs()).filter(|i| !self.graph.is_free(*i)).map(defect).collect(),
             parallel_stages: self.stages.iter().filter(|stage| stage.is_parallel).count(),
             review: self.coupling.review(&view(&self.graph, &self.board, self.clock.step(self.index, 1))),
+            loops: self.loop_works().cloned().collect(),
+            halvings: self.halvings,
         }
     }
 }

@@ -151,6 +151,11 @@ impl History {
         self.counts[subsystem] = 1;
     }
 
+    /// How many values, times, arrivals and counts [`History::save`] writes, in that order.
+    pub(crate) fn sizes(&self) -> [usize; 4] {
+        [self.values.len(), self.times.len(), self.arrivals.len(), self.counts.len()]
+    }
+
     /// Appends everything to `out`.
     pub fn save(&self, out: &mut Vec<f64>) {
         out.extend_from_slice(&self.values);

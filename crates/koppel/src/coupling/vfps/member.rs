@@ -54,6 +54,10 @@ pub(super) struct Member {
     /// What the inputs are given at the predicted nodes, without external signals.
     coupled: Vec<f64>,
     /// Whether anything is connected to each output: only those count in scores.
+    is_wired: Vec<bool>,
+    /// How far each output has been from its start, scaled, and 1 at least: ranges may have been told or guessed too small.
+    extents: Vec<f64>,
+    /// What a squared error of each output counts.
     weights: Vec<f64>,
     /// What an expert makes of the nodes of a step.
     rolled: Vec<f64>,
@@ -94,11 +98,13 @@ impl Member {
             is_owned: inputs.iter().map(|input| owned.binary_search(input).is_ok()).collect(),
             signals: inputs.iter().map(signals).collect(),
             wires: Vec::new(),
-            weights: weights(view, outputs.clone()),
+            is_wired: are_wired(view, outputs.clone()),
+            extents: vec![1.0; outputs.len()],
+            weights: vec![0.0; outputs.len()],
             output_ranges: probed.output_ranges.clone(),
             input_ranges: probed.input_ranges.clone(),
             output_start: view.outputs[outputs.clone()].to_vec(),
-            input_start: inputs.iter().map(|input| view.applied[*input]).collect(),
+            input_start: inputs.iter().map(|input| at_start(view, *input)).collect(),
             signal_start: vec![0.0; inputs.len()],
             y: vec![0.0; (size.past + nodes) * size.outputs],
             u: vec![0.0; (size.past + nodes) * size.inputs],
@@ -171,7 +177,9 @@ impl Member {
                     let begin = self.y[(past - 1) * n + k] * self.output_ranges[k] + self.output_start[k];
                     begin + (view.outputs[self.outputs.start + k] - begin) * share
                 };
-                self.y[row * n + k] = (value - self.output_start[k]) / self.output_ranges[k];
+                let scaled = (value - self.output_start[k]) / self.output_ranges[k];
+                self.y[row * n + k] = scaled;
+                self.extents[k] = self.extents[k].max(scaled.abs());
             }
             for k in 0..m {
                 let value = view.given(self.inputs[k], offset);
@@ -186,6 +194,9 @@ impl Member {
         let from = self.size.past * self.size.outputs;
         let count = (self.nodes * self.size.outputs).max(1);
         let mut used = 0.0;
+        for ((weight, is_wired), extent) in self.weights.iter_mut().zip(&self.is_wired).zip(&self.extents) {
+            *weight = f64::from(u8::from(*is_wired)) / (extent * extent);
+        }
         for (number, (expert, score)) in self.experts.iter().zip(&mut self.scores).enumerate() {
             self.rolled[..from].copy_from_slice(&self.y[..from]);
             expert.roll(&mut self.rolled, &self.u, self.nodes);
@@ -292,11 +303,14 @@ impl Member {
         }
     }
 
-    /// True if a predicted node is no number, or this far from the present.
+    /// True if a predicted node is no number, or this many times as far from the present as outputs have been from the start.
     pub(super) fn has_run_away(&self, node: usize, limit: f64) -> bool {
         let (n, past) = (self.size.outputs, self.size.past);
         let (now, ahead) = (&self.y[(past - 1) * n..past * n], &self.y[(past - 1 + node) * n..][..n]);
-        now.iter().zip(ahead).any(|(now, ahead)| !ahead.is_finite() || (ahead - now).abs() > limit)
+        let is_far = |((now, ahead), extent): ((&f64, &f64), &f64)| {
+            !ahead.is_finite() || (ahead - now).abs() > limit * extent
+        };
+        now.iter().zip(ahead).zip(&self.extents).any(is_far)
     }
 
     /// What one of its inputs is given at a node of the prediction, without external signals.
@@ -323,6 +337,7 @@ impl Member {
         memory.extend_from_slice(&self.y);
         memory.extend_from_slice(&self.u);
         memory.extend_from_slice(&self.scores);
+        memory.extend_from_slice(&self.extents);
         let flag = |is: bool| f64::from(u8::from(is));
         memory.extend([self.chosen as f64, flag(self.has_moved), flag(self.has_jumped)]);
         self.experts[1..POSITION].iter().for_each(|expert| memory.extend_from_slice(&expert.coefficients));
@@ -339,6 +354,7 @@ impl Member {
         take(&mut self.y);
         take(&mut self.u);
         take(&mut self.scores);
+        take(&mut self.extents);
         let mut flags = [0.0; 3];
         take(&mut flags);
         self.experts[1..POSITION].iter_mut().for_each(|expert| take(&mut expert.coefficients));
@@ -348,9 +364,19 @@ impl Member {
     }
 }
 
-/// 1 for outputs that something is connected to; for all if there are none.
-fn weights(view: &View<'_>, outputs: Range<OutputId>) -> Vec<f64> {
+/// What an input should be at the start. What has arrived may be another value where a subsystem does not tell which inputs
+/// act on its outputs directly.
+fn at_start(view: &View<'_>, input: InputId) -> f64 {
+    let wires = &view.graph.wires()[view.graph.wires_into(input)];
+    if wires.is_empty() || view.graph.map(input).is_some() {
+        return view.applied[input];
+    }
+    view.graph.offset(input) + wires.iter().map(|wire| wire.gain * view.outputs[wire.source]).sum::<f64>()
+}
+
+/// Whether something is connected to each output; yes for all if there is nothing.
+fn are_wired(view: &View<'_>, outputs: Range<OutputId>) -> Vec<bool> {
     let is_wired = |output: OutputId| view.graph.wires().iter().any(|wire| wire.source == output);
     let any = outputs.clone().any(is_wired);
-    outputs.map(|output| f64::from(u8::from(!any || is_wired(output)))).collect()
+    outputs.map(|output| !any || is_wired(output)).collect()
 }

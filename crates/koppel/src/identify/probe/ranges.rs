@@ -10,6 +10,8 @@ use crate::error::Result;
 
 /// Moves smaller than this, relative to the value, are none.
 const STILL: f64 = 1e-6;
+/// Ranges are no smaller than this part of the value at the start.
+const SMALLEST: f64 = 1e-2;
 /// Of an input's range, what it is excited with to see how far outputs go.
 const SHARE: f64 = 0.25;
 
@@ -27,7 +29,7 @@ impl Probe<'_> {
             let value = self.place.outputs[k].abs();
             let moves = spread(&self.free, self.outputs.len(), k);
             declared
-                .or((moves > STILL * value && moves > 0.0).then_some(moves))
+                .or((moves > STILL * value && moves > 0.0).then_some(moves.max(SMALLEST * value)))
                 .or((value > 0.0).then_some(value))
         };
         (0..self.outputs.len()).map(range).collect()
