@@ -6,6 +6,7 @@
 //! * mutations: system files changed at random; every one must run or be refused with one message, never crash or hang;
 //! * strangers: a million archives, model descriptions, structures and packages changed at random; no reader may panic,
 //!   hang, or fill the memory.
+//! * H∞ coupling: 10 000 random dual masses, vehicle and steering, into `bench/hinf.md`.
 
 use crate::command::{Result, cargo, must, output, replace_block, root};
 use std::fmt::Write as _;
@@ -30,7 +31,10 @@ pub(crate) fn run() -> Result<()> {
         eprintln!("{line}");
         writeln!(report, "* {line}").map_err(|error| error.to_string())?;
     }
-    replace_block("bench/proof.md", "proof", &report)
+    replace_block("bench/proof.md", "proof", &report)?;
+    let arguments =
+        ["run", "--release", "--package", "koppel-io", "--example", "hinf_figures", "--", "bench"];
+    replace_block("bench/hinf.md", "hinf", &format!("\n{}", output(&mut cargo(&arguments))?))
 }
 
 fn koppel(binary: &Path, folder: &Path, arguments: &[&str]) -> Command {

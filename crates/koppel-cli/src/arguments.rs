@@ -37,6 +37,9 @@ pub(crate) enum Command {
     /// Runs a system file, or a system structure (SSP).
     #[command(after_help = RUN_EXAMPLES)]
     Run(Box<RunArguments>),
+    /// Looks at a system without running it: who feeds whom at once, loops, zero-stability.
+    #[command(after_help = CHECK_EXAMPLES)]
+    Check(Box<CheckArguments>),
     /// Continues an interrupted run from its checkpoint.
     #[command(after_help = RESUME_EXAMPLES)]
     Resume(ResumeArguments),
@@ -88,6 +91,12 @@ Examples:
   koppel run system.toml --realtime --speed 2                twice as fast as the clock
   koppel run vehicle.ssp --step 1e-3 --out r.csv             a system structure with its FMUs";
 
+const CHECK_EXAMPLES: &str = "\
+Examples:
+  koppel check system.toml                                   loops, where they are cut, whether they are stable
+  koppel check system.toml --set run.reading=stale --json    for programs
+  koppel check system.toml --graph system.svg                a drawing";
+
 const RESUME_EXAMPLES: &str = "\
 Examples:
   koppel resume r.csv.checkpoint               to the end of the run as planned
@@ -133,6 +142,24 @@ pub(crate) struct RunArguments {
     pub(crate) settings: SettingArguments,
     #[command(flatten)]
     pub(crate) session: SessionArguments,
+}
+
+/// Arguments of `koppel check`.
+#[derive(Debug, Args)]
+pub(crate) struct CheckArguments {
+    /// The system file (.toml), or a system structure (.ssp, .ssd).
+    pub(crate) file: PathBuf,
+    /// Prints the findings as one JSON document.
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Draws the system, its loops in red (SVG).
+    #[arg(long, value_name = "FILE")]
+    pub(crate) graph: Option<PathBuf>,
+    /// Forgives what can be forgiven in a system structure, and lists it.
+    #[arg(long)]
+    pub(crate) tolerant: bool,
+    #[command(flatten)]
+    pub(crate) settings: SettingArguments,
 }
 
 /// Settings that replace those of the file.
@@ -208,6 +235,9 @@ pub(crate) struct SessionArguments {
     /// Writes a checkpoint every N steps (1000), or every so often (30s, 5min).
     #[arg(long, value_name = "N|TIME")]
     pub(crate) checkpoint_every: Option<CheckpointEvery>,
+    /// Runs loops that are not zero-stable, which `koppel check` tells of, all the same.
+    #[arg(long)]
+    pub(crate) accept_unstable: bool,
     /// Keeps pace with the clock.
     #[arg(long)]
     pub(crate) realtime: bool,

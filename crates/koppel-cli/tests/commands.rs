@@ -28,6 +28,18 @@ fn models_are_listed_and_described() {
 }
 
 #[test]
+fn compensators_are_designed_alone() {
+    let folder = Folder::new();
+    let document = folder.succeed(&["hinf", "--step", "0.01", "--disc", "0.001", "--json"]).json();
+    assert!((document["gamma"].as_f64().unwrap() - 0.01795).abs() < 5e-6);
+    assert_eq!(document["poles"].as_array().unwrap().len(), document["zeros"].as_array().unwrap().len());
+    folder.succeed(&["hinf", "--step", "0.05", "--weight-order", "3", "--hold", "soh", "--plot", "e.svg"]);
+    let picture = folder.read("e.svg");
+    assert!(picture.contains(">hinf</text>") && picture.contains(">soh</text>"));
+    folder.run(&["hinf", "--step", "0"]).errs_with(&["hinf.step", "above zero"]);
+}
+
+#[test]
 fn an_example_of_a_model_runs() {
     let folder = Folder::new();
     folder.write("e.toml", &folder.succeed(&["models", "spring-mass", "--example"]).out);

@@ -124,7 +124,7 @@ fn each_way_to_end_has_its_message() {
             (11.0, "crashed with SIGABRT", "fault is in the FMU"),
             (12.0, "ended its process with exit code 3", "must not end its process"),
             (13.0, "did not return within 0.3 s", "step_timeout"),
-            (14.0, "crashed with SIGSEGV", "more memory than 100 MiB, raise memory_limit"),
+            (14.0, "crashed with SIGSEGV", "run out of its 100 MiB of memory: raise memory_limit"),
             (15.0, "crashed with SIGFPE", "fault is in the FMU"),
         ] {
             let seconds = if how == 13.0 { 0.3 } else { 60.0 };

@@ -201,7 +201,7 @@ impl Interface {
             add(&mut inputs, id, VariableId { kind: VariableKind::Input, index }, Setting::Always);
         }
         let channels = koppel::coupling::build(&run.coupling, run.hold, graph)?.channels(graph);
-        for column in Columns::select(&run.record, graph, &channels)?.list() {
+        for column in Columns::select(&run.record, graph, &channels, Vec::new())?.list() {
             // What the coupling knows stays inside.
             let Source::Variable { subsystem, variable } = column.source else { continue };
             if variable.kind == VariableKind::Output

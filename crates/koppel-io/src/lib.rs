@@ -1,5 +1,6 @@
 //! System files, results and reports.
 
+pub mod drawing;
 pub mod model_file;
 pub mod plot;
 pub mod replay;

@@ -66,9 +66,17 @@ pub enum Error {
     Prediction { time: f64, source: Box<Error> },
 
     #[error(
-        "the algebraic loop {path} was not solved at t = {time} s: residual {residual:.3e} after {iterations} iterations"
+        "the loop {path} was not solved at t = {time} s: after {iterations} evaluations the relative residual is {residual:.3e}, of `{worst}`"
     )]
-    LoopNotSolved { path: String, time: f64, residual: f64, iterations: usize },
+    LoopNotSolved { path: String, time: f64, residual: f64, iterations: usize, worst: String },
+
+    #[error("subsystem `{subsystem}` cannot roll back, but step iteration needs it (t = {time} s): {reason}")]
+    CannotRollBack { subsystem: String, time: f64, reason: String },
+
+    #[error(
+        "the run is not zero-stable: the loop {path} multiplies disturbances by {radius:.4} from one communication point to the next, however small the step (t = {time} s)"
+    )]
+    NotZeroStable { path: String, radius: f64, time: f64, ways: Vec<String> },
 
     #[error("connection `{connection}`: its map has no entry for {value} (t = {time} s)")]
     Unmapped { connection: String, value: f64, time: f64 },
@@ -110,8 +118,12 @@ impl Error {
                     .into(),
             ),
             Error::LoopNotSolved { .. } => {
-                Some("use reading = \"stale\", or break the loop with a state".into())
+                Some("give other start values, use another acceleration or more iterations (run.iteration), or break the loop with a filter or a state".into())
             }
+            Error::CannotRollBack { .. } => Some(
+                "use iteration = { kind = \"outputs\" }, which repeats no step, or an FMU with canGetAndSetFMUState".into(),
+            ),
+            Error::NotZeroStable { ways, .. } => Some(ways.join("\n  hint: ")),
             Error::Prediction { source, .. } => source.hint().or_else(|| {
                 Some("use a smaller communication step, other models, or another coupling".into())
             }),

@@ -3,6 +3,7 @@
 //! Numbers in, numbers out: no file is opened here and nothing is printed. Start with [`system::SystemBuilder`] and
 //! [`run::Simulation`].
 
+pub mod analysis;
 pub mod coupling;
 pub mod error;
 pub mod frequency;

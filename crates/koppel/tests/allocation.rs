@@ -146,6 +146,43 @@ fn advance_allocates_nothing() {
 }
 
 #[test]
+fn iterating_allocates_nothing() {
+    use koppel::run::{AccelerationKind, IterationConfig, IterationKind};
+    use koppel::system::FilterConfig;
+    for name in ["double-pendulum", "dual-mass", "feedthrough-pair"] {
+        for kind in [IterationKind::Outputs, IterationKind::Step] {
+            for acceleration in [
+                AccelerationKind::Aitken,
+                AccelerationKind::Broyden,
+                AccelerationKind::IqnIls,
+                AccelerationKind::Newton,
+            ] {
+                let case = case(name).unwrap();
+                let config = RunConfig {
+                    coupling: CouplingConfig::Foh { start: StartUp::Constant },
+                    iteration: Some(IterationConfig::new(kind, acceleration)),
+                    threads: Parallel::Never,
+                    stop: case.run.step * 1000.0,
+                    ..case.run.clone()
+                };
+                let mut simulation = Simulation::new(case.system().unwrap(), &config).unwrap();
+                (0..5).for_each(|_| simulation.advance().unwrap());
+                let count = allocations(|| (0..100).for_each(|_| simulation.advance().unwrap()));
+                assert_eq!(count, 0, "{name}: {config:?}");
+            }
+        }
+    }
+    let mut case = case("double-pendulum").unwrap();
+    for connection in case.connections.iter_mut().filter(|c| c.to.starts_with("upper")) {
+        connection.filter = Some(FilterConfig::pt2(100.0));
+    }
+    let config = RunConfig { threads: Parallel::Never, stop: case.run.step * 1000.0, ..case.run.clone() };
+    let mut simulation = Simulation::new(case.system().unwrap(), &config).unwrap();
+    (0..5).for_each(|_| simulation.advance().unwrap());
+    assert_eq!(allocations(|| (0..100).for_each(|_| simulation.advance().unwrap())), 0);
+}
+
+#[test]
 fn driving_a_run_from_outside_allocates_nothing() {
     let case = case("dual-mass").unwrap();
     let mut system = case.system().unwrap();

@@ -3,8 +3,8 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use koppel::coupling::{
-    ConstantConfig, CorrectorConfig, CouplingConfig, ErrorEquationConfig, Goal, LearningConfig,
-    PrestepConfig, Shape,
+    Against, ConstantConfig, CorrectorConfig, CouplingConfig, ErrorEquationConfig, Goal, LearningConfig,
+    PrestepConfig, Shape, TimeForm,
 };
 use koppel::identify::{ModelConfig, MoespConfig, RlsConfig};
 use koppel::linalg::{Matrix, spectral_abscissa};
@@ -57,9 +57,23 @@ fn methods() -> Vec<CouplingConfig> {
         plain,
     ];
     let mut all: Vec<_> = variants.into_iter().map(CouplingConfig::Prestep).collect();
+    all.extend(discrete());
+    let reset = CorrectorConfig { error_equation: ErrorEquationConfig::Reset, ..CorrectorConfig::default() };
     all.push(CouplingConfig::Corrector(CorrectorConfig::default()));
+    all.push(CouplingConfig::Corrector(reset));
+    for against in [Against::Extrapolated, Against::Applied] {
+        all.push(CouplingConfig::Nepce { gain: 0.5, against, anti_aliasing: false });
+    }
     all.push(CouplingConfig::Corrector(corrector));
     all
+}
+
+/// Discrete time on known equations.
+fn discrete() -> Vec<CouplingConfig> {
+    let plain = PrestepConfig { time: Some(TimeForm::Discrete), ..PrestepConfig::default() };
+    let carried = PrestepConfig { error_equation: ErrorEquationConfig::Carried, ..plain.clone() };
+    let parts = PrestepConfig { recursion: true, ..carried.clone() };
+    [plain, carried, parts].into_iter().map(CouplingConfig::Prestep).collect()
 }
 
 fn settings(stop: f64, step: f64) -> Vec<RunConfig> {
@@ -136,6 +150,41 @@ fn a_jump_from_outside_gives_no_kick() {
             let pairs = table.column(own).zip(exact.column(other));
             let error = pairs.map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
             assert!(error < 2e-3, "{reading:?}, {error_equation:?}: {error}");
+        }
+    }
+}
+
+/// What follows a jump does not depend on when it comes: from rest, a jump at a communication point and a run that begins with
+/// it give the same numbers, sample by sample. A kick would be what is left of the time before.
+#[test]
+fn a_jump_is_met_like_a_start() {
+    let case = |signal| {
+        let mut case = koppel::models::cases::case("control-loop").unwrap();
+        case.externals[0].1 = signal;
+        case
+    };
+    let jump = case(ExternalConfig::Step { time: 1.0, before: 0.0, after: 1.0 });
+    let start = case(ExternalConfig::Constant { value: 1.0 });
+    let continuous = [ErrorEquationConfig::Off, ErrorEquationConfig::Carried, ErrorEquationConfig::Reset]
+        .into_iter()
+        .flat_map(|error_equation| {
+            [Shape::Linear, Shape::Constant, Shape::Energy].map(|input| {
+                CouplingConfig::Prestep(PrestepConfig { error_equation, input, ..PrestepConfig::default() })
+            })
+        });
+    for coupling in continuous.chain(discrete()) {
+        for schedule in [ScheduleConfig::PARALLEL, ScheduleConfig::SEQUENCE] {
+            let config = |stop| {
+                let (coupling, schedule) = (coupling.clone(), schedule.clone());
+                RunConfig { coupling, schedule, ..RunConfig::new(stop, 0.05) }
+            };
+            let (_, late) = run(jump.system().unwrap(), &config(4.0));
+            let (_, early) = run(start.system().unwrap(), &config(3.0));
+            for (k, row) in early.rows.iter().enumerate().skip(1) {
+                for (a, b) in row.iter().zip(&late.rows[k + 20]) {
+                    assert!((a - b).abs() < 1e-9, "{k} steps after the jump: {a} {b}\n{:?}", config(4.0));
+                }
+            }
         }
     }
 }
@@ -355,12 +404,14 @@ impl Example {
     }
 }
 
-/// Seen: the pre-step method is better in 998 of 1000, its median error is 0.04 of zero-order hold's; one is worse by 2.5, and
-/// there the models' quality figure exceeded 0.1.
+/// Seen: the pre-step method is better in 998 of 1000, its median error is 0.04 of zero-order hold's. In two it is worse, by 2.5 and
+/// by 1.2; there the models' worst quality figure was 0.26 and 6.0, above 0.21, from which on the thesis leaves step 3 out. The
+/// figure is a cautious one: it passes 0.21 at some time in 394 of the 1000.
 #[test]
 fn a_thousand_random_systems() {
     let mut random = Random(2020);
     let mut ratios = Vec::new();
+    let mut figures = Vec::new();
     let mut count = 0;
     while count < 1000 {
         let Some(example) = Example::new(&mut random) else { continue };
@@ -370,13 +421,42 @@ fn a_thousand_random_systems() {
         let (pre_step, quality) = example.error(CouplingConfig::Prestep(PrestepConfig::default()), &exact);
         if zoh < 0.5 {
             ratios.push(pre_step / zoh);
-            assert!(
-                pre_step < 2.0 * zoh || quality > 0.1,
-                "worse without a word: {pre_step} {zoh} {quality}"
-            );
+            figures.push(quality);
+            assert!(pre_step < zoh || quality > 0.21, "worse without a word: {pre_step} {zoh} {quality}");
         }
     }
+    figures.sort_by(f64::total_cmp);
+    let said = figures.len() - figures.partition_point(|figure| *figure <= 0.21);
+    assert!(said < figures.len() / 2, "{said} of {}: a figure that always warns says nothing", figures.len());
     ratios.sort_by(f64::total_cmp);
     assert!(ratios.len() > 900, "{} with stable zero-order hold", ratios.len());
     assert!(ratios[ratios.len() * 99 / 100] < 2.0 && ratios[ratios.len() / 2] < 0.1, "{ratios:?}");
+}
+
+/// What MOESP has learned starts another run at the same step, whose models serve after the few steps they look back on; at
+/// another step it is refused with a reason.
+#[test]
+fn moesp_starts_from_an_earlier_run() {
+    let case = koppel::models::cases::case("dual-mass").unwrap();
+    let prestep = PrestepConfig {
+        model: ModelConfig::Moesp(MoespConfig { order: Some(2), window: 100, rows: None }),
+        learning: Some(LearningConfig { duration: 0.015, ..LearningConfig::default() }),
+        ..PrestepConfig::default()
+    };
+    let config = |prestep: PrestepConfig, step: f64| {
+        let coupling = CouplingConfig::Prestep(prestep);
+        let record = Record::One("coupling.phase".into());
+        RunConfig { coupling, record, reading: Reading::Stale, ..RunConfig::new(0.03, step) }
+    };
+    let (first, table) = run(case.system().unwrap(), &config(prestep.clone(), 1e-4));
+    let phases: Vec<f64> = table.column(0).collect();
+    assert_eq!((phases[100], phases[300]), (0.0, 2.0));
+    let again = PrestepConfig { learned: first.learned(), learning: None, ..prestep };
+    let (_, table) = run(case.system().unwrap(), &config(again.clone(), 1e-4));
+    // Four block rows for the force: three samples of the past.
+    let full = table.column(0).position(|phase| phase == 2.0).unwrap();
+    assert!((3..=5).contains(&full), "{full}");
+    assert!(table.column(0).skip(full).all(|phase| phase == 2.0));
+    let refused = Simulation::new(case.system().unwrap(), &config(again, 2e-4)).err().unwrap().to_string();
+    assert!(refused.contains("learned by MOESP at a step of 0.0001 s, not 0.0002 s"), "{refused}");
 }

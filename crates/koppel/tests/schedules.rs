@@ -107,47 +107,53 @@ fn schedules(case: &Case) -> [(&'static str, ScheduleConfig); 4] {
     ]
 }
 
-/// The two-mass oscillator has feed-through, so all of it counts: order, reading, hold. No method may be worse than the
-/// zero-order hold under the same schedule.
+/// The two-mass oscillator has feed-through, so all of it counts: order, reading, hold. Every method is stable and at least
+/// of first order under every one of them: at half the step the error is at most 0.6 of what it was.
 #[test]
 fn every_method_works_under_every_order() {
     let case = case("two-mass").unwrap();
-    let step = 0.01;
-    let mut worst = Vec::new();
+    let mut wrong = Vec::new();
     for (order, schedule) in schedules(&case) {
         for reading in [Reading::Fresh, Reading::Stale] {
             for hold in [Hold::Constant, Hold::Continuous] {
-                let config = |coupling| {
-                    let (schedule, coupling) = (schedule.clone(), coupling);
-                    RunConfig { schedule, coupling, reading, hold, ..RunConfig::new(5.0, step) }
-                };
-                let zoh = error(&case, &config(CouplingConfig::Zoh {}));
                 for (name, coupling) in methods() {
-                    let seen = error(&case, &config(coupling));
-                    if !(seen <= zoh) {
-                        worst.push(format!(
-                            "{name}, {order}, {reading:?}, {hold:?}: {seen:.2e}, zoh {zoh:.2e}"
+                    let [coarse, fine] = [0.01, 0.005].map(|step| {
+                        let (schedule, coupling) = (schedule.clone(), coupling.clone());
+                        let config =
+                            RunConfig { schedule, coupling, reading, hold, ..RunConfig::new(5.0, step) };
+                        error(&case, &config)
+                    });
+                    if !(coarse < 0.01 && fine < 0.6 * coarse) {
+                        wrong.push(format!(
+                            "{name}, {order}, {reading:?}, {hold:?}: {coarse:.2e}, {fine:.2e}"
                         ));
                     }
                 }
             }
         }
     }
-    assert!(worst.is_empty(), "worse than zero-order hold:\n{}", worst.join("\n"));
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// The correction against the applied input answers itself: u = L y + α (mean of L y - u) has the eigenvalue -α, on any system
-/// and under any schedule. With α = 1 it never decays.
+/// Against the applied input the correction answers itself with the factor -α, whatever the system. What the subsystems add
+/// to that is of the size of the step; under Gauss-Seidel it has the wrong sign, so that α = 1 grows (seen before it was
+/// refused: an error of 7 times the range within 5 s, where α = 0.9 has 8e-4).
 #[test]
-fn against_the_applied_input_the_gain_is_an_eigenvalue() {
+fn a_correction_that_would_not_decay_is_refused() {
     let case = case("two-mass").unwrap();
     for (order, schedule) in schedules(&case) {
-        let seen = [0.5, 0.9, 1.0].map(|gain| {
+        for gain in [0.5, 0.9, 1.0] {
             let coupling = nepce(Against::Applied, gain, false);
             let schedule = schedule.clone();
-            error(&case, &RunConfig { schedule, coupling, ..RunConfig::new(5.0, 0.01) })
-        });
-        println!("{order}: {seen:?}");
+            let config = RunConfig { schedule, coupling, ..RunConfig::new(5.0, 0.01) };
+            if gain > 0.9 && order != "parallel" {
+                let text = Simulation::new(case.system().unwrap(), &config).err().unwrap().to_string();
+                assert!(text.contains("would not decay") && text.contains("0.9"), "{order}: {text}");
+            } else {
+                let seen = error(&case, &config);
+                assert!(seen < 3e-3, "{order}, gain {gain}: {seen}");
+            }
+        }
     }
 }
 

@@ -25,6 +25,7 @@ examples![
     "control-loop",
     "double-pendulum",
     "epas",
+    "epas-fast",
     "feedthrough-pair",
     "helicopter",
     "integral-loop",

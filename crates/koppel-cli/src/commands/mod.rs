@@ -1,5 +1,6 @@
 //! One file per command.
 
+mod check;
 mod completions;
 mod examples;
 mod fmu;
@@ -25,6 +26,7 @@ pub(crate) use worker::announce as announce_worker;
 pub(crate) fn execute(command: Command) -> Result<Exit> {
     match command {
         Command::Run(arguments) => told(run::run(&arguments), arguments.session.json),
+        Command::Check(arguments) => told(check::check(&arguments), arguments.json),
         Command::Resume(arguments) => told(resume::resume(&arguments), arguments.session.json),
         Command::Recover(arguments) => recover::recover(&arguments),
         Command::Models(arguments) => models::models(&arguments),

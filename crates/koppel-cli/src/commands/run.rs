@@ -1,6 +1,6 @@
 //! `koppel run`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use koppel_io::replay::Journals;
 use koppel_io::system_file::{self, Setting, SystemFile};
@@ -14,23 +14,24 @@ use crate::session::{self, Log, Origin, Plan, Session};
 
 /// Runs a system file.
 pub(super) fn run(arguments: &RunArguments) -> Result<Exit> {
-    let file = load(arguments)?;
+    let file = load(&arguments.file, &arguments.settings, arguments.tolerant)?;
     file.notices().iter().for_each(|(kind, text)| note(kind, text));
     file.warnings().iter().for_each(|text| note("warning", text));
     if arguments.dry_run { dry_run(arguments, &file) } else { start(arguments, file) }
 }
 
-fn load(arguments: &RunArguments) -> Result<SystemFile> {
-    let settings = settings(&arguments.settings);
-    if system_file::is_structure(&arguments.file) {
-        let tolerance = if arguments.tolerant { Tolerance::Tolerant } else { Tolerance::Strict };
-        return Ok(system_file::load_structure(&arguments.file, &settings, tolerance)?);
+/// Reads a system file or structure with the settings of the command line.
+pub(super) fn load(file: &Path, given: &SettingArguments, is_tolerant: bool) -> Result<SystemFile> {
+    let settings = settings(given);
+    if system_file::is_structure(file) {
+        let tolerance = if is_tolerant { Tolerance::Tolerant } else { Tolerance::Strict };
+        return Ok(system_file::load_structure(file, &settings, tolerance)?);
     }
-    if arguments.tolerant {
-        let message = format!("--tolerant is for system structures; `{}` is none", arguments.file.display());
+    if is_tolerant {
+        let message = format!("--tolerant is for system structures; `{}` is none", file.display());
         return Err(Failure::words(message, "leave it out, or name an .ssp or .ssd file"));
     }
-    Ok(system_file::load_with(&arguments.file, &settings)?)
+    Ok(system_file::load_with(file, &settings)?)
 }
 
 /// Options replace settings of the file.
@@ -96,7 +97,11 @@ fn start(arguments: &RunArguments, mut file: SystemFile) -> Result<Exit> {
     }
     let log = Log::new(arguments.session.log);
     file.log_to(log.sink());
+    let filters = file.choose_filters().inspect_err(|_| log.end())?;
     let simulation = file.simulation().inspect_err(|_| log.end())?;
+    if !arguments.session.quiet {
+        filters.iter().for_each(|choice| note("note", &choice.words()));
+    }
     Session::new(file, simulation, plan, &arguments.session, log)?.run()
 }
 

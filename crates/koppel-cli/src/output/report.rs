@@ -22,6 +22,7 @@ pub(crate) fn write_report(path: &Path, file: &SystemFile, summary: &Summary, si
     sections.extend(table("Where the time went", summary.work()));
     sections.extend(table("Coupling errors", summary.errors()));
     sections.extend(table("Models", summary.qualities()));
+    sections.extend(table("Iterated loops", summary.iterations()));
     sections.extend(table("Unconnected inputs", summary.defaults()));
     sections.push(Section::Code { title: "Settings".into(), text: file.to_toml() });
     let title = if file.title.is_empty() { "koppel run".to_owned() } else { file.title.clone() };

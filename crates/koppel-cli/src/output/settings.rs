@@ -13,6 +13,9 @@ pub(super) fn facts(file: &SystemFile, settings: &Value) -> Vec<(&'static str, S
         ("coupling", inline(&run["coupling"])),
         ("inputs", format!("reading {}, hold {}", text("reading"), text("hold"))),
     ];
+    if run["iteration"].is_object() {
+        facts.push(("iteration", iteration(&run["iteration"])));
+    }
     facts.extend(file.choices().iter().cloned());
     if let Some(condition) = &file.run.stop_when {
         facts.push(("stop when", condition.clone()));
@@ -59,6 +62,18 @@ fn signals(settings: &Value) -> Vec<String> {
         (!kinds.is_empty()).then(|| format!("{}: {kinds}", input["to"].as_str().unwrap_or_default()))
     };
     settings["inputs"].as_array().into_iter().flatten().filter_map(one).collect()
+}
+
+/// An iteration as `outputs by broyden, tolerance 1e-8`.
+fn iteration(iteration: &Value) -> String {
+    let text = |key: &str| iteration[key].as_str().unwrap_or_default().to_owned();
+    format!(
+        "{} by {}, tolerance {:e}, otherwise {}",
+        text("kind"),
+        text("acceleration"),
+        iteration["tolerance"].as_f64().unwrap_or_default(),
+        text("otherwise")
+    )
 }
 
 /// A coupling as `foh, start constant`.

@@ -44,6 +44,12 @@ pub(crate) struct Summary {
     /// What was seen of the models of the coupling.
     #[serde(skip_serializing_if = "Option::is_none")]
     models: Option<Review>,
+    /// Loops that were iterated.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    loops: Vec<koppel::run::LoopWork>,
+    /// Steps that were cut in half because a loop did not converge.
+    #[serde(skip_serializing_if = "is_zero")]
+    halvings: u64,
     unconnected_inputs: Vec<Default>,
     realtime: Option<Overruns>,
     out: Option<File>,
@@ -147,6 +153,8 @@ impl Summary {
             waiting_seconds: waiting,
             parallel_stages: statistics.parallel_stages,
             models: statistics.review,
+            loops: statistics.loops,
+            halvings: statistics.halvings,
             connections: statistics.defects.into_iter().map(CouplingError::new).collect(),
             unconnected_inputs: unconnected(simulation),
             realtime: outcome.overruns.clone(),
@@ -273,6 +281,21 @@ impl Summary {
         grid
     }
 
+    /// Iterated loops.
+    pub(super) fn iterations(&self) -> Grid {
+        let mut grid =
+            Grid::new(&["iterated loop", "evaluations per step", "most", "worst residual", "not converged"]);
+        for l in &self.loops {
+            let missed = match l.first_unconverged {
+                None => "0".to_owned(),
+                Some(time) => format!("{}, first at t = {} s", l.unconverged, significant(time, 6)),
+            };
+            let residual = significant(l.worst_residual, 3);
+            grid.row([l.path.clone(), significant(l.mean(), 3), l.most.to_string(), residual, missed]);
+        }
+        grid
+    }
+
     /// Unconnected inputs.
     pub(super) fn defaults(&self) -> Grid {
         defaults_grid(&self.unconnected_inputs)
@@ -284,7 +307,7 @@ impl Summary {
         for (name, value) in self.facts() {
             let _ = writeln!(text, "  {name:17} {value}");
         }
-        for grid in [self.work(), self.errors(), self.qualities(), self.defaults()] {
+        for grid in [self.work(), self.errors(), self.qualities(), self.iterations(), self.defaults()] {
             if !grid.is_empty() {
                 let _ = write!(text, "\n{}", grid.text());
             }
@@ -367,6 +390,11 @@ fn ending(outcome: &Outcome) -> (&'static str, Exit, String) {
         }
         Err(failure) => ("failed", failure.code(), format!("with an error: {}", failure.text().0)),
     }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde wants it so")]
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 fn shown(path: &Path) -> String {

@@ -9,6 +9,7 @@ mod margin;
 mod pace;
 mod progress;
 mod recording;
+mod stability;
 mod watch;
 
 use std::path::PathBuf;
@@ -30,6 +31,7 @@ pub(crate) use files::{check, nearby};
 pub(crate) use log::{Log, LogLevel};
 pub(crate) use pace::Overruns;
 use recording::Recording;
+use stability::Stability;
 use watch::Watch;
 
 /// Files of a run, and where it begins.
@@ -59,6 +61,7 @@ pub(crate) struct Session<'a> {
     recording: Recording,
     metadata: Metadata,
     log: Log,
+    stability: Stability,
 }
 
 /// What a run left behind.
@@ -77,7 +80,7 @@ impl<'a> Session<'a> {
     /// Opens the files, so that one that cannot be written is found before anything is computed.
     pub(crate) fn new(
         file: SystemFile,
-        simulation: Simulation,
+        mut simulation: Simulation,
         plan: Plan,
         options: &'a SessionArguments,
         log: Log,
@@ -100,10 +103,12 @@ impl<'a> Session<'a> {
             Origin::Checkpoint { rows, .. } => *rows,
             Origin::Start => None,
         };
+        let stability =
+            Stability::new(&mut simulation, &file.run, options.accept_unstable).inspect_err(|_| log.end())?;
         // From the first file on, Ctrl-C ends the run in good order.
         interrupt::listen();
         let recording = Recording::open(plan.out.as_deref(), &metadata, rows, options.report.is_some())?;
-        Ok(Session { file, simulation, plan, options, recording, metadata, log })
+        Ok(Session { file, simulation, plan, options, recording, metadata, log, stability })
     }
 
     /// Runs, finishes the files, and tells what happened.
@@ -156,7 +161,11 @@ impl<'a> Session<'a> {
         let rows = self.recording.share();
         interrupt::prepare(move || rows.end_at_once());
         let begin = Instant::now();
-        let ending = self.simulation.run(&mut self.recording, &mut |simulation| watch.look(simulation));
+        let Session { simulation, recording, stability, .. } = self;
+        let ending = simulation.run(recording, &mut |simulation| {
+            stability.look(simulation)?;
+            watch.look(simulation)
+        });
         let wall = begin.elapsed();
         interrupt::step_is_over();
         watch.end();

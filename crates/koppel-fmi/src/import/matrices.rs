@@ -175,3 +175,46 @@ pub(super) fn disagreement(given: &Matrix, found: &Matrix, noise: &Matrix) -> Op
         apart.is_nan() || apart > AGREES * given.abs().max(found.abs()) + noise
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::import::ports;
+
+    #[test]
+    fn elements_of_arrays_have_rows_and_columns() {
+        let text = r#"<fmiModelDescription fmiVersion="3.0" modelName="m" instantiationToken="t">
+            <ModelExchange modelIdentifier="m"/>
+            <ModelVariables>
+              <Float64 name="time" valueReference="0" causality="independent" variability="continuous"/>
+              <Float64 name="x" valueReference="1" initial="exact" start="0"><Dimension start="3"/></Float64>
+              <Float64 name="dx" valueReference="2" derivative="1"><Dimension start="3"/></Float64>
+              <Boolean name="on" valueReference="3" causality="input" start="false"/>
+              <Float64 name="u" valueReference="4" causality="input" start="0"><Dimension start="2"/></Float64>
+              <Int32 name="count" valueReference="5" causality="output"/>
+              <Float64 name="y" valueReference="6" causality="output"/>
+            </ModelVariables>
+            <ModelStructure>
+              <Output valueReference="5"/><Output valueReference="6"/><ContinuousStateDerivative valueReference="2"/>
+            </ModelStructure></fmiModelDescription>"#;
+        let description = Description::parse(text.as_bytes(), "modelDescription.xml").unwrap();
+        let (_, slots) = ports::of(&description);
+        let unknowns = Unknowns::new(&description, &slots).unwrap();
+        assert_eq!((&unknowns.unknowns[..], &unknowns.knowns[..]), (&[2, 6][..], &[1, 4][..]));
+        assert_eq!(
+            (unknowns.states, &unknowns.inputs[..], &unknowns.outputs[..]),
+            (3, &[1, 2][..], &[1][..])
+        );
+        let zeros = unknowns.zeros();
+        assert_eq!((zeros.states(), zeros.inputs(), zeros.outputs()), (3, 3, 2));
+    }
+
+    #[test]
+    fn what_is_not_a_number_disagrees() {
+        let one = |value: f64| Matrix::from_slice(1, 1, &[value]);
+        assert_eq!(disagreement(&one(1.0), &one(1.0005), &one(0.0)), None);
+        assert_eq!(disagreement(&one(1.0), &one(1.002), &one(0.0)), Some((0, 0)));
+        assert_eq!(disagreement(&one(0.0), &one(1e-9), &one(1e-8)), None);
+        assert_eq!(disagreement(&one(f64::NAN), &one(1.0), &one(1.0)), Some((0, 0)));
+    }
+}

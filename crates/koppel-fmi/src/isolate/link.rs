@@ -142,8 +142,8 @@ impl Link {
             (how, _) => *how,
         };
         let may_be_memory = matches!(how, Ending::Signal(6 | 7 | 9 | 11) | Ending::Exit(_));
-        // It may have ended before anybody looked.
-        let is_near = |limit: &u64| if used == 0 { *limit < SMALL } else { used > limit / 2 };
+        // Looks are ever rarer: the last one may have seen a third of what it had in the end, or there was none.
+        let is_near = |limit: &u64| if used == 0 { *limit < SMALL } else { used > limit / 4 };
         let call = call_name(self.channel.memory().control().call.load(Ordering::Relaxed));
         Some(Ended {
             instance: self.name.clone(),

@@ -1,6 +1,13 @@
-/* An FMI 2.0 co-simulation FMU for the tests, without foreign headers. -DNO_RESET leaves a function out. */
+/* An FMI 2.0 co-simulation FMU for the tests, without foreign headers. -DNO_RESET leaves a function out, -DWANDER changes the
+ * current folder. */
 
 #include "mass.h"
+
+#ifdef WANDER
+int chdir(const char *);
+#else
+#define chdir(folder) 0
+#endif
 
 #ifdef LIE_DERIVATIVE
 #define SLOPE 1.1
@@ -37,7 +44,7 @@ void *fmi2Instantiate(const char *name, int type, const char *guid, const char *
                           guid, "{mass}", 42, 2.5);
         return NULL;
     }
-    if (type != 1 || strncmp(resources, "file:///", 8) != 0)
+    if (type != 1 || strncmp(resources, "file:///", 8) != 0 || chdir("/") != 0)
         return NULL;
     Instance *i = callbacks->allocate(1, sizeof *i);
     model_start(&i->model);
@@ -56,7 +63,7 @@ int fmi2SetupExperiment(void *c, int has_tolerance, double tolerance, double sta
     return OK;
 }
 
-int fmi2EnterInitializationMode(void *c) { (void)c; return OK; }
+int fmi2EnterInitializationMode(void *c) { (void)c; return chdir("/") == 0 ? OK : ERROR; }
 int fmi2ExitInitializationMode(void *c) { (void)c; return OK; }
 int fmi2Terminate(void *c) { (void)c; return OK; }
 #ifndef NO_RESET

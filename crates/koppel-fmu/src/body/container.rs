@@ -46,7 +46,8 @@ impl Container {
         Container::of(system_file::load(path)?)
     }
 
-    pub(crate) fn of(file: SystemFile) -> Result<Container> {
+    pub(crate) fn of(mut file: SystemFile) -> Result<Container> {
+        file.choose_filters()?;
         let mut system = file.build()?;
         let open = system.graph.open_inputs();
         let mut interface = Interface::of_system(&system.graph, &file.run, &open)?;

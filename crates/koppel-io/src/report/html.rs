@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 /// Text with everything escaped that means something in HTML, inside elements and inside quoted attributes.
-pub(super) fn escape(text: &str) -> String {
+pub(crate) fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for letter in text.chars() {
         match letter {

@@ -14,6 +14,7 @@ use std::sync::Arc;
 
 pub use decimate::POINTS_PER_SERIES;
 pub use groups::{SERIES_PER_PLOT, plot_groups};
+pub(crate) use html::escape;
 
 use crate::{Error, Result};
 

@@ -44,8 +44,9 @@ mod tests;
 
 use std::path::{Path, PathBuf};
 
+use koppel::analysis::{FilterChoice, choose_filter};
 use koppel::run::{RunConfig, Simulation};
-use koppel::system::{Connection, System, SystemBuilder};
+use koppel::system::{Connection, FilterConfig, System, SystemBuilder};
 use koppel_fmi::ffi::LogSink;
 
 use crate::replay::Journals;
@@ -201,7 +202,12 @@ impl SystemFile {
             builder = builder.add_boxed(&entry.name, model);
         }
         for link in &self.links {
-            builder = builder.connect(link.connection.clone());
+            let mut connection = link.connection.clone();
+            if is_open(&connection) {
+                // Until it is chosen, any filter tells where loops are broken.
+                connection.filter = Some(FilterConfig::pt2(1.0 / self.run.step));
+            }
+            builder = builder.connect(connection);
         }
         for input in &self.inputs {
             for signal in &input.signals {
@@ -217,9 +223,42 @@ impl SystemFile {
     ///
     /// If the parts do not fit together, or no consistent start is found.
     pub fn simulation(&self) -> Result<Simulation> {
-        let system = self.build()?;
-        Simulation::new(system, &self.run)
-            .map_err(|error| self.document.blame(*error, &["run", "at", "connections", "subsystems"]))
+        if self.connections().any(is_open) {
+            let mut file = self.clone();
+            file.choose_filters()?;
+            return file.start();
+        }
+        self.start()
+    }
+
+    fn start(&self) -> Result<Simulation> {
+        Simulation::new(self.build()?, &self.run).map_err(|error| self.blame(*error))
+    }
+
+    fn blame(&self, error: koppel::Error) -> Box<Error> {
+        self.document.blame(error, &["run", "at", "connections", "subsystems"])
+    }
+
+    /// Puts numbers in the place of `filter = "auto"`, and tells them.
+    ///
+    /// # Errors
+    ///
+    /// If the parts do not fit together, no consistent start is found, or a connection is in no loop.
+    pub fn choose_filters(&mut self) -> Result<Vec<FilterChoice>> {
+        let open: Vec<String> = self.connections().filter(|c| is_open(c)).map(|c| c.to.clone()).collect();
+        if open.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut trial = self.start()?;
+        let choose = |to: &String| choose_filter(&mut trial, &self.run, to);
+        let chosen = open.iter().map(choose).collect::<koppel::Result<Vec<_>>>();
+        let chosen = chosen.map_err(|error| self.blame(*error))?;
+        for link in &mut self.links {
+            if let Some(choice) = chosen.iter().find(|choice| choice.to == link.connection.to) {
+                link.connection.filter = Some(FilterConfig::pt2(choice.omega));
+            }
+        }
+        Ok(chosen)
     }
 
     /// From now on what is built logs the inputs of those FMUs that cannot save their state, so that a checkpoint can be
@@ -338,4 +377,9 @@ impl SystemFile {
     pub fn text(&self) -> &str {
         self.document.text()
     }
+}
+
+/// True if a filter is still to be chosen.
+fn is_open(connection: &Connection) -> bool {
+    matches!(connection.filter, Some(FilterConfig::Auto {}))
 }

@@ -35,8 +35,8 @@ pub(super) fn links(node: Option<&Node>) -> Result<Vec<Link>> {
 }
 
 fn link(node: &Node) -> Result<Link> {
-    let fields =
-        node.fields("[[connections]]", &["from", "to", "gain", "offset", "units", "map", "coupling"])?;
+    let fields = node
+        .fields("[[connections]]", &["from", "to", "gain", "offset", "units", "map", "filter", "coupling"])?;
     let from = fields.need("from")?;
     let sources = match &from.value {
         Value::Text(name) => vec![name.clone()],
@@ -56,6 +56,7 @@ fn link(node: &Node) -> Result<Link> {
         offset: fields.number("offset", 0.0)?,
         units: fields.get("units").map_or(Ok(UnitRule::Convert), unit_rule)?,
         map: fields.get("map").map_or(Ok(Vec::new()), pairs)?,
+        filter: fields.get("filter").map(|node| decode_tagged(node, "filter", "kind")).transpose()?,
     };
     Ok(Link { connection, coupling: fields.get("coupling").map(run::coupling).transpose()? })
 }

@@ -172,7 +172,7 @@ impl Coupling for Corrector {
         check_models(view, inputs, self.config.model)?;
         let (m, n) = (view.graph.inputs(), view.graph.outputs());
         self.error = ErrorEquation::new(settings(&self.config), m, n);
-        self.deferred.start(view);
+        self.deferred.start(view)?;
         self.delta = vec![0.0; n];
         self.epsilon = vec![0.0; m];
         self.scratch = vec![0.0; n];

@@ -6,6 +6,7 @@
 //! really given (`applied`).
 
 use super::View;
+use crate::error::{Error, Result};
 use crate::system::{InputId, SubsystemId, Wire};
 use serde::{Deserialize, Serialize};
 
@@ -19,6 +20,9 @@ pub enum Against {
     /// The input as it was given, correction included.
     Applied,
 }
+
+/// Largest gain against the applied input under Gauss-Seidel.
+const LARGEST_GAIN: f64 = 0.9;
 
 /// Corrections of all inputs, and means of all outputs over the last step.
 #[derive(Clone, Debug)]
@@ -50,13 +54,27 @@ impl Deferred {
         }
     }
 
-    pub(super) fn start(&mut self, view: &View<'_>) {
+    /// Refuses what does not decay: against the applied input the correction c answers itself, c^{k+1} = -α c^k + ..., and what
+    /// the subsystems add to that, of the size of the step, has the wrong sign under Gauss-Seidel.
+    pub(super) fn start(&mut self, view: &View<'_>) -> Result<()> {
+        if self.against == Against::Applied && self.gain > LARGEST_GAIN && view.stages.iter().any(|s| *s > 0)
+        {
+            return Err(Error::Setting {
+                what: "gain".into(),
+                value: self.gain.to_string(),
+                problem: format!(
+                    "is too much for against = \"applied\" where subsystems move one after the other: the correction would not decay; use at most {LARGEST_GAIN}, against = \"extrapolated\", or schedule = \"parallel\""
+                ),
+            }
+            .into());
+        }
         let inputs = view.graph.inputs();
         self.correction = vec![0.0; inputs];
         self.has_jumped = vec![false; inputs];
         self.means = view.outputs.to_vec();
         self.before = view.outputs.to_vec();
         self.is_under_way = false;
+        Ok(())
     }
 
     /// Mean of a subsystem's outputs over the step it has taken.

@@ -46,8 +46,7 @@ impl Coupling for Nepce {
 
     fn start(&mut self, view: &View<'_>, _inputs: &[InputId]) -> Result<()> {
         self.size = view.step.size;
-        self.deferred.start(view);
-        Ok(())
+        self.deferred.start(view)
     }
 
     fn prepare(&mut self, view: &View<'_>) -> Result<()> {

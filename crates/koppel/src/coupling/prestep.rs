@@ -184,10 +184,11 @@ impl Coupling for Prestep {
         self.excitation = Excitation::new(m);
         self.numbers = Numbers::new(m, n);
         self.quality = Quality::new(n);
+        self.quality.note(view.outputs);
         self.figures = vec![f64::NAN; view.graph.len()];
         self.notes = Notes::new(view.graph.len());
-        self.phase = self.decide(view);
         self.start = view.step.start;
+        self.phase = self.decide(view);
         self.is_free = free_inputs(view, inputs);
         if self.config.modified {
             self.is_free.fill(false);

@@ -13,7 +13,9 @@
 //! Differs in: c and w, which the thesis leaves out. With J_0 = 0 and step 1 off, step 3 changes nothing.
 
 mod error_equation;
+mod extrapolate;
 mod known;
+mod learn;
 mod optimize;
 mod recursion;
 mod seen;
@@ -22,7 +24,7 @@ mod settings;
 pub(super) use settings::DiscreteSettings;
 
 use super::model_based::{
-    ErrorEquation, ErrorEquationConfig, ErrorSettings, OdeMethod, check_models, free_inputs, wired,
+    ErrorEquation, ErrorEquationConfig, ErrorSettings, OdeMethod, check_models, free_inputs,
 };
 use super::phase::{LearningConfig, LearningKind, Phase, SignalBased};
 use super::review::{Notes, Review};
@@ -48,6 +50,8 @@ pub(super) struct PrestepDiscrete {
     notes: Notes,
     /// Excitation behind the model of each output when it was first trusted.
     excitation: Vec<f64>,
+    /// Inputs that are connected or have a signal from outside.
+    can_move: Vec<bool>,
     /// Time of the first communication point.
     start: f64,
     /// The run's communication step.
@@ -58,6 +62,11 @@ pub(super) struct PrestepDiscrete {
     delta: Vec<f64>,
     epsilon: Vec<f64>,
     means: Vec<f64>,
+    /// Outputs as the last step left them, and ε with them.
+    ended: Vec<f64>,
+    now: Vec<f64>,
+    /// L y at the last communication point.
+    arrived: Vec<f64>,
     is_under_way: bool,
     /// Subsystems whose outputs have jumped at this instant: nothing is learned from that.
     has_jumped: Vec<bool>,
@@ -96,6 +105,7 @@ impl PrestepDiscrete {
             phase: Phase::default(),
             notes: Notes::default(),
             excitation: Vec::new(),
+            can_move: Vec::new(),
             start: 0.0,
             step: 0.0,
             open: Matrix::default(),
@@ -103,6 +113,9 @@ impl PrestepDiscrete {
             delta: Vec::new(),
             epsilon: Vec::new(),
             means: Vec::new(),
+            ended: Vec::new(),
+            now: Vec::new(),
+            arrived: Vec::new(),
             is_under_way: false,
             has_jumped: Vec::new(),
             before: Vec::new(),
@@ -123,94 +136,6 @@ impl PrestepDiscrete {
             pseudo_inverse: PseudoInverse::default(),
         })
     }
-
-    /// Learns from the step that has ended.
-    fn learn(&mut self, view: &View<'_>) -> Result<()> {
-        for input in 0..self.given.len() {
-            self.given[input] = view.applied[input] + self.external[input];
-        }
-        self.quality.note(view.outputs);
-        for (id, identifier) in self.identifiers.iter_mut().enumerate() {
-            let (u, y) = (view.graph.inputs_of(id), view.graph.outputs_of(id));
-            let (u, outputs) = (&self.given[u], &view.outputs[y.clone()]);
-            let has_jumped = std::mem::take(&mut self.has_jumped[id]);
-            if !has_jumped && (self.size / identifier.step() - 1.0).abs() < 1e-6 {
-                let errors = &mut self.errors[y.clone()];
-                identifier.observe(outputs, u, errors);
-                self.figures[id] = if self.is_under_way {
-                    self.quality.figure(y.start, errors)
-                } else if self.settings.learned.contains_key(view.graph.name(id)) {
-                    // A model of an earlier run is trusted until it is seen to fail.
-                    0.0
-                } else {
-                    f64::NAN
-                };
-            } else {
-                identifier.pass_over(outputs, u);
-            }
-            let step = identifier.step();
-            if view.step.size > step * (1.0 + 1e-6) && view.step.size <= self.step * (1.0 + 1e-6) {
-                identifier.rescale(view.step.size)?;
-            }
-            if !identifier.is_ready() {
-                self.figures[id] = f64::NAN;
-            }
-            identifier.model(&mut self.models[id]);
-        }
-        Ok(())
-    }
-
-    /// Steps 1 to 3; false if the models have no solution.
-    fn extrapolate(&mut self, view: &View<'_>) -> bool {
-        self.open.as_mut_slice().fill(0.0);
-        (0..view.outputs.len()).for_each(|output| self.open[(output, output)] = 1.0);
-        for wire in view.graph.wires() {
-            let id = view.graph.subsystem_of_input(wire.target);
-            let (input, outputs) = (wire.target - view.graph.inputs_of(id).start, view.graph.outputs_of(id));
-            for (row, output) in outputs.enumerate() {
-                self.open[(output, wire.source)] -= self.models[id].s_d[(row, input)] * wire.gain;
-            }
-        }
-        if self.closed.refactor(&self.open).is_err() {
-            return false;
-        }
-        if self.settings.error_equation != ErrorEquationConfig::Off {
-            self.solve_error_equation(view);
-        }
-        for (ideal, (y, delta)) in self.extrapolated.iter_mut().zip(view.outputs.iter().zip(&self.delta)) {
-            *ideal = y + delta;
-        }
-        // L ỹ + w^k
-        wired(view, &self.extrapolated, &mut self.inputs);
-        self.inputs.iter_mut().zip(&self.external).for_each(|(u, e)| *u += e);
-        self.add_external(view, view.step.end() - 1e-9 * view.step.size);
-        self.errors.fill(0.0);
-        for (id, model) in self.models.iter().enumerate() {
-            let (u, y) = (view.graph.inputs_of(id), view.graph.outputs_of(id));
-            model.add_rates(
-                &self.extrapolated[y.clone()],
-                &self.inputs[u.clone()],
-                &mut self.errors[y.clone()],
-            );
-            for (input, column) in u.zip(0..) {
-                self.ideal[input] = view.graph.offset(input) + self.external[input];
-                for (row, output) in y.clone().enumerate() {
-                    self.errors[output] += model.s_d[(row, column)] * self.ideal[input];
-                }
-            }
-        }
-        self.extrapolated.copy_from_slice(&self.errors);
-        self.closed.solve_in_place(&mut self.extrapolated);
-        wired(view, &self.extrapolated, &mut self.model_based);
-        self.model_based.iter().chain(&self.extrapolated).all(|value| value.is_finite())
-    }
-
-    fn add_external(&mut self, view: &View<'_>, time: f64) {
-        self.external.fill(0.0);
-        for (input, signal) in view.graph.externals() {
-            self.external[*input] += signal.value(time);
-        }
-    }
 }
 
 impl Coupling for PrestepDiscrete {
@@ -226,6 +151,7 @@ impl Coupling for PrestepDiscrete {
                 None => Request::SolverPoints,
             },
             models: self.settings.known,
+            after_steps: self.settings.error_equation != ErrorEquationConfig::Off,
             one_rate: true,
             small_steps: if kind == LearningKind::SmallStep { Some((duration, parts)) } else { None },
             ..Needs::default()
@@ -267,6 +193,7 @@ impl Coupling for PrestepDiscrete {
         self.notes = Notes::new(view.graph.len());
         self.phase = self.settings.learning.phase(0.0, f64::NAN);
         self.excitation = Vec::with_capacity(n);
+        self.can_move = seen::movable(view);
         self.models = (0..view.graph.len()).map(|id| InterfaceModel::hold(size(id).0, size(id).1)).collect();
         self.figures = vec![f64::NAN; view.graph.len()];
         self.quality = Quality::new(n);
@@ -277,8 +204,10 @@ impl Coupling for PrestepDiscrete {
             *list = vec![0.0; n];
         }
         self.means = view.outputs.to_vec();
+        self.ended = view.outputs.to_vec();
         let lists = [
             &mut self.epsilon,
+            &mut self.now,
             &mut self.signal_based,
             &mut self.model_based,
             &mut self.external,
@@ -288,6 +217,7 @@ impl Coupling for PrestepDiscrete {
         ];
         lists.into_iter().for_each(|list| *list = vec![0.0; m]);
         self.before = view.history.arrivals().to_vec();
+        self.arrived = self.before.clone();
         self.is_under_way = false;
         self.has_jumped = vec![false; view.graph.len()];
         Ok(())
@@ -324,6 +254,7 @@ impl Coupling for PrestepDiscrete {
             self.note_excitation(view);
         }
         self.notes.note(view.step.start, &self.figures, self.phase.kind);
+        self.arrived.copy_from_slice(view.history.arrivals());
         self.size = view.step.size;
         self.is_under_way = true;
         Ok(())
@@ -350,6 +281,7 @@ impl Coupling for PrestepDiscrete {
 
     fn moved(&mut self, view: &View<'_>, subsystem: SubsystemId, samples: &Samples) -> Result<()> {
         let range = view.graph.outputs_of(subsystem);
+        self.ended[range.clone()].copy_from_slice(&view.outputs[range.clone()]);
         if samples.mean(&mut self.means[range.clone()]).is_none() {
             self.means[range.clone()].copy_from_slice(&view.outputs[range]);
         }
@@ -398,7 +330,9 @@ impl Coupling for PrestepDiscrete {
     fn save(&self, memory: &mut Vec<f64>) {
         self.identifiers.iter().for_each(|rls| rls.save(memory));
         self.quality.save(memory);
-        for list in [&self.figures, &self.delta, &self.epsilon, &self.means, &self.before] {
+        for list in
+            [&self.figures, &self.delta, &self.epsilon, &self.means, &self.ended, &self.arrived, &self.before]
+        {
             memory.extend_from_slice(list);
         }
         memory.push(self.size);
@@ -412,8 +346,16 @@ impl Coupling for PrestepDiscrete {
     fn restore<'a>(&mut self, memory: &'a [f64]) -> &'a [f64] {
         let rest = self.identifiers.iter_mut().fold(memory, |rest, rls| rls.restore(rest));
         let mut rest = self.quality.restore(rest);
-        for list in [&mut self.figures, &mut self.delta, &mut self.epsilon, &mut self.means, &mut self.before]
-        {
+        let lists = [
+            &mut self.figures,
+            &mut self.delta,
+            &mut self.epsilon,
+            &mut self.means,
+            &mut self.ended,
+            &mut self.arrived,
+            &mut self.before,
+        ];
+        for list in lists {
             let (mine, others) = rest.split_at(list.len());
             list.copy_from_slice(mine);
             rest = others;

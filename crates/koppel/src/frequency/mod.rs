@@ -4,6 +4,7 @@
 //! out. φ is the coupling error ([`transfer`]), and two linear subsystems that exchange values form the loop
 //! -(1 + φ)² Q1 Q2 ([`Interface`]). Chen et al. 2021, 2 and 3.3.
 
+mod between;
 mod interface;
 mod methods;
 mod response;

@@ -18,6 +18,8 @@ pub(super) struct Scatter {
     mean: Vec<f64>,
     scatter: Matrix,
     away: Vec<f64>,
+    scaled: Matrix,
+    eigenvalues: Vec<f64>,
 }
 
 impl Scatter {
@@ -27,6 +29,8 @@ impl Scatter {
             mean: vec![0.0; count],
             scatter: Matrix::zeros(count, count),
             away: vec![0.0; count],
+            scaled: Matrix::zeros(count, count),
+            eigenvalues: vec![0.0; count],
         }
     }
 
@@ -47,23 +51,26 @@ impl Scatter {
         }
     }
 
-    /// The figure for those regressors that can move at all; allocates.
-    pub(super) fn excitation(&self, can_move: impl Fn(usize) -> bool) -> f64 {
-        let some: Vec<usize> = (0..self.mean.len()).filter(|j| can_move(*j)).collect();
-        let size = |j: usize| self.scatter[(j, j)].max(0.0).sqrt();
-        let is_still = |j: &usize| size(*j) <= 1e-10 * self.mean[*j].abs() * self.weight.sqrt();
-        if some.is_empty() {
+    /// The figure for those regressors that can move at all.
+    pub(super) fn excitation(&mut self, can_move: impl Fn(usize) -> bool) -> f64 {
+        let Scatter { weight, mean, scatter, scaled, eigenvalues, .. } = self;
+        let size = |j: usize| scatter[(j, j)].max(0.0).sqrt();
+        scaled.as_mut_slice().fill(0.0);
+        let mut count = 0;
+        for i in (0..mean.len()).filter(|i| can_move(*i)) {
+            if size(i) <= 1e-10 * mean[i].abs() * weight.sqrt() {
+                return 0.0;
+            }
+            for (column, j) in (0..mean.len()).filter(|j| can_move(*j)).enumerate() {
+                scaled[(count, column)] = scatter[(i, j)] / size(i) / size(j).max(f64::MIN_POSITIVE);
+            }
+            count += 1;
+        }
+        if count == 0 {
             return 1.0;
         }
-        if some.iter().any(is_still) {
-            return 0.0;
-        }
-        let n = some.len();
-        let scaled = |i: usize, j: usize| self.scatter[(some[i], some[j])] / size(some[i]) / size(some[j]);
-        let mut scaled = Matrix::from_fn(n, n, scaled);
-        let mut eigenvalues = vec![0.0; n];
-        orthogonalize(&mut scaled, n, &mut eigenvalues);
-        eigenvalues[n - 1] / eigenvalues[0]
+        orthogonalize(scaled, count, eigenvalues);
+        eigenvalues[count - 1] / eigenvalues[0]
     }
 
     /// Appends everything to `memory`.

@@ -170,8 +170,7 @@ impl Identifier {
     }
 
     /// How well the data behind the model of an output were excited: 1 at best, 0 if something never moved that can move.
-    /// Allocates.
-    pub(crate) fn excitation(&self, output: usize, can_move: &[bool]) -> f64 {
+    pub(crate) fn excitation(&mut self, output: usize, can_move: &[bool]) -> f64 {
         match self {
             Identifier::Rls(rls) => rls.excitation(output, can_move),
             Identifier::Moesp(moesp) => moesp.excitation(can_move),

@@ -3,6 +3,7 @@
 use super::InterfaceModel;
 use super::interface_model::Room;
 use crate::error::{Error, Result};
+use crate::linalg::Matrix;
 use crate::system::{StateSpace, SubsystemId, SystemGraph};
 
 /// One model per subsystem, if it has one.
@@ -87,17 +88,17 @@ impl Models {
         if self.is_taken[id] && self.draft == self.taken[id] {
             return Ok(());
         }
-        self.taken[id].copy_from(&self.draft);
         let name = graph.name(id);
-        let model = &mut self.list[id];
-        model.follow(name, &self.taken[id], &mut self.room)?;
-        if !(model.s_y.is_finite() && model.s_u.is_finite() && model.s_d.is_finite()) {
+        let StateSpace { a, b, c, d } = &self.draft;
+        if ![a, b, c, d].into_iter().all(Matrix::is_finite) {
             return Err(Error::Unsupported {
                 what: format!("an interface model of `{name}`"),
                 reason: "its derivatives are not finite here".into(),
             }
             .into());
         }
+        self.taken[id].copy_from(&self.draft);
+        self.list[id].follow(name, &self.draft, &mut self.room)?;
         self.is_known[id] = true;
         self.is_taken[id] = true;
         self.version += 1;

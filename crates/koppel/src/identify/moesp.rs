@@ -27,6 +27,9 @@ use super::triangle::{dot, orthogonalize};
 use super::window::Window;
 use crate::linalg::{Lu, Matrix};
 
+/// A signal that moves by no more than this share of its mean does not move.
+const STILL: f64 = 1e-10;
+
 /// Singular values below this share of the largest count as zero.
 const NOTHING: f64 = 1e-11;
 
@@ -229,20 +232,23 @@ impl Moesp {
         }
     }
 
-    /// Scales of the signals, from R without the part along the constant.
+    /// Scales of the signals, from R without the part along the constant. What moves by nothing but round-off is made zero by an
+    /// infinite scale: there is nothing to learn from it.
     fn measure(&mut self) {
         let (r, m) = (self.window.factor(), self.inputs);
         let given = 1 + self.rows * m;
         for (signal, scale) in self.scales.iter_mut().enumerate() {
             let (first, stride) =
                 if signal < m { (1 + signal, m) } else { (given + signal - m, self.outputs) };
-            let of_lag = |lag: usize| {
+            let mut largest = 0.0_f64;
+            for lag in 0..self.rows {
                 let column = first + lag * stride;
                 let moved = (1..=column).map(|row| r[(row, column)].powi(2)).sum::<f64>().sqrt();
-                moved.max(1e-9 * r[(0, column)].abs())
-            };
-            let largest = (0..self.rows).map(of_lag).fold(0.0, f64::max);
-            *scale = if largest > 0.0 { largest } else { 1.0 };
+                if moved > STILL * r[(0, column)].abs() {
+                    largest = largest.max(moved);
+                }
+            }
+            *scale = if largest > 0.0 { largest } else { f64::INFINITY };
         }
     }
 
@@ -320,6 +326,11 @@ impl Moesp {
         for output in 0..l {
             let own = self.scales[m + output];
             let p = self.parameters.row_mut(output);
+            if own.is_infinite() {
+                p.fill(0.0);
+                p[past + u] = r[(0, 1 + u + past + output)] / r[(0, 0)];
+                continue;
+            }
             let mut constant: f64 = (0..past + l)
                 .map(|j| r[(0, 1 + u + j)] / self.scales[m + j % l] * self.weights[(output, j)])
                 .sum();

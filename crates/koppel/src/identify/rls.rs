@@ -148,8 +148,8 @@ impl Rls {
         self.config.outputs == 1 && self.config.inputs == 1
     }
 
-    /// How well the regressor of an output was excited, without inputs that cannot move; allocates.
-    pub(crate) fn excitation(&self, output: usize, can_move: &[bool]) -> f64 {
+    /// How well the regressor of an output was excited, without inputs that cannot move.
+    pub(crate) fn excitation(&mut self, output: usize, can_move: &[bool]) -> f64 {
         let RlsConfig { outputs, inputs, .. } = self.config;
         self.scatters[output].excitation(|j| j < outputs || can_move[(j - outputs) / inputs])
     }
@@ -169,11 +169,13 @@ impl Rls {
     pub(crate) fn observe(&mut self, y: &[f64], u: &[f64], errors: &mut [f64]) {
         self.push_inputs(u);
         let is_full = self.seen >= self.config.outputs.max(self.config.inputs);
+        let is_first_order = self.is_first_order();
         for (output, y) in y.iter().enumerate() {
             self.fill(output);
             let LearnedRls { parameters, covariance, .. } = &mut self.learned;
             let error = y - dot(&self.phi, &parameters[output]);
-            errors[output] = error;
+            // Without its whole past the equation predicts nothing.
+            errors[output] = if is_full || is_first_order { error } else { f64::NAN };
             if is_full {
                 let (p, covariance) = (&mut parameters[output], &mut covariance[output]);
                 open(covariance, &self.phi, self.config.covariance);
@@ -230,6 +232,10 @@ impl Rls {
             }
         }
         self.learned.step = step;
+        if !first_order {
+            // The past has been seen at another step.
+            self.seen = 0;
+        }
         Ok(())
     }
 

@@ -28,6 +28,8 @@ pub enum Source {
     },
     /// A number of the coupling: the place in its list of channels.
     Coupling(usize),
+    /// A number of an iterated loop: the place in the list of those.
+    Loop(usize),
 }
 
 /// One recorded variable.
@@ -53,7 +55,12 @@ impl Columns {
     /// All inputs and outputs for `"all"`, and the channels that are recorded unasked; else every variable and channel whose full
     /// name matches one of the patterns, in which `*` stands for any text and `?` for any character. A pattern that matches
     /// nothing is an error.
-    pub fn select(record: &Record, graph: &SystemGraph, channels: &[Channel]) -> Result<Self> {
+    pub fn select(
+        record: &Record,
+        graph: &SystemGraph,
+        channels: &[Channel],
+        loops: Vec<Column>,
+    ) -> Result<Self> {
         let patterns: Vec<&str> = match record {
             Record::One(text) => vec![text],
             Record::Many(texts) => texts.iter().map(String::as_str).collect(),
@@ -65,11 +72,13 @@ impl Columns {
             description: channel.description.clone(),
             source: Source::Coupling(index),
         }));
+        everything.extend(loops);
         let is_unasked = |column: &Column| match column.source {
             Source::Variable { variable, .. } => {
                 matches!(variable.kind, VariableKind::Input | VariableKind::Output)
             }
             Source::Coupling(index) => channels[index].is_recorded,
+            Source::Loop(_) => true,
         };
         let mut is_wanted = vec![false; everything.len()];
         for pattern in patterns {
@@ -94,11 +103,11 @@ impl Columns {
     }
 
     /// The same columns in the order in which subsystems were defined, number k being the one defined as `order[k]`; those of the
-    /// coupling stay last.
+    /// coupling and of loops stay last.
     pub(crate) fn as_defined(mut self, order: &[SubsystemId]) -> Self {
         self.list.sort_by_key(|column| match column.source {
             Source::Variable { subsystem, .. } => order[subsystem],
-            Source::Coupling(_) => order.len(),
+            Source::Coupling(_) | Source::Loop(_) => order.len(),
         });
         self
     }

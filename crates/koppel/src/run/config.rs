@@ -1,6 +1,7 @@
 //! A run's settings as plain data.
 
 use super::change::Change;
+use super::iterate::IterationConfig;
 use crate::coupling::{CouplingConfig, Hold};
 use crate::error::{Error, Result};
 use crate::record::Record;
@@ -87,6 +88,9 @@ pub struct RunConfig {
     /// The shape of inputs given as one value per step.
     #[serde(default)]
     pub hold: Hold,
+    /// How loops are iterated; not at all if nothing is said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub iteration: Option<IterationConfig>,
     /// What is recorded.
     #[serde(default = "all")]
     pub record: Record,
@@ -128,6 +132,7 @@ impl RunConfig {
             coupling: CouplingConfig::default(),
             reading: Reading::default(),
             hold: Hold::default(),
+            iteration: None,
             record: all(),
             record_every: 1,
             stop_when: None,
@@ -157,6 +162,9 @@ impl RunConfig {
         }
         if (self.stop - self.start) / self.step > 1e15 {
             return Err(bad("run.step", self.step, "makes more than 1e15 steps"));
+        }
+        if let Some(iteration) = &self.iteration {
+            iteration.check()?;
         }
         if self.record_every == 0 {
             return Err(bad("run.record_every", 0, "must be at least 1"));

@@ -2,19 +2,25 @@
 //! of evaluation; algebraic loops are solved.
 
 use super::board::Board;
+use super::config::Reading;
+use super::iterate::{IterationConfig, LoopWork, OutputIteration};
 use super::loop_solver::LoopSolver;
 use super::slot::Slot;
 use crate::error::{Error, Result};
-use crate::system::{Component, SubsystemId, SystemGraph, evaluation_order};
+use crate::system::{Component, Reach, SubsystemId, SystemGraph, evaluation_order_with};
 
 /// The order of evaluation, with a solver for each loop.
 pub(super) struct Consistency {
     parts: Vec<Part>,
+    /// The parts of the start, where filters are at rest and let everything through; none if there are no filters.
+    at_start: Vec<Part>,
+    /// Loops are iterated whatever the reading.
+    is_iterated: bool,
 }
 
 enum Part {
     Read(Vec<SubsystemId>),
-    Loop(Box<LoopSolver>),
+    Loop(Box<LoopSolver>, Option<Box<OutputIteration>>),
 }
 
 /// The run at one instant.
@@ -29,6 +35,11 @@ pub(super) struct Instant<'a> {
 impl Instant<'_> {
     /// Reads a subsystem with the inputs its sources and external signals give it now.
     pub(super) fn read(&mut self, id: SubsystemId) -> Result<()> {
+        self.read_disturbed(id, 0.0)
+    }
+
+    /// The same with every input moved by `part` of its size.
+    pub(super) fn read_disturbed(&mut self, id: SubsystemId, part: f64) -> Result<()> {
         let slot = &mut self.slots[id];
         let inputs = &mut self.inputs[..slot.inputs.len()];
         for (u, input) in inputs.iter_mut().zip(slot.inputs.clone()) {
@@ -38,6 +49,11 @@ impl Instant<'_> {
                 arrival = self.graph.input_variable(input).start;
             }
             *u = arrival + slot.external(self.graph, input, self.time);
+            if part != 0.0 {
+                let nominal = self.graph.input_variable(input).nominal.unwrap_or(0.0).abs();
+                let size = u.abs().max(nominal);
+                *u += part * if size > 0.0 { size } else { 1.0 };
+            }
         }
         slot.subsystem.read(Some(inputs), &mut self.board.outputs[slot.outputs.clone()]).map_err(|source| {
             let subsystem = self.graph.name(id).into();
@@ -57,17 +73,36 @@ impl Instant<'_> {
 }
 
 impl Consistency {
-    pub(super) fn new(graph: &SystemGraph) -> Self {
-        let part = |component| match component {
+    /// With `iteration`, loops are iterated as it says; else, if they are read fresh, by the solver that finds the start.
+    pub(super) fn new(graph: &SystemGraph, iteration: Option<&IterationConfig>) -> Self {
+        let part = |component, iteration: Option<&IterationConfig>| match component {
             Component::Direct(ids) => Part::Read(ids),
-            Component::Loop(outputs) => Part::Loop(Box::new(LoopSolver::new(graph, outputs))),
+            Component::Loop(outputs) => {
+                let iterated = |config| Box::new(OutputIteration::new(graph, outputs.clone(), config));
+                let iteration = iteration.map(iterated);
+                Part::Loop(Box::new(LoopSolver::new(graph, outputs)), iteration)
+            }
         };
-        Consistency { parts: evaluation_order(graph).into_iter().map(part).collect() }
+        let order = |reach| evaluation_order_with(graph, reach).into_iter();
+        let has_filters = (0..graph.outputs()).any(|o| graph.output_variable(o).filtered.is_some());
+        let at_start = has_filters.then(|| order(Reach::ThroughFilters).map(|c| part(c, None)).collect());
+        let parts: Vec<Part> = order(Reach::ToFilters).map(|c| part(c, iteration)).collect();
+        let is_iterated = parts.iter().any(|part| matches!(part, Part::Loop(_, Some(_))));
+        Consistency { parts, at_start: at_start.unwrap_or_default(), is_iterated }
     }
 
-    /// True if outputs depend on states alone, so that there is nothing to do.
-    pub(super) fn is_empty(&self) -> bool {
-        self.parts.is_empty()
+    /// True if there is something to do at a communication point.
+    #[inline]
+    pub(super) fn is_due(&self, reading: Reading) -> bool {
+        self.is_iterated || (reading == Reading::Fresh && !self.parts.is_empty())
+    }
+
+    /// The work on each iterated loop.
+    pub(super) fn works(&self) -> impl Iterator<Item = &LoopWork> {
+        self.parts.iter().filter_map(|part| match part {
+            Part::Loop(_, iteration) => iteration.as_ref().map(|iteration| iteration.work()),
+            Part::Read(_) => None,
+        })
     }
 
     /// Reads everything at the start, first what depends on states alone.
@@ -76,39 +111,34 @@ impl Consistency {
             now.read(id)?;
             now.deliver(id);
         }
-        for part in &self.parts {
-            if let Part::Loop(solver) = part {
+        let has_filters = !self.at_start.is_empty();
+        let parts = if has_filters { &mut self.at_start } else { &mut self.parts };
+        for part in parts.iter() {
+            if let Part::Loop(solver, _) = part {
                 solver.guess(&mut now);
             }
         }
-        self.refresh(&mut now)?;
+        parts.iter_mut().try_for_each(|part| part.refresh(&mut now, None))?;
+        for part in &mut self.parts {
+            if let Part::Loop(solver, _) = part {
+                solver.note_reactions(&mut now)?;
+            }
+        }
         // Once more, so that every subsystem, loops or not, has been given its consistent inputs.
         (0..now.slots.len()).try_for_each(|id| now.read(id))
     }
 
     /// Makes the outputs of all subsystems that are here belong together.
-    pub(super) fn refresh(&mut self, now: &mut Instant<'_>) -> Result<()> {
-        for part in &mut self.parts {
-            match part {
-                Part::Read(ids) => {
-                    for &id in ids.iter() {
-                        if now.is_here(id) {
-                            now.read(id)?;
-                            now.deliver(id);
-                        }
-                    }
-                }
-                Part::Loop(solver) => solver.solve(now)?,
-            }
-        }
-        Ok(())
+    pub(super) fn refresh(&mut self, now: &mut Instant<'_>, reading: Reading) -> Result<()> {
+        self.parts.iter_mut().try_for_each(|part| part.refresh(now, Some(reading)))
     }
 
     /// Appends what the loop solvers remember.
     pub(super) fn save(&self, memory: &mut Vec<f64>) {
         for part in &self.parts {
-            if let Part::Loop(solver) = part {
+            if let Part::Loop(solver, iteration) = part {
                 solver.save(memory);
+                iteration.iter().for_each(|iteration| iteration.save(memory));
             }
         }
     }
@@ -116,8 +146,40 @@ impl Consistency {
     /// Takes back what `save` wrote and returns the rest.
     pub(super) fn restore<'a>(&mut self, memory: &'a [f64]) -> &'a [f64] {
         self.parts.iter_mut().fold(memory, |rest, part| match part {
-            Part::Loop(solver) => solver.restore(rest),
+            Part::Loop(solver, iteration) => {
+                let rest = solver.restore(rest);
+                iteration.iter_mut().fold(rest, |rest, iteration| iteration.restore(rest))
+            }
             Part::Read(_) => rest,
         })
+    }
+}
+
+impl Part {
+    /// Outputs of one part; at the start there is no reading yet, and loops are solved by the solver made for it.
+    fn refresh(&mut self, now: &mut Instant<'_>, reading: Option<Reading>) -> Result<()> {
+        match self {
+            Part::Read(_) if reading == Some(Reading::Stale) => {}
+            Part::Read(ids) => {
+                for &id in ids.iter() {
+                    if now.is_here(id) {
+                        now.read(id)?;
+                        now.deliver(id);
+                    }
+                }
+            }
+            Part::Loop(solver, iteration) => {
+                if reading.is_some() && solver.is_here(now) {
+                    solver.check_reactions(now)?;
+                }
+                match iteration {
+                    Some(iteration) if reading.is_some() && solver.is_here(now) => {
+                        iteration.solve(now, solver)?
+                    }
+                    _ => solver.solve(now)?,
+                }
+            }
+        }
+        Ok(())
     }
 }

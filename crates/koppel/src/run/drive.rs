@@ -1,6 +1,7 @@
 //! A whole run: step by step to the end, with rows for a recorder and a watcher that may end it.
 
 use super::board::Board;
+use super::iterate::column_value;
 use super::simulation::{Simulation, view};
 use super::slot::Slot;
 use crate::error::Result;
@@ -34,7 +35,7 @@ pub enum Flow {
 }
 
 /// Is asked after every macro step whether to go on.
-pub type Watch<'a> = dyn FnMut(&Simulation) -> Result<Flow> + Send + 'a;
+pub type Watch<'a> = dyn FnMut(&mut Simulation) -> Result<Flow> + Send + 'a;
 
 impl Simulation {
     /// Runs to the end, recording rows; `watch` is asked after every macro step.
@@ -91,13 +92,14 @@ impl Simulation {
     /// Gives the present row to `recorder`.
     pub fn record(&mut self, recorder: &mut dyn Recorder) -> Result<()> {
         let time = self.time();
-        let Simulation { columns, slots, row, graph, board, coupling, clock, .. } = self;
+        let Simulation { columns, slots, row, graph, board, coupling, clock, consistency, steps, .. } = self;
         let seen = view(graph, board, clock.step(self.index, 1));
         columns.fill(row, |source| match source {
             Source::Variable { subsystem, variable } => {
                 value(&mut slots[subsystem], variable, graph, board, time)
             }
             Source::Coupling(channel) => Ok(coupling.channel(&seen, channel)),
+            Source::Loop(index) => Ok(column_value(consistency.works().chain(steps.works()), index)),
         })?;
         recorder.row(time, row)
     }

@@ -1,6 +1,5 @@
 //! A run that is driven from outside: inputs given while it goes on, steps of any length, slopes of its outputs.
 
-use super::config::Reading;
 use super::simulation::Simulation;
 use crate::error::{Error, Result};
 use crate::signal::Step;
@@ -19,7 +18,7 @@ impl Simulation {
     /// Makes outputs follow the inputs given now, if they are read fresh.
     pub fn follow_inputs(&mut self) -> Result<()> {
         let time = self.time();
-        if self.reading == Reading::Fresh && !self.consistency.is_empty() {
+        if self.consistency.is_due(self.reading) {
             self.refresh(time)?;
             self.check_finite(time)?;
         }

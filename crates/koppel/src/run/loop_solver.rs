@@ -4,9 +4,10 @@
 //! to the next and renewed when convergence is slow: with constant feed-through one step solves the loop.
 
 use super::consistent::Instant;
+use super::reaction::Reaction;
 use crate::error::{Error, Result};
 use crate::linalg::{Lu, Matrix};
-use crate::system::{OutputId, SubsystemId, SystemGraph, Wire};
+use crate::system::{AlgebraicLoop, OutputId, SubsystemId, SystemGraph, Wire};
 
 const MAX_ITERATIONS: usize = 100;
 /// Residual, relative to the unknowns as they are, at which the loop counts as solved.
@@ -33,6 +34,14 @@ pub(super) struct LoopSolver {
     /// The last step taken.
     change: Vec<f64>,
     disturbed: Vec<f64>,
+    /// Evaluations and relative residual of the last solution.
+    evaluations: u32,
+    last_residual: f64,
+    /// The unknown with the largest relative residual.
+    worst: usize,
+    /// Largest values on the way to the present solution.
+    peak: Vec<f64>,
+    reaction: Reaction,
 }
 
 impl LoopSolver {
@@ -40,8 +49,8 @@ impl LoopSolver {
         let mut members: Vec<SubsystemId> = unknowns.iter().map(|o| graph.subsystem_of_output(*o)).collect();
         members.sort_unstable();
         members.dedup();
-        let n = unknowns.len();
-        let path = unknowns.iter().map(|o| graph.output_name(*o)).collect::<Vec<_>>().join(" <-> ");
+        let (n, reaction) = (unknowns.len(), Reaction::new(&unknowns));
+        let path = AlgebraicLoop::new(graph, unknowns.clone()).path(graph);
         LoopSolver {
             unknowns,
             members,
@@ -53,6 +62,11 @@ impl LoopSolver {
             residual: vec![0.0; n],
             change: vec![0.0; n],
             disturbed: vec![0.0; n],
+            evaluations: 0,
+            last_residual: 0.0,
+            worst: 0,
+            peak: vec![0.0; n],
+            reaction,
         }
     }
 
@@ -69,18 +83,37 @@ impl LoopSolver {
         }
     }
 
+    /// Notes at the start which members follow their inputs.
+    pub(super) fn note_reactions(&mut self, now: &mut Instant<'_>) -> Result<()> {
+        self.reaction.note(now, &self.members)
+    }
+
+    /// Refuses members that do so no more.
+    #[inline]
+    pub(super) fn check_reactions(&mut self, now: &mut Instant<'_>) -> Result<()> {
+        self.reaction.check(now, &self.path)
+    }
+
+    /// True if all members have come to this instant.
+    pub(super) fn is_here(&self, now: &Instant<'_>) -> bool {
+        self.members.iter().all(|id| now.is_here(*id))
+    }
+
     pub(super) fn solve(&mut self, now: &mut Instant<'_>) -> Result<()> {
-        if !self.members.iter().all(|id| now.is_here(*id)) {
+        if !self.is_here(now) {
             return self.read_those_here(now);
         }
         for (z, output) in self.z.iter_mut().zip(&self.unknowns) {
             *z = now.board.outputs[*output];
         }
+        self.evaluations = 0;
+        self.peak.fill(0.0);
         let (mut last, mut stalls) = (f64::INFINITY, 0);
         for iteration in 0..MAX_ITERATIONS {
             let (size, of_largest) = self.evaluate(now)?;
             stalls = if size > 0.5 * last { stalls + 1 } else { 0 };
             if size <= TOLERANCE || (stalls > 2 && of_largest <= ROUND_OFF) {
+                self.last_residual = size;
                 self.accept(now);
                 return Ok(());
             }
@@ -100,7 +133,8 @@ impl LoopSolver {
         }
         let (residual, _) = self.evaluate(now)?;
         let (path, time) = (self.path.clone(), now.time);
-        Err(Error::LoopNotSolved { path, time, residual, iterations: MAX_ITERATIONS }.into())
+        let worst = now.graph.output_name(self.unknowns[self.worst]);
+        Err(Error::LoopNotSolved { path, time, residual, iterations: MAX_ITERATIONS, worst }.into())
     }
 
     /// With a member ahead of time there is nothing to solve yet; the others are read with what has arrived.
@@ -123,17 +157,23 @@ impl LoopSolver {
 
     /// residual = g(z) - z; returns its size relative to the unknowns as they are, and to their largest values so far.
     fn evaluate(&mut self, now: &mut Instant<'_>) -> Result<(f64, f64)> {
-        let LoopSolver { z, residual, scale, unknowns, members, .. } = self;
+        self.evaluations += 1;
+        let LoopSolver { z, residual, scale, unknowns, members, worst, peak, .. } = self;
         results(now, unknowns, members, z, residual)?;
         let (mut size, mut of_largest): (f64, f64) = (0.0, 0.0);
-        for ((r, z), scale) in residual.iter_mut().zip(z).zip(scale) {
-            let present = z.abs().max(r.abs());
+        for (i, ((r, z), scale)) in residual.iter_mut().zip(z).zip(scale).enumerate() {
+            peak[i] = peak[i].max(z.abs());
+            // A solution that is zero has no size of its own: beside the first guess it is round-off.
+            let present = z.abs().max(r.abs()).max(1e-4 * peak[i]);
             *r -= *z;
             if !r.is_finite() {
+                *worst = i;
                 return Ok((f64::INFINITY, f64::INFINITY));
             }
             if *r != 0.0 {
-                size = size.max(r.abs() / present);
+                if r.abs() / present > size {
+                    (size, *worst) = (r.abs() / present, i);
+                }
                 of_largest = of_largest.max(r.abs() / present.max(*scale));
             }
         }
@@ -148,6 +188,7 @@ impl LoopSolver {
             let delta = 1e-7 * if size > 0.0 { size } else { 1.0 };
             self.z[j] += delta;
             let moved = self.z[j] - kept;
+            self.evaluations += 1;
             results(now, &self.unknowns, &self.members, &self.z, &mut self.disturbed)?;
             self.z[j] = kept;
             for i in 0..self.z.len() {
@@ -176,6 +217,16 @@ impl LoopSolver {
             *scale = scale.max(z.abs());
         }
         self.members.iter().for_each(|id| now.deliver(*id));
+    }
+
+    /// Evaluations of the last solution.
+    pub(super) fn evaluations(&self) -> u32 {
+        self.evaluations
+    }
+
+    /// Relative residual of the last solution.
+    pub(super) fn residual(&self) -> f64 {
+        self.last_residual
     }
 
     pub(super) fn save(&self, memory: &mut Vec<f64>) {

@@ -1,8 +1,13 @@
 //! Who moves when: stages one after the other, the members of a stage side by side.
 
 use super::config::{Named, RunConfig, ScheduleConfig, bad};
+use super::iterate::IterationKind;
+use crate::coupling::CouplingConfig;
 use crate::error::{Error, Result};
-use crate::system::{Component, SubsystemId, SystemGraph, evaluation_order, strongly_connected};
+use crate::system::{
+    Component, OutputId, Signal, SubsystemId, SystemGraph, evaluation_order, strongly_connected, tear,
+};
+use std::ops::Range;
 
 /// Stages of a macro step, and how many steps each subsystem takes at once.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -11,12 +16,40 @@ pub struct Schedule {
     pub stages: Vec<Vec<SubsystemId>>,
     /// Per subsystem: it moves every n-th step, by n steps.
     pub every: Vec<u32>,
+    /// Stages that are repeated together: the loops of an iteration of steps.
+    pub loops: Vec<Range<usize>>,
 }
 
 impl Schedule {
     /// Resolves names and checks that every subsystem moves exactly once.
     pub fn new(config: &RunConfig, graph: &SystemGraph) -> Result<Self> {
-        let stages = match &config.schedule {
+        let is_repeated = config.iteration.as_ref().is_some_and(|i| i.kind == IterationKind::Step);
+        let (stages, loops) = match is_repeated {
+            true => iterated(config, graph)?,
+            false => (Schedule::stages(config, graph)?, Vec::new()),
+        };
+        check_once(&stages, graph)?;
+        let mut every = vec![1; graph.len()];
+        for (name, count) in &config.every {
+            if *count == 0 {
+                return Err(bad(&format!("run.every.{name}"), count, "must be at least 1"));
+            }
+            every[graph.find(name)?] = *count;
+        }
+        let schedule = Schedule { stages, every, loops };
+        if is_repeated && schedule.is_multi_rate() {
+            return Err(Error::Unsupported {
+                what: "step iteration with several rates".into(),
+                reason: "the members of a loop repeat one common step; remove `every`".into(),
+            }
+            .into());
+        }
+        Ok(schedule)
+    }
+
+    /// The stages as the settings say.
+    fn stages(config: &RunConfig, graph: &SystemGraph) -> Result<Vec<Vec<SubsystemId>>> {
+        Ok(match &config.schedule {
             ScheduleConfig::Named(Named::Parallel) => vec![(0..graph.len()).collect()],
             ScheduleConfig::Named(Named::Sequence) => {
                 automatic_order(graph).into_iter().map(|id| vec![id]).collect()
@@ -28,16 +61,7 @@ impl Schedule {
                 .iter()
                 .map(|names| names.iter().map(|name| graph.find(name)).collect())
                 .collect::<Result<_>>()?,
-        };
-        check_once(&stages, graph)?;
-        let mut every = vec![1; graph.len()];
-        for (name, count) in &config.every {
-            if *count == 0 {
-                return Err(bad(&format!("run.every.{name}"), count, "must be at least 1"));
-            }
-            every[graph.find(name)?] = *count;
-        }
-        Ok(Schedule { stages, every })
+        })
     }
 
     /// True if some subsystem moves less often than the others.
@@ -88,4 +112,127 @@ fn automatic_order(graph: &SystemGraph) -> Vec<SubsystemId> {
         order.extend(component);
     }
     order
+}
+
+/// Stages, and which of them are repeated together.
+type Staged = (Vec<Vec<SubsystemId>>, Vec<Range<usize>>);
+
+/// With step iteration everybody moves along the connections: what feeds a loop before it, what it feeds after it. The
+/// members of a loop move in the order in which it is cut.
+fn iterated(config: &RunConfig, graph: &SystemGraph) -> Result<Staged> {
+    if !matches!(config.schedule, ScheduleConfig::Named(_)) {
+        return Err(Error::Unsupported {
+            what: "a schedule with step iteration".into(),
+            reason: "it moves everybody along the connections, and loops as they are cut; remove `schedule`"
+                .into(),
+        }
+        .into());
+    }
+    if !interpolates(&config.coupling) {
+        return Err(Error::Unsupported {
+            what: format!("`{}` with step iteration", config.coupling.name()),
+            reason: "inputs are interpolated between communication points; use `zoh` (constant), `foh` (linear) or `soh`"
+                .into(),
+        }
+        .into());
+    }
+    let sources = feeders(graph);
+    let (mut stages, mut loops): Staged = (Vec::new(), Vec::new());
+    for members in strongly_connected(&sources) {
+        let first = stages.len();
+        if members.len() == 1 && !sources[members[0]].contains(&members[0]) {
+            let feeds = |stage: &Vec<SubsystemId>| sources[members[0]].iter().any(|s| stage.contains(s));
+            let is_free = loops.last().is_none_or(|l| l.end < first);
+            // Side by side with those before it, if nothing in between feeds it.
+            match stages.last_mut() {
+                Some(last) if is_free && !feeds(last) => last.push(members[0]),
+                _ => stages.push(members),
+            }
+        } else {
+            stages.extend(levels(graph, &members));
+            loops.push(first..stages.len());
+        }
+    }
+    Ok((stages, loops))
+}
+
+fn interpolates(coupling: &CouplingConfig) -> bool {
+    match coupling {
+        CouplingConfig::Zoh {} | CouplingConfig::Foh { .. } | CouplingConfig::Soh { .. } => true,
+        CouplingConfig::Mixed { default, connections } => {
+            interpolates(default) && connections.values().all(interpolates)
+        }
+        _ => false,
+    }
+}
+
+/// For every subsystem, those that feed it.
+fn feeders(graph: &SystemGraph) -> Vec<Vec<SubsystemId>> {
+    let mut sources = vec![Vec::new(); graph.len()];
+    for wire in graph.wires() {
+        sources[graph.subsystem_of_input(wire.target)].push(wire.from);
+    }
+    for wire in graph.message_wires().iter().filter(|wire| wire.from != wire.to) {
+        sources[wire.to].push(wire.from);
+    }
+    sources
+}
+
+/// Subsystems that feed each other: a loop for the iteration of steps.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SubsystemLoop {
+    /// Its members.
+    pub members: Vec<SubsystemId>,
+    /// Outputs that are guessed.
+    pub torn: Vec<OutputId>,
+    /// True if no smaller set of outputs cuts the loop, false if a heuristic found it.
+    pub is_smallest: bool,
+}
+
+/// All loops of subsystems, algebraic or not.
+pub fn subsystem_loops(graph: &SystemGraph) -> Vec<SubsystemLoop> {
+    let sources = feeders(graph);
+    let is_loop = |members: &Vec<SubsystemId>| members.len() > 1 || sources[members[0]].contains(&members[0]);
+    let cut = |members: Vec<SubsystemId>| {
+        let (signals, outputs) = signals(graph, &members);
+        let tearing = tear(members.len(), &signals);
+        let torn = tearing.torn.iter().map(|s| outputs[*s]).collect();
+        SubsystemLoop { members, torn, is_smallest: tearing.is_smallest }
+    };
+    strongly_connected(&sources).into_iter().filter(is_loop).map(cut).collect()
+}
+
+/// What the members of a loop give each other, and the outputs that are.
+fn signals(graph: &SystemGraph, members: &[SubsystemId]) -> (Vec<Signal>, Vec<OutputId>) {
+    let place = |id: SubsystemId| members.binary_search(&id).ok();
+    let (mut signals, mut outputs) = (Vec::new(), Vec::new());
+    for (from, &id) in members.iter().enumerate() {
+        for output in graph.outputs_of(id) {
+            let wires = graph.wires_from(id).iter().map(|w| graph.wires()[*w]);
+            let targets = wires.filter(|w| w.source == output).map(|w| graph.subsystem_of_input(w.target));
+            let to: Vec<usize> = targets.filter_map(place).collect();
+            if !to.is_empty() {
+                signals.push(Signal { from, to, weight: 1 });
+                outputs.push(output);
+            }
+        }
+    }
+    (signals, outputs)
+}
+
+/// The members of a loop in stages: each is fed by earlier stages and torn outputs alone.
+fn levels(graph: &SystemGraph, members: &[SubsystemId]) -> Vec<Vec<SubsystemId>> {
+    let (signals, _) = signals(graph, members);
+    let tearing = tear(members.len(), &signals);
+    let mut level = vec![0; members.len()];
+    for &node in &tearing.order {
+        for (s, signal) in signals.iter().enumerate().filter(|(_, signal)| signal.from == node) {
+            if !tearing.torn.contains(&s) {
+                signal.to.iter().for_each(|to| level[*to] = level[*to].max(level[node] + 1));
+            }
+        }
+    }
+    let count = level.iter().max().map_or(0, |most| most + 1);
+    let of = |l: usize| (0..members.len()).filter(|k| level[*k] == l).map(|k| members[k]).collect();
+    (0..count).map(of).collect()
 }

@@ -5,17 +5,18 @@ use super::change;
 use super::config::RunConfig;
 use super::consistent::{Consistency, Instant};
 use super::failure::non_finite;
+use super::iterate::{self, IterationKind, StepIteration};
 use super::messages::Messages;
 use super::schedule::Schedule;
 use super::simulation::{Simulation, Stage, view};
 use super::slot::Slot;
 use super::statistics::Extremes;
 use super::step_sizes;
-use crate::coupling::{self, Coupling};
+use crate::coupling::{self, Coupling, Needs};
 use crate::error::{Error, Result};
 use crate::record::{Columns, Condition};
-use crate::signal::Clock;
-use crate::system::{SubsystemId, System, SystemGraph};
+use crate::signal::{Clock, Request};
+use crate::system::{Reach, SubsystemId, System, SystemGraph, algebraic_loops};
 
 impl Simulation {
     /// Wires, initialises and finds the consistent start.
@@ -35,10 +36,17 @@ impl Simulation {
     ) -> Result<Self> {
         config.check()?;
         let schedule = Schedule::new(config, &system.graph)?;
+        let loops = match config.iteration.as_ref().map(|settings| settings.kind) {
+            None => 0,
+            Some(IterationKind::Step) => schedule.loops.len(),
+            Some(IterationKind::Outputs) => algebraic_loops(&system.graph, Reach::ToFilters).len(),
+        };
         let order: Vec<SubsystemId> = schedule.stages.concat();
         let System { graph, subsystems } = system.reordered(&order);
         let coupling = build(&graph)?;
-        let columns = Columns::select(&config.record, &graph, &coupling.channels(&graph))?.as_defined(&order);
+        let columns =
+            Columns::select(&config.record, &graph, &coupling.channels(&graph), iterate::columns(loops))?
+                .as_defined(&order);
         let needs = coupling.needs();
         if needs.reduced_start && schedule.is_multi_rate() {
             return Err(Error::Unsupported {
@@ -65,11 +73,21 @@ impl Simulation {
         let condition = config.stop_when.as_deref().map(|text| Condition::new(text, &graph)).transpose()?;
         let widest = slots.iter().map(|slot| slot.inputs.len()).max().unwrap_or(0);
         let most_outputs = slots.iter().map(|slot| slot.outputs.len()).max().unwrap_or(0);
+        let stages = stages(&graph, &schedule, needs);
+        let iteration = config.iteration.as_ref();
         let mut simulation = Simulation {
+            steps: iteration.map_or_else(StepIteration::default, |settings| {
+                StepIteration::new(&graph, &stages, &schedule.loops, settings)
+            }),
+            halving: iterate::room(iteration.map(|settings| settings.otherwise)),
+            halvings: 0,
             board: Board::new(&graph, needs, config.reading),
             messages: Messages::new(&graph),
-            stages: stages(&graph, &schedule),
-            consistency: Consistency::new(&graph),
+            stages,
+            consistency: Consistency::new(
+                &graph,
+                iteration.filter(|settings| settings.kind == IterationKind::Outputs),
+            ),
             outputs_before: vec![0.0; graph.outputs()],
             inputs: vec![0.0; widest],
             rates: vec![0.0; most_outputs],
@@ -78,6 +96,7 @@ impl Simulation {
             index: 0,
             inside: None,
             is_multi_rate: schedule.is_multi_rate(),
+            is_usually_plain: false,
             changes,
             changes_done: 0,
             are_models_old: true,
@@ -96,8 +115,26 @@ impl Simulation {
             coupling,
             needs,
         };
+        simulation.is_usually_plain = simulation.is_usually_plain();
         simulation.initialize()?;
         Ok(simulation)
+    }
+
+    /// True if neither the system nor the coupling wants anything beside the exchange of values.
+    fn is_usually_plain(&self) -> bool {
+        let Needs { samples, models, after_steps, no_preparation, small_steps, .. } = self.needs;
+        let is_coupling_plain = samples == Request::Nothing
+            && models.is_none()
+            && !after_steps
+            && no_preparation
+            && small_steps.is_none();
+        is_coupling_plain
+            && !self.consistency.is_due(self.reading)
+            && !self.is_iterated_somewhere()
+            && self.halving.is_none()
+            && !self.is_multi_rate
+            && self.messages.is_empty()
+            && self.graph.maps().is_empty()
     }
 
     /// Start values, then all outputs of the start time.
@@ -138,6 +175,7 @@ impl Simulation {
         self.refresh_models(step)?;
         let wired: Vec<_> = self.stages.iter().flat_map(|stage| stage.wired.iter().copied()).collect();
         self.coupling.start(&view(&self.graph, &self.board, step), &wired)?;
+        self.check_roll_back(step.start)?;
         let mut numbers = Vec::new();
         self.save_numbers(&mut numbers);
         self.state_size = numbers.len();
@@ -151,14 +189,17 @@ impl Simulation {
 }
 
 /// Stages as ranges: subsystems are numbered in the order in which they move.
-fn stages(graph: &SystemGraph, schedule: &Schedule) -> Vec<Stage> {
+fn stages(graph: &SystemGraph, schedule: &Schedule, needs: Needs) -> Vec<Stage> {
+    // A slow subsystem's inputs are held from the begin of its own step, which the coupling is told of.
+    let all_held = needs.only_holds && !schedule.is_multi_rate();
     let mut first = 0;
     let mut stage = |size: usize| {
         let members = first..first + size;
         first += size;
         let inputs = graph.inputs_of(members.start).start..graph.inputs_of(members.end - 1).end;
         let connected = inputs.clone().filter(|input| !graph.is_free(*input));
-        let is_held = |input: &usize| graph.input_variable(*input).is_held || graph.map(*input).is_some();
+        let is_held =
+            |input: &usize| all_held || graph.input_variable(*input).is_held || graph.map(*input).is_some();
         let (held, wired) = connected.partition(is_held);
         let deliveries = Deliveries::new(graph, members.clone());
         let outputs = graph.outputs_of(members.start).start..graph.outputs_of(members.end - 1).end;

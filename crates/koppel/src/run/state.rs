@@ -46,6 +46,11 @@ impl Simulation {
             .try_for_each(|(slot, snapshot)| slot.subsystem.save(snapshot))
     }
 
+    /// Saves one subsystem's state: to see whether it can.
+    pub(crate) fn save_one(&self, id: usize, snapshot: &mut Snapshot) -> Result<()> {
+        self.slots[id].subsystem.save(snapshot)
+    }
+
     /// Everything but the subsystems' own states.
     pub(super) fn save_numbers(&self, numbers: &mut Vec<f64>) {
         numbers.clear();
@@ -67,6 +72,7 @@ impl Simulation {
         }
         self.coupling.save(numbers);
         self.consistency.save(numbers);
+        self.steps.save(numbers);
     }
 
     /// Goes back (or forward) to a saved state of the same run; what follows is bit for bit what followed then.
@@ -114,6 +120,7 @@ impl Simulation {
         }
         let rest = self.coupling.restore(rest);
         let rest = self.consistency.restore(rest);
+        let rest = self.steps.restore(rest);
         assert!(rest.is_empty(), "the state's size was checked");
     }
 

@@ -18,7 +18,12 @@ pub enum Component {
 /// The components in order of evaluation. Outputs that depend on states and constant inputs alone do not appear: they are
 /// known.
 pub fn evaluation_order(graph: &SystemGraph) -> Vec<Component> {
-    let sources = direct_sources(graph);
+    evaluation_order_with(graph, Reach::ToFilters)
+}
+
+/// The same, through filters if asked for.
+pub(crate) fn evaluation_order_with(graph: &SystemGraph, reach: Reach) -> Vec<Component> {
+    let sources = direct_sources_with(graph, reach);
     let mut order = Vec::new();
     for component in strongly_connected(&sources) {
         let is_loop = component.len() > 1 || sources[component[0]].contains(&component[0]);
@@ -64,32 +69,36 @@ fn append(order: &mut Vec<Component>, id: SubsystemId, graph: &SystemGraph) {
     order.push(Component::Direct(vec![id]));
 }
 
-/// For every output, the outputs that act on it at the same instant.
-pub(crate) fn direct_sources(graph: &SystemGraph) -> Vec<Vec<OutputId>> {
-    let mut sources = vec![Vec::new(); graph.outputs()];
-    for id in 0..graph.len() {
-        let first_input = graph.inputs_of(id).start;
-        let input_count = graph.inputs_of(id).len();
-        for (output, variable) in graph.outputs_of(id).zip(&graph.ports(id).outputs) {
-            let all: Vec<usize>;
-            let inputs = match &variable.depends {
-                Dependencies::None => continue,
-                Dependencies::On(inputs) => inputs,
-                Dependencies::Unknown => {
-                    all = (0..input_count).collect();
-                    &all
-                }
-            };
-            for input in inputs {
-                for wire in graph.wires_into(first_input + input) {
-                    sources[output].push(graph.wires()[wire].source);
-                }
-            }
-            sources[output].sort_unstable();
-            sources[output].dedup();
-        }
-    }
-    sources
+/// How far a direct action reaches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reach {
+    /// Filters end it.
+    ToFilters,
+    /// As if filters were not there: at a consistent start, and to see which loops they break.
+    ThroughFilters,
+}
+
+/// For every output, the outputs that act on it at the same instant, or but for filters would.
+pub(crate) fn direct_sources_with(graph: &SystemGraph, reach: Reach) -> Vec<Vec<OutputId>> {
+    (0..graph.outputs()).map(|output| sources_of(graph, output, reach)).collect()
+}
+
+/// The outputs that act on one output at the same instant, in ascending order.
+pub(crate) fn sources_of(graph: &SystemGraph, output: OutputId, reach: Reach) -> Vec<OutputId> {
+    let inputs = graph.inputs_of(graph.subsystem_of_output(output));
+    let depends = match reach {
+        Reach::ToFilters => &graph.output_variable(output).depends,
+        Reach::ThroughFilters => graph.reaching(output),
+    };
+    let sources = |input| graph.wires_into(input).map(|wire| graph.wires()[wire].source);
+    let mut all: Vec<OutputId> = match depends {
+        Dependencies::None => Vec::new(),
+        Dependencies::On(list) => list.iter().flat_map(|place| sources(inputs.start + place)).collect(),
+        Dependencies::Unknown => inputs.flat_map(sources).collect(),
+    };
+    all.sort_unstable();
+    all.dedup();
+    all
 }
 
 /// Strongly connected components, each after all those it depends on (Tarjan's algorithm without recursion).

@@ -5,7 +5,8 @@
 //! Inputs and outputs are numbered through all subsystems, those of one subsystem side by side. A [`Wire`] is one
 //! non-zero entry of L. Wiring is data: every coupling reads it, none owns it.
 
-use super::ports::{Ports, Variable, VariableKind};
+use super::filter::FilterConfig;
+use super::ports::{Dependencies, Ports, Variable, VariableKind};
 use super::subsystem::Subsystem;
 use super::transfer::{UnitRule, ValueMap};
 use super::wiring::{self, MessageWire};
@@ -52,6 +53,9 @@ pub struct Connection {
     /// A table of whole numbers in place of gain and offset, for one source; empty for none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub map: Vec<(f64, f64)>,
+    /// A filter between source and input, which breaks loops.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub filter: Option<FilterConfig>,
 }
 
 impl Connection {
@@ -64,7 +68,14 @@ impl Connection {
             offset: 0.0,
             units: UnitRule::Convert,
             map: Vec::new(),
+            filter: None,
         }
+    }
+
+    /// With a filter.
+    pub fn filter(mut self, filter: FilterConfig) -> Self {
+        self.filter = Some(filter);
+        self
     }
 
     /// With another gain.
@@ -269,6 +280,14 @@ impl SystemGraph {
         &self.ports[id].outputs[output - self.first_output[id]]
     }
 
+    /// The inputs of its subsystem that act on an output: at once, or behind its filter.
+    pub fn reaching(&self, output: OutputId) -> &Dependencies {
+        let id = self.subsystem_of_output(output);
+        let outputs = &self.ports[id].outputs;
+        let variable = &outputs[output - self.first_output[id]];
+        variable.filtered.as_ref().map_or(&variable.depends, |filtered| &outputs[filtered.of].depends)
+    }
+
     /// Variable of an input.
     pub fn input_variable(&self, input: InputId) -> &Variable {
         let id = self.subsystem_of_input(input);
@@ -421,8 +440,9 @@ impl SystemBuilder {
         if let Some(name) = names.iter().find(|name| !known.insert(name.as_str())) {
             return Err(Error::Duplicate { kind: "subsystem", name: name.clone() }.into());
         }
-        let mut graph = number_ports(names, &subsystems);
-        wiring::wire(&mut graph, &self.connections)?;
+        let graph = number_ports(names, &subsystems);
+        let (mut graph, subsystems, connections) = wiring::filter(graph, subsystems, self.connections)?;
+        wiring::wire(&mut graph, &connections)?;
         for (input, config) in self.externals {
             let id = graph.find_input(&input)?;
             let external = External::new(&config).map_err(|source| Error::External { input, source })?;
@@ -437,7 +457,7 @@ impl SystemBuilder {
     }
 }
 
-fn number_ports(names: Vec<String>, subsystems: &[Box<dyn Subsystem>]) -> SystemGraph {
+pub(super) fn number_ports(names: Vec<String>, subsystems: &[Box<dyn Subsystem>]) -> SystemGraph {
     let ports: Vec<Ports> = subsystems.iter().map(|s| s.ports().clone()).collect();
     let running = |count: fn(&Ports) -> usize| {
         let mut sums = vec![0];

@@ -1,5 +1,6 @@
 //! The variables of a subsystem, by name.
 
+use super::filter::Filtered;
 use super::message::MessagePort;
 use super::terminal::Terminal;
 use super::unit::Unit;
@@ -60,6 +61,9 @@ pub struct Variable {
     pub depends: Dependencies,
     /// For an input: it is held over a step whatever the coupling, because it jumps: Booleans, integers and the like.
     pub is_held: bool,
+    /// For an output: it is another one behind a filter.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub filtered: Option<Filtered>,
     /// For a parameter: it cannot be changed once the run is under way.
     pub is_fixed: bool,
 }
@@ -76,6 +80,7 @@ impl Variable {
             description: String::new(),
             depends: Dependencies::None,
             is_held: false,
+            filtered: None,
             is_fixed: false,
         }
     }

@@ -3,9 +3,11 @@
 //!
 //! The bare name of an array stands for all its elements `name[1]`, `name[2]`, ...
 
-use super::graph::{Connection, InputId, SubsystemId, SystemGraph, Wire};
+use super::filtered::{WithFilters, filtered_output};
+use super::graph::{Connection, InputId, SubsystemId, SystemGraph, Wire, number_ports};
 use super::message::MessagePort;
-use super::ports::{Ports, VariableKind};
+use super::ports::{Ports, Variable, VariableKind};
+use super::subsystem::Subsystem;
 use super::transfer::{UnitRule, ValueMap, conversion};
 use crate::error::{Error, Result};
 
@@ -107,6 +109,51 @@ pub(super) fn wire(graph: &mut SystemGraph, connections: &[Connection]) -> Resul
     graph.message_wires.sort();
     graph.maps.sort_by_key(|(input, _)| *input);
     Ok(())
+}
+
+/// Ports, subsystems, and the connections between them.
+type Unwired = (SystemGraph, Vec<Box<dyn Subsystem>>, Vec<Connection>);
+
+/// Filters become outputs of the subsystems their connections start from; these are connected in place of the others.
+pub(super) fn filter(
+    graph: SystemGraph,
+    subsystems: Vec<Box<dyn Subsystem>>,
+    mut connections: Vec<Connection>,
+) -> Result<Unwired> {
+    if connections.iter().all(|connection| connection.filter.is_none()) {
+        return Ok((graph, subsystems, connections));
+    }
+    let mut added: Vec<Vec<Variable>> = vec![Vec::new(); graph.len()];
+    for connection in &mut connections {
+        let Some(filter) = connection.filter.take() else { continue };
+        for from in &mut connection.from {
+            let source = end(&graph, from, Side::Source)?;
+            if source.is_message || !connection.map.is_empty() {
+                return Err(refused(from, &connection.to, "only numbers without a map are filtered"));
+            }
+            filter.matrices(&format!("{from} -> {}", connection.to))?;
+            let (id, ports) = (source.subsystem, graph.ports(source.subsystem));
+            let name_of = |place: &usize| filtered_output(ports, &mut added[id], *place, &filter);
+            let names: Vec<String> = source.places.iter().map(name_of).collect();
+            let is_array = end_name(graph.name(id), from) != ports.outputs[source.places[0]].name;
+            let name = if is_array { names[0].split('[').next().unwrap_or_default() } else { &names[0] };
+            *from = format!("{}.{name}", graph.name(id));
+        }
+    }
+    let names: Vec<String> = graph.names().to_vec();
+    let wrap = |((name, inner), outputs): ((&String, Box<dyn Subsystem>), Vec<Variable>)| {
+        if outputs.is_empty() {
+            return Ok(inner);
+        }
+        Ok(Box::new(WithFilters::new(name, inner, outputs)?) as Box<dyn Subsystem>)
+    };
+    let subsystems = names.iter().zip(subsystems).zip(added).map(wrap).collect::<Result<Vec<_>>>()?;
+    Ok((number_ports(names, &subsystems), subsystems, connections))
+}
+
+/// The variable's part of a full name.
+fn end_name<'a>(subsystem: &str, full: &'a str) -> &'a str {
+    full.get(subsystem.len() + 1..).unwrap_or_default()
 }
 
 fn check_factors(connection: &Connection) -> Result<()> {

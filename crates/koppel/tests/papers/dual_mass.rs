@@ -43,7 +43,7 @@ fn pre_step_stays_close_where_zero_order_hold_has_left() {
         let seen = error(prestep(|config| config.constant = constant), 9e-3);
         assert!(seen < 0.07, "{constant:?}: {seen}");
     }
-    for ms in [1.0, 2.0, 4.0, 5.0, 6.0, 8.0] {
+    for ms in [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0] {
         let step = ms * 1e-3;
         let without = error(plain(|_| ()), step);
         let with = error(plain(|config| with_error_equation(config, step)), step);

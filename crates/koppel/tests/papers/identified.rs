@@ -80,27 +80,15 @@ fn second_order_models_and_the_corrector_on_the_helicopter() {
     }
 }
 
+/// Helicopter by MOESP of order 6, all samples: 0.014 at 0.1 s against 0.046 by zero-order hold and 0.037 by recursive least squares
+/// of order 1. At 0.16 s, learned from 75 samples of an oscillation that grows, it is unstable at this order and off by 0.24
+/// at order 4 with two block rows: recursive least squares is the more robust one, as the thesis says.
 #[test]
-fn explore_helicopter_moesp() {
+fn moesp_on_the_helicopter() {
     let case = case("helicopter").unwrap();
-    for step in [0.05, 0.1, 0.16] {
-        let error = |coupling| global_error(&case, &RunConfig { coupling, step, ..case.run.clone() });
-        let full = |order, window, rows, duration, above: f64| {
-            let mut config = learned(ModelConfig::Moesp(MoespConfig { order, window, rows }), duration, 1.0);
-            config.learning = Some(LearningConfig { hold_above: above, ..config.learning.unwrap() });
-            error(CouplingConfig::Prestep(config))
-        };
-        for (order, rows) in
-            [(Some(4), Some(2)), (Some(6), Some(3)), (Some(8), Some(3)), (None, Some(3)), (Some(4), Some(3))]
-        {
-            println!(
-                "moesp {step} {order:?} {rows:?}: {:.3e} {:.3e} {:.3e} thr {:.3e} {:.3e}",
-                full(order, 3000, rows, 12.0, 3.54),
-                full(order, 3000, rows, 25.0, 3.54),
-                full(order, 400, rows, 12.0, 3.54),
-                full(order, 3000, rows, 12.0, 0.05),
-                full(order, 3000, rows, 25.0, 0.01)
-            );
-        }
-    }
+    let model = ModelConfig::Moesp(MoespConfig { order: Some(6), window: 3000, rows: Some(3) });
+    let error = |coupling| global_error(&case, &RunConfig { coupling, step: 0.1, ..case.run.clone() });
+    let seen = error(CouplingConfig::Prestep(learned(model, 12.0, 1.0)));
+    let zoh = error(CouplingConfig::Zoh {});
+    assert!(seen < 0.02 && seen < 0.5 * zoh, "{seen}, zoh {zoh}");
 }

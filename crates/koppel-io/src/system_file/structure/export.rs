@@ -179,6 +179,10 @@ impl Packing<'_> {
                 kept.push(Kept { to: to.clone(), why: format!("`{to}` gets a sum of outputs") });
                 continue;
             };
+            if connection.filter.is_some() {
+                kept.push(Kept { to: to.clone(), why: format!("`{to}` gets a filtered output") });
+                continue;
+            }
             let end = |name: &str| {
                 self.end(name, &places).map_err(|problem| {
                     let message = format!("connection `{from}` -> `{to}`: {problem}");

@@ -67,7 +67,7 @@ impl Coupling for IdentifiedCorrector {
 
     fn start(&mut self, view: &View<'_>, inputs: &[InputId]) -> Result<()> {
         self.models.start(view, inputs)?;
-        self.deferred.start(view);
+        self.deferred.start(view)?;
         self.before = vec![0.0; view.graph.outputs()];
         self.size = view.step.size;
         Ok(())

@@ -47,18 +47,20 @@ struct Compensator {
     reference: f64,
     /// w: what the source has sent last.
     sent: f64,
+    /// y at the end of the last step.
+    last: f64,
     /// Smallest and largest value in each of the recent steps, newest first.
     range: [[f64; 2]; RECENT + 1],
 }
 
 impl Compensator {
     fn at(value: f64) -> Self {
-        Compensator { reference: value, sent: value, range: [[value; 2]; RECENT + 1] }
+        Compensator { reference: value, sent: value, last: value, range: [[value; 2]; RECENT + 1] }
     }
 
     fn numbers(&mut self) -> impl Iterator<Item = &mut f64> {
-        let Compensator { reference, sent, range } = self;
-        [reference, sent].into_iter().chain(range.as_flattened_mut())
+        let Compensator { reference, sent, last, range } = self;
+        [reference, sent, last].into_iter().chain(range.as_flattened_mut())
     }
 }
 
@@ -111,17 +113,18 @@ impl Compensators {
             let Wire { source, gain, target, .. } = view.graph.wires()[wire];
             let map = view.graph.map(target);
             let carried = |y: f64| map.map_or(gain * y, |map| map.value(y));
-            let times = samples.times();
-            if times.len() == self.parts + 1 {
-                let values = (0..times.len()).map(|k| carried(samples.at(k)[source - first]));
-                self.seen.iter_mut().zip(values).for_each(|(slot, value)| *slot = value);
-            } else {
-                // Not sampled as asked: a line from the last end to this one.
-                let (old, new) = (self.wires[wire].range[0][0], view.history.newest(wire));
-                let from = if times.is_empty() { old } else { carried(samples.at(0)[source - first]) };
-                let parts = self.parts as f64;
-                let line = |k: usize| from + (new - from) * k as f64 / parts;
-                self.seen.iter_mut().enumerate().for_each(|(k, slot)| *slot = line(k));
+            let value = |k: usize| carried(samples.at(k)[source - first]);
+            match samples.times().len() {
+                // Nothing was seen: a line from the last end to this one.
+                0 | 1 => {
+                    let ends = [self.wires[wire].last, view.history.newest(wire)];
+                    resample(&[0.0, 1.0], |k| ends[k], &mut self.seen);
+                }
+                count if count == self.seen.len() => {
+                    self.seen.iter_mut().enumerate().for_each(|(k, slot)| *slot = value(k));
+                }
+                // Another method wanted other points.
+                _ => resample(samples.times(), value, &mut self.seen),
             }
             self.follow(wire);
         }
@@ -150,7 +153,8 @@ impl Compensators {
         let high = compensator.range.iter().map(|range| range[1]).fold(f64::NEG_INFINITY, f64::max);
         let most = self.limit * (high - low);
         let added = if most.is_finite() { (wanted - now).clamp(-most, most) } else { wanted - now };
-        compensator.sent = compensator.reference + now + added;
+        compensator.last = compensator.reference + now;
+        compensator.sent = compensator.last + added;
     }
 
     /// The outputs of a source have jumped: its compensators rest at the new values.
@@ -177,6 +181,21 @@ impl Compensators {
             rest = &rest[1..];
         }
         rest
+    }
+}
+
+/// Values at evenly spaced times, on lines between those that are known.
+fn resample(times: &[f64], value: impl Fn(usize) -> f64, out: &mut [f64]) {
+    let (begin, end) = (times[0], times[times.len() - 1]);
+    let parts = (out.len() - 1) as f64;
+    let mut left = 0;
+    for (k, slot) in out.iter_mut().enumerate() {
+        let t = begin + (end - begin) * k as f64 / parts;
+        while left + 2 < times.len() && times[left + 1] <= t {
+            left += 1;
+        }
+        let (from, to) = (value(left), value(left + 1));
+        *slot = from + (to - from) * (t - times[left]) / (times[left + 1] - times[left]);
     }
 }
 
@@ -218,6 +237,16 @@ fn interpolation(degree: usize, first: f64, spacing: f64) -> Result<Matrix> {
 mod tests {
     use super::*;
     use crate::hinf::{Specification, designed};
+
+    #[test]
+    fn lines_between_known_points() {
+        let (times, values) = ([1.0, 1.1, 1.5, 2.0], [0.0, 1.0, 5.0, 0.0]);
+        let mut out = [0.0; 5];
+        resample(&times, |k| values[k], &mut out);
+        for (found, expected) in out.iter().zip([0.0, 2.5, 5.0, 2.5, 0.0]) {
+            assert!((found - expected).abs() < 1e-12, "{out:?}");
+        }
+    }
 
     /// A cubic is followed exactly, whatever the number of samples.
     #[test]

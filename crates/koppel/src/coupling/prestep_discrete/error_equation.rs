@@ -14,15 +14,17 @@ impl PrestepDiscrete {
         } else if !(self.is_under_way && !is_known && self.recurse(view)) {
             self.solve_once(view);
         }
-        for input in 0..self.epsilon.len() {
-            self.epsilon[input] = view.arrival(input) - view.applied[input];
-        }
     }
 
     /// (2.57) with ε corrected to the mean seen inside the step, (2.58) to (2.60).
     fn solve_once(&mut self, view: &View<'_>) {
         if self.settings.error_equation == ErrorEquationConfig::Reset || !self.is_under_way {
             self.delta.fill(0.0);
+        }
+        // ε with outputs as the step left them: a jump from outside at this instant is none of the coupling's.
+        wired(view, &self.ended, &mut self.now);
+        for (input, epsilon) in self.now.iter_mut().enumerate() {
+            *epsilon = if view.graph.is_free(input) { 0.0 } else { *epsilon - view.applied[input] };
         }
         wired_linear(view, &self.delta, &mut self.inputs);
         wired(view, &self.means, &mut self.ideal);
@@ -33,15 +35,13 @@ impl PrestepDiscrete {
                 let mut sum: f64 =
                     model.s_y.row(row).iter().zip(&self.delta[y.clone()]).map(|(a, b)| a * b).sum();
                 for (column, input) in u.clone().enumerate() {
-                    let now = if view.graph.is_free(input) {
-                        0.0
-                    } else {
-                        view.arrival(input) - view.applied[input]
-                    };
+                    let now = self.now[input];
                     let last = self.epsilon[input];
                     let correction =
                         if self.settings.intermediate && self.is_under_way && !view.graph.is_free(input) {
-                            self.ideal[input] - mean_given(view, input, self.size) - 0.5 * (now + last)
+                            // At the begin of the step inputs may have jumped: ε after that.
+                            let begin = self.arrived[input] - view.given(input, 0.0);
+                            self.ideal[input] - mean_given(view, input, self.size) - 0.5 * (now + begin)
                         } else {
                             0.0
                         };
@@ -54,5 +54,6 @@ impl PrestepDiscrete {
         }
         self.delta.copy_from_slice(&self.errors);
         self.closed.solve_in_place(&mut self.delta);
+        self.epsilon.copy_from_slice(&self.now);
     }
 }

@@ -90,7 +90,7 @@ impl PrestepDiscrete {
     fn discretize(&mut self, view: &View<'_>, id: usize) -> Result<()> {
         let (model, size) = (view.models.of(id), view.step.size);
         let Known { parts, integrals, room, b, product, .. } = &mut self.known;
-        integrals.all(&model.s_y, size, room).map_err(|source| Error::Linalg {
+        integrals.both(&model.s_y, size, room).map_err(|source| Error::Linalg {
             what: format!("the model of `{}` in discrete time", view.graph.name(id)),
             source,
         })?;
@@ -115,6 +115,18 @@ impl PrestepDiscrete {
             p0.mul_add(b, &mut discrete.s_u);
         }
         Ok(())
+    }
+
+    /// What fresh reading has put right already, S_d (u⁻ - u^k), is no distance any more: taken off ỹ.
+    pub(super) fn take_off_reading(&mut self, view: &View<'_>) {
+        for (id, [_, _, s_d]) in self.known.parts.iter().enumerate() {
+            let inputs = view.graph.inputs_of(id);
+            for (row, output) in view.graph.outputs_of(id).enumerate() {
+                let seen = s_d.row(row).iter().zip(inputs.clone());
+                let seen = seen.map(|(d, input)| d * (view.read_with[input] - view.applied[input]));
+                self.extrapolated[output] -= seen.sum::<f64>();
+            }
+        }
     }
 
     /// P_0 c, the shift by fresh reading, and what is expected without further input.

@@ -5,7 +5,7 @@ use crate::coupling::phase::Phase;
 use crate::coupling::{Review, View, channel};
 use crate::identify::{LEAST_EXCITATION, parameter_names};
 use crate::record::Channel;
-use crate::system::{InputId, SubsystemId, SystemGraph};
+use crate::system::{InputId, SystemGraph};
 
 impl PrestepDiscrete {
     /// δ of step 1.
@@ -28,9 +28,10 @@ impl PrestepDiscrete {
         if !self.excitation.is_empty() {
             return;
         }
-        for (id, identifier) in self.identifiers.iter().enumerate() {
-            let (outputs, can_move) = (view.graph.outputs_of(id).len(), can_move(view, id));
-            self.excitation.extend((0..outputs).map(|output| identifier.excitation(output, &can_move)));
+        for (id, identifier) in self.identifiers.iter_mut().enumerate() {
+            let can_move = &self.can_move[view.graph.inputs_of(id)];
+            let outputs = view.graph.outputs_of(id).len();
+            self.excitation.extend((0..outputs).map(|output| identifier.excitation(output, can_move)));
         }
     }
 
@@ -73,10 +74,10 @@ impl PrestepDiscrete {
         let mut review = self.notes.review(view, source, learning);
         review.is_modified = self.settings.modified;
         for (id, identifier) in self.identifiers.iter().enumerate() {
-            let can_move = can_move(view, id);
+            let (mut identifier, can_move) = (identifier.clone(), &self.can_move[view.graph.inputs_of(id)]);
             for (row, output) in view.graph.outputs_of(id).enumerate() {
                 let noted = self.excitation.get(output).copied().unwrap_or(0.0);
-                let figure = identifier.excitation(row, &can_move).max(noted);
+                let figure = identifier.excitation(row, can_move).max(noted);
                 let is_loaded = self.settings.learned.contains_key(view.graph.name(id));
                 if figure < LEAST_EXCITATION && !is_loaded {
                     review.models[id].not_excited.push((view.graph.output_name(output), figure));
@@ -87,8 +88,8 @@ impl PrestepDiscrete {
     }
 }
 
-/// Inputs of a subsystem that are connected or have a signal from outside.
-fn can_move(view: &View<'_>, id: SubsystemId) -> Vec<bool> {
+/// Inputs that are connected or have a signal from outside.
+pub(super) fn movable(view: &View<'_>) -> Vec<bool> {
     let has_signal = |input: InputId| view.graph.externals().iter().any(|(target, _)| *target == input);
-    view.graph.inputs_of(id).map(|input| !view.graph.is_free(input) || has_signal(input)).collect()
+    (0..view.graph.inputs()).map(|input| !view.graph.is_free(input) || has_signal(input)).collect()
 }

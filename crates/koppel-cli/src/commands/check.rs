@@ -1,0 +1,32 @@
+//! `koppel check`.
+
+use koppel::analysis::{structure, zero_stability};
+use koppel_io::drawing;
+
+use super::run::load;
+use crate::arguments::CheckArguments;
+use crate::exit::Exit;
+use crate::failure::{Failure, Result, note};
+use crate::output::{self, Check};
+
+/// Looks at a system without running it: structure, loops, zero-stability.
+pub(super) fn check(arguments: &CheckArguments) -> Result<Exit> {
+    let mut file = load(&arguments.file, &arguments.settings, arguments.tolerant)?;
+    file.warnings().iter().for_each(|text| note("warning", text));
+    let filters = file.choose_filters()?;
+    let mut simulation = file.simulation()?;
+    let structure = structure(&mut simulation)?;
+    let stability = zero_stability(&mut simulation, &file.run)?;
+    if let Some(path) = &arguments.graph {
+        let text = drawing::svg(&structure, &stability);
+        std::fs::write(path, text)
+            .map_err(|error| Failure::Input(koppel_io::Error::io("write", path)(error)))?;
+    }
+    let check = Check::new(&file, structure, stability, filters);
+    if arguments.json {
+        output::print_json(&serde_json::to_value(&check).unwrap_or_default())?;
+    } else {
+        output::print(&check.text(arguments.graph.as_deref()))?;
+    }
+    Ok(Exit::Ok)
+}

@@ -1,0 +1,177 @@
+//! What `koppel check` has found.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use koppel::analysis::{
+    FilterChoice, LoopReport, LoopStability, StepLoopReport, StructureReport, ZeroStability,
+};
+use koppel_io::system_file::SystemFile;
+use serde::Serialize;
+use serde_json::Value;
+
+use super::{joined, quoted, significant};
+
+/// A system that was looked at.
+#[derive(Debug, Serialize)]
+pub(crate) struct Check {
+    status: &'static str,
+    title: String,
+    /// True if disturbances of all loops die out, however small the step.
+    zero_stable: bool,
+    /// The largest factor from one communication point to the next.
+    zero_stability_radius: f64,
+    loops: Vec<Loop>,
+    subsystems: Value,
+    connections: Value,
+    /// Subsystems that feed each other: what an iteration of steps repeats.
+    step_loops: Vec<StepLoopReport>,
+    filters: Vec<FilterChoice>,
+    iteration: Value,
+    reading: Value,
+    coupling: Value,
+    schedule: Value,
+    /// What can be done about loops that are not zero-stable.
+    ways_out: Vec<String>,
+}
+
+/// A loop, where it is cut, and whether it is stable.
+#[derive(Debug, Serialize)]
+struct Loop {
+    #[serde(flatten)]
+    report: LoopReport,
+    gain: f64,
+    radius: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    problem: Option<String>,
+    zero_stable: bool,
+    can_iterate_outputs: bool,
+    can_iterate_steps: bool,
+}
+
+impl Loop {
+    fn new((report, stability): (LoopReport, LoopStability)) -> Self {
+        Loop {
+            gain: stability.gain,
+            radius: stability.radius,
+            problem: stability.problem,
+            zero_stable: stability.is_stable,
+            // Filtered, it is no algebraic loop any more: its steps can be repeated all the same.
+            can_iterate_outputs: !report.is_filtered,
+            can_iterate_steps: report.without_roll_back.is_empty(),
+            report,
+        }
+    }
+
+    fn text(&self, number: usize) -> String {
+        let LoopReport { path, torn, is_smallest_cut, is_filtered, without_roll_back, .. } = &self.report;
+        let mut text = format!("  loop {number}            {path}\n");
+        let radius = self.radius.map_or("unknown".into(), |radius| significant(radius, 6));
+        let verdict = match (self.zero_stable, &self.problem) {
+            (true, _) => "zero-stable".to_owned(),
+            (false, None) => "not zero-stable".to_owned(),
+            (false, Some(problem)) => format!("not judged: {problem}"),
+        };
+        let _ =
+            writeln!(text, "    radius          {radius} ({verdict}), gain {}", significant(self.gain, 6));
+        let cut = if *is_smallest_cut { "the smallest cut" } else { "a cut found by a heuristic" };
+        let _ = writeln!(text, "    torn at         {} ({cut})", joined(torn, ", "));
+        let outputs = if *is_filtered { "no need, a filter breaks it" } else { "can be iterated" };
+        let steps = match without_roll_back.as_slice() {
+            [] => "can be iterated".to_owned(),
+            list => format!("cannot: `{}` cannot roll back", list.join("`, `")),
+        };
+        let _ = writeln!(text, "    outputs         {outputs}");
+        let _ = writeln!(text, "    steps           {steps}");
+        text
+    }
+}
+
+impl Check {
+    pub(crate) fn new(
+        file: &SystemFile,
+        structure: StructureReport,
+        stability: ZeroStability,
+        filters: Vec<FilterChoice>,
+    ) -> Self {
+        let settings = file.to_json();
+        let run = &settings["run"];
+        let refused = stability.refuse_unstable(&file.run).err();
+        let hint = refused.and_then(|error| error.hint()).unwrap_or_default();
+        let ways_out =
+            hint.split("\n  hint: ").filter(|way| !way.is_empty()).map(ToOwned::to_owned).collect();
+        let ZeroStability { zero_stable, zero_stability_radius, loops, .. } = stability;
+        Check {
+            status: "checked",
+            title: file.title.clone(),
+            zero_stable,
+            zero_stability_radius,
+            subsystems: serde_json::to_value(&structure.subsystems).unwrap_or_default(),
+            connections: serde_json::to_value(&structure.connections).unwrap_or_default(),
+            step_loops: structure.step_loops,
+            loops: structure.loops.into_iter().zip(loops).map(Loop::new).collect(),
+            filters,
+            iteration: run["iteration"].clone(),
+            reading: run["reading"].clone(),
+            coupling: run["coupling"].clone(),
+            schedule: run["schedule"].clone(),
+            ways_out,
+        }
+    }
+
+    pub(crate) fn text(&self, graph: Option<&Path>) -> String {
+        let mut text = if self.title.is_empty() { String::new() } else { format!("{}\n", self.title) };
+        for subsystem in self.subsystems.as_array().into_iter().flatten() {
+            let name = subsystem["name"].as_str().unwrap_or_default();
+            let _ = writeln!(text, "  {name:17} {}", feed_through(subsystem));
+        }
+        for (number, l) in self.loops.iter().enumerate() {
+            text.push_str(&l.text(number + 1));
+        }
+        for l in &self.step_loops {
+            let can = match l.without_roll_back.as_slice() {
+                [] => format!("steps can be iterated on {}", joined(&l.torn, ", ")),
+                list => format!("steps cannot be iterated: `{}` cannot roll back", list.join("`, `")),
+            };
+            let _ = writeln!(text, "  {:17} {can}", joined(&l.members, " <-> "));
+        }
+        self.filters.iter().for_each(|choice| {
+            let _ = writeln!(text, "  {}", choice.words());
+        });
+        let verdict = match (self.loops.is_empty(), self.zero_stable) {
+            (true, _) => "zero-stable: there is no algebraic loop".to_owned(),
+            (false, true) => {
+                format!("zero-stable: largest radius {}", significant(self.zero_stability_radius, 6))
+            }
+            (false, false) => {
+                format!("not zero-stable: radius {}", significant(self.zero_stability_radius, 6))
+            }
+        };
+        let _ = writeln!(text, "{verdict}");
+        self.ways_out.iter().for_each(|way| {
+            let _ = writeln!(text, "  hint: {way}");
+        });
+        if let Some(path) = graph {
+            let _ = writeln!(text, "wrote {}", quoted(path));
+        }
+        text
+    }
+}
+
+/// What follows what at once, and where that is known from.
+fn feed_through(subsystem: &Value) -> String {
+    let pairs = subsystem["feed_through"].as_array().into_iter().flatten().map(|pair| {
+        let by: Vec<&str> = pair[1].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+        format!("{} => {}", by.join(", "), pair[0].as_str().unwrap_or_default())
+    });
+    let pairs: Vec<String> = pairs.collect();
+    let told = match subsystem["told"].as_str().unwrap_or_default() {
+        "declared" => return "no feed-through".to_owned(),
+        "derivatives" => "by derivatives",
+        _ => "by probing",
+    };
+    match pairs.is_empty() {
+        true => format!("no feed-through seen ({told})"),
+        false => format!("{} ({told})", joined(&pairs, "; ")),
+    }
+}

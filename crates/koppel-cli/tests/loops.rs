@@ -1,0 +1,157 @@
+//! `koppel check`, refusals, iteration and filters from the command line.
+
+mod common;
+
+use common::{Folder, examples};
+
+fn pendulum() -> String {
+    examples().join("double-pendulum.toml").to_str().unwrap().to_owned()
+}
+
+/// Stale, constant inputs, Euler's method at 0.1 ms: the setting of Kübler & Schiehlen 2000.
+fn plain<'a>(command: &'a str, file: &'a str, beta: &'a str) -> Vec<&'a str> {
+    vec![
+        command,
+        file,
+        "--set",
+        beta,
+        "--set",
+        "run.reading=stale",
+        "--set",
+        "run.coupling=zoh",
+        "--set",
+        "run.step=1e-4",
+        "--set",
+        "run.stop=1",
+        "--set",
+        "upper.solver={ method = \"euler\", step = 1e-4 }",
+        "--set",
+        "lower.solver={ method = \"euler\", step = 1e-4 }",
+    ]
+}
+
+#[test]
+fn check_tells_the_radius_and_the_ways_out() {
+    let (folder, file) = (Folder::new(), pendulum());
+    for (beta, radius, is_stable) in [
+        ("upper.beta=0.25", 0.9636 * 0.5, true),
+        ("upper.beta=1", 0.9636, true),
+        ("upper.beta=2", 0.9636 * 2_f64.sqrt(), false),
+        ("upper.beta=32", 0.9636 * 32_f64.sqrt(), false),
+    ] {
+        let mut arguments = plain("check", &file, beta);
+        arguments.push("--json");
+        let found = folder.succeed(&arguments).json();
+        assert_eq!(found["zero_stable"], is_stable, "{found:#}");
+        assert!((found["zero_stability_radius"].as_f64().unwrap() - radius).abs() < 1e-3, "{found:#}");
+        let l = &found["loops"][0];
+        assert_eq!(l["path"], "lower.F1 -> upper.F1 => upper.a1 -> lower.a1 => lower.F1");
+        assert_eq!(l["torn"].as_array().unwrap().len(), 2);
+        assert_eq!((&l["is_smallest_cut"], &l["can_iterate_steps"]), (&true.into(), &true.into()));
+        assert_eq!(found["ways_out"].as_array().unwrap().is_empty(), is_stable);
+    }
+    let said = folder.succeed(&plain("check", &file, "upper.beta=2"));
+    said.says(&[
+        "not zero-stable: radius 1.36",
+        "the smallest cut",
+        "iterate: iteration = ",
+        "filter = \"auto\"",
+        "causality",
+    ]);
+}
+
+#[test]
+fn the_drawing_shows_the_loop() {
+    let (folder, file) = (Folder::new(), pendulum());
+    folder.succeed(&["check", &file, "--graph", "system.svg"]).says(&["wrote system.svg"]);
+    let svg = folder.read("system.svg");
+    assert!(svg.starts_with("<svg ") && svg.trim_end().ends_with("</svg>"));
+    for part in ["upper", "lower", "arrow loop", "F1, F2", "a1, a2"] {
+        assert!(svg.contains(part), "{part}");
+    }
+}
+
+#[test]
+fn a_run_that_is_not_zero_stable_is_refused() {
+    let (folder, file) = (Folder::new(), pendulum());
+    let said = folder.run(&plain("run", &file, "upper.beta=2"));
+    assert_eq!(said.code, Some(2));
+    said.errs_with(&["not zero-stable", "lower.F1 -> upper.F1", "1.36", "--accept-unstable"]);
+    let mut arguments = plain("run", &file, "upper.beta=2");
+    arguments.extend(["--accept-unstable", "--quiet", "--stop", "0.002"]);
+    folder.succeed(&arguments);
+    folder.succeed(&[&plain("run", &file, "upper.beta=0.5")[..], &["--quiet"]].concat());
+}
+
+#[test]
+fn feed_through_that_grows_on_the_way_ends_the_run() {
+    // At the start the pendulums hang alike: the loop has no gain. It has, once they swing.
+    let (folder, file) = (Folder::new(), pendulum());
+    let mut arguments = plain("run", &file, "upper.beta=8");
+    arguments.extend(["--set", "upper.alpha0=0.3", "--set", "upper.omega0=4", "--quiet", "--out", "r.csv"]);
+    let said = folder.run(&arguments);
+    assert_eq!(said.code, Some(2), "{}", said.err);
+    said.errs_with(&["not zero-stable"]);
+    assert!(!said.err.contains("t = 0 s"), "{}", said.err);
+}
+
+#[test]
+fn the_examples_of_loops_run() {
+    let folder = Folder::new();
+    let example = |name: &str| examples().join("loops").join(name).to_str().unwrap().to_owned();
+    let said = folder.succeed(&["run", &example("iterated.toml"), "--out", "r.csv", "--json"]).json();
+    let l = &said["loops"][0];
+    assert_eq!((&l["kind"], &l["unconverged"]), (&"outputs".into(), &0.into()));
+    let evaluations = l["evaluations"].as_f64().unwrap() / l["points"].as_f64().unwrap();
+    assert!(evaluations < 3.1, "{evaluations}");
+    let counts = folder.column("r.csv", "loops[1].iterations");
+    assert!(counts[1..].iter().all(|count| *count >= 1.0 && *count < 10.0));
+    assert!(folder.column("r.csv", "loops[1].residual").iter().all(|r| *r <= 1e-8));
+    let angle = *folder.column("r.csv", "upper.alpha").last().unwrap();
+    folder.succeed(&["run", &example("steps.toml"), "--out", "s.csv", "--quiet"]);
+    let other = *folder.column("s.csv", "upper.alpha").last().unwrap();
+    assert!((angle - other).abs() < 1e-2, "{angle} {other}");
+    let said = folder.run(&["run", &example("filtered.toml"), "--out", "f.csv"]);
+    assert_eq!(said.code, Some(0), "{}", said.err);
+    said.errs_with(&["filter into `upper.F1`: PT2 with omega =", "it delays by"]);
+    let filtered = *folder.column("f.csv", "upper.alpha").last().unwrap();
+    assert!((angle - filtered).abs() < 0.5, "{angle} {filtered}");
+    folder.succeed(&["run", &example("iterated.toml")]).says(&[
+        "iterated loop",
+        "evaluations per step",
+        "outputs by broyden",
+    ]);
+}
+
+#[test]
+fn mistakes_are_told_with_their_place() {
+    let folder = Folder::new();
+    let file = examples().join("loops/iterated.toml");
+    let text = std::fs::read_to_string(file).unwrap();
+    for (from, to, part) in [
+        ("kind = \"outputs\"", "kind = \"output\"", "did you mean `outputs`"),
+        ("acceleration = \"broyden\"", "acceleration = \"broiden\"", "did you mean `broyden`"),
+        ("tolerance = 1e-8", "tolerance = 0.0", "must lie between 0 and 1"),
+        ("tolerance = 1e-8", "tolerence = 1e-8", "tolerance"),
+        ("to = \"upper.F1\"", "to = \"upper.F1\"\nfilter = { kind = \"pt3\" }", "pt2"),
+        (
+            "to = \"upper.F1\"",
+            "to = \"upper.F1\"\nfilter = { kind = \"pt2\", omega = -1 }",
+            "must be positive",
+        ),
+    ] {
+        assert!(text.contains(from), "{from}");
+        folder.write("system.toml", &text.replacen(from, to, 1));
+        let said = folder.run(&["run", "system.toml"]);
+        assert_eq!(said.code, Some(2), "{}", said.err);
+        said.errs_with(&[part]);
+    }
+    // There is no loop to choose a filter for.
+    folder.write(
+        "system.toml",
+        &common::SYSTEM.replacen("to = \"right.F\"", "to = \"right.F\"\nfilter = \"auto\"", 1),
+    );
+    let said = folder.run(&["run", "system.toml"]);
+    assert_eq!(said.code, Some(2), "{}", said.err);
+    said.errs_with(&["belongs to no loop"]);
+}

@@ -1,0 +1,83 @@
+//! Newton's method with derivatives that are kept as long as they serve.
+//!
+//!   z ← z + (I - G)⁻¹ r,     G = ∂g/∂z by differences
+//!
+//! G is made anew when there is none and when a guess shrinks the residual by less than `SLOW`. A guess that makes the
+//! residual larger is taken back by half.
+
+use super::{Acceleration, Next, dot, take};
+use crate::linalg::{LinalgError, Lu, Matrix};
+
+const SLOW: f64 = 0.1;
+
+pub(super) struct Newton {
+    /// I - G.
+    matrix: Matrix,
+    lu: Lu,
+    is_known: bool,
+    is_new: bool,
+    last: f64,
+    step: Vec<f64>,
+    reuse: bool,
+}
+
+impl Newton {
+    pub(super) fn new(unknowns: usize, reuse: bool) -> Self {
+        Newton {
+            matrix: Matrix::zeros(unknowns, unknowns),
+            lu: Lu::default(),
+            is_known: false,
+            is_new: false,
+            last: f64::INFINITY,
+            step: vec![0.0; unknowns],
+            reuse,
+        }
+    }
+}
+
+impl Acceleration for Newton {
+    fn begin(&mut self) {
+        (self.last, self.is_new) = (f64::INFINITY, false);
+        self.is_known &= self.reuse;
+    }
+
+    fn next(&mut self, weight: &[f64], z: &mut [f64], residual: &[f64]) -> Next {
+        let size = dot(weight, residual, residual).sqrt();
+        if !self.is_known || (size > SLOW * self.last && !self.is_new) {
+            return Next::Differences;
+        }
+        (self.last, self.is_new) = (size, false);
+        self.step.copy_from_slice(residual);
+        self.lu.solve_in_place(&mut self.step);
+        z.iter_mut().zip(&self.step).for_each(|(z, step)| *z += step);
+        Next::Try
+    }
+
+    fn learn(&mut self, derivatives: &Matrix) -> Result<(), LinalgError> {
+        let n = self.step.len();
+        for i in 0..n {
+            for j in 0..n {
+                self.matrix[(i, j)] = f64::from(u8::from(i == j)) - derivatives[(i, j)];
+            }
+        }
+        (self.is_known, self.is_new) = (true, true);
+        self.lu.refactor(&self.matrix)
+    }
+
+    fn is_damped(&self) -> bool {
+        true
+    }
+
+    fn save(&self, memory: &mut Vec<f64>) {
+        memory.push(f64::from(u8::from(self.is_known)));
+        memory.extend_from_slice(self.matrix.as_slice());
+    }
+
+    fn restore<'a>(&mut self, memory: &'a [f64]) -> &'a [f64] {
+        let mut known = [0.0];
+        let rest = take(memory, &mut known);
+        let rest = take(rest, self.matrix.as_mut_slice());
+        self.is_known = known[0] == 1.0 && self.lu.refactor(&self.matrix).is_ok();
+        rest
+    }
+}

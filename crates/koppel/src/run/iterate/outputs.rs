@@ -1,0 +1,115 @@
+//! Iteration of outputs: y = g(x, L y) of one algebraic loop at a communication point (Kübler & Schiehlen 2000, (20)).
+//!
+//! Guessed are the torn outputs; the members are then read one after the other, each with what the ones before it gave. States
+//! do not move, so nothing is rolled back.
+
+use super::config::{AccelerationKind, IterationConfig, Otherwise};
+use super::search::{Search, Verdict};
+use super::tally::LoopWork;
+use crate::error::{Error, Result};
+use crate::run::consistent::Instant;
+use crate::run::loop_solver::LoopSolver;
+use crate::system::{AlgebraicLoop, SubsystemId, SystemGraph};
+
+/// Size of differences: outputs are exact to round-off.
+const DELTA: f64 = 1e-7;
+
+pub(in crate::run) struct OutputIteration {
+    search: Search,
+    /// Subsystems whose outputs are guessed.
+    owners: Vec<SubsystemId>,
+    members: Vec<SubsystemId>,
+    reads: Vec<SubsystemId>,
+    is_torn: bool,
+    /// Whether the whole loop is solved by Newton's method where the cut amplifies round-off.
+    can_solve_whole: bool,
+    otherwise: Otherwise,
+    work: LoopWork,
+}
+
+impl OutputIteration {
+    pub(in crate::run) fn new(graph: &SystemGraph, outputs: Vec<usize>, config: &IterationConfig) -> Self {
+        let torn = AlgebraicLoop::new(graph, outputs);
+        let path = torn.path(graph);
+        let AlgebraicLoop { torn, reads, members, .. } = if config.torn { torn } else { torn.untorn() };
+        let mut owners: Vec<SubsystemId> = torn.iter().map(|o| graph.subsystem_of_output(*o)).collect();
+        owners.dedup();
+        let unknowns = torn.iter().map(|o| graph.output_name(*o)).collect();
+        let is_newton = matches!(config.acceleration, AccelerationKind::Broyden | AccelerationKind::Newton);
+        OutputIteration {
+            search: Search::new(graph, torn, config, DELTA),
+            owners,
+            members,
+            reads,
+            is_torn: config.torn,
+            can_solve_whole: config.torn && is_newton,
+            otherwise: config.otherwise,
+            work: LoopWork { kind: "outputs".into(), path, unknowns, ..LoopWork::default() },
+        }
+    }
+
+    /// Makes the outputs of the loop belong together; all members have come to this instant.
+    pub(in crate::run) fn solve(&mut self, now: &mut Instant<'_>, whole: &mut LoopSolver) -> Result<()> {
+        self.search.begin(&now.board.outputs, now.time);
+        let verdict = loop {
+            self.evaluate(now)?;
+            match self.search.judge(&now.board.outputs) {
+                Verdict::Again => {}
+                verdict => break verdict,
+            }
+        };
+        let (evaluations, residual) = (self.search.evaluations(), self.search.size());
+        if verdict == Verdict::Converged {
+            self.work.note(evaluations, residual);
+            self.search.remember(&now.board.outputs, now.time);
+            return Ok(());
+        }
+        self.search.forget();
+        if self.can_solve_whole && whole.solve(now).is_ok() {
+            self.work.note(evaluations + whole.evaluations(), whole.residual());
+            self.work.solved_whole += 1;
+            return Ok(());
+        }
+        self.work.note(evaluations, residual);
+        self.work.note_unconverged(now.time);
+        if self.otherwise == Otherwise::Accept && residual.is_finite() {
+            return Ok(());
+        }
+        Err(Error::LoopNotSolved {
+            path: self.work.path.clone(),
+            time: now.time,
+            residual,
+            iterations: evaluations as usize,
+            worst: now.graph.output_name(self.search.worst()),
+        }
+        .into())
+    }
+
+    /// g(z): the guess is sent, then all members are read.
+    fn evaluate(&mut self, now: &mut Instant<'_>) -> Result<()> {
+        self.search.write(&mut now.board.outputs);
+        self.owners.iter().for_each(|id| now.deliver(*id));
+        for &id in &self.reads {
+            now.read(id)?;
+            if self.is_torn {
+                now.deliver(id);
+            }
+        }
+        if !self.is_torn {
+            self.members.iter().for_each(|id| now.deliver(*id));
+        }
+        Ok(())
+    }
+
+    pub(in crate::run) fn work(&self) -> &LoopWork {
+        &self.work
+    }
+
+    pub(in crate::run) fn save(&self, memory: &mut Vec<f64>) {
+        self.search.save(memory);
+    }
+
+    pub(in crate::run) fn restore<'a>(&mut self, memory: &'a [f64]) -> &'a [f64] {
+        self.search.restore(memory)
+    }
+}

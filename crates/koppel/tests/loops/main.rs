@@ -1,0 +1,10 @@
+//! Loops: structure, zero-stability, consistent starts, iteration and filters.
+
+#![expect(clippy::print_stdout, reason = "tables for the reader")]
+#![expect(clippy::unwrap_used, reason = "a test that cannot be set up fails")]
+
+mod double_pendulum;
+mod members;
+mod starts;
+mod steps;
+mod zero_stability;
