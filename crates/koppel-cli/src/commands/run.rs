@@ -99,6 +99,7 @@ fn start(arguments: &RunArguments, mut file: SystemFile) -> Result<Exit> {
     file.log_to(log.sink());
     let filters = file.choose_filters().inspect_err(|_| log.end())?;
     let simulation = file.simulation().inspect_err(|_| log.end())?;
+    simulation.remarks().iter().for_each(|text| note("warning", text));
     if !arguments.session.quiet {
         filters.iter().for_each(|choice| note("note", &choice.words()));
     }

@@ -5,12 +5,14 @@
 #![expect(clippy::print_stdout, reason = "it prints a table")]
 
 mod equations;
+mod networks;
 mod problems;
 
 use koppel::coupling::{Against, CouplingConfig, StartUp, VfpsConfig};
 use koppel::record::Table;
 use koppel::run::{Flow, RunConfig, Simulation};
-use problems::{Fresh, problems, random_network};
+use networks::random_network;
+use problems::{Fresh, problems};
 
 fn outputs(problem: &Fresh, coupling: CouplingConfig, step: f64, every: u64) -> Option<Vec<Vec<f64>>> {
     let config = RunConfig { coupling, record_every: every, ..RunConfig::new(problem.stop, step) };

@@ -1,6 +1,6 @@
 //! Prints the largest step at which each coupling is within 5 % of the reference, for the problems of the papers.
 //!
-//! `cargo run --release --example steps [--errors] [--vfps] [PROBLEM]`
+//! `cargo run --release --example steps [--errors | --cost] [--vfps] [PROBLEM]`
 
 #![expect(clippy::print_stdout, reason = "it prints a table")]
 
@@ -25,7 +25,9 @@ fn main() {
     let wanted = arguments.iter().find(|argument| !argument.starts_with("--"));
     let all = problems::problems();
     for problem in all.iter().filter(|p| wanted.is_none_or(|name| p.name.contains(name.as_str()))) {
-        if with_errors {
+        if is_asked("--cost") {
+            println!("{}: {}", problem.name, problem.cost(&couplings[couplings.len().min(4) - 1].1));
+        } else if with_errors {
             println!("{}", problem.name);
             for (name, coupling) in couplings {
                 let errors: Vec<String> = problem

@@ -4,6 +4,7 @@ use koppel::coupling::CouplingConfig;
 use koppel::models::cases::{Case, case};
 use koppel::record::Table;
 use koppel::run::{Flow, RunConfig, Simulation};
+use std::time::Instant;
 
 /// A problem with the steps it is tried at, in ms, ascending.
 pub(crate) struct Problem {
@@ -123,5 +124,25 @@ impl Problem {
     pub(crate) fn largest_step(&self, coupling: &CouplingConfig) -> f64 {
         let good = self.steps.iter().take_while(|step| self.error(coupling, **step) <= 0.05);
         good.last().copied().unwrap_or(0.0)
+    }
+
+    /// Time of the start, and of one macro step all subsystems included: the least of many.
+    #[cfg_attr(test, expect(dead_code, reason = "tests measure no time"))]
+    pub(crate) fn cost(&self, coupling: &CouplingConfig) -> String {
+        let config = RunConfig { coupling: coupling.clone(), stop: 1e9, ..self.case.run.clone() };
+        let start = || {
+            let begin = Instant::now();
+            let simulation = Simulation::new(self.case.system().expect("the case builds"), &config);
+            (begin.elapsed(), simulation.expect("the case starts"))
+        };
+        let setup = (0..5).map(|_| start().0).min().unwrap_or_default();
+        let mut simulation = start().1;
+        let least = (0..200).filter_map(|_| {
+            let begin = Instant::now();
+            (0..10).try_for_each(|_| simulation.advance()).ok()?;
+            Some(begin.elapsed() / 10)
+        });
+        let step = least.min().unwrap_or_default();
+        format!("start {:.1} ms, step {:.1} us", setup.as_secs_f64() * 1e3, step.as_secs_f64() * 1e6)
     }
 }

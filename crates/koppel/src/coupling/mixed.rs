@@ -52,6 +52,12 @@ impl Coupling for Mixed {
         self.methods.iter_mut().map(|m| m.probed(view, probed.clone(), steps)).fold(None, Option::or)
     }
 
+    fn remarks(&self, graph: &SystemGraph) -> Vec<String> {
+        let mut all: Vec<String> = self.methods.iter().flat_map(|m| m.remarks(graph)).collect();
+        all.dedup();
+        all
+    }
+
     fn start(&mut self, view: &View<'_>, inputs: &[InputId]) -> Result<()> {
         let of = |method: usize| inputs.iter().copied().filter(|i| self.owner[*i] == method).collect();
         self.owned = (0..self.methods.len()).map(of).collect();

@@ -146,6 +146,11 @@ pub trait Coupling: Send + Sync {
         None
     }
 
+    /// What the user should know before the run: subsystems of which it has no model, and what follows from that.
+    fn remarks(&self, _graph: &SystemGraph) -> Vec<String> {
+        Vec::new()
+    }
+
     /// Once before the run, after the consistent start; `inputs` are the ones it fills, in ascending order.
     fn start(&mut self, _view: &View<'_>, _inputs: &[InputId]) -> Result<()> {
         Ok(())

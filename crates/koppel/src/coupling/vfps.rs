@@ -34,11 +34,11 @@ use crate::error::Result;
 use crate::identify::{ProbeNeeds, Probed};
 use crate::linalg::{Lu, Matrix};
 use crate::signal::{Request, Samples, Step};
-use crate::system::{InputId, SubsystemId};
+use crate::system::{InputId, SubsystemId, SystemGraph};
 use member::Member;
 
 /// Predictions that go this many times as far as outputs have ever been, or their ranges, are refused.
-const RUNAWAY: f64 = 20.0;
+const RUNAWAY: f64 = 100.0;
 
 /// Steps that are rehearsed at most.
 const MOST_REHEARSED: u64 = 300;
@@ -224,9 +224,22 @@ impl Coupling for Vfps {
         ranges
     }
 
+    fn remarks(&self, graph: &SystemGraph) -> Vec<String> {
+        let told = |(id, probed): (SubsystemId, &Probed)| {
+            let reason = probed.reason.as_ref().filter(|_| !graph.outputs_of(id).is_empty())?;
+            Some(format!(
+                "`{}` was not excited before the run: {reason}; until it is learned its outputs are held, so the step must be \
+                 one at which a hold works",
+                graph.name(id)
+            ))
+        };
+        self.probed.iter().enumerate().filter_map(told).collect()
+    }
+
     fn start(&mut self, view: &View<'_>, inputs: &[InputId]) -> Result<()> {
         let probed = std::mem::take(&mut self.probed);
         self.build(view, &probed, inputs);
+        self.probed = probed;
         Ok(())
     }
 

@@ -274,6 +274,11 @@ impl Simulation {
         known.map(|id| (self.graph.name(id).to_owned(), self.board.models.of(id).into())).collect()
     }
 
+    /// What the coupling wants the user to know before the run.
+    pub fn remarks(&self) -> Vec<String> {
+        self.coupling.remarks(&self.graph)
+    }
+
     /// The wiring.
     pub fn graph(&self) -> &SystemGraph {
         &self.graph

@@ -71,6 +71,10 @@ fn what_may_not_be_excited_is_learned_on_the_way() {
     let config = RunConfig { coupling: CouplingConfig::Vfps(config), ..case.run.clone() };
     let away = distance(&case, &config, 100);
     assert!(away < 0.05, "{away}");
+    let remarks = Simulation::new(case.system().unwrap(), &config).unwrap().remarks();
+    assert_eq!(remarks.len(), 2);
+    let begin = "`first` was not excited before the run: it is not to be excited";
+    assert!(remarks[0].starts_with(begin), "{remarks:?}");
     let unknown = VfpsConfig { spare: vec!["frist".into()], ..VfpsConfig::default() };
     let config = RunConfig { coupling: CouplingConfig::Vfps(unknown), ..case.run.clone() };
     let error = run(case.system().unwrap(), &config).unwrap_err().to_string();

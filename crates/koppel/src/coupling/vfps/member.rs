@@ -57,7 +57,8 @@ pub(super) struct Member {
     coupled: Vec<f64>,
     /// Whether anything is connected to each output: only those count in scores.
     is_wired: Vec<bool>,
-    /// How far each output has been from its start, scaled, and 1 at least: ranges may have been told or guessed too small.
+    /// How far each output has been from its start, or was from zero there, scaled, and 1 at least: ranges may have been told
+    /// or guessed too small.
     extents: Vec<f64>,
     /// What a squared error of each output counts.
     weights: Vec<f64>,
@@ -93,6 +94,7 @@ impl Member {
             let before = |input: InputId| graph.externals().partition_point(|(other, _)| *other < input);
             before(*input)..before(*input + 1)
         };
+        let extent = |(output, range): (OutputId, &f64)| (view.outputs[output] / range).abs().max(1.0);
         let mut member = Member {
             adaptation: Adaptation::new(&fit, outputs.len()),
             size,
@@ -101,7 +103,7 @@ impl Member {
             signals: inputs.iter().map(signals).collect(),
             wires: Vec::new(),
             is_wired: are_wired(view, outputs.clone()),
-            extents: vec![1.0; outputs.len()],
+            extents: outputs.clone().zip(&probed.output_ranges).map(extent).collect(),
             weights: vec![0.0; outputs.len()],
             output_ranges: probed.output_ranges.clone(),
             input_ranges: probed.input_ranges.clone(),
