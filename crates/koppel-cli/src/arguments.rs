@@ -1,5 +1,6 @@
 //! What can be written on the command line.
 
+mod check;
 mod hinf;
 
 use std::path::PathBuf;
@@ -10,6 +11,7 @@ use clap_complete::Shell;
 
 use crate::exit;
 use crate::session::{CheckpointEvery, LogLevel};
+pub(crate) use check::CheckArguments;
 pub(crate) use hinf::HinfArguments;
 
 /// Runs coupled systems: subsystems with their own solvers that exchange values at communication steps.
@@ -38,7 +40,7 @@ pub(crate) enum Command {
     #[command(after_help = RUN_EXAMPLES)]
     Run(Box<RunArguments>),
     /// Looks at a system without running it: who feeds whom at once, loops, zero-stability.
-    #[command(after_help = CHECK_EXAMPLES)]
+    #[command(after_help = check::EXAMPLES)]
     Check(Box<CheckArguments>),
     /// Continues an interrupted run from its checkpoint.
     #[command(after_help = RESUME_EXAMPLES)]
@@ -91,12 +93,6 @@ Examples:
   koppel run system.toml --realtime --speed 2                twice as fast as the clock
   koppel run vehicle.ssp --step 1e-3 --out r.csv             a system structure with its FMUs";
 
-const CHECK_EXAMPLES: &str = "\
-Examples:
-  koppel check system.toml                                   loops, where they are cut, whether they are stable
-  koppel check system.toml --set run.reading=stale --json    for programs
-  koppel check system.toml --graph system.svg                a drawing";
-
 const RESUME_EXAMPLES: &str = "\
 Examples:
   koppel resume r.csv.checkpoint               to the end of the run as planned
@@ -142,24 +138,6 @@ pub(crate) struct RunArguments {
     pub(crate) settings: SettingArguments,
     #[command(flatten)]
     pub(crate) session: SessionArguments,
-}
-
-/// Arguments of `koppel check`.
-#[derive(Debug, Args)]
-pub(crate) struct CheckArguments {
-    /// The system file (.toml), or a system structure (.ssp, .ssd).
-    pub(crate) file: PathBuf,
-    /// Prints the findings as one JSON document.
-    #[arg(long)]
-    pub(crate) json: bool,
-    /// Draws the system, its loops in red (SVG).
-    #[arg(long, value_name = "FILE")]
-    pub(crate) graph: Option<PathBuf>,
-    /// Forgives what can be forgiven in a system structure, and lists it.
-    #[arg(long)]
-    pub(crate) tolerant: bool,
-    #[command(flatten)]
-    pub(crate) settings: SettingArguments,
 }
 
 /// Settings that replace those of the file.
