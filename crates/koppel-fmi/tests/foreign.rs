@@ -31,7 +31,7 @@ fn prepared(name: &str) -> Option<PathBuf> {
 
 fn instance(path: &Path, values: &[(&str, f64)]) -> CoSimulation {
     let start_values = values.iter().map(|(name, value)| ((*name).into(), Value::Number(*value))).collect();
-    let options = Options { name: "body".into(), start_values, ..Options::default() };
+    let options = Options { name: "body".into(), start_values, step: Some(STEP), ..Options::default() };
     CoSimulation::new(&Fmu::open(path).unwrap(), &options).unwrap_or_else(|error| panic!("{error}"))
 }
 
@@ -133,6 +133,7 @@ fn pythonfmu3_rolls_back() {
 /// y' = S_y y + S_u u of m x'' + d x' + c x = F, with c and d of one and m = 2, found at some point of a run.
 fn has_linear_model(body: &mut dyn Subsystem, source: &str) {
     body.initialize(0.0).unwrap();
+    assert!(body.linearize(&[0.3]).unwrap().is_some(), "at the start: {:?}", body.lack_of_model());
     let width = body.ports().outputs.len();
     let mut samples = koppel::signal::Samples::new(koppel::signal::Request::Nothing, width);
     let mut outputs = vec![0.0; width];

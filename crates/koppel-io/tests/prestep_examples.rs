@@ -10,7 +10,7 @@ fn examples_of_the_pre_step_method_stay_bounded() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/prestep");
     let mut files: Vec<_> = std::fs::read_dir(folder).unwrap().map(|file| file.unwrap().path()).collect();
     files.sort();
-    assert_eq!(files.len(), 5);
+    assert_eq!(files.len(), 8);
     for path in files {
         let file = load(&path).unwrap();
         assert!(file.warnings().is_empty(), "{}: {:?}", path.display(), file.warnings());

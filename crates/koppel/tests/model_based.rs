@@ -60,11 +60,11 @@ fn methods() -> Vec<CouplingConfig> {
     all.extend(discrete());
     let reset = CorrectorConfig { error_equation: ErrorEquationConfig::Reset, ..CorrectorConfig::default() };
     all.push(CouplingConfig::Corrector(CorrectorConfig::default()));
-    all.push(CouplingConfig::Corrector(corrector));
     all.push(CouplingConfig::Corrector(reset));
     for against in [Against::Extrapolated, Against::Applied] {
         all.push(CouplingConfig::Nepce { gain: 0.5, against, anti_aliasing: false });
     }
+    all.push(CouplingConfig::Corrector(corrector));
     all
 }
 

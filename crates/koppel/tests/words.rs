@@ -4,9 +4,12 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use koppel::coupling::CouplingConfig;
+use koppel::linalg::Matrix;
 use koppel::models::cases::{Case, case};
 use koppel::record::Table;
 use koppel::run::{Flow, Reading, RunConfig, Simulation};
+use koppel::solver::SolverConfig;
+use koppel::system::{Connection, LinearOde, OdeModel, StateSpace, SystemBuilder, Variable};
 
 #[derive(serde::Deserialize)]
 struct File {
@@ -158,6 +161,50 @@ fn words_that_change_nothing_here() {
     assert_eq!(difference(&hold, &see(&format!("{learned}, {said}"))), 0.0);
     let foh = see(&format!(r#"{learned}, learning = {{ signal_based = "foh", duration = 1.0 }}"#));
     assert!(difference(&hold, &foh) > 1e-3);
+}
+
+/// One input for two outputs: what it aims at depends on how they are weighed.
+#[test]
+fn nominal_values_weigh_where_outputs_compete() {
+    let matrix = Matrix::from_slice;
+    let part = |a: Matrix, b: Matrix, c: Matrix, nominal: &[f64]| {
+        let (inputs, outputs) = (b.cols(), c.rows());
+        let names = |letter: &str, count: usize| -> Vec<Variable> {
+            (1..=count).map(|i| Variable::new(format!("{letter}{i}"))).collect()
+        };
+        let mut y = names("y", outputs);
+        y.iter_mut().zip(nominal).for_each(|(y, nominal)| y.nominal = Some(*nominal));
+        let states = a.rows();
+        let matrices = StateSpace::new("s", a, b, c, Matrix::zeros(outputs, inputs)).unwrap();
+        let ode = LinearOde::new(matrices, names("u", inputs), y, &vec![1.0; states]).unwrap();
+        OdeModel::new(Box::new(ode), &SolverConfig::Exact {}).unwrap()
+    };
+    let see = |time: &str, weights: &str, nominal: &[f64]| {
+        let a = matrix(2, 2, &[-1.0, 0.3, 0.2, -5.0]);
+        let first = part(a, matrix(2, 1, &[1.0, 3.0]), Matrix::identity(2), nominal);
+        let second = part(matrix(1, 1, &[-2.0]), matrix(1, 2, &[-4.0, 1.0]), matrix(1, 1, &[1.0]), &[]);
+        let system = SystemBuilder::new()
+            .add("first", first)
+            .add("second", second)
+            .connect(Connection::new("second.y1", "first.u1"))
+            .connect(Connection::new("first.y1", "second.u1"))
+            .connect(Connection::new("first.y2", "second.u2"))
+            .build()
+            .unwrap();
+        let text = format!(r#"method = "prestep", time = "{time}", weights = "{weights}""#);
+        let config = RunConfig { coupling: coupling(&text), ..RunConfig::new(2.0, 0.1) };
+        let mut simulation = Simulation::new(system, &config).unwrap();
+        let mut table = Table::default();
+        simulation.run(&mut table, &mut |_| Ok(Flow::Continue)).unwrap();
+        table
+    };
+    // Without feed-through and step 1, step 3 of discrete time has nothing to do.
+    for time in ["continuous", "discrete", r#"discrete", error_equation = "carried"#] {
+        let plain = see(time, "si", &[1.0, 1e-3]);
+        assert_eq!(difference(&plain, &see(time, "nominal", &[1.0, 1.0])), 0.0, "{time}");
+        let apart = difference(&plain, &see(time, "nominal", &[1.0, 1e-3]));
+        assert!(if time == "discrete" { apart < 1e-12 } else { apart > 1e-6 }, "{time}: {apart}");
+    }
 }
 
 #[test]

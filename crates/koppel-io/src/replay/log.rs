@@ -45,13 +45,14 @@ impl Record<'_> {
             Record::Step { step, request, inputs, terms, offsets, outputs, .. } => {
                 let is_ascending = offsets.windows(2).all(|pair| pair[0] < pair[1]);
                 step.start.is_finite()
-                    && step.size.is_finite()
+                    && step.size.is_normal()
                     && step.size > 0.0
                     && *request != Request::Nodes(0)
                     && *inputs == ports.inputs.len()
                     && *terms > 0
                     && offsets.first() == Some(&0.0)
                     && is_ascending
+                    && offsets.last().is_some_and(|last| *last < step.size)
                     && (outputs.is_empty() || outputs.len() == ports.outputs.len())
             }
         };

@@ -14,7 +14,6 @@
 
 use super::{Coupling, Hold, Needs, Polynomials, View, terms_of, write, write_value};
 use crate::error::Result;
-use crate::signal::copy;
 use crate::system::InputId;
 use serde::{Deserialize, Serialize};
 
@@ -44,6 +43,7 @@ impl Coupling for PolynomialHold {
             depth: self.order + 1,
             terms: self.order + 1,
             reduced_start: self.start == StartUp::Reduced,
+            no_preparation: true,
             ..Needs::default()
         }
     }
@@ -65,7 +65,7 @@ impl Coupling for PolynomialHold {
     }
 }
 
-/// Zero-order hold, the fast case: one value per wire.
+/// Zero-order hold: the newest arrival. Where it is constant over the step, the engine itself holds it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ZeroOrderHold {
     /// Shape over the step.
@@ -74,19 +74,16 @@ pub(super) struct ZeroOrderHold {
 
 impl Coupling for ZeroOrderHold {
     fn needs(&self) -> Needs {
-        Needs { depth: 1, terms: terms_of(self.hold), ..Needs::default() }
+        Needs {
+            depth: 1,
+            terms: terms_of(self.hold),
+            no_preparation: true,
+            only_holds: self.hold == Hold::Constant,
+            ..Needs::default()
+        }
     }
 
-    #[inline]
     fn input(&self, view: &View<'_>, inputs: &[InputId], out: &mut Polynomials<'_>) -> Result<()> {
-        if let (1, [first, .., last]) = (out.width, inputs)
-            && last - first + 1 == inputs.len()
-        {
-            // Usually all inputs are connected: then the newest arrivals are the answer as they stand.
-            let all = *first..*last + 1;
-            copy(&view.history.arrivals()[all.clone()], &mut out.coefficients[all]);
-            return Ok(());
-        }
         for &id in inputs {
             write_value(self.hold, view, id, view.arrival(id), out.of(id));
         }

@@ -37,6 +37,8 @@ impl Coupling for Mixed {
             models: joined(a.models, b.models),
             one_rate: a.one_rate || b.one_rate,
             after_steps: a.after_steps || b.after_steps,
+            no_preparation: false,
+            only_holds: false,
             small_steps: a.small_steps.or(b.small_steps),
             probe: a.probe.or(b.probe),
         })

@@ -111,6 +111,10 @@ pub struct Needs {
     pub one_rate: bool,
     /// Whether it is told of every subsystem that has moved, even if it asks for no intermediate outputs.
     pub after_steps: bool,
+    /// Whether its [`Coupling::prepare`] has nothing to do and need not be called.
+    pub no_preparation: bool,
+    /// Whether it gives every input its newest arrival over the whole step, and nothing else; the engine may do so itself.
+    pub only_holds: bool,
     /// For how long from the start, in s, each step is cut into how many parts.
     pub small_steps: Option<(f64, u32)>,
     /// Whether every subsystem is excited alone before the run.

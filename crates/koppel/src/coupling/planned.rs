@@ -20,6 +20,10 @@ pub struct Planned {
 }
 
 impl Planned {
+    /// What is seen while inputs are being written.
+    pub(crate) const NOTHING: Planned =
+        Planned { terms: 0, pieces: 1, coefficients: Vec::new(), sizes: Vec::new() };
+
     /// Room for this many inputs.
     pub(crate) fn new(inputs: usize, terms: usize, pieces: usize) -> Self {
         let pieces = pieces.max(1);
@@ -46,17 +50,19 @@ impl Planned {
         &self.coefficients[inputs.start * width..inputs.end * width]
     }
 
-    /// For writing; `coefficients` are its own, taken out so that it can be looked at meanwhile.
+    /// For writing.
     #[inline]
-    pub(crate) fn writer<'a>(&self, coefficients: &'a mut [f64]) -> Polynomials<'a> {
-        Polynomials { terms: self.terms, width: self.terms * self.pieces, coefficients }
+    pub(crate) fn writer(&mut self) -> Polynomials<'_> {
+        Polynomials {
+            terms: self.terms,
+            width: self.terms * self.pieces,
+            coefficients: &mut self.coefficients,
+        }
     }
 
     /// Holds an input at a value.
     pub(crate) fn hold(&mut self, input: InputId, value: f64) {
-        let mut coefficients = std::mem::take(&mut self.coefficients);
-        self.writer(&mut coefficients).hold(input, value);
-        self.coefficients = coefficients;
+        self.writer().hold(input, value);
     }
 
     /// What an input was given `tau` after the begin of the step.
@@ -79,9 +85,11 @@ impl Planned {
     }
 
     /// Values at the end of a step of this size, whose pieces are noted.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn end_values(&mut self, inputs: Range<InputId>, size: f64, out: &mut [f64]) {
-        if self.pieces == 1 {
+        if self.terms * self.pieces == 1 {
+            crate::signal::copy(&self.coefficients[inputs], out);
+        } else if self.pieces == 1 {
             crate::signal::evaluate(self.of_all(&inputs), self.terms, size, out);
         } else {
             self.end_values_of_pieces(inputs, size / self.pieces as f64, out);
@@ -163,14 +171,12 @@ mod tests {
     /// One input of 1 - 2 τ + 3 τ² as four pieces of a step of 0.8, between two that are held.
     fn spread() -> Planned {
         let mut planned = Planned::new(3, 3, 4);
-        let mut coefficients = std::mem::take(&mut planned.coefficients);
-        let mut out = planned.writer(&mut coefficients);
+        let mut out = planned.writer();
         assert_eq!(out.pieces(), 4);
         out.hold(0, 7.0);
         out.of(1).copy_from_slice(&[1.0, -2.0, 3.0]);
         out.spread(1, 0.8);
         out.hold(2, -7.0);
-        planned.coefficients = coefficients;
         planned
     }
 

@@ -25,7 +25,7 @@ pub(super) struct RelaxedHold {
 
 impl Coupling for RelaxedHold {
     fn needs(&self) -> Needs {
-        Needs { depth: 1, terms: terms_of(self.hold), ..Needs::default() }
+        Needs { depth: 1, terms: terms_of(self.hold), no_preparation: true, ..Needs::default() }
     }
 
     fn start(&mut self, view: &View<'_>, _inputs: &[InputId]) -> Result<()> {

@@ -17,7 +17,7 @@ pub struct ModelReview {
     pub worst: f64,
     /// When that was.
     pub time: f64,
-    /// Mean of it.
+    /// Mean of it, each step counted as 1 at most.
     pub mean: f64,
     /// What a model of the mean quality is good for, by the thresholds: the worst comes from the first movement, when ranges are
     /// still small.
@@ -74,9 +74,10 @@ impl Notes {
             return;
         }
         for (id, figure) in quality.iter().enumerate().filter(|(_, figure)| !figure.is_nan()) {
-            self.sum[id] += figure;
+            // The first movement is measured against a range that has hardly begun.
+            self.sum[id] += figure.min(1.0);
             self.count[id] += 1;
-            if !(self.worst[id] >= *figure) {
+            if self.worst[id].is_nan() || self.worst[id] < *figure {
                 self.worst[id] = *figure;
                 self.when[id] = time;
             }

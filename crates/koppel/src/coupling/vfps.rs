@@ -38,7 +38,7 @@ use crate::system::{InputId, SubsystemId};
 use member::Member;
 
 /// Predictions that go this many times as far as outputs have ever been, or their ranges, are refused.
-const RUNAWAY: f64 = 1e3;
+const RUNAWAY: f64 = 20.0;
 
 /// Steps that are rehearsed at most.
 const MOST_REHEARSED: u64 = 300;

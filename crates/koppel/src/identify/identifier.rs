@@ -50,7 +50,7 @@ impl IdentifyConfig {
 /// A model that is being learned.
 #[derive(Clone, Debug)]
 pub(crate) enum Identifier {
-    Rls(Rls),
+    Rls(Box<Rls>),
     Moesp(Box<Moesp>),
 }
 
@@ -68,7 +68,7 @@ impl Identifier {
             Error::Unsupported { what: format!("starting from the learned model of `{name}`"), reason }.into()
         };
         let mut identifier = match config.with(learned) {
-            IdentifyConfig::Rls(config) => Identifier::Rls(Rls::new(config, inputs, outputs, step)),
+            IdentifyConfig::Rls(config) => Identifier::Rls(Box::new(Rls::new(config, inputs, outputs, step))),
             IdentifyConfig::Moesp(config) => {
                 config.check(name, inputs, outputs)?;
                 Identifier::Moesp(Box::new(Moesp::new(config, inputs, outputs, step)))

@@ -48,14 +48,23 @@ pub(crate) struct Integrals {
 impl Integrals {
     /// P_0, P_1 and P_2 over `size`.
     pub(crate) fn all(&mut self, a: &Matrix, size: f64, out: &mut [Matrix; 3]) -> Result<()> {
+        self.up_to(2, a, size, out)
+    }
+
+    /// P_0 and P_1 over `size`; the third matrix is left as it is.
+    pub(crate) fn both(&mut self, a: &Matrix, size: f64, out: &mut [Matrix; 3]) -> Result<()> {
+        self.up_to(1, a, size, out)
+    }
+
+    fn up_to(&mut self, last: usize, a: &Matrix, size: f64, out: &mut [Matrix; 3]) -> Result<()> {
         let start = self.start(a, size)?;
         let mut h = start.size;
-        self.taylor(h, start.terms, out);
+        self.taylor(last, h, start.terms, out);
         for _ in 0..start.doublings {
-            self.double(h, out);
+            self.double(last, h, out);
             h *= 2.0;
         }
-        for p in out {
+        for p in &mut out[..=last] {
             self.balanced.undo_in_place(p);
             check_finite("the integral of the exponential", p)?;
         }
@@ -138,26 +147,33 @@ impl Integrals {
     }
 
     /// h^{j+1} Σ_k (A h)^k / (k + j + 1)!, for j = 0, 1, 2.
-    fn taylor(&mut self, h: f64, terms: usize, out: &mut [Matrix; 3]) {
+    fn taylor(&mut self, last: usize, h: f64, terms: usize, out: &mut [Matrix; 3]) {
         // φ_{j+1} = I / (j + 1)! + A h φ_{j+2}: the last series gives the others.
         let [p0, p1, p2] = out;
-        self.series(2, terms, p2);
-        p2.scale(1.0 / 6.0);
-        self.scaled.mul_into(p2, p1);
-        p1.add_to_diagonal(0.5);
+        if last == 2 {
+            self.series(2, terms, p2);
+            p2.scale(1.0 / 6.0);
+            self.scaled.mul_into(p2, p1);
+            p1.add_to_diagonal(0.5);
+            p2.scale(h * h * h);
+        } else {
+            self.series(1, terms, p1);
+            p1.scale(0.5);
+        }
         self.scaled.mul_into(p1, p0);
         p0.add_to_diagonal(1.0);
         p0.scale(h);
         p1.scale(h * h);
-        p2.scale(h * h * h);
     }
 
     /// Equation (2).
-    fn double(&mut self, h: f64, [p0, p1, p2]: &mut [Matrix; 3]) {
+    fn double(&mut self, last: usize, h: f64, [p0, p1, p2]: &mut [Matrix; 3]) {
         self.balanced.matrix.mul_into(p0, &mut self.product);
-        p2.scale(2.0);
-        p0.mul_add(p1, p2);
-        p2.add_scaled(h, p1);
+        if last == 2 {
+            p2.scale(2.0);
+            p0.mul_add(p1, p2);
+            p2.add_scaled(h, p1);
+        }
         self.double_by_product(p1);
         p1.add_scaled(h, p0);
         self.double_by_product(p0);
@@ -207,6 +223,11 @@ mod tests {
             for (j, (p, q)) in ours.iter().zip(&theirs).enumerate() {
                 let error = (p - q).max_abs() / q.max_abs();
                 assert!(error < 1e-11, "P_{j}: {error:e}");
+            }
+            let mut both = <[Matrix; 3]>::default();
+            Integrals::default().both(&a, h, &mut both).unwrap();
+            for (p, q) in both[..2].iter().zip(&ours) {
+                assert!((p - q).max_abs() <= 1e-12 * q.max_abs(), "without P_2");
             }
             let alone = exponential_integral(&a, h).unwrap();
             assert!((&alone - &ours[0]).max_abs() <= 1e-13 * ours[0].max_abs(), "P_0 alone");

@@ -104,7 +104,7 @@ impl Columns {
 
     /// The same columns in the order in which subsystems were defined, number k being the one defined as `order[k]`; those of the
     /// coupling and of loops stay last.
-    pub(crate) fn as_defined(mut self, order: &[SubsystemId]) -> Self {
+    pub(crate) fn in_order_of_definition(mut self, order: &[SubsystemId]) -> Self {
         self.list.sort_by_key(|column| match column.source {
             Source::Variable { subsystem, .. } => order[subsystem],
             Source::Coupling(_) | Source::Loop(_) => order.len(),

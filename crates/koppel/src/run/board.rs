@@ -1,10 +1,10 @@
 //! All numbers that travel: outputs as they are, arrivals with their past, inputs as predicted and as given.
 
 use super::config::Reading;
-use crate::coupling::{Needs, Planned};
+use crate::coupling::{Needs, Planned, Polynomials, View};
 use crate::error::{Error, Result};
 use crate::identify::Models;
-use crate::signal::{Delivery, History};
+use crate::signal::{Delivery, History, Step};
 use crate::system::{InputId, OutputId, SubsystemId, SystemGraph, Wire};
 use std::ops::Range;
 
@@ -32,6 +32,8 @@ pub(super) struct Deliveries {
     shared: Vec<InputId>,
     /// Wires that pass a table: output, wire, input.
     mapped: Vec<(OutputId, usize, InputId)>,
+    /// True if no input is shared and none has a table.
+    are_single: bool,
 }
 
 impl Deliveries {
@@ -48,6 +50,7 @@ impl Deliveries {
                 deliveries.shared.push(wire.target);
             }
         }
+        deliveries.are_single = deliveries.shared.is_empty() && deliveries.mapped.is_empty();
         deliveries
     }
 }
@@ -77,8 +80,50 @@ impl Board {
         }
     }
 
+    /// What the coupling sees, and where it writes. It sees no polynomials while it writes them.
+    #[inline(always)]
+    pub(super) fn plan<'a>(&'a mut self, graph: &'a SystemGraph, step: Step) -> (View<'a>, Polynomials<'a>) {
+        let Board { history, outputs, planned, applied, reading, models, stages } = self;
+        let is_fresh = *reading == Reading::Fresh;
+        let (history, applied) = (&*history, &**applied);
+        let read_with = if is_fresh { history.arrivals() } else { applied };
+        (
+            View {
+                step,
+                graph,
+                history,
+                applied,
+                outputs,
+                read_with,
+                is_fresh,
+                planned: const { &Planned::NOTHING },
+                models,
+                stages,
+            },
+            planned.writer(),
+        )
+    }
+
+    /// These inputs keep what has arrived over the whole step.
+    #[inline(always)]
+    pub(super) fn hold(&mut self, inputs: &[InputId]) {
+        let mut out = self.planned.writer();
+        let arrivals = self.history.arrivals();
+        if out.width > 1 {
+            inputs.iter().for_each(|input| out.hold(*input, arrivals[*input]));
+        } else if let [first, .., last] = inputs
+            && inputs.len() > FEW
+            && last - first + 1 == inputs.len()
+        {
+            // Usually all inputs are connected and lie side by side.
+            out.coefficients[*first..=*last].copy_from_slice(&arrivals[*first..=*last]);
+        } else {
+            inputs.iter().for_each(|input| out.coefficients[*input] = arrivals[*input]);
+        }
+    }
+
     /// Outputs of a whole stage arrive at `time`.
-    #[inline]
+    #[inline(always)]
     pub(super) fn deliver(
         &mut self,
         graph: &SystemGraph,
@@ -88,6 +133,14 @@ impl Board {
     ) {
         self.history.open(members, time);
         self.history.push_all(&to.wires, &self.outputs);
+        if !to.are_single {
+            self.deliver_joined(graph, to);
+        }
+    }
+
+    /// What several wires or a table make of the outputs.
+    #[inline(never)]
+    fn deliver_joined(&mut self, graph: &SystemGraph, to: &Deliveries) {
         for &input in &to.shared {
             self.add_up(graph, input);
         }
@@ -148,30 +201,36 @@ impl Board {
     }
 
     /// Notes what these inputs were given at the end of a step of this size.
-    #[inline]
+    #[inline(always)]
     pub(super) fn note_applied(&mut self, inputs: Range<InputId>, size: f64) {
         self.planned.end_values(inputs.clone(), size, &mut self.applied[inputs]);
     }
 
     /// The first of these outputs that is not a number.
-    #[inline]
+    #[inline(always)]
     pub(super) fn non_finite(&self, outputs: Range<OutputId>) -> Option<OutputId> {
-        // Exponent bits all set: infinite or not a number. No early exit, so that the loop is a few vector instructions.
-        const EXPONENT: u64 = 0x7ff0_0000_0000_0000;
-        let is_bad = |y: &f64| y.to_bits() & EXPONENT == EXPONENT;
+        // No early exit, so that the loop is a few vector instructions.
         let values = &self.outputs[outputs.clone()];
         let any = if values.len() <= FEW {
             // One by one: a vector load of what was just stored number by number would have to wait for all of it.
             values.iter().map(|y| y * 0.0).sum::<f64>() != 0.0
         } else {
-            values.iter().fold(false, |any, y| any | is_bad(y))
+            values.iter().fold(false, |any, y| any | is_non_finite(y))
         };
-        if any {
-            self.outputs[outputs.clone()].iter().position(is_bad).map(|at| outputs.start + at)
-        } else {
-            None
-        }
+        if any { self.first_non_finite(outputs) } else { None }
     }
+
+    #[cold]
+    fn first_non_finite(&self, outputs: Range<OutputId>) -> Option<OutputId> {
+        self.outputs[outputs.clone()].iter().position(is_non_finite).map(|at| outputs.start + at)
+    }
+}
+
+/// Exponent bits all set: infinite or not a number.
+#[inline(always)]
+fn is_non_finite(y: &f64) -> bool {
+    const EXPONENT: u64 = 0x7ff0_0000_0000_0000;
+    y.to_bits() & EXPONENT == EXPONENT
 }
 
 /// What an output becomes on a wire.

@@ -12,10 +12,10 @@ use super::simulation::{Simulation, Stage, view};
 use super::slot::Slot;
 use super::statistics::Extremes;
 use super::step_sizes;
-use crate::coupling::{self, Coupling};
+use crate::coupling::{self, Coupling, Needs};
 use crate::error::{Error, Result};
 use crate::record::{Columns, Condition};
-use crate::signal::Clock;
+use crate::signal::{Clock, Request};
 use crate::system::{Reach, SubsystemId, System, SystemGraph, algebraic_loops};
 
 impl Simulation {
@@ -46,7 +46,7 @@ impl Simulation {
         let coupling = build(&graph)?;
         let columns =
             Columns::select(&config.record, &graph, &coupling.channels(&graph), iterate::columns(loops))?
-                .as_defined(&order);
+                .in_order_of_definition(&order);
         let needs = coupling.needs();
         if needs.reduced_start && schedule.is_multi_rate() {
             return Err(Error::Unsupported {
@@ -73,7 +73,7 @@ impl Simulation {
         let condition = config.stop_when.as_deref().map(|text| Condition::new(text, &graph)).transpose()?;
         let widest = slots.iter().map(|slot| slot.inputs.len()).max().unwrap_or(0);
         let most_outputs = slots.iter().map(|slot| slot.outputs.len()).max().unwrap_or(0);
-        let stages = stages(&graph, &schedule);
+        let stages = stages(&graph, &schedule, needs);
         let iteration = config.iteration.as_ref();
         let mut simulation = Simulation {
             steps: iteration.map_or_else(StepIteration::default, |settings| {
@@ -96,6 +96,7 @@ impl Simulation {
             index: 0,
             inside: None,
             is_multi_rate: schedule.is_multi_rate(),
+            is_usually_plain: false,
             changes,
             changes_done: 0,
             are_models_old: true,
@@ -114,8 +115,26 @@ impl Simulation {
             coupling,
             needs,
         };
+        simulation.is_usually_plain = simulation.is_usually_plain();
         simulation.initialize()?;
         Ok(simulation)
+    }
+
+    /// True if neither the system nor the coupling wants anything beside the exchange of values.
+    fn is_usually_plain(&self) -> bool {
+        let Needs { samples, models, after_steps, no_preparation, small_steps, .. } = self.needs;
+        let is_coupling_plain = samples == Request::Nothing
+            && models.is_none()
+            && !after_steps
+            && no_preparation
+            && small_steps.is_none();
+        is_coupling_plain
+            && !self.consistency.is_due(self.reading)
+            && !self.is_iterated_somewhere()
+            && self.halving.is_none()
+            && !self.is_multi_rate
+            && self.messages.is_empty()
+            && self.graph.maps().is_empty()
     }
 
     /// Start values, then all outputs of the start time.
@@ -170,14 +189,17 @@ impl Simulation {
 }
 
 /// Stages as ranges: subsystems are numbered in the order in which they move.
-fn stages(graph: &SystemGraph, schedule: &Schedule) -> Vec<Stage> {
+fn stages(graph: &SystemGraph, schedule: &Schedule, needs: Needs) -> Vec<Stage> {
+    // A slow subsystem's inputs are held from the begin of its own step, which the coupling is told of.
+    let all_held = needs.only_holds && !schedule.is_multi_rate();
     let mut first = 0;
     let mut stage = |size: usize| {
         let members = first..first + size;
         first += size;
         let inputs = graph.inputs_of(members.start).start..graph.inputs_of(members.end - 1).end;
         let connected = inputs.clone().filter(|input| !graph.is_free(*input));
-        let is_held = |input: &usize| graph.input_variable(*input).is_held || graph.map(*input).is_some();
+        let is_held =
+            |input: &usize| all_held || graph.input_variable(*input).is_held || graph.map(*input).is_some();
         let (held, wired) = connected.partition(is_held);
         let deliveries = Deliveries::new(graph, members.clone());
         let outputs = graph.outputs_of(members.start).start..graph.outputs_of(members.end - 1).end;

@@ -14,6 +14,9 @@
 //! fresh reading                               outputs of one instant, loops solved
 //! ```
 //!
+//! Most steps of most runs are plain: nothing changes, nothing is timed, and the coupling wants neither models nor samples.
+//! What such a step leaves out is left out when it is compiled, not asked again each time.
+//!
 //! Nothing is allocated once a run is under way, but for exact models that meet a new length of step. Members of a stage write only to their own slot and are published in
 //! order, so the result is the same, bit for bit, on one thread or many.
 
@@ -25,6 +28,7 @@ use super::failure::{non_finite, unpredicted};
 use super::iterate::StepIteration;
 use super::messages::Messages;
 use super::slot::Slot;
+use super::stage::is_timed;
 use super::state::RunState;
 use super::statistics::Extremes;
 use crate::coupling::{Coupling, Needs, View};
@@ -64,6 +68,8 @@ pub struct Simulation {
     /// Where the macro step under way was cut, if it was.
     pub(super) inside: Option<f64>,
     pub(super) is_multi_rate: bool,
+    /// True if its steps are plain unless something happens at their time.
+    pub(super) is_usually_plain: bool,
     pub(super) changes: Vec<Assignment>,
     pub(super) changes_done: usize,
     /// True if a change may have made the models wrong.
@@ -89,7 +95,7 @@ pub(super) struct Stage {
     pub(super) inputs: Range<InputId>,
     /// Those that are connected and predicted.
     pub(super) wired: Vec<InputId>,
-    /// Those that are connected and held, whatever the coupling.
+    /// Those that are connected and held, whatever the coupling, or because it does nothing else.
     pub(super) held: Vec<InputId>,
     /// All outputs of the members.
     pub(super) outputs: Range<OutputId>,
@@ -103,81 +109,106 @@ impl Simulation {
         if self.is_done() {
             return Ok(());
         }
-        let (start, end) = (self.time(), self.clock.time(self.index + 1));
-        if self.is_cut(start, end) {
-            self.advance_in_parts(start)?;
-        } else if self.inside.is_some() {
-            self.exchange(Step { index: self.index, start, size: end - start }, end)?;
+        let end = self.clock.time(self.index + 1);
+        if self.is_plain() {
+            self.exchange_once::<true>(self.clock.step(self.index, 1), end)?;
         } else {
-            self.exchange(self.clock.step(self.index, 1), end)?;
+            self.advance_slowly(end)?;
         }
         self.index += 1;
         self.inside = None;
         Ok(())
     }
 
+    /// True if nothing happens in this step but that values are exchanged and everybody moves.
+    #[inline(always)]
+    fn is_plain(&self) -> bool {
+        let has_changes = self.changes_done < self.changes.len();
+        self.is_usually_plain
+            && !has_changes
+            && self.inside.is_none()
+            && self.pool.is_none()
+            && !is_timed(self.index)
+    }
+
+    #[inline(never)]
+    fn advance_slowly(&mut self, end: f64) -> Result<()> {
+        let start = self.time();
+        if self.is_cut(start, end) {
+            self.advance_in_parts(start)
+        } else if self.inside.is_some() {
+            self.exchange(Step { index: self.index, start, size: end - start }, end)
+        } else {
+            self.exchange(self.clock.step(self.index, 1), end)
+        }
+    }
+
     /// One exchange of values: everybody who is due moves over `step`, to the communication point `end`.
     #[inline(always)]
-    pub(super) fn exchange_once(&mut self, step: Step, end: f64) -> Result<()> {
-        self.apply_changes(step.start)?;
-        self.refresh_models(step)?;
-        let view = view(&self.graph, &self.board, step);
-        self.coupling.prepare(&view).map_err(|source| unpredicted(step, source))?;
-        let mut stage = self.enter_stage(0, &step, end)?;
+    pub(super) fn exchange_once<const PLAIN: bool>(&mut self, step: Step, end: f64) -> Result<()> {
+        let mut stage = 0;
+        if !PLAIN {
+            self.apply_changes(step.start)?;
+            self.refresh_models(step)?;
+            let view = view(&self.graph, &self.board, step);
+            self.coupling.prepare(&view).map_err(|source| unpredicted(step, source))?;
+            stage = self.enter_stage(0, &step, end)?;
+        }
         while stage < self.stages.len() {
-            self.predict(stage, &step)?;
-            self.move_stage(stage, &step)?;
-            self.deliver(stage, &step, end)?;
-            if !self.messages.is_empty() && !self.is_iterated(stage) {
+            self.predict::<PLAIN>(stage, &step)?;
+            self.move_stage::<PLAIN>(stage, &step)?;
+            self.deliver::<PLAIN>(stage, &step, end)?;
+            if !PLAIN && !self.messages.is_empty() && !self.is_iterated(stage) {
                 self.carry_messages(self.stages[stage].members.clone(), end)?;
             }
-            stage = self.next_stage(stage, &step, end)?;
+            stage = if PLAIN { stage + 1 } else { self.next_stage(stage, &step, end)? };
         }
-        if self.consistency.is_due(self.reading) {
+        if !PLAIN && self.consistency.is_due(self.reading) {
             self.refresh(end)?;
             self.check_finite(end)?;
         }
-        self.board.check_maps(&self.graph, &(0..self.graph.inputs()), end)?;
-        self.note_defects(end);
+        if !PLAIN {
+            self.board.check_maps(&self.graph, &(0..self.graph.inputs()), end)?;
+        }
+        self.note_defects::<PLAIN>(end);
         Ok(())
     }
 
     /// The coupling writes the inputs of a stage, now that earlier stages have moved.
     #[inline(always)]
-    fn predict(&mut self, stage: usize, step: &Step) -> Result<()> {
+    fn predict<const PLAIN: bool>(&mut self, stage: usize, step: &Step) -> Result<()> {
         let Simulation { coupling, graph, board, clock, slots, .. } = self;
         let Stage { wired, held, members, inputs, .. } = &self.stages[stage];
-        board.check_maps(graph, inputs, step.start)?;
-        let mut coefficients = std::mem::take(&mut board.planned.coefficients);
-        let mut out = board.planned.writer(&mut coefficients);
-        let result = if self.is_multi_rate {
-            slots[members.clone()].iter_mut().filter(|slot| slot.is_due(step)).try_for_each(|slot| {
+        if !PLAIN {
+            board.check_maps(graph, inputs, step.start)?;
+        }
+        if !PLAIN && self.is_multi_rate {
+            for slot in slots[members.clone()].iter_mut().filter(|slot| slot.is_due(step)) {
                 slot.remember(&board.outputs, &board.applied);
                 let step = clock.step(step.index, u64::from(slot.every));
                 let from = wired.partition_point(|i| *i < slot.inputs.start);
                 let to = wired.partition_point(|i| *i < slot.inputs.end);
-                coupling.input(&view(graph, board, step), &wired[from..to], &mut out)
-            })
-        } else {
-            coupling.input(&view(graph, board, *step), wired, &mut out)
-        };
-        for &input in held {
-            out.hold(input, board.history.arrivals()[input]);
+                let (view, mut out) = board.plan(graph, step);
+                coupling.input(&view, &wired[from..to], &mut out)?;
+            }
+        } else if !wired.is_empty() {
+            let (view, mut out) = board.plan(graph, *step);
+            coupling.input(&view, wired, &mut out)?;
         }
-        board.planned.coefficients = coefficients;
-        result
+        board.hold(held);
+        Ok(())
     }
 
     /// Sends the outputs of a stage on their way.
     #[inline(always)]
-    fn deliver(&mut self, stage: usize, step: &Step, end: f64) -> Result<()> {
+    fn deliver<const PLAIN: bool>(&mut self, stage: usize, step: &Step, end: f64) -> Result<()> {
         let Stage { members, inputs, outputs, deliveries, .. } = &self.stages[stage];
-        let is_iterated = self.is_iterated(stage);
+        let is_iterated = !PLAIN && self.is_iterated(stage);
         // A guess may lead anywhere; what a loop has come to in the end is looked at then.
         if !is_iterated && let Some(output) = self.board.non_finite(outputs.clone()) {
             return Err(non_finite(&self.graph, &self.board, output, end));
         }
-        if self.is_multi_rate {
+        if !PLAIN && self.is_multi_rate {
             self.deliver_due(stage, step);
         } else if is_iterated {
             self.board.note_applied(inputs.clone(), step.size);
@@ -186,7 +217,7 @@ impl Simulation {
             self.board.note_applied(inputs.clone(), step.size);
             self.board.deliver(&self.graph, members.clone(), deliveries, end);
         }
-        if self.needs.samples == Request::Nothing && !self.needs.after_steps {
+        if PLAIN || self.needs.samples == Request::Nothing && !self.needs.after_steps {
             return Ok(());
         }
         self.show_samples(stage, step)

@@ -77,17 +77,28 @@ impl Slot {
         plan: &Planned,
         outputs: &mut [f64],
     ) -> Result<()> {
-        let planned = plan.of_all(&self.inputs);
-        if plan.pieces() == 1 && self.externals.is_empty() {
-            let segment = Segment::new(step, self.inputs.len(), plan.terms(), planned);
-            self.subsystem.step(step, &segment, outputs, &mut self.samples)
-        } else {
-            self.buffer.begin(step, plan.terms(), plan.pieces(), planned);
-            for (input, signal) in &graph.externals()[self.signals()] {
-                self.buffer.add(input - self.inputs.start, signal);
-            }
-            self.subsystem.step(step, &self.buffer.view(), outputs, &mut self.samples)
+        if plan.pieces() != 1 || self.externals.start != self.externals.end {
+            return self.advance_in_pieces(graph, step, plan, outputs);
         }
+        let segment =
+            Segment::new(step, self.inputs.end - self.inputs.start, plan.terms(), plan.of_all(&self.inputs));
+        self.subsystem.step(step, &segment, outputs, &mut self.samples)
+    }
+
+    /// The same where inputs have several pieces or external signals act on them.
+    #[inline(never)]
+    fn advance_in_pieces(
+        &mut self,
+        graph: &SystemGraph,
+        step: &Step,
+        plan: &Planned,
+        outputs: &mut [f64],
+    ) -> Result<()> {
+        self.buffer.begin(step, plan.terms(), plan.pieces(), plan.of_all(&self.inputs));
+        for (input, signal) in &graph.externals()[self.signals()] {
+            self.buffer.add(input - self.inputs.start, signal);
+        }
+        self.subsystem.step(step, &self.buffer.view(), outputs, &mut self.samples)
     }
 
     /// [`Slot::advance`] with its time measured and its failure kept.

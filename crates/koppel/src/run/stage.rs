@@ -15,24 +15,30 @@ const TIMED: u64 = 1024;
 /// Seconds a parallel stage must save to pay for waking the threads.
 const WAKE_UP: f64 = 15e-6;
 
+/// True if the times of the subsystems are taken in this macro step.
+#[inline(always)]
+pub(super) fn is_timed(index: u64) -> bool {
+    index <= CALIBRATION || index.is_multiple_of(TIMED)
+}
+
 impl Simulation {
     /// Members of a stage move, side by side where that pays.
-    #[inline]
-    pub(super) fn move_stage(&mut self, stage: usize, step: &Step) -> Result<()> {
-        let is_timed = step.index <= CALIBRATION || step.index.is_multiple_of(TIMED);
-        if is_timed {
-            self.decide_threads(stage, step.index);
+    #[inline(always)]
+    pub(super) fn move_stage<const PLAIN: bool>(&mut self, stage: usize, step: &Step) -> Result<()> {
+        if !PLAIN {
+            let is_timed = is_timed(step.index);
+            if is_timed {
+                self.decide_threads(stage, step.index);
+            }
+            if is_timed || self.stages[stage].is_parallel || self.is_multi_rate {
+                return self.move_watched(stage, step);
+            }
         }
         let Simulation { slots, graph, board, .. } = self;
-        let Stage { members, outputs, is_parallel, .. } = &self.stages[stage];
-        if is_timed || *is_parallel || self.is_multi_rate {
-            return self.move_watched(stage, step);
-        }
         let plan = &board.planned;
-        let base = outputs.start;
-        let outputs = &mut board.outputs[outputs.clone()];
-        for slot in &mut slots[members.clone()] {
-            let outputs = &mut outputs[slot.outputs.start - base..slot.outputs.end - base];
+        let outputs = board.outputs.as_mut_slice();
+        for slot in &mut slots[self.stages[stage].members.clone()] {
+            let outputs = &mut outputs[slot.outputs.clone()];
             if let Err(source) = slot.advance(graph, step, plan, outputs) {
                 return Err(failed(graph, slot, *step, source));
             }

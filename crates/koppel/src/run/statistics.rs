@@ -59,82 +59,104 @@ pub struct Statistics {
 /// Inputs that are compared together.
 const BLOCK: usize = 8;
 
-/// Running extremes of all inputs, one list each so that the loop over them is short.
+/// Running extremes of a block of inputs.
+#[derive(Clone, Debug)]
+struct Block {
+    largest: [f64; BLOCK],
+    low: [f64; BLOCK],
+    high: [f64; BLOCK],
+    time: [f64; BLOCK],
+}
+
+impl Block {
+    const NEW: Block = Block {
+        largest: [0.0; BLOCK],
+        low: [f64::INFINITY; BLOCK],
+        high: [f64::NEG_INFINITY; BLOCK],
+        time: [0.0; BLOCK],
+    };
+
+    /// True if one of these inputs has a new extreme. Without early exit, so that a full block is a few vector instructions.
+    #[inline(always)]
+    fn is_new(&self, values: &[f64], given: &[f64]) -> bool {
+        let known = self.largest.iter().zip(&self.low).zip(&self.high);
+        values.iter().zip(given).zip(known).fold(false, |any, ((value, given), ((largest, low), high))| {
+            any | ((value - given).abs() > *largest) | (value < low) | (value > high)
+        })
+    }
+
+    fn note(&mut self, i: usize, value: f64, given: f64, end: f64) {
+        self.low[i] = self.low[i].min(value);
+        self.high[i] = self.high[i].max(value);
+        let error = (value - given).abs();
+        if error > self.largest[i] {
+            self.largest[i] = error;
+            self.time[i] = end;
+        }
+    }
+}
+
+/// Running extremes of all inputs.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Extremes {
-    largest: Vec<f64>,
-    time: Vec<f64>,
-    low: Vec<f64>,
-    high: Vec<f64>,
+    blocks: Vec<Block>,
 }
 
 impl Extremes {
     pub(super) fn new(inputs: usize) -> Self {
-        Extremes {
-            largest: vec![0.0; inputs],
-            time: vec![0.0; inputs],
-            low: vec![f64::INFINITY; inputs],
-            high: vec![f64::NEG_INFINITY; inputs],
-        }
+        Extremes { blocks: vec![Block::NEW; inputs.div_ceil(BLOCK)] }
     }
 
-    /// Notes that these inputs should have been `arrivals` at `end`, and were `applied`.
+    /// Notes that all inputs should have been `arrivals` at `end`, and were `applied`.
     ///
     /// New extremes are rare: a block of inputs at a time is only compared, and looked at one by one when one of them has a
     /// new extreme.
-    #[inline]
-    pub(super) fn note(&mut self, inputs: Range<usize>, arrivals: &[f64], applied: &[f64], end: f64) {
-        let (values, _) = arrivals[inputs.clone()].as_chunks::<BLOCK>();
-        let (given, _) = applied[inputs.clone()].as_chunks::<BLOCK>();
-        for block in 0..values.len() {
-            let first = inputs.start + block * BLOCK;
-            if self.is_new(first, &values[block], &given[block]) {
-                (first..first + BLOCK).for_each(|i| self.note_one(i, arrivals[i], applied[i], end));
+    #[inline(always)]
+    fn note_all(&mut self, arrivals: &[f64], applied: &[f64], end: f64) {
+        let mut blocks = self.blocks.iter_mut();
+        let (values, last_values) = arrivals.as_chunks::<BLOCK>();
+        let (given, last_given) = applied[..arrivals.len()].as_chunks::<BLOCK>();
+        for ((values, given), block) in values.iter().zip(given).zip(&mut blocks) {
+            if block.is_new(values, given) {
+                note_each(block, values, given, end);
             }
         }
-        let rest = inputs.start + values.len() * BLOCK..inputs.end;
-        rest.for_each(|i| self.note_one(i, arrivals[i], applied[i], end));
-    }
-
-    /// True if one of a block of inputs has a new extreme.
-    #[inline]
-    fn is_new(&self, first: usize, values: &[f64; BLOCK], given: &[f64; BLOCK]) -> bool {
-        let known = |list: &[f64]| -> [f64; BLOCK] { std::array::from_fn(|i| list[first..first + BLOCK][i]) };
-        let (largest, low, high) = (known(&self.largest), known(&self.low), known(&self.high));
-        (0..BLOCK).fold(false, |any, i| {
-            any | ((values[i] - given[i]).abs() > largest[i]) | (values[i] < low[i]) | (values[i] > high[i])
-        })
-    }
-
-    #[inline]
-    fn note_one(&mut self, input: usize, value: f64, given: f64, end: f64) {
-        self.low[input] = self.low[input].min(value);
-        self.high[input] = self.high[input].max(value);
-        let error = (value - given).abs();
-        if error > self.largest[input] {
-            self.largest[input] = error;
-            self.time[input] = end;
+        if let Some(block) = blocks.next()
+            && block.is_new(last_values, last_given)
+        {
+            note_each(block, last_values, last_given, end);
         }
+    }
+
+    /// The same for some of the inputs.
+    fn note_some(&mut self, inputs: Range<usize>, arrivals: &[f64], applied: &[f64], end: f64) {
+        inputs.for_each(|i| self.blocks[i / BLOCK].note(i % BLOCK, arrivals[i], applied[i], end));
     }
 
     /// What is known of one input.
     pub(super) fn defect(&self, input: usize) -> Defect {
-        let range = (self.high[input] - self.low[input]).max(0.0);
-        Defect { largest: self.largest[input], time: self.time[input], range, ..Defect::default() }
+        let (block, i) = (&self.blocks[input / BLOCK], input % BLOCK);
+        let range = (block.high[i] - block.low[i]).max(0.0);
+        Defect { largest: block.largest[i], time: block.time[i], range, ..Defect::default() }
     }
+}
+
+#[inline(never)]
+fn note_each(block: &mut Block, values: &[f64], given: &[f64], end: f64) {
+    values.iter().zip(given).enumerate().for_each(|(i, (value, given))| block.note(i, *value, *given, end));
 }
 
 impl Simulation {
     /// How far each input was, at the end of its step, from what it should have been.
-    #[inline]
-    pub(super) fn note_defects(&mut self, end: f64) {
-        let Simulation { extremes, graph, board, slots, .. } = self;
-        let mut note = |inputs| extremes.note(inputs, board.history.arrivals(), &board.applied, end);
-        if self.is_multi_rate {
+    #[inline(always)]
+    pub(super) fn note_defects<const PLAIN: bool>(&mut self, end: f64) {
+        let Simulation { extremes, board, slots, .. } = self;
+        let (arrivals, applied) = (board.history.arrivals(), &board.applied);
+        if !PLAIN && self.is_multi_rate {
             let here = slots.iter().enumerate().filter(|(id, _)| board.history.reached(*id) == end);
-            here.for_each(|(_, slot)| note(slot.inputs.clone()));
+            here.for_each(|(_, slot)| extremes.note_some(slot.inputs.clone(), arrivals, applied, end));
         } else {
-            note(0..graph.inputs());
+            extremes.note_all(arrivals, applied, end);
         }
     }
 

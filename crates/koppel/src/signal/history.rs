@@ -86,14 +86,17 @@ impl History {
     }
 
     /// New arrivals from some subsystems at `time`; the values follow with [`History::push`] for each wire.
-    #[inline]
+    #[inline(always)]
     pub fn open(&mut self, subsystems: Range<usize>, time: f64) {
-        let times = &mut self.times[subsystems.start * self.depth..subsystems.end * self.depth];
-        if self.depth == 1 {
-            times.fill(time);
-            self.counts[subsystems].fill(1);
-            return;
+        if self.depth > 1 {
+            return self.open_deep(subsystems, time);
         }
+        let times = self.times[subsystems.clone()].iter_mut();
+        times.zip(&mut self.counts[subsystems]).for_each(|(newest, count)| (*newest, *count) = (time, 1));
+    }
+
+    fn open_deep(&mut self, subsystems: Range<usize>, time: f64) {
+        let times = &mut self.times[subsystems.start * self.depth..subsystems.end * self.depth];
         for times in times.chunks_exact_mut(self.depth) {
             push_front(times, time);
         }
@@ -103,16 +106,21 @@ impl History {
     }
 
     /// Adds one value per wire, from `outputs`, to arrivals that have been opened.
-    #[inline]
+    #[inline(always)]
     pub fn push_all(&mut self, deliveries: &[Delivery], outputs: &[f64]) {
+        let (values, arrivals) = (self.values.as_mut_slice(), self.arrivals.as_mut_slice());
         if self.depth == 1 {
             for delivery in deliveries {
                 let value = delivery.gain * outputs[delivery.source as usize];
-                self.values[delivery.wire as usize] = value;
-                self.arrivals[delivery.target as usize] = value + delivery.offset;
+                values[delivery.wire as usize] = value;
+                arrivals[delivery.target as usize] = value + delivery.offset;
             }
-            return;
+        } else {
+            self.push_all_deep(deliveries, outputs);
         }
+    }
+
+    fn push_all_deep(&mut self, deliveries: &[Delivery], outputs: &[f64]) {
         for delivery in deliveries {
             let value = delivery.gain * outputs[delivery.source as usize];
             self.push(delivery.wire as usize, value);

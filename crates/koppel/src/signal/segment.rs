@@ -58,12 +58,12 @@ pub(crate) fn copy(from: &[f64], to: &mut [f64]) {
         ([a], [x]) => *x = *a,
         ([a, b], [x, y]) => (*x, *y) = (*a, *b),
         ([a, b, c], [x, y, z]) => (*x, *y, *z) = (*a, *b, *c),
+        ([a, b, c, d], [w, x, y, z]) => (*w, *x, *y, *z) = (*a, *b, *c, *d),
         _ => to.copy_from_slice(from),
     }
 }
 
 /// Polynomials at `tau`, one per entry of `out`.
-#[inline]
 pub(crate) fn evaluate(coefficients: &[f64], terms: usize, tau: f64, out: &mut [f64]) {
     if terms == 1 {
         copy(coefficients, out);

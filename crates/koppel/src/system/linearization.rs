@@ -78,7 +78,7 @@ impl Linearization {
         moved.extend_from_slice(point);
         for j in 0..point.len() {
             let nominal = variables[j].nominal.unwrap_or(SMALLEST).abs();
-            let delta = f64::EPSILON.cbrt() * point[j].abs().max(nominal);
+            let delta = STEP * point[j].abs().max(nominal);
             let (up, down) = (point[j] + delta, point[j] - delta);
             moved[j] = up;
             f(moved, derivative, outputs);
@@ -106,7 +106,7 @@ impl Linearization {
         if speed == 0.0 {
             return rates.fill(0.0);
         }
-        let tau = f64::EPSILON.cbrt() * largest(x).max(SMALLEST) / speed;
+        let tau = STEP * largest(x).max(SMALLEST) / speed;
         let shift = |moved: &mut [f64], by: f64| {
             for ((moved, x), dx) in moved.iter_mut().zip(x).zip(derivative.iter()) {
                 *moved = x + by * dx;
@@ -121,6 +121,9 @@ impl Linearization {
         }
     }
 }
+
+/// ε^(1/3).
+const STEP: f64 = 6.055_454_452_393_343e-6;
 
 /// What counts as a small value of a state or input whose size nobody declared.
 const SMALLEST: f64 = 1e-3;

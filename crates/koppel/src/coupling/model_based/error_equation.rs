@@ -67,7 +67,7 @@ pub(in crate::coupling) struct ErrorEquation {
     pub(in crate::coupling) zeta: Vec<f64>,
     /// Mean of δ over the last step.
     pub(in crate::coupling) mean: Vec<f64>,
-    /// P_0, P_1 and P_2 over one part, if solved exactly.
+    /// P_0 and P_1 over one part, if solved exactly.
     flow: [Matrix; 3],
     integrals: Integrals,
     /// Outputs at the ends of the parts of the step under way.
@@ -104,7 +104,7 @@ impl ErrorEquation {
             return Ok(());
         }
         let part = size / f64::from(self.settings.steps);
-        let found = self.integrals.all(&closed.a, part, &mut self.flow);
+        let found = self.integrals.both(&closed.a, part, &mut self.flow);
         found.map_err(|source| Error::Linalg { what: "the error equation".into(), source }.into())
     }
 

@@ -171,13 +171,16 @@ impl Local {
         let size = view.step.size;
         self.weight = settings.goal.weight(size);
         let Room { integrals, whole, half, by_trapezoids, b, g, .. } = &mut self.room;
-        integrals.all(&model.s_y, size, whole)?;
+        match settings.goal {
+            Goal::Integral => integrals.all(&model.s_y, size, whole)?,
+            _ => integrals.both(&model.s_y, size, whole)?,
+        }
         model.write_input_matrix(b);
         let (x0, x1) = match settings.goal {
             Goal::End | Goal::Trapezoid => (&whole[0], &whole[1]),
             Goal::Integral => (&whole[1], &whole[2]),
             Goal::Midpoint => {
-                integrals.all(&model.s_y, 0.5 * size, half)?;
+                integrals.both(&model.s_y, 0.5 * size, half)?;
                 (&half[0], &half[1])
             }
         };

@@ -90,7 +90,7 @@ impl PrestepDiscrete {
     fn discretize(&mut self, view: &View<'_>, id: usize) -> Result<()> {
         let (model, size) = (view.models.of(id), view.step.size);
         let Known { parts, integrals, room, b, product, .. } = &mut self.known;
-        integrals.all(&model.s_y, size, room).map_err(|source| Error::Linalg {
+        integrals.both(&model.s_y, size, room).map_err(|source| Error::Linalg {
             what: format!("the model of `{}` in discrete time", view.graph.name(id)),
             source,
         })?;

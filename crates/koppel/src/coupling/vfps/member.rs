@@ -11,6 +11,8 @@ use std::ops::Range;
 const MEMORY: f64 = 0.97;
 /// An expert that knows nothing of inputs must be this much better than all models.
 const CLEARLY: f64 = 0.25;
+/// Share of what moves, squared, that a model may miss before that handicap is dropped.
+const POOR: f64 = 0.05;
 /// Scores of one step are not counted above this: one miss must not exclude an expert for ever.
 const WORST: f64 = 1e4;
 
@@ -226,7 +228,10 @@ impl Member {
         };
         let model = best(0..MODELS, &self.scores);
         let signal = best(MODELS..EXPERTS, &self.scores);
-        self.chosen = if self.scores[signal] < CLEARLY * self.scores[model] { signal } else { model };
+        // A model that explains less than that of what moves is no better founded than a line.
+        let is_poor = self.scores[model] > POOR * self.scores[MODELS];
+        let handicap = if is_poor { 1.0 } else { CLEARLY };
+        self.chosen = if self.scores[signal] < handicap * self.scores[model] { signal } else { model };
     }
 
     /// The nodes of the finished step become the past.

@@ -14,7 +14,7 @@ impl Simulation {
     #[inline]
     pub(in crate::run) fn exchange(&mut self, step: Step, end: f64) -> Result<()> {
         match &self.halving {
-            None => self.exchange_once(step, end),
+            None => self.exchange_once::<false>(step, end),
             Some(_) => self.exchange_halved(step, end, 0),
         }
     }
@@ -22,7 +22,7 @@ impl Simulation {
     fn exchange_halved(&mut self, step: Step, end: f64, depth: u32) -> Result<()> {
         let mut before = self.halving.take().unwrap_or_default();
         let saved = self.save(&mut before);
-        let done = saved.and_then(|()| self.exchange_once(step, end));
+        let done = saved.and_then(|()| self.exchange_once::<false>(step, end));
         let is_unsolved = |error: &Error| matches!(error, Error::LoopNotSolved { .. });
         let again = done.as_ref().is_err_and(|error| is_unsolved(error)) && depth < MOST_HALVINGS;
         let restored = if again { self.restore(&before) } else { Ok(()) };

@@ -111,6 +111,11 @@ impl Simulation {
         !self.steps.loops.is_empty() && self.steps.loop_of[stage].is_some()
     }
 
+    /// True if steps are iterated at all.
+    pub(in crate::run) fn is_iterated_somewhere(&self) -> bool {
+        !self.steps.loops.is_empty()
+    }
+
     /// Before a stage moves: if it is the first of a loop, its members' states are kept and a guess is delivered.
     #[inline]
     pub(in crate::run) fn enter_stage(&mut self, stage: usize, step: &Step, end: f64) -> Result<usize> {
