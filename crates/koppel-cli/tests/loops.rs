@@ -155,3 +155,32 @@ fn mistakes_are_told_with_their_place() {
     assert_eq!(said.code, Some(2), "{}", said.err);
     said.errs_with(&["belongs to no loop"]);
 }
+
+/// The quarter truck of the examples at its own step, and at one where zero-order hold turns around -1.
+#[test]
+fn a_loop_is_judged_over_frequency() {
+    let folder = Folder::new();
+    let text = std::fs::read_to_string(examples().join("quarter-truck.toml")).unwrap();
+    folder.write("truck.toml", &text);
+    let judged = |step: &str| {
+        let said = folder.succeed(&[
+            "check",
+            "truck.toml",
+            "--step",
+            step,
+            "--frequency",
+            "--plot",
+            "loop.svg",
+            "--json",
+        ]);
+        said.json()["frequency"].as_array().unwrap().clone()
+    };
+    let find = |all: &[serde_json::Value], name: &str| {
+        all.iter().find(|verdict| verdict["coupling"] == name).unwrap()["stable"].as_bool().unwrap()
+    };
+    let (fine, coarse) = (judged("0.005"), judged("0.03"));
+    assert!(find(&fine, "zoh") && find(&fine, "hinf"));
+    assert!(!find(&coarse, "zoh") && find(&coarse, "hinf"));
+    assert!(folder.read("loop.svg").contains(">hinf</text>"));
+    folder.succeed(&["check", "truck.toml", "--frequency"]).says(&["Over frequency", "loop gain", "stable"]);
+}

@@ -3,6 +3,7 @@
 use koppel::analysis::{structure, zero_stability};
 use koppel_io::drawing;
 
+use super::frequency::Frequency;
 use super::run::load;
 use crate::arguments::CheckArguments;
 use crate::exit::Exit;
@@ -23,10 +24,21 @@ pub(super) fn check(arguments: &CheckArguments) -> Result<Exit> {
             .map_err(|error| Failure::Input(koppel_io::Error::io("write", path)(error)))?;
     }
     let check = Check::new(&file, structure, stability, filters);
+    let frequency = if arguments.frequency { Some(Frequency::new(&file)?) } else { None };
+    if let (Some(path), Some(frequency)) = (&arguments.plot, &frequency) {
+        frequency.plot(path)?;
+    }
     if arguments.json {
-        output::print_json(&serde_json::to_value(&check).unwrap_or_default())?;
+        let mut document = serde_json::to_value(&check).unwrap_or_default();
+        if let Some(frequency) = &frequency {
+            document["frequency"] = frequency.document();
+        }
+        output::print_json(&document)?;
     } else {
         output::print(&check.text(arguments.graph.as_deref()))?;
+        if let Some(frequency) = &frequency {
+            output::print(&format!("\n{}", frequency.text()))?;
+        }
     }
     Ok(Exit::Ok)
 }

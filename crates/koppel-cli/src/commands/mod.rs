@@ -5,6 +5,7 @@ mod completions;
 mod examples;
 mod fmu;
 mod fmu_export;
+mod frequency;
 mod hinf;
 mod models;
 mod new;

@@ -11,9 +11,11 @@
 //! `bicycle`, both wheels of an axle as one at constant speed V:
 //!
 //!   m (v_y' + V r) = F_f + F_r,    J r' = l_f F_f - l_r F_r,    x' = v                                      (2)
-//!   α_f = x/s - (v_y + l_f r)/V,   α_r = -(v_y - l_r r)/V,      F = μ F_z tanh(C α / (μ F_z))
+//!   J_w δ'' = s F - n F_f,         F = k (x - s δ) + d (v - s δ')
+//!   α_f = δ - (v_y + l_f r)/V,     α_r = -(v_y - l_r r)/V,      F_i = μ F_z tanh(C α_i / (μ F_z))
 //!
-//! and the rack is pushed back by F_f · trail / s. A large μ makes the tyres linear.
+//! F pushes the rack back: tie rods and mounts are a stiff spring between the rack and the front wheels, which turn by δ and
+//! have the inertia J_w and the trail n. A large μ makes the tyres linear.
 //!
 //! | symbol   | meaning                                                       | unit       |
 //! | δ_s, δ_m | angles of the steering wheel and of the motor                 | rad        |
@@ -118,10 +120,13 @@ pub(super) const BICYCLE: ModelEntry = ModelEntry {
         Parameter::new("mu", 0.9, "1", "friction between tyre and road; large for linear tyres").positive(),
         Parameter::new("arm", 0.13, "m", "steering arm").positive(),
         Parameter::new("trail", 0.05, "m", "trail of the front wheels").not_negative(),
+        Parameter::new("J_w", 2.0, "kg.m2", "inertia of both front wheels as they steer").positive(),
+        Parameter::new("k", 2e6, "N/m", "stiffness of tie rods and mounts").positive(),
+        Parameter::new("d", 1500.0, "N.s/m", "damping of tie rods and mounts").not_negative(),
     ],
     inputs: &[Port::new("v", "m/s", "speed of the rack")],
     outputs: &[
-        Port::new("F", "N", "force that pushes the rack back"),
+        Port::new("F", "N", "force that pushes the rack back").fed_by(&[0]),
         Port::new("yaw_rate", "rad/s", "yaw rate"),
         Port::new("v_y", "m/s", "lateral velocity"),
     ],
@@ -129,32 +134,43 @@ pub(super) const BICYCLE: ModelEntry = ModelEntry {
         State::new("v_y", "m/s", "lateral velocity"),
         State::new("r", "rad/s", "yaw rate"),
         State::new("x", "m", "position of the rack, integrated here"),
+        State::new("delta", "rad", "angle of the front wheels"),
+        State::new("omega", "rad/s", "rate of that angle"),
     ],
     equations: Equations::General {
         derivative: |p, x, u, dx| {
             let [m, j, lf, lr, speed] = first(p);
+            let [arm, trail, j_w] = first(&p[8..]);
             let [front, rear] = tyre_forces(p, x);
             dx[0] = (front + rear) / m - speed * x[1];
             dx[1] = (lf * front - lr * rear) / j;
             dx[2] = u[0];
+            dx[3] = x[4];
+            dx[4] = (arm * rack_force(p, x, u) - trail * front) / j_w;
         },
-        output: |p, x, _, y| {
-            let [arm, trail] = first(&p[8..]);
-            y[0] = tyre_forces(p, x)[0] * trail / arm;
+        output: |p, x, u, y| {
+            y[0] = rack_force(p, x, u);
             y[1] = x[1];
             y[2] = x[0];
         },
     },
 };
 
-/// F of (2), front and rear.
+/// F of (2).
+fn rack_force(p: &[f64], x: &[f64], u: &[f64]) -> f64 {
+    let [arm, _, _, k, d] = first(&p[8..]);
+    let [_, _, rack, delta, omega] = first(x);
+    k * (rack - arm * delta) + d * (u[0] - arm * omega)
+}
+
+/// F_f and F_r of (2).
 fn tyre_forces(p: &[f64], x: &[f64]) -> [f64; 2] {
     const GRAVITY: f64 = 9.81;
-    let [m, _, lf, lr, speed, cf, cr, mu, arm] = first(p);
-    let [v_y, r, rack] = first(x);
+    let [m, _, lf, lr, speed, cf, cr, mu] = first(p);
+    let [v_y, r, _, delta] = first(x);
     let force = |c: f64, slip: f64, lever: f64| {
         let most = mu * m * GRAVITY * lever / (lf + lr);
         most * (c * slip / most).tanh()
     };
-    [force(cf, rack / arm - (v_y + lf * r) / speed, lr), force(cr, -(v_y - lr * r) / speed, lf)]
+    [force(cf, delta - (v_y + lf * r) / speed, lr), force(cr, -(v_y - lr * r) / speed, lf)]
 }

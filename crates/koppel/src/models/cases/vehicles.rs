@@ -53,7 +53,7 @@ pub(super) fn lugre_mass() -> Case {
         .external("driver.w", command)
 }
 
-/// Chen et al. 2021, 4.2, with a vehicle of two states in place of the multibody one: a torque of 2.5 N.m whose
+/// Chen et al. 2021, 4.2, with a single-track vehicle in place of the multibody one: a torque of 2.5 N.m whose
 /// frequency grows from 0 to `highest`, in Hz, within 10 s.
 pub(super) fn epas(highest: f64) -> Case {
     let torque = ExternalConfig::Sweep {
