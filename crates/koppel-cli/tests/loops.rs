@@ -7,7 +7,7 @@ mod common;
 use common::{Folder, examples};
 
 fn pendulum() -> String {
-    examples().join("double-pendulum.toml").to_str().unwrap().to_owned()
+    examples().join("double-pendulum.toml").display().to_string()
 }
 
 /// Stale, constant inputs, Euler's method at 0.1 ms: the setting of Kübler & Schiehlen 2000.
