@@ -5,15 +5,13 @@
 //! Inputs and outputs are numbered through all subsystems, those of one subsystem side by side. A [`Wire`] is one
 //! non-zero entry of L. Wiring is data: every coupling reads it, none owns it.
 
-use super::filter::FilterConfig;
 use super::ports::{Dependencies, Ports, Variable, VariableKind};
 use super::subsystem::Subsystem;
-use super::transfer::{UnitRule, ValueMap};
+use super::transfer::ValueMap;
 use super::wiring::{self, MessageWire};
 use crate::error::{Error, Result};
-use crate::signal::external::{External, ExternalConfig};
-use serde::{Deserialize, Serialize};
-use std::collections::{HashMap, HashSet};
+use crate::signal::external::External;
+use std::collections::HashMap;
 use std::ops::Range;
 
 /// Number of a subsystem.
@@ -36,70 +34,21 @@ pub struct Wire {
     pub gain: f64,
 }
 
-/// A connection as the user writes it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Connection {
-    /// Sources, summed.
-    pub from: Vec<String>,
-    /// The input.
-    pub to: String,
-    /// Factor on the sum, after unit conversion.
-    pub gain: f64,
-    /// Added after the gain.
-    pub offset: f64,
-    /// What is done about units.
-    #[serde(default, skip_serializing_if = "UnitRule::is_default")]
-    pub units: UnitRule,
-    /// A table of whole numbers in place of gain and offset, for one source; empty for none.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub map: Vec<(f64, f64)>,
-    /// A filter between source and input, which breaks loops.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub filter: Option<FilterConfig>,
-}
-
-impl Connection {
-    /// One output to one input, gain 1.
-    pub fn new(from: &str, to: &str) -> Self {
-        Connection {
-            from: vec![from.into()],
-            to: to.into(),
-            gain: 1.0,
-            offset: 0.0,
-            units: UnitRule::Convert,
-            map: Vec::new(),
-            filter: None,
-        }
-    }
-
-    /// With a filter.
-    pub fn filter(mut self, filter: FilterConfig) -> Self {
-        self.filter = Some(filter);
-        self
-    }
-
-    /// With another gain.
-    pub fn gain(mut self, gain: f64) -> Self {
-        self.gain = gain;
-        self
-    }
-}
-
 /// Names, ports and wires of a system.
 #[derive(Clone, Debug, Default)]
 pub struct SystemGraph {
-    names: Vec<String>,
+    pub(super) names: Vec<String>,
     numbers: HashMap<String, SubsystemId>,
     ports: Vec<Ports>,
-    first_input: Vec<InputId>,
-    first_output: Vec<OutputId>,
+    pub(super) first_input: Vec<InputId>,
+    pub(super) first_output: Vec<OutputId>,
     /// Sorted by target; `wire_start[i]..wire_start[i + 1]` end at input i.
     wires: Vec<Wire>,
     wire_start: Vec<usize>,
     /// Per subsystem, the wires that start there.
     wires_from: Vec<Vec<usize>>,
     pub(super) offsets: Vec<f64>,
-    externals: Vec<(InputId, External)>,
+    pub(super) externals: Vec<(InputId, External)>,
     pub(super) message_wires: Vec<MessageWire>,
     /// Sorted by input.
     pub(super) maps: Vec<(InputId, ValueMap)>,
@@ -349,114 +298,7 @@ impl SystemGraph {
     }
 }
 
-impl System {
-    /// The same system with its subsystems in another order: `order[k]` is the one that becomes number k.
-    pub fn reordered(self, order: &[SubsystemId]) -> System {
-        let old = self.graph;
-        let mut waiting: Vec<_> = self.subsystems.into_iter().map(Some).collect();
-        let subsystems: Vec<_> = order.iter().filter_map(|id| waiting[*id].take()).collect();
-        let names = order.iter().map(|id| old.names[*id].clone()).collect();
-        let mut graph = number_ports(names, &subsystems);
-        let mut place = vec![0; order.len()];
-        order.iter().enumerate().for_each(|(new, id)| place[*id] = new);
-        let input = |i: InputId| {
-            let id = old.subsystem_of_input(i);
-            graph.first_input[place[id]] + i - old.first_input[id]
-        };
-        let wires = old.wires.iter().map(|wire| Wire {
-            source: graph.first_output[place[wire.from]] + wire.source - old.first_output[wire.from],
-            from: place[wire.from],
-            target: input(wire.target),
-            gain: wire.gain,
-        });
-        let wires = wires.collect();
-        let mut offsets = old.offsets.clone();
-        (0..old.inputs()).for_each(|i| offsets[input(i)] = old.offsets[i]);
-        let mut externals: Vec<_> = old.externals.iter().map(|(i, e)| (input(*i), e.clone())).collect();
-        externals.sort_by_key(|(i, _)| *i);
-        let mut maps: Vec<_> = old.maps.iter().map(|(i, map)| (input(*i), map.clone())).collect();
-        maps.sort_by_key(|(i, _)| *i);
-        graph.maps = maps;
-        graph.offsets = offsets;
-        graph.externals = externals;
-        graph.set_wires(wires);
-        let moved = |wire: &MessageWire| MessageWire { from: place[wire.from], to: place[wire.to], ..*wire };
-        graph.message_wires = old.message_wires.iter().map(moved).collect();
-        graph.message_wires.sort();
-        System { graph, subsystems }
-    }
-}
-
-/// A system ready to be run: the graph and its subsystems, in the same order.
-pub struct System {
-    /// The wiring.
-    pub graph: SystemGraph,
-    /// What is wired.
-    pub subsystems: Vec<Box<dyn Subsystem>>,
-}
-
-/// Collects subsystems and connections and checks them against each other.
-#[derive(Default)]
-pub struct SystemBuilder {
-    subsystems: Vec<(String, Box<dyn Subsystem>)>,
-    connections: Vec<Connection>,
-    externals: Vec<(String, ExternalConfig)>,
-}
-
-impl SystemBuilder {
-    /// Nothing yet.
-    pub fn new() -> Self {
-        SystemBuilder::default()
-    }
-
-    /// Adds a subsystem.
-    pub fn add(mut self, name: &str, subsystem: impl Subsystem + 'static) -> Self {
-        self.subsystems.push((name.into(), Box::new(subsystem)));
-        self
-    }
-
-    /// Adds a subsystem that is boxed already.
-    pub fn add_boxed(mut self, name: &str, subsystem: Box<dyn Subsystem>) -> Self {
-        self.subsystems.push((name.into(), subsystem));
-        self
-    }
-
-    /// Adds a connection.
-    pub fn connect(mut self, connection: Connection) -> Self {
-        self.connections.push(connection);
-        self
-    }
-
-    /// Adds an external signal to an input; several are summed.
-    pub fn external(mut self, input: &str, signal: ExternalConfig) -> Self {
-        self.externals.push((input.into(), signal));
-        self
-    }
-
-    /// Checks everything and wires it.
-    pub fn build(self) -> Result<System> {
-        let (names, subsystems): (Vec<_>, Vec<_>) = self.subsystems.into_iter().unzip();
-        let mut known = HashSet::new();
-        if let Some(name) = names.iter().find(|name| !known.insert(name.as_str())) {
-            return Err(Error::Duplicate { kind: "subsystem", name: name.clone() }.into());
-        }
-        let graph = number_ports(names, &subsystems);
-        let (mut graph, subsystems, connections) = wiring::filter(graph, subsystems, self.connections)?;
-        wiring::wire(&mut graph, &connections)?;
-        for (input, config) in self.externals {
-            let id = graph.find_input(&input)?;
-            let external = External::new(&config).map_err(|source| Error::External { input, source })?;
-            if graph.is_free(id) {
-                // The signal takes the place of the value for want of anything else.
-                graph.offsets[id] = 0.0;
-            }
-            graph.externals.push((id, external));
-        }
-        graph.externals.sort_by_key(|(id, _)| *id);
-        Ok(System { graph, subsystems })
-    }
-}
-
+/// Names and ports, and nothing wired.
 pub(super) fn number_ports(names: Vec<String>, subsystems: &[Box<dyn Subsystem>]) -> SystemGraph {
     let ports: Vec<Ports> = subsystems.iter().map(|s| s.ports().clone()).collect();
     let running = |count: fn(&Ports) -> usize| {

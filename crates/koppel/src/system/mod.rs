@@ -1,6 +1,7 @@
 //! What is simulated: subsystems, their ports, and the wiring between them.
 
 mod algebraic_loop;
+mod builder;
 mod exact;
 mod feedthrough;
 mod filter;
@@ -21,10 +22,11 @@ pub mod unit;
 mod wiring;
 
 pub use algebraic_loop::{AlgebraicLoop, algebraic_loops};
+pub use builder::{Connection, System, SystemBuilder};
 pub use feedthrough::{Component, Reach, evaluation_order};
 pub(crate) use feedthrough::{evaluation_order_with, strongly_connected};
 pub use filter::{FilterConfig, Filtered};
-pub use graph::{Connection, InputId, OutputId, SubsystemId, System, SystemBuilder, SystemGraph, Wire};
+pub use graph::{InputId, OutputId, SubsystemId, SystemGraph, Wire};
 pub use linear_ode::LinearOde;
 pub use message::{Message, MessageKind, MessagePort};
 pub use monolith::{monolith, monolithic_matrices};

@@ -3,8 +3,9 @@
 //!
 //! The bare name of an array stands for all its elements `name[1]`, `name[2]`, ...
 
+use super::builder::Connection;
 use super::filtered::{WithFilters, filtered_output};
-use super::graph::{Connection, InputId, SubsystemId, SystemGraph, Wire, number_ports};
+use super::graph::{InputId, SubsystemId, SystemGraph, Wire, number_ports};
 use super::message::MessagePort;
 use super::ports::{Ports, Variable, VariableKind};
 use super::subsystem::Subsystem;

@@ -60,7 +60,7 @@ fn moesp_with_table_3_13_is_worse_than_hold_and_better_of_higher_order() {
 }
 
 /// Helicopter. Recursive least squares of order 2: 0.011, 0.016, 0.062 at 0.08, 0.1, 0.16 s where order 1 has 0.028, 0.037,
-/// 0.110 and zero-order hold is lost above 0.146 s. The corrector on learned models, reset every step: 0.021, 0.028, 0.091;
+/// 0.110 and zero-order hold is lost from 0.146 s on. The corrector on learned models, reset every step: 0.021, 0.028, 0.091;
 /// carried it is unstable at all of them (thesis: worse than hold from 0.08 s on).
 #[test]
 fn second_order_models_and_the_corrector_on_the_helicopter() {

@@ -1,0 +1,49 @@
+//! Behaviour of the macro step: wiring, schedules, rates, times, external signals, changes, stop conditions.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+mod couplings;
+mod loops;
+mod signals;
+mod steps;
+mod wiring;
+
+use koppel::linalg::Matrix;
+use koppel::record::Table;
+use koppel::run::{Ending, Flow, RunConfig, Simulation};
+use koppel::signal::external::ExternalConfig;
+use koppel::solver::SolverConfig;
+use koppel::system::{LinearOde, OdeModel, StateSpace, System, Variable};
+
+/// x' = a x + b u, y = c x + d u.
+fn scalar(a: f64, b: f64, c: f64, d: f64, x0: f64) -> OdeModel {
+    let one = |value: f64| Matrix::from_slice(1, 1, &[value]);
+    let matrices = StateSpace::new("scalar", one(a), one(b), one(c), one(d)).unwrap();
+    let ode = LinearOde::new(matrices, vec![Variable::new("u")], vec![Variable::new("y")], &[x0]).unwrap();
+    OdeModel::new(Box::new(ode), &SolverConfig::Exact {}).unwrap()
+}
+
+fn integrator(x0: f64) -> OdeModel {
+    scalar(0.0, 1.0, 1.0, 0.0, x0)
+}
+
+fn gain(value: f64) -> OdeModel {
+    scalar(0.0, 0.0, 0.0, value, 0.0)
+}
+
+fn run(system: System, config: &RunConfig) -> (Table, Ending, Simulation) {
+    let mut simulation = Simulation::new(system, config).unwrap();
+    let mut table = Table::default();
+    let ending = simulation.run(&mut table, &mut |_| Ok(Flow::Continue)).unwrap();
+    (table, ending, simulation)
+}
+
+/// The last value of a column by name.
+fn last(simulation: &Simulation, table: &Table, name: &str) -> f64 {
+    let column = simulation.columns().iter().position(|c| c.name == name).unwrap();
+    table.rows.last().unwrap()[column]
+}
+
+fn step(time: f64, after: f64) -> ExternalConfig {
+    ExternalConfig::Step { time, before: 0.0, after }
+}
