@@ -1,6 +1,6 @@
 //! `koppel check`.
 
-use koppel::analysis::{structure, zero_stability};
+use koppel::analysis::{forecast, structure, zero_stability};
 use koppel_io::drawing;
 
 use super::frequency::Frequency;
@@ -10,7 +10,7 @@ use crate::exit::Exit;
 use crate::failure::{Failure, Result, note};
 use crate::output::{self, Check};
 
-/// Looks at a system without running it: structure, loops, zero-stability.
+/// Looks at a system without running it: structure, loops, zero-stability, forecast.
 pub(super) fn check(arguments: &CheckArguments) -> Result<Exit> {
     let mut file = load(&arguments.file, &arguments.settings, arguments.tolerant)?;
     file.warnings().iter().for_each(|text| note("warning", text));
@@ -18,12 +18,13 @@ pub(super) fn check(arguments: &CheckArguments) -> Result<Exit> {
     let mut simulation = file.simulation()?;
     let structure = structure(&mut simulation)?;
     let stability = zero_stability(&mut simulation, &file.run);
+    let forecast = forecast(&mut simulation, &file.run);
     if let Some(path) = &arguments.graph {
         let text = drawing::svg(&structure, &stability);
         std::fs::write(path, text)
             .map_err(|error| Failure::Input(koppel_io::Error::io("write", path)(error)))?;
     }
-    let check = Check::new(&file, structure, stability, filters);
+    let check = Check::new(&file, structure, stability, filters, forecast);
     let frequency = if arguments.frequency { Some(Frequency::new(&file)?) } else { None };
     if let (Some(path), Some(frequency)) = (&arguments.plot, &frequency) {
         frequency.plot(path)?;

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use koppel::analysis::{
-    FilterChoice, LoopReport, LoopStability, StepLoopReport, StructureReport, ZeroStability,
+    FilterChoice, Forecast, LoopReport, LoopStability, StepLoopReport, StructureReport, ZeroStability,
 };
 use koppel_io::system_file::SystemFile;
 use serde::Serialize;
@@ -17,6 +17,9 @@ use super::{joined, quoted, significant};
 pub(crate) struct Check {
     status: &'static str,
     title: String,
+    /// Verdict, spectral radius, stability radius, stable steps.
+    #[serde(flatten)]
+    forecast: Forecast,
     /// True if disturbances of all loops die out, however small the step.
     zero_stable: bool,
     /// The largest factor from one communication point to the next.
@@ -93,6 +96,7 @@ impl Check {
         structure: StructureReport,
         stability: ZeroStability,
         filters: Vec<FilterChoice>,
+        forecast: Forecast,
     ) -> Self {
         let settings = file.to_json();
         let run = &settings["run"];
@@ -104,6 +108,7 @@ impl Check {
         Check {
             status: "checked",
             title: file.title.clone(),
+            forecast,
             zero_stable,
             zero_stability_radius,
             subsystems: serde_json::to_value(&structure.subsystems).unwrap_or_default(),
@@ -121,6 +126,7 @@ impl Check {
 
     pub(crate) fn text(&self, graph: Option<&Path>) -> String {
         let mut text = if self.title.is_empty() { String::new() } else { format!("{}\n", self.title) };
+        text.push_str(&super::forecast::text(&self.forecast));
         for subsystem in self.subsystems.as_array().into_iter().flatten() {
             let name = subsystem["name"].as_str().unwrap_or_default();
             let _ = writeln!(text, "  {name:17} {}", feed_through(subsystem));

@@ -2,6 +2,7 @@
 
 mod check;
 mod dry_run;
+mod forecast;
 mod grid;
 mod number;
 mod report;

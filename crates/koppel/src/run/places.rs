@@ -38,6 +38,16 @@ impl RunState {
 }
 
 impl Simulation {
+    /// u - L y of every input: what it was last given, less what is connected to it now.
+    pub(crate) fn differences(&self) -> impl Iterator<Item = f64> + '_ {
+        let connected = (0..self.graph.inputs()).filter(|input| !self.graph.is_free(*input));
+        connected.map(|input| {
+            let wires = &self.graph.wires()[self.graph.wires_into(input)];
+            let arrives = wires.iter().map(|wire| wire.gain * self.board.outputs[wire.source]).sum::<f64>();
+            self.board.applied[input] - self.graph.offset(input) - arrives
+        })
+    }
+
     /// Where values are in a state of this run.
     pub(crate) fn linear_places(&self, state: &RunState) -> Places {
         let mut buffer = Vec::new();

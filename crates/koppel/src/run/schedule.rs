@@ -64,6 +64,17 @@ impl Schedule {
         })
     }
 
+    /// After how many macro steps all rates meet.
+    pub fn period(&self) -> u64 {
+        let divisor = |mut a: u64, mut b: u64| {
+            while b != 0 {
+                (a, b) = (b, a % b);
+            }
+            a
+        };
+        self.every.iter().map(|n| u64::from(*n)).fold(1, |all, n| all / divisor(all, n) * n)
+    }
+
     /// True if some subsystem moves less often than the others.
     pub fn is_multi_rate(&self) -> bool {
         self.every.iter().any(|n| *n > 1)

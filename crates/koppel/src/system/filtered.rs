@@ -14,6 +14,7 @@ use super::subsystem::{Snapshot, Subsystem};
 use crate::error::{Error, Result};
 use crate::linalg::{Matrix, solve};
 use crate::signal::{Request, Samples, Segment, Step};
+use crate::solver::SolverConfig;
 
 /// The subsystem and its filters.
 pub(super) struct WithFilters {
@@ -230,6 +231,10 @@ impl Subsystem for WithFilters {
 
     fn solver(&self) -> String {
         self.inner.solver()
+    }
+
+    fn solver_config(&self) -> Option<SolverConfig> {
+        self.inner.solver_config()
     }
 
     fn save(&self, snapshot: &mut Snapshot) -> Result<()> {

@@ -199,6 +199,11 @@ impl SystemGraph {
         self.externals.iter_mut().map(|(_, signal)| signal)
     }
 
+    /// The same wiring without offsets and external signals: what is linear in it.
+    pub(super) fn silent(&self) -> SystemGraph {
+        SystemGraph { offsets: vec![0.0; self.inputs()], externals: Vec::new(), ..self.clone() }
+    }
+
     /// True if no wire ends at the input.
     pub fn is_free(&self, input: InputId) -> bool {
         self.wires_into(input).is_empty()

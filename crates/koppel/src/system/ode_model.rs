@@ -257,6 +257,10 @@ impl Subsystem for OdeModel {
         self.config.to_string()
     }
 
+    fn solver_config(&self) -> Option<SolverConfig> {
+        Some(self.config)
+    }
+
     fn save(&self, snapshot: &mut Snapshot) -> Result<()> {
         let reals = &mut snapshot.reals;
         reals.clear();

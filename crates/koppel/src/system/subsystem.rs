@@ -8,6 +8,7 @@ use super::ports::{Ports, VariableId};
 use super::state_space::StateSpace;
 use crate::error::Result;
 use crate::signal::{Samples, Segment, Step};
+use crate::solver::SolverConfig;
 use serde::{Deserialize, Serialize};
 
 /// Everything a subsystem's future depends on; reused as a buffer.
@@ -87,6 +88,11 @@ pub trait Subsystem: Send {
 
     /// Its own solver in a few words, for the summary.
     fn solver(&self) -> String;
+
+    /// Settings of that solver, if it is one of koppel's own.
+    fn solver_config(&self) -> Option<SolverConfig> {
+        None
+    }
 
     /// Writes its state into `snapshot`, reusing the buffers.
     fn save(&self, snapshot: &mut Snapshot) -> Result<()>;

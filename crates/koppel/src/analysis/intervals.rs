@@ -1,0 +1,89 @@
+//! The communication steps at which a run is stable.
+//!
+//! The spectral radius is not monotone in the step, so the range is scanned first; the ends of what is found stable are then
+//! refined by bisection.
+
+use super::linear_system::LinearSystem;
+use crate::error::Result;
+use crate::run::RunConfig;
+use serde::Serialize;
+
+/// Where and how finely steps are tried.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Scan {
+    /// Smallest step, in s.
+    pub from: f64,
+    /// Largest step, in s.
+    pub to: f64,
+    /// Steps tried per decade.
+    pub per_decade: u32,
+    /// Relative accuracy of the ends.
+    pub accuracy: f64,
+}
+
+impl Scan {
+    /// Two decades to either side of a step.
+    pub fn around(step: f64) -> Self {
+        Scan { from: step / 100.0, to: step * 100.0, per_decade: 10, accuracy: 1e-4 }
+    }
+}
+
+/// Stable steps in a row.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Interval {
+    /// Smallest one, in s.
+    pub from: f64,
+    /// Largest one, in s.
+    pub to: f64,
+    /// True if the scan began here: smaller steps were not tried.
+    pub from_is_open: bool,
+    /// True if the scan ended here: larger steps were not tried.
+    pub to_is_open: bool,
+}
+
+/// All intervals of stable steps with these settings. A step at which the system cannot be driven counts as unstable, unless that
+/// is so for all.
+pub fn stable_steps(system: &LinearSystem, config: &RunConfig, scan: Scan) -> Result<Vec<Interval>> {
+    let judge = |step: f64| -> Result<bool> {
+        let config = RunConfig { step, ..config.clone() };
+        Ok(system.step_matrix(&config)?.spectrum()?.is_bounded())
+    };
+    let count = ((scan.to / scan.from).log10() * f64::from(scan.per_decade)).ceil().max(1.0) as i32;
+    let ratio = (scan.to / scan.from).powf(1.0 / f64::from(count));
+    let steps: Vec<f64> = (0..=count).map(|k| scan.from * ratio.powi(k)).collect();
+    let found: Vec<Result<bool>> = steps.iter().map(|step| judge(*step)).collect();
+    if found.iter().all(Result::is_err) {
+        found.into_iter().next().unwrap_or(Ok(false))?;
+        return Ok(Vec::new());
+    }
+    let is_stable: Vec<bool> = found.iter().map(|found| matches!(found, Ok(true))).collect();
+    // Between a stable and an unstable step.
+    let edge = |mut stable: f64, mut unstable: f64| {
+        while (unstable / stable).ln().abs() > scan.accuracy {
+            let middle = (stable * unstable).sqrt();
+            match judge(middle) {
+                Ok(true) => stable = middle,
+                _ => unstable = middle,
+            }
+        }
+        stable
+    };
+    let (mut intervals, mut k) = (Vec::new(), 0);
+    while k < steps.len() {
+        if !is_stable[k] {
+            k += 1;
+            continue;
+        }
+        let first = k;
+        while k < steps.len() && is_stable[k] {
+            k += 1;
+        }
+        intervals.push(Interval {
+            from: if first == 0 { steps[0] } else { edge(steps[first], steps[first - 1]) },
+            to: if k == steps.len() { steps[k - 1] } else { edge(steps[k - 1], steps[k]) },
+            from_is_open: first == 0,
+            to_is_open: k == steps.len(),
+        });
+    }
+    Ok(intervals)
+}

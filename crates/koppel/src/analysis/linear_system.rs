@@ -1,0 +1,113 @@
+//! A run reduced to what is linear in it: matrices in place of subsystems, coupled as in the run.
+
+use crate::coupling::{CouplingConfig, StartUp};
+use crate::error::{Error, Result};
+use crate::identify::ModelConfig;
+use crate::run::{Parallel, RunConfig, Simulation};
+use crate::system::{LinearPart, SystemGraph, linear_system};
+
+/// The subsystems of a run as matrices, where they stood when it was made.
+#[derive(Clone, Debug)]
+pub struct LinearSystem {
+    pub(super) graph: SystemGraph,
+    pub(super) parts: Vec<LinearPart>,
+}
+
+impl LinearSystem {
+    /// Linearises every subsystem where the run stands. The run is left as it was.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Unsupported`] with the reason if a subsystem tells no derivatives, or texts, ticks or tables are exchanged.
+    pub fn new(simulation: &mut Simulation) -> Result<Self> {
+        let graph = simulation.graph().clone();
+        if let Some((input, _)) = graph.maps().first() {
+            return Err(unknown(format!("`{}` is fed through a table", graph.input_name(*input))));
+        }
+        if let Some(wire) = graph.message_wires().first() {
+            let reason =
+                format!("`{}` and `{}` exchange messages", graph.name(wire.from), graph.name(wire.to));
+            return Err(unknown(reason));
+        }
+        let parts = (0..graph.len()).map(|id| simulation.linear_part(id)).collect::<Result<_>>()?;
+        Ok(LinearSystem { graph, parts })
+    }
+
+    /// Subsystems that are linear only near the point where they were linearised.
+    pub fn linearised(&self) -> Vec<String> {
+        let ids = (0..self.parts.len()).filter(|id| !self.parts[*id].is_exact);
+        ids.map(|id| self.graph.name(id).to_owned()).collect()
+    }
+
+    /// How many states all subsystems have, without filters.
+    pub fn states(&self) -> usize {
+        self.parts.iter().map(|part| part.matrices.states()).sum()
+    }
+
+    /// The run with these settings for so many steps, from these states.
+    pub(super) fn simulation(&self, config: &RunConfig, steps: u64, x0: &[f64]) -> Result<Simulation> {
+        let config = RunConfig {
+            schedule: config.schedule.clone(),
+            every: config.every.clone(),
+            coupling: linear_coupling(&config.coupling)?,
+            reading: config.reading,
+            hold: config.hold,
+            iteration: config.iteration.clone(),
+            threads: Parallel::Never,
+            ..RunConfig::new(steps as f64 * config.step, config.step)
+        };
+        Simulation::new(linear_system(&self.graph, &self.parts, x0)?, &config)
+    }
+}
+
+/// The coupling without what makes its step non-linear but does not belong to it: how the run begins, and limits far from
+/// rest.
+fn linear_coupling(config: &CouplingConfig) -> Result<CouplingConfig> {
+    Ok(match config {
+        CouplingConfig::Foh { .. } => CouplingConfig::Foh { start: StartUp::Constant },
+        CouplingConfig::Soh { .. } => CouplingConfig::Soh { start: StartUp::Constant },
+        CouplingConfig::Hinf(hinf) => {
+            let mut hinf = hinf.clone();
+            hinf.limit = f64::INFINITY;
+            CouplingConfig::Hinf(hinf)
+        }
+        CouplingConfig::Prestep(prestep) => {
+            refuse_learning("prestep", prestep.model)?;
+            let mut prestep = prestep.clone();
+            prestep.learning = None;
+            CouplingConfig::Prestep(prestep)
+        }
+        CouplingConfig::Corrector(corrector) => {
+            refuse_learning("corrector", corrector.model)?;
+            let mut corrector = corrector.clone();
+            corrector.learning = None;
+            CouplingConfig::Corrector(corrector)
+        }
+        CouplingConfig::Vfps(_) => {
+            return Err(unknown(
+                "`vfps` works with models of excited subsystems, which it adapts to the run".into(),
+            ));
+        }
+        CouplingConfig::Mixed { default, connections } => CouplingConfig::Mixed {
+            default: Box::new(linear_coupling(default)?),
+            connections: connections
+                .iter()
+                .map(|(input, method)| Ok((input.clone(), linear_coupling(method)?)))
+                .collect::<Result<_>>()?,
+        },
+        other => other.clone(),
+    })
+}
+
+fn refuse_learning(method: &str, model: ModelConfig) -> Result<()> {
+    match model.identify() {
+        None => Ok(()),
+        Some(_) => Err(unknown(format!(
+            "`{method}` learns its models while the run goes on; with model = \"exact\" or \"derivatives\" it can be forecast"
+        ))),
+    }
+}
+
+pub(super) fn unknown(reason: String) -> Box<Error> {
+    Error::Unsupported { what: "a forecast".into(), reason }.into()
+}

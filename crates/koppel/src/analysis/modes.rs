@@ -1,0 +1,285 @@
+//! What a step matrix says: its modes, who sees them, and how far it is from instability.
+//!
+//!   ρ = max |λ|,     r = min_ω σ_min(e^{jω} I - S⁻¹ Φ S)                                       (1)
+//!
+//! | symbol | meaning                                                                        |
+//! | ρ      | spectral radius, without modes that no output sees and integrators (λ = 1)       |
+//! | r      | unstructured complex stability radius: the smallest change of Φ that makes ρ = 1 |
+//! | S      | typical sizes of the state                                                       |
+//!
+//! An eigenvalue of exactly 1 is a number that stays where it is: a position that is the integral of an exchanged velocity.
+//! Glumac & Kovacic 2018, (60)-(62); differs in: r itself in place of the bound 1 - ρ, which can be several times too large.
+
+use super::step_matrix::StepMatrix;
+use crate::error::{Error, Result};
+use crate::linalg::{Complex, LinalgError, Lu, Matrix, balance, eigenvalues};
+use serde::Serialize;
+
+/// How near to 1 counts as 1 for the modulus.
+const ON_CIRCLE: f64 = 1e-8;
+/// The same for an integrator.
+const INTEGRATED: f64 = 1e-7;
+/// What of a mode an output must show, relative to the largest number in it.
+const SEEN: f64 = 1e-9;
+/// Modes that are told.
+const TOLD: usize = 6;
+
+/// One eigenvalue of Φ, or a conjugate pair.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Mode {
+    /// Real part.
+    pub re: f64,
+    /// Imaginary part, not below zero.
+    pub im: f64,
+    /// Growth per macro step.
+    pub modulus: f64,
+    /// Frequency, in Hz, up to half of the exchange's own.
+    pub frequency: f64,
+    /// Outputs that see it, the one that shows it most first.
+    pub outputs: Vec<String>,
+}
+
+/// In which units the state was measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Scaling {
+    /// By declared nominal values.
+    Nominal,
+    /// So that rows and columns of Φ are alike: not all nominal values are declared.
+    Balanced,
+}
+
+/// The judged modes.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Spectrum {
+    /// ρ per macro step.
+    pub radius: f64,
+    /// The largest modes.
+    pub modes: Vec<Mode>,
+    /// Integrators left out.
+    pub integrators: usize,
+    /// Critical modes left out because no output sees them.
+    pub unseen: usize,
+    /// Φ without what was left out, in scaled units.
+    #[serde(skip)]
+    rest: Matrix,
+}
+
+impl Spectrum {
+    /// True if nothing grows.
+    pub fn is_bounded(&self) -> bool {
+        self.radius <= 1.0 + ON_CIRCLE
+    }
+
+    /// True if something neither grows nor dies out.
+    pub fn is_marginal(&self) -> bool {
+        (self.radius - 1.0).abs() <= ON_CIRCLE
+    }
+
+    /// r; 0 if the run is not stable.
+    pub fn stability_radius(&self) -> Result<f64> {
+        if self.radius >= 1.0 - ON_CIRCLE {
+            return Ok(0.0);
+        }
+        if self.rest.rows() == 0 {
+            return Ok(1.0);
+        }
+        let angles = eigenvalues(&self.rest).map_err(linalg)?;
+        let mut tried: Vec<f64> =
+            (0..=COARSE).map(|k| std::f64::consts::PI * f64::from(k) / f64::from(COARSE)).collect();
+        tried.extend(angles.iter().filter(|z| z.abs() > 0.3).map(|z| z.angle().abs()));
+        let at = |angle: f64| smallest_singular_value(&self.rest, angle);
+        let mut best = (f64::INFINITY, 0.0);
+        for angle in tried {
+            let value = at(angle)?;
+            if value < best.0 {
+                best = (value, angle);
+            }
+        }
+        let width = std::f64::consts::PI / f64::from(COARSE);
+        let (mut low, mut high) = (best.1 - width, best.1 + width);
+        for _ in 0..40 {
+            let (left, right) = (low + 0.382 * (high - low), low + 0.618 * (high - low));
+            if at(left)? < at(right)? { high = right } else { low = left }
+        }
+        Ok(at(0.5 * (low + high))?.min(best.0))
+    }
+}
+
+/// Angles of the coarse search.
+const COARSE: u32 = 90;
+
+impl StepMatrix {
+    /// In which units [`Spectrum::stability_radius`] is measured.
+    pub fn scaling(&self) -> Scaling {
+        match self.nominals {
+            Some(_) => Scaling::Nominal,
+            None => Scaling::Balanced,
+        }
+    }
+
+    /// Its modes and ρ.
+    pub fn spectrum(&self) -> Result<Spectrum> {
+        let balanced = balance(&self.matrix).map_err(linalg)?;
+        let sizes = self.nominals.as_ref().unwrap_or(&balanced.scales);
+        let n = sizes.len();
+        let mut rest = Matrix::from_fn(n, n, |i, j| self.matrix[(i, j)] * sizes[j] / sizes[i]);
+        let outputs = Matrix::from_fn(self.outputs.rows(), n, |i, j| self.outputs[(i, j)] * sizes[j]);
+        let row_sizes: Vec<f64> = (0..outputs.rows())
+            .map(|i| outputs.row(i).iter().fold(f64::MIN_POSITIVE, |most, entry| most.max(entry.abs())))
+            .collect();
+        let mut found =
+            Spectrum { radius: 0.0, modes: Vec::new(), integrators: 0, unseen: 0, rest: Matrix::zeros(0, 0) };
+        for value in eigenvalues(&self.matrix).map_err(linalg)?.into_iter().filter(|z| z.im >= 0.0) {
+            let is_critical = value.abs() >= 1.0 - 1e-3;
+            if found.modes.len() == TOLD
+                || (!is_critical && !found.modes.is_empty() && value.abs() < 0.5 * found.radius)
+            {
+                break;
+            }
+            if (value - Complex::ONE).abs() < INTEGRATED {
+                found.integrators += 1;
+                deflate(&mut rest, value)?;
+                continue;
+            }
+            let vector = eigenvector(&rest, value)?;
+            let mut shown: Vec<(usize, f64)> = (0..outputs.rows())
+                .map(|i| (i, show(outputs.row(i), &vector) / row_sizes[i]))
+                .filter(|(_, size)| *size > SEEN)
+                .collect();
+            if shown.is_empty() && is_critical {
+                found.unseen += if value.im == 0.0 { 1 } else { 2 };
+                if value.im == 0.0 {
+                    deflate(&mut rest, value)?;
+                }
+                continue;
+            }
+            shown.sort_by(|a, b| b.1.total_cmp(&a.1));
+            let modulus = value.abs().powf(1.0 / self.steps as f64);
+            found.radius = found.radius.max(modulus);
+            found.modes.push(Mode {
+                re: value.re,
+                im: value.im,
+                modulus,
+                frequency: value.angle() / (std::f64::consts::TAU * self.step * self.steps as f64),
+                outputs: shown.into_iter().map(|(i, _)| self.output_names[i].clone()).collect(),
+            });
+        }
+        found.rest = rest;
+        Ok(found)
+    }
+}
+
+/// |c v|.
+fn show(row: &[f64], vector: &[Complex]) -> f64 {
+    let sum = row.iter().zip(vector).fold(Complex::ZERO, |sum, (c, v)| sum + *v * *c);
+    sum.abs()
+}
+
+/// [[A - a I, b I], [-b I, A - a I]]: A - (a + j b) I in real numbers.
+fn shifted(a: &Matrix, value: Complex) -> Matrix {
+    let n = a.rows();
+    Matrix::from_fn(2 * n, 2 * n, |i, j| {
+        let (row, col) = (i % n, j % n);
+        match (i < n, j < n) {
+            (true, true) | (false, false) => a[(row, col)] - if row == col { value.re } else { 0.0 },
+            (true, false) => {
+                if row == col {
+                    value.im
+                } else {
+                    0.0
+                }
+            }
+            (false, true) => {
+                if row == col {
+                    -value.im
+                } else {
+                    0.0
+                }
+            }
+        }
+    })
+}
+
+/// The eigenvector of length 1, by inverse iteration.
+fn eigenvector(a: &Matrix, value: Complex) -> Result<Vec<Complex>> {
+    let n = a.rows();
+    // Not quite the eigenvalue, so that the matrix can be factored.
+    let factors = factor(|off| shifted(a, value * (1.0 + off) + Complex::from(off)))?;
+    let mut x = start(2 * n);
+    for _ in 0..4 {
+        factors.solve_in_place(&mut x);
+        normalize(&mut x);
+    }
+    Ok((0..n).map(|i| Complex::new(x[i], x[n + i])).collect())
+}
+
+/// Moves a real eigenvalue to zero: A - λ v wᵀ / (wᵀ v) with its right and left vectors.
+fn deflate(a: &mut Matrix, value: Complex) -> Result<()> {
+    let right: Vec<f64> = real(&eigenvector(a, value)?);
+    let left: Vec<f64> = real(&eigenvector(&a.transpose(), value)?);
+    let product: f64 = right.iter().zip(&left).map(|(v, w)| v * w).sum();
+    // Where both are at right angles the eigenvalue is not simple; it stays.
+    if product.abs() > 1e-9 {
+        for i in 0..a.rows() {
+            for j in 0..a.cols() {
+                a[(i, j)] -= value.re * right[i] * left[j] / product;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A real vector of a real eigenvalue, which came with any phase.
+fn real(vector: &[Complex]) -> Vec<f64> {
+    let largest = vector.iter().fold(Complex::ZERO, |most, v| if v.abs() > most.abs() { *v } else { most });
+    vector.iter().map(|v| (*v / largest).re).collect()
+}
+
+/// σ_min(e^{jω} I - A), by inverse iteration on MᵀM.
+fn smallest_singular_value(a: &Matrix, angle: f64) -> Result<f64> {
+    let m = |off: f64| shifted(a, Complex::imaginary(angle).exp() * (1.0 + off));
+    let (factors, transposed) = (factor(m)?, factor(|off| m(off).transpose())?);
+    let mut x = start(2 * a.rows());
+    let mut value = f64::INFINITY;
+    for _ in 0..60 {
+        transposed.solve_in_place(&mut x);
+        factors.solve_in_place(&mut x);
+        let grown = normalize(&mut x);
+        let new = 1.0 / grown.sqrt();
+        if (new - value).abs() <= 1e-9 * new {
+            return Ok(new);
+        }
+        value = new;
+    }
+    Ok(value)
+}
+
+/// Factors of a matrix that may be singular as it stands.
+fn factor(matrix: impl Fn(f64) -> Matrix) -> Result<Lu> {
+    let mut last = LinalgError::NonFinite { what: "a step matrix" };
+    for off in [0.0, 1e-14, 1e-12, 1e-10] {
+        match Lu::new(&matrix(off)) {
+            Ok(factors) => return Ok(factors),
+            Err(error) => last = error,
+        }
+    }
+    Err(linalg(last))
+}
+
+/// Not at right angles to anything in particular.
+fn start(size: usize) -> Vec<f64> {
+    let mut x: Vec<f64> = (0..size).map(|i| 1.0 + 0.5 * (1.3 * i as f64).sin()).collect();
+    normalize(&mut x);
+    x
+}
+
+fn normalize(x: &mut [f64]) -> f64 {
+    let size = x.iter().map(|x| x * x).sum::<f64>().sqrt();
+    x.iter_mut().for_each(|x| *x /= size);
+    size
+}
+
+fn linalg(source: LinalgError) -> Box<Error> {
+    Error::Linalg { what: "modes of the step matrix".into(), source }.into()
+}

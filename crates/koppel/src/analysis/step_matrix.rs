@@ -1,0 +1,185 @@
+//! The step matrix of a run, by driving the engine itself.
+//!
+//!   z' = Φ z                                                                                    (1)
+//!
+//! z is everything the next step depends on: states of subsystems, outputs, held values, memory of the coupling. Column j of
+//! Φ is what the engine makes of a unit vector in one macro step (or as many as several rates have in common), from a
+//! run that rests at zero: there, numbers that are no signals (times, sizes, figures of quality) change nothing. What no
+//! output sees, no disturbance of a subsystem reaches, or is always a combination of other numbers, is left out.
+//!
+//! Glumac & Kovacic 2018, 2; differs in: Φ is not put together from matrices of each slave and master.
+
+use super::linear_system::{LinearSystem, unknown};
+use super::reduce::reduce;
+use crate::error::Result;
+use crate::linalg::Matrix;
+use crate::run::{Place, Places, RunConfig, RunState, Schedule, Simulation};
+
+/// Macro steps before the first column: past the start, with all memory filled.
+const WARM_UP: u64 = 4;
+
+/// How far a step may be from linear, relative to the numbers it is summed from.
+const NOT_LINEAR: f64 = 1e-6;
+
+/// Equation (1) on a state without redundant numbers.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StepMatrix {
+    /// Φ.
+    pub matrix: Matrix,
+    /// What the numbers of the state are.
+    pub states: Vec<String>,
+    /// What the outputs are at the end of the step: outputs by states.
+    pub outputs: Matrix,
+    /// Their names.
+    pub output_names: Vec<String>,
+    /// Typical sizes of the numbers of the state, if all of them are declared.
+    pub nominals: Option<Vec<f64>>,
+    /// Macro steps it spans: several if subsystems move at several rates.
+    pub steps: u64,
+    /// Communication step, in s.
+    pub step: f64,
+}
+
+impl LinearSystem {
+    /// The step matrix with these settings.
+    ///
+    /// # Errors
+    ///
+    /// [`crate::Error::Unsupported`] with the reason if a step with this coupling is not linear.
+    pub fn step_matrix(&self, config: &RunConfig) -> Result<StepMatrix> {
+        let steps = Schedule::new(config, &self.graph)?.period();
+        let rest = vec![0.0; self.states()];
+        let mut simulation = self.simulation(config, (WARM_UP + 8) * steps, &rest)?;
+        let mut engine = Engine::new(&mut simulation, steps)?;
+        let phi = engine.columns()?;
+        if !engine.is_linear(&phi)? {
+            let name = config.coupling.name();
+            return Err(unknown(format!("a step with `{name}` is not linear")));
+        }
+        let Engine { places, simulation, .. } = engine;
+        let order = self.order(simulation, &places);
+        let reduced = reduce(&phi, &places.outputs, &order, self.states())?;
+        let labels = reduced.kept.iter().map(|k| self.label(simulation, &places, *k));
+        let (states, nominals): (Vec<String>, Vec<Option<f64>>) = labels.unzip();
+        let graph = simulation.graph();
+        Ok(StepMatrix {
+            matrix: reduced.matrix,
+            states,
+            outputs: reduced.outputs,
+            output_names: (0..graph.outputs()).map(|output| graph.output_name(output)).collect(),
+            nominals: nominals.into_iter().collect(),
+            steps,
+            step: config.step,
+        })
+    }
+
+    /// Which numbers are kept if some are combinations of others: states of subsystems first, then outputs, then memory.
+    fn order(&self, simulation: &Simulation, places: &Places) -> Vec<usize> {
+        let rank = |k: &usize| match (self.state(simulation, places.all[*k]), places.outputs.contains(k)) {
+            (Some(_), _) => 0,
+            (None, true) => 1,
+            (None, false) => 2,
+        };
+        let mut order: Vec<usize> = (0..places.all.len()).collect();
+        order.sort_by_key(rank);
+        order
+    }
+
+    /// Subsystem and number of a state, if the place holds one. In a saved model the time comes before its states.
+    fn state(&self, simulation: &Simulation, place: Place) -> Option<(usize, usize)> {
+        let Place::Subsystem(id, at) = place else { return None };
+        let own = self.graph.find(simulation.graph().name(id)).ok()?;
+        (1..=self.parts[own].matrices.states()).contains(&at).then_some((id, at))
+    }
+
+    fn label(&self, simulation: &Simulation, places: &Places, k: usize) -> (String, Option<f64>) {
+        let graph = simulation.graph();
+        if let Some((id, at)) = self.state(simulation, places.all[k]) {
+            let own = self.graph.find(graph.name(id)).map_or(id, |own| own);
+            let declared = self.graph.ports(own).locals.get(at - 1).and_then(|v| v.nominal);
+            return (format!("{}.x[{at}]", graph.name(id)), declared);
+        }
+        match places.outputs.iter().position(|place| *place == k) {
+            Some(output) => (graph.output_name(output), graph.output_variable(output).nominal),
+            None => ("memory of the coupling".into(), None),
+        }
+    }
+}
+
+/// The engine at rest.
+struct Engine<'a> {
+    simulation: &'a mut Simulation,
+    steps: u64,
+    rest: RunState,
+    places: Places,
+}
+
+impl<'a> Engine<'a> {
+    fn new(simulation: &'a mut Simulation, steps: u64) -> Result<Self> {
+        (0..WARM_UP * steps).try_for_each(|_| simulation.advance())?;
+        let mut rest = RunState::default();
+        simulation.save(&mut rest)?;
+        let places = simulation.linear_places(&rest);
+        Ok(Engine { simulation, steps, rest, places })
+    }
+
+    fn advance(&mut self, into: &mut RunState) -> Result<()> {
+        (0..self.steps).try_for_each(|_| self.simulation.advance())?;
+        self.simulation.save(into)
+    }
+
+    /// Φ, a column for every number of the run's state.
+    fn columns(&mut self) -> Result<Matrix> {
+        let size = self.places.all.len();
+        let mut phi = Matrix::zeros(size, size);
+        let (mut state, mut after) = (self.rest.clone(), RunState::default());
+        for j in 0..size {
+            let place = self.places.all[j];
+            *state.number_mut(place) += 1.0;
+            self.simulation.restore(&state)?;
+            *state.number_mut(place) = self.rest.number(place);
+            self.advance(&mut after)?;
+            for (i, row) in self.places.all.iter().enumerate() {
+                phi[(i, j)] = after.number(*row) - self.rest.number(*row);
+            }
+        }
+        self.simulation.restore(&self.rest)?;
+        Ok(phi)
+    }
+
+    /// Whether a run from other states than unit vectors is what Φ says.
+    fn is_linear(&mut self, phi: &Matrix) -> Result<bool> {
+        let mut state = self.rest.clone();
+        for (j, place) in self.places.all.iter().enumerate() {
+            if let Place::Subsystem(_, at) = place
+                && *at > 0
+            {
+                // Any numbers will do that are not alike.
+                *state.number_mut(*place) += 0.3 + 0.7 * (1.7 * j as f64).sin();
+            }
+        }
+        self.simulation.restore(&state)?;
+        let (mut before, mut after) = (RunState::default(), RunState::default());
+        // What was put in may not fit together; after two steps it does.
+        self.advance(&mut after)?;
+        self.advance(&mut before)?;
+        self.advance(&mut after)?;
+        let z: Vec<f64> = self.places.all.iter().map(|p| before.number(*p) - self.rest.number(*p)).collect();
+        let is_signal = |i: usize| phi.row(i).iter().any(|entry| *entry != 0.0);
+        let fits = |i: usize| {
+            let (mut sum, mut size) = (0.0, f64::MIN_POSITIVE);
+            for (phi, z) in phi.row(i).iter().zip(&z) {
+                sum += phi * z;
+                size += (phi * z).abs();
+            }
+            let seen = after.number(self.places.all[i]) - self.rest.number(self.places.all[i]);
+            (seen - sum).abs() <= NOT_LINEAR * size
+        };
+        // Of the rest, only what the outputs are matters: times and counts go on by themselves.
+        Ok((0..phi.rows()).filter(|i| is_signal(*i) && self.is_seen(phi, *i)).all(fits))
+    }
+
+    fn is_seen(&self, phi: &Matrix, i: usize) -> bool {
+        self.places.outputs.contains(&i) || self.places.outputs.iter().any(|o| phi[(*o, i)] != 0.0)
+    }
+}

@@ -1,0 +1,57 @@
+//! What a subsystem is to first order, where it stands.
+
+use super::failure::failed;
+use super::simulation::Simulation;
+use crate::error::{Error, Result};
+use crate::solver::SolverConfig;
+use crate::system::{LinearPart, StateSpace, SubsystemId};
+
+impl Simulation {
+    /// A linear stand-in for one subsystem, without its filters. Micro solvers of a fixed step are kept; others count as exact.
+    /// The run is left as it was.
+    pub fn linear_part(&mut self, id: SubsystemId) -> Result<LinearPart> {
+        let step = self.clock.step(self.index.min(self.clock.steps().saturating_sub(1)), 1);
+        let time = self.time();
+        let Simulation { graph, slots, board, .. } = self;
+        let slot = &mut slots[id];
+        let given = board.read_with()[slot.inputs.clone()].iter().zip(slot.inputs.clone());
+        let u: Vec<f64> = given.map(|(u, input)| u + slot.external(graph, input, time)).collect();
+        let exact = slot.subsystem.linear();
+        let is_exact = exact.is_some();
+        let found = match exact {
+            Some(matrices) => Some(matrices),
+            None => slot.subsystem.linearize(&u).map_err(|source| failed(graph, slot, step, source))?,
+        };
+        let Some(found) = found else {
+            let lack = slot.subsystem.lack_of_model();
+            let reason = lack.unwrap_or_else(|| "has no matrices and gives no derivatives".into());
+            return Err(Error::Unsupported {
+                what: "a linear model".into(),
+                reason: format!("`{}` {reason}", graph.name(id)),
+            }
+            .into());
+        };
+        let solver = match slot.subsystem.solver_config() {
+            Some(fixed @ (SolverConfig::Euler { .. } | SolverConfig::Rk4 { .. })) => fixed,
+            _ => SolverConfig::Exact {},
+        };
+        let name = graph.name(id);
+        let (mut states, mut outputs) = (found.states(), found.outputs());
+        for variable in &graph.ports(id).outputs {
+            if let Some(filtered) = &variable.filtered {
+                states -= filtered.filter.matrices(&variable.name)?.states();
+                outputs -= 1;
+            }
+        }
+        let StateSpace { a, b, c, d } = found;
+        let inputs = b.cols();
+        let matrices = StateSpace::new(
+            name,
+            a.block(0, 0, states, states),
+            b.block(0, 0, states, inputs),
+            c.block(0, 0, outputs, states),
+            d.block(0, 0, outputs, inputs),
+        )?;
+        Ok(LinearPart { matrices, solver, is_exact })
+    }
+}

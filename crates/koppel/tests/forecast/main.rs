@@ -1,0 +1,14 @@
+//! The forecast: step matrices, spectral radii and stable steps before a run.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+mod two_mass;
+
+use koppel::analysis::LinearSystem;
+use koppel::models::cases::Case;
+use koppel::run::Simulation;
+
+/// The system of a case, linearised at its start.
+fn linear(case: &Case) -> LinearSystem {
+    let mut simulation = Simulation::new(case.system().unwrap(), &case.run).unwrap();
+    LinearSystem::new(&mut simulation).unwrap()
+}
