@@ -31,7 +31,8 @@ impl AntiAliasing {
 impl Coupling for AntiAliasing {
     fn needs(&self) -> Needs {
         let terms = if self.order == 0 { terms_of(self.hold) } else { self.order + 1 };
-        Needs { depth: 1, terms, samples: Request::SolverPoints, ..Needs::default() }
+        // Two arrivals: the mean of a subsystem that shows nothing inside its step is that of both ends.
+        Needs { depth: 2, terms, samples: Request::SolverPoints, ..Needs::default() }
     }
 
     fn start(&mut self, view: &View<'_>, _inputs: &[InputId]) -> Result<()> {

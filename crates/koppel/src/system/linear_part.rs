@@ -1,7 +1,8 @@
 //! A system of linear stand-ins: the same wiring, every subsystem replaced by matrices.
 
+use super::System;
 use super::filtered::WithFilters;
-use super::graph::{System, SystemGraph};
+use super::graph::SystemGraph;
 use super::linear_ode::LinearOde;
 use super::ode_model::OdeModel;
 use super::ports::Variable;
