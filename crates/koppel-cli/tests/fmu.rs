@@ -8,7 +8,9 @@
 mod common;
 
 use common::Folder;
-use common::masses::{MASS2, mass, pack, wandering};
+use common::masses::{MASS2, pack};
+#[cfg(target_os = "linux")]
+use common::masses::{mass, wandering};
 use std::path::PathBuf;
 
 fn fmu(name: &str) -> Option<PathBuf> {
