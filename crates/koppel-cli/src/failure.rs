@@ -21,6 +21,7 @@ use koppel_io::system_file::Mistake;
 
 use crate::exit::Exit;
 use crate::output::significant;
+use crate::session::nearby_names;
 
 const RECOVER: &str = "`koppel recover FILE.part` keeps the rows written before";
 
@@ -98,7 +99,7 @@ impl Failure {
                 (message.clone(), hint.clone())
             }
         };
-        let text = rounded_times(&text);
+        let text = nearby_names(&rounded_times(&text));
         match text.split_once("\n  hint: ") {
             Some((message, inner)) => (message.to_owned(), Some(inner.to_owned())),
             None => (text, hint),
@@ -216,6 +217,7 @@ fn engine_code(error: &Engine) -> Exit {
 
 /// A remark on standard error that the user can act on.
 pub(crate) fn note(kind: &str, text: &str) {
+    let text = nearby_names(text);
     let _ = writeln!(stderr(), "{} {text}", paint(&format!("{kind}:"), "1;36", is_coloured()));
 }
 

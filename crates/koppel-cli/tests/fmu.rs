@@ -9,6 +9,8 @@ mod common;
 
 use common::Folder;
 use common::masses::{MASS2, pack};
+#[cfg(target_os = "linux")]
+use common::masses::{mass, wandering};
 use std::path::PathBuf;
 
 fn fmu(name: &str) -> Option<PathBuf> {
@@ -117,6 +119,66 @@ fn bad_fmus_get_one_message() {
     folder.run(&["run", "system.toml"]).errs_with(&["system.toml:8:12", "substeps", "whole number"]);
     let folder = Folder::with(&system("fmu = \"body.fmu\"\nsolvr = \"exact\""));
     folder.run(&["run", "system.toml"]).errs_with(&["unknown key `solvr`", "`solver`", "`substeps`"]);
+}
+
+/// An FMU that changes the current folder in every step: all files lie where the user wanted them, and the run goes on.
+#[cfg(target_os = "linux")]
+#[test]
+fn files_stay_in_their_folder() {
+    let text = system("fmu = \"body.fmu\"").replace(
+        "step = 1e-2",
+        r#"step = 1e-2
+coupling = { method = "prestep", model = { identify = "rls" }, learning = { duration = 0.1 } }"#,
+    );
+    let folder = Folder::with(&text);
+    wandering(&folder.path("body.fmu"));
+    let said = folder.succeed(&[
+        "run",
+        "system.toml",
+        "--out",
+        "r.csv",
+        "--report",
+        "r.html",
+        "--save-models",
+        "models.toml",
+        "--checkpoint",
+        "c.checkpoint",
+        "--checkpoint-every",
+        "30",
+    ]);
+    let names = ["r.csv", "r.html", "models.toml", "c.checkpoint"];
+    names.iter().for_each(|name| assert!(folder.has(name), "{name}"));
+    said.says(&["wrote r.csv: 51 rows", "r.html: the report", "c.checkpoint: the checkpoint at t = 0.3 s"]);
+    folder
+        .succeed(&["resume", "c.checkpoint", "--stop", "1", "--out", "more.csv"])
+        .says(&["more.csv: 101 rows"]);
+}
+
+/// Values that a parameter cannot have are shown at their place in the file.
+#[cfg(target_os = "linux")]
+#[test]
+fn values_of_the_wrong_type_are_shown_at_their_place() {
+    let flags = r#"<ScalarVariable name="kind" valueReference="2" causality="parameter" variability="fixed"><Enumeration declaredType="Kind" start="1"/></ScalarVariable>
+    <ScalarVariable name="fixed" valueReference="1" causality="parameter" variability="fixed"><Boolean start="false"/></ScalarVariable>
+  </ModelVariables>"#;
+    let kinds = r#"<TypeDefinitions><SimpleType name="Kind"><Enumeration><Item name="soft" value="1"/><Item name="hard" value="2"/></Enumeration></SimpleType></TypeDefinitions>
+  <ModelVariables>"#;
+    let description = MASS2.replace("</ModelVariables>", flags).replace("<ModelVariables>", kinds);
+    for (parameter, words) in [
+        ("misbehave = 1.5", "`misbehave` of `body` cannot be 1.5: Int32 holds whole numbers"),
+        ("misbehave = 3000000000", "`misbehave` of `body` cannot be 3000000000"),
+        ("fixed = 2", "`fixed` of `body` cannot be 2: a Boolean is true or false"),
+        ("kind = 1.5", "`kind` of `body` cannot be 1.5: it is one of 1 (soft), 2 (hard)"),
+        ("kind = 3", "`kind` of `body` cannot be 3: it is one of 1 (soft), 2 (hard)"),
+    ] {
+        let folder = Folder::with(&system(&format!(
+            "fmu = \"body.fmu\"\n[subsystems.body.parameters]\n{parameter}\n"
+        )));
+        mass(&folder.path("body.fmu"), &description);
+        let said = folder.run(&["run", "system.toml"]);
+        assert_eq!(said.code, Some(2), "{parameter}: {}{}", said.out, said.err);
+        said.errs_with(&["system.toml:9:1", words]);
+    }
 }
 
 #[test]

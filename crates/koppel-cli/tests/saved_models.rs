@@ -38,11 +38,16 @@ fn models_are_saved_and_start_another_run() {
     let saved = folder.read("models.toml");
     let first = folder.column("b.csv", "coupling.left.a1[x:x]")[0];
     assert!(saved.contains(&format!("parameters = [[{first}, ")), "{first}\n{saved}");
+    // What the file lacks is told by name.
+    folder.write("models.toml", saved.split("\n[right]\n").next().unwrap());
+    let said = folder.succeed(&["run", "other.toml"]);
+    said.errs_with(&["warning: no model of `right` in the file of learned models"]);
+    assert!(!said.err.contains("`left`"), "{}", said.err);
     // A checkpoint needs no file of models.
     std::fs::remove_file(folder.path("models.toml")).unwrap();
     let said = folder.run(&["run", "other.toml"]);
     assert_eq!(said.code, Some(2));
-    said.errs_with(&["other.toml:7:", "models.toml"]);
+    said.errs_with(&["other.toml:8:51", "models.toml"]);
 }
 
 #[test]
@@ -78,6 +83,7 @@ fn the_summary_says_which_models_are_bad() {
         "nothing acts on it: leave step 3 out",
     ]);
     let modified = run("{ method = \"prestep\", constant = \"none\", modified = true }");
+    modified.says(&["`controller` is doubtful", "step 3 is left out (modified = true)"]);
     assert!(!modified.out.contains("nothing acts on it"), "{}", modified.out);
     let measured = run("prestep");
     assert!(!measured.out.contains("doubtful"), "{}", measured.out);

@@ -209,7 +209,7 @@ mod tests {
 
     #[test]
     fn decades_are_even_and_gaps_break_the_line() {
-        let svg = plot([Scale::Logarithmic; 2], vec![(1e-2, 1e-4), (1.0, 1.0), (2.0, f64::NAN), (1.0, 1e-2)]);
+        let svg = plot([Scale::Logarithmic; 2], vec![(1e-2, 1e-4), (1.0, 1.0), (0.1, f64::NAN), (1.0, 1e-2)]);
         assert!(svg.contains("M70.00 370.00L600.00 40.00M600.00 205.00"), "{svg}");
         assert!(svg.contains(">0.01</text>") && svg.contains(">1e-4</text>"));
     }

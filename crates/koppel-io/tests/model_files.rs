@@ -78,7 +78,7 @@ fn matrices_by_hand_are_as_good_as_exact_ones() {
 }
 
 /// Parameters and covariance come back bit for bit, and a run that starts from them has no learning phase. Seen: helicopter,
-/// saved at 8 s of a run at 0.1 s, stable at 0.3 s, where zero-order hold is lost above 0.146 s.
+/// saved at 8 s of a run at 0.1 s, stable at 0.3 s, where zero-order hold is lost from 0.146 s on.
 #[test]
 fn learned_models_start_another_run() {
     let folder = tempfile::tempdir().unwrap();

@@ -9,7 +9,7 @@ use koppel_io::system_file;
 use crate::arguments::ResumeArguments;
 use crate::exit::Exit;
 use crate::failure::{Failure, Result};
-use crate::session::{self, Checkpoint, Log, Origin, Plan, Session, nearby};
+use crate::session::{self, Checkpoint, Log, Origin, Plan, Session, anchored, nearby};
 
 /// Continues a run from its checkpoint.
 pub(super) fn resume(arguments: &ResumeArguments) -> Result<Exit> {
@@ -20,14 +20,15 @@ pub(super) fn resume(arguments: &ResumeArguments) -> Result<Exit> {
     if let Some(stop) = &arguments.stop {
         file.set("run.stop", stop, "--stop")?;
     }
-    let next = arguments.session.checkpoint.clone().unwrap_or_else(|| path.clone());
-    file.log_inputs(Journals::beside(&next).continuing(path));
+    let whole = anchored(path);
+    let next = arguments.session.checkpoint.as_deref().map_or_else(|| whole.clone(), anchored);
+    file.log_inputs(Journals::beside(&next).continuing(&whole));
     let log = Log::new(arguments.session.log);
     file.log_to(log.sink());
     let mut simulation = file.simulation().inspect_err(|_| log.end())?;
     simulation.restore(&checkpoint.state)?;
     // A run that was killed between its last step and the end of its result file is still to be finished.
-    let is_unfinished = checkpoint.out.as_deref().is_some_and(|out| part(&nearby(out)).exists());
+    let is_unfinished = checkpoint.out.as_deref().is_some_and(|out| part(out).exists());
     if simulation.is_done() && !is_unfinished {
         return Err(Failure::words(
             format!("nothing to continue: `{}` lies at or after the stop time", path.display()),
@@ -35,19 +36,22 @@ pub(super) fn resume(arguments: &ResumeArguments) -> Result<Exit> {
         ));
     }
     let plan = Plan {
-        system: nearby(&checkpoint.system),
-        out: arguments.out.clone().or(checkpoint.out.as_deref().map(nearby)),
+        system: checkpoint.system,
+        out: arguments.out.clone().or(checkpoint.out.clone()),
+        report: arguments.session.report.clone(),
+        models: arguments.session.save_models.clone(),
         checkpoint: next,
         origin: Origin::Checkpoint {
-            path: path.clone(),
+            path: whole,
             time: simulation.time(),
             rows: checkpoint.out.is_some().then_some(checkpoint.rows),
             created: checkpoint.created,
         },
-    };
+    }
+    .anchored();
     session::check(&plan, &file.reads(), &arguments.session)?;
-    if let (Some(old), Some(new)) = (&checkpoint.out, &arguments.out) {
-        copy_rows(&nearby(old), new)?;
+    if let (Some(old), Some(new)) = (&checkpoint.out, &plan.out) {
+        copy_rows(old, new)?;
     }
     Session::new(file, simulation, plan, &arguments.session, log)?.run()
 }

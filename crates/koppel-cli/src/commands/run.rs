@@ -110,9 +110,12 @@ fn plan(arguments: &RunArguments) -> Plan {
     Plan {
         system: arguments.file.clone(),
         out: arguments.out.clone(),
+        report: arguments.session.report.clone(),
+        models: arguments.session.save_models.clone(),
         checkpoint: checkpoint_path(arguments),
         origin: Origin::Start,
     }
+    .anchored()
 }
 
 /// Beside the result file, or named after the system.

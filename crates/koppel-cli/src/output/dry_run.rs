@@ -8,7 +8,7 @@ use koppel_io::system_file::SystemFile;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::summary::{Default, defaults_grid, unconnected};
+use super::unconnected::{Default, defaults_grid, unconnected};
 use super::{Grid, joined, settings};
 use crate::failure::Result;
 

@@ -8,6 +8,7 @@ mod number;
 mod report;
 mod settings;
 mod summary;
+mod unconnected;
 
 use std::fs::File;
 use std::io::{ErrorKind, Write, stdout};

@@ -13,10 +13,11 @@ use koppel_io::system_file::SystemFile;
 use serde::Serialize;
 use serde_json::Value;
 
+use super::unconnected::{Default, defaults_grid, unconnected};
 use super::{Grid, SHOWN, duration, error_document, settings, significant};
 use crate::exit::Exit;
 use crate::failure::{Failure, Result};
-use crate::session::{Origin, Outcome, Overruns, Plan, Written};
+use crate::session::{Origin, Outcome, Overruns, Plan, Written, nearby};
 
 /// Numbers of a run that has ended.
 #[derive(Debug, Serialize)]
@@ -94,16 +95,6 @@ struct CouplingError {
     range: f64,
     /// Largest error per range of the signal.
     relative: Option<f64>,
-}
-
-/// An input that nothing is connected to.
-#[derive(Debug, Serialize)]
-pub(super) struct Default {
-    pub(super) name: String,
-    pub(super) value: f64,
-    pub(super) unit: Option<String>,
-    /// A signal from outside acts on it.
-    pub(super) has_signal: bool,
 }
 
 /// A file that was written.
@@ -356,29 +347,6 @@ impl CouplingError {
     }
 }
 
-/// Inputs that nothing is connected to, with their values.
-pub(super) fn unconnected(simulation: &Simulation) -> Vec<Default> {
-    let graph = simulation.graph();
-    let free = (0..graph.inputs()).filter(|input| graph.is_free(*input));
-    free.map(|input| Default {
-        name: graph.input_name(input),
-        value: graph.offset(input),
-        unit: graph.input_variable(input).unit.clone(),
-        has_signal: graph.externals().binary_search_by_key(&input, |(target, _)| *target).is_ok(),
-    })
-    .collect()
-}
-
-pub(super) fn defaults_grid(inputs: &[Default]) -> Grid {
-    let mut grid = Grid::new(&["unconnected input", "value", "unit", ""]);
-    for input in inputs {
-        let signal = if input.has_signal { "plus a signal from outside" } else { "" };
-        let unit = input.unit.clone().unwrap_or_default();
-        grid.row([input.name.clone(), input.value.to_string(), unit, signal.into()]);
-    }
-    grid
-}
-
 fn ending(outcome: &Outcome) -> (&'static str, Exit, String) {
     match &outcome.ending {
         Ok(Ending::Reached) => ("finished", Exit::Ok, "at the stop time".into()),
@@ -398,7 +366,7 @@ fn is_zero(count: &u64) -> bool {
 }
 
 fn shown(path: &Path) -> String {
-    path.display().to_string()
+    nearby(path).display().to_string()
 }
 
 fn seconds(value: f64) -> Duration {

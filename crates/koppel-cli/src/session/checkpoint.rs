@@ -15,7 +15,7 @@ use koppel_io::Error as Io;
 use koppel_io::system_file::SystemFile;
 use serde::{Deserialize, Serialize};
 
-use super::Plan;
+use super::{Plan, nearby};
 use crate::failure::{Failure, Result};
 use crate::output::significant;
 
@@ -160,13 +160,12 @@ pub(crate) struct Written {
 
 impl Checkpoints {
     pub(super) fn new(plan: &Plan, file: &SystemFile, every: Option<CheckpointEvery>, created: &str) -> Self {
-        let whole = |path: &PathBuf| std::path::absolute(path).unwrap_or_else(|_| path.clone());
         let checkpoint = Checkpoint {
             version: env!("CARGO_PKG_VERSION").into(),
-            system: whole(&plan.system),
+            system: plan.system.clone(),
             settings: file.to_toml(),
             created: created.to_owned(),
-            out: plan.out.as_ref().map(whole),
+            out: plan.out.clone(),
             rows: 0,
             state: RunState::default(),
         };
@@ -215,6 +214,6 @@ impl Checkpoints {
 
     /// The newest checkpoint of this run, if there is one.
     pub(super) fn last(&self) -> Option<Written> {
-        self.written.map(|time| Written { path: self.path.clone(), time })
+        self.written.map(|time| Written { path: nearby(&self.path), time })
     }
 }

@@ -2,6 +2,7 @@
 
 use std::fs::{self, OpenOptions};
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use koppel_io::{Error as Io, results, system_file};
 
@@ -21,8 +22,8 @@ pub(crate) fn check(plan: &Plan, inputs: &[PathBuf], options: &SessionArguments)
     if let Some(out) = &plan.out {
         results::check_name(out)?;
     }
-    check_distinct(&read(plan, inputs), &written(plan, options))?;
-    for path in plan.out.iter().chain(&options.report).chain(&options.save_models) {
+    check_distinct(&read(plan, inputs), &written(plan))?;
+    for path in plan.out.iter().chain(&plan.report).chain(&plan.models) {
         check_writable(path)?;
     }
     if options.checkpoint.is_some() || options.checkpoint_every.is_some() {
@@ -53,12 +54,12 @@ fn read(plan: &Plan, inputs: &[PathBuf]) -> Vec<Use> {
     all
 }
 
-fn written(plan: &Plan, options: &SessionArguments) -> Vec<Use> {
+fn written(plan: &Plan) -> Vec<Use> {
     let out = plan.out.iter().flat_map(|out| results::files_of(out));
     let mut all: Vec<Use> = out.map(|(what, path)| Use { what, path, option: Some("--out") }).collect();
-    let report = options.report.iter();
+    let report = plan.report.iter();
     all.extend(report.map(|path| Use { what: "the report", path: path.clone(), option: Some("--report") }));
-    let models = options.save_models.iter();
+    let models = plan.models.iter();
     all.extend(models.map(|path| Use {
         what: "the models",
         path: path.clone(),
@@ -124,10 +125,40 @@ fn check_writable(path: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The path as seen from here, if it lies below the current folder.
+impl Plan {
+    /// With whole paths.
+    pub(crate) fn anchored(self) -> Self {
+        let whole = |path: PathBuf| anchored(&path);
+        Plan {
+            system: whole(self.system),
+            out: self.out.map(whole),
+            report: self.report.map(whole),
+            models: self.models.map(whole),
+            checkpoint: whole(self.checkpoint),
+            origin: self.origin,
+        }
+    }
+}
+
+/// The current folder when this was asked for the first time.
+fn here() -> &'static Path {
+    static HERE: OnceLock<PathBuf> = OnceLock::new();
+    HERE.get_or_init(|| std::env::current_dir().unwrap_or_default())
+}
+
+/// The whole path, as an FMU may change the current folder while it runs.
+pub(crate) fn anchored(path: &Path) -> PathBuf {
+    here().join(path)
+}
+
+/// The text with names of files, which stand in back quotes, as seen from the folder koppel was started in.
+pub(crate) fn nearby_names(text: &str) -> String {
+    text.replace(&format!("`{}", here().join("").display()), "`")
+}
+
+/// The path as seen from the folder koppel was started in, if it lies below.
 pub(crate) fn nearby(path: &Path) -> PathBuf {
-    let here = std::env::current_dir().unwrap_or_default();
-    match path.strip_prefix(&here) {
+    match path.strip_prefix(here()) {
         Ok(below) if !below.as_os_str().is_empty() => below.to_path_buf(),
         _ => path.to_path_buf(),
     }

@@ -27,7 +27,7 @@ use crate::output::{self, Summary};
 use checkpoint::Checkpoints;
 pub(crate) use checkpoint::{Checkpoint, CheckpointEvery, Written};
 pub(crate) use clock::timestamp;
-pub(crate) use files::{check, nearby};
+pub(crate) use files::{anchored, check, nearby, nearby_names};
 pub(crate) use log::{Log, LogLevel};
 pub(crate) use pace::Overruns;
 use recording::Recording;
@@ -39,6 +39,8 @@ use watch::Watch;
 pub(crate) struct Plan {
     pub(crate) system: PathBuf,
     pub(crate) out: Option<PathBuf>,
+    pub(crate) report: Option<PathBuf>,
+    pub(crate) models: Option<PathBuf>,
     pub(crate) checkpoint: PathBuf,
     pub(crate) origin: Origin,
 }
@@ -85,7 +87,7 @@ impl<'a> Session<'a> {
         options: &'a SessionArguments,
         log: Log,
     ) -> Result<Self> {
-        if options.save_models.is_some() && !model_file::has_models(&simulation) {
+        if plan.models.is_some() && !model_file::has_models(&simulation) {
             return Err(Failure::words(
                 format!(
                     "--save-models: there is nothing to save, the coupling `{}` has no models",
@@ -107,7 +109,7 @@ impl<'a> Session<'a> {
             Stability::new(&mut simulation, &file.run, options.accept_unstable).inspect_err(|_| log.end())?;
         // From the first file on, Ctrl-C ends the run in good order.
         interrupt::listen();
-        let recording = Recording::open(plan.out.as_deref(), &metadata, rows, options.report.is_some())?;
+        let recording = Recording::open(plan.out.as_deref(), &metadata, rows, plan.report.is_some())?;
         Ok(Session { file, simulation, plan, options, recording, metadata, log, stability })
     }
 
@@ -119,9 +121,9 @@ impl<'a> Session<'a> {
         let outcome = self.drive();
         let mut summary = Summary::new(&self.file, &self.simulation, &self.plan, &outcome);
         let report = self.write_report(&summary, &outcome);
-        summary.add_report(self.options.report.as_deref(), &report);
+        summary.add_report(self.plan.report.as_deref(), &report);
         let models = self.write_models();
-        summary.add_models(self.options.save_models.as_deref(), &models);
+        summary.add_models(self.plan.models.as_deref(), &models);
         let told = self.tell(&summary);
         let mut code = match &outcome.ending {
             Ok(Ending::Interrupted { .. }) => Exit::Interrupted,
@@ -142,13 +144,13 @@ impl<'a> Session<'a> {
     }
 
     fn write_report(&self, summary: &Summary, outcome: &Outcome) -> Result<()> {
-        let Some(path) = &self.options.report else { return Ok(()) };
+        let Some(path) = &self.plan.report else { return Ok(()) };
         let table = self.recording.table(&self.metadata, outcome.finished.as_ref())?;
         output::write_report(path, &self.file, summary, table)
     }
 
     fn write_models(&self) -> Result<()> {
-        let Some(path) = &self.options.save_models else { return Ok(()) };
+        let Some(path) = &self.plan.models else { return Ok(()) };
         let title = if self.file.title.is_empty() { "a run" } else { &self.file.title };
         model_file::write_models(path, &self.simulation, title).map_err(Failure::Write)
     }

@@ -13,22 +13,27 @@ pub(crate) const MASS3: &str = include_str!("../../../koppel-fmi/tests/fixtures/
 /// Packs a mass on a spring with this description, FMI 2.0 or 3.0 as that says.
 pub(crate) fn mass(path: &Path, description: &str) {
     let is_two = description.contains("fmiVersion=\"2");
-    build(path, if is_two { "mass2.c" } else { "mass3.c" }, description);
+    build(path, if is_two { "mass2.c" } else { "mass3.c" }, description, &[]);
+}
+
+/// A mass on a spring that changes the current folder in every step.
+pub(crate) fn wandering(path: &Path) {
+    build(path, "mass2.c", MASS2, &["-DWANDER"]);
 }
 
 /// An FMU of FMI 3.0 with arrays, texts, bytes, numbers of all sizes, clocks.
 pub(crate) fn events(path: &Path) {
-    build(path, "events3.c", include_str!("../../../koppel-fmi/tests/fixtures/events3.xml"));
+    build(path, "events3.c", include_str!("../../../koppel-fmi/tests/fixtures/events3.xml"), &[]);
 }
 
 /// Compiles a source of koppel-fmi's tests and packs it.
-fn build(path: &Path, source: &str, description: &str) {
+fn build(path: &Path, source: &str, description: &str, flags: &[&str]) {
     let platform = if description.contains("fmiVersion=\"2") { "linux64" } else { "x86_64-linux" };
     let library = path.with_extension("so");
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../koppel-fmi/tests/fmus").join(source);
     let compiler = std::env::var("CC").unwrap_or_else(|_| "cc".into());
     let mut command = Command::new(compiler);
-    command.args(["-O2", "-fPIC", "-shared", "-o"]).arg(&library).arg(source).arg("-lm");
+    command.args(["-O2", "-fPIC", "-shared"]).args(flags).arg("-o").arg(&library).arg(source).arg("-lm");
     assert!(command.status().unwrap().success());
     let binary = format!("binaries/{platform}/mass.so");
     pack(

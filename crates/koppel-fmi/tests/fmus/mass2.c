@@ -139,6 +139,8 @@ int fmi2DoStep(void *c, double time, double size, int no_set_state)
 {
     Instance *i = c;
     (void)no_set_state;
+    if (chdir("/") != 0)
+        return ERROR;
     if (fabs(time - i->model.time) > 1e-9) {
         i->callbacks->logger(i->callbacks->environment, i->name, ERROR, "logStatusError", "at %g, asked for %g",
                              i->model.time, time);

@@ -326,6 +326,10 @@ impl SystemFile {
                 format!("`{key}` does nothing for `{}`: the FMU is not isolated (isolate = true)", entry.name)
             }));
         }
+        let names: Vec<&str> = subsystems.iter().map(|entry| entry.name.as_str()).collect();
+        warnings.extend(models::missing(&self.run.coupling, &names).into_iter().map(|name| {
+            format!("no model of `{name}` in the file of learned models: it is learned from nothing while the run goes on\n  hint: give it time with learning = {{ duration = ... }}, or learn it again with --save-models")
+        }));
         warnings
     }
 

@@ -3,7 +3,10 @@
 //! The file joins the document like an option does, so that its mistakes are shown at their place, and its models become
 //! settings of the method: what is learned as `learned`, matrices as `models`.
 
+use koppel::coupling::CouplingConfig;
 use koppel::identify::{GivenInterface, GivenStateSpace, Learned};
+
+use std::collections::BTreeSet;
 
 use super::decode::decode;
 use super::document::Document;
@@ -143,6 +146,20 @@ fn settings(models: &Node, model: &Node, known: &[String]) -> Marked<Vec<Entry>>
             vec![entry("model", Value::Table(source)), entry("learned", table)]
         }
     })
+}
+
+/// Subsystems of which a coupling that starts from learned models has none.
+pub(super) fn missing<'a>(coupling: &CouplingConfig, known: &[&'a str]) -> BTreeSet<&'a str> {
+    let learned = match coupling {
+        CouplingConfig::Prestep(config) => &config.learned,
+        CouplingConfig::Corrector(config) => &config.learned,
+        CouplingConfig::Mixed { default, connections } => {
+            let all = connections.values().chain([default.as_ref()]);
+            return all.flat_map(|one| missing(one, known)).collect();
+        }
+        _ => return BTreeSet::new(),
+    };
+    known.iter().filter(|name| !learned.is_empty() && !learned.contains_key(**name)).copied().collect()
 }
 
 /// How a model was learned; nothing if it is given as matrices.

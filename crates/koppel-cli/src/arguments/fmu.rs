@@ -1,0 +1,72 @@
+//! Arguments of `koppel fmu`.
+
+use std::path::PathBuf;
+
+use clap::builder::PossibleValuesParser;
+use clap::{Args, Subcommand};
+
+use super::{assignment, positive};
+
+/// What can be asked of an FMU.
+#[derive(Debug, Subcommand)]
+pub(crate) enum FmuCommand {
+    /// Shows what an FMU declares: interfaces, platforms, variables.
+    #[command(after_help = "Example:\n  koppel fmu info engine.fmu")]
+    Info {
+        /// The FMU.
+        file: PathBuf,
+    },
+    /// Tries what an FMU declares, and shows what holds.
+    #[command(
+        after_help = "The exit code is 1 if something that must hold does not.\n\nExample:\n  koppel fmu check engine.fmu --step 1e-3"
+    )]
+    Check {
+        /// The FMU.
+        file: PathBuf,
+        /// Communication step of the trials, in s [default: the FMU's own proposal, or 1e-3].
+        #[arg(long, value_name = "H", value_parser = positive)]
+        step: Option<f64>,
+        /// Longest time for all trials of an interface, in s.
+        #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = positive)]
+        timeout: f64,
+        /// Prints the findings as JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Writes a built-in model, or a whole system with its coupling inside, as FMU.
+    #[command(after_help = EXPORT_EXAMPLES)]
+    Export(ExportArguments),
+}
+
+const EXPORT_EXAMPLES: &str = "\
+Examples:
+  koppel fmu export mass -o mass.fmu --fmi 3                 a model (see `koppel models`)
+  koppel fmu export mass -o m.fmu --set m=2 --solver '{ method = \"rk4\", step = 1e-4 }'
+  koppel fmu export car.toml -o car.fmu --fmi 2              a system; unconnected inputs become inputs
+  koppel fmu export car.toml -o car.fmu --plain              no state, no derivatives: as most FMUs are";
+
+/// Arguments of `koppel fmu export`.
+#[derive(Debug, Args)]
+pub(crate) struct ExportArguments {
+    /// A built-in model, a system file (TOML), or a system structure (SSP).
+    #[arg(value_name = "MODEL|FILE")]
+    pub(crate) subject: String,
+    /// The FMU to write [default: NAME.fmu].
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
+    /// Version of FMI.
+    #[arg(long, value_name = "VERSION", default_value = "2", value_parser = PossibleValuesParser::new(["2", "3"]))]
+    pub(crate) fmi: String,
+    /// Without FMU state, directional derivatives and inputs that move inside a step.
+    #[arg(long)]
+    pub(crate) plain: bool,
+    /// A parameter of the model (m=2); of a system, any setting (left.m=2, run.step=1e-3); may be repeated.
+    #[arg(long, value_name = "NAME=VALUE", value_parser = assignment)]
+    pub(crate) set: Vec<(String, String)>,
+    /// Solver of the model in co-simulation: a name, or an inline table with its settings.
+    #[arg(long, value_name = "S")]
+    pub(crate) solver: Option<String>,
+    /// The library that becomes the FMU's binary [default: the one built with koppel].
+    #[arg(long, value_name = "FILE")]
+    pub(crate) library: Option<PathBuf>,
+}
