@@ -1,7 +1,7 @@
 //! A master and its step matrix written without the library: matrices as lists, an exponential by Taylor's series, the spectral radius
 //! by squaring.
 
-pub type Rows = Vec<Vec<f64>>;
+pub(crate) type Rows = Vec<Vec<f64>>;
 
 fn zeros(rows: usize, cols: usize) -> Rows {
     vec![vec![0.0; cols]; rows]
@@ -37,7 +37,7 @@ fn exponential(a: &Rows) -> Rows {
 }
 
 /// lim ‖A^k‖^{1/k}.
-pub fn radius(a: &Rows) -> f64 {
+pub(crate) fn radius(a: &Rows) -> f64 {
     let (mut power, mut logarithm) = (a.clone(), 0.0);
     let mut count = 1.0;
     for _ in 0..40 {
@@ -54,22 +54,22 @@ pub fn radius(a: &Rows) -> f64 {
 }
 
 /// x' = A x + B u, y = C x + D u.
-pub struct Slave {
-    pub a: Rows,
-    pub b: Rows,
-    pub c: Rows,
-    pub d: Rows,
+pub(crate) struct Slave {
+    pub(crate) a: Rows,
+    pub(crate) b: Rows,
+    pub(crate) c: Rows,
+    pub(crate) d: Rows,
 }
 
 /// Slaves with u = L y, and how they are coupled.
-pub struct Master {
-    pub slaves: Vec<Slave>,
-    pub l: Rows,
+pub(crate) struct Master {
+    pub(crate) slaves: Vec<Slave>,
+    pub(crate) l: Rows,
     /// 0 or 1.
-    pub order: usize,
+    pub(crate) order: usize,
     /// Groups one after the other.
-    pub groups: Vec<Vec<usize>>,
-    pub is_fresh: bool,
+    pub(crate) groups: Vec<Vec<usize>>,
+    pub(crate) is_fresh: bool,
 }
 
 fn times(a: &Rows, x: &[f64]) -> Vec<f64> {
@@ -86,7 +86,7 @@ impl Master {
     }
 
     /// Φ on (x, y, y one step ago).
-    pub fn step_matrix(&self, h: f64) -> Rows {
+    pub(crate) fn step_matrix(&self, h: f64) -> Rows {
         let discrete: Vec<Rows> = self.slaves.iter().map(|s| augmented(s, h)).collect();
         let size = self.states() + 2 * self.outputs();
         let columns: Vec<Vec<f64>> = (0..size)
@@ -174,7 +174,7 @@ impl Master {
     }
 
     /// The first step, going up from `from`, at which it is unstable, to 1e-6.
-    pub fn limit(&self, from: f64) -> Option<f64> {
+    pub(crate) fn limit(&self, from: f64) -> Option<f64> {
         let is_stable = |h: f64| radius(&self.step_matrix(h)) < 1.0;
         let steps = (0..400).map(|k| from * 1.03_f64.powi(k));
         let mut high = steps.into_iter().find(|h| !is_stable(*h))?;

@@ -52,10 +52,13 @@ fn runs_turn_unstable_where_the_forecast_says() {
             let found = stable_steps(&system, &run, scan).unwrap_or_else(|e| panic!("{name}, {method}: {e}"));
             let Some(first) = found.first().filter(|first| first.from_is_open) else {
                 println!("{name}, {method}: unstable from the start {found:?}");
+                compared
+                    .push((format!("{name}, {method}: never"), [false, grows(&case, &run, case.run.step)]));
                 continue;
             };
             if first.to_is_open {
                 println!("{name}, {method}: always stable");
+                compared.push((format!("{name}, {method}: always"), [grows(&case, &run, first.to), true]));
                 continue;
             }
             let seen = [0.98, 1.02].map(|factor| grows(&case, &run, factor * first.to));
