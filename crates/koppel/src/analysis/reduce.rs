@@ -1,10 +1,15 @@
 //! A step matrix without redundant numbers.
 
 use crate::error::{Error, Result};
-use crate::linalg::{Matrix, balance};
+use crate::linalg::{Matrix, balance, inverse};
 
-/// What of a row counts as combined from others, relative to its size in balanced units.
+/// What of a vector counts as combined from others, relative to its size in balanced units.
 const DEPENDENT: f64 = 1e-10;
+
+/// What of a row must be its own to be kept for its place.
+const FAR: f64 = 1e-3;
+/// What counts as zero in balanced units.
+const ROUND_OFF: f64 = 1e-13;
 
 /// What is left.
 pub(super) struct Reduced {
@@ -21,25 +26,28 @@ pub(super) fn reduce(phi: &Matrix, outputs: &[usize], order: &[usize], sources: 
     let is_seen = seen(phi, outputs);
     let seen: Vec<usize> = order.iter().copied().filter(|k| is_seen[*k]).collect();
     let small = Matrix::from_fn(seen.len(), seen.len(), |i, j| phi[(seen[i], seen[j])]);
-    let balanced = balance(&small).map_err(|source| Error::Linalg { what: "step matrix".into(), source })?;
+    let failed = |source| Error::Linalg { what: "step matrix".into(), source };
+    let balanced = balance(&small).map_err(failed)?;
     let d = &balanced.scales;
     let sources = order[..sources].iter().filter(|k| is_seen[**k]).count();
-    let Combined { kept, combinations } = combine(&reachable(&balanced.matrix, sources));
+    let basis = reachable(&balanced.matrix, sources);
+    let kept = select(&basis);
+    let chosen = Matrix::from_fn(kept.len(), kept.len(), |i, j| basis[(kept[i], j)]);
+    let inverse = inverse(&chosen).map_err(failed)?;
     // z = E z_kept for every z that the run comes to.
-    let mut expand = Matrix::zeros(seen.len(), kept.len());
-    for (i, row) in combinations.iter().enumerate() {
-        for (j, factor) in row.iter().enumerate() {
-            expand[(i, j)] = factor * d[i] / d[kept[j]];
-        }
+    let mut expand = &basis * &inverse;
+    for (place, i) in kept.iter().enumerate() {
+        (0..kept.len()).for_each(|j| expand[(*i, j)] = f64::from(u8::from(place == j)));
     }
-    let closed = &small * &expand;
-    let whole: Vec<usize> = (0..seen.len()).collect();
-    let acts = |j: &usize| whole.iter().any(|i| closed[(*i, *j)] != 0.0);
+    let closed = &balanced.matrix * &expand;
+    let smallest = ROUND_OFF * closed.max_abs();
+    let acts = |j: &usize| (0..seen.len()).any(|i| closed[(i, *j)].abs() > smallest);
     let acting: Vec<usize> = (0..kept.len()).filter(acts).collect();
-    let matrix = Matrix::from_fn(acting.len(), acting.len(), |i, j| closed[(kept[acting[i]], acting[j])]);
+    let entry = |i: usize, j: usize| closed[(i, acting[j])] * d[i] / d[kept[acting[j]]];
+    let matrix = Matrix::from_fn(acting.len(), acting.len(), |i, j| entry(kept[acting[i]], j));
     let place = |output: &usize| seen.iter().position(|k| k == output).unwrap_or(0);
     let rows: Vec<usize> = outputs.iter().map(place).collect();
-    let outputs = Matrix::from_fn(rows.len(), acting.len(), |i, j| closed[(rows[i], acting[j])]);
+    let outputs = Matrix::from_fn(rows.len(), acting.len(), |i, j| entry(rows[i], j));
     Ok(Reduced { matrix, outputs, kept: acting.iter().map(|k| seen[kept[*k]]).collect() })
 }
 
@@ -91,40 +99,35 @@ fn dot(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
-struct Combined {
-    kept: Vec<usize>,
-    /// Every row as a combination of those that are kept.
-    combinations: Vec<Vec<f64>>,
-}
-
-/// Keeps a row unless it is a combination of those kept before it; by Gram and Schmidt, twice.
-fn combine(a: &Matrix) -> Combined {
+/// As many rows as there are columns, from which all others follow: early ones if they are far enough from combinations of those
+/// before, then those that are farthest. By Gram and Schmidt.
+fn select(a: &Matrix) -> Vec<usize> {
+    let mut rest: Vec<Vec<f64>> = (0..a.rows()).map(|i| a.row(i).to_vec()).collect();
+    let size = |row: &[f64]| dot(row, row).sqrt();
+    let sizes: Vec<f64> = rest.iter().map(|row| size(row)).collect();
     let mut kept = Vec::new();
-    // Orthonormal vectors, and each as a combination of kept rows.
-    let mut basis: Vec<(Vec<f64>, Vec<f64>)> = Vec::new();
-    let mut combinations = Vec::new();
-    for i in 0..a.rows() {
-        let mut rest = a.row(i).to_vec();
-        let size = dot(&rest, &rest).sqrt();
-        let mut combination = vec![0.0; kept.len()];
-        for _ in 0..2 {
-            for (direction, of_kept) in &basis {
-                let part = dot(direction, &rest);
-                rest.iter_mut().zip(direction).for_each(|(rest, direction)| *rest -= part * direction);
-                combination.iter_mut().zip(of_kept).for_each(|(sum, factor)| *sum += part * factor);
+    let mut keep = |i: usize, rest: &mut Vec<Vec<f64>>| {
+        let left = size(&rest[i]);
+        let direction: Vec<f64> = rest[i].iter().map(|x| x / left).collect();
+        for row in rest.iter_mut() {
+            for _ in 0..2 {
+                let part = dot(row, &direction);
+                row.iter_mut().zip(&direction).for_each(|(x, d)| *x -= part * d);
             }
         }
-        let left = dot(&rest, &rest).sqrt();
-        if left > DEPENDENT * size {
-            rest.iter_mut().for_each(|rest| *rest /= left);
-            let mut of_kept: Vec<f64> = combination.iter().map(|factor| -factor / left).collect();
-            of_kept.push(1.0 / left);
-            basis.push((rest, of_kept));
-            combination.iter_mut().for_each(|factor| *factor = 0.0);
-            combination.push(1.0);
-            kept.push(i);
+        rest[i].fill(0.0);
+        kept.push(i);
+    };
+    let mut missing = a.cols();
+    for i in 0..a.rows() {
+        if missing > 0 && size(&rest[i]) > (FAR * sizes[i]).max(ROUND_OFF) {
+            keep(i, &mut rest);
+            missing -= 1;
         }
-        combinations.push(combination);
     }
-    Combined { kept, combinations }
+    for _ in 0..missing {
+        let farthest = (0..rest.len()).max_by(|i, j| size(&rest[*i]).total_cmp(&size(&rest[*j])));
+        farthest.into_iter().for_each(|i| keep(i, &mut rest));
+    }
+    kept
 }

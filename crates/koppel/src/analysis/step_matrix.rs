@@ -21,6 +21,9 @@ const WARM_UP: u64 = 4;
 /// How far a step may be from linear, relative to the numbers it is summed from.
 const NOT_LINEAR: f64 = 1e-6;
 
+/// What counts as round-off beside the largest output.
+const ROUND_OFF: f64 = 1e-12;
+
 /// Equation (1) on a state without redundant numbers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StepMatrix {
@@ -165,6 +168,7 @@ impl<'a> Engine<'a> {
         self.advance(&mut before)?;
         self.advance(&mut after)?;
         let z: Vec<f64> = self.places.all.iter().map(|p| before.number(*p) - self.rest.number(*p)).collect();
+        let largest = self.places.outputs.iter().fold(0.0, |most: f64, k| most.max(z[*k].abs()));
         let is_signal = |i: usize| phi.row(i).iter().any(|entry| *entry != 0.0);
         let fits = |i: usize| {
             let (mut sum, mut size) = (0.0, f64::MIN_POSITIVE);
@@ -173,7 +177,7 @@ impl<'a> Engine<'a> {
                 size += (phi * z).abs();
             }
             let seen = after.number(self.places.all[i]) - self.rest.number(self.places.all[i]);
-            (seen - sum).abs() <= NOT_LINEAR * size
+            (seen - sum).abs() <= NOT_LINEAR * size + ROUND_OFF * largest
         };
         // Of the rest, only what the outputs are matters: times and counts go on by themselves.
         Ok((0..phi.rows()).filter(|i| is_signal(*i) && self.is_seen(phi, *i)).all(fits))

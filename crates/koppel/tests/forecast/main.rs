@@ -1,6 +1,9 @@
 //! The forecast: step matrices, spectral radii and stable steps before a run.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+mod by_hand;
+mod limits;
+mod running;
 mod two_mass;
 
 use koppel::analysis::LinearSystem;

@@ -1,0 +1,72 @@
+//! Forecast limits of methods against runs a little below and above them.
+
+use super::linear;
+use koppel::analysis::{Scan, stable_steps};
+use koppel::coupling::{CorrectorConfig, CouplingConfig, HinfConfig, PrestepConfig};
+use koppel::models::cases::{Case, case};
+use koppel::run::{Reading, RunConfig, Simulation};
+
+const STEPS: usize = 6000;
+
+/// Whether movement between communication points in the last tenth of a run is more than in an earlier one.
+fn grows(case: &Case, run: &RunConfig, step: f64) -> bool {
+    let config = RunConfig { step, stop: step * STEPS as f64, ..run.clone() };
+    let mut simulation = Simulation::new(case.system().unwrap(), &config).unwrap();
+    let mut moved = Vec::with_capacity(STEPS);
+    let outputs = |simulation: &Simulation| -> Vec<f64> {
+        (0..simulation.graph().len()).flat_map(|id| simulation.outputs(id).to_vec()).collect()
+    };
+    let mut before = outputs(&simulation);
+    for _ in 0..STEPS {
+        // A value leaves the range of numbers.
+        if simulation.advance().is_err() {
+            return true;
+        }
+        let now = outputs(&simulation);
+        moved.push(now.iter().zip(&before).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max));
+        before = now;
+    }
+    let largest = |from: usize| moved[from..from + STEPS / 10].iter().copied().fold(0.0, f64::max);
+    largest(STEPS * 9 / 10) > largest(STEPS / 2).max(1e-9)
+}
+
+#[test]
+fn runs_turn_unstable_where_the_forecast_says() {
+    let methods = [
+        CouplingConfig::Nepce { gain: 1.0, against: Default::default(), anti_aliasing: false },
+        CouplingConfig::Relaxed { alpha: 0.5 },
+        CouplingConfig::AntiAliasing { order: 0 },
+        CouplingConfig::Corrector(CorrectorConfig::default()),
+        CouplingConfig::Prestep(PrestepConfig::default()),
+        CouplingConfig::Hinf(HinfConfig { limit: f64::INFINITY, ..HinfConfig::default() }),
+    ];
+    let mut compared = Vec::new();
+    for name in ["control-loop", "quarter-truck", "quarter-truck-wheel-force", "two-mass"] {
+        let case = case(name).unwrap();
+        let system = linear(&case);
+        for coupling in &methods {
+            let run = RunConfig { coupling: coupling.clone(), reading: Reading::Stale, ..case.run.clone() };
+            let scan =
+                Scan { from: case.run.step, to: 300.0 * case.run.step, per_decade: 20, accuracy: 1e-3 };
+            let method = coupling.name();
+            let found = stable_steps(&system, &run, scan).unwrap_or_else(|e| panic!("{name}, {method}: {e}"));
+            let Some(first) = found.first().filter(|first| first.from_is_open) else {
+                println!("{name}, {method}: unstable from the start {found:?}");
+                compared
+                    .push((format!("{name}, {method}: never"), [false, grows(&case, &run, case.run.step)]));
+                continue;
+            };
+            if first.to_is_open {
+                println!("{name}, {method}: always stable");
+                compared.push((format!("{name}, {method}: always"), [grows(&case, &run, first.to), true]));
+                continue;
+            }
+            let seen = [0.98, 1.02].map(|factor| grows(&case, &run, factor * first.to));
+            println!("{name}, {method}: {} {seen:?}", first.to);
+            compared.push((format!("{name}, {method}: {}", first.to), seen));
+        }
+    }
+    let wrong: Vec<_> = compared.iter().filter(|(_, seen)| *seen != [false, true]).collect();
+    assert!(wrong.is_empty(), "{wrong:#?}");
+    assert!(compared.len() >= 12, "{}", compared.len());
+}
