@@ -4,7 +4,7 @@
 
 use koppel::coupling::{
     Against, CorrectorConfig, CouplingConfig, ErrorEquationConfig, Goal, HinfConfig, Hold, LearningConfig,
-    LearningKind, PrestepConfig, Shape, StartUp, VfpsConfig,
+    LearningKind, PrestepConfig, Shape, StartUp, TimeForm, VfpsConfig,
 };
 use koppel::hinf::HoldOrder;
 use koppel::identify::{ModelConfig, MoespConfig, RlsConfig};
@@ -29,6 +29,18 @@ fn couplings(of: &str) -> Vec<CouplingConfig> {
         input: Shape::Constant,
         objective: Goal::Integral,
         ..derivatives.clone()
+    };
+    // Known equations in discrete time; in parts of the step with models that stay as they were taken at the start.
+    let discrete = PrestepConfig {
+        time: Some(TimeForm::Discrete),
+        error_equation: ErrorEquationConfig::Carried,
+        ..derivatives.clone()
+    };
+    let in_parts = PrestepConfig {
+        model: ModelConfig::DerivativesEvery(0),
+        error_steps: 3,
+        recursion: true,
+        ..discrete.clone()
     };
     // Learned at a third of the step, then used at once.
     let learned = PrestepConfig {
@@ -61,6 +73,8 @@ fn couplings(of: &str) -> Vec<CouplingConfig> {
         CouplingConfig::Corrector(corrector),
         CouplingConfig::Prestep(derivatives.clone()),
         CouplingConfig::Prestep(seldom),
+        CouplingConfig::Prestep(discrete),
+        CouplingConfig::Prestep(in_parts),
         CouplingConfig::Prestep(learned),
         CouplingConfig::Prestep(by_moesp),
         CouplingConfig::Corrector(learned_corrector),

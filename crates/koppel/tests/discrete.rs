@@ -123,6 +123,49 @@ fn the_run_follows_its_equations() {
     }
 }
 
+/// While models are not trusted ε goes on: in the first step that is theirs, δ follows from ε at both of its ends, (2.57) with
+/// δ = 0 before.
+#[test]
+fn the_first_trusted_step_knows_the_distance_before_it() {
+    let lags = [Lag { a: 2.0, b: 3.0, d: 0.0, x0: 5.0 }, Lag { a: 0.7, b: 1.5, d: 0.0, x0: -1.0 }];
+    let (h, first) = (0.3, 4);
+    let prestep = PrestepConfig {
+        time: Some(TimeForm::Discrete),
+        error_equation: ErrorEquationConfig::Carried,
+        intermediate: false,
+        learning: Some(LearningConfig {
+            duration: first as f64 * h,
+            modified_above: 1e9,
+            hold_above: 1e9,
+            ..LearningConfig::default()
+        }),
+        ..PrestepConfig::default()
+    };
+    let coupling = CouplingConfig::Prestep(prestep);
+    let config = RunConfig { coupling, hold: Hold::Continuous, ..RunConfig::new(3.0, h) };
+    let seen = run(lags, &config);
+    let [[a1, z1, u1], [a2, z2, u2]] = lags.map(|lag| lag.discrete(h, Hold::Continuous));
+    let open = Matrix::from_slice(2, 2, &[1.0, -u1 * GAINS[0], -u2 * GAINS[1], 1.0]);
+    let y = |k: usize| [seen[0][k], seen[1][k]];
+    // Until then inputs went to what had arrived one step before.
+    let epsilon = |k: usize| {
+        let (now, before) = (y(k), y(k - 1));
+        [GAINS[0] * (now[1] - before[1]), GAINS[1] * (now[0] - before[0])]
+    };
+    let (last, now) = (epsilon(first - 1), epsilon(first));
+    let right = [z1 * last[0] + u1 * now[0], z2 * last[1] + u2 * now[1]];
+    let delta = solve(&open, &Matrix::from_slice(2, 1, &right)).unwrap();
+    let ideal = [y(first)[0] + delta[(0, 0)], y(first)[1] + delta[(1, 0)]];
+    let right = [
+        a1 * ideal[0] + z1 * GAINS[0] * ideal[1] + (z1 + u1) * OFFSETS[0],
+        a2 * ideal[1] + z2 * GAINS[1] * ideal[0] + (z2 + u2) * OFFSETS[1],
+    ];
+    let next = solve(&open, &Matrix::from_slice(2, 1, &right)).unwrap();
+    for (seen, expected) in y(first + 1).iter().zip([next[(0, 0)], next[(1, 0)]]) {
+        assert!((seen - expected).abs() < 1e-9 * expected.abs().max(1.0), "{seen} {expected}");
+    }
+}
+
 /// Mean error of both outputs, relative to their range, against the uncut system.
 fn error(lags: [Lag; 2], config: &RunConfig, from: usize) -> f64 {
     let seen = run(lags, config);

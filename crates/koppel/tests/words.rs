@@ -257,6 +257,13 @@ fn settings_that_do_not_go_together_are_refused_with_a_reason() {
         (r#"method = "prestep", model = { identify = "rls" }, constant = "none""#, "of their own"),
         (r#"method = "prestep", model = { identify = "rls", forgetting = 1.5 }"#, "(0, 1]"),
         (r#"method = "prestep", model = { identify = "rls" }, learning = { duration = -1 }"#, "0 or more"),
+        (r#"method = "prestep", learning = { duration = -1 }"#, "0 or more"),
+        (r#"method = "prestep", learning = { hold_above = nan }"#, "0 or more"),
+        (
+            r#"method = "prestep", model = { identify = "rls" }, learning = { parts = 4000000000 }"#,
+            "between 1",
+        ),
+        (r#"method = "prestep", model = { identify = "rls", N = 9223372036854775807 }"#, "at most"),
         (r#"method = "nepce", gain = 1.5"#, "[0, 1]"),
         (r#"method = "corrector", error_equation = "off""#, "nepce"),
         (r#"method = "corrector", gain = -0.1"#, "[0, 1]"),

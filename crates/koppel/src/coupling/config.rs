@@ -7,11 +7,13 @@ use super::hinf::HinfConfig;
 use super::hold::{PolynomialHold, StartUp, ZeroOrderHold};
 use super::mixed::Mixed;
 use super::nepce::Nepce;
+use super::phase::LearningKind;
 use super::prestep::PrestepConfig;
 use super::relaxed::RelaxedHold;
 use super::vfps::VfpsConfig;
 use super::{Coupling, Hold};
 use crate::error::{Error, Result};
+use crate::identify::ModelConfig;
 use crate::system::SystemGraph;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -181,6 +183,7 @@ fn mixed(
         });
         inputs.iter().for_each(|input| owner[*input] = number);
     }
+    check_together(&configs)?;
     let methods = configs.into_iter().map(|c| build(c, hold, graph)).collect::<Result<Vec<_>>>()?;
     let mut sources = methods.iter().filter_map(|method| Some(method.needs().models?.source));
     if let Some(first) = sources.next()
@@ -198,6 +201,47 @@ fn mixed(
         return Err(bad("mixed.connections", other, &problem));
     }
     Ok(Mixed::new(methods, owner))
+}
+
+/// Refuses methods that would take turns with what there is only once in a run: steps, given models and their constants.
+fn check_together(configs: &[&CouplingConfig]) -> Result<()> {
+    let presteps = configs.iter().filter_map(|config| match config {
+        CouplingConfig::Prestep(own) => Some(own),
+        _ => None,
+    });
+    let known = presteps.clone().filter(|own| own.model.identify().is_none());
+    if differ(known.map(|own| own.constant)) {
+        let problem =
+            "differs between methods, but the models of one run have one constant each; use the same";
+        return Err(bad("mixed.connections", "constant", problem));
+    }
+    let learning = configs.iter().filter_map(|config| match config {
+        CouplingConfig::Prestep(own) if own.model.identify().is_some() => Some(own.learning),
+        CouplingConfig::Corrector(own) if own.model.identify().is_some() => Some(own.learning),
+        _ => None,
+    });
+    let small_steps = learning.map(|learning| {
+        let learning = learning.unwrap_or_default();
+        (learning.kind == LearningKind::SmallStep).then_some((learning.duration, learning.parts))
+    });
+    if differ(small_steps) {
+        let problem = "cuts steps differently between methods, but one run has one step; use the same `kind`, `duration` and `parts`";
+        return Err(bad("mixed.connections", "learning", problem));
+    }
+    let given = configs.iter().filter_map(|config| match config {
+        CouplingConfig::Prestep(own) if own.model == ModelConfig::Given => Some(&own.models),
+        CouplingConfig::Corrector(own) if own.model == ModelConfig::Given => Some(&own.models),
+        _ => None,
+    });
+    if differ(given) {
+        let problem = "differ between methods, but one run has one model of each subsystem; give the same";
+        return Err(bad("mixed.connections", "models", problem));
+    }
+    Ok(())
+}
+
+fn differ<T: PartialEq>(mut all: impl Iterator<Item = T>) -> bool {
+    all.next().is_some_and(|first| all.any(|other| other != first))
 }
 
 fn bad(what: &str, value: impl ToString, problem: &str) -> Box<Error> {

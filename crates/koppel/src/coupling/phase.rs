@@ -11,6 +11,7 @@
 //!
 //! Genser 2020, 2.4.2 to 2.4.4. Without thresholds of its own a method uses none: its models are always trusted.
 
+use crate::error::{Error, Result};
 use serde::{Deserialize, Serialize};
 
 /// What is done while the models are being learned.
@@ -120,6 +121,14 @@ impl Phase {
         }
     }
 
+    /// For a method that has no step 3: nothing is left out of it.
+    pub(super) fn ignore_step_three(&mut self) {
+        self.is_modified = false;
+        if self.kind == PhaseKind::Modified {
+            self.kind = PhaseKind::Full;
+        }
+    }
+
     /// Puts the models aside for this step.
     pub(super) fn give_up(&mut self) {
         self.share = 0.0;
@@ -127,7 +136,31 @@ impl Phase {
     }
 }
 
+/// Most parts of a step while learning.
+const MOST_PARTS: u32 = 100_000;
+
 impl LearningConfig {
+    /// Refuses settings that make no sense.
+    pub(super) fn check(&self) -> Result<()> {
+        let bad = |what: &str, value: String, problem: &str| -> Result<()> {
+            Err(Error::Setting { what: format!("learning.{what}"), value, problem: problem.into() }.into())
+        };
+        for (what, value) in [("duration", self.duration), ("switch", self.switch)] {
+            if !(value >= 0.0 && value.is_finite()) {
+                return bad(what, value.to_string(), "must be 0 or more");
+            }
+        }
+        for (what, value) in [("modified_above", self.modified_above), ("hold_above", self.hold_above)] {
+            if value.is_nan() || value < 0.0 {
+                return bad(what, value.to_string(), "must be 0 or more");
+            }
+        }
+        if !(1..=MOST_PARTS).contains(&self.parts) {
+            return bad("parts", self.parts.to_string(), &format!("must lie between 1 and {MOST_PARTS}"));
+        }
+        Ok(())
+    }
+
     /// The phase at `time` after the start, with models of this quality.
     pub(super) fn phase(&self, time: f64, quality: f64) -> Phase {
         // Times are sums of steps: one that is meant to be the end of a phase may be off by round-off.

@@ -30,6 +30,7 @@ use super::review::{Notes, Review};
 use super::{Coupling, ModelNeeds, Needs, Polynomials, View, channel, write};
 use crate::error::{Error, Result};
 use crate::identify::{GivenModel, Quality};
+use crate::linalg::Matrix;
 use crate::record::Channel;
 use crate::signal::Samples;
 use crate::system::{InputId, SubsystemId, SystemGraph};
@@ -53,6 +54,10 @@ pub(super) struct Prestep {
     error: ErrorEquation,
     excitation: Excitation,
     numbers: Numbers,
+    /// S_d of each model over the step under way.
+    through: Vec<Matrix>,
+    /// Subsystems whose outputs have jumped at this instant: that is no fault of their models.
+    has_jumped: Vec<bool>,
     quality: Quality,
     /// Figure of each subsystem's model.
     figures: Vec<f64>,
@@ -76,6 +81,8 @@ impl Prestep {
             fits: None,
             excitation: Excitation::default(),
             numbers: Numbers::default(),
+            through: Vec::new(),
+            has_jumped: Vec::new(),
             quality: Quality::default(),
             figures: Vec::new(),
             phase: Phase::default(),
@@ -140,7 +147,10 @@ impl Prestep {
         scratch.copy_from_slice(view.outputs);
         for (id, figure) in self.figures.iter_mut().enumerate() {
             let (inputs, outputs) = (view.graph.inputs_of(id), view.graph.outputs_of(id));
-            let s_d = &view.models.of(id).s_d;
+            if self.has_jumped[id] {
+                continue;
+            }
+            let s_d = &self.through[id];
             let errors = &mut scratch[outputs.clone()];
             for (row, error) in errors.iter_mut().enumerate() {
                 let through = s_d.row(row).iter().zip(&last_inputs[inputs.clone()]);
@@ -185,6 +195,9 @@ impl Coupling for Prestep {
         self.numbers = Numbers::new(m, n);
         self.quality = Quality::new(n);
         self.quality.note(view.outputs);
+        let s_d = |id| Matrix::zeros(view.graph.outputs_of(id).len(), view.graph.inputs_of(id).len());
+        self.through = (0..view.graph.len()).map(s_d).collect();
+        self.has_jumped = vec![false; view.graph.len()];
         self.figures = vec![f64::NAN; view.graph.len()];
         self.notes = Notes::new(view.graph.len());
         self.start = view.step.start;
@@ -206,10 +219,11 @@ impl Coupling for Prestep {
         if self.numbers.is_under_way {
             self.judge(view);
         }
+        self.has_jumped.fill(false);
         self.phase = self.decide(view);
         self.notes.note(view.step.start, &self.figures, self.phase.kind);
         self.fit(view)?;
-        let Prestep { closed, ahead, locals, error, excitation, numbers, .. } = self;
+        let Prestep { closed, ahead, locals, error, excitation, numbers, through, .. } = self;
         numbers.extrapolate(view, closed, ahead, &error.zeta, excitation);
         if let (Some(response), true) = (&mut ahead.response, excitation.is_active) {
             response.answer(excitation, 0);
@@ -221,6 +235,7 @@ impl Coupling for Prestep {
         numbers.find_ideal_change(view);
         for (id, local) in locals.iter_mut().enumerate() {
             let model = view.models.of(id);
+            through[id].copy_from(&model.s_d);
             let now = Now {
                 y: &view.outputs[local.outputs.clone()],
                 u0: &numbers.start_full[local.inputs.clone()],
@@ -273,6 +288,10 @@ impl Coupling for Prestep {
         Ok(())
     }
 
+    fn jumped(&mut self, _view: &View<'_>, subsystem: SubsystemId) {
+        self.has_jumped[subsystem] = true;
+    }
+
     fn quality(&self) -> &[f64] {
         &self.figures
     }
@@ -303,6 +322,7 @@ impl Coupling for Prestep {
         self.quality.save(memory);
         memory.extend_from_slice(&self.figures);
         memory.extend_from_slice(&self.numbers.expected);
+        self.through.iter().for_each(|s_d| memory.extend_from_slice(s_d.as_slice()));
         memory.push(f64::from(u8::from(self.numbers.is_under_way)));
     }
 
@@ -311,8 +331,13 @@ impl Coupling for Prestep {
         let rest = self.quality.restore(rest);
         let (figures, rest) = rest.split_at(self.figures.len());
         self.figures.copy_from_slice(figures);
-        let (expected, rest) = rest.split_at(self.numbers.expected.len());
+        let (expected, mut rest) = rest.split_at(self.numbers.expected.len());
         self.numbers.expected.copy_from_slice(expected);
+        for s_d in &mut self.through {
+            let (mine, others) = rest.split_at(s_d.as_slice().len());
+            s_d.as_mut_slice().copy_from_slice(mine);
+            rest = others;
+        }
         self.numbers.is_under_way = rest[0] != 0.0;
         &rest[1..]
     }
@@ -327,7 +352,11 @@ impl Prestep {
         };
         let figures = self.figures.iter().filter(|figure| !figure.is_nan());
         let quality = figures.map(|figure| figure * figure).sum::<f64>().sqrt();
-        learning.phase(view.step.start - self.start, quality)
+        let mut phase = learning.phase(view.step.start - self.start, quality);
+        if self.config.modified {
+            phase.modify();
+        }
+        phase
     }
 
     /// How much an ideally coupled input would change over the step; with real values where sources have moved.

@@ -162,7 +162,7 @@ impl Coupling for PrestepDiscrete {
         let (m, n) = (view.graph.inputs(), view.graph.outputs());
         if let Some(needs) = self.settings.known {
             check_models(view, inputs, needs.source)?;
-            self.known = Known::new(view.graph.len(), n);
+            self.known = Known::new(view.graph);
         }
         self.is_free = free_inputs(view, inputs);
         let is_used = self.settings.error_equation != ErrorEquationConfig::Off;
@@ -244,14 +244,19 @@ impl Coupling for PrestepDiscrete {
         if self.settings.modified {
             self.phase.modify();
         }
+        if self.settings.only_distance {
+            self.phase.ignore_step_three();
+        }
         if self.phase.share > 0.0 && !(fits && self.extrapolate(view)) {
             self.phase.give_up();
         }
-        if self.phase.share > 0.0 && !self.phase.is_modified {
+        if self.phase.share > 0.0 && !self.phase.is_modified && !self.settings.only_distance {
             self.optimize(view)?;
         }
         if self.phase.share > 0.0 {
             self.note_excitation(view);
+        } else {
+            self.rest(view);
         }
         self.notes.note(view.step.start, &self.figures, self.phase.kind);
         self.arrived.copy_from_slice(view.history.arrivals());
@@ -288,7 +293,7 @@ impl Coupling for PrestepDiscrete {
         if let Some(recursion) = &mut self.recursion {
             recursion.equation.collect(view, subsystem, samples);
             if self.settings.known.is_some() && subsystem + 1 == view.graph.len() {
-                self.follow_known(view)?;
+                recursion.equation.advance(view, &recursion.closed);
             }
         }
         Ok(())
@@ -337,7 +342,7 @@ impl Coupling for PrestepDiscrete {
         }
         memory.push(self.size);
         memory.push(f64::from(u8::from(self.is_under_way)));
-        self.known.save(memory);
+        self.known.save(&self.models, memory);
         if let Some(recursion) = &self.recursion {
             recursion.save(memory);
         }
@@ -362,7 +367,7 @@ impl Coupling for PrestepDiscrete {
         }
         self.size = rest[0];
         self.is_under_way = rest[1] != 0.0;
-        let rest = self.known.restore(&rest[2..]);
+        let rest = self.known.restore(&mut self.models, &rest[2..]);
         match &mut self.recursion {
             Some(recursion) => recursion.restore(rest),
             None => rest,

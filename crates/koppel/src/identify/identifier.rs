@@ -1,5 +1,6 @@
 //! A model that is learned during the run, by whichever method.
 
+use super::learned::starting_from;
 use super::{InterfaceModel, Learned, LearnedMoesp, Moesp, MoespConfig, Rls, RlsConfig};
 use crate::error::{Error, Result};
 use crate::system::Ports;
@@ -18,7 +19,7 @@ impl IdentifyConfig {
     pub(crate) fn check(&self) -> Result<()> {
         match self {
             IdentifyConfig::Rls(config) => config.check(),
-            IdentifyConfig::Moesp(_) => Ok(()),
+            IdentifyConfig::Moesp(config) => config.check_limits(),
         }
     }
 
@@ -65,8 +66,9 @@ impl Identifier {
     ) -> Result<Self> {
         let (inputs, outputs) = ports;
         let refused = |reason: String| -> Box<Error> {
-            Error::Unsupported { what: format!("starting from the learned model of `{name}`"), reason }.into()
+            Error::Unsupported { what: starting_from(name), reason }.into()
         };
+        learned.map_or(Ok(()), |learned| learned.check(name))?;
         let mut identifier = match config.with(learned) {
             IdentifyConfig::Rls(config) => Identifier::Rls(Box::new(Rls::new(config, inputs, outputs, step))),
             IdentifyConfig::Moesp(config) => {
@@ -89,9 +91,12 @@ impl Identifier {
             _ => return Err(refused("it was learned by another method".into())),
         };
         if !fits {
-            let was = match learned.and_then(Learned::ports) {
-                Some((inputs, outputs)) => format!("it is a model of {inputs} inputs and {outputs} outputs"),
-                None => "its numbers do not fit together".to_owned(),
+            let was = match (learned.and_then(Learned::ports), learned.and_then(Learned::signals)) {
+                (Some((inputs, outputs)), _) => {
+                    format!("it is a model of {inputs} inputs and {outputs} outputs")
+                }
+                (None, Some(signals)) => format!("it is a model of {signals} inputs and outputs together"),
+                (None, None) => "its numbers do not fit together".to_owned(),
             };
             return Err(refused(format!("{was}; the subsystem has {inputs} inputs and {outputs} outputs")));
         }

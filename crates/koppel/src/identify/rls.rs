@@ -52,15 +52,23 @@ impl Default for RlsConfig {
     }
 }
 
+/// Most past values of one signal.
+const MOST_TERMS: usize = 1000;
+
 impl RlsConfig {
     /// Refuses settings that make no sense.
     pub(crate) fn check(&self) -> Result<()> {
         let bad = |what: &str, value: String, problem: &str| -> Result<()> {
             Err(Error::Setting { what: what.into(), value, problem: problem.into() }.into())
         };
-        let RlsConfig { inputs, forgetting, covariance, .. } = *self;
+        let RlsConfig { outputs, inputs, forgetting, covariance } = *self;
         if inputs == 0 {
             return bad("model.M", inputs.to_string(), "must be at least 1");
+        }
+        for (what, value) in [("model.N", outputs), ("model.M", inputs)] {
+            if value > MOST_TERMS {
+                return bad(what, value.to_string(), &format!("must be at most {MOST_TERMS}"));
+            }
         }
         if !(forgetting > 0.0 && forgetting <= 1.0) {
             return bad("model.forgetting", forgetting.to_string(), "must lie in (0, 1]");

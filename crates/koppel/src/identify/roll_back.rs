@@ -138,8 +138,12 @@ impl RollBack {
                 rates.copy_from_slice(solve(&integral, &change)?.as_slice());
                 return Ok(());
             }
-            let h = if window.is_divisible { window.size / PARTS } else { window.size };
-            let points = trials.walk(of, Window { size: 4.0 * h, ..window }, 4, inputs)?;
+            // Four steps: within a part of the window, or four of them where it cannot be divided.
+            let (h, size) = match window.is_divisible {
+                true => (window.size / PARTS, 4.0 * window.size / PARTS),
+                false => (window.size, window.size),
+            };
+            let points = trials.walk(of, Window { size, ..window }, 4, inputs)?;
             for (row, rate) in rates.iter_mut().enumerate() {
                 let y = |k: usize| points[(k - 1) * first.len() + row];
                 let sum = -25.0 * first[row] + 48.0 * y(1) - 36.0 * y(2) + 16.0 * y(3) - 3.0 * y(4);

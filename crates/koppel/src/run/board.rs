@@ -18,6 +18,9 @@ pub(super) struct Board {
     /// What each input was given at the end of its last step, without external signals.
     pub(super) applied: Vec<f64>,
     pub(super) reading: Reading,
+    /// What outputs were last read with where they are read stale: `applied` but for free inputs that were set since, and
+    /// loops that are iterated. Empty where no coupling asks.
+    pub(super) read_stale: Vec<f64>,
     /// What the coupling knows of the subsystems.
     pub(super) models: Models,
     /// In which stage each subsystem moves.
@@ -75,6 +78,11 @@ impl Board {
             planned: Planned::new(graph.inputs(), needs.terms, needs.pieces),
             applied: vec![0.0; graph.inputs()],
             reading,
+            read_stale: if reading == Reading::Stale && (needs.models.is_some() || needs.probe.is_some()) {
+                vec![0.0; graph.inputs()]
+            } else {
+                Vec::new()
+            },
             models: Models::new(graph),
             stages: Vec::new(),
         }
@@ -83,10 +91,11 @@ impl Board {
     /// What the coupling sees, and where it writes. It sees no polynomials while it writes them.
     #[inline(always)]
     pub(super) fn plan<'a>(&'a mut self, graph: &'a SystemGraph, step: Step) -> (View<'a>, Polynomials<'a>) {
-        let Board { history, outputs, planned, applied, reading, models, stages } = self;
+        let Board { history, outputs, planned, applied, reading, read_stale, models, stages } = self;
         let is_fresh = *reading == Reading::Fresh;
         let (history, applied) = (&*history, &**applied);
-        let read_with = if is_fresh { history.arrivals() } else { applied };
+        let read_stale = if read_stale.is_empty() { applied } else { read_stale };
+        let read_with = if is_fresh { history.arrivals() } else { read_stale };
         (
             View {
                 step,
@@ -173,7 +182,8 @@ impl Board {
     pub(super) fn read_with(&self) -> &[f64] {
         match self.reading {
             Reading::Fresh => self.history.arrivals(),
-            Reading::Stale => &self.applied,
+            Reading::Stale if self.read_stale.is_empty() => &self.applied,
+            Reading::Stale => &self.read_stale,
         }
     }
 
@@ -203,7 +213,17 @@ impl Board {
     /// Notes what these inputs were given at the end of a step of this size.
     #[inline(always)]
     pub(super) fn note_applied(&mut self, inputs: Range<InputId>, size: f64) {
-        self.planned.end_values(inputs.clone(), size, &mut self.applied[inputs]);
+        self.planned.end_values(inputs.clone(), size, &mut self.applied[inputs.clone()]);
+        if !self.read_stale.is_empty() {
+            self.read_stale[inputs.clone()].copy_from_slice(&self.applied[inputs]);
+        }
+    }
+
+    /// Notes that stale outputs were read with this value of an input.
+    pub(super) fn note_read(&mut self, input: InputId, value: f64) {
+        if !self.read_stale.is_empty() {
+            self.read_stale[input] = value;
+        }
     }
 
     /// The first of these outputs that is not a number.

@@ -1,6 +1,6 @@
 //! Changes of parameters and free inputs at given times.
 
-use super::config::{Reading, bad};
+use super::config::bad;
 use super::simulation::{Simulation, view};
 use crate::error::{Error, Result};
 use crate::signal::Step;
@@ -160,7 +160,7 @@ impl Simulation {
             self.apply_next_change()?;
             self.read_again(id, time)?;
         }
-        if self.reading == Reading::Fresh {
+        if self.consistency.is_due(self.reading) {
             self.refresh(time)?;
         }
         self.check_finite(time)?;
@@ -182,6 +182,7 @@ impl Simulation {
         for (u, input) in inputs.iter_mut().zip(slot.inputs.clone()) {
             let given =
                 if self.graph.is_free(input) { self.graph.offset(input) } else { self.board.applied[input] };
+            self.board.note_read(input, given);
             *u = given + slot.external(&self.graph, input, time);
         }
         let outputs = &mut self.board.outputs[slot.outputs.clone()];

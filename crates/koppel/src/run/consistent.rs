@@ -49,7 +49,9 @@ impl Instant<'_> {
                 arrival = self.graph.input_variable(input).start;
             }
             *u = arrival + slot.external(self.graph, input, self.time);
-            if part != 0.0 {
+            if part == 0.0 {
+                self.board.note_read(input, arrival);
+            } else {
                 let nominal = self.graph.input_variable(input).nominal.unwrap_or(0.0).abs();
                 let size = u.abs().max(nominal);
                 *u += part * if size > 0.0 { size } else { 1.0 };

@@ -52,7 +52,10 @@ impl Simulation {
                     _ => match slot.subsystem.linearize_into(u, board.models.draft()) {
                         Ok(true) => board.models.adopt(graph, id),
                         Ok(false) => {
-                            board.models.set_lack(id, slot.subsystem.lack_of_model());
+                            // Words are asked for once, not at every step.
+                            if board.models.lack(id).is_none() {
+                                board.models.set_lack(id, slot.subsystem.lack_of_model());
+                            }
                             Ok(())
                         }
                         Err(error) => Err(error),

@@ -63,9 +63,10 @@ impl Simulation {
         let has_models = self.needs.models.is_some();
         let models = if has_models { length(&|out| self.board.models.save(out)) } else { 0 };
         let coupling = length(&|out| self.coupling.save(out));
+        let given = self.board.applied.len() + self.board.read_stale.len();
         let parts = [
             (inputs, false),
-            (self.board.applied.len(), true),
+            (given, true),
             (self.board.planned.coefficients.len(), true),
             (self.board.planned.sizes.len(), false),
             (outputs, true),
@@ -79,8 +80,7 @@ impl Simulation {
             (coupling, true),
         ];
         let planned = &self.board.planned;
-        let first_output =
-            inputs + self.board.applied.len() + planned.coefficients.len() + planned.sizes.len();
+        let first_output = inputs + given + planned.coefficients.len() + planned.sizes.len();
         let (mut all, mut at) = (Vec::new(), 0);
         for (size, is_value) in parts {
             if is_value {

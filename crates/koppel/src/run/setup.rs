@@ -160,6 +160,7 @@ impl Simulation {
         }
         for input in 0..graph.inputs() {
             board.applied[input] = board.history.arrivals()[input];
+            board.note_read(input, board.applied[input]);
             board.planned.hold(input, board.applied[input]);
         }
         if !self.needs.reduced_start {

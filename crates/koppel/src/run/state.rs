@@ -15,7 +15,7 @@ pub struct RunState {
     pub(super) changes_done: usize,
     /// Where the macro step under way was cut; nothing at a communication point of the run.
     pub(super) inside: Option<f64>,
-    /// Offsets, inputs as given and as planned, outputs now and before, live signals, history, models, coupling memory, loop memory: in that order.
+    /// Offsets, inputs as given, as outputs were read with and as planned, outputs now and before, live signals, history, models, coupling memory, loop memory: in that order.
     pub(super) numbers: Vec<f64>,
     /// Texts, bytes and ticks as they were last carried.
     pub(super) messages: Vec<Message>,
@@ -58,6 +58,7 @@ impl Simulation {
         for list in [
             self.graph.offsets(),
             &self.board.applied,
+            &self.board.read_stale,
             &planned.coefficients,
             &planned.sizes,
             &self.board.outputs,
@@ -102,8 +103,8 @@ impl Simulation {
     pub(super) fn restore_numbers(&mut self, numbers: &[f64]) {
         let (offsets, mut rest) = numbers.split_at(self.graph.inputs());
         offsets.iter().enumerate().for_each(|(input, value)| self.graph.set_offset(input, *value));
-        let Board { applied, planned, outputs, .. } = &mut self.board;
-        for list in [applied, &mut planned.coefficients, &mut planned.sizes, outputs] {
+        let Board { applied, read_stale, planned, outputs, .. } = &mut self.board;
+        for list in [applied, read_stale, &mut planned.coefficients, &mut planned.sizes, outputs] {
             let (mine, others) = rest.split_at(list.len());
             list.copy_from_slice(mine);
             rest = others;

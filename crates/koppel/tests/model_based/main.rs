@@ -6,12 +6,15 @@ mod random;
 
 use koppel::coupling::{
     Against, ConstantConfig, CorrectorConfig, CouplingConfig, ErrorEquationConfig, Goal, LearningConfig,
-    PrestepConfig, Shape, TimeForm,
+    LearningKind, PrestepConfig, Shape, TimeForm,
 };
 use koppel::identify::{ModelConfig, MoespConfig, RlsConfig};
 use koppel::linalg::Matrix;
 use koppel::record::{Record, Table};
-use koppel::run::{Flow, Reading, RunConfig, ScheduleConfig, Simulation};
+use koppel::run::{
+    AccelerationKind, Change, Flow, IterationConfig, IterationKind, Reading, RunConfig, ScheduleConfig,
+    Simulation,
+};
 use koppel::signal::external::ExternalConfig;
 use koppel::solver::SolverConfig;
 use koppel::system::{Connection, LinearOde, OdeModel, StateSpace, System, SystemBuilder, Variable};
@@ -186,6 +189,166 @@ fn a_jump_is_met_like_a_start() {
                 }
             }
         }
+    }
+}
+
+/// The corrector on learned models gives back what an input lacked in the last step, not what it lacked while it learned: behind a
+/// ramp by hold, half of what the ramp rises in a step.
+#[test]
+fn corrections_do_not_add_up_while_models_are_learned() {
+    let one = |value: f64| matrix(1, 1, &[value]);
+    let ramp = linear(one(0.0), one(1.0), one(1.0), one(0.0), &[0.0]);
+    let sink = linear(one(-1.0), one(1.0), one(1.0), one(0.0), &[0.0]);
+    let system = SystemBuilder::new()
+        .add("ramp", ramp)
+        .add("sink", sink)
+        .connect(Connection::new("ramp.y1", "sink.u1"))
+        .external("ramp.u1", ExternalConfig::Constant { value: 1.0 })
+        .build()
+        .unwrap();
+    let learning =
+        LearningConfig { duration: 1.0, modified_above: 1e9, hold_above: 1e9, ..LearningConfig::default() };
+    let corrector = CorrectorConfig {
+        model: ModelConfig::Rls(RlsConfig::default()),
+        learning: Some(learning),
+        ..CorrectorConfig::default()
+    };
+    let record = Record::Many(vec!["sink.u1".into(), "coupling.phase".into()]);
+    let coupling = CouplingConfig::Corrector(corrector);
+    let (_, table) = run(system, &RunConfig { coupling, record, ..RunConfig::new(2.0, 0.1) });
+    for (k, row) in table.rows.iter().enumerate().skip(1) {
+        let given = (k - 1) as f64 * 0.1 + if k > 10 { 0.05 } else { 0.0 };
+        assert!((row[0] - given).abs() < 1e-6, "step {k}: {} instead of {given}", row[0]);
+    }
+    // The whole method, not one without step 3, which a corrector never has.
+    assert_eq!(table.rows[15][1], 2.0, "{:?}", table.rows[15]);
+}
+
+/// Outputs that are read again after a free input was set have met its new value: nothing is left to be made up for.
+#[test]
+fn a_free_input_that_is_set_gives_no_kick() {
+    let block = |rate: f64, x0: f64| {
+        let (b, d) = (matrix(1, 2, &[rate, 0.5]), matrix(1, 2, &[0.0, 2.0]));
+        linear(matrix(1, 1, &[-rate]), b, matrix(1, 1, &[1.0]), d, &[x0])
+    };
+    let system = || {
+        SystemBuilder::new()
+            .add("a", block(1.0, 0.0))
+            .add("b", block(3.0, 0.0))
+            .connect(Connection::new("a.y1", "b.u1").gain(-0.4))
+            .connect(Connection::new("b.y1", "a.u1"))
+            .build()
+            .unwrap()
+    };
+    let set = |time: f64| vec![Change { time, set: [("a.u2".to_owned(), 1.0)].into() }];
+    let continuous = [ErrorEquationConfig::Off, ErrorEquationConfig::Carried].map(|error_equation| {
+        CouplingConfig::Prestep(PrestepConfig { error_equation, ..PrestepConfig::default() })
+    });
+    let corrector = CouplingConfig::Corrector(CorrectorConfig::default());
+    for coupling in continuous.into_iter().chain([corrector]) {
+        let record = Record::Many(vec!["*.y*".into()]);
+        let config = RunConfig { coupling, record, reading: Reading::Stale, ..RunConfig::new(3.0, 0.05) };
+        let (_, early) = run(system(), &RunConfig { at: set(0.0), ..config.clone() });
+        let (_, late) = run(system(), &RunConfig { at: set(1.0), stop: 4.0, ..config.clone() });
+        for (k, row) in early.rows.iter().enumerate().skip(1) {
+            for (a, b) in row.iter().zip(&late.rows[k + 20]) {
+                assert!((a - b).abs() < 1e-9, "{k} steps after the change: {a} {b}\n{config:?}");
+            }
+        }
+    }
+}
+
+/// A parameter or state that is set makes outputs jump; that is no fault of the models, and derivatives taken anew do not
+/// spoil what was expected with the old ones.
+#[test]
+fn a_jump_from_outside_is_no_fault_of_the_models() {
+    let one = |value: f64| matrix(1, 1, &[value]);
+    for time in [TimeForm::Continuous, TimeForm::Discrete] {
+        let block = |rate: f64| linear(one(-rate), one(rate), one(1.0), one(0.0), &[1.0]);
+        let system = SystemBuilder::new()
+            .add("a", block(1.0))
+            .add("b", block(3.0))
+            .connect(Connection::new("a.y1", "b.u1").gain(-0.4))
+            .connect(Connection::new("b.y1", "a.u1"))
+            .build()
+            .unwrap();
+        let prestep = PrestepConfig { time: Some(time), ..PrestepConfig::default() };
+        let coupling = CouplingConfig::Prestep(prestep);
+        let at = vec![Change { time: 1.0, set: [("a.x[1]".to_owned(), 5.0)].into() }];
+        let mut simulation =
+            Simulation::new(system, &RunConfig { coupling, at, ..RunConfig::new(2.0, 0.05) }).unwrap();
+        while !simulation.is_done() {
+            simulation.advance().unwrap();
+            let worst = simulation.model_quality().iter().copied().fold(0.0, f64::max);
+            assert!(worst < 1e-6, "{time:?}, t = {}: {worst}", simulation.time());
+        }
+    }
+}
+
+/// Where all outputs belong to a loop that is iterated, they are read with the inputs of their own instant whatever the
+/// reading, also after a timed change: nothing may be made up for twice.
+#[test]
+fn iterated_outputs_are_known_to_be_fresh() {
+    let one = |value: f64| matrix(1, 1, &[value]);
+    let block = |rate: f64, d: f64| linear(one(-rate), one(rate), one(1.0), one(d), &[1.0]);
+    let continuous = [ErrorEquationConfig::Off, ErrorEquationConfig::Carried].map(|error_equation| {
+        CouplingConfig::Prestep(PrestepConfig { error_equation, ..PrestepConfig::default() })
+    });
+    let corrector = CouplingConfig::Corrector(CorrectorConfig::default());
+    for coupling in continuous.into_iter().chain(discrete()).chain([corrector]) {
+        let [fresh, stale] = [Reading::Fresh, Reading::Stale].map(|reading| {
+            let system = SystemBuilder::new()
+                .add("a", block(1.0, 0.5))
+                .add("b", block(3.0, 0.7))
+                .connect(Connection::new("a.y1", "b.u1").gain(-0.4))
+                .connect(Connection::new("b.y1", "a.u1"))
+                .build()
+                .unwrap();
+            let iteration = IterationConfig {
+                tolerance: 1e-12,
+                ..IterationConfig::new(IterationKind::Outputs, AccelerationKind::Newton)
+            };
+            let at = vec![Change { time: 1.0, set: [("a.x[1]".to_owned(), 3.0)].into() }];
+            let record = Record::Many(vec!["*.u*".into(), "*.y*".into()]);
+            let (coupling, iteration) = (coupling.clone(), Some(iteration));
+            run(system, &RunConfig { coupling, iteration, reading, record, at, ..RunConfig::new(2.0, 0.05) })
+                .1
+        });
+        for (k, (a, b)) in fresh.rows.iter().zip(&stale.rows).enumerate() {
+            let away = a.iter().zip(b).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+            assert!(away < 1e-8, "step {k}: {a:?} {b:?}\n{coupling:?}");
+        }
+    }
+}
+
+/// What there is only once in a run cannot be set twice.
+#[test]
+fn methods_that_learn_differently_are_not_mixed() {
+    let learned = |parts: u32| {
+        let learning = LearningConfig {
+            kind: LearningKind::SmallStep,
+            parts,
+            duration: 0.5,
+            ..LearningConfig::default()
+        };
+        CouplingConfig::Prestep(PrestepConfig {
+            model: ModelConfig::Rls(RlsConfig::default()),
+            learning: Some(learning),
+            ..PrestepConfig::default()
+        })
+    };
+    let constant = |constant| CouplingConfig::Prestep(PrestepConfig { constant, ..PrestepConfig::default() });
+    let case = koppel::models::cases::case("two-mass").unwrap();
+    let to = &case.connections[0].to;
+    for (first, second, word) in [
+        (learned(3), learned(4), "one step"),
+        (constant(ConstantConfig::Measured), constant(ConstantConfig::None), "one constant"),
+    ] {
+        let coupling =
+            CouplingConfig::Mixed { default: Box::new(first), connections: [(to.clone(), second)].into() };
+        let config = RunConfig { coupling, ..RunConfig::new(1.0, 0.01) };
+        let refused = Simulation::new(case.system().unwrap(), &config).map(|_| ()).unwrap_err().to_string();
+        assert!(refused.contains(word), "{refused}");
     }
 }
 

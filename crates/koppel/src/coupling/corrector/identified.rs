@@ -4,7 +4,7 @@
 //!
 //! δ comes from the error equation in discrete time, Genser 2020, (2.57); its mean over the step is taken from both ends.
 //! Learning, phases and δ are those of the discrete pre-step method, whose steps 2 and 3 are left aside: while models are being
-//! learned or not trusted, inputs are signal-based.
+//! learned or not trusted, inputs are signal-based. During the switch the correction counts with the share of the method.
 
 use super::super::deferred::Deferred;
 use super::super::prestep_discrete::{DiscreteSettings, PrestepDiscrete};
@@ -45,7 +45,8 @@ impl IdentifiedCorrector {
             parts: None,
             nominal: false,
             known: None,
-            modified: true,
+            modified: false,
+            only_distance: true,
             learned: config.learned.clone(),
             models: BTreeMap::new(),
             hold,
@@ -76,11 +77,14 @@ impl Coupling for IdentifiedCorrector {
     fn prepare(&mut self, view: &View<'_>) -> Result<()> {
         self.before.copy_from_slice(self.models.delta());
         self.models.prepare(view)?;
-        let delta = if self.models.phase().share > 0.0 { self.models.delta() } else { &self.before };
+        let delta = self.models.delta();
         let means = std::mem::take(&mut self.deferred.means);
         let mean = |output: usize| means[output] + 0.5 * (self.before[output] + delta[output]);
         self.deferred.prepare(view, self.size, |wire| wire.gain * mean(wire.source));
         self.deferred.means = means;
+        // What is not given cannot be taken off again after the step.
+        let share = self.models.phase().share;
+        self.deferred.correction.iter_mut().for_each(|correction| *correction *= share);
         self.size = view.step.size;
         Ok(())
     }
@@ -97,8 +101,9 @@ impl Coupling for IdentifiedCorrector {
                 self.models.signal_based(input)
             } else {
                 let distance: f64 = standing().map(|wire| wire.gain * self.models.delta()[wire.source]).sum();
-                let corrected = view.arrival(input) + distance + self.deferred.correction[input];
-                share * corrected + (1.0 - share) * self.models.signal_based(input)
+                let followed = share * (view.arrival(input) + distance);
+                let held = (1.0 - share) * self.models.signal_based(input);
+                followed + self.deferred.correction[input] + held
             };
             write_value(self.hold, view, input, value, out.of(input));
         }

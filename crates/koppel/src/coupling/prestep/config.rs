@@ -148,7 +148,7 @@ impl PrestepConfig {
             let problem = "goes with objective = \"end\" or \"trapezoid\"";
             return Err(bad("prestep.matrix_steps", self.matrix_steps, problem));
         }
-        Ok(())
+        self.learning.map_or(Ok(()), |learning| learning.check())
     }
 
     /// Refuses settings that mean nothing in discrete time.
@@ -199,6 +199,7 @@ impl PrestepConfig {
             nominal: self.weights == Weights::Nominal,
             known: None,
             modified: self.modified,
+            only_distance: false,
             learned: self.learned.clone(),
             models: self.models.clone(),
             hold: if self.input == Shape::Constant { Hold::Constant } else { hold },

@@ -11,8 +11,26 @@ impl PrestepDiscrete {
         let is_known = self.settings.known.is_some();
         if self.recursion.is_some() && is_known && self.is_under_way {
             self.known_distance(view);
-        } else if !(self.is_under_way && !is_known && self.recurse(view)) {
+        } else if self.is_under_way && !is_known && self.recurse(view) {
+            self.see(view);
+            self.epsilon.copy_from_slice(&self.now);
+        } else {
             self.solve_once(view);
+        }
+    }
+
+    /// While models are not trusted nothing is known of δ; ε goes on, for the step in which they are.
+    pub(super) fn rest(&mut self, view: &View<'_>) {
+        self.delta.fill(0.0);
+        self.see(view);
+        self.epsilon.copy_from_slice(&self.now);
+    }
+
+    /// ε with outputs as the step left them: a jump from outside at this instant is none of the coupling's.
+    fn see(&mut self, view: &View<'_>) {
+        wired(view, &self.ended, &mut self.now);
+        for (input, epsilon) in self.now.iter_mut().enumerate() {
+            *epsilon = if view.graph.is_free(input) { 0.0 } else { *epsilon - view.applied[input] };
         }
     }
 
@@ -21,11 +39,7 @@ impl PrestepDiscrete {
         if self.settings.error_equation == ErrorEquationConfig::Reset || !self.is_under_way {
             self.delta.fill(0.0);
         }
-        // ε with outputs as the step left them: a jump from outside at this instant is none of the coupling's.
-        wired(view, &self.ended, &mut self.now);
-        for (input, epsilon) in self.now.iter_mut().enumerate() {
-            *epsilon = if view.graph.is_free(input) { 0.0 } else { *epsilon - view.applied[input] };
-        }
+        self.see(view);
         wired_linear(view, &self.delta, &mut self.inputs);
         wired(view, &self.means, &mut self.ideal);
         self.errors.fill(0.0);

@@ -12,7 +12,9 @@
 use super::PrestepDiscrete;
 use crate::coupling::{Hold, View};
 use crate::error::{Error, Result};
+use crate::identify::InterfaceModel;
 use crate::linalg::{Integrals, Matrix};
+use crate::system::SystemGraph;
 
 /// What the conversion needs, and the last step to judge the models by.
 #[derive(Default)]
@@ -32,18 +34,32 @@ pub(super) struct Known {
 }
 
 impl Known {
-    pub(super) fn new(subsystems: usize, outputs: usize) -> Self {
-        let parts = (0..subsystems).map(|_| Default::default()).collect();
-        Known { parts, shift: vec![0.0; outputs], expected: vec![0.0; outputs], ..Known::default() }
+    pub(super) fn new(graph: &SystemGraph) -> Self {
+        let s_d = |id| Matrix::zeros(graph.outputs_of(id).len(), graph.inputs_of(id).len());
+        let parts = (0..graph.len()).map(|id| [Matrix::default(), Matrix::default(), s_d(id)]).collect();
+        let zeros = vec![0.0; graph.outputs()];
+        Known { parts, shift: zeros.clone(), expected: zeros, ..Known::default() }
     }
 
-    pub(super) fn save(&self, memory: &mut Vec<f64>) {
+    /// What the step that has ended is judged by: its expectation, S_d, and J_1 of the models.
+    pub(super) fn save(&self, models: &[InterfaceModel], memory: &mut Vec<f64>) {
         memory.extend_from_slice(&self.expected);
+        for ([_, _, s_d], model) in self.parts.iter().zip(models) {
+            memory.extend_from_slice(s_d.as_slice());
+            memory.extend_from_slice(model.s_d.as_slice());
+        }
     }
 
-    pub(super) fn restore<'a>(&mut self, memory: &'a [f64]) -> &'a [f64] {
-        let (expected, rest) = memory.split_at(self.expected.len());
-        self.expected.copy_from_slice(expected);
+    pub(super) fn restore<'a>(&mut self, models: &mut [InterfaceModel], memory: &'a [f64]) -> &'a [f64] {
+        let mut rest = memory;
+        let matrices = self.parts.iter_mut().zip(models);
+        let matrices =
+            matrices.flat_map(|([_, _, s_d], model)| [s_d.as_mut_slice(), model.s_d.as_mut_slice()]);
+        for list in [&mut self.expected[..]].into_iter().chain(matrices) {
+            let (mine, others) = rest.split_at(list.len());
+            list.copy_from_slice(mine);
+            rest = others;
+        }
         self.fits = None;
         rest
     }
@@ -57,8 +73,13 @@ impl PrestepDiscrete {
         }
         self.quality.note(view.outputs);
         for id in 0..view.graph.len() {
-            self.figures[id] = if self.is_under_way { self.judge(view, id) } else { 0.0 };
-            self.has_jumped[id] = false;
+            let has_jumped = std::mem::take(&mut self.has_jumped[id]);
+            // A jump from outside is no fault of the model: its figure stays.
+            if !self.is_under_way {
+                self.figures[id] = 0.0;
+            } else if !has_jumped {
+                self.figures[id] = self.judge(view, id);
+            }
         }
         let key = (view.models.version(), view.step.size.to_bits());
         let is_old = self.known.fits != Some(key);
@@ -69,7 +90,7 @@ impl PrestepDiscrete {
             self.write_constants(view, id);
         }
         self.known.fits = Some(key);
-        Ok(())
+        self.recursion.as_mut().map_or(Ok(()), |recursion| recursion.fit(view))
     }
 
     /// Figure of a model for the step that has ended; J_1 is still that of the step.

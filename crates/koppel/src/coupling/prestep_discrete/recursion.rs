@@ -23,7 +23,7 @@ pub(super) struct Recursion {
     next: Vec<f64>,
     inputs: Vec<f64>,
     /// Only for models of known equations.
-    closed: ClosedLoop,
+    pub(super) closed: ClosedLoop,
     fits: Option<(u64, u64)>,
 }
 
@@ -51,6 +51,17 @@ impl Recursion {
     pub(super) fn restore<'a>(&mut self, memory: &'a [f64]) -> &'a [f64] {
         self.fits = None;
         self.equation.restore_with_inside(memory)
+    }
+
+    /// Matrices of known equations for the step ahead, before anybody moves.
+    pub(super) fn fit(&mut self, view: &View<'_>) -> Result<()> {
+        let key = (view.models.version(), view.step.size.to_bits());
+        if self.fits != Some(key) {
+            self.closed.join(view)?;
+            self.equation.fit(&self.closed, view.step.size)?;
+            self.fits = Some(key);
+        }
+        Ok(())
     }
 
     /// The models of a part of the step; false if there are none.
@@ -107,19 +118,6 @@ impl PrestepDiscrete {
             delta.copy_from_slice(next);
         });
         true
-    }
-
-    /// The same on models of known equations, when the last subsystem has moved.
-    pub(super) fn follow_known(&mut self, view: &View<'_>) -> Result<()> {
-        let Some(Recursion { equation, closed, fits, .. }) = &mut self.recursion else { return Ok(()) };
-        let key = (view.models.version(), view.step.size.to_bits());
-        if *fits != Some(key) {
-            closed.join(view)?;
-            equation.fit(closed, view.step.size)?;
-            *fits = Some(key);
-        }
-        equation.advance(view, closed);
-        Ok(())
     }
 
     /// δ of known equations at the communication point.

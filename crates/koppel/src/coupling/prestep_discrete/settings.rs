@@ -26,6 +26,8 @@ pub(in crate::coupling) struct DiscreteSettings {
     /// Models of known equations in place of learned ones.
     pub(in crate::coupling) known: Option<ModelNeeds>,
     pub(in crate::coupling) modified: bool,
+    /// Only δ is wanted: step 3 is never taken, and no phase is named after that.
+    pub(in crate::coupling) only_distance: bool,
     /// Models of an earlier run, by subsystem.
     pub(in crate::coupling) learned: BTreeMap<String, Learned>,
     /// Models that came with the settings, by subsystem.
@@ -39,15 +41,9 @@ pub(super) fn check(settings: &DiscreteSettings) -> Result<()> {
         Err(Error::Setting { what: what.into(), value, problem: problem.into() }.into())
     };
     settings.identify.map_or(Ok(()), |identify| identify.check())?;
+    settings.learned.iter().try_for_each(|(name, learned)| learned.check(name))?;
     let learning = &settings.learning;
-    for (what, value) in [("learning.duration", learning.duration), ("learning.switch", learning.switch)] {
-        if !(value >= 0.0 && value.is_finite()) {
-            return bad(what, value.to_string(), "must be 0 or more");
-        }
-    }
-    if learning.parts == 0 {
-        return bad("learning.parts", "0".into(), "must be at least 1");
-    }
+    learning.check()?;
     let is_first_order = matches!(
         settings.identify,
         None | Some(IdentifyConfig::Rls(RlsConfig { outputs: 1, inputs: 1, .. }))

@@ -6,6 +6,10 @@ use serde::{Deserialize, Serialize};
 /// Highest order that is found by singular values, unless `rows` allows more.
 const HIGHEST_ORDER: usize = 8;
 
+/// Largest order and number of block rows, and longest window: a guard against slips of the pen, far beyond what is useful.
+const MOST_ROWS: usize = 1000;
+const LONGEST_WINDOW: usize = 10_000_000;
+
 /// Settings of MOESP.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -36,6 +40,22 @@ impl MoespConfig {
     /// Columns of the data of a subsystem.
     pub(crate) fn columns(&self, inputs: usize, outputs: usize) -> usize {
         1 + self.block_rows(outputs) * (inputs + outputs)
+    }
+
+    /// Refuses sizes that no subsystem needs.
+    pub(crate) fn check_limits(&self) -> Result<()> {
+        let limits = [
+            ("model.order", self.order.unwrap_or(0), MOST_ROWS),
+            ("model.rows", self.rows.unwrap_or(0), MOST_ROWS),
+            ("model.window", self.window, LONGEST_WINDOW),
+        ];
+        match limits.into_iter().find(|(_, value, most)| value > most) {
+            None => Ok(()),
+            Some((what, value, most)) => {
+                let problem = format!("must be at most {most}");
+                Err(Error::Setting { what: what.into(), value: value.to_string(), problem }.into())
+            }
+        }
     }
 
     /// Refuses settings that make no sense for a subsystem of this size.

@@ -59,6 +59,16 @@ fn outputs_that_determine_the_states_give_the_model_itself() {
     }
 }
 
+/// A box with one step size and no model yet: five points one step apart, exact for a ramp.
+#[test]
+fn rates_without_a_model_keep_the_step_of_the_box() {
+    let (_, mut model) = linear(&[0.0], &[1.0], &[1.0], &[0.0], 1);
+    let window = Window { is_divisible: false, ..WINDOW };
+    let mut rates = [0.0];
+    RollBack::default().rates(&mut model, window, &[3.0], &mut rates).unwrap().unwrap();
+    assert!((rates[0] - 3.0).abs() < 1e-9, "{rates:?}");
+}
+
 #[test]
 fn redundant_and_silent_outputs_and_held_inputs_do_no_harm() {
     let (_, mut model) = linear(&[-3.0], &[2.0], &[1.0, 2.0, 0.0], &[0.0, 0.0, 7.0], 1);
