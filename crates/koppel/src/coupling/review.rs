@@ -52,6 +52,8 @@ pub(super) struct Notes {
     count: Vec<u64>,
     worst_of_all: f64,
     phases: [u64; 5],
+    /// When something was noted last.
+    last: f64,
 }
 
 impl Notes {
@@ -63,12 +65,17 @@ impl Notes {
             count: vec![0; subsystems],
             worst_of_all: f64::NAN,
             phases: [0; 5],
+            last: f64::NAN,
         }
     }
 
     /// Notes the step that has ended and the phase of the one ahead. While models are being learned their quality says
     /// nothing of what they are good for later.
     pub(super) fn note(&mut self, time: f64, quality: &[f64], phase: PhaseKind) {
+        // A step that was taken back and begins again has been noted.
+        if std::mem::replace(&mut self.last, time) == time {
+            return;
+        }
         self.phases[phase as usize] += 1;
         if phase == PhaseKind::Learning {
             return;

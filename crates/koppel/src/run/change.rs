@@ -133,6 +133,9 @@ impl Simulation {
     pub(super) fn advance_in_parts(&mut self, mut start: f64) -> Result<()> {
         for part in 0..self.parts.len() {
             let end = self.parts[part];
+            if part > 0 {
+                self.inside = Some(start);
+            }
             self.exchange(Step { index: self.index, start, size: end - start }, end)?;
             start = end;
         }

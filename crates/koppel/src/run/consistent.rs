@@ -40,7 +40,20 @@ impl Instant<'_> {
 
     /// The same with every input moved by `part` of its size.
     pub(super) fn read_disturbed(&mut self, id: SubsystemId, part: f64) -> Result<()> {
-        let slot = &mut self.slots[id];
+        self.gather(id, part);
+        self.read_gathered(id)
+    }
+
+    /// Reads a subsystem with these inputs.
+    pub(super) fn read_with(&mut self, id: SubsystemId, inputs: &[f64]) -> Result<()> {
+        self.inputs[..inputs.len()].copy_from_slice(inputs);
+        self.read_gathered(id)
+    }
+
+    /// What its sources and external signals give a subsystem now, every input moved by `part` of its size.
+    #[inline]
+    pub(super) fn gather(&mut self, id: SubsystemId, part: f64) -> &[f64] {
+        let slot = &self.slots[id];
         let inputs = &mut self.inputs[..slot.inputs.len()];
         for (u, input) in inputs.iter_mut().zip(slot.inputs.clone()) {
             let mut arrival = self.board.history.arrivals()[input];
@@ -57,6 +70,13 @@ impl Instant<'_> {
                 *u += part * if size > 0.0 { size } else { 1.0 };
             }
         }
+        inputs
+    }
+
+    #[inline]
+    fn read_gathered(&mut self, id: SubsystemId) -> Result<()> {
+        let slot = &mut self.slots[id];
+        let inputs = &self.inputs[..slot.inputs.len()];
         slot.subsystem.read(Some(inputs), &mut self.board.outputs[slot.outputs.clone()]).map_err(|source| {
             let subsystem = self.graph.name(id).into();
             Error::Subsystem { subsystem, time: self.time, source }.into()
@@ -103,6 +123,13 @@ impl Consistency {
     pub(super) fn works(&self) -> impl Iterator<Item = &LoopWork> {
         self.parts.iter().filter_map(|part| match part {
             Part::Loop(_, iteration) => iteration.as_ref().map(|iteration| iteration.work()),
+            Part::Read(_) => None,
+        })
+    }
+
+    pub(super) fn works_mut(&mut self) -> impl Iterator<Item = &mut LoopWork> {
+        self.parts.iter_mut().filter_map(|part| match part {
+            Part::Loop(_, iteration) => iteration.as_mut().map(|iteration| iteration.work_mut()),
             Part::Read(_) => None,
         })
     }

@@ -205,6 +205,8 @@ impl LoopSolver {
             None => Lu::new(&self.matrix).map(|lu| self.lu = Some(lu)),
         };
         done.map_err(|source| {
+            // Half-made factors are of no use later.
+            self.lu = None;
             let what = format!("algebraic loop {} at t = {time} s", self.path);
             Error::Linalg { what, source }.into()
         })

@@ -79,7 +79,7 @@ impl Simulation {
             steps: iteration.map_or_else(StepIteration::default, |settings| {
                 StepIteration::new(&graph, &stages, &schedule.loops, settings)
             }),
-            halving: iterate::room(iteration.map(|settings| settings.otherwise)),
+            halving: iterate::room(iteration, schedule.is_multi_rate())?,
             halvings: 0,
             board: Board::new(&graph, needs, config.reading),
             messages: Messages::new(&graph),

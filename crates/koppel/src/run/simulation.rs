@@ -25,11 +25,10 @@ use super::change::Assignment;
 use super::config::{Parallel, Reading};
 use super::consistent::{Consistency, Instant};
 use super::failure::{non_finite, unpredicted};
-use super::iterate::StepIteration;
+use super::iterate::{Halving, StepIteration};
 use super::messages::Messages;
 use super::slot::Slot;
 use super::stage::is_timed;
-use super::state::RunState;
 use super::statistics::Extremes;
 use crate::coupling::{Coupling, Needs, View};
 use crate::error::Result;
@@ -54,7 +53,7 @@ pub struct Simulation {
     /// Loops whose steps are repeated.
     pub(super) steps: StepIteration,
     /// The state before the step, if steps are halved where a loop does not converge.
-    pub(super) halving: Option<Box<RunState>>,
+    pub(super) halving: Option<Box<Halving>>,
     pub(super) halvings: u64,
     /// Outputs before timed changes, to see which of them jump.
     pub(super) outputs_before: Vec<f64>,
@@ -177,9 +176,11 @@ impl Simulation {
     /// The coupling writes the inputs of a stage, now that earlier stages have moved.
     #[inline(always)]
     fn predict<const PLAIN: bool>(&mut self, stage: usize, step: &Step) -> Result<()> {
+        // What a table makes of a guess is looked at when the loop has come to its end.
+        let is_iterated = !PLAIN && self.is_iterated(stage);
         let Simulation { coupling, graph, board, clock, slots, .. } = self;
         let Stage { wired, held, members, inputs, .. } = &self.stages[stage];
-        if !PLAIN {
+        if !PLAIN && !is_iterated {
             board.check_maps(graph, inputs, step.start)?;
         }
         if !PLAIN && self.is_multi_rate {

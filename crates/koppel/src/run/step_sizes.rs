@@ -2,13 +2,14 @@
 
 use super::change::Assignment;
 use super::config::RunConfig;
+use super::iterate::is_halved;
 use super::schedule::Schedule;
 use crate::coupling::Needs;
 use crate::error::{Error, Result};
 use crate::signal::Clock;
 use crate::system::{SubsystemId, SystemGraph};
 
-/// Refuses a shorter last step, changes inside steps, and methods that begin with small ones.
+/// Refuses a shorter last step, changes inside steps, halved steps, and methods that begin with small ones.
 pub(super) fn check(
     graph: &SystemGraph,
     (schedule, order): (&Schedule, &[SubsystemId]),
@@ -52,6 +53,11 @@ fn problem(
     }
     if needs.small_steps.is_some() {
         return Some("the method learns at smaller steps; learn with kind = \"hold\"".into());
+    }
+    if is_halved(config.iteration.as_ref()) {
+        return Some(
+            "a loop that does not converge would halve it; use otherwise = \"stop\" or \"accept\"".into(),
+        );
     }
     let is_inside = |change: &&Assignment| {
         let steps = (change.time - config.start) / config.step;

@@ -4,7 +4,9 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot be set up fails")]
 
 mod double_pendulum;
+mod failures;
 mod filters;
+mod halving;
 mod members;
 mod starts;
 mod steps;

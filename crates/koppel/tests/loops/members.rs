@@ -56,6 +56,11 @@ impl Static {
         Static::new(&[("u", 0.0)], &["y"], move |u, y| y[0] = gain * u[0] + offset)
     }
 
+    pub(crate) fn of_one_step_size(mut self) -> Self {
+        self.ports.one_step_size = true;
+        self
+    }
+
     pub(crate) fn without_roll_back(mut self) -> Self {
         self.can_save = false;
         self

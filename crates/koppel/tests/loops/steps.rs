@@ -5,7 +5,7 @@ use koppel::coupling::{CouplingConfig, StartUp};
 use koppel::linalg::{Matrix, solve, spectral_radius};
 use koppel::models::cases::case;
 use koppel::run::{
-    AccelerationKind, IterationConfig, IterationKind, Otherwise, Reading, RunConfig, RunState, Simulation,
+    AccelerationKind, IterationConfig, IterationKind, Reading, RunConfig, RunState, Simulation,
 };
 use koppel::signal::external::ExternalConfig;
 use koppel::solver::SolverConfig;
@@ -322,58 +322,6 @@ fn saved_and_restored_goes_on_with_the_same_bits() {
             }
         }
     }
-}
-
-#[test]
-fn what_does_not_converge_is_accepted_stopped_or_halved() {
-    // Fixed-point iteration cannot solve a loop of gain -4.
-    let config = |otherwise| {
-        let iteration = IterationConfig::new(IterationKind::Step, AccelerationKind::FixedPoint);
-        let iteration = IterationConfig { otherwise, max_iterations: 5, ..iteration };
-        RunConfig { iteration: Some(iteration), ..RunConfig::new(1.0, 0.25) }
-    };
-    let mut accepted = Simulation::new(counted(-4.0).0, &config(Otherwise::Accept)).unwrap();
-    while !accepted.is_done() {
-        accepted.advance().unwrap();
-    }
-    let work = accepted.statistics().loops[0].clone();
-    // At rest there is nothing to iterate until round-off has grown; what is left is told.
-    assert!(work.points == 4 && work.worst_residual.is_finite());
-    let pendulum = |otherwise, most| {
-        let iteration = IterationConfig::new(IterationKind::Step, AccelerationKind::FixedPoint);
-        let iteration = IterationConfig { otherwise, max_iterations: most, ..iteration };
-        let config = RunConfig { iteration: Some(iteration), coupling: FOH, ..RunConfig::new(0.2, 0.05) };
-        Simulation::new(crate::double_pendulum::system(0.8, None, 1e-4), &config).unwrap()
-    };
-    let mut accepted = pendulum(Otherwise::Accept, 3);
-    while !accepted.is_done() {
-        accepted.advance().unwrap();
-    }
-    let work = accepted.statistics().loops[0].clone();
-    assert!(
-        work.unconverged == 4 && work.first_unconverged == Some(0.05) && work.worst_residual > 1e-8,
-        "{work:?}"
-    );
-    let error = pendulum(Otherwise::Stop, 3).advance().unwrap_err().to_string();
-    assert!(
-        error.contains("upper") && error.contains("t = 0.05 s") && error.contains("after 3 evaluations"),
-        "{error}"
-    );
-}
-
-#[test]
-fn a_step_is_halved_until_the_loop_converges() {
-    // A spring between two masses so stiff that fixed-point iteration over 2 ms diverges, over less does not.
-    let iteration = IterationConfig::new(IterationKind::Step, AccelerationKind::FixedPoint);
-    let iteration = IterationConfig { otherwise: Otherwise::Halve, max_iterations: 8, ..iteration };
-    let config = RunConfig { coupling: FOH, iteration: Some(iteration), ..RunConfig::new(0.05, 8e-3) };
-    let case = case("dual-mass").unwrap();
-    let mut simulation = Simulation::new(case.system().unwrap(), &config).unwrap();
-    while !simulation.is_done() {
-        simulation.advance().unwrap();
-    }
-    assert!(simulation.halvings() > 0);
-    assert!((simulation.time() - 0.05).abs() < 1e-12);
 }
 
 /// Seconds of a run of the double pendulum with 20 micro steps in each step, and evaluations per step.

@@ -19,7 +19,7 @@ mod steps;
 mod tally;
 
 pub use config::{AccelerationKind, IterationConfig, IterationKind, Otherwise};
-pub(super) use halving::room;
+pub(super) use halving::{Halving, is_halved, room};
 pub(super) use outputs::OutputIteration;
 pub(super) use steps::StepIteration;
 pub use tally::LoopWork;

@@ -19,6 +19,8 @@ pub(in crate::run) struct OutputIteration {
     /// Subsystems whose outputs are guessed.
     owners: Vec<SubsystemId>,
     members: Vec<SubsystemId>,
+    /// Outputs of the members before the search.
+    before: Vec<f64>,
     reads: Vec<SubsystemId>,
     is_torn: bool,
     /// Whether the whole loop is solved by Newton's method where the cut amplifies round-off.
@@ -39,6 +41,7 @@ impl OutputIteration {
         OutputIteration {
             search: Search::new(graph, torn, config, DELTA),
             owners,
+            before: Vec::with_capacity(members.iter().map(|id| graph.outputs_of(*id).len()).sum()),
             members,
             reads,
             is_torn: config.torn,
@@ -51,6 +54,7 @@ impl OutputIteration {
     /// Makes the outputs of the loop belong together; all members have come to this instant.
     pub(in crate::run) fn solve(&mut self, now: &mut Instant<'_>, whole: &mut LoopSolver) -> Result<()> {
         self.search.begin(&now.board.outputs, now.time);
+        self.keep(now);
         let verdict = loop {
             self.evaluate(now)?;
             match self.search.judge(&now.board.outputs) {
@@ -67,10 +71,23 @@ impl OutputIteration {
             return Ok(());
         }
         self.search.forget();
-        if self.can_solve_whole && whole.solve(now).is_ok() {
-            self.work.note(evaluations + whole.evaluations(), whole.residual());
-            self.work.solved_whole += 1;
-            return Ok(());
+        if self.can_solve_whole {
+            // From where the search began: where it has ended may be far off.
+            self.go_back(now);
+            match whole.solve(now) {
+                Ok(()) => {
+                    self.work.note(evaluations + whole.evaluations(), whole.residual());
+                    self.work.solved_whole += 1;
+                    return Ok(());
+                }
+                Err(error) if matches!(*error, Error::LoopNotSolved { .. } | Error::Linalg { .. }) => {}
+                Err(error) => return Err(error),
+            }
+            // The residual that is told belongs to the last guess.
+            self.go_back(now);
+            if residual.is_finite() {
+                self.evaluate(now)?;
+            }
         }
         self.work.note(evaluations, residual);
         self.work.note_unconverged(now.time);
@@ -85,6 +102,25 @@ impl OutputIteration {
             worst: now.graph.output_name(self.search.worst()),
         }
         .into())
+    }
+
+    /// Keeps the outputs of the members.
+    fn keep(&mut self, now: &Instant<'_>) {
+        self.before.clear();
+        for id in &self.members {
+            self.before.extend_from_slice(&now.board.outputs[now.graph.outputs_of(*id)]);
+        }
+    }
+
+    /// The outputs as they were kept.
+    fn go_back(&self, now: &mut Instant<'_>) {
+        let mut rest = &self.before[..];
+        for id in &self.members {
+            let (own, others) = rest.split_at(now.graph.outputs_of(*id).len());
+            now.board.outputs[now.graph.outputs_of(*id)].copy_from_slice(own);
+            now.deliver(*id);
+            rest = others;
+        }
     }
 
     /// g(z): the guess is sent, then all members are read.
@@ -105,6 +141,10 @@ impl OutputIteration {
 
     pub(in crate::run) fn work(&self) -> &LoopWork {
         &self.work
+    }
+
+    pub(in crate::run) fn work_mut(&mut self) -> &mut LoopWork {
+        &mut self.work
     }
 
     pub(in crate::run) fn save(&self, memory: &mut Vec<f64>) {

@@ -28,6 +28,8 @@ const WORSE: f64 = 2.0;
 pub(super) struct Search {
     unknowns: Vec<OutputId>,
     nominal: Vec<Option<f64>>,
+    /// Unknowns that go through a table. It knows whole numbers only, so nothing but what was given is guessed.
+    tabled: Vec<usize>,
     /// Largest value of each unknown at any solution so far.
     largest: Vec<f64>,
     /// Largest guess at the present communication point.
@@ -66,6 +68,7 @@ impl Search {
         let nominal = |o: &OutputId| graph.output_variable(*o).nominal.map(f64::abs).filter(|v| *v > 0.0);
         Search {
             nominal: unknowns.iter().map(nominal).collect(),
+            tabled: (0..n).filter(|i| goes_through_table(graph, unknowns[*i])).collect(),
             largest: zeros(),
             peak: zeros(),
             acceleration: build(config, n),
@@ -99,6 +102,9 @@ impl Search {
         for i in 0..n {
             let (older, newer) = (self.past[i], self.past[n + i]);
             self.z[i] = if is_smooth { newer + (newer - older) * factor } else { outputs[self.unknowns[i]] };
+        }
+        for &i in &self.tabled {
+            self.z[i] = outputs[self.unknowns[i]];
         }
         self.peak.fill(0.0);
         self.column = None;
@@ -207,7 +213,10 @@ impl Search {
         }
         self.before.copy_from_slice(&self.z);
         match self.acceleration.next(&self.weight, &mut self.z, &self.residual) {
-            Next::Try => Verdict::Again,
+            Next::Try => {
+                self.tabled.iter().for_each(|i| self.z[*i] = self.before[*i] + self.residual[*i]);
+                Verdict::Again
+            }
             Next::Differences => self.disturb(0),
         }
     }
@@ -264,4 +273,9 @@ impl Search {
         }
         self.acceleration.restore(rest)
     }
+}
+
+fn goes_through_table(graph: &SystemGraph, output: OutputId) -> bool {
+    let from_here = graph.wires().iter().filter(|wire| wire.source == output);
+    from_here.into_iter().any(|wire| graph.map(wire.target).is_some())
 }

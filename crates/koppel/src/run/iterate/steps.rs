@@ -9,6 +9,7 @@ use super::config::{IterationConfig, Otherwise};
 use super::search::{Search, Verdict};
 use super::tally::LoopWork;
 use crate::error::{Error, Result};
+use crate::run::failure::non_finite;
 use crate::run::simulation::{Simulation, Stage};
 use crate::run::slot::Slot;
 use crate::signal::Step;
@@ -56,6 +57,10 @@ impl StepIteration {
         self.loops.iter().map(|l| &l.work)
     }
 
+    pub(in crate::run) fn works_mut(&mut self) -> impl Iterator<Item = &mut LoopWork> {
+        self.loops.iter_mut().map(|l| &mut l.work)
+    }
+
     pub(in crate::run) fn save(&self, memory: &mut Vec<f64>) {
         self.loops.iter().for_each(|l| l.search.save(memory));
     }
@@ -96,11 +101,23 @@ impl StepLoop {
 }
 
 impl Simulation {
-    /// Refuses members of loops that cannot go back.
+    /// Refuses members of loops that cannot go back; where steps are halved, everybody must.
     pub(in crate::run) fn check_roll_back(&mut self, time: f64) -> Result<()> {
-        let Simulation { steps, slots, graph, .. } = self;
+        let Simulation { steps, slots, graph, halving, .. } = self;
         for l in &mut steps.loops {
             save_members(&slots[l.members.clone()], &mut l.snapshots, graph, time)?;
+        }
+        if halving.is_none() {
+            return Ok(());
+        }
+        for slot in slots {
+            slot.subsystem.save(&mut Snapshot::default()).map_err(|source| Error::Unsupported {
+                what: "otherwise = \"halve\"".into(),
+                reason: format!(
+                    "`{}` cannot roll back ({source}); use otherwise = \"stop\" or \"accept\"",
+                    graph.name(slot.id)
+                ),
+            })?;
         }
         Ok(())
     }
@@ -184,6 +201,11 @@ impl Simulation {
                 }
                 .into());
             }
+        }
+        let last = l.members.end - 1;
+        let outputs = graph.outputs_of(l.members.start).start..graph.outputs_of(last).end;
+        if let Some(output) = board.non_finite(outputs) {
+            return Err(non_finite(graph, board, output, end));
         }
         if verdict == Verdict::Converged {
             l.search.write(&mut board.outputs);

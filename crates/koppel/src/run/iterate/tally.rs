@@ -14,7 +14,7 @@ pub struct LoopWork {
     pub unknowns: Vec<String>,
     /// Communication points at which it was iterated.
     pub points: u64,
-    /// Evaluations of the loop in all, those for differences included.
+    /// Evaluations of the loop in all, those for differences and for steps that were halved included.
     pub evaluations: u64,
     /// Most evaluations at one communication point.
     pub most: u32,
@@ -32,7 +32,34 @@ pub struct LoopWork {
     pub solved_whole: u64,
 }
 
+/// What is counted per communication point, to take back attempts that lead nowhere. Evaluations were made all the same.
+#[derive(Clone, Copy)]
+pub(super) struct Mark {
+    points: u64,
+    most: u32,
+    last: u32,
+    residual: f64,
+    worst_residual: f64,
+    unconverged: u64,
+    first_unconverged: Option<f64>,
+    solved_whole: u64,
+}
+
 impl LoopWork {
+    pub(super) fn mark(&self) -> Mark {
+        let LoopWork { points, most, last, residual, worst_residual, .. } = *self;
+        let LoopWork { unconverged, first_unconverged, solved_whole, .. } = *self;
+        Mark { points, most, last, residual, worst_residual, unconverged, first_unconverged, solved_whole }
+    }
+
+    /// Takes back all that was counted since.
+    pub(super) fn go_back(&mut self, mark: &Mark) {
+        (self.points, self.most, self.last) = (mark.points, mark.most, mark.last);
+        (self.residual, self.worst_residual) = (mark.residual, mark.worst_residual);
+        (self.unconverged, self.first_unconverged) = (mark.unconverged, mark.first_unconverged);
+        self.solved_whole = mark.solved_whole;
+    }
+
     /// Mean evaluations per communication point.
     pub fn mean(&self) -> f64 {
         self.evaluations as f64 / self.points.max(1) as f64

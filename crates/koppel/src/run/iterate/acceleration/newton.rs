@@ -60,8 +60,11 @@ impl Acceleration for Newton {
                 self.matrix[(i, j)] = f64::from(u8::from(i == j)) - derivatives[(i, j)];
             }
         }
+        // Factors of a matrix that has none are of no use later.
+        self.is_known = false;
+        self.lu.refactor(&self.matrix)?;
         (self.is_known, self.is_new) = (true, true);
-        self.lu.refactor(&self.matrix)
+        Ok(())
     }
 
     fn is_damped(&self) -> bool {
