@@ -1,7 +1,5 @@
 //! `koppel check`, refusals, iteration and filters from the command line.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
 mod common;
 
 use common::{Folder, examples};
