@@ -35,14 +35,14 @@ pub struct Interval {
     pub from: f64,
     /// Largest one, in s.
     pub to: f64,
-    /// True if the scan began here: smaller steps were not tried.
+    /// True if nothing is known of smaller steps.
     pub from_is_open: bool,
-    /// True if the scan ended here: larger steps were not tried.
+    /// True if nothing is known of larger steps.
     pub to_is_open: bool,
 }
 
-/// All intervals of stable steps with these settings. A step at which the system cannot be driven counts as unstable, unless that
-/// is so for all.
+/// All intervals of stable steps with these settings. A step at which nothing can be told ends an interval as the end of the scan
+/// does; if that is so for all, the reason is the error.
 pub fn stable_steps(system: &LinearSystem, config: &RunConfig, scan: Scan) -> Result<Vec<Interval>> {
     let judge = |step: f64| -> Result<bool> {
         let config = RunConfig { step, ..config.clone() };
@@ -78,11 +78,13 @@ pub fn stable_steps(system: &LinearSystem, config: &RunConfig, scan: Scan) -> Re
         while k < steps.len() && is_stable[k] {
             k += 1;
         }
+        let from_is_open = first == 0 || found[first - 1].is_err();
+        let to_is_open = k == steps.len() || found[k].is_err();
         intervals.push(Interval {
-            from: if first == 0 { steps[0] } else { edge(steps[first], steps[first - 1]) },
-            to: if k == steps.len() { steps[k - 1] } else { edge(steps[k - 1], steps[k]) },
-            from_is_open: first == 0,
-            to_is_open: k == steps.len(),
+            from: if from_is_open { steps[first] } else { edge(steps[first], steps[first - 1]) },
+            to: if to_is_open { steps[k - 1] } else { edge(steps[k - 1], steps[k]) },
+            from_is_open,
+            to_is_open,
         });
     }
     Ok(intervals)

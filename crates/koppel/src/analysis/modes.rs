@@ -17,8 +17,8 @@ use serde::Serialize;
 
 /// How near to 1 counts as 1 for the modulus.
 const ON_CIRCLE: f64 = 1e-8;
-/// The same for an integrator.
-const INTEGRATED: f64 = 1e-7;
+/// How far round-off may drive several integrators apart; their mean stays.
+const APART: f64 = 1e-5;
 /// What of a mode an output must show, relative to the largest number in it.
 const SEEN: f64 = 1e-9;
 /// Modes that are told.
@@ -130,14 +130,15 @@ impl StepMatrix {
             .collect();
         let mut found =
             Spectrum { radius: 0.0, modes: Vec::new(), integrators: 0, unseen: 0, rest: Matrix::zeros(0, 0) };
-        for value in eigenvalues(&self.matrix).map_err(linalg)?.into_iter().filter(|z| z.im >= 0.0) {
+        let values = eigenvalues(&self.matrix).map_err(linalg)?;
+        for value in values.iter().copied().filter(|z| z.im >= 0.0) {
             let is_critical = value.abs() >= 1.0 - 1e-3;
             if found.modes.len() == TOLD
                 || (!is_critical && !found.modes.is_empty() && value.abs() < 0.5 * found.radius)
             {
                 break;
             }
-            if (value - Complex::ONE).abs() < INTEGRATED {
+            if is_integrator(value, &values) {
                 found.integrators += 1;
                 deflate(&mut rest, value)?;
                 continue;
@@ -168,6 +169,14 @@ impl StepMatrix {
         found.rest = rest;
         Ok(found)
     }
+}
+
+/// Whether an eigenvalue is 1, or one of several that are 1 together.
+fn is_integrator(value: Complex, all: &[Complex]) -> bool {
+    let distance = |z: &Complex| (*z - Complex::ONE).abs();
+    let near: Vec<&Complex> = all.iter().filter(|z| distance(z) < APART).collect();
+    let mean = near.iter().fold(Complex::ZERO, |sum, z| sum + **z) * (1.0 / near.len().max(1) as f64);
+    distance(&value) < ON_CIRCLE || (distance(&value) < APART && distance(&mean) < ON_CIRCLE)
 }
 
 /// |c v|.

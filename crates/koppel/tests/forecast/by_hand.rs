@@ -191,9 +191,9 @@ impl Master {
 fn augmented(s: &Slave, h: f64) -> Rows {
     let (n, m) = (s.a.len(), s.d[0].len());
     let mut a = zeros(n + 2 * m, n + 2 * m);
-    for i in 0..n {
-        (0..n).for_each(|j| a[i][j] = s.a[i][j] * h);
-        (0..m).for_each(|j| a[i][n + j] = s.b[i][j] * h);
+    for (row, (of_states, of_inputs)) in a.iter_mut().zip(s.a.iter().zip(&s.b)) {
+        let entries = of_states.iter().chain(of_inputs);
+        row.iter_mut().zip(entries).for_each(|(entry, x)| *entry = x * h);
     }
     (0..m).for_each(|j| a[n + j][n + m + j] = h);
     exponential(&a).into_iter().take(n).collect()

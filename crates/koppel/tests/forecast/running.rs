@@ -51,22 +51,19 @@ fn runs_turn_unstable_where_the_forecast_says() {
             let method = coupling.name();
             let found = stable_steps(&system, &run, scan).unwrap_or_else(|e| panic!("{name}, {method}: {e}"));
             let Some(first) = found.first().filter(|first| first.from_is_open) else {
-                println!("{name}, {method}: unstable from the start {found:?}");
                 compared
                     .push((format!("{name}, {method}: never"), [false, grows(&case, &run, case.run.step)]));
                 continue;
             };
             if first.to_is_open {
-                println!("{name}, {method}: always stable");
                 compared.push((format!("{name}, {method}: always"), [grows(&case, &run, first.to), true]));
                 continue;
             }
             let seen = [0.98, 1.02].map(|factor| grows(&case, &run, factor * first.to));
-            println!("{name}, {method}: {} {seen:?}", first.to);
             compared.push((format!("{name}, {method}: {}", first.to), seen));
         }
     }
     let wrong: Vec<_> = compared.iter().filter(|(_, seen)| *seen != [false, true]).collect();
-    assert!(wrong.is_empty(), "{wrong:#?}");
+    assert!(wrong.is_empty(), "{wrong:#?}\nof {compared:#?}");
     assert!(compared.len() >= 12, "{}", compared.len());
 }
