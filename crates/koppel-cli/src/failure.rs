@@ -35,6 +35,8 @@ pub(crate) enum Failure {
     Input(Box<Io>),
     /// The engine, during the run.
     Run(Box<Engine>),
+    /// A loop that was stable when the run began.
+    Unstable(Box<Engine>),
     /// A file, during or after the run.
     Write(Box<Io>),
     /// Standard output.
@@ -63,6 +65,15 @@ impl Failure {
         Failure::Words { message: message.into(), hint: Some(hint.into()) }
     }
 
+    /// Why a run ended that had begun.
+    pub(crate) fn on_the_way(error: Box<Engine>) -> Self {
+        if matches!(*error, Engine::NotZeroStable { .. }) {
+            Failure::Unstable(error)
+        } else {
+            Failure::Run(error)
+        }
+    }
+
     /// The exit code.
     pub(crate) fn code(&self) -> Exit {
         match self {
@@ -72,7 +83,9 @@ impl Failure {
                 _ => Exit::BadInput,
             },
             Failure::Words { .. } => Exit::BadInput,
-            Failure::Write(_) | Failure::Output(_) | Failure::Crash { .. } => Exit::RunFailed,
+            Failure::Write(_) | Failure::Output(_) | Failure::Crash { .. } | Failure::Unstable(_) => {
+                Exit::RunFailed
+            }
             Failure::Run(error) => engine_code(error),
         }
     }
@@ -93,6 +106,7 @@ impl Failure {
                 Engine::Recorder { source } => (source.to_string(), Some(RECOVER.to_owned())),
                 error => (error.to_string(), error.hint()),
             },
+            Failure::Unstable(error) => (error.to_string(), error.hint()),
             Failure::Write(error) => (error.to_string(), None),
             Failure::Output(error) => (format!("cannot write to standard output: {error}"), None),
             Failure::Words { message, hint } | Failure::Crash { message, hint } => {

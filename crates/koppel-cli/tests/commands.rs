@@ -37,6 +37,8 @@ fn compensators_are_designed_alone() {
     let picture = folder.read("e.svg");
     assert!(picture.contains(">hinf</text>") && picture.contains(">soh</text>"));
     folder.run(&["hinf", "--step", "0"]).errs_with(&["hinf.step", "above zero"]);
+    let refused = folder.run(&["hinf", "--step", "0", "--json"]).json();
+    assert_eq!((&refused["status"], &refused["exit_code"]), (&"invalid".into(), &2.into()));
 }
 
 #[test]

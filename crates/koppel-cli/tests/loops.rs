@@ -69,6 +69,19 @@ fn the_drawing_shows_the_loop() {
     for part in ["upper", "lower", "arrow loop", "F1, F2", "a1, a2"] {
         assert!(svg.contains(part), "{part}");
     }
+    // Nothing that is read is drawn over, and no drawing over another.
+    let text = std::fs::read_to_string(&file).unwrap();
+    folder.write("own.toml", &text);
+    for (arguments, words) in [
+        (&["--graph", "own.toml"][..], "the system file and the graph are the same file"),
+        (&["--frequency", "--graph", "a.svg", "--plot", "a.svg"], "the graph and the plot are the same file"),
+        (&["--graph", "nowhere/a.svg"], "nowhere/a.svg"),
+    ] {
+        let said = folder.run(&[&["check", "own.toml"], arguments].concat());
+        assert_eq!(said.code, Some(2), "{}", said.err);
+        said.errs_with(&[words]);
+    }
+    assert_eq!(folder.read("own.toml"), text);
 }
 
 #[test]
@@ -92,8 +105,10 @@ fn feed_through_that_grows_on_the_way_ends_the_run() {
     arguments.extend(["--set", "upper.alpha0=0.3", "--set", "upper.omega0=4"]);
     arguments.extend(["--set", "lower.omega0=-4", "--quiet", "--out", "r.csv"]);
     let said = folder.run(&arguments);
-    assert_eq!(said.code, Some(2), "{}", said.err);
+    assert_eq!(said.code, Some(1), "{}", said.err);
     said.errs_with(&["not zero-stable", "1.0279", "(t = 0.06 s)"]);
+    // The run had begun: it failed, and its rows are kept.
+    assert_eq!(folder.column("r.csv", "time").len(), 601);
 }
 
 #[test]

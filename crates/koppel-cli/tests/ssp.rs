@@ -342,6 +342,8 @@ fn a_tolerant_reader_lists_what_it_forgave() {
         "unknown attribute `colour`",
         "is `parameter` here but input in the FMU",
     ]);
+    let said = folder.succeed(&["check", "system.ssd", "--set", "run.step=0.01", "--tolerant"]);
+    said.errs_with(&["forgiven: system.ssd:7"]);
     let said = folder.succeed(&["ssp", "check", "system.ssd", "--tolerant"]);
     said.says(&["forgiven: system.ssd:7", "but for what was forgiven (2)"]);
     let said = folder.run(&["ssp", "check", "system.ssd"]);

@@ -9,11 +9,14 @@ use crate::arguments::CheckArguments;
 use crate::exit::Exit;
 use crate::failure::{Failure, Result, note};
 use crate::output::{self, Check};
+use crate::session;
 
 /// Looks at a system without running it: structure, loops, zero-stability, forecast.
 pub(super) fn check(arguments: &CheckArguments) -> Result<Exit> {
     let mut file = load(&arguments.file, &arguments.settings, arguments.tolerant)?;
+    file.notices().iter().for_each(|(kind, text)| note(kind, text));
     file.warnings().iter().for_each(|text| note("warning", text));
+    session::check_drawings(&arguments.file, &file.reads(), &arguments.graph, &arguments.plot)?;
     let filters = file.choose_filters()?;
     let mut simulation = file.simulation()?;
     let structure = structure(&mut simulation)?;
@@ -22,7 +25,7 @@ pub(super) fn check(arguments: &CheckArguments) -> Result<Exit> {
     if let Some(path) = &arguments.graph {
         let text = drawing::svg(&structure, &stability);
         std::fs::write(path, text)
-            .map_err(|error| Failure::Input(koppel_io::Error::io("write", path)(error)))?;
+            .map_err(|error| Failure::Write(koppel_io::Error::io("write", path)(error)))?;
     }
     let check = Check::new(&file, structure, stability, filters, forecast);
     let frequency = if arguments.frequency { Some(Frequency::new(&file)?) } else { None };

@@ -33,13 +33,13 @@ pub(super) fn hinf(arguments: &HinfArguments) -> Result<Exit> {
     let refused =
         |error: Box<koppel::Error>| Failure::Words { message: error.to_string(), hint: error.hint() };
     let design = designed(&config.specification(arguments.step)).map_err(refused)?;
+    if let Some(path) = &arguments.plot {
+        write_plot(&config, arguments.step, path)?;
+    }
     if arguments.json {
         print_json(&document(&design))?;
     } else {
         print(&text(&design))?;
-    }
-    if let Some(path) = &arguments.plot {
-        write_plot(&config, arguments.step, path)?;
     }
     Ok(Exit::Ok)
 }

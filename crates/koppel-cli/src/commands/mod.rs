@@ -33,7 +33,7 @@ pub(crate) fn execute(command: Command) -> Result<Exit> {
         Command::Models(arguments) => models::models(&arguments),
         Command::Fmu(command) => fmu::fmu(&command),
         Command::Ssp(command) => ssp::ssp(&command),
-        Command::Hinf(arguments) => hinf::hinf(&arguments),
+        Command::Hinf(arguments) => told(hinf::hinf(&arguments), arguments.json),
         Command::New(arguments) => new::new(&arguments),
         Command::Completions { shell } => completions::completions(shell),
         Command::IsolatedFmu { parent } => worker::serve(&parent),

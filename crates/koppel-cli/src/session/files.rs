@@ -36,20 +36,41 @@ pub(crate) fn check(plan: &Plan, inputs: &[PathBuf], options: &SessionArguments)
     Ok(())
 }
 
-fn read(plan: &Plan, inputs: &[PathBuf]) -> Vec<Use> {
+/// The same for the drawings of `koppel check`.
+pub(crate) fn check_drawings(
+    system: &Path,
+    inputs: &[PathBuf],
+    graph: &Option<PathBuf>,
+    plot: &Option<PathBuf>,
+) -> Result<()> {
+    let one = |what, option, path: &PathBuf| Use { what, path: path.clone(), option: Some(option) };
+    let graph = graph.iter().map(|path| one("the graph", "--graph", path));
+    let plot = plot.iter().map(|path| one("the plot", "--plot", path));
+    let written: Vec<Use> = graph.chain(plot).collect();
+    check_distinct(&read_by(system, inputs), &written)?;
+    written.iter().try_for_each(|file| check_writable(&file.path))
+}
+
+/// The system file and what it reads.
+fn read_by(system: &Path, inputs: &[PathBuf]) -> Vec<Use> {
     let one = |what, path: &Path| Use { what, path: path.to_path_buf(), option: None };
-    let mut all = vec![one("the system file", &plan.system)];
+    let mut all = vec![one("the system file", system)];
     let mut inputs = inputs.to_vec();
-    if system_file::is_structure(&plan.system) {
-        inputs.push(plan.system.with_extension("koppel.toml"));
-        let resources = plan.system.with_file_name("resources");
+    if system_file::is_structure(system) {
+        inputs.push(system.with_extension("koppel.toml"));
+        let resources = system.with_file_name("resources");
         inputs.extend(std::fs::read_dir(resources).into_iter().flatten().flatten().map(|entry| entry.path()));
     }
     all.extend(inputs.iter().map(|path| one("a file that the system reads", path)));
+    all
+}
+
+fn read(plan: &Plan, inputs: &[PathBuf]) -> Vec<Use> {
+    let mut all = read_by(&plan.system, inputs);
     if let Origin::Checkpoint { path, .. } = &plan.origin
         && !same(path, &plan.checkpoint)
     {
-        all.push(one("the checkpoint to continue from", path));
+        all.push(Use { what: "the checkpoint to continue from", path: path.clone(), option: None });
     }
     all
 }

@@ -28,8 +28,9 @@ pub(super) fn listen() {
             }
         }),
         1 => beside(|| {
-            let rites = LAST_RITES.lock().unwrap_or_else(PoisonError::into_inner).take();
-            if let Some(rites) = rites {
+            // Held until the process has ended: `files_are_complete` waits for it.
+            let mut rites = LAST_RITES.lock().unwrap_or_else(PoisonError::into_inner);
+            if let Some(rites) = rites.take() {
                 rites();
             }
             std::process::exit(Exit::Interrupted.number().into());
@@ -48,8 +49,8 @@ pub(super) fn prepare(rites: impl FnOnce() + Send + 'static) {
     *LAST_RITES.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(rites));
 }
 
-/// The last step is over.
-pub(super) fn step_is_over() {
+/// The files of the run are complete, and nothing is left to be done. Does not return once the run is being ended at once.
+pub(super) fn files_are_complete() {
     LAST_RITES.lock().unwrap_or_else(PoisonError::into_inner).take();
 }
 

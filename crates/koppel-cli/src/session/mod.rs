@@ -27,7 +27,7 @@ use crate::output::{self, Summary};
 use checkpoint::Checkpoints;
 pub(crate) use checkpoint::{Checkpoint, CheckpointEvery, Written};
 pub(crate) use clock::timestamp;
-pub(crate) use files::{anchored, check, nearby, nearby_names};
+pub(crate) use files::{anchored, check, check_drawings, nearby, nearby_names};
 pub(crate) use log::{Log, LogLevel};
 pub(crate) use pace::Overruns;
 use recording::Recording;
@@ -88,6 +88,7 @@ impl<'a> Session<'a> {
         log: Log,
     ) -> Result<Self> {
         if plan.models.is_some() && !model_file::has_models(&simulation) {
+            log.end();
             return Err(Failure::words(
                 format!(
                     "--save-models: there is nothing to save, the coupling `{}` has no models",
@@ -122,8 +123,10 @@ impl<'a> Session<'a> {
         let mut summary = Summary::new(&self.file, &self.simulation, &self.plan, &outcome);
         let report = self.write_report(&summary, &outcome);
         summary.add_report(self.plan.report.as_deref(), &report);
-        let models = self.write_models();
-        summary.add_models(self.plan.models.as_deref(), &models);
+        // The models of a run that failed may be what made it fail: they replace no file.
+        let models = if outcome.ending.is_ok() { self.write_models() } else { Ok(()) };
+        let path = self.plan.models.as_deref().filter(|_| outcome.ending.is_ok());
+        summary.add_models(path, &models);
         let told = self.tell(&summary);
         let mut code = match &outcome.ending {
             Ok(Ending::Interrupted { .. }) => Exit::Interrupted,
@@ -169,10 +172,9 @@ impl<'a> Session<'a> {
             watch.look(simulation)
         });
         let wall = begin.elapsed();
-        interrupt::step_is_over();
         watch.end();
         self.log.end();
-        let mut ending = ending.map_err(Failure::Run);
+        let mut ending = ending.map_err(Failure::on_the_way);
         if let Ok(Ending::Interrupted { .. }) = ending
             && let Err(error) = watch.checkpoint_now(&self.simulation)
         {
@@ -189,6 +191,7 @@ impl<'a> Session<'a> {
                 None
             }
         };
+        interrupt::files_are_complete();
         Outcome {
             ending,
             wall,

@@ -5,13 +5,16 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use koppel::record::Recorder;
-use koppel_io::Result as IoResult;
 use koppel_io::results::{Finished, Metadata, ResultWriter, Table, read_table};
 
 use crate::failure::{Failure, Result, note};
 
 /// One row in this many is timed; a prime, so that it does not keep step with the batches of a file.
 const TIMED: u64 = 7;
+
+const ENDED: &str = "the run was ended; its result file takes no more rows";
+
+type Trouble = Box<dyn std::error::Error + Send + Sync>;
 
 /// Takes the rows of a run and measures what that costs.
 #[derive(Debug)]
@@ -32,6 +35,8 @@ enum Place {
     File(Box<ResultWriter>),
     Memory(Box<koppel::record::Table>),
     Nowhere,
+    /// The result file is complete: it takes no more rows, and no checkpoint may count those it has.
+    Ended,
 }
 
 impl Recording {
@@ -79,7 +84,7 @@ impl Recording {
     /// Completes the result file.
     pub(super) fn finish(&mut self) -> Result<Option<Finished>> {
         let mut place = self.place.lock();
-        match std::mem::replace(&mut *place, Place::Nowhere) {
+        match std::mem::replace(&mut *place, Place::Ended) {
             Place::File(writer) => writer.finish().map(Some).map_err(Failure::Write),
             other => {
                 *place = other;
@@ -108,19 +113,22 @@ impl Shared {
     }
 
     /// Brings all rows to the disk; how many there are.
-    pub(super) fn sync(&self) -> IoResult<u64> {
+    pub(super) fn sync(&self) -> std::result::Result<u64, Trouble> {
         match &mut *self.lock() {
             Place::File(writer) => {
                 writer.sync()?;
                 Ok(writer.rows())
             }
-            _ => Ok(0),
+            Place::Memory(_) | Place::Nowhere => Ok(0),
+            Place::Ended => Err(ENDED.into()),
         }
     }
 
     /// Completes the result file while a step goes on that may never end; the run gets no more rows.
     pub(super) fn end_at_once(&self) {
-        let Place::File(writer) = std::mem::replace(&mut *self.lock(), Place::Nowhere) else { return };
+        // Held to the end: who else wants the rows finds a file that is complete.
+        let mut place = self.lock();
+        let Place::File(writer) = std::mem::replace(&mut *place, Place::Ended) else { return };
         match writer.finish() {
             Ok(finished) => {
                 let text =
@@ -138,6 +146,7 @@ impl Shared {
                 .map_err(|error| Box::new(koppel::Error::Recorder { source: error.into() })),
             Place::Memory(table) => table.row(time, values),
             Place::Nowhere => Ok(()),
+            Place::Ended => Err(Box::new(koppel::Error::Recorder { source: ENDED.into() })),
         }
     }
 }
@@ -153,5 +162,35 @@ impl Recorder for Recording {
         self.timed += begin.elapsed();
         self.timed_rows += 1;
         result
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A checkpoint written afterwards would promise rows that nobody counted.
+    #[test]
+    fn an_ended_file_takes_no_rows_and_no_checkpoint() {
+        let name = format!("koppel-ended-{}.csv", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        let metadata = Metadata {
+            koppel_version: "0".into(),
+            created: "now".into(),
+            system: "s".into(),
+            settings: serde_json::Value::Null,
+            columns: Vec::new(),
+            extra: serde_json::Map::new(),
+        };
+        let mut recording = Recording::open(Some(&path), &metadata, None, false).unwrap();
+        recording.row(0.0, &[]).unwrap();
+        let shared = recording.share();
+        assert_eq!(shared.sync().unwrap(), 1);
+        shared.end_at_once();
+        assert!(path.exists());
+        assert!(shared.sync().is_err());
+        assert!(recording.row(1.0, &[]).is_err());
+        assert!(recording.finish().unwrap().is_none());
+        std::fs::remove_file(path).unwrap();
     }
 }

@@ -97,7 +97,7 @@ impl Watch {
     /// Rows first, then the checkpoint: it never promises rows that are not on the disk.
     pub(super) fn checkpoint_now(&mut self, simulation: &Simulation) -> Result<()> {
         let failed = |source| Error::Recorder { source };
-        let rows = self.rows.sync().map_err(|error| failed(error.into()))?;
+        let rows = self.rows.sync().map_err(failed)?;
         let warning = self.checkpoints.write(simulation, rows).map_err(|error| match *error {
             Io::Engine(error) => error,
             error => Box::new(failed(error.into())),
