@@ -87,14 +87,33 @@ fn a_run_that_is_not_zero_stable_is_refused() {
 
 #[test]
 fn feed_through_that_grows_on_the_way_ends_the_run() {
-    // At the start the pendulums hang alike: the loop has no gain. It has, once they swing.
+    // At the start the pendulums hang alike: the loop has no gain. It has, once they swing: |sin(alpha1 - alpha2)| sqrt(beta).
     let (folder, file) = (Folder::new(), pendulum());
     let mut arguments = plain("run", &file, "upper.beta=8");
-    arguments.extend(["--set", "upper.alpha0=0.3", "--set", "upper.omega0=4", "--quiet", "--out", "r.csv"]);
-    let said = folder.run(&arguments);
-    assert_eq!(said.code, Some(2), "{}", said.err);
-    said.errs_with(&["not zero-stable"]);
-    assert!(!said.err.contains("t = 0 s"), "{}", said.err);
+    arguments.extend([
+        "--set",
+        "upper.alpha0=0.3",
+        "--set",
+        "run.record=[\"*.alpha\"]",
+        "--quiet",
+        "--out",
+        "r.csv",
+    ]);
+    let gains = || -> Vec<f64> {
+        let angles =
+            folder.column("r.csv", "upper.alpha").into_iter().zip(folder.column("r.csv", "lower.alpha"));
+        angles.map(|(upper, lower)| (upper - lower).sin().abs() * 8_f64.sqrt()).collect()
+    };
+    // Slowly they swing together: the gain stays below 1, and the run goes to its end.
+    folder.succeed(&[&arguments[..], &["--set", "upper.omega0=4"]].concat());
+    assert!(gains().len() == 10_001 && gains().iter().all(|gain| *gain < 0.9));
+    let said = folder.run(&[&arguments[..], &["--set", "upper.omega0=8"]].concat());
+    assert_eq!(said.code, Some(1), "{}", said.err);
+    said.errs_with(&["not zero-stable", "t = 0.73 s", "rows up to t = 0.73 s are kept in r.csv"]);
+    // Loops are judged a hundred times in a run: here every hundredth step.
+    let gains = gains();
+    assert_eq!(gains.len(), 7_301);
+    assert!(gains[7_300] > 1.0 && gains.iter().step_by(100).take(73).all(|gain| *gain <= 1.0));
 }
 
 #[test]
