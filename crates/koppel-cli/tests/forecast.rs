@@ -1,5 +1,7 @@
 //! The forecast of `koppel check`.
 
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
 mod common;
 
 use common::{Folder, examples};

@@ -176,7 +176,7 @@ impl Error {
             }
             Error::Discarded { .. } => "use a smaller communication step, or more sub-steps".into(),
             Error::OtherStepSize { .. } => {
-                "give it equal steps: `substeps = 1`, and nothing that changes inside a communication step"
+                "give it equal steps: `substeps = 1`, nothing that changes inside a communication step, and no loop with otherwise = \"halve\""
                     .into()
             }
             Error::CannotCut { .. } => "use a communication step that ends where its clocks tick".into(),

@@ -131,6 +131,10 @@ impl<'a> Session<'a> {
         let mut code = match &outcome.ending {
             Ok(Ending::Interrupted { .. }) => Exit::Interrupted,
             Ok(_) => Exit::Ok,
+            // Before the run this is bad input; once it is under way, the run has failed.
+            Err(Failure::Run(error)) if matches!(**error, koppel::Error::NotZeroStable { .. }) => {
+                Exit::RunFailed
+            }
             Err(failure) => failure.code(),
         };
         // The run itself first: it says why there is nothing more.
