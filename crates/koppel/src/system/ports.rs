@@ -62,7 +62,8 @@ pub struct Variable {
     /// For an input: it is held over a step whatever the coupling, because it jumps: Booleans, integers and the like.
     pub is_held: bool,
     /// For an output: it is another one behind a filter.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    // Always written: the format in which ports travel to and from isolated FMUs has no names.
+    #[serde(default)]
     pub filtered: Option<Filtered>,
     /// For a parameter: it cannot be changed once the run is under way.
     pub is_fixed: bool,
