@@ -203,6 +203,24 @@ fn what_is_saved_is_restored_bit_for_bit() {
     }
 }
 
+/// A filter adds numbers to a snapshot, a log of inputs drops them: it is used again all the same, and others stay.
+#[test]
+fn wrapped_snapshots_keep_their_slot() {
+    let fmu = TestFmu::two(&MASS2.replace("canSerializeFMUstate=\"true\"", ""));
+    let mut body = instance(&fmu.path(), Options::default());
+    body.initialize(0.0).unwrap();
+    let mut first = Snapshot::default();
+    body.save(&mut first).unwrap();
+    let (mut filtered, mut logged) = (Snapshot::default(), Snapshot::default());
+    for _ in 0..100 {
+        body.save(&mut filtered).unwrap();
+        filtered.reals.extend([0.0, 0.37]);
+        body.save(&mut logged).unwrap();
+        logged.reals.clear();
+    }
+    body.restore(&first).unwrap();
+}
+
 #[test]
 fn an_fmu_without_states_says_so() {
     let fmu = TestFmu::two(&MASS2.replace("canGetAndSetFMUstate=\"true\" canSerializeFMUstate=\"true\"", ""));

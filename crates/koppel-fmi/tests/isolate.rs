@@ -290,6 +290,27 @@ fn waiting_for_long_costs_nothing() {
     assert!(used < 0.05 * wall, "{used} s of processor time in {wall} s");
 }
 
+/// The limit is for each call: a model takes many trial steps.
+#[test]
+fn a_slow_fmu_is_linearised_in_peace() {
+    let fmu = TestFmu::two(MASS2);
+    let fmu = Fmu::open(&fmu.path()).unwrap();
+    let limit = Duration::from_millis(500);
+    let isolation = Isolation { step_timeout: Some(limit), ..isolation() };
+    let options = Options { step: Some(0.01), ..options("slow", &[("misbehave", 19.0)]) };
+    let mut slow = host(&fmu, &options, &isolation).unwrap();
+    slow.initialize(0.0).unwrap();
+    let begin = Instant::now();
+    assert!(slow.linearize(&[0.0, 0.0]).unwrap().is_some());
+    assert!(begin.elapsed() > limit, "the test needs more trial steps: {:?}", begin.elapsed());
+    // One call that does not end is found out all the same, and told with its inputs.
+    let options = Options { step: Some(1.0), ..self::options("hung", &[("misbehave", 13.0)]) };
+    let mut hung = host(&fmu, &options, &isolation).unwrap();
+    hung.initialize(0.0).unwrap();
+    let told = hung.linearize(&[0.25, 0.0]).unwrap_err().to_string();
+    assert!(told.contains("did not return within 0.5 s") && told.contains("0.25"), "{told}");
+}
+
 #[test]
 fn a_program_that_is_no_worker_is_told_apart() {
     let fmu = TestFmu::two(MASS2);

@@ -220,6 +220,17 @@ fn co_simulation_with_listed_states_gives_its_equations() {
     );
 }
 
+/// A trial step that ends the FMU for good is told, and not that its state cannot be put back.
+#[test]
+fn a_fatal_trial_step_is_told() {
+    let fmu = TestFmu::two(MASS2);
+    let options = Options { step: Some(1.0), ..options(&[("misbehave", 3.0)]) };
+    let mut body = CoSimulation::new(&Fmu::open(&fmu.path()).unwrap(), &options).unwrap();
+    body.initialize(0.0).unwrap();
+    let told = body.linearize(&[0.0, 0.0]).unwrap_err().to_string();
+    assert!(told.contains("trial step") && told.contains("fmi2DoStep"), "{told}");
+}
+
 #[test]
 fn no_model_is_refused_with_a_reason() {
     let cannot = MASS2.replace("canGetAndSetFMUstate=\"true\" canSerializeFMUstate=\"true\"", "");

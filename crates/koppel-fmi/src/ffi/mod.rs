@@ -20,7 +20,7 @@ mod twins;
 pub(crate) use log::{Log, tail};
 pub use log::{LogMessage, LogSink};
 #[cfg(target_os = "linux")]
-pub(crate) use trace::{call_name, note_calls_in};
+pub(crate) use trace::{Calls, call_name, note_calls_in};
 
 use libloading::Library;
 use serde::{Deserialize, Serialize};

@@ -1,14 +1,23 @@
 //! Which function of an FMU is running, noted where another process can read it after a crash.
 //!
-//! A number stands for the name: one store per call, and nothing is noted unless a place was given.
+//! A number stands for the name, and calls are counted: two stores per call, and nothing is noted unless a place was given.
 
 use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 
-static PLACE: AtomicPtr<AtomicU64> = AtomicPtr::new(std::ptr::null_mut());
+/// Where calls are noted.
+#[repr(C)]
+pub(crate) struct Calls {
+    /// The call that was begun last, as a number.
+    pub(crate) last: AtomicU64,
+    /// How many were begun.
+    pub(crate) count: AtomicU64,
+}
+
+static PLACE: AtomicPtr<Calls> = AtomicPtr::new(std::ptr::null_mut());
 
 /// From now on calls are noted here.
 #[cfg(target_os = "linux")]
-pub(crate) fn note_calls_in(place: &'static AtomicU64) {
+pub(crate) fn note_calls_in(place: &'static Calls) {
     PLACE.store(std::ptr::from_ref(place).cast_mut(), Ordering::Release);
 }
 
@@ -17,7 +26,9 @@ pub(crate) fn note_calls_in(place: &'static AtomicU64) {
 pub(super) fn enter(number: u64) {
     // SAFETY: the pointer is null or comes from a reference that lives for ever; what it points to is atomic.
     if let Some(place) = unsafe { PLACE.load(Ordering::Relaxed).as_ref() } {
-        place.store(number, Ordering::Relaxed);
+        place.last.store(number, Ordering::Relaxed);
+        // Calls come from one thread at a time: no need for an atomic addition.
+        place.count.store(place.count.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
     }
 }
 

@@ -8,7 +8,7 @@
 //! An FMU with neither has no model, and says why. Afterwards its inputs, and its state, are what they were.
 
 use super::CoSimulation;
-use super::matrices::{Difference, Trust, Unknowns, disagreement, distance};
+use super::matrices::{Difference, NEARER, Trust, Unknowns, disagreement, distance, lasting_disagreement};
 use crate::error::Result;
 use koppel::identify::{RollBack, Window};
 use koppel::linalg::Matrix;
@@ -142,14 +142,22 @@ impl CoSimulation {
                 self.write_smooth(&u)?;
                 self.seen()
             };
-            let (up, down) = (inputs[input] + delta, inputs[input] - delta);
-            let Difference { slope, noise } = Difference::new(&at(up)?, &at(down)?, up - down);
             let column = |list: &[f64]| Matrix::from_slice(n + p, 1, list);
+            let mut over = |delta: f64| {
+                let (up, down) = (inputs[input] + delta, inputs[input] - delta);
+                let Difference { slope, noise } = Difference::new(&at(up)?, &at(down)?, up - down);
+                Result::<_>::Ok((column(&slope), column(&noise)))
+            };
             let told = Matrix::from_fn(n + p, 1, |row, _| {
                 if row < n { given.b[(row, input)] } else { given.d[(row - n, input)] }
             });
-            if let Some((row, _)) = disagreement(&told, &column(&slope), &column(&noise)) {
-                let (by, told, found) = (&self.ports.inputs[input].name, told[(row, 0)], slope[row]);
+            let (slope, noise) = over(delta)?;
+            if disagreement(&told, &slope, &noise).is_none() {
+                continue;
+            }
+            let (nearer, nearer_noise) = over(delta / NEARER)?;
+            if let Some((row, _)) = lasting_disagreement(&told, (&slope, &noise), (&nearer, &nearer_noise)) {
+                let (by, told, found) = (&self.ports.inputs[input].name, told[(row, 0)], nearer[(row, 0)]);
                 let of = if row < n {
                     format!("derivative {} of the states", row + 1)
                 } else {

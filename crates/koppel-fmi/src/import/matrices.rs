@@ -150,6 +150,9 @@ impl Unknowns {
     }
 }
 
+/// How much nearer than [`distance`] a difference is taken when derivatives and differences part.
+pub(super) const NEARER: f64 = 8.0;
+
 /// One column by equation (1), from the values on both sides, and the round-off in it.
 pub(super) struct Difference {
     pub(super) slope: Vec<f64>,
@@ -166,14 +169,31 @@ impl Difference {
     }
 }
 
+/// Where derivatives that were given and differences part, if they do. Two differences, the second one nearer: a gap that
+/// shrinks with the distance is the error of the difference, as at the kink in the slope of v|v|.
+pub(super) fn lasting_disagreement(
+    given: &Matrix,
+    (far, far_noise): (&Matrix, &Matrix),
+    (near, near_noise): (&Matrix, &Matrix),
+) -> Option<(usize, usize)> {
+    let places = (0..given.rows()).flat_map(|row| (0..given.cols()).map(move |column| (row, column)));
+    places.into_iter().find(|place| {
+        let is_apart = |found: &Matrix, noise: &Matrix| parts(given[*place], found[*place], noise[*place]);
+        let gap = |found: &Matrix| (given[*place] - found[*place]).abs();
+        let has_shrunk = gap(near) <= 2.0 / NEARER * gap(far) + near_noise[*place];
+        is_apart(far, far_noise) && is_apart(near, near_noise) && !has_shrunk
+    })
+}
+
 /// Where derivatives that were given and differences part, if they do.
 pub(super) fn disagreement(given: &Matrix, found: &Matrix, noise: &Matrix) -> Option<(usize, usize)> {
     let places = (0..given.rows()).flat_map(|row| (0..given.cols()).map(move |column| (row, column)));
-    places.into_iter().find(|place| {
-        let (given, found, noise) = (given[*place], found[*place], noise[*place]);
-        let apart = (given - found).abs();
-        apart.is_nan() || apart > AGREES * given.abs().max(found.abs()) + noise
-    })
+    places.into_iter().find(|place| parts(given[*place], found[*place], noise[*place]))
+}
+
+fn parts(given: f64, found: f64, noise: f64) -> bool {
+    let apart = (given - found).abs();
+    apart.is_nan() || apart > AGREES * given.abs().max(found.abs()) + noise
 }
 
 #[cfg(test)]
@@ -216,5 +236,26 @@ mod tests {
         assert_eq!(disagreement(&one(1.0), &one(1.002), &one(0.0)), Some((0, 0)));
         assert_eq!(disagreement(&one(0.0), &one(1e-9), &one(1e-8)), None);
         assert_eq!(disagreement(&one(f64::NAN), &one(1.0), &one(1.0)), Some((0, 0)));
+    }
+
+    #[test]
+    fn a_gap_that_shrinks_with_the_distance_is_no_disagreement() {
+        let one = |value: f64| Matrix::from_slice(1, 1, &[value]);
+        let lasts = |f: fn(f64) -> f64, given: f64| {
+            let [far, near] = [1.0, NEARER].map(|by| {
+                let delta = distance(0.0, None) / by;
+                let found = Difference::new(&[f(delta)], &[f(-delta)], 2.0 * delta);
+                (one(found.slope[0]), one(found.noise[0]))
+            });
+            let first = disagreement(&one(given), &far.0, &far.1);
+            (
+                first.is_some(),
+                lasting_disagreement(&one(given), (&far.0, &far.1), (&near.0, &near.1)).is_some(),
+            )
+        };
+        assert_eq!(lasts(|v| 3.0 * v * v.abs(), 0.0), (true, false));
+        assert_eq!(lasts(|v| 3.0 * v * v.abs() + 0.01 * v, 0.0), (true, true));
+        assert_eq!(lasts(|v| 3.0 * v * v.abs(), 0.01), (true, true));
+        assert_eq!(lasts(|v| v, f64::NAN), (true, true));
     }
 }

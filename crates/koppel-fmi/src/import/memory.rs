@@ -64,28 +64,29 @@ fn read(bytes: &mut &[u8]) -> Option<Message> {
 impl Base {
     /// How many numbers of a snapshot are about messages and clocks.
     pub(super) fn memory_size(&self) -> usize {
-        self.clockwork.state_size() + self.mail.state_size() + 1
+        self.clockwork.state_size() + self.mail.state_size()
     }
 
     /// Cuts a used snapshot to the FMU's own state, which then can be reused.
     pub(super) fn cut_memory(&self, snapshot: &mut Snapshot) {
-        let own = snapshot.reals.last().map_or(0, |size| *size as usize);
-        snapshot.bytes.truncate(own);
+        let own = snapshot.bytes.last_chunk::<8>().map_or(0, |size| u64::from_le_bytes(*size));
+        snapshot.bytes.truncate(usize::try_from(own).unwrap_or(0));
     }
 
-    /// Appends messages and clocks; the last number is the size of the FMU's own state.
+    /// Appends messages and clocks, and to the bytes the size of the FMU's own state: what is wrapped around an FMU may add
+    /// numbers or drop them, but keeps its bytes.
     pub(super) fn save_memory(&self, snapshot: &mut Snapshot) {
         let own = snapshot.bytes.len();
         self.clockwork.save(&mut snapshot.reals);
         self.mail.save(&mut snapshot.reals, &mut snapshot.bytes);
-        snapshot.reals.push(own as f64);
+        snapshot.bytes.extend_from_slice(&(own as u64).to_le_bytes());
     }
 
     /// Takes back what `save_memory` appended, and returns the FMU's own state.
     pub(super) fn restore_memory<'a>(&mut self, reals: &[f64], bytes: &'a [u8]) -> Option<&'a [u8]> {
-        let (own, reals) = reals.split_last()?;
+        let (bytes, own) = bytes.split_last_chunk::<8>()?;
         let (clocks, mail) = reals.split_at_checked(self.clockwork.state_size())?;
-        let (own, tail) = bytes.split_at_checked(*own as usize)?;
+        let (own, tail) = bytes.split_at_checked(usize::try_from(u64::from_le_bytes(*own)).ok()?)?;
         self.mail.restore(mail, tail)?;
         self.clockwork.restore(clocks);
         Some(own)

@@ -6,7 +6,7 @@
 //! * how long the other side usually takes is learned; a wait that will be longer than waking up costs is slept through;
 //! * nobody waits awake when there are more processes than processors.
 
-use super::memory::{Memory, Turn};
+use super::memory::{Control, Memory, Turn};
 use rustix::thread::futex;
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -90,9 +90,10 @@ impl Channel {
     pub(super) fn reply<E>(
         &mut self,
         may_spin: bool,
-        idle: impl FnMut() -> Result<Duration, E>,
+        mut idle: impl FnMut(&Control) -> Result<Duration, E>,
     ) -> Result<(), E> {
-        let turn = &self.memory.control().reply;
+        let control = self.memory.control();
+        let (turn, idle) = (&control.reply, || idle(control));
         self.received = wait(turn, self.received, &mut self.spin, may_spin, idle)?;
         Ok(())
     }

@@ -3,10 +3,10 @@
 use super::channel::{Channel, Put, Take};
 use super::memory::Memory;
 use super::process::{Process, has_processors};
-use super::protocol::{ANSWER, Answer, CALL, Call, FAILED, Place, Trouble};
+use super::protocol::{ANSWER, Answer, CALL, Call, FAILED, Place, RATES, Trouble};
 use super::{Ended, Ending, Isolation, ring};
 use crate::error::{Error, Result};
-use crate::ffi::{LogMessage, LogSink, Status, call_name};
+use crate::ffi::{Calls, LogMessage, LogSink, Status, call_name};
 use crate::fmu::Fmu;
 use std::io;
 use std::sync::Arc;
@@ -85,7 +85,7 @@ impl Link {
             return Err(Failure::Gone);
         }
         self.channel.write(tag, words, fill)?;
-        self.take_turns()?;
+        self.take_turns(if tag == RATES { Limit::Call } else { Limit::Request })?;
         match self.channel.read()? {
             (FAILED, mut content) => Err(Failure::Trouble(decode(&content.bytes()?)?)),
             (_, content) => Ok(content),
@@ -99,7 +99,7 @@ impl Link {
         }
         let bytes = postcard::to_stdvec(call).map_err(io::Error::other)?;
         self.channel.write_bytes(CALL, &bytes)?;
-        self.take_turns()?;
+        self.take_turns(if matches!(call, Call::Linearize(_)) { Limit::Call } else { Limit::Request })?;
         match self.channel.read()? {
             (ANSWER, mut content) => Ok(decode(&content.bytes()?)?),
             (FAILED, mut content) => Err(Failure::Trouble(decode(&content.bytes()?)?)),
@@ -109,12 +109,12 @@ impl Link {
 
     /// Hands the request over and waits for the reply.
     #[inline]
-    fn take_turns(&mut self) -> Result<(), Failure> {
+    fn take_turns(&mut self, limit: Limit) -> Result<(), Failure> {
         let may_spin = has_processors();
         self.channel.ask(may_spin);
-        let mut watch =
-            Watch { process: self.process.as_ref(), timeout: self.step_timeout, since: None, slice: 0 };
-        self.channel.reply(may_spin, || watch.look()).map_err(Failure::Ended)?;
+        let (process, timeout) = (self.process.as_ref(), self.step_timeout);
+        let mut watch = Watch { process, timeout, limit, since: None, calls: 0, slice: 0 };
+        self.channel.reply(may_spin, |control| watch.look(&control.calls)).map_err(Failure::Ended)?;
         if ring::has_messages(self.channel.memory()) {
             self.hear();
         }
@@ -144,7 +144,7 @@ impl Link {
         let may_be_memory = matches!(how, Ending::Signal(6 | 7 | 9 | 11) | Ending::Exit(_));
         // Looks are ever rarer: the last one may have seen a third of what it had in the end, or there was none.
         let is_near = |limit: &u64| if used == 0 { *limit < SMALL } else { used > limit / 4 };
-        let call = call_name(self.channel.memory().control().call.load(Ordering::Relaxed));
+        let call = call_name(self.channel.memory().control().calls.last.load(Ordering::Relaxed));
         Some(Ended {
             instance: self.name.clone(),
             how,
@@ -198,18 +198,30 @@ fn decode<'a, T: serde::Deserialize<'a>>(bytes: &'a [u8]) -> io::Result<T> {
 /// Longest sleep between two looks at the worker, in doublings of a millisecond.
 const SLICES: u32 = 4;
 
+/// What the time limit is for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Limit {
+    /// The whole request.
+    Request,
+    /// Each FMI call: the request takes many trial steps, and each may last as long as a step of the run.
+    Call,
+}
+
 /// Looks after the worker while its reply is awaited.
 struct Watch<'a> {
     process: Option<&'a Process>,
     timeout: Option<Duration>,
+    limit: Limit,
     since: Option<Instant>,
+    /// Calls begun when the clock was started.
+    calls: u64,
     slice: u32,
 }
 
 impl Watch<'_> {
     /// How long to sleep before the next look.
     #[cold]
-    fn look(&mut self) -> Result<Duration, Ending> {
+    fn look(&mut self, calls: &Calls) -> Result<Duration, Ending> {
         if let Some(ending) = self.process.and_then(Process::ended) {
             return Err(ending);
         }
@@ -217,6 +229,10 @@ impl Watch<'_> {
         let slice = Duration::from_millis(1 << self.slice);
         self.slice = (self.slice + 1).min(SLICES);
         let Some(timeout) = self.timeout else { return Ok(slice) };
+        let begun = calls.count.load(Ordering::Relaxed);
+        if self.limit == Limit::Call && begun != self.calls {
+            (self.calls, self.since) = (begun, None);
+        }
         let rest = timeout.saturating_sub(self.since.get_or_insert_with(Instant::now).elapsed());
         if rest.is_zero() { Err(Ending::Hung(timeout.as_secs_f64())) } else { Ok(slice.min(rest)) }
     }

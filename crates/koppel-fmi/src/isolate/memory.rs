@@ -10,6 +10,7 @@
 //! numbers, wrong ones at worst. The file cannot shrink, so no access can fail.
 #![expect(unsafe_code, reason = "maps shared memory")]
 
+use crate::ffi::Calls;
 use rustix::fs::{MemfdFlags, SealFlags};
 use rustix::mm::{MapFlags, ProtFlags};
 use std::io;
@@ -42,8 +43,8 @@ pub(super) struct Control {
     capacity: AtomicU64,
     /// 1 if the worker may wait awake.
     pub(super) may_spin: AtomicU32,
-    /// The FMI call that was begun last, as a number.
-    pub(super) call: AtomicU64,
+    /// The FMI calls that were begun.
+    pub(super) calls: Calls,
     /// Words ever written to and taken from the ring.
     pub(super) written: AtomicU64,
     pub(super) taken: AtomicU64,

@@ -36,10 +36,16 @@ impl Isolated {
 
     /// A rare call at the time of the newest one.
     fn call(&self, call: &Call, doing: &str) -> koppel::Result<Answer> {
+        self.call_under(call, doing, &[])
+    }
+
+    /// The same under these inputs.
+    fn call_under(&self, call: &Call, doing: &str, inputs: &[f64]) -> koppel::Result<Answer> {
+        let given = || self.pairs(inputs.iter().map(|v| (*v, *v)));
         let link = &mut *self.link.borrow_mut();
         let time = link.time;
         link.call(call)
-            .map_err(|failure| explain(link, failure, || (format!("{doing} at t = {time} s"), Vec::new())))
+            .map_err(|failure| explain(link, failure, || (format!("{doing} at t = {time} s"), given())))
     }
 
     /// Names and values of the inputs of a step.
@@ -183,7 +189,8 @@ impl Subsystem for Isolated {
 
     fn linearize(&mut self, inputs: &[f64]) -> koppel::Result<Option<StateSpace>> {
         let asked = Call::Linearize(inputs.to_vec());
-        let Answer::Linear { model, lack, solver } = self.call(&asked, "while it was linearised")? else {
+        let answer = self.call_under(&asked, "while it was linearised", inputs)?;
+        let Answer::Linear { model, lack, solver } = answer else {
             return Ok(None);
         };
         self.lack_of_model = lack;
@@ -208,7 +215,8 @@ impl Subsystem for Isolated {
         });
         told.map_err(|failure| {
             let during = format!("while its rates were found at t = {time} s");
-            explain(link, failure, || (during, Vec::new()))
+            let link = &mut *self.link.borrow_mut();
+            explain(link, failure, || (during, self.pairs(inputs.iter().map(|v| (*v, *v)))))
         })
     }
 

@@ -7,7 +7,9 @@
 
 static void misbehave(int how, double end)
 {
-    struct timespec second = {1, 0};
+    struct timespec second = {1, 0}, moment = {0, 60000000};
+    if (how == 19) /* takes a moment for every step */
+        nanosleep(&moment, NULL);
     if (end <= 0.5 + 1e-9)
         return;
     switch (how) {

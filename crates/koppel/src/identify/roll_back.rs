@@ -165,7 +165,13 @@ impl RollBack {
         }
         self.before = before;
         let done = trial(self, of);
-        of.restore(&self.before)?;
+        if let Err(lost) = of.restore(&self.before) {
+            // What broke the subsystem is worth more than that it cannot be put back.
+            return Err(match done {
+                Err(Trouble::Subsystem(error)) => lost_in_trial(error),
+                _ => lost,
+            });
+        }
         Ok(done.map_err(|trouble| trouble.text()))
     }
 
@@ -237,6 +243,12 @@ impl RollBack {
         let step = if window.is_divisible { window.size / count as f64 } else { window.size };
         Ok(realize(&responses, (p, m), step)?)
     }
+}
+
+/// A trial after which the subsystem cannot be used any more.
+fn lost_in_trial(error: Box<crate::Error>) -> Box<crate::Error> {
+    let (text, hint) = (format!("a trial step from a saved state failed: {error}"), error.hint());
+    Box::new(crate::Error::Foreign { source: text.into(), hint })
 }
 
 /// Outputs after a unit step of one input: one column per trial step.

@@ -13,7 +13,9 @@
 use super::{Mode, ModelExchange};
 use crate::error::Result;
 use crate::import::Phase;
-use crate::import::matrices::{Difference, Trust, Unknowns, disagreement, distance};
+use crate::import::matrices::{
+    Difference, NEARER, Trust, Unknowns, disagreement, distance, lasting_disagreement,
+};
 use koppel::linalg::Matrix;
 use koppel::system::StateSpace;
 
@@ -31,6 +33,10 @@ impl Linearization {
     }
 }
 
+fn blocks(all: &StateSpace) -> [&Matrix; 4] {
+    [&all.a, &all.b, &all.c, &all.d]
+}
+
 /// Derivatives of the states, then outputs.
 type Values = Vec<f64>;
 
@@ -40,16 +46,16 @@ impl ModelExchange {
         self.while_placed(inputs, |fmu| match fmu.linearization.trust {
             Trust::Held => fmu.directional_matrices(),
             Trust::Unknown => {
-                let found = fmu.differences(inputs)?;
+                let found = fmu.differences(inputs, 1.0)?;
                 Ok(match fmu.directional_matrices() {
-                    Ok(given) => fmu.judge(given, found),
+                    Ok(given) => fmu.judge(inputs, given, found)?,
                     Err(error) => {
                         fmu.linearization.trust = Trust::Failed(error.to_string());
                         found.0
                     }
                 })
             }
-            Trust::NotOffered | Trust::Failed(_) => Ok(fmu.differences(inputs)?.0),
+            Trust::NotOffered | Trust::Failed(_) => Ok(fmu.differences(inputs, 1.0)?.0),
         })
     }
 
@@ -111,16 +117,23 @@ impl ModelExchange {
     }
 
     /// Believes derivatives that agree with differences.
-    fn judge(&mut self, given: StateSpace, (found, noise): (StateSpace, StateSpace)) -> StateSpace {
-        let pairs = [
-            (&given.a, &found.a, &noise.a),
-            (&given.b, &found.b, &noise.b),
-            (&given.c, &found.c, &noise.c),
-            (&given.d, &found.d, &noise.d),
-        ];
-        for (name, (given, found, noise)) in ["A", "B", "C", "D"].iter().zip(pairs) {
-            if let Some((row, column)) = disagreement(given, found, noise) {
-                let (given, found) = (given[(row, column)], found[(row, column)]);
+    fn judge(
+        &mut self,
+        inputs: &[f64],
+        given: StateSpace,
+        (found, noise): (StateSpace, StateSpace),
+    ) -> Result<StateSpace> {
+        let (given_all, found_all, noise_all) = (blocks(&given), blocks(&found), blocks(&noise));
+        if (0..4).all(|k| disagreement(given_all[k], found_all[k], noise_all[k]).is_none()) {
+            self.linearization.trust = Trust::Held;
+            return Ok(given);
+        }
+        let (nearer, nearer_noise) = self.differences(inputs, NEARER)?;
+        let (nearer, nearer_noise) = (blocks(&nearer), blocks(&nearer_noise));
+        for (k, name) in ["A", "B", "C", "D"].iter().enumerate() {
+            let (far, near) = ((found_all[k], noise_all[k]), (nearer[k], nearer_noise[k]));
+            if let Some((row, column)) = lasting_disagreement(given_all[k], far, near) {
+                let (given, found) = (given_all[k][(row, column)], nearer[k][(row, column)]);
                 let place = format!("{name}[{}, {}]", row + 1, column + 1);
                 self.linearization.trust =
                     Trust::Failed(format!("{place} is given as {given:.5e}, differences say {found:.5e}"));
@@ -129,13 +142,13 @@ impl ModelExchange {
         }
         if self.linearization.trust == Trust::Unknown {
             self.linearization.trust = Trust::Held;
-            return given;
+            return Ok(given);
         }
-        found
+        Ok(found)
     }
 
-    /// The matrices by differences, and the round-off in them.
-    fn differences(&mut self, inputs: &[f64]) -> Result<(StateSpace, StateSpace)> {
+    /// The matrices by differences, so many times nearer than usual, and the round-off in them.
+    fn differences(&mut self, inputs: &[f64], nearer: f64) -> Result<(StateSpace, StateSpace)> {
         let (n, p, m) = (self.x.len(), self.base.ports.outputs.len(), inputs.len());
         let (mut slopes, mut noise) = (Matrix::zeros(n + p, n + m), Matrix::zeros(n + p, n + m));
         let x = self.plain_states();
@@ -147,7 +160,7 @@ impl ModelExchange {
             }
         };
         for j in 0..n {
-            let delta = distance(x[j], Some(self.scales[j]));
+            let delta = distance(x[j], Some(self.scales[j])) / nearer;
             let mut at = |value: f64| {
                 let mut moved = x.clone();
                 moved[j] = value;
@@ -161,7 +174,7 @@ impl ModelExchange {
             if self.discrete.contains(&input) {
                 continue;
             }
-            let delta = distance(u[input], self.base.ports.inputs[input].nominal);
+            let delta = distance(u[input], self.base.ports.inputs[input].nominal) / nearer;
             let mut at = |value: f64| {
                 self.next.copy_from_slice(&u);
                 self.next[input] = value;
