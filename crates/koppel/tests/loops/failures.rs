@@ -51,10 +51,8 @@ fn derivatives_that_could_not_be_used_are_not_kept() {
     for k in 1..=10 {
         let done = simulation.advance();
         if k == 3 {
-            // Accepted or not, this point says nothing; it must not spoil the others.
-            if done.is_err() {
-                return;
-            }
+            // This point says nothing; it must not spoil the others.
+            done.unwrap();
             assert_eq!(simulation.loop_works().next().unwrap().unconverged, 1);
             continue;
         }
