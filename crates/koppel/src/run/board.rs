@@ -210,6 +210,15 @@ impl Board {
         }
     }
 
+    /// Those of these inputs whose table does not know what has arrived keep what they were given last.
+    pub(super) fn hold_unmapped(&mut self, graph: &SystemGraph, inputs: &Range<InputId>) {
+        for (input, _) in graph.maps().iter().filter(|(input, _)| inputs.contains(input)) {
+            if self.history.arrivals()[*input].is_nan() {
+                self.planned.hold(*input, self.applied[*input]);
+            }
+        }
+    }
+
     /// Notes what these inputs were given at the end of a step of this size.
     #[inline(always)]
     pub(super) fn note_applied(&mut self, inputs: Range<InputId>, size: f64) {

@@ -197,6 +197,9 @@ impl Simulation {
             coupling.input(&view, wired, &mut out)?;
         }
         board.hold(held);
+        if is_iterated {
+            board.hold_unmapped(graph, inputs);
+        }
         Ok(())
     }
 
