@@ -23,10 +23,10 @@ fn check_tells_whether_a_run_is_stable_and_at_which_steps() {
         assert_eq!(radius < 1.0, verdict == "stable", "{found:#}");
         let robust = found["stability_radius"].as_f64().unwrap();
         assert!(robust <= (1.0 - radius).max(0.0) && (robust > 0.0) == (radius < 1.0), "{found:#}");
-        // The known limit of zero-order hold.
+        // The limit of zero-order hold, from the step matrix of the two exact solutions written by hand.
         let own = &found["limits"][0];
         let limit = own["intervals"][0]["to"].as_f64().unwrap();
-        assert!((limit / 0.01255 - 1.0).abs() < 1e-3, "{found:#}");
+        assert!((limit / 0.012_563_287 - 1.0).abs() < 1e-5, "{found:#}");
         assert_eq!((&own["method"], &own["is_own"]), (&"zoh".into(), &true.into()));
     }
 }

@@ -226,7 +226,7 @@ fn items_of_enumerations_are_written_by_name() {
     }
     folder.write("system.toml", &system(7));
     let said = folder.run(&["ssp", "export", "system.toml", "-o", "system.ssp", "--force"]);
-    said.errs_with(&["system.toml:6:", "`mass.misbehave`", "no item for 7"]);
+    said.errs_with(&["system.toml:6:", "`misbehave` of `mass` cannot be 7", "0 (fine)"]);
 }
 
 #[test]
