@@ -12,7 +12,9 @@ pub(super) fn text(forecast: &Forecast) -> String {
     let mut text = match forecast.verdict {
         Verdict::Stable => format!("stable: spectral radius {radius} per step\n"),
         Verdict::Unstable => {
-            format!("unstable: disturbances grow by {radius} per step\n")
+            let growth = forecast.spectral_radius.map_or(f64::NAN, |radius| 100.0 * (radius - 1.0));
+            let growth = significant(growth, 2);
+            format!("unstable: disturbances grow by {growth} % per step (spectral radius {radius})\n")
         }
         Verdict::Marginal => {
             format!("marginal: disturbances neither grow nor die out (spectral radius {radius})\n")
