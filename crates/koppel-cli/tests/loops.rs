@@ -69,6 +69,12 @@ fn the_drawing_shows_the_loop() {
     for part in ["upper", "lower", "arrow loop", "F1, F2", "a1, a2"] {
         assert!(svg.contains(part), "{part}");
     }
+    // The arrow that goes back stays on the paper.
+    let number = |before: &str, end: char| {
+        let rest = &svg[svg.find(before).unwrap() + before.len()..];
+        rest[..rest.find(end).unwrap()].parse::<f64>().unwrap()
+    };
+    assert!(number("translate(", ' ') + number(" H", ' ') > 0.0, "{svg}");
     // Nothing that is read is drawn over, and no drawing over another.
     let text = std::fs::read_to_string(&file).unwrap();
     folder.write("own.toml", &text);

@@ -67,7 +67,15 @@ pub fn svg(structure: &StructureReport, stability: &ZeroStability) -> String {
     }
     let longest = legend.iter().map(|line| line.chars().count()).max().unwrap_or(0);
     let width = (right + MARGIN).max(2.0 * MARGIN + 6.6 * longest as f64);
-    format!("{}{body}</svg>\n", head(width, height + MARGIN / 2.0))
+    // Arrows that go back reach beyond the boxes on both sides.
+    let beyond = (reach(depth) - MARGIN / 2.0).max(0.0);
+    let head = head(width + 2.0 * beyond, height + MARGIN / 2.0);
+    format!("{head}<g transform=\"translate({beyond} 0)\">\n{body}</g>\n</svg>\n")
+}
+
+/// How far an arrow that goes back at this depth reaches beyond the boxes.
+fn reach(depth: f64) -> f64 {
+    24.0 + depth / 3.0
 }
 
 fn head(width: f64, height: f64) -> String {
@@ -170,7 +178,7 @@ fn draw_arrow(
         (path, (0.5 * (start.0 + end.0), 0.5 * (start.1 + end.1) - 5.0))
     } else {
         *depth += 22.0;
-        let (low, reach) = (lowest + *depth, 24.0 + *depth / 3.0);
+        let (low, reach) = (lowest + *depth, reach(*depth));
         let (start, end) = ((start.0, a.y + a.height * 0.75), (end.0, b.y + b.height * 0.75));
         let path = format!("M{} {} h{reach} V{low} H{} V{} h{reach}", start.0, start.1, end.0 - reach, end.1);
         (path, (0.5 * (start.0 + end.0), low - 4.0))
