@@ -1,5 +1,6 @@
-//! What can be told of a run before it, or on its way. Nothing here copies a method: the real engine is driven.
+//! What can be told of a run before it, on its way, or after it. Nothing here copies a method: the real engine is driven.
 
+mod certificate;
 mod consistency;
 mod filters;
 mod forecast;
@@ -12,6 +13,7 @@ mod step_matrix;
 mod structure;
 mod zero_stability;
 
+pub use certificate::{Band, BondReport, Certificate, Certifier, Evidence, Gap, SignalError, Worth};
 pub use filters::{FilterChoice, choose_filter};
 pub use forecast::{Forecast, Limit, Verdict, forecast};
 pub use intervals::{Interval, Scan, stable_steps};

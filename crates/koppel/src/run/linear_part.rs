@@ -10,28 +10,9 @@ impl Simulation {
     /// A linear stand-in for one subsystem, without its filters. Micro solvers of a fixed step are kept; others count as exact.
     /// The run is left as it was.
     pub fn linear_part(&mut self, id: SubsystemId) -> Result<LinearPart> {
-        let step = self.clock.step(self.index.min(self.clock.steps().saturating_sub(1)), 1);
-        let time = self.time();
-        let Simulation { graph, slots, board, .. } = self;
-        let slot = &mut slots[id];
-        let given = board.read_with()[slot.inputs.clone()].iter().zip(slot.inputs.clone());
-        let u: Vec<f64> = given.map(|(u, input)| u + slot.external(graph, input, time)).collect();
-        let exact = slot.subsystem.linear();
-        let is_exact = exact.is_some();
-        let found = match exact {
-            Some(matrices) => Some(matrices),
-            None => slot.subsystem.linearize(&u).map_err(|source| failed(graph, slot, step, source))?,
-        };
-        let Some(found) = found else {
-            let lack = slot.subsystem.lack_of_model();
-            let reason = lack.unwrap_or_else(|| "has no matrices and gives no derivatives".into());
-            return Err(Error::Unsupported {
-                what: "a linear model".into(),
-                reason: format!("`{}` {reason}", graph.name(id)),
-            }
-            .into());
-        };
-        let solver = match slot.subsystem.solver_config() {
+        let (found, is_exact) = self.linear_model(id)?;
+        let Simulation { graph, slots, .. } = self;
+        let solver = match slots[id].subsystem.solver_config() {
             Some(fixed @ (SolverConfig::Euler { .. } | SolverConfig::Rk4 { .. })) => fixed,
             _ => SolverConfig::Exact {},
         };
@@ -53,5 +34,30 @@ impl Simulation {
             d.block(0, 0, outputs, inputs),
         )?;
         Ok(LinearPart { matrices, solver, is_exact })
+    }
+
+    /// The matrices of one subsystem with its filters where it stands, and whether it is exactly that. The run is left as it
+    /// was.
+    pub(crate) fn linear_model(&mut self, id: SubsystemId) -> Result<(StateSpace, bool)> {
+        let step = self.clock.step(self.index.min(self.clock.steps().saturating_sub(1)), 1);
+        let time = self.time();
+        let Simulation { graph, slots, board, .. } = self;
+        let slot = &mut slots[id];
+        if let Some(matrices) = slot.subsystem.linear() {
+            return Ok((matrices, true));
+        }
+        let given = board.read_with()[slot.inputs.clone()].iter().zip(slot.inputs.clone());
+        let u: Vec<f64> = given.map(|(u, input)| u + slot.external(graph, input, time)).collect();
+        let found = slot.subsystem.linearize(&u).map_err(|source| failed(graph, slot, step, source))?;
+        let Some(found) = found else {
+            let lack = slot.subsystem.lack_of_model();
+            let reason = lack.unwrap_or_else(|| "has no matrices and gives no derivatives".into());
+            return Err(Error::Unsupported {
+                what: "a linear model".into(),
+                reason: format!("`{}` {reason}", graph.name(id)),
+            }
+            .into());
+        };
+        Ok((found, false))
     }
 }

@@ -5,6 +5,7 @@ mod change;
 mod config;
 mod consistent;
 mod drive;
+mod exchanged;
 mod failure;
 mod feed_through;
 mod iterate;
