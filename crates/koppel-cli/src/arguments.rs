@@ -11,7 +11,7 @@ use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
 
 use crate::exit;
-use crate::session::{CheckpointEvery, LogLevel};
+use crate::session::{CheckpointEvery, LogLevel, Required};
 pub(crate) use check::CheckArguments;
 pub(crate) use fmu::{ExportArguments, FmuCommand};
 pub(crate) use hinf::HinfArguments;
@@ -136,6 +136,9 @@ pub(crate) struct RunArguments {
     /// Forgives what can be forgiven in a system structure, and lists it.
     #[arg(long)]
     pub(crate) tolerant: bool,
+    /// Makes a second run at half the step along with the first, from which the certificate takes the error.
+    #[arg(long, conflicts_with = "no_certificate")]
+    pub(crate) second_run: bool,
     #[command(flatten)]
     pub(crate) settings: SettingArguments,
     #[command(flatten)]
@@ -218,6 +221,12 @@ pub(crate) struct SessionArguments {
     /// Runs loops that are not zero-stable, which `koppel check` tells of, all the same.
     #[arg(long)]
     pub(crate) accept_unstable: bool,
+    /// Ends with exit code 3 unless the certificate of the run is at least this good.
+    #[arg(long, value_name = "VERDICT", value_enum)]
+    pub(crate) require: Option<Required>,
+    /// No certificate: the run is not judged, which saves a little time.
+    #[arg(long, conflicts_with = "require")]
+    pub(crate) no_certificate: bool,
     /// Keeps pace with the clock.
     #[arg(long)]
     pub(crate) realtime: bool,

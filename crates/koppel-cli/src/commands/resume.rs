@@ -53,7 +53,7 @@ pub(super) fn resume(arguments: &ResumeArguments) -> Result<Exit> {
     if let (Some(old), Some(new)) = (&checkpoint.out, &plan.out) {
         copy_rows(old, new)?;
     }
-    Session::new(file, simulation, plan, &arguments.session, log)?.run()
+    Session::new(file, simulation, None, plan, &arguments.session, log)?.run()
 }
 
 /// Copies what the interrupted run has written, finished or not, to continue the copy.

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use koppel::run::Simulation;
 use koppel_io::replay::Journals;
 use koppel_io::system_file::{self, Setting, SystemFile};
 use koppel_ssp::Tolerance;
@@ -103,7 +104,17 @@ fn start(arguments: &RunArguments, mut file: SystemFile) -> Result<Exit> {
     if !arguments.session.quiet {
         filters.iter().for_each(|choice| note("note", &choice.words()));
     }
-    Session::new(file, simulation, plan, &arguments.session, log)?.run()
+    let second =
+        if arguments.second_run { Some(second(arguments, &file).inspect_err(|_| log.end())?) } else { None };
+    Session::new(file, simulation, second, plan, &arguments.session, log)?.run()
+}
+
+/// The same run at half the step.
+fn second(arguments: &RunArguments, first: &SystemFile) -> Result<Simulation> {
+    let mut file = load(&arguments.file, &arguments.settings, arguments.tolerant)?;
+    file.set("run.step", &format!("{:?}", first.run.step / 2.0), "--second-run")?;
+    file.choose_filters()?;
+    Ok(file.simulation()?)
 }
 
 fn plan(arguments: &RunArguments) -> Plan {

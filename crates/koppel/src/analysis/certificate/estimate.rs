@@ -28,6 +28,9 @@ const MOST_STATES: usize = 100;
 /// How often subsystems that are not exactly linear are linearised in a run.
 const LOOKS: u64 = 64;
 
+/// Steps between two of these if a subsystem is a black box, which may have to make trial steps for it.
+const RARELY: u64 = 200;
+
 /// Damping ratio below which a pole vibrates.
 const LIGHT: f64 = 0.2;
 
@@ -71,6 +74,7 @@ impl Estimate {
         let (inputs, outputs) = (simulation.graph().inputs(), simulation.graph().outputs());
         let closed = close(simulation, &parts)?;
         let states = closed.states();
+        let has_black_box = (0..simulation.graph().len()).any(|id| simulation.solver_config(id).is_none());
         if states > MOST_STATES {
             return Err(unknown(format!("it has {states} states, more than {MOST_STATES}")));
         }
@@ -86,7 +90,7 @@ impl Estimate {
             lags: lags(simulation),
             error: vec![0.0; outputs],
             part,
-            stride: (simulation.steps() / LOOKS).max(1),
+            stride: (simulation.steps() / LOOKS).max(if has_black_box { RARELY } else { 1 }),
             changes: simulation.changes_made(),
             parts,
             closed,

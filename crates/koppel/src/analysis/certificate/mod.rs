@@ -114,7 +114,7 @@ pub struct Certificate {
     pub bonds: Vec<BondReport>,
     /// What looks wrong.
     pub signs: Vec<String>,
-    /// Why there is no estimate by defects.
+    /// Why there is no estimate by defects, or none by the second run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unknown: Option<String>,
 }
@@ -123,6 +123,8 @@ pub struct Certificate {
 pub struct Certifier {
     estimate: std::result::Result<Box<Estimate>, String>,
     second: Option<Box<Simulation>>,
+    /// Why the second run came to no end.
+    broken: Option<String>,
     signals: Signals,
     bonds: Bonds,
     ripples: Ripples,
@@ -137,6 +139,7 @@ impl Certifier {
         Certifier {
             estimate,
             second: None,
+            broken: None,
             signals: Signals::new(simulation),
             bonds: Bonds::new(graph),
             ripples: Ripples::new(simulation.all_outputs()),
@@ -162,20 +165,18 @@ impl Certifier {
     }
 
     /// Looks at the step that was just made.
-    ///
-    /// # Errors
-    ///
-    /// Those of the second run.
-    pub fn look(&mut self, simulation: &mut Simulation) -> Result<()> {
+    pub fn look(&mut self, simulation: &mut Simulation) {
         self.steps += 1;
         if let Ok(estimate) = &mut self.estimate
             && let Err(error) = estimate.follow(simulation)
         {
             self.estimate = Err(reason(&error));
         }
-        if let Some(second) = &mut self.second {
-            second.advance()?;
-            second.advance()?;
+        if let Some(second) = self.second.as_mut().filter(|_| self.broken.is_none()) {
+            if let Err(error) = second.advance().and_then(|()| second.advance()) {
+                self.broken = Some(format!("the second run failed: {error}"));
+                return;
+            }
             let differences = simulation.all_outputs().iter().zip(second.all_outputs()).map(|(a, b)| a - b);
             self.signals.note(simulation, differences);
         } else if let Ok(estimate) = &self.estimate {
@@ -187,12 +188,12 @@ impl Certifier {
         }
         self.bonds.note(simulation);
         self.ripples.note(simulation.time(), simulation.all_outputs());
-        Ok(())
     }
 
     /// What has been seen.
     pub fn certificate(&self, simulation: &Simulation) -> Certificate {
         let (evidence, band) = match (&self.second, &self.estimate) {
+            (Some(_), _) if self.broken.is_some() => (Evidence::None, HALVED),
             (Some(_), _) => (Evidence::SecondRun, HALVED),
             (None, Ok(estimate)) if estimate.is_exact => (Evidence::LinearModel, EXACT),
             (None, Ok(_)) => (Evidence::LinearisedModel, LINEARISED),
@@ -205,7 +206,7 @@ impl Certifier {
         if let Ok(estimate) = &self.estimate {
             signs.extend(estimate.signs(simulation));
         }
-        let unknown = self.estimate.as_ref().err().cloned();
+        let unknown = self.broken.clone().or_else(|| self.estimate.as_ref().err().cloned());
         let (verdict, reason) = judge(overall, &error, self.ripples.any_growing(), unknown.as_deref());
         Certificate {
             verdict,
