@@ -173,7 +173,7 @@ impl Simulation {
             self.probe_all(needs)?;
         }
         let step = self.clock.step(0, 1);
-        self.refresh_models(step)?;
+        self.take_models(step)?;
         let wired: Vec<_> = self.stages.iter().flat_map(|stage| stage.wired.iter().copied()).collect();
         self.coupling.start(&view(&self.graph, &self.board, step), &wired)?;
         self.check_roll_back(step.start)?;
