@@ -3,6 +3,7 @@
 mod check;
 mod fmu;
 mod hinf;
+mod study;
 
 use std::path::PathBuf;
 
@@ -15,6 +16,7 @@ use crate::session::{CheckpointEvery, LogLevel, Required};
 pub(crate) use check::CheckArguments;
 pub(crate) use fmu::{ExportArguments, FmuCommand};
 pub(crate) use hinf::HinfArguments;
+pub(crate) use study::{StudyArguments, StudyCommand};
 
 /// Runs coupled systems: subsystems with their own solvers that exchange values at communication steps.
 #[derive(Debug, Parser)]
@@ -62,6 +64,9 @@ pub(crate) enum Command {
     /// Designs a compensator for the H-infinity coupling.
     #[command(after_help = hinf::EXAMPLES)]
     Hinf(HinfArguments),
+    /// Runs a system again and again with other settings, and looks at the results.
+    #[command(after_help = study::EXAMPLES)]
+    Study(Box<StudyArguments>),
     /// Writes a system file to start from.
     #[command(after_help = NEW_EXAMPLES)]
     New(NewArguments),

@@ -4,7 +4,7 @@
 
 FOLDER is target/test-fmus by default. The exporters are installed into FOLDER/venv, where they are found again the
 next time; the FMUs need the same Python when they run. Tests look in target/test-fmus, or where KOPPEL_TEST_FMUS says.
-FMPy, which the tests of exported FMUs run, is installed beside them.
+FMPy, which the tests of exported FMUs run, and statsmodels, which those of studies compare with, are installed beside them.
 """
 
 import subprocess

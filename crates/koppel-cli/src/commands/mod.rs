@@ -14,6 +14,7 @@ mod resume;
 mod run;
 mod ssp;
 mod ssp_models;
+mod study;
 mod worker;
 
 use crate::arguments::Command;
@@ -34,6 +35,7 @@ pub(crate) fn execute(command: Command) -> Result<Exit> {
         Command::Fmu(command) => fmu::fmu(&command),
         Command::Ssp(command) => ssp::ssp(&command),
         Command::Hinf(arguments) => told(hinf::hinf(&arguments), arguments.json),
+        Command::Study(arguments) => told(study::study(&arguments), arguments.json),
         Command::New(arguments) => new::new(&arguments),
         Command::Completions { shell } => completions::completions(shell),
         Command::IsolatedFmu { parent } => worker::serve(&parent),

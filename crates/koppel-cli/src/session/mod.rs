@@ -11,6 +11,7 @@ mod pace;
 mod progress;
 mod recording;
 mod stability;
+mod study_progress;
 mod watch;
 
 use std::path::PathBuf;
@@ -32,10 +33,12 @@ use checkpoint::Checkpoints;
 pub(crate) use checkpoint::{Checkpoint, CheckpointEvery, Written};
 pub(crate) use clock::timestamp;
 pub(crate) use files::{anchored, check, check_drawings, nearby, nearby_names};
+pub(crate) use interrupt::{is_asked, listen};
 pub(crate) use log::{Log, LogLevel};
 pub(crate) use pace::Overruns;
 use recording::Recording;
 use stability::Stability;
+pub(crate) use study_progress::StudyProgress;
 use watch::Watch;
 
 /// Files of a run, and where it begins.

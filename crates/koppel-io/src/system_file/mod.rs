@@ -20,6 +20,8 @@
 //! | `models.rs`    | models of subsystems from files of their own                |
 //! | `wiring.rs`    | `[[connections]]` and `[[inputs]]`                         |
 //! | `overrides.rs` | settings that replace those of the file                    |
+//! | `variant.rs`   | the same system with other settings, again and again       |
+//! | `monolith.rs`  | the system uncut, as a reference                           |
 //! | `locate.rs`    | from an error of the engine to the text that caused it     |
 //! | `structure/`   | the same tree from a system structure (SSP), and back      |
 //! | `resolved.rs`  | all settings as TOML again, defaults written out           |
@@ -31,12 +33,14 @@ mod isolation;
 mod locate;
 mod mistake;
 mod models;
+mod monolith;
 mod overrides;
 mod resolved;
 mod run;
 mod structure;
 mod subsystem;
 mod tree;
+mod variant;
 mod wiring;
 
 #[cfg(test)]
@@ -51,11 +55,14 @@ use koppel_fmi::ffi::LogSink;
 
 use crate::replay::Journals;
 use crate::{Error, Result};
-use document::Document;
-use mistake::Mark;
-pub use mistake::Mistake;
+pub use decode::decode_tagged;
+pub use document::Document;
+pub use fields::Fields;
+pub use mistake::{Mark, Mistake, Span, known_names};
+pub use monolith::MONOLITH;
 pub use structure::{Exported, export, is_structure, load_structure};
-use tree::Node;
+pub use tree::{Entry, Node, Value};
+pub use variant::Place;
 use wiring::{Input, Link};
 
 /// A system file that has been read and checked.
@@ -152,15 +159,32 @@ pub fn parse_from(place: &str, text: &str, path: &Path) -> Result<SystemFile> {
     Ok(file)
 }
 
+/// The system that stands in a table of another document, such as a study.
+///
+/// # Errors
+///
+/// If there is no such table or it holds a mistake.
+pub fn parse_part(document: &Document, key: &str) -> Result<SystemFile> {
+    let mut own = document.clone();
+    own.root = match document.root.get(key) {
+        Some(node) => node.clone(),
+        None => return Err(document.mistake(Mark::new(0..0, format!("there is no table `{key}`")))),
+    };
+    let file = SystemFile::read(own)?;
+    file.build()?;
+    Ok(file)
+}
+
 const KEYS: [&str; 7] = ["title", "description", "run", "subsystems", "connections", "inputs", "at"];
 
 impl SystemFile {
     fn read(mut document: Document) -> Result<Self> {
         models::include(&mut document)?;
-        Self::settings(&document).map_err(|mark| document.mistake(mark))
+        Self::settings(&document, None).map_err(|mark| document.mistake(mark))
     }
 
-    fn settings(document: &Document) -> std::result::Result<Self, Mark> {
+    /// `inputs` that are known already are not read again: they may come from files.
+    fn settings(document: &Document, inputs: Option<&[Input]>) -> std::result::Result<Self, Mark> {
         let root = document.root.fields("a system file", &KEYS)?;
         let text = |key| root.get(key).map_or(Ok(String::new()), |node| Ok(node.text(key)?.to_owned()));
         let subsystems = root.need("subsystems")?.table("subsystems")?;
@@ -172,7 +196,10 @@ impl SystemFile {
             .iter()
             .try_for_each(|entry| subsystem::check_name(&entry.name, &entry.key, "a subsystem"))?;
         let links = wiring::links(root.get("connections"))?;
-        let inputs = wiring::inputs(root.get("inputs"), &document.folder)?;
+        let inputs = match inputs {
+            Some(known) => known.to_vec(),
+            None => wiring::inputs(root.get("inputs"), &document.folder)?,
+        };
         let mut run = run::read(&root, &links)?;
         run::spare(&mut run.coupling, subsystems)?;
         let isolation = isolation::read(root.need("run")?)?;
