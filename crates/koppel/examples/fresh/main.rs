@@ -7,6 +7,7 @@
 mod equations;
 mod networks;
 mod problems;
+mod quality;
 
 use koppel::coupling::{Against, CouplingConfig, StartUp, VfpsConfig};
 use koppel::record::Table;
@@ -78,6 +79,29 @@ fn worst_ratio(errors: &[Vec<f64>]) -> f64 {
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let variant: f64 = std::env::var("VARIANT").ok().and_then(|v| v.parse().ok()).unwrap_or(1.0);
+    if arguments.first().is_some_and(|a| a == "--trace") {
+        let all = problems(variant);
+        let problem = all.iter().find(|p| p.name.contains(&arguments[1])).expect("known");
+        let k: u32 = arguments[2].parse().expect("number");
+        let foh = CouplingConfig::Foh { start: StartUp::Constant };
+        let exact = outputs(problem, foh.clone(), problem.smallest / 20.0, 20 << k).expect("runs");
+        let which = match arguments[3].as_str() {
+            "foh" => foh,
+            "zoh" => CouplingConfig::Zoh {},
+            _ => CouplingConfig::Vfps(VfpsConfig::default()),
+        };
+        let seen = outputs(problem, which, problem.smallest * f64::from(1 << k), 1).expect("runs");
+        for i in 0..seen[0].len() {
+            let row: Vec<String> =
+                seen.iter().zip(&exact).map(|(a, b)| format!("{:.5} {:.5}", a[i], b[i])).collect();
+            println!("{} {:.5} {}", i, problem.smallest * f64::from(1 << k) * i as f64, row.join("  "));
+        }
+        return;
+    }
+    if arguments.first().is_some_and(|a| a == "--quality") {
+        return quality::dump();
+    }
     let networks =
         arguments.iter().position(|a| a == "--networks").map(|at| arguments[at + 1].parse().unwrap_or(0));
     if let Some(count) = networks {
@@ -86,7 +110,9 @@ fn main() {
     println!(
         "| problem | ZOH | FOH | NEPCE | VFPS | worst error ratio |\n| --- | --- | --- | --- | --- | --- |"
     );
-    for problem in problems().iter().filter(|p| arguments.iter().all(|name| p.name.contains(name.as_str()))) {
+    for problem in
+        problems(variant).iter().filter(|p| arguments.iter().all(|name| p.name.contains(name.as_str())))
+    {
         let errors = errors(problem);
         let steps: Vec<String> = errors.iter().map(|e| format!("{}", largest(problem, e))).collect();
         println!("| {} | {} | {:.2} |", problem.name, steps.join(" | "), worst_ratio(&errors));

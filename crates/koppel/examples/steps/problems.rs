@@ -67,12 +67,31 @@ pub(crate) fn problems() -> Vec<Problem> {
             "lugre-mass",
             &[1.0, 2.0, 4.0, 10.0, 15.0, 20.0, 30.0, 40.0, 50.0, 60.0, 80.0, 100.0, 140.0, 200.0],
         ),
+        soft_lugre(),
         problem(
             "van der Pol + spring mass",
             "van-der-pol",
             &[5.0, 10.0, 20.0, 40.0, 50.0, 60.0, 80.0, 100.0, 120.0, 150.0, 200.0],
         ),
     ]
+}
+
+fn soft_lugre() -> Problem {
+    let mut soft = problem(
+        "LuGre mass, soft spring",
+        "lugre-mass",
+        &[1.0, 2.0, 4.0, 10.0, 15.0, 20.0, 30.0, 40.0, 50.0, 60.0, 80.0, 100.0, 140.0, 200.0],
+    );
+    let factor: f64 = std::env::var("SOFT").ok().and_then(|v| v.parse().ok()).unwrap_or(10.0);
+    let driver = &mut soft.case.parts[0].parameters;
+    driver.insert("k".into(), 2e4 / factor);
+    driver.insert("d".into(), 50.0 / factor.sqrt());
+    for (_, signal) in &mut soft.case.externals {
+        if let koppel::signal::external::ExternalConfig::Sine { amplitude, .. } = signal {
+            *amplitude *= factor;
+        }
+    }
+    soft
 }
 
 /// Outputs of a run at its communication points, in the order of the parts; nothing if it did not come to its end.

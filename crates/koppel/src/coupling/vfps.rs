@@ -24,24 +24,34 @@
 
 mod adaptation;
 mod config;
+mod defect;
+mod estimate;
 mod member;
+mod pool;
 mod rehearsal;
 
 pub use config::VfpsConfig;
 
-use super::{Coupling, Needs, Polynomials, View};
+use super::{Coupling, Needs, Polynomials, View, channel};
 use crate::error::Result;
 use crate::identify::{ProbeNeeds, Probed};
 use crate::linalg::{Lu, Matrix};
+use crate::record::Channel;
 use crate::signal::{Request, Samples, Step};
 use crate::system::{InputId, SubsystemId, SystemGraph};
+use defect::Handicap;
+use estimate::Estimate;
 use member::Member;
-
-/// Predictions that go this many times as far as outputs have ever been, or their ranges, are refused.
-const RUNAWAY: f64 = 100.0;
 
 /// Steps that are rehearsed at most.
 const MOST_REHEARSED: u64 = 300;
+
+/// Why a prediction is of no use.
+enum Refused {
+    Singular,
+    /// The outputs of a subsystem go where they have never been.
+    RunsAway(SubsystemId),
+}
 
 /// The method.
 pub(super) struct Vfps {
@@ -61,6 +71,12 @@ pub(super) struct Vfps {
     lu: Lu,
     right: Vec<f64>,
     quality: Vec<f64>,
+    estimate: Estimate,
+    /// Scaled outputs of all at the nodes of the step that has ended.
+    seen: Vec<f64>,
+    /// The same at the newest communication point, and how much they rise over a whole step.
+    now: Vec<f64>,
+    rise: Vec<f64>,
 }
 
 impl Vfps {
@@ -77,6 +93,10 @@ impl Vfps {
             lu: Lu::default(),
             right: Vec::new(),
             quality: Vec::new(),
+            estimate: Estimate::new(0),
+            seen: Vec::new(),
+            now: Vec::new(),
+            rise: Vec::new(),
         }
     }
 
@@ -100,6 +120,10 @@ impl Vfps {
         let _ = self.lu.refactor(&self.matrix);
         self.right = vec![0.0; outputs];
         self.quality = vec![f64::NAN; view.graph.len()];
+        self.estimate = Estimate::new(outputs);
+        self.seen = vec![0.0; outputs * self.config.nodes];
+        self.now = vec![0.0; outputs];
+        self.rise = vec![0.0; outputs];
     }
 
     fn is_whole(&self, size: f64) -> bool {
@@ -110,14 +134,19 @@ impl Vfps {
     fn learn(&mut self) {
         let whole = self.is_whole(self.last.size);
         let share = self.last.size / self.size;
-        for (member, quality) in self.members.iter_mut().zip(&mut self.quality) {
+        if whole && self.members.iter().all(|member| member.has_moved) {
+            let width = self.now.len();
+            self.members.iter().for_each(|member| member.tell(&mut self.seen, width));
+            let handicap = Handicap::Full;
+            self.members.iter_mut().for_each(|member| member.compare(&self.seen, width, handicap));
+            self.estimate.advance(&mut self.members, self.config.nodes, &mut self.quality);
+        }
+        for member in &mut self.members {
             if !std::mem::take(&mut member.has_moved) {
                 continue;
             }
             if whole {
-                *quality = member.score();
-                member.adapt();
-                member.select();
+                member.learn();
                 member.shift();
             } else {
                 member.resample(share);
@@ -125,12 +154,12 @@ impl Vfps {
         }
     }
 
-    /// (2) with the selected experts; false if there is no useful solution.
-    fn predict(&mut self, view: &View<'_>) -> bool {
+    /// (2) with the selected experts.
+    fn predict(&mut self, view: &View<'_>) -> std::result::Result<(), Refused> {
         let Vfps { members, matrix, lu, right, .. } = self;
         fill_matrix(members, matrix);
         if lu.refactor(matrix).is_err() {
-            return false;
+            return Err(Refused::Singular);
         }
         let tau = self.size / self.config.nodes as f64;
         let wanted = (view.step.size / tau - 1e-9).ceil() as usize;
@@ -141,14 +170,30 @@ impl Vfps {
                 member.right(node, &mut right[member.outputs.clone()]);
             }
             lu.solve_in_place(right);
-            for member in members.iter_mut() {
+            for (id, member) in members.iter_mut().enumerate() {
                 member.set_node(node, right);
-                if member.has_run_away(node, RUNAWAY) {
-                    return false;
+                if member.has_run_away(node) {
+                    return Err(Refused::RunsAway(id));
                 }
             }
         }
-        true
+        Ok(())
+    }
+
+    /// Predicts with ever simpler experts until the prediction makes sense; false if none does.
+    fn predict_somehow(&mut self, view: &View<'_>) -> bool {
+        for _ in 0..=2 * self.members.len() {
+            match self.predict(view) {
+                Ok(()) => return true,
+                Err(Refused::RunsAway(id)) if self.members[id].pool.simplify() => {}
+                Err(_) => {
+                    if !self.members.iter_mut().fold(false, |any, member| member.pool.simplify() | any) {
+                        return false;
+                    }
+                }
+            }
+        }
+        false
     }
 
     /// Writes the nodes of the inputs it fills.
@@ -193,8 +238,8 @@ fn fill_matrix(members: &[Member], matrix: &mut Matrix) {
     for member in members {
         for (row, output) in member.outputs.clone().enumerate() {
             matrix[(output, output)] += 1.0;
-            for wire in &member.wires {
-                matrix[(output, wire.source)] -= member.expert().direct(row, wire.input) * wire.gain;
+            for wire in member.wires.iter().filter(|_| member.defect.is_coupled()) {
+                matrix[(output, wire.source)] -= member.pool.expert().direct(row, wire.input) * wire.gain;
             }
         }
     }
@@ -245,16 +290,20 @@ impl Coupling for Vfps {
 
     fn prepare(&mut self, view: &View<'_>) -> Result<()> {
         self.learn();
+        let share = self.last.size / self.size;
         for member in &mut self.members {
+            let has_jumped = member.has_jumped;
             member.follow_jump(view);
+            let range = member.outputs.clone();
+            let (now, rise) = (&mut self.now[range.clone()], &mut self.rise[range]);
+            for ((now, rise), newest) in now.iter_mut().zip(rise).zip(member.newest()) {
+                *rise = if has_jumped || view.step.index == 0 { 0.0 } else { (newest - *now) / share };
+                *now = *newest;
+            }
         }
+        self.members.iter_mut().for_each(|member| member.aim(&self.now, &self.rise));
         self.last = view.step;
-        if self.predict(view) {
-            self.plan(view);
-            return Ok(());
-        }
-        self.members.iter_mut().for_each(Member::trust_the_fit);
-        if self.predict(view) {
+        if self.predict_somehow(view) {
             self.plan(view);
         } else {
             self.plan_arrivals(view);
@@ -289,17 +338,53 @@ impl Coupling for Vfps {
         &self.quality
     }
 
+    fn channels(&self, graph: &SystemGraph) -> Vec<Channel> {
+        let mut all = channel::common(graph, false);
+        all.push(Channel::new(
+            "defect".into(),
+            "mean of what inputs lacked at nodes, relative to their ranges",
+        ));
+        all.push(Channel::new(
+            "curvature".into(),
+            "mean of what lines between nodes cut off, relative to the ranges",
+        ));
+        all
+    }
+
+    fn channel(&self, _view: &View<'_>, index: usize) -> f64 {
+        let mean = |of: fn(&Member) -> f64| {
+            let fed = self.members.iter().filter(|member| !member.wires.is_empty());
+            fed.clone().map(of).sum::<f64>() / fed.count().max(1) as f64
+        };
+        channel::common_value(index, 2.0, &self.quality).unwrap_or_else(|rest| match rest {
+            0 => mean(|member| member.error.defect),
+            _ => mean(|member| member.error.curvature),
+        })
+    }
+
     fn save(&self, memory: &mut Vec<f64>) {
         memory.extend([self.last.start, self.last.size]);
-        memory.extend_from_slice(&self.quality);
+        for list in [&self.quality, &self.now, &self.rise] {
+            memory.extend_from_slice(list);
+        }
         self.members.iter().for_each(|member| member.save(memory));
     }
 
     fn restore<'a>(&mut self, memory: &'a [f64]) -> &'a [f64] {
-        let (last, rest) = memory.split_at(2);
-        (self.last.start, self.last.size) = (last[0], last[1]);
-        let (quality, rest) = rest.split_at(self.quality.len());
-        self.quality.copy_from_slice(quality);
+        let mut rest = memory;
+        let mut last = [0.0; 2];
+        take(&mut rest, &mut last);
+        [self.last.start, self.last.size] = last;
+        for list in [&mut self.quality, &mut self.now, &mut self.rise] {
+            take(&mut rest, list);
+        }
         self.members.iter_mut().fold(rest, |rest, member| member.restore(rest))
     }
+}
+
+/// Takes the first numbers of a memory.
+fn take(memory: &mut &[f64], into: &mut [f64]) {
+    let (mine, rest) = memory.split_at(into.len());
+    into.copy_from_slice(mine);
+    *memory = rest;
 }
