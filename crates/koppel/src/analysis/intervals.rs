@@ -46,7 +46,7 @@ pub struct Interval {
 pub fn stable_steps(system: &LinearSystem, config: &RunConfig, scan: Scan) -> Result<Vec<Interval>> {
     let judge = |step: f64| -> Result<bool> {
         let config = RunConfig { step, ..config.clone() };
-        Ok(system.step_matrix(&config)?.spectrum()?.is_bounded())
+        Ok(system.growth(&config)?.is_bounded)
     };
     let count = ((scan.to / scan.from).log10() * f64::from(scan.per_decade)).ceil().max(1.0) as i32;
     let ratio = (scan.to / scan.from).powf(1.0 / f64::from(count));

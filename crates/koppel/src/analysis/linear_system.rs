@@ -11,6 +11,8 @@ use crate::system::{LinearPart, SystemGraph, linear_system};
 pub struct LinearSystem {
     pub(super) graph: SystemGraph,
     pub(super) parts: Vec<LinearPart>,
+    /// When that was, in s.
+    pub(super) time: f64,
 }
 
 impl LinearSystem {
@@ -30,7 +32,7 @@ impl LinearSystem {
             return Err(unknown(reason));
         }
         let parts = (0..graph.len()).map(|id| simulation.linear_part(id)).collect::<Result<_>>()?;
-        Ok(LinearSystem { graph, parts })
+        Ok(LinearSystem { graph, parts, time: simulation.time() })
     }
 
     /// Subsystems that are linear only near the point where they were linearised.
@@ -46,17 +48,26 @@ impl LinearSystem {
 
     /// The run with these settings for so many steps, from these states.
     pub(super) fn simulation(&self, config: &RunConfig, steps: u64, x0: &[f64]) -> Result<Simulation> {
-        let config = RunConfig {
+        let config =
+            RunConfig { coupling: linear_coupling(&config.coupling)?, ..self.settings(config, steps) };
+        let config = RunConfig { start: 0.0, stop: steps as f64 * config.step, ..config };
+        Simulation::new(linear_system(&self.graph, &self.parts, x0)?, &config)
+    }
+
+    /// What of these settings is used, for so many steps from where the run stood.
+    pub(super) fn settings(&self, config: &RunConfig, steps: u64) -> RunConfig {
+        RunConfig {
+            start: self.time,
+            stop: self.time + steps as f64 * config.step,
             schedule: config.schedule.clone(),
             every: config.every.clone(),
-            coupling: linear_coupling(&config.coupling)?,
+            coupling: config.coupling.clone(),
             reading: config.reading,
             hold: config.hold,
             iteration: config.iteration.clone(),
             threads: Parallel::Never,
-            ..RunConfig::new(steps as f64 * config.step, config.step)
-        };
-        Simulation::new(linear_system(&self.graph, &self.parts, x0)?, &config)
+            ..RunConfig::new(1.0, config.step)
+        }
     }
 }
 

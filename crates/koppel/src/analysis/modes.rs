@@ -19,6 +19,8 @@ use serde::Serialize;
 const ON_CIRCLE: f64 = 1e-8;
 /// How far round-off may drive several integrators apart; their mean stays.
 const APART: f64 = 1e-5;
+/// Round-off in a step matrix, relative to its size: what is left out as a combination of other numbers is so to this part.
+const NOISE: f64 = 1e-11;
 /// What of a mode an output must show, relative to the largest number in it.
 const SEEN: f64 = 1e-9;
 /// Modes that are told.
@@ -130,7 +132,7 @@ impl StepMatrix {
             .collect();
         let mut found =
             Spectrum { radius: 0.0, modes: Vec::new(), integrators: 0, unseen: 0, rest: Matrix::zeros(0, 0) };
-        let values = eigenvalues(&self.matrix).map_err(linalg)?;
+        let values = eigenvalues(&self.core).map_err(linalg)?;
         for value in values.iter().copied().filter(|z| z.im >= 0.0) {
             let is_critical = value.abs() >= 1.0 - 1e-3;
             if found.modes.len() == TOLD
@@ -138,7 +140,7 @@ impl StepMatrix {
             {
                 break;
             }
-            if is_integrator(value, &values) {
+            if is_integrator(value, &values) || is_integrator_in_noise(&rest, value)? {
                 found.integrators += 1;
                 deflate(&mut rest, value)?;
                 continue;
@@ -177,6 +179,20 @@ fn is_integrator(value: Complex, all: &[Complex]) -> bool {
     let near: Vec<&Complex> = all.iter().filter(|z| distance(z) < APART).collect();
     let mean = near.iter().fold(Complex::ZERO, |sum, z| sum + **z) * (1.0 / near.len().max(1) as f64);
     distance(&value) < ON_CIRCLE || (distance(&value) < APART && distance(&mean) < ON_CIRCLE)
+}
+
+/// Whether round-off in the matrix is enough to bring an eigenvalue from 1 to where it is: a change of size ε moves it by
+/// up to ε / |wᵀ v|, with its left and right vectors of length 1.
+fn is_integrator_in_noise(a: &Matrix, value: Complex) -> Result<bool> {
+    let distance = (value - Complex::ONE).abs();
+    if value.im != 0.0 || distance >= APART {
+        return Ok(false);
+    }
+    let (right, left) = (real(&eigenvector(a, value)?), real(&eigenvector(&a.transpose(), value)?));
+    let size = |x: &[f64]| x.iter().map(|x| x * x).sum::<f64>().sqrt();
+    let product: f64 = right.iter().zip(&left).map(|(v, w)| v * w).sum();
+    let sensitivity = size(&right) * size(&left) / product.abs().max(f64::MIN_POSITIVE);
+    Ok(distance <= NOISE * a.norm_frobenius() * sensitivity)
 }
 
 /// |c v|.
@@ -267,7 +283,7 @@ fn smallest_singular_value(a: &Matrix, angle: f64) -> Result<f64> {
 /// Factors of a matrix that may be singular as it stands.
 fn factor(matrix: impl Fn(f64) -> Matrix) -> Result<Lu> {
     let mut last = LinalgError::NonFinite { what: "a step matrix" };
-    for off in [0.0, 1e-14, 1e-12, 1e-10] {
+    for off in [0.0, 1e-14, 1e-12, 1e-10, 1e-9, 1e-8, 1e-7] {
         match Lu::new(&matrix(off)) {
             Ok(factors) => return Ok(factors),
             Err(error) => last = error,

@@ -41,6 +41,8 @@ pub struct StepMatrix {
     pub steps: u64,
     /// Communication step, in s.
     pub step: f64,
+    /// Φ in orthonormal coordinates.
+    pub(super) core: Matrix,
 }
 
 impl LinearSystem {
@@ -73,6 +75,7 @@ impl LinearSystem {
             nominals: nominals.into_iter().collect(),
             steps,
             step: config.step,
+            core: reduced.core,
         })
     }
 
