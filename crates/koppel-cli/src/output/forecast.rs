@@ -98,6 +98,11 @@ fn verdict(forecast: &Forecast) -> String {
         _ => "",
     };
     match forecast.verdict {
+        Verdict::Stable if forecast.grows_by_itself => {
+            format!(
+                "stable: it grows no faster than the system itself does where it stands (spectral radius {radius})\n"
+            )
+        }
         Verdict::Stable => format!("stable: spectral radius {radius} per step{found}\n"),
         Verdict::Unstable => {
             let growth = forecast.spectral_radius.map_or(f64::INFINITY, |radius| 100.0 * (radius - 1.0));

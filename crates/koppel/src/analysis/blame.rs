@@ -55,7 +55,12 @@ impl LinearSystem {
             ..config.clone()
         };
         config.every.remove(taken);
-        let system = LinearSystem { graph: merged.graph, parts: merged.parts, time: self.time };
+        let system = LinearSystem {
+            graph: merged.graph,
+            parts: merged.parts,
+            time: self.time,
+            own_rate: self.own_rate.clone(),
+        };
         Ok(Some((system, config)))
     }
 

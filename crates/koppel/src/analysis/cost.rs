@@ -6,7 +6,6 @@ use crate::error::{Error, Result};
 use crate::linalg::eigenvalues;
 use crate::run::RunConfig;
 use crate::signal::Request;
-use crate::system::monolithic_matrices;
 use serde::Serialize;
 
 /// Evaluations of a loop that is iterated, roughly.
@@ -57,13 +56,11 @@ impl LinearSystem {
 
     /// How far the rates of the system uncut lie apart; nothing if it has no rates.
     pub fn stiffness(&self) -> Result<Option<Stiffness>> {
-        let parts: Vec<_> = self.parts.iter().map(|part| part.matrices.clone()).collect();
         let failed = |source| Error::Linalg { what: "rates of the system".into(), source };
-        let has_filters = |id: usize| self.graph.ports(id).outputs.iter().any(|v| v.filtered.is_some());
-        if (0..self.graph.len()).any(has_filters) {
+        if self.has_filters() {
             return Ok(None);
         }
-        let whole = monolithic_matrices(&self.graph, &parts)?;
+        let whole = self.matrices_uncut()?;
         let rates: Vec<f64> = eigenvalues(&whole.a).map_err(failed)?.iter().map(|z| z.abs()).collect();
         let fastest = rates.iter().copied().fold(0.0, f64::max);
         let slowest = rates.iter().copied().filter(|r| *r > NO_RATE * fastest).fold(f64::INFINITY, f64::min);

@@ -72,6 +72,8 @@ pub struct Forecast {
     pub scaling: Option<Scaling>,
     /// Relative consistency: ‖u - L y‖ after two steps, over all unit states.
     pub consistency: Option<f64>,
+    /// True if the system itself grows where it stands, however it is solved: what does not grow faster counts as stable.
+    pub grows_by_itself: bool,
     /// The largest modes.
     pub modes: Vec<Mode>,
     /// Integrators left out.
@@ -95,6 +97,8 @@ pub struct Forecast {
     pub cost: Option<Cost>,
 }
 
+/// An error that says no more than that the run goes wrong.
+const HOPELESS: f64 = 10.0;
 /// States of a system of which all is looked at unless something else is said.
 const SMALL: usize = 24;
 /// States of a system whose steps are scanned at all unless something else is said.
@@ -112,6 +116,7 @@ impl Forecast {
             stability_radius: None,
             scaling: None,
             consistency: None,
+            grows_by_itself: false,
             modes: Vec::new(),
             integrators: 0,
             unseen: 0,
@@ -140,13 +145,13 @@ impl Forecast {
         progress("the error against the system uncut");
         let reference = system.reference(config).ok();
         let error = reference.as_ref().and_then(|reference| system.global_error(config, reference).ok());
-        forecast.error = error.filter(|error| error.overall.is_finite());
+        forecast.error = error.filter(|error| error.overall < HOPELESS);
         let methods = options.methods.unwrap_or(match system.states() {
             0..=SMALL => Methods::All,
             _ => Methods::Own,
         });
         let settings = candidates(config, methods);
-        let scan = scan(&system, config);
+        let scan = scan(&system, config, forecast.stiffness.as_ref());
         forecast.limits =
             limits(&system, &settings, scan, &|method| progress(&format!("stable steps of {method}")));
         forecast.trust = trust(simulation, &system, config, &forecast.limits[0]);
@@ -177,7 +182,7 @@ impl Forecast {
     fn blamed(&self, system: &LinearSystem, config: &RunConfig, reference: Option<&Reference>) -> Vec<Blame> {
         let Some(radius) = self.spectral_radius else { return Vec::new() };
         let standing = Standing {
-            is_bounded: radius <= 1.0 + 1e-8,
+            is_bounded: radius <= (1.0_f64 + 1e-8).max(system.own_growth(config.step)),
             error: self.error.as_ref().map(|error| error.overall),
             reference,
         };
@@ -202,14 +207,17 @@ fn judge(system: &LinearSystem, config: &RunConfig) -> Result<Forecast> {
         Err(error) => return Err(error),
     };
     let spectrum = matrix.spectrum()?;
+    let by_itself = system.own_growth(config.step);
     let verdict = match (spectrum.is_marginal(), spectrum.is_bounded()) {
         (true, _) => Verdict::Marginal,
         (false, true) => Verdict::Stable,
+        (false, false) if spectrum.radius <= by_itself => Verdict::Stable,
         (false, false) => Verdict::Unstable,
     };
     Ok(Forecast {
         verdict,
         reason: None,
+        grows_by_itself: !spectrum.is_bounded() && by_itself > 1.0,
         spectral_radius: Some(spectrum.radius),
         found: Some(Found::StepMatrix),
         stability_radius: Some(spectrum.stability_radius()?),
@@ -222,9 +230,9 @@ fn judge(system: &LinearSystem, config: &RunConfig) -> Result<Forecast> {
     })
 }
 
-fn scan(system: &LinearSystem, config: &RunConfig) -> Scan {
+fn scan(system: &LinearSystem, config: &RunConfig, stiffness: Option<&Stiffness>) -> Scan {
     match system.states() {
-        0..=MIDDLE => Scan::around(config.step),
+        0..=MIDDLE => Scan::of(config.step, stiffness),
         _ => Scan { from: config.step / 4.0, to: config.step * 4.0, per_decade: 4, accuracy: 0.01 },
     }
 }

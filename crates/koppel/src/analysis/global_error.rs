@@ -140,6 +140,13 @@ impl LinearSystem {
         Simulation::new(system, &self.settings(config, steps))
     }
 
+    /// The system uncut from the same disturbance.
+    pub(super) fn disturbed_uncut(&self, config: &RunConfig, steps: u64) -> Result<Simulation> {
+        let horizon = (steps as f64 + 0.5) * config.step;
+        let reference = Reference { horizon, excitation: Excitation::Disturbance, ranges: Vec::new() };
+        self.uncut(&reference, config)?.ok_or_else(|| unknown("connections have filters".into()))
+    }
+
     /// Subsystem and place of each output in a run, which may have another order.
     fn places(&self, run: &Simulation) -> Vec<(usize, usize)> {
         let place = |output: usize| {
@@ -159,8 +166,7 @@ impl LinearSystem {
     }
 
     fn uncut(&self, reference: &Reference, config: &RunConfig) -> Result<Option<Simulation>> {
-        let has_filters = |v: &crate::system::Variable| v.filtered.is_some();
-        if (0..self.graph.len()).any(|id| self.graph.ports(id).outputs.iter().any(has_filters)) {
+        if self.has_filters() {
             return Ok(None);
         }
         let Some(system) = self.excited(reference.excitation)? else { return Ok(None) };

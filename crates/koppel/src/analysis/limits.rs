@@ -82,11 +82,13 @@ pub fn limits(
     scan: Scan,
     done: &(dyn Fn(&str) + Sync),
 ) -> Vec<Limit> {
+    let coarser = Scan { accuracy: scan.accuracy.max(1e-3), ..scan };
     let limit = |(number, config): (usize, &RunConfig)| {
-        let (intervals, problem) = match stable_steps(system, config, scan) {
-            Ok(intervals) => (intervals, None),
-            Err(error) => (Vec::new(), Some(reason(&error))),
-        };
+        let (intervals, problem) =
+            match stable_steps(system, config, if number == 0 { scan } else { coarser }) {
+                Ok(intervals) => (intervals, None),
+                Err(error) => (Vec::new(), Some(reason(&error))),
+            };
         done(config.coupling.name());
         Limit {
             method: config.coupling.name().to_owned(),

@@ -4,7 +4,8 @@ use crate::coupling::{CouplingConfig, StartUp};
 use crate::error::{Error, Result};
 use crate::identify::ModelConfig;
 use crate::run::{Parallel, RunConfig, Simulation};
-use crate::system::{LinearPart, SystemGraph, linear_system};
+use crate::system::{LinearPart, StateSpace, SystemGraph, linear_system, monolithic_matrices};
+use std::sync::OnceLock;
 
 /// The subsystems of a run as matrices, where they stood when it was made.
 #[derive(Clone, Debug)]
@@ -13,6 +14,8 @@ pub struct LinearSystem {
     pub(super) parts: Vec<LinearPart>,
     /// When that was, in s.
     pub(super) time: f64,
+    /// The largest rate at which it grows by itself, once that was asked for.
+    pub(super) own_rate: OnceLock<f64>,
 }
 
 impl LinearSystem {
@@ -32,13 +35,28 @@ impl LinearSystem {
             return Err(unknown(reason));
         }
         let parts = (0..graph.len()).map(|id| simulation.linear_part(id)).collect::<Result<_>>()?;
-        Ok(LinearSystem { graph, parts, time: simulation.time() })
+        Ok(LinearSystem { graph, parts, time: simulation.time(), own_rate: OnceLock::new() })
     }
 
     /// Subsystems that are linear only near the point where they were linearised.
     pub fn linearised(&self) -> Vec<String> {
         let ids = (0..self.parts.len()).filter(|id| !self.parts[*id].is_exact);
         ids.map(|id| self.graph.name(id).to_owned()).collect()
+    }
+
+    /// The whole system as one, without filters.
+    pub(super) fn matrices_uncut(&self) -> Result<StateSpace> {
+        if self.has_filters() {
+            return Err(unknown("connections have filters".into()));
+        }
+        let parts: Vec<_> = self.parts.iter().map(|part| part.matrices.clone()).collect();
+        monolithic_matrices(&self.graph, &parts)
+    }
+
+    /// True if a connection has a filter.
+    pub(super) fn has_filters(&self) -> bool {
+        let is_filtered = |id: usize| self.graph.ports(id).outputs.iter().any(|v| v.filtered.is_some());
+        (0..self.graph.len()).any(is_filtered)
     }
 
     /// How many states all subsystems have, without filters.

@@ -22,6 +22,7 @@ mod forecast;
 mod frozen;
 mod global_error;
 mod growth;
+mod hessenberg;
 mod intervals;
 mod limits;
 mod linear_system;

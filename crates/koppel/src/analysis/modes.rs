@@ -10,6 +10,7 @@
 //! An eigenvalue of exactly 1 is a number that stays where it is: a position that is the integral of an exchanged velocity.
 //! Glumac & Kovacic 2018, (60)-(62); differs in: r itself in place of the bound 1 - ρ, which can be several times too large.
 
+use super::hessenberg::Hessenberg;
 use super::step_matrix::StepMatrix;
 use crate::error::{Error, Result};
 use crate::linalg::{Complex, LinalgError, Lu, Matrix, balance, eigenvalues};
@@ -86,27 +87,26 @@ impl Spectrum {
         if self.rest.rows() == 0 {
             return Ok(1.0);
         }
-        let angles = eigenvalues(&self.rest).map_err(linalg)?;
-        let mut tried: Vec<f64> =
+        let hessenberg = Hessenberg::new(&self.rest);
+        let at = |angle: f64| hessenberg.smallest_singular_value(Complex::imaginary(angle).exp());
+        let mut angles: Vec<f64> =
             (0..=COARSE).map(|k| std::f64::consts::PI * f64::from(k) / f64::from(COARSE)).collect();
-        tried.extend(angles.iter().filter(|z| z.abs() > 0.3).map(|z| z.angle().abs()));
-        let at = |angle: f64| smallest_singular_value(&self.rest, angle);
-        let mut best = (f64::INFINITY, 0.0);
-        for angle in tried {
-            let value = at(angle)?;
-            if value < best.0 {
-                best = (value, angle);
-            }
-        }
+        let critical = eigenvalues(&self.rest).map_err(linalg)?;
+        angles.extend(critical.iter().take(CRITICAL).map(|z| z.angle().abs()));
+        let tried = angles.into_iter().map(|angle| (at(angle), angle));
+        let best = tried.fold((f64::INFINITY, 0.0), |best, new| if new.0 < best.0 { new } else { best });
         let width = std::f64::consts::PI / f64::from(COARSE);
         let (mut low, mut high) = (best.1 - width, best.1 + width);
         for _ in 0..40 {
             let (left, right) = (low + 0.382 * (high - low), low + 0.618 * (high - low));
-            if at(left)? < at(right)? { high = right } else { low = left }
+            if at(left) < at(right) { high = right } else { low = left }
         }
-        Ok(at(0.5 * (low + high))?.min(best.0))
+        Ok(at(0.5 * (low + high)).min(best.0))
     }
 }
+
+/// Eigenvalues, the largest first, whose angles are tried.
+const CRITICAL: usize = 24;
 
 /// Angles of the coarse search.
 const COARSE: u32 = 90;
@@ -259,25 +259,6 @@ fn deflate(a: &mut Matrix, value: Complex) -> Result<()> {
 fn real(vector: &[Complex]) -> Vec<f64> {
     let largest = vector.iter().fold(Complex::ZERO, |most, v| if v.abs() > most.abs() { *v } else { most });
     vector.iter().map(|v| (*v / largest).re).collect()
-}
-
-/// σ_min(e^{jω} I - A), by inverse iteration on MᵀM.
-fn smallest_singular_value(a: &Matrix, angle: f64) -> Result<f64> {
-    let m = |off: f64| shifted(a, Complex::imaginary(angle).exp() * (1.0 + off));
-    let (factors, transposed) = (factor(m)?, factor(|off| m(off).transpose())?);
-    let mut x = start(2 * a.rows());
-    let mut value = f64::INFINITY;
-    for _ in 0..60 {
-        transposed.solve_in_place(&mut x);
-        factors.solve_in_place(&mut x);
-        let grown = normalize(&mut x);
-        let new = 1.0 / grown.sqrt();
-        if (new - value).abs() <= 1e-9 * new {
-            return Ok(new);
-        }
-        value = new;
-    }
-    Ok(value)
 }
 
 /// Factors of a matrix that may be singular as it stands.

@@ -15,7 +15,7 @@ const POINTS: u64 = 5;
 /// Macro steps of the run that are walked at most.
 const MOST_STEPS: u64 = 1000;
 /// Macro steps that models are compared over.
-const COMPARED: usize = 10;
+const COMPARED: usize = 100;
 /// How far the largest stable step may move.
 const MOVES: f64 = 1.25;
 
