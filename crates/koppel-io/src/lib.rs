@@ -6,6 +6,7 @@ pub mod plot;
 pub mod replay;
 pub mod report;
 pub mod results;
+pub mod stability_map;
 pub mod system_file;
 
 mod error;

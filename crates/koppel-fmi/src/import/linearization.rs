@@ -38,6 +38,11 @@ impl Linearization {
         }
     }
 
+    /// Where the last model came from.
+    pub(super) fn told(&self) -> Option<String> {
+        self.source.clone()?.ok()
+    }
+
     /// Why there is no model.
     pub(super) fn lack(&self) -> Option<String> {
         self.source.clone()?.err()

@@ -281,6 +281,10 @@ impl Subsystem for CoSimulation {
         self.linearization.lack()
     }
 
+    fn model_source(&self) -> Option<String> {
+        self.linearization.told()
+    }
+
     fn rates(&mut self, inputs: &[f64], rates: &mut [f64]) -> koppel::Result<bool> {
         self.output_rates(inputs, rates)
     }

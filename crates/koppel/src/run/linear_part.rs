@@ -2,9 +2,11 @@
 
 use super::failure::failed;
 use super::simulation::Simulation;
+use super::slot::Slot;
 use crate::error::{Error, Result};
+use crate::linalg::{Matrix, default_cutoff, pinv, rank};
 use crate::solver::SolverConfig;
-use crate::system::{LinearPart, StateSpace, SubsystemId};
+use crate::system::{Drive, LinearPart, StateSpace, SubsystemId, SystemGraph};
 
 impl Simulation {
     /// A linear stand-in for one subsystem, without its filters. Micro solvers of a fixed step are kept; others count as exact.
@@ -24,6 +26,13 @@ impl Simulation {
                 outputs -= 1;
             }
         }
+        let drive = match has_filters(graph, id) {
+            true => None,
+            false => {
+                let at = || slot.outputs.clone().map(|output| board.outputs[output]).collect::<Vec<f64>>();
+                drive(slot, &found, &u, &at()).map_err(|source| failed(graph, slot, step, source))?
+            }
+        };
         let StateSpace { a, b, c, d } = found;
         let inputs = b.cols();
         let matrices = StateSpace::new(
@@ -33,7 +42,7 @@ impl Simulation {
             c.block(0, 0, outputs, states),
             d.block(0, 0, outputs, inputs),
         )?;
-        Ok(LinearPart { matrices, solver, is_exact })
+        Ok(LinearPart { matrices, solver, is_exact, drive })
     }
 
     /// The matrices of one subsystem with its filters where it stands, and whether it is exactly that. The run is left as it
@@ -60,4 +69,28 @@ impl Simulation {
         };
         Ok((found, false))
     }
+}
+
+fn has_filters(graph: &SystemGraph, id: SubsystemId) -> bool {
+    graph.ports(id).outputs.iter().any(|variable| variable.filtered.is_some())
+}
+
+/// What moves a subsystem where it stands: f = x' - B u and g = y - D u, with states counted from there.
+fn drive(slot: &mut Slot, found: &StateSpace, u: &[f64], y: &[f64]) -> Result<Option<Drive>> {
+    let mut rates = vec![0.0; found.states()];
+    if !slot.subsystem.state_rates(u, &mut rates)? {
+        let mut of_outputs = vec![0.0; found.outputs()];
+        // Outputs tell how fast states change if they tell the states apart.
+        let tells = rank(&found.c, default_cutoff(&found.c)).is_ok_and(|rank| rank == found.states());
+        if !tells || !slot.subsystem.rates(u, &mut of_outputs)? {
+            return Ok(None);
+        }
+        let failed = |source| Error::Linalg { what: "rates of states".into(), source };
+        rates = pinv(&found.c, default_cutoff(&found.c)).map_err(failed)?.mul_vec(&of_outputs);
+    }
+    let minus = |of: &Matrix, mut list: Vec<f64>| {
+        list.iter_mut().zip(of.mul_vec(u)).for_each(|(x, part)| *x -= part);
+        list
+    };
+    Ok(Some(Drive { states: minus(&found.b, rates), outputs: minus(&found.d, y.to_vec()) }))
 }

@@ -25,6 +25,7 @@ mod stage;
 mod state;
 mod statistics;
 mod step_sizes;
+mod varied;
 
 pub use change::Change;
 pub use config::{Parallel, Reading, RunConfig, ScheduleConfig};

@@ -81,8 +81,18 @@ pub trait Subsystem: Send {
         None
     }
 
+    /// Where its linear model comes from when it was asked last, in a few words; nothing if that is its equations.
+    fn model_source(&self) -> Option<String> {
+        None
+    }
+
     /// Writes how fast its outputs change where it stands while these inputs are held; false if it cannot tell.
     fn rates(&mut self, _inputs: &[f64], _rates: &mut [f64]) -> Result<bool> {
+        Ok(false)
+    }
+
+    /// Writes how fast the states of its linear model change where it stands under these inputs; false if it cannot tell.
+    fn state_rates(&mut self, _inputs: &[f64], _rates: &mut [f64]) -> Result<bool> {
         Ok(false)
     }
 

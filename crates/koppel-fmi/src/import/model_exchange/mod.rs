@@ -272,6 +272,13 @@ impl Subsystem for ModelExchange {
         Ok(Some(self.matrices(inputs)?))
     }
 
+    fn model_source(&self) -> Option<String> {
+        Some(match &self.linearization.trust {
+            Trust::Held => "directional derivatives".into(),
+            trust => format!("finite differences{}", trust.complaint()),
+        })
+    }
+
     fn rates(&mut self, inputs: &[f64], rates: &mut [f64]) -> koppel::Result<bool> {
         self.output_rates(inputs, rates)?;
         Ok(true)
