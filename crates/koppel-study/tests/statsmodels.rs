@@ -17,7 +17,9 @@ fn python() -> Option<PathBuf> {
     if has("statsmodels").is_ok_and(|output| output.status.success()) {
         return Some(python);
     }
-    eprintln!("skipped: run `python3 crates/koppel-fmi/tests/make_fmus.py` for an environment with statsmodels");
+    eprintln!(
+        "skipped: run `python3 crates/koppel-fmi/tests/make_fmus.py` for an environment with statsmodels"
+    );
     None
 }
 
@@ -64,14 +66,21 @@ fn for_python(example: &Example) -> Value {
 fn assert_close(found: f64, exact: &Value, what: &str) {
     let exact = exact.as_f64().unwrap_or(f64::NAN);
     let is_close = (found - exact).abs() <= 1e-9 * exact.abs() || (found.is_nan() && exact.is_nan());
-    assert!(is_close || (found.abs() < 1e-300 && exact.abs() < 1e-300), "{what}: {found:e}, statsmodels has {exact:e}");
+    assert!(
+        is_close || (found.abs() < 1e-300 && exact.abs() < 1e-300),
+        "{what}: {found:e}, statsmodels has {exact:e}"
+    );
 }
 
 #[test]
 fn analysis_of_variance_agrees_with_statsmodels() {
     let Some(python) = python() else { return };
-    let examples =
-        [example(&[3, 4, 2], 0), example(&[3, 3, 7, 2, 2], 0), example(&[3, 4, 5], 7), example(&[2, 3, 4, 2], 11)];
+    let examples = [
+        example(&[3, 4, 2], 0),
+        example(&[3, 3, 7, 2, 2], 0),
+        example(&[3, 4, 5], 7),
+        example(&[2, 3, 4, 2], 11),
+    ];
     let (dimensions, points) = (21, 256);
     let asked = json!({
         "data": examples.iter().map(for_python).collect::<Vec<_>>(),
@@ -109,7 +118,11 @@ fn analysis_of_variance_agrees_with_statsmodels() {
     for index in 0..points {
         for dimension in 0..dimensions {
             let point = sobol_point(index, dimension);
-            assert_eq!(Some(point), answer["sobol"][index as usize][dimension].as_f64(), "{index} {dimension}");
+            assert_eq!(
+                Some(point),
+                answer["sobol"][index as usize][dimension].as_f64(),
+                "{index} {dimension}"
+            );
         }
     }
 }

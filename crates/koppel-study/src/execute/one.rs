@@ -76,11 +76,11 @@ fn make(
         seen.radius = Some(forecast(&mut simulation, &file.run, &study.measures)?);
     }
     let of = |name: &String| simulation.columns().iter().position(|column| column.name == *name);
-    let columns = prepared.signals.iter().map(|name| of(name).ok_or(format!("there is no `{name}` in this run")));
+    let columns =
+        prepared.signals.iter().map(|name| of(name).ok_or(format!("there is no `{name}` in this run")));
     let mut meter = Meter::new(&prepared.list, course, columns.collect::<Result<_, _>>()?);
-    let mut watch = |_: &mut Simulation| {
-        Ok(if is_ended.load(Ordering::Relaxed) { Flow::Stop } else { Flow::Continue })
-    };
+    let mut watch =
+        |_: &mut Simulation| Ok(if is_ended.load(Ordering::Relaxed) { Flow::Stop } else { Flow::Continue });
     let ending = simulation.run(&mut meter, &mut watch).map_err(|error| error.to_string())?;
     if matches!(ending, Ending::Interrupted { .. }) {
         return Ok(false);

@@ -151,8 +151,21 @@ pub struct Factor {
 }
 
 const KEYS: [&str; 15] = [
-    "path", "paths", "values", "labels", "weights", "from", "to", "steps", "log", "whole", "distribution", "low", "high",
-    "mean", "deviation",
+    "path",
+    "paths",
+    "values",
+    "labels",
+    "weights",
+    "from",
+    "to",
+    "steps",
+    "log",
+    "whole",
+    "distribution",
+    "low",
+    "high",
+    "mean",
+    "deviation",
 ];
 
 /// Reads one entry of `[factors]`.
@@ -248,7 +261,8 @@ fn listed(
             value.number = None;
         }
     }
-    if let Some(at) = (1..values.len()).find(|at| values[..*at].iter().any(|v| v.label == values[*at].label)) {
+    if let Some(at) = (1..values.len()).find(|at| values[..*at].iter().any(|v| v.label == values[*at].label))
+    {
         let message = format!("factor `{name}` has the value `{}` twice", values[at].label);
         return Err(Mark::new(list[at].span.clone(), message));
     }

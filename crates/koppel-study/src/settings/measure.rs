@@ -124,7 +124,8 @@ const TAKES: [(&str, Take); 7] = [
     ("range", Take::Range),
     ("integral", Take::Integral),
 ];
-const COMBINE: [(&str, Combine); 3] = [("norm", Combine::Norm), ("max", Combine::Max), ("mean", Combine::Mean)];
+const COMBINE: [(&str, Combine); 3] =
+    [("norm", Combine::Norm), ("max", Combine::Max), ("mean", Combine::Mean)];
 const FIGURES: [(&str, Figure); 5] = [
     ("steps", Figure::Steps),
     ("iterations", Figure::Iterations),
@@ -181,15 +182,20 @@ fn one(entry: &Entry, before: &[Measure], factors: &[Factor]) -> Result<Measure>
         return Ok(measure(Kind::Expression(expression), None));
     }
     let what = format!("measure `{}`", entry.name);
-    let keys = ["of", "error", "stable", "forecast", "figure", "take", "relative", "combine", "limit", "below", "signals", "failed"];
+    let keys = [
+        "of", "error", "stable", "forecast", "figure", "take", "relative", "combine", "limit", "below",
+        "signals", "failed",
+    ];
     let fields = node.fields(&what, &keys)?;
     let failed = fields.get("failed").map(|node| node.number("failed")).transpose()?;
     let take = |default: Take| fields.get("take").map_or(Ok(default), |node| chosen(node, "take", &TAKES));
     let allow = |allowed: &[&str]| -> Result<()> {
         match node.entries().iter().find(|e| e.name != "failed" && !allowed.contains(&e.name.as_str())) {
             None => Ok(()),
-            Some(wrong) => Err(Mark::new(wrong.key.clone(), format!("`{}` does not go with {what}", wrong.name))
-                .hint(format!("with `{}` go: `{}`", allowed[0], allowed[1..].join("`, `")))),
+            Some(wrong) => {
+                Err(Mark::new(wrong.key.clone(), format!("`{}` does not go with {what}", wrong.name))
+                    .hint(format!("with `{}` go: `{}`", allowed[0], allowed[1..].join("`, `"))))
+            }
         }
     };
     let kind = if let Some(of) = fields.get("of") {
@@ -202,7 +208,8 @@ fn one(entry: &Entry, before: &[Measure], factors: &[Factor]) -> Result<Measure>
             Some((Toml::Bool(value), _)) => *value,
             Some((_, node)) => return Err(node.wanted("relative", "true or false")),
         };
-        let combine = fields.get("combine").map_or(Ok(Combine::Norm), |node| chosen(node, "combine", &COMBINE))?;
+        let combine =
+            fields.get("combine").map_or(Ok(Combine::Norm), |node| chosen(node, "combine", &COMBINE))?;
         Kind::Error { signals: names(signals, "error")?, take: take(Take::Mean)?, is_relative, combine }
     } else if let Some(stable) = fields.get("stable") {
         match chosen(stable, "stable", &[("bounded", true), ("forecast", false)])? {

@@ -164,7 +164,7 @@ impl NodeModel {
         let (y, u) = (&y[from * n..][..of_y], &u[from * m..][..of_u]);
         for (output, value) in out.iter_mut().enumerate() {
             let row = self.row(output);
-            *value = dot(&row[..of_y], y) + dot(&row[of_y..of_y + of_u], u);
+            *value = fast_dot(&row[..of_y], y) + fast_dot(&row[of_y..of_y + of_u], u);
         }
     }
 

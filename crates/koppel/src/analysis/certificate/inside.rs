@@ -4,7 +4,7 @@
 //! under the inputs it was given; what is left between that and its outputs at the end is spread over the step. Of any other, y - D u is taken as the parabola through its last three values.
 
 use crate::error::Result;
-use crate::linalg::Matrix;
+use crate::linalg::{Matrix, dot};
 use crate::run::Simulation;
 use crate::system::{Discrete, Snapshot, StateSpace, SubsystemId};
 use std::ops::Range;
@@ -82,15 +82,10 @@ impl Inside {
             return None;
         }
         let mut y = self.matrices.c.mul_vec(&x);
-        self.matrices.d.mul_vec_add(&self.read_with(simulation, id), &mut y);
+        self.matrices.d.mul_vec_add(&simulation.read_inputs(id), &mut y);
         let seen = &simulation.all_outputs()[self.outputs.clone()];
         let size = seen.iter().fold(0.0, |most: f64, y| most.max(y.abs()));
         seen.iter().zip(&y).all(|(a, b)| (a - b).abs() <= SAME * size).then_some(x)
-    }
-
-    fn read_with(&self, simulation: &Simulation, id: SubsystemId) -> Vec<f64> {
-        let (given, time) = (simulation.read_with(), simulation.time());
-        self.inputs.clone().map(|i| given[i] + simulation.external(id, i, time)).collect()
     }
 
     /// Moves its shadow over one step under the inputs at the ends of its parts (`nodes` lists of all inputs), and writes what
@@ -193,8 +188,4 @@ pub(super) fn advance(
             .sum::<f64>();
     }
     x.copy_from_slice(next);
-}
-
-fn dot(a: &[f64], b: &[f64]) -> f64 {
-    a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
