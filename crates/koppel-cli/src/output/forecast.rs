@@ -99,9 +99,7 @@ fn verdict(forecast: &Forecast) -> String {
     };
     match forecast.verdict {
         Verdict::Stable if forecast.grows_by_itself => {
-            format!(
-                "stable: it grows no faster than the system itself does where it stands (spectral radius {radius})\n"
-            )
+            format!("stable: it grows as the system itself does where it stands (spectral radius {radius})\n")
         }
         Verdict::Stable => format!("stable: spectral radius {radius} per step{found}\n"),
         Verdict::Unstable => {

@@ -194,7 +194,8 @@ impl LinearSystem {
             .collect()
     }
 
-    fn shared_solver(&self) -> SolverConfig {
+    /// The micro solver that all subsystems share, or none.
+    pub(super) fn shared_solver(&self) -> SolverConfig {
         match self.parts.first().map(|part| part.solver) {
             Some(first) if self.parts.iter().all(|part| part.solver == first) => first,
             _ => SolverConfig::Exact {},
