@@ -38,7 +38,7 @@ pub(super) fn text(forecast: &Forecast, wanted: f64) -> String {
         let worst = error.outputs.first().map_or("", |worst| worst.output.as_str());
         let after = match error.excitation {
             Excitation::Run => "",
-            Excitation::Disturbance => " after a disturbance, the run itself is at rest",
+            Excitation::Disturbance => " after a disturbance of all states",
         };
         let words = format!(
             "{} of its range at {worst}, over {} s{after}",

@@ -25,7 +25,7 @@ const STILL: f64 = 1e-9;
 pub enum Excitation {
     /// The run's own start and signals.
     Run,
-    /// A disturbance of all states, because the run begins at rest and nothing moves it.
+    /// A disturbance of all states, because nothing moves the run, or it is not known what does.
     Disturbance,
 }
 

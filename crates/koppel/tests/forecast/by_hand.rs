@@ -211,9 +211,9 @@ fn by_euler(s: &Slave, h: f64, micro: f64) -> Rows {
     let step = |h: f64| -> Rows {
         let mut one = zeros(n + 2 * m, n + 2 * m);
         (0..n + 2 * m).for_each(|i| one[i][i] = 1.0);
-        for i in 0..n {
-            (0..n).for_each(|j| one[i][j] += h * s.a[i][j]);
-            (0..m).for_each(|j| one[i][n + j] += h * s.b[i][j]);
+        for (row, (of_states, of_inputs)) in one.iter_mut().zip(s.a.iter().zip(&s.b)) {
+            let entries = of_states.iter().chain(of_inputs);
+            row.iter_mut().zip(entries).for_each(|(entry, x)| *entry += h * x);
         }
         // u moves on by its slope.
         (0..m).for_each(|j| one[n + j][n + m + j] = h);

@@ -79,6 +79,7 @@ fn limits_are_right_or_not_trusted() {
             }
         }
     }
-    println!("{told:#?}");
-    assert!(told.len() == 8 && bad.is_empty(), "{bad:#?}");
+    // At least one of them is told with its limit.
+    assert!(told.iter().any(|told| told.contains("Stable")), "{told:#?}");
+    assert!(told.len() == 8 && bad.is_empty(), "{bad:#?}\nof {told:#?}");
 }
