@@ -180,6 +180,9 @@ fn robust(line: &mut impl FnMut(&str, &str), robustness: &Robustness) {
 }
 
 fn percent(part: f64) -> String {
+    if part > 0.0 && part < 1e-5 {
+        return "below 0.001 %".into();
+    }
     format!("{} %", significant(100.0 * part, 2))
 }
 
