@@ -33,7 +33,7 @@ fn commands() -> Vec<(&'static str, String, Vec<&'static str>)> {
         good("help", &["--help"]),
         good("help-run", &["run", "--help"]),
         good("help-check", &["check", "--help"]),
-        good("check", &["check", "system.toml"]),
+        good("check", &["check", "system.toml", "--methods", "holds"]),
         good("help-resume", &["resume", "--help"]),
         good("help-recover", &["recover", "--help"]),
         good("help-models", &["models", "--help"]),

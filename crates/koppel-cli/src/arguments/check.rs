@@ -20,11 +20,8 @@ Examples:
 /// Methods whose stable steps are looked for.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum MethodsArgument {
-    /// That of the run.
     Own,
-    /// Holds, too.
     Holds,
-    /// All there are.
     All,
 }
 
@@ -55,7 +52,7 @@ pub(crate) struct CheckArguments {
     /// Varies every parameter by so many percent and tells whether the run stays stable.
     #[arg(long, value_name = "PERCENT")]
     pub(crate) vary: Option<f64>,
-    /// Methods whose stable steps are looked for; all if the system is small.
+    /// Methods whose stable steps are looked for: that of the run, holds, too, or all, as by default if the system is small.
     #[arg(long, value_name = "WHICH")]
     pub(crate) methods: Option<MethodsArgument>,
     /// Draws the stable steps of every method (SVG).

@@ -1,5 +1,6 @@
 //! `koppel check`.
 
+use std::io::{IsTerminal, stderr};
 use std::path::Path;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
@@ -79,8 +80,9 @@ fn write(path: &Path, text: &str) -> Result<()> {
     std::fs::write(path, text).map_err(|error| Failure::Write(koppel_io::Error::io("write", path)(error)))
 }
 
-/// Says what is under way, if it takes long.
+/// Says what is under way, if it takes long and somebody watches.
 struct Told {
+    is_watched: bool,
     begin: Instant,
     last: Mutex<Duration>,
 }
@@ -90,13 +92,13 @@ const PATIENCE: Duration = Duration::from_secs(3);
 
 impl Told {
     fn new() -> Self {
-        Told { begin: Instant::now(), last: Mutex::new(Duration::ZERO) }
+        Told { is_watched: stderr().is_terminal(), begin: Instant::now(), last: Mutex::new(Duration::ZERO) }
     }
 
     fn about(&self, what: &str) {
         let now = self.begin.elapsed();
         let Ok(mut last) = self.last.lock() else { return };
-        if now >= *last + PATIENCE {
+        if self.is_watched && now >= *last + PATIENCE {
             *last = now;
             note("checking", what);
         }

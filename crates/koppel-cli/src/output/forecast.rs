@@ -38,7 +38,7 @@ pub(super) fn text(forecast: &Forecast, wanted: f64) -> String {
         let worst = error.outputs.first().map_or("", |worst| worst.output.as_str());
         let after = match error.excitation {
             Excitation::Run => "",
-            Excitation::Disturbance => " after a disturbance, the run itself is at rest",
+            Excitation::Disturbance => " after a disturbance of all states",
         };
         let words = format!(
             "{} of its range at {worst}, over {} s{after}",
@@ -99,9 +99,7 @@ fn verdict(forecast: &Forecast) -> String {
     };
     match forecast.verdict {
         Verdict::Stable if forecast.grows_by_itself => {
-            format!(
-                "stable: it grows no faster than the system itself does where it stands (spectral radius {radius})\n"
-            )
+            format!("stable: it grows as the system itself does where it stands (spectral radius {radius})\n")
         }
         Verdict::Stable => format!("stable: spectral radius {radius} per step{found}\n"),
         Verdict::Unstable => {
@@ -182,6 +180,9 @@ fn robust(line: &mut impl FnMut(&str, &str), robustness: &Robustness) {
 }
 
 fn percent(part: f64) -> String {
+    if part > 0.0 && part < 1e-5 {
+        return "below 0.001 %".into();
+    }
     format!("{} %", significant(100.0 * part, 2))
 }
 

@@ -88,6 +88,22 @@ impl CoSimulation {
         Ok(true)
     }
 
+    /// Writes how fast the states of its model change; false if they are not its own.
+    pub(super) fn rates_of_states(&mut self, inputs: &[f64], rates: &mut [f64]) -> koppel::Result<bool> {
+        if self.linearization.trust != Trust::Held {
+            return Ok(false);
+        }
+        let dx = self.under(inputs, |fmu| match &fmu.linearization.unknowns {
+            Some(unknowns) => fmu.state_derivatives(unknowns),
+            None => Ok(Vec::new()),
+        })?;
+        let fits = dx.len() == rates.len();
+        if fits {
+            rates.copy_from_slice(&dx);
+        }
+        Ok(fits)
+    }
+
     /// Trials within the next communication step, taken to be as long as the last.
     fn with_trials<T>(
         &mut self,

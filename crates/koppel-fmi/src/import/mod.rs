@@ -281,6 +281,10 @@ impl Subsystem for CoSimulation {
         self.linearization.lack()
     }
 
+    fn state_rates(&mut self, inputs: &[f64], rates: &mut [f64]) -> koppel::Result<bool> {
+        self.rates_of_states(inputs, rates)
+    }
+
     fn model_source(&self) -> Option<String> {
         self.linearization.told()
     }

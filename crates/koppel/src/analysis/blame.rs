@@ -59,7 +59,7 @@ impl LinearSystem {
             graph: merged.graph,
             parts: merged.parts,
             time: self.time,
-            own_rate: self.own_rate.clone(),
+            own_rates: self.own_rates.clone(),
         };
         Ok(Some((system, config)))
     }

@@ -182,7 +182,7 @@ impl Forecast {
     fn blamed(&self, system: &LinearSystem, config: &RunConfig, reference: Option<&Reference>) -> Vec<Blame> {
         let Some(radius) = self.spectral_radius else { return Vec::new() };
         let standing = Standing {
-            is_bounded: radius <= (1.0_f64 + 1e-8).max(system.own_growth(config.step)),
+            is_bounded: radius <= (1.0_f64 + 1e-8).max(system.own_growth(config)),
             error: self.error.as_ref().map(|error| error.overall),
             reference,
         };
@@ -207,7 +207,7 @@ fn judge(system: &LinearSystem, config: &RunConfig) -> Result<Forecast> {
         Err(error) => return Err(error),
     };
     let spectrum = matrix.spectrum()?;
-    let by_itself = system.own_growth(config.step);
+    let by_itself = system.own_growth(config);
     let verdict = match (spectrum.is_marginal(), spectrum.is_bounded()) {
         (true, _) => Verdict::Marginal,
         (false, true) => Verdict::Stable,

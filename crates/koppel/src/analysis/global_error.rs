@@ -25,7 +25,7 @@ const STILL: f64 = 1e-9;
 pub enum Excitation {
     /// The run's own start and signals.
     Run,
-    /// A disturbance of all states, because the run begins at rest and nothing moves it.
+    /// A disturbance of all states, because nothing moves the run, or it is not known what does.
     Disturbance,
 }
 
@@ -194,7 +194,8 @@ impl LinearSystem {
             .collect()
     }
 
-    fn shared_solver(&self) -> SolverConfig {
+    /// The micro solver that all subsystems share, or none.
+    pub(super) fn shared_solver(&self) -> SolverConfig {
         match self.parts.first().map(|part| part.solver) {
             Some(first) if self.parts.iter().all(|part| part.solver == first) => first,
             _ => SolverConfig::Exact {},

@@ -1,5 +1,6 @@
 //! A run reduced to what is linear in it: matrices in place of subsystems, coupled as in the run.
 
+use super::growth::OwnRates;
 use crate::coupling::{CouplingConfig, StartUp};
 use crate::error::{Error, Result};
 use crate::identify::ModelConfig;
@@ -14,8 +15,8 @@ pub struct LinearSystem {
     pub(super) parts: Vec<LinearPart>,
     /// When that was, in s.
     pub(super) time: f64,
-    /// The largest rate at which it grows by itself, once that was asked for.
-    pub(super) own_rate: OnceLock<f64>,
+    /// How fast it grows by itself, once that was asked for.
+    pub(super) own_rates: OnceLock<OwnRates>,
 }
 
 impl LinearSystem {
@@ -35,7 +36,7 @@ impl LinearSystem {
             return Err(unknown(reason));
         }
         let parts = (0..graph.len()).map(|id| simulation.linear_part(id)).collect::<Result<_>>()?;
-        Ok(LinearSystem { graph, parts, time: simulation.time(), own_rate: OnceLock::new() })
+        Ok(LinearSystem { graph, parts, time: simulation.time(), own_rates: OnceLock::new() })
     }
 
     /// Subsystems that are linear only near the point where they were linearised.

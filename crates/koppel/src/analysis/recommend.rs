@@ -22,6 +22,8 @@ const BY_STABILITY_ALONE: f64 = 0.5;
 const RATIO: f64 = 0.7;
 /// Most steps of a run that is tried.
 const MOST_STEPS: f64 = 40_000.0;
+/// Steps near by, at which a method that learns must keep the error, too.
+const NEIGHBOURS: [f64; 4] = [1.15, 1.05, 0.9, 0.8];
 /// Halvings of the last gap.
 const HALVINGS: usize = 4;
 
@@ -95,10 +97,14 @@ fn step_for(
     reference: &Reference,
     wanted: f64,
 ) -> Option<f64> {
-    let keeps = |step: f64| {
+    let keeps_at = |step: f64| {
         let config = RunConfig { step, ..limit.config.clone() };
         system.global_error(&config, reference).is_ok_and(|error| error.overall <= wanted)
     };
+    // What a method learns differs from step to step: one that is good by chance is not enough.
+    let learns = system.step_matrix(&limit.config).is_err();
+    let keeps =
+        |step: f64| keeps_at(step) && (!learns || NEIGHBOURS.iter().all(|factor| keeps_at(factor * step)));
     let longest = reference.longest_step();
     let most = if range.to_is_open { range.to } else { MARGIN_OF_STABILITY * range.to }.min(longest);
     let least = range.from.max(reference.horizon() / MOST_STEPS);

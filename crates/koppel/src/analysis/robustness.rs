@@ -132,7 +132,7 @@ impl Varied<'_> {
 
     /// The system with these parameters multiplied by factors; nothing if that changes no matrix.
     fn system(&mut self, factors: &[(Place, f64)]) -> Result<Option<LinearSystem>> {
-        let mut system = LinearSystem { own_rate: Default::default(), ..self.system.clone() };
+        let mut system = LinearSystem { own_rates: Default::default(), ..self.system.clone() };
         let mut is_other = false;
         for id in 0..system.parts.len() {
             let own = factors.iter().filter(|(place, _)| place.id == id);

@@ -1,7 +1,8 @@
 //! How far a forecast can be trusted: where models come from, how well they predict, and whether they stay the same.
 //!
 //! Where a subsystem is not linear, the run is walked a little and linearised again on the way. If the verdict changes, or the
-//! largest stable step by more than a quarter, the forecast is not to be trusted. The run is put back afterwards.
+//! largest stable step by more than a quarter, or linear models miss the first steps of the run by more than a quarter, the
+//! forecast is not to be trusted. The run is put back afterwards.
 
 use super::limits::Limit;
 use super::linear_system::LinearSystem;
@@ -18,6 +19,8 @@ const MOST_STEPS: u64 = 1000;
 const COMPARED: usize = 100;
 /// How far the largest stable step may move.
 const MOVES: f64 = 1.25;
+/// How far the linear models may miss the run.
+const MISSES: f64 = 0.25;
 
 /// What a forecast rests on.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -69,7 +72,7 @@ pub(super) fn trust(
     if simulation.save(&mut start).is_ok() {
         // What goes wrong on the way is no fault of the forecast; the run will tell.
         let _ = compare(simulation, system, config, &mut trust);
-        if simulation.restore(&start).is_ok() {
+        if simulation.restore(&start).is_ok() && trust.doubt.is_none() {
             let _ = walk(simulation, system, config, own, &mut trust);
             let _ = simulation.restore(&start);
         }
@@ -94,7 +97,8 @@ fn compare(
     let width = |id: usize| start[id].len();
     let mut moved: Vec<Vec<f64>> = (0..count).map(|id| vec![0.0; width(id)]).collect();
     let mut missed = moved.clone();
-    for _ in 0..COMPARED {
+    let left = simulation.steps() - simulation.index();
+    for _ in 0..left.min(COMPARED as u64) {
         simulation.advance()?;
         stand_ins.advance()?;
         for id in 0..count {
@@ -110,6 +114,15 @@ fn compare(
         let worst =
             ratios.fold(None, |worst: Option<f64>, ratio| Some(worst.map_or(ratio, |w| w.max(ratio))));
         model.error = worst.filter(|error| error.is_finite());
+    }
+    let misses = |model: &&ModelTrust| model.error.is_some_and(|error| error > MISSES);
+    if let Some(model) = trust.models.iter().find(misses) {
+        let percent = 100.0 * model.error.unwrap_or(f64::NAN);
+        let name = &model.subsystem;
+        let steps = COMPARED.min(simulation.index() as usize);
+        trust.doubt = Some(format!(
+            "the linear model of `{name}` misses the first {steps} steps of the run by {percent:.0} % of what moves there"
+        ));
     }
     Ok(())
 }

@@ -43,19 +43,20 @@ fn chain(count: usize) -> System {
     builder.build().unwrap()
 }
 
-/// It answers in seconds: a minute here is generous for a machine with other work.
+/// It answers in about six seconds of one core; a machine with other work is given more.
 #[test]
 fn a_hundred_subsystems_are_judged_in_seconds() {
-    for (step, verdict) in [(0.01, Verdict::Stable), (0.2, Verdict::Unstable)] {
-        let run = RunConfig::new(10.0, step);
-        let mut simulation = Simulation::new(chain(100), &run).unwrap();
-        let begin = Instant::now();
-        let told = |what: &str| println!("{:?} {what}", begin.elapsed());
-        let options = ForecastOptions { progress: &told, ..ForecastOptions::default() };
-        let forecast = Forecast::of(&mut simulation, &run, &options);
-        println!("{:?} {:?}", begin.elapsed(), forecast.spectral_radius);
-        assert_eq!(forecast.verdict, verdict, "{:?}", forecast.reason);
-        assert!(begin.elapsed().as_secs() < 60, "{:?}", begin.elapsed());
-        assert_eq!(forecast.error.is_some(), verdict == Verdict::Stable);
-    }
+    let run = RunConfig::new(10.0, 0.01);
+    let mut simulation = Simulation::new(chain(100), &run).unwrap();
+    let begin = Instant::now();
+    let forecast = Forecast::of(&mut simulation, &run, &ForecastOptions::default());
+    assert!(begin.elapsed().as_secs() < 90, "{:?}", begin.elapsed());
+    assert_eq!(forecast.verdict, Verdict::Stable, "{:?}", forecast.reason);
+    // Far down the chain hardly anything moves; where it begins, the error is small.
+    let error = forecast.error.unwrap();
+    let first = error.outputs.iter().find(|output| output.output == "m0.x").unwrap();
+    assert!(first.error < 0.05 && first.error > 1e-6, "{first:?}");
+    // The chain cut at every spring is unstable at longer steps, and that is found.
+    let own = &forecast.limits[0].intervals;
+    assert!(own.len() == 1 && own[0].from_is_open && !own[0].to_is_open, "{own:?}");
 }

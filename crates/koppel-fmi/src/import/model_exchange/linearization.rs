@@ -83,6 +83,15 @@ impl ModelExchange {
         })
     }
 
+    /// Writes how fast its states change; false if they are not those of its model.
+    pub(super) fn rates_of_states(&mut self, inputs: &[f64], rates: &mut [f64]) -> Result<bool> {
+        if self.x.len() != rates.len() {
+            return Ok(false);
+        }
+        self.while_placed(inputs, |fmu| fmu.base.called(fmu.base.backend.get_derivatives(rates)))?;
+        Ok(true)
+    }
+
     /// Does something in continuous-time mode under these inputs, and puts states and inputs back.
     fn while_placed<T>(
         &mut self,

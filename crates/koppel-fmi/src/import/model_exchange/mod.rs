@@ -272,6 +272,10 @@ impl Subsystem for ModelExchange {
         Ok(Some(self.matrices(inputs)?))
     }
 
+    fn state_rates(&mut self, inputs: &[f64], rates: &mut [f64]) -> koppel::Result<bool> {
+        Ok(self.rates_of_states(inputs, rates)?)
+    }
+
     fn model_source(&self) -> Option<String> {
         Some(match &self.linearization.trust {
             Trust::Held => "directional derivatives".into(),
