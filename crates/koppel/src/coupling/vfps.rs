@@ -270,7 +270,7 @@ impl Coupling for Vfps {
     }
 
     fn channels(&self, graph: &SystemGraph) -> Vec<Channel> {
-        let mut all = channel::common(graph, true);
+        let mut all = channel::common(graph, false);
         all.push(Channel::new(
             "defect".into(),
             "mean of what inputs lacked at nodes, relative to their ranges",
