@@ -6,21 +6,22 @@
 //!
 //! 1. scores every expert by its error over the finished step,  E ← 0.97 E + Σ_j |y_j - ŷ_j|²        (1)
 //! 2. adapts the velocity form to what was seen (`adaptation`),
-//! 3. selects per subsystem the expert with the smallest E,
-//! 4. predicts the coupled nodes,  ŷ_j = (I - b_0 L)⁻¹ r_j,  u_j = L ŷ_j + e_j,  j = 1..m             (2)
-//! 5. gives the inputs u_0 (the last ones), u_1, .., u_m.
+//! 3. selects per subsystem the expert with the smallest E (`pool`),
+//! 4. finds what inputs lacked, how much of it is given back, and whether they are better extrapolated (`defect`),
+//! 5. predicts the coupled nodes,  ŷ_j = (I - b_0 L)⁻¹ r_j,  u_j = L ŷ_j + s + e_j,  j = 1..m (`prediction`)     (2)
+//! 6. gives the inputs u_0 (the last ones), u_1, .., u_m.
 //!
 //! | symbol   | meaning                                                 | here                    |
 //! | y_j, u_j | outputs and inputs at node j                            | `Member::y`, `Member::u` |
 //! | r_j      | what earlier nodes and known inputs make of the outputs  | `right`                 |
 //! | b_0      | how outputs follow inputs within one sub-step            | `NodeModel::direct`     |
 //! | L        | the wiring of the connections this method fills          | `Member::wires`         |
-//! | e_j      | external signals                                         | `Member::outside`       |
+//! | s        | what is given back of what inputs lacked                 | `Defect::known`         |
+//! | e_j      | external signals                                         | `Member::signal`        |
 //!
-//! Feed-through loops are solved by (2). Inputs filled by other methods are taken to stay as they are. Two more experts
-//! know nothing of inputs: outputs that stay, and outputs that go straight on. They are taken only where they are clearly
-//! better than all models. If (2) cannot be solved, or its solution runs away, the fitted models are tried, and if they
-//! fail too, inputs go to what has arrived.
+//! Feed-through loops are solved by (2). Inputs filled by other methods are taken to stay as they are. If (2) cannot be
+//! solved, or its solution runs away, the fitted models are tried, then outputs that stay, and if they fail too, inputs go
+//! to what has arrived. How well all this works is told by a live figure (`estimate`).
 
 mod adaptation;
 mod config;
@@ -28,13 +29,16 @@ mod defect;
 mod estimate;
 mod member;
 mod pool;
+mod prediction;
 mod rehearsal;
 
 pub use config::VfpsConfig;
 
+use super::phase::PhaseKind;
+use super::review::{Notes, Review};
 use super::{Coupling, Needs, Polynomials, View, channel};
 use crate::error::Result;
-use crate::identify::{ProbeNeeds, Probed};
+use crate::identify::{ModelConfig, ProbeNeeds, Probed};
 use crate::linalg::{Lu, Matrix};
 use crate::record::Channel;
 use crate::signal::{Request, Samples, Step};
@@ -46,17 +50,12 @@ use member::Member;
 /// Steps that are rehearsed at most.
 const MOST_REHEARSED: u64 = 300;
 
-/// Why a prediction is of no use.
-enum Refused {
-    Singular,
-    /// The outputs of a subsystem go where they have never been.
-    RunsAway(SubsystemId),
-}
-
 /// The method.
 pub(super) struct Vfps {
     config: VfpsConfig,
     probed: Vec<Probed>,
+    /// Sub-steps of all experiments.
+    probing: u64,
     members: Vec<Member>,
     /// The communication step the models are made for.
     size: f64,
@@ -71,6 +70,8 @@ pub(super) struct Vfps {
     lu: Lu,
     right: Vec<f64>,
     quality: Vec<f64>,
+    phase: PhaseKind,
+    notes: Notes,
     estimate: Estimate,
     /// Scaled outputs of all at the nodes of the step that has ended.
     seen: Vec<f64>,
@@ -84,6 +85,7 @@ impl Vfps {
         Vfps {
             config,
             probed: Vec::new(),
+            probing: 0,
             members: Vec::new(),
             size: 0.0,
             last: Step { index: 0, start: 0.0, size: 0.0 },
@@ -93,6 +95,8 @@ impl Vfps {
             lu: Lu::default(),
             right: Vec::new(),
             quality: Vec::new(),
+            phase: PhaseKind::Full,
+            notes: Notes::default(),
             estimate: Estimate::new(0),
             seen: Vec::new(),
             now: Vec::new(),
@@ -120,6 +124,8 @@ impl Vfps {
         let _ = self.lu.refactor(&self.matrix);
         self.right = vec![0.0; outputs];
         self.quality = vec![f64::NAN; view.graph.len()];
+        self.phase = PhaseKind::Full;
+        self.notes = Notes::new(view.graph.len());
         self.estimate = Estimate::new(outputs);
         self.seen = vec![0.0; outputs * self.config.nodes];
         self.now = vec![0.0; outputs];
@@ -137,9 +143,15 @@ impl Vfps {
         if whole && self.members.iter().all(|member| member.has_moved) {
             let width = self.now.len();
             self.members.iter().for_each(|member| member.tell(&mut self.seen, width));
-            let handicap = Handicap::Full;
-            self.members.iter_mut().for_each(|member| member.compare(&self.seen, width, handicap));
+            self.members.iter_mut().for_each(|member| member.compare(&self.seen, width));
             self.estimate.advance(&mut self.members, self.config.nodes, &mut self.quality);
+            self.phase = self.config.thresholds().verdict(channel::norm(&self.quality));
+            let handicap = match self.phase {
+                PhaseKind::Hold => Handicap::Reversed,
+                PhaseKind::Modified => Handicap::Less,
+                _ => Handicap::Full,
+            };
+            self.members.iter_mut().for_each(|member| member.choose_plan(handicap));
         }
         for member in &mut self.members {
             if !std::mem::take(&mut member.has_moved) {
@@ -153,96 +165,11 @@ impl Vfps {
             }
         }
     }
-
-    /// (2) with the selected experts.
-    fn predict(&mut self, view: &View<'_>) -> std::result::Result<(), Refused> {
-        let Vfps { members, matrix, lu, right, .. } = self;
-        fill_matrix(members, matrix);
-        if lu.refactor(matrix).is_err() {
-            return Err(Refused::Singular);
-        }
-        let tau = self.size / self.config.nodes as f64;
-        let wanted = (view.step.size / tau - 1e-9).ceil() as usize;
-        for node in 1..=wanted.min(self.config.nodes) {
-            let time = view.step.start + node as f64 * tau;
-            for member in members.iter_mut() {
-                member.set_known(view, node, time);
-                member.right(node, &mut right[member.outputs.clone()]);
-            }
-            lu.solve_in_place(right);
-            for (id, member) in members.iter_mut().enumerate() {
-                member.set_node(node, right);
-                if member.has_run_away(node) {
-                    return Err(Refused::RunsAway(id));
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// Predicts with ever simpler experts until the prediction makes sense; false if none does.
-    fn predict_somehow(&mut self, view: &View<'_>) -> bool {
-        for _ in 0..=2 * self.members.len() {
-            match self.predict(view) {
-                Ok(()) => return true,
-                Err(Refused::RunsAway(id)) if self.members[id].pool.simplify() => {}
-                Err(_) => {
-                    if !self.members.iter_mut().fold(false, |any, member| member.pool.simplify() | any) {
-                        return false;
-                    }
-                }
-            }
-        }
-        false
-    }
-
-    /// Writes the nodes of the inputs it fills.
-    fn plan(&mut self, view: &View<'_>) {
-        let m = self.config.nodes;
-        let stretch = view.step.size / self.size;
-        let mut at = 0;
-        for member in &self.members {
-            for k in member.owned() {
-                let nodes = &mut self.nodes[at * (m + 1)..][..=m];
-                nodes[0] = view.applied[member.inputs[k]];
-                for j in 1..=m {
-                    // A shorter step has its nodes between those of the models.
-                    let place = j as f64 * stretch;
-                    let before = (place + 1e-9).floor().min(m as f64);
-                    let (a, share) = (before as usize, (place - before).max(0.0));
-                    let of = |node: usize| if node == 0 { nodes[0] } else { member.planned(k, node) };
-                    nodes[j] = if share < 1e-6 { of(a) } else { of(a) * (1.0 - share) + of(a + 1) * share };
-                }
-                at += 1;
-            }
-        }
-    }
-
-    /// Inputs that go to what has arrived.
-    fn plan_arrivals(&mut self, view: &View<'_>) {
-        for (input, nodes) in self.inputs.iter().zip(self.nodes.chunks_exact_mut(self.config.nodes + 1)) {
-            nodes.fill(view.arrival(*input));
-            nodes[0] = view.applied[*input];
-        }
-    }
 }
 
 /// All inputs with a wire.
 fn wired(view: &View<'_>) -> Vec<InputId> {
     (0..view.graph.inputs()).filter(|input| !view.graph.is_free(*input)).collect()
-}
-
-/// I - b_0 L.
-fn fill_matrix(members: &[Member], matrix: &mut Matrix) {
-    matrix.as_mut_slice().fill(0.0);
-    for member in members {
-        for (row, output) in member.outputs.clone().enumerate() {
-            matrix[(output, output)] += 1.0;
-            for wire in member.wires.iter().filter(|_| member.defect.is_coupled()) {
-                matrix[(output, wire.source)] -= member.pool.expert().direct(row, wire.input) * wire.gain;
-            }
-        }
-    }
 }
 
 impl Coupling for Vfps {
@@ -263,6 +190,7 @@ impl Coupling for Vfps {
     }
 
     fn probed(&mut self, view: &View<'_>, probed: Vec<Probed>, steps: u64) -> Option<Vec<f64>> {
+        self.probing += probed.iter().map(|probed| probed.steps).sum::<u64>();
         self.build(view, &probed, &wired(view));
         let ranges = self.rehearse(view, &probed, steps.min(MOST_REHEARSED));
         self.probed = probed;
@@ -303,6 +231,9 @@ impl Coupling for Vfps {
         }
         self.members.iter_mut().for_each(|member| member.aim(&self.now, &self.rise));
         self.last = view.step;
+        let is_learning = self.phase != PhaseKind::Hold && self.members.iter().any(Member::is_learning);
+        let phase = if is_learning { PhaseKind::Learning } else { self.phase };
+        self.notes.note(view.step.start, &self.quality, phase);
         if self.predict_somehow(view) {
             self.plan(view);
         } else {
@@ -356,14 +287,21 @@ impl Coupling for Vfps {
             let fed = self.members.iter().filter(|member| !member.wires.is_empty());
             fed.clone().map(of).sum::<f64>() / fed.count().max(1) as f64
         };
-        channel::common_value(index, 2.0, &self.quality).unwrap_or_else(|rest| match rest {
-            0 => mean(|member| member.error.defect),
-            _ => mean(|member| member.error.curvature),
+        channel::common_value(index, f64::from(self.phase as u8), &self.quality).unwrap_or_else(|rest| {
+            match rest {
+                0 => mean(|member| member.error.defect),
+                _ => mean(|member| member.error.curvature),
+            }
         })
     }
 
+    fn review(&self, view: &View<'_>) -> Option<Review> {
+        let review = self.notes.review(view, ModelConfig::default(), Some(self.config.thresholds()));
+        Some(Review { source: "probing".into(), probing: Some(self.probing), ..review })
+    }
+
     fn save(&self, memory: &mut Vec<f64>) {
-        memory.extend([self.last.start, self.last.size]);
+        memory.extend([self.last.start, self.last.size, f64::from(self.phase as u8)]);
         for list in [&self.quality, &self.now, &self.rise] {
             memory.extend_from_slice(list);
         }
@@ -372,9 +310,10 @@ impl Coupling for Vfps {
 
     fn restore<'a>(&mut self, memory: &'a [f64]) -> &'a [f64] {
         let mut rest = memory;
-        let mut last = [0.0; 2];
+        let mut last = [0.0; 3];
         take(&mut rest, &mut last);
-        [self.last.start, self.last.size] = last;
+        [self.last.start, self.last.size, _] = last;
+        self.phase = PhaseKind::ALL[last[2] as usize];
         for list in [&mut self.quality, &mut self.now, &mut self.rise] {
             take(&mut rest, list);
         }

@@ -132,11 +132,12 @@ impl Defect {
         }
         let best = if self.plans[1].score < self.plans[2].score { 1 } else { 2 };
         let factor = match handicap {
-            Handicap::Full if self.used == best => CLEARLY.sqrt(),
-            Handicap::Full => CLEARLY,
-            Handicap::Nothing => 1.0,
+            Handicap::Full if self.used != best => CLEARLY,
+            _ => CLEARLY.sqrt(),
         };
-        self.used = if self.plans[best].score < factor * self.plans[COUPLED].score { best } else { COUPLED };
+        let is_better =
+            handicap == Handicap::Reversed || self.plans[best].score < factor * self.plans[COUPLED].score;
+        self.used = if is_better { best } else { COUPLED };
     }
 
     /// (1) for one plan.
@@ -240,6 +241,8 @@ impl Defect {
 pub(super) enum Handicap {
     /// They must.
     Full,
-    /// They need only be better.
-    Nothing,
+    /// Somewhat better is enough.
+    Less,
+    /// They are taken.
+    Reversed,
 }

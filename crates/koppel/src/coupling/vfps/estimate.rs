@@ -8,16 +8,26 @@
 //!
 //!   ε_j = (I - b_0 L)⁻¹ (Σ_{i≥1} a_i ε_{j-i} + Σ_{i≥1} b_i η_{j-i} - b_0 e_j),     η_j = L ε_j - e_j         (2)
 //!
-//! The figure of a subsystem is the root mean square of ε over the nodes of a step and its outputs, each relative to its
-//! range so far.
+//! With E the root mean square of ε over the nodes of a step and its outputs, and D the mean of |v - u| and of what lines cut
+//! off, |v_{j+1} - 2 v_j + v_{j-1}| / 12, each relative to the range so far, the figure of a subsystem is the mean of
+//!
+//!   √(min(E, 1) min(D, 0.2))                                                                     (3)
+//!
+//! over about the last ten steps. E knows what the system does with errors, but trusts the models; D trusts nobody. Their
+//! geometric mean told bad runs from good ones better than either.
 
 use super::member::Member;
 use super::take;
 use crate::identify::Size;
 use crate::linalg::{Lu, Matrix};
 
-/// Estimates are not counted beyond this many ranges.
+/// Estimates are not followed beyond this many ranges.
 const WORST: f64 = 10.0;
+/// E and D are not counted beyond these: the first movements are measured against ranges that have hardly begun.
+const LARGEST_ERROR: f64 = 1.0;
+const LARGEST_DEFECT: f64 = 0.2;
+/// How much of the mean (3) remains after one step.
+const MEMORY: f64 = 0.9;
 
 /// ε and η of one subsystem.
 #[derive(Clone, Debug)]
@@ -34,6 +44,9 @@ pub(super) struct Error {
     /// Means over the last step, relative to the ranges: |v - u|, and what lines cut off.
     pub(super) defect: f64,
     pub(super) curvature: f64,
+    /// Sums behind the mean of (3).
+    sum: f64,
+    weight: f64,
 }
 
 impl Error {
@@ -48,6 +61,8 @@ impl Error {
             inputs: vec![[0.0; 2]; size.inputs],
             defect: 0.0,
             curvature: 0.0,
+            sum: 0.0,
+            weight: 0.0,
         }
     }
 
@@ -80,7 +95,8 @@ impl Error {
         }
     }
 
-    fn figure(&self) -> f64 {
+    /// E.
+    fn size_of_error(&self) -> f64 {
         let Size { outputs: n, past, .. } = self.size;
         let range = |k: usize| self.outputs[k][1] - self.outputs[k][0];
         let squares = self.y[past * n..].iter().enumerate().map(|(i, y)| {
@@ -88,6 +104,16 @@ impl Error {
             if range > 0.0 { (y / range) * (y / range) } else { 0.0 }
         });
         (squares.sum::<f64>() / (self.y.len() - past * n).max(1) as f64).sqrt()
+    }
+
+    /// The mean of (3), this step included.
+    fn figure(&mut self, error: f64) -> f64 {
+        let error = if error < LARGEST_ERROR { error } else { LARGEST_ERROR };
+        let defect = self.defect + self.curvature;
+        let defect = if defect < LARGEST_DEFECT { defect } else { LARGEST_DEFECT };
+        self.sum = MEMORY * self.sum + (error * defect).sqrt();
+        self.weight = MEMORY * self.weight + 1.0;
+        self.sum / self.weight
     }
 
     fn shift(&mut self, factor: f64) {
@@ -99,7 +125,7 @@ impl Error {
     }
 
     pub(super) fn save(&self, memory: &mut Vec<f64>) {
-        memory.extend([self.defect, self.curvature]);
+        memory.extend([self.defect, self.curvature, self.sum, self.weight]);
         for list in [&self.y, &self.u, &self.first] {
             memory.extend_from_slice(list);
         }
@@ -108,9 +134,9 @@ impl Error {
 
     pub(super) fn restore<'a>(&mut self, memory: &'a [f64]) -> &'a [f64] {
         let mut rest = memory;
-        let mut numbers = [0.0; 2];
+        let mut numbers = [0.0; 4];
         take(&mut rest, &mut numbers);
-        [self.defect, self.curvature] = numbers;
+        [self.defect, self.curvature, self.sum, self.weight] = numbers;
         for list in [&mut self.y, &mut self.u, &mut self.first] {
             take(&mut rest, list);
         }
@@ -175,10 +201,10 @@ impl Estimate {
             }
         }
         let mut worst: f64 = 0.0;
-        for (member, figure) in members.iter().zip(figures.iter_mut()) {
-            let seen = member.error.figure();
-            worst = if seen.is_finite() { worst.max(seen) } else { f64::INFINITY };
-            *figure = if seen < WORST { seen } else { WORST };
+        for (member, figure) in members.iter_mut().zip(figures.iter_mut()) {
+            let error = member.error.size_of_error();
+            worst = if error.is_finite() { worst.max(error) } else { f64::INFINITY };
+            *figure = member.error.figure(error);
         }
         // What has lost itself is brought back, so that it can still be heard.
         let factor = if worst < WORST {

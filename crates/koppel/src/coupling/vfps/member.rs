@@ -61,6 +61,8 @@ pub(super) struct Member {
     pub(super) error: Error,
     /// What owned inputs were given at the nodes of the step that has ended, scaled, without external signals.
     given: Vec<f64>,
+    /// Whether nothing was learned of it before the run.
+    is_unknown: bool,
     pub(super) has_moved: bool,
     pub(super) has_jumped: bool,
 }
@@ -109,6 +111,7 @@ impl Member {
             coupled: vec![0.0; nodes * size.inputs],
             outputs,
             inputs,
+            is_unknown: probed.fit.is_none(),
             has_moved: false,
             has_jumped: false,
         };
@@ -278,6 +281,11 @@ impl Member {
         }
     }
 
+    /// Whether nothing is known of it yet.
+    pub(super) fn is_learning(&self) -> bool {
+        self.is_unknown && !self.wires.is_empty() && self.pool.is_unlearned()
+    }
+
     /// The newest outputs.
     pub(super) fn newest(&self) -> &[f64] {
         let n = self.size.outputs;
@@ -285,7 +293,7 @@ impl Member {
     }
 
     /// What its inputs should have been given, and what they lacked; `all` has a row of all outputs per node.
-    pub(super) fn compare(&mut self, all: &[f64], width: usize, handicap: Handicap) {
+    pub(super) fn compare(&mut self, all: &[f64], width: usize) {
         let (m, past) = (self.size.inputs, self.size.past);
         self.defect.arrived.fill(0.0);
         for wire in &self.wires {
@@ -296,10 +304,14 @@ impl Member {
         for k in (0..m).filter(|k| !self.is_owned[*k]) {
             (0..self.nodes).for_each(|node| self.given[node * m + k] = 0.0);
         }
+        self.error.take_in(&self.defect.arrived, &self.given, &self.y[past * self.size.outputs..]);
+    }
+
+    /// Decides how its inputs are planned for the step ahead.
+    pub(super) fn choose_plan(&mut self, handicap: Handicap) {
         for (weight, extent) in self.weights.iter_mut().zip(&self.extents) {
             *weight = 1.0 / (extent * extent);
         }
-        self.error.take_in(&self.defect.arrived, &self.given, &self.y[past * self.size.outputs..]);
         self.defect.learn(&self.given, self.pool.model(), &self.weights, handicap);
     }
 

@@ -67,6 +67,11 @@ impl Pool {
         &self.experts[self.best(0..MODELS)]
     }
 
+    /// Whether what it has learned is not yet used.
+    pub(super) fn is_unlearned(&self) -> bool {
+        !(1..POSITION).contains(&self.chosen)
+    }
+
     /// What was fitted before the run.
     pub(super) fn fitted(&self) -> &NodeModel {
         &self.experts[FITTED]
