@@ -26,7 +26,9 @@ pub enum Error {
     },
 
     /// The plan has more runs than can be counted.
-    #[error("the study has more than 1e12 runs\n  hint: give factors fewer values, or use kind = \"latin-hypercube\"")]
+    #[error(
+        "the study has more than 1e12 runs\n  hint: give factors fewer values, or use kind = \"latin-hypercube\""
+    )]
     Countless,
 
     /// The folder holds runs of another study.

@@ -16,7 +16,9 @@ pub enum Scheduler {
 pub fn job_file(file: &Path, out: &Path, shards: u64, cpus: usize, scheduler: Scheduler) -> String {
     let (file, folder) = (quoted(file), quoted(out));
     let part = |task: &str| {
-        format!("koppel study {file} --shard \"{task}/{shards}\" --threads {cpus} --out {folder}/shard-\"{task}\" --quiet")
+        format!(
+            "koppel study {file} --shard \"{task}/{shards}\" --threads {cpus} --out {folder}/shard-\"{task}\" --quiet"
+        )
     };
     let merge = format!("koppel study merge {folder}/shard-* -o {folder}/whole");
     let about = format!(

@@ -148,7 +148,9 @@ fn sum_text(bytes: &[u8]) -> String {
 
 /// FNV-1a.
 fn sum(bytes: &[u8]) -> u64 {
-    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |sum, byte| (sum ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
+    bytes
+        .iter()
+        .fold(0xcbf2_9ce4_8422_2325, |sum, byte| (sum ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
 impl Row {
@@ -254,7 +256,8 @@ impl Log {
             let path = path.clone();
             move |error| Error::File(Io::io(action, &path)(error))
         };
-        let file = OpenOptions::new().create(true).append(true).read(true).open(&path).map_err(refused("open"))?;
+        let file =
+            OpenOptions::new().create(true).append(true).read(true).open(&path).map_err(refused("open"))?;
         if let Err(TryLockError::WouldBlock) = file.try_lock() {
             return Err(Error::File(Box::new(Io::InUse { path })));
         }

@@ -86,7 +86,8 @@ pub(crate) enum StudyCommand {
 }
 
 fn shard(text: &str) -> Result<Shard, String> {
-    let parsed = text.split_once('/').and_then(|(k, n)| Some((k.parse::<u64>().ok()?, n.parse::<u64>().ok()?)));
+    let parsed =
+        text.split_once('/').and_then(|(k, n)| Some((k.parse::<u64>().ok()?, n.parse::<u64>().ok()?)));
     match parsed {
         Some((part, parts)) if (1..=parts).contains(&part) => Ok(Shard { part, parts }),
         _ => Err("write K/N with K from 1 to N, such as 3/10".into()),

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use koppel_study::design::Design;
 use koppel_study::{
-    Error as StudyError, Header, Options, Prepared, Progress, Row, Scheduler, Shard, Study, Wish, Written, analyse,
-    job_file, load, merge, run, write_results,
+    Error as StudyError, Header, Options, Prepared, Progress, Row, Scheduler, Shard, Study, Wish, Written,
+    analyse, job_file, load, merge, run, write_results,
 };
 use serde_json::json;
 
@@ -106,7 +106,11 @@ fn start(arguments: &StudyArguments) -> Result<Exit> {
             0 => String::new(),
             before => format!(", {before} were there before"),
         };
-        print(&format!("{}  made     {} runs in {time}{before}\n", summary(&header, &rows, &folder, &written), progress.finished))?;
+        print(&format!(
+            "{}  made     {} runs in {time}{before}\n",
+            summary(&header, &rows, &folder, &written),
+            progress.finished
+        ))?;
     }
     Ok(Exit::Ok)
 }
@@ -116,7 +120,13 @@ fn join(parts: &[PathBuf], out: &Path) -> Result<Exit> {
     let written = write_results(out, &merged.header, &merged.rows)?;
     print(&summary(&merged.header, &merged.rows, out, &written))?;
     if merged.duplicates > 0 {
-        note("note", &format!("{} runs are in several parts, with the same results; each counts once", merged.duplicates));
+        note(
+            "note",
+            &format!(
+                "{} runs are in several parts, with the same results; each counts once",
+                merged.duplicates
+            ),
+        );
     }
     if merged.damaged > 0 {
         note("warning", &format!("{} damaged lines were left out", merged.damaged));
@@ -128,7 +138,8 @@ fn join(parts: &[PathBuf], out: &Path) -> Result<Exit> {
     let range = |(from, to): &(u64, u64)| if from == to { from.to_string() } else { format!("{from}-{to}") };
     let shown: Vec<String> = merged.gaps.iter().take(SHOWN).map(range).collect();
     let more = if merged.gaps.len() > SHOWN { ", ..." } else { "" };
-    let message = format!("{} of {} runs are missing: {}{more}", merged.missing, merged.header.runs, shown.join(", "));
+    let message =
+        format!("{} of {} runs are missing: {}{more}", merged.missing, merged.header.runs, shown.join(", "));
     note("warning", &format!("{message}\n  hint: `koppel study FILE --out {}` makes them", quoted(out)));
     Ok(Exit::RunFailed)
 }
@@ -157,7 +168,8 @@ fn plan(study: &Study, design: &Design, shard: Shard) -> String {
 
 fn summary(header: &Header, rows: &[Row], folder: &Path, written: &Written) -> String {
     let failed = rows.iter().filter(|row| row.failure.is_some()).count();
-    let mut text = format!("{}\n  runs     {} of {}, {failed} failed\n", header.title, rows.len(), header.runs);
+    let mut text =
+        format!("{}\n  runs     {} of {}, {failed} failed\n", header.title, rows.len(), header.runs);
     for (name, run, value) in &written.best {
         text += &format!("  best     {name} = {} in run {run}\n", significant(*value, 6));
     }
@@ -168,7 +180,8 @@ fn summary(header: &Header, rows: &[Row], folder: &Path, written: &Written) -> S
 }
 
 fn document(header: &Header, progress: &Progress, folder: &Path, written: &Written) -> serde_json::Value {
-    let best = written.best.iter().map(|(name, run, value)| json!({ "measure": name, "run": run, "value": value }));
+    let best =
+        written.best.iter().map(|(name, run, value)| json!({ "measure": name, "run": run, "value": value }));
     json!({
         "status": "finished",
         "title": header.title,

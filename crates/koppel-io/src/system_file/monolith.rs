@@ -31,7 +31,8 @@ impl SystemFile {
         }
         let system = self.build()?;
         let entries = self.document.root.get("subsystems").map_or(&[][..], |node| node.entries());
-        let parts = entries.iter().map(|entry| subsystem::parts(entry).map_err(|mark| self.document.mistake(mark)));
+        let parts =
+            entries.iter().map(|entry| subsystem::parts(entry).map_err(|mark| self.document.mistake(mark)));
         let (equations, solvers): (Vec<_>, Vec<_>) = parts.collect::<Result<Vec<_>>>()?.into_iter().unzip();
         let closed = monolith(&system.graph, equations).map_err(engine)?;
         let solver = solver.unwrap_or_else(|| chosen(&solvers, closed.linear().is_some()));

@@ -30,7 +30,13 @@ pub(super) fn find(document: &Document, name: &str, origin: &str) -> Result<Vec<
 }
 
 /// Puts `value` at keys that were found before.
-pub(super) fn put(document: &mut Document, name: &str, path: &[String], value: &str, origin: &str) -> Result<()> {
+pub(super) fn put(
+    document: &mut Document,
+    name: &str,
+    path: &[String],
+    value: &str,
+    origin: &str,
+) -> Result<()> {
     let written = format!("{name} = {value}");
     let offset = document.add(origin, &written);
     let whole = offset..offset + name.len();
@@ -80,7 +86,11 @@ fn path(document: &Document, name: &str) -> std::result::Result<Vec<String>, Mar
     if let Some(key) = name.strip_prefix("run.") {
         // Names of subsystems may have dots.
         let is_by_name = key.starts_with("every.");
-        return Ok(if is_by_name { joined(&["run"], key) } else { walked("run", document.root.get("run"), key) });
+        return Ok(if is_by_name {
+            joined(&["run"], key)
+        } else {
+            walked("run", document.root.get("run"), key)
+        });
     }
     let entries = document.root.get("subsystems").map_or(&[][..], Node::entries);
     let found = entries
@@ -128,7 +138,8 @@ fn walked(first: &str, node: Option<&Node>, rest: &str) -> Vec<String> {
 
 /// `connections.left.F.gain`, `inputs.left.F.signal.amplitude`: a connection or an input from outside by where it ends.
 fn member(document: &Document, name: &str) -> Option<std::result::Result<Vec<String>, Mark>> {
-    let (section, rest) = name.split_once('.').filter(|(first, _)| ["connections", "inputs"].contains(first))?;
+    let (section, rest) =
+        name.split_once('.').filter(|(first, _)| ["connections", "inputs"].contains(first))?;
     let list = document.root.get(section).map_or(&[][..], Node::items);
     let end = |node: &Node| node.get("to").and_then(|to| to.text("to").ok()).map(ToOwned::to_owned);
     let ends: Vec<Option<String>> = list.iter().map(end).collect();
@@ -141,10 +152,13 @@ fn member(document: &Document, name: &str) -> Option<std::result::Result<Vec<Str
             Ok(keys)
         }
         None => {
-            let known: Vec<String> = ends.into_iter().flatten().map(|end| format!("{section}.{end}")).collect();
+            let known: Vec<String> =
+                ends.into_iter().flatten().map(|end| format!("{section}.{end}")).collect();
             let mark = Mark::unknown(0..0, "setting", name, &known);
             let hint = mark.hint.clone().unwrap_or_default();
-            Err(mark.hint(format!("{hint}; write the input it ends at and a key, such as `{section}.left.F.KEY`")))
+            Err(mark.hint(format!(
+                "{hint}; write the input it ends at and a key, such as `{section}.left.F.KEY`"
+            )))
         }
     })
 }

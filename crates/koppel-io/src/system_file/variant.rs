@@ -21,7 +21,8 @@ impl Place {
     #[must_use]
     pub fn is_about_coupling(&self) -> bool {
         let is_time = ["start", "stop"].contains(&self.keys.get(1).map_or("", String::as_str));
-        let is_own_coupling = self.keys[0] == "connections" && self.keys.get(2).is_some_and(|k| k == "coupling");
+        let is_own_coupling =
+            self.keys[0] == "connections" && self.keys.get(2).is_some_and(|k| k == "coupling");
         (self.keys[0] == "run" && !is_time) || is_own_coupling
     }
 

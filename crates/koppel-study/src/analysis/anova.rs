@@ -70,7 +70,8 @@ pub fn anova(levels: &[usize], at: &[&[usize]], y: &[f64]) -> Option<Anova> {
         .collect();
     let total = y.iter().map(|v| v * v).sum::<f64>();
     let is_balanced = is_balanced(&factors);
-    let (sums, left) = if is_balanced { balanced(&factors, &y, total) } else { least_squares(&factors, &y, total) };
+    let (sums, left) =
+        if is_balanced { balanced(&factors, &y, total) } else { least_squares(&factors, &y, total) };
     let (residual, freedom) = left;
     let term = |(members, sum, own): (Vec<usize>, f64, usize)| {
         let mean = if own > 0 { sum / own as f64 } else { f64::NAN };
@@ -120,8 +121,11 @@ fn balanced(factors: &[Factor], y: &[f64], total: f64) -> (Vec<Sum>, (f64, usize
         sums.iter().map(|sum| sum * sum).sum::<f64>() / (n / factor.levels as f64)
     };
     let mains: Vec<f64> = factors.iter().map(main).collect();
-    let mut sums: Vec<Sum> =
-        factors.iter().zip(&mains).map(|(factor, sum)| (vec![factor.number], *sum, factor.levels - 1)).collect();
+    let mut sums: Vec<Sum> = factors
+        .iter()
+        .zip(&mains)
+        .map(|(factor, sum)| (vec![factor.number], *sum, factor.levels - 1))
+        .collect();
     for (a, b) in pairs(factors.len()) {
         let (one, other) = (&factors[a], &factors[b]);
         let mut cells = vec![0.0; one.levels * other.levels];
@@ -184,7 +188,9 @@ fn gram(factors: &[Factor], terms: &[Vec<usize>], starts: &[usize], y: &[f64]) -
                 [a, b] => {
                     let other = &factors[*b];
                     contrasts(&factors[*a], run, |i, one| {
-                        contrasts(other, run, |j, two| row.push((start + i * (other.levels - 1) + j, one * two)));
+                        contrasts(other, run, |j, two| {
+                            row.push((start + i * (other.levels - 1) + j, one * two))
+                        });
                     });
                 }
                 _ => {}

@@ -71,7 +71,8 @@ impl Data {
             }
         }
         let measures = header.measures.iter().enumerate();
-        let measures = measures.map(|(k, entry)| (entry.clone(), rows.iter().map(|row| row.values[k]).collect()));
+        let measures =
+            measures.map(|(k, entry)| (entry.clone(), rows.iter().map(|row| row.values[k]).collect()));
         Ok(Data {
             runs: rows.iter().map(|row| row.run).collect(),
             factors: header.factors.iter().zip(columns).map(|(entry, column)| column.finish(entry)).collect(),
@@ -99,7 +100,8 @@ impl Column {
         let (name, scale) = (entry.name.clone(), entry.scale);
         let known = entry.source.levels().filter(|_| at.iter().all(Option::is_some));
         if let Some(values) = known {
-            let level = |value: &crate::settings::Value| Level { label: value.label.clone(), number: value.number };
+            let level =
+                |value: &crate::settings::Value| Level { label: value.label.clone(), number: value.number };
             let levels = values.iter().map(level).collect();
             let at = at.into_iter().flatten().collect();
             return FactorData { name, scale, levels, at, labels, numbers, is_binned: false };
@@ -117,7 +119,10 @@ fn bins(numbers: &[f64], is_log: bool) -> (Vec<Level>, Vec<usize>) {
     let high = numbers.iter().copied().map(forth).fold(f64::NEG_INFINITY, f64::max);
     let width = (high - low) / BINS as f64;
     if numbers.is_empty() || width.is_nan() || width <= 0.0 {
-        let level = Level { label: numbers.first().map_or(String::new(), f64::to_string), number: numbers.first().copied() };
+        let level = Level {
+            label: numbers.first().map_or(String::new(), f64::to_string),
+            number: numbers.first().copied(),
+        };
         return (vec![level], vec![0; numbers.len()]);
     }
     let level = |k: usize| {

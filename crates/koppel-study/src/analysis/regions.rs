@@ -35,9 +35,11 @@ const MOST_PAIRS: usize = 15;
 pub fn regions(factors: &[FactorData], stable: &[f64]) -> Vec<Region> {
     let is_numeric = |k: &usize| factors[*k].levels.len() > 1 && factors[*k].scale != Scale::Names;
     let numeric: Vec<usize> = (0..factors.len()).filter(is_numeric).collect();
-    let names: Vec<usize> =
-        (0..factors.len()).filter(|k| factors[*k].levels.len() > 1 && factors[*k].scale == Scale::Names).collect();
-    let pairs = numeric.iter().enumerate().flat_map(|(at, x)| numeric[at + 1..].iter().map(move |y| (*x, *y)));
+    let names: Vec<usize> = (0..factors.len())
+        .filter(|k| factors[*k].levels.len() > 1 && factors[*k].scale == Scale::Names)
+        .collect();
+    let pairs =
+        numeric.iter().enumerate().flat_map(|(at, x)| numeric[at + 1..].iter().map(move |y| (*x, *y)));
     let kinds = kinds(factors, &names, stable.len());
     let mut regions = Vec::new();
     for (x, y) in pairs.take(MOST_PAIRS) {
@@ -107,7 +109,8 @@ mod tests {
     use super::*;
 
     fn factor(name: &str, scale: Scale, numbers: &[f64], at: Vec<usize>) -> FactorData {
-        let level = |n: &f64| Level { label: n.to_string(), number: Some(*n).filter(|_| scale != Scale::Names) };
+        let level =
+            |n: &f64| Level { label: n.to_string(), number: Some(*n).filter(|_| scale != Scale::Names) };
         FactorData {
             name: name.into(),
             scale,

@@ -104,7 +104,8 @@ mod tests {
 
     #[test]
     fn every_value_is_counted_once() {
-        let values: Vec<f64> = (0..1000).map(|k| 10_f64.powf(f64::from(k) / 100.0)).chain([f64::NAN]).collect();
+        let values: Vec<f64> =
+            (0..1000).map(|k| 10_f64.powf(f64::from(k) / 100.0)).chain([f64::NAN]).collect();
         let bins = histogram(&values);
         assert_eq!(bins.iter().map(|bin| bin.count).sum::<usize>(), 1000);
         let (few, many) = bins.iter().fold((1000, 0), |(few, many), b| (b.count.min(few), b.count.max(many)));

@@ -26,11 +26,15 @@ impl HeatMap {
         let (left, top, width, height) = (150.0, 40.0, 480.0, 300.0);
         let all = || self.values.iter().flatten().copied().filter(|v| v.is_finite());
         let (low, high) = all().fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), v| (l.min(v), h.max(v)));
-        let (wide, high_cell) = (width / self.columns.len().max(1) as f64, height / self.rows.len().max(1) as f64);
+        let (wide, high_cell) =
+            (width / self.columns.len().max(1) as f64, height / self.rows.len().max(1) as f64);
         let mut out = String::from(HEAD);
         let mut add = |line: std::fmt::Arguments<'_>| writeln!(out, "{line}").unwrap_or(());
         let middle = left + 0.5 * width;
-        add(format_args!("<text x=\"{middle}\" y=\"22\" text-anchor=\"middle\" font-size=\"15\">{}</text>", escaped(&self.title)));
+        add(format_args!(
+            "<text x=\"{middle}\" y=\"22\" text-anchor=\"middle\" font-size=\"15\">{}</text>",
+            escaped(&self.title)
+        ));
         for (i, column) in self.values.iter().enumerate() {
             for (j, value) in column.iter().enumerate().filter(|(_, v)| v.is_finite()) {
                 // The first row is at the bottom, as on an axis.
@@ -66,7 +70,10 @@ impl HeatMap {
                 label(name)
             ));
         }
-        add(format_args!("<text x=\"{middle}\" y=\"412\" text-anchor=\"middle\">{}</text>", escaped(&self.x)));
+        add(format_args!(
+            "<text x=\"{middle}\" y=\"412\" text-anchor=\"middle\">{}</text>",
+            escaped(&self.x)
+        ));
         let centre = top + 0.5 * height;
         add(format_args!(
             "<text transform=\"translate(16 {centre}) rotate(-90)\" text-anchor=\"middle\">{}</text>",
@@ -76,7 +83,9 @@ impl HeatMap {
             for k in 0..50 {
                 let y = top + height * (1.0 - f64::from(k + 1) / 50.0);
                 let colour = colour((f64::from(k) + 0.5) / 50.0);
-                add(format_args!("<rect x=\"650\" y=\"{y:.1}\" width=\"16\" height=\"6.2\" fill=\"{colour}\"/>"));
+                add(format_args!(
+                    "<rect x=\"650\" y=\"{y:.1}\" width=\"16\" height=\"6.2\" fill=\"{colour}\"/>"
+                ));
             }
             for (value, y) in [(high, top + 10.0), (low, top + height)] {
                 add(format_args!("<text x=\"672\" y=\"{y}\" font-size=\"11\">{}</text>", short(value)));

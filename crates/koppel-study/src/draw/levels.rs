@@ -85,21 +85,39 @@ impl Levels {
                         let (x, y) = (x(level), y(*value));
                         write!(path, "{letter}{x:.1} {y:.1}").unwrap_or(());
                         letter = 'L';
-                        add(format_args!("<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"2.6\" fill=\"{colour}\"/>"));
+                        add(format_args!(
+                            "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"2.6\" fill=\"{colour}\"/>"
+                        ));
                     }
-                    add(format_args!("<path d=\"{path}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"1.6\"/>"));
+                    add(format_args!(
+                        "<path d=\"{path}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"1.6\"/>"
+                    ));
                 }
             }
             if self.series.len() > 1 && k < SHOWN {
                 let at = top + 10.0 + 18.0 * k as f64;
-                add(format_args!("<path d=\"M{} {at}h22\" stroke=\"{colour}\" stroke-width=\"2\"/>", right + 14.0));
-                add(format_args!("<text x=\"{}\" y=\"{}\" font-size=\"11\">{}</text>", right + 42.0, at + 4.0, label(name)));
+                add(format_args!(
+                    "<path d=\"M{} {at}h22\" stroke=\"{colour}\" stroke-width=\"2\"/>",
+                    right + 14.0
+                ));
+                add(format_args!(
+                    "<text x=\"{}\" y=\"{}\" font-size=\"11\">{}</text>",
+                    right + 42.0,
+                    at + 4.0,
+                    label(name)
+                ));
             }
         }
         add(format_args!("<path d=\"M{left} {top}V{bottom}H{right}\" fill=\"none\" stroke=\"black\"/>"));
         let middle = 0.5 * (left + right);
-        add(format_args!("<text x=\"{middle}\" y=\"22\" text-anchor=\"middle\" font-size=\"15\">{}</text>", escaped(&self.title)));
-        add(format_args!("<text x=\"{middle}\" y=\"412\" text-anchor=\"middle\">{}</text>", escaped(&self.x)));
+        add(format_args!(
+            "<text x=\"{middle}\" y=\"22\" text-anchor=\"middle\" font-size=\"15\">{}</text>",
+            escaped(&self.title)
+        ));
+        add(format_args!(
+            "<text x=\"{middle}\" y=\"412\" text-anchor=\"middle\">{}</text>",
+            escaped(&self.x)
+        ));
         let centre = 0.5 * (top + bottom);
         add(format_args!(
             "<text transform=\"translate(16 {centre}) rotate(-90)\" text-anchor=\"middle\">{}</text>",
@@ -142,11 +160,15 @@ impl Axis {
     fn ticks(&self) -> Vec<f64> {
         if self.is_log {
             let (low, high) = (self.low.log10().round() as i32, self.high.log10().round() as i32);
-            return (low..=high).step_by(((high - low) / 8 + 1) as usize).map(|power| 10_f64.powi(power)).collect();
+            return (low..=high)
+                .step_by(((high - low) / 8 + 1) as usize)
+                .map(|power| 10_f64.powi(power))
+                .collect();
         }
         let rough = (self.high - self.low) / 6.0;
         let power = 10_f64.powf(rough.log10().floor());
-        let step = [1.0, 2.0, 5.0, 10.0].map(|f| f * power).into_iter().find(|s| *s >= rough).unwrap_or(power);
+        let step =
+            [1.0, 2.0, 5.0, 10.0].map(|f| f * power).into_iter().find(|s| *s >= rough).unwrap_or(power);
         let (first, last) = ((self.low / step).ceil() as i64, (self.high / step).floor() as i64);
         (first..=last).map(|k| k as f64 * step).collect()
     }

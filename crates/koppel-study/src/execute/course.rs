@@ -36,9 +36,11 @@ const SAME: f64 = 1e-6;
 impl Course {
     fn new(times: Vec<f64>, columns: Vec<Vec<f64>>) -> Self {
         let extremes = |column: &Vec<f64>| {
-            column.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| (low.min(*v), high.max(*v)))
+            column
+                .iter()
+                .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| (low.min(*v), high.max(*v)))
         };
-        let ranges = columns.iter().map(|c| extremes(c)).map(|(low, high)| (high - low).max(0.0)).collect();
+        let ranges = columns.iter().map(extremes).map(|(low, high)| (high - low).max(0.0)).collect();
         let largest = columns.iter().map(|c| c.iter().fold(0.0, |most: f64, v| most.max(v.abs()))).collect();
         Course { times, columns, ranges, largest }
     }
@@ -195,8 +197,11 @@ impl<'a> Store<'a> {
             ReferenceKind::File { table, .. } => of_table(table, &self.signals),
             ReferenceKind::Monolithic { solver } => {
                 let file = self.system.with(values, "reference").map_err(words)?;
-                let names: Vec<String> =
-                    self.signals.iter().map(|name| format!("{}.{name}", koppel_io::system_file::MONOLITH)).collect();
+                let names: Vec<String> = self
+                    .signals
+                    .iter()
+                    .map(|name| format!("{}.{name}", koppel_io::system_file::MONOLITH))
+                    .collect();
                 record(file.monolith(*solver, &self.signals).map_err(words)?, &names)
             }
             ReferenceKind::Settings(_) => {

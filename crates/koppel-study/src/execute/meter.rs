@@ -65,10 +65,25 @@ impl Tally {
 /// A measure that follows the run, with signals by their number.
 #[derive(Clone, Debug)]
 pub(super) enum Follow {
-    Signal { of: Expression, signals: Vec<usize>, take: Take },
+    Signal {
+        of: Expression,
+        signals: Vec<usize>,
+        take: Take,
+    },
     /// `courses` are the numbers of the signals in the reference, `owners` those of their subsystems.
-    Error { signals: Vec<usize>, courses: Vec<usize>, owners: Vec<usize>, take: Take, is_relative: bool, combine: Combine },
-    Bounded { signals: Vec<usize>, courses: Vec<usize>, limit: Limit },
+    Error {
+        signals: Vec<usize>,
+        courses: Vec<usize>,
+        owners: Vec<usize>,
+        take: Take,
+        is_relative: bool,
+        combine: Combine,
+    },
+    Bounded {
+        signals: Vec<usize>,
+        courses: Vec<usize>,
+        limit: Limit,
+    },
 }
 
 struct Tracker<'a> {
@@ -139,14 +154,17 @@ fn combined(errors: &[f64], owners: &[usize], combine: Combine) -> f64 {
         sum / f64::from(count.max(1))
     };
     match combine {
-        Combine::Max => errors.iter().fold(0.0, |most: f64, error| if error.is_nan() { f64::NAN } else { most.max(*error) }),
+        Combine::Max => errors
+            .iter()
+            .fold(0.0, |most: f64, error| if error.is_nan() { f64::NAN } else { most.max(*error) }),
         Combine::Mean => mean(&mut errors.iter().copied()),
         Combine::Norm => {
             let count = owners.iter().max().map_or(0, |last| last + 1);
             let of = |owner: usize| {
                 mean(&mut errors.iter().zip(owners).filter(|(_, o)| **o == owner).map(|(error, _)| *error))
             };
-            (0..count).map(|owner| of(owner).powi(2)).sum::<f64>().sqrt()
+            // Without squares, which overflow in runs that almost did.
+            (0..count).map(of).fold(0.0, f64::hypot)
         }
     }
 }
@@ -180,7 +198,10 @@ impl Recorder for Meter<'_> {
                     }
                 }
                 Follow::Bounded { signals, .. } => {
-                    tallies.iter_mut().zip(signals).for_each(|(tally, signal)| tally.note(time, row[columns[*signal]]));
+                    tallies
+                        .iter_mut()
+                        .zip(signals)
+                        .for_each(|(tally, signal)| tally.note(time, row[columns[*signal]]));
                 }
             }
         }

@@ -110,7 +110,8 @@ pub fn run(
     let mut log = Log::open(folder, &header)?;
     let mut rows = std::mem::take(&mut log.rows);
     let done: std::collections::HashSet<u64> = rows.iter().map(|row| row.run).collect();
-    let own = header.runs / options.shard.parts + u64::from(options.shard.part <= header.runs % options.shard.parts);
+    let own = header.runs / options.shard.parts
+        + u64::from(options.shard.part <= header.runs % options.shard.parts);
     if own > MANY && !options.is_large_accepted {
         return Err(Error::TooLarge { runs: own, hours: None });
     }
@@ -140,7 +141,8 @@ pub fn run(
             });
         }
         drop(sender);
-        let mut keeper = Keeper { log: &mut log, rows: &mut rows, progress: &mut progress, synced: Instant::now() };
+        let mut keeper =
+            Keeper { log: &mut log, rows: &mut rows, progress: &mut progress, synced: Instant::now() };
         let result = keeper.keep(&receiver, options, &mut |progress| {
             let wish = watch(progress);
             if wish == Wish::Stop {

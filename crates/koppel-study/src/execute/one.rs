@@ -76,11 +76,11 @@ fn make(
         seen.radius = Some(forecast(&mut simulation, &file.run, &study.measures)?);
     }
     let of = |name: &String| simulation.columns().iter().position(|column| column.name == *name);
-    let columns = prepared.signals.iter().map(|name| of(name).ok_or(format!("there is no `{name}` in this run")));
+    let columns =
+        prepared.signals.iter().map(|name| of(name).ok_or(format!("there is no `{name}` in this run")));
     let mut meter = Meter::new(&prepared.list, course, columns.collect::<Result<_, _>>()?);
-    let mut watch = |_: &mut Simulation| {
-        Ok(if is_ended.load(Ordering::Relaxed) { Flow::Stop } else { Flow::Continue })
-    };
+    let mut watch =
+        |_: &mut Simulation| Ok(if is_ended.load(Ordering::Relaxed) { Flow::Stop } else { Flow::Continue });
     let ending = simulation.run(&mut meter, &mut watch).map_err(|error| error.to_string())?;
     if matches!(ending, Ending::Interrupted { .. }) {
         return Ok(false);
@@ -147,7 +147,8 @@ fn measured(prepared: &Prepared<'_>, cells: &[Cell], seen: &Seen, is_failed: boo
                 Some(expression.evaluate(0.0, &inputs))
             }
         };
-        values.push(known.or(measure.failed.filter(|_| is_failed)).unwrap_or(f64::NAN));
+        let value = known.or(measure.failed.filter(|_| is_failed)).unwrap_or(f64::NAN);
+        values.push(measure.most.map_or(value, |most| if value > most { most } else { value }));
     }
     values
 }

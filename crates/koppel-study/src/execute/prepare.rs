@@ -93,7 +93,8 @@ impl<'a> Prepared<'a> {
                     let mut courses = Vec::new();
                     for name in names.iter().filter(|_| needs_course) {
                         if is_monolithic && kind_of(known, name) == Some(VariableKind::Input) {
-                            let message = format!("`{name}` is an input, which a monolithic reference does not have");
+                            let message =
+                                format!("`{name}` is an input, which a monolithic reference does not have");
                             let mark = Mark::new(measure.span.clone(), message).hint("compare outputs");
                             return Err(study.mistake(mark));
                         }
@@ -103,11 +104,14 @@ impl<'a> Prepared<'a> {
                     match &measure.kind {
                         MeasureKind::Error { take, is_relative, combine, .. } => {
                             let mut owners = Vec::new();
-                            let owners = names.iter().map(|n| position(&mut owners, owner(known, n))).collect();
+                            let owners =
+                                names.iter().map(|n| position(&mut owners, owner(known, n))).collect();
                             let (take, is_relative, combine) = (*take, *is_relative, *combine);
                             Follow::Error { signals, courses, owners, take, is_relative, combine }
                         }
-                        MeasureKind::Bounded { limit, .. } => Follow::Bounded { signals, courses, limit: *limit },
+                        MeasureKind::Bounded { limit, .. } => {
+                            Follow::Bounded { signals, courses, limit: *limit }
+                        }
                         _ => continue,
                     }
                 }
@@ -142,9 +146,11 @@ impl<'a> Prepared<'a> {
                 let mut cells = first.clone();
                 let label = value.label.clone();
                 cells[at] = Cell { level: None, value };
-                let built = self.study.system.with(&values(self.study, &cells), "factor").and_then(|f| f.build());
+                let built =
+                    self.study.system.with(&values(self.study, &cells), "factor").and_then(|f| f.build());
                 if let Err(error) = built {
-                    let text = format!("factor `{}`, value `{label}`: {}", factor.name, super::one_line(&error));
+                    let text =
+                        format!("factor `{}`, value `{label}`: {}", factor.name, super::one_line(&error));
                     self.warnings.push(text);
                 }
             }
@@ -201,7 +207,9 @@ fn blamed(study: &Study, error: Box<Io>, cells: &[Cell]) -> Box<Io> {
 /// The settings of a run.
 pub(super) fn values<'v>(study: &'v Study, cells: &'v [Cell]) -> Vec<(&'v Place, &'v str)> {
     let pairs = study.factors.iter().zip(cells);
-    pairs.flat_map(|(factor, cell)| factor.places.iter().map(|place| (place, cell.value.text.as_str()))).collect()
+    pairs
+        .flat_map(|(factor, cell)| factor.places.iter().map(|place| (place, cell.value.text.as_str())))
+        .collect()
 }
 
 fn position(list: &mut Vec<String>, name: &str) -> usize {
@@ -228,6 +236,7 @@ fn owner<'k>(known: &'k [Column], name: &'k str) -> &'k str {
     let own = known.iter().find(|column| column.name == name).map(|column| column.source);
     let Some(Source::Variable { subsystem, .. }) = own else { return name };
     // The first signal of a subsystem stands for it.
-    let is_same = |c: &&Column| matches!(c.source, Source::Variable { subsystem: other, .. } if other == subsystem);
+    let is_same =
+        |c: &&Column| matches!(c.source, Source::Variable { subsystem: other, .. } if other == subsystem);
     known.iter().find(is_same).map_or(name, |column| column.name.as_str())
 }

@@ -20,7 +20,11 @@ fn header() -> Header {
 
 fn row(run: u64) -> Row {
     let failure = run.is_multiple_of(3).then(|| format!("tab \t and \"quotes\"\nof {run}"));
-    Row { run, values: vec![0.1 * run as f64, if failure.is_some() { f64::NEG_INFINITY } else { 1e-300 }], failure }
+    Row {
+        run,
+        values: vec![0.1 * run as f64, if failure.is_some() { f64::NEG_INFINITY } else { 1e-300 }],
+        failure,
+    }
 }
 
 fn written(rows: impl Iterator<Item = u64>) -> (tempfile::TempDir, Vec<Row>) {

@@ -5,7 +5,8 @@ use koppel_io::report::Section;
 
 use super::file_name;
 use crate::analysis::{
-    Anova, Data, FactorData, Region, Sorting, anova, histogram, interaction, regions, response, short, sorting,
+    Anova, Data, FactorData, Region, Sorting, anova, histogram, interaction, regions, response, short,
+    sorting,
 };
 use crate::draw::{HeatMap, Levels, Mark};
 use crate::log::MeasureEntry;
@@ -44,7 +45,11 @@ pub(super) fn analyse(data: &Data, entry: &MeasureEntry, y: &[f64], settings: &A
 /// A table as CSV.
 fn csv(header: &[&str], rows: &[Vec<String>]) -> String {
     let field = |text: &String| {
-        if text.contains([',', '"', '\n', '\r']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text.clone() }
+        if text.contains([',', '"', '\n', '\r']) {
+            format!("\"{}\"", text.replace('"', "\"\""))
+        } else {
+            text.clone()
+        }
     };
     let line = |row: &Vec<String>| row.iter().map(field).collect::<Vec<_>>().join(",") + "\n";
     let head = header.iter().map(ToString::to_string).collect();
@@ -61,7 +66,14 @@ impl Found {
     }
 
     /// A table on the page and in a file, where numbers have all their digits.
-    fn table(&mut self, file: &str, title: String, header: &[&str], rows: Vec<Vec<String>>, note: Option<String>) {
+    fn table(
+        &mut self,
+        file: &str,
+        title: String,
+        header: &[&str],
+        rows: Vec<Vec<String>>,
+        note: Option<String>,
+    ) {
         self.file(format!("{file}.csv"), csv(header, &rows));
         let shown = |cell: &String| cell.parse::<f64>().map_or(cell.clone(), short);
         let rows = rows.iter().map(|row| row.iter().map(shown).collect()).collect();
@@ -91,8 +103,24 @@ impl Found {
         }
         let mean = result.residual.0 / result.residual.1 as f64;
         let blank = String::new;
-        rows.push(vec!["residual".into(), number(result.residual.0), result.residual.1.to_string(), number(mean), blank(), blank(), blank()]);
-        rows.push(vec!["total".into(), number(result.total.0), result.total.1.to_string(), blank(), blank(), blank(), blank()]);
+        rows.push(vec![
+            "residual".into(),
+            number(result.residual.0),
+            result.residual.1.to_string(),
+            number(mean),
+            blank(),
+            blank(),
+            blank(),
+        ]);
+        rows.push(vec![
+            "total".into(),
+            number(result.total.0),
+            result.total.1.to_string(),
+            blank(),
+            blank(),
+            blank(),
+            blank(),
+        ]);
         let mut note = "share: mean square in percent of the sum over all effects. p: how probable so large an F is by chance; runs without any \
             scatter have none, so that F compares with interactions of three and more factors."
             .to_owned();
@@ -122,7 +150,9 @@ impl Found {
     }
 
     fn sorted(&mut self, data: &Data, name: &str, y: &[f64], settings: &Analysis) {
-        let Some(sorting) = sorting(&data.factors, y, settings.nearly_best, settings.at_least) else { return };
+        let Some(sorting) = sorting(&data.factors, y, settings.nearly_best, settings.at_least) else {
+            return;
+        };
         let first = sorting.order[0];
         self.best = Some((data.runs[first], y[first]));
         let mut header = vec!["rank", "run", name];
@@ -172,7 +202,14 @@ impl Found {
             let best = optimum.mean.map_or_else(|| mode.label.clone(), number);
             let kind = if optimum.mean.is_some() { "mean" } else { "most frequent" };
             let share = optimum.counts[optimum.mode] as f64 / sorting.nearly_best as f64;
-            vec![factor.name.clone(), best, kind.into(), mode.label.clone(), number(share), factor.labels[sorting.order[0]].clone()]
+            vec![
+                factor.name.clone(),
+                best,
+                kind.into(),
+                mode.label.clone(),
+                number(share),
+                factor.labels[sorting.order[0]].clone(),
+            ]
         };
         let rows = data.factors.iter().zip(&sorting.optimum).map(row).collect();
         let note = format!(
@@ -189,7 +226,13 @@ impl Found {
         let regions = regions(&data.factors, y);
         let factor = |k: usize| &data.factors[k];
         let row = |r: &Region| {
-            vec![factor(r.x).name.clone(), factor(r.y).name.clone(), r.names.clone(), number(r.area), number(r.share)]
+            vec![
+                factor(r.x).name.clone(),
+                factor(r.y).name.clone(),
+                r.names.clone(),
+                number(r.area),
+                number(r.share),
+            ]
         };
         let rows: Vec<Vec<String>> = regions.iter().map(row).collect();
         if rows.is_empty() {
@@ -210,7 +253,8 @@ impl Found {
                     cells.push(row);
                 }
             }
-            let title = if region.names.is_empty() { name.to_owned() } else { format!("{name}, {}", region.names) };
+            let title =
+                if region.names.is_empty() { name.to_owned() } else { format!("{name}, {}", region.names) };
             let labels = |f: &FactorData| f.levels.iter().map(|level| level.label.clone()).collect();
             let map = HeatMap {
                 title,
@@ -224,8 +268,15 @@ impl Found {
             self.file(format!("region-{}.svg", at + 1), picture.clone());
             pictures.push(picture);
         }
-        self.file("region-cells.csv".into(), csv(&["x", "x_level", "y", "y_level", "names", "share"], &cells));
-        self.pictures(format!("{name}: regions"), pictures, Some("Share of stable runs over all other numeric factors."));
+        self.file(
+            "region-cells.csv".into(),
+            csv(&["x", "x_level", "y", "y_level", "names", "share"], &cells),
+        );
+        self.pictures(
+            format!("{name}: regions"),
+            pictures,
+            Some("Share of stable runs over all other numeric factors."),
+        );
     }
 
     fn responses(&mut self, data: &Data, name: &str, y: &[f64]) {
@@ -246,7 +297,11 @@ impl Found {
                 x: factor.name.clone(),
                 y: name.to_owned(),
                 levels: factor.levels.iter().map(|level| level.label.clone()).collect(),
-                series: vec![series("mean", |r| r.mean), series("smallest", |r| r.min), series("largest", |r| r.max)],
+                series: vec![
+                    series("mean", |r| r.mean),
+                    series("smallest", |r| r.min),
+                    series("largest", |r| r.max),
+                ],
                 mark: Mark::Lines,
             };
             let picture = picture.svg();
@@ -263,8 +318,11 @@ impl Found {
         let mut pairs: Vec<(f64, usize, usize)> = Vec::new();
         for (at, a) in varied.iter().enumerate() {
             for b in &varied[at + 1..] {
-                let is_it = |chosen: &[usize], members: &[usize]| members.len() == 2 && [chosen[members[0]], chosen[members[1]]] == [*a, *b];
-                let strength = strengths.and_then(|(chosen, anova)| anova.terms.iter().find(|t| is_it(chosen, &t.factors)));
+                let is_it = |chosen: &[usize], members: &[usize]| {
+                    members.len() == 2 && [chosen[members[0]], chosen[members[1]]] == [*a, *b]
+                };
+                let strength = strengths
+                    .and_then(|(chosen, anova)| anova.terms.iter().find(|t| is_it(chosen, &t.factors)));
                 pairs.push((strength.map_or(0.0, |term| term.mean), *a, *b));
             }
         }
@@ -293,11 +351,15 @@ impl Found {
                 mark: Mark::Lines,
             };
             let picture = picture.svg();
-            self.file(format!("interaction-{}-{}.svg", file_name(&one.name), file_name(&other.name)), picture.clone());
+            self.file(
+                format!("interaction-{}-{}.svg", file_name(&one.name), file_name(&other.name)),
+                picture.clone(),
+            );
             pictures.push(picture);
         }
         self.file("interactions.csv".into(), csv(&["a", "a_level", "b", "b_level", "runs", "mean"], &rows));
-        let note = (pictures.len() > SHOWN).then_some("The strongest; all others are files beside this page.");
+        let note =
+            (pictures.len() > SHOWN).then_some("The strongest; all others are files beside this page.");
         pictures.truncate(SHOWN);
         self.pictures(format!("{name}: interactions"), pictures, note);
     }

@@ -105,7 +105,9 @@ fn overview(header: &Header, data: &Data, rows: &[Row]) -> Report {
     let factors = data.factors.iter().zip(&header.factors).map(|(factor, entry)| {
         let values = match factor.levels.as_slice() {
             [first, .., last] if factor.is_binned => format!("drawn, {} to {}", first.label, last.label),
-            levels if levels.len() > 12 => format!("{} to {}", levels[0].label, levels[levels.len() - 1].label),
+            levels if levels.len() > 12 => {
+                format!("{} to {}", levels[0].label, levels[levels.len() - 1].label)
+            }
             levels => levels.iter().map(|level| level.label.as_str()).collect::<Vec<_>>().join(", "),
         };
         vec![factor.name.clone(), entry.paths.join(", "), factor.levels.len().to_string(), values]
@@ -120,7 +122,8 @@ fn overview(header: &Header, data: &Data, rows: &[Row]) -> Report {
     let statistics = data.measures.iter().map(|(entry, values)| {
         let known: Vec<f64> = values.iter().copied().filter(|v| v.is_finite()).collect();
         let mean = known.iter().sum::<f64>() / known.len() as f64;
-        let (low, high) = known.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), v| (l.min(*v), h.max(*v)));
+        let (low, high) =
+            known.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), v| (l.min(*v), h.max(*v)));
         vec![entry.name.clone(), known.len().to_string(), short(low), short(mean), short(high)]
     });
     sections.push(Section::Table {
@@ -167,7 +170,11 @@ fn kinds_of_failures(failed: &[&Row]) -> Vec<Vec<String>> {
         }
     }
     kinds.sort_by_key(|(_, count, first)| (std::cmp::Reverse(*count), *first));
-    kinds.into_iter().take(MOST).map(|(kind, count, first)| vec![kind, count.to_string(), first.to_string()]).collect()
+    kinds
+        .into_iter()
+        .take(MOST)
+        .map(|(kind, count, first)| vec![kind, count.to_string(), first.to_string()])
+        .collect()
 }
 
 /// A name that any file system takes.

@@ -40,7 +40,11 @@ pub struct Value {
 
 impl Value {
     fn of(node: &Node) -> Self {
-        let text = node.plain().to_string();
+        let text = match &node.value {
+            // The shortest digits, not 300 zeros.
+            Toml::Float(number) => format!("{number:?}"),
+            _ => node.plain().to_string(),
+        };
         let number = node.number("").ok();
         let label = match &node.value {
             Toml::Text(text) => text.clone(),
@@ -151,8 +155,21 @@ pub struct Factor {
 }
 
 const KEYS: [&str; 15] = [
-    "path", "paths", "values", "labels", "weights", "from", "to", "steps", "log", "whole", "distribution", "low", "high",
-    "mean", "deviation",
+    "path",
+    "paths",
+    "values",
+    "labels",
+    "weights",
+    "from",
+    "to",
+    "steps",
+    "log",
+    "whole",
+    "distribution",
+    "low",
+    "high",
+    "mean",
+    "deviation",
 ];
 
 /// Reads one entry of `[factors]`.
@@ -248,7 +265,8 @@ fn listed(
             value.number = None;
         }
     }
-    if let Some(at) = (1..values.len()).find(|at| values[..*at].iter().any(|v| v.label == values[*at].label)) {
+    if let Some(at) = (1..values.len()).find(|at| values[..*at].iter().any(|v| v.label == values[*at].label))
+    {
         let message = format!("factor `{name}` has the value `{}` twice", values[at].label);
         return Err(Mark::new(list[at].span.clone(), message));
     }

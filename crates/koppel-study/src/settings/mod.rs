@@ -60,7 +60,8 @@ pub struct Analysis {
     pub at_least: usize,
 }
 
-const KEYS: [&str; 8] = ["title", "description", "system", "factors", "plan", "reference", "measures", "analysis"];
+const KEYS: [&str; 8] =
+    ["title", "description", "system", "factors", "plan", "reference", "measures", "analysis"];
 
 /// Reads a study file and the system it is about.
 ///
@@ -117,7 +118,10 @@ impl Study {
         for entry in factors.table("[factors]")? {
             let factor = factor::read(entry, &self.system)?;
             if ["run", "failure"].contains(&factor.name.as_str()) {
-                return Err(Mark::new(factor.span, format!("the name `{}` is taken by another column", factor.name)));
+                return Err(Mark::new(
+                    factor.span,
+                    format!("the name `{}` is taken by another column", factor.name),
+                ));
             }
             self.factors.push(factor);
         }
@@ -131,8 +135,9 @@ impl Study {
         self.measures = measure::read(root.need("measures")?, &self.factors)?;
         if let (None, Some(measure)) = (&self.reference, self.measures.iter().find(|m| m.needs_reference())) {
             let message = format!("measure `{}` needs something to compare with", measure.name);
-            return Err(Mark::new(measure.span.clone(), message)
-                .hint("add [reference] with monolithic = true, set = { \"run.step\" = 1e-5 } or file = \"r.csv\""));
+            return Err(Mark::new(measure.span.clone(), message).hint(
+                "add [reference] with monolithic = true, set = { \"run.step\" = 1e-5 } or file = \"r.csv\"",
+            ));
         }
         self.analysis = analysis(root.get("analysis"), &self.measures)?;
         Ok(())

@@ -83,7 +83,9 @@ pub(super) fn read(node: Option<&Node>, factors: &[Factor]) -> Result<Plan> {
         (None, None) if is_factorial => 1,
         (None, _) => {
             let message = format!("[plan] needs `{key}`");
-            return Err(Mark::new(node.span.clone(), message).hint("how often values are drawn, such as 1000"));
+            return Err(
+                Mark::new(node.span.clone(), message).hint("how often values are drawn, such as 1000")
+            );
         }
     };
     if plan.kind == PlanKind::Sobol && factors.len() > crate::design::SOBOL_DIMENSIONS {

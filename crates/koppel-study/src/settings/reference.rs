@@ -39,11 +39,13 @@ pub struct Reference {
 /// Reads `[reference]`.
 pub(super) fn read(node: &Node, system: &SystemFile, folder: &Path) -> Result<Reference> {
     let fields = node.fields("[reference]", &["monolithic", "solver", "set", "file"])?;
-    let given: Vec<&str> = ["monolithic", "set", "file"].into_iter().filter(|key| fields.get(key).is_some()).collect();
+    let given: Vec<&str> =
+        ["monolithic", "set", "file"].into_iter().filter(|key| fields.get(key).is_some()).collect();
     let [only] = given[..] else {
         let message = format!("[reference] says {} ways to make one", given.len());
-        return Err(Mark::new(node.span.clone(), message)
-            .hint("give one of: monolithic = true, set = { \"run.step\" = 1e-5 }, file = \"reference.csv\""));
+        return Err(Mark::new(node.span.clone(), message).hint(
+            "give one of: monolithic = true, set = { \"run.step\" = 1e-5 }, file = \"reference.csv\"",
+        ));
     };
     if let (Some(solver), true) = (fields.get("solver"), only != "monolithic") {
         return Err(Mark::new(solver.span.clone(), "`solver` goes with monolithic = true"));
