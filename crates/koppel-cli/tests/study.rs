@@ -148,7 +148,7 @@ fn mistakes_are_told() {
             "run.stpe",
             &["unknown key `stpe` in [run]", "did you mean `step`?", "study.toml:7:1"][..],
         ),
-        ("\"right.ck\" =", "\"right.kc\" =", &["unknown setting `right.kc`", "did you mean `right.ck`?"]),
+        ("\"right.ck\" =", "\"right.cck\" =", &["unknown setting `right.cck`", "did you mean `right.ck`?"]),
         (
             "\"right.ck\" =",
             "\"rigth.ck\" =",
@@ -302,4 +302,18 @@ fn drawn_plans_inline_systems_and_every_kind_of_path() {
         assert!((mean - 10.0).abs() < 0.4, "{kind}: {mean}");
         assert!(rows.iter().all(|row| number(row, 6) > 0.0 && number(row, 6) < 1.0), "{text}");
     }
+}
+
+#[test]
+fn examples_run() {
+    let folder = Folder::new();
+    let file = |name: &str| examples().join("studies").join(name).display().to_string();
+    let said = folder.succeed(&["study", &file("dual-mass.toml"), "--out", "holds", "--json"]);
+    assert_eq!(said.json()["failed"], 0);
+    assert_eq!(said.json()["made"], 180);
+    let page = folder.read("holds/index.html");
+    assert!(
+        page.contains("<svg") && page.contains("areas of stability") && page.contains("analysis of variance")
+    );
+    folder.succeed(&["study", &file("rls.toml"), "--dry-run"]).says(&["17640 runs", "lambda"]);
 }
