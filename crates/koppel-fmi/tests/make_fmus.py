@@ -12,7 +12,7 @@ import sys
 import sysconfig
 from pathlib import Path
 
-PACKAGES = ["pythonfmu==0.7.0", "pythonfmu3==0.3.4", "FMPy==0.3.32", "lxml==6.1.3"]
+PACKAGES = ["pythonfmu==0.7.0", "pythonfmu3==0.3.4", "FMPy==0.3.32", "lxml==6.1.3", "statsmodels==0.15.0"]
 
 # A mass on a spring and damper, driven by a force: m a + d v + c x = F. Solved by Runge-Kutta 4 in ten parts per step.
 OSCILLATOR = '''

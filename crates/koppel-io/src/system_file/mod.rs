@@ -62,7 +62,7 @@ pub use mistake::{Mark, Mistake, Span, known_names};
 pub use monolith::MONOLITH;
 pub use structure::{Exported, export, is_structure, load_structure};
 pub use tree::{Entry, Node, Value};
-pub use variant::Place;
+pub use variant::{Place, parse_part};
 use wiring::{Input, Link};
 
 /// A system file that has been read and checked.
@@ -155,22 +155,6 @@ pub fn parse(text: &str, path: &Path) -> Result<SystemFile> {
 /// If the text holds a mistake; the error tells place, line and column.
 pub fn parse_from(place: &str, text: &str, path: &Path) -> Result<SystemFile> {
     let file = SystemFile::read(Document::new(text, path, place)?)?;
-    file.build()?;
-    Ok(file)
-}
-
-/// The system that stands in a table of another document, such as a study.
-///
-/// # Errors
-///
-/// If there is no such table or it holds a mistake.
-pub fn parse_part(document: &Document, key: &str) -> Result<SystemFile> {
-    let mut own = document.clone();
-    own.root = match document.root.get(key) {
-        Some(node) => node.clone(),
-        None => return Err(document.mistake(Mark::new(0..0, format!("there is no table `{key}`")))),
-    };
-    let file = SystemFile::read(own)?;
     file.build()?;
     Ok(file)
 }

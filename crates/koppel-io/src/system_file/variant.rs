@@ -1,6 +1,6 @@
 //! The same system with other settings, again and again: places are found once, no file is read twice.
 
-use super::{SystemFile, models, overrides};
+use super::{Document, Mark, SystemFile, models, overrides};
 use crate::Result;
 
 /// Where a setting stands in the tree of a system file.
@@ -61,4 +61,20 @@ impl SystemFile {
         file.log.clone_from(&self.log);
         Ok(file)
     }
+}
+
+/// The system that stands in a table of another document, such as a study.
+///
+/// # Errors
+///
+/// If there is no such table or it holds a mistake.
+pub fn parse_part(document: &Document, key: &str) -> Result<SystemFile> {
+    let mut own = document.clone();
+    own.root = match document.root.get(key) {
+        Some(node) => node.clone(),
+        None => return Err(document.mistake(Mark::new(0..0, format!("there is no table `{key}`")))),
+    };
+    let file = SystemFile::read(own)?;
+    file.build()?;
+    Ok(file)
 }

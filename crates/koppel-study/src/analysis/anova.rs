@@ -2,16 +2,17 @@
 //!
 //! Where every combination of levels was run equally often (n runs in all, n_A per level of A, n_AB per pair, y centred):
 //!
-//!   SS_A  = Σ_i y_i² / n_A                                                                     (1)
-//!   SS_AB = Σ_ij y_ij² / n_AB - SS_A - SS_B                                                    (2)
+//!   SS_A  = n_A Σ_i ȳ_i²                                                                       (1)
+//!   SS_AB = n_AB Σ_ij (ȳ_ij - ȳ_i - ȳ_j)²                                                      (2)
 //!   MS    = SS / DoF,  DoF_A = a - 1,  DoF_AB = (a - 1)(b - 1)                                 (3)
 //!
-//! y_i and y_ij are sums over all runs with these levels. Where runs are missing, or values were drawn, effects overlap; then
+//! ȳ_i and ȳ_ij are means over all runs with these levels. Where runs are missing, or values were drawn, effects overlap; then
 //! SS of a term is what the sum of squared residuals loses when the term joins all terms that do not contain it (type II),
 //! by least squares on contrasts that sum to zero. Both agree where (1) and (2) hold.
 //!
 //! What main and two-factor effects do not explain is the residual, of which F and its probability are taken.
-//! Genser 2020, 3.2.1, (3.11), (3.12); differs in: the residual and F, which are not told there.
+//! Genser 2020, 3.2.1, (3.11), (3.12), where sums of squares are
+//! written as differences of sums, which is the same but for round-off; differs in: the residual and F, which are not told there.
 
 use std::collections::HashMap;
 
@@ -70,8 +71,7 @@ pub fn anova(levels: &[usize], at: &[&[usize]], y: &[f64]) -> Option<Anova> {
         .collect();
     let total = y.iter().map(|v| v * v).sum::<f64>();
     let is_balanced = is_balanced(&factors);
-    let (sums, left) =
-        if is_balanced { balanced(&factors, &y, total) } else { least_squares(&factors, &y, total) };
+    let (sums, left) = if is_balanced { balanced(&factors, &y) } else { least_squares(&factors, &y, total) };
     let (residual, freedom) = left;
     let term = |(members, sum, own): (Vec<usize>, f64, usize)| {
         let mean = if own > 0 { sum / own as f64 } else { f64::NAN };
@@ -112,33 +112,40 @@ fn pairs(factors: usize) -> impl Iterator<Item = (usize, usize)> {
     (0..factors).flat_map(move |a| (a + 1..factors).map(move |b| (a, b)))
 }
 
-/// Equations (1) and (2).
-fn balanced(factors: &[Factor], y: &[f64], total: f64) -> (Vec<Sum>, (f64, usize)) {
+/// Equations (1) to (3), by means: differences of large sums would lose small effects.
+fn balanced(factors: &[Factor], y: &[f64]) -> (Vec<Sum>, (f64, usize)) {
     let n = y.len() as f64;
-    let main = |factor: &Factor| {
-        let mut sums = vec![0.0; factor.levels];
-        y.iter().zip(&factor.at).for_each(|(y, level)| sums[*level] += y);
-        sums.iter().map(|sum| sum * sum).sum::<f64>() / (n / factor.levels as f64)
-    };
-    let mains: Vec<f64> = factors.iter().map(main).collect();
-    let mut sums: Vec<Sum> = factors
-        .iter()
-        .zip(&mains)
-        .map(|(factor, sum)| (vec![factor.number], *sum, factor.levels - 1))
-        .collect();
+    let mut left = y.to_vec();
+    let mut sums: Vec<Sum> = Vec::new();
+    let mut mains: Vec<Vec<f64>> = Vec::new();
+    for factor in factors {
+        let mut means = vec![0.0; factor.levels];
+        y.iter().zip(&factor.at).for_each(|(y, level)| means[*level] += y);
+        let each = n / factor.levels as f64;
+        means.iter_mut().for_each(|mean| *mean /= each);
+        left.iter_mut().zip(&factor.at).for_each(|(left, level)| *left -= means[*level]);
+        sums.push((vec![factor.number], each * squares(&means), factor.levels - 1));
+        mains.push(means);
+    }
     for (a, b) in pairs(factors.len()) {
         let (one, other) = (&factors[a], &factors[b]);
-        let mut cells = vec![0.0; one.levels * other.levels];
-        for ((y, i), j) in y.iter().zip(&one.at).zip(&other.at) {
-            cells[i * other.levels + j] += y;
+        let cell = |run: usize| one.at[run] * other.levels + other.at[run];
+        let mut effects = vec![0.0; one.levels * other.levels];
+        (0..y.len()).for_each(|run| effects[cell(run)] += y[run]);
+        let each = n / effects.len() as f64;
+        for (at, effect) in effects.iter_mut().enumerate() {
+            *effect = *effect / each - mains[a][at / other.levels] - mains[b][at % other.levels];
         }
-        let all = cells.iter().map(|sum| sum * sum).sum::<f64>() / (n / cells.len() as f64);
-        let sum = (all - mains[a] - mains[b]).max(0.0);
-        sums.push((vec![one.number, other.number], sum, (one.levels - 1) * (other.levels - 1)));
+        (0..y.len()).for_each(|run| left[run] -= effects[cell(run)]);
+        let freedom = (one.levels - 1) * (other.levels - 1);
+        sums.push((vec![one.number, other.number], each * squares(&effects), freedom));
     }
-    let explained: f64 = sums.iter().map(|(_, sum, _)| sum).sum();
     let freedom: usize = sums.iter().map(|(_, _, own)| own).sum();
-    (sums, ((total - explained).max(0.0), y.len() - 1 - freedom))
+    (sums, (squares(&left), y.len() - 1 - freedom))
+}
+
+fn squares(values: &[f64]) -> f64 {
+    values.iter().map(|v| v * v).sum()
 }
 
 /// Type II by least squares.
@@ -157,21 +164,27 @@ fn least_squares(factors: &[Factor], y: &[f64], total: f64) -> (Vec<Sum>, (f64, 
     let gram = gram(factors, &terms, &starts, y);
     let columns = |chosen: &dyn Fn(&[usize]) -> bool| {
         let mut columns = vec![0];
-        for (k, term) in terms.iter().enumerate().filter(|(_, term)| chosen(term)) {
-            debug_assert!(!term.is_empty(), "a term has members");
-            columns.extend(starts[k]..starts[k + 1]);
-        }
+        let wanted = (0..terms.len()).filter(|k| chosen(&terms[*k]));
+        wanted.for_each(|k| columns.extend(starts[k]..starts[k + 1]));
         columns
     };
-    let full = rest(&gram, &columns(&|_| true), total);
-    let sum = |term: &Vec<usize>| {
+    let sum = |k: usize| {
+        let term = &terms[k];
         let contains = |other: &[usize]| term.iter().all(|a| other.contains(a));
-        let without = rest(&gram, &columns(&|other| !contains(other)), total);
-        let with = rest(&gram, &columns(&|other| !contains(other) || other == term.as_slice()), total);
-        let members = term.iter().map(|a| factors[*a].number).collect();
-        (members, (without.0 - with.0).max(0.0), with.1 - without.1)
+        let mut list = columns(&|other| !contains(other));
+        let before = list.len();
+        list.extend(starts[k]..starts[k + 1]);
+        // The term's own columns come last: what they explain is what the residuals lose.
+        let own: Vec<f64> = explained(&gram, &list)
+            .into_iter()
+            .filter(|(at, _)| *at >= before)
+            .map(|(_, part)| part)
+            .collect();
+        (term.iter().map(|a| factors[*a].number).collect(), squares(&own), own.len())
     };
-    (terms.iter().map(sum).collect(), (full.0, y.len().saturating_sub(full.1)))
+    let whole: Vec<f64> = explained(&gram, &columns(&|_| true)).into_iter().map(|(_, part)| part).collect();
+    let left = (total - squares(&whole)).max(0.0);
+    ((0..terms.len()).map(sum).collect(), (left, y.len().saturating_sub(whole.len())))
 }
 
 /// Products of all columns: 1, the contrasts of each term, and last y.
@@ -218,33 +231,30 @@ fn contrasts(factor: &Factor, run: usize, mut give: impl FnMut(usize, f64)) {
 /// A pivot below this share of its own square belongs to a column that the others give.
 const DEPENDENT: f64 = 1e-9;
 
-/// Sum of squared residuals after a fit to these columns, and how many of them count: Cholesky's factorisation, leaving out
-/// columns that are combinations of earlier ones.
-fn rest(gram: &Matrix, columns: &[usize], total: f64) -> (f64, usize) {
+/// What each of these columns explains of y beside those before it, with its place in the list: Cholesky's factorisation. Columns
+/// that are combinations of earlier ones are left out.
+fn explained(gram: &Matrix, columns: &[usize]) -> Vec<(usize, f64)> {
     let y = gram.cols() - 1;
     let mut kept: Vec<(usize, Vec<f64>)> = Vec::new();
-    let mut fitted: Vec<f64> = Vec::new();
-    let mut left = total;
-    for column in columns {
-        let mut row: Vec<f64> = Vec::with_capacity(kept.len());
+    let mut parts: Vec<(usize, f64)> = Vec::new();
+    for (at, column) in columns.iter().enumerate() {
+        let mut row: Vec<f64> = Vec::with_capacity(kept.len() + 1);
         for (k, (other, earlier)) in kept.iter().enumerate() {
             let dot: f64 = row.iter().zip(earlier).map(|(a, b)| a * b).sum();
             row.push((gram[(*column, *other)] - dot) / earlier[k]);
         }
         let square = gram[(*column, *column)];
-        let pivot = square - row.iter().map(|v| v * v).sum::<f64>();
+        let pivot = square - squares(&row);
         if pivot <= DEPENDENT * square || square == 0.0 {
             continue;
         }
         let pivot = pivot.sqrt();
-        let dot: f64 = row.iter().zip(&fitted).map(|(a, b)| a * b).sum();
-        let part = (gram[(*column, y)] - dot) / pivot;
-        left -= part * part;
-        fitted.push(part);
+        let dot: f64 = row.iter().zip(&parts).map(|(a, (_, part))| a * part).sum();
+        parts.push((at, (gram[(*column, y)] - dot) / pivot));
         row.push(pivot);
         kept.push((*column, row));
     }
-    (left.max(0.0), kept.len())
+    parts
 }
 
 #[cfg(test)]
@@ -287,7 +297,7 @@ mod tests {
         let y: Vec<f64> = y.iter().map(|v| v - mean).collect();
         let factors = [Factor { number: 0, levels: 2, at: a }, Factor { number: 1, levels: 3, at: b }];
         let total = y.iter().map(|v| v * v).sum();
-        let (one, other) = (balanced(&factors, &y, total), least_squares(&factors, &y, total));
+        let (one, other) = (balanced(&factors, &y), least_squares(&factors, &y, total));
         for ((_, sum, freedom), (_, same, as_well)) in one.0.iter().zip(&other.0) {
             assert!((sum - same).abs() < 1e-11 && freedom == as_well);
         }

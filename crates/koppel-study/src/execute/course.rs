@@ -40,7 +40,7 @@ impl Course {
                 .iter()
                 .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| (low.min(*v), high.max(*v)))
         };
-        let ranges = columns.iter().map(|c| extremes(c)).map(|(low, high)| (high - low).max(0.0)).collect();
+        let ranges = columns.iter().map(extremes).map(|(low, high)| (high - low).max(0.0)).collect();
         let largest = columns.iter().map(|c| c.iter().fold(0.0, |most: f64, v| most.max(v.abs()))).collect();
         Course { times, columns, ranges, largest }
     }

@@ -163,7 +163,8 @@ fn combined(errors: &[f64], owners: &[usize], combine: Combine) -> f64 {
             let of = |owner: usize| {
                 mean(&mut errors.iter().zip(owners).filter(|(_, o)| **o == owner).map(|(error, _)| *error))
             };
-            (0..count).map(|owner| of(owner).powi(2)).sum::<f64>().sqrt()
+            // Without squares, which overflow in runs that almost did.
+            (0..count).map(of).fold(0.0, f64::hypot)
         }
     }
 }

@@ -147,7 +147,8 @@ fn measured(prepared: &Prepared<'_>, cells: &[Cell], seen: &Seen, is_failed: boo
                 Some(expression.evaluate(0.0, &inputs))
             }
         };
-        values.push(known.or(measure.failed.filter(|_| is_failed)).unwrap_or(f64::NAN));
+        let value = known.or(measure.failed.filter(|_| is_failed)).unwrap_or(f64::NAN);
+        values.push(measure.most.map_or(value, |most| if value > most { most } else { value }));
     }
     values
 }

@@ -146,8 +146,11 @@ impl<'a> Prepared<'a> {
                 let mut cells = first.clone();
                 let label = value.label.clone();
                 cells[at] = Cell { level: None, value };
-                let built =
-                    self.study.system.with(&values(self.study, &cells), "factor").and_then(|f| f.build());
+                let built = self
+                    .study
+                    .system
+                    .with(&values(self.study, &cells), "factor")
+                    .and_then(|f| f.simulation());
                 if let Err(error) = built {
                     let text =
                         format!("factor `{}`, value `{label}`: {}", factor.name, super::one_line(&error));

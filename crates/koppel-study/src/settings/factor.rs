@@ -40,7 +40,11 @@ pub struct Value {
 
 impl Value {
     fn of(node: &Node) -> Self {
-        let text = node.plain().to_string();
+        let text = match &node.value {
+            // The shortest digits, not 300 zeros.
+            Toml::Float(number) => format!("{number:?}"),
+            _ => node.plain().to_string(),
+        };
         let number = node.number("").ok();
         let label = match &node.value {
             Toml::Text(text) => text.clone(),

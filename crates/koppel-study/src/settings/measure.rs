@@ -91,6 +91,8 @@ pub struct Measure {
     pub kind: Kind,
     /// Its value in a run that failed.
     pub failed: Option<f64>,
+    /// What is above counts as this.
+    pub most: Option<f64>,
     /// Where it stands in the study file.
     pub span: Span,
 }
@@ -167,7 +169,13 @@ pub(super) fn read(node: &Node, factors: &[Factor]) -> Result<Vec<Measure>> {
 
 fn one(entry: &Entry, before: &[Measure], factors: &[Factor]) -> Result<Measure> {
     let node = &entry.node;
-    let measure = |kind, failed| Measure { name: entry.name.clone(), kind, failed, span: entry.key.clone() };
+    let measure = |kind, failed, most| Measure {
+        name: entry.name.clone(),
+        kind,
+        failed,
+        most,
+        span: entry.key.clone(),
+    };
     if let Toml::Text(text) = &node.value {
         let expression = parse(text, node)?;
         let numeric = |factor: &&Factor| factor.source.scale() != super::factor::Scale::Names;
@@ -179,18 +187,24 @@ fn one(entry: &Entry, before: &[Measure], factors: &[Factor]) -> Result<Measure>
         if let Some(name) = expression.names().iter().find(|name| !known.contains(name)) {
             return Err(Mark::unknown(node.span.clone(), "measure above or numeric factor", name, &known));
         }
-        return Ok(measure(Kind::Expression(expression), None));
+        return Ok(measure(Kind::Expression(expression), None, None));
     }
     let what = format!("measure `{}`", entry.name);
     let keys = [
         "of", "error", "stable", "forecast", "figure", "take", "relative", "combine", "limit", "below",
-        "signals", "failed",
+        "signals", "failed", "most",
     ];
     let fields = node.fields(&what, &keys)?;
-    let failed = fields.get("failed").map(|node| node.number("failed")).transpose()?;
+    let most = fields.get("most").map(|node| node.number("most")).transpose()?;
+    let failed = fields.get("failed").map(|node| node.number("failed")).transpose()?.or(most);
     let take = |default: Take| fields.get("take").map_or(Ok(default), |node| chosen(node, "take", &TAKES));
+    let always = ["failed", "most"];
     let allow = |allowed: &[&str]| -> Result<()> {
-        match node.entries().iter().find(|e| e.name != "failed" && !allowed.contains(&e.name.as_str())) {
+        match node
+            .entries()
+            .iter()
+            .find(|e| !always.contains(&e.name.as_str()) && !allowed.contains(&e.name.as_str()))
+        {
             None => Ok(()),
             Some(wrong) => {
                 Err(Mark::new(wrong.key.clone(), format!("`{}` does not go with {what}", wrong.name))
@@ -238,7 +252,7 @@ fn one(entry: &Entry, before: &[Measure], factors: &[Factor]) -> Result<Measure>
         return Err(Mark::new(entry.key.clone(), format!("{what} says not what it measures"))
             .hint("give one of: `of`, `error`, `stable`, `forecast`, `figure`"));
     };
-    Ok(measure(kind, failed))
+    Ok(measure(kind, failed, most))
 }
 
 /// `"all"`, a name, or a list of names.
