@@ -40,7 +40,8 @@ pub struct Options {
     pub start_values: Vec<(String, Value)>,
     /// Who solves its equations, for [`instantiate_any`].
     pub solving: Solving,
-    /// Parts a sloped piece of input is walked in, where sub-steps are needed.
+    /// Parts a sloped piece of input is walked in, where sub-steps are needed; and parts of a step in which outputs inside it
+    /// are seen, where the FMU does not show them.
     pub substeps: u32,
     /// Highest order of input derivatives an FMI 2.0 FMU is given; the standard does not let it say what it takes.
     pub input_order: usize,

@@ -34,7 +34,9 @@ impl CoSimulation {
             let begin = Part { piece: input.piece(0), offset: 0.0, size: 0.0, ends_at_node: true };
             self.sample(begin, samples)?;
         }
-        let nodes = if let Request::Nodes(nodes) = samples.request() { nodes } else { 1 };
+        // Sub-steps that slopes ask for are seen anyway.
+        let is_cut = self.route == Route::Substeps && input.constant().is_none();
+        let nodes = if is_cut { asked_nodes(samples) } else { self.nodes(samples) };
         input.each_part(nodes, |part| -> Result<()> {
             self.advance(part, samples)?;
             if is_sampled && part.ends_at_node { self.sample(part, samples) } else { Ok(()) }
@@ -44,6 +46,13 @@ impl CoSimulation {
             self.set_inputs()?;
         }
         self.get_outputs(outputs)
+    }
+
+    /// Parts of a step at whose ends the outputs are seen. An FMU that shows nothing inside its steps is driven in sub-steps
+    /// where the points of its solver are wanted.
+    pub(super) fn nodes(&self, samples: &Samples) -> u32 {
+        let is_hidden = samples.request() == Request::SolverPoints && self.inside.is_none();
+        if is_hidden && self.varies_steps { self.options.substeps.max(1) } else { asked_nodes(samples) }
     }
 
     /// Sets `next` as inputs, unless the FMU has them.
@@ -240,6 +249,11 @@ impl CoSimulation {
         }
         self.get_outputs(samples.push(part.piece.start + part.offset + part.size))
     }
+}
+
+/// Parts of a step that were asked for.
+fn asked_nodes(samples: &Samples) -> u32 {
+    if let Request::Nodes(nodes) = samples.request() { nodes } else { 1 }
 }
 
 /// The values at some places.

@@ -29,8 +29,7 @@ impl CoSimulation {
         if is_sampled {
             self.sample(begin, samples)?;
         }
-        let nodes = if let Request::Nodes(nodes) = samples.request() { nodes } else { 1 };
-        input.each_part(nodes, |part| -> Result<()> {
+        input.each_part(self.nodes(samples), |part| -> Result<()> {
             self.walk(part, samples)?;
             // The end is sampled with the inputs as they end.
             samples.forget_after(part.piece.start + part.offset + part.size - 1e-9 * part.size);

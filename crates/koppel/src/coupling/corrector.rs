@@ -79,7 +79,7 @@ pub(super) struct Corrector {
     fits: Option<(u64, u64)>,
     error: ErrorEquation,
     deferred: Deferred,
-    /// Each model's prediction of the step, by which it is judged.
+    /// Each model's prediction of the step, by which it is judged; empty if none is.
     courses: Vec<Course>,
     room: CourseRoom,
     judgement: Judgement,
@@ -102,6 +102,12 @@ impl CorrectorConfig {
             Some(identify) => Box::new(IdentifiedCorrector::new(self, identify, hold)?),
             None => Box::new(Corrector::new(self, hold)),
         })
+    }
+
+    /// Whether the models are judged. The error equation needs no constants; where models are to be taken seldom, or are given, those
+    /// are not measured for the sake of a figure.
+    fn is_judged(&self) -> bool {
+        !matches!(self.model, ModelConfig::DerivativesEvery(_) | ModelConfig::Given)
     }
 
     /// Refuses settings that make no sense.
@@ -185,7 +191,7 @@ impl Coupling for Corrector {
             depth: 1,
             terms: terms_of(self.hold),
             samples: settings(&self.config).request(),
-            models: Some(ModelNeeds { source: self.config.model, is_pinned: true }),
+            models: Some(ModelNeeds { source: self.config.model, is_pinned: self.config.is_judged() }),
             one_rate: true,
             ..Needs::default()
         }
@@ -199,7 +205,8 @@ impl Coupling for Corrector {
         self.delta = vec![0.0; n];
         self.epsilon = vec![0.0; m];
         self.scratch = vec![0.0; n];
-        self.courses = (0..view.graph.len()).map(|id| Course::new(view, id)).collect();
+        let judged = if self.config.is_judged() { view.graph.len() } else { 0 };
+        self.courses = (0..judged).map(|id| Course::new(view, id)).collect();
         self.judgement = Judgement::new(view);
         self.notes = Notes::new(view.graph.len());
         self.excitation = Excitation::new(m);
@@ -210,6 +217,9 @@ impl Coupling for Corrector {
     }
 
     fn judge(&mut self, view: &View<'_>) {
+        if self.courses.is_empty() {
+            return;
+        }
         self.excitation.look(view);
         let external = if view.is_fresh { &self.excitation.start } else { &self.excitation.before };
         for (last, (read, external)) in self.last_inputs.iter_mut().zip(view.read_with.iter().zip(external)) {
