@@ -7,6 +7,7 @@ mod consistent;
 mod drive;
 mod failure;
 mod feed_through;
+mod held;
 mod iterate;
 mod linear_part;
 mod live;
