@@ -7,7 +7,7 @@ use super::frequency::Frequency;
 use super::run::load;
 use crate::arguments::CheckArguments;
 use crate::exit::Exit;
-use crate::failure::{Failure, Result, note};
+use crate::failure::{Result, note};
 use crate::output::{self, Check};
 use crate::session;
 
@@ -24,8 +24,7 @@ pub(super) fn check(arguments: &CheckArguments) -> Result<Exit> {
     let forecast = forecast(&mut simulation, &file.run);
     if let Some(path) = &arguments.graph {
         let text = drawing::svg(&structure, &stability);
-        std::fs::write(path, text)
-            .map_err(|error| Failure::Write(koppel_io::Error::io("write", path)(error)))?;
+        output::write_text(path, &text)?;
     }
     let check = Check::new(&file, structure, stability, filters, forecast);
     let frequency = if arguments.frequency { Some(Frequency::new(&file)?) } else { None };
