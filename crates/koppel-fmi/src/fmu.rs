@@ -143,7 +143,10 @@ impl Fmu {
             FmiVersion::Fmi2 => fmi2::Functions::load(&path).map(|table| Library::Two(Arc::new(table))),
             FmiVersion::Fmi3 => fmi3::Functions::load(&path).map(|table| Library::Three(Arc::new(table))),
         };
-        let library = library.map_err(|source| Error::Load { path: self.path.clone(), source })?;
+        let library = library.map_err(|source| {
+            let source = source.within(self.folder());
+            Error::Load { path: self.path.clone(), source }
+        })?;
         libraries.insert(interface.model_identifier.clone(), library.clone());
         Ok(library)
     }

@@ -59,6 +59,28 @@ pub(crate) fn print(text: &str) -> Result<()> {
     }
 }
 
+/// True if a file name means the standard output that koppel was given.
+pub(crate) fn is_standard_output(path: &Path) -> bool {
+    cfg!(unix) && ["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"].iter().any(|name| path == Path::new(name))
+}
+
+/// Writes a text to a file, or to standard output if that is what its name means.
+pub(crate) fn write_text(path: &Path, text: &str) -> Result<()> {
+    if is_standard_output(path) {
+        return print(text);
+    }
+    std::fs::write(path, text).map_err(|error| Failure::Write(koppel_io::Error::io("write", path)(error)))
+}
+
+/// Refuses standard output for what is written as a file with several parts.
+pub(crate) fn refuse_standard_output(path: &Path, what: &str) -> Result<()> {
+    if !is_standard_output(path) {
+        return Ok(());
+    }
+    let message = format!("{what} cannot be written to standard output (`{}`)", path.display());
+    Err(Failure::words(message, "name a file with --out"))
+}
+
 /// A file name as it is written on a command line.
 pub(crate) fn quoted(path: &Path) -> String {
     let text = path.display().to_string();

@@ -6,7 +6,7 @@ use koppel_io::report::{Report, Section, plot_groups};
 use koppel_io::results::Table;
 use koppel_io::system_file::SystemFile;
 
-use super::{Grid, Summary};
+use super::{Grid, Summary, is_standard_output, print};
 use crate::failure::{Failure, Result};
 use crate::session::timestamp;
 
@@ -33,6 +33,9 @@ pub(crate) fn write_report(path: &Path, file: &SystemFile, summary: &Summary, si
         summary: summary.facts(),
         sections,
     };
+    if is_standard_output(path) {
+        return print(&koppel_io::report::page(&report));
+    }
     koppel_io::report::write_report(path, &report).map_err(Failure::Write)
 }
 

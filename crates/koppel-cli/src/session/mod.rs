@@ -173,6 +173,10 @@ impl<'a> Session<'a> {
     fn write_models(&self) -> Result<()> {
         let Some(path) = &self.plan.models else { return Ok(()) };
         let title = if self.file.title.is_empty() { "a run" } else { &self.file.title };
+        if output::is_standard_output(path) {
+            let text = model_file::models(&self.simulation, title).map_err(std::io::Error::other);
+            return output::print(&text.map_err(Failure::Output)?);
+        }
         model_file::write_models(path, &self.simulation, title).map_err(Failure::Write)
     }
 

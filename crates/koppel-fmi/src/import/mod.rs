@@ -21,6 +21,7 @@ mod clockwork;
 mod derivatives;
 mod events;
 mod inside;
+mod judging;
 mod linearization;
 mod matrices;
 mod memory;
@@ -162,11 +163,7 @@ impl CoSimulation {
         let made_for = Use::CoSimulation { section, intermediate };
         let base = Base::new(fmu, resized.clone(), options, (ports, slots, inputs), made_for)?;
         Ok(CoSimulation {
-            plain: if events.is_none() && varies_steps {
-                Plain::new(&base.inputs, &base.outputs)
-            } else {
-                None
-            },
+            plain: if events.is_none() { Plain::new(&base.inputs, &base.outputs) } else { None },
             base,
             knows_inputs: false,
             smooth,
@@ -230,21 +227,26 @@ impl Subsystem for CoSimulation {
         outputs: &mut [f64],
         samples: &mut Samples,
     ) -> koppel::Result<()> {
-        (self.time, self.last_size) = (step.start + step.size, Some(step.size));
-        if let (Some(plain), Phase::Stepping, Request::Nothing, Some(inputs)) =
-            (&self.plain, self.phase, samples.request(), input.constant())
+        match input.constant() {
+            Some(inputs) if samples.request() == Request::Nothing => self.step_held(step, inputs, outputs),
+            _ => Ok(self.step_with_care(step, input, outputs, samples)?),
+        }
+    }
+
+    fn step_held(&mut self, step: &Step, inputs: &[f64], outputs: &mut [f64]) -> koppel::Result<()> {
+        if self.phase == Phase::Stepping
+            && let Some(plain) = &self.plain
+            && (self.varies_steps || self.only_size == Some(step.size))
         {
+            (self.time, self.last_size) = (step.start + step.size, Some(step.size));
             self.knows_inputs = false;
-            return match plain.step(&self.backend, step.start, step.size, inputs, outputs) {
+            return match plain.step(&self.backend, step, inputs, outputs) {
                 Ok(()) => Ok(()),
                 Err(interruption) => Ok(self.interrupted(*interruption, step, outputs)?),
             };
         }
-        let done = self.go(step, input, outputs, samples);
-        if done.is_err() {
-            self.phase = Phase::Failed;
-        }
-        Ok(done?)
+        let segment = Segment::new(step, inputs.len(), 1, inputs);
+        Ok(self.step_with_care(step, &segment, outputs, &mut Samples::default())?)
     }
 
     fn get(&mut self, variable: VariableId) -> koppel::Result<f64> {

@@ -8,7 +8,23 @@ use crate::ffi::{CallError, Interruption, Status, fmi2, fmi3};
 use koppel::signal::{Part, Piece, Request, Samples, Segment, Step};
 
 impl CoSimulation {
-    pub(super) fn go(
+    #[inline(never)]
+    pub(super) fn step_with_care(
+        &mut self,
+        step: &Step,
+        input: &Segment<'_>,
+        outputs: &mut [f64],
+        samples: &mut Samples,
+    ) -> Result<()> {
+        (self.time, self.last_size) = (step.start + step.size, Some(step.size));
+        let done = self.go(step, input, outputs, samples);
+        if done.is_err() {
+            self.phase = Phase::Failed;
+        }
+        done
+    }
+
+    fn go(
         &mut self,
         step: &Step,
         input: &Segment<'_>,

@@ -8,6 +8,7 @@ mod drive;
 mod exchanged;
 mod failure;
 mod feed_through;
+mod held;
 mod iterate;
 mod linear_part;
 mod live;

@@ -97,6 +97,8 @@ impl Simulation {
             inside: None,
             is_multi_rate: schedule.is_multi_rate(),
             is_usually_plain: false,
+            is_simple: false,
+            plain_until: 0,
             changes,
             changes_done: 0,
             are_models_old: true,
@@ -116,6 +118,7 @@ impl Simulation {
             needs,
         };
         simulation.is_usually_plain = simulation.is_usually_plain();
+        simulation.is_simple = simulation.is_simple();
         simulation.initialize()?;
         Ok(simulation)
     }

@@ -128,6 +128,15 @@ impl Extremes {
         }
     }
 
+    /// The same for one input.
+    #[inline(always)]
+    pub(super) fn note_one(&mut self, input: usize, value: f64, given: f64, end: f64) {
+        let (block, i) = (&mut self.blocks[input / BLOCK], input % BLOCK);
+        if (value - given).abs() > block.largest[i] || value < block.low[i] || value > block.high[i] {
+            note_new(block, i, (value, given), end);
+        }
+    }
+
     /// The same for some of the inputs.
     fn note_some(&mut self, inputs: Range<usize>, arrivals: &[f64], applied: &[f64], end: f64) {
         inputs.for_each(|i| self.blocks[i / BLOCK].note(i % BLOCK, arrivals[i], applied[i], end));
@@ -139,6 +148,11 @@ impl Extremes {
         let range = (block.high[i] - block.low[i]).max(0.0);
         Defect { largest: block.largest[i], time: block.time[i], range, ..Defect::default() }
     }
+}
+
+#[inline(never)]
+fn note_new(block: &mut Block, i: usize, (value, given): (f64, f64), end: f64) {
+    block.note(i, value, given, end);
 }
 
 #[inline(never)]

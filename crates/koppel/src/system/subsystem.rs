@@ -41,6 +41,12 @@ pub trait Subsystem: Send {
         samples: &mut Samples,
     ) -> Result<()>;
 
+    /// The same with inputs that are held over the step, and nothing to be sampled: what most steps of most runs are.
+    fn step_held(&mut self, step: &Step, inputs: &[f64], outputs: &mut [f64]) -> Result<()> {
+        let segment = Segment::new(step, inputs.len(), 1, inputs);
+        self.step(step, &segment, outputs, &mut Samples::default())
+    }
+
     /// The present value of any variable.
     fn get(&mut self, variable: VariableId) -> Result<f64>;
 
