@@ -46,11 +46,7 @@ impl Linearization {
 
 impl CoSimulation {
     pub(super) fn matrices(&mut self, inputs: &[f64]) -> koppel::Result<Option<StateSpace>> {
-        if self.linearization.trust == Trust::Unknown {
-            let judged = self.under(inputs, |fmu| fmu.judge(inputs))?;
-            self.linearization.trust = judged.map_or_else(Trust::Failed, |()| Trust::Held);
-        }
-        if self.linearization.trust == Trust::Held {
+        if self.has_derivatives(inputs)? {
             self.linearization.source = Some(Ok("directional derivatives".into()));
             return Ok(Some(self.under(inputs, |fmu| match &fmu.linearization.unknowns {
                 Some(unknowns) => unknowns.directional(&fmu.base),
@@ -66,6 +62,26 @@ impl CoSimulation {
             )),
         });
         Ok(found.ok())
+    }
+
+    /// D by directional derivatives, if they have stood their test.
+    pub(super) fn given_feed_through(&mut self, inputs: &[f64]) -> koppel::Result<Option<Matrix>> {
+        if !self.has_derivatives(inputs)? {
+            return Ok(None);
+        }
+        Ok(self.under(inputs, |fmu| match &fmu.linearization.unknowns {
+            Some(unknowns) => Ok(Some(unknowns.directional(&fmu.base)?.d)),
+            None => Ok(None),
+        })?)
+    }
+
+    /// True if it offers directional derivatives that agree with differences, which are taken once.
+    fn has_derivatives(&mut self, inputs: &[f64]) -> Result<bool> {
+        if self.linearization.trust == Trust::Unknown {
+            let judged = self.under(inputs, |fmu| fmu.judge(inputs))?;
+            self.linearization.trust = judged.map_or_else(Trust::Failed, |()| Trust::Held);
+        }
+        Ok(self.linearization.trust == Trust::Held)
     }
 
     /// Writes how fast outputs change; false if nobody can tell.

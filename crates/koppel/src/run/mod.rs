@@ -10,6 +10,7 @@ mod feed_through;
 mod iterate;
 mod linear_part;
 mod live;
+mod loop_derivatives;
 mod loop_solver;
 mod messages;
 mod models;
