@@ -177,7 +177,7 @@ pub(crate) struct SettingArguments {
     #[arg(long, value_name = "PATTERN")]
     pub(crate) record: Vec<String>,
     /// Records one row every N steps.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_hyphen_values = true)]
     pub(crate) record_every: Option<String>,
     /// Ends the run when this becomes true, such as 'left.x > 0.2'.
     #[arg(long, value_name = "CONDITION")]
@@ -192,7 +192,7 @@ pub(crate) struct SettingArguments {
     #[arg(long)]
     pub(crate) isolate: bool,
     /// With --isolate or isolate = true: longest time for one step of an FMU, in s.
-    #[arg(long, value_name = "SECONDS")]
+    #[arg(long, value_name = "SECONDS", allow_hyphen_values = true)]
     pub(crate) step_timeout: Option<String>,
 }
 
@@ -221,7 +221,7 @@ pub(crate) struct SessionArguments {
     #[arg(long, value_name = "FILE")]
     pub(crate) checkpoint: Option<PathBuf>,
     /// Writes a checkpoint every N steps (1000), or every so often (30s, 5min).
-    #[arg(long, value_name = "N|TIME")]
+    #[arg(long, value_name = "N|TIME", allow_hyphen_values = true)]
     pub(crate) checkpoint_every: Option<CheckpointEvery>,
     /// Runs loops that are not zero-stable, which `koppel check` tells of, all the same.
     #[arg(long)]
@@ -236,7 +236,7 @@ pub(crate) struct SessionArguments {
     #[arg(long)]
     pub(crate) realtime: bool,
     /// With --realtime: simulated seconds per second.
-    #[arg(long, value_name = "X", default_value_t = 1.0, requires = "realtime", value_parser = positive)]
+    #[arg(long, value_name = "X", default_value_t = 1.0, requires = "realtime", allow_hyphen_values = true, value_parser = positive)]
     pub(crate) speed: f64,
     /// Messages of FMUs to show: off, error, warning, info, or debug, which asks FMUs for more.
     #[arg(long, value_name = "LEVEL", default_value = "warning", value_enum, hide_possible_values = true)]
@@ -244,6 +244,14 @@ pub(crate) struct SessionArguments {
     /// No progress and no summary.
     #[arg(long, short)]
     pub(crate) quiet: bool,
+}
+
+fn number(text: &str) -> Result<f64, String> {
+    text.parse::<f64>().map_err(|_| "must be a number, such as 0.01".into())
+}
+
+fn count(text: &str) -> Result<usize, String> {
+    text.parse::<usize>().map_err(|_| "must be a whole number, zero or above".into())
 }
 
 fn positive(text: &str) -> Result<f64, String> {

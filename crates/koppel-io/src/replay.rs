@@ -14,6 +14,7 @@ mod log;
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 
+use koppel::linalg::Matrix;
 use koppel::signal::{Samples, Segment, Step};
 use koppel::system::{Message, Ports, Snapshot, StateSpace, Subsystem, VariableId};
 
@@ -272,6 +273,10 @@ impl Subsystem for Replayed {
 
     fn linearize_into(&mut self, inputs: &[f64], out: &mut StateSpace) -> koppel::Result<bool> {
         self.inner.linearize_into(inputs, out)
+    }
+
+    fn feed_through(&mut self, inputs: &[f64], out: &mut Matrix) -> koppel::Result<bool> {
+        self.inner.feed_through(inputs, out)
     }
 
     fn lack_of_model(&self) -> Option<String> {

@@ -53,6 +53,7 @@ use access::Access;
 use base::Use;
 use events::Events;
 use inside::Inside;
+use koppel::linalg::Matrix;
 use koppel::signal::{Request, Samples, Segment, Step};
 use koppel::system::{Dependencies, Message, Ports, Snapshot, StateSpace, Subsystem, VariableId};
 use linearization::Linearization;
@@ -277,6 +278,10 @@ impl Subsystem for CoSimulation {
 
     fn linearize(&mut self, inputs: &[f64]) -> koppel::Result<Option<StateSpace>> {
         self.matrices(inputs)
+    }
+
+    fn feed_through(&mut self, inputs: &[f64], out: &mut Matrix) -> koppel::Result<bool> {
+        Ok(self.given_feed_through(inputs)?.map(|d| *out = d).is_some())
     }
 
     fn lack_of_model(&self) -> Option<String> {

@@ -12,6 +12,7 @@ mod held;
 mod iterate;
 mod linear_part;
 mod live;
+mod loop_derivatives;
 mod loop_solver;
 mod messages;
 mod models;

@@ -14,7 +14,7 @@ use super::statistics::Extremes;
 use super::step_sizes;
 use crate::coupling::{self, Coupling, Needs};
 use crate::error::{Error, Result};
-use crate::record::{Columns, Condition};
+use crate::record::{Column, Columns, Condition};
 use crate::signal::{Clock, Request};
 use crate::system::{Reach, SubsystemId, System, SystemGraph, algebraic_loops};
 
@@ -36,11 +36,7 @@ impl Simulation {
     ) -> Result<Self> {
         config.check()?;
         let schedule = Schedule::new(config, &system.graph)?;
-        let loops = match config.iteration.as_ref().map(|settings| settings.kind) {
-            None => 0,
-            Some(IterationKind::Step) => schedule.loops.len(),
-            Some(IterationKind::Outputs) => algebraic_loops(&system.graph, Reach::ToFilters).len(),
-        };
+        let loops = iterated_loops(config, &system.graph, &schedule);
         let order: Vec<SubsystemId> = schedule.stages.concat();
         let System { graph, subsystems } = system.reordered(&order);
         let coupling = build(&graph)?;
@@ -189,6 +185,23 @@ impl Simulation {
     pub(super) fn find_consistent_start(&mut self, time: f64) -> Result<()> {
         let Simulation { graph, slots, board, inputs, consistency, .. } = self;
         consistency.initialize(Instant { graph, slots, board, inputs, time })
+    }
+}
+
+/// How many loops are iterated.
+fn iterated_loops(config: &RunConfig, graph: &SystemGraph, schedule: &Schedule) -> usize {
+    match config.iteration.as_ref().map(|settings| settings.kind) {
+        None => 0,
+        Some(IterationKind::Step) => schedule.loops.len(),
+        Some(IterationKind::Outputs) => algebraic_loops(graph, Reach::ToFilters).len(),
+    }
+}
+
+impl RunConfig {
+    /// Columns that tell of the loops that are iterated.
+    pub fn loop_columns(&self, graph: &SystemGraph) -> Result<Vec<Column>> {
+        let schedule = Schedule::new(self, graph)?;
+        Ok(iterate::columns(iterated_loops(self, graph, &schedule)))
     }
 }
 

@@ -7,6 +7,7 @@ use super::message::Message;
 use super::ports::{Ports, VariableId};
 use super::state_space::StateSpace;
 use crate::error::Result;
+use crate::linalg::Matrix;
 use crate::signal::{Samples, Segment, Step};
 use crate::solver::SolverConfig;
 use serde::{Deserialize, Serialize};
@@ -80,6 +81,12 @@ pub trait Subsystem: Send {
     fn linearize_into(&mut self, inputs: &[f64], out: &mut StateSpace) -> Result<bool> {
         let matrices = self.linearize(inputs)?;
         Ok(matrices.map(|matrices| *out = matrices).is_some())
+    }
+
+    /// Writes D, how outputs follow inputs at once under these inputs, if it is known by derivatives, not by differences; false if
+    /// not.
+    fn feed_through(&mut self, _inputs: &[f64], out: &mut Matrix) -> Result<bool> {
+        Ok(self.linear().map(|matrices| *out = matrices.d).is_some())
     }
 
     /// Why `linearize` gave nothing when it was asked last: the end of a sentence that begins with its name.
