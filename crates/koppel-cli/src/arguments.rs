@@ -3,6 +3,7 @@
 mod check;
 mod fmu;
 mod hinf;
+mod probe;
 
 use std::path::PathBuf;
 
@@ -15,6 +16,7 @@ use crate::session::{CheckpointEvery, LogLevel};
 pub(crate) use check::CheckArguments;
 pub(crate) use fmu::{ExportArguments, FmuCommand};
 pub(crate) use hinf::HinfArguments;
+pub(crate) use probe::{CacheArguments, ProbeArguments};
 
 /// Runs coupled systems: subsystems with their own solvers that exchange values at communication steps.
 #[derive(Debug, Parser)]
@@ -44,6 +46,9 @@ pub(crate) enum Command {
     /// Looks at a system without running it: who feeds whom at once, loops, zero-stability.
     #[command(after_help = check::EXAMPLES)]
     Check(Box<CheckArguments>),
+    /// Excites each subsystem alone and shows what a coupling learns from it; keeps it for later runs.
+    #[command(after_help = probe::EXAMPLES)]
+    Probe(Box<ProbeArguments>),
     /// Continues an interrupted run from its checkpoint.
     #[command(after_help = RESUME_EXAMPLES)]
     Resume(ResumeArguments),
@@ -143,7 +148,7 @@ pub(crate) struct RunArguments {
 }
 
 /// Settings that replace those of the file.
-#[derive(Debug, Default, Args)]
+#[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Settings that replace those of the file")]
 pub(crate) struct SettingArguments {
     /// Communication step, in s.
@@ -230,6 +235,8 @@ pub(crate) struct SessionArguments {
     /// No progress and no summary.
     #[arg(long, short)]
     pub(crate) quiet: bool,
+    #[command(flatten)]
+    pub(crate) cache: CacheArguments,
 }
 
 fn positive(text: &str) -> Result<f64, String> {

@@ -14,7 +14,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::unconnected::{Default, defaults_grid, unconnected};
-use super::{Grid, SHOWN, duration, error_document, settings, significant};
+use super::{Grid, Probing, SHOWN, duration, error_document, settings, significant};
 use crate::exit::Exit;
 use crate::failure::{Failure, Result};
 use crate::session::{Origin, Outcome, Overruns, Plan, Written, nearby};
@@ -42,6 +42,9 @@ pub(crate) struct Summary {
     waiting_seconds: f64,
     parallel_stages: usize,
     connections: Vec<CouplingError>,
+    /// What exciting the subsystems before the run has shown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    probing: Option<Probing>,
     /// What was seen of the models of the coupling.
     #[serde(skip_serializing_if = "Option::is_none")]
     models: Option<Review>,
@@ -82,6 +85,8 @@ struct Work {
     name: String,
     solver: String,
     steps: u64,
+    /// Calls of `doStep`, or steps between nodes of a native model.
+    step_calls: u64,
     seconds: f64,
 }
 
@@ -143,6 +148,7 @@ impl Summary {
             recording_seconds: recording,
             waiting_seconds: waiting,
             parallel_stages: statistics.parallel_stages,
+            probing: Probing::of(simulation),
             models: statistics.review,
             loops: statistics.loops,
             halvings: statistics.halvings,
@@ -216,7 +222,9 @@ impl Summary {
             };
             facts.push(("real time".to_owned(), format!("speed {}: {text}", overruns.speed)));
         }
-        let words = self.words.iter().cloned().chain(self.model_facts());
+        let calls = self.subsystems.iter().map(|work| work.step_calls).sum();
+        let probing = self.probing.iter().flat_map(|probing| probing.facts(calls));
+        let words = self.words.iter().cloned().chain(probing).chain(self.model_facts());
         facts.extend(words.map(|(name, value)| (name.to_owned(), value)));
         facts
     }
@@ -311,7 +319,8 @@ impl Summary {
 
 impl Work {
     fn new(share: koppel::run::Share) -> Self {
-        Work { name: share.subsystem, solver: share.solver, steps: share.steps, seconds: share.seconds }
+        let koppel::run::Share { subsystem: name, solver, steps, step_calls, seconds, .. } = share;
+        Work { name, solver, steps, step_calls, seconds }
     }
 }
 

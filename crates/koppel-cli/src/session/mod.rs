@@ -1,5 +1,6 @@
 //! A run from the first row to the summary: results, progress, checkpoints, pacing, interruption.
 
+mod cache;
 mod checkpoint;
 mod clock;
 mod files;
@@ -24,6 +25,7 @@ use crate::arguments::SessionArguments;
 use crate::exit::Exit;
 use crate::failure::{Failure, Result, note};
 use crate::output::{self, Summary};
+pub(crate) use cache::Cache;
 use checkpoint::Checkpoints;
 pub(crate) use checkpoint::{Checkpoint, CheckpointEvery, Written};
 pub(crate) use clock::timestamp;
