@@ -3,6 +3,7 @@
 mod check;
 mod fmu;
 mod hinf;
+mod probe;
 mod study;
 
 use std::path::PathBuf;
@@ -16,6 +17,7 @@ use crate::session::{CheckpointEvery, LogLevel, Required};
 pub(crate) use check::CheckArguments;
 pub(crate) use fmu::{ExportArguments, FmuCommand};
 pub(crate) use hinf::HinfArguments;
+pub(crate) use probe::{CacheArguments, ProbeArguments};
 pub(crate) use study::{StudyArguments, StudyCommand};
 
 /// Runs coupled systems: subsystems with their own solvers that exchange values at communication steps.
@@ -46,6 +48,9 @@ pub(crate) enum Command {
     /// Looks at a system without running it: who feeds whom at once, loops, zero-stability.
     #[command(after_help = check::EXAMPLES)]
     Check(Box<CheckArguments>),
+    /// Excites each subsystem alone and shows what a coupling learns from it; keeps it for later runs.
+    #[command(after_help = probe::EXAMPLES)]
+    Probe(Box<ProbeArguments>),
     /// Continues an interrupted run from its checkpoint.
     #[command(after_help = RESUME_EXAMPLES)]
     Resume(ResumeArguments),
@@ -151,7 +156,7 @@ pub(crate) struct RunArguments {
 }
 
 /// Settings that replace those of the file.
-#[derive(Debug, Default, Args)]
+#[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Settings that replace those of the file")]
 pub(crate) struct SettingArguments {
     /// Communication step, in s.
@@ -244,6 +249,8 @@ pub(crate) struct SessionArguments {
     /// No progress and no summary.
     #[arg(long, short)]
     pub(crate) quiet: bool,
+    #[command(flatten)]
+    pub(crate) cache: CacheArguments,
 }
 
 fn number(text: &str) -> Result<f64, String> {

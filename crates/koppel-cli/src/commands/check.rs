@@ -14,7 +14,7 @@ use crate::arguments::CheckArguments;
 use crate::exit::Exit;
 use crate::failure::{Result, note};
 use crate::output::{self, Check};
-use crate::session;
+use crate::session::{self, Cache};
 
 /// Looks at a system without running it: structure, loops, zero-stability, forecast.
 pub(super) fn check(arguments: &CheckArguments) -> Result<Exit> {
@@ -24,8 +24,12 @@ pub(super) fn check(arguments: &CheckArguments) -> Result<Exit> {
     file.notices().iter().for_each(|(kind, text)| note(kind, text));
     file.warnings().iter().for_each(|text| note("warning", text));
     session::check_drawings(&arguments.file, &file.reads(), graph, plot, map)?;
+    let cache = Cache::new(&arguments.cache);
+    cache.serve(&mut file);
     let filters = file.choose_filters()?;
-    let mut simulation = file.simulation()?;
+    let simulation = file.simulation();
+    cache.tell();
+    let mut simulation = simulation?;
     let structure = structure(&mut simulation)?;
     let stability = zero_stability(&mut simulation, &file.run);
     let told = Told::new();

@@ -16,7 +16,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::unconnected::{Default, defaults_grid, unconnected};
-use super::{Grid, SHOWN, duration, error_document, settings, significant};
+use super::{Grid, Probing, SHOWN, duration, error_document, settings, significant};
 use crate::exit::Exit;
 use crate::failure::{Failure, Result, note};
 use crate::session::{Origin, Outcome, Overruns, Plan, Required, Written, nearby};
@@ -46,6 +46,9 @@ pub(crate) struct Summary {
     connections: Vec<CouplingError>,
     /// How good the run was.
     certificate: Option<Certificate>,
+    /// What exciting the subsystems before the run has shown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    probing: Option<Probing>,
     /// What was seen of the models of the coupling.
     #[serde(skip_serializing_if = "Option::is_none")]
     models: Option<Review>,
@@ -86,6 +89,8 @@ struct Work {
     name: String,
     solver: String,
     steps: u64,
+    /// Calls of `doStep`, or steps between nodes of a native model.
+    step_calls: u64,
     seconds: f64,
 }
 
@@ -154,6 +159,7 @@ impl Summary {
             waiting_seconds: waiting,
             parallel_stages: statistics.parallel_stages,
             certificate,
+            probing: Probing::of(simulation),
             models: statistics.review,
             loops: statistics.loops,
             halvings: statistics.halvings,
@@ -239,8 +245,10 @@ impl Summary {
             };
             facts.push(("real time".to_owned(), format!("speed {}: {text}", overruns.speed)));
         }
-        let words = self.certificate_facts().into_iter();
-        let words = words.chain(self.words.iter().cloned()).chain(self.model_facts());
+        let calls = self.subsystems.iter().map(|work| work.step_calls).sum();
+        let probing = self.probing.iter().flat_map(|probing| probing.facts(calls));
+        let words = self.certificate_facts().into_iter().chain(self.words.iter().cloned());
+        let words = words.chain(probing).chain(self.model_facts());
         facts.extend(words.map(|(name, value)| (name.to_owned(), value)));
         facts
     }
@@ -342,7 +350,8 @@ impl Summary {
 
 impl Work {
     fn new(share: koppel::run::Share) -> Self {
-        Work { name: share.subsystem, solver: share.solver, steps: share.steps, seconds: share.seconds }
+        let koppel::run::Share { subsystem: name, solver, steps, step_calls, seconds, .. } = share;
+        Work { name, solver, steps, step_calls, seconds }
     }
 }
 

@@ -1,5 +1,6 @@
 //! A run from the first row to the summary: results, progress, checkpoints, pacing, interruption.
 
+mod cache;
 mod certificate;
 mod checkpoint;
 mod clock;
@@ -27,6 +28,7 @@ use crate::arguments::SessionArguments;
 use crate::exit::Exit;
 use crate::failure::{Failure, Result, note};
 use crate::output::{self, Summary};
+pub(crate) use cache::Cache;
 use certificate::Judge;
 pub(crate) use certificate::Required;
 use checkpoint::Checkpoints;

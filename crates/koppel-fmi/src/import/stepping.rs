@@ -2,6 +2,7 @@
 
 use super::access::Backend;
 use super::route::Route;
+use super::stairs::stair;
 use super::{CoSimulation, Phase};
 use crate::error::{Error, Result};
 use crate::ffi::{CallError, Interruption, Status, fmi2, fmi3};
@@ -88,6 +89,7 @@ impl CoSimulation {
     #[inline]
     fn do_step(&mut self, time: f64, size: f64, piece: Option<Piece<'_>>) -> Result<()> {
         self.check_size(time, size)?;
+        self.step_calls += 1;
         self.backend.set_log_time(time);
         match &self.backend {
             Backend::Two(instance) => match instance.do_step(time, size) {
@@ -209,10 +211,7 @@ impl CoSimulation {
                     let sub = part.divided(k, parts);
                     match self.route {
                         Route::Derivatives { .. } => self.set_chord(sub)?,
-                        _ => {
-                            sub.mean(&mut self.next);
-                            self.set_inputs()?;
-                        }
+                        _ => self.set_stair(part, (k, parts), samples.request())?,
                     }
                     self.do_step(piece.start + sub.offset, sub.size, None)?;
                     if samples.request() == Request::SolverPoints && k + 1 < parts {
@@ -222,6 +221,16 @@ impl CoSimulation {
                 Ok(())
             }
         }
+    }
+
+    /// The input of one of several sub-steps over a part.
+    fn set_stair(&mut self, part: Part<'_>, (k, parts): (u32, u32), request: Request) -> Result<()> {
+        if matches!(request, Request::Nodes(_)) {
+            stair(part, k, parts, &mut self.chosen, &mut self.next);
+        } else {
+            part.divided(k, parts).mean(&mut self.next);
+        }
+        self.set_inputs()
     }
 
     /// Values and derivatives at the begin of a part.

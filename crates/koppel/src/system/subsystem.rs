@@ -117,6 +117,22 @@ pub trait Subsystem: Send {
         None
     }
 
+    /// What it is, in words that change with everything its behaviour depends on but its inputs and what is set later; nothing
+    /// if it is not worth or not safe to keep what was found out about it.
+    fn identity(&self) -> Option<String> {
+        None
+    }
+
+    /// Why it should not be excited alone before a run: the end of a sentence that begins with its name.
+    fn refusal(&self) -> Option<String> {
+        None
+    }
+
+    /// How often its own stepping function was called so far, if it counts.
+    fn step_calls(&self) -> Option<u64> {
+        None
+    }
+
     /// Writes its state into `snapshot`, reusing the buffers.
     fn save(&self, snapshot: &mut Snapshot) -> Result<()>;
 
