@@ -12,7 +12,7 @@ use super::frequency::Frequency;
 use super::run::load;
 use crate::arguments::CheckArguments;
 use crate::exit::Exit;
-use crate::failure::{Result, note};
+use crate::failure::{Failure, Result, note};
 use crate::output::{self, Check};
 use crate::session::{self, Cache};
 

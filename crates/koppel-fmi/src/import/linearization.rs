@@ -13,6 +13,7 @@ use super::matrices::{Trust, Unknowns};
 use super::{CoSimulation, Phase};
 use crate::error::Result;
 use koppel::identify::{RollBack, Window};
+use koppel::linalg::Matrix;
 use koppel::system::StateSpace;
 
 /// Where the models of an instance come from.
@@ -152,13 +153,13 @@ impl CoSimulation {
         if self.linearization.trust != Trust::Held {
             return Ok(false);
         }
-        let dx = self.under(inputs, |fmu| match &fmu.linearization.unknowns {
-            Some(unknowns) => fmu.state_derivatives(unknowns),
-            None => Ok(Vec::new()),
-        })?;
-        let fits = dx.len() == rates.len();
+        let fits = self.linearization.unknowns.as_ref().is_some_and(|u| u.states() == rates.len());
         if fits {
-            rates.copy_from_slice(&dx);
+            self.leave_initialization(inputs)?;
+            self.under(inputs, |fmu| match &fmu.linearization.unknowns {
+                Some(unknowns) => fmu.base.called(fmu.base.backend.get_real(unknowns.derivatives(), rates)),
+                None => Ok(()),
+            })?;
         }
         Ok(fits)
     }

@@ -110,7 +110,12 @@ impl ModelExchange {
         if self.x.len() != rates.len() {
             return Ok(false);
         }
-        self.while_placed(inputs, |fmu| fmu.base.called(fmu.base.backend.get_derivatives(rates)))?;
+        let mut room = std::mem::take(&mut self.linearization.room);
+        let done = self.while_placed(inputs, &mut room, |fmu, _| {
+            fmu.base.called(fmu.base.backend.get_derivatives(rates))
+        });
+        self.linearization.room = room;
+        done?;
         Ok(true)
     }
 
