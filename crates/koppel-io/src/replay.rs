@@ -279,6 +279,10 @@ impl Subsystem for Replayed {
         self.inner.feed_through(inputs, out)
     }
 
+    fn needs_trials(&self) -> bool {
+        self.inner.needs_trials()
+    }
+
     fn lack_of_model(&self) -> Option<String> {
         self.inner.lack_of_model()
     }

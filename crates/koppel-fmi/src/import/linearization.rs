@@ -57,6 +57,11 @@ impl Linearization {
         self.source.clone()?.ok()
     }
 
+    /// Whether a model takes trial steps.
+    pub(super) fn needs_trials(&self) -> bool {
+        matches!(self.trust, Trust::NotOffered | Trust::Failed(_))
+    }
+
     /// Why there is no model.
     pub(super) fn lack(&self) -> Option<String> {
         self.source.clone()?.err()

@@ -292,6 +292,10 @@ impl Subsystem for CoSimulation {
         Ok(self.given_feed_through(inputs)?.map(|d| *out = d).is_some())
     }
 
+    fn needs_trials(&self) -> bool {
+        self.linearization.needs_trials()
+    }
+
     fn lack_of_model(&self) -> Option<String> {
         self.linearization.lack()
     }

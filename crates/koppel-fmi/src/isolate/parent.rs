@@ -221,6 +221,11 @@ impl Subsystem for Isolated {
         Ok(model)
     }
 
+    fn needs_trials(&self) -> bool {
+        let section = self.fmu.description().co_simulation.as_ref();
+        section.is_some_and(|section| !section.interface.provides_directional_derivatives)
+    }
+
     fn lack_of_model(&self) -> Option<String> {
         self.lack_of_model.clone()
     }

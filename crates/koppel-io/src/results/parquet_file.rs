@@ -43,7 +43,9 @@ pub(super) fn convert(stream: &Path, metadata: &Metadata, parquet: &Path) -> Res
     let mut writer =
         ArrowWriter::try_new(output, schema.clone(), Some(properties)).map_err(write_failure(parquet))?;
     let whole = scan_stream(stream, |batch| {
-        let batch = batch.clone().with_schema(schema.clone()).map_err(failure("write", parquet))?;
+        // The columns are the same; the metadata may know more by now.
+        let batch = RecordBatch::try_new(schema.clone(), batch.columns().to_vec())
+            .map_err(failure("write", parquet))?;
         writer.write(&batch).map_err(write_failure(parquet))
     })?;
     let output = writer.into_inner().map_err(write_failure(parquet))?;

@@ -67,6 +67,11 @@ impl Simulation {
         self.slots[id].subsystem.solver_config()
     }
 
+    /// Whether a linear model of a subsystem takes trial steps.
+    pub(crate) fn needs_trials(&self, id: SubsystemId) -> bool {
+        self.slots[id].subsystem.needs_trials()
+    }
+
     /// Saves one subsystem alone.
     pub(crate) fn snapshot(&self, id: SubsystemId, into: &mut Snapshot) -> Result<()> {
         self.slots[id].subsystem.save(into)

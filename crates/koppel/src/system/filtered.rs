@@ -226,6 +226,10 @@ impl Subsystem for WithFilters {
         Ok(true)
     }
 
+    fn needs_trials(&self) -> bool {
+        self.inner.needs_trials()
+    }
+
     fn lack_of_model(&self) -> Option<String> {
         self.inner.lack_of_model()
     }

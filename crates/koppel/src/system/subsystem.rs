@@ -94,6 +94,11 @@ pub trait Subsystem: Send {
         None
     }
 
+    /// True if `linearize` would have to make trial steps: what asks often, or without being told to, lets it be.
+    fn needs_trials(&self) -> bool {
+        false
+    }
+
     /// Where its linear model comes from when it was asked last, in a few words; nothing if that is its equations.
     fn model_source(&self) -> Option<String> {
         None

@@ -251,6 +251,9 @@ fn refuse_unknown(simulation: &Simulation) -> Result<()> {
         let (from, to) = (graph.name(wire.from), graph.name(wire.to));
         return Err(unknown(format!("`{from}` and `{to}` exchange messages")));
     }
+    if let Some(id) = (0..graph.len()).find(|id| simulation.needs_trials(*id)) {
+        return Err(unknown(format!("`{}` offers no derivatives", graph.name(id))));
+    }
     if !simulation.has_one_rate() {
         return Err(unknown("its subsystems move at several rates".into()));
     }

@@ -232,8 +232,10 @@ fn judge(
         let why = unknown.unwrap_or("no step was made");
         return (Worth::Doubtful, format!("its error is not known: {why}"));
     };
-    let percent = |share: f64| {
-        if share < 0.1 { format!("{:.1} %", 100.0 * share) } else { format!("{:.0} %", 100.0 * share) }
+    let percent = |share: f64| match 100.0 * share {
+        percent if percent >= 10.0 => format!("{percent:.0} %"),
+        percent if percent >= 0.1 => format!("{percent:.1} %"),
+        _ => "0.1 %".into(),
     };
     let largest = errors.first().map_or(String::new(), |e| format!(", mostly of `{}`", e.signal));
     if !(overall.error <= WRONG) {

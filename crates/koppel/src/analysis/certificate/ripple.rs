@@ -69,8 +69,9 @@ impl Ripples {
         let words = |(output, ripple): (usize, &Ripple)| {
             let (swings, size, end) = ripple.worst?;
             Some(format!(
-                "`{}` swings at every communication point, {swings} times up to t = {end} s, and grows to {size:.3e}",
-                graph.output_name(output)
+                "`{}` swings at every communication point, {swings} times up to t = {} s, and grows to {size:.3e}",
+                graph.output_name(output),
+                (end * 1e9).round() / 1e9
             ))
         };
         self.0.iter().enumerate().filter_map(words).collect()

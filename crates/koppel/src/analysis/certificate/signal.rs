@@ -11,8 +11,8 @@ const NO_RANGE: f64 = 1e-3;
 /// signal should have been, and its range is taken too large.
 const UNBOUNDED: f64 = 0.5;
 
-/// An error of so many times the range is that of a run that has exploded: nothing is left of the signal. Only in the first
-/// fifth of a run, where signals may still be at rest, it is taken for what it is.
+/// An error of so many times the range, and nearly the signal itself, is that of a run that has exploded: nothing is left of
+/// what the signal should have been.
 const EXPLODED: f64 = 100.0;
 
 /// What is known of one signal.
@@ -63,9 +63,9 @@ impl Signals {
     /// Notes the errors of the outputs at the end of a step.
     pub(super) fn note(&mut self, simulation: &Simulation, errors: impl Iterator<Item = f64>) {
         self.steps += 1;
-        let (time, is_begin) = (simulation.time(), 5 * simulation.index() < simulation.steps());
+        let time = simulation.time();
         for ((sums, y), error) in self.outputs.iter_mut().zip(simulation.all_outputs()).zip(errors) {
-            if is_begin || error.abs() < EXPLODED * sums.range() {
+            if error.abs() <= EXPLODED * sums.range() || error.abs() < 0.5 * y.abs() {
                 sums.see(y - error);
             }
             let error = error.abs();
