@@ -37,8 +37,53 @@ fn compensators_are_designed_alone() {
     let picture = folder.read("e.svg");
     assert!(picture.contains(">hinf</text>") && picture.contains(">soh</text>"));
     folder.run(&["hinf", "--step", "0"]).errs_with(&["hinf.step", "above zero"]);
+    folder.run(&["hinf", "--step", "-1"]).errs_with(&["hinf.step", "`-1`", "above zero"]);
+    folder.run(&["hinf", "--step", "0.01", "--disc", "-1e-3"]).errs_with(&["hinf.disc", "above zero"]);
     let refused = folder.run(&["hinf", "--step", "0", "--json"]).json();
     assert_eq!((&refused["status"], &refused["exit_code"]), (&"invalid".into(), &2.into()));
+}
+
+/// With the feature, γ of the matrix inequalities; without, how to come by it.
+#[test]
+fn compensators_by_matrix_inequalities() {
+    let folder = Folder::new();
+    let arguments = ["hinf", "--step", "0.01", "--disc", "0.001", "--method", "lmi", "--json"];
+    if cfg!(feature = "lmi") {
+        let document = folder.succeed(&arguments).json();
+        assert!((document["gamma"].as_f64().unwrap() - 0.0126133).abs() < 1e-6, "{document:#}");
+        let mut on_the_edge = arguments.to_vec();
+        on_the_edge.extend(["--margin", "0"]);
+        let document = folder.succeed(&on_the_edge).json();
+        assert!((document["gamma"].as_f64().unwrap() - 0.0124877).abs() < 1e-6, "{document:#}");
+        folder
+            .run(&["hinf", "--step", "0.01", "--method", "lmi", "--margin", "-1"])
+            .errs_with(&["hinf.margin"]);
+    } else {
+        let refused = folder.run(&arguments[..7]);
+        refused.errs_with(&["built without matrix inequalities", "--features lmi"]);
+    }
+}
+
+/// Every option that takes a number takes a wrong one, too, and says what is wrong with it.
+#[test]
+fn negative_numbers_are_numbers() {
+    let folder = Folder::with(&std::fs::read_to_string(examples().join("dual-mass.toml")).unwrap());
+    for (option, problem) in [
+        ("--step", "positive"),
+        ("--stop", "stop"),
+        ("--record-every", "whole number above zero"),
+        ("--step-timeout", "above zero"),
+        ("--checkpoint-every", "number of steps"),
+    ] {
+        let said = folder.run(&["run", "system.toml", option, "-1"]);
+        said.errs_with(&[problem]);
+        assert!(!said.err.contains("unexpected argument"), "{option}: {}", said.err);
+    }
+    folder.run(&["run", "system.toml", "--realtime", "--speed", "-1"]).errs_with(&["above zero"]);
+    folder.run(&["fmu", "check", "x.fmu", "--step", "-1"]).errs_with(&["above zero"]);
+    folder.run(&["fmu", "check", "x.fmu", "--timeout", "-1"]).errs_with(&["above zero"]);
+    folder.run(&["hinf", "--step", "0.01", "--weight-order", "-1"]).errs_with(&["whole number"]);
+    folder.run(&["hinf", "--step", "one"]).errs_with(&["must be a number"]);
 }
 
 #[test]

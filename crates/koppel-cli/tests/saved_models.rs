@@ -106,6 +106,27 @@ fn the_summary_says_which_models_are_bad() {
     measured.says(&["model of", "all steps (full)"]);
 }
 
+/// A model that never predicted a step has no verdict; one of the corrector has, like any other.
+#[test]
+fn a_model_without_a_figure_is_no_bad_model() {
+    let folder = Folder::with(&learning().replace("duration = 0.05", "duration = 100.0"));
+    let models = |arguments: &[&str]| {
+        let mut all = vec!["run", "system.toml", "--json"];
+        all.extend_from_slice(arguments);
+        folder.succeed(&all).json()["models"]["models"].clone()
+    };
+    let unknown = models(&[]);
+    assert!(unknown[0]["verdict"].is_null() && unknown[0]["mean"].is_null(), "{unknown:#}");
+    assert_eq!(unknown[0]["taken"], 0);
+    folder.succeed(&["run", "system.toml"]).says(&["learned", "not measured", "unknown"]);
+    let known = models(&["--coupling", "{ method = \"corrector\", model = { derivatives = \"auto\" } }"]);
+    for model in known.as_array().unwrap() {
+        assert_eq!(model["verdict"], "full", "{known:#}");
+        // The first steps, of which ranges are small, may call for a few.
+        assert!((1..=5).contains(&model["taken"].as_u64().unwrap()), "{known:#}");
+    }
+}
+
 /// A system at rest teaches nothing; one that moves does, whatever is left unconnected.
 #[test]
 fn poor_excitation_is_told() {

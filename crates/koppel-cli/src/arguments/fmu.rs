@@ -24,10 +24,10 @@ pub(crate) enum FmuCommand {
         /// The FMU.
         file: PathBuf,
         /// Communication step of the trials, in s [default: the FMU's own proposal, or 1e-3].
-        #[arg(long, value_name = "H", value_parser = positive)]
+        #[arg(long, value_name = "H", allow_hyphen_values = true, value_parser = positive)]
         step: Option<f64>,
         /// Longest time for all trials of an interface, in s.
-        #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = positive)]
+        #[arg(long, value_name = "SECONDS", default_value = "60", allow_hyphen_values = true, value_parser = positive)]
         timeout: f64,
         /// Prints the findings as JSON.
         #[arg(long)]

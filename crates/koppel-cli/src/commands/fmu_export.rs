@@ -42,7 +42,8 @@ pub(super) fn export(arguments: &ExportArguments) -> Result<Exit> {
         note("note", text);
     }
     let [inputs, outputs, parameters] = export.counts();
-    let kinds = if is_file { "co-simulation" } else { "co-simulation and model exchange" };
+    let kinds =
+        if export.has_model_exchange() { "co-simulation and model exchange" } else { "co-simulation" };
     print(&format!(
         "{}: FMI {}.0, {kinds}; {inputs} inputs, {outputs} outputs, {parameters} parameters\n",
         out.display(),

@@ -1,6 +1,7 @@
 //! `koppel hinf`.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use koppel::coupling::{CouplingConfig, HinfConfig, Hold, StartUp};
 use koppel::frequency::error_table;
@@ -29,9 +30,11 @@ pub(super) fn hinf(arguments: &HinfArguments) -> Result<Exit> {
         disc: arguments.disc,
         ..HinfConfig::default()
     };
-    let refused =
-        |error: Box<koppel::Error>| Failure::Words { message: error.to_string(), hint: error.hint() };
-    let design = designed(&config.specification(arguments.step)).map_err(refused)?;
+    let specification = config.specification(arguments.step);
+    let design = match arguments.method.as_str() {
+        "lmi" => by_inequalities(&specification, arguments.margin)?,
+        _ => designed(&specification).map_err(refused)?,
+    };
     if let Some(path) = &arguments.plot {
         write_plot(&config, arguments.step, path)?;
     }
@@ -41,6 +44,23 @@ pub(super) fn hinf(arguments: &HinfArguments) -> Result<Exit> {
         print(&text(&design))?;
     }
     Ok(Exit::Ok)
+}
+
+fn refused(error: Box<koppel::Error>) -> Failure {
+    Failure::Words { message: error.to_string(), hint: error.hint() }
+}
+
+#[cfg(feature = "lmi")]
+fn by_inequalities(specification: &Specification, margin: f64) -> Result<Arc<Design>> {
+    koppel_lmi::synthesize(specification, margin).map(Arc::new).map_err(refused)
+}
+
+#[cfg(not(feature = "lmi"))]
+fn by_inequalities(_: &Specification, _: f64) -> Result<Arc<Design>> {
+    Err(Failure::words(
+        "--method lmi: this koppel was built without matrix inequalities",
+        "leave --method out for the closed form, or build with `cargo build --features lmi`",
+    ))
 }
 
 fn text(design: &Design) -> String {

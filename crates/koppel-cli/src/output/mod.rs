@@ -5,6 +5,7 @@ mod dry_run;
 mod forecast;
 mod grid;
 mod number;
+mod probing;
 mod report;
 mod settings;
 mod summary;
@@ -22,6 +23,7 @@ pub(crate) use check::Check;
 pub(crate) use dry_run::DryRun;
 pub(crate) use grid::{Grid, SHOWN, joined};
 pub(crate) use number::{bytes, duration, significant};
+pub(crate) use probing::Probing;
 pub(crate) use report::write_report;
 pub(crate) use summary::Summary;
 

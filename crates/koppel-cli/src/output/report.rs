@@ -21,6 +21,7 @@ pub(crate) fn write_report(path: &Path, file: &SystemFile, summary: &Summary, si
     }
     sections.extend(table("Where the time went", summary.work()));
     sections.extend(table("Coupling errors", summary.errors()));
+    sections.extend(table("Estimated errors of outputs", summary.output_errors()));
     sections.extend(table("Models", summary.qualities()));
     sections.extend(table("Iterated loops", summary.iterations()));
     sections.extend(table("Unconnected inputs", summary.defaults()));

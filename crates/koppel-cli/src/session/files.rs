@@ -43,11 +43,13 @@ pub(crate) fn check_drawings(
     inputs: &[PathBuf],
     graph: &Option<PathBuf>,
     plot: &Option<PathBuf>,
+    map: &Option<PathBuf>,
 ) -> Result<()> {
     let one = |what, option, path: &PathBuf| Use { what, path: path.clone(), option: Some(option) };
     let graph = graph.iter().map(|path| one("the graph", "--graph", path));
     let plot = plot.iter().map(|path| one("the plot", "--plot", path));
-    let written: Vec<Use> = graph.chain(plot).collect();
+    let map = map.iter().map(|path| one("the map", "--map", path));
+    let written: Vec<Use> = graph.chain(plot).chain(map).collect();
     check_distinct(&read_by(system, inputs), &written)?;
     written.iter().try_for_each(|file| check_writable(&file.path))
 }

@@ -13,6 +13,7 @@ use super::matrices::{Trust, Unknowns};
 use super::{CoSimulation, Phase};
 use crate::error::Result;
 use koppel::identify::{RollBack, Window};
+use koppel::linalg::Matrix;
 use koppel::system::StateSpace;
 
 /// Where the models of an instance come from.
@@ -49,6 +50,11 @@ impl Linearization {
             Some(Ok(source)) => format!("; linear model by {source}"),
             _ => String::new(),
         }
+    }
+
+    /// Where the last model came from.
+    pub(super) fn told(&self) -> Option<String> {
+        self.source.clone()?.ok()
     }
 
     /// Why there is no model.
@@ -107,6 +113,22 @@ impl CoSimulation {
         self.begin_step(self.time, 0.0)
     }
 
+    /// D by directional derivatives, if they have stood their test. While loops are solved at the start nothing is asked:
+    /// initialization goes on.
+    pub(super) fn given_feed_through(&mut self, inputs: &[f64]) -> koppel::Result<Option<Matrix>> {
+        if self.phase == Phase::Initializing {
+            return Ok(None);
+        }
+        self.settle_trust(inputs)?;
+        if self.linearization.trust != Trust::Held {
+            return Ok(None);
+        }
+        Ok(self.under(inputs, |fmu| match &fmu.linearization.unknowns {
+            Some(unknowns) => Ok(Some(unknowns.directional(&fmu.base)?.d)),
+            None => Ok(None),
+        })?)
+    }
+
     /// Writes how fast outputs change; false if nobody can tell.
     pub(super) fn output_rates(&mut self, inputs: &[f64], rates: &mut [f64]) -> koppel::Result<bool> {
         if self.linearization.trust != Trust::Held {
@@ -124,6 +146,22 @@ impl CoSimulation {
             unknowns.rates(base, derivatives, change, rates)
         })?;
         Ok(true)
+    }
+
+    /// Writes how fast the states of its model change; false if they are not its own.
+    pub(super) fn rates_of_states(&mut self, inputs: &[f64], rates: &mut [f64]) -> koppel::Result<bool> {
+        if self.linearization.trust != Trust::Held {
+            return Ok(false);
+        }
+        let fits = self.linearization.unknowns.as_ref().is_some_and(|u| u.states() == rates.len());
+        if fits {
+            self.leave_initialization(inputs)?;
+            self.under(inputs, |fmu| match &fmu.linearization.unknowns {
+                Some(unknowns) => fmu.base.called(fmu.base.backend.get_real(unknowns.derivatives(), rates)),
+                None => Ok(()),
+            })?;
+        }
+        Ok(fits)
     }
 
     /// Trials within the next communication step.

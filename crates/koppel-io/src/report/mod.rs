@@ -59,6 +59,15 @@ pub enum Section {
         /// The text.
         text: String,
     },
+    /// Pictures that are complete SVG documents, side by side where there is room.
+    Pictures {
+        /// Heading.
+        title: String,
+        /// The documents.
+        pictures: Vec<String>,
+        /// A remark below them.
+        note: Option<String>,
+    },
     /// Plots over time; all plots of the page share zoom and cursor.
     Plots {
         /// Heading.

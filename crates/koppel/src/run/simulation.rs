@@ -27,6 +27,7 @@ use super::consistent::{Consistency, Instant};
 use super::failure::{non_finite, unpredicted};
 use super::iterate::{Halving, StepIteration};
 use super::messages::Messages;
+use super::probe_report::ProbeReport;
 use super::slot::Slot;
 use super::stage::next_timed;
 use super::statistics::Extremes;
@@ -77,6 +78,8 @@ pub struct Simulation {
     pub(super) changes_done: usize,
     /// True if a change may have made the models wrong.
     pub(super) are_models_old: bool,
+    /// What exciting the subsystems before the run has shown.
+    pub(super) probing: Vec<ProbeReport>,
     /// Ends of the parts of a macro step that is cut by changes or a cascade of first steps.
     pub(super) parts: Vec<f64>,
     pub(super) columns: Columns,

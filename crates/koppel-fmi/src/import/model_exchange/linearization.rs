@@ -105,6 +105,20 @@ impl ModelExchange {
         Ok(())
     }
 
+    /// Writes how fast its states change; false if they are not those of its model.
+    pub(super) fn rates_of_states(&mut self, inputs: &[f64], rates: &mut [f64]) -> Result<bool> {
+        if self.x.len() != rates.len() {
+            return Ok(false);
+        }
+        let mut room = std::mem::take(&mut self.linearization.room);
+        let done = self.while_placed(inputs, &mut room, |fmu, _| {
+            fmu.base.called(fmu.base.backend.get_derivatives(rates))
+        });
+        self.linearization.room = room;
+        done?;
+        Ok(true)
+    }
+
     /// Does something in continuous-time mode under these inputs, and puts states and inputs back.
     fn while_placed<T>(
         &mut self,
