@@ -274,24 +274,44 @@ impl Instance {
         (inputs, values): (&[u32], &[f64]),
         (outputs, results): (&[u32], &mut [f64]),
     ) -> Result<(), Box<Interruption>> {
+        if trace::is_on() {
+            self.plain_calls::<true>(time, size, (inputs, values), (outputs, results))
+        } else {
+            self.plain_calls::<false>(time, size, (inputs, values), (outputs, results))
+        }
+    }
+
+    /// The calls, noted for another process or not.
+    #[inline(always)]
+    fn plain_calls<const NOTED: bool>(
+        &self,
+        time: f64,
+        size: f64,
+        (inputs, values): (&[u32], &[f64]),
+        (outputs, results): (&[u32], &mut [f64]),
+    ) -> Result<(), Box<Interruption>> {
         assert!(inputs.len() == values.len(), "one value per reference");
         assert!(outputs.len() == results.len(), "one value per reference");
         let (Some(step), false) = (self.functions.do_step, self.is_dead.get()) else {
             return Err(Interruption::of(CallError::Dead { call: "fmi2DoStep" }));
         };
         self.log.set_time(time);
-        let (component, calls) = (self.pointer.as_ptr(), trace::Place::now());
+        let component = self.pointer.as_ptr();
         let failed = |call, code: c_int| Err(Interruption::of(self.failed(call, code.into())));
         if !inputs.is_empty() {
             let (set, count) = (self.functions.set_real, inputs.len());
-            calls.enter(const { trace::number("fmi2SetReal") });
+            if NOTED {
+                trace::enter(const { trace::number("fmi2SetReal") });
+            }
             // SAFETY: the component is alive, and the buffers have the lengths given.
             let code = unsafe { set(component, inputs.as_ptr(), count, values.as_ptr()) };
             if !OK.contains(&code) {
                 return failed("fmi2SetReal", code);
             }
         }
-        calls.enter(const { trace::number("fmi2DoStep") });
+        if NOTED {
+            trace::enter(const { trace::number("fmi2DoStep") });
+        }
         // SAFETY: the component is alive.
         let code = unsafe { step(component, time, size, 0) };
         if !OK.contains(&code) {
@@ -301,7 +321,9 @@ impl Instance {
             return Ok(());
         }
         let (get, count) = (self.functions.get_real, outputs.len());
-        calls.enter(const { trace::number("fmi2GetReal") });
+        if NOTED {
+            trace::enter(const { trace::number("fmi2GetReal") });
+        }
         // SAFETY: the component is alive, and the buffers have the lengths given.
         let code = unsafe { get(component, outputs.as_ptr(), count, results.as_mut_ptr()) };
         if OK.contains(&code) { Ok(()) } else { failed("fmi2GetReal", code) }

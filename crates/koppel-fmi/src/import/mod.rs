@@ -89,7 +89,8 @@ enum Phase {
 pub struct CoSimulation {
     base: Base,
     /// How plain steps go, if they can.
-    plain: Option<Plain>,
+    plain: Plain,
+    can_be_plain: bool,
     /// `applied` is what the FMU has.
     knows_inputs: bool,
     /// Those inputs that follow a polynomial inside steps.
@@ -169,8 +170,10 @@ impl CoSimulation {
         let varies_steps = section.can_handle_variable_communication_step_size;
         let made_for = Use::CoSimulation { section, intermediate };
         let base = Base::new(fmu, resized.clone(), options, (ports, slots, inputs), made_for)?;
+        let plain = if events.is_none() { Plain::new(&base.inputs, &base.outputs) } else { None };
         Ok(CoSimulation {
-            plain: if events.is_none() { Plain::new(&base.inputs, &base.outputs) } else { None },
+            can_be_plain: plain.is_some(),
+            plain: plain.unwrap_or_default(),
             base,
             knows_inputs: false,
             smooth,
@@ -243,13 +246,13 @@ impl Subsystem for CoSimulation {
 
     fn step_held(&mut self, step: &Step, inputs: &[f64], outputs: &mut [f64]) -> koppel::Result<()> {
         if self.phase == Phase::Stepping
-            && let Some(plain) = &self.plain
+            && self.can_be_plain
             && (self.varies_steps || self.only_size == Some(step.size))
         {
             (self.time, self.last_size) = (step.start + step.size, Some(step.size));
             self.knows_inputs = false;
             self.step_calls += 1;
-            return match plain.step(&self.backend, step, inputs, outputs) {
+            return match self.plain.step(&self.backend, step, inputs, outputs) {
                 Ok(()) => Ok(()),
                 Err(interruption) => Ok(self.interrupted(*interruption, step, outputs)?),
             };

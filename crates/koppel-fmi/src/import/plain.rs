@@ -7,7 +7,8 @@ use super::access::{Access, Backend};
 use crate::ffi::Interruption;
 use koppel::signal::Step;
 
-/// Value references of an FMU whose inputs and outputs are all reals.
+/// Value references of an FMU whose inputs and outputs are all reals; none if they are not.
+#[derive(Default)]
 pub(super) struct Plain {
     inputs: Box<[u32]>,
     outputs: Box<[u32]>,

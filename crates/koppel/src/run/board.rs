@@ -249,23 +249,28 @@ impl Board {
     /// The first of these outputs that is not a number.
     #[inline(always)]
     pub(super) fn non_finite(&self, outputs: Range<OutputId>) -> Option<OutputId> {
-        // No early exit, so that the loop is a few vector instructions.
-        let values = &self.outputs[outputs.clone()];
-        let any = if values.len() <= FEW {
-            // One by one: a vector load of what was just stored number by number would have to wait for all of it.
-            let (pairs, last) = values.as_chunks::<2>();
-            let sum: f64 = pairs.iter().map(|[a, b]| a * 0.0 + b * 0.0).sum();
-            sum + last.iter().map(|y| y * 0.0).sum::<f64>() != 0.0
-        } else {
-            values.iter().fold(false, |any, y| any | is_non_finite(y))
-        };
-        if any { self.first_non_finite(outputs) } else { None }
+        first_non_finite(&self.outputs[outputs.clone()]).map(|at| outputs.start + at)
     }
+}
 
-    #[cold]
-    fn first_non_finite(&self, outputs: Range<OutputId>) -> Option<OutputId> {
-        self.outputs[outputs.clone()].iter().position(is_non_finite).map(|at| outputs.start + at)
-    }
+/// The place of the first that is not a number.
+#[inline(always)]
+pub(super) fn first_non_finite(values: &[f64]) -> Option<usize> {
+    // No early exit, so that the loop is a few vector instructions.
+    let any = if values.len() <= FEW {
+        // One by one: a vector load of what was just stored number by number would have to wait for all of it.
+        let (pairs, last) = values.as_chunks::<2>();
+        let sum: f64 = pairs.iter().map(|[a, b]| a * 0.0 + b * 0.0).sum();
+        sum + last.iter().map(|y| y * 0.0).sum::<f64>() != 0.0
+    } else {
+        values.iter().fold(false, |any, y| any | is_non_finite(y))
+    };
+    if any { place_of_non_finite(values) } else { None }
+}
+
+#[cold]
+fn place_of_non_finite(values: &[f64]) -> Option<usize> {
+    values.iter().position(is_non_finite)
 }
 
 /// Exponent bits all set: infinite or not a number.

@@ -1,6 +1,5 @@
 //! Failures of subsystems, with names and times.
 
-use super::board::Board;
 use super::slot::Slot;
 use crate::error::Error;
 use crate::signal::Step;
@@ -27,9 +26,9 @@ pub(super) fn unpredicted(step: Step, source: Box<Error>) -> Box<Error> {
 }
 
 /// An output that is not a number.
-pub(super) fn non_finite(graph: &SystemGraph, board: &Board, output: usize, time: f64) -> Box<Error> {
+pub(super) fn non_finite(graph: &SystemGraph, outputs: &[f64], output: usize, time: f64) -> Box<Error> {
     let id = graph.subsystem_of_output(output);
     let variable = graph.ports(id).outputs[output - graph.outputs_of(id).start].name.clone();
-    let (subsystem, value) = (graph.name(id).into(), board.outputs[output]);
+    let (subsystem, value) = (graph.name(id).into(), outputs[output]);
     Error::BecameNonFinite { subsystem, variable, value, time }.into()
 }

@@ -11,7 +11,7 @@
 //! than one written by hand would be. What has arrived becomes what was given by changing places with it; inputs that are
 //! not connected have the same value in both, which never changes here.
 
-use super::board::Board;
+use super::board::{Board, first_non_finite};
 use super::failure::{failed, non_finite};
 use super::simulation::{Simulation, Stage};
 use crate::error::Result;
@@ -45,30 +45,42 @@ impl Simulation {
     fn take_simple_steps(&mut self, stop: u64) -> Result<()> {
         let Simulation { graph, slots, stages, board, extremes, clock, index, .. } = self;
         let [Stage { deliveries, .. }] = &stages[..] else { return Ok(()) };
-        let (mut start, size) = (clock.time(*index), clock.size());
-        while *index < stop {
-            let step = Step { index: *index, start, size };
-            let (mut inputs, mut outputs) = (board.history.arrivals(), &mut board.outputs[..]);
+        let Board { history, applied, outputs, .. } = board;
+        let (wires, outputs, mut notes) = (deliveries.wires(), &mut outputs[..], extremes.notes());
+        let (newest, arrivals) = history.newest_and_arrivals();
+        let (mut arrived, mut given) = (&mut arrivals[..], &mut applied[..]);
+        let mut step = Step { index: *index, start: clock.time(*index), size: clock.size() };
+        let done = 'steps: loop {
+            if step.index >= stop {
+                break Ok(());
+            }
+            let (mut inputs, mut rest) = (&*arrived, &mut *outputs);
             for slot in slots.iter_mut() {
-                let (given, told);
-                (given, inputs) = inputs.split_at(slot.inputs.end - slot.inputs.start);
-                (told, outputs) = outputs.split_at_mut(slot.outputs.end - slot.outputs.start);
-                if let Err(source) = slot.subsystem.step_held(&step, given, told) {
-                    return Err(failed(graph, slot, step, source));
+                let (ours, mine);
+                (ours, inputs) = inputs.split_at(slot.inputs.end - slot.inputs.start);
+                (mine, rest) = rest.split_at_mut(slot.outputs.end - slot.outputs.start);
+                if let Err(source) = slot.subsystem.step_held(&step, ours, mine) {
+                    break 'steps Err(failed(graph, slot, step, source));
                 }
             }
-            let end = clock.on_grid(*index + 1);
-            if let Some(output) = board.non_finite(0..board.outputs.len()) {
-                return Err(non_finite(graph, board, output, end));
+            let end = clock.on_grid(step.index + 1);
+            if let Some(output) = first_non_finite(outputs) {
+                break Err(non_finite(graph, outputs, output, end));
             }
-            let Board { history, applied, outputs, .. } = board;
-            history.exchange_arrivals(applied);
-            history.arrive(deliveries.wires(), outputs, |input, arrival| {
-                extremes.note_one(input, arrival, applied[input], end);
-            });
-            start = end;
-            *index += 1;
+            std::mem::swap(&mut arrived, &mut given);
+            for (wire, newest) in wires.iter().zip(&mut *newest) {
+                let (input, value) = (wire.target as usize, wire.gain * outputs[wire.source as usize]);
+                let arrival = value + wire.offset;
+                (*newest, arrived[input]) = (value, arrival);
+                notes.compare(input, arrival, given[input], end);
+            }
+            (step.index, step.start) = (step.index + 1, end);
+        };
+        let is_odd = (step.index - *index) % 2 == 1;
+        if is_odd {
+            std::mem::swap(arrivals, applied);
         }
-        Ok(())
+        *index = step.index;
+        done
     }
 }

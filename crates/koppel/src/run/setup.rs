@@ -165,7 +165,7 @@ impl Simulation {
         let Simulation { graph, board, .. } = self;
         board.check_maps(graph, &(0..graph.inputs()), time)?;
         if let Some(output) = board.non_finite(0..graph.outputs()) {
-            return Err(non_finite(graph, board, output, time));
+            return Err(non_finite(graph, &board.outputs, output, time));
         }
         for input in 0..graph.inputs() {
             board.applied[input] = board.history.arrivals()[input];

@@ -230,7 +230,7 @@ impl Simulation {
         let is_iterated = !PLAIN && self.is_iterated(stage);
         // A guess may lead anywhere; what a loop has come to in the end is looked at then.
         if !is_iterated && let Some(output) = self.board.non_finite(outputs.clone()) {
-            return Err(non_finite(&self.graph, &self.board, output, end));
+            return Err(non_finite(&self.graph, &self.board.outputs, output, end));
         }
         if !PLAIN && self.is_multi_rate {
             self.deliver_due(stage, step);
@@ -270,7 +270,7 @@ impl Simulation {
     /// Refuses outputs that are not numbers.
     pub(super) fn check_finite(&self, time: f64) -> Result<()> {
         match self.board.non_finite(0..self.graph.outputs()) {
-            Some(output) => Err(non_finite(&self.graph, &self.board, output, time)),
+            Some(output) => Err(non_finite(&self.graph, &self.board.outputs, output, time)),
             None => Ok(()),
         }
     }

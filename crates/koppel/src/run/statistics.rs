@@ -131,13 +131,10 @@ impl Extremes {
         }
     }
 
-    /// The same for one input.
+    /// For the same input by input.
     #[inline(always)]
-    pub(super) fn note_one(&mut self, input: usize, value: f64, given: f64, end: f64) {
-        let (block, i) = (&mut self.blocks[input / BLOCK], input % BLOCK);
-        if (value - given).abs() > block.largest[i] || value < block.low[i] || value > block.high[i] {
-            note_new(block, i, (value, given), end);
-        }
+    pub(super) fn notes(&mut self) -> Notes<'_> {
+        Notes { blocks: &mut self.blocks }
     }
 
     /// The same for some of the inputs.
@@ -150,6 +147,22 @@ impl Extremes {
         let (block, i) = (&self.blocks[input / BLOCK], input % BLOCK);
         let range = (block.high[i] - block.low[i]).max(0.0);
         Defect { largest: block.largest[i], time: block.time[i], range, ..Defect::default() }
+    }
+}
+
+/// [`Extremes`], open for notes.
+pub(super) struct Notes<'a> {
+    blocks: &'a mut [Block],
+}
+
+impl Notes<'_> {
+    /// Notes that an input should have been `value` at `end`, and was `given`.
+    #[inline(always)]
+    pub(super) fn compare(&mut self, input: usize, value: f64, given: f64, end: f64) {
+        let (block, i) = (&mut self.blocks[input / BLOCK], input % BLOCK);
+        if (value - given).abs() > block.largest[i] || value < block.low[i] || value > block.high[i] {
+            note_new(block, i, (value, given), end);
+        }
     }
 }
 

@@ -125,30 +125,10 @@ impl History {
         }
     }
 
-    /// What has arrived changes places with `other`, which has a number for each input.
-    #[inline(always)]
-    pub(crate) fn exchange_arrivals(&mut self, other: &mut Vec<f64>) {
-        debug_assert_eq!(self.arrivals.len(), other.len(), "one number for each input");
-        std::mem::swap(&mut self.arrivals, other);
-    }
-
-    /// New arrivals over all wires in their order, each for an input of its own, which is shown to `seen`. For histories of
-    /// depth 1; the time is told by [`History::reach`].
-    #[inline(always)]
-    pub(crate) fn arrive(
-        &mut self,
-        deliveries: &[Delivery],
-        outputs: &[f64],
-        mut seen: impl FnMut(usize, f64),
-    ) {
-        let arrivals = self.arrivals.as_mut_slice();
-        for (delivery, newest) in deliveries.iter().zip(&mut self.values) {
-            let value = delivery.gain * outputs[delivery.source as usize];
-            *newest = value;
-            let (input, arrival) = (delivery.target as usize, value + delivery.offset);
-            arrivals[input] = arrival;
-            seen(input, arrival);
-        }
+    /// The newest value of each wire, and what has arrived at each input. For histories of depth 1; the time is told by
+    /// [`History::reach`].
+    pub(crate) fn newest_and_arrivals(&mut self) -> (&mut [f64], &mut Vec<f64>) {
+        (&mut self.values, &mut self.arrivals)
     }
 
     /// All subsystems have been heard of at `time`.

@@ -62,17 +62,35 @@ impl Instance {
         (inputs, values): (&[u32], &[f64]),
         (outputs, results): (&[u32], &mut [f64]),
     ) -> Result<(), Box<Interruption>> {
+        if trace::is_on() {
+            self.plain_calls::<true>(time, size, (inputs, values), (outputs, results))
+        } else {
+            self.plain_calls::<false>(time, size, (inputs, values), (outputs, results))
+        }
+    }
+
+    /// The calls, noted for another process or not.
+    #[inline(always)]
+    fn plain_calls<const NOTED: bool>(
+        &self,
+        time: f64,
+        size: f64,
+        (inputs, values): (&[u32], &[f64]),
+        (outputs, results): (&[u32], &mut [f64]),
+    ) -> Result<(), Box<Interruption>> {
         assert!(inputs.len() == values.len(), "one value per reference");
         assert!(outputs.len() == results.len(), "one value per reference");
         let (Some(step), false) = (self.functions.do_step, self.is_dead.get()) else {
             return Err(Interruption::of(CallError::Dead { call: "fmi3DoStep" }));
         };
         self.log.set_time(time);
-        let (pointer, calls) = (self.pointer.as_ptr(), trace::Place::now());
+        let pointer = self.pointer.as_ptr();
         let failed = |call, code: c_int| Err(Interruption::of(self.failed(call, code.into())));
         if !inputs.is_empty() {
             let (set, count) = (self.functions.set_float64, inputs.len());
-            calls.enter(const { trace::number("fmi3SetFloat64") });
+            if NOTED {
+                trace::enter(const { trace::number("fmi3SetFloat64") });
+            }
             // SAFETY: the instance is alive, and the buffers have the lengths given.
             let code = unsafe { set(pointer, inputs.as_ptr(), count, values.as_ptr(), count) };
             if !OK.contains(&code) {
@@ -80,7 +98,9 @@ impl Instance {
             }
         }
         let (mut event, mut terminate, mut early, mut reached) = (0_u8, 0_u8, 0_u8, time + size);
-        calls.enter(const { trace::number("fmi3DoStep") });
+        if NOTED {
+            trace::enter(const { trace::number("fmi3DoStep") });
+        }
         // SAFETY: the instance is alive, and the places to write to are those of the standard.
         let code =
             unsafe { step(pointer, time, size, false, &mut event, &mut terminate, &mut early, &mut reached) };
@@ -100,7 +120,9 @@ impl Instance {
             return Ok(());
         }
         let (get, count) = (self.functions.get_float64, outputs.len());
-        calls.enter(const { trace::number("fmi3GetFloat64") });
+        if NOTED {
+            trace::enter(const { trace::number("fmi3GetFloat64") });
+        }
         // SAFETY: the instance is alive, and the buffers have the lengths given.
         let code = unsafe { get(pointer, outputs.as_ptr(), count, results.as_mut_ptr(), count) };
         if OK.contains(&code) { Ok(()) } else { failed("fmi3GetFloat64", code) }

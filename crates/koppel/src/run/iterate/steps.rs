@@ -209,7 +209,7 @@ impl Simulation {
         let last = l.members.end - 1;
         let outputs = graph.outputs_of(l.members.start).start..graph.outputs_of(last).end;
         if let Some(output) = board.non_finite(outputs) {
-            return Err(non_finite(graph, board, output, end));
+            return Err(non_finite(graph, &board.outputs, output, end));
         }
         if verdict == Verdict::Converged {
             l.search.write(&mut board.outputs);
