@@ -43,11 +43,27 @@ fn models_are_saved_and_start_another_run() {
     let said = folder.succeed(&["run", "other.toml"]);
     said.errs_with(&["warning: no model of `right` in the file of learned models"]);
     assert!(!said.err.contains("`left`"), "{}", said.err);
-    // A checkpoint needs no file of models.
+    // Without the file there is no run.
     std::fs::remove_file(folder.path("models.toml")).unwrap();
     let said = folder.run(&["run", "other.toml"]);
     assert_eq!(said.code, Some(2));
     said.errs_with(&["other.toml:8:51", "models.toml"]);
+}
+
+/// What was read from a file of models is part of the checkpoint: the run goes on to the same numbers without the file.
+#[test]
+fn a_checkpoint_needs_no_file_of_models() {
+    let folder = Folder::with(&learning());
+    folder.succeed(&["run", "system.toml", "--save-models", "models.toml", "-q"]);
+    let other = r#"coupling = { method = "prestep", model = { file = "models.toml" } }"#;
+    folder.write("other.toml", &SYSTEM.replace("coupling = \"zoh\"", other));
+    folder.succeed(&["run", "other.toml", "--stop", "0.25", "--out", "whole.csv", "-q"]);
+    let checkpoint = ["--checkpoint", "half.checkpoint", "--checkpoint-every", "150"];
+    folder.succeed(&[&["run", "other.toml", "--out", "half.csv", "-q"], &checkpoint[..]].concat());
+    std::fs::remove_file(folder.path("models.toml")).unwrap();
+    folder.succeed(&["resume", "half.checkpoint", "--stop", "0.25", "--out", "rest.csv", "-q"]);
+    assert_eq!(folder.read("rest.csv"), folder.read("whole.csv"));
+    assert_eq!(folder.column("rest.csv", "left.x").len(), 251);
 }
 
 #[test]

@@ -53,6 +53,8 @@ pub struct Options {
     pub stop: Option<f64>,
     /// Ask the FMU for its debug messages.
     pub debug_logging: bool,
+    /// Whether it may be excited before a run; `None`: unless it declares that there can be one instance only.
+    pub probe: Option<bool>,
     /// Receives its messages.
     #[serde(skip)]
     pub log: Option<LogSink>,
@@ -70,6 +72,7 @@ impl Default for Options {
             tolerance: None,
             stop: None,
             debug_logging: false,
+            probe: None,
             log: None,
         }
     }

@@ -2,13 +2,30 @@
 
 use super::access::Backend;
 use super::route::Route;
+use super::stairs::stair;
 use super::{CoSimulation, Phase};
 use crate::error::{Error, Result};
 use crate::ffi::{CallError, Interruption, Status, fmi2, fmi3};
 use koppel::signal::{Part, Piece, Request, Samples, Segment, Step};
 
 impl CoSimulation {
-    pub(super) fn go(
+    #[inline(never)]
+    pub(super) fn step_with_care(
+        &mut self,
+        step: &Step,
+        input: &Segment<'_>,
+        outputs: &mut [f64],
+        samples: &mut Samples,
+    ) -> Result<()> {
+        (self.time, self.last_size) = (step.start + step.size, Some(step.size));
+        let done = self.go(step, input, outputs, samples);
+        if done.is_err() {
+            self.phase = Phase::Failed;
+        }
+        done
+    }
+
+    fn go(
         &mut self,
         step: &Step,
         input: &Segment<'_>,
@@ -72,6 +89,7 @@ impl CoSimulation {
     #[inline]
     fn do_step(&mut self, time: f64, size: f64, piece: Option<Piece<'_>>) -> Result<()> {
         self.check_size(time, size)?;
+        self.step_calls += 1;
         self.backend.set_log_time(time);
         match &self.backend {
             Backend::Two(instance) => match instance.do_step(time, size) {
@@ -193,10 +211,7 @@ impl CoSimulation {
                     let sub = part.divided(k, parts);
                     match self.route {
                         Route::Derivatives { .. } => self.set_chord(sub)?,
-                        _ => {
-                            sub.mean(&mut self.next);
-                            self.set_inputs()?;
-                        }
+                        _ => self.set_stair(part, (k, parts), samples.request())?,
                     }
                     self.do_step(piece.start + sub.offset, sub.size, None)?;
                     if samples.request() == Request::SolverPoints && k + 1 < parts {
@@ -206,6 +221,16 @@ impl CoSimulation {
                 Ok(())
             }
         }
+    }
+
+    /// The input of one of several sub-steps over a part.
+    fn set_stair(&mut self, part: Part<'_>, (k, parts): (u32, u32), request: Request) -> Result<()> {
+        if matches!(request, Request::Nodes(_)) {
+            stair(part, k, parts, &mut self.chosen, &mut self.next);
+        } else {
+            part.divided(k, parts).mean(&mut self.next);
+        }
+        self.set_inputs()
     }
 
     /// Values and derivatives at the begin of a part.

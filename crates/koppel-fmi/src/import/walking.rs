@@ -116,6 +116,7 @@ impl CoSimulation {
         let parts = self.options.substeps.max(1);
         for k in 0..parts {
             let sub = part.divided(k, parts);
+            // Each with its own mean: whatever is cut off by an event has had what was due to it.
             sub.mean(&mut self.next);
             self.set_inputs()?;
             let info = self.do_step_for_info(piece.start + sub.offset, sub.size, None, samples)?;

@@ -41,6 +41,9 @@ pub struct Review {
     pub is_modified: bool,
     /// Worst quality of all together (2.93).
     pub worst: f64,
+    /// Sub-steps taken by all subsystems while they were excited before the run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub probing: Option<u64>,
     /// By subsystem, in the order in which they move.
     pub models: Vec<ModelReview>,
 }
@@ -126,6 +129,7 @@ impl Notes {
             thresholds: learning.map(|learning| (learning.modified_above, learning.hold_above)),
             is_modified: false,
             worst: self.worst_of_all,
+            probing: None,
             models: (0..self.worst.len()).map(model).collect(),
         }
     }

@@ -156,6 +156,27 @@ impl NodeModel {
         }
     }
 
+    /// As [`Self::node`] for deviations: without the constant.
+    #[inline]
+    pub(crate) fn node_deviation(&self, y: &[f64], u: &[f64], from: usize, out: &mut [f64]) {
+        let Size { outputs: n, inputs: m, .. } = self.size;
+        let (of_y, of_u) = (self.size.of_outputs(), self.size.of_inputs());
+        let (y, u) = (&y[from * n..][..of_y], &u[from * m..][..of_u]);
+        for (output, value) in out.iter_mut().enumerate() {
+            let row = self.row(output);
+            *value = fast_dot(&row[..of_y], y) + fast_dot(&row[of_y..of_y + of_u], u);
+        }
+    }
+
+    /// As [`Self::roll`] for deviations.
+    pub(crate) fn roll_deviation(&self, y: &mut [f64], u: &[f64], nodes: usize) {
+        let Size { outputs: n, past, .. } = self.size;
+        for j in 0..nodes {
+            let (known, next) = y.split_at_mut((past + j) * n);
+            self.node_deviation(known, u, j, &mut next[..n]);
+        }
+    }
+
     /// True if all coefficients are numbers.
     pub(crate) fn is_finite(&self) -> bool {
         self.coefficients.iter().all(|c| c.is_finite())
