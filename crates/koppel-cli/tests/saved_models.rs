@@ -118,12 +118,37 @@ fn a_model_without_a_figure_is_no_bad_model() {
     let unknown = models(&[]);
     assert!(unknown[0]["verdict"].is_null() && unknown[0]["mean"].is_null(), "{unknown:#}");
     assert_eq!(unknown[0]["taken"], 0);
-    folder.succeed(&["run", "system.toml"]).says(&["learned", "not measured", "unknown"]);
+    folder.succeed(&["run", "system.toml"]).says(&["never used", "learned", "not measured", "unknown"]);
+    let hasty = "{ method = \"prestep\", model = { identify = \"rls\" } }";
+    folder
+        .succeed(&["run", "system.toml", "--coupling", hasty])
+        .errs_with(&["learned from nothing", "duration"]);
     let known = models(&["--coupling", "{ method = \"corrector\", model = { derivatives = \"auto\" } }"]);
     for model in known.as_array().unwrap() {
         assert_eq!(model["verdict"], "full", "{known:#}");
         // The first steps, of which ranges are small, may call for a few.
         assert!((1..=5).contains(&model["taken"].as_u64().unwrap()), "{known:#}");
+    }
+}
+
+/// What a new user may write, and what is said about it.
+#[test]
+fn mistakes_in_models_are_shown_at_their_place() {
+    let folder = Folder::with(&learning());
+    for (model, words) in [
+        ("\"rls\"", &["unknown value `rls` of `model`", "{ identify = \"rls\" }"][..]),
+        ("{ derivatives = \"Auto\" }", &["did you mean `auto`"]),
+        ("{ derivative = 5 }", &["did you mean `derivatives`"]),
+        ("{ derivatives = \"auto\", above = \"high\" }", &["`above`: found the text \"high\"", "a number"]),
+        ("{ identify = \"rls\", forgetting = \"high\" }", &["`forgetting`: found the text", "a number"]),
+        ("5", &["`model`: found the number `5`, expected \"exact\", \"derivatives\" or a table"]),
+        ("{ identify = \"rls\" }, error_equation = true", &["`error_equation` must be \"off\" or"]),
+        ("\"given\"", &["no model of", "models.toml"]),
+    ] {
+        let coupling = format!("{{ method = \"prestep\", model = {model} }}");
+        let said = folder.run(&["run", "system.toml", "--coupling", &coupling]);
+        assert_eq!(said.code, Some(2), "{model}");
+        said.errs_with(words);
     }
 }
 

@@ -105,6 +105,39 @@ fn outputs_are_sampled_where_the_fmu_shows_them() {
     }
 }
 
+/// FMI 2.0 shows nothing inside a step: the FMU is driven in sub-steps where the points of its solver are wanted, and comes to the
+/// same end. One with steps of one size is seen at both ends.
+#[test]
+fn outputs_that_are_not_shown_are_seen_in_sub_steps() {
+    let one_size = MASS2.replace("canHandleVariableCommunicationStepSize=\"true\"", "");
+    assert_ne!(one_size, MASS2);
+    for (description, seen) in [(MASS2, 5), (one_size.as_str(), 2)] {
+        let fmu = TestFmu::new("mass2.c", description, &[]);
+        let run = |request: Request, terms: usize| {
+            let mut body = instance(&fmu, "body");
+            body.initialize(0.0).unwrap();
+            let (inputs, outputs) = (body.ports().inputs.len(), body.ports().outputs.len());
+            let step = Step { index: 0, start: 0.0, size: 0.01 };
+            let mut coefficients = vec![0.0; inputs * terms];
+            coefficients[..terms].fill(0.5);
+            let segment = Segment::new(&step, inputs, terms, &coefficients);
+            let (mut samples, mut end) = (Samples::new(request, outputs), vec![0.0; outputs]);
+            body.step(&step, &segment, &mut end, &mut samples).unwrap();
+            (samples, end)
+        };
+        for terms in [1, 2] {
+            let (samples, end) = run(Request::SolverPoints, terms);
+            assert_eq!(samples.times().len(), seen, "{:?}", samples.times());
+            assert_eq!(samples.at(seen - 1), end);
+            let (_, whole) = run(Request::Nothing, terms);
+            let apart = end.iter().zip(&whole).take(2).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+            assert!(apart < 1e-12, "{end:?} {whole:?}");
+            // It counts its steps.
+            assert_eq!((end[2], whole[2]), ((seen - 1) as f64, 1.0));
+        }
+    }
+}
+
 #[test]
 fn texts_of_fmi_2_are_carried() {
     let label =

@@ -30,15 +30,20 @@ fn read<T: DeserializeOwned>(node: &Node) -> std::result::Result<T, String> {
 fn choice<T: DeserializeOwned>(message: &str, node: &Node) -> Option<Mark> {
     const NOBODY: &str = "?";
     let is_type = message.starts_with("invalid type") || message.starts_with("wanted");
-    if !is_type || !["variant", "string", "identifier"].iter().any(|word| message.contains(word)) {
+    let wanted = message.split_once(", expected ").map_or(message, |(_, wanted)| wanted);
+    if !is_type || !["variant", "string", "identifier"].iter().any(|word| wanted.contains(word)) {
         return None;
     }
-    replaced(node, NOBODY).into_iter().find_map(|(key, old, tried)| {
-        let message = read::<T>(&tried).err()?;
-        let names = quoted(&message);
+    replaced(node, NOBODY).into_iter().enumerate().find_map(|(place, (key, old, tried))| {
+        let answer = read::<T>(&tried).err()?;
+        let names = quoted(&answer);
         let known = names.split_first().filter(|(name, _)| *name == NOBODY)?.1;
+        // With a name that is known the trouble must be gone, or it lies elsewhere.
+        let (_, _, mended) = replaced(node, known.first()?).into_iter().nth(place)?;
+        let is_it =
+            answer.starts_with("unknown variant") && read::<T>(&mended).err().as_deref() != Some(message);
         let known: Vec<String> = known.iter().map(|name| format!("\"{name}\"")).collect();
-        message.starts_with("unknown variant").then(|| old.wanted(&key, &known.join(" or ")))
+        is_it.then(|| old.wanted(&key, &known.join(" or ")))
     })
 }
 

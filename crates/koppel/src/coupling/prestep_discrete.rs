@@ -158,6 +158,13 @@ impl Coupling for PrestepDiscrete {
         }
     }
 
+    fn remarks(&self, _graph: &SystemGraph) -> Vec<String> {
+        let DiscreteSettings { identify, learning, learned, .. } = &self.settings;
+        let is_hasty = identify.is_some() && learning.duration == 0.0 && learned.is_empty();
+        let text = "models are learned from nothing and used from the first steps on; give them time (learning = { duration = ... }), or models of an earlier run (model = { file = ... })";
+        if is_hasty { vec![text.to_owned()] } else { Vec::new() }
+    }
+
     fn start(&mut self, view: &View<'_>, inputs: &[InputId]) -> Result<()> {
         let (m, n) = (view.graph.inputs(), view.graph.outputs());
         if let Some(needs) = self.settings.known {

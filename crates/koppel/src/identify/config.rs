@@ -200,6 +200,16 @@ impl<'de> Deserialize<'de> for ModelConfig {
     }
 }
 
+/// What can be asked for, for messages.
+const KNOWN: &[&str] = &[
+    "exact",
+    "derivatives",
+    "{ derivatives = \"auto\" }",
+    "{ identify = \"rls\" }",
+    "{ identify = \"moesp\" }",
+    "{ file = \"models.toml\" }",
+];
+
 struct NameOrTable;
 
 impl<'de> Visitor<'de> for NameOrTable {
@@ -214,7 +224,7 @@ impl<'de> Visitor<'de> for NameOrTable {
             "exact" => Ok(ModelConfig::Exact),
             "derivatives" => Ok(ModelConfig::Derivatives),
             "given" => Ok(ModelConfig::Given),
-            _ => Err(E::unknown_variant(name, &["exact", "derivatives", "given"])),
+            _ => Err(E::unknown_variant(name, KNOWN)),
         }
     }
 

@@ -15,6 +15,10 @@ impl Summary {
             let steps: Vec<String> =
                 steps.map(|(phase, count)| format!("{count} {}", phase.name())).collect();
             facts.push(("phases", format!("steps: {}", steps.join(", "))));
+            if counts[PhaseKind::Learning as usize] == counts.iter().sum::<u64>() {
+                let text = "never used: learning (`learning.duration`) lasted as long as the run";
+                facts.push(("models", text.into()));
+            }
         }
         for model in &review.models {
             facts.extend(model_words(review, model).map(|text| ("models", text)));

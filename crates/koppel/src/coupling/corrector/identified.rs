@@ -66,6 +66,10 @@ impl Coupling for IdentifiedCorrector {
         Needs { samples: Request::SolverPoints, ..self.models.needs() }
     }
 
+    fn remarks(&self, graph: &SystemGraph) -> Vec<String> {
+        self.models.remarks(graph)
+    }
+
     fn start(&mut self, view: &View<'_>, inputs: &[InputId]) -> Result<()> {
         self.models.start(view, inputs)?;
         self.deferred.start(view)?;

@@ -47,7 +47,7 @@ pub(super) fn check_models(view: &View<'_>, inputs: &[InputId], source: ModelCon
                             view.graph.name(id)
                         ),
                         ModelConfig::Given => format!(
-                            "no model of `{}` is given; add it, or use another method for this connection",
+                            "no model of `{}` is given; add it to the file of `model = {{ file = \"models.toml\" }}`, or use another method for this connection",
                             view.graph.name(id)
                         ),
                         _ => format!(
