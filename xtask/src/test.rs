@@ -21,7 +21,7 @@ pub(crate) fn run() -> Result<()> {
 }
 
 /// FMUs of exporters koppel did not write, built in a Python environment of their own.
-fn foreign_fmus() -> Result<PathBuf> {
+pub(crate) fn foreign_fmus() -> Result<PathBuf> {
     let folder = root().join("target/test-fmus");
     must(program("python3", &["crates/koppel-fmi/tests/make_fmus.py"]).arg(&folder))?;
     Ok(folder)

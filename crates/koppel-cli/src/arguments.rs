@@ -3,6 +3,8 @@
 mod check;
 mod fmu;
 mod hinf;
+mod probe;
+mod study;
 
 use std::path::PathBuf;
 
@@ -11,10 +13,12 @@ use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
 
 use crate::exit;
-use crate::session::{CheckpointEvery, LogLevel};
+use crate::session::{CheckpointEvery, LogLevel, Required};
 pub(crate) use check::CheckArguments;
 pub(crate) use fmu::{ExportArguments, FmuCommand};
 pub(crate) use hinf::HinfArguments;
+pub(crate) use probe::{CacheArguments, ProbeArguments};
+pub(crate) use study::{StudyArguments, StudyCommand};
 
 /// Runs coupled systems: subsystems with their own solvers that exchange values at communication steps.
 #[derive(Debug, Parser)]
@@ -44,6 +48,9 @@ pub(crate) enum Command {
     /// Looks at a system without running it: who feeds whom at once, loops, zero-stability.
     #[command(after_help = check::EXAMPLES)]
     Check(Box<CheckArguments>),
+    /// Excites each subsystem alone and shows what a coupling learns from it; keeps it for later runs.
+    #[command(after_help = probe::EXAMPLES)]
+    Probe(Box<ProbeArguments>),
     /// Continues an interrupted run from its checkpoint.
     #[command(after_help = RESUME_EXAMPLES)]
     Resume(ResumeArguments),
@@ -62,6 +69,9 @@ pub(crate) enum Command {
     /// Designs a compensator for the H-infinity coupling.
     #[command(after_help = hinf::EXAMPLES)]
     Hinf(HinfArguments),
+    /// Runs a system again and again with other settings, and looks at the results.
+    #[command(after_help = study::EXAMPLES)]
+    Study(Box<StudyArguments>),
     /// Writes a system file to start from.
     #[command(after_help = NEW_EXAMPLES)]
     New(NewArguments),
@@ -136,6 +146,9 @@ pub(crate) struct RunArguments {
     /// Forgives what can be forgiven in a system structure, and lists it.
     #[arg(long)]
     pub(crate) tolerant: bool,
+    /// Makes a second run at half the step along with the first, from which the certificate takes the error.
+    #[arg(long, conflicts_with = "no_certificate")]
+    pub(crate) second_run: bool,
     #[command(flatten)]
     pub(crate) settings: SettingArguments,
     #[command(flatten)]
@@ -143,7 +156,7 @@ pub(crate) struct RunArguments {
 }
 
 /// Settings that replace those of the file.
-#[derive(Debug, Default, Args)]
+#[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Settings that replace those of the file")]
 pub(crate) struct SettingArguments {
     /// Communication step, in s.
@@ -218,6 +231,12 @@ pub(crate) struct SessionArguments {
     /// Runs loops that are not zero-stable, which `koppel check` tells of, all the same.
     #[arg(long)]
     pub(crate) accept_unstable: bool,
+    /// Ends with exit code 3 unless the certificate of the run is at least this good.
+    #[arg(long, value_name = "VERDICT", value_enum)]
+    pub(crate) require: Option<Required>,
+    /// No certificate: the run is not judged, which saves a little time.
+    #[arg(long, conflicts_with = "require")]
+    pub(crate) no_certificate: bool,
     /// Keeps pace with the clock.
     #[arg(long)]
     pub(crate) realtime: bool,
@@ -230,6 +249,8 @@ pub(crate) struct SessionArguments {
     /// No progress and no summary.
     #[arg(long, short)]
     pub(crate) quiet: bool,
+    #[command(flatten)]
+    pub(crate) cache: CacheArguments,
 }
 
 fn number(text: &str) -> Result<f64, String> {

@@ -179,3 +179,29 @@ fn standard_output_that_fails_is_an_error() {
         assert!(!said.err.contains("error"), "{arguments:?}: {}", said.err);
     }
 }
+
+/// As the name of a file, `/dev/stdout` means what koppel was given as standard output, though FMUs have another.
+#[test]
+#[cfg(target_os = "linux")]
+fn standard_output_can_be_named_as_a_file() {
+    let folder = Folder::with(common::SYSTEM);
+    let said = folder.succeed(&["run", "system.toml", "--report", "/dev/stdout", "-q"]);
+    assert!(
+        said.out.starts_with("<!DOCTYPE html>") && said.out.trim_end().ends_with("</html>"),
+        "{}",
+        said.out
+    );
+    let said = folder.succeed(&["check", "system.toml", "--graph", "/dev/stdout"]);
+    assert!(said.out.starts_with("<svg") && !said.err.contains("<svg"), "{}", said.err);
+    said.says(&["</svg>", "wrote /dev/stdout"]);
+    let said = folder.succeed(&["new", "car", "--out", "/dev/stdout"]);
+    assert!(said.out.contains("[run]") && !said.out.contains("wrote"), "{}", said.out);
+    // What is at the end of the pipe may be a file: nothing is lost of what comes before or after.
+    let file = std::fs::File::create(folder.path("all.txt")).unwrap();
+    let check = ["check", "system.toml", "--graph", "/proc/self/fd/1"];
+    assert!(folder.command(&check).stdout(file).status().unwrap().success());
+    assert_eq!(folder.read("all.txt"), folder.succeed(&check).out);
+    let said = folder.run(&["fmu", "export", "mass", "-o", "/dev/stdout"]);
+    assert_eq!(said.code, Some(2));
+    said.errs_with(&["an FMU cannot be written to standard output", "name a file with --out"]);
+}

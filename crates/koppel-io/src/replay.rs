@@ -291,6 +291,18 @@ impl Subsystem for Replayed {
         self.inner.solver()
     }
 
+    fn identity(&self) -> Option<String> {
+        self.inner.identity()
+    }
+
+    fn refusal(&self) -> Option<String> {
+        self.inner.refusal()
+    }
+
+    fn step_calls(&self) -> Option<u64> {
+        self.inner.step_calls()
+    }
+
     /// Where the log ends now, and the state itself if the FMU can keep it in its memory.
     fn save(&self, snapshot: &mut Snapshot) -> koppel::Result<()> {
         let place = match &mut *self.log.borrow_mut() {

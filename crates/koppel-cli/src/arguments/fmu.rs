@@ -66,7 +66,7 @@ pub(crate) struct ExportArguments {
     /// Solver of the model in co-simulation: a name, or an inline table with its settings.
     #[arg(long, value_name = "S")]
     pub(crate) solver: Option<String>,
-    /// The library that becomes the FMU's binary [default: the one built with koppel].
+    /// The library that becomes the FMU's binary [default: the one built with koppel; `cargo install` brings none].
     #[arg(long, value_name = "FILE")]
     pub(crate) library: Option<PathBuf>,
 }

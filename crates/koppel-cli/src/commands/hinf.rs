@@ -7,14 +7,13 @@ use koppel::coupling::{CouplingConfig, HinfConfig, Hold, StartUp};
 use koppel::frequency::error_table;
 use koppel::hinf::{Design, HoldOrder, Specification, designed};
 use koppel::linalg::Complex;
-use koppel_io::Error as Io;
 use koppel_io::plot::{Curve, Plot, Scale};
 use serde_json::{Value, json};
 
 use crate::arguments::HinfArguments;
 use crate::exit::Exit;
 use crate::failure::{Failure, Result};
-use crate::output::{Grid, print, print_json, significant};
+use crate::output::{Grid, print, print_json, significant, write_text};
 
 /// Designs a compensator and shows it.
 pub(super) fn hinf(arguments: &HinfArguments) -> Result<Exit> {
@@ -198,5 +197,5 @@ fn write_plot(config: &HinfConfig, design: &Design, method: Method, path: &Path)
         scale: [Scale::Logarithmic, Scale::Logarithmic],
         curves,
     };
-    std::fs::write(path, plot.svg()).map_err(|error| Failure::Write(Io::io("write", path)(error)))
+    write_text(path, &plot.svg())
 }

@@ -31,7 +31,7 @@
 //! of belt and ball screw, assist curve and vehicle are ours: the paper does not give them.
 
 use super::entry::{Equations, ModelEntry, Parameter, Port, State, first};
-use super::friction::lugre;
+use super::friction::{LUGRE, lugre};
 
 pub(super) const EPAS: ModelEntry = ModelEntry {
     name: "epas",
@@ -39,12 +39,12 @@ pub(super) const EPAS: ModelEntry = ModelEntry {
     source: "Chen et al. 2021, (17), (18), Table 5",
     parameters: &[
         Parameter::new("m", 3.78, "kg", "mass of the rack").positive(),
-        Parameter::new("sigma0", 5e5, "N/m", "stiffness of the bristles").positive(),
-        Parameter::new("sigma1", 316.0, "N.s/m", "damping of the bristles").not_negative(),
-        Parameter::new("sigma2", 0.4, "N.s/m", "viscous friction").not_negative(),
-        Parameter::new("Fc", 320.0, "N", "Coulomb friction").positive(),
-        Parameter::new("Fs", 320.0, "N", "static friction").positive(),
-        Parameter::new("vs", 0.01, "m/s", "Stribeck velocity").positive(),
+        LUGRE[0],
+        LUGRE[1],
+        LUGRE[2],
+        LUGRE[3],
+        LUGRE[4],
+        LUGRE[5],
         Parameter::new("J_col", 0.04, "kg.m2", "inertia of the steering column").positive(),
         Parameter::new("J_m", 2.5906e-4, "kg.m2", "inertia of the motor").positive(),
         Parameter::new("i_pinion", 0.0098, "m/rad", "travel of the rack per angle of the pinion").positive(),

@@ -14,6 +14,7 @@ use super::statistics::Extremes;
 use super::step_sizes;
 use crate::coupling::{self, Coupling, Needs};
 use crate::error::{Error, Result};
+use crate::identify::ProbeStore;
 use crate::record::{Column, Columns, Condition};
 use crate::signal::{Clock, Request};
 use crate::system::{Reach, SubsystemId, System, SystemGraph, algebraic_loops};
@@ -21,17 +22,25 @@ use crate::system::{Reach, SubsystemId, System, SystemGraph, algebraic_loops};
 impl Simulation {
     /// Wires, initialises and finds the consistent start.
     pub fn new(system: System, config: &RunConfig) -> Result<Self> {
-        Self::assemble(system, config, |graph| coupling::build(&config.coupling, config.hold, graph))
+        Self::assemble(system, config, None, |graph| coupling::build(&config.coupling, config.hold, graph))
+    }
+
+    /// The same; what exciting the subsystems shows before the run is taken from `store` as far as it is there, and else
+    /// kept in it.
+    pub fn with_store(system: System, config: &RunConfig, store: &dyn ProbeStore) -> Result<Self> {
+        let build = |graph: &SystemGraph| coupling::build(&config.coupling, config.hold, graph);
+        Self::assemble(system, config, Some(store), build)
     }
 
     /// The same with a method of one's own in place of `config.coupling`.
     pub fn with_coupling(system: System, config: &RunConfig, coupling: Box<dyn Coupling>) -> Result<Self> {
-        Self::assemble(system, config, |_| Ok(coupling))
+        Self::assemble(system, config, None, |_| Ok(coupling))
     }
 
     fn assemble(
         system: System,
         config: &RunConfig,
+        store: Option<&dyn ProbeStore>,
         build: impl FnOnce(&SystemGraph) -> Result<Box<dyn Coupling>>,
     ) -> Result<Self> {
         config.check()?;
@@ -93,10 +102,13 @@ impl Simulation {
             inside: None,
             is_multi_rate: schedule.is_multi_rate(),
             is_usually_plain: false,
+            is_simple: false,
+            plain_until: 0,
             changes,
             changes_done: 0,
             are_models_old: true,
             parts: Vec::new(),
+            probing: Vec::new(),
             row: vec![0.0; columns.len()],
             columns,
             record_every: config.record_every,
@@ -112,7 +124,8 @@ impl Simulation {
             needs,
         };
         simulation.is_usually_plain = simulation.is_usually_plain();
-        simulation.initialize()?;
+        simulation.is_simple = simulation.is_simple();
+        simulation.initialize(store)?;
         Ok(simulation)
     }
 
@@ -134,7 +147,7 @@ impl Simulation {
     }
 
     /// Start values, then all outputs of the start time.
-    fn initialize(&mut self) -> Result<()> {
+    fn initialize(&mut self, store: Option<&dyn ProbeStore>) -> Result<()> {
         let time = self.clock.time(0);
         for (id, slot) in self.slots.iter_mut().enumerate() {
             let failed = |source| Error::Subsystem { subsystem: self.graph.name(id).into(), time, source };
@@ -166,16 +179,17 @@ impl Simulation {
             board.stages.extend(stage.members.clone().map(|_| number));
         }
         if let Some(needs) = self.needs.probe {
-            self.probe_all(needs)?;
+            self.probe_all(needs, store)?;
         }
         let step = self.clock.step(0, 1);
-        self.refresh_models(step)?;
+        self.take_models(step)?;
         let wired: Vec<_> = self.stages.iter().flat_map(|stage| stage.wired.iter().copied()).collect();
         self.coupling.start(&view(&self.graph, &self.board, step), &wired)?;
         self.check_roll_back(step.start)?;
         let mut numbers = Vec::new();
         self.save_numbers(&mut numbers);
         self.state_size = numbers.len();
+        self.slots.iter_mut().for_each(Slot::begin_run);
         Ok(())
     }
 

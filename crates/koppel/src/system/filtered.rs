@@ -254,6 +254,19 @@ impl Subsystem for WithFilters {
         self.inner.solver_config()
     }
 
+    fn identity(&self) -> Option<String> {
+        let filters: Vec<_> = self.filters.iter().map(|filter| (filter.of, &filter.matrices)).collect();
+        Some(format!("{} with filters {filters:?}", self.inner.identity()?))
+    }
+
+    fn refusal(&self) -> Option<String> {
+        self.inner.refusal()
+    }
+
+    fn step_calls(&self) -> Option<u64> {
+        self.inner.step_calls()
+    }
+
     fn save(&self, snapshot: &mut Snapshot) -> Result<()> {
         self.inner.save(snapshot)?;
         snapshot.reals.push(f64::from(u8::from(self.is_starting)));

@@ -19,20 +19,25 @@ use std::cell::RefCell;
 
 /// The closed system of linear subsystems: inputs are w (one per input of the graph), outputs are all y.
 pub fn monolithic_matrices(graph: &SystemGraph, parts: &[StateSpace]) -> Result<StateSpace> {
-    let (a, b) = (stack(parts, |p| &p.a), stack(parts, |p| &p.b));
-    let (c, d) = (stack(parts, |p| &p.c), stack(parts, |p| &p.d));
     let mut l = Matrix::zeros(graph.inputs(), graph.outputs());
     for wire in graph.wires() {
         l[(wire.target, wire.source)] += wire.gain;
     }
-    let open = &Matrix::identity(graph.inputs()) - &(&l * &d);
+    closed(&parts.iter().collect::<Vec<_>>(), &l)
+}
+
+/// These subsystems side by side as one, with u = L y + w: inputs are w, outputs all y.
+pub(super) fn closed(parts: &[&StateSpace], l: &Matrix) -> Result<StateSpace> {
+    let (a, b) = (stack(parts, |p| &p.a), stack(parts, |p| &p.b));
+    let (c, d) = (stack(parts, |p| &p.c), stack(parts, |p| &p.d));
+    let open = &Matrix::identity(l.rows()) - &(l * &d);
     let m = inverse(&open)
         .map_err(|source| Error::Linalg { what: "closing the algebraic loops".into(), source })?;
-    let mlc = &m * &(&l * &c);
+    let mlc = &m * &(l * &c);
     StateSpace::new("monolith", &a + &(&b * &mlc), &b * &m, &c + &(&d * &mlc), &d * &m)
 }
 
-fn stack(parts: &[StateSpace], of: impl Fn(&StateSpace) -> &Matrix) -> Matrix {
+fn stack(parts: &[&StateSpace], of: impl Fn(&StateSpace) -> &Matrix) -> Matrix {
     let rows = parts.iter().map(|p| of(p).rows()).sum();
     let cols = parts.iter().map(|p| of(p).cols()).sum();
     let mut all = Matrix::zeros(rows, cols);

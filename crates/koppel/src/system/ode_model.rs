@@ -303,6 +303,11 @@ impl Subsystem for OdeModel {
         Ok(true)
     }
 
+    fn state_rates(&mut self, inputs: &[f64], rates: &mut [f64]) -> Result<bool> {
+        self.ode.derivative(self.time, &self.x, inputs, rates);
+        Ok(true)
+    }
+
     fn solver(&self) -> String {
         self.config.to_string()
     }

@@ -42,6 +42,12 @@ pub trait Subsystem: Send {
         samples: &mut Samples,
     ) -> Result<()>;
 
+    /// The same with inputs that are held over the step, and nothing to be sampled: what most steps of most runs are.
+    fn step_held(&mut self, step: &Step, inputs: &[f64], outputs: &mut [f64]) -> Result<()> {
+        let segment = Segment::new(step, inputs.len(), 1, inputs);
+        self.step(step, &segment, outputs, &mut Samples::default())
+    }
+
     /// The present value of any variable.
     fn get(&mut self, variable: VariableId) -> Result<f64>;
 
@@ -88,8 +94,18 @@ pub trait Subsystem: Send {
         None
     }
 
+    /// Where its linear model comes from when it was asked last, in a few words; nothing if that is its equations.
+    fn model_source(&self) -> Option<String> {
+        None
+    }
+
     /// Writes how fast its outputs change where it stands while these inputs are held; false if it cannot tell.
     fn rates(&mut self, _inputs: &[f64], _rates: &mut [f64]) -> Result<bool> {
+        Ok(false)
+    }
+
+    /// Writes how fast the states of its linear model change where it stands under these inputs; false if it cannot tell.
+    fn state_rates(&mut self, _inputs: &[f64], _rates: &mut [f64]) -> Result<bool> {
         Ok(false)
     }
 
@@ -98,6 +114,22 @@ pub trait Subsystem: Send {
 
     /// Settings of that solver, if it is one of koppel's own.
     fn solver_config(&self) -> Option<SolverConfig> {
+        None
+    }
+
+    /// What it is, in words that change with everything its behaviour depends on but its inputs and what is set later; nothing
+    /// if it is not worth or not safe to keep what was found out about it.
+    fn identity(&self) -> Option<String> {
+        None
+    }
+
+    /// Why it should not be excited alone before a run: the end of a sentence that begins with its name.
+    fn refusal(&self) -> Option<String> {
+        None
+    }
+
+    /// How often its own stepping function was called so far, if it counts.
+    fn step_calls(&self) -> Option<u64> {
         None
     }
 
