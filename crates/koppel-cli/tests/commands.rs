@@ -51,6 +51,10 @@ fn compensators_by_matrix_inequalities() {
     if cfg!(feature = "lmi") {
         let document = folder.succeed(&arguments).json();
         assert!((document["gamma"].as_f64().unwrap() - 0.0126133).abs() < 1e-6, "{document:#}");
+        folder
+            .succeed(&[&arguments[..7], &["--plot", "e.svg"]].concat())
+            .says(&["matrix inequalities, margin 0.01"]);
+        assert!(folder.read("e.svg").contains(">hinf by inequalities</text>"));
         let mut on_the_edge = arguments.to_vec();
         on_the_edge.extend(["--margin", "0"]);
         let document = folder.succeed(&on_the_edge).json();
@@ -83,6 +87,7 @@ fn negative_numbers_are_numbers() {
     folder.run(&["fmu", "check", "x.fmu", "--step", "-1"]).errs_with(&["above zero"]);
     folder.run(&["fmu", "check", "x.fmu", "--timeout", "-1"]).errs_with(&["above zero"]);
     folder.run(&["hinf", "--step", "0.01", "--weight-order", "-1"]).errs_with(&["whole number"]);
+    folder.run(&["hinf", "--step", "0.01", "--margin", "-1"]).errs_with(&["--margin is for --method lmi"]);
     folder.run(&["hinf", "--step", "one"]).errs_with(&["must be a number"]);
 }
 

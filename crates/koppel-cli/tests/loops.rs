@@ -204,5 +204,28 @@ fn a_loop_is_judged_over_frequency() {
     assert!(find(&fine, "zoh") && find(&fine, "hinf"));
     assert!(!find(&coarse, "zoh") && find(&coarse, "hinf"));
     assert!(folder.read("loop.svg").contains(">hinf</text>"));
-    folder.succeed(&["check", "truck.toml", "--frequency"]).says(&["Over frequency", "loop gain", "stable"]);
+    let said = folder.succeed(&["check", "truck.toml", "--frequency"]);
+    said.says(&["Over frequency", "loop gain", "small gain", "stable", "one signal each way", "causality"]);
+}
+
+/// The step matrix of loops with equal filters has several equal eigenvalues; they are told all the same, and but for the filters
+/// it is that of the iterated loop: a pendulum that falls.
+#[test]
+fn filtered_loops_are_forecast() {
+    let folder = Folder::new();
+    let judged = |name: &str| {
+        let file = examples().join("loops").join(name).display().to_string();
+        let found = folder.succeed(&["check", &file, "--json"]).json();
+        (found["verdict"].clone(), found["spectral_radius"].as_f64().unwrap())
+    };
+    let ((filtered, radius), (iterated, expected)) = (judged("filtered.toml"), judged("iterated.toml"));
+    assert_eq!(filtered, iterated);
+    assert!((radius - expected).abs() < 1e-6, "{radius} against {expected}");
+}
+
+#[test]
+fn iteration_without_loops_is_told() {
+    let folder = Folder::with(&std::fs::read_to_string(examples().join("control-loop.toml")).unwrap());
+    let said = folder.succeed(&["run", "system.toml", "--set", "run.iteration=outputs"]);
+    assert!(said.err.contains("`iteration` does nothing"), "{}", said.err);
 }

@@ -9,6 +9,7 @@ mod monte_carlo;
 
 use koppel::coupling::{CouplingConfig, HinfConfig, Hold, PrestepConfig, StartUp, VfpsConfig};
 use koppel::frequency::error_table;
+use koppel::hinf::HoldOrder;
 use koppel::identify::ModelConfig;
 use koppel::models::cases::{Case, case, random_dual_mass_case};
 use koppel::record::Table;
@@ -241,7 +242,7 @@ fn curve(name: &str, run: &Run) -> Curve {
     Curve { name: name.into(), points: points.filter(|(_, v)| v.abs() < 0.1).collect() }
 }
 
-/// Chen et al. 2021, Fig. 4.
+/// Chen et al. 2021, Fig. 4 and Fig. 15.
 fn over_frequency(folder: &Path) {
     let methods = [
         ("zoh", CouplingConfig::Zoh {}),
@@ -251,19 +252,30 @@ fn over_frequency(folder: &Path) {
         ("hinf, order 2", hinf(|c| c.weight_order = 2)),
         ("hinf, order 3", hinf(|c| c.weight_order = 3)),
     ];
+    draw_errors(&methods, "Coupling error", &folder.join("coupling-error.svg"));
+    let held = [
+        ("held by zoh", hinf(|c| c.hold = HoldOrder::Zoh)),
+        ("held by foh", hinf(|c| c.hold = HoldOrder::Foh)),
+        ("held by soh", hinf(|c| c.hold = HoldOrder::Soh)),
+    ];
+    let title = "Coupling error of hinf, by how values are held";
+    draw_errors(&held, title, &folder.join("coupling-error-holds.svg"));
+}
+
+fn draw_errors(methods: &[(&str, CouplingConfig)], title: &str, path: &Path) {
     let frequencies: Vec<f64> = (0..=300).map(|k| 1e-3 * 1000_f64.powf(f64::from(k) / 300.0)).collect();
-    let configs = methods.clone().map(|(_, coupling)| coupling);
+    let configs: Vec<CouplingConfig> = methods.iter().map(|(_, coupling)| coupling.clone()).collect();
     let table = error_table(&configs, Hold::Constant, &frequencies).unwrap();
     let curves = methods.iter().zip(table).map(|((name, _), row)| Curve {
         name: (*name).into(),
         points: frequencies.iter().copied().zip(row.unwrap()).collect(),
     });
     let plot = Plot {
-        title: "Coupling error".into(),
+        title: title.into(),
         x: "frequency times step".into(),
         y: "|u - y| / |y|".into(),
         scale: [Scale::Logarithmic; 2],
         curves: curves.collect(),
     };
-    std::fs::write(folder.join("coupling-error.svg"), plot.svg()).unwrap();
+    std::fs::write(path, plot.svg()).unwrap();
 }

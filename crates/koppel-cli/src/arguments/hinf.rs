@@ -42,9 +42,9 @@ pub(crate) struct HinfArguments {
     /// How it is found: in closed form, or by matrix inequalities, for comparison (needs a koppel built with the feature `lmi`).
     #[arg(long, default_value = "closed", value_parser = PossibleValuesParser::new(["closed", "lmi"]))]
     pub(crate) method: String,
-    /// With --method lmi: poles keep away from the edge of the disc by this part of its radius.
-    #[arg(long, value_name = "M", default_value_t = 0.01, allow_hyphen_values = true, value_parser = number)]
-    pub(crate) margin: f64,
+    /// With --method lmi: poles keep away from the edge of the disc by this part of its radius [default: 0.01].
+    #[arg(long, value_name = "M", allow_hyphen_values = true, value_parser = number)]
+    pub(crate) margin: Option<f64>,
     /// Writes the error over frequency, beside those of the holds, as an SVG picture.
     #[arg(long, value_name = "FILE")]
     pub(crate) plot: Option<PathBuf>,

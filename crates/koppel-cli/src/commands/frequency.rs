@@ -1,5 +1,6 @@
 //! `koppel check --frequency`.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use koppel::coupling::{CouplingConfig, HinfConfig, StartUp};
@@ -21,8 +22,13 @@ impl Frequency {
     pub(super) fn new(file: &SystemFile) -> Result<Self> {
         let refused =
             |error: Box<koppel::Error>| Failure::Words { message: error.to_string(), hint: error.hint() };
-        let interface = Interface::between(&mut file.build()?).map_err(refused)?;
         let run = &file.run;
+        let given = match &run.coupling {
+            CouplingConfig::Prestep(config) => config.models.clone(),
+            CouplingConfig::Corrector(config) => config.models.clone(),
+            _ => BTreeMap::new(),
+        };
+        let interface = Interface::between(&mut file.build()?, &given).map_err(refused)?;
         let start = StartUp::Constant;
         let usual = [
             CouplingConfig::Zoh {},
@@ -52,18 +58,20 @@ impl Frequency {
             "margin",
             "at f H",
             "loop gain",
+            "small gain",
             "passive to f H, first",
             "second",
         ]);
         for (name, verdict) in &self.verdicts {
             let [first, second] =
-                verdict.passive_to.map_or([String::new(), String::new()], |ends| ends.map(number));
+                verdict.passive_to.map_or(["-".into(), "-".into()], |ends| ends.map(number));
             grid.row([
                 name.clone(),
                 if verdict.is_stable() { "stable".into() } else { "unstable".into() },
                 number(verdict.margin),
                 number(verdict.margin_at),
                 number(verdict.gain),
+                if verdict.gain < 1.0 { "yes".into() } else { "no".into() },
                 first,
                 second,
             ]);
@@ -75,8 +83,10 @@ impl Frequency {
             }
             None => "",
         };
+        let several = self.verdicts.iter().any(|(_, verdict)| verdict.passive_to.is_none());
+        let several = if several { "Passivity is told of one signal each way only.\n" } else { "" };
         format!(
-            "Over frequency, step {} s, without what folds down from above half the sampling frequency:\n{}{force}",
+            "Over frequency, step {} s, without what folds down from above half the sampling frequency:\n{}{several}{force}",
             significant(self.step, 6),
             grid.whole()
         )
@@ -91,6 +101,7 @@ impl Frequency {
                 "margin": verdict.margin,
                 "margin_at": verdict.margin_at,
                 "loop_gain": verdict.gain,
+                "small_gain": verdict.gain < 1.0,
                 "passive_to": verdict.passive_to.map(|ends| ends.map(|end| end.is_finite().then_some(end))),
                 "other_causality_is_better": verdict.force.map(|force| force == Taker::TheOther),
             })

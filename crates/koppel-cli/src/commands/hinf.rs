@@ -31,19 +31,47 @@ pub(super) fn hinf(arguments: &HinfArguments) -> Result<Exit> {
         ..HinfConfig::default()
     };
     let specification = config.specification(arguments.step);
-    let design = match arguments.method.as_str() {
-        "lmi" => by_inequalities(&specification, arguments.margin)?,
-        _ => designed(&specification).map_err(refused)?,
+    let method = match (arguments.method.as_str(), arguments.margin) {
+        ("lmi", margin) => Method::Inequalities { margin: margin.unwrap_or(0.01) },
+        (_, None) => Method::Closed,
+        (_, Some(_)) => {
+            return Err(Failure::words(
+                "--margin is for --method lmi: poles of the closed form lie where they lie",
+                "leave --margin out, or add --method lmi",
+            ));
+        }
+    };
+    let design = match method {
+        Method::Inequalities { margin } => by_inequalities(&specification, margin)?,
+        Method::Closed => designed(&specification).map_err(refused)?,
     };
     if let Some(path) = &arguments.plot {
-        write_plot(&config, arguments.step, path)?;
+        write_plot(&config, &design, method, path)?;
     }
     if arguments.json {
-        print_json(&document(&design))?;
+        print_json(&document(&design, method))?;
     } else {
-        print(&text(&design))?;
+        print(&text(&design, method))?;
     }
     Ok(Exit::Ok)
+}
+
+/// How a compensator is found.
+#[derive(Clone, Copy, Debug)]
+enum Method {
+    Closed,
+    Inequalities { margin: f64 },
+}
+
+impl Method {
+    fn words(self) -> String {
+        match self {
+            Method::Closed => "closed form".into(),
+            Method::Inequalities { margin } => {
+                format!("matrix inequalities, margin {}", significant(margin, 6))
+            }
+        }
+    }
 }
 
 fn refused(error: Box<koppel::Error>) -> Failure {
@@ -63,7 +91,7 @@ fn by_inequalities(_: &Specification, _: f64) -> Result<Arc<Design>> {
     ))
 }
 
-fn text(design: &Design) -> String {
+fn text(design: &Design, method: Method) -> String {
     let Specification { step, hold, smoother_order, smoother_hz, weight_order, weight_hz, disc } =
         design.specification;
     let number = |value: f64| significant(value, 6);
@@ -73,6 +101,7 @@ fn text(design: &Design) -> String {
         ("smoother", format!("order {smoother_order}, {} Hz", number(smoother_hz))),
         ("weight", format!("order {weight_order}, {} Hz", number(weight_hz))),
         ("disc", format!("{} s", number(disc))),
+        ("method", method.words()),
         ("gamma", significant(design.gamma, 4)),
         ("gain", format!("{} (of a jump just before an exchange)", number(design.jump_gain()))),
         ("constants", format!("times {}; a run scales this to 1", number(design.static_gain()))),
@@ -105,7 +134,7 @@ fn name_of(hold: HoldOrder) -> &'static str {
     }
 }
 
-fn document(design: &Design) -> Value {
+fn document(design: &Design, method: Method) -> Value {
     let roots = |list: &[Complex]| list.iter().map(|z| json!([z.re, z.im])).collect::<Vec<_>>();
     let Specification { step, hold, smoother_order, smoother_hz, weight_order, weight_hz, disc } =
         design.specification;
@@ -117,6 +146,7 @@ fn document(design: &Design) -> Value {
         "weight_order": weight_order,
         "weight_hz": weight_hz,
         "disc": disc,
+        "method": method.words(),
         "gamma": design.gamma,
         "static_gain": design.static_gain(),
         "gain": design.jump_gain(),
@@ -126,9 +156,10 @@ fn document(design: &Design) -> Value {
 }
 
 /// |φ| over f H, beside the holds.
-fn write_plot(config: &HinfConfig, step: f64, path: &Path) -> Result<()> {
+fn write_plot(config: &HinfConfig, design: &Design, method: Method, path: &Path) -> Result<()> {
     // Everything in multiples of the step, as the table is.
-    let specification = config.specification(step);
+    let specification = design.specification;
+    let step = specification.step;
     let normalised = HinfConfig {
         smoother_hz: Some(specification.smoother_hz * step),
         weight_hz: Some(specification.weight_hz * step),
@@ -148,12 +179,23 @@ fn write_plot(config: &HinfConfig, step: f64, path: &Path) -> Result<()> {
         let points = frequencies.iter().copied().zip(errors?).collect();
         Some(Curve { name: method.name().into(), points })
     });
+    let mut curves: Vec<Curve> = curves.collect();
+    if let Method::Inequalities { .. } = method {
+        // As in a run, constants pass.
+        let error = |f: f64| {
+            let s = Complex::imaginary(std::f64::consts::TAU * f / step);
+            let passed = (Complex::ONE - design.real_error(s)) * (1.0 / design.static_gain());
+            (f, (Complex::ONE - passed).abs())
+        };
+        let points = frequencies.iter().map(|f| error(*f)).collect();
+        curves.push(Curve { name: "hinf by inequalities".into(), points });
+    }
     let plot = Plot {
         title: format!("Coupling error, step {} s", significant(step, 6)),
         x: "frequency times step".into(),
         y: "|u - y| / |y|".into(),
         scale: [Scale::Logarithmic, Scale::Logarithmic],
-        curves: curves.collect(),
+        curves,
     };
     write_text(path, &plot.svg())
 }

@@ -108,6 +108,9 @@ fn start(arguments: &RunArguments, mut file: SystemFile) -> Result<Exit> {
     cache.tell();
     let simulation = simulation.inspect_err(|_| log.end())?;
     simulation.remarks().iter().for_each(|text| note("warning", text));
+    if file.run.iteration.is_some() && simulation.loop_works().next().is_none() {
+        note("warning", "`iteration` does nothing: there is no loop of that kind (see `koppel check`)");
+    }
     if !arguments.session.quiet {
         filters.iter().for_each(|choice| note("note", &choice.words()));
     }

@@ -2,19 +2,26 @@
 
 use super::Interface;
 use crate::error::{Error, Result};
+use crate::identify::GivenModel;
 use crate::linalg::Matrix;
 use crate::system::{InputId, StateSpace, SubsystemId, System, SystemGraph};
+use std::collections::BTreeMap;
 
 impl Interface {
-    /// Of a system of two subsystems: their matrices, or their linearisations at the start values.
-    pub fn between(system: &mut System) -> Result<Interface> {
+    /// Of a system of two subsystems: models that were identified and are given by the subsystem's name, else their matrices, or their
+    /// linearisations at the start values (of FMUs that know no derivatives, by trial steps).
+    pub fn between(system: &mut System, given: &BTreeMap<String, GivenModel>) -> Result<Interface> {
         let System { graph, subsystems } = system;
         if graph.len() != 2 {
             return Err(refused(format!("it needs two subsystems, and there are {}", graph.len())));
         }
         let mut models = Vec::new();
         for (id, subsystem) in subsystems.iter_mut().enumerate() {
-            let model = match subsystem.linear() {
+            let name = graph.name(id);
+            let (inputs, outputs) = (graph.inputs_of(id).len(), graph.outputs_of(id).len());
+            let identified =
+                given.get(name).map(|model| model.matrices(name, inputs, outputs)).transpose()?;
+            let model = match identified.map(|(model, _)| model).or_else(|| subsystem.linear()) {
                 Some(model) => Some(model),
                 None => {
                     subsystem.initialize(0.0)?;
@@ -23,8 +30,13 @@ impl Interface {
                     subsystem.linearize(&start)?
                 }
             };
-            let name = graph.name(id);
-            models.push(model.ok_or_else(|| refused(format!("`{name}` has no linear model")))?);
+            let missing = || {
+                let why = subsystem.lack_of_model().unwrap_or_else(|| "has no linear model".into());
+                refused(format!(
+                    "`{name}` {why}; give one that was identified: coupling = {{ method = \"prestep\", model = {{ file = \"models.toml\" }} }}"
+                ))
+            };
+            models.push(model.ok_or_else(missing)?);
         }
         let [first, second] = [wired(graph, 0), wired(graph, 1)];
         if first.is_empty() || second.is_empty() {
@@ -71,11 +83,35 @@ mod tests {
     use crate::coupling::{CouplingConfig, HinfConfig, Hold};
     use crate::models::cases::case;
 
+    fn of(system: &mut System) -> Interface {
+        Interface::between(system, &BTreeMap::new()).unwrap()
+    }
+
+    /// Models that were identified stand for what a subsystem does not tell: here its own matrices, and half of its stiffness.
+    #[test]
+    fn identified_models_take_the_place_of_matrices() {
+        let system = || case("quarter-truck").unwrap().system().unwrap();
+        let judged = |factor: f64| {
+            let whole = system();
+            let given = whole.subsystems.iter().enumerate().map(|(id, subsystem)| {
+                let StateSpace { a, b, c, d } = subsystem.linear().unwrap();
+                let (c, d) = if id == 0 { (&c * factor, &d * factor) } else { (c, d) };
+                let model = GivenModel::StateSpace(crate::identify::GivenStateSpace { a, b, c, d: Some(d) });
+                (whole.graph.name(id).to_owned(), model)
+            });
+            let interface = Interface::between(&mut system(), &given.collect()).unwrap();
+            interface.judge(&CouplingConfig::Zoh {}, Hold::Constant, 0.002).unwrap().unwrap()
+        };
+        let own = of(&mut system()).judge(&CouplingConfig::Zoh {}, Hold::Constant, 0.002).unwrap().unwrap();
+        assert_eq!(judged(1.0), own);
+        assert!((judged(0.5).gain / own.gain - 0.5).abs() < 1e-9, "{} {}", judged(0.5).gain, own.gain);
+    }
+
     /// The quarter truck of MATH 10: with zero-order hold and stale reading stable up to 12.55 ms. Two holds delay by a
     /// whole step; the sampled feed-through, which this view leaves out, costs part of the margin.
     #[test]
     fn the_quarter_truck_from_its_wires() {
-        let interface = Interface::between(&mut case("quarter-truck").unwrap().system().unwrap()).unwrap();
+        let interface = of(&mut case("quarter-truck").unwrap().system().unwrap());
         let zoh = |step| interface.judge(&CouplingConfig::Zoh {}, Hold::Constant, step).unwrap().unwrap();
         assert!(zoh(0.01).is_stable());
         assert_eq!(zoh(0.03).unstable_poles, 2);
@@ -86,7 +122,7 @@ mod tests {
 
     #[test]
     fn linearised_subsystems_have_an_interface_too() {
-        let interface = Interface::between(&mut case("epas").unwrap().system().unwrap()).unwrap();
+        let interface = of(&mut case("epas").unwrap().system().unwrap());
         let verdict = interface.judge(&CouplingConfig::Zoh {}, Hold::Constant, 0.02).unwrap().unwrap();
         assert!(verdict.passive_to.is_some() && verdict.margin > 0.0);
     }
@@ -94,11 +130,12 @@ mod tests {
     #[test]
     fn other_systems_are_refused_in_words() {
         let mut system = case("helicopter").unwrap().system().unwrap();
-        assert!(Interface::between(&mut system).is_ok());
+        assert!(Interface::between(&mut system, &BTreeMap::new()).is_ok());
         let lonely = crate::system::SystemBuilder::new();
         let ode = crate::models::build("mass", &Default::default()).unwrap();
         let model = crate::system::OdeModel::new(ode, &crate::solver::SolverConfig::Exact {}).unwrap();
-        let error = Interface::between(&mut lonely.add("m", model).build().unwrap()).unwrap_err();
+        let mut system = lonely.add("m", model).build().unwrap();
+        let error = Interface::between(&mut system, &BTreeMap::new()).unwrap_err();
         assert!(error.to_string().contains("it needs two subsystems, and there are 1"), "{error}");
     }
 }

@@ -186,3 +186,38 @@ fn a_member_at_its_limit_is_no_black_box() {
         assert_eq!(output(&simulation, "a.y"), 1.0);
     }
 }
+
+/// Evaluations of a fixed-point iteration that shrinks the residual by 0.9 each time, from 1.9 to tolerance times size.
+#[test]
+fn the_tolerance_is_relative_to_nominal_values() {
+    let evaluations = |nominal: Option<f64>, kind: IterationKind| {
+        let jump = |u: &[f64], y: &mut [f64]| y[0] = -0.9 * u[0] + if u[1] > 0.05 { 1.9 } else { 0.0 };
+        let mut member = Static::new(&[("u", 0.0), ("t", 0.0)], &["y"], jump);
+        let mut other = Static::gain(1.0, 0.0);
+        (member.ports.outputs[0].nominal, other.ports.outputs[0].nominal) = (nominal, nominal);
+        let ramp = ExternalConfig::Ramp { start: 0.0, stop: 1.0, from: 0.0, to: 1.0 };
+        let system = SystemBuilder::new()
+            .add("a", member)
+            .add("b", other)
+            .connect(Connection::new("a.y", "b.u"))
+            .connect(Connection::new("b.y", "a.u"))
+            .external("a.t", ramp)
+            .build()
+            .unwrap();
+        let mut config = iterated(kind, AccelerationKind::FixedPoint, Otherwise::Stop);
+        config.iteration.as_mut().unwrap().max_iterations = 1000;
+        let mut simulation = Simulation::new(system, &config).unwrap();
+        simulation.advance().unwrap();
+        f64::from(simulation.loop_works().next().unwrap().last)
+    };
+    for kind in [IterationKind::Outputs, IterationKind::Step] {
+        // Without one, the size is that of the largest guess, between 1 and 1.9.
+        let plain = evaluations(None, kind);
+        let expected = |nominal: f64| (1e-8 * nominal / 1.9).ln() / 0.9_f64.ln() + 1.0;
+        assert!(plain < expected(1.0) + 1.0 && plain > expected(2.0) - 1.0, "{kind:?}: {plain}");
+        for nominal in [100.0, 1e-3] {
+            let found = evaluations(Some(nominal), kind);
+            assert!((found - expected(nominal)).abs() <= 1.5, "{kind:?}, {nominal}: {found}");
+        }
+    }
+}

@@ -27,7 +27,7 @@ impl Calls {
 
 /// y = g(u), without states.
 pub(crate) struct Static {
-    ports: Ports,
+    pub(crate) ports: Ports,
     u: Vec<f64>,
     outputs: Outputs,
     pub(crate) calls: Arc<Calls>,

@@ -3,7 +3,9 @@
 use super::monte_carlo::{StepMatrix, seeds, unstable};
 use super::run;
 use super::watched::{Trace, Watched};
-use koppel::coupling::{CouplingConfig, HinfConfig, StartUp};
+use koppel::coupling::{CouplingConfig, HinfConfig, Hold, StartUp};
+use koppel::frequency::error_table;
+use koppel::hinf::HoldOrder;
 use koppel::linalg::Matrix;
 use koppel::models::RandomDualMass;
 use koppel::models::cases::{case, random_dual_mass_case};
@@ -96,6 +98,31 @@ fn reconstructed(
     }
     let [source, sink] = traces.map(|trace| trace.lock().unwrap().clone());
     source.iter().zip(&sink).map(|((t, y), (_, u))| (*t, u[0], y[0])).collect()
+}
+
+/// Chen et al. 2021, Fig. 15: how values are held matters little to the error of the coupling; only at high frequencies does a
+/// higher order add to it.
+#[test]
+fn how_values_are_held_matters_little() {
+    let held = [HoldOrder::Zoh, HoldOrder::Foh, HoldOrder::Soh]
+        .map(|hold| CouplingConfig::Hinf(HinfConfig { hold, ..HinfConfig::default() }));
+    let frequencies: Vec<f64> = (0..60).map(|k| 1e-3 * 1000_f64.powf(f64::from(k) / 59.0)).collect();
+    let table = error_table(&held, Hold::Constant, &frequencies).unwrap();
+    let [zoh, foh, soh] = [0, 1, 2].map(|k| table[k].clone().unwrap());
+    for (k, f) in frequencies.iter().enumerate() {
+        if *f < 0.1 {
+            assert!((foh[k] / zoh[k] - 1.0).abs() < 0.5, "f H = {f}: {} {}", zoh[k], foh[k]);
+            assert!((soh[k] / zoh[k] - 1.0).abs() < 0.8, "f H = {f}: {} {}", zoh[k], soh[k]);
+        }
+    }
+    let most = |row: &[f64]| row.iter().copied().fold(0.0, f64::max);
+    assert!(
+        most(&zoh) < most(&foh) && most(&foh) < most(&soh),
+        "{} {} {}",
+        most(&zoh),
+        most(&foh),
+        most(&soh)
+    );
 }
 
 /// A unit jump just before an exchange: the receiver's input peaks below 3 with the limiter, far above without.
