@@ -1,5 +1,5 @@
 //! Couplings on problems they were not tuned on:
-//! `cargo run --release --example fresh [--networks COUNT | --quality | --variants] [PROBLEM]`.
+//! `cargo run --release --example fresh [--networks COUNT | --quality | --variants | PROBLEM [PARAMETERS]]`.
 //!
 //! The reference is the same system with a first-order hold at a twentieth of the smallest step. `--variants` has the same
 //! problems with other parameters, `--quality` judges the live quality figure of VFPS.

@@ -16,6 +16,9 @@ impl Summary {
                 steps.map(|(phase, count)| format!("{count} {}", phase.name())).collect();
             facts.push(("phases", format!("steps: {}", steps.join(", "))));
         }
+        if let Some(steps) = review.probing {
+            facts.push(("probing", format!("{steps} sub-steps before the run")));
+        }
         for model in &review.models {
             facts.extend(model_words(review, model).map(|text| ("models", text)));
         }
@@ -32,7 +35,13 @@ impl Summary {
 
     /// Quality of each model.
     pub(in crate::output) fn qualities(&self) -> Grid {
-        let mut grid = Grid::new(&["model of", "mean error", "worst, of the range", "at t/s", "good for"]);
+        let is_probed = self.models.as_ref().is_some_and(|review| review.probing.is_some());
+        let names = if is_probed {
+            ["subsystem", "mean quality figure", "worst", "at t/s", "coupling"]
+        } else {
+            ["model of", "mean error", "worst, of the range", "at t/s", "good for"]
+        };
+        let mut grid = Grid::new(&names);
         for model in self.models.iter().flat_map(|review| &review.models) {
             if model.worst.is_nan() {
                 let none = String::new;
@@ -40,6 +49,9 @@ impl Summary {
                 continue;
             }
             let verdict = match model.verdict {
+                PhaseKind::Hold if is_probed => "not to be trusted",
+                PhaseKind::Modified if is_probed => "doubtful",
+                _ if is_probed => "good",
                 PhaseKind::Hold => "nothing (hold)",
                 PhaseKind::Modified => "steps 1 and 2 (modified)",
                 _ => "all steps (full)",
@@ -64,6 +76,15 @@ fn model_words(review: &Review, model: &ModelReview) -> Option<String> {
         PhaseKind::Modified => "doubtful",
         _ => return None,
     };
+    if review.probing.is_some() {
+        let (modified, hold) = review.thresholds.unwrap_or((f64::INFINITY, f64::INFINITY));
+        return Some(format!(
+            "`{}` is {what}: quality figure {} on average; results are doubtful from {modified} on, inputs are extrapolated from \
+             {hold} on; use a smaller step",
+            model.subsystem,
+            significant(model.mean, 2)
+        ));
+    }
     let mut text = format!(
         "`{}` is {what}: it is off by {} of the range on average",
         model.subsystem,
