@@ -7,6 +7,7 @@
 //! * strangers: a million archives, model descriptions, structures and packages changed at random; no reader may panic,
 //!   hang, or fill the memory.
 //! * VFPS beside every other coupling, on known and on fresh problems, into `bench/vfps.md`;
+//! * VFPS on FMUs: the largest steps, by how inputs reach them, into `docs/vfps.md`.
 //! * H∞ coupling: 10 000 random dual masses, vehicle and steering, into `bench/hinf.md`.
 
 use crate::command::{Result, cargo, must, output, replace_block, root};
@@ -36,7 +37,17 @@ pub(crate) fn run() -> Result<()> {
     vfps()?;
     let arguments =
         ["run", "--release", "--package", "koppel-io", "--example", "hinf_figures", "--", "bench"];
-    replace_block("bench/hinf.md", "hinf", &format!("\n{}", output(&mut cargo(&arguments))?))
+    replace_block("bench/hinf.md", "hinf", &format!("\n{}", output(&mut cargo(&arguments))?))?;
+    fmu_steps()
+}
+
+/// Steps VFPS allows on FMUs, those of pythonfmu among them.
+fn fmu_steps() -> Result<()> {
+    let fmus = crate::test::foreign_fmus()?;
+    let arguments = ["run", "--release", "--package", "koppel-fmu", "--example", "fmu_steps"];
+    let mut steps = cargo(&arguments);
+    steps.env("KOPPEL_TEST_FMUS", &fmus);
+    replace_block("docs/vfps.md", "fmu-steps", &output(&mut steps)?)
 }
 
 /// Tables of VFPS beside all other couplings, by examples of koppel.

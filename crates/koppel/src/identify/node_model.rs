@@ -13,7 +13,7 @@
 //! Signals lie row by row, one row per node, in ascending time; coefficients are kept in the same order, so that a node is
 //! two scalar products per output.
 
-use crate::linalg::dot;
+use crate::linalg::fast_dot;
 use serde::{Deserialize, Serialize};
 
 /// How many numbers a node has, and how far the past reaches.
@@ -143,7 +143,7 @@ impl NodeModel {
         let (y, u) = (&y[from * n..][..of_y], &u[from * m..][..of_u]);
         for (output, value) in out.iter_mut().enumerate() {
             let row = self.row(output);
-            *value = dot(&row[..of_y], y) + dot(&row[of_y..of_y + of_u], u) + row[of_y + of_u];
+            *value = fast_dot(&row[..of_y], y) + fast_dot(&row[of_y..of_y + of_u], u) + row[of_y + of_u];
         }
     }
 
@@ -164,7 +164,7 @@ impl NodeModel {
         let (y, u) = (&y[from * n..][..of_y], &u[from * m..][..of_u]);
         for (output, value) in out.iter_mut().enumerate() {
             let row = self.row(output);
-            *value = dot(&row[..of_y], y) + dot(&row[of_y..of_y + of_u], u);
+            *value = fast_dot(&row[..of_y], y) + fast_dot(&row[of_y..of_y + of_u], u);
         }
     }
 
