@@ -3,8 +3,13 @@
 use crate::command::{Result, cargo, output, replace_block};
 
 /// Package and benchmark, whose block in the file has the same name.
-const BENCHES: [(&str, &str); 4] =
-    [("koppel", "engine"), ("koppel", "prestep"), ("koppel-fmi", "overhead"), ("koppel-fmi", "isolation")];
+const BENCHES: [(&str, &str); 5] = [
+    ("koppel", "engine"),
+    ("koppel", "prestep"),
+    ("koppel", "vfps"),
+    ("koppel-fmi", "overhead"),
+    ("koppel-fmi", "isolation"),
+];
 
 pub(crate) fn run() -> Result<()> {
     for (package, bench) in BENCHES {

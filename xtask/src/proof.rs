@@ -6,6 +6,7 @@
 //! * mutations: system files changed at random; every one must run or be refused with one message, never crash or hang;
 //! * strangers: a million archives, model descriptions, structures and packages changed at random; no reader may panic,
 //!   hang, or fill the memory.
+//! * VFPS beside every other coupling, on known and on fresh problems, into `bench/vfps.md`;
 //! * VFPS on FMUs: the largest steps, by how inputs reach them, into `docs/vfps.md`.
 //! * H∞ coupling: 10 000 random dual masses, vehicle and steering, into `bench/hinf.md`.
 
@@ -33,6 +34,7 @@ pub(crate) fn run() -> Result<()> {
         writeln!(report, "* {line}").map_err(|error| error.to_string())?;
     }
     replace_block("bench/proof.md", "proof", &report)?;
+    vfps()?;
     let arguments =
         ["run", "--release", "--package", "koppel-io", "--example", "hinf_figures", "--", "bench"];
     replace_block("bench/hinf.md", "hinf", &format!("\n{}", output(&mut cargo(&arguments))?))?;
@@ -46,6 +48,23 @@ fn fmu_steps() -> Result<()> {
     let mut steps = cargo(&arguments);
     steps.env("KOPPEL_TEST_FMUS", &fmus);
     replace_block("docs/vfps.md", "fmu-steps", &output(&mut steps)?)
+}
+
+/// Tables of VFPS beside all other couplings, by examples of koppel.
+fn vfps() -> Result<()> {
+    let tables: [(&str, &str, &[&str]); 5] = [
+        ("steps", "steps", &[]),
+        ("fresh", "fresh", &[]),
+        ("variants", "fresh", &["--variants"]),
+        ("networks", "fresh", &["--networks", "100"]),
+        ("quality", "fresh", &["--quality"]),
+    ];
+    for (block, example, more) in tables {
+        let arguments = ["run", "--release", "--package", "koppel", "--example", example, "--"];
+        let text = output(&mut cargo(&[&arguments, more].concat()))?;
+        replace_block("bench/vfps.md", block, &format!("\n{}", text.trim()))?;
+    }
+    Ok(())
 }
 
 fn koppel(binary: &Path, folder: &Path, arguments: &[&str]) -> Command {

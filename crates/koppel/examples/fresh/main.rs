@@ -1,5 +1,5 @@
 //! Couplings on problems they were not tuned on:
-//! `cargo run --release --example fresh [--networks COUNT | --quality | --variants] [PROBLEM]`.
+//! `cargo run --release --example fresh [--networks COUNT | --quality | --variants | PROBLEM [PARAMETERS]]`.
 //!
 //! The reference is the same system with a first-order hold at a twentieth of the smallest step. `--variants` has the same
 //! problems with other parameters, `--quality` judges the live quality figure of VFPS.
@@ -128,9 +128,9 @@ fn main() {
     println!("| problem | {} | worst ratio |", names.join(" | "));
     println!("| --- |{}", " --- |".repeat(names.len() + 1));
     let configs: Vec<CouplingConfig> = all.iter().map(|(_, coupling, _)| coupling.clone()).collect();
-    for problem in
-        problems(1.0).iter().filter(|p| arguments.iter().all(|name| p.name.contains(name.as_str())))
-    {
+    let parameters = arguments.get(1).and_then(|text| text.parse().ok()).unwrap_or(1.0);
+    let wanted = |problem: &&Fresh| arguments.first().is_none_or(|name| problem.name.contains(name.as_str()));
+    for problem in problems(parameters).iter().filter(wanted) {
         let errors = errors(problem, &configs);
         let show = |e: &Vec<f64>| {
             if e[0].is_nan() { "-".into() } else { largest(problem, e).to_string() }

@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+mod fresh;
 #[path = "../../examples/steps/problems.rs"]
 mod problems;
 mod trouble;
@@ -11,6 +12,12 @@ use problems::Problem;
 
 fn vfps() -> CouplingConfig {
     CouplingConfig::Vfps(VfpsConfig::default())
+}
+
+/// The yardstick: couplings that know nothing of the subsystems.
+fn signal_based() -> [CouplingConfig; 3] {
+    let nepce = CouplingConfig::Nepce { gain: 1.0, against: Against::Extrapolated, anti_aliasing: false };
+    [CouplingConfig::Zoh {}, CouplingConfig::Foh { start: StartUp::Constant }, nepce]
 }
 
 fn problem(name: &str) -> Problem {
@@ -57,8 +64,7 @@ fn the_helicopter_allows_large_steps() {
 /// Where the best of the signal-based couplings is good, VFPS is never much worse.
 #[test]
 fn no_worse_than_the_best_signal_based_coupling() {
-    let nepce = CouplingConfig::Nepce { gain: 1.0, against: Against::Extrapolated, anti_aliasing: false };
-    let others = [CouplingConfig::Zoh {}, CouplingConfig::Foh { start: StartUp::Constant }, nepce];
+    let others = signal_based();
     for problem in problems::problems().iter_mut() {
         problem.case.run.stop = problem.case.run.stop.min(30.0);
         for step in problem.steps.iter().step_by(4) {

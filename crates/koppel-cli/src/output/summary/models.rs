@@ -20,6 +20,9 @@ impl Summary {
                 facts.push(("models", text.into()));
             }
         }
+        if let Some(steps) = review.probing {
+            facts.push(("probing", format!("{steps} sub-steps before the run")));
+        }
         for model in &review.models {
             facts.extend(model_words(review, model).map(|text| ("models", text)));
         }
@@ -42,6 +45,7 @@ impl Summary {
             self.models.iter().flat_map(|review| review.models.iter().map(move |model| (review, model)));
         for (review, model) in all {
             let taken = match model.taken {
+                _ if review.probing.is_some() => "probed".to_owned(),
                 0 if review.is_learned() => "learned".to_owned(),
                 0 => "never".to_owned(),
                 1 => "once".to_owned(),
@@ -55,6 +59,8 @@ impl Summary {
                     continue;
                 }
                 Some(PhaseKind::Hold) => "nothing (hold)",
+                Some(PhaseKind::Modified) if review.probing.is_some() => "doubtful results",
+                Some(_) if review.probing.is_some() => "all (full)",
                 Some(PhaseKind::Modified) => "steps 1 and 2 (modified)",
                 Some(_) => "all steps (full)",
             };
@@ -78,6 +84,15 @@ fn model_words(review: &Review, model: &ModelReview) -> Option<String> {
         PhaseKind::Modified => "doubtful",
         _ => return None,
     };
+    if review.probing.is_some() {
+        let (modified, hold) = review.thresholds.unwrap_or((f64::INFINITY, f64::INFINITY));
+        return Some(format!(
+            "`{}` is {what}: quality figure {} on average; results are doubtful from {modified} on, inputs are extrapolated from \
+             {hold} on; use a smaller step",
+            model.subsystem,
+            significant(model.mean, 2)
+        ));
+    }
     let mut text = format!(
         "`{}` is {what}: it is off by {} of the range on average",
         model.subsystem,

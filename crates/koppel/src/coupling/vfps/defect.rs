@@ -18,8 +18,11 @@
 //! | s      | correction in force                                     | `raise`           |
 //!
 //! The same is done for three plans: the coupled prediction, the line through what arrived at the newest two communication
-//! points, and the newest arrival. One is used; the others are followed as if they had been. The one with the smallest
-//! sum of δ² is taken for the step ahead.
+//! points, and the newest arrival. One is used; the others are followed as if they had been. The one with the smallest sum
+//! of δ² is taken for the step ahead, those without a model only where they are clearly better.
+//!
+//! δ forgets: it shrinks from step to step, and by as much as the model would let it grow by itself, since in the coupled
+//! system something holds it.
 
 use super::take;
 use crate::identify::{NodeModel, Size};
@@ -27,6 +30,7 @@ use crate::identify::{NodeModel, Size};
 /// Plans: the coupled prediction, a line, the newest value.
 const COUPLED: usize = 0;
 const STRAIGHT: usize = 1;
+const CONSTANT: usize = 2;
 const PLANS: usize = 3;
 
 /// How much of δ and of scores remains after one step.
@@ -111,7 +115,7 @@ impl Defect {
 
     /// What an input is given at a node besides the coupled prediction.
     pub(super) fn known(&self, k: usize, node: usize) -> f64 {
-        let plan = if self.used == COUPLED { 0.0 } else { self.planned(self.used, k, node) };
+        let plan = if self.is_coupled() { 0.0 } else { self.planned(self.used, k, node) };
         plan + self.plans[self.used].raise[k]
     }
 
@@ -130,13 +134,14 @@ impl Defect {
             self.follow(number, given, model, weights);
             self.correct(number, model, weights);
         }
-        let best = if self.plans[1].score < self.plans[2].score { 1 } else { 2 };
+        let score = |plan: usize| self.plans[plan].score;
+        let best = if score(STRAIGHT) < score(CONSTANT) { STRAIGHT } else { CONSTANT };
         let factor = match handicap {
             Handicap::Full if self.used != best => CLEARLY,
-            _ => CLEARLY.sqrt(),
+            Handicap::Full | Handicap::Less => CLEARLY.sqrt(),
+            Handicap::Reversed => f64::INFINITY,
         };
-        let is_better =
-            handicap == Handicap::Reversed || self.plans[best].score < factor * self.plans[COUPLED].score;
+        let is_better = score(best) < factor * score(COUPLED) || handicap == Handicap::Reversed;
         self.used = if is_better { best } else { COUPLED };
     }
 
@@ -199,7 +204,16 @@ impl Defect {
         let (across, along) = (product(&self.free, &self.answer), product(&self.answer, &self.answer));
         let again = if plan.square > 0.0 { (plan.product / plan.square).clamp(0.0, 1.0) } else { 0.0 };
         let gain = again + across / along;
-        let gain = if along > f64::MIN_POSITIVE && gain.is_finite() { gain.clamp(0.0, 1.0) } else { 0.0 };
+        let is_usable = along > f64::MIN_POSITIVE && gain.is_finite();
+        let gain = if is_usable { gain.clamp(0.0, 1.0) } else { 0.0 };
+        // The first node still has to do with the last input; from there on δ moves by itself.
+        let early = if self.nodes > 1 { past } else { past - 1 };
+        let size = |row: usize| product_of(&self.free[row * n..][..n], weights);
+        let (before, after) = (size(early), size(past + self.nodes - 1));
+        if after > before && before > 0.0 {
+            let factor = (before / after).sqrt();
+            plan.y[..past * n].iter_mut().chain(&mut plan.e[..past * m]).for_each(|v| *v *= factor);
+        }
         plan.raise.iter_mut().zip(&plan.lacked).for_each(|(raise, lacked)| *raise = gain * lacked);
     }
 
@@ -236,6 +250,10 @@ impl Defect {
     }
 }
 
+fn product_of(values: &[f64], weights: &[f64]) -> f64 {
+    values.iter().zip(weights).map(|(v, weight)| v * v * weight).sum()
+}
+
 /// Whether plans without a model must be clearly better to be taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Handicap {
@@ -245,4 +263,40 @@ pub(super) enum Handicap {
     Less,
     /// They are taken.
     Reversed,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// y_j = a y_{j-1} + u_j, whose inputs lack 1 at all nodes of so many steps in which nothing was given.
+    fn raised(a: f64, steps: usize) -> f64 {
+        let size = Size { outputs: 1, inputs: 1, past: 1 };
+        let mut model = NodeModel::constant(size);
+        model.set_position(1, &[a, 0.0, 1.0, 0.0]);
+        let mut defect = Defect::new(size, 4);
+        for _ in 0..steps {
+            defect.arrived.fill(1.0);
+            defect.predicted.fill(0.0);
+            defect.begin[0] = 0.0;
+            defect.learn(&[0.0; 4], &model, &[1.0], Handicap::Full);
+        }
+        assert!(defect.is_coupled());
+        defect.known(0, 1)
+    }
+
+    #[test]
+    fn what_an_integrator_lacked_is_given_back() {
+        assert_eq!(raised(1.0, 1), 1.0);
+    }
+
+    #[test]
+    fn what_a_subsystem_has_forgotten_is_not_given_back() {
+        assert_eq!(raised(0.0, 1), 0.0);
+    }
+
+    #[test]
+    fn what_is_lacking_again_and_again_is_added() {
+        assert!((raised(0.0, 40) - 1.0).abs() < 1e-9);
+    }
 }
