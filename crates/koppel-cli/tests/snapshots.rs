@@ -39,6 +39,8 @@ fn commands() -> Vec<(&'static str, String, Vec<&'static str>)> {
         good("help-models", &["models", "--help"]),
         good("help-new", &["new", "--help"]),
         good("help-hinf", &["hinf", "--help"]),
+        good("help-probe", &["probe", "--help"]),
+        good("help-study", &["study", "--help"]),
         good("hinf", &["hinf", "--step", "0.01", "--disc", "0.001"]),
         good("hinf-order", &["hinf", "--step", "0.01", "--weight-order", "4"]),
         good("hinf-disc", &["hinf", "--step", "0.01", "--weight-hz", "400"]),

@@ -3,6 +3,7 @@
 pub mod drawing;
 pub mod model_file;
 pub mod plot;
+pub mod probe_cache;
 pub mod replay;
 pub mod report;
 pub mod results;

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use koppel::analysis::Methods;
 
-use super::SettingArguments;
+use super::{CacheArguments, SettingArguments};
 
 pub(super) const EXAMPLES: &str = "\
 Examples:
@@ -67,6 +67,8 @@ pub(crate) struct CheckArguments {
     /// Forgives what can be forgiven in a system structure, and lists it.
     #[arg(long)]
     pub(crate) tolerant: bool,
+    #[command(flatten)]
+    pub(crate) cache: CacheArguments,
     #[command(flatten)]
     pub(crate) settings: SettingArguments,
 }

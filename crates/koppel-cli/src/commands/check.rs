@@ -14,7 +14,7 @@ use crate::arguments::CheckArguments;
 use crate::exit::Exit;
 use crate::failure::{Failure, Result, note};
 use crate::output::{self, Check};
-use crate::session;
+use crate::session::{self, Cache};
 
 /// Looks at a system without running it: structure, loops, zero-stability, forecast.
 pub(super) fn check(arguments: &CheckArguments) -> Result<Exit> {
@@ -24,8 +24,12 @@ pub(super) fn check(arguments: &CheckArguments) -> Result<Exit> {
     file.notices().iter().for_each(|(kind, text)| note(kind, text));
     file.warnings().iter().for_each(|text| note("warning", text));
     session::check_drawings(&arguments.file, &file.reads(), graph, plot, map)?;
+    let cache = Cache::new(&arguments.cache);
+    cache.serve(&mut file);
     let filters = file.choose_filters()?;
-    let mut simulation = file.simulation()?;
+    let simulation = file.simulation();
+    cache.tell();
+    let mut simulation = simulation?;
     let structure = structure(&mut simulation)?;
     let stability = zero_stability(&mut simulation, &file.run);
     let told = Told::new();
@@ -38,11 +42,11 @@ pub(super) fn check(arguments: &CheckArguments) -> Result<Exit> {
     };
     let forecast = Forecast::of(&mut simulation, &file.run, &options);
     if let Some(path) = graph {
-        write(path, &drawing::svg(&structure, &stability))?;
+        output::write_text(path, &drawing::svg(&structure, &stability))?;
     }
     let check = Check::new(&file, structure, stability, filters, forecast);
     if let Some(path) = map {
-        write(path, &stability_map::svg(&file.title, check.forecast(), file.run.step))?;
+        output::write_text(path, &stability_map::svg(&file.title, check.forecast(), file.run.step))?;
     }
     let frequency = if arguments.frequency { Some(Frequency::new(&file)?) } else { None };
     if let (Some(path), Some(frequency)) = (plot, &frequency) {
@@ -74,10 +78,6 @@ fn check_numbers(arguments: &CheckArguments) -> Result<()> {
         return Err(Failure::words(message, "give percent above 0 and below 100, such as 20"));
     }
     Ok(())
-}
-
-fn write(path: &Path, text: &str) -> Result<()> {
-    std::fs::write(path, text).map_err(|error| Failure::Write(koppel_io::Error::io("write", path)(error)))
 }
 
 /// Says what is under way, if it takes long and somebody watches.

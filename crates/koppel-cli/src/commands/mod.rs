@@ -9,11 +9,13 @@ mod frequency;
 mod hinf;
 mod models;
 mod new;
+mod probe;
 mod recover;
 mod resume;
 mod run;
 mod ssp;
 mod ssp_models;
+mod study;
 mod worker;
 
 use crate::arguments::Command;
@@ -28,12 +30,14 @@ pub(crate) fn execute(command: Command) -> Result<Exit> {
     match command {
         Command::Run(arguments) => told(run::run(&arguments), arguments.session.json),
         Command::Check(arguments) => told(check::check(&arguments), arguments.json),
+        Command::Probe(arguments) => told(probe::probe(&arguments), arguments.json),
         Command::Resume(arguments) => told(resume::resume(&arguments), arguments.session.json),
         Command::Recover(arguments) => recover::recover(&arguments),
         Command::Models(arguments) => models::models(&arguments),
         Command::Fmu(command) => fmu::fmu(&command),
         Command::Ssp(command) => ssp::ssp(&command),
         Command::Hinf(arguments) => told(hinf::hinf(&arguments), arguments.json),
+        Command::Study(arguments) => told(study::study(&arguments), arguments.json),
         Command::New(arguments) => new::new(&arguments),
         Command::Completions { shell } => completions::completions(shell),
         Command::IsolatedFmu { parent } => worker::serve(&parent),

@@ -9,6 +9,7 @@ use koppel_io::{Error as Io, results, system_file};
 use super::{Origin, Plan};
 use crate::arguments::SessionArguments;
 use crate::failure::{Failure, Result};
+use crate::output::is_standard_output;
 
 /// A file, what it is for, and the option that names it.
 struct Use {
@@ -127,6 +128,9 @@ fn folder(path: &Path) -> &Path {
 
 /// A file that exists must be open to writing, its folder to new files: all files are written beside, then renamed.
 fn check_writable(path: &Path) -> Result<()> {
+    if is_standard_output(path) {
+        return Ok(());
+    }
     let refused = |error| Failure::Input(Io::io("write", path)(error));
     if path.is_dir() {
         return Err(refused(std::io::ErrorKind::IsADirectory.into()));

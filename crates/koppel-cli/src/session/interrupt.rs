@@ -19,7 +19,7 @@ static LAST_RITES: Mutex<Option<LastRites>> = Mutex::new(None);
 const PATIENCE: Duration = Duration::from_millis(300);
 
 /// Listens from now on. Where signals cannot be caught, Ctrl-C kills as usual.
-pub(super) fn listen() {
+pub(crate) fn listen() {
     let _ = ctrlc::set_handler(|| match ASKED.fetch_add(1, Ordering::Relaxed) {
         0 => beside(|| {
             std::thread::sleep(PATIENCE);
@@ -59,6 +59,6 @@ fn is_running() -> bool {
 }
 
 /// True once the user wants the run to end.
-pub(super) fn is_asked() -> bool {
+pub(crate) fn is_asked() -> bool {
     ASKED.load(Ordering::Relaxed) > 0
 }

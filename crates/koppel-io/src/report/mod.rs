@@ -59,6 +59,15 @@ pub enum Section {
         /// The text.
         text: String,
     },
+    /// Pictures that are complete SVG documents, side by side where there is room.
+    Pictures {
+        /// Heading.
+        title: String,
+        /// The documents.
+        pictures: Vec<String>,
+        /// A remark below them.
+        note: Option<String>,
+    },
     /// Plots over time; all plots of the page share zoom and cursor.
     Plots {
         /// Heading.
@@ -88,6 +97,16 @@ pub struct Series {
     pub name: String,
     /// One value per time; NaN and infinity are gaps.
     pub values: Vec<f64>,
+}
+
+/// A report as one HTML page.
+///
+/// # Panics
+///
+/// If a series has not one value per time.
+#[must_use]
+pub fn page(report: &Report) -> String {
+    page::render(report)
 }
 
 /// Writes a report as one HTML file, whole or not at all.

@@ -55,6 +55,7 @@ fn heading(section: &Section) -> &str {
         Section::Table { title, .. }
         | Section::Text { title, .. }
         | Section::Code { title, .. }
+        | Section::Pictures { title, .. }
         | Section::Plots { title, .. } => title,
     }
 }
@@ -68,7 +69,19 @@ fn write_section(page: &mut String, section: &Section, plots: &mut Vec<Value>) {
             }
         }
         Section::Code { text, .. } => push(page, format_args!("<pre><code>{}</code></pre>\n", escape(text))),
+        Section::Pictures { pictures, note, .. } => write_pictures(page, pictures, note.as_deref()),
         Section::Plots { groups, .. } => write_plots(page, groups, plots),
+    }
+}
+
+fn write_pictures(page: &mut String, pictures: &[String], note: Option<&str>) {
+    page.push_str("<div class=\"pictures\">\n");
+    for picture in pictures {
+        push(page, format_args!("<figure>{}</figure>\n", picture.trim_end()));
+    }
+    page.push_str("</div>\n");
+    if let Some(note) = note {
+        push(page, format_args!("<p class=\"note\">{}</p>\n", escape(note)));
     }
 }
 

@@ -106,7 +106,11 @@ pub(super) fn lock(part: &Path, options: &OpenOptions) -> Result<File> {
 }
 
 /// Writes a file completely or not at all; a link stays a link.
-pub(crate) fn write_whole(path: &Path, text: &str) -> Result<()> {
+///
+/// # Errors
+///
+/// If the file cannot be written.
+pub fn write_whole(path: &Path, text: &str) -> Result<()> {
     let path = &fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
     let temporary = with_suffix(path, ".tmp");
     let mut file = File::create(&temporary).map_err(Error::io("write", path))?;

@@ -21,6 +21,7 @@
 
 #[cfg(feature = "parquet")]
 mod batch;
+mod cells;
 mod csv_text;
 mod csvw;
 mod files;
@@ -35,8 +36,9 @@ mod table;
 mod whole;
 mod writer;
 
+pub use cells::{Cells, write_cells};
 pub(crate) use csv_text::row_line;
-pub(crate) use files::write_whole;
+pub use files::write_whole;
 pub use metadata::{Column, Metadata};
 pub use recover::recover;
 pub use table::{Table, read_table};

@@ -64,7 +64,11 @@ fn replaced(node: &Node, text: &str) -> Vec<(String, Node, Node)> {
 }
 
 /// Reads a table with a `tag`, or a bare name that stands for `{ tag = name }`.
-pub(super) fn decode_tagged<T: DeserializeOwned>(node: &Node, what: &str, tag: &str) -> Result<T> {
+///
+/// # Errors
+///
+/// If a name or a value does not fit.
+pub fn decode_tagged<T: DeserializeOwned>(node: &Node, what: &str, tag: &str) -> Result<T> {
     let Value::Text(name) = &node.value else {
         node.table(what).map_err(|_| node.wanted(what, &format!("a name or a table with `{tag}`")))?;
         return decode(node, what);

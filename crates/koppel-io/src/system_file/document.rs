@@ -8,8 +8,9 @@ use crate::{Error, Result};
 
 /// A tree and its texts. Places in the tree count through all texts, one after the other.
 #[derive(Clone, Debug)]
-pub(super) struct Document {
-    pub(super) root: Node,
+pub struct Document {
+    /// The tree.
+    pub root: Node,
     /// Where files named by the system file are looked for.
     pub(super) folder: PathBuf,
     /// Remarks on reading a system structure.
@@ -30,7 +31,11 @@ struct Text {
 
 impl Document {
     /// Reads a text; messages call it `place`, and files it names are looked for beside `path`.
-    pub(super) fn new(text: &str, path: &Path, place: &str) -> Result<Self> {
+    ///
+    /// # Errors
+    ///
+    /// If it is not TOML.
+    pub fn new(text: &str, path: &Path, place: &str) -> Result<Self> {
         let folder = path.parent().map(Path::to_path_buf).unwrap_or_default();
         let mut document = Document::empty(place, text, folder);
         document.root = tree::parse(text).map_err(|mark| document.mistake(mark))?;
@@ -71,7 +76,7 @@ impl Document {
     }
 
     /// Makes a mark readable.
-    pub(super) fn mistake(&self, mark: Mark) -> Box<Error> {
+    pub fn mistake(&self, mark: Mark) -> Box<Error> {
         let (text, span) = self.find(&mark.span);
         let message = as_written(mark.message, &text.text[span.clone()]);
         Box::new(Error::File(Box::new(Mistake {

@@ -6,7 +6,7 @@ use super::tree::{Entry, Node};
 type Result<T> = std::result::Result<T, Mark>;
 
 /// A table all of whose keys are known.
-pub(super) struct Fields<'a> {
+pub struct Fields<'a> {
     what: String,
     span: Span,
     entries: &'a [Entry],
@@ -14,7 +14,11 @@ pub(super) struct Fields<'a> {
 
 impl Node {
     /// The table called `what`, if it has no other keys than `known`.
-    pub(super) fn fields(&self, what: &str, known: &[&str]) -> Result<Fields<'_>> {
+    ///
+    /// # Errors
+    ///
+    /// If it has, or is no table.
+    pub fn fields(&self, what: &str, known: &[&str]) -> Result<Fields<'_>> {
         let entries = self.table(what)?;
         match entries.iter().find(|entry| !known.contains(&entry.name.as_str())) {
             None => Ok(Fields { what: what.to_owned(), span: self.span.clone(), entries }),
@@ -28,15 +32,26 @@ impl Node {
 }
 
 impl<'a> Fields<'a> {
-    pub(super) fn get(&self, key: &str) -> Option<&'a Node> {
+    /// The value of a key.
+    pub fn get(&self, key: &str) -> Option<&'a Node> {
         self.entries.iter().find(|entry| entry.name == key).map(|entry| &entry.node)
     }
 
-    pub(super) fn need(&self, key: &str) -> Result<&'a Node> {
+    /// The value of a key that must be there.
+    ///
+    /// # Errors
+    ///
+    /// If it is not.
+    pub fn need(&self, key: &str) -> Result<&'a Node> {
         self.get(key).ok_or_else(|| Mark::new(self.span.clone(), format!("{} needs `{key}`", self.what)))
     }
 
-    pub(super) fn number(&self, key: &str, default: f64) -> Result<f64> {
+    /// The number of a key, or the default.
+    ///
+    /// # Errors
+    ///
+    /// If it is no number.
+    pub fn number(&self, key: &str, default: f64) -> Result<f64> {
         self.get(key).map_or(Ok(default), |node| node.number(key))
     }
 }

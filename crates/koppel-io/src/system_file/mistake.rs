@@ -6,7 +6,7 @@ use std::ops::Range;
 use koppel::error::closest;
 
 /// Bytes of a text.
-pub(super) type Span = Range<usize>;
+pub type Span = Range<usize>;
 
 /// A mistake in a system file or in an option, ready to be shown.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -56,15 +56,20 @@ impl fmt::Display for Mistake {
 
 /// A mistake whose text is still to be looked up.
 #[derive(Clone, Debug)]
-pub(super) struct Mark {
-    pub(super) span: Span,
-    pub(super) message: String,
-    pub(super) hint: Option<String>,
-    pub(super) is_crash: bool,
+pub struct Mark {
+    /// The place.
+    pub span: Span,
+    /// What is wrong.
+    pub message: String,
+    /// What to do.
+    pub hint: Option<String>,
+    /// True if an FMU ended its process.
+    pub is_crash: bool,
 }
 
 impl Mark {
-    pub(super) fn new(span: Span, message: impl Into<String>) -> Self {
+    /// A mistake at a place.
+    pub fn new(span: Span, message: impl Into<String>) -> Self {
         Mark { span, message: message.into(), hint: None, is_crash: false }
     }
 
@@ -76,19 +81,21 @@ impl Mark {
         }
     }
 
-    pub(super) fn hint(mut self, hint: impl Into<String>) -> Self {
+    /// The same with what to do.
+    #[must_use]
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
     }
 
     /// An unknown name, with the one that was probably meant and all that are known.
-    pub(super) fn unknown(span: Span, kind: &str, name: &str, known: &[String]) -> Self {
+    pub fn unknown(span: Span, kind: &str, name: &str, known: &[String]) -> Self {
         Mark::new(span, format!("unknown {kind} `{name}`")).hint(known_names(name, known))
     }
 }
 
 /// The known name most like `name`, and the list of all.
-pub(super) fn known_names(name: &str, known: &[String]) -> String {
+pub fn known_names(name: &str, known: &[String]) -> String {
     const SHOWN: usize = 30;
     if known.is_empty() {
         return "there are none".into();

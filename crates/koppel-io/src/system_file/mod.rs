@@ -20,6 +20,8 @@
 //! | `models.rs`    | models of subsystems from files of their own                |
 //! | `wiring.rs`    | `[[connections]]` and `[[inputs]]`                         |
 //! | `overrides.rs` | settings that replace those of the file                    |
+//! | `variant.rs`   | the same system with other settings, again and again       |
+//! | `monolith.rs`  | the system uncut, as a reference                           |
 //! | `locate.rs`    | from an error of the engine to the text that caused it     |
 //! | `structure/`   | the same tree from a system structure (SSP), and back      |
 //! | `resolved.rs`  | all settings as TOML again, defaults written out           |
@@ -29,33 +31,41 @@ mod document;
 mod fields;
 mod isolation;
 mod locate;
+mod log;
 mod mistake;
 mod models;
+mod monolith;
 mod overrides;
 mod resolved;
 mod run;
 mod structure;
 mod subsystem;
 mod tree;
+mod variant;
 mod wiring;
 
 #[cfg(test)]
 mod tests;
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use koppel::analysis::{FilterChoice, choose_filter};
 use koppel::run::{RunConfig, Simulation};
 use koppel::system::{Connection, FilterConfig, System, SystemBuilder};
-use koppel_fmi::ffi::LogSink;
 
+use crate::probe_cache::ProbeCache;
 use crate::replay::Journals;
 use crate::{Error, Result};
-use document::Document;
-use mistake::Mark;
-pub use mistake::Mistake;
+pub use decode::decode_tagged;
+pub use document::Document;
+pub use fields::Fields;
+pub use log::FmuLog;
+pub use mistake::{Mark, Mistake, Span, known_names};
+pub use monolith::MONOLITH;
 pub use structure::{Exported, export, is_structure, load_structure};
-use tree::Node;
+pub use tree::{Entry, Node, Value};
+pub use variant::{Place, parse_part};
 use wiring::{Input, Link};
 
 /// A system file that has been read and checked.
@@ -75,27 +85,8 @@ pub struct SystemFile {
     isolation: isolation::Settings,
     /// Where FMUs that cannot save their state log what they are given.
     journals: Option<Journals>,
-}
-
-/// Where the messages of FMUs go.
-#[derive(Clone)]
-pub struct FmuLog {
-    sink: LogSink,
-    is_debug: bool,
-}
-
-impl FmuLog {
-    /// To `sink`; with `is_debug`, FMUs are asked for their debug messages.
-    #[must_use]
-    pub fn new(sink: LogSink, is_debug: bool) -> Self {
-        FmuLog { sink, is_debug }
-    }
-}
-
-impl std::fmt::Debug for FmuLog {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("FmuLog").field("is_debug", &self.is_debug).finish_non_exhaustive()
-    }
+    /// Where what is found by exciting FMUs is kept.
+    cache: Option<Arc<ProbeCache>>,
 }
 
 /// Reads a system file and builds the system once, so that its mistakes are found now.
@@ -157,10 +148,11 @@ const KEYS: [&str; 7] = ["title", "description", "run", "subsystems", "connectio
 impl SystemFile {
     fn read(mut document: Document) -> Result<Self> {
         models::include(&mut document)?;
-        Self::settings(&document).map_err(|mark| document.mistake(mark))
+        Self::settings(&document, None).map_err(|mark| document.mistake(mark))
     }
 
-    fn settings(document: &Document) -> std::result::Result<Self, Mark> {
+    /// `inputs` that are known already are not read again: they may come from files.
+    fn settings(document: &Document, inputs: Option<&[Input]>) -> std::result::Result<Self, Mark> {
         let root = document.root.fields("a system file", &KEYS)?;
         let text = |key| root.get(key).map_or(Ok(String::new()), |node| Ok(node.text(key)?.to_owned()));
         let subsystems = root.need("subsystems")?.table("subsystems")?;
@@ -172,14 +164,17 @@ impl SystemFile {
             .iter()
             .try_for_each(|entry| subsystem::check_name(&entry.name, &entry.key, "a subsystem"))?;
         let links = wiring::links(root.get("connections"))?;
-        let inputs = wiring::inputs(root.get("inputs"), &document.folder)?;
+        let inputs = match inputs {
+            Some(known) => known.to_vec(),
+            None => wiring::inputs(root.get("inputs"), &document.folder)?,
+        };
         let mut run = run::read(&root, &links)?;
         run::spare(&mut run.coupling, subsystems)?;
         let isolation = isolation::read(root.need("run")?)?;
         let (title, description) = (text("title")?, text("description")?);
         let document = document.clone();
-        let (log, journals) = (None, None);
-        Ok(SystemFile { title, description, run, document, links, inputs, log, isolation, journals })
+        let (log, journals, cache) = (None, None, None);
+        Ok(SystemFile { title, description, run, document, links, inputs, log, isolation, journals, cache })
     }
 
     /// Builds the system; may be called again and again.
@@ -232,7 +227,12 @@ impl SystemFile {
     }
 
     fn start(&self) -> Result<Simulation> {
-        Simulation::new(self.build()?, &self.run).map_err(|error| self.blame(*error))
+        let system = self.build()?;
+        match &self.cache {
+            Some(cache) => Simulation::with_store(system, &self.run, &**cache),
+            None => Simulation::new(system, &self.run),
+        }
+        .map_err(|error| self.blame(*error))
     }
 
     fn blame(&self, error: koppel::Error) -> Box<Error> {
@@ -267,6 +267,11 @@ impl SystemFile {
         self.journals = Some(journals);
     }
 
+    /// From now on what is found by exciting FMUs before a run is kept there, and taken from there.
+    pub fn keep_probes(&mut self, cache: Arc<ProbeCache>) {
+        self.cache = Some(cache);
+    }
+
     /// Files in which inputs are logged, as far as there are any.
     pub fn input_logs(&self) -> Vec<PathBuf> {
         let subsystems = self.document.root.get("subsystems").map_or(&[][..], |node| node.entries());
@@ -285,8 +290,8 @@ impl SystemFile {
     pub fn set(&mut self, name: &str, value: &str, origin: &str) -> Result<()> {
         let mut document = self.document.clone();
         overrides::apply(&mut document, name, value, origin)?;
-        let (log, journals) = (self.log.take(), self.journals.take());
-        *self = SystemFile { log, journals, ..Self::read(document)? };
+        let (log, journals, cache) = (self.log.take(), self.journals.take(), self.cache.take());
+        *self = SystemFile { log, journals, cache, ..Self::read(document)? };
         Ok(())
     }
 

@@ -16,14 +16,31 @@ pub(super) fn apply_all(document: &mut Document, settings: &[Setting]) -> Result
 
 /// Puts `value` where `name` says.
 pub(super) fn apply(document: &mut Document, name: &str, value: &str, origin: &str) -> Result<()> {
+    let path = find(document, name, origin)?;
+    put(document, name, &path, value, origin)
+}
+
+/// Keys of the tree that `name` stands for.
+pub(super) fn find(document: &Document, name: &str, origin: &str) -> Result<Vec<String>> {
+    path(document, name).map_err(|mark| {
+        let mut document = document.clone();
+        let offset = document.add(origin, name);
+        document.mistake(Mark { span: offset..offset + name.len(), ..mark })
+    })
+}
+
+/// Puts `value` at keys that were found before.
+pub(super) fn put(
+    document: &mut Document,
+    name: &str,
+    path: &[String],
+    value: &str,
+    origin: &str,
+) -> Result<()> {
     let written = format!("{name} = {value}");
     let offset = document.add(origin, &written);
     let whole = offset..offset + name.len();
     let node = read_value(value, offset + name.len() + 3).map_err(|mark| document.mistake(mark))?;
-    let path = path(document, name).map_err(|mark| {
-        let mark = Mark { span: whole.clone(), ..mark };
-        document.mistake(mark)
-    })?;
     let keys: Vec<&str> = path.iter().map(String::as_str).collect();
     let last = keys.last().map_or(0, |key| key.len()).min(name.len());
     document.root.put(&keys, &(whole.end - last..whole.end), node);
@@ -67,14 +84,22 @@ fn path(document: &Document, name: &str) -> std::result::Result<Vec<String>, Mar
         return Ok(vec![name.to_owned()]);
     }
     if let Some(key) = name.strip_prefix("run.") {
-        return Ok(joined(&["run"], key));
+        // Names of subsystems may have dots.
+        let is_by_name = key.starts_with("every.");
+        return Ok(if is_by_name {
+            joined(&["run"], key)
+        } else {
+            walked("run", document.root.get("run"), key)
+        });
     }
     let entries = document.root.get("subsystems").map_or(&[][..], Node::entries);
     let found = entries
         .iter()
         .filter_map(|entry| Some((entry, name.strip_prefix(&entry.name)?.strip_prefix('.')?)))
         .max_by_key(|(entry, _)| entry.name.len());
-    let Some((entry, rest)) = found else { return Err(unknown(name, entries)) };
+    let Some((entry, rest)) = found else {
+        return member(document, name).unwrap_or_else(|| Err(unknown(name, entries)));
+    };
     let first = rest.split('.').next().unwrap_or(rest);
     if subsystem::keys(entry).contains(&first) {
         return Ok(joined(&["subsystems", &entry.name], rest));
@@ -86,6 +111,56 @@ fn path(document: &Document, name: &str) -> std::result::Result<Vec<String>, Mar
 fn joined(before: &[&str], rest: &str) -> Vec<String> {
     let rest = rest.splitn(2, '.');
     before.iter().copied().chain(rest).map(String::from).collect()
+}
+
+/// Keys that are there are taken as they are, names with dots too; where nothing is there yet, a dot ends a key.
+fn walked(first: &str, node: Option<&Node>, rest: &str) -> Vec<String> {
+    let mut keys = vec![first.to_owned()];
+    let (mut node, mut rest) = (node, rest);
+    while !rest.is_empty() {
+        let after = |name: &str| match rest.strip_prefix(name)? {
+            "" => Some(""),
+            more => more.strip_prefix('.'),
+        };
+        let entries = node.map_or(&[][..], Node::entries).iter();
+        let known = entries.filter(|entry| after(&entry.name).is_some()).max_by_key(|entry| entry.name.len());
+        let key = known.map_or_else(|| rest.split('.').next().unwrap_or(rest), |entry| entry.name.as_str());
+        keys.push(key.to_owned());
+        node = match (known, node) {
+            (Some(entry), _) => Some(&entry.node),
+            (None, Some(list)) => key.parse::<usize>().ok().and_then(|index| list.items().get(index)),
+            (None, None) => None,
+        };
+        rest = after(key).unwrap_or("");
+    }
+    keys
+}
+
+/// `connections.left.F.gain`, `inputs.left.F.signal.amplitude`: a connection or an input from outside by where it ends.
+fn member(document: &Document, name: &str) -> Option<std::result::Result<Vec<String>, Mark>> {
+    let (section, rest) =
+        name.split_once('.').filter(|(first, _)| ["connections", "inputs"].contains(first))?;
+    let list = document.root.get(section).map_or(&[][..], Node::items);
+    let end = |node: &Node| node.get("to").and_then(|to| to.text("to").ok()).map(ToOwned::to_owned);
+    let ends: Vec<Option<String>> = list.iter().map(end).collect();
+    let key_of = |end: &Option<String>| rest.strip_prefix(end.as_deref()?)?.strip_prefix('.');
+    let found = ends.iter().enumerate().filter_map(|(index, end)| Some((index, key_of(end)?)));
+    Some(match found.min_by_key(|(_, key)| key.len()) {
+        Some((index, key)) => {
+            let mut keys = vec![section.to_owned()];
+            keys.extend(walked(&index.to_string(), Some(&list[index]), key));
+            Ok(keys)
+        }
+        None => {
+            let known: Vec<String> =
+                ends.into_iter().flatten().map(|end| format!("{section}.{end}")).collect();
+            let mark = Mark::unknown(0..0, "setting", name, &known);
+            let hint = mark.hint.clone().unwrap_or_default();
+            Err(mark.hint(format!(
+                "{hint}; write the input it ends at and a key, such as `{section}.left.F.KEY`"
+            )))
+        }
+    })
 }
 
 /// Why there is no such setting.

@@ -195,3 +195,73 @@ fn tables_and_unit_rules_are_read_and_written() {
         assert!(found.line_column().0 > 9, "{found}");
     }
 }
+
+#[test]
+fn settings_are_found_at_any_depth() {
+    let mut file = read(SYSTEM);
+    file.set(
+        "run.coupling",
+        "{ method = \"prestep\", model = { identify = \"rls\", N = 1, M = 1 } }",
+        "--set",
+    )
+    .unwrap();
+    file.set("run.coupling.model.N", "2", "--set").unwrap();
+    file.set("run.every.right", "3", "--set").unwrap();
+    file.set("connections.gain.u.gain", "-3", "--set").unwrap();
+    file.set("connections.gain.u.coupling", "soh", "--set").unwrap();
+    file.set("inputs.left.F.signal.amplitude", "7", "--set").unwrap();
+    let text = file.to_toml();
+    assert!(text.contains("N = 2") && text.contains("right = 3") && text.contains("gain = -3.0"), "{text}");
+    assert!(text.contains("soh") && text.contains("amplitude = 7.0"), "{text}");
+    let error = file.set("connections.gain.v.gain", "1", "--set").unwrap_err().to_string();
+    assert!(
+        error.contains("unknown setting `connections.gain.v.gain`") && error.contains("connections.gain.u"),
+        "{error}"
+    );
+}
+
+/// Values put at places that were found once give what settings give one by one, and leave the file as it was.
+#[test]
+fn variants_of_a_file() {
+    let file = read(SYSTEM);
+    let places: Vec<super::Place> = ["right.c", "run.step", "connections.gain.u.gain"]
+        .iter()
+        .map(|name| file.place(name, "factor").unwrap())
+        .collect();
+    let values: Vec<(&super::Place, &str)> = places.iter().zip(["35", "5e-3", "-2"]).collect();
+    let variant = file.with(&values, "factor").unwrap();
+    let mut same = read(SYSTEM);
+    for (place, value) in &values {
+        same.set(place.name(), value, "--set").unwrap();
+    }
+    assert_eq!(variant.to_toml(), same.to_toml());
+    assert_eq!(rows(&variant), rows(&same));
+    assert_eq!(file.to_toml(), read(SYSTEM).to_toml());
+    assert_eq!(places.iter().map(super::Place::is_about_coupling).collect::<Vec<_>>(), [false, true, false]);
+    let wrong = file.with(&[(&places[1], "\"fast\"")], "factor").unwrap_err().to_string();
+    assert!(wrong.starts_with("factor:1:12: "), "{wrong}");
+}
+
+/// The uncut system is the limit of the cut one for small steps.
+#[test]
+fn the_monolith_is_the_limit_of_small_steps() {
+    let text = SYSTEM.split_once("[[at]]").unwrap().0.replace("every = { right = 2 }", "");
+    let mut file = read(&text);
+    let names = ["left.x".to_owned(), "right.x".to_owned()];
+    let mut exact = Table::default();
+    file.monolith(None, &names).unwrap().run(&mut exact, &mut |_| Ok(Flow::Continue)).unwrap();
+    assert_eq!(exact.times.len(), 101);
+    let distance = |file: &mut SystemFile, step: &str| {
+        file.set("run.step", step, "--set").unwrap();
+        file.set("run.record", "[\"left.x\", \"right.x\"]", "--set").unwrap();
+        let rows = rows(file);
+        let every = (rows.times.len() - 1) / 100;
+        let largest = |column: usize| {
+            let pairs = rows.column(column).step_by(every).zip(exact.column(column));
+            pairs.fold(0.0, |most: f64, (a, b)| most.max((a - b).abs()))
+        };
+        largest(0).max(largest(1))
+    };
+    let (coarse, fine) = (distance(&mut file, "1e-3"), distance(&mut file, "2.5e-4"));
+    assert!(fine < 0.4 * coarse && coarse < 1e-2, "{coarse} {fine}");
+}

@@ -10,13 +10,17 @@ type Result<T> = std::result::Result<T, Mark>;
 
 /// A value and its place.
 #[derive(Clone, Debug)]
-pub(super) struct Node {
-    pub(super) span: Span,
-    pub(super) value: Value,
+pub struct Node {
+    /// Its place.
+    pub span: Span,
+    /// What it is.
+    pub value: Value,
 }
 
+/// A value of TOML.
 #[derive(Clone, Debug)]
-pub(super) enum Value {
+#[expect(missing_docs, reason = "the names are those of TOML")]
+pub enum Value {
     Bool(bool),
     Integer(i64),
     Float(f64),
@@ -28,10 +32,13 @@ pub(super) enum Value {
 
 /// A key, its place, and what it stands for.
 #[derive(Clone, Debug)]
-pub(super) struct Entry {
-    pub(super) name: String,
-    pub(super) key: Span,
-    pub(super) node: Node,
+pub struct Entry {
+    /// The key.
+    pub name: String,
+    /// Its place.
+    pub key: Span,
+    /// What it stands for.
+    pub node: Node,
 }
 
 /// Reads a whole document. Numbers that are not finite are refused here, once for all.
@@ -92,7 +99,7 @@ pub(super) fn on_characters(text: &str, span: Span) -> Span {
 
 impl Node {
     /// What it is, in words.
-    pub(super) fn kind(&self) -> &'static str {
+    pub fn kind(&self) -> &'static str {
         match self.value {
             Value::Bool(_) => "true or false",
             Value::Integer(_) | Value::Float(_) => "a number",
@@ -104,11 +111,16 @@ impl Node {
     }
 
     /// Refuses it, naming what was wanted.
-    pub(super) fn wanted(&self, what: &str, wanted: &str) -> Mark {
+    pub fn wanted(&self, what: &str, wanted: &str) -> Mark {
         Mark::new(self.span.clone(), format!("`{what}` must be {wanted}, found {}", self.kind()))
     }
 
-    pub(super) fn number(&self, what: &str) -> Result<f64> {
+    /// A number, whole or not; `what` is named where it is none.
+    ///
+    /// # Errors
+    ///
+    /// If it is something else.
+    pub fn number(&self, what: &str) -> Result<f64> {
         match self.value {
             Value::Integer(number) => Ok(number as f64),
             Value::Float(number) => Ok(number),
@@ -116,21 +128,36 @@ impl Node {
         }
     }
 
-    pub(super) fn text(&self, what: &str) -> Result<&str> {
+    /// Text.
+    ///
+    /// # Errors
+    ///
+    /// If it is something else.
+    pub fn text(&self, what: &str) -> Result<&str> {
         match &self.value {
             Value::Text(text) => Ok(text),
             _ => Err(self.wanted(what, "text in quotes")),
         }
     }
 
-    pub(super) fn list(&self, what: &str) -> Result<&[Node]> {
+    /// The members of a list.
+    ///
+    /// # Errors
+    ///
+    /// If it is something else.
+    pub fn list(&self, what: &str) -> Result<&[Node]> {
         match &self.value {
             Value::List(list) => Ok(list),
             _ => Err(self.wanted(what, "a list")),
         }
     }
 
-    pub(super) fn table(&self, what: &str) -> Result<&[Entry]> {
+    /// The entries of a table.
+    ///
+    /// # Errors
+    ///
+    /// If it is something else.
+    pub fn table(&self, what: &str) -> Result<&[Entry]> {
         match &self.value {
             Value::Table(entries) => Ok(entries),
             _ => Err(self.wanted(what, "a table")),
@@ -138,7 +165,7 @@ impl Node {
     }
 
     /// The entries of a table; none for anything else.
-    pub(super) fn entries(&self) -> &[Entry] {
+    pub fn entries(&self) -> &[Entry] {
         match &self.value {
             Value::Table(entries) => entries,
             _ => &[],
@@ -146,7 +173,7 @@ impl Node {
     }
 
     /// The members of a list; none for anything else.
-    pub(super) fn items(&self) -> &[Node] {
+    pub fn items(&self) -> &[Node] {
         match &self.value {
             Value::List(list) => list,
             _ => &[],
@@ -154,11 +181,16 @@ impl Node {
     }
 
     /// The entry of a table.
-    pub(super) fn get(&self, key: &str) -> Option<&Node> {
+    pub fn get(&self, key: &str) -> Option<&Node> {
         self.entries().iter().find(|entry| entry.name == key).map(|entry| &entry.node)
     }
 
-    pub(super) fn numbers(&self, what: &str) -> Result<Vec<f64>> {
+    /// A list of numbers.
+    ///
+    /// # Errors
+    ///
+    /// If it is something else.
+    pub fn numbers(&self, what: &str) -> Result<Vec<f64>> {
         self.list(what)?.iter().map(|node| node.number(what)).collect()
     }
 
@@ -186,7 +218,8 @@ impl Node {
     }
 
     /// The same without places.
-    pub(super) fn plain(&self) -> toml::Value {
+    #[must_use]
+    pub fn plain(&self) -> toml::Value {
         match &self.value {
             Value::Bool(value) => toml::Value::Boolean(*value),
             Value::Integer(number) => toml::Value::Integer(*number),
@@ -222,13 +255,18 @@ impl Node {
         }
     }
 
-    /// Puts `node`, whose last key stands at `key`, at a path of keys, replacing what is there; tables on the way are
-    /// made, names on the way spelt out.
+    /// Puts `node`, whose last key stands at `key`, at a path of keys, replacing what is there; members of lists are
+    /// numbered from 0, tables on the way are made, names on the way spelt out.
     pub(super) fn put(&mut self, path: &[&str], key: &Span, node: Node) {
         let Some((first, rest)) = path.split_first() else {
             *self = node;
             return;
         };
+        if let Value::List(list) = &mut self.value
+            && let Some(member) = first.parse::<usize>().ok().and_then(|index| list.get_mut(index))
+        {
+            return member.put(rest, key, node);
+        }
         self.spell_out();
         if !matches!(self.value, Value::Table(_)) {
             self.value = Value::Table(Vec::new());

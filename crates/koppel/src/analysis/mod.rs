@@ -1,4 +1,4 @@
-//! What can be told of a run before it, or on its way. Nothing here copies a method: the real engine is driven.
+//! What can be told of a run before it, on its way, or after it. Nothing here copies a method: the real engine is driven.
 //!
 //! [`Forecast::of`] says everything at once. What it is made of can be asked by itself, for settings of one's own:
 //!
@@ -15,6 +15,7 @@
 //! ```
 
 mod blame;
+mod certificate;
 mod consistency;
 mod cost;
 mod filters;
@@ -36,6 +37,7 @@ mod trust;
 mod zero_stability;
 
 pub use blame::{Blame, Standing};
+pub use certificate::{Band, BondReport, Certificate, Certifier, Evidence, Gap, SignalError, Worth};
 pub use cost::{Cost, Stiffness};
 pub use filters::{FilterChoice, choose_filter};
 pub use forecast::{Forecast, ForecastOptions, Verdict};

@@ -264,7 +264,8 @@ fn real(vector: &[Complex]) -> Vec<f64> {
 /// Factors of a matrix that may be singular as it stands.
 fn factor(matrix: impl Fn(f64) -> Matrix) -> Result<Lu> {
     let mut last = LinalgError::NonFinite { what: "a step matrix" };
-    for off in [0.0, 1e-14, 1e-12, 1e-10, 1e-9, 1e-8, 1e-7] {
+    // Several equal eigenvalues with one vector are singular to a power of the distance.
+    for off in [0.0, 1e-14, 1e-12, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6] {
         match Lu::new(&matrix(off)) {
             Ok(factors) => return Ok(factors),
             Err(error) => last = error,

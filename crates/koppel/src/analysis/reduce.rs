@@ -1,7 +1,7 @@
 //! A step matrix without redundant numbers.
 
 use crate::error::{Error, Result};
-use crate::linalg::{Matrix, balance, inverse};
+use crate::linalg::{Matrix, balance, dot, inverse};
 
 /// What of a vector counts as combined from others, relative to its size in balanced units.
 const DEPENDENT: f64 = 1e-13;
@@ -97,10 +97,6 @@ fn reachable(a: &Matrix, sources: usize) -> Matrix {
         waiting += 1;
     }
     Matrix::from_fn(n, basis.len(), |i, j| basis[j][i])
-}
-
-fn dot(a: &[f64], b: &[f64]) -> f64 {
-    a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
 /// As many rows as there are columns, from which all others follow: early ones if they are far enough from combinations of those

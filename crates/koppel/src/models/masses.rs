@@ -205,9 +205,14 @@ pub(super) const PROGRESSIVE_SPRING_MASS: ModelEntry = ModelEntry {
 fn progressive_force(p: &[f64], x: &[f64], u: &[f64]) -> f64 {
     let [_, _, _, c, c_max, c_min, nc, d, d_max, d_min, nd] = first(p);
     let (stretch, rate) = (x[0] - u[0], x[1] - u[1]);
-    let ck = (c * stretch.abs().powf(nc - 1.0)).min(c_max).max(c_min);
-    let dk = (d * rate.abs().powf(nd - 1.0)).min(d_max).max(d_min);
+    let ck = (c * power(stretch.abs(), nc - 1.0)).min(c_max).max(c_min);
+    let dk = (d * power(rate.abs(), nd - 1.0)).min(d_max).max(d_min);
     ck * stretch + dk * rate
+}
+
+/// The square root by its own instruction: a third of a run was spent in `powf`.
+fn power(base: f64, exponent: f64) -> f64 {
+    if exponent == 0.5 { base.sqrt() } else { base.powf(exponent) }
 }
 
 pub(super) const VAN_DER_POL: ModelEntry = ModelEntry {

@@ -5,6 +5,7 @@ use super::simulation::Simulation;
 use super::slot::Slot;
 use crate::error::{Error, Result};
 use crate::linalg::{Matrix, default_cutoff, pinv, rank};
+use crate::signal::Step;
 use crate::solver::SolverConfig;
 use crate::system::{Drive, LinearPart, StateSpace, SubsystemId, SystemGraph};
 
@@ -12,27 +13,10 @@ impl Simulation {
     /// A linear stand-in for one subsystem, without its filters. Micro solvers of a fixed step are kept; others count as exact.
     /// The run is left as it was.
     pub fn linear_part(&mut self, id: SubsystemId) -> Result<LinearPart> {
-        let step = self.clock.step(self.index.min(self.clock.steps().saturating_sub(1)), 1);
-        let time = self.time();
+        let (found, is_exact) = self.linear_model(id)?;
+        let (u, step) = (self.read_inputs(id), self.present_step());
         let Simulation { graph, slots, board, .. } = self;
         let slot = &mut slots[id];
-        let given = board.read_with()[slot.inputs.clone()].iter().zip(slot.inputs.clone());
-        let u: Vec<f64> = given.map(|(u, input)| u + slot.external(graph, input, time)).collect();
-        let exact = slot.subsystem.linear();
-        let is_exact = exact.is_some();
-        let found = match exact {
-            Some(matrices) => Some(matrices),
-            None => slot.subsystem.linearize(&u).map_err(|source| failed(graph, slot, step, source))?,
-        };
-        let Some(found) = found else {
-            let lack = slot.subsystem.lack_of_model();
-            let reason = lack.unwrap_or_else(|| "has no matrices and gives no derivatives".into());
-            return Err(Error::Unsupported {
-                what: "a linear model".into(),
-                reason: format!("`{}` {reason}", graph.name(id)),
-            }
-            .into());
-        };
         let solver = match slot.subsystem.solver_config() {
             Some(fixed @ (SolverConfig::Euler { .. } | SolverConfig::Rk4 { .. })) => fixed,
             _ => SolverConfig::Exact {},
@@ -48,8 +32,8 @@ impl Simulation {
         let drive = match has_filters(graph, id) {
             true => None,
             false => {
-                let at = || slot.outputs.clone().map(|output| board.outputs[output]).collect::<Vec<f64>>();
-                drive(slot, &found, &u, &at()).map_err(|source| failed(graph, slot, step, source))?
+                let y = &board.outputs[slot.outputs.clone()];
+                drive(slot, &found, &u, y).map_err(|source| failed(graph, slot, step, source))?
             }
         };
         let StateSpace { a, b, c, d } = found;
@@ -62,6 +46,40 @@ impl Simulation {
             d.block(0, 0, outputs, inputs),
         )?;
         Ok(LinearPart { matrices, solver, is_exact, drive })
+    }
+
+    /// The matrices of one subsystem with its filters where it stands, and whether it is exactly that. The run is left as it
+    /// was.
+    pub(crate) fn linear_model(&mut self, id: SubsystemId) -> Result<(StateSpace, bool)> {
+        let (u, step) = (self.read_inputs(id), self.present_step());
+        let Simulation { graph, slots, .. } = self;
+        let slot = &mut slots[id];
+        if let Some(matrices) = slot.subsystem.linear() {
+            return Ok((matrices, true));
+        }
+        let found = slot.subsystem.linearize(&u).map_err(|source| failed(graph, slot, step, source))?;
+        let Some(found) = found else {
+            let lack = slot.subsystem.lack_of_model();
+            let reason = lack.unwrap_or_else(|| "has no matrices and gives no derivatives".into());
+            return Err(Error::Unsupported {
+                what: "a linear model".into(),
+                reason: format!("`{}` {reason}", graph.name(id)),
+            }
+            .into());
+        };
+        Ok((found, false))
+    }
+
+    /// What the outputs of a subsystem were last read with, external signals included.
+    pub(crate) fn read_inputs(&self, id: SubsystemId) -> Vec<f64> {
+        let (slot, time) = (&self.slots[id], self.time());
+        let given = self.board.read_with()[slot.inputs.clone()].iter().zip(slot.inputs.clone());
+        given.map(|(u, input)| u + slot.external(&self.graph, input, time)).collect()
+    }
+
+    /// The step that is due, or the last one.
+    fn present_step(&self) -> Step {
+        self.clock.step(self.index.min(self.clock.steps().saturating_sub(1)), 1)
     }
 }
 

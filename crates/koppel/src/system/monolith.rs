@@ -76,8 +76,9 @@ pub fn monolith(graph: &SystemGraph, parts: Vec<Box<dyn Ode>>) -> Result<Box<dyn
             }
         }
     }
+    let period = common_period(graph, &parts)?;
     let buffers = RefCell::new(Buffers { u: vec![0.0; graph.inputs()], y: vec![0.0; graph.outputs()] });
-    Ok(Box::new(Monolith { graph: graph.clone(), parts, order, ports, matrices, buffers }))
+    Ok(Box::new(Monolith { graph: graph.clone(), parts, order, ports, matrices, period, buffers }))
 }
 
 fn closed_ports(graph: &SystemGraph, parts: &[Box<dyn Ode>]) -> Ports {
@@ -102,6 +103,7 @@ struct Monolith {
     order: Vec<usize>,
     ports: Ports,
     matrices: Option<StateSpace>,
+    period: Option<f64>,
     buffers: RefCell<Buffers>,
 }
 
@@ -192,4 +194,39 @@ impl Ode for Monolith {
     fn linear(&self) -> Option<StateSpace> {
         self.matrices.clone()
     }
+
+    fn period(&self) -> Option<f64> {
+        self.period
+    }
+
+    fn sample(&self, x: &[f64], w: &[f64], next: &mut [f64]) {
+        let mut buffers = self.buffers.borrow_mut();
+        self.close(0.0, x, w, &mut buffers);
+        let mut first = 0;
+        for (id, part) in self.parts.iter().enumerate() {
+            let n = part.states();
+            if part.period().is_some() {
+                let inputs = &buffers.u[self.graph.inputs_of(id)];
+                part.sample(&x[first..][..n], inputs, &mut next[first..][..n]);
+            }
+            first += n;
+        }
+    }
+}
+
+/// The period at which programs inside the parts act, all at one.
+fn common_period(graph: &SystemGraph, parts: &[Box<dyn Ode>]) -> Result<Option<f64>> {
+    let mut common: Option<(usize, f64)> = None;
+    for (id, part) in parts.iter().enumerate() {
+        match (common, part.period()) {
+            (Some((other, known)), Some(period)) if known != period => {
+                let (one, two) = (graph.name(other), graph.name(id));
+                let reason = format!("`{one}` samples every {known} s, `{two}` every {period} s");
+                return Err(Error::Unsupported { what: "a monolithic model".into(), reason }.into());
+            }
+            (None, Some(period)) => common = Some((id, period)),
+            _ => {}
+        }
+    }
+    Ok(common.map(|(_, period)| period))
 }

@@ -4,6 +4,7 @@
 mod blame;
 mod by_hand;
 mod global_error;
+mod helicopter;
 mod large;
 mod limits;
 mod nonlinear;

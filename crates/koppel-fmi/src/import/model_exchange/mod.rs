@@ -304,6 +304,14 @@ impl Subsystem for ModelExchange {
         )
     }
 
+    fn identity(&self) -> Option<String> {
+        super::identity(&self.base.fmu, &self.base.options)
+    }
+
+    fn refusal(&self) -> Option<String> {
+        super::refusal(self.base.description(), &self.base.options)
+    }
+
     fn save(&self, snapshot: &mut Snapshot) -> koppel::Result<()> {
         Ok(self.write(snapshot)?)
     }

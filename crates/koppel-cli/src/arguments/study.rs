@@ -1,0 +1,95 @@
+//! Arguments of `koppel study`.
+
+use std::path::PathBuf;
+
+use clap::builder::PossibleValuesParser;
+use clap::{Args, Subcommand};
+use koppel_study::Shard;
+
+pub(super) const EXAMPLES: &str = "\
+Examples:
+  koppel study study.toml                      all runs on all cores, results in the folder `study`
+  koppel study study.toml --dry-run            how many runs, which factors and measures
+  koppel study study.toml --shard 3/10         every tenth run, from the third on
+  koppel study merge part-1 part-2 -o whole    joins the folders of parts
+  koppel study analyse whole                   tables, pictures and the page again
+  koppel study jobs study.toml --shards 10 --for slurm > study.sh
+
+A study that was interrupted goes on where it was when it is started again.";
+
+/// Arguments of `koppel study`.
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
+pub(crate) struct StudyArguments {
+    #[command(subcommand)]
+    pub(crate) command: Option<StudyCommand>,
+    /// The study file (.toml).
+    #[arg(required = true)]
+    pub(crate) file: Option<PathBuf>,
+    /// Folder for results [default: named after the study file, for a part with -shard-K-of-N].
+    #[arg(long, short, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    /// Runs side by side [default: all cores].
+    #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
+    pub(crate) threads: usize,
+    /// Only part K of N.
+    #[arg(long, value_name = "K/N", value_parser = shard)]
+    pub(crate) shard: Option<Shard>,
+    /// Also runs a study that takes more than a day or ten million runs.
+    #[arg(long)]
+    pub(crate) accept_large: bool,
+    /// Checks everything and shows what would be run.
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Prints the summary as one JSON document on standard output.
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// No progress and no summary.
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+}
+
+/// What else can be done with studies.
+#[derive(Debug, Subcommand)]
+pub(crate) enum StudyCommand {
+    /// Joins parts of a study; reports missing and double runs. Exit code 1 if runs are missing.
+    Merge {
+        /// Folders of the parts.
+        #[arg(required = true, value_name = "DIR")]
+        parts: Vec<PathBuf>,
+        /// Folder for the whole.
+        #[arg(long, short, value_name = "DIR")]
+        out: PathBuf,
+    },
+    /// Writes tables, pictures and the page of a study again.
+    Analyse {
+        /// The folder of a study, whole or not.
+        folder: PathBuf,
+    },
+    /// Prints a job file that runs a study in parts on a cluster.
+    Jobs {
+        /// The study file (.toml).
+        file: PathBuf,
+        /// Parts.
+        #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+        shards: u64,
+        /// Who starts them.
+        #[arg(long = "for", value_name = "SCHEDULER", value_parser = PossibleValuesParser::new(["slurm", "hq"]))]
+        scheduler: String,
+        /// Processors of each part.
+        #[arg(long, value_name = "N", default_value_t = 1)]
+        cpus: usize,
+        /// Folder for results [default: named after the study file].
+        #[arg(long, short, value_name = "DIR")]
+        out: Option<PathBuf>,
+    },
+}
+
+fn shard(text: &str) -> Result<Shard, String> {
+    let parsed =
+        text.split_once('/').and_then(|(k, n)| Some((k.parse::<u64>().ok()?, n.parse::<u64>().ok()?)));
+    match parsed {
+        Some((part, parts)) if (1..=parts).contains(&part) => Ok(Shard { part, parts }),
+        _ => Err("write K/N with K from 1 to N, such as 3/10".into()),
+    }
+}

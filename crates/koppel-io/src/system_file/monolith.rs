@@ -1,0 +1,75 @@
+//! The system uncut: one subsystem with the equations of all, closed at every instant.
+
+use std::collections::BTreeMap;
+
+use koppel::Error as Engine;
+use koppel::run::{Change, RunConfig, Simulation};
+use koppel::solver::{SolverConfig, Tolerances};
+use koppel::system::{OdeModel, SystemBuilder, monolith};
+
+use super::{SystemFile, subsystem};
+use crate::{Error, Result};
+
+/// Name of the one subsystem; its outputs are called `subsystem.output`.
+pub const MONOLITH: &str = "monolith";
+
+impl SystemFile {
+    /// The system without any coupling, at the start of a run with the file's times and step, recording these outputs and
+    /// states. Without `solver` it is the parts' own where all share one with a fixed step, so that only the coupling makes the
+    /// difference; else the best there is.
+    ///
+    /// # Errors
+    ///
+    /// If a part is an FMU, a filter or table is on a connection, a parameter changes on the way, or there is a non-linear algebraic
+    /// loop.
+    pub fn monolith(&self, solver: Option<SolverConfig>, record: &[String]) -> Result<Simulation> {
+        let engine = |error: Box<Engine>| Box::new(Error::Engine(error));
+        if let Some(link) = self.links.iter().find(|link| link.connection.filter.is_some()) {
+            let what = format!("a monolithic reference with a filter into `{}`", link.connection.to);
+            let reason = "the filter belongs to the coupling; leave it out, or use another reference".into();
+            return Err(engine(Box::new(Engine::Unsupported { what, reason })));
+        }
+        let system = self.build()?;
+        let entries = self.document.root.get("subsystems").map_or(&[][..], |node| node.entries());
+        let parts =
+            entries.iter().map(|entry| subsystem::parts(entry).map_err(|mark| self.document.mistake(mark)));
+        let (equations, solvers): (Vec<_>, Vec<_>) = parts.collect::<Result<Vec<_>>>()?.into_iter().unzip();
+        let closed = monolith(&system.graph, equations).map_err(engine)?;
+        let solver = solver.unwrap_or_else(|| chosen(&solvers, closed.linear().is_some()));
+        let mut builder = SystemBuilder::new().add(MONOLITH, OdeModel::new(closed, &solver).map_err(engine)?);
+        for input in &self.inputs {
+            for signal in &input.signals {
+                builder = builder.external(&own(&input.to), signal.clone());
+            }
+        }
+        let config = RunConfig {
+            start: self.run.start,
+            record: koppel::record::Record::Many(record.iter().map(|name| own(name)).collect()),
+            at: self.run.at.iter().map(renamed).collect(),
+            threads: koppel::run::Parallel::Never,
+            ..RunConfig::new(self.run.stop, self.run.step)
+        };
+        Simulation::new(builder.build().map_err(engine)?, &config).map_err(engine)
+    }
+}
+
+fn own(name: &str) -> String {
+    format!("{MONOLITH}.{name}")
+}
+
+fn renamed(change: &Change) -> Change {
+    let set: BTreeMap<String, f64> = change.set.iter().map(|(name, value)| (own(name), *value)).collect();
+    Change { time: change.time, set }
+}
+
+fn chosen(solvers: &[SolverConfig], is_linear: bool) -> SolverConfig {
+    match solvers.first() {
+        Some(solver @ (SolverConfig::Euler { .. } | SolverConfig::Rk4 { .. }))
+            if solvers.iter().all(|other| other == solver) =>
+        {
+            *solver
+        }
+        _ if is_linear => SolverConfig::Exact {},
+        _ => SolverConfig::Adaptive(Tolerances { rtol: 1e-11, atol: 1e-13, ..Tolerances::default() }),
+    }
+}

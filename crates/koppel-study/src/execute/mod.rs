@@ -1,0 +1,234 @@
+//! Making the runs: all cores, one run each, every finished run on the disk at once.
+//!
+//! | file         | what                                                             |
+//! | ------------ | ---------------------------------------------------------------- |
+//! | `prepare.rs` | what all runs share, found and checked once                      |
+//! | `course.rs`  | references                                                       |
+//! | `meter.rs`   | measures that follow a run row by row                            |
+//! | `one.rs`     | one run, from its number to its row                              |
+
+mod course;
+mod meter;
+mod one;
+mod prepare;
+
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::time::{Duration, Instant};
+
+pub use prepare::Prepared;
+
+use crate::error::{Error, Result};
+use crate::log::{Header, Log, Row};
+
+/// A part of a study: every run whose number leaves `part - 1` when divided by `parts`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shard {
+    /// From 1.
+    pub part: u64,
+    /// How many parts there are.
+    pub parts: u64,
+}
+
+impl Shard {
+    /// The whole study.
+    pub const WHOLE: Self = Shard { part: 1, parts: 1 };
+
+    fn has(self, run: u64) -> bool {
+        run % self.parts == self.part - 1
+    }
+}
+
+/// How runs are made.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// Runs side by side; all cores if 0.
+    pub threads: usize,
+    /// Which of them.
+    pub shard: Shard,
+    /// Also those that take days.
+    pub is_large_accepted: bool,
+}
+
+/// Where a study stands.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Progress {
+    /// Runs of this part.
+    pub runs: u64,
+    /// Finished before.
+    pub before: u64,
+    /// Finished now.
+    pub finished: u64,
+    /// Failed, of all that are finished.
+    pub failed: u64,
+    /// Seconds so far.
+    pub seconds: f64,
+}
+
+impl Progress {
+    /// Seconds that are left, as far as can be told.
+    #[must_use]
+    pub fn left(&self) -> Option<f64> {
+        let rest = self.runs.checked_sub(self.before + self.finished)?;
+        (self.finished > 0).then(|| self.seconds / self.finished as f64 * rest as f64)
+    }
+}
+
+/// What the caller wants.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wish {
+    /// Go on.
+    Continue,
+    /// End; what is finished is kept.
+    Stop,
+}
+
+/// Longest study that is begun unasked, in h.
+const LONG: f64 = 24.0;
+/// Most runs that are begun unasked.
+const MANY: u64 = 10_000_000;
+/// Time between two looks at the log and the progress.
+const LOOK: Duration = Duration::from_millis(100);
+/// Time between two times at which rows are forced onto the disk.
+const SYNC: Duration = Duration::from_secs(1);
+/// Time before the length of a study is judged.
+const JUDGED: f64 = 2.0;
+
+/// Makes all runs that are not in the log of `folder` yet; the rows of all that are finished then.
+///
+/// # Errors
+///
+/// If the log belongs to another study or cannot be written, or the study is too large. Finished runs are kept.
+pub fn run(
+    prepared: &Prepared<'_>,
+    folder: &Path,
+    options: Options,
+    watch: &mut dyn FnMut(&Progress) -> Wish,
+) -> Result<(Header, Vec<Row>, Progress)> {
+    let header = Header::new(prepared)?;
+    let mut log = Log::open(folder, &header)?;
+    let mut rows = std::mem::take(&mut log.rows);
+    let done: std::collections::HashSet<u64> = rows.iter().map(|row| row.run).collect();
+    let own = header.runs / options.shard.parts
+        + u64::from(options.shard.part <= header.runs % options.shard.parts);
+    if own > MANY && !options.is_large_accepted {
+        return Err(Error::TooLarge { runs: own, hours: None });
+    }
+    let todo: Vec<u64> =
+        (0..header.runs).filter(|run| options.shard.has(*run) && !done.contains(run)).collect();
+    let mut progress = Progress {
+        runs: own,
+        before: own - todo.len() as u64,
+        failed: rows.iter().filter(|row| options.shard.has(row.run) && row.failure.is_some()).count() as u64,
+        ..Progress::default()
+    };
+    let threads = threads(prepared, options, todo.len());
+    let stop = AtomicBool::new(watch(&progress) == Wish::Stop);
+    let next = AtomicUsize::new(0);
+    let result = std::thread::scope(|scope| {
+        let (sender, receiver) = mpsc::channel();
+        for _ in 0..threads {
+            let (sender, stop, next, todo) = (sender.clone(), &stop, &next, &todo);
+            scope.spawn(move || {
+                while !stop.load(Ordering::Relaxed) {
+                    let Some(number) = todo.get(next.fetch_add(1, Ordering::Relaxed)) else { break };
+                    let Some(row) = one::run(prepared, *number, stop) else { break };
+                    if sender.send(row).is_err() {
+                        break;
+                    }
+                }
+            });
+        }
+        drop(sender);
+        let mut keeper =
+            Keeper { log: &mut log, rows: &mut rows, progress: &mut progress, synced: Instant::now() };
+        let result = keeper.keep(&receiver, options, &mut |progress| {
+            let wish = watch(progress);
+            if wish == Wish::Stop {
+                stop.store(true, Ordering::Relaxed);
+            }
+        });
+        if result.is_err() {
+            stop.store(true, Ordering::Relaxed);
+        }
+        // Runs that end only now are kept too, as far as the disk allows.
+        for row in receiver.iter() {
+            keeper.note(row);
+        }
+        let written = keeper.log.sync();
+        result.and(written)
+    });
+    result?;
+    rows.sort_by_key(|row| row.run);
+    Ok((header, rows, progress))
+}
+
+fn threads(prepared: &Prepared<'_>, options: Options, runs: usize) -> usize {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let wanted = if options.threads == 0 { cores } else { options.threads };
+    if prepared.is_single { 1 } else { wanted.min(runs).max(1) }
+}
+
+/// Takes finished runs and keeps them.
+struct Keeper<'a> {
+    log: &'a mut Log,
+    rows: &'a mut Vec<Row>,
+    progress: &'a mut Progress,
+    synced: Instant,
+}
+
+impl Keeper<'_> {
+    fn keep(
+        &mut self,
+        receiver: &mpsc::Receiver<Row>,
+        options: Options,
+        look: &mut dyn FnMut(&Progress),
+    ) -> Result<()> {
+        let begin = Instant::now();
+        let mut looked = Instant::now();
+        let mut is_judged = options.is_large_accepted;
+        loop {
+            match receiver.recv_timeout(LOOK) {
+                Ok(row) => self.note(row),
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => break,
+            }
+            self.progress.seconds = begin.elapsed().as_secs_f64();
+            if looked.elapsed() >= LOOK {
+                looked = Instant::now();
+                self.log.flush()?;
+                if self.synced.elapsed() >= SYNC {
+                    self.log.sync()?;
+                    self.synced = Instant::now();
+                }
+                look(self.progress);
+            }
+            if !is_judged && self.progress.seconds > JUDGED && self.progress.finished > 0 {
+                is_judged = true;
+                let hours = self.progress.left().unwrap_or(0.0) / 3600.0;
+                if hours > LONG {
+                    return Err(Error::TooLarge { runs: self.progress.runs, hours: Some(hours) });
+                }
+            }
+        }
+        look(self.progress);
+        Ok(())
+    }
+
+    fn note(&mut self, row: Row) {
+        self.progress.finished += 1;
+        self.progress.failed += u64::from(row.failure.is_some());
+        self.log.push(&row);
+        self.rows.push(row);
+    }
+}
+
+/// The message of an error without place and hint.
+pub(crate) fn one_line(error: &koppel_io::Error) -> String {
+    let text = match error {
+        koppel_io::Error::File(mistake) => mistake.message.clone(),
+        other => other.to_string(),
+    };
+    text.lines().next().unwrap_or_default().to_owned()
+}

@@ -1,0 +1,169 @@
+//! One run: from its number to its row.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+use koppel::analysis::LinearSystem;
+use koppel::record::Record;
+use koppel::run::{Ending, Flow, Parallel, RunConfig, Simulation};
+
+use super::meter::Meter;
+use super::one_line;
+use super::prepare::{Prepared, values};
+use crate::design::Cell;
+use crate::log::Row;
+use crate::settings::{Figure, Measure, MeasureKind};
+
+/// What a run has shown.
+#[derive(Default)]
+struct Seen {
+    followed: Option<Vec<f64>>,
+    figures: Option<Figures>,
+    radius: Option<Radius>,
+}
+
+struct Figures {
+    steps: f64,
+    iterations: f64,
+    halvings: f64,
+    seconds: f64,
+    defect: f64,
+}
+
+struct Radius {
+    spectral: f64,
+    stability: f64,
+    consistency: f64,
+    is_stable: bool,
+}
+
+/// Makes one run; `None` if it was ended on the way.
+pub(super) fn run(prepared: &Prepared<'_>, number: u64, is_ended: &AtomicBool) -> Option<Row> {
+    let cells = prepared.design.cells(number);
+    let mut seen = Seen::default();
+    let work = || make(prepared, &cells, &mut seen, is_ended);
+    let failure = match catch_unwind(AssertUnwindSafe(work)) {
+        Ok(Ok(true)) => None,
+        Ok(Ok(false)) => return None,
+        Ok(Err(failure)) => Some(failure),
+        Err(_) => Some("koppel itself failed (a bug)".into()),
+    };
+    Some(Row { run: number, values: measured(prepared, &cells, &seen, failure.is_some()), failure })
+}
+
+/// True if the run came to its end.
+fn make(
+    prepared: &Prepared<'_>,
+    cells: &[Cell],
+    seen: &mut Seen,
+    is_ended: &AtomicBool,
+) -> Result<bool, String> {
+    let study = prepared.study;
+    let settings = values(study, cells);
+    let mut file = study.system.with(&settings, "factor").map_err(|error| one_line(&error))?;
+    file.run.threads = Parallel::Never;
+    file.run.record = Record::Many(prepared.signals.clone());
+    file.run.record_every = 1;
+    let needs_course = study.measures.iter().any(Measure::needs_reference);
+    let course = match prepared.references.as_ref().filter(|_| needs_course) {
+        Some(store) => Some(store.course(&settings)?),
+        None => None,
+    };
+    let begin = Instant::now();
+    let mut simulation = file.simulation().map_err(|error| one_line(&error))?;
+    if study.measures.iter().any(|measure| is_forecast(&measure.kind)) {
+        seen.radius = Some(forecast(&mut simulation, &file.run, &study.measures)?);
+    }
+    let of = |name: &String| simulation.columns().iter().position(|column| column.name == *name);
+    let columns =
+        prepared.signals.iter().map(|name| of(name).ok_or(format!("there is no `{name}` in this run")));
+    let mut meter = Meter::new(&prepared.list, course, columns.collect::<Result<_, _>>()?);
+    let mut watch =
+        |_: &mut Simulation| Ok(if is_ended.load(Ordering::Relaxed) { Flow::Stop } else { Flow::Continue });
+    let ending = simulation.run(&mut meter, &mut watch).map_err(|error| error.to_string())?;
+    if matches!(ending, Ending::Interrupted { .. }) {
+        return Ok(false);
+    }
+    let statistics = simulation.statistics();
+    let relative = |defect: &koppel::run::Defect| {
+        if defect.range > 0.0 { defect.largest / defect.range } else { defect.largest }
+    };
+    seen.figures = Some(Figures {
+        steps: statistics.steps as f64,
+        iterations: statistics.loops.iter().map(|work| work.evaluations as f64).sum(),
+        halvings: statistics.halvings as f64,
+        seconds: begin.elapsed().as_secs_f64(),
+        defect: statistics.defects.iter().map(relative).fold(0.0, f64::max),
+    });
+    seen.followed = Some(meter.values());
+    Ok(true)
+}
+
+fn is_forecast(kind: &MeasureKind) -> bool {
+    matches!(
+        kind,
+        MeasureKind::ForecastStable
+            | MeasureKind::Figure(Figure::SpectralRadius | Figure::StabilityRadius | Figure::Consistency)
+    )
+}
+
+fn forecast(simulation: &mut Simulation, config: &RunConfig, measures: &[Measure]) -> Result<Radius, String> {
+    let words = |error: Box<koppel::Error>| format!("there is no forecast: {error}");
+    let is_wanted = |figure| measures.iter().any(|m| matches!(m.kind, MeasureKind::Figure(f) if f == figure));
+    let system = LinearSystem::new(simulation).map_err(words)?;
+    let spectrum = system.step_matrix(config).and_then(|matrix| matrix.spectrum()).map_err(words)?;
+    let stability = match is_wanted(Figure::StabilityRadius) {
+        true => spectrum.stability_radius().map_err(words)?,
+        false => f64::NAN,
+    };
+    let consistency = match is_wanted(Figure::Consistency) {
+        true => system.consistency(config).map_err(words)?,
+        false => f64::NAN,
+    };
+    let is_stable = spectrum.is_bounded() && !spectrum.is_marginal();
+    Ok(Radius { spectral: spectrum.radius, stability, consistency, is_stable })
+}
+
+/// The measures of a run, those of one that failed as far as they are known.
+fn measured(prepared: &Prepared<'_>, cells: &[Cell], seen: &Seen, is_failed: bool) -> Vec<f64> {
+    let study = prepared.study;
+    let mut values: Vec<f64> = Vec::with_capacity(study.measures.len());
+    for (at, measure) in study.measures.iter().enumerate() {
+        let followed = || seen.followed.as_ref().and_then(|all| Some(all[prepared.follows[at]?]));
+        let known = match &measure.kind {
+            MeasureKind::Signal { .. } | MeasureKind::Error { .. } => followed(),
+            MeasureKind::Bounded { .. } => followed().or(is_failed.then_some(0.0)),
+            MeasureKind::ForecastStable => seen.radius.as_ref().map(|r| f64::from(u8::from(r.is_stable))),
+            MeasureKind::Figure(figure) => figure_of(*figure, seen),
+            MeasureKind::Expression(expression) => {
+                let value = |name: &String| {
+                    let of_measure = study.measures[..at].iter().position(|other| other.name == *name);
+                    let of_factor = || study.factors.iter().position(|factor| factor.name == *name);
+                    of_measure.map(|k| values[k]).or_else(|| cells[of_factor()?].value.number)
+                };
+                let inputs: Vec<f64> =
+                    expression.names().iter().map(|name| value(name).unwrap_or(f64::NAN)).collect();
+                Some(expression.evaluate(0.0, &inputs))
+            }
+        };
+        let value = known.or(measure.failed.filter(|_| is_failed)).unwrap_or(f64::NAN);
+        values.push(measure.most.map_or(value, |most| if value > most { most } else { value }));
+    }
+    values
+}
+
+fn figure_of(figure: Figure, seen: &Seen) -> Option<f64> {
+    let of_run = |take: fn(&Figures) -> f64| seen.figures.as_ref().map(take);
+    let of_forecast = |take: fn(&Radius) -> f64| seen.radius.as_ref().map(take);
+    match figure {
+        Figure::Steps => of_run(|f| f.steps),
+        Figure::Iterations => of_run(|f| f.iterations),
+        Figure::Halvings => of_run(|f| f.halvings),
+        Figure::Seconds => of_run(|f| f.seconds),
+        Figure::Defect => of_run(|f| f.defect),
+        Figure::SpectralRadius => of_forecast(|r| r.spectral),
+        Figure::StabilityRadius => of_forecast(|r| r.stability),
+        Figure::Consistency => of_forecast(|r| r.consistency),
+    }
+}

@@ -1,0 +1,245 @@
+//! A study made ready: everything that all runs share is found, opened and checked once.
+
+use std::sync::Arc;
+
+use koppel::record::{Column, Record, Source};
+use koppel::system::VariableKind;
+use koppel_fmi::Fmu;
+use koppel_io::system_file::{Mark, Place, Span, SystemFile};
+use koppel_io::{Error as Io, Result};
+
+use super::course::Store;
+use super::meter::Follow;
+use crate::design::{Cell, Design};
+use crate::settings::{MeasureKind, ReferenceKind, Study};
+
+/// Everything that all runs share.
+pub struct Prepared<'a> {
+    pub(crate) study: &'a Study,
+    pub(crate) design: Design,
+    /// Recorded signals.
+    pub(super) signals: Vec<String>,
+    /// By measure.
+    pub(super) follows: Vec<Option<usize>>,
+    pub(super) list: Vec<Follow>,
+    pub(super) references: Option<Store<'a>>,
+    /// What is odd but allowed.
+    pub warnings: Vec<String>,
+    /// Kept open, so that no run unpacks an FMU again.
+    _fmus: Vec<Arc<Fmu>>,
+    /// One run at a time: an FMU can be instantiated only once per process.
+    pub(crate) is_single: bool,
+}
+
+/// Runs that are tried to find one that can be built.
+const TRIED: u64 = 64;
+
+impl<'a> Prepared<'a> {
+    /// Checks a study by building one of its runs and making one reference.
+    ///
+    /// # Errors
+    ///
+    /// If a factor, a measure or the reference does not fit the system.
+    pub fn new(study: &'a Study, design: Design) -> Result<Self> {
+        let fmus = study.system.fmus().into_iter().filter_map(|(_, path)| Fmu::open(&path).ok());
+        let fmus: Vec<Arc<Fmu>> = fmus.collect();
+        let is_single = fmus.iter().any(|fmu| is_only_once(fmu));
+        let (run, file, known) = first(study, &design)?;
+        let mut prepared = Prepared {
+            study,
+            design,
+            signals: Vec::new(),
+            follows: Vec::new(),
+            list: Vec::new(),
+            references: None,
+            warnings: Vec::new(),
+            _fmus: fmus,
+            is_single,
+        };
+        let compared = prepared.follow(&known)?;
+        if let Some(reference) = &study.reference {
+            let store = Store::new(&reference.kind, &study.system, compared);
+            let cells = prepared.design.cells(run);
+            store.course(&values(study, &cells)).map_err(|error| {
+                study.mistake(Mark::new(reference.span.clone(), error).hint(
+                    "the reference must give every signal it is compared with: run it alone, or choose another one",
+                ))
+            })?;
+            prepared.references = Some(store);
+        }
+        prepared.warn(run, &file);
+        Ok(prepared)
+    }
+
+    /// Finds the signals of all measures; the names of those that are compared with the reference.
+    fn follow(&mut self, known: &[Column]) -> Result<Vec<String>> {
+        let study = self.study;
+        let is_monolithic =
+            matches!(&study.reference, Some(r) if matches!(r.kind, ReferenceKind::Monolithic { .. }));
+        let mut compared: Vec<String> = Vec::new();
+        for measure in &study.measures {
+            let needs_course = measure.needs_reference();
+            let mut number = |names: &[String]| -> Result<Vec<usize>> {
+                names.iter().map(|name| self.signal(name, known, &measure.span)).collect()
+            };
+            let follow = match &measure.kind {
+                MeasureKind::Signal { of, take } => {
+                    let signals = number(of.names())?;
+                    Follow::Signal { of: of.clone(), signals, take: *take }
+                }
+                MeasureKind::Error { signals: names, .. } | MeasureKind::Bounded { signals: names, .. } => {
+                    let names = if names.is_empty() { outputs(known) } else { names.clone() };
+                    let signals = number(&names)?;
+                    let mut courses = Vec::new();
+                    for name in names.iter().filter(|_| needs_course) {
+                        if is_monolithic && kind_of(known, name) == Some(VariableKind::Input) {
+                            let message =
+                                format!("`{name}` is an input, which a monolithic reference does not have");
+                            let mark = Mark::new(measure.span.clone(), message).hint("compare outputs");
+                            return Err(study.mistake(mark));
+                        }
+                        courses.push(position(&mut compared, name));
+                    }
+                    courses.resize(signals.len(), 0);
+                    match &measure.kind {
+                        MeasureKind::Error { take, is_relative, combine, .. } => {
+                            let mut owners = Vec::new();
+                            let owners =
+                                names.iter().map(|n| position(&mut owners, owner(known, n))).collect();
+                            let (take, is_relative, combine) = (*take, *is_relative, *combine);
+                            Follow::Error { signals, courses, owners, take, is_relative, combine }
+                        }
+                        MeasureKind::Bounded { limit, .. } => {
+                            Follow::Bounded { signals, courses, limit: *limit }
+                        }
+                        _ => continue,
+                    }
+                }
+                _ => {
+                    self.follows.push(None);
+                    continue;
+                }
+            };
+            self.follows.push(Some(self.list.len()));
+            self.list.push(follow);
+        }
+        Ok(compared)
+    }
+
+    fn signal(&mut self, name: &str, known: &[Column], span: &Span) -> Result<usize> {
+        if !known.iter().any(|column| column.name == name) {
+            let names: Vec<String> = known.iter().map(|column| column.name.clone()).collect();
+            return Err(self.study.mistake(Mark::unknown(span.clone(), "signal", name, &names)));
+        }
+        Ok(position(&mut self.signals, name))
+    }
+
+    /// Values of factors that cannot be built beside the first values of the others.
+    fn warn(&mut self, run: u64, file: &SystemFile) {
+        let first = self.design.cells(run);
+        for (at, factor) in self.study.factors.iter().enumerate() {
+            let mut levels = factor.source.levels().unwrap_or_default();
+            if levels.len() > TRIED as usize {
+                levels.truncate(1);
+            }
+            for value in levels {
+                let mut cells = first.clone();
+                let label = value.label.clone();
+                cells[at] = Cell { level: None, value };
+                let built = self
+                    .study
+                    .system
+                    .with(&values(self.study, &cells), "factor")
+                    .and_then(|f| f.simulation());
+                if let Err(error) = built {
+                    let text =
+                        format!("factor `{}`, value `{label}`: {}", factor.name, super::one_line(&error));
+                    self.warnings.push(text);
+                }
+            }
+        }
+        self.warnings.extend(file.warnings());
+    }
+}
+
+fn is_only_once(fmu: &Fmu) -> bool {
+    let description = fmu.description();
+    let co_simulation = description.co_simulation.as_ref().map(|found| &found.interface);
+    let model_exchange = description.model_exchange.as_ref().map(|found| &found.interface);
+    let interfaces = co_simulation.into_iter().chain(model_exchange);
+    interfaces.into_iter().any(|interface| interface.can_be_instantiated_only_once_per_process)
+}
+
+/// The first run that can be built, and all variables it has.
+fn first(study: &Study, design: &Design) -> Result<(u64, SystemFile, Vec<Column>)> {
+    let mut problem = None;
+    let step = (design.runs() / TRIED).max(1);
+    for run in (0..design.runs()).step_by(step as usize) {
+        let cells = design.cells(run);
+        let built = study.system.with(&values(study, &cells), "factor").and_then(|mut file| {
+            file.run.record = Record::One("*".into());
+            let simulation = file.simulation()?;
+            Ok((file, simulation.columns().to_vec()))
+        });
+        match built {
+            Ok((file, known)) => return Ok((run, file, known)),
+            Err(error) => problem.get_or_insert((error, cells)),
+        };
+    }
+    match problem {
+        Some((error, cells)) => Err(blamed(study, error, &cells)),
+        None => Err(study.mistake(Mark::new(0..0, "the plan has no runs"))),
+    }
+}
+
+/// The error at the factor that caused it, where that can be told.
+fn blamed(study: &Study, error: Box<Io>, cells: &[Cell]) -> Box<Io> {
+    let Io::File(mistake) = &*error else { return error };
+    if mistake.place != "factor" {
+        return error;
+    }
+    let is_written = |factor: &crate::settings::Factor, cell: &Cell| {
+        factor.places.iter().any(|place| mistake.text == format!("{} = {}", place.name(), cell.value.text))
+    };
+    match study.factors.iter().zip(cells).find(|(factor, cell)| is_written(factor, cell)) {
+        Some((factor, _)) => study.blame(&error, &factor.span),
+        None => error,
+    }
+}
+
+/// The settings of a run.
+pub(super) fn values<'v>(study: &'v Study, cells: &'v [Cell]) -> Vec<(&'v Place, &'v str)> {
+    let pairs = study.factors.iter().zip(cells);
+    pairs
+        .flat_map(|(factor, cell)| factor.places.iter().map(|place| (place, cell.value.text.as_str())))
+        .collect()
+}
+
+fn position(list: &mut Vec<String>, name: &str) -> usize {
+    list.iter().position(|known| known == name).unwrap_or_else(|| {
+        list.push(name.to_owned());
+        list.len() - 1
+    })
+}
+
+fn kind_of(known: &[Column], name: &str) -> Option<VariableKind> {
+    match known.iter().find(|column| column.name == name)?.source {
+        Source::Variable { variable, .. } => Some(variable.kind),
+        _ => None,
+    }
+}
+
+fn outputs(known: &[Column]) -> Vec<String> {
+    let is_output = |column: &&Column| kind_of(known, &column.name) == Some(VariableKind::Output);
+    known.iter().filter(is_output).map(|column| column.name.clone()).collect()
+}
+
+/// The subsystem a signal belongs to.
+fn owner<'k>(known: &'k [Column], name: &'k str) -> &'k str {
+    let own = known.iter().find(|column| column.name == name).map(|column| column.source);
+    let Some(Source::Variable { subsystem, .. }) = own else { return name };
+    // The first signal of a subsystem stands for it.
+    let is_same =
+        |c: &&Column| matches!(c.source, Source::Variable { subsystem: other, .. } if other == subsystem);
+    known.iter().find(is_same).map_or(name, |column| column.name.as_str())
+}

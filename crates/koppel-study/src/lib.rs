@@ -1,0 +1,36 @@
+//! Parameter studies of coupled systems.
+//!
+//! ```text
+//! study file -> factors, plan, measures -> runs on all cores -> log -> tables, analysis, page
+//! ```
+//!
+//! | module     | what                                                                   |
+//! | ---------- | ---------------------------------------------------------------------- |
+//! | `settings` | the study file                                                         |
+//! | `design`   | which values run i tries; a function of its number alone               |
+//! | `execute`  | making the runs                                                        |
+//! | `log`      | finished runs, safe against a kill                                     |
+//! | `analysis` | analysis of variance, sorting, regions, responses: mathematics only    |
+//! | `draw`     | heat maps and bars as SVG                                              |
+//! | `results`  | tables, pictures and the page in the folder of a study                 |
+//! | `merge`    | parts of a study joined                                                |
+//! | `jobs`     | job files for clusters                                                 |
+
+pub mod analysis;
+pub mod design;
+mod draw;
+mod error;
+pub mod execute;
+mod jobs;
+mod log;
+mod merge;
+mod results;
+pub mod settings;
+
+pub use error::{Error, Result};
+pub use execute::{Options, Prepared, Progress, Shard, Wish, run};
+pub use jobs::{Scheduler, job_file};
+pub use log::{Contents, Header, LOG, Row, read};
+pub use merge::{Merged, merge};
+pub use results::{Written, analyse, write_results};
+pub use settings::{Study, load};

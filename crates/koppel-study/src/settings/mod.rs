@@ -1,0 +1,219 @@
+//! The study file.
+//!
+//! | file           | what                                     |
+//! | -------------- | ---------------------------------------- |
+//! | `factor.rs`    | what is varied                           |
+//! | `plan.rs`      | which values are tried together          |
+//! | `measure.rs`   | what is told of each run                 |
+//! | `reference.rs` | what runs are compared with              |
+
+mod factor;
+mod measure;
+mod plan;
+mod reference;
+
+use std::path::{Path, PathBuf};
+
+use koppel_io::system_file::{
+    self, Document, Mark, Node, Span, SystemFile, Value as Toml, is_structure, load_structure, parse_part,
+};
+use koppel_io::{Error as Io, Result};
+use koppel_ssp::Tolerance;
+use serde::{Deserialize, Serialize};
+
+pub use factor::{Factor, Scale, Source, Value};
+pub use measure::{Combine, Figure, Kind as MeasureKind, Limit, Measure, Take};
+pub use plan::{Plan, PlanKind};
+pub use reference::{Kind as ReferenceKind, Reference};
+
+/// A study file that has been read and checked.
+#[derive(Clone, Debug)]
+pub struct Study {
+    /// Title, or the name of the file.
+    pub title: String,
+    /// The file.
+    pub path: PathBuf,
+    /// The system with its own settings.
+    pub system: SystemFile,
+    /// What is varied.
+    pub factors: Vec<Factor>,
+    /// Which values are tried together.
+    pub plan: Plan,
+    /// What runs are compared with.
+    pub reference: Option<Reference>,
+    /// What is told of each run.
+    pub measures: Vec<Measure>,
+    /// How results are looked at.
+    pub analysis: Analysis,
+    document: Document,
+    system_path: Option<PathBuf>,
+}
+
+/// `[analysis]`: how results are looked at.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Analysis {
+    /// Measures that are analysed; all but times if none is named.
+    pub measures: Vec<String>,
+    /// Runs count as nearly best up to this much above the best, as a share of it.
+    pub nearly_best: f64,
+    /// So many runs count as nearly best at least.
+    pub at_least: usize,
+}
+
+const KEYS: [&str; 8] =
+    ["title", "description", "system", "factors", "plan", "reference", "measures", "analysis"];
+
+/// Reads a study file and the system it is about.
+///
+/// # Errors
+///
+/// If a file cannot be read or holds a mistake; the error tells file, line and column.
+pub fn load(path: &Path) -> Result<Study> {
+    let text = std::fs::read_to_string(path).map_err(Io::io("read", path))?;
+    let document = Document::new(&text, path, &path.display().to_string())?;
+    let marked = |mark: Mark| document.mistake(mark);
+    let folder = path.parent().map(Path::to_path_buf).unwrap_or_default();
+    let root = document.root.fields("a study file", &KEYS).map_err(marked)?;
+    let (system, system_path) = match root.need("system").map_err(marked)? {
+        Node { value: Toml::Table(_), .. } => (parse_part(&document, "system")?, None),
+        node => {
+            let file = folder.join(node.text("system").map_err(marked)?);
+            let loaded = match is_structure(&file) {
+                true => load_structure(&file, &[], Tolerance::Strict),
+                false => system_file::load(&file),
+            };
+            match loaded {
+                Ok(system) => (system, Some(file)),
+                Err(error) if matches!(*error, Io::Io { .. }) => {
+                    return Err(document.mistake(Mark::new(node.span.clone(), error.to_string())));
+                }
+                Err(error) => return Err(error),
+            }
+        }
+    };
+    let mut study = Study {
+        title: path.file_stem().unwrap_or_default().to_string_lossy().into_owned(),
+        path: path.to_path_buf(),
+        system,
+        factors: Vec::new(),
+        plan: Plan { kind: PlanKind::FullFactorial, runs: 1, seed: 1 },
+        reference: None,
+        measures: Vec::new(),
+        analysis: Analysis { measures: Vec::new(), nearly_best: 0.1, at_least: 1 },
+        document: document.clone(),
+        system_path,
+    };
+    study.read(&folder).map_err(marked)?;
+    Ok(study)
+}
+
+impl Study {
+    fn read(&mut self, folder: &Path) -> std::result::Result<(), Mark> {
+        let document = self.document.clone();
+        let root = document.root.fields("a study file", &KEYS)?;
+        if let Some(title) = root.get("title") {
+            self.title = title.text("title")?.to_owned();
+        }
+        let factors = root.need("factors")?;
+        for entry in factors.table("[factors]")? {
+            let factor = factor::read(entry, &self.system)?;
+            if ["run", "failure"].contains(&factor.name.as_str()) {
+                return Err(Mark::new(
+                    factor.span,
+                    format!("the name `{}` is taken by another column", factor.name),
+                ));
+            }
+            self.factors.push(factor);
+        }
+        if self.factors.is_empty() {
+            return Err(Mark::new(factors.span.clone(), "the study varies nothing")
+                .hint("write such as \"run.step\" = [1e-3, 2e-3] below [factors]"));
+        }
+        self.plan = plan::read(root.get("plan"), &self.factors)?;
+        self.reference =
+            root.get("reference").map(|node| reference::read(node, &self.system, folder)).transpose()?;
+        self.measures = measure::read(root.need("measures")?, &self.factors)?;
+        if let (None, Some(measure)) = (&self.reference, self.measures.iter().find(|m| m.needs_reference())) {
+            let message = format!("measure `{}` needs something to compare with", measure.name);
+            return Err(Mark::new(measure.span.clone(), message).hint(
+                "add [reference] with monolithic = true, set = { \"run.step\" = 1e-5 } or file = \"r.csv\"",
+            ));
+        }
+        self.analysis = analysis(root.get("analysis"), &self.measures)?;
+        Ok(())
+    }
+
+    /// A mistake at a place of the study file.
+    #[must_use]
+    pub fn mistake(&self, mark: Mark) -> Box<Io> {
+        self.document.mistake(mark)
+    }
+
+    /// The same error, shown at a place of the study file.
+    #[must_use]
+    pub fn blame(&self, error: &Io, span: &Span) -> Box<Io> {
+        self.document.mistake(moved(error, span))
+    }
+
+    /// Everything in the study file that results depend on.
+    pub(crate) fn relevant(&self) -> String {
+        let is_relevant = |name: &&&str| !["title", "description", "analysis"].contains(name);
+        let keys = KEYS.iter().filter(is_relevant);
+        let part = |key: &&str| self.document.root.get(key).map(|node| format!("{key} = {}\n", node.plain()));
+        keys.filter_map(part).collect()
+    }
+
+    /// Files the results depend on besides the study file: the system file, what it reads, and the reference.
+    #[must_use]
+    pub fn reads(&self) -> Vec<PathBuf> {
+        let mut all: Vec<PathBuf> = self.system_path.iter().cloned().collect();
+        all.extend(self.system.reads());
+        if let Some(Reference { kind: ReferenceKind::File { path, .. }, .. }) = &self.reference {
+            all.push(path.clone());
+        }
+        all
+    }
+}
+
+fn analysis(node: Option<&Node>, measures: &[Measure]) -> std::result::Result<Analysis, Mark> {
+    let known: Vec<String> = measures.iter().map(|measure| measure.name.clone()).collect();
+    let default = measures.iter().filter(|m| m.is_repeatable()).map(|m| m.name.clone()).collect();
+    let mut analysis = Analysis { measures: default, nearly_best: 0.1, at_least: 1 };
+    let Some(node) = node else { return Ok(analysis) };
+    let fields = node.fields("[analysis]", &["measures", "nearly_best", "at_least"])?;
+    if let Some(list) = fields.get("measures") {
+        analysis.measures.clear();
+        for name in list.list("measures")? {
+            let text = name.text("measures")?;
+            if !known.iter().any(|known| known == text) {
+                return Err(Mark::unknown(name.span.clone(), "measure", text, &known));
+            }
+            analysis.measures.push(text.to_owned());
+        }
+    }
+    analysis.nearly_best = fields.number("nearly_best", 0.1)?;
+    if let Some(node) = fields.get("at_least") {
+        analysis.at_least = match node.value {
+            Toml::Integer(count @ 1..=1_000_000) => count as usize,
+            _ => return Err(node.wanted("at_least", "a whole number above zero")),
+        };
+    }
+    Ok(analysis)
+}
+
+/// An error of the system file as a mark of the study file.
+pub(crate) fn moved(error: &Io, span: &Span) -> Mark {
+    let (message, hint) = match error {
+        Io::File(mistake) => (mistake.message.clone(), mistake.hint.clone()),
+        Io::Engine(error) => (error.to_string(), error.hint()),
+        other => (other.to_string(), None),
+    };
+    let mark = match message.split_once("\n  hint: ") {
+        Some((message, inner)) => Mark::new(span.clone(), message).hint(inner),
+        None => Mark::new(span.clone(), message),
+    };
+    match (&mark.hint, hint) {
+        (None, Some(hint)) => mark.hint(hint),
+        _ => mark,
+    }
+}
