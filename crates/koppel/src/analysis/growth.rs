@@ -8,7 +8,7 @@
 //!
 //!   ρ ≈ (largest move in the last tenth / largest move in the tenth from the middle on)^{1/Δk}           (1)
 
-use super::linear_system::LinearSystem;
+use super::linear_system::{LinearSystem, unknown};
 use crate::error::{Error, Result};
 use crate::linalg::{Complex, eigenvalues};
 use crate::run::{RunConfig, Simulation};
@@ -22,6 +22,8 @@ const FEWEST_STEPS: usize = 300;
 const MICRO_STEPS: f64 = 4e5;
 /// Moves that have become so small beside the first ones have died out.
 const GONE: f64 = 1e-9;
+/// For so many steps.
+const QUIET: usize = 50;
 /// Moves that have become so large have grown.
 const FAR: f64 = 1e9;
 
@@ -120,12 +122,14 @@ impl LinearSystem {
             if !run.advance() {
                 return Ok(found(f64::INFINITY, false));
             }
-            ideal.advance();
+            if !ideal.advance() {
+                return Err(unknown("the system uncut leaves the range of numbers".into()));
+            }
             let (first, last) = (largest(&run.all[..run.all.len().min(steps / 10)]), run.all[k]);
             if k > steps / 5 && last > FAR * first {
                 return Ok(found((last / first).powf(1.0 / k as f64), false));
             }
-            if k > steps / 10 && largest(&run.all[k - 50..]) <= GONE * first {
+            if k > steps / 10 + QUIET && largest(&run.all[k - QUIET..]) <= GONE * first {
                 return Ok(found(GONE.powf(1.0 / k as f64), true));
             }
         }

@@ -236,7 +236,7 @@ fn judge(
         if share < 0.1 { format!("{:.1} %", 100.0 * share) } else { format!("{:.0} %", 100.0 * share) }
     };
     let largest = errors.first().map_or(String::new(), |e| format!(", mostly of `{}`", e.signal));
-    if !(overall.error <= WRONG) {
+    if overall.error.is_nan() || overall.error > WRONG {
         return (Worth::Wrong, format!("its error is about {}{largest}", percent(overall.error)));
     }
     if overall.error > TRUSTED || overall.high > WRONG {
