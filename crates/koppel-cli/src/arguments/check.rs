@@ -9,10 +9,10 @@ use super::{CacheArguments, SettingArguments};
 
 pub(super) const EXAMPLES: &str = "\
 Examples:
-  koppel check system.toml                                   whether the run is stable, at which steps, and why not
-  koppel check system.toml --error 0.01                      steps for an error of 1 %, method by method
-  koppel check system.toml --vary 20                         whether it stays so if parameters change by 20 %
-  koppel check system.toml --map steps.svg                   stable steps of all methods as a picture
+  koppel check system.toml                                   whether it is stable, and at which steps
+  koppel check system.toml --error 0.01                      steps for an error of 1 %
+  koppel check system.toml --vary 20                         parameters changed by 20 %
+  koppel check system.toml --map steps.svg                   stable steps of all methods
   koppel check system.toml --set run.reading=stale --json    for programs
   koppel check system.toml --graph system.svg                a drawing
   koppel check system.toml --frequency --plot loop.svg       margins of the loop over frequency";

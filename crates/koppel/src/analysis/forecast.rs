@@ -101,6 +101,8 @@ pub struct Forecast {
 const HOPELESS: f64 = 10.0;
 /// States of a system of which all is looked at unless something else is said.
 const SMALL: usize = 24;
+/// Micro steps of a fixed size within a step that is still scanned.
+const MICRO_STEPS: f64 = 3000.0;
 /// States of a system whose steps are scanned at all unless something else is said.
 const MIDDLE: usize = 60;
 
@@ -152,15 +154,23 @@ impl Forecast {
         });
         let settings = candidates(config, methods);
         let scan = scan(&system, config, forecast.stiffness.as_ref());
-        forecast.limits =
-            limits(&system, &settings, scan, &|method| progress(&format!("stable steps of {method}")));
+        let told = |method: &str| progress(&format!("stable steps of {method}"));
+        forecast.limits = limits(&system, &settings[..1], scan, &told);
+        progress("how far linear models hold");
         forecast.trust = trust(simulation, &system, config, &forecast.limits[0]);
         forecast.doubt();
-        if system.states() <= MIDDLE || options.methods.is_some() {
-            progress("recommended steps");
-            forecast.recommended = recommend(&system, &forecast.limits, reference.as_ref(), options.error);
+        // Of what is not to be trusted nothing more is told unless it is asked for.
+        let is_doubted = forecast.trust.doubt.is_some();
+        if !is_doubted || options.methods.is_some() {
+            let others = limits(&system, &settings[1..], scan, &told);
+            forecast.limits.extend(others.into_iter().map(|limit| Limit { is_own: false, ..limit }));
+            if system.states() <= MIDDLE || options.methods.is_some() {
+                progress("recommended steps");
+                forecast.recommended =
+                    recommend(&system, &forecast.limits, reference.as_ref(), options.error);
+            }
         }
-        if options.blame.unwrap_or(system.states() <= SMALL) {
+        if options.blame.unwrap_or(system.states() <= SMALL && !is_doubted) {
             progress("connections, each held ideal");
             forecast.blame = forecast.blamed(&system, config, reference.as_ref());
         }
@@ -231,8 +241,14 @@ fn judge(system: &LinearSystem, config: &RunConfig) -> Result<Forecast> {
 }
 
 fn scan(system: &LinearSystem, config: &RunConfig, stiffness: Option<&Stiffness>) -> Scan {
+    // Steps with so many micro steps take long and are of no use.
+    let longest =
+        system.finest_micro_step().map_or(f64::INFINITY, |h| (MICRO_STEPS * h).max(3.0 * config.step));
     match system.states() {
-        0..=MIDDLE => Scan::of(config.step, stiffness),
+        0..=MIDDLE => {
+            let scan = Scan::of(config.step, stiffness);
+            Scan { to: scan.to.min(longest), ..scan }
+        }
         _ => Scan { from: config.step / 4.0, to: config.step * 4.0, per_decade: 4, accuracy: 0.01 },
     }
 }

@@ -194,6 +194,15 @@ impl LinearSystem {
             .collect()
     }
 
+    /// The shortest micro step of those solvers that have a fixed one.
+    pub(super) fn finest_micro_step(&self) -> Option<f64> {
+        let step = |part: &crate::system::LinearPart| match part.solver {
+            SolverConfig::Euler { step } | SolverConfig::Rk4 { step } => Some(step),
+            _ => None,
+        };
+        self.parts.iter().filter_map(step).min_by(f64::total_cmp)
+    }
+
     /// The micro solver that all subsystems share, or none.
     pub(super) fn shared_solver(&self) -> SolverConfig {
         match self.parts.first().map(|part| part.solver) {

@@ -8,17 +8,22 @@
 //!
 //!   ρ ≈ (largest move in the last tenth / largest move in the tenth from the middle on)^{1/Δk}           (1)
 
-use super::linear_system::LinearSystem;
+use super::linear_system::{LinearSystem, unknown};
 use crate::error::{Error, Result};
 use crate::linalg::{Complex, eigenvalues};
 use crate::run::{RunConfig, Simulation};
 use crate::solver::SolverConfig;
 use serde::Serialize;
 
-/// Macro steps of a run that is watched.
+/// Macro steps of a run that is watched: the most, and the fewest if each of them has many micro steps.
 const STEPS: usize = 2000;
+const FEWEST_STEPS: usize = 300;
+/// Micro steps of a run that is watched.
+const MICRO_STEPS: f64 = 4e5;
 /// Moves that have become so small beside the first ones have died out.
 const GONE: f64 = 1e-9;
+/// For so many steps.
+const QUIET: usize = 50;
 /// Moves that have become so large have grown.
 const FAR: f64 = 1e9;
 
@@ -108,26 +113,29 @@ impl LinearSystem {
     }
 
     fn growth_by_running(&self, config: &RunConfig) -> Result<Growth> {
-        let mut run = Moves::new(self.disturbed(config, STEPS as u64)?);
-        let mut ideal = Moves::new(self.disturbed_uncut(config, STEPS as u64)?);
+        let micro = self.finest_micro_step().map_or(1.0, |micro| config.step / micro);
+        let steps = ((MICRO_STEPS / micro) as usize).clamp(FEWEST_STEPS, STEPS);
+        let mut run = Moves::new(self.disturbed(config, steps as u64)?);
+        let mut ideal = Moves::new(self.disturbed_uncut(config, steps as u64)?);
         let found = |radius: f64, is_bounded: bool| Growth { radius, is_bounded, found: Found::Running };
-        for k in 0..STEPS {
+        for k in 0..steps {
             if !run.advance() {
                 return Ok(found(f64::INFINITY, false));
             }
-            ideal.advance();
-            let (first, last) = (largest(&run.all[..run.all.len().min(STEPS / 10)]), run.all[k]);
-            if k > STEPS / 5 && last > FAR * first {
+            if !ideal.advance() {
+                return Err(unknown("the system uncut leaves the range of numbers".into()));
+            }
+            let (first, last) = (largest(&run.all[..run.all.len().min(steps / 10)]), run.all[k]);
+            if k > steps / 5 && last > FAR * first {
                 return Ok(found((last / first).powf(1.0 / k as f64), false));
             }
+            if k > steps / 10 + QUIET && largest(&run.all[k - QUIET..]) <= GONE * first {
+                return Ok(found(GONE.powf(1.0 / k as f64), true));
+            }
         }
-        let tenth = STEPS / 10;
-        let (middle, end) = (STEPS / 2..STEPS / 2 + tenth, STEPS - tenth..STEPS);
-        let (first, last) = (largest(&run.all[..tenth]), largest(&run.all[end.clone()]));
-        if last <= GONE * first {
-            let k = run.all.iter().rposition(|moved| *moved > GONE * first).unwrap_or(0).max(1);
-            return Ok(found(GONE.powf(1.0 / k as f64), true));
-        }
+        let tenth = steps / 10;
+        let (middle, end) = (steps / 2..steps / 2 + tenth, steps - tenth..steps);
+        let last = largest(&run.all[end.clone()]);
         let grown = last / largest(&run.all[middle.clone()]);
         // What the system does by itself is no fault of the coupling.
         let by_itself = (largest(&ideal.all[end.clone()]) / largest(&ideal.all[middle.clone()])).max(1.0);
@@ -145,7 +153,7 @@ struct Moves {
 
 impl Moves {
     fn new(simulation: Simulation) -> Self {
-        Moves { before: outputs(&simulation), simulation, all: Vec::with_capacity(STEPS) }
+        Moves { before: outputs(&simulation), simulation, all: Vec::new() }
     }
 
     /// False if a number leaves the range of numbers.

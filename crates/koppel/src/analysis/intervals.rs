@@ -23,11 +23,11 @@ pub struct Scan {
 }
 
 impl Scan {
-    /// A decade to either side of a step, and as far as a system with these time constants can be told apart by steps.
+    /// A decade to either side of a step, and up to two where the time constants of the system are shorter or longer.
     pub fn of(step: f64, stiffness: Option<&Stiffness>) -> Self {
         let (fastest, slowest) = stiffness.map_or((step, step), |s| (s.fastest, s.slowest));
-        let from = (step / 10.0).min(fastest / 10.0).max(step / 1000.0);
-        let to = (step * 10.0).max(slowest * 5.0).min(step * 1000.0);
+        let from = (fastest / 10.0).clamp(step / 100.0, step / 10.0);
+        let to = (slowest * 5.0).clamp(step * 10.0, step * 100.0);
         Scan { from, to, per_decade: 10, accuracy: 1e-4 }
     }
 

@@ -1,7 +1,7 @@
 //! The steps at which each method is stable, under each schedule.
 
 use super::intervals::{Interval, Scan, stable_steps};
-use super::linear_system::LinearSystem;
+use super::linear_system::{LinearSystem, is_learning};
 use crate::coupling::{CorrectorConfig, CouplingConfig, HinfConfig, PrestepConfig, VfpsConfig};
 use crate::error::Error;
 use crate::run::{RunConfig, ScheduleConfig};
@@ -82,13 +82,17 @@ pub fn limits(
     scan: Scan,
     done: &(dyn Fn(&str) + Sync),
 ) -> Vec<Limit> {
-    let coarser = Scan { accuracy: scan.accuracy.max(1e-3), ..scan };
+    // Methods that learn are run at every step that is tried.
+    let scan_of = |number: usize, config: &RunConfig| match (number, is_learning(&config.coupling)) {
+        (0, false) => scan,
+        (_, false) => Scan { accuracy: scan.accuracy.max(1e-3), ..scan },
+        (_, true) => Scan { accuracy: scan.accuracy.max(1e-2), per_decade: scan.per_decade.min(5), ..scan },
+    };
     let limit = |(number, config): (usize, &RunConfig)| {
-        let (intervals, problem) =
-            match stable_steps(system, config, if number == 0 { scan } else { coarser }) {
-                Ok(intervals) => (intervals, None),
-                Err(error) => (Vec::new(), Some(reason(&error))),
-            };
+        let (intervals, problem) = match stable_steps(system, config, scan_of(number, config)) {
+            Ok(intervals) => (intervals, None),
+            Err(error) => (Vec::new(), Some(reason(&error))),
+        };
         done(config.coupling.name());
         Limit {
             method: config.coupling.name().to_owned(),

@@ -129,6 +129,11 @@ fn linear_coupling(config: &CouplingConfig) -> Result<CouplingConfig> {
     })
 }
 
+/// Whether a coupling changes its models while the run goes on: its step has no matrix.
+pub(super) fn is_learning(config: &CouplingConfig) -> bool {
+    linear_coupling(config).is_err()
+}
+
 fn refuse_learning(method: &str, model: ModelConfig) -> Result<()> {
     match model.identify() {
         None => Ok(()),

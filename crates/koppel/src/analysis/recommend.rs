@@ -7,7 +7,7 @@ use super::cost::Cost;
 use super::global_error::Reference;
 use super::intervals::Interval;
 use super::limits::Limit;
-use super::linear_system::LinearSystem;
+use super::linear_system::{LinearSystem, is_learning};
 use crate::run::{RunConfig, ScheduleConfig};
 use rayon::prelude::*;
 use serde::Serialize;
@@ -102,7 +102,7 @@ fn step_for(
         system.global_error(&config, reference).is_ok_and(|error| error.overall <= wanted)
     };
     // What a method learns differs from step to step: one that is good by chance is not enough.
-    let learns = system.step_matrix(&limit.config).is_err();
+    let learns = is_learning(&limit.config.coupling);
     let keeps =
         |step: f64| keeps_at(step) && (!learns || NEIGHBOURS.iter().all(|factor| keeps_at(factor * step)));
     let longest = reference.longest_step();

@@ -238,7 +238,7 @@ fn judge(
         _ => "0.1 %".into(),
     };
     let largest = errors.first().map_or(String::new(), |e| format!(", mostly of `{}`", e.signal));
-    if !(overall.error <= WRONG) {
+    if overall.error.is_nan() || overall.error > WRONG {
         return (Worth::Wrong, format!("its error is about {}{largest}", percent(overall.error)));
     }
     if overall.error > TRUSTED || overall.high > WRONG {

@@ -71,7 +71,7 @@ impl Signals {
             let error = error.abs();
             sums.sum += error;
             // What is not a number is the largest there is.
-            if !(error <= sums.largest) {
+            if error.is_nan() || error > sums.largest {
                 (sums.largest, sums.time) = (error, time);
             }
         }
