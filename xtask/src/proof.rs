@@ -6,6 +6,7 @@
 //! * mutations: system files changed at random; every one must run or be refused with one message, never crash or hang;
 //! * strangers: a million archives, model descriptions, structures and packages changed at random; no reader may panic,
 //!   hang, or fill the memory.
+//! * VFPS on FMUs: the largest steps, by how inputs reach them, into `docs/vfps.md`.
 //! * H∞ coupling: 10 000 random dual masses, vehicle and steering, into `bench/hinf.md`.
 
 use crate::command::{Result, cargo, must, output, replace_block, root};
@@ -34,7 +35,17 @@ pub(crate) fn run() -> Result<()> {
     replace_block("bench/proof.md", "proof", &report)?;
     let arguments =
         ["run", "--release", "--package", "koppel-io", "--example", "hinf_figures", "--", "bench"];
-    replace_block("bench/hinf.md", "hinf", &format!("\n{}", output(&mut cargo(&arguments))?))
+    replace_block("bench/hinf.md", "hinf", &format!("\n{}", output(&mut cargo(&arguments))?))?;
+    fmu_steps()
+}
+
+/// Steps VFPS allows on FMUs, those of pythonfmu among them.
+fn fmu_steps() -> Result<()> {
+    let fmus = crate::test::foreign_fmus()?;
+    let arguments = ["run", "--release", "--package", "koppel-fmu", "--example", "fmu_steps"];
+    let mut steps = cargo(&arguments);
+    steps.env("KOPPEL_TEST_FMUS", &fmus);
+    replace_block("docs/vfps.md", "fmu-steps", &output(&mut steps)?)
 }
 
 fn koppel(binary: &Path, folder: &Path, arguments: &[&str]) -> Command {

@@ -3,6 +3,7 @@
 mod check;
 mod fmu;
 mod hinf;
+mod probe;
 mod study;
 
 use std::path::PathBuf;
@@ -12,10 +13,11 @@ use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
 
 use crate::exit;
-use crate::session::{CheckpointEvery, LogLevel};
+use crate::session::{CheckpointEvery, LogLevel, Required};
 pub(crate) use check::CheckArguments;
 pub(crate) use fmu::{ExportArguments, FmuCommand};
 pub(crate) use hinf::HinfArguments;
+pub(crate) use probe::{CacheArguments, ProbeArguments};
 pub(crate) use study::{StudyArguments, StudyCommand};
 
 /// Runs coupled systems: subsystems with their own solvers that exchange values at communication steps.
@@ -46,6 +48,9 @@ pub(crate) enum Command {
     /// Looks at a system without running it: who feeds whom at once, loops, zero-stability.
     #[command(after_help = check::EXAMPLES)]
     Check(Box<CheckArguments>),
+    /// Excites each subsystem alone and shows what a coupling learns from it; keeps it for later runs.
+    #[command(after_help = probe::EXAMPLES)]
+    Probe(Box<ProbeArguments>),
     /// Continues an interrupted run from its checkpoint.
     #[command(after_help = RESUME_EXAMPLES)]
     Resume(ResumeArguments),
@@ -141,6 +146,9 @@ pub(crate) struct RunArguments {
     /// Forgives what can be forgiven in a system structure, and lists it.
     #[arg(long)]
     pub(crate) tolerant: bool,
+    /// Makes a second run at half the step along with the first, from which the certificate takes the error.
+    #[arg(long, conflicts_with = "no_certificate")]
+    pub(crate) second_run: bool,
     #[command(flatten)]
     pub(crate) settings: SettingArguments,
     #[command(flatten)]
@@ -148,7 +156,7 @@ pub(crate) struct RunArguments {
 }
 
 /// Settings that replace those of the file.
-#[derive(Debug, Default, Args)]
+#[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Settings that replace those of the file")]
 pub(crate) struct SettingArguments {
     /// Communication step, in s.
@@ -174,7 +182,7 @@ pub(crate) struct SettingArguments {
     #[arg(long, value_name = "PATTERN")]
     pub(crate) record: Vec<String>,
     /// Records one row every N steps.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_hyphen_values = true)]
     pub(crate) record_every: Option<String>,
     /// Ends the run when this becomes true, such as 'left.x > 0.2'.
     #[arg(long, value_name = "CONDITION")]
@@ -189,7 +197,7 @@ pub(crate) struct SettingArguments {
     #[arg(long)]
     pub(crate) isolate: bool,
     /// With --isolate or isolate = true: longest time for one step of an FMU, in s.
-    #[arg(long, value_name = "SECONDS")]
+    #[arg(long, value_name = "SECONDS", allow_hyphen_values = true)]
     pub(crate) step_timeout: Option<String>,
 }
 
@@ -218,16 +226,22 @@ pub(crate) struct SessionArguments {
     #[arg(long, value_name = "FILE")]
     pub(crate) checkpoint: Option<PathBuf>,
     /// Writes a checkpoint every N steps (1000), or every so often (30s, 5min).
-    #[arg(long, value_name = "N|TIME")]
+    #[arg(long, value_name = "N|TIME", allow_hyphen_values = true)]
     pub(crate) checkpoint_every: Option<CheckpointEvery>,
     /// Runs loops that are not zero-stable, which `koppel check` tells of, all the same.
     #[arg(long)]
     pub(crate) accept_unstable: bool,
+    /// Ends with exit code 3 unless the certificate of the run is at least this good.
+    #[arg(long, value_name = "VERDICT", value_enum)]
+    pub(crate) require: Option<Required>,
+    /// No certificate: the run is not judged, which saves a little time.
+    #[arg(long, conflicts_with = "require")]
+    pub(crate) no_certificate: bool,
     /// Keeps pace with the clock.
     #[arg(long)]
     pub(crate) realtime: bool,
     /// With --realtime: simulated seconds per second.
-    #[arg(long, value_name = "X", default_value_t = 1.0, requires = "realtime", value_parser = positive)]
+    #[arg(long, value_name = "X", default_value_t = 1.0, requires = "realtime", allow_hyphen_values = true, value_parser = positive)]
     pub(crate) speed: f64,
     /// Messages of FMUs to show: off, error, warning, info, or debug, which asks FMUs for more.
     #[arg(long, value_name = "LEVEL", default_value = "warning", value_enum, hide_possible_values = true)]
@@ -235,6 +249,16 @@ pub(crate) struct SessionArguments {
     /// No progress and no summary.
     #[arg(long, short)]
     pub(crate) quiet: bool,
+    #[command(flatten)]
+    pub(crate) cache: CacheArguments,
+}
+
+fn number(text: &str) -> Result<f64, String> {
+    text.parse::<f64>().map_err(|_| "must be a number, such as 0.01".into())
+}
+
+fn count(text: &str) -> Result<usize, String> {
+    text.parse::<usize>().map_err(|_| "must be a whole number, zero or above".into())
 }
 
 fn positive(text: &str) -> Result<f64, String> {

@@ -8,6 +8,7 @@ pub(crate) enum Exit {
     Ok,
     RunFailed,
     BadInput,
+    Distrusted,
     Interrupted,
 }
 
@@ -18,6 +19,7 @@ impl Exit {
             Exit::Ok => 0,
             Exit::RunFailed => 1,
             Exit::BadInput => 2,
+            Exit::Distrusted => 3,
             Exit::Interrupted => 130,
         }
     }
@@ -38,4 +40,6 @@ Exit codes:
        `fmu check`: something does not hold
     2  bad input: file, option or setting; also a value that became
        infinite or NaN (rows up to then are kept)
+    3  the run came to its end, but its certificate is worse than --require
+       asks for
   130  interrupted (Ctrl-C, SIGTERM); results and a checkpoint are written";

@@ -37,8 +37,53 @@ fn compensators_are_designed_alone() {
     let picture = folder.read("e.svg");
     assert!(picture.contains(">hinf</text>") && picture.contains(">soh</text>"));
     folder.run(&["hinf", "--step", "0"]).errs_with(&["hinf.step", "above zero"]);
+    folder.run(&["hinf", "--step", "-1"]).errs_with(&["hinf.step", "`-1`", "above zero"]);
+    folder.run(&["hinf", "--step", "0.01", "--disc", "-1e-3"]).errs_with(&["hinf.disc", "above zero"]);
     let refused = folder.run(&["hinf", "--step", "0", "--json"]).json();
     assert_eq!((&refused["status"], &refused["exit_code"]), (&"invalid".into(), &2.into()));
+}
+
+/// With the feature, γ of the matrix inequalities; without, how to come by it.
+#[test]
+fn compensators_by_matrix_inequalities() {
+    let folder = Folder::new();
+    let arguments = ["hinf", "--step", "0.01", "--disc", "0.001", "--method", "lmi", "--json"];
+    if cfg!(feature = "lmi") {
+        let document = folder.succeed(&arguments).json();
+        assert!((document["gamma"].as_f64().unwrap() - 0.0126133).abs() < 1e-6, "{document:#}");
+        let mut on_the_edge = arguments.to_vec();
+        on_the_edge.extend(["--margin", "0"]);
+        let document = folder.succeed(&on_the_edge).json();
+        assert!((document["gamma"].as_f64().unwrap() - 0.0124877).abs() < 1e-6, "{document:#}");
+        folder
+            .run(&["hinf", "--step", "0.01", "--method", "lmi", "--margin", "-1"])
+            .errs_with(&["hinf.margin"]);
+    } else {
+        let refused = folder.run(&arguments[..7]);
+        refused.errs_with(&["built without matrix inequalities", "--features lmi"]);
+    }
+}
+
+/// Every option that takes a number takes a wrong one, too, and says what is wrong with it.
+#[test]
+fn negative_numbers_are_numbers() {
+    let folder = Folder::with(&std::fs::read_to_string(examples().join("dual-mass.toml")).unwrap());
+    for (option, problem) in [
+        ("--step", "positive"),
+        ("--stop", "stop"),
+        ("--record-every", "whole number above zero"),
+        ("--step-timeout", "above zero"),
+        ("--checkpoint-every", "number of steps"),
+    ] {
+        let said = folder.run(&["run", "system.toml", option, "-1"]);
+        said.errs_with(&[problem]);
+        assert!(!said.err.contains("unexpected argument"), "{option}: {}", said.err);
+    }
+    folder.run(&["run", "system.toml", "--realtime", "--speed", "-1"]).errs_with(&["above zero"]);
+    folder.run(&["fmu", "check", "x.fmu", "--step", "-1"]).errs_with(&["above zero"]);
+    folder.run(&["fmu", "check", "x.fmu", "--timeout", "-1"]).errs_with(&["above zero"]);
+    folder.run(&["hinf", "--step", "0.01", "--weight-order", "-1"]).errs_with(&["whole number"]);
+    folder.run(&["hinf", "--step", "one"]).errs_with(&["must be a number"]);
 }
 
 #[test]
@@ -128,4 +173,30 @@ fn standard_output_that_fails_is_an_error() {
         let said = common::Said::new(child.wait_with_output().unwrap());
         assert!(!said.err.contains("error"), "{arguments:?}: {}", said.err);
     }
+}
+
+/// As the name of a file, `/dev/stdout` means what koppel was given as standard output, though FMUs have another.
+#[test]
+#[cfg(target_os = "linux")]
+fn standard_output_can_be_named_as_a_file() {
+    let folder = Folder::with(common::SYSTEM);
+    let said = folder.succeed(&["run", "system.toml", "--report", "/dev/stdout", "-q"]);
+    assert!(
+        said.out.starts_with("<!DOCTYPE html>") && said.out.trim_end().ends_with("</html>"),
+        "{}",
+        said.out
+    );
+    let said = folder.succeed(&["check", "system.toml", "--graph", "/dev/stdout"]);
+    assert!(said.out.starts_with("<svg") && !said.err.contains("<svg"), "{}", said.err);
+    said.says(&["</svg>", "wrote /dev/stdout"]);
+    let said = folder.succeed(&["new", "car", "--out", "/dev/stdout"]);
+    assert!(said.out.contains("[run]") && !said.out.contains("wrote"), "{}", said.out);
+    // What is at the end of the pipe may be a file: nothing is lost of what comes before or after.
+    let file = std::fs::File::create(folder.path("all.txt")).unwrap();
+    let check = ["check", "system.toml", "--graph", "/proc/self/fd/1"];
+    assert!(folder.command(&check).stdout(file).status().unwrap().success());
+    assert_eq!(folder.read("all.txt"), folder.succeed(&check).out);
+    let said = folder.run(&["fmu", "export", "mass", "-o", "/dev/stdout"]);
+    assert_eq!(said.code, Some(2));
+    said.errs_with(&["an FMU cannot be written to standard output", "name a file with --out"]);
 }

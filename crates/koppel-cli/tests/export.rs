@@ -118,3 +118,57 @@ fn systems_with_a_rough_coupling_take_steps_of_any_size() {
         folder.succeed(&["fmu", "check", "system.fmu"]).says(&["the difference vanishes with the step"]);
     }
 }
+
+/// What is told of iterated loops is no output of an FMU, and no hindrance.
+#[test]
+fn a_system_with_recorded_loops_is_exported() {
+    let text = std::fs::read_to_string(common::examples().join("loops/iterated.toml")).unwrap();
+    let folder = Folder::with(&text.replace("stop = 1.0", "stop = 0.01"));
+    let said =
+        folder.succeed(&["fmu", "export", "system.toml", "-o", "all.fmu", "--set", "run.record_every=1"]);
+    said.says(&["1 outputs"]);
+    assert!(said.err.contains("what is recorded of loops stays inside"), "{}", said.err);
+    folder.succeed(&["run", "system.toml", "--set", "run.record_every=1", "--out", "native.csv"]);
+    folder.write("outer.toml", "[run]\nstop = 0.01\nstep = 1e-4\n[subsystems.all]\nfmu = \"all.fmu\"\n");
+    folder.succeed(&["run", "outer.toml", "--out", "outer.csv"]);
+    let (outer, native) =
+        (folder.column("outer.csv", "all.upper.a1"), folder.column("native.csv", "upper.a1"));
+    assert_eq!(outer.len(), 101);
+    // To the tolerance of the iteration: inside, the loop is solved once more at the start.
+    assert!(outer.iter().zip(&native).all(|(a, b)| (a - b).abs() < 1e-8 * b.abs()), "{outer:?} {native:?}");
+}
+
+/// A program that samples cannot be handed to somebody else's solver.
+#[test]
+fn a_model_that_samples_is_for_co_simulation_alone() {
+    let folder = Folder::new();
+    for version in ["2", "3"] {
+        let said = folder.succeed(&["fmu", "export", "epas", "--fmi", version]);
+        said.says(&["co-simulation; 2 inputs"]);
+        let solver = "solver = { method = \"rk4\", step = 2.5e-4 }";
+        let system = |model: &str| {
+            format!(
+                "[run]\nstop = 0.5\nstep = 1e-3\nrecord = [\"s.v\", \"s.delta_s\"]\n[subsystems.s]\n{model}\n[[inputs]]\nto = \"s.T_s\"\nsignal = {{ kind = \"sweep\", amplitude = 2.5, to = 1.0, duration = 10.0 }}\n"
+            )
+        };
+        folder.succeed(&[
+            "fmu",
+            "export",
+            "epas",
+            "--fmi",
+            version,
+            "--solver",
+            &solver["solver = ".len()..],
+        ]);
+        folder.write("fmu.toml", &system("fmu = \"epas.fmu\""));
+        folder.write("native.toml", &system(&format!("model = \"epas\"\n{solver}")));
+        folder.succeed(&["run", "fmu.toml", "--out", "fmu.csv"]);
+        folder.succeed(&["run", "native.toml", "--out", "native.csv"]);
+        let (fmu, native) = (folder.column("fmu.csv", "s.v"), folder.column("native.csv", "s.v"));
+        let largest = native.iter().fold(0.0_f64, |most, v| most.max(v.abs()));
+        assert!(largest > 1e-5, "the rack moves: {largest} m/s");
+        for (a, b) in fmu.iter().zip(&native) {
+            assert!((a - b).abs() < 1e-6 * largest, "FMI {version}: {a} against {b}");
+        }
+    }
+}

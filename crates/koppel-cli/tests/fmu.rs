@@ -253,6 +253,31 @@ fn what_an_fmu_declares_is_checked() {
     assert_eq!(folder.run(&["fmu", "check", "none.fmu"]).code, Some(2));
 }
 
+/// One interface without its library leaves the findings of the other.
+#[cfg(target_os = "linux")]
+#[test]
+fn both_interfaces_are_checked_whatever_becomes_of_one() {
+    let folder = Folder::new();
+    let both = MASS2.replace("<CoSimulation ", "<ModelExchange modelIdentifier=\"gone\"/>\n  <CoSimulation ");
+    mass(&folder.path("both.fmu"), &both);
+    let said = folder.run(&["fmu", "check", "both.fmu", "--step", "0.05"]);
+    assert_eq!(said.code, Some(1), "{}", said.err);
+    said.says(&["co-simulation in steps of 0.05 s", "roll-back", "the same bits"]);
+    said.errs_with(&["gone"]);
+    assert_eq!(said.err.matches("error:").count(), 1, "{}", said.err);
+    let said = folder.run(&["fmu", "check", "both.fmu", "--step", "0.05", "--json"]);
+    let found: serde_json::Value = serde_json::from_str(&said.out).unwrap();
+    assert_eq!((&found["verdict"], said.code), (&"failed".into(), Some(1)));
+    assert_eq!(found["interfaces"][0]["verdict"], "held");
+    assert_eq!(found["interfaces"][1]["verdict"], "failed");
+    assert!(found["interfaces"][1]["error"]["message"].as_str().unwrap().contains("gone"), "{}", said.out);
+    // Where neither can be tried, that is bad input.
+    mass(&folder.path("none.fmu"), &both.replace("modelIdentifier=\"mass\"", "modelIdentifier=\"lost\""));
+    let said = folder.run(&["fmu", "check", "none.fmu"]);
+    assert_eq!(said.code, Some(2), "{}", said.err);
+    said.errs_with(&["lost", "gone"]);
+}
+
 #[test]
 fn system_structures_are_checked() {
     let folder = Folder::new();

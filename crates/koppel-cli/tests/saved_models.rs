@@ -43,11 +43,27 @@ fn models_are_saved_and_start_another_run() {
     let said = folder.succeed(&["run", "other.toml"]);
     said.errs_with(&["warning: no model of `right` in the file of learned models"]);
     assert!(!said.err.contains("`left`"), "{}", said.err);
-    // A checkpoint needs no file of models.
+    // Without the file there is no run.
     std::fs::remove_file(folder.path("models.toml")).unwrap();
     let said = folder.run(&["run", "other.toml"]);
     assert_eq!(said.code, Some(2));
     said.errs_with(&["other.toml:8:51", "models.toml"]);
+}
+
+/// What was read from a file of models is part of the checkpoint: the run goes on to the same numbers without the file.
+#[test]
+fn a_checkpoint_needs_no_file_of_models() {
+    let folder = Folder::with(&learning());
+    folder.succeed(&["run", "system.toml", "--save-models", "models.toml", "-q"]);
+    let other = r#"coupling = { method = "prestep", model = { file = "models.toml" } }"#;
+    folder.write("other.toml", &SYSTEM.replace("coupling = \"zoh\"", other));
+    folder.succeed(&["run", "other.toml", "--stop", "0.25", "--out", "whole.csv", "-q"]);
+    let checkpoint = ["--checkpoint", "half.checkpoint", "--checkpoint-every", "150"];
+    folder.succeed(&[&["run", "other.toml", "--out", "half.csv", "-q"], &checkpoint[..]].concat());
+    std::fs::remove_file(folder.path("models.toml")).unwrap();
+    folder.succeed(&["resume", "half.checkpoint", "--stop", "0.25", "--out", "rest.csv", "-q"]);
+    assert_eq!(folder.read("rest.csv"), folder.read("whole.csv"));
+    assert_eq!(folder.column("rest.csv", "left.x").len(), 251);
 }
 
 #[test]
@@ -88,6 +104,27 @@ fn the_summary_says_which_models_are_bad() {
     let measured = run("prestep");
     assert!(!measured.out.contains("doubtful"), "{}", measured.out);
     measured.says(&["model of", "all steps (full)"]);
+}
+
+/// A model that never predicted a step has no verdict; one of the corrector has, like any other.
+#[test]
+fn a_model_without_a_figure_is_no_bad_model() {
+    let folder = Folder::with(&learning().replace("duration = 0.05", "duration = 100.0"));
+    let models = |arguments: &[&str]| {
+        let mut all = vec!["run", "system.toml", "--json"];
+        all.extend_from_slice(arguments);
+        folder.succeed(&all).json()["models"]["models"].clone()
+    };
+    let unknown = models(&[]);
+    assert!(unknown[0]["verdict"].is_null() && unknown[0]["mean"].is_null(), "{unknown:#}");
+    assert_eq!(unknown[0]["taken"], 0);
+    folder.succeed(&["run", "system.toml"]).says(&["learned", "not measured", "unknown"]);
+    let known = models(&["--coupling", "{ method = \"corrector\", model = { derivatives = \"auto\" } }"]);
+    for model in known.as_array().unwrap() {
+        assert_eq!(model["verdict"], "full", "{known:#}");
+        // The first steps, of which ranges are small, may call for a few.
+        assert!((1..=5).contains(&model["taken"].as_u64().unwrap()), "{known:#}");
+    }
 }
 
 /// A system at rest teaches nothing; one that moves does, whatever is left unconnected.

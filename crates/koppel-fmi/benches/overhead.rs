@@ -14,13 +14,16 @@
 #[path = "../tests/common/mod.rs"]
 #[expect(dead_code, reason = "the tests use more of it")]
 mod common;
+#[path = "../tests/common/reals.rs"]
+mod reals;
 
-use common::{MASS2, TestFmu};
+use common::TestFmu;
 use koppel::run::{Parallel, RunConfig, Simulation};
 use koppel::system::{Connection, SystemBuilder};
 use koppel_fmi::Fmu;
 use koppel_fmi::import::{CoSimulation, Options};
 use libloading::Library;
+use reals::only_reals;
 use std::ffi::{CString, c_char, c_int, c_long, c_void};
 use std::path::Path;
 use std::process::Command;
@@ -49,9 +52,7 @@ fn main() {
             let last = by_hand.run(steps, size);
             c = c.min(begin.elapsed().as_secs_f64());
             let begin = Instant::now();
-            for _ in 0..steps {
-                engine.advance().unwrap();
-            }
+            engine.advance_by(steps).unwrap();
             koppel = koppel.min(begin.elapsed().as_secs_f64());
             assert_eq!(engine.outputs(0)[0], last, "both compute the same");
         }
@@ -63,19 +64,6 @@ fn main() {
             koppel / c
         );
     }
-}
-
-/// The description of the test FMU with nothing but reals, and without units, as the ring adds ways to forces.
-fn only_reals() -> String {
-    MASS2
-        .replace("<Unknown index=\"8\" dependencies=\"\"/>", "")
-        .replace(" unit=\"N\"", "")
-        .replace(" unit=\"m\"", "")
-        .lines()
-        .filter(|line| !line.contains("name=\"steps\"") && !line.contains("name=\"on\""))
-        .collect::<Vec<_>>()
-        .join("\n")
-        .replace("<InitialUnknowns><Unknown index=\"7\"/><Unknown index=\"8\"/></InitialUnknowns>", "")
 }
 
 /// A ring in which every instance is pushed by a tenth of its neighbour's way.

@@ -2,7 +2,7 @@
 
 use crate::archive::ArchiveError;
 use crate::description::DescriptionError;
-use crate::ffi::{CallError, LoadError};
+use crate::ffi::{CallError, LoadError, Status};
 use crate::isolate::Ended;
 use std::path::PathBuf;
 
@@ -49,6 +49,9 @@ pub enum Error {
 
     #[error("`{instance}`: `{name}` is a {expected}, {value} is not one")]
     WrongType { instance: String, name: String, expected: &'static str, value: String },
+
+    #[error("`{instance}`: `{name}` is a {expected}, {value} is not one")]
+    WrongArrival { instance: String, name: String, expected: &'static str, value: f64 },
 
     #[error("`{instance}`: {value} of `{name}` is too large to be exact as a floating-point number")]
     NotExact { instance: String, name: String, value: String },
@@ -170,6 +173,12 @@ impl Error {
     pub fn hint(&self) -> Option<String> {
         Some(match self {
             Error::Probe { source } => return source.hint(),
+            Error::Archive { source, .. } => return of_archive(source).map(Into::into),
+            Error::Load { source, .. } => of_library(source).into(),
+            Error::Call { source, .. } => return of_call(source).map(Into::into),
+            Error::WrongArrival { instance, name, .. } => format!(
+                "look at the connection to `{instance}.{name}`, its gain and offset; `map` makes one kind of numbers from another"
+            ),
             Error::NoBinary { .. } => "ask its author for an FMU with a binary for this platform".into(),
             Error::OnlyOnce { .. } => {
                 "isolate all but one instance of it in processes of their own: isolate = true".into()
@@ -197,6 +206,41 @@ impl Error {
             _ => return None,
         })
     }
+}
+
+fn of_archive(error: &ArchiveError) -> Option<&'static str> {
+    Some(match error {
+        ArchiveError::NotAZip { .. } => "an FMU is a zip archive; check the name, or export it again",
+        ArchiveError::Damaged { .. } | ArchiveError::DamagedEntry { .. } => {
+            "copy, download or export it once more"
+        }
+        ArchiveError::Missing { .. } => {
+            "it must lie at the top of the archive: zip what is in the folder, not the folder"
+        }
+        _ => return None,
+    })
+}
+
+fn of_library(error: &LoadError) -> &'static str {
+    match error {
+        LoadError::Open { .. } => {
+            "the binary is damaged, or needs a library that is not here; ask its author"
+        }
+        LoadError::Symbol { .. } => "the binary does not follow the standard: ask its author for another",
+    }
+}
+
+fn of_call(error: &CallError) -> Option<&'static str> {
+    Some(match error {
+        CallError::NoInstance { .. } => {
+            "a GUID or token that differs means that description and binary are of different builds; else a licence or a file may be missing"
+        }
+        CallError::Status { status: Status::Pending, .. } => "FMUs that step asynchronously cannot be run",
+        CallError::Status { call: "fmi2DoStep" | "fmi3DoStep", .. } => {
+            "the FMU gave up by itself: other parameters or a smaller communication step may help; else ask its author"
+        }
+        _ => return None,
+    })
 }
 
 impl From<Box<Error>> for Box<koppel::Error> {

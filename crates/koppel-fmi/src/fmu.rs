@@ -5,6 +5,7 @@
 
 use crate::archive::{self, Archive, Unpacked};
 use crate::description::{Description, FmiVersion, Interface};
+use crate::digest::sha256;
 use crate::error::{Error, Result};
 use crate::ffi::{fmi2, fmi3};
 use crate::import::Solving;
@@ -22,6 +23,7 @@ pub struct Fmu {
     /// By model identifier: interfaces may have libraries of their own.
     libraries: Mutex<HashMap<String, Library>>,
     is_taken: AtomicBool,
+    digest: OnceLock<Option<String>>,
 }
 
 /// Where its files are, and who removes them.
@@ -89,12 +91,24 @@ impl Fmu {
             files,
             libraries: Mutex::default(),
             is_taken: AtomicBool::new(false),
+            digest: OnceLock::new(),
         }
     }
 
     /// The file it came from.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// A digest of its content; of an FMU in a package, of the package and its place there. Nothing if the file can no longer
+    /// be read.
+    pub fn fingerprint(&self) -> Option<&str> {
+        let digest = self.digest.get_or_init(|| {
+            let (file, entries) = archive::split(&self.path);
+            let content = sha256(&std::fs::read(file).ok()?);
+            Some(entries.iter().fold(content, |digest, entry| format!("{digest}!{entry}")))
+        });
+        digest.as_deref()
     }
 
     /// What it says about itself.
@@ -143,7 +157,10 @@ impl Fmu {
             FmiVersion::Fmi2 => fmi2::Functions::load(&path).map(|table| Library::Two(Arc::new(table))),
             FmiVersion::Fmi3 => fmi3::Functions::load(&path).map(|table| Library::Three(Arc::new(table))),
         };
-        let library = library.map_err(|source| Error::Load { path: self.path.clone(), source })?;
+        let library = library.map_err(|source| {
+            let source = source.within(self.folder());
+            Error::Load { path: self.path.clone(), source }
+        })?;
         libraries.insert(interface.model_identifier.clone(), library.clone());
         Ok(library)
     }

@@ -4,12 +4,14 @@
 //! * [`description`]: `modelDescription.xml` and terminals of both versions as one plain data model.
 //! * [`ffi`]: function tables of both versions, the only unsafe code.
 //! * [`Fmu`]: an FMU unpacked and loaded.
+//! * [`digest`]: what tells one file from another.
 //! * [`import`]: its instances as subsystems of the engine.
 //! * [`isolate`]: the same in processes of their own.
 //! * [`probe`]: what of its declared capabilities holds.
 
 pub mod archive;
 pub mod description;
+pub mod digest;
 mod error;
 pub mod ffi;
 mod fmu;

@@ -198,26 +198,80 @@ fn co_simulation_is_tried_by_roll_back() {
     }
 }
 
-/// Listed states make the directional derivatives of a co-simulation FMU complete.
+/// The description with both states listed, which makes its directional derivatives complete.
+fn listed() -> String {
+    let speed = "name=\"v\" valueReference=\"2\" causality=\"output\" variability=\"continuous\" initial=\"exact\"><Real";
+    let rate = "name=\"a\" valueReference=\"6\" causality=\"local\"><Real";
+    assert!(MASS2.contains(speed) && MASS2.contains(rate));
+    MASS2
+        .replace(speed, &format!("{speed} derivative=\"2\""))
+        .replace(rate, &format!("{rate} derivative=\"3\""))
+        .replace(
+            "</Outputs>",
+            "</Outputs><Derivatives><Unknown index=\"3\"/><Unknown index=\"7\"/></Derivatives>",
+        )
+}
+
+/// Asked from the start on, though this FMU gives no derivatives while it is initialized.
 #[test]
 fn co_simulation_with_listed_states_gives_its_equations() {
-    let listed = MASS2
-        .replace(
-            "name=\"a\" valueReference=\"6\" causality=\"local\"><Real/>",
-            "name=\"a\" valueReference=\"6\" causality=\"local\"><Real derivative=\"3\"/>",
-        )
-        .replace("</Outputs>", "</Outputs><Derivatives><Unknown index=\"7\"/></Derivatives>");
-    assert_ne!(listed, MASS2);
-    // Of two states only one is listed: what is given for it does not depend on the other, and holds as far as it goes.
-    let fmu = TestFmu::new("mass2.c", &listed, &["-DLIE_DERIVATIVE"]);
-    let mut body = co_simulation(&fmu, &SPRING);
-    let inputs = vec![0.0; body.ports().inputs.len()];
-    assert!(body.linearize(&inputs).unwrap().is_some());
-    let solver = body.solver();
-    assert!(
-        solver.contains("trial steps from saved states (its directional derivatives do not hold"),
-        "{solver}"
-    );
+    let fmu = TestFmu::new("mass2.c", &listed(), &["-DSTRICT"]);
+    let (mut body, mut undisturbed) = (co_simulation(&fmu, &SPRING), co_simulation(&fmu, &SPRING));
+    let (p, m) = (body.ports().outputs.len(), body.ports().inputs.len());
+    let mut truth = StateSpace {
+        a: Matrix::from_slice(2, 2, &[0.0, 1.0, -25.0, -0.15]),
+        b: Matrix::zeros(2, m),
+        c: Matrix::zeros(p, 2),
+        d: Matrix::zeros(p, m),
+    };
+    (truth.b[(1, 0)], truth.c[(0, 0)], truth.c[(1, 1)]) = (0.5, 1.0, 1.0);
+    let mut inputs = vec![0.0; m];
+    for round in 0..3_u32 {
+        inputs[0] = 0.4 * f64::from(round);
+        compare(&body.linearize(&inputs).unwrap().unwrap(), &truth, 1e-12, "listed");
+        let mut rates = vec![0.0; p];
+        assert!(body.rates(&inputs, &mut rates).unwrap());
+        let (x, v) = (get(&mut body, "x"), get(&mut body, "v"));
+        let expected = [v, 0.5 * inputs[0] - 25.0 * x - 0.15 * v];
+        assert!((rates[0] - expected[0]).abs() + (rates[1] - expected[1]).abs() < 1e-12 * 25.0, "{rates:?}");
+        let before = walk(&mut undisturbed, 2 * u64::from(round), 2, &inputs);
+        assert_eq!(walk(&mut body, 2 * u64::from(round), 2, &inputs), before, "no trace is left");
+    }
+    assert!(body.solver().ends_with("; linear model by directional derivatives"), "{}", body.solver());
+}
+
+/// By inputs or by states: what does not hold is found, and trial steps take its place.
+#[test]
+fn wrong_derivatives_of_co_simulation_are_found() {
+    let cases = [
+        ("-DLIE_DERIVATIVE", "that of derivative 2 of the states by `F` is given as 5.50000e-1"),
+        ("-DLIE_STIFFNESS", "derivative 2 of the states with the states that `F` moves"),
+    ];
+    for (lie, complaint) in cases {
+        let fmu = TestFmu::new("mass2.c", &listed(), &[lie]);
+        let mut body = co_simulation(&fmu, &SPRING);
+        let inputs = vec![0.0; body.ports().inputs.len()];
+        let model = body.linearize(&inputs).unwrap().unwrap();
+        let model = InterfaceModel::from_state_space("part", &model).unwrap();
+        let truth = Matrix::from_slice(2, 2, &[0.0, 1.0, -25.0, -0.15]);
+        close(&model.s_y.block(0, 0, 2, 2), &truth, 1e-6, lie);
+        let solver = body.solver();
+        assert!(solver.contains("trial steps from saved states (its directional derivatives do not hold"));
+        assert!(solver.contains(complaint), "{solver}");
+    }
+}
+
+/// Without saved states nothing moves the states apart: what could not be compared is said.
+#[test]
+fn derivatives_that_could_not_be_compared_are_named() {
+    let cannot = listed().replace("canGetAndSetFMUstate=\"true\" canSerializeFMUstate=\"true\"", "");
+    for (lie, is_believed) in [("-DLIE_STIFFNESS", true), ("-DLIE_DERIVATIVE", false)] {
+        let mut body = co_simulation(&TestFmu::new("mass2.c", &cannot, &[lie]), &SPRING);
+        let inputs = vec![0.0; body.ports().inputs.len()];
+        assert_eq!(body.linearize(&inputs).unwrap().is_some(), is_believed, "{lie}");
+        let unchecked = "(those by states unchecked: it does not declare canGetAndSetFMUState)";
+        assert_eq!(body.solver().contains(unchecked), is_believed, "{}", body.solver());
+    }
 }
 
 /// A trial step that ends the FMU for good is told, and not that its state cannot be put back.

@@ -12,6 +12,8 @@ import sys
 import sysconfig
 from pathlib import Path
 
+import problem_fmus
+
 PACKAGES = ["pythonfmu==0.7.0", "pythonfmu3==0.3.4", "FMPy==0.3.32", "lxml==6.1.3", "statsmodels==0.15.0"]
 
 # A mass on a spring and damper, driven by a force: m a + d v + c x = F. Solved by Runge-Kutta 4 in ten parts per step.
@@ -189,6 +191,10 @@ def build(folder: Path) -> None:
         script.write_text(source.replace(f"class {plain}(", f"class {name}("))
         options = {"needsExecutionTool": False, **options}
         print(f"make_fmus: {builder.build_FMU(script, dest=folder, **options)}")
+    for name, source in problem_fmus.sources():
+        script = folder / f"{name}.py"
+        script.write_text(source)
+        print(f"make_fmus: {Builder2.build_FMU(script, dest=folder, needsExecutionTool=False)}")
 
 
 def main() -> None:

@@ -65,7 +65,7 @@ impl Error {
             Error::NoOutputs => "name outputs in `record` of [run], or leave it out to record all".into(),
             Error::SameName { .. } => "give one of them, or its subsystem, another name".into(),
             Error::NoLibrary { file, .. } => format!(
-                "`cargo build --release -p koppel-fmu-binary` in koppel's sources makes target/release/{file}; put it beside `koppel`, or name it with --library"
+                "`cargo install` brings programs only; `cargo build --release -p koppel-fmu-binary` in koppel's sources makes target/release/{file}: put it beside `koppel`, or name it with --library"
             ),
             Error::NotALibrary { .. } => {
                 "leave out --library, or name what `cargo build --release -p koppel-fmu-binary` makes".into()

@@ -131,7 +131,8 @@ impl Interface {
                 list.push(Variable::new(port.name.clone(), port, Role::Local(index), Setting::Never));
                 list.len() - 1
             });
-            if index < ode.states() {
+            // Where a program samples, there are no equations that an importer could solve.
+            if index < ode.states() && ode.period().is_none() {
                 list[place].state = Some(index);
                 list[place].start = port.start;
                 let has_parameter = entry.states.get(index).is_some_and(|state| state.start.is_some());
@@ -201,8 +202,8 @@ impl Interface {
             add(&mut inputs, id, VariableId { kind: VariableKind::Input, index }, Setting::Always);
         }
         let channels = koppel::coupling::build(&run.coupling, run.hold, graph)?.channels(graph);
-        for column in Columns::select(&run.record, graph, &channels, Vec::new())?.list() {
-            // What the coupling knows stays inside.
+        for column in Columns::select(&run.record, graph, &channels, run.loop_columns(graph)?)?.list() {
+            // What the coupling knows stays inside, and so does what is counted of loops.
             let Source::Variable { subsystem, variable } = column.source else { continue };
             if variable.kind == VariableKind::Output
                 && !add(&mut outputs, subsystem, variable, Setting::Never)

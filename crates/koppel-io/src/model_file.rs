@@ -15,21 +15,30 @@ pub fn has_models(simulation: &Simulation) -> bool {
     !simulation.learned().is_empty() || !simulation.models().is_empty()
 }
 
-/// Writes what the run has learned of its subsystems, or else the models it has used; a file that exists is replaced when
-/// the new one is complete.
+/// What the run has learned of its subsystems, or else the models it has used, as the text of a file.
 ///
 /// # Errors
 ///
-/// If the file cannot be written.
-pub fn write_models(path: &Path, simulation: &Simulation, title: &str) -> Result<()> {
+/// If a model cannot be written as text.
+pub fn models(simulation: &Simulation, title: &str) -> std::result::Result<String, toml::ser::Error> {
     let mut text = format!(
         "# Models of {}, t = {} s. Use: coupling = {{ method = \"prestep\", model = {{ file = \"...\" }} }}\n",
         title.replace('\n', " "),
         simulation.time()
     );
     let learned = simulation.learned();
-    if learned.is_empty() { add_all(&mut text, &simulation.models()) } else { add_all(&mut text, &learned) }
-        .map_err(|error| Error::io("write", path)(std::io::Error::other(error)))?;
+    if learned.is_empty() { add_all(&mut text, &simulation.models()) } else { add_all(&mut text, &learned) }?;
+    Ok(text)
+}
+
+/// Writes [`models`] to a file; one that exists is replaced when the new one is complete.
+///
+/// # Errors
+///
+/// If the file cannot be written.
+pub fn write_models(path: &Path, simulation: &Simulation, title: &str) -> Result<()> {
+    let text =
+        models(simulation, title).map_err(|error| Error::io("write", path)(std::io::Error::other(error)))?;
     let mut temporary = path.as_os_str().to_owned();
     temporary.push(".tmp");
     let temporary = PathBuf::from(temporary);

@@ -14,6 +14,7 @@ mod log;
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 
+use koppel::linalg::Matrix;
 use koppel::signal::{Samples, Segment, Step};
 use koppel::system::{Message, Ports, Snapshot, StateSpace, Subsystem, VariableId};
 
@@ -274,6 +275,10 @@ impl Subsystem for Replayed {
         self.inner.linearize_into(inputs, out)
     }
 
+    fn feed_through(&mut self, inputs: &[f64], out: &mut Matrix) -> koppel::Result<bool> {
+        self.inner.feed_through(inputs, out)
+    }
+
     fn lack_of_model(&self) -> Option<String> {
         self.inner.lack_of_model()
     }
@@ -284,6 +289,18 @@ impl Subsystem for Replayed {
 
     fn solver(&self) -> String {
         self.inner.solver()
+    }
+
+    fn identity(&self) -> Option<String> {
+        self.inner.identity()
+    }
+
+    fn refusal(&self) -> Option<String> {
+        self.inner.refusal()
+    }
+
+    fn step_calls(&self) -> Option<u64> {
+        self.inner.step_calls()
     }
 
     /// Where the log ends now, and the state itself if the FMU can keep it in its memory.

@@ -156,8 +156,16 @@ fn main() {
     // Rounds of about a millisecond: on a busy machine some of them are undisturbed.
     let small = fastest(dual_mass, &couplings, 500, 60);
     let large = fastest(|| ring(20), &couplings, 150, 3);
-    for (name, times) in [("2 | 3", small), ("20 | 60", large)] {
-        let more: Vec<String> = times[1..].iter().map(|t| format!("{:.2}", (t - times[0]) * 1e6)).collect();
-        println!("| {name} | {:.2} | {} |", times[0] * 1e6, more.join(" | "));
+    let mut missed = Vec::new();
+    for (name, times, limit) in [("2 | 3", small, 5.0), ("20 | 60", large, 200.0)] {
+        let more: Vec<f64> = times[1..].iter().map(|t| (t - times[0]) * 1e6).collect();
+        let words: Vec<String> = more.iter().map(|t| format!("{t:.2}")).collect();
+        println!("| {name} | {:.2} | {} |", times[0] * 1e6, words.join(" | "));
+        if more[0] > limit || more[2] > 10.0 * limit {
+            missed.push(format!(
+                "{name}: at most {limit} µs with fixed models, ten times that when taken anew"
+            ));
+        }
     }
+    assert!(missed.is_empty(), "limits that were missed: {}", missed.join("; "));
 }

@@ -70,6 +70,14 @@ pub enum Error {
     )]
     LoopNotSolved { path: String, time: f64, residual: f64, iterations: usize, worst: String },
 
+    #[error(
+        "started again after it was excited, it does not stand where it stood: `{variable}` is {found}, but was {wanted}"
+    )]
+    NotPutBack { variable: String, found: f64, wanted: f64 },
+
+    #[error("subsystem `{subsystem}` cannot be put back after it was excited before the run: {source}")]
+    Probed { subsystem: String, source: Box<Error> },
+
     #[error("subsystem `{subsystem}` cannot roll back, but step iteration needs it (t = {time} s): {reason}")]
     CannotRollBack { subsystem: String, time: f64, reason: String },
 
@@ -120,6 +128,9 @@ impl Error {
             Error::LoopNotSolved { .. } => {
                 Some("give other start values, use another acceleration or more iterations (run.iteration), or break the loop with a filter or a state".into())
             }
+            Error::Probed { subsystem, .. } => Some(format!(
+                "spare it: write probe = false below [subsystems.{subsystem}]; or use another coupling"
+            )),
             Error::CannotRollBack { .. } => Some(
                 "use iteration = { kind = \"outputs\" }, which repeats no step, or an FMU with canGetAndSetFMUState".into(),
             ),

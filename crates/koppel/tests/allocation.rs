@@ -71,6 +71,8 @@ fn advance_allocates_nothing() {
         matrix_steps: 3,
         ..PrestepConfig::default()
     };
+    // So good that they are taken anew again and again.
+    let when_bad = PrestepConfig { model: ModelConfig::DerivativesAbove(1e-6), ..PrestepConfig::default() };
     let learned = PrestepConfig { model: ModelConfig::Rls(RlsConfig::default()), ..PrestepConfig::default() };
     let by_moesp = MoespConfig { order: Some(2), window: 70, rows: Some(3) };
     let by_moesp =
@@ -83,6 +85,7 @@ fn advance_allocates_nothing() {
         CouplingConfig::Corrector(CorrectorConfig { model, ..CorrectorConfig::default() }),
         CouplingConfig::Prestep(PrestepConfig { model, ..PrestepConfig::default() }),
         CouplingConfig::Prestep(carried),
+        CouplingConfig::Prestep(when_bad),
         CouplingConfig::Prestep(integral),
         CouplingConfig::Prestep(numerical),
         CouplingConfig::Prestep(learned),

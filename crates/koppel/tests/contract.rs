@@ -30,6 +30,7 @@ fn couplings(of: &str) -> Vec<CouplingConfig> {
         objective: Goal::Integral,
         ..derivatives.clone()
     };
+    let when_bad = PrestepConfig { model: ModelConfig::DerivativesAbove(1e-3), ..seldom.clone() };
     // Known equations in discrete time; in parts of the step with models that stay as they were taken at the start.
     let discrete = PrestepConfig {
         time: Some(TimeForm::Discrete),
@@ -73,6 +74,7 @@ fn couplings(of: &str) -> Vec<CouplingConfig> {
         CouplingConfig::Corrector(corrector),
         CouplingConfig::Prestep(derivatives.clone()),
         CouplingConfig::Prestep(seldom),
+        CouplingConfig::Prestep(when_bad),
         CouplingConfig::Prestep(discrete),
         CouplingConfig::Prestep(in_parts),
         CouplingConfig::Prestep(learned),

@@ -142,6 +142,8 @@ fn words_that_change_nothing_here() {
         // A linear model has the same derivatives everywhere.
         r#"model = "derivatives""#,
         r#"model = { derivatives = 5 }"#,
+        r#"model = { derivatives = "auto" }"#,
+        r#"model = { derivatives = "auto", above = 0.1 }"#,
     ] {
         let apart = difference(&plain, &see(&format!(r#"method = "prestep", {text}"#)));
         assert!(apart < 1e-9, "{text}: {apart}");
@@ -213,6 +215,7 @@ fn wrong_words_are_refused_with_the_known_ones() {
         (r#"method = "prestepp""#, &["zoh", "nepce", "corrector", "prestep"][..]),
         (r#"method = "prestep", model = "exakt""#, &["exact", "derivatives"]),
         (r#"method = "prestep", model = { identify = "rlss" }"#, &["rls"]),
+        (r#"method = "prestep", model = { derivatives = "often" }"#, &["auto"]),
         (r#"method = "prestep", time = "discreet""#, &["continuous", "discrete"]),
         (r#"method = "prestep", error_equation = "on""#, &["off", "carried", "reset"]),
         (r#"method = "prestep", input = "cubic""#, &["linear", "constant", "energy"]),
@@ -241,6 +244,11 @@ fn settings_that_do_not_go_together_are_refused_with_a_reason() {
     for (text, reason) in [
         (r#"method = "prestep", error_steps = 0"#, "at least 1"),
         (r#"method = "prestep", extrapolation_steps = 0"#, "at least 1"),
+        (r#"method = "prestep", model = { derivatives = 5, above = 0.1 }"#, "goes with derivatives"),
+        (r#"method = "prestep", model = { identify = "rls", above = 0.1 }"#, "goes with derivatives"),
+        (r#"method = "prestep", model = { derivatives = -1 }"#, "a number of steps or \"auto\""),
+        (r#"method = "prestep", model = { derivatives = "auto", above = 0.0 }"#, "must be positive"),
+        (r#"method = "corrector", model = { derivatives = "auto", above = nan }"#, "must be positive"),
         (r#"method = "prestep", objective = "integral", extrapolation = "euler""#, "trapezoid"),
         (r#"method = "prestep", objective = "midpoint", matrix_steps = 3"#, "trapezoid"),
         (r#"method = "prestep", recursion = true"#, "discrete"),

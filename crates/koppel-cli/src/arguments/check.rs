@@ -2,16 +2,38 @@
 
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
+use koppel::analysis::Methods;
 
-use super::SettingArguments;
+use super::{CacheArguments, SettingArguments};
 
 pub(super) const EXAMPLES: &str = "\
 Examples:
-  koppel check system.toml                                   loops, where they are cut, whether they are stable
+  koppel check system.toml                                   whether the run is stable, at which steps, and why not
+  koppel check system.toml --error 0.01                      steps for an error of 1 %, method by method
+  koppel check system.toml --vary 20                         whether it stays so if parameters change by 20 %
+  koppel check system.toml --map steps.svg                   stable steps of all methods as a picture
   koppel check system.toml --set run.reading=stale --json    for programs
   koppel check system.toml --graph system.svg                a drawing
   koppel check system.toml --frequency --plot loop.svg       margins of the loop over frequency";
+
+/// Methods whose stable steps are looked for.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum MethodsArgument {
+    Own,
+    Holds,
+    All,
+}
+
+impl From<MethodsArgument> for Methods {
+    fn from(methods: MethodsArgument) -> Self {
+        match methods {
+            MethodsArgument::Own => Methods::Own,
+            MethodsArgument::Holds => Methods::Holds,
+            MethodsArgument::All => Methods::All,
+        }
+    }
+}
 
 /// Arguments of `koppel check`.
 #[derive(Debug, Args)]
@@ -24,6 +46,18 @@ pub(crate) struct CheckArguments {
     /// Draws the system, its loops in red (SVG).
     #[arg(long, value_name = "FILE")]
     pub(crate) graph: Option<PathBuf>,
+    /// The wanted error, relative to the range of each output: steps are recommended for it.
+    #[arg(long, value_name = "PART", default_value_t = 0.05)]
+    pub(crate) error: f64,
+    /// Varies every parameter by so many percent and tells whether the run stays stable.
+    #[arg(long, value_name = "PERCENT")]
+    pub(crate) vary: Option<f64>,
+    /// Methods whose stable steps are looked for: that of the run, holds, too, or all, as by default if the system is small.
+    #[arg(long, value_name = "WHICH")]
+    pub(crate) methods: Option<MethodsArgument>,
+    /// Draws the stable steps of every method (SVG).
+    #[arg(long, value_name = "FILE")]
+    pub(crate) map: Option<PathBuf>,
     /// Judges a system of two subsystems over frequency: margin, small gain, passivity, for its coupling and the usual ones.
     #[arg(long)]
     pub(crate) frequency: bool,
@@ -33,6 +67,8 @@ pub(crate) struct CheckArguments {
     /// Forgives what can be forgiven in a system structure, and lists it.
     #[arg(long)]
     pub(crate) tolerant: bool,
+    #[command(flatten)]
+    pub(crate) cache: CacheArguments,
     #[command(flatten)]
     pub(crate) settings: SettingArguments,
 }

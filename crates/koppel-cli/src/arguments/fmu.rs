@@ -24,10 +24,10 @@ pub(crate) enum FmuCommand {
         /// The FMU.
         file: PathBuf,
         /// Communication step of the trials, in s [default: the FMU's own proposal, or 1e-3].
-        #[arg(long, value_name = "H", value_parser = positive)]
+        #[arg(long, value_name = "H", allow_hyphen_values = true, value_parser = positive)]
         step: Option<f64>,
         /// Longest time for all trials of an interface, in s.
-        #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = positive)]
+        #[arg(long, value_name = "SECONDS", default_value = "60", allow_hyphen_values = true, value_parser = positive)]
         timeout: f64,
         /// Prints the findings as JSON.
         #[arg(long)]
@@ -66,7 +66,7 @@ pub(crate) struct ExportArguments {
     /// Solver of the model in co-simulation: a name, or an inline table with its settings.
     #[arg(long, value_name = "S")]
     pub(crate) solver: Option<String>,
-    /// The library that becomes the FMU's binary [default: the one built with koppel].
+    /// The library that becomes the FMU's binary [default: the one built with koppel; `cargo install` brings none].
     #[arg(long, value_name = "FILE")]
     pub(crate) library: Option<PathBuf>,
 }

@@ -1,7 +1,12 @@
 //! `koppel check`.
 
-use koppel::analysis::{forecast, structure, zero_stability};
-use koppel_io::drawing;
+use std::io::{IsTerminal, stderr};
+use std::path::Path;
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+use koppel::analysis::{Forecast, ForecastOptions, structure, zero_stability};
+use koppel_io::{drawing, stability_map};
 
 use super::frequency::Frequency;
 use super::run::load;
@@ -9,27 +14,42 @@ use crate::arguments::CheckArguments;
 use crate::exit::Exit;
 use crate::failure::{Failure, Result, note};
 use crate::output::{self, Check};
-use crate::session;
+use crate::session::{self, Cache};
 
 /// Looks at a system without running it: structure, loops, zero-stability, forecast.
 pub(super) fn check(arguments: &CheckArguments) -> Result<Exit> {
+    let CheckArguments { graph, plot, map, .. } = arguments;
+    check_numbers(arguments)?;
     let mut file = load(&arguments.file, &arguments.settings, arguments.tolerant)?;
     file.notices().iter().for_each(|(kind, text)| note(kind, text));
     file.warnings().iter().for_each(|text| note("warning", text));
-    session::check_drawings(&arguments.file, &file.reads(), &arguments.graph, &arguments.plot)?;
+    session::check_drawings(&arguments.file, &file.reads(), graph, plot, map)?;
+    let cache = Cache::new(&arguments.cache);
+    cache.serve(&mut file);
     let filters = file.choose_filters()?;
-    let mut simulation = file.simulation()?;
+    let simulation = file.simulation();
+    cache.tell();
+    let mut simulation = simulation?;
     let structure = structure(&mut simulation)?;
     let stability = zero_stability(&mut simulation, &file.run);
-    let forecast = forecast(&mut simulation, &file.run);
-    if let Some(path) = &arguments.graph {
-        let text = drawing::svg(&structure, &stability);
-        std::fs::write(path, text)
-            .map_err(|error| Failure::Write(koppel_io::Error::io("write", path)(error)))?;
+    let told = Told::new();
+    let options = ForecastOptions {
+        methods: arguments.methods.map(Into::into),
+        error: arguments.error,
+        vary: arguments.vary.map(|percent| percent / 100.0),
+        progress: &|what| told.about(what),
+        ..ForecastOptions::default()
+    };
+    let forecast = Forecast::of(&mut simulation, &file.run, &options);
+    if let Some(path) = graph {
+        output::write_text(path, &drawing::svg(&structure, &stability))?;
     }
     let check = Check::new(&file, structure, stability, filters, forecast);
+    if let Some(path) = map {
+        output::write_text(path, &stability_map::svg(&file.title, check.forecast(), file.run.step))?;
+    }
     let frequency = if arguments.frequency { Some(Frequency::new(&file)?) } else { None };
-    if let (Some(path), Some(frequency)) = (&arguments.plot, &frequency) {
+    if let (Some(path), Some(frequency)) = (plot, &frequency) {
         frequency.plot(path)?;
     }
     if arguments.json {
@@ -39,10 +59,48 @@ pub(super) fn check(arguments: &CheckArguments) -> Result<Exit> {
         }
         output::print_json(&document)?;
     } else {
-        output::print(&check.text(arguments.graph.as_deref()))?;
+        let drawings: Vec<&Path> = [graph, map].into_iter().flatten().map(AsRef::as_ref).collect();
+        output::print(&check.text(arguments.error, &drawings))?;
         if let Some(frequency) = &frequency {
             output::print(&format!("\n{}", frequency.text()))?;
         }
     }
     Ok(Exit::Ok)
+}
+
+fn check_numbers(arguments: &CheckArguments) -> Result<()> {
+    if !(arguments.error > 0.0 && arguments.error.is_finite()) {
+        let message = format!("--error {} is no error to aim at", arguments.error);
+        return Err(Failure::words(message, "give a part of the range above zero, such as 0.05 for 5 %"));
+    }
+    if let Some(percent) = arguments.vary.filter(|percent| !(*percent > 0.0 && *percent < 100.0)) {
+        let message = format!("--vary {percent} is no change that can be made both ways");
+        return Err(Failure::words(message, "give percent above 0 and below 100, such as 20"));
+    }
+    Ok(())
+}
+
+/// Says what is under way, if it takes long and somebody watches.
+struct Told {
+    is_watched: bool,
+    begin: Instant,
+    last: Mutex<Duration>,
+}
+
+/// Time between two notes.
+const PATIENCE: Duration = Duration::from_secs(3);
+
+impl Told {
+    fn new() -> Self {
+        Told { is_watched: stderr().is_terminal(), begin: Instant::now(), last: Mutex::new(Duration::ZERO) }
+    }
+
+    fn about(&self, what: &str) {
+        let now = self.begin.elapsed();
+        let Ok(mut last) = self.last.lock() else { return };
+        if self.is_watched && now >= *last + PATIENCE {
+            *last = now;
+            note("checking", what);
+        }
+    }
 }

@@ -43,10 +43,14 @@ fn check(file: &Path, step: Option<f64>, timeout: f64, json: bool) -> Result<Exi
     let timeout = Duration::from_secs_f64(timeout.min(1e9));
     let mut all = Vec::new();
     for kind in kinds {
-        match worker::check_apart(&fmu, kind, step, timeout) {
-            Err(failure @ Failure::Crash { .. }) => all.push((kind, Err(failure))),
-            findings => all.push((kind, Ok(findings?))),
-        }
+        all.push((kind, worker::check_apart(&fmu, kind, step, timeout)));
+    }
+    // An FMU of which nothing could be tried is bad input.
+    let was_never_tried =
+        |one: &Result<Findings>| one.as_ref().is_err_and(|why| why.code() == Exit::BadInput);
+    if all.iter().all(|(_, one)| was_never_tried(one)) {
+        all.iter().skip(1).filter_map(|(_, one)| one.as_ref().err()).for_each(Failure::show);
+        all.swap_remove(0).1?;
     }
     let holds = all.iter().all(|(_, one)| one.as_ref().is_ok_and(Findings::hold));
     if json {
@@ -64,7 +68,7 @@ fn verdict(holds: bool) -> &'static str {
     if holds { "held" } else { "failed" }
 }
 
-/// One interface as JSON: its findings, or how it ended the process it was tried in.
+/// One interface as JSON: its findings, or why there are none.
 fn document(kind: Kind, tried: &Result<Findings>) -> Value {
     match tried {
         Ok(findings) => {
@@ -74,7 +78,8 @@ fn document(kind: Kind, tried: &Result<Findings>) -> Value {
         }
         Err(failure) => {
             let interface = if kind == Kind::CoSimulation { "co-simulation" } else { "model-exchange" };
-            json!({ "interface": interface, "verdict": "crashed", "error": error_document(failure) })
+            let verdict = if matches!(failure, Failure::Crash { .. }) { "crashed" } else { verdict(false) };
+            json!({ "interface": interface, "verdict": verdict, "error": error_document(failure) })
         }
     }
 }

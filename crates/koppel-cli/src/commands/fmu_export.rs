@@ -12,7 +12,7 @@ use koppel_ssp::Tolerance;
 use crate::arguments::ExportArguments;
 use crate::exit::Exit;
 use crate::failure::{Failure, Result, note};
-use crate::output::print;
+use crate::output::{print, refuse_standard_output};
 
 impl From<Box<Error>> for Failure {
     fn from(error: Box<Error>) -> Self {
@@ -30,6 +30,7 @@ pub(super) fn export(arguments: &ExportArguments) -> Result<Exit> {
     let is_file = is_toml || system_file::is_structure(path) || path.exists();
     let default = || PathBuf::from(path.file_stem().unwrap_or(path.as_os_str())).with_extension("fmu");
     let out = arguments.out.clone().unwrap_or_else(default);
+    refuse_standard_output(&out, "an FMU")?;
     let export = if is_file { system(path, &out, arguments)? } else { model(arguments)? };
     let options = Options {
         version: arguments.fmi.parse()?,
@@ -41,7 +42,8 @@ pub(super) fn export(arguments: &ExportArguments) -> Result<Exit> {
         note("note", text);
     }
     let [inputs, outputs, parameters] = export.counts();
-    let kinds = if is_file { "co-simulation" } else { "co-simulation and model exchange" };
+    let kinds =
+        if export.has_model_exchange() { "co-simulation and model exchange" } else { "co-simulation" };
     print(&format!(
         "{}: FMI {}.0, {kinds}; {inputs} inputs, {outputs} outputs, {parameters} parameters\n",
         out.display(),

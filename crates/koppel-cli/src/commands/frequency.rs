@@ -4,13 +4,12 @@ use std::path::Path;
 
 use koppel::coupling::{CouplingConfig, HinfConfig, StartUp};
 use koppel::frequency::{Interface, Taker, Verdict};
-use koppel_io::Error as Io;
 use koppel_io::plot::{Curve, Plot, Scale};
 use koppel_io::system_file::SystemFile;
 use serde_json::{Value, json};
 
 use crate::failure::{Failure, Result};
-use crate::output::{Grid, significant};
+use crate::output::{Grid, significant, write_text};
 
 /// What the frequencies say of a system of two subsystems, under its own coupling and the usual ones.
 pub(super) struct Frequency {
@@ -124,6 +123,6 @@ impl Frequency {
             scale: [Scale::Linear; 2],
             curves,
         };
-        std::fs::write(path, plot.svg()).map_err(|error| Failure::Write(Io::io("write", path)(error)))
+        write_text(path, &plot.svg())
     }
 }

@@ -1,19 +1,19 @@
 //! `koppel hinf`.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use koppel::coupling::{CouplingConfig, HinfConfig, Hold, StartUp};
 use koppel::frequency::error_table;
 use koppel::hinf::{Design, HoldOrder, Specification, designed};
 use koppel::linalg::Complex;
-use koppel_io::Error as Io;
 use koppel_io::plot::{Curve, Plot, Scale};
 use serde_json::{Value, json};
 
 use crate::arguments::HinfArguments;
 use crate::exit::Exit;
 use crate::failure::{Failure, Result};
-use crate::output::{Grid, print, print_json, significant};
+use crate::output::{Grid, print, print_json, significant, write_text};
 
 /// Designs a compensator and shows it.
 pub(super) fn hinf(arguments: &HinfArguments) -> Result<Exit> {
@@ -30,9 +30,11 @@ pub(super) fn hinf(arguments: &HinfArguments) -> Result<Exit> {
         disc: arguments.disc,
         ..HinfConfig::default()
     };
-    let refused =
-        |error: Box<koppel::Error>| Failure::Words { message: error.to_string(), hint: error.hint() };
-    let design = designed(&config.specification(arguments.step)).map_err(refused)?;
+    let specification = config.specification(arguments.step);
+    let design = match arguments.method.as_str() {
+        "lmi" => by_inequalities(&specification, arguments.margin)?,
+        _ => designed(&specification).map_err(refused)?,
+    };
     if let Some(path) = &arguments.plot {
         write_plot(&config, arguments.step, path)?;
     }
@@ -42,6 +44,23 @@ pub(super) fn hinf(arguments: &HinfArguments) -> Result<Exit> {
         print(&text(&design))?;
     }
     Ok(Exit::Ok)
+}
+
+fn refused(error: Box<koppel::Error>) -> Failure {
+    Failure::Words { message: error.to_string(), hint: error.hint() }
+}
+
+#[cfg(feature = "lmi")]
+fn by_inequalities(specification: &Specification, margin: f64) -> Result<Arc<Design>> {
+    koppel_lmi::synthesize(specification, margin).map(Arc::new).map_err(refused)
+}
+
+#[cfg(not(feature = "lmi"))]
+fn by_inequalities(_: &Specification, _: f64) -> Result<Arc<Design>> {
+    Err(Failure::words(
+        "--method lmi: this koppel was built without matrix inequalities",
+        "leave --method out for the closed form, or build with `cargo build --features lmi`",
+    ))
 }
 
 fn text(design: &Design) -> String {
@@ -136,5 +155,5 @@ fn write_plot(config: &HinfConfig, step: f64, path: &Path) -> Result<()> {
         scale: [Scale::Logarithmic, Scale::Logarithmic],
         curves: curves.collect(),
     };
-    std::fs::write(path, plot.svg()).map_err(|error| Failure::Write(Io::io("write", path)(error)))
+    write_text(path, &plot.svg())
 }

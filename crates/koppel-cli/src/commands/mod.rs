@@ -9,6 +9,7 @@ mod frequency;
 mod hinf;
 mod models;
 mod new;
+mod probe;
 mod recover;
 mod resume;
 mod run;
@@ -29,6 +30,7 @@ pub(crate) fn execute(command: Command) -> Result<Exit> {
     match command {
         Command::Run(arguments) => told(run::run(&arguments), arguments.session.json),
         Command::Check(arguments) => told(check::check(&arguments), arguments.json),
+        Command::Probe(arguments) => told(probe::probe(&arguments), arguments.json),
         Command::Resume(arguments) => told(resume::resume(&arguments), arguments.session.json),
         Command::Recover(arguments) => recover::recover(&arguments),
         Command::Models(arguments) => models::models(&arguments),

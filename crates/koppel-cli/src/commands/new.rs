@@ -10,7 +10,7 @@ use super::examples;
 use crate::arguments::NewArguments;
 use crate::exit::Exit;
 use crate::failure::{Failure, Result};
-use crate::output::{print, quoted};
+use crate::output::{is_standard_output, print, quoted};
 
 /// The system file with every setting explained; it has a subsystem given by matrices.
 pub(super) const STARTER: &str = include_str!("../../templates/starter.toml");
@@ -29,6 +29,10 @@ pub(super) fn new(arguments: &NewArguments) -> Result<Exit> {
         Some(path) => path.clone(),
         None => named(&arguments.name)?,
     };
+    if is_standard_output(&path) {
+        print(text)?;
+        return Ok(Exit::Ok);
+    }
     write(&path, text, arguments.force)?;
     print(&format!(
         "wrote {}\nrun it with: koppel run {} --out {}\n",

@@ -9,7 +9,7 @@ use koppel_io::system_file;
 use crate::arguments::ResumeArguments;
 use crate::exit::Exit;
 use crate::failure::{Failure, Result};
-use crate::session::{self, Checkpoint, Log, Origin, Plan, Session, anchored, nearby};
+use crate::session::{self, Cache, Checkpoint, Log, Origin, Plan, Session, anchored, nearby};
 
 /// Continues a run from its checkpoint.
 pub(super) fn resume(arguments: &ResumeArguments) -> Result<Exit> {
@@ -25,7 +25,11 @@ pub(super) fn resume(arguments: &ResumeArguments) -> Result<Exit> {
     file.log_inputs(Journals::beside(&next).continuing(&whole));
     let log = Log::new(arguments.session.log);
     file.log_to(log.sink());
-    let mut simulation = file.simulation().inspect_err(|_| log.end())?;
+    let cache = Cache::new(&arguments.session.cache);
+    cache.serve(&mut file);
+    let simulation = file.simulation();
+    cache.tell();
+    let mut simulation = simulation.inspect_err(|_| log.end())?;
     simulation.restore(&checkpoint.state)?;
     // A run that was killed between its last step and the end of its result file is still to be finished.
     let is_unfinished = checkpoint.out.as_deref().is_some_and(|out| part(out).exists());
@@ -53,7 +57,7 @@ pub(super) fn resume(arguments: &ResumeArguments) -> Result<Exit> {
     if let (Some(old), Some(new)) = (&checkpoint.out, &plan.out) {
         copy_rows(old, new)?;
     }
-    Session::new(file, simulation, plan, &arguments.session, log)?.run()
+    Session::new(file, simulation, None, plan, &arguments.session, log)?.run()
 }
 
 /// Copies what the interrupted run has written, finished or not, to continue the copy.

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use koppel::run::Simulation;
 use koppel_io::replay::Journals;
 use koppel_io::system_file::{self, Setting, SystemFile};
 use koppel_ssp::Tolerance;
@@ -10,14 +11,14 @@ use crate::arguments::{RunArguments, SettingArguments};
 use crate::exit::Exit;
 use crate::failure::{Failure, Result, note};
 use crate::output::{self, DryRun};
-use crate::session::{self, Log, Origin, Plan, Session};
+use crate::session::{self, Cache, Log, Origin, Plan, Session};
 
 /// Runs a system file.
 pub(super) fn run(arguments: &RunArguments) -> Result<Exit> {
     let file = load(&arguments.file, &arguments.settings, arguments.tolerant)?;
     file.notices().iter().for_each(|(kind, text)| note(kind, text));
     file.warnings().iter().for_each(|text| note("warning", text));
-    if arguments.dry_run { dry_run(arguments, &file) } else { start(arguments, file) }
+    if arguments.dry_run { dry_run(arguments, file) } else { start(arguments, file) }
 }
 
 /// Reads a system file or structure with the settings of the command line.
@@ -77,10 +78,13 @@ fn quoted(text: &str) -> String {
     if text.contains(['\'', '\n']) { format!("{text:?}") } else { format!("'{text}'") }
 }
 
-fn dry_run(arguments: &RunArguments, file: &SystemFile) -> Result<Exit> {
+fn dry_run(arguments: &RunArguments, mut file: SystemFile) -> Result<Exit> {
     session::check(&plan(arguments), &file.reads(), &arguments.session)?;
-    let simulation = file.simulation()?;
-    let plan = DryRun::new(file, &simulation)?;
+    let cache = Cache::new(&arguments.session.cache);
+    cache.serve(&mut file);
+    let simulation = file.simulation();
+    cache.tell();
+    let plan = DryRun::new(&file, &simulation?)?;
     if arguments.session.json {
         output::print_json(&serde_json::to_value(&plan).unwrap_or_default())?;
     } else {
@@ -97,13 +101,27 @@ fn start(arguments: &RunArguments, mut file: SystemFile) -> Result<Exit> {
     }
     let log = Log::new(arguments.session.log);
     file.log_to(log.sink());
+    let cache = Cache::new(&arguments.session.cache);
+    cache.serve(&mut file);
     let filters = file.choose_filters().inspect_err(|_| log.end())?;
-    let simulation = file.simulation().inspect_err(|_| log.end())?;
+    let simulation = file.simulation();
+    cache.tell();
+    let simulation = simulation.inspect_err(|_| log.end())?;
     simulation.remarks().iter().for_each(|text| note("warning", text));
     if !arguments.session.quiet {
         filters.iter().for_each(|choice| note("note", &choice.words()));
     }
-    Session::new(file, simulation, plan, &arguments.session, log)?.run()
+    let second =
+        if arguments.second_run { Some(second(arguments, &file).inspect_err(|_| log.end())?) } else { None };
+    Session::new(file, simulation, second, plan, &arguments.session, log)?.run()
+}
+
+/// The same run at half the step.
+fn second(arguments: &RunArguments, first: &SystemFile) -> Result<Simulation> {
+    let mut file = load(&arguments.file, &arguments.settings, arguments.tolerant)?;
+    file.set("run.step", &format!("{:?}", first.run.step / 2.0), "--second-run")?;
+    file.choose_filters()?;
+    Ok(file.simulation()?)
 }
 
 fn plan(arguments: &RunArguments) -> Plan {

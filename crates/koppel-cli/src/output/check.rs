@@ -124,9 +124,14 @@ impl Check {
         }
     }
 
-    pub(crate) fn text(&self, graph: Option<&Path>) -> String {
+    /// What is to be expected of the run.
+    pub(crate) fn forecast(&self) -> &Forecast {
+        &self.forecast
+    }
+
+    pub(crate) fn text(&self, wanted: f64, drawings: &[&Path]) -> String {
         let mut text = if self.title.is_empty() { String::new() } else { format!("{}\n", self.title) };
-        text.push_str(&super::forecast::text(&self.forecast));
+        text.push_str(&super::forecast::text(&self.forecast, wanted));
         for subsystem in self.subsystems.as_array().into_iter().flatten() {
             let name = subsystem["name"].as_str().unwrap_or_default();
             let _ = writeln!(text, "  {name:17} {}", feed_through(subsystem));
@@ -157,9 +162,9 @@ impl Check {
         self.ways_out.iter().for_each(|way| {
             let _ = writeln!(text, "  hint: {way}");
         });
-        if let Some(path) = graph {
+        drawings.iter().for_each(|path| {
             let _ = writeln!(text, "wrote {}", quoted(path));
-        }
+        });
         text
     }
 }

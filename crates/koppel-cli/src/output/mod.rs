@@ -5,6 +5,7 @@ mod dry_run;
 mod forecast;
 mod grid;
 mod number;
+mod probing;
 mod report;
 mod settings;
 mod summary;
@@ -22,6 +23,7 @@ pub(crate) use check::Check;
 pub(crate) use dry_run::DryRun;
 pub(crate) use grid::{Grid, SHOWN, joined};
 pub(crate) use number::{bytes, duration, significant};
+pub(crate) use probing::Probing;
 pub(crate) use report::write_report;
 pub(crate) use summary::Summary;
 
@@ -57,6 +59,28 @@ pub(crate) fn print(text: &str) -> Result<()> {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(Failure::Output(error)),
         _ => Ok(()),
     }
+}
+
+/// True if a file name means the standard output that koppel was given.
+pub(crate) fn is_standard_output(path: &Path) -> bool {
+    cfg!(unix) && ["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"].iter().any(|name| path == Path::new(name))
+}
+
+/// Writes a text to a file, or to standard output if that is what its name means.
+pub(crate) fn write_text(path: &Path, text: &str) -> Result<()> {
+    if is_standard_output(path) {
+        return print(text);
+    }
+    std::fs::write(path, text).map_err(|error| Failure::Write(koppel_io::Error::io("write", path)(error)))
+}
+
+/// Refuses standard output for what is written as a file with several parts.
+pub(crate) fn refuse_standard_output(path: &Path, what: &str) -> Result<()> {
+    if !is_standard_output(path) {
+        return Ok(());
+    }
+    let message = format!("{what} cannot be written to standard output (`{}`)", path.display());
+    Err(Failure::words(message, "name a file with --out"))
 }
 
 /// A file name as it is written on a command line.

@@ -6,7 +6,7 @@ use koppel_io::report::{Report, Section, plot_groups};
 use koppel_io::results::Table;
 use koppel_io::system_file::SystemFile;
 
-use super::{Grid, Summary};
+use super::{Grid, Summary, is_standard_output, print};
 use crate::failure::{Failure, Result};
 use crate::session::timestamp;
 
@@ -21,6 +21,7 @@ pub(crate) fn write_report(path: &Path, file: &SystemFile, summary: &Summary, si
     }
     sections.extend(table("Where the time went", summary.work()));
     sections.extend(table("Coupling errors", summary.errors()));
+    sections.extend(table("Estimated errors of outputs", summary.output_errors()));
     sections.extend(table("Models", summary.qualities()));
     sections.extend(table("Iterated loops", summary.iterations()));
     sections.extend(table("Unconnected inputs", summary.defaults()));
@@ -32,6 +33,9 @@ pub(crate) fn write_report(path: &Path, file: &SystemFile, summary: &Summary, si
         summary: summary.facts(),
         sections,
     };
+    if is_standard_output(path) {
+        return print(&koppel_io::report::page(&report));
+    }
     koppel_io::report::write_report(path, &report).map_err(Failure::Write)
 }
 

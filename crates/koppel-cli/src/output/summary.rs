@@ -1,5 +1,6 @@
 //! What happened in a run: for the reader, for programs (`--json`), for the report.
 
+mod certificate;
 mod files;
 mod models;
 
@@ -7,6 +8,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::time::Duration;
 
+use koppel::analysis::Certificate;
 use koppel::coupling::Review;
 use koppel::run::{Ending, Simulation};
 use koppel_io::system_file::SystemFile;
@@ -14,10 +16,10 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::unconnected::{Default, defaults_grid, unconnected};
-use super::{Grid, SHOWN, duration, error_document, settings, significant};
+use super::{Grid, Probing, SHOWN, duration, error_document, settings, significant};
 use crate::exit::Exit;
-use crate::failure::{Failure, Result};
-use crate::session::{Origin, Outcome, Overruns, Plan, Written, nearby};
+use crate::failure::{Failure, Result, note};
+use crate::session::{Origin, Outcome, Overruns, Plan, Required, Written, nearby};
 
 /// Numbers of a run that has ended.
 #[derive(Debug, Serialize)]
@@ -42,6 +44,11 @@ pub(crate) struct Summary {
     waiting_seconds: f64,
     parallel_stages: usize,
     connections: Vec<CouplingError>,
+    /// How good the run was.
+    certificate: Option<Certificate>,
+    /// What exciting the subsystems before the run has shown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    probing: Option<Probing>,
     /// What was seen of the models of the coupling.
     #[serde(skip_serializing_if = "Option::is_none")]
     models: Option<Review>,
@@ -82,6 +89,8 @@ struct Work {
     name: String,
     solver: String,
     steps: u64,
+    /// Calls of `doStep`, or steps between nodes of a native model.
+    step_calls: u64,
     seconds: f64,
 }
 
@@ -108,7 +117,13 @@ struct File {
 }
 
 impl Summary {
-    pub(crate) fn new(file: &SystemFile, simulation: &Simulation, plan: &Plan, outcome: &Outcome) -> Self {
+    pub(crate) fn new(
+        file: &SystemFile,
+        simulation: &Simulation,
+        plan: &Plan,
+        outcome: &Outcome,
+        certificate: Option<Certificate>,
+    ) -> Self {
         let statistics = simulation.statistics();
         let (resumed_at, from) = match plan.origin {
             Origin::Start => (None, file.run.start),
@@ -143,6 +158,8 @@ impl Summary {
             recording_seconds: recording,
             waiting_seconds: waiting,
             parallel_stages: statistics.parallel_stages,
+            certificate,
+            probing: Probing::of(simulation),
             models: statistics.review,
             loops: statistics.loops,
             halvings: statistics.halvings,
@@ -166,6 +183,18 @@ impl Summary {
             is_crash: outcome.ending.as_ref().err().is_some_and(Failure::is_crash),
             settings,
         }
+    }
+
+    /// Whether the certificate is what was asked for; if not, that is told.
+    pub(crate) fn is_good_enough(&mut self, required: Option<Required>) -> bool {
+        let (Some(required), Some(told)) = (required, &self.certificate) else { return true };
+        if required.is_met(told.verdict) {
+            return true;
+        }
+        let text = format!("--require {}: {}", required.name(), told.reason);
+        self.exit_code = if self.exit_code == 0 { Exit::Distrusted.number() } else { self.exit_code };
+        note("error", &text);
+        false
     }
 
     /// Notes the report, or why there is none.
@@ -216,7 +245,10 @@ impl Summary {
             };
             facts.push(("real time".to_owned(), format!("speed {}: {text}", overruns.speed)));
         }
-        let words = self.words.iter().cloned().chain(self.model_facts());
+        let calls = self.subsystems.iter().map(|work| work.step_calls).sum();
+        let probing = self.probing.iter().flat_map(|probing| probing.facts(calls));
+        let words = self.certificate_facts().into_iter().chain(self.words.iter().cloned());
+        let words = words.chain(probing).chain(self.model_facts());
         facts.extend(words.map(|(name, value)| (name.to_owned(), value)));
         facts
     }
@@ -298,7 +330,14 @@ impl Summary {
         for (name, value) in self.facts() {
             let _ = writeln!(text, "  {name:17} {value}");
         }
-        for grid in [self.work(), self.errors(), self.qualities(), self.iterations(), self.defaults()] {
+        for grid in [
+            self.work(),
+            self.errors(),
+            self.output_errors(),
+            self.qualities(),
+            self.iterations(),
+            self.defaults(),
+        ] {
             if !grid.is_empty() {
                 let _ = write!(text, "\n{}", grid.text());
             }
@@ -311,7 +350,8 @@ impl Summary {
 
 impl Work {
     fn new(share: koppel::run::Share) -> Self {
-        Work { name: share.subsystem, solver: share.solver, steps: share.steps, seconds: share.seconds }
+        let koppel::run::Share { subsystem: name, solver, steps, step_calls, seconds, .. } = share;
+        Work { name, solver, steps, step_calls, seconds }
     }
 }
 

@@ -9,6 +9,7 @@ use koppel_io::{Error as Io, results, system_file};
 use super::{Origin, Plan};
 use crate::arguments::SessionArguments;
 use crate::failure::{Failure, Result};
+use crate::output::is_standard_output;
 
 /// A file, what it is for, and the option that names it.
 struct Use {
@@ -42,11 +43,13 @@ pub(crate) fn check_drawings(
     inputs: &[PathBuf],
     graph: &Option<PathBuf>,
     plot: &Option<PathBuf>,
+    map: &Option<PathBuf>,
 ) -> Result<()> {
     let one = |what, option, path: &PathBuf| Use { what, path: path.clone(), option: Some(option) };
     let graph = graph.iter().map(|path| one("the graph", "--graph", path));
     let plot = plot.iter().map(|path| one("the plot", "--plot", path));
-    let written: Vec<Use> = graph.chain(plot).collect();
+    let map = map.iter().map(|path| one("the map", "--map", path));
+    let written: Vec<Use> = graph.chain(plot).chain(map).collect();
     check_distinct(&read_by(system, inputs), &written)?;
     written.iter().try_for_each(|file| check_writable(&file.path))
 }
@@ -125,6 +128,9 @@ fn folder(path: &Path) -> &Path {
 
 /// A file that exists must be open to writing, its folder to new files: all files are written beside, then renamed.
 fn check_writable(path: &Path) -> Result<()> {
+    if is_standard_output(path) {
+        return Ok(());
+    }
     let refused = |error| Failure::Input(Io::io("write", path)(error));
     if path.is_dir() {
         return Err(refused(std::io::ErrorKind::IsADirectory.into()));

@@ -1,5 +1,7 @@
 //! A run from the first row to the summary: results, progress, checkpoints, pacing, interruption.
 
+mod cache;
+mod certificate;
 mod checkpoint;
 mod clock;
 mod files;
@@ -16,6 +18,7 @@ mod watch;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
+use koppel::analysis::Certificate;
 use koppel::run::{Ending, Simulation};
 use koppel_io::model_file;
 use koppel_io::results::{Column, Finished, Metadata};
@@ -25,6 +28,9 @@ use crate::arguments::SessionArguments;
 use crate::exit::Exit;
 use crate::failure::{Failure, Result, note};
 use crate::output::{self, Summary};
+pub(crate) use cache::Cache;
+use certificate::Judge;
+pub(crate) use certificate::Required;
 use checkpoint::Checkpoints;
 pub(crate) use checkpoint::{Checkpoint, CheckpointEvery, Written};
 pub(crate) use clock::timestamp;
@@ -67,6 +73,7 @@ pub(crate) struct Session<'a> {
     metadata: Metadata,
     log: Log,
     stability: Stability,
+    judge: Judge,
 }
 
 /// What a run left behind.
@@ -82,10 +89,12 @@ pub(crate) struct Outcome {
 }
 
 impl<'a> Session<'a> {
-    /// Opens the files, so that one that cannot be written is found before anything is computed.
+    /// Opens the files, so that one that cannot be written is found before anything is computed. `second` is the same run at
+    /// half the step, if there is to be one.
     pub(crate) fn new(
         file: SystemFile,
         mut simulation: Simulation,
+        second: Option<Simulation>,
         plan: Plan,
         options: &'a SessionArguments,
         log: Log,
@@ -111,10 +120,11 @@ impl<'a> Session<'a> {
         };
         let stability =
             Stability::new(&mut simulation, &file.run, options.accept_unstable).inspect_err(|_| log.end())?;
+        let judge = Judge::new(&mut simulation, second, options.no_certificate).inspect_err(|_| log.end())?;
         // From the first file on, Ctrl-C ends the run in good order.
         interrupt::listen();
         let recording = Recording::open(plan.out.as_deref(), &metadata, rows, plan.report.is_some())?;
-        Ok(Session { file, simulation, plan, options, recording, metadata, log, stability })
+        Ok(Session { file, simulation, plan, options, recording, metadata, log, stability, judge })
     }
 
     /// Runs, finishes the files, and tells what happened.
@@ -122,8 +132,8 @@ impl<'a> Session<'a> {
         if !self.options.quiet {
             self.recording.notes().iter().for_each(|text| note("note", text));
         }
-        let outcome = self.drive();
-        let mut summary = Summary::new(&self.file, &self.simulation, &self.plan, &outcome);
+        let (outcome, certificate) = self.drive();
+        let mut summary = Summary::new(&self.file, &self.simulation, &self.plan, &outcome, certificate);
         let report = self.write_report(&summary, &outcome);
         summary.add_report(self.plan.report.as_deref(), &report);
         // The models of a run that failed may be what made it fail: they replace no file.
@@ -140,6 +150,9 @@ impl<'a> Session<'a> {
             }
             Err(failure) => failure.code(),
         };
+        if code == Exit::Ok && !summary.is_good_enough(self.options.require) {
+            code = Exit::Distrusted;
+        }
         // The run itself first: it says why there is nothing more.
         for failure in
             outcome.ending.err().into_iter().chain(report.err()).chain(models.err()).chain(told.err())
@@ -162,10 +175,14 @@ impl<'a> Session<'a> {
     fn write_models(&self) -> Result<()> {
         let Some(path) = &self.plan.models else { return Ok(()) };
         let title = if self.file.title.is_empty() { "a run" } else { &self.file.title };
+        if output::is_standard_output(path) {
+            let text = model_file::models(&self.simulation, title).map_err(std::io::Error::other);
+            return output::print(&text.map_err(Failure::Output)?);
+        }
         model_file::write_models(path, &self.simulation, title).map_err(Failure::Write)
     }
 
-    fn drive(&mut self) -> Outcome {
+    fn drive(&mut self) -> (Outcome, Option<Certificate>) {
         let checkpoints =
             Checkpoints::new(&self.plan, &self.file, self.options.checkpoint_every, &self.metadata.created);
         let log = self.log.clone();
@@ -173,9 +190,10 @@ impl<'a> Session<'a> {
         let rows = self.recording.share();
         interrupt::prepare(move || rows.end_at_once());
         let begin = Instant::now();
-        let Session { simulation, recording, stability, .. } = self;
+        let Session { simulation, recording, stability, judge, .. } = self;
         let ending = simulation.run(recording, &mut |simulation| {
             stability.look(simulation)?;
+            judge.look(simulation);
             watch.look(simulation)
         });
         let wall = begin.elapsed();
@@ -190,6 +208,10 @@ impl<'a> Session<'a> {
                 error => note("warning", &no_checkpoint(&error)),
             }
         }
+        let certificate = self.judge.certificate(&self.simulation, ending.is_ok());
+        if let Some(certificate) = &certificate {
+            self.recording.add("certificate", serde_json::json!(certificate));
+        }
         let finished = match self.recording.finish() {
             Ok(finished) => finished,
             Err(failure) => {
@@ -199,7 +221,7 @@ impl<'a> Session<'a> {
             }
         };
         interrupt::files_are_complete();
-        Outcome {
+        let outcome = Outcome {
             ending,
             wall,
             recording: self.recording.time(),
@@ -207,7 +229,8 @@ impl<'a> Session<'a> {
             finished,
             checkpoint: watch.last_checkpoint(),
             overruns: watch.overruns(),
-        }
+        };
+        (outcome, certificate)
     }
 
     fn tell(&self, summary: &Summary) -> Result<()> {

@@ -81,6 +81,13 @@ impl Recording {
         }
     }
 
+    /// Adds something to the metadata of the result file.
+    pub(super) fn add(&mut self, key: &str, value: serde_json::Value) {
+        if let Place::File(writer) = &mut *self.place.lock() {
+            writer.add_metadata(key, value);
+        }
+    }
+
     /// Completes the result file.
     pub(super) fn finish(&mut self) -> Result<Option<Finished>> {
         let mut place = self.place.lock();

@@ -29,18 +29,20 @@ pub(crate) fn events(path: &Path) {
 /// Compiles a source of koppel-fmi's tests and packs it.
 fn build(path: &Path, source: &str, description: &str, flags: &[&str]) {
     let platform = if description.contains("fmiVersion=\"2") { "linux64" } else { "x86_64-linux" };
-    let library = path.with_extension("so");
+    let binary = format!("binaries/{platform}/mass.so");
+    pack(path, &[("modelDescription.xml", description.as_bytes()), (&binary, &compile(source, flags))]);
+}
+
+/// The library made of a source.
+pub(crate) fn compile(source: &str, flags: &[&str]) -> Vec<u8> {
+    let folder = Folder::new();
+    let library = folder.path("mass.so");
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../koppel-fmi/tests/fmus").join(source);
     let compiler = std::env::var("CC").unwrap_or_else(|_| "cc".into());
     let mut command = Command::new(compiler);
     command.args(["-O2", "-fPIC", "-shared"]).args(flags).arg("-o").arg(&library).arg(source).arg("-lm");
     assert!(command.status().unwrap().success());
-    let binary = format!("binaries/{platform}/mass.so");
-    pack(
-        path,
-        &[("modelDescription.xml", description.as_bytes()), (&binary, &std::fs::read(&library).unwrap())],
-    );
-    std::fs::remove_file(library).unwrap();
+    std::fs::read(&library).unwrap()
 }
 
 /// Writes an archive.

@@ -88,6 +88,7 @@ impl Folder {
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_koppel"));
         command.args(arguments).current_dir(self.0.path()).env("NO_COLOR", "1");
+        command.env("KOPPEL_CACHE", self.path("cache"));
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         command
     }

@@ -2,7 +2,7 @@
 
 use super::log::Environment;
 use super::twins::{call, function, lists, plain, twins};
-use super::{CallError, Interruption, Kind, Log, Owned, c_string, trace};
+use super::{CallError, Interruption, Kind, Log, OK, Owned, c_string, trace};
 use std::cell::Cell;
 use std::ffi::{c_char, c_int, c_uint, c_void};
 use std::ptr::NonNull;
@@ -274,40 +274,37 @@ impl Instance {
         (inputs, values): (&[u32], &[f64]),
         (outputs, results): (&[u32], &mut [f64]),
     ) -> Result<(), Box<Interruption>> {
-        assert!(inputs.len() == values.len() && outputs.len() == results.len(), "one value per reference");
+        assert!(inputs.len() == values.len(), "one value per reference");
+        assert!(outputs.len() == results.len(), "one value per reference");
         let (Some(step), false) = (self.functions.do_step, self.is_dead.get()) else {
             return Err(Interruption::of(CallError::Dead { call: "fmi2DoStep" }));
         };
         self.log.set_time(time);
-        let component = self.pointer.as_ptr();
-        let ok = 0..=1;
+        let (component, calls) = (self.pointer.as_ptr(), trace::Place::now());
+        let failed = |call, code: c_int| Err(Interruption::of(self.failed(call, code.into())));
         if !inputs.is_empty() {
-            trace::enter(const { trace::number("fmi2SetReal") });
+            let (set, count) = (self.functions.set_real, inputs.len());
+            calls.enter(const { trace::number("fmi2SetReal") });
             // SAFETY: the component is alive, and the buffers have the lengths given.
-            let code = unsafe {
-                (self.functions.set_real)(component, inputs.as_ptr(), inputs.len(), values.as_ptr())
-            };
-            if !ok.contains(&code) {
-                return Err(Interruption::of(self.failed("fmi2SetReal", code.into())));
+            let code = unsafe { set(component, inputs.as_ptr(), count, values.as_ptr()) };
+            if !OK.contains(&code) {
+                return failed("fmi2SetReal", code);
             }
         }
-        trace::enter(const { trace::number("fmi2DoStep") });
+        calls.enter(const { trace::number("fmi2DoStep") });
         // SAFETY: the component is alive.
         let code = unsafe { step(component, time, size, 0) };
-        if !ok.contains(&code) {
-            return Err(Interruption::of(self.failed("fmi2DoStep", code.into())));
+        if !OK.contains(&code) {
+            return failed("fmi2DoStep", code);
         }
         if outputs.is_empty() {
             return Ok(());
         }
-        let (count, results) = (outputs.len(), results.as_mut_ptr());
-        trace::enter(const { trace::number("fmi2GetReal") });
+        let (get, count) = (self.functions.get_real, outputs.len());
+        calls.enter(const { trace::number("fmi2GetReal") });
         // SAFETY: the component is alive, and the buffers have the lengths given.
-        let code = unsafe { (self.functions.get_real)(component, outputs.as_ptr(), count, results) };
-        if !ok.contains(&code) {
-            return Err(Interruption::of(self.failed("fmi2GetReal", code.into())));
-        }
-        Ok(())
+        let code = unsafe { get(component, outputs.as_ptr(), count, results.as_mut_ptr()) };
+        if OK.contains(&code) { Ok(()) } else { failed("fmi2GetReal", code) }
     }
 
     /// After a discarded step: how far it came, if the FMU says.

@@ -80,6 +80,9 @@ pub enum Status {
     Unknown(c_int),
 }
 
+/// Codes of calls that have done what was asked: OK and warning.
+const OK: std::ops::RangeInclusive<c_int> = 0..=1;
+
 impl From<c_int> for Status {
     fn from(code: c_int) -> Status {
         match code {
@@ -147,6 +150,20 @@ pub enum LoadError {
     Open { path: PathBuf, reason: String },
     #[error("`{}` has no function `{symbol}`", .path.display())]
     Symbol { path: PathBuf, symbol: &'static str },
+}
+
+impl LoadError {
+    /// With paths as seen from this folder.
+    pub(crate) fn within(self, folder: &Path) -> LoadError {
+        let nearer = |path: PathBuf| path.strip_prefix(folder).map(Path::to_path_buf).unwrap_or(path);
+        match self {
+            LoadError::Open { path, reason } => {
+                let reason = reason.replace(&format!("{}/", folder.display()), "");
+                LoadError::Open { path: nearer(path), reason }
+            }
+            LoadError::Symbol { path, symbol } => LoadError::Symbol { path: nearer(path), symbol },
+        }
+    }
 }
 
 /// Opens a library for good.

@@ -24,11 +24,28 @@ pub(crate) fn note_calls_in(place: &'static Calls) {
 /// Notes that a call begins.
 #[inline]
 pub(super) fn enter(number: u64) {
-    // SAFETY: the pointer is null or comes from a reference that lives for ever; what it points to is atomic.
-    if let Some(place) = unsafe { PLACE.load(Ordering::Relaxed).as_ref() } {
-        place.last.store(number, Ordering::Relaxed);
-        // Calls come from one thread at a time: no need for an atomic addition.
-        place.count.store(place.count.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
+    Place::now().enter(number);
+}
+
+/// Where calls are noted, if anywhere: for several calls in a row.
+#[derive(Clone, Copy)]
+pub(super) struct Place(Option<&'static Calls>);
+
+impl Place {
+    #[inline]
+    pub(super) fn now() -> Place {
+        // SAFETY: the pointer is null or comes from a reference that lives for ever; what it points to is atomic.
+        Place(unsafe { PLACE.load(Ordering::Relaxed).as_ref() })
+    }
+
+    /// Notes that a call begins.
+    #[inline]
+    pub(super) fn enter(self, number: u64) {
+        if let Some(calls) = self.0 {
+            calls.last.store(number, Ordering::Relaxed);
+            // Calls come from one thread at a time: no need for an atomic addition.
+            calls.count.store(calls.count.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
+        }
     }
 }
 

@@ -56,7 +56,7 @@ macro_rules! twins {
 
             #[inline]
             fn check(&self, call: &'static str, code: std::ffi::c_int) -> Result<(), $crate::ffi::CallError> {
-                if (0..=1).contains(&code) { Ok(()) } else { Err(self.failed(call, code.into())) }
+                if $crate::ffi::OK.contains(&code) { Ok(()) } else { Err(self.failed(call, code.into())) }
             }
 
             #[cold]

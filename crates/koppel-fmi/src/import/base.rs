@@ -144,7 +144,7 @@ impl Base {
             AccessError::Call(source) => Error::Call { instance, source },
             AccessError::NotExact { place, value } => Error::NotExact { instance, name: name(place), value },
             AccessError::WrongType { place, expected, value } => {
-                Error::WrongType { instance, name: name(place), expected, value: value.to_string() }
+                Error::WrongArrival { instance, name: name(place), expected, value }
             }
         })
     }

@@ -96,6 +96,7 @@ impl CoSimulation {
         samples: &mut Samples,
     ) -> Result<fmi3::StepInfo> {
         self.check_size(time, size)?;
+        self.step_calls += 1;
         self.base.backend.set_log_time(time);
         let Backend::Three(fmu) = &self.base.backend else {
             unreachable!("only FMUs of FMI 3.0 have events and intermediate updates");

@@ -1,14 +1,16 @@
 //! The linear model of a co-simulation FMU where it stands, best first:
 //!
-//! 1. directional derivatives of its outputs and of the state derivatives its description lists, if those with respect to
-//!    inputs agree with differences (states cannot be moved);
+//! 1. directional derivatives of its outputs and of the state derivatives its description lists, if they hold
+//!    (`judging.rs`);
 //! 2. trial steps from a saved state under moved inputs ([`RollBack`]), if it can save its state and repeats a step from
 //!    it; the states of that model are the outputs.
 //!
-//! An FMU with neither has no model, and says why. Afterwards its inputs, and its state, are what they were.
+//! An FMU with neither has no model, and says why. Derivatives are asked for where steps are taken: initialization, in which
+//! other rules hold, is brought to its end first, as the first step would. Afterwards its inputs, and its state, are what
+//! they were.
 
-use super::CoSimulation;
-use super::matrices::{Difference, NEARER, Trust, Unknowns, disagreement, distance, lasting_disagreement};
+use super::matrices::{Trust, Unknowns};
+use super::{CoSimulation, Phase};
 use crate::error::Result;
 use koppel::identify::{RollBack, Window};
 use koppel::linalg::Matrix;
@@ -16,18 +18,30 @@ use koppel::system::StateSpace;
 
 /// Where the models of an instance come from.
 pub(super) struct Linearization {
-    unknowns: Option<Unknowns>,
+    pub(super) unknowns: Option<Unknowns>,
     trust: Trust,
+    /// Why derivatives by states could not be compared with anything.
+    unchecked: Option<String>,
     trials: RollBack,
     /// In words, once a model was asked for.
     source: Option<Result<String, String>>,
+    room: Room,
+}
+
+/// Buffers, so that asking at every step allocates nothing.
+#[derive(Default)]
+struct Room {
+    inputs: Vec<f64>,
+    derivatives: Vec<f64>,
+    change: Vec<f64>,
 }
 
 impl Linearization {
     pub(super) fn new(unknowns: Option<Unknowns>, is_offered: bool) -> Linearization {
         let unknowns = unknowns.filter(|unknowns| unknowns.states() > 0);
         let trust = Trust::new(is_offered && unknowns.is_some());
-        Linearization { unknowns, trust, trials: RollBack::default(), source: None }
+        let (trials, room) = (RollBack::default(), Room::default());
+        Linearization { unknowns, trust, unchecked: None, trials, source: None, room }
     }
 
     /// Words for the summary.
@@ -38,6 +52,11 @@ impl Linearization {
         }
     }
 
+    /// Where the last model came from.
+    pub(super) fn told(&self) -> Option<String> {
+        self.source.clone()?.ok()
+    }
+
     /// Why there is no model.
     pub(super) fn lack(&self) -> Option<String> {
         self.source.clone()?.err()
@@ -46,12 +65,13 @@ impl Linearization {
 
 impl CoSimulation {
     pub(super) fn matrices(&mut self, inputs: &[f64]) -> koppel::Result<Option<StateSpace>> {
-        if self.linearization.trust == Trust::Unknown {
-            let judged = self.under(inputs, |fmu| fmu.judge(inputs))?;
-            self.linearization.trust = judged.map_or_else(Trust::Failed, |()| Trust::Held);
-        }
+        self.settle_trust(inputs)?;
         if self.linearization.trust == Trust::Held {
-            self.linearization.source = Some(Ok("directional derivatives".into()));
+            self.leave_initialization(inputs)?;
+            let unchecked = self.linearization.unchecked.as_ref();
+            let believed =
+                unchecked.map_or_else(String::new, |why| format!(" (those by states unchecked: {why})"));
+            self.linearization.source = Some(Ok(format!("directional derivatives{believed}")));
             return Ok(Some(self.under(inputs, |fmu| match &fmu.linearization.unknowns {
                 Some(unknowns) => unknowns.directional(&fmu.base),
                 None => Err(fmu.not_offered("directional derivatives")),
@@ -68,6 +88,47 @@ impl CoSimulation {
         Ok(found.ok())
     }
 
+    /// Finds out, the first time, whether directional derivatives hold.
+    fn settle_trust(&mut self, inputs: &[f64]) -> koppel::Result<()> {
+        if self.linearization.trust != Trust::Unknown {
+            return Ok(());
+        }
+        self.leave_initialization(inputs)?;
+        let mut judged = self.under(inputs, |fmu| fmu.judge_by_inputs(inputs))?;
+        if judged.is_ok() {
+            match self.with_window(|fmu, window| fmu.judge_by_states(window, inputs))? {
+                Ok(by_states) => judged = by_states,
+                Err(why) => self.linearization.unchecked = Some(why),
+            }
+        }
+        self.linearization.trust = judged.map_or_else(Trust::Failed, |()| Trust::Held);
+        Ok(())
+    }
+
+    fn leave_initialization(&mut self, inputs: &[f64]) -> Result<()> {
+        if self.phase != Phase::Initializing {
+            return Ok(());
+        }
+        self.next.copy_from_slice(inputs);
+        self.begin_step(self.time, 0.0)
+    }
+
+    /// D by directional derivatives, if they have stood their test. While loops are solved at the start nothing is asked:
+    /// initialization goes on.
+    pub(super) fn given_feed_through(&mut self, inputs: &[f64]) -> koppel::Result<Option<Matrix>> {
+        if self.phase == Phase::Initializing {
+            return Ok(None);
+        }
+        self.settle_trust(inputs)?;
+        if self.linearization.trust != Trust::Held {
+            return Ok(None);
+        }
+        Ok(self.under(inputs, |fmu| match &fmu.linearization.unknowns {
+            Some(unknowns) => Ok(Some(unknowns.directional(&fmu.base)?.d)),
+            None => Ok(None),
+        })?)
+    }
+
     /// Writes how fast outputs change; false if nobody can tell.
     pub(super) fn output_rates(&mut self, inputs: &[f64], rates: &mut [f64]) -> koppel::Result<bool> {
         if self.linearization.trust != Trust::Held {
@@ -75,18 +136,51 @@ impl CoSimulation {
                 .with_trials(|trials, fmu, window| trials.rates(fmu, window, inputs, rates))?
                 .is_ok());
         }
+        self.leave_initialization(inputs)?;
         self.under(inputs, |fmu| {
-            let Some(unknowns) = &fmu.linearization.unknowns else { return Ok(()) };
-            let dx = fmu.state_derivatives(unknowns)?;
-            unknowns.rates(&fmu.base, &dx, rates)
+            let CoSimulation { base, linearization, .. } = fmu;
+            let Linearization { unknowns: Some(unknowns), room, .. } = linearization else { return Ok(()) };
+            let Room { derivatives, change, .. } = room;
+            derivatives.resize(unknowns.states(), 0.0);
+            base.called(base.backend.get_real(unknowns.derivatives(), derivatives))?;
+            unknowns.rates(base, derivatives, change, rates)
         })?;
         Ok(true)
     }
 
-    /// Trials within the next communication step, taken to be as long as the last.
+    /// Writes how fast the states of its model change; false if they are not its own.
+    pub(super) fn rates_of_states(&mut self, inputs: &[f64], rates: &mut [f64]) -> koppel::Result<bool> {
+        if self.linearization.trust != Trust::Held {
+            return Ok(false);
+        }
+        let fits = self.linearization.unknowns.as_ref().is_some_and(|u| u.states() == rates.len());
+        if fits {
+            self.leave_initialization(inputs)?;
+            self.under(inputs, |fmu| match &fmu.linearization.unknowns {
+                Some(unknowns) => fmu.base.called(fmu.base.backend.get_real(unknowns.derivatives(), rates)),
+                None => Ok(()),
+            })?;
+        }
+        Ok(fits)
+    }
+
+    /// Trials within the next communication step.
     fn with_trials<T>(
         &mut self,
         ask: impl FnOnce(&mut RollBack, &mut CoSimulation, Window) -> koppel::Result<Result<T, String>>,
+    ) -> koppel::Result<Result<T, String>> {
+        self.with_window(|fmu, window| {
+            let mut trials = std::mem::take(&mut fmu.linearization.trials);
+            let answer = ask(&mut trials, fmu, window);
+            fmu.linearization.trials = trials;
+            answer
+        })
+    }
+
+    /// Tries something within the next communication step, taken to be as long as the last.
+    fn with_window<T>(
+        &mut self,
+        ask: impl FnOnce(&mut CoSimulation, Window) -> koppel::Result<Result<T, String>>,
     ) -> koppel::Result<Result<T, String>> {
         if !self.base.states.is_able() {
             return Ok(Err("it does not declare canGetAndSetFMUState".into()));
@@ -97,89 +191,26 @@ impl CoSimulation {
         let window = Window { start: self.time, size, is_divisible: self.varies_steps };
         // The moves of the trials are no part of the run.
         let (time, last_size, only_size) = (self.time, self.last_size, self.only_size);
-        let mut trials = std::mem::take(&mut self.linearization.trials);
-        let answer = ask(&mut trials, self, window);
-        self.linearization.trials = trials;
+        let answer = ask(self, window);
         (self.time, self.last_size, self.only_size) = (time, last_size, only_size);
         answer
     }
 
     /// Does something under these inputs, those that are not continuous excepted, and puts back what the FMU had.
     fn under<T>(&mut self, inputs: &[f64], ask: impl FnOnce(&mut CoSimulation) -> Result<T>) -> Result<T> {
-        let mut before = vec![0.0; inputs.len()];
+        let mut before = std::mem::take(&mut self.linearization.room.inputs);
+        before.resize(inputs.len(), 0.0);
         let read = self.base.inputs.read(&self.base.backend, &mut self.scratch.borrow_mut(), &mut before);
         self.accessed(read, &self.slots.inputs)?;
         let answer = self.write_smooth(inputs).and_then(|()| ask(self));
         let back = self.write_smooth(&before);
+        self.linearization.room.inputs = before;
         let answer = answer?;
         back.map(|()| answer)
     }
 
-    fn write_smooth(&mut self, inputs: &[f64]) -> Result<()> {
+    pub(super) fn write_smooth(&mut self, inputs: &[f64]) -> Result<()> {
         let written = self.smooth.write(&self.base.backend, &mut self.base.scratch.borrow_mut(), inputs);
         self.accessed(written, &self.slots.inputs)
-    }
-
-    fn state_derivatives(&self, unknowns: &Unknowns) -> Result<Vec<f64>> {
-        let mut dx = vec![0.0; unknowns.states()];
-        self.called(self.backend.get_real(unknowns.derivatives(), &mut dx))?;
-        Ok(dx)
-    }
-
-    /// Compares B and D with differences over the inputs; the inner result says where they part.
-    fn judge(&mut self, inputs: &[f64]) -> Result<Result<(), String>> {
-        let Some(unknowns) = &self.linearization.unknowns else { return Ok(Err("none are listed".into())) };
-        let given = match unknowns.directional(&self.base) {
-            Ok(given) => given,
-            Err(error) => return Ok(Err(error.to_string())),
-        };
-        let (n, p, moved) = (unknowns.states(), self.ports.outputs.len(), unknowns.inputs().to_vec());
-        for input in moved {
-            let delta = distance(inputs[input], self.ports.inputs[input].nominal);
-            let mut at = |value: f64| {
-                let mut u = inputs.to_vec();
-                u[input] = value;
-                self.write_smooth(&u)?;
-                self.seen()
-            };
-            let column = |list: &[f64]| Matrix::from_slice(n + p, 1, list);
-            let mut over = |delta: f64| {
-                let (up, down) = (inputs[input] + delta, inputs[input] - delta);
-                let Difference { slope, noise } = Difference::new(&at(up)?, &at(down)?, up - down);
-                Result::<_>::Ok((column(&slope), column(&noise)))
-            };
-            let told = Matrix::from_fn(n + p, 1, |row, _| {
-                if row < n { given.b[(row, input)] } else { given.d[(row - n, input)] }
-            });
-            let (slope, noise) = over(delta)?;
-            if disagreement(&told, &slope, &noise).is_none() {
-                continue;
-            }
-            let (nearer, nearer_noise) = over(delta / NEARER)?;
-            if let Some((row, _)) = lasting_disagreement(&told, (&slope, &noise), (&nearer, &nearer_noise)) {
-                let (by, told, found) = (&self.ports.inputs[input].name, told[(row, 0)], nearer[(row, 0)]);
-                let of = if row < n {
-                    format!("derivative {} of the states", row + 1)
-                } else {
-                    format!("`{}`", self.ports.outputs[row - n].name)
-                };
-                return Ok(Err(format!(
-                    "that of {of} by `{by}` is given as {told:.5e}, differences say {found:.5e}"
-                )));
-            }
-        }
-        self.write_smooth(inputs)?;
-        Ok(Ok(()))
-    }
-
-    /// Derivatives of the states, then outputs; what is not continuous counts as zero.
-    fn seen(&self) -> Result<Vec<f64>> {
-        let Some(unknowns) = &self.linearization.unknowns else { return Ok(Vec::new()) };
-        let mut values = self.state_derivatives(unknowns)?;
-        let mut outputs = vec![0.0; self.ports.outputs.len()];
-        self.get_outputs(&mut outputs)?;
-        let held = self.ports.outputs.iter().map(|output| output.is_held);
-        values.extend(outputs.iter().zip(held).map(|(value, held)| if held { 0.0 } else { *value }));
-        Ok(values)
     }
 }

@@ -104,6 +104,11 @@ impl Unknowns {
         &self.inputs
     }
 
+    /// References of the states.
+    pub(super) fn state_references(&self) -> &[u32] {
+        &self.knowns[..self.derivatives]
+    }
+
     /// References of the derivatives.
     pub(super) fn derivatives(&self) -> &[u32] {
         &self.unknowns[..self.derivatives]
@@ -136,17 +141,34 @@ impl Unknowns {
         Ok(matrices)
     }
 
-    /// How fast the outputs change when the states do so at `dx`: C `dx`, by one directional derivative.
-    pub(super) fn rates(&self, of: &Base, dx: &[f64], rates: &mut [f64]) -> Result<()> {
-        let (states, outputs) = (&self.knowns[..self.derivatives], &self.unknowns[self.derivatives..]);
+    /// How fast the outputs change when the states do so at `dx`: C `dx`, by one directional derivative. `change` is room.
+    pub(super) fn rates(
+        &self,
+        of: &Base,
+        dx: &[f64],
+        change: &mut Vec<f64>,
+        rates: &mut [f64],
+    ) -> Result<()> {
+        let outputs = &self.unknowns[self.derivatives..];
         rates.fill(0.0);
         if dx.is_empty() || outputs.is_empty() {
             return Ok(());
         }
-        let mut change = vec![0.0; self.outputs.len()];
-        of.directional(outputs, states, dx, &mut change)?;
-        self.outputs.iter().zip(change).for_each(|(row, value)| rates[*row] = value);
+        change.resize(self.outputs.len(), 0.0);
+        of.directional(outputs, self.state_references(), dx, change)?;
+        self.outputs.iter().zip(change).for_each(|(row, value)| rates[*row] = *value);
         Ok(())
+    }
+
+    /// How derivatives of the states, then outputs, change when the states move by `dx`: A `dx` and C `dx`.
+    pub(super) fn along(&self, of: &Base, dx: &[f64]) -> Result<Vec<f64>> {
+        let mut change = vec![0.0; self.states + self.outputs.len()];
+        of.directional(&self.unknowns, self.state_references(), dx, &mut change)?;
+        let mut all = vec![0.0; self.states + self.ports.1];
+        all[..self.states].copy_from_slice(&change[..self.states]);
+        let outputs = self.outputs.iter().zip(&change[self.states..]);
+        outputs.for_each(|(place, value)| all[self.states + place] = *value);
+        Ok(all)
     }
 }
 

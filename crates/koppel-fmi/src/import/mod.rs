@@ -7,7 +7,8 @@
 //!    polynomial's value at that time;
 //! 2. FMI 2.0 input derivatives, if it can interpolate inputs: values and derivatives at the begin of each piece, up to
 //!    [`Options::input_order`];
-//! 3. sub-steps: each sloped piece is walked in [`Options::substeps`] equal parts, with the input's mean over the part.
+//! 3. sub-steps: each sloped piece is walked in [`Options::substeps`] equal parts, with the input's mean over the part, or
+//!    where outputs are looked at inside the step as stairs that end with the input's value there (`stairs.rs`).
 //!
 //! [`koppel::system::Subsystem::solver`] says which was taken.
 //!
@@ -20,7 +21,9 @@ mod clocks;
 mod clockwork;
 mod derivatives;
 mod events;
+mod identity;
 mod inside;
+mod judging;
 mod linearization;
 mod matrices;
 mod memory;
@@ -30,6 +33,7 @@ mod options;
 mod plain;
 mod ports;
 mod route;
+mod stairs;
 mod starts;
 mod state;
 mod stepping;
@@ -40,6 +44,7 @@ mod values;
 mod walking;
 
 pub use base::Base;
+pub(crate) use identity::{identity, refusal};
 pub use model_exchange::ModelExchange;
 pub use options::{Options, Solving};
 pub use ports::ports;
@@ -52,6 +57,7 @@ use access::Access;
 use base::Use;
 use events::Events;
 use inside::Inside;
+use koppel::linalg::Matrix;
 use koppel::signal::{Request, Samples, Segment, Step};
 use koppel::system::{Dependencies, Message, Ports, Snapshot, StateSpace, Subsystem, VariableId};
 use linearization::Linearization;
@@ -106,6 +112,8 @@ pub struct CoSimulation {
     inside: Option<Inside>,
     /// How often the FMU has asked for inputs inside steps.
     asked: u64,
+    /// How often `doStep` was called.
+    step_calls: u64,
     linearization: Linearization,
     /// Where it stands, and the size of its last step.
     time: f64,
@@ -162,11 +170,7 @@ impl CoSimulation {
         let made_for = Use::CoSimulation { section, intermediate };
         let base = Base::new(fmu, resized.clone(), options, (ports, slots, inputs), made_for)?;
         Ok(CoSimulation {
-            plain: if events.is_none() && varies_steps {
-                Plain::new(&base.inputs, &base.outputs)
-            } else {
-                None
-            },
+            plain: if events.is_none() { Plain::new(&base.inputs, &base.outputs) } else { None },
             base,
             knows_inputs: false,
             smooth,
@@ -180,6 +184,7 @@ impl CoSimulation {
             events,
             inside,
             asked: 0,
+            step_calls: 0,
             linearization,
             time: 0.0,
             last_size: None,
@@ -230,21 +235,27 @@ impl Subsystem for CoSimulation {
         outputs: &mut [f64],
         samples: &mut Samples,
     ) -> koppel::Result<()> {
-        (self.time, self.last_size) = (step.start + step.size, Some(step.size));
-        if let (Some(plain), Phase::Stepping, Request::Nothing, Some(inputs)) =
-            (&self.plain, self.phase, samples.request(), input.constant())
+        match input.constant() {
+            Some(inputs) if samples.request() == Request::Nothing => self.step_held(step, inputs, outputs),
+            _ => Ok(self.step_with_care(step, input, outputs, samples)?),
+        }
+    }
+
+    fn step_held(&mut self, step: &Step, inputs: &[f64], outputs: &mut [f64]) -> koppel::Result<()> {
+        if self.phase == Phase::Stepping
+            && let Some(plain) = &self.plain
+            && (self.varies_steps || self.only_size == Some(step.size))
         {
+            (self.time, self.last_size) = (step.start + step.size, Some(step.size));
             self.knows_inputs = false;
-            return match plain.step(&self.backend, step.start, step.size, inputs, outputs) {
+            self.step_calls += 1;
+            return match plain.step(&self.backend, step, inputs, outputs) {
                 Ok(()) => Ok(()),
                 Err(interruption) => Ok(self.interrupted(*interruption, step, outputs)?),
             };
         }
-        let done = self.go(step, input, outputs, samples);
-        if done.is_err() {
-            self.phase = Phase::Failed;
-        }
-        Ok(done?)
+        let segment = Segment::new(step, inputs.len(), 1, inputs);
+        Ok(self.step_with_care(step, &segment, outputs, &mut Samples::default())?)
     }
 
     fn get(&mut self, variable: VariableId) -> koppel::Result<f64> {
@@ -277,8 +288,20 @@ impl Subsystem for CoSimulation {
         self.matrices(inputs)
     }
 
+    fn feed_through(&mut self, inputs: &[f64], out: &mut Matrix) -> koppel::Result<bool> {
+        Ok(self.given_feed_through(inputs)?.map(|d| *out = d).is_some())
+    }
+
     fn lack_of_model(&self) -> Option<String> {
         self.linearization.lack()
+    }
+
+    fn state_rates(&mut self, inputs: &[f64], rates: &mut [f64]) -> koppel::Result<bool> {
+        self.rates_of_states(inputs, rates)
+    }
+
+    fn model_source(&self) -> Option<String> {
+        self.linearization.told()
     }
 
     fn rates(&mut self, inputs: &[f64], rates: &mut [f64]) -> koppel::Result<bool> {
@@ -298,6 +321,18 @@ impl Subsystem for CoSimulation {
             "FMI {version} co-simulation by {tool}; inputs by {inputs}{events}{}",
             self.linearization.source()
         )
+    }
+
+    fn identity(&self) -> Option<String> {
+        identity(&self.fmu, &self.options)
+    }
+
+    fn refusal(&self) -> Option<String> {
+        refusal(self.description(), &self.options)
+    }
+
+    fn step_calls(&self) -> Option<u64> {
+        Some(self.step_calls)
     }
 
     fn save(&self, snapshot: &mut Snapshot) -> koppel::Result<()> {

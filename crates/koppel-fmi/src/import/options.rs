@@ -40,7 +40,8 @@ pub struct Options {
     pub start_values: Vec<(String, Value)>,
     /// Who solves its equations, for [`instantiate_any`].
     pub solving: Solving,
-    /// Parts a sloped piece of input is walked in, where sub-steps are needed.
+    /// Parts a sloped piece of input is walked in, where sub-steps are needed; and parts of a step in which outputs inside it
+    /// are seen, where the FMU does not show them.
     pub substeps: u32,
     /// Highest order of input derivatives an FMI 2.0 FMU is given; the standard does not let it say what it takes.
     pub input_order: usize,
@@ -52,6 +53,8 @@ pub struct Options {
     pub stop: Option<f64>,
     /// Ask the FMU for its debug messages.
     pub debug_logging: bool,
+    /// Whether it may be excited before a run; `None`: unless it declares that there can be one instance only.
+    pub probe: Option<bool>,
     /// Receives its messages.
     #[serde(skip)]
     pub log: Option<LogSink>,
@@ -69,6 +72,7 @@ impl Default for Options {
             tolerance: None,
             stop: None,
             debug_logging: false,
+            probe: None,
             log: None,
         }
     }

@@ -5,19 +5,18 @@
 
 use super::access::{Access, Backend};
 use crate::ffi::Interruption;
+use koppel::signal::Step;
 
 /// Value references of an FMU whose inputs and outputs are all reals.
 pub(super) struct Plain {
-    /// Inputs, then outputs.
-    references: Box<[u32]>,
-    inputs: usize,
+    inputs: Box<[u32]>,
+    outputs: Box<[u32]>,
 }
 
 impl Plain {
     /// `None` if there are other types among the ports, or arrays.
     pub(super) fn new(inputs: &Access, outputs: &Access) -> Option<Plain> {
-        let (inputs, outputs) = (inputs.only_reals()?, outputs.only_reals()?);
-        Some(Plain { references: [inputs, outputs].concat().into(), inputs: inputs.len() })
+        Some(Plain { inputs: inputs.only_reals()?.into(), outputs: outputs.only_reals()?.into() })
     }
 
     /// Sets the inputs, steps and gets the outputs.
@@ -25,15 +24,14 @@ impl Plain {
     pub(super) fn step(
         &self,
         on: &Backend,
-        time: f64,
-        size: f64,
+        step: &Step,
         inputs: &[f64],
         outputs: &mut [f64],
     ) -> Result<(), Box<Interruption>> {
-        let (set, get) = self.references.split_at(self.inputs);
+        let (set, get) = ((&*self.inputs, inputs), (&*self.outputs, outputs));
         match on {
-            Backend::Two(instance) => instance.plain_step(time, size, (set, inputs), (get, outputs)),
-            Backend::Three(instance) => instance.plain_step(time, size, (set, inputs), (get, outputs)),
+            Backend::Two(instance) => instance.plain_step(step.start, step.size, set, get),
+            Backend::Three(instance) => instance.plain_step(step.start, step.size, set, get),
         }
     }
 }

@@ -47,8 +47,8 @@ impl From<CallError> for StateError {
 
 /// Adds the name of the instance.
 pub(super) fn explain<T>(result: Result<T, StateError>, instance: &str) -> Result<T> {
-    let instance = instance.to_owned();
     result.map_err(|error| {
+        let instance = instance.to_owned();
         Box::new(match error {
             StateError::Unable => Error::CannotSave { instance },
             StateError::Call(source) => Error::Call { instance, source },

@@ -2,13 +2,30 @@
 
 use super::access::Backend;
 use super::route::Route;
+use super::stairs::stair;
 use super::{CoSimulation, Phase};
 use crate::error::{Error, Result};
 use crate::ffi::{CallError, Interruption, Status, fmi2, fmi3};
 use koppel::signal::{Part, Piece, Request, Samples, Segment, Step};
 
 impl CoSimulation {
-    pub(super) fn go(
+    #[inline(never)]
+    pub(super) fn step_with_care(
+        &mut self,
+        step: &Step,
+        input: &Segment<'_>,
+        outputs: &mut [f64],
+        samples: &mut Samples,
+    ) -> Result<()> {
+        (self.time, self.last_size) = (step.start + step.size, Some(step.size));
+        let done = self.go(step, input, outputs, samples);
+        if done.is_err() {
+            self.phase = Phase::Failed;
+        }
+        done
+    }
+
+    fn go(
         &mut self,
         step: &Step,
         input: &Segment<'_>,
@@ -34,7 +51,9 @@ impl CoSimulation {
             let begin = Part { piece: input.piece(0), offset: 0.0, size: 0.0, ends_at_node: true };
             self.sample(begin, samples)?;
         }
-        let nodes = if let Request::Nodes(nodes) = samples.request() { nodes } else { 1 };
+        // Sub-steps that slopes ask for are seen anyway.
+        let is_cut = self.route == Route::Substeps && input.constant().is_none();
+        let nodes = if is_cut { asked_nodes(samples) } else { self.nodes(samples) };
         input.each_part(nodes, |part| -> Result<()> {
             self.advance(part, samples)?;
             if is_sampled && part.ends_at_node { self.sample(part, samples) } else { Ok(()) }
@@ -44,6 +63,13 @@ impl CoSimulation {
             self.set_inputs()?;
         }
         self.get_outputs(outputs)
+    }
+
+    /// Parts of a step at whose ends the outputs are seen. An FMU that shows nothing inside its steps is driven in sub-steps
+    /// where the points of its solver are wanted.
+    pub(super) fn nodes(&self, samples: &Samples) -> u32 {
+        let is_hidden = samples.request() == Request::SolverPoints && self.inside.is_none();
+        if is_hidden && self.varies_steps { self.options.substeps.max(1) } else { asked_nodes(samples) }
     }
 
     /// Sets `next` as inputs, unless the FMU has them.
@@ -63,6 +89,7 @@ impl CoSimulation {
     #[inline]
     fn do_step(&mut self, time: f64, size: f64, piece: Option<Piece<'_>>) -> Result<()> {
         self.check_size(time, size)?;
+        self.step_calls += 1;
         self.backend.set_log_time(time);
         match &self.backend {
             Backend::Two(instance) => match instance.do_step(time, size) {
@@ -184,10 +211,7 @@ impl CoSimulation {
                     let sub = part.divided(k, parts);
                     match self.route {
                         Route::Derivatives { .. } => self.set_chord(sub)?,
-                        _ => {
-                            sub.mean(&mut self.next);
-                            self.set_inputs()?;
-                        }
+                        _ => self.set_stair(part, (k, parts), samples.request())?,
                     }
                     self.do_step(piece.start + sub.offset, sub.size, None)?;
                     if samples.request() == Request::SolverPoints && k + 1 < parts {
@@ -197,6 +221,16 @@ impl CoSimulation {
                 Ok(())
             }
         }
+    }
+
+    /// The input of one of several sub-steps over a part.
+    fn set_stair(&mut self, part: Part<'_>, (k, parts): (u32, u32), request: Request) -> Result<()> {
+        if matches!(request, Request::Nodes(_)) {
+            stair(part, k, parts, &mut self.chosen, &mut self.next);
+        } else {
+            part.divided(k, parts).mean(&mut self.next);
+        }
+        self.set_inputs()
     }
 
     /// Values and derivatives at the begin of a part.
@@ -240,6 +274,11 @@ impl CoSimulation {
         }
         self.get_outputs(samples.push(part.piece.start + part.offset + part.size))
     }
+}
+
+/// Parts of a step that were asked for.
+fn asked_nodes(samples: &Samples) -> u32 {
+    if let Request::Nodes(nodes) = samples.request() { nodes } else { 1 }
 }
 
 /// The values at some places.

@@ -29,8 +29,7 @@ impl CoSimulation {
         if is_sampled {
             self.sample(begin, samples)?;
         }
-        let nodes = if let Request::Nodes(nodes) = samples.request() { nodes } else { 1 };
-        input.each_part(nodes, |part| -> Result<()> {
+        input.each_part(self.nodes(samples), |part| -> Result<()> {
             self.walk(part, samples)?;
             // The end is sampled with the inputs as they end.
             samples.forget_after(part.piece.start + part.offset + part.size - 1e-9 * part.size);
@@ -117,6 +116,7 @@ impl CoSimulation {
         let parts = self.options.substeps.max(1);
         for k in 0..parts {
             let sub = part.divided(k, parts);
+            // Each with its own mean: whatever is cut off by an event has had what was due to it.
             sub.mean(&mut self.next);
             self.set_inputs()?;
             let info = self.do_step_for_info(piece.start + sub.offset, sub.size, None, samples)?;

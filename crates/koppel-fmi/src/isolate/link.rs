@@ -92,6 +92,11 @@ impl Link {
         }
     }
 
+    /// True if the worker has ended.
+    pub(super) fn is_gone(&self) -> bool {
+        self.process.is_none()
+    }
+
     /// One rare request.
     pub(super) fn call(&mut self, call: &Call) -> Result<Answer, Failure> {
         if self.process.is_none() {

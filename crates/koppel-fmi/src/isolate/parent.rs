@@ -2,11 +2,11 @@
 
 use super::ended::Input;
 use super::link::{Failure, Link};
-use super::protocol::{self, Answer, Call, GET, RATES, READ, STEP};
+use super::protocol::{self, Answer, Call, GET, NOT_COUNTED, RATES, READ, STEP};
 use super::{Ended, Ending, Isolation};
 use crate::error::{Error, Result};
 use crate::fmu::Fmu;
-use crate::import::Options;
+use crate::import::{self, Options};
 use koppel::signal::{Samples, Segment, Step};
 use koppel::system::{Message, Ports, Snapshot, StateSpace, Subsystem, VariableId};
 use std::cell::RefCell;
@@ -17,21 +17,38 @@ pub(super) struct Isolated {
     ports: Ports,
     solver: String,
     lack_of_model: Option<String>,
+    /// As the worker told last.
+    step_calls: Option<u64>,
     /// Saving a state needs the worker, too.
     link: RefCell<Link>,
+    fmu: Arc<Fmu>,
+    options: Options,
+    isolation: Isolation,
 }
 
 impl Isolated {
     /// Starts a worker and makes the instance there.
     pub(super) fn new(fmu: &Arc<Fmu>, options: &Options, isolation: &Isolation) -> Result<Isolated> {
+        let (link, ports, solver) = Self::hosted(fmu, options, isolation)?;
+        Ok(Isolated {
+            ports,
+            solver: isolated(&solver),
+            lack_of_model: None,
+            step_calls: None,
+            link: RefCell::new(link),
+            fmu: fmu.clone(),
+            options: options.clone(),
+            isolation: isolation.clone(),
+        })
+    }
+
+    fn hosted(fmu: &Arc<Fmu>, options: &Options, isolation: &Isolation) -> Result<(Link, Ports, String)> {
         let mut link = Link::new(fmu, &options.name, options.log.clone(), isolation)?;
-        let (ports, solver) = match link.call(&Call::Host(options.clone())) {
-            Ok(Answer::Hosted { ports, solver }) => (ports, solver),
-            Ok(_) => return Err(link.explain(Failure::Ended(Ending::Damaged), "")),
-            Err(failure) => return Err(link.explain(failure, "while it was instantiated")),
-        };
-        let solver = isolated(&solver);
-        Ok(Isolated { ports, solver, lack_of_model: None, link: RefCell::new(link) })
+        match link.call(&Call::Host(options.clone())) {
+            Ok(Answer::Hosted { ports, solver }) => Ok((link, ports, solver)),
+            Ok(_) => Err(link.explain(Failure::Ended(Ending::Damaged), "")),
+            Err(failure) => Err(link.explain(failure, "while it was instantiated")),
+        }
     }
 
     /// A rare call at the time of the newest one.
@@ -94,6 +111,10 @@ impl Subsystem for Isolated {
     }
 
     fn initialize(&mut self, start: f64) -> koppel::Result<()> {
+        if self.link.get_mut().is_gone() {
+            // A new worker: what the old one did to end itself, in an experiment before the run for example, is over.
+            self.link = RefCell::new(Self::hosted(&self.fmu, &self.options, &self.isolation)?.0);
+        }
         self.link.get_mut().time = start;
         self.call(&Call::Initialize(start), "while it was initialised").map(|_| ())
     }
@@ -135,7 +156,9 @@ impl Subsystem for Isolated {
             put.reals(offsets);
             put.reals(coefficients);
         });
+        let step_calls = &mut self.step_calls;
         let done = reply.and_then(|mut reply| {
+            *step_calls = Some(broken(reply.word())?).filter(|calls| *calls != NOT_COUNTED);
             broken(reply.reals(outputs))?;
             samples.clear();
             for _ in 0..broken(reply.count())? {
@@ -222,6 +245,18 @@ impl Subsystem for Isolated {
 
     fn solver(&self) -> String {
         self.solver.clone()
+    }
+
+    fn identity(&self) -> Option<String> {
+        import::identity(&self.fmu, &self.options)
+    }
+
+    fn refusal(&self) -> Option<String> {
+        import::refusal(self.fmu.description(), &self.options)
+    }
+
+    fn step_calls(&self) -> Option<u64> {
+        self.step_calls
     }
 
     fn save(&self, snapshot: &mut Snapshot) -> koppel::Result<()> {

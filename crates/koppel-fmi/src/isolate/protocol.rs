@@ -12,7 +12,7 @@
 //!
 //! | reply    | words                                                                                             |
 //! | -------- | ------------------------------------------------------------------------------------------------- |
-//! | `DONE`   | to a step: outputs, number of samples, their times, their values; to a reading: outputs; a value; to `RATES`: 1 and the rates, or 0 |
+//! | `DONE`   | to a step: calls of `doStep` so far, outputs, number of samples, their times, their values; to a reading: outputs; a value; to `RATES`: 1 and the rates, or 0 |
 //! | `ANSWER` | bytes of an [`Answer`]                                                                             |
 //! | `FAILED` | bytes of a [`Trouble`]                                                                             |
 
@@ -33,6 +33,9 @@ pub(super) const DONE: u64 = 5;
 pub(super) const ANSWER: u64 = 6;
 pub(super) const FAILED: u64 = 7;
 pub(super) const RATES: u64 = 8;
+
+/// In place of the number of calls of `doStep`, where there are none.
+pub(super) const NOT_COUNTED: u64 = u64::MAX;
 
 /// An FMU that the parent has unpacked, and what it may take.
 #[derive(Serialize, Deserialize)]

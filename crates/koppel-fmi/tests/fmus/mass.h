@@ -4,7 +4,8 @@
  *
  * Lies, for probes: -DLIE_STATE restores all but the speed, -DLIE_BYTES loses it on the way through bytes, -DLIE_RESET
  * resets nothing, -DLIE_STEP always moves by 1 ms, -DLIE_INSTANCE shares the speed among instances, -DLIE_FEED computes the
- * acceleration in steps only, -DLIE_DERIVATIVE gives a wrong one, -DLIE_SLOPES and -DLIE_UPDATE know no inputs inside steps. */
+ * acceleration in steps only, -DLIE_DERIVATIVE gives a wrong one by the force, -DLIE_STIFFNESS by the way, -DLIE_SLOPES and
+ * -DLIE_UPDATE know no inputs inside steps. */
 
 #include "misbehave.h"
 

@@ -1,5 +1,5 @@
 /* An FMI 2.0 co-simulation FMU for the tests, without foreign headers. -DNO_RESET leaves a function out, -DWANDER changes the
- * current folder. */
+ * current folder, -DSTRICT gives no derivatives before initialization is over. */
 
 #include "mass.h"
 
@@ -15,6 +15,12 @@ int chdir(const char *);
 #define SLOPE 1.0
 #endif
 
+#ifdef LIE_STIFFNESS
+#define SPRING 1.1
+#else
+#define SPRING 1.0
+#endif
+
 typedef void (*Logger)(void *, const char *, int, const char *, const char *, ...);
 typedef struct {
     Logger logger;
@@ -28,6 +34,7 @@ typedef struct {
     Model model;
     const Callbacks *callbacks;
     char name[64];
+    int is_initializing;
 } Instance;
 
 enum { OK, WARNING, DISCARD, ERROR, FATAL, PENDING };
@@ -63,8 +70,8 @@ int fmi2SetupExperiment(void *c, int has_tolerance, double tolerance, double sta
     return OK;
 }
 
-int fmi2EnterInitializationMode(void *c) { (void)c; return chdir("/") == 0 ? OK : ERROR; }
-int fmi2ExitInitializationMode(void *c) { (void)c; return OK; }
+int fmi2EnterInitializationMode(void *c) { ((Instance *)c)->is_initializing = 1; return chdir("/") == 0 ? OK : ERROR; }
+int fmi2ExitInitializationMode(void *c) { ((Instance *)c)->is_initializing = 0; return OK; }
 int fmi2Terminate(void *c) { (void)c; return OK; }
 #ifndef NO_RESET
 int fmi2Reset(void *c) { model_reset(&((Instance *)c)->model); return OK; }
@@ -188,12 +195,16 @@ int fmi2GetDirectionalDerivative(void *c, const unsigned *of, size_t n_of, const
                                  const double *seed, double *change)
 {
     Model *m = &((Instance *)c)->model;
+#ifdef STRICT
+    if (((Instance *)c)->is_initializing)
+        return ERROR;
+#endif
     for (size_t k = 0; k < n_of; k++) {
         change[k] = 0;
         for (size_t j = 0; j < n_by; j++) {
             double factor = of[k] == by[j] ? 1.0 : 0.0;
             if (of[k] == A)
-                factor = by[j] == F ? SLOPE / m->r[M] : by[j] == X ? -m->r[C] / m->r[M] : by[j] == V ? -m->r[D] / m->r[M] : 0;
+                factor = by[j] == F ? SLOPE / m->r[M] : by[j] == X ? -SPRING * m->r[C] / m->r[M] : by[j] == V ? -m->r[D] / m->r[M] : 0;
             change[k] += factor * seed[j];
         }
     }

@@ -67,7 +67,7 @@ fn interfaces(xml: &mut Xml, export: &Export, version: FmiVersion, abilities: &A
                 .flag("providesAdjointDerivatives", abilities.derivatives)
         }
     };
-    if matches!(export.content, Content::Model(_)) {
+    if export.has_model_exchange() {
         xml.empty("ModelExchange", common());
     }
     let section = common().flag("canHandleVariableCommunicationStepSize", export.experiment.is_free);

@@ -134,6 +134,9 @@ impl Export {
         if file.run.stop_when.is_some() {
             notes.push("`stop_when` is left out: an FMU runs as long as its importer wants".into());
         }
+        if file.run.record.patterns().iter().any(|pattern| pattern.starts_with("loops")) {
+            notes.push("what is recorded of loops stays inside".into());
+        }
         let title = if file.title.is_empty() { name } else { &file.title };
         Ok(Export {
             name: name.into(),
@@ -155,6 +158,11 @@ impl Export {
     /// What the user should know.
     pub fn notes(&self) -> &[String] {
         &self.notes
+    }
+
+    /// True if importers may solve the equations themselves: not those of a system, nor of a model in which a program samples.
+    pub fn has_model_exchange(&self) -> bool {
+        matches!(self.content, Content::Model(_)) && !self.interface.states.is_empty()
     }
 
     /// How many inputs, outputs and parameters it has.

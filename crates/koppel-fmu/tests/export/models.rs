@@ -1,13 +1,15 @@
 //! Model-based couplings of FMUs: the run is that of the native models, and says where the models came from.
 
 use super::{VERSIONS, model, options};
-use koppel::coupling::CouplingConfig;
+use koppel::coupling::{CorrectorConfig, CouplingConfig, PrestepConfig};
+use koppel::identify::{GivenModel, InterfaceModel, ModelConfig};
 use koppel::models;
 use koppel::run::{Reading, RunConfig, Simulation};
 use koppel::solver::SolverConfig;
 use koppel::system::{Connection, OdeModel, Subsystem, SystemBuilder};
 use koppel_fmi::Fmu;
 use koppel_fmi::import::{Options, Solving, instantiate_any};
+use std::collections::BTreeMap;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
@@ -54,6 +56,10 @@ fn native(solver: &SolverConfig) -> [Box<dyn Subsystem>; 2] {
 }
 
 fn imported(paths: &[PathBuf; 2], solving: Solving, step: f64) -> [Box<dyn Subsystem>; 2] {
+    in_substeps(paths, solving, step, Options::default().substeps)
+}
+
+fn in_substeps(paths: &[PathBuf; 2], solving: Solving, step: f64, substeps: u32) -> [Box<dyn Subsystem>; 2] {
     [0, 1].map(|k| {
         let values = VALUES[k].iter().map(|(name, value)| ((*name).into(), (*value).into()));
         let options = Options {
@@ -61,6 +67,7 @@ fn imported(paths: &[PathBuf; 2], solving: Solving, step: f64) -> [Box<dyn Subsy
             start_values: values.collect(),
             solving,
             step: Some(step),
+            substeps,
             ..Options::default()
         };
         instantiate_any(&Fmu::open(&paths[k]).unwrap(), &options).unwrap_or_else(|error| panic!("{error}"))
@@ -82,14 +89,25 @@ fn difference(found: &[f64], expected: &[f64]) -> f64 {
     (0..3).map(of).fold(0.0, f64::max)
 }
 
-const COUPLINGS: [&str; 6] = [
+const COUPLINGS: [&str; 12] = [
     r#"{"method":"prestep","model":"derivatives"}"#,
     r#"{"method":"prestep","model":{"derivatives":5},"error_equation":"carried"}"#,
     r#"{"method":"corrector","model":"derivatives","error_equation":"carried"}"#,
     r#"{"method":"nepce"}"#,
     r#"{"method":"prestep","model":{"identify":"rls"},"learning":{"kind":"hold","duration":0.01}}"#,
+    r#"{"method":"prestep","model":{"derivatives":"auto"},"input":"constant"}"#,
+    r#"{"method":"prestep","model":"derivatives","time":"discrete","error_equation":"carried","recursion":true}"#,
+    r#"{"method":"prestep","model":{"identify":"moesp","order":1,"window":30,"rows":2},"learning":{"duration":0.01}}"#,
+    r#"{"method":"corrector","model":{"identify":"rls"},"error_equation":"reset","learning":{"duration":0.01}}"#,
+    r#"{"method":"mixed","default":{"method":"foh"},"connections":{"mass.F":{"method":"prestep","model":"derivatives"}}}"#,
+    r#"{"method":"nepce","gain":0.8,"anti_aliasing":true}"#,
     r#"{"method":"zoh"}"#,
 ];
+
+/// Methods that integrate outputs over the points of each solver.
+fn is_integrating(text: &str) -> bool {
+    text.contains("nepce") || text.contains("corrector") && text.contains("rls")
+}
 
 #[test]
 fn a_dual_mass_of_fmus_is_coupled_like_the_native_one() {
@@ -105,10 +123,17 @@ fn a_dual_mass_of_fmus_is_coupled_like_the_native_one() {
                 let (expected, _) = dual_mass(native(&solver), &config).unwrap();
                 let (found, words) = dual_mass(imported(&paths, solving, STEP), &config).unwrap();
                 let apart = difference(&found, &expected);
-                // NEPCE integrates errors over the steps of each solver, which those of FMI 2.0 do not show.
-                let is_hidden = text.contains("nepce") && solving == Solving::Own;
-                let most = if is_hidden { 0.05 } else { 1e-9 };
-                assert!(apart <= most, "{version:?} {solving:?} {text}: {apart:e}");
+                // The points of its solver an FMU does not show: their integral is taken on four sub-steps, with an error of
+                // the size of (ω h)² / 12 of what moves at ω (0.0016 seen, 0.019 with both ends alone). On a hundred, those
+                // of the solver, it is the same.
+                if is_integrating(text) && solving == Solving::Own {
+                    assert!(apart <= 2e-3, "{version:?} {text} in four parts: {apart:e}");
+                    let (found, _) = dual_mass(in_substeps(&paths, solving, STEP, 100), &config).unwrap();
+                    let apart = difference(&found, &expected);
+                    assert!(apart <= 1e-9, "{version:?} {text} in a hundred parts: {apart:e}");
+                } else {
+                    assert!(apart <= 1e-9, "{version:?} {solving:?} {text}: {apart:e}");
+                }
                 let is_asked = text.contains("derivatives");
                 assert_eq!(
                     words.matches("linear model by directional derivatives").count(),
@@ -122,6 +147,39 @@ fn a_dual_mass_of_fmus_is_coupled_like_the_native_one() {
     // The methods really differ from each other.
     for pair in seen[..COUPLINGS.len()].windows(2) {
         assert!(difference(&pair[0], &pair[1]) > 1e-6);
+    }
+}
+
+/// Models that are given serve FMUs as they serve native models: here those of a native run, of its last step.
+#[test]
+fn given_models_serve_fmus() {
+    let folder = tempfile::tempdir().unwrap();
+    let solver = SolverConfig::Rk4 { step: 1e-5 };
+    let mut given = BTreeMap::new();
+    for (name, part) in ["mass", "spring"].into_iter().zip(native(&solver)) {
+        let matrices = part.linear().unwrap();
+        given.insert(
+            name.to_owned(),
+            GivenModel::from(&InterfaceModel::from_state_space(name, &matrices).unwrap()),
+        );
+    }
+    let prestep =
+        PrestepConfig { model: ModelConfig::Given, models: given.clone(), ..PrestepConfig::default() };
+    let corrector =
+        CorrectorConfig { model: ModelConfig::Given, models: given, ..CorrectorConfig::default() };
+    for version in VERSIONS {
+        let with = options(version, false);
+        let paths = NAMES.map(|name| model(folder.path(), name, &[], Some(solver), &with));
+        for coupling in
+            [CouplingConfig::Prestep(prestep.clone()), CouplingConfig::Corrector(corrector.clone())]
+        {
+            let config = config(&coupling, STEP);
+            let (expected, _) = dual_mass(native(&solver), &config).unwrap();
+            let (found, _) = dual_mass(imported(&paths, Solving::Own, STEP), &config).unwrap();
+            let apart = difference(&found, &expected);
+            // The constants that the pre-step method needs are measured by trial steps: 1.2e-9 seen.
+            assert!(apart <= 1e-8, "{version:?} {coupling:?}: {apart:e}");
+        }
     }
 }
 

@@ -99,6 +99,16 @@ pub struct Series {
     pub values: Vec<f64>,
 }
 
+/// A report as one HTML page.
+///
+/// # Panics
+///
+/// If a series has not one value per time.
+#[must_use]
+pub fn page(report: &Report) -> String {
+    page::render(report)
+}
+
 /// Writes a report as one HTML file, whole or not at all.
 ///
 /// # Errors

@@ -158,6 +158,11 @@ impl ResultWriter {
         if self.last_flush.elapsed() >= FLUSH_INTERVAL { self.flush() } else { Ok(()) }
     }
 
+    /// Adds what is only known at the end of the run to the metadata of the finished file.
+    pub fn add_metadata(&mut self, key: &str, value: serde_json::Value) {
+        self.metadata.extra.insert(key.into(), value);
+    }
+
     /// Hands all rows to the operating system: they survive a kill of this process.
     ///
     /// # Errors

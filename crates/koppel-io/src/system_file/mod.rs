@@ -31,6 +31,7 @@ mod document;
 mod fields;
 mod isolation;
 mod locate;
+mod log;
 mod mistake;
 mod models;
 mod monolith;
@@ -47,17 +48,19 @@ mod wiring;
 mod tests;
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use koppel::analysis::{FilterChoice, choose_filter};
 use koppel::run::{RunConfig, Simulation};
 use koppel::system::{Connection, FilterConfig, System, SystemBuilder};
-use koppel_fmi::ffi::LogSink;
 
+use crate::probe_cache::ProbeCache;
 use crate::replay::Journals;
 use crate::{Error, Result};
 pub use decode::decode_tagged;
 pub use document::Document;
 pub use fields::Fields;
+pub use log::FmuLog;
 pub use mistake::{Mark, Mistake, Span, known_names};
 pub use monolith::MONOLITH;
 pub use structure::{Exported, export, is_structure, load_structure};
@@ -82,27 +85,8 @@ pub struct SystemFile {
     isolation: isolation::Settings,
     /// Where FMUs that cannot save their state log what they are given.
     journals: Option<Journals>,
-}
-
-/// Where the messages of FMUs go.
-#[derive(Clone)]
-pub struct FmuLog {
-    sink: LogSink,
-    is_debug: bool,
-}
-
-impl FmuLog {
-    /// To `sink`; with `is_debug`, FMUs are asked for their debug messages.
-    #[must_use]
-    pub fn new(sink: LogSink, is_debug: bool) -> Self {
-        FmuLog { sink, is_debug }
-    }
-}
-
-impl std::fmt::Debug for FmuLog {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("FmuLog").field("is_debug", &self.is_debug).finish_non_exhaustive()
-    }
+    /// Where what is found by exciting FMUs is kept.
+    cache: Option<Arc<ProbeCache>>,
 }
 
 /// Reads a system file and builds the system once, so that its mistakes are found now.
@@ -189,8 +173,8 @@ impl SystemFile {
         let isolation = isolation::read(root.need("run")?)?;
         let (title, description) = (text("title")?, text("description")?);
         let document = document.clone();
-        let (log, journals) = (None, None);
-        Ok(SystemFile { title, description, run, document, links, inputs, log, isolation, journals })
+        let (log, journals, cache) = (None, None, None);
+        Ok(SystemFile { title, description, run, document, links, inputs, log, isolation, journals, cache })
     }
 
     /// Builds the system; may be called again and again.
@@ -243,7 +227,12 @@ impl SystemFile {
     }
 
     fn start(&self) -> Result<Simulation> {
-        Simulation::new(self.build()?, &self.run).map_err(|error| self.blame(*error))
+        let system = self.build()?;
+        match &self.cache {
+            Some(cache) => Simulation::with_store(system, &self.run, &**cache),
+            None => Simulation::new(system, &self.run),
+        }
+        .map_err(|error| self.blame(*error))
     }
 
     fn blame(&self, error: koppel::Error) -> Box<Error> {
@@ -278,6 +267,11 @@ impl SystemFile {
         self.journals = Some(journals);
     }
 
+    /// From now on what is found by exciting FMUs before a run is kept there, and taken from there.
+    pub fn keep_probes(&mut self, cache: Arc<ProbeCache>) {
+        self.cache = Some(cache);
+    }
+
     /// Files in which inputs are logged, as far as there are any.
     pub fn input_logs(&self) -> Vec<PathBuf> {
         let subsystems = self.document.root.get("subsystems").map_or(&[][..], |node| node.entries());
@@ -296,8 +290,8 @@ impl SystemFile {
     pub fn set(&mut self, name: &str, value: &str, origin: &str) -> Result<()> {
         let mut document = self.document.clone();
         overrides::apply(&mut document, name, value, origin)?;
-        let (log, journals) = (self.log.take(), self.journals.take());
-        *self = SystemFile { log, journals, ..Self::read(document)? };
+        let (log, journals, cache) = (self.log.take(), self.journals.take(), self.cache.take());
+        *self = SystemFile { log, journals, cache, ..Self::read(document)? };
         Ok(())
     }
 

@@ -112,6 +112,9 @@ fn fmu(entry: &Entry, setting: Setting<'_>) -> Result<Box<dyn Subsystem>> {
             _ => return Err(node.wanted("substeps", "a whole number from 1 to 1000000")),
         };
     }
+    if let Some(Node { value: Value::Bool(is_allowed), .. }) = fields.get("probe") {
+        options.probe = Some(*is_allowed);
+    }
     let failed = |error: Box<koppel_fmi::Error>| {
         let message = error.to_string();
         let named = values.iter().find(|value| message.contains(&format!("`{}`", value.name)));

@@ -7,7 +7,7 @@ use koppel::system::{
     Dependencies, LinearOde, Ode, OdeModel, Ports, Snapshot, StateSpace, Subsystem, Variable, VariableId,
 };
 
-type Rule = fn(f64, &[f64], &[f64], &mut [f64]);
+type Rule = Box<dyn Fn(f64, &[f64], &[f64], &mut [f64]) + Send + Sync>;
 
 /// x' = f(t, x, u), y = g(t, x, u).
 pub(crate) struct Equations {
@@ -26,8 +26,8 @@ pub(crate) fn model(
     inputs: usize,
     outputs: usize,
     start: &[f64],
-    derivative: Rule,
-    output: Rule,
+    derivative: impl Fn(f64, &[f64], &[f64], &mut [f64]) + Send + Sync + 'static,
+    output: impl Fn(f64, &[f64], &[f64], &mut [f64]) + Send + Sync + 'static,
 ) -> OdeModel {
     let states = start.iter().enumerate().map(|(k, x)| Variable::new(format!("x{k}")).start(*x));
     let mut given = vec![0.0; inputs];
@@ -51,7 +51,7 @@ pub(crate) fn model(
         }
     }
     let ports = Ports { inputs, outputs, locals: states.collect(), ..Ports::default() };
-    let ode = Equations { ports, derivative, output };
+    let ode = Equations { ports, derivative: Box::new(derivative), output: Box::new(output) };
     OdeModel::new(Box::new(ode), &SolverConfig::Rk4 { step: micro }).expect("names are unique")
 }
 

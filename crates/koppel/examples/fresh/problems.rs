@@ -12,7 +12,13 @@ pub(crate) struct Fresh {
     pub(crate) doublings: u32,
 }
 
-fn fresh(name: &str, stop: f64, smallest: f64, doublings: u32, build: fn() -> System) -> Fresh {
+fn fresh(
+    name: &str,
+    stop: f64,
+    smallest: f64,
+    doublings: u32,
+    build: impl Fn() -> System + 'static,
+) -> Fresh {
     Fresh { name: name.into(), build: Box::new(build), stop, smallest, doublings }
 }
 
@@ -20,44 +26,50 @@ pub(crate) fn wire(from: &str, to: &str) -> Connection {
     Connection::new(from, to)
 }
 
-/// All but the random networks.
-pub(crate) fn problems() -> Vec<Fresh> {
+/// All but the random networks, their stiffnesses, gains, inertias and starts multiplied or divided by `v`.
+pub(crate) fn problems(v: f64) -> Vec<Fresh> {
     vec![
-        fresh("drive line of three, torque for speed", 3.0, 1e-3, 8, drive_line),
-        fresh("chain of four masses", 4.0, 2e-3, 8, chain),
-        fresh("two rooms and a heater", 4000.0, 5.0, 7, rooms),
-        fresh("motor, controller and fan", 4.0, 2e-3, 8, fan),
-        fresh("ladder of six sections", 0.2, 1e-4, 8, ladder),
-        fresh("mass against a stiff stop", 2.0, 2e-4, 8, stop),
-        fresh("heater with a relay", 400.0, 0.25, 8, relay),
-        fresh("sampled controller and plant", 3.0, 5e-3, 6, sampled),
-        fresh("backlash between two inertias", 3.0, 1e-3, 8, backlash),
-        fresh("predator and prey", 30.0, 0.02, 7, predators),
-        fresh("coupled Duffing oscillators", 20.0, 0.01, 7, duffing),
-        fresh("pump, line and cylinder", 1.0, 2e-4, 8, hydraulic),
+        fresh("drive line of three, torque for speed", 3.0, 1e-3, 8, move || drive_line(v)),
+        fresh("chain of four masses", 4.0, 2e-3, 8, move || chain(v)),
+        fresh("two rooms and a heater", 4000.0, 5.0, 7, move || rooms(v)),
+        fresh("motor, controller and fan", 4.0, 2e-3, 8, move || fan(v)),
+        fresh("ladder of six sections", 0.2, 1e-4, 8, move || ladder(v)),
+        fresh("mass against a stiff stop", 2.0, 2e-4, 8, move || stop(v)),
+        fresh("heater with a relay", 400.0, 0.25, 8, move || relay(v)),
+        fresh("sampled controller and plant", 3.0, 5e-3, 6, move || sampled(v)),
+        fresh("backlash between two inertias", 3.0, 1e-3, 8, move || backlash(v)),
+        fresh("predator and prey", 30.0, 0.02, 7, move || predators(v)),
+        fresh("coupled Duffing oscillators", 20.0, 0.01, 7, move || duffing(v)),
+        fresh("pump, line and cylinder", 1.0, 2e-4, 8, move || hydraulic(v)),
     ]
 }
 
 /// Motor inertia, shaft with gear, load with friction.
-fn drive_line() -> System {
+fn drive_line(v: f64) -> System {
     let motor = model(
         2e-4,
         1,
         1,
         &[0.0],
-        |t, x, u, dx| dx[0] = (10.0 * (t * 3.0).sin() - u[0] - 0.05 * x[0]) / 0.1,
-        |_, x, _, y| y[0] = x[0],
+        move |t, x, u, dx| dx[0] = (10.0 * (t * 3.0).sin() - u[0] - 0.05 * x[0]) / 0.1,
+        move |_, x, _, y| y[0] = x[0],
     );
     let shaft = model(
         2e-4,
         2,
         1,
         &[0.0],
-        |_, _, u, dx| dx[0] = u[0] - u[1],
-        |_, x, u, y| y[0] = 400.0 * x[0] + 0.8 * (u[0] - u[1]),
+        move |_, _, u, dx| dx[0] = u[0] - u[1],
+        move |_, x, u, y| y[0] = 400.0 * v * x[0] + 0.8 * (u[0] - u[1]),
     );
-    let load =
-        model(2e-4, 1, 1, &[0.0], |_, x, u, dx| dx[0] = (u[0] - 0.6 * x[0]) / 0.5, |_, x, _, y| y[0] = x[0]);
+    let load = model(
+        2e-4,
+        1,
+        1,
+        &[0.0],
+        move |_, x, u, dx| dx[0] = (u[0] - 0.6 * x[0]) / (0.5 * v),
+        move |_, x, _, y| y[0] = x[0],
+    );
     SystemBuilder::new()
         .add("motor", motor)
         .add("shaft", shaft)
@@ -71,21 +83,21 @@ fn drive_line() -> System {
 }
 
 /// Every mass carries the spring to its left and returns its force; the last is pushed.
-fn chain() -> System {
+fn chain(v: f64) -> System {
     let inner = || {
         model(
             2e-4,
             3,
             3,
             &[0.0, 0.0],
-            |_, x, u, dx| {
+            move |_, x, u, dx| {
                 dx[0] = x[1];
-                dx[1] = (900.0 * (u[0] - x[0]) + 4.0 * (u[1] - x[1]) - u[2]) / 2.0;
+                dx[1] = (900.0 * v * (u[0] - x[0]) + 4.0 * (u[1] - x[1]) - u[2]) / 2.0;
             },
-            |_, x, u, y| {
+            move |_, x, u, y| {
                 y[0] = x[0];
                 y[1] = x[1];
-                y[2] = 900.0 * (u[0] - x[0]) + 4.0 * (u[1] - x[1]);
+                y[2] = 900.0 * v * (u[0] - x[0]) + 4.0 * (u[1] - x[1]);
             },
         )
     };
@@ -94,23 +106,23 @@ fn chain() -> System {
         1,
         2,
         &[0.1, 0.0],
-        |_, x, u, dx| {
+        move |_, x, u, dx| {
             dx[0] = x[1];
-            dx[1] = (-200.0 * x[0] - 2.0 * x[1] - u[0]) / 3.0;
+            dx[1] = (-200.0 * x[0] - 2.0 / v * x[1] - u[0]) / 3.0;
         },
-        |_, x, _, y| y.copy_from_slice(x),
+        move |_, x, _, y| y.copy_from_slice(x),
     );
     let last = model(
         2e-4,
         2,
         1,
         &[0.0, 0.0],
-        |t, x, u, dx| {
+        move |t, x, u, dx| {
             dx[0] = x[1];
             let push = if t > 1.0 && t < 1.2 { 60.0 } else { 0.0 };
-            dx[1] = (900.0 * (u[0] - x[0]) + 4.0 * (u[1] - x[1]) + push) / 1.0;
+            dx[1] = (900.0 * v * (u[0] - x[0]) + 4.0 * (u[1] - x[1]) + push) / 1.0;
         },
-        |_, x, u, y| y[0] = 900.0 * (u[0] - x[0]) + 4.0 * (u[1] - x[1]),
+        move |_, x, u, y| y[0] = 900.0 * v * (u[0] - x[0]) + 4.0 * (u[1] - x[1]),
     );
     let mut builder = SystemBuilder::new()
         .add("first", first)
@@ -131,25 +143,22 @@ fn chain() -> System {
 }
 
 /// Temperatures in K; the second room has a window that opens.
-fn rooms() -> System {
+fn rooms(v: f64) -> System {
     let room = |window: bool| {
-        let derivative: fn(f64, &[f64], &[f64], &mut [f64]) = if window {
-            |t, x, u, dx| {
-                let loss = if t > 1500.0 { 25.0 } else { 10.0 };
-                dx[0] = (30.0 * (u[0] - x[0]) + u[1] - loss * (x[0] - 273.0)) / 20_000.0;
-            }
-        } else {
-            |_, x, u, dx| dx[0] = (30.0 * (u[0] - x[0]) + u[1] - 10.0 * (x[0] - 273.0)) / 12_000.0
+        let derivative = move |t: f64, x: &[f64], u: &[f64], dx: &mut [f64]| {
+            let loss = if window && t > 1500.0 { 25.0 } else { 10.0 };
+            let capacity = if window { 20_000.0 } else { 12_000.0 / v };
+            dx[0] = (30.0 * v * (u[0] - x[0]) + u[1] - loss * (x[0] - 273.0)) / capacity;
         };
-        model(1.0, 2, 1, &[288.0], derivative, |_, x, _, y| y[0] = x[0])
+        model(1.0, 2, 1, &[288.0], derivative, move |_, x, _, y| y[0] = x[0])
     };
     let heater = model(
         1.0,
         1,
         1,
         &[0.0],
-        |_, _, u, dx| dx[0] = 0.08 * (294.0 - u[0]),
-        |_, x, u, y| y[0] = x[0] + 40.0 * (294.0 - u[0]),
+        move |_, _, u, dx| dx[0] = 0.08 * (294.0 - u[0]),
+        move |_, x, u, y| y[0] = x[0] + 40.0 * v * (294.0 - u[0]),
     );
     SystemBuilder::new()
         .add("living", room(false))
@@ -164,30 +173,30 @@ fn rooms() -> System {
 }
 
 /// Armature, speed controller, fan with a torque that grows with the square of speed.
-fn fan() -> System {
+fn fan(v: f64) -> System {
     let armature = model(
         2e-4,
         2,
         1,
         &[0.0],
-        |_, x, u, dx| dx[0] = (u[0] - 1.0 * x[0] - 0.5 * u[1]) / 0.05,
-        |_, x, _, y| y[0] = 0.5 * x[0],
+        move |_, x, u, dx| dx[0] = (u[0] - 1.0 * x[0] - 0.5 * u[1]) / (0.05 / v),
+        move |_, x, _, y| y[0] = 0.5 * x[0],
     );
     let controller = model(
         2e-4,
         1,
         1,
         &[0.0],
-        |t, _, u, dx| dx[0] = 6.0 * (if t < 2.0 { 20.0 } else { 35.0 } - u[0]),
-        |t, x, u, y| y[0] = x[0] + 1.5 * (if t < 2.0 { 20.0 } else { 35.0 } - u[0]),
+        move |t, _, u, dx| dx[0] = 6.0 * (if t < 2.0 { 20.0 } else { 35.0 } - u[0]),
+        move |t, x, u, y| y[0] = x[0] + 1.5 * (if t < 2.0 { 20.0 } else { 35.0 } - u[0]),
     );
     let fan = model(
         2e-4,
         1,
         1,
         &[1.0],
-        |_, x, u, dx| dx[0] = (u[0] - 0.004 * x[0] * x[0].abs()) / 0.08,
-        |_, x, _, y| y[0] = x[0],
+        move |_, x, u, dx| dx[0] = (u[0] - 0.004 * v * x[0] * x[0].abs()) / 0.08,
+        move |_, x, _, y| y[0] = x[0],
     );
     SystemBuilder::new()
         .add("armature", armature)
@@ -202,21 +211,16 @@ fn fan() -> System {
 }
 
 /// Each section: a coil from the voltage before it, a capacitor to ground.
-fn ladder() -> System {
+fn ladder(v: f64) -> System {
     let mut builder = SystemBuilder::new();
     for k in 0..6 {
-        let derivative: fn(f64, &[f64], &[f64], &mut [f64]) = if k == 0 {
-            |t, x, u, dx| {
-                dx[0] = ((200.0 * t).sin() * 10.0 - 1.0 * x[0] - x[1]) / 5e-3;
-                dx[1] = (x[0] - u[1]) / 2e-4;
-            }
-        } else {
-            |_, x, u, dx| {
-                dx[0] = (u[0] - 0.5 * x[0] - x[1]) / 5e-3;
-                dx[1] = (x[0] - u[1] - x[1] / 500.0) / 2e-4;
-            }
+        let derivative = move |t: f64, x: &[f64], u: &[f64], dx: &mut [f64]| {
+            let (source, loss, leak) =
+                if k == 0 { (10.0 * (200.0 * v * t).sin(), 1.0, 0.0) } else { (u[0], 0.5, x[1] / 500.0) };
+            dx[0] = (source - loss * x[0] - x[1]) / (5e-3 * v);
+            dx[1] = (x[0] - u[1] - leak) / 2e-4;
         };
-        let section = model(2e-5, 2, 2, &[0.0, 0.0], derivative, |_, x, _, y| y.copy_from_slice(x));
+        let section = model(2e-5, 2, 2, &[0.0, 0.0], derivative, move |_, x, _, y| y.copy_from_slice(x));
         builder = builder.add(&format!("section{k}"), section);
     }
     for k in 0..6 {
@@ -231,29 +235,29 @@ fn ladder() -> System {
 }
 
 /// A mass on a spring falls against a sprung plate.
-fn stop() -> System {
+fn stop(v: f64) -> System {
     let mass = model(
         2e-5,
         1,
         2,
-        &[0.2, 0.0],
-        |_, x, u, dx| {
+        &[0.2 * v, 0.0],
+        move |_, x, u, dx| {
             dx[0] = x[1];
             dx[1] = (-80.0 * x[0] - 0.5 * x[1] + u[0]) / 1.0;
         },
-        |_, x, _, y| y.copy_from_slice(x),
+        move |_, x, _, y| y.copy_from_slice(x),
     );
     let plate = model(
         2e-5,
         2,
         1,
         &[-0.05, 0.0],
-        |_, x, u, dx| {
+        move |_, x, u, dx| {
             let push = (x[0] - u[0]).max(0.0);
             dx[0] = x[1];
-            dx[1] = (-5e3 * (x[0] + 0.05) - 20.0 * x[1] - 2e4 * push) / 0.5;
+            dx[1] = (-5e3 * (x[0] + 0.05) - 20.0 * x[1] - 2e4 * v * push) / 0.5;
         },
-        |_, x, u, y| y[0] = 2e4 * (x[0] - u[0]).max(0.0),
+        move |_, x, u, y| y[0] = 2e4 * v * (x[0] - u[0]).max(0.0),
     );
     SystemBuilder::new()
         .add("mass", mass)
@@ -266,22 +270,22 @@ fn stop() -> System {
 }
 
 /// A body that is heated by a relay with hysteresis; the relay is a fast bistable state.
-fn relay() -> System {
+fn relay(v: f64) -> System {
     let body = model(
         0.05,
         1,
         1,
         &[18.0],
-        |_, x, u, dx| dx[0] = (u[0] - 2.0 * (x[0] - 10.0)) / 100.0,
-        |_, x, _, y| y[0] = x[0],
+        move |_, x, u, dx| dx[0] = (u[0] - 2.0 * (x[0] - 10.0)) / (100.0 * v),
+        move |_, x, _, y| y[0] = x[0],
     );
     let relay = model(
         0.05,
         1,
         1,
         &[1.0],
-        |_, x, u, dx| dx[0] = 4.0 * (x[0] - x[0].powi(3) + 0.8 * (20.0 - u[0])),
-        |_, x, _, y| y[0] = 25.0 * (1.0 + (6.0 * x[0]).tanh()),
+        move |_, x, u, dx| dx[0] = 4.0 * (x[0] - x[0].powi(3) + 0.8 / v * (20.0 - u[0])),
+        move |_, x, _, y| y[0] = 25.0 * (1.0 + (6.0 * x[0]).tanh()),
     );
     SystemBuilder::new()
         .add("body", body)
@@ -292,20 +296,20 @@ fn relay() -> System {
         .expect("wires fit")
 }
 
-fn sampled() -> System {
+fn sampled(v: f64) -> System {
     let plant = model(
         5e-4,
         1,
         1,
         &[0.0, 0.0],
-        |_, x, u, dx| {
+        move |_, x, u, dx| {
             dx[0] = x[1];
-            dx[1] = 40.0 * (u[0] - x[0]) - 6.0 * x[1];
+            dx[1] = 40.0 * v * (u[0] - x[0]) - 6.0 * x[1];
         },
-        |_, x, _, y| y[0] = x[0],
+        move |_, x, _, y| y[0] = x[0],
     );
     SystemBuilder::new()
-        .add("controller", Sampled::new(0.02, (0.8, 2.0)))
+        .add("controller", Sampled::new(0.02 * v, (0.8, 2.0 / v)))
         .add("plant", plant)
         .connect(wire("plant.y0", "controller.u0"))
         .connect(wire("controller.y0", "plant.u0"))
@@ -314,32 +318,32 @@ fn sampled() -> System {
 }
 
 /// Two inertias with play of 0.02 rad between them.
-fn backlash() -> System {
+fn backlash(v: f64) -> System {
     let driver = model(
         2e-4,
         1,
         2,
         &[0.0, 0.0],
-        |t, x, u, dx| {
+        move |t, x, u, dx| {
             dx[0] = x[1];
             dx[1] = (2.0 * (4.0 * t).sin() - 0.1 * x[1] - u[0]) / 0.2;
         },
-        |_, x, _, y| y.copy_from_slice(x),
+        move |_, x, _, y| y.copy_from_slice(x),
     );
     let driven = model(
         2e-4,
         2,
         1,
         &[0.0, 0.0],
-        |_, x, u, dx| {
+        move |_, x, u, dx| {
             let gap: f64 = u[0] - x[0];
-            let bent = gap.signum() * (gap.abs() - 0.02).max(0.0);
+            let bent = gap.signum() * (gap.abs() - 0.02 / v).max(0.0);
             dx[0] = x[1];
-            dx[1] = (300.0 * bent - 0.3 * x[1]) / 0.1;
+            dx[1] = (300.0 * v * bent - 0.3 * x[1]) / 0.1;
         },
-        |_, x, u, y| {
+        move |_, x, u, y| {
             let gap: f64 = u[0] - x[0];
-            y[0] = 300.0 * gap.signum() * (gap.abs() - 0.02).max(0.0);
+            y[0] = 300.0 * v * gap.signum() * (gap.abs() - 0.02 / v).max(0.0);
         },
     );
     SystemBuilder::new()
@@ -352,11 +356,23 @@ fn backlash() -> System {
         .expect("wires fit")
 }
 
-fn predators() -> System {
-    let prey =
-        model(2e-3, 1, 1, &[1.5], |_, x, u, dx| dx[0] = x[0] * (1.0 - 0.7 * u[0]), |_, x, _, y| y[0] = x[0]);
-    let hunter =
-        model(2e-3, 1, 1, &[1.0], |_, x, u, dx| dx[0] = x[0] * (0.5 * u[0] - 0.8), |_, x, _, y| y[0] = x[0]);
+fn predators(v: f64) -> System {
+    let prey = model(
+        2e-3,
+        1,
+        1,
+        &[1.5],
+        move |_, x, u, dx| dx[0] = x[0] * (1.0 - 0.7 * v * u[0]),
+        move |_, x, _, y| y[0] = x[0],
+    );
+    let hunter = model(
+        2e-3,
+        1,
+        1,
+        &[1.0],
+        move |_, x, u, dx| dx[0] = x[0] * (0.5 * v * u[0] - 0.8),
+        move |_, x, _, y| y[0] = x[0],
+    );
     SystemBuilder::new()
         .add("prey", prey)
         .add("hunter", hunter)
@@ -366,18 +382,18 @@ fn predators() -> System {
         .expect("wires fit")
 }
 
-fn duffing() -> System {
+fn duffing(v: f64) -> System {
     let oscillator = |start: f64| {
         model(
             2e-3,
             1,
             1,
             &[start, 0.0],
-            |t, x, u, dx| {
+            move |t, x, u, dx| {
                 dx[0] = x[1];
-                dx[1] = x[0] - x[0].powi(3) - 0.2 * x[1] + 0.5 * (u[0] - x[0]) + 0.25 * t.cos();
+                dx[1] = x[0] - x[0].powi(3) - 0.2 * x[1] + 0.5 * v * (u[0] - x[0]) + 0.25 / v * t.cos();
             },
-            |_, x, _, y| y[0] = x[0],
+            move |_, x, _, y| y[0] = x[0],
         )
     };
     SystemBuilder::new()
@@ -390,37 +406,37 @@ fn duffing() -> System {
 }
 
 /// Pressures in bar, volumes in litres: an orifice between pump and cylinder.
-fn hydraulic() -> System {
+fn hydraulic(v: f64) -> System {
     let pump = model(
         2e-5,
         1,
         1,
         &[10.0],
-        |t, x, u, dx| dx[0] = 300.0 * ((if t > 0.5 { 1.5 } else { 1.0 }) - u[0] - 0.002 * x[0]),
-        |_, x, _, y| y[0] = x[0],
+        move |t, x, u, dx| dx[0] = 300.0 * v * ((if t > 0.5 { 1.5 } else { 1.0 }) - u[0] - 0.002 * x[0]),
+        move |_, x, _, y| y[0] = x[0],
     );
     let orifice = model(
         2e-5,
         2,
         1,
         &[0.0],
-        |_, x, u, dx| {
+        move |_, x, u, dx| {
             let drop: f64 = u[0] - u[1];
             dx[0] = (0.35 * drop.signum() * (drop.abs() + 0.01).sqrt() - x[0]) / 2e-3;
         },
-        |_, x, _, y| y[0] = x[0],
+        move |_, x, _, y| y[0] = x[0],
     );
     let cylinder = model(
         2e-5,
         1,
         1,
         &[8.0, 0.0, 0.0],
-        |_, x, u, dx| {
+        move |_, x, u, dx| {
             dx[0] = 400.0 * (u[0] - x[2]);
             dx[1] = x[2];
-            dx[2] = (x[0] - 6.0 * x[1] - 2.0 * x[2] - 4.0) / 0.05;
+            dx[2] = (x[0] - 6.0 * x[1] - 2.0 * x[2] - 4.0) / (0.05 * v);
         },
-        |_, x, _, y| y[0] = x[0],
+        move |_, x, _, y| y[0] = x[0],
     );
     SystemBuilder::new()
         .add("pump", pump)

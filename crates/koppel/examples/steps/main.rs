@@ -1,46 +1,101 @@
-//! Prints the largest step at which each coupling is within 5 % of the reference, for the problems of the papers.
+//! Prints the largest step at which each coupling is within 5 % of the reference, for the problems of the papers, and what it
+//! takes there: communications and sub-steps, with and without probing.
 //!
 //! `cargo run --release --example steps [--errors | --cost] [--vfps] [PROBLEM]`
 
 #![expect(clippy::print_stdout, reason = "it prints a table")]
 
+#[path = "../shared/couplings.rs"]
+mod couplings;
 mod problems;
 
-use koppel::coupling::{Against, CouplingConfig, StartUp, VfpsConfig};
+use couplings::couplings;
+use koppel::coupling::CouplingConfig;
+use problems::{Outcome, Problem};
 
 fn main() {
-    let nepce = CouplingConfig::Nepce { gain: 1.0, against: Against::Extrapolated, anti_aliasing: false };
-    let vfps = |nodes: usize| CouplingConfig::Vfps(VfpsConfig { nodes, ..VfpsConfig::default() });
-    let couplings = [
-        ("ZOH", CouplingConfig::Zoh {}),
-        ("FOH", CouplingConfig::Foh { start: StartUp::Constant }),
-        ("NEPCE", nepce),
-        ("VFPS", vfps(10)),
-        ("VFPS, 1 node", vfps(1)),
-    ];
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let is_asked = |name: &str| arguments.iter().any(|argument| argument == name);
-    let couplings = if is_asked("--vfps") { &couplings[3..4] } else { &couplings[..] };
-    let with_errors = is_asked("--errors");
-    let wanted = arguments.iter().find(|argument| !argument.starts_with("--"));
-    let all = problems::problems();
-    for problem in all.iter().filter(|p| wanted.is_none_or(|name| p.name.contains(name.as_str()))) {
-        if is_asked("--cost") {
-            println!("{}: {}", problem.name, problem.cost(&couplings[couplings.len().min(4) - 1].1));
-        } else if with_errors {
-            println!("{}", problem.name);
-            for (name, coupling) in couplings {
-                let errors: Vec<String> = problem
-                    .steps
-                    .iter()
-                    .map(|h| format!("{h}: {:.4}", problem.error(coupling, *h)))
-                    .collect();
-                println!("  {name:12} {}", errors.join("  "));
-            }
-        } else {
-            let steps: Vec<String> =
-                couplings.iter().map(|(_, coupling)| problem.largest_step(coupling).to_string()).collect();
-            println!("| {} | {} |", problem.name, steps.join(" | "));
-        }
+    let mut couplings = couplings();
+    if is_asked("--vfps") || is_asked("--cost") {
+        couplings.drain(..couplings.len() - 1);
     }
+    let configs: Vec<CouplingConfig> = couplings.iter().map(|(_, coupling, _)| coupling.clone()).collect();
+    let names: Vec<&str> = couplings.iter().map(|(name, _, _)| *name).collect();
+    let wanted = arguments.iter().find(|argument| !argument.starts_with("--"));
+    if !is_asked("--cost") && !is_asked("--errors") {
+        println!("| problem | {} |", names.join(" | "));
+        println!("| --- |{}", " --- |".repeat(names.len()));
+    }
+    let mut counts = Vec::new();
+    for problem in problems::problems().iter().filter(|p| wanted.is_none_or(|n| p.name.contains(n.as_str())))
+    {
+        if is_asked("--cost") {
+            println!("{}: {}", problem.name, problem.cost(&configs[0]));
+            continue;
+        }
+        let outcomes = problem.outcomes(&configs);
+        if is_asked("--errors") {
+            println!("{}", problem.name);
+            for (k, name) in names.iter().enumerate() {
+                let at = |(step, all): (&f64, &Vec<Outcome>)| format!("{step}: {:.4}", all[k].error);
+                let errors: Vec<String> = problem.steps.iter().zip(&outcomes).map(at).collect();
+                println!("  {name:15} {}", errors.join("  "));
+            }
+            continue;
+        }
+        let cells: Vec<String> = (0..configs.len()).map(|k| cell(problem, &outcomes, k)).collect();
+        println!("| {} | {} |", problem.name, cells.join(" | "));
+        counts.push(count(problem, &outcomes, &couplings));
+    }
+    if !counts.is_empty() {
+        println!(
+            "\n| problem | best other | its communications | its sub-steps | VFPS | sub-steps | with probing | VFPS, 1 node | sub-steps | with probing |"
+        );
+        println!("| --- |{}", " --- |".repeat(9));
+        counts.iter().for_each(|line| println!("{line}"));
+    }
+}
+
+/// Place of the largest step with an error of at most 5 % there and below.
+fn reach(outcomes: &[Vec<Outcome>], coupling: usize) -> Option<usize> {
+    outcomes.iter().take_while(|all| all[coupling].error <= 0.05).count().checked_sub(1)
+}
+
+fn cell(problem: &Problem, outcomes: &[Vec<Outcome>], coupling: usize) -> String {
+    if outcomes[0][coupling].error.is_nan() {
+        return "-".into();
+    }
+    let Some(at) = reach(outcomes, coupling) else { return "0".into() };
+    let more = if at + 1 == problem.steps.len() { ">= " } else { "" };
+    format!("{more}{}", problem.steps[at])
+}
+
+/// Communications and sub-steps of all subsystems together at the largest step: the best of the others, and VFPS.
+fn count(
+    problem: &Problem,
+    outcomes: &[Vec<Outcome>],
+    couplings: &[(&str, CouplingConfig, usize)],
+) -> String {
+    let parts = problem.case.parts.len() as u64;
+    let stop = problem.case.run.stop * 1e3;
+    let numbers = |k: usize| {
+        let at = reach(outcomes, k)?;
+        let communications = (stop / problem.steps[at]).ceil() as u64;
+        let sub_steps = communications * parts * couplings[k].2 as u64;
+        Some((communications, sub_steps, sub_steps + outcomes[at][k].probing))
+    };
+    let others = couplings.len().saturating_sub(2);
+    let best = (0..others).filter_map(|k| Some((k, numbers(k)?))).min_by_key(|(_, numbers)| numbers.0);
+    let first = match best {
+        Some((k, (communications, sub_steps, _))) => {
+            format!("{} | {communications} | {sub_steps}", couplings[k].0)
+        }
+        None => "none | - | -".into(),
+    };
+    let own = |k: usize| match numbers(k) {
+        Some((communications, sub_steps, all)) => format!("{communications} | {sub_steps} | {all}"),
+        None => "- | - | -".into(),
+    };
+    format!("| {} | {first} | {} | {} |", problem.name, own(couplings.len() - 1), own(others))
 }

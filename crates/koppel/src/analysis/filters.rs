@@ -32,6 +32,8 @@ pub struct FilterChoice {
     pub gain: f64,
     /// Radius of the loop with the chosen filter.
     pub radius: f64,
+    /// How long the loop, which would settle at once without a filter, takes to settle to 1/e, in s.
+    pub settling: f64,
 }
 
 impl FilterChoice {
@@ -39,11 +41,12 @@ impl FilterChoice {
     pub fn words(&self) -> String {
         let delay = std::f64::consts::SQRT_2 / self.omega;
         format!(
-            "filter into `{}`: PT2 with omega = {:.4} rad/s (stable up to {:.4}); it delays by {delay:.2e} s and damps what is faster than {:.3} Hz",
+            "filter into `{}`: PT2 with omega = {:.4} rad/s (stable up to {:.4}); it delays by {delay:.2e} s and damps what is faster than {:.3} Hz; the loop, which would settle at once, takes {:.2e} s to 1/e: what moves as fast comes out wrong, and iteration is exact",
             self.to,
             self.omega,
             self.limit,
-            self.omega / std::f64::consts::TAU
+            self.omega / std::f64::consts::TAU,
+            self.settling
         )
     }
 }
@@ -70,12 +73,14 @@ pub fn choose_filter(simulation: &mut Simulation, config: &RunConfig, input: &st
     };
     let limit = stable_limit(radius)?;
     let w = (MARGIN * limit).max(SLOWEST);
+    let chosen = radius(w)?;
     Ok(FilterChoice {
         to: input.to_owned(),
         omega: w / config.step,
         limit: limit / config.step,
         gain: gain(graph, &l, &feed_through),
-        radius: radius(w)?,
+        radius: chosen,
+        settling: -config.step / chosen.ln(),
     })
 }
 

@@ -1,11 +1,18 @@
-//! Whether a run will be stable, before it.
+//! What is to be expected of a run, before it.
 
-use super::intervals::{Interval, Scan, stable_steps};
+use super::blame::{Blame, Standing};
+use super::cost::{Cost, Stiffness};
+use super::global_error::{GlobalError, Reference};
+use super::growth::Found;
+use super::intervals::Scan;
+use super::limits::{Limit, Methods, candidates, limits, reason};
 use super::linear_system::LinearSystem;
 use super::modes::{Mode, Scaling};
-use crate::coupling::CouplingConfig;
+use super::recommend::{Recommendation, recommend};
+use super::robustness::{Robustness, robustness};
+use super::trust::{Trust, trust};
 use crate::error::{Error, Result};
-use crate::run::{RunConfig, ScheduleConfig, Simulation};
+use crate::run::{RunConfig, Simulation};
 use serde::Serialize;
 
 /// What is to be expected of a run.
@@ -18,24 +25,29 @@ pub enum Verdict {
     Unstable,
     /// Some neither grow nor die out.
     Marginal,
-    /// Nothing is known.
+    /// Nothing is known, or it changes on the way.
     Untrusted,
 }
 
-/// Steps at which a method is stable.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Limit {
-    /// Name of the coupling.
-    pub method: String,
-    /// The schedule.
-    pub schedule: ScheduleConfig,
-    /// True for the settings of the run itself.
-    pub is_own: bool,
-    /// The stable steps.
-    pub intervals: Vec<Interval>,
-    /// Why nothing is known of them.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub problem: Option<String>,
+/// How much is looked at.
+#[derive(Clone, Copy)]
+pub struct ForecastOptions<'a> {
+    /// Methods whose stable steps are looked for; by the size of the system if nothing is said.
+    pub methods: Option<Methods>,
+    /// The wanted error, relative to the range of each output.
+    pub error: f64,
+    /// How far parameters are varied, relative to themselves; not at all if nothing is said.
+    pub vary: Option<f64>,
+    /// Whether connections are ranked; by the size of the system if nothing is said.
+    pub blame: Option<bool>,
+    /// Told what is under way, for work that takes long.
+    pub progress: &'a (dyn Fn(&str) + Sync),
+}
+
+impl Default for ForecastOptions<'_> {
+    fn default() -> Self {
+        ForecastOptions { methods: None, error: 0.05, vary: None, blame: None, progress: &|_| {} }
+    }
 }
 
 /// A run as it is to be expected.
@@ -46,120 +58,181 @@ pub struct Forecast {
     /// Why it is not known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
+    /// Where the models of the subsystems come from, and how far they hold.
+    pub trust: Trust,
     /// Subsystems that were linearised at the start: it holds near there.
     pub linearised: Vec<String>,
     /// Growth of the largest mode per macro step.
     pub spectral_radius: Option<f64>,
+    /// How that was found.
+    pub found: Option<Found>,
     /// Smallest change of the step matrix that makes the run unstable.
     pub stability_radius: Option<f64>,
     /// In which units that is measured.
     pub scaling: Option<Scaling>,
     /// Relative consistency: ‖u - L y‖ after two steps, over all unit states.
     pub consistency: Option<f64>,
+    /// True if the system itself grows where it stands, however it is solved: what does not grow faster counts as stable.
+    pub grows_by_itself: bool,
     /// The largest modes.
     pub modes: Vec<Mode>,
     /// Integrators left out.
     pub integrators: usize,
     /// Critical modes left out because no output sees them.
     pub unseen: usize,
-    /// Stable steps: of the run's own settings first, then of plain holds.
+    /// The error to be expected.
+    pub error: Option<GlobalError>,
+    /// Stable steps: of the run's own settings first, then of other methods and schedules.
     pub limits: Vec<Limit>,
+    /// The largest step for the wanted error, method by method, the cheapest first.
+    pub recommended: Vec<Recommendation>,
+    /// Connections, the one to blame most first.
+    pub blame: Vec<Blame>,
+    /// Whether the verdict survives other parameters.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub robustness: Option<Robustness>,
+    /// How far the rates of the system lie apart.
+    pub stiffness: Option<Stiffness>,
+    /// Work of the run.
+    pub cost: Option<Cost>,
 }
+
+/// An error that says no more than that the run goes wrong.
+const HOPELESS: f64 = 10.0;
+/// States of a system of which all is looked at unless something else is said.
+const SMALL: usize = 24;
+/// States of a system whose steps are scanned at all unless something else is said.
+const MIDDLE: usize = 60;
 
 impl Forecast {
     fn unknown(reason: String) -> Self {
         Forecast {
             verdict: Verdict::Untrusted,
             reason: Some(reason),
+            trust: Trust::default(),
             linearised: Vec::new(),
             spectral_radius: None,
+            found: None,
             stability_radius: None,
             scaling: None,
             consistency: None,
+            grows_by_itself: false,
             modes: Vec::new(),
             integrators: 0,
             unseen: 0,
+            error: None,
             limits: Vec::new(),
+            recommended: Vec::new(),
+            blame: Vec::new(),
+            robustness: None,
+            stiffness: None,
+            cost: None,
         }
     }
-}
 
-/// States of a system of which other methods are forecast as well, and of one whose steps are scanned finely.
-const SMALL: usize = 60;
-
-/// Judges a run where it stands. The run is left as it was.
-pub fn forecast(simulation: &mut Simulation, config: &RunConfig) -> Forecast {
-    let system = match LinearSystem::new(simulation) {
-        Ok(system) => system,
-        Err(error) => return Forecast::unknown(reason(&error)),
-    };
-    let linearised = system.linearised();
-    match judge(&system, config) {
-        Ok(forecast) => Forecast { linearised, limits: limits(&system, config), ..forecast },
-        Err(error) => {
-            // Other methods can be forecast all the same.
-            let limits = limits(&system, config);
-            Forecast { linearised, limits, ..Forecast::unknown(reason(&error)) }
+    /// Judges a run where it stands. The run is left as it was.
+    pub fn of(simulation: &mut Simulation, config: &RunConfig, options: &ForecastOptions<'_>) -> Self {
+        let system = match LinearSystem::new(simulation) {
+            Ok(system) => system,
+            Err(error) => return Forecast::unknown(reason(&error)),
+        };
+        let progress = options.progress;
+        progress("the step matrix");
+        let mut forecast = judge(&system, config).unwrap_or_else(|error| Forecast::unknown(reason(&error)));
+        forecast.linearised = system.linearised();
+        forecast.cost = system.cost(config).ok();
+        forecast.stiffness = system.stiffness().ok().flatten();
+        progress("the error against the system uncut");
+        let reference = system.reference(config).ok();
+        let error = reference.as_ref().and_then(|reference| system.global_error(config, reference).ok());
+        forecast.error = error.filter(|error| error.overall < HOPELESS);
+        let methods = options.methods.unwrap_or(match system.states() {
+            0..=SMALL => Methods::All,
+            _ => Methods::Own,
+        });
+        let settings = candidates(config, methods);
+        let scan = scan(&system, config, forecast.stiffness.as_ref());
+        forecast.limits =
+            limits(&system, &settings, scan, &|method| progress(&format!("stable steps of {method}")));
+        forecast.trust = trust(simulation, &system, config, &forecast.limits[0]);
+        forecast.doubt();
+        if system.states() <= MIDDLE || options.methods.is_some() {
+            progress("recommended steps");
+            forecast.recommended = recommend(&system, &forecast.limits, reference.as_ref(), options.error);
         }
+        if options.blame.unwrap_or(system.states() <= SMALL) {
+            progress("connections, each held ideal");
+            forecast.blame = forecast.blamed(&system, config, reference.as_ref());
+        }
+        if let Some(variation) = options.vary.filter(|_| forecast.verdict == Verdict::Stable) {
+            progress("parameters, each varied");
+            forecast.robustness = robustness(simulation, &system, config, variation).ok();
+        }
+        forecast
+    }
+
+    /// A verdict that is another one elsewhere on the way is none.
+    fn doubt(&mut self) {
+        if let Some(doubt) = self.trust.doubt.as_ref().filter(|_| self.verdict != Verdict::Untrusted) {
+            self.verdict = Verdict::Untrusted;
+            self.reason = Some(doubt.clone());
+        }
+    }
+
+    fn blamed(&self, system: &LinearSystem, config: &RunConfig, reference: Option<&Reference>) -> Vec<Blame> {
+        let Some(radius) = self.spectral_radius else { return Vec::new() };
+        let standing = Standing {
+            is_bounded: radius <= (1.0_f64 + 1e-8).max(system.own_growth(config)),
+            error: self.error.as_ref().map(|error| error.overall),
+            reference,
+        };
+        system.blame(config, standing).unwrap_or_default()
     }
 }
 
 fn judge(system: &LinearSystem, config: &RunConfig) -> Result<Forecast> {
-    let matrix = system.step_matrix(config)?;
+    let matrix = match system.step_matrix(config) {
+        Ok(matrix) => matrix,
+        Err(error) if matches!(*error, Error::Unsupported { .. }) => {
+            let growth = system.growth(config)?;
+            return Ok(Forecast {
+                verdict: if growth.is_bounded { Verdict::Stable } else { Verdict::Unstable },
+                reason: None,
+                spectral_radius: Some(growth.radius).filter(|radius| radius.is_finite()),
+                found: Some(growth.found),
+                consistency: system.consistency(config).ok(),
+                ..Forecast::unknown(String::new())
+            });
+        }
+        Err(error) => return Err(error),
+    };
     let spectrum = matrix.spectrum()?;
+    let by_itself = system.own_growth(config);
     let verdict = match (spectrum.is_marginal(), spectrum.is_bounded()) {
         (true, _) => Verdict::Marginal,
         (false, true) => Verdict::Stable,
+        (false, false) if spectrum.radius <= by_itself => Verdict::Stable,
         (false, false) => Verdict::Unstable,
     };
     Ok(Forecast {
         verdict,
         reason: None,
-        linearised: Vec::new(),
+        grows_by_itself: !spectrum.is_bounded() && by_itself > 1.0,
         spectral_radius: Some(spectrum.radius),
+        found: Some(Found::StepMatrix),
         stability_radius: Some(spectrum.stability_radius()?),
         scaling: Some(matrix.scaling()),
         consistency: Some(system.consistency(config)?),
         integrators: spectrum.integrators,
         unseen: spectrum.unseen,
         modes: spectrum.modes,
-        limits: Vec::new(),
+        ..Forecast::unknown(String::new())
     })
 }
 
-fn limits(system: &LinearSystem, config: &RunConfig) -> Vec<Limit> {
-    let is_small = system.states() <= SMALL;
-    let scan = match is_small {
-        true => Scan::around(config.step),
-        false => Scan { from: config.step / 4.0, to: config.step * 4.0, per_decade: 4, accuracy: 0.01 },
-    };
-    let limit = |config: &RunConfig, is_own: bool| {
-        let (intervals, problem) = match stable_steps(system, config, scan) {
-            Ok(intervals) => (intervals, None),
-            Err(error) => (Vec::new(), Some(reason(&error))),
-        };
-        let (method, schedule) = (config.coupling.name().to_owned(), config.schedule.clone());
-        Limit { method, schedule, is_own, intervals, problem }
-    };
-    let mut limits = vec![limit(config, true)];
-    if is_small {
-        for coupling in [CouplingConfig::Zoh {}, CouplingConfig::Foh { start: Default::default() }] {
-            for schedule in [ScheduleConfig::PARALLEL, ScheduleConfig::SEQUENCE] {
-                let is_new = limits.iter().all(|l| l.method != coupling.name() || l.schedule != schedule);
-                if is_new && config.iteration.is_none() {
-                    let other = RunConfig { coupling: coupling.clone(), schedule, ..config.clone() };
-                    limits.push(limit(&other, false));
-                }
-            }
-        }
-    }
-    limits
-}
-
-/// Why a forecast failed.
-fn reason(error: &Error) -> String {
-    match error {
-        Error::Unsupported { reason, .. } => reason.clone(),
-        other => other.to_string(),
+fn scan(system: &LinearSystem, config: &RunConfig, stiffness: Option<&Stiffness>) -> Scan {
+    match system.states() {
+        0..=MIDDLE => Scan::of(config.step, stiffness),
+        _ => Scan { from: config.step / 4.0, to: config.step * 4.0, per_decade: 4, accuracy: 0.01 },
     }
 }

@@ -3,6 +3,7 @@
 //! The spectral radius is not monotone in the step, so the range is scanned first; the ends of what is found stable are then
 //! refined by bisection.
 
+use super::cost::Stiffness;
 use super::linear_system::LinearSystem;
 use crate::error::Result;
 use crate::run::RunConfig;
@@ -22,6 +23,14 @@ pub struct Scan {
 }
 
 impl Scan {
+    /// A decade to either side of a step, and as far as a system with these time constants can be told apart by steps.
+    pub fn of(step: f64, stiffness: Option<&Stiffness>) -> Self {
+        let (fastest, slowest) = stiffness.map_or((step, step), |s| (s.fastest, s.slowest));
+        let from = (step / 10.0).min(fastest / 10.0).max(step / 1000.0);
+        let to = (step * 10.0).max(slowest * 5.0).min(step * 1000.0);
+        Scan { from, to, per_decade: 10, accuracy: 1e-4 }
+    }
+
     /// Two decades to either side of a step.
     pub fn around(step: f64) -> Self {
         Scan { from: step / 100.0, to: step * 100.0, per_decade: 10, accuracy: 1e-4 }
@@ -46,7 +55,7 @@ pub struct Interval {
 pub fn stable_steps(system: &LinearSystem, config: &RunConfig, scan: Scan) -> Result<Vec<Interval>> {
     let judge = |step: f64| -> Result<bool> {
         let config = RunConfig { step, ..config.clone() };
-        Ok(system.step_matrix(&config)?.spectrum()?.is_bounded())
+        Ok(system.growth(&config)?.is_bounded)
     };
     let count = ((scan.to / scan.from).log10() * f64::from(scan.per_decade)).ceil().max(1.0) as i32;
     let ratio = (scan.to / scan.from).powf(1.0 / f64::from(count));

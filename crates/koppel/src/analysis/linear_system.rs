@@ -1,16 +1,22 @@
 //! A run reduced to what is linear in it: matrices in place of subsystems, coupled as in the run.
 
+use super::growth::OwnRates;
 use crate::coupling::{CouplingConfig, StartUp};
 use crate::error::{Error, Result};
 use crate::identify::ModelConfig;
 use crate::run::{Parallel, RunConfig, Simulation};
-use crate::system::{LinearPart, SystemGraph, linear_system};
+use crate::system::{LinearPart, StateSpace, SystemGraph, linear_system, monolithic_matrices};
+use std::sync::OnceLock;
 
 /// The subsystems of a run as matrices, where they stood when it was made.
 #[derive(Clone, Debug)]
 pub struct LinearSystem {
     pub(super) graph: SystemGraph,
     pub(super) parts: Vec<LinearPart>,
+    /// When that was, in s.
+    pub(super) time: f64,
+    /// How fast it grows by itself, once that was asked for.
+    pub(super) own_rates: OnceLock<OwnRates>,
 }
 
 impl LinearSystem {
@@ -30,13 +36,28 @@ impl LinearSystem {
             return Err(unknown(reason));
         }
         let parts = (0..graph.len()).map(|id| simulation.linear_part(id)).collect::<Result<_>>()?;
-        Ok(LinearSystem { graph, parts })
+        Ok(LinearSystem { graph, parts, time: simulation.time(), own_rates: OnceLock::new() })
     }
 
     /// Subsystems that are linear only near the point where they were linearised.
     pub fn linearised(&self) -> Vec<String> {
         let ids = (0..self.parts.len()).filter(|id| !self.parts[*id].is_exact);
         ids.map(|id| self.graph.name(id).to_owned()).collect()
+    }
+
+    /// The whole system as one, without filters.
+    pub(super) fn matrices_uncut(&self) -> Result<StateSpace> {
+        if self.has_filters() {
+            return Err(unknown("connections have filters".into()));
+        }
+        let parts: Vec<_> = self.parts.iter().map(|part| part.matrices.clone()).collect();
+        monolithic_matrices(&self.graph, &parts)
+    }
+
+    /// True if a connection has a filter.
+    pub(super) fn has_filters(&self) -> bool {
+        let is_filtered = |id: usize| self.graph.ports(id).outputs.iter().any(|v| v.filtered.is_some());
+        (0..self.graph.len()).any(is_filtered)
     }
 
     /// How many states all subsystems have, without filters.
@@ -46,17 +67,26 @@ impl LinearSystem {
 
     /// The run with these settings for so many steps, from these states.
     pub(super) fn simulation(&self, config: &RunConfig, steps: u64, x0: &[f64]) -> Result<Simulation> {
-        let config = RunConfig {
+        let config =
+            RunConfig { coupling: linear_coupling(&config.coupling)?, ..self.settings(config, steps) };
+        let config = RunConfig { start: 0.0, stop: steps as f64 * config.step, ..config };
+        Simulation::new(linear_system(&self.graph, &self.parts, x0)?, &config)
+    }
+
+    /// What of these settings is used, for so many steps from where the run stood.
+    pub(super) fn settings(&self, config: &RunConfig, steps: u64) -> RunConfig {
+        RunConfig {
+            start: self.time,
+            stop: self.time + steps as f64 * config.step,
             schedule: config.schedule.clone(),
             every: config.every.clone(),
-            coupling: linear_coupling(&config.coupling)?,
+            coupling: config.coupling.clone(),
             reading: config.reading,
             hold: config.hold,
             iteration: config.iteration.clone(),
             threads: Parallel::Never,
-            ..RunConfig::new(steps as f64 * config.step, config.step)
-        };
-        Simulation::new(linear_system(&self.graph, &self.parts, x0)?, &config)
+            ..RunConfig::new(1.0, config.step)
+        }
     }
 }
 

@@ -1,24 +1,57 @@
-//! What can be told of a run before it, or on its way. Nothing here copies a method: the real engine is driven.
+//! What can be told of a run before it, on its way, or after it. Nothing here copies a method: the real engine is driven.
+//!
+//! [`Forecast::of`] says everything at once. What it is made of can be asked by itself, for settings of one's own:
+//!
+//! ```text
+//! LinearSystem::new(simulation)            matrices in place of subsystems, where the run stands
+//!     .step_matrix(config).spectrum()      modes, spectral radius, stability radius
+//!     .growth(config)                      the same for any method, by running the stand-ins if it has no matrix
+//!     .reference(config)                   the system uncut
+//!     .global_error(config, reference)     the error to be expected
+//!     .consistency(config), .cost(config), .stiffness()
+//!     .with_ideal_wire(wire, config)       the same system with one connection ideal
+//! candidates, limits, recommend            methods and schedules, their stable steps, steps for a wanted error
+//! robustness(simulation, ..)               parameters varied
+//! ```
 
+mod blame;
+mod certificate;
 mod consistency;
+mod cost;
 mod filters;
 mod forecast;
 mod frozen;
+mod global_error;
+mod growth;
+mod hessenberg;
 mod intervals;
+mod limits;
 mod linear_system;
 mod modes;
+mod recommend;
 mod reduce;
+mod robustness;
 mod step_matrix;
 mod structure;
+mod trust;
 mod zero_stability;
 
+pub use blame::{Blame, Standing};
+pub use certificate::{Band, BondReport, Certificate, Certifier, Evidence, Gap, SignalError, Worth};
+pub use cost::{Cost, Stiffness};
 pub use filters::{FilterChoice, choose_filter};
-pub use forecast::{Forecast, Limit, Verdict, forecast};
+pub use forecast::{Forecast, ForecastOptions, Verdict};
+pub use global_error::{Excitation, GlobalError, OutputError, Reference};
+pub use growth::{Found, Growth};
 pub use intervals::{Interval, Scan, stable_steps};
+pub use limits::{Limit, Methods, candidates, limits};
 pub use linear_system::LinearSystem;
 pub use modes::{Mode, Scaling, Spectrum};
+pub use recommend::{Recommendation, recommend};
+pub use robustness::{ParameterRange, Robustness, robustness};
 pub use step_matrix::StepMatrix;
 pub use structure::{
     ConnectionReport, LoopReport, StepLoopReport, StructureReport, SubsystemReport, structure,
 };
+pub use trust::{ModelTrust, Trust};
 pub use zero_stability::{LoopStability, ZeroStability, zero_stability};

@@ -10,6 +10,7 @@
 //! An eigenvalue of exactly 1 is a number that stays where it is: a position that is the integral of an exchanged velocity.
 //! Glumac & Kovacic 2018, (60)-(62); differs in: r itself in place of the bound 1 - ρ, which can be several times too large.
 
+use super::hessenberg::Hessenberg;
 use super::step_matrix::StepMatrix;
 use crate::error::{Error, Result};
 use crate::linalg::{Complex, LinalgError, Lu, Matrix, balance, eigenvalues};
@@ -19,6 +20,8 @@ use serde::Serialize;
 const ON_CIRCLE: f64 = 1e-8;
 /// How far round-off may drive several integrators apart; their mean stays.
 const APART: f64 = 1e-5;
+/// Round-off in a step matrix, relative to its size: what is left out as a combination of other numbers is so to this part.
+const NOISE: f64 = 1e-11;
 /// What of a mode an output must show, relative to the largest number in it.
 const SEEN: f64 = 1e-9;
 /// Modes that are told.
@@ -84,27 +87,26 @@ impl Spectrum {
         if self.rest.rows() == 0 {
             return Ok(1.0);
         }
-        let angles = eigenvalues(&self.rest).map_err(linalg)?;
-        let mut tried: Vec<f64> =
+        let hessenberg = Hessenberg::new(&self.rest);
+        let at = |angle: f64| hessenberg.smallest_singular_value(Complex::imaginary(angle).exp());
+        let mut angles: Vec<f64> =
             (0..=COARSE).map(|k| std::f64::consts::PI * f64::from(k) / f64::from(COARSE)).collect();
-        tried.extend(angles.iter().filter(|z| z.abs() > 0.3).map(|z| z.angle().abs()));
-        let at = |angle: f64| smallest_singular_value(&self.rest, angle);
-        let mut best = (f64::INFINITY, 0.0);
-        for angle in tried {
-            let value = at(angle)?;
-            if value < best.0 {
-                best = (value, angle);
-            }
-        }
+        let critical = eigenvalues(&self.rest).map_err(linalg)?;
+        angles.extend(critical.iter().take(CRITICAL).map(|z| z.angle().abs()));
+        let tried = angles.into_iter().map(|angle| (at(angle), angle));
+        let best = tried.fold((f64::INFINITY, 0.0), |best, new| if new.0 < best.0 { new } else { best });
         let width = std::f64::consts::PI / f64::from(COARSE);
         let (mut low, mut high) = (best.1 - width, best.1 + width);
         for _ in 0..40 {
             let (left, right) = (low + 0.382 * (high - low), low + 0.618 * (high - low));
-            if at(left)? < at(right)? { high = right } else { low = left }
+            if at(left) < at(right) { high = right } else { low = left }
         }
-        Ok(at(0.5 * (low + high))?.min(best.0))
+        Ok(at(0.5 * (low + high)).min(best.0))
     }
 }
+
+/// Eigenvalues, the largest first, whose angles are tried.
+const CRITICAL: usize = 24;
 
 /// Angles of the coarse search.
 const COARSE: u32 = 90;
@@ -130,7 +132,7 @@ impl StepMatrix {
             .collect();
         let mut found =
             Spectrum { radius: 0.0, modes: Vec::new(), integrators: 0, unseen: 0, rest: Matrix::zeros(0, 0) };
-        let values = eigenvalues(&self.matrix).map_err(linalg)?;
+        let values = eigenvalues(&self.core).map_err(linalg)?;
         for value in values.iter().copied().filter(|z| z.im >= 0.0) {
             let is_critical = value.abs() >= 1.0 - 1e-3;
             if found.modes.len() == TOLD
@@ -138,7 +140,7 @@ impl StepMatrix {
             {
                 break;
             }
-            if is_integrator(value, &values) {
+            if is_integrator(value, &values) || is_integrator_in_noise(&rest, value)? {
                 found.integrators += 1;
                 deflate(&mut rest, value)?;
                 continue;
@@ -177,6 +179,20 @@ fn is_integrator(value: Complex, all: &[Complex]) -> bool {
     let near: Vec<&Complex> = all.iter().filter(|z| distance(z) < APART).collect();
     let mean = near.iter().fold(Complex::ZERO, |sum, z| sum + **z) * (1.0 / near.len().max(1) as f64);
     distance(&value) < ON_CIRCLE || (distance(&value) < APART && distance(&mean) < ON_CIRCLE)
+}
+
+/// Whether round-off in the matrix is enough to bring an eigenvalue from 1 to where it is: a change of size ε moves it by
+/// up to ε / |wᵀ v|, with its left and right vectors of length 1.
+fn is_integrator_in_noise(a: &Matrix, value: Complex) -> Result<bool> {
+    let distance = (value - Complex::ONE).abs();
+    if value.im != 0.0 || distance >= APART {
+        return Ok(false);
+    }
+    let (right, left) = (real(&eigenvector(a, value)?), real(&eigenvector(&a.transpose(), value)?));
+    let size = |x: &[f64]| x.iter().map(|x| x * x).sum::<f64>().sqrt();
+    let product: f64 = right.iter().zip(&left).map(|(v, w)| v * w).sum();
+    let sensitivity = size(&right) * size(&left) / product.abs().max(f64::MIN_POSITIVE);
+    Ok(distance <= NOISE * a.norm_frobenius() * sensitivity)
 }
 
 /// |c v|.
@@ -245,29 +261,11 @@ fn real(vector: &[Complex]) -> Vec<f64> {
     vector.iter().map(|v| (*v / largest).re).collect()
 }
 
-/// σ_min(e^{jω} I - A), by inverse iteration on MᵀM.
-fn smallest_singular_value(a: &Matrix, angle: f64) -> Result<f64> {
-    let m = |off: f64| shifted(a, Complex::imaginary(angle).exp() * (1.0 + off));
-    let (factors, transposed) = (factor(m)?, factor(|off| m(off).transpose())?);
-    let mut x = start(2 * a.rows());
-    let mut value = f64::INFINITY;
-    for _ in 0..60 {
-        transposed.solve_in_place(&mut x);
-        factors.solve_in_place(&mut x);
-        let grown = normalize(&mut x);
-        let new = 1.0 / grown.sqrt();
-        if (new - value).abs() <= 1e-9 * new {
-            return Ok(new);
-        }
-        value = new;
-    }
-    Ok(value)
-}
-
 /// Factors of a matrix that may be singular as it stands.
 fn factor(matrix: impl Fn(f64) -> Matrix) -> Result<Lu> {
     let mut last = LinalgError::NonFinite { what: "a step matrix" };
-    for off in [0.0, 1e-14, 1e-12, 1e-10] {
+    // Several equal eigenvalues with one vector are singular to a power of the distance.
+    for off in [0.0, 1e-14, 1e-12, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6] {
         match Lu::new(&matrix(off)) {
             Ok(factors) => return Ok(factors),
             Err(error) => last = error,

@@ -14,6 +14,7 @@ use super::reduce::reduce;
 use crate::error::Result;
 use crate::linalg::Matrix;
 use crate::run::{Place, Places, RunConfig, RunState, Schedule, Simulation};
+use std::ops::Range;
 
 /// Macro steps before the first column: past the start, with all memory filled.
 const WARM_UP: u64 = 4;
@@ -41,6 +42,8 @@ pub struct StepMatrix {
     pub steps: u64,
     /// Communication step, in s.
     pub step: f64,
+    /// Φ in orthonormal coordinates.
+    pub(super) core: Matrix,
 }
 
 impl LinearSystem {
@@ -73,6 +76,7 @@ impl LinearSystem {
             nominals: nominals.into_iter().collect(),
             steps,
             step: config.step,
+            core: reduced.core,
         })
     }
 
@@ -114,8 +118,15 @@ struct Engine<'a> {
     simulation: &'a mut Simulation,
     steps: u64,
     rest: RunState,
+    /// A copy of it to move numbers in.
+    moved: RunState,
+    /// Where it goes by itself: counts may differ.
+    unmoved: RunState,
     places: Places,
 }
+
+/// Numbers that are moved together to see whether any of them matters.
+const GROUP: usize = 32;
 
 impl<'a> Engine<'a> {
     fn new(simulation: &'a mut Simulation, steps: u64) -> Result<Self> {
@@ -123,7 +134,12 @@ impl<'a> Engine<'a> {
         let mut rest = RunState::default();
         simulation.save(&mut rest)?;
         let places = simulation.linear_places(&rest);
-        Ok(Engine { simulation, steps, rest, places })
+        let moved = rest.clone();
+        let mut engine = Engine { simulation, steps, rest, moved, unmoved: RunState::default(), places };
+        let mut unmoved = RunState::default();
+        engine.advance(&mut unmoved)?;
+        engine.unmoved = unmoved;
+        Ok(engine)
     }
 
     fn advance(&mut self, into: &mut RunState) -> Result<()> {
@@ -131,23 +147,51 @@ impl<'a> Engine<'a> {
         self.simulation.save(into)
     }
 
-    /// Φ, a column for every number of the run's state.
+    /// Φ, a column for every number of the run's state. Most of them are written before they are read: these are found many
+    /// at a time.
     fn columns(&mut self) -> Result<Matrix> {
         let size = self.places.all.len();
         let mut phi = Matrix::zeros(size, size);
-        let (mut state, mut after) = (self.rest.clone(), RunState::default());
-        for j in 0..size {
-            let place = self.places.all[j];
-            *state.number_mut(place) += 1.0;
-            self.simulation.restore(&state)?;
-            *state.number_mut(place) = self.rest.number(place);
-            self.advance(&mut after)?;
-            for (i, row) in self.places.all.iter().enumerate() {
-                phi[(i, j)] = after.number(*row) - self.rest.number(*row);
+        let mut after = RunState::default();
+        for first in (0..size).step_by(GROUP) {
+            let group = first..(first + GROUP).min(size);
+            if group.len() > 1 {
+                // No numbers that cancel each other.
+                self.move_places(group.clone(), |j| 0.3 + 0.7 * (1.7 * j as f64).sin().abs(), &mut after)?;
+                if self.places.all.iter().all(|place| after.number(*place) == self.unmoved.number(*place)) {
+                    continue;
+                }
+            }
+            for j in group {
+                self.move_places(j..j + 1, |_| 1.0, &mut after)?;
+                for (i, row) in self.places.all.iter().enumerate() {
+                    let moved = after.number(*row) - self.unmoved.number(*row);
+                    if moved != 0.0 {
+                        phi[(i, j)] = moved;
+                    }
+                }
             }
         }
         self.simulation.restore(&self.rest)?;
         Ok(phi)
+    }
+
+    /// Where the run comes to if these numbers are more by so much.
+    fn move_places(
+        &mut self,
+        group: Range<usize>,
+        by: impl Fn(usize) -> f64,
+        after: &mut RunState,
+    ) -> Result<()> {
+        for j in group.clone() {
+            *self.moved.number_mut(self.places.all[j]) += by(j);
+        }
+        self.simulation.restore(&self.moved)?;
+        for j in group {
+            let place = self.places.all[j];
+            *self.moved.number_mut(place) = self.rest.number(place);
+        }
+        self.advance(after)
     }
 
     /// Whether a run from other states than unit vectors is what Φ says.

@@ -203,7 +203,7 @@ fn mixed(
     Ok(Mixed::new(methods, owner))
 }
 
-/// Refuses methods that would take turns with what there is only once in a run: steps, given models and their constants.
+/// Refuses methods that would take turns with what there is only once in a run: steps, models and their constants.
 fn check_together(configs: &[&CouplingConfig]) -> Result<()> {
     let presteps = configs.iter().filter_map(|config| match config {
         CouplingConfig::Prestep(own) => Some(own),
@@ -227,6 +227,15 @@ fn check_together(configs: &[&CouplingConfig]) -> Result<()> {
     if differ(small_steps) {
         let problem = "cuts steps differently between methods, but one run has one step; use the same `kind`, `duration` and `parts`";
         return Err(bad("mixed.connections", "learning", problem));
+    }
+    let learners = configs.iter().filter_map(|config| match config {
+        CouplingConfig::Prestep(own) => own.model.identify().map(|identify| (identify, &own.learned)),
+        CouplingConfig::Corrector(own) => own.model.identify().map(|identify| (identify, &own.learned)),
+        _ => None,
+    });
+    if differ(learners) {
+        let problem = "is learned differently between methods, or from other beginnings, but one run learns one model of each subsystem; use the same `model`";
+        return Err(bad("mixed.connections", "model", problem));
     }
     let given = configs.iter().filter_map(|config| match config {
         CouplingConfig::Prestep(own) if own.model == ModelConfig::Given => Some(&own.models),

@@ -11,9 +11,10 @@ pub(super) use identified::IdentifiedCorrector;
 
 use super::deferred::{Against, Deferred};
 use super::model_based::{
-    ClosedLoop, ErrorEquation, ErrorEquationConfig, ErrorSettings, OdeMethod, check_models, distance,
+    ClosedLoop, Course, CourseRoom, ErrorEquation, ErrorEquationConfig, ErrorSettings, Excitation, Judgement,
+    OdeMethod, check_models, distance,
 };
-use super::phase::LearningConfig;
+use super::phase::{LearningConfig, PhaseKind};
 use super::review::{Notes, Review};
 use super::{Coupling, Hold, ModelNeeds, Needs, Polynomials, View, channel, terms_of, write_value};
 use crate::error::{Error, Result};
@@ -78,6 +79,14 @@ pub(super) struct Corrector {
     fits: Option<(u64, u64)>,
     error: ErrorEquation,
     deferred: Deferred,
+    /// Each model's prediction of the step, by which it is judged; empty if none is.
+    courses: Vec<Course>,
+    room: CourseRoom,
+    judgement: Judgement,
+    notes: Notes,
+    excitation: Excitation,
+    /// Inputs the outputs were last read with, with external signals.
+    last_inputs: Vec<f64>,
     /// δ at the communication point.
     delta: Vec<f64>,
     epsilon: Vec<f64>,
@@ -95,8 +104,15 @@ impl CorrectorConfig {
         })
     }
 
+    /// Whether the models are judged. The error equation needs no constants; where models are to be taken seldom, or are given, those
+    /// are not measured for the sake of a figure.
+    fn is_judged(&self) -> bool {
+        !matches!(self.model, ModelConfig::DerivativesEvery(_) | ModelConfig::Given)
+    }
+
     /// Refuses settings that make no sense.
     fn check(&self) -> Result<()> {
+        self.model.check()?;
         let refuse = |what: &str, value: String, problem: &str| -> Result<()> {
             Err(Error::Setting { what: what.into(), value, problem: problem.into() }.into())
         };
@@ -129,6 +145,12 @@ impl Corrector {
             hold,
             closed: ClosedLoop::default(),
             fits: None,
+            courses: Vec::new(),
+            room: CourseRoom::default(),
+            judgement: Judgement::default(),
+            notes: Notes::default(),
+            excitation: Excitation::default(),
+            last_inputs: Vec::new(),
             delta: Vec::new(),
             epsilon: Vec::new(),
             scratch: Vec::new(),
@@ -141,6 +163,13 @@ impl Corrector {
         if self.fits != Some(key) {
             self.closed.join(view)?;
             self.error.fit(&self.closed, view.step.size)?;
+            for (id, course) in self.courses.iter_mut().enumerate() {
+                let found = self.room.fit(course, view.models.of(id), view.step.size);
+                found.map_err(|source| Error::Linalg {
+                    what: format!("the model of `{}`", view.graph.name(id)),
+                    source,
+                })?;
+            }
             self.fits = Some(key);
         }
         Ok(())
@@ -162,7 +191,7 @@ impl Coupling for Corrector {
             depth: 1,
             terms: terms_of(self.hold),
             samples: settings(&self.config).request(),
-            models: Some(ModelNeeds { source: self.config.model, is_pinned: false }),
+            models: Some(ModelNeeds { source: self.config.model, is_pinned: self.config.is_judged() }),
             one_rate: true,
             ..Needs::default()
         }
@@ -176,13 +205,37 @@ impl Coupling for Corrector {
         self.delta = vec![0.0; n];
         self.epsilon = vec![0.0; m];
         self.scratch = vec![0.0; n];
+        let judged = if self.config.is_judged() { view.graph.len() } else { 0 };
+        self.courses = (0..judged).map(|id| Course::new(view, id)).collect();
+        self.judgement = Judgement::new(view);
+        self.notes = Notes::new(view.graph.len());
+        self.excitation = Excitation::new(m);
+        self.last_inputs = vec![0.0; m];
         self.size = view.step.size;
         self.fits = None;
         self.fit(view)
     }
 
+    fn judge(&mut self, view: &View<'_>) {
+        if self.courses.is_empty() {
+            return;
+        }
+        self.excitation.look(view);
+        let external = if view.is_fresh { &self.excitation.start } else { &self.excitation.before };
+        for (last, (read, external)) in self.last_inputs.iter_mut().zip(view.read_with.iter().zip(external)) {
+            *last = read + external;
+        }
+        self.judgement.judge(view, &self.last_inputs);
+    }
+
     fn prepare(&mut self, view: &View<'_>) -> Result<()> {
         self.fit(view)?;
+        self.notes.note(view.step.start, self.judgement.figures(), PhaseKind::Full);
+        for (id, course) in self.courses.iter_mut().enumerate() {
+            course.answer(&self.excitation);
+            let model = (id, view.models.of(id));
+            self.judgement.expect(model, course, view.outputs, &self.last_inputs, &self.excitation);
+        }
         let Corrector { closed, error, deferred, delta, epsilon, scratch, .. } = self;
         for (input, epsilon) in epsilon.iter_mut().enumerate() {
             *epsilon = view.arrival(input) - view.read_with[input];
@@ -213,25 +266,33 @@ impl Coupling for Corrector {
         self.error.collect(view, subsystem, samples);
         if subsystem + 1 == view.graph.len() {
             self.error.advance(view, &self.closed);
+            self.judgement.add_inputs(view, self.courses.iter());
         }
         Ok(())
     }
 
     fn jumped(&mut self, view: &View<'_>, subsystem: SubsystemId) {
         self.deferred.jump(view, subsystem);
+        self.judgement.jump(subsystem);
+    }
+
+    fn quality(&self) -> &[f64] {
+        self.judgement.figures()
     }
 
     fn channels(&self, graph: &SystemGraph) -> Vec<Channel> {
-        channel::matrices(graph)
+        let mut all = channel::common(graph, false);
+        all.extend(channel::matrices(graph));
+        all
     }
 
     fn channel(&self, view: &View<'_>, index: usize) -> f64 {
-        channel::matrix_value(view, index)
+        let common = channel::common_value(index, f64::from(PhaseKind::Full as u8), self.quality());
+        common.unwrap_or_else(|rest| channel::matrix_value(view, rest))
     }
 
-    /// The error equation needs no constants, so these models predict no outputs: there is no quality to tell of.
     fn review(&self, view: &View<'_>) -> Option<Review> {
-        Some(Notes::new(view.graph.len()).review(view, self.config.model, None))
+        Some(self.notes.review(view, self.config.model, None))
     }
 
     fn given(&self, subsystem: &str) -> Option<&GivenModel> {
@@ -241,12 +302,14 @@ impl Coupling for Corrector {
     fn save(&self, memory: &mut Vec<f64>) {
         memory.push(self.size);
         self.error.save(memory);
+        self.judgement.save(memory);
         self.deferred.save(memory);
     }
 
     fn restore<'a>(&mut self, memory: &'a [f64]) -> &'a [f64] {
         self.size = memory[0];
         let rest = self.error.restore(&memory[1..]);
+        let rest = self.judgement.restore(rest);
         self.deferred.restore(rest)
     }
 }

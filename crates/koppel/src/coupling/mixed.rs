@@ -65,6 +65,10 @@ impl Coupling for Mixed {
         self.methods.iter_mut().zip(&self.owned).try_for_each(|(m, owned)| m.start(view, owned))
     }
 
+    fn judge(&mut self, view: &View<'_>) {
+        self.methods.iter_mut().for_each(|m| m.judge(view));
+    }
+
     fn prepare(&mut self, view: &View<'_>) -> Result<()> {
         self.methods.iter_mut().try_for_each(|m| m.prepare(view))
     }

@@ -156,6 +156,10 @@ pub trait Coupling: Send + Sync {
         Ok(())
     }
 
+    /// Judges the models by the step that has ended. Called before [`Coupling::prepare`], and before models are taken anew,
+    /// when models were asked for.
+    fn judge(&mut self, _view: &View<'_>) {}
+
     /// Global work at T^k; nobody has moved.
     fn prepare(&mut self, _view: &View<'_>) -> Result<()> {
         Ok(())

@@ -22,15 +22,14 @@ mod numbers;
 pub use config::{ConstantConfig, PrestepConfig, Shape, TimeForm, Weights};
 
 use super::model_based::{
-    ClosedLoop, ErrorEquation, ErrorEquationConfig, Excitation, Local, LocalSettings, Now, check_models,
-    free_inputs,
+    ClosedLoop, ErrorEquation, ErrorEquationConfig, Excitation, Judgement, Local, LocalSettings, Now,
+    check_models, free_inputs,
 };
 use super::phase::{Phase, PhaseKind};
 use super::review::{Notes, Review};
 use super::{Coupling, ModelNeeds, Needs, Polynomials, View, channel, write};
 use crate::error::{Error, Result};
-use crate::identify::{GivenModel, Quality};
-use crate::linalg::Matrix;
+use crate::identify::GivenModel;
 use crate::record::Channel;
 use crate::signal::Samples;
 use crate::system::{InputId, SubsystemId, SystemGraph};
@@ -54,13 +53,7 @@ pub(super) struct Prestep {
     error: ErrorEquation,
     excitation: Excitation,
     numbers: Numbers,
-    /// S_d of each model over the step under way.
-    through: Vec<Matrix>,
-    /// Subsystems whose outputs have jumped at this instant: that is no fault of their models.
-    has_jumped: Vec<bool>,
-    quality: Quality,
-    /// Figure of each subsystem's model.
-    figures: Vec<f64>,
+    judgement: Judgement,
     phase: Phase,
     notes: Notes,
     /// Time of the first communication point.
@@ -81,10 +74,7 @@ impl Prestep {
             fits: None,
             excitation: Excitation::default(),
             numbers: Numbers::default(),
-            through: Vec::new(),
-            has_jumped: Vec::new(),
-            quality: Quality::default(),
-            figures: Vec::new(),
+            judgement: Judgement::default(),
             phase: Phase::default(),
             notes: Notes::default(),
             start: 0.0,
@@ -126,39 +116,6 @@ impl Prestep {
         }
         Ok(())
     }
-
-    /// Where the models expect x = y - S_d u at the end of the step, now that all inputs are known.
-    fn expect(&mut self, view: &View<'_>) {
-        let Numbers { expected, inputs, slopes, .. } = &mut self.numbers;
-        for input in 0..inputs.len() {
-            inputs[input] = view.given(input, 0.0);
-            slopes[input] = (view.given(input, view.step.size) - inputs[input]) / view.step.size;
-        }
-        for local in &self.locals {
-            let range = local.inputs.clone();
-            local.add_input(&inputs[range.clone()], &slopes[range], &mut expected[local.outputs.clone()]);
-        }
-    }
-
-    /// How well the models have predicted the step that has ended, Genser 2020, (2.92).
-    fn judge(&mut self, view: &View<'_>) {
-        self.quality.note(view.outputs);
-        let Numbers { expected, scratch, last_inputs, .. } = &mut self.numbers;
-        scratch.copy_from_slice(view.outputs);
-        for (id, figure) in self.figures.iter_mut().enumerate() {
-            let (inputs, outputs) = (view.graph.inputs_of(id), view.graph.outputs_of(id));
-            if self.has_jumped[id] {
-                continue;
-            }
-            let s_d = &self.through[id];
-            let errors = &mut scratch[outputs.clone()];
-            for (row, error) in errors.iter_mut().enumerate() {
-                let through = s_d.row(row).iter().zip(&last_inputs[inputs.clone()]);
-                *error -= through.map(|(d, u)| d * u).sum::<f64>() + expected[outputs.start + row];
-            }
-            *figure = self.quality.figure(outputs.start, errors);
-        }
-    }
 }
 
 fn local_settings<'a>(config: &PrestepConfig, is_free: &'a [bool]) -> LocalSettings<'a> {
@@ -193,12 +150,7 @@ impl Coupling for Prestep {
         self.error = ErrorEquation::new(self.config.error_settings(), m, n);
         self.excitation = Excitation::new(m);
         self.numbers = Numbers::new(m, n);
-        self.quality = Quality::new(n);
-        self.quality.note(view.outputs);
-        let s_d = |id| Matrix::zeros(view.graph.outputs_of(id).len(), view.graph.inputs_of(id).len());
-        self.through = (0..view.graph.len()).map(s_d).collect();
-        self.has_jumped = vec![false; view.graph.len()];
-        self.figures = vec![f64::NAN; view.graph.len()];
+        self.judgement = Judgement::new(view);
         self.notes = Notes::new(view.graph.len());
         self.start = view.step.start;
         self.phase = self.decide(view);
@@ -213,17 +165,17 @@ impl Coupling for Prestep {
         self.fit(view)
     }
 
-    fn prepare(&mut self, view: &View<'_>) -> Result<()> {
+    fn judge(&mut self, view: &View<'_>) {
         self.excitation.look(view);
         self.numbers.see(view, &self.excitation);
-        if self.numbers.is_under_way {
-            self.judge(view);
-        }
-        self.has_jumped.fill(false);
+        self.judgement.judge(view, &self.numbers.last_inputs);
+    }
+
+    fn prepare(&mut self, view: &View<'_>) -> Result<()> {
         self.phase = self.decide(view);
-        self.notes.note(view.step.start, &self.figures, self.phase.kind);
+        self.notes.note(view.step.start, self.judgement.figures(), self.phase.kind);
         self.fit(view)?;
-        let Prestep { closed, ahead, locals, error, excitation, numbers, through, .. } = self;
+        let Prestep { closed, ahead, locals, error, excitation, numbers, judgement, .. } = self;
         numbers.extrapolate(view, closed, ahead, &error.zeta, excitation);
         if let (Some(response), true) = (&mut ahead.response, excitation.is_active) {
             response.answer(excitation, 0);
@@ -235,22 +187,14 @@ impl Coupling for Prestep {
         numbers.find_ideal_change(view);
         for (id, local) in locals.iter_mut().enumerate() {
             let model = view.models.of(id);
-            through[id].copy_from(&model.s_d);
             let now = Now {
                 y: &view.outputs[local.outputs.clone()],
                 u0: &numbers.start_full[local.inputs.clone()],
                 epsilon: &numbers.epsilon[local.inputs.clone()],
             };
             local.aim(model, &numbers.goal[local.outputs.clone()], &now, excitation);
-            let x = &mut numbers.scratch[local.outputs.clone()];
-            x.copy_from_slice(now.y);
-            for (row, x) in x.iter_mut().enumerate() {
-                let through = model.s_d.row(row).iter().zip(&numbers.last_inputs[local.inputs.clone()]);
-                *x -= through.map(|(d, u)| d * u).sum::<f64>();
-            }
-            local.drift(model, x, excitation, &mut numbers.expected[local.outputs.clone()]);
+            judgement.expect((id, model), &mut local.course, view.outputs, &numbers.last_inputs, excitation);
         }
-        numbers.is_under_way = true;
         Ok(())
     }
 
@@ -283,17 +227,17 @@ impl Coupling for Prestep {
             }
         }
         if is_last {
-            self.expect(view);
+            self.judgement.add_inputs(view, self.locals.iter().map(|local| &local.course));
         }
         Ok(())
     }
 
     fn jumped(&mut self, _view: &View<'_>, subsystem: SubsystemId) {
-        self.has_jumped[subsystem] = true;
+        self.judgement.jump(subsystem);
     }
 
     fn quality(&self) -> &[f64] {
-        &self.figures
+        self.judgement.figures()
     }
 
     fn channels(&self, graph: &SystemGraph) -> Vec<Channel> {
@@ -303,7 +247,7 @@ impl Coupling for Prestep {
     }
 
     fn channel(&self, view: &View<'_>, index: usize) -> f64 {
-        let common = channel::common_value(index, f64::from(self.phase.kind as u8), &self.figures);
+        let common = channel::common_value(index, f64::from(self.phase.kind as u8), self.quality());
         common.unwrap_or_else(|rest| channel::matrix_value(view, rest))
     }
 
@@ -319,27 +263,12 @@ impl Coupling for Prestep {
 
     fn save(&self, memory: &mut Vec<f64>) {
         self.error.save(memory);
-        self.quality.save(memory);
-        memory.extend_from_slice(&self.figures);
-        memory.extend_from_slice(&self.numbers.expected);
-        self.through.iter().for_each(|s_d| memory.extend_from_slice(s_d.as_slice()));
-        memory.push(f64::from(u8::from(self.numbers.is_under_way)));
+        self.judgement.save(memory);
     }
 
     fn restore<'a>(&mut self, memory: &'a [f64]) -> &'a [f64] {
         let rest = self.error.restore(memory);
-        let rest = self.quality.restore(rest);
-        let (figures, rest) = rest.split_at(self.figures.len());
-        self.figures.copy_from_slice(figures);
-        let (expected, mut rest) = rest.split_at(self.numbers.expected.len());
-        self.numbers.expected.copy_from_slice(expected);
-        for s_d in &mut self.through {
-            let (mine, others) = rest.split_at(s_d.as_slice().len());
-            s_d.as_mut_slice().copy_from_slice(mine);
-            rest = others;
-        }
-        self.numbers.is_under_way = rest[0] != 0.0;
-        &rest[1..]
+        self.judgement.restore(rest)
     }
 }
 
@@ -350,7 +279,7 @@ impl Prestep {
             let kind = if self.config.modified { PhaseKind::Modified } else { PhaseKind::Full };
             return Phase { kind, ..Phase::FULL };
         };
-        let figures = self.figures.iter().filter(|figure| !figure.is_nan());
+        let figures = self.judgement.figures().iter().filter(|figure| !figure.is_nan());
         let quality = figures.map(|figure| figure * figure).sum::<f64>().sqrt();
         let mut phase = learning.phase(view.step.start - self.start, quality);
         if self.config.modified {

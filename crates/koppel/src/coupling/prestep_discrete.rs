@@ -223,12 +223,17 @@ impl Coupling for PrestepDiscrete {
         Ok(())
     }
 
+    fn judge(&mut self, view: &View<'_>) {
+        self.look_back(view);
+        self.judge_known(view);
+    }
+
     fn prepare(&mut self, view: &View<'_>) -> Result<()> {
-        let just_before = view.step.start - if view.is_fresh { 0.0 } else { 1e-9 * view.step.size };
-        self.add_external(view, just_before);
-        match self.settings.known {
-            Some(_) => self.convert(view)?,
-            None => self.learn(view)?,
+        if self.settings.known.is_some() {
+            self.convert(view)?;
+        } else {
+            self.look_back(view);
+            self.learn(view)?;
         }
         for input in 0..self.before.len() {
             let newest = view.arrival(input);

@@ -20,8 +20,10 @@ pub struct ModelReview {
     /// Mean of it, each step counted as 1 at most.
     pub mean: f64,
     /// What a model of the mean quality is good for, by the thresholds: the worst comes from the first movement, when ranges are
-    /// still small.
-    pub verdict: PhaseKind,
+    /// still small. Nothing if no step was predicted.
+    pub verdict: Option<PhaseKind>,
+    /// How often its matrices were taken, or given; a learned model is never taken.
+    pub taken: u64,
     /// Outputs whose data cannot tell the parameters apart (2.3.3), with the figure.
     pub not_excited: Vec<(String, f64)>,
 }
@@ -39,8 +41,18 @@ pub struct Review {
     pub is_modified: bool,
     /// Worst quality of all together (2.93).
     pub worst: f64,
+    /// Sub-steps taken by all subsystems while they were excited before the run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub probing: Option<u64>,
     /// By subsystem, in the order in which they move.
     pub models: Vec<ModelReview>,
+}
+
+impl Review {
+    /// True if the models were learned during the run.
+    pub fn is_learned(&self) -> bool {
+        ["rls", "moesp"].contains(&self.source.as_str())
+    }
 }
 
 /// Notes of a run; no part of its state.
@@ -107,7 +119,8 @@ impl Notes {
             worst: self.worst[id],
             time: self.when[id],
             mean: mean(id),
-            verdict: thresholds.verdict(mean(id)),
+            verdict: (self.count[id] > 0).then(|| thresholds.verdict(mean(id))),
+            taken: view.models.taken(id),
             not_excited: Vec::new(),
         };
         Review {
@@ -116,6 +129,7 @@ impl Notes {
             thresholds: learning.map(|learning| (learning.modified_above, learning.hold_above)),
             is_modified: false,
             worst: self.worst_of_all,
+            probing: None,
             models: (0..self.worst.len()).map(model).collect(),
         }
     }

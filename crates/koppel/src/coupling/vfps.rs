@@ -6,39 +6,46 @@
 //!
 //! 1. scores every expert by its error over the finished step,  E ← 0.97 E + Σ_j |y_j - ŷ_j|²        (1)
 //! 2. adapts the velocity form to what was seen (`adaptation`),
-//! 3. selects per subsystem the expert with the smallest E,
-//! 4. predicts the coupled nodes,  ŷ_j = (I - b_0 L)⁻¹ r_j,  u_j = L ŷ_j + e_j,  j = 1..m             (2)
-//! 5. gives the inputs u_0 (the last ones), u_1, .., u_m.
+//! 3. selects per subsystem the expert with the smallest E (`pool`),
+//! 4. finds what inputs lacked, how much of it is given back, and whether they are better extrapolated (`defect`),
+//! 5. predicts the coupled nodes,  ŷ_j = (I - b_0 L)⁻¹ r_j,  u_j = L ŷ_j + s + e_j,  j = 1..m (`prediction`)     (2)
+//! 6. gives the inputs u_0 (the last ones), u_1, .., u_m.
 //!
 //! | symbol   | meaning                                                 | here                    |
 //! | y_j, u_j | outputs and inputs at node j                            | `Member::y`, `Member::u` |
 //! | r_j      | what earlier nodes and known inputs make of the outputs  | `right`                 |
 //! | b_0      | how outputs follow inputs within one sub-step            | `NodeModel::direct`     |
 //! | L        | the wiring of the connections this method fills          | `Member::wires`         |
-//! | e_j      | external signals                                         | `Member::outside`       |
+//! | s        | what is given back of what inputs lacked                 | `Defect::known`         |
+//! | e_j      | external signals                                         | `Member::signal`        |
 //!
-//! Feed-through loops are solved by (2). Inputs filled by other methods are taken to stay as they are. Two more experts
-//! know nothing of inputs: outputs that stay, and outputs that go straight on. They are taken only where they are clearly
-//! better than all models. If (2) cannot be solved, or its solution runs away, the fitted models are tried, and if they
-//! fail too, inputs go to what has arrived.
+//! Feed-through loops are solved by (2). Inputs filled by other methods are taken to stay as they are. If (2) cannot be
+//! solved, or its solution runs away, the fitted models are tried, then outputs that stay, and if they fail too, inputs go
+//! to what has arrived. How well all this works is told by a live figure (`estimate`).
 
 mod adaptation;
 mod config;
+mod defect;
+mod estimate;
 mod member;
+mod pool;
+mod prediction;
 mod rehearsal;
 
 pub use config::VfpsConfig;
 
-use super::{Coupling, Needs, Polynomials, View};
+use super::phase::PhaseKind;
+use super::review::{Notes, Review};
+use super::{Coupling, Needs, Polynomials, View, channel};
 use crate::error::Result;
-use crate::identify::{ProbeNeeds, Probed};
+use crate::identify::{ModelConfig, ProbeNeeds, Probed};
 use crate::linalg::{Lu, Matrix};
+use crate::record::Channel;
 use crate::signal::{Request, Samples, Step};
 use crate::system::{InputId, SubsystemId, SystemGraph};
+use defect::Handicap;
+use estimate::Estimate;
 use member::Member;
-
-/// Predictions that go this many times as far as outputs have ever been, or their ranges, are refused.
-const RUNAWAY: f64 = 100.0;
 
 /// Steps that are rehearsed at most.
 const MOST_REHEARSED: u64 = 300;
@@ -47,6 +54,8 @@ const MOST_REHEARSED: u64 = 300;
 pub(super) struct Vfps {
     config: VfpsConfig,
     probed: Vec<Probed>,
+    /// Sub-steps of all experiments.
+    probing: u64,
     members: Vec<Member>,
     /// The communication step the models are made for.
     size: f64,
@@ -61,6 +70,14 @@ pub(super) struct Vfps {
     lu: Lu,
     right: Vec<f64>,
     quality: Vec<f64>,
+    phase: PhaseKind,
+    notes: Notes,
+    estimate: Estimate,
+    /// Scaled outputs of all at the nodes of the step that has ended.
+    seen: Vec<f64>,
+    /// The same at the newest communication point, and how much they rise over a whole step.
+    now: Vec<f64>,
+    rise: Vec<f64>,
 }
 
 impl Vfps {
@@ -68,6 +85,7 @@ impl Vfps {
         Vfps {
             config,
             probed: Vec::new(),
+            probing: 0,
             members: Vec::new(),
             size: 0.0,
             last: Step { index: 0, start: 0.0, size: 0.0 },
@@ -77,6 +95,12 @@ impl Vfps {
             lu: Lu::default(),
             right: Vec::new(),
             quality: Vec::new(),
+            phase: PhaseKind::Full,
+            notes: Notes::default(),
+            estimate: Estimate::new(0),
+            seen: Vec::new(),
+            now: Vec::new(),
+            rise: Vec::new(),
         }
     }
 
@@ -100,6 +124,12 @@ impl Vfps {
         let _ = self.lu.refactor(&self.matrix);
         self.right = vec![0.0; outputs];
         self.quality = vec![f64::NAN; view.graph.len()];
+        self.phase = PhaseKind::Full;
+        self.notes = Notes::new(view.graph.len());
+        self.estimate = Estimate::new(outputs);
+        self.seen = vec![0.0; outputs * self.config.nodes];
+        self.now = vec![0.0; outputs];
+        self.rise = vec![0.0; outputs];
     }
 
     fn is_whole(&self, size: f64) -> bool {
@@ -110,74 +140,29 @@ impl Vfps {
     fn learn(&mut self) {
         let whole = self.is_whole(self.last.size);
         let share = self.last.size / self.size;
-        for (member, quality) in self.members.iter_mut().zip(&mut self.quality) {
+        if whole && self.members.iter().all(|member| member.has_moved) {
+            let width = self.now.len();
+            self.members.iter().for_each(|member| member.tell(&mut self.seen, width));
+            self.members.iter_mut().for_each(|member| member.compare(&self.seen, width));
+            self.estimate.advance(&mut self.members, self.config.nodes, &mut self.quality);
+            self.phase = self.config.thresholds().verdict(channel::norm(&self.quality));
+            let handicap = match self.phase {
+                PhaseKind::Hold => Handicap::Reversed,
+                PhaseKind::Modified => Handicap::Less,
+                _ => Handicap::Full,
+            };
+            self.members.iter_mut().for_each(|member| member.choose_plan(handicap));
+        }
+        for member in &mut self.members {
             if !std::mem::take(&mut member.has_moved) {
                 continue;
             }
             if whole {
-                *quality = member.score();
-                member.adapt();
-                member.select();
+                member.learn();
                 member.shift();
             } else {
                 member.resample(share);
             }
-        }
-    }
-
-    /// (2) with the selected experts; false if there is no useful solution.
-    fn predict(&mut self, view: &View<'_>) -> bool {
-        let Vfps { members, matrix, lu, right, .. } = self;
-        fill_matrix(members, matrix);
-        if lu.refactor(matrix).is_err() {
-            return false;
-        }
-        let tau = self.size / self.config.nodes as f64;
-        let wanted = (view.step.size / tau - 1e-9).ceil() as usize;
-        for node in 1..=wanted.min(self.config.nodes) {
-            let time = view.step.start + node as f64 * tau;
-            for member in members.iter_mut() {
-                member.set_known(view, node, time);
-                member.right(node, &mut right[member.outputs.clone()]);
-            }
-            lu.solve_in_place(right);
-            for member in members.iter_mut() {
-                member.set_node(node, right);
-                if member.has_run_away(node, RUNAWAY) {
-                    return false;
-                }
-            }
-        }
-        true
-    }
-
-    /// Writes the nodes of the inputs it fills.
-    fn plan(&mut self, view: &View<'_>) {
-        let m = self.config.nodes;
-        let stretch = view.step.size / self.size;
-        let mut at = 0;
-        for member in &self.members {
-            for k in member.owned() {
-                let nodes = &mut self.nodes[at * (m + 1)..][..=m];
-                nodes[0] = view.applied[member.inputs[k]];
-                for j in 1..=m {
-                    // A shorter step has its nodes between those of the models.
-                    let place = j as f64 * stretch;
-                    let before = (place + 1e-9).floor().min(m as f64);
-                    let (a, share) = (before as usize, (place - before).max(0.0));
-                    let of = |node: usize| if node == 0 { nodes[0] } else { member.planned(k, node) };
-                    nodes[j] = if share < 1e-6 { of(a) } else { of(a) * (1.0 - share) + of(a + 1) * share };
-                }
-                at += 1;
-            }
-        }
-    }
-
-    /// Inputs that go to what has arrived.
-    fn plan_arrivals(&mut self, view: &View<'_>) {
-        for (input, nodes) in self.inputs.iter().zip(self.nodes.chunks_exact_mut(self.config.nodes + 1)) {
-            nodes.fill(view.arrival(*input));
-            nodes[0] = view.applied[*input];
         }
     }
 }
@@ -185,19 +170,6 @@ impl Vfps {
 /// All inputs with a wire.
 fn wired(view: &View<'_>) -> Vec<InputId> {
     (0..view.graph.inputs()).filter(|input| !view.graph.is_free(*input)).collect()
-}
-
-/// I - b_0 L.
-fn fill_matrix(members: &[Member], matrix: &mut Matrix) {
-    matrix.as_mut_slice().fill(0.0);
-    for member in members {
-        for (row, output) in member.outputs.clone().enumerate() {
-            matrix[(output, output)] += 1.0;
-            for wire in &member.wires {
-                matrix[(output, wire.source)] -= member.expert().direct(row, wire.input) * wire.gain;
-            }
-        }
-    }
 }
 
 impl Coupling for Vfps {
@@ -218,6 +190,7 @@ impl Coupling for Vfps {
     }
 
     fn probed(&mut self, view: &View<'_>, probed: Vec<Probed>, steps: u64) -> Option<Vec<f64>> {
+        self.probing += probed.iter().map(|probed| probed.steps).sum::<u64>();
         self.build(view, &probed, &wired(view));
         let ranges = self.rehearse(view, &probed, steps.min(MOST_REHEARSED));
         self.probed = probed;
@@ -245,16 +218,23 @@ impl Coupling for Vfps {
 
     fn prepare(&mut self, view: &View<'_>) -> Result<()> {
         self.learn();
+        let share = self.last.size / self.size;
         for member in &mut self.members {
+            let has_jumped = member.has_jumped;
             member.follow_jump(view);
+            let range = member.outputs.clone();
+            let (now, rise) = (&mut self.now[range.clone()], &mut self.rise[range]);
+            for ((now, rise), newest) in now.iter_mut().zip(rise).zip(member.newest()) {
+                *rise = if has_jumped || view.step.index == 0 { 0.0 } else { (newest - *now) / share };
+                *now = *newest;
+            }
         }
+        self.members.iter_mut().for_each(|member| member.aim(&self.now, &self.rise));
         self.last = view.step;
-        if self.predict(view) {
-            self.plan(view);
-            return Ok(());
-        }
-        self.members.iter_mut().for_each(Member::trust_the_fit);
-        if self.predict(view) {
+        let is_learning = self.phase != PhaseKind::Hold && self.members.iter().any(Member::is_learning);
+        let phase = if is_learning { PhaseKind::Learning } else { self.phase };
+        self.notes.note(view.step.start, &self.quality, phase);
+        if self.predict_somehow(view) {
             self.plan(view);
         } else {
             self.plan_arrivals(view);
@@ -289,17 +269,61 @@ impl Coupling for Vfps {
         &self.quality
     }
 
+    fn channels(&self, graph: &SystemGraph) -> Vec<Channel> {
+        let mut all = channel::common(graph, false);
+        all.push(Channel::new(
+            "defect".into(),
+            "mean of what inputs lacked at nodes, relative to their ranges",
+        ));
+        all.push(Channel::new(
+            "curvature".into(),
+            "mean of what lines between nodes cut off, relative to the ranges",
+        ));
+        all
+    }
+
+    fn channel(&self, _view: &View<'_>, index: usize) -> f64 {
+        let mean = |of: fn(&Member) -> f64| {
+            let fed = self.members.iter().filter(|member| !member.wires.is_empty());
+            fed.clone().map(of).sum::<f64>() / fed.count().max(1) as f64
+        };
+        channel::common_value(index, f64::from(self.phase as u8), &self.quality).unwrap_or_else(|rest| {
+            match rest {
+                0 => mean(|member| member.error.defect),
+                _ => mean(|member| member.error.curvature),
+            }
+        })
+    }
+
+    fn review(&self, view: &View<'_>) -> Option<Review> {
+        let review = self.notes.review(view, ModelConfig::default(), Some(self.config.thresholds()));
+        Some(Review { source: "probing".into(), probing: Some(self.probing), ..review })
+    }
+
     fn save(&self, memory: &mut Vec<f64>) {
-        memory.extend([self.last.start, self.last.size]);
-        memory.extend_from_slice(&self.quality);
+        memory.extend([self.last.start, self.last.size, f64::from(self.phase as u8)]);
+        for list in [&self.quality, &self.now, &self.rise] {
+            memory.extend_from_slice(list);
+        }
         self.members.iter().for_each(|member| member.save(memory));
     }
 
     fn restore<'a>(&mut self, memory: &'a [f64]) -> &'a [f64] {
-        let (last, rest) = memory.split_at(2);
-        (self.last.start, self.last.size) = (last[0], last[1]);
-        let (quality, rest) = rest.split_at(self.quality.len());
-        self.quality.copy_from_slice(quality);
+        let mut rest = memory;
+        let mut last = [0.0; 3];
+        take(&mut rest, &mut last);
+        [self.last.start, self.last.size, _] = last;
+        self.phase = PhaseKind::ALL[last[2] as usize];
+        for list in [&mut self.quality, &mut self.now, &mut self.rise] {
+            take(&mut rest, list);
+        }
         self.members.iter_mut().fold(rest, |rest, member| member.restore(rest))
     }
+}
+
+/// Takes the first numbers of a memory.
+fn take(memory: &mut &[f64], into: &mut [f64]) {
+    let (mine, rest) = memory.split_at(into.len());
+    into.copy_from_slice(mine);
+    *memory = rest;
 }

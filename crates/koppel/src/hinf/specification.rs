@@ -45,7 +45,7 @@ impl HoldOrder {
     }
 
     /// The same with (1 - e^{-x})/x ≈ 1/(1 + x/2 + x²/12).
-    pub(super) fn approximated(self, step: f64) -> Zpk {
+    pub fn approximated(self, step: f64) -> Zpk {
         let count = self.points();
         let pole = Complex::new(-3.0, 3_f64.sqrt());
         let poles = (0..count).flat_map(|_| pair(pole, 1.0 / step)).collect();

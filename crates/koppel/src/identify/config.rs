@@ -1,6 +1,7 @@
 //! Where interface models come from, as plain data.
 
 use super::{IdentifyConfig, MoespConfig, RlsConfig};
+use crate::error::Error;
 use serde::de::{self, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
@@ -13,8 +14,11 @@ pub enum ModelConfig {
     Exact,
     /// Derivatives of the equations where they stand, taken anew every step.
     Derivatives,
-    /// The same, taken anew only every so many steps.
+    /// The same, taken anew only every so many steps; 0 means never.
     DerivativesEvery(u32),
+    /// The same, taken anew only of subsystems whose model has predicted the last step with a larger error than this, as a
+    /// part of the range of the outputs ([`crate::coupling::Coupling::quality`]).
+    DerivativesAbove(f64),
     /// Recursive least squares on what is seen during the run.
     Rls(RlsConfig),
     /// MOESP on what is seen during the run.
@@ -27,9 +31,30 @@ impl ModelConfig {
     /// Steps between two fresh models; 0 means that they stay.
     pub fn every(self) -> u32 {
         match self {
-            ModelConfig::Exact | ModelConfig::Rls(_) | ModelConfig::Moesp(_) | ModelConfig::Given => 0,
             ModelConfig::Derivatives => 1,
             ModelConfig::DerivativesEvery(steps) => steps,
+            _ => 0,
+        }
+    }
+
+    /// Error of a prediction above which a model is taken anew, if that decides.
+    pub fn above(self) -> Option<f64> {
+        match self {
+            ModelConfig::DerivativesAbove(error) => Some(error),
+            _ => None,
+        }
+    }
+
+    /// Refuses settings that make no sense.
+    pub(crate) fn check(self) -> crate::error::Result<()> {
+        match self.above() {
+            Some(above) if !(above > 0.0 && above.is_finite()) => Err(Error::Setting {
+                what: "model.above".into(),
+                value: above.to_string(),
+                problem: "must be positive: an error as a part of the range, such as 0.001".into(),
+            }
+            .into()),
+            _ => Ok(()),
         }
     }
 
@@ -46,7 +71,10 @@ impl ModelConfig {
     pub fn name(self) -> &'static str {
         match self {
             ModelConfig::Exact => "exact",
-            ModelConfig::Derivatives | ModelConfig::DerivativesEvery(_) => "derivatives",
+            ModelConfig::Derivatives
+            | ModelConfig::DerivativesEvery(_)
+            | ModelConfig::DerivativesAbove(_) => "derivatives",
+
             ModelConfig::Rls(_) => "rls",
             ModelConfig::Moesp(_) => "moesp",
             ModelConfig::Given => "given",
@@ -54,13 +82,18 @@ impl ModelConfig {
     }
 }
 
-/// A table in place of a name: `{ derivatives = 5 }`, `{ identify = "rls", N = 1, M = 1, forgetting = 0.996 }` or
+/// The error above which derivatives are taken anew, unless it is said.
+const DEFAULT_ABOVE: f64 = 1e-3;
+
+/// A table in place of a name: `{ derivatives = 5 }`, `{ derivatives = "auto", above = 0.001 }`, `{ identify = "rls", N = 1, M = 1, forgetting = 0.996 }` or
 /// `{ identify = "moesp", order = 2, window = 500 }`.
 #[derive(Default, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 struct Table {
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    derivatives: Option<u32>,
+    derivatives: Option<When>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    above: Option<f64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     identify: Option<Identify>,
     #[serde(rename = "N", default, skip_serializing_if = "Option::is_none")]
@@ -86,6 +119,51 @@ enum Identify {
     Moesp,
 }
 
+/// When derivatives are taken anew.
+#[derive(Clone, Copy)]
+enum When {
+    Every(u32),
+    Auto,
+}
+
+impl Serialize for When {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match *self {
+            When::Every(steps) => serializer.serialize_u32(steps),
+            When::Auto => serializer.serialize_str("auto"),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for When {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct StepsOrAuto;
+        impl Visitor<'_> for StepsOrAuto {
+            type Value = When;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a number of steps or \"auto\"")
+            }
+
+            fn visit_u64<E: de::Error>(self, steps: u64) -> Result<When, E> {
+                u32::try_from(steps).map(When::Every).map_err(|_| E::custom("`derivatives` is too large"))
+            }
+
+            fn visit_i64<E: de::Error>(self, steps: i64) -> Result<When, E> {
+                match u64::try_from(steps) {
+                    Ok(steps) => self.visit_u64(steps),
+                    Err(_) => Err(E::invalid_value(de::Unexpected::Signed(steps), &self)),
+                }
+            }
+
+            fn visit_str<E: de::Error>(self, word: &str) -> Result<When, E> {
+                if word == "auto" { Ok(When::Auto) } else { Err(E::unknown_variant(word, &["auto"])) }
+            }
+        }
+        deserializer.deserialize_any(StepsOrAuto)
+    }
+}
+
 impl Serialize for ModelConfig {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut table = Table::default();
@@ -93,7 +171,11 @@ impl Serialize for ModelConfig {
             ModelConfig::Exact => return serializer.serialize_str("exact"),
             ModelConfig::Derivatives => return serializer.serialize_str("derivatives"),
             ModelConfig::Given => return serializer.serialize_str("given"),
-            ModelConfig::DerivativesEvery(steps) => table.derivatives = Some(steps),
+            ModelConfig::DerivativesEvery(steps) => table.derivatives = Some(When::Every(steps)),
+            ModelConfig::DerivativesAbove(error) => {
+                table.derivatives = Some(When::Auto);
+                table.above = Some(error);
+            }
             ModelConfig::Rls(config) => {
                 table.identify = Some(Identify::Rls);
                 table.outputs = Some(config.outputs);
@@ -124,7 +206,7 @@ impl<'de> Visitor<'de> for NameOrTable {
     type Value = ModelConfig;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("\"exact\", \"derivatives\" or a table such as { identify = \"rls\" }")
+        f.write_str("\"exact\", \"derivatives\" or a table such as { identify = \"rls\" } or { derivatives = \"auto\" }")
     }
 
     fn visit_str<E: de::Error>(self, name: &str) -> Result<ModelConfig, E> {
@@ -145,7 +227,11 @@ impl<'de> Visitor<'de> for NameOrTable {
             (Some(_), None) if is_rls || is_moesp => {
                 Err(de::Error::custom("`derivatives` goes alone: models are either derived or identified"))
             }
-            (Some(steps), None) => Ok(ModelConfig::DerivativesEvery(steps)),
+            (Some(When::Auto), None) => {
+                Ok(ModelConfig::DerivativesAbove(table.above.unwrap_or(DEFAULT_ABOVE)))
+            }
+            _ if table.above.is_some() => Err(de::Error::custom("`above` goes with derivatives = \"auto\"")),
+            (Some(When::Every(steps)), None) => Ok(ModelConfig::DerivativesEvery(steps)),
             (None, Some(Identify::Rls)) if is_moesp => {
                 Err(de::Error::custom("`order`, `window` and `rows` go with identify = \"moesp\""))
             }

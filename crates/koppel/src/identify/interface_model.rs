@@ -17,7 +17,7 @@
 //! Genser 2020, (2.8), (2.12)-(2.14), which drops c.
 
 use crate::error::{Error, Result};
-use crate::linalg::{Matrix, PseudoInverse};
+use crate::linalg::{Matrix, PseudoInverse, dot};
 use crate::system::StateSpace;
 
 /// Relative cut-off of the pseudoinverse of C.
@@ -132,10 +132,6 @@ impl InterfaceModel {
             *out += dot(self.s_y.row(row), y) + dot(self.s_u.row(row), u) + self.constant[row];
         }
     }
-}
-
-fn dot(a: &[f64], b: &[f64]) -> f64 {
-    a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
 #[cfg(test)]

@@ -33,7 +33,9 @@ pub(crate) use moesp::Moesp;
 pub use moesp::MoespConfig;
 pub use node_fit::NodeFit;
 pub use node_model::{NodeModel, Size};
-pub use probe::{Known, Place, Probe, ProbeNeeds, Probed};
+pub use probe::{
+    Answer, Asked, Known, Memory, Origin, Place, Probe, ProbeNeeds, ProbeStore, Probed, Question, Range,
+};
 pub(crate) use quality::Quality;
 pub use realization::realize;
 pub(crate) use rls::Rls;

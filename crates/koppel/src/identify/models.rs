@@ -20,6 +20,8 @@ pub struct Models {
     taken: Vec<StateSpace>,
     /// False if the model was restored instead.
     is_taken: Vec<bool>,
+    /// How often the matrices of each were taken.
+    counts: Vec<u64>,
     draft: StateSpace,
     room: Room,
 }
@@ -34,6 +36,7 @@ impl Models {
             versions: vec![0; list.len()],
             taken: vec![StateSpace::default(); list.len()],
             is_taken: vec![false; list.len()],
+            counts: vec![0; list.len()],
             lacks: vec![None; list.len()],
             list,
             ..Models::default()
@@ -54,6 +57,11 @@ impl Models {
     /// States of a subsystem, if they are more than its outputs show: then its model is a surrogate.
     pub fn hidden_states(&self, id: SubsystemId) -> Option<usize> {
         Some(self.taken[id].states()).filter(|states| *states > self.list[id].outputs())
+    }
+
+    /// How often the matrices of a subsystem were taken.
+    pub fn taken(&self, id: SubsystemId) -> u64 {
+        self.counts[id]
     }
 
     /// Why nothing is known of the subsystem, if it has said so.
@@ -85,6 +93,7 @@ impl Models {
 
     /// Takes the matrices in the draft as those of a subsystem; c is kept. Nothing is done if they are the same as before.
     pub(crate) fn adopt(&mut self, graph: &SystemGraph, id: SubsystemId) -> Result<()> {
+        self.counts[id] += 1;
         if self.is_taken[id] && self.draft == self.taken[id] {
             return Ok(());
         }

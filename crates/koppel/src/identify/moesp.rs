@@ -23,9 +23,9 @@ mod config;
 pub use config::MoespConfig;
 
 use super::InterfaceModel;
-use super::triangle::{dot, orthogonalize};
+use super::triangle::orthogonalize;
 use super::window::Window;
-use crate::linalg::{Lu, Matrix};
+use crate::linalg::{Lu, Matrix, dot};
 
 /// A signal that moves by no more than this share of its mean does not move.
 const STILL: f64 = 1e-10;

@@ -13,7 +13,7 @@
 //! Signals lie row by row, one row per node, in ascending time; coefficients are kept in the same order, so that a node is
 //! two scalar products per output.
 
-use crate::linalg::dot;
+use crate::linalg::fast_dot;
 use serde::{Deserialize, Serialize};
 
 /// How many numbers a node has, and how far the past reaches.
@@ -143,7 +143,7 @@ impl NodeModel {
         let (y, u) = (&y[from * n..][..of_y], &u[from * m..][..of_u]);
         for (output, value) in out.iter_mut().enumerate() {
             let row = self.row(output);
-            *value = dot(&row[..of_y], y) + dot(&row[of_y..of_y + of_u], u) + row[of_y + of_u];
+            *value = fast_dot(&row[..of_y], y) + fast_dot(&row[of_y..of_y + of_u], u) + row[of_y + of_u];
         }
     }
 
@@ -153,6 +153,27 @@ impl NodeModel {
         for j in 0..nodes {
             let (known, next) = y.split_at_mut((past + j) * n);
             self.node(known, u, j, &mut next[..n]);
+        }
+    }
+
+    /// As [`Self::node`] for deviations: without the constant.
+    #[inline]
+    pub(crate) fn node_deviation(&self, y: &[f64], u: &[f64], from: usize, out: &mut [f64]) {
+        let Size { outputs: n, inputs: m, .. } = self.size;
+        let (of_y, of_u) = (self.size.of_outputs(), self.size.of_inputs());
+        let (y, u) = (&y[from * n..][..of_y], &u[from * m..][..of_u]);
+        for (output, value) in out.iter_mut().enumerate() {
+            let row = self.row(output);
+            *value = fast_dot(&row[..of_y], y) + fast_dot(&row[of_y..of_y + of_u], u);
+        }
+    }
+
+    /// As [`Self::roll`] for deviations.
+    pub(crate) fn roll_deviation(&self, y: &mut [f64], u: &[f64], nodes: usize) {
+        let Size { outputs: n, past, .. } = self.size;
+        for j in 0..nodes {
+            let (known, next) = y.split_at_mut((past + j) * n);
+            self.node_deviation(known, u, j, &mut next[..n]);
         }
     }
 

@@ -7,18 +7,22 @@
 //! linear between nodes. The amplitude α begins at 0.3 and is lowered until no output moves by more than 0.36 of its range
 //! (root mean square, against the run with inputs at rest). Eight experiments of sixteen steps are then fitted.
 //!
-//! The subsystem is put back afterwards: by its saved state, or by starting it anew.
+//! The subsystem is put back afterwards: by its saved state, or by starting it anew. What was found in an earlier run of the
+//! same subsystem at the same place is taken from there (`store`), without moving it at all.
 
 mod excitation;
 mod past;
+mod poles;
 mod ranges;
+mod store;
 
-pub use ranges::Known;
+pub use ranges::{Known, Origin, Range};
+pub use store::{Answer, Asked, Memory, ProbeStore, Question};
 
 use super::node_fit::{Experiment, NodeFit, fit};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::signal::{Request, Samples, Segment, Step};
-use crate::system::{Snapshot, Subsystem};
+use crate::system::{Snapshot, Subsystem, VariableId};
 use excitation::excite;
 use serde::{Deserialize, Serialize};
 
@@ -83,13 +87,17 @@ impl Probed {
 pub struct Probe<'a> {
     subsystem: &'a mut dyn Subsystem,
     place: Place<'a>,
-    rewind: Rewind,
+    memory: Option<Memory<'a>>,
+    /// Nothing until it moves.
+    rewind: Option<Rewind>,
     samples: Samples,
     offsets: Vec<f64>,
     coefficients: Vec<f64>,
     outputs: Vec<f64>,
     free: Vec<f64>,
     steps: u64,
+    /// Why the last experiment did not come to its end.
+    failure: Option<Box<Error>>,
 }
 
 /// Where a subsystem stands.
@@ -107,62 +115,138 @@ pub struct Place<'a> {
     pub outputs: &'a [f64],
     /// Which of the inputs are excited.
     pub inputs: Vec<usize>,
+    /// What was set after it was initialised.
+    pub settings: Vec<(VariableId, f64)>,
 }
 
 /// How a subsystem is put back.
 enum Rewind {
     State(Snapshot),
-    Anew,
+    /// It is started again, and must then give these outputs.
+    Anew(Vec<f64>),
 }
 
 impl<'a> Probe<'a> {
-    /// Remembers where the subsystem stands and lets it run with its inputs at rest.
-    pub fn new(subsystem: &'a mut dyn Subsystem, place: Place<'a>) -> Result<Self> {
-        let mut snapshot = Snapshot::default();
-        let rewind = match subsystem.save(&mut snapshot) {
-            Ok(()) => Rewind::State(snapshot),
-            Err(_) => Rewind::Anew,
-        };
+    /// Lets the subsystem run with its inputs at rest, if that is not known from an earlier run.
+    pub fn new(subsystem: &'a mut dyn Subsystem, place: Place<'a>, memory: Option<Memory<'a>>) -> Self {
         let (outputs, nodes) = (place.outputs.len(), place.nodes);
         let mut probe = Probe {
             subsystem,
-            rewind,
+            memory,
+            rewind: None,
             samples: Samples::new(Request::Nodes(nodes as u32), outputs),
             offsets: (0..nodes).map(|p| place.size * p as f64 / nodes as f64).collect(),
             coefficients: Vec::new(),
             outputs: vec![0.0; outputs],
             free: Vec::new(),
             steps: 0,
+            failure: None,
             place,
         };
-        let at_rest = vec![0.0; (STEPS * nodes + 1) * probe.place.inputs.len()];
-        match probe.experiment(&at_rest, STEPS) {
-            Ok(free) => {
-                probe.free = free;
-                Ok(probe)
-            }
-            Err(error) => {
-                probe.rewind()?;
-                Err(error)
-            }
+        let found = probe.ask(Asked::AtRest, |probe| {
+            let at_rest = vec![0.0; (STEPS * nodes + 1) * probe.place.inputs.len()];
+            probe.experiment(&at_rest, STEPS).map(Answer::AtRest)
+        });
+        match found {
+            Ok(Answer::AtRest(free)) => probe.free = free,
+            Ok(_) => {}
+            Err(error) => probe.failure = Some(error),
         }
+        probe
+    }
+
+    /// Why it cannot be excited, in words.
+    pub fn lack(&self) -> Option<String> {
+        self.failure.as_ref().map(|failure| failure.to_string())
+    }
+
+    /// True if it was not moved: all that was asked was known.
+    pub fn is_recalled(&self) -> bool {
+        self.rewind.is_none()
+    }
+
+    /// Steps between nodes that were taken.
+    pub fn steps(&self) -> u64 {
+        self.steps
+    }
+
+    /// Calls of its own stepping function so far, if it counts them.
+    pub fn step_calls(&self) -> Option<u64> {
+        self.subsystem.step_calls()
+    }
+
+    /// The answer that was kept, or else the one `find` gives, which is kept unless something went wrong.
+    fn ask(&mut self, asked: Asked, find: impl FnOnce(&mut Self) -> Result<Answer>) -> Result<Answer> {
+        let question = self.memory.as_ref().map(|memory| memory.question(&self.place, asked));
+        let store = self.memory.as_ref().map(|memory| memory.store);
+        if let (Some(store), Some(question)) = (store, &question)
+            && let Some(answer) = store.recall(question)
+        {
+            return Ok(answer);
+        }
+        let answer = find(self)?;
+        if let (Some(store), Some(question), None) = (store, &question, &self.failure) {
+            store.keep(question, &answer);
+        }
+        Ok(answer)
     }
 
     /// Puts the subsystem back where it was.
     pub fn rewind(&mut self) -> Result<()> {
         match &self.rewind {
-            Rewind::State(snapshot) => self.subsystem.restore(snapshot),
-            Rewind::Anew => {
-                self.subsystem.initialize(self.place.start)?;
-                self.subsystem.read(Some(self.place.rest), &mut self.outputs)
+            None => Ok(()),
+            Some(Rewind::State(snapshot)) => match self.subsystem.restore(snapshot) {
+                Ok(()) => Ok(()),
+                // One that has crashed remembers nothing, but may be there again.
+                Err(error) => self.start_anew(None).map_err(|_| error),
+            },
+            Some(Rewind::Anew(outputs)) => {
+                let outputs = outputs.clone();
+                self.start_anew(Some(&outputs))
             }
         }
     }
 
+    /// Starts it again with what was set before the start; `wanted` are the outputs it then should have.
+    fn start_anew(&mut self, wanted: Option<&[f64]>) -> Result<()> {
+        self.subsystem.initialize(self.place.start)?;
+        for (variable, value) in &self.place.settings {
+            self.subsystem.set(*variable, *value)?;
+        }
+        self.subsystem.read(Some(self.place.rest), &mut self.outputs)?;
+        let is_same = |a: f64, b: f64| a == b || (a - b).abs() <= 1e-9 * (a.abs() + b.abs()) || a.is_nan();
+        let pairs = self.outputs.iter().zip(wanted.unwrap_or(self.place.outputs));
+        match pairs.enumerate().find(|(_, (now, then))| !is_same(**then, **now)) {
+            Some((k, (now, then))) if wanted.is_some() => Err(Error::NotPutBack {
+                variable: self.subsystem.ports().outputs[k].name.clone(),
+                found: *now,
+                wanted: *then,
+            }
+            .into()),
+            _ => Ok(()),
+        }
+    }
+
+    /// Before the first experiment the place is noted, before every other one it is gone back to.
+    fn stand_at_start(&mut self) -> Result<()> {
+        if self.rewind.is_some() {
+            return self.rewind();
+        }
+        let mut snapshot = Snapshot::default();
+        self.rewind = Some(match self.subsystem.save(&mut snapshot) {
+            Ok(()) => Rewind::State(snapshot),
+            Err(_) => {
+                self.subsystem.read(Some(self.place.rest), &mut self.outputs)?;
+                Rewind::Anew(self.outputs.clone())
+            }
+        });
+        Ok(())
+    }
+
     /// Outputs at all nodes under inputs that deviate from rest by `moves`, a row per node; ends early where the subsystem
-    /// does.
+    /// does, or fails.
     fn experiment(&mut self, moves: &[f64], steps: usize) -> Result<Vec<f64>> {
-        self.rewind()?;
+        self.stand_at_start()?;
         let (nodes, width) = (self.place.nodes, self.place.inputs.len());
         let mut seen = Vec::with_capacity((steps * nodes + 1) * self.outputs.len());
         for k in 0..steps {
@@ -171,8 +255,11 @@ impl<'a> Probe<'a> {
             self.lines(&moves[k * nodes * width..], size / nodes as f64);
             let inputs = self.place.rest.len();
             let segment = Segment::from_parts(&step, inputs, 2, &self.offsets, &self.coefficients);
-            self.subsystem.step(&step, &segment, &mut self.outputs, &mut self.samples)?;
             self.steps += nodes as u64;
+            if let Err(error) = self.subsystem.step(&step, &segment, &mut self.outputs, &mut self.samples) {
+                self.failure = Some(error);
+                return Ok(seen);
+            }
             if self.samples.times().len() != nodes + 1 {
                 break;
             }
@@ -248,8 +335,19 @@ impl<'a> Probe<'a> {
         Ok(if low > 0.0 { low } else { amplitude })
     }
 
-    /// Excites the subsystem and fits its models; `inputs` and `outputs` are the ranges of both.
+    /// Its models, with these ranges of inputs and outputs.
     pub fn run(&mut self, inputs: &[f64], outputs: &[f64]) -> Result<Probed> {
+        if inputs.is_empty() {
+            let reason = Some("it has no input that could be excited".into());
+            return Ok(Probed::without_model(Vec::new(), Vec::new(), outputs.to_vec(), reason));
+        }
+        let asked = Asked::Models(inputs.to_vec(), outputs.to_vec());
+        let answer = self.ask(asked, |probe| Ok(Answer::Models(Box::new(probe.excite(inputs, outputs)?))))?;
+        Ok(if let Answer::Models(probed) = answer { *probed } else { Probed::default() })
+    }
+
+    /// Excites the subsystem and fits its models.
+    fn excite(&mut self, inputs: &[f64], outputs: &[f64]) -> Result<Probed> {
         let amplitude = self.amplitude(inputs, outputs)?;
         let mut data = Vec::new();
         for number in 0..EXPERIMENTS {
@@ -278,11 +376,11 @@ impl<'a> Probe<'a> {
     }
 
     fn why(&self, experiments: usize) -> String {
-        if self.place.inputs.is_empty() {
-            "it has no input that could be excited".into()
-        } else {
-            format!("{experiments} of {EXPERIMENTS} experiments came to an end, too few to fit a model to")
-        }
+        let last = self.failure.as_ref().map(|failure| format!(" (the last failure: {failure})"));
+        format!(
+            "{experiments} of {EXPERIMENTS} experiments came to an end, too few to fit a model to{}",
+            last.unwrap_or_default()
+        )
     }
 
     /// Deviations from the start relative to the ranges.

@@ -21,13 +21,15 @@
 //! interpolated between the whole numbers around q; for M = N and M = N + 1 by `realization`. Genser 2020, (2.86), (2.87),
 //! (4.13), (4.14). Differs in: u has the label of the step that ends at T^k (with the printed one most runs diverge); the
 //! third of (2) divides both terms; a constant regressor, so that a system may rest anywhere; P starts at κ / φ_j² when
-//! regressor j is first seen to move, so that the result does not depend on units.
+//! regressor j is first seen to move, so that the result does not depend on units. Round-off is no movement: what is smaller
+//! than 16 ulp of the subsystem's largest signal does not count, and a regressor that is a million times larger than ever before
+//! begins anew.
 
 use super::excitation::Scatter;
 use super::realization::{at_multiple, realize};
 use super::{InterfaceModel, LearnedRls};
 use crate::error::{Error, Result};
-use crate::linalg::Matrix;
+use crate::linalg::{Matrix, dot};
 use serde::{Deserialize, Serialize};
 
 /// Settings of recursive least squares.
@@ -98,6 +100,10 @@ pub(crate) struct Rls {
     seen: usize,
     phi: Vec<f64>,
     gain: Vec<f64>,
+    /// Largest size of any input or output so far.
+    scale: f64,
+    /// Per output, the largest size of each regressor so far; infinite if it was learned before.
+    largest: Vec<Vec<f64>>,
     /// How the regressors of each output moved, without the constant.
     scatters: Vec<Scatter>,
 }
@@ -120,6 +126,8 @@ impl Rls {
             seen: 0,
             phi: vec![0.0; count],
             gain: vec![0.0; count],
+            scale: 0.0,
+            largest: vec![vec![0.0; count]; outputs],
             scatters: vec![Scatter::new(count - 1); outputs],
         }
     }
@@ -138,6 +146,13 @@ impl Rls {
             && learned.covariance.iter().all(|p| p.rows() == count && p.cols() == count);
         if fits {
             self.learned = learned.clone();
+            for (largest, covariance) in self.largest.iter_mut().zip(&learned.covariance) {
+                let is_open = |j: usize| covariance[(j, j)] > 0.0;
+                largest
+                    .iter_mut()
+                    .enumerate()
+                    .for_each(|(j, size)| *size = if is_open(j) { f64::INFINITY } else { 0.0 });
+            }
         }
         fits
     }
@@ -176,17 +191,22 @@ impl Rls {
     /// predictions before that.
     pub(crate) fn observe(&mut self, y: &[f64], u: &[f64], errors: &mut [f64]) {
         self.push_inputs(u);
+        self.scale = y.iter().chain(u).fold(self.scale, |most, value| most.max(value.abs()));
+        let round_off = ROUND_OFF * self.scale;
         let is_full = self.seen >= self.config.outputs.max(self.config.inputs);
         let is_first_order = self.is_first_order();
         for (output, y) in y.iter().enumerate() {
             self.fill(output);
             let LearnedRls { parameters, covariance, .. } = &mut self.learned;
-            let error = y - dot(&self.phi, &parameters[output]);
+            let mut error = y - dot(&self.phi, &parameters[output]);
             // Without its whole past the equation predicts nothing.
             errors[output] = if is_full || is_first_order { error } else { f64::NAN };
             if is_full {
                 let (p, covariance) = (&mut parameters[output], &mut covariance[output]);
-                open(covariance, &self.phi, self.config.covariance);
+                let prior = (self.config.covariance, round_off);
+                if open((p, covariance), &self.phi, &mut self.largest[output], prior) {
+                    error = y - dot(&self.phi, p);
+                }
                 update(p, covariance, &self.phi, &mut self.gain, error, self.config.forgetting);
                 self.scatters[output].add(&self.phi[..self.phi.len() - 1], self.config.forgetting);
             }
@@ -266,8 +286,10 @@ impl Rls {
     pub(crate) fn save(&self, memory: &mut Vec<f64>) {
         memory.push(self.learned.step);
         memory.push(self.seen as f64);
+        memory.push(self.scale);
         self.learned.parameters.iter().for_each(|p| memory.extend_from_slice(p));
         self.learned.covariance.iter().for_each(|p| memory.extend_from_slice(p.as_slice()));
+        self.largest.iter().for_each(|sizes| memory.extend_from_slice(sizes));
         memory.extend_from_slice(&self.past_outputs);
         memory.extend_from_slice(&self.past_inputs);
         self.scatters.iter().for_each(|scatter| scatter.save(memory));
@@ -275,13 +297,15 @@ impl Rls {
 
     /// Takes back what `save` wrote and returns the rest.
     pub(crate) fn restore<'a>(&mut self, memory: &'a [f64]) -> &'a [f64] {
-        let (head, mut rest) = memory.split_at(2);
+        let (head, mut rest) = memory.split_at(3);
         self.learned.step = head[0];
         self.seen = head[1] as usize;
+        self.scale = head[2];
         let parameters = self.learned.parameters.iter_mut().map(Vec::as_mut_slice);
         let covariance = self.learned.covariance.iter_mut().map(Matrix::as_mut_slice);
+        let largest = self.largest.iter_mut().map(Vec::as_mut_slice);
         let past = [&mut self.past_outputs[..], &mut self.past_inputs[..]];
-        for list in parameters.chain(covariance).chain(past) {
+        for list in parameters.chain(covariance).chain(largest).chain(past) {
             let (mine, others) = rest.split_at(list.len());
             list.copy_from_slice(mine);
             rest = others;
@@ -290,13 +314,41 @@ impl Rls {
     }
 }
 
-/// Opens the covariance of regressors that move for the first time.
-fn open(covariance: &mut Matrix, phi: &[f64], kappa: f64) {
-    for (j, value) in phi.iter().enumerate() {
-        if covariance[(j, j)] == 0.0 && *value != 0.0 {
+/// What does not count as a movement, relative to the largest signal of a subsystem.
+const ROUND_OFF: f64 = 16.0 * f64::EPSILON;
+
+/// How many times larger than ever before a regressor must be to begin anew.
+const ANOTHER_SIZE: f64 = 1e6;
+
+/// The smallest regressor that counts: P must stay finite.
+const SMALLEST: f64 = 1e-140;
+
+/// Opens the covariance of regressors that move for the first time, or at another size than before, with their parameter at
+/// zero; true if that changes a parameter.
+fn open(
+    (p, covariance): (&mut [f64], &mut Matrix),
+    phi: &[f64],
+    largest: &mut [f64],
+    (kappa, round_off): (f64, f64),
+) -> bool {
+    let mut is_changed = false;
+    let constant = phi.len() - 1;
+    for (j, value) in phi.iter().map(|value| value.abs()).enumerate() {
+        if j != constant && value <= round_off.max(SMALLEST) {
+            continue;
+        }
+        if covariance[(j, j)] == 0.0 || value > ANOTHER_SIZE * largest[j] {
+            is_changed |= p[j] != 0.0;
+            p[j] = 0.0;
+            for i in 0..phi.len() {
+                covariance[(i, j)] = 0.0;
+                covariance[(j, i)] = 0.0;
+            }
             covariance[(j, j)] = kappa / (value * value);
         }
+        largest[j] = largest[j].max(value);
     }
+    is_changed
 }
 
 /// Equation (2), keeping P symmetric.
@@ -353,10 +405,6 @@ fn older(list: &[f64], from: usize) -> &[f64] {
 
 fn push_front(list: &mut [f64], mut value: f64) {
     list.iter_mut().for_each(|slot| value = std::mem::replace(slot, value));
-}
-
-fn dot(a: &[f64], b: &[f64]) -> f64 {
-    a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
 #[cfg(test)]

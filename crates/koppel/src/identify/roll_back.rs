@@ -64,6 +64,9 @@ pub struct RollBack {
     /// A of the last model.
     rates_by: Option<Matrix>,
     samples: Samples,
+    /// Room for outputs before and after the steps of a trial.
+    first: Vec<f64>,
+    points: Vec<f64>,
 }
 
 /// What can end a trial.
@@ -127,9 +130,10 @@ impl RollBack {
         inputs: &[f64],
         rates: &mut [f64],
     ) -> Outcome<Result<(), String>> {
-        self.attempt(of, |trials, of| {
+        let (mut first, mut points) = (std::mem::take(&mut self.first), std::mem::take(&mut self.points));
+        let done = self.attempt(of, |trials, of| {
             trials.prove(of, window, inputs)?;
-            let mut first = vec![0.0; rates.len()];
+            first.resize(rates.len(), 0.0);
             of.read(Some(inputs), &mut first)?;
             if let (false, Some(a)) = (window.is_divisible, &trials.rates_by) {
                 let integral = exponential_integral(a, window.size)?;
@@ -143,14 +147,16 @@ impl RollBack {
                 true => (window.size / PARTS, 4.0 * window.size / PARTS),
                 false => (window.size, window.size),
             };
-            let points = trials.walk(of, Window { size, ..window }, 4, inputs)?;
+            trials.walk_into(of, Window { size, ..window }, (4, inputs), &mut points)?;
             for (row, rate) in rates.iter_mut().enumerate() {
                 let y = |k: usize| points[(k - 1) * first.len() + row];
                 let sum = -25.0 * first[row] + 48.0 * y(1) - 36.0 * y(2) + 16.0 * y(3) - 3.0 * y(4);
                 *rate = sum / (12.0 * h);
             }
             Ok(())
-        })
+        });
+        (self.first, self.points) = (first, points);
+        done
     }
 
     /// Does something from a saved state and goes back to it, whatever comes of it.
@@ -200,9 +206,22 @@ impl RollBack {
         count: usize,
         inputs: &[f64],
     ) -> Result<Vec<f64>, Trouble> {
+        let mut all = Vec::new();
+        self.walk_into(of, window, (count, inputs), &mut all)?;
+        Ok(all)
+    }
+
+    /// The same into a buffer.
+    fn walk_into(
+        &mut self,
+        of: &mut dyn Subsystem,
+        window: Window,
+        (count, inputs): (usize, &[f64]),
+        all: &mut Vec<f64>,
+    ) -> Result<(), Trouble> {
         let width = of.ports().outputs.len();
         self.samples = Samples::new(Request::Nothing, width);
-        let mut all = vec![0.0; count * width];
+        all.resize(count * width, 0.0);
         let size = if window.is_divisible { window.size / count as f64 } else { window.size };
         for (k, outputs) in all.chunks_mut(width.max(1)).enumerate() {
             let step = Step { index: 0, start: window.start + k as f64 * size, size };
@@ -213,7 +232,7 @@ impl RollBack {
                 return Err(Box::new(crate::Error::NotFinite { place, value: *bad }).into());
             }
         }
-        Ok(all)
+        Ok(())
     }
 
     /// Responses to unit steps of the inputs, and the model that fits them.

@@ -4,7 +4,7 @@
 //! rotations (Golub & Van Loan 2013, 6.5). Singular vectors come from one-sided Jacobi rotations (8.6.3 there) of the rows of a
 //! matrix: simple, without memory of its own, and accurate for small singular values, which decide the order of a model.
 
-use crate::linalg::Matrix;
+use crate::linalg::{Matrix, dot, orthogonalizing, turn, two_rows};
 
 /// R becomes the factor of the data with one row more; `row` is used up. Entries of `row` before `first` are zero.
 pub(super) fn add_row(r: &mut Matrix, row: &mut [f64], first: usize) {
@@ -54,40 +54,27 @@ pub(super) fn orthogonalize(a: &mut Matrix, columns: usize, lengths: &mut [f64])
 
 /// Makes two rows orthogonal; false if they were, or if both are nothing but round-off.
 fn rotate(a: &mut Matrix, i: usize, j: usize, columns: usize, largest: f64) -> bool {
-    let width = a.cols();
-    let (upper, lower) = a.as_mut_slice().split_at_mut(j * width);
-    let (x, y) = (&mut upper[i * width..][..width], &mut lower[..width]);
+    let (x, y) = two_rows(a, i, j);
     let (xx, yy) = (dot(&x[..columns], &x[..columns]), dot(&y[..columns], &y[..columns]));
     let xy = dot(&x[..columns], &y[..columns]);
     let round_off = f64::EPSILON * f64::EPSILON * largest;
     if xy.abs() <= 4.0 * f64::EPSILON * (xx * yy).sqrt() || xx.max(yy) <= round_off || xy == 0.0 {
         return false;
     }
-    let zeta = (yy - xx) / (2.0 * xy);
-    let t = 1.0_f64.copysign(zeta) / (zeta.abs() + zeta.hypot(1.0));
-    let c = 1.0 / t.hypot(1.0);
-    let s = c * t;
-    for (x, y) in x.iter_mut().zip(y) {
-        (*x, *y) = (c * *x - s * *y, s * *x + c * *y);
-    }
+    turn(x, y, orthogonalizing(xx, yy, xy));
     true
 }
 
 /// Longest first.
 fn sort_rows(a: &mut Matrix, lengths: &mut [f64]) {
-    let width = a.cols();
     for i in 0..lengths.len() {
         let best = (i..lengths.len()).fold(i, |best, k| if lengths[k] > lengths[best] { k } else { best });
         if best != i {
             lengths.swap(i, best);
-            let (upper, lower) = a.as_mut_slice().split_at_mut(best * width);
-            upper[i * width..][..width].swap_with_slice(&mut lower[..width]);
+            let (upper, lower) = two_rows(a, i, best);
+            upper.swap_with_slice(lower);
         }
     }
-}
-
-pub(super) fn dot(a: &[f64], b: &[f64]) -> f64 {
-    a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
 #[cfg(test)]

@@ -10,10 +10,10 @@ pub(crate) fn factor(a: &mut [f64], n: usize) -> bool {
         let row = &mut rows[..n];
         for j in 0..i {
             let other = &above[j * n..][..=j];
-            let sum = row[j] - dot(&row[..j], &other[..j]);
+            let sum = row[j] - fast_dot(&row[..j], &other[..j]);
             row[j] = sum / other[j];
         }
-        let rest = row[i] - dot(&row[..i], &row[..i]);
+        let rest = row[i] - fast_dot(&row[..i], &row[..i]);
         if !(rest > 0.0 && rest.is_finite()) {
             return false;
         }
@@ -26,7 +26,7 @@ pub(crate) fn factor(a: &mut [f64], n: usize) -> bool {
 pub(crate) fn solve(l: &[f64], n: usize, b: &mut [f64]) {
     for i in 0..n {
         let row = &l[i * n..][..=i];
-        b[i] = (b[i] - dot(&row[..i], &b[..i])) / row[i];
+        b[i] = (b[i] - fast_dot(&row[..i], &b[..i])) / row[i];
     }
     for i in (0..n).rev() {
         b[i] /= l[i * n + i];
@@ -38,7 +38,7 @@ pub(crate) fn solve(l: &[f64], n: usize, b: &mut [f64]) {
 
 /// Scalar product, in four sums so that it needs no strict order.
 #[inline]
-pub(crate) fn dot(a: &[f64], b: &[f64]) -> f64 {
+pub(crate) fn fast_dot(a: &[f64], b: &[f64]) -> f64 {
     let (a4, a_rest) = a.as_chunks::<4>();
     let (b4, b_rest) = b.as_chunks::<4>();
     let mut sums = [0.0; 4];
@@ -59,7 +59,7 @@ mod tests {
     fn solves_what_it_factors() {
         let a = [4.0, 2.0, -1.0, 2.0, 5.0, 0.5, -1.0, 0.5, 3.0];
         let x = [1.0, -2.0, 0.5];
-        let mut b: Vec<f64> = (0..3).map(|i| dot(&a[3 * i..][..3], &x)).collect();
+        let mut b: Vec<f64> = (0..3).map(|i| fast_dot(&a[3 * i..][..3], &x)).collect();
         let mut l = a;
         assert!(factor(&mut l, 3));
         solve(&l, 3, &mut b);

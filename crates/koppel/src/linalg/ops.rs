@@ -119,7 +119,7 @@ impl Matrix {
 
 /// Σ aᵢ bᵢ, in this order.
 #[inline]
-pub(super) fn dot(a: &[f64], b: &[f64]) -> f64 {
+pub(crate) fn dot(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 

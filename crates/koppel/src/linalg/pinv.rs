@@ -9,6 +9,7 @@
 use super::error::{check_finite, check_not_negative};
 use super::lu::reciprocal_power_of_two;
 use super::ops::dot;
+use super::rotation::{orthogonalizing, turn, two_rows};
 use super::{LinalgError, Matrix, Result};
 
 /// The Moore–Penrose pseudoinverse; singular values up to `relative_cutoff` · s_max count as zero.
@@ -88,12 +89,10 @@ impl PseudoInverse {
                         continue;
                     }
                     is_done = false;
-                    let zeta = (bb - aa) / (2.0 * ab);
-                    let t = zeta.signum() / (zeta.abs() + zeta.hypot(1.0));
-                    let c = 1.0 / t.hypot(1.0);
-                    turn(a, b, c, c * t);
+                    let rotation = orthogonalizing(aa, bb, ab);
+                    turn(a, b, rotation);
                     let (a, b) = two_rows(&mut self.v, i, j);
-                    turn(a, b, c, c * t);
+                    turn(a, b, rotation);
                 }
             }
             if is_done {
@@ -106,19 +105,6 @@ impl PseudoInverse {
 
 fn norm(row: &[f64]) -> f64 {
     dot(row, row).sqrt()
-}
-
-fn turn(a: &mut [f64], b: &mut [f64], c: f64, s: f64) {
-    for (a, b) in a.iter_mut().zip(b) {
-        (*a, *b) = (c * *a - s * *b, s * *a + c * *b);
-    }
-}
-
-/// Rows i < j.
-fn two_rows(matrix: &mut Matrix, i: usize, j: usize) -> (&mut [f64], &mut [f64]) {
-    let cols = matrix.cols();
-    let (upper, lower) = matrix.as_mut_slice().split_at_mut(j * cols);
-    (&mut upper[i * cols..][..cols], &mut lower[..cols])
 }
 
 #[cfg(test)]

@@ -136,6 +136,19 @@ pub(super) enum Equations {
         /// g.
         output: Function,
     },
+    /// The same, with a program inside that acts at instants only.
+    Sampled {
+        /// f; zero for what the program gives.
+        derivative: Function,
+        /// g.
+        output: Function,
+        /// What the program gives, written over states that stay as they are in between.
+        program: Function,
+        /// Those states.
+        given: &'static [usize],
+        /// Which parameter is its period.
+        period: &'static str,
+    },
 }
 
 /// One model of the catalogue.
@@ -230,8 +243,11 @@ impl Ode for Model {
             matrices.a.mul_vec_into(x, dx);
             matrices.b.mul_vec_add(u, dx);
         }
-        if let Equations::General { derivative, .. } = self.entry.equations {
-            derivative(&self.values, x, u, dx);
+        match self.entry.equations {
+            Equations::General { derivative, .. } | Equations::Sampled { derivative, .. } => {
+                derivative(&self.values, x, u, dx);
+            }
+            Equations::Linear(_) => {}
         }
     }
 
@@ -240,8 +256,11 @@ impl Ode for Model {
             matrices.c.mul_vec_into(x, y);
             matrices.d.mul_vec_add(u, y);
         }
-        if let Equations::General { output, .. } = self.entry.equations {
-            output(&self.values, x, u, y);
+        match self.entry.equations {
+            Equations::General { output, .. } | Equations::Sampled { output, .. } => {
+                output(&self.values, x, u, y);
+            }
+            Equations::Linear(_) => {}
         }
     }
 
@@ -258,6 +277,28 @@ impl Ode for Model {
 
     fn linear(&self) -> Option<StateSpace> {
         self.matrices.clone()
+    }
+
+    fn period(&self) -> Option<f64> {
+        let Equations::Sampled { period, .. } = self.entry.equations else { return None };
+        let index = self.entry.parameters.iter().position(|parameter| parameter.name == period);
+        index.map(|index| self.values[index])
+    }
+
+    fn sample(&self, x: &[f64], u: &[f64], next: &mut [f64]) {
+        if let Equations::Sampled { program, .. } = self.entry.equations {
+            program(&self.values, x, u, next);
+        }
+    }
+
+    fn smooth_derivative(&self, time: f64, x: &[f64], u: &[f64], dx: &mut [f64]) {
+        self.derivative(time, x, u, dx);
+        if let (Equations::Sampled { program, given, .. }, Some(period)) =
+            (self.entry.equations, self.period())
+        {
+            program(&self.values, x, u, dx);
+            given.iter().for_each(|&state| dx[state] = (dx[state] - x[state]) / period);
+        }
     }
 }
 

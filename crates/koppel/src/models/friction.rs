@@ -17,18 +17,28 @@ use super::entry::{Equations, ModelEntry, Parameter, Port, State, first};
 use crate::linalg::Matrix;
 use crate::system::StateSpace;
 
+/// Parameters of the friction, Chen et al. 2021, Table 5.
+pub(super) const LUGRE: [Parameter; 6] = [
+    Parameter::new("sigma0", 5e5, "N/m", "stiffness of the bristles").positive(),
+    Parameter::new("sigma1", 316.0, "N.s/m", "damping of the bristles").not_negative(),
+    Parameter::new("sigma2", 0.4, "N.s/m", "viscous friction").not_negative(),
+    Parameter::new("Fc", 320.0, "N", "Coulomb friction").positive(),
+    Parameter::new("Fs", 320.0, "N", "static friction").positive(),
+    Parameter::new("vs", 0.01, "m/s", "Stribeck velocity").positive(),
+];
+
 pub(super) const LUGRE_MASS: ModelEntry = ModelEntry {
     name: "lugre-mass",
     description: "mass with LuGre friction; takes a force, gives position and velocity",
     source: "Chen et al. 2021, (18), Table 5",
     parameters: &[
         Parameter::new("m", 3.78, "kg", "mass").positive(),
-        Parameter::new("sigma0", 5e5, "N/m", "stiffness of the bristles").positive(),
-        Parameter::new("sigma1", 316.0, "N.s/m", "damping of the bristles").not_negative(),
-        Parameter::new("sigma2", 0.4, "N.s/m", "viscous friction").not_negative(),
-        Parameter::new("Fc", 320.0, "N", "Coulomb friction").positive(),
-        Parameter::new("Fs", 320.0, "N", "static friction").positive(),
-        Parameter::new("vs", 0.01, "m/s", "Stribeck velocity").positive(),
+        LUGRE[0],
+        LUGRE[1],
+        LUGRE[2],
+        LUGRE[3],
+        LUGRE[4],
+        LUGRE[5],
         Parameter::new("x0", 0.0, "m", "position at the start"),
         Parameter::new("v0", 0.0, "m/s", "velocity at the start"),
     ],

@@ -5,8 +5,10 @@
 //!   J_c δ_s'' = T_s - T_p,    J_m δ_m'' = T_m - T_b,    m x'' = T_p / i_p + T_b / i_b - F_r - F_f          (1)
 //!   T_p = k_t (δ_s - x/i_p) + d_t (δ_s' - x'/i_p),      T_b = i_b² (k_b (δ_m - x/i_b) + d_b (δ_m' - x'/i_b))
 //!
-//! F_f is the LuGre friction of the rack. The controller assists by T_a = a_1 T_p + a_2 T_p |T_p| - d_m δ_m' with a lag
-//! τ: τ T_m' = T_a - T_m.
+//! F_f is the LuGre friction of the rack. The controller is a program that acts every T: it reads the torsion bar and the
+//! speed of the motor, and sets the motor's torque by its assist curve, which grows with the driver's torque,
+//!
+//!   T_m = a_1 T_p + a_2 T_p |T_p| - d_m δ_m'   at t = 0, T, 2 T, ...
 //!
 //! `bicycle`, both wheels of an axle as one at constant speed V:
 //!
@@ -25,11 +27,11 @@
 //! | s        | steering arm                                                  | m          |
 //!
 //! (1): Chen et al. 2021, (17), (18), Table 5; i_b is the product of belt and screw. The friction of the column is left out,
-//! as small. The torsion bar, belt, controller and vehicle are ours: the paper does not give them. Its controller is
-//! a program sampled every millisecond; here it is a lag of that length.
+//! as small. T = 1 ms is the paper's; what its program does is a secret of the supplier. Torsion bar, stiffness and damping
+//! of belt and ball screw, assist curve and vehicle are ours: the paper does not give them.
 
 use super::entry::{Equations, ModelEntry, Parameter, Port, State, first};
-use super::friction::lugre;
+use super::friction::{LUGRE, lugre};
 
 pub(super) const EPAS: ModelEntry = ModelEntry {
     name: "epas",
@@ -37,12 +39,12 @@ pub(super) const EPAS: ModelEntry = ModelEntry {
     source: "Chen et al. 2021, (17), (18), Table 5",
     parameters: &[
         Parameter::new("m", 3.78, "kg", "mass of the rack").positive(),
-        Parameter::new("sigma0", 5e5, "N/m", "stiffness of the bristles").positive(),
-        Parameter::new("sigma1", 316.0, "N.s/m", "damping of the bristles").not_negative(),
-        Parameter::new("sigma2", 0.4, "N.s/m", "viscous friction").not_negative(),
-        Parameter::new("Fc", 320.0, "N", "Coulomb friction").positive(),
-        Parameter::new("Fs", 320.0, "N", "static friction").positive(),
-        Parameter::new("vs", 0.01, "m/s", "Stribeck velocity").positive(),
+        LUGRE[0],
+        LUGRE[1],
+        LUGRE[2],
+        LUGRE[3],
+        LUGRE[4],
+        LUGRE[5],
         Parameter::new("J_col", 0.04, "kg.m2", "inertia of the steering column").positive(),
         Parameter::new("J_m", 2.5906e-4, "kg.m2", "inertia of the motor").positive(),
         Parameter::new("i_pinion", 0.0098, "m/rad", "travel of the rack per angle of the pinion").positive(),
@@ -56,7 +58,7 @@ pub(super) const EPAS: ModelEntry = ModelEntry {
             .not_negative(),
         Parameter::new("a2", 0.03, "1/(N.m)", "assist: growth with the torque").not_negative(),
         Parameter::new("d_m", 0.003, "N.m.s/rad", "damping by the controller").not_negative(),
-        Parameter::new("tau", 1e-3, "s", "lag of the controller").positive(),
+        Parameter::new("T", 1e-3, "s", "the controller acts so often").positive(),
     ],
     inputs: &[
         Port::new("T_s", "N.m", "torque of the driver on the steering wheel"),
@@ -76,16 +78,16 @@ pub(super) const EPAS: ModelEntry = ModelEntry {
         State::new("omega_s", "rad/s", "speed of the steering wheel"),
         State::new("delta_m", "rad", "angle of the motor"),
         State::new("omega_m", "rad/s", "speed of the motor"),
-        State::new("T_m", "N.m", "torque of the motor"),
+        State::new("T_m", "N.m", "torque of the motor, set by the controller"),
     ],
-    equations: Equations::General {
+    equations: Equations::Sampled {
         derivative: |p, x, u, dx| {
             let [mass] = first(p);
-            let [j_col, j_m, i_p, i_belt, i_bs, k_t, d_t, k_b, d_b, a1, a2, d_m, tau] = first(&p[7..]);
-            let [position, v, _, delta_s, omega_s, delta_m, omega_m, t_m] = first(x);
+            let [j_col, j_m, i_p, i_belt, i_bs, _, _, k_b, d_b] = first(&p[7..]);
+            let [position, v, _, _, omega_s, delta_m, omega_m, t_m] = first(x);
             let i_b = i_belt * i_bs;
             let (friction, slip) = lugre(p, x);
-            let pinion = k_t * (delta_s - position / i_p) + d_t * (omega_s - v / i_p);
+            let pinion = pinion_torque(p, x);
             let belt = i_b * i_b * (k_b * (delta_m - position / i_b) + d_b * (omega_m - v / i_b));
             dx[0] = v;
             dx[1] = (pinion / i_p + belt / i_b - u[1] - friction) / mass;
@@ -94,7 +96,7 @@ pub(super) const EPAS: ModelEntry = ModelEntry {
             dx[4] = (u[0] - pinion) / j_col;
             dx[5] = omega_m;
             dx[6] = (t_m - belt) / j_m;
-            dx[7] = (a1 * pinion + a2 * pinion * pinion.abs() - d_m * omega_m - t_m) / tau;
+            dx[7] = 0.0;
         },
         output: |p, x, _, y| {
             y[0] = x[1];
@@ -102,8 +104,22 @@ pub(super) const EPAS: ModelEntry = ModelEntry {
             y[2] = x[3];
             y[3] = lugre(p, x).0;
         },
+        program: |p, x, _, next| {
+            let [a1, a2, d_m] = first(&p[16..]);
+            let pinion = pinion_torque(p, x);
+            next[7] = a1 * pinion + a2 * pinion * pinion.abs() - d_m * x[6];
+        },
+        given: &[7],
+        period: "T",
     },
 };
+
+/// T_p of (1).
+fn pinion_torque(p: &[f64], x: &[f64]) -> f64 {
+    let [i_p, _, _, k_t, d_t] = first(&p[9..]);
+    let [position, v, _, delta_s, omega_s] = first(x);
+    k_t * (delta_s - position / i_p) + d_t * (omega_s - v / i_p)
+}
 
 pub(super) const BICYCLE: ModelEntry = ModelEntry {
     name: "bicycle",

@@ -16,6 +16,16 @@ pub enum Record {
     Many(Vec<String>),
 }
 
+impl Record {
+    /// Its names and patterns.
+    pub fn patterns(&self) -> Vec<&str> {
+        match self {
+            Record::One(text) => vec![text],
+            Record::Many(texts) => texts.iter().map(String::as_str).collect(),
+        }
+    }
+}
+
 /// Where the values of a column come from.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Source {
@@ -61,10 +71,7 @@ impl Columns {
         channels: &[Channel],
         loops: Vec<Column>,
     ) -> Result<Self> {
-        let patterns: Vec<&str> = match record {
-            Record::One(text) => vec![text],
-            Record::Many(texts) => texts.iter().map(String::as_str).collect(),
-        };
+        let patterns = record.patterns();
         let mut everything = every_variable(graph);
         everything.extend(channels.iter().enumerate().map(|(index, channel)| Column {
             name: format!("coupling.{}", channel.name),

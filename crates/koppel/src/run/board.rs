@@ -56,6 +56,17 @@ impl Deliveries {
         deliveries.are_single = deliveries.shared.is_empty() && deliveries.mapped.is_empty();
         deliveries
     }
+
+    /// One per wire.
+    #[inline]
+    pub(super) fn wires(&self) -> &[Delivery] {
+        &self.wires
+    }
+
+    /// True if no input is shared and none has a table.
+    pub(super) fn are_single(&self) -> bool {
+        self.are_single
+    }
 }
 
 /// Lists up to this length are not worth vector instructions.
@@ -242,7 +253,9 @@ impl Board {
         let values = &self.outputs[outputs.clone()];
         let any = if values.len() <= FEW {
             // One by one: a vector load of what was just stored number by number would have to wait for all of it.
-            values.iter().map(|y| y * 0.0).sum::<f64>() != 0.0
+            let (pairs, last) = values.as_chunks::<2>();
+            let sum: f64 = pairs.iter().map(|[a, b]| a * 0.0 + b * 0.0).sum();
+            sum + last.iter().map(|y| y * 0.0).sum::<f64>() != 0.0
         } else {
             values.iter().fold(false, |any, y| any | is_non_finite(y))
         };

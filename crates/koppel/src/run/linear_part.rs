@@ -2,35 +2,21 @@
 
 use super::failure::failed;
 use super::simulation::Simulation;
+use super::slot::Slot;
 use crate::error::{Error, Result};
+use crate::linalg::{Matrix, default_cutoff, pinv, rank};
+use crate::signal::Step;
 use crate::solver::SolverConfig;
-use crate::system::{LinearPart, StateSpace, SubsystemId};
+use crate::system::{Drive, LinearPart, StateSpace, SubsystemId, SystemGraph};
 
 impl Simulation {
     /// A linear stand-in for one subsystem, without its filters. Micro solvers of a fixed step are kept; others count as exact.
     /// The run is left as it was.
     pub fn linear_part(&mut self, id: SubsystemId) -> Result<LinearPart> {
-        let step = self.clock.step(self.index.min(self.clock.steps().saturating_sub(1)), 1);
-        let time = self.time();
+        let (found, is_exact) = self.linear_model(id)?;
+        let (u, step) = (self.read_inputs(id), self.present_step());
         let Simulation { graph, slots, board, .. } = self;
         let slot = &mut slots[id];
-        let given = board.read_with()[slot.inputs.clone()].iter().zip(slot.inputs.clone());
-        let u: Vec<f64> = given.map(|(u, input)| u + slot.external(graph, input, time)).collect();
-        let exact = slot.subsystem.linear();
-        let is_exact = exact.is_some();
-        let found = match exact {
-            Some(matrices) => Some(matrices),
-            None => slot.subsystem.linearize(&u).map_err(|source| failed(graph, slot, step, source))?,
-        };
-        let Some(found) = found else {
-            let lack = slot.subsystem.lack_of_model();
-            let reason = lack.unwrap_or_else(|| "has no matrices and gives no derivatives".into());
-            return Err(Error::Unsupported {
-                what: "a linear model".into(),
-                reason: format!("`{}` {reason}", graph.name(id)),
-            }
-            .into());
-        };
         let solver = match slot.subsystem.solver_config() {
             Some(fixed @ (SolverConfig::Euler { .. } | SolverConfig::Rk4 { .. })) => fixed,
             _ => SolverConfig::Exact {},
@@ -43,6 +29,13 @@ impl Simulation {
                 outputs -= 1;
             }
         }
+        let drive = match has_filters(graph, id) {
+            true => None,
+            false => {
+                let y = &board.outputs[slot.outputs.clone()];
+                drive(slot, &found, &u, y).map_err(|source| failed(graph, slot, step, source))?
+            }
+        };
         let StateSpace { a, b, c, d } = found;
         let inputs = b.cols();
         let matrices = StateSpace::new(
@@ -52,6 +45,64 @@ impl Simulation {
             c.block(0, 0, outputs, states),
             d.block(0, 0, outputs, inputs),
         )?;
-        Ok(LinearPart { matrices, solver, is_exact })
+        Ok(LinearPart { matrices, solver, is_exact, drive })
     }
+
+    /// The matrices of one subsystem with its filters where it stands, and whether it is exactly that. The run is left as it
+    /// was.
+    pub(crate) fn linear_model(&mut self, id: SubsystemId) -> Result<(StateSpace, bool)> {
+        let (u, step) = (self.read_inputs(id), self.present_step());
+        let Simulation { graph, slots, .. } = self;
+        let slot = &mut slots[id];
+        if let Some(matrices) = slot.subsystem.linear() {
+            return Ok((matrices, true));
+        }
+        let found = slot.subsystem.linearize(&u).map_err(|source| failed(graph, slot, step, source))?;
+        let Some(found) = found else {
+            let lack = slot.subsystem.lack_of_model();
+            let reason = lack.unwrap_or_else(|| "has no matrices and gives no derivatives".into());
+            return Err(Error::Unsupported {
+                what: "a linear model".into(),
+                reason: format!("`{}` {reason}", graph.name(id)),
+            }
+            .into());
+        };
+        Ok((found, false))
+    }
+
+    /// What the outputs of a subsystem were last read with, external signals included.
+    pub(crate) fn read_inputs(&self, id: SubsystemId) -> Vec<f64> {
+        let (slot, time) = (&self.slots[id], self.time());
+        let given = self.board.read_with()[slot.inputs.clone()].iter().zip(slot.inputs.clone());
+        given.map(|(u, input)| u + slot.external(&self.graph, input, time)).collect()
+    }
+
+    /// The step that is due, or the last one.
+    fn present_step(&self) -> Step {
+        self.clock.step(self.index.min(self.clock.steps().saturating_sub(1)), 1)
+    }
+}
+
+fn has_filters(graph: &SystemGraph, id: SubsystemId) -> bool {
+    graph.ports(id).outputs.iter().any(|variable| variable.filtered.is_some())
+}
+
+/// What moves a subsystem where it stands: f = x' - B u and g = y - D u, with states counted from there.
+fn drive(slot: &mut Slot, found: &StateSpace, u: &[f64], y: &[f64]) -> Result<Option<Drive>> {
+    let mut rates = vec![0.0; found.states()];
+    if !slot.subsystem.state_rates(u, &mut rates)? {
+        let mut of_outputs = vec![0.0; found.outputs()];
+        // Outputs tell how fast states change if they tell the states apart.
+        let tells = rank(&found.c, default_cutoff(&found.c)).is_ok_and(|rank| rank == found.states());
+        if !tells || !slot.subsystem.rates(u, &mut of_outputs)? {
+            return Ok(None);
+        }
+        let failed = |source| Error::Linalg { what: "rates of states".into(), source };
+        rates = pinv(&found.c, default_cutoff(&found.c)).map_err(failed)?.mul_vec(&of_outputs);
+    }
+    let minus = |of: &Matrix, mut list: Vec<f64>| {
+        list.iter_mut().zip(of.mul_vec(u)).for_each(|(x, part)| *x -= part);
+        list
+    };
+    Ok(Some(Drive { states: minus(&found.b, rates), outputs: minus(&found.d, y.to_vec()) }))
 }

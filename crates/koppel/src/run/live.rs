@@ -52,6 +52,7 @@ impl Simulation {
             self.exchange(Step { index: self.index, start, size: time - start }, time)?;
         }
         self.inside = Some(time);
+        self.plain_until = 0;
         Ok(())
     }
 

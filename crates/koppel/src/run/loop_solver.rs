@@ -1,9 +1,10 @@
 //! Solves one algebraic loop at an instant: y = g(L y) for the outputs of a strongly connected component.
 //!
-//! Damped simplified Newton, z ← z + (I - G)⁻¹ (g(z) - z), G = ∂g/∂z by finite differences. G is kept from one instant
-//! to the next and renewed when convergence is slow: with constant feed-through one step solves the loop.
+//! Damped simplified Newton, z ← z + (I - G)⁻¹ (g(z) - z), G = ∂g/∂z by derivatives where all members know theirs, else by
+//! differences. G is kept from one instant to the next and renewed when convergence is slow: linear loops are solved directly.
 
 use super::consistent::Instant;
+use super::loop_derivatives::LoopDerivatives;
 use super::reaction::Reaction;
 use crate::error::{Error, Result};
 use crate::linalg::{Lu, Matrix};
@@ -23,6 +24,7 @@ pub(super) struct LoopSolver {
     unknowns: Vec<OutputId>,
     members: Vec<SubsystemId>,
     path: String,
+    derivatives: LoopDerivatives,
     /// I - G.
     matrix: Matrix,
     /// Its factors, once known.
@@ -52,6 +54,7 @@ impl LoopSolver {
         let (n, reaction) = (unknowns.len(), Reaction::new(&unknowns));
         let path = AlgebraicLoop::new(graph, unknowns.clone()).path(graph);
         LoopSolver {
+            derivatives: LoopDerivatives::new(graph, &unknowns, &unknowns),
             unknowns,
             members,
             path,
@@ -180,8 +183,23 @@ impl LoopSolver {
         Ok((size, of_largest))
     }
 
-    /// I - G by forward differences around z; `residual` stays.
+    /// I - G around z; `residual` stays.
     fn renew(&mut self, now: &mut Instant<'_>) -> Result<()> {
+        let n = self.z.len();
+        if let Some(known) = self.derivatives.at(now)? {
+            for i in 0..n {
+                for j in 0..n {
+                    self.matrix[(i, j)] = f64::from(u8::from(i == j)) - known[(i, j)];
+                }
+            }
+            return self.factor(now.time);
+        }
+        self.difference(now)?;
+        self.factor(now.time)
+    }
+
+    /// The same by forward differences.
+    fn difference(&mut self, now: &mut Instant<'_>) -> Result<()> {
         for j in 0..self.z.len() {
             let kept = self.z[j];
             let size = self.scale[j].max(kept.abs());
@@ -196,7 +214,7 @@ impl LoopSolver {
                 self.matrix[(i, j)] = f64::from(u8::from(i == j)) - (self.disturbed[i] - g) / moved;
             }
         }
-        self.factor(now.time)
+        Ok(())
     }
 
     fn factor(&mut self, time: f64) -> Result<()> {

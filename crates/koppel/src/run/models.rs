@@ -2,26 +2,28 @@
 
 use super::config::Reading;
 use super::failure::failed;
-use super::simulation::Simulation;
+use super::simulation::{Simulation, view};
 use crate::coupling::ModelNeeds;
 use crate::error::{Error, Result};
 use crate::identify::ModelConfig;
 use crate::signal::Step;
+use crate::system::SubsystemId;
 
 impl Simulation {
-    /// New matrices where they are due, and c of all models, before anybody moves.
+    /// Judges the models by the last step and takes new ones where they are due, before anybody moves.
     #[inline]
     pub(super) fn refresh_models(&mut self, step: Step) -> Result<()> {
-        match self.needs.models {
-            Some(needs) => self.take_models(step, needs),
-            None => Ok(()),
+        if self.needs.models.is_none() {
+            return Ok(());
         }
+        self.coupling.judge(&view(&self.graph, &self.board, step));
+        self.take_models(step)
     }
 
-    fn take_models(&mut self, step: Step, needs: ModelNeeds) -> Result<()> {
-        let every = u64::from(needs.source.every());
-        let is_due = self.are_models_old || (every > 0 && step.index.is_multiple_of(every));
-        self.are_models_old = false;
+    /// New matrices where they are due, and c of all models.
+    pub(super) fn take_models(&mut self, step: Step) -> Result<()> {
+        let Some(needs) = self.needs.models else { return Ok(()) };
+        let are_all_due = std::mem::take(&mut self.are_models_old) || is_time(needs, step);
         // Stale outputs were read before an external signal jumps at this instant, fresh ones after it.
         let time = match self.reading {
             Reading::Fresh => step.start,
@@ -34,7 +36,7 @@ impl Simulation {
                 let read_with = board.read_with()[input];
                 *u = read_with + slot.external(graph, input, time);
             }
-            if is_due {
+            if are_all_due || is_bad(needs, coupling.quality(), id) {
                 let taken = match needs.source {
                     ModelConfig::Exact => {
                         let matrices = slot.subsystem.linear();
@@ -78,4 +80,16 @@ impl Simulation {
         }
         Ok(())
     }
+}
+
+/// True if the models are taken anew at this step whatever they are like.
+fn is_time(needs: ModelNeeds, step: Step) -> bool {
+    let every = u64::from(needs.source.every());
+    every > 0 && step.index.is_multiple_of(every)
+}
+
+/// True if a model has predicted the last step worse than it may.
+fn is_bad(needs: ModelNeeds, figures: &[f64], id: SubsystemId) -> bool {
+    let figure = figures.get(id);
+    needs.source.above().is_some_and(|above| figure.is_some_and(|figure| *figure > above))
 }

@@ -1,11 +1,15 @@
 //! Before the run: every subsystem alone, excited where it stands.
 
+use super::change::Target;
+use super::config::Parallel;
+use super::probe_report::ProbeReport;
 use super::simulation::{Simulation, view};
 use super::slot::Slot;
-use crate::error::Result;
-use crate::identify::{Known, Place, Probe, ProbeNeeds, Probed};
-use crate::system::{InputId, SystemGraph};
+use crate::error::{Error, Result};
+use crate::identify::{Known, Memory, Origin, Place, Probe, ProbeNeeds, ProbeStore, Probed, Range};
+use crate::system::{InputId, SystemGraph, VariableId};
 use rayon::prelude::*;
+use std::time::Instant;
 
 /// How often subsystems are excited at most.
 const ROUNDS: usize = 2;
@@ -14,22 +18,33 @@ const POINTS: u32 = 4096;
 
 /// A subsystem and what is known of it so far.
 struct Candidate<'a> {
-    /// Nothing if it is not to be excited, or did not come through.
+    /// Nothing if it is not to be excited.
     probe: Option<Probe<'a>>,
+    /// Why it has no model.
     reason: Option<String>,
     known: Known,
     /// Its inputs that can move, by their place, and their ranges, 0 where nothing is known.
     places: Vec<usize>,
     inputs: Vec<f64>,
+    /// Time spent, and calls of its stepping function before.
+    seconds: f64,
+    calls_before: Option<u64>,
+}
+
+/// What is the same for all.
+struct Surroundings<'a> {
+    graph: &'a SystemGraph,
+    spared: &'a [String],
+    store: Option<&'a dyn ProbeStore>,
 }
 
 impl Simulation {
     /// Excites all subsystems, again with other ranges if the coupling finds that better.
-    pub(super) fn probe_all(&mut self, needs: ProbeNeeds) -> Result<()> {
+    pub(super) fn probe_all(&mut self, needs: ProbeNeeds, store: Option<&dyn ProbeStore>) -> Result<()> {
         let spared = self.coupling.spared().to_vec();
         let mut ranges = None;
         for _ in 0..ROUNDS {
-            let probed = self.probe(needs, &spared, ranges.as_deref())?;
+            let probed = self.probe(needs, &spared, ranges.as_deref(), store)?;
             let view = view(&self.graph, &self.board, self.clock.step(0, 1));
             ranges = self.coupling.probed(&view, probed, self.clock.steps());
             if ranges.is_none() {
@@ -40,87 +55,168 @@ impl Simulation {
     }
 
     /// What exciting each subsystem tells about it. All subsystems stand as before afterwards.
-    fn probe(&mut self, needs: ProbeNeeds, spared: &[String], ranges: Option<&[f64]>) -> Result<Vec<Probed>> {
+    fn probe(
+        &mut self,
+        needs: ProbeNeeds,
+        spared: &[String],
+        ranges: Option<&[f64]>,
+        store: Option<&dyn ProbeStore>,
+    ) -> Result<Vec<Probed>> {
         let (start, size) = (self.clock.time(0), self.clock.size());
         let stop = self.clock.time(self.clock.steps());
         for name in spared {
             self.graph.find(name)?;
         }
         let graph = &self.graph;
+        let around = Surroundings { graph, spared, store };
         let rest: Vec<Vec<f64>> = self.slots.iter().map(|slot| self.inputs_at(slot, start)).collect();
         let excited: Vec<Vec<InputId>> = self.slots.iter().map(|slot| excited(graph, slot)).collect();
+        let settings: Vec<_> = (0..self.slots.len()).map(|id| self.set_at_start(id)).collect();
         let signals: Vec<f64> = (0..graph.inputs()).map(|input| moves(graph, input, start, stop)).collect();
-        let outputs = &self.board.outputs;
-        let mut candidates: Vec<Candidate<'_>> = self
-            .slots
-            .par_iter_mut()
-            .map(|slot| {
-                let first = slot.inputs.start;
-                let place = Place {
-                    start,
-                    size,
-                    nodes: needs.nodes,
-                    rest: &rest[slot.id],
-                    outputs: &outputs[slot.outputs.clone()],
-                    inputs: excited[slot.id].iter().map(|input| input - first).collect(),
-                };
-                Candidate::new(graph, slot, place, spared)
-            })
-            .collect();
+        let (outputs, threads) = (&self.board.outputs, self.threads);
+        let candidate = |slot| {
+            let slot: &mut Slot = slot;
+            let first = slot.inputs.start;
+            let place = Place {
+                start,
+                size,
+                nodes: needs.nodes,
+                rest: &rest[slot.id],
+                outputs: &outputs[slot.outputs.clone()],
+                inputs: excited[slot.id].iter().map(|input| input - first).collect(),
+                settings: settings[slot.id].clone(),
+            };
+            Candidate::new(&around, slot, place)
+        };
+        let mut candidates = each(threads, &mut self.slots, candidate);
         if let Some(ranges) = ranges {
+            let rehearsed = |value: &f64| Some(Range { value: *value, origin: Origin::Rehearsal });
             for (id, candidate) in candidates.iter_mut().enumerate() {
-                candidate.known = ranges[graph.outputs_of(id)].iter().copied().map(Some).collect();
+                candidate.known = ranges[graph.outputs_of(id)].iter().map(rehearsed).collect();
             }
         }
-        find_ranges(graph, &mut candidates, &excited, &signals)?;
-        let probed: Result<Vec<Probed>> = candidates.par_iter_mut().map(Candidate::finish).collect();
+        find_ranges(graph, &mut candidates, &excited, &signals, threads)?;
+        let finished = each(threads, &mut candidates, |candidate| candidate.finish());
+        let tau = size / needs.nodes as f64;
+        let mut all = Vec::with_capacity(finished.len());
+        let mut reports = Vec::with_capacity(finished.len());
+        for (id, (probed, candidate)) in finished.into_iter().zip(&candidates).enumerate() {
+            let failed = |source| Error::Probed { subsystem: graph.name(id).into(), source };
+            let probed = probed.map_err(failed)?;
+            let report = ProbeReport::new(graph, id, &probed, &candidate.known, tau);
+            reports.push(candidate.work(report).after(self.probing.get(id)));
+            all.push(probed);
+        }
         drop(candidates);
-        let probed = probed?;
+        self.probing = reports;
         // Those that were started anew have forgotten their inputs.
         self.find_consistent_start(start)?;
-        Ok(probed)
+        Ok(all)
     }
 
     fn inputs_at(&self, slot: &Slot, time: f64) -> Vec<f64> {
         let value = |input| self.board.history.arrivals()[input] + slot.external(&self.graph, input, time);
         slot.inputs.clone().map(value).collect()
     }
+
+    /// What has been set in a subsystem since it was initialised.
+    fn set_at_start(&self, id: usize) -> Vec<(VariableId, f64)> {
+        let done = &self.changes[..self.changes_done];
+        let of = |change: &super::change::Assignment| match change.target {
+            Target::Variable(of, variable) if of == id => Some((variable, change.value)),
+            _ => None,
+        };
+        done.iter().filter_map(of).collect()
+    }
+}
+
+/// Side by side, unless threads are not wanted.
+fn each<'s, T: Send, R: Send>(
+    threads: Parallel,
+    list: &'s mut [T],
+    work: impl Fn(&'s mut T) -> R + Send + Sync,
+) -> Vec<R> {
+    if threads == Parallel::Never {
+        list.iter_mut().map(work).collect()
+    } else {
+        list.par_iter_mut().map(work).collect()
+    }
 }
 
 impl<'a> Candidate<'a> {
-    fn new(graph: &SystemGraph, slot: &'a mut Slot, place: Place<'a>, spared: &[String]) -> Self {
+    fn new(around: &Surroundings<'a>, slot: &'a mut Slot, place: Place<'a>) -> Self {
+        let begin = Instant::now();
+        let Surroundings { graph, spared, store } = *around;
         let nominal: Vec<_> = graph.ports(slot.id).outputs.iter().map(|output| output.nominal).collect();
-        let at_start = |value: f64| (value != 0.0).then(|| value.abs());
-        let known = |k: usize| nominal[k].or(at_start(place.outputs[k]));
-        let known: Known = (0..nominal.len()).map(known).collect();
+        let calls_before = slot.subsystem.step_calls();
+        let gets_messages = graph.message_wires().iter().any(|wire| wire.to == slot.id);
+        let reason = if spared.iter().any(|name| name == graph.name(slot.id)) {
+            Some("it is not to be excited".into())
+        } else if gets_messages && slot.subsystem.save(&mut crate::system::Snapshot::default()).is_err() {
+            Some("it gets messages, which it would forget, as it cannot save its state".into())
+        } else {
+            slot.subsystem.refusal()
+        };
         let (places, inputs) = (place.inputs.clone(), vec![0.0; place.inputs.len()]);
-        if spared.iter().any(|name| name == graph.name(slot.id)) {
-            let reason = Some("it is not to be excited".into());
-            return Candidate { probe: None, reason, known, places, inputs };
+        let mut new =
+            Candidate { probe: None, reason, known: Vec::new(), places, inputs, seconds: 0.0, calls_before };
+        if new.reason.is_some() {
+            new.known = declared(&nominal, place.outputs);
+            return new;
         }
-        match Probe::new(slot.subsystem.as_mut(), place) {
-            Ok(probe) => {
-                let known = probe.ranges_at_rest(&nominal);
-                Candidate { probe: Some(probe), reason: None, known, places, inputs }
-            }
-            Err(error) => Candidate { probe: None, reason: Some(error.to_string()), known, places, inputs },
-        }
+        // What it gets by messages stands in no question.
+        let identity = if gets_messages { None } else { slot.subsystem.identity() };
+        let memory = store.zip(identity).map(|(store, identity)| Memory { store, identity });
+        let outputs = place.outputs;
+        let probe = Probe::new(slot.subsystem.as_mut(), place, memory);
+        new.reason = probe.lack();
+        new.known =
+            if new.reason.is_none() { probe.ranges_at_rest(&nominal) } else { declared(&nominal, outputs) };
+        new.probe = Some(probe);
+        new.seconds = begin.elapsed().as_secs_f64();
+        new
     }
 
     /// Excites it with the ranges that have been found, and puts it back.
     fn finish(&mut self) -> Result<Probed> {
-        let outputs: Vec<f64> = self.known.iter().map(|range| range.unwrap_or(1.0)).collect();
+        let begin = Instant::now();
+        let outputs: Vec<f64> = self.known.iter().map(|range| range.map_or(1.0, |r| r.value)).collect();
         let inputs: Vec<f64> = self.inputs.iter().map(|r| if *r > 0.0 { *r } else { 1.0 }).collect();
-        let Some(probe) = &mut self.probe else {
-            let reason = self.reason.take();
-            return Ok(Probed::without_model(self.places.clone(), inputs, outputs, reason));
+        let without = |reason: String| {
+            Probed::without_model(self.places.clone(), inputs.clone(), outputs.clone(), Some(reason))
         };
-        let probed = probe.run(&inputs, &outputs);
-        probe.rewind()?;
-        Ok(probed.unwrap_or_else(|error| {
-            Probed::without_model(self.places.clone(), inputs, outputs, Some(error.to_string()))
-        }))
+        let found = match (&mut self.probe, &self.reason) {
+            (Some(probe), None) => {
+                probe.run(&inputs, &outputs).unwrap_or_else(|error| without(error.to_string()))
+            }
+            (_, reason) => without(reason.clone().unwrap_or_default()),
+        };
+        let back = self.probe.as_mut().map_or(Ok(()), Probe::rewind);
+        self.seconds += begin.elapsed().as_secs_f64();
+        back.map(|()| found)
     }
+
+    /// The report, with what it took.
+    fn work(&self, report: ProbeReport) -> ProbeReport {
+        let Some(probe) = &self.probe else { return report };
+        let counted =
+            self.calls_before.zip(probe.step_calls()).map(|(before, now)| now.saturating_sub(before));
+        ProbeReport {
+            seconds: self.seconds,
+            step_calls: counted.unwrap_or(probe.steps()),
+            from_cache: probe.is_recalled(),
+            ..report
+        }
+    }
+}
+
+/// Ranges of outputs of which nothing but nominal and start values can be known.
+fn declared(nominal: &[Option<f64>], outputs: &[f64]) -> Known {
+    let range = |(nominal, value): (&Option<f64>, &f64)| match nominal.map(f64::abs) {
+        Some(value) if value > 0.0 && value.is_finite() => Some(Range { value, origin: Origin::Nominal }),
+        _ => (*value != 0.0).then(|| Range { value: value.abs(), origin: Origin::Start }),
+    };
+    nominal.iter().zip(outputs).map(range).collect()
 }
 
 /// Ranges of all signals, from subsystem to subsystem.
@@ -129,11 +225,14 @@ fn find_ranges(
     candidates: &mut [Candidate<'_>],
     excited: &[Vec<InputId>],
     signals: &[f64],
+    threads: Parallel,
 ) -> Result<()> {
     // Every round settles at least one subsystem.
     for _ in 0..=candidates.len() {
-        let known: Vec<f64> =
-            candidates.iter().flat_map(|c| c.known.iter().map(|range| range.unwrap_or(0.0))).collect();
+        let known: Vec<f64> = candidates
+            .iter()
+            .flat_map(|c| c.known.iter().map(|range| range.map_or(0.0, |r| r.value)))
+            .collect();
         let range = |input: &InputId| {
             let wires = &graph.wires()[graph.wires_into(*input)];
             signals[*input] + wires.iter().map(|wire| wire.gain.abs() * known[wire.source]).sum::<f64>()
@@ -144,10 +243,10 @@ fn find_ranges(
         if candidates.iter().all(|c| c.known.iter().all(Option::is_some)) {
             return Ok(());
         }
-        let settled =
-            candidates.par_iter_mut().map(Candidate::settle).try_reduce(|| false, |a, b| Ok(a | b))?;
+        let settled = each(threads, candidates, Candidate::settle).into_iter().any(|settled| settled);
         if !settled && let Some(first) = candidates.iter_mut().find(|c| c.known.iter().any(Option::is_none)) {
-            first.known.iter_mut().for_each(|range| *range = range.or(Some(1.0)));
+            let one = Range { value: 1.0, origin: Origin::Assumed };
+            first.known.iter_mut().for_each(|range| *range = range.or(Some(one)));
         }
     }
     Ok(())
@@ -155,15 +254,17 @@ fn find_ranges(
 
 impl Candidate<'_> {
     /// Finds the ranges of its outputs if its inputs are known to move; true if it found one.
-    fn settle(&mut self) -> Result<bool> {
-        let Candidate { probe: Some(probe), known, inputs, .. } = self else { return Ok(false) };
+    fn settle(&mut self) -> bool {
+        let Candidate { probe: Some(probe), known, inputs, reason: None, .. } = self else { return false };
         let before = known.iter().flatten().count();
         if before == known.len() || inputs.iter().all(|range| *range == 0.0) {
-            return Ok(false);
+            return false;
         }
+        let begin = Instant::now();
         // What fails here fails again when it is excited, and is told there.
         let _ = probe.ranges_excited(inputs, known);
-        Ok(known.iter().flatten().count() > before)
+        self.seconds += begin.elapsed().as_secs_f64();
+        known.iter().flatten().count() > before
     }
 }
 

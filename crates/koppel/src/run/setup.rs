@@ -14,33 +14,38 @@ use super::statistics::Extremes;
 use super::step_sizes;
 use crate::coupling::{self, Coupling, Needs};
 use crate::error::{Error, Result};
-use crate::record::{Columns, Condition};
+use crate::identify::ProbeStore;
+use crate::record::{Column, Columns, Condition};
 use crate::signal::{Clock, Request};
 use crate::system::{Reach, SubsystemId, System, SystemGraph, algebraic_loops};
 
 impl Simulation {
     /// Wires, initialises and finds the consistent start.
     pub fn new(system: System, config: &RunConfig) -> Result<Self> {
-        Self::assemble(system, config, |graph| coupling::build(&config.coupling, config.hold, graph))
+        Self::assemble(system, config, None, |graph| coupling::build(&config.coupling, config.hold, graph))
+    }
+
+    /// The same; what exciting the subsystems shows before the run is taken from `store` as far as it is there, and else
+    /// kept in it.
+    pub fn with_store(system: System, config: &RunConfig, store: &dyn ProbeStore) -> Result<Self> {
+        let build = |graph: &SystemGraph| coupling::build(&config.coupling, config.hold, graph);
+        Self::assemble(system, config, Some(store), build)
     }
 
     /// The same with a method of one's own in place of `config.coupling`.
     pub fn with_coupling(system: System, config: &RunConfig, coupling: Box<dyn Coupling>) -> Result<Self> {
-        Self::assemble(system, config, |_| Ok(coupling))
+        Self::assemble(system, config, None, |_| Ok(coupling))
     }
 
     fn assemble(
         system: System,
         config: &RunConfig,
+        store: Option<&dyn ProbeStore>,
         build: impl FnOnce(&SystemGraph) -> Result<Box<dyn Coupling>>,
     ) -> Result<Self> {
         config.check()?;
         let schedule = Schedule::new(config, &system.graph)?;
-        let loops = match config.iteration.as_ref().map(|settings| settings.kind) {
-            None => 0,
-            Some(IterationKind::Step) => schedule.loops.len(),
-            Some(IterationKind::Outputs) => algebraic_loops(&system.graph, Reach::ToFilters).len(),
-        };
+        let loops = iterated_loops(config, &system.graph, &schedule);
         let order: Vec<SubsystemId> = schedule.stages.concat();
         let System { graph, subsystems } = system.reordered(&order);
         let coupling = build(&graph)?;
@@ -97,10 +102,13 @@ impl Simulation {
             inside: None,
             is_multi_rate: schedule.is_multi_rate(),
             is_usually_plain: false,
+            is_simple: false,
+            plain_until: 0,
             changes,
             changes_done: 0,
             are_models_old: true,
             parts: Vec::new(),
+            probing: Vec::new(),
             row: vec![0.0; columns.len()],
             columns,
             record_every: config.record_every,
@@ -116,7 +124,8 @@ impl Simulation {
             needs,
         };
         simulation.is_usually_plain = simulation.is_usually_plain();
-        simulation.initialize()?;
+        simulation.is_simple = simulation.is_simple();
+        simulation.initialize(store)?;
         Ok(simulation)
     }
 
@@ -138,7 +147,7 @@ impl Simulation {
     }
 
     /// Start values, then all outputs of the start time.
-    fn initialize(&mut self) -> Result<()> {
+    fn initialize(&mut self, store: Option<&dyn ProbeStore>) -> Result<()> {
         let time = self.clock.time(0);
         for (id, slot) in self.slots.iter_mut().enumerate() {
             let failed = |source| Error::Subsystem { subsystem: self.graph.name(id).into(), time, source };
@@ -170,22 +179,40 @@ impl Simulation {
             board.stages.extend(stage.members.clone().map(|_| number));
         }
         if let Some(needs) = self.needs.probe {
-            self.probe_all(needs)?;
+            self.probe_all(needs, store)?;
         }
         let step = self.clock.step(0, 1);
-        self.refresh_models(step)?;
+        self.take_models(step)?;
         let wired: Vec<_> = self.stages.iter().flat_map(|stage| stage.wired.iter().copied()).collect();
         self.coupling.start(&view(&self.graph, &self.board, step), &wired)?;
         self.check_roll_back(step.start)?;
         let mut numbers = Vec::new();
         self.save_numbers(&mut numbers);
         self.state_size = numbers.len();
+        self.slots.iter_mut().for_each(Slot::begin_run);
         Ok(())
     }
 
     pub(super) fn find_consistent_start(&mut self, time: f64) -> Result<()> {
         let Simulation { graph, slots, board, inputs, consistency, .. } = self;
         consistency.initialize(Instant { graph, slots, board, inputs, time })
+    }
+}
+
+/// How many loops are iterated.
+fn iterated_loops(config: &RunConfig, graph: &SystemGraph, schedule: &Schedule) -> usize {
+    match config.iteration.as_ref().map(|settings| settings.kind) {
+        None => 0,
+        Some(IterationKind::Step) => schedule.loops.len(),
+        Some(IterationKind::Outputs) => algebraic_loops(graph, Reach::ToFilters).len(),
+    }
+}
+
+impl RunConfig {
+    /// Columns that tell of the loops that are iterated.
+    pub fn loop_columns(&self, graph: &SystemGraph) -> Result<Vec<Column>> {
+        let schedule = Schedule::new(self, graph)?;
+        Ok(iterate::columns(iterated_loops(self, graph, &schedule)))
     }
 }
 

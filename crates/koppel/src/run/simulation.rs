@@ -27,8 +27,9 @@ use super::consistent::{Consistency, Instant};
 use super::failure::{non_finite, unpredicted};
 use super::iterate::{Halving, StepIteration};
 use super::messages::Messages;
+use super::probe_report::ProbeReport;
 use super::slot::Slot;
-use super::stage::is_timed;
+use super::stage::next_timed;
 use super::statistics::Extremes;
 use crate::coupling::{Coupling, Needs, View};
 use crate::error::Result;
@@ -69,10 +70,16 @@ pub struct Simulation {
     pub(super) is_multi_rate: bool,
     /// True if its steps are plain unless something happens at their time.
     pub(super) is_usually_plain: bool,
+    /// True if plain steps are those of `held.rs`.
+    pub(super) is_simple: bool,
+    /// In steps from now until this one, nothing happens but that values are exchanged and everybody moves.
+    pub(super) plain_until: u64,
     pub(super) changes: Vec<Assignment>,
     pub(super) changes_done: usize,
     /// True if a change may have made the models wrong.
     pub(super) are_models_old: bool,
+    /// What exciting the subsystems before the run has shown.
+    pub(super) probing: Vec<ProbeReport>,
     /// Ends of the parts of a macro step that is cut by changes or a cascade of first steps.
     pub(super) parts: Vec<f64>,
     pub(super) columns: Columns,
@@ -105,41 +112,54 @@ pub(super) struct Stage {
 impl Simulation {
     /// Takes one macro step; at the stop time, none.
     pub fn advance(&mut self) -> Result<()> {
-        if self.is_done() {
-            return Ok(());
+        self.advance_by(1)
+    }
+
+    /// Takes so many macro steps, or fewer to the stop time.
+    pub fn advance_by(&mut self, steps: u64) -> Result<()> {
+        let stop = self.index.saturating_add(steps);
+        while self.index < stop {
+            if self.index >= self.plain_until {
+                self.advance_slowly()?;
+                if self.is_done() {
+                    break;
+                }
+            } else if self.is_simple {
+                self.advance_simply(stop.min(self.plain_until))?;
+            } else {
+                self.advance_plainly()?;
+            }
         }
-        let end = self.clock.time(self.index + 1);
-        if self.is_plain() {
-            self.exchange_once::<true>(self.clock.step(self.index, 1), end)?;
-        } else {
-            self.advance_slowly(end)?;
-        }
-        self.index += 1;
-        self.inside = None;
         Ok(())
     }
 
-    /// True if nothing happens in this step but that values are exchanged and everybody moves.
-    #[inline(always)]
-    fn is_plain(&self) -> bool {
-        let has_changes = self.changes_done < self.changes.len();
-        self.is_usually_plain
-            && !has_changes
-            && self.inside.is_none()
-            && self.pool.is_none()
-            && !is_timed(self.index)
+    /// A step in which nothing happens but that values are exchanged and everybody moves.
+    #[inline(never)]
+    fn advance_plainly(&mut self) -> Result<()> {
+        self.exchange_once::<true>(self.clock.step(self.index, 1), self.clock.time(self.index + 1))?;
+        self.index += 1;
+        Ok(())
     }
 
     #[inline(never)]
-    fn advance_slowly(&mut self, end: f64) -> Result<()> {
-        let start = self.time();
-        if self.is_cut(start, end) {
-            self.advance_in_parts(start)
-        } else if self.inside.is_some() {
-            self.exchange(Step { index: self.index, start, size: end - start }, end)
-        } else {
-            self.exchange(self.clock.step(self.index, 1), end)
+    fn advance_slowly(&mut self) -> Result<()> {
+        if self.is_done() {
+            return Ok(());
         }
+        let (start, end) = (self.time(), self.clock.time(self.index + 1));
+        if self.is_cut(start, end) {
+            self.advance_in_parts(start)?;
+        } else if self.inside.is_some() {
+            self.exchange(Step { index: self.index, start, size: end - start }, end)?;
+        } else {
+            self.exchange(self.clock.step(self.index, 1), end)?;
+        }
+        self.index += 1;
+        self.inside = None;
+        let has_changes = self.changes_done < self.changes.len();
+        let is_plain = self.is_usually_plain && !has_changes && self.pool.is_none();
+        self.plain_until = if is_plain { next_timed(self.index).min(self.steps() - 1) } else { 0 };
+        Ok(())
     }
 
     /// One exchange of values: everybody who is due moves over `step`, to the communication point `end`.

@@ -31,6 +31,8 @@ pub(super) struct Slot {
     first_nanoseconds: u64,
     nanoseconds: u64,
     timed_steps: u64,
+    /// Calls of its stepping function before the run.
+    calls_before: u64,
 }
 
 impl Slot {
@@ -65,6 +67,7 @@ impl Slot {
             first_nanoseconds: 0,
             nanoseconds: 0,
             timed_steps: 0,
+            calls_before: 0,
         }
     }
 
@@ -138,6 +141,16 @@ impl Slot {
     /// Seconds of so many steps, estimated from the first and a sample of the others.
     pub(super) fn seconds(&self, steps: u64) -> f64 {
         self.first_nanoseconds as f64 * 1e-9 + self.seconds_per_step() * steps.saturating_sub(1) as f64
+    }
+
+    /// From now on calls of its stepping function belong to the run.
+    pub(super) fn begin_run(&mut self) {
+        self.calls_before = self.subsystem.step_calls().unwrap_or(0);
+    }
+
+    /// Calls of its stepping function in the run, if it counts them.
+    pub(super) fn step_calls(&self) -> Option<u64> {
+        Some(self.subsystem.step_calls()?.saturating_sub(self.calls_before))
     }
 
     /// Mean seconds per step after the first, of those that were timed.

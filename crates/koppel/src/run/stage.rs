@@ -21,6 +21,11 @@ pub(super) fn is_timed(index: u64) -> bool {
     index <= CALIBRATION || index.is_multiple_of(TIMED)
 }
 
+/// The first macro step from `index` on of which that is true.
+pub(super) fn next_timed(index: u64) -> u64 {
+    if index <= CALIBRATION { index } else { index.next_multiple_of(TIMED) }
+}
+
 impl Simulation {
     /// Members of a stage move, side by side where that pays.
     #[inline(always)]

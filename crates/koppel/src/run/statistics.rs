@@ -4,6 +4,7 @@ use super::iterate::LoopWork;
 use super::simulation::{Simulation, view};
 use super::slot::Slot;
 use crate::coupling::Review;
+use crate::signal::Request;
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
@@ -35,6 +36,8 @@ pub struct Share {
     pub seconds_per_step: f64,
     /// Steps it took, estimated from the macro steps.
     pub steps: u64,
+    /// Calls of its stepping function in the run; of a native model its steps between nodes, estimated in the same way.
+    pub step_calls: u64,
 }
 
 /// Numbers of a run.
@@ -128,6 +131,15 @@ impl Extremes {
         }
     }
 
+    /// The same for one input.
+    #[inline(always)]
+    pub(super) fn note_one(&mut self, input: usize, value: f64, given: f64, end: f64) {
+        let (block, i) = (&mut self.blocks[input / BLOCK], input % BLOCK);
+        if (value - given).abs() > block.largest[i] || value < block.low[i] || value > block.high[i] {
+            note_new(block, i, (value, given), end);
+        }
+    }
+
     /// The same for some of the inputs.
     fn note_some(&mut self, inputs: Range<usize>, arrivals: &[f64], applied: &[f64], end: f64) {
         inputs.for_each(|i| self.blocks[i / BLOCK].note(i % BLOCK, arrivals[i], applied[i], end));
@@ -139,6 +151,11 @@ impl Extremes {
         let range = (block.high[i] - block.low[i]).max(0.0);
         Defect { largest: block.largest[i], time: block.time[i], range, ..Defect::default() }
     }
+}
+
+#[inline(never)]
+fn note_new(block: &mut Block, i: usize, (value, given): (f64, f64), end: f64) {
+    block.note(i, value, given, end);
 }
 
 #[inline(never)]
@@ -160,6 +177,12 @@ impl Simulation {
         }
     }
 
+    /// Parts in which native models walk a step, external signals aside.
+    fn nodes(&self) -> u64 {
+        let sampled = if let Request::Nodes(nodes) = self.needs.samples { u64::from(nodes) } else { 1 };
+        sampled.max(self.needs.pieces as u64).max(1)
+    }
+
     /// The work on each iterated loop so far.
     pub fn loop_works(&self) -> impl Iterator<Item = &LoopWork> {
         self.consistency.works().chain(self.steps.works())
@@ -171,7 +194,8 @@ impl Simulation {
             let steps = self.index.div_ceil(u64::from(slot.every));
             let (seconds, seconds_per_step) = (slot.seconds(steps), slot.seconds_per_step());
             let (subsystem, solver) = (self.graph.name(slot.id).into(), slot.subsystem.solver());
-            Share { subsystem, solver, seconds, seconds_per_step, steps }
+            let step_calls = slot.step_calls().unwrap_or(steps * self.nodes());
+            Share { subsystem, solver, seconds, seconds_per_step, steps, step_calls }
         };
         let defect = |input: usize| {
             let unit = self.graph.input_variable(input).unit.clone();

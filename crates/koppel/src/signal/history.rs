@@ -43,6 +43,11 @@ impl History {
         }
     }
 
+    /// How many arrivals are kept of each wire.
+    pub(crate) fn depth(&self) -> usize {
+        self.depth
+    }
+
     /// Arrivals on a wire, newest first.
     #[inline]
     pub fn values(&self, wire: usize) -> &[f64] {
@@ -118,6 +123,38 @@ impl History {
         } else {
             self.push_all_deep(deliveries, outputs);
         }
+    }
+
+    /// What has arrived changes places with `other`, which has a number for each input.
+    #[inline(always)]
+    pub(crate) fn exchange_arrivals(&mut self, other: &mut Vec<f64>) {
+        debug_assert_eq!(self.arrivals.len(), other.len(), "one number for each input");
+        std::mem::swap(&mut self.arrivals, other);
+    }
+
+    /// New arrivals over all wires in their order, each for an input of its own, which is shown to `seen`. For histories of
+    /// depth 1; the time is told by [`History::reach`].
+    #[inline(always)]
+    pub(crate) fn arrive(
+        &mut self,
+        deliveries: &[Delivery],
+        outputs: &[f64],
+        mut seen: impl FnMut(usize, f64),
+    ) {
+        let arrivals = self.arrivals.as_mut_slice();
+        for (delivery, newest) in deliveries.iter().zip(&mut self.values) {
+            let value = delivery.gain * outputs[delivery.source as usize];
+            *newest = value;
+            let (input, arrival) = (delivery.target as usize, value + delivery.offset);
+            arrivals[input] = arrival;
+            seen(input, arrival);
+        }
+    }
+
+    /// All subsystems have been heard of at `time`.
+    #[inline]
+    pub(crate) fn reach(&mut self, time: f64) {
+        self.times.fill(time);
     }
 
     fn push_all_deep(&mut self, deliveries: &[Delivery], outputs: &[f64]) {

@@ -60,8 +60,14 @@ impl Clock {
     /// Communication point T^k.
     #[inline]
     pub fn time(&self, index: u64) -> f64 {
+        if index >= self.steps { self.stop } else { self.on_grid(index) }
+    }
+
+    /// The same for a point before the stop time.
+    #[inline]
+    pub(crate) fn on_grid(&self, index: u64) -> f64 {
         // Signed numbers become floating-point ones in a single instruction.
-        if index >= self.steps { self.stop } else { self.start + index as i64 as f64 * self.size }
+        self.start + index as i64 as f64 * self.size
     }
 
     /// The step that begins at T^index and spans `count` regular steps, cut at the stop time.

@@ -88,7 +88,8 @@ impl System {
             gain: wire.gain,
         });
         let wires = wires.collect();
-        let mut offsets = old.offsets.clone();
+        // Inputs that a subsystem has beyond those of the graph keep their start values.
+        let mut offsets = graph.offsets.clone();
         (0..old.inputs()).for_each(|i| offsets[input(i)] = old.offsets[i]);
         let mut externals: Vec<_> = old.externals.iter().map(|(i, e)| (input(*i), e.clone())).collect();
         externals.sort_by_key(|(i, _)| *i);

@@ -209,6 +209,23 @@ impl Subsystem for WithFilters {
         Ok(self.inner.linearize(inputs)?.map(|inner| self.with_filters(&inner)))
     }
 
+    fn feed_through(&mut self, inputs: &[f64], out: &mut Matrix) -> Result<bool> {
+        if !self.inner.feed_through(inputs, out)? {
+            return Ok(false);
+        }
+        let mut whole = Matrix::zeros(self.width + self.filters.len(), inputs.len());
+        whole.set_block(0, 0, out);
+        if self.is_starting {
+            // Filters are where their sources hold them.
+            for (k, filter) in self.filters.iter().enumerate() {
+                let gain: f64 = filter.matrices.c.row(0).iter().zip(&filter.rest).map(|(c, x)| c * x).sum();
+                (0..inputs.len()).for_each(|j| whole[(self.width + k, j)] = gain * out[(filter.of, j)]);
+            }
+        }
+        *out = whole;
+        Ok(true)
+    }
+
     fn lack_of_model(&self) -> Option<String> {
         self.inner.lack_of_model()
     }
@@ -235,6 +252,19 @@ impl Subsystem for WithFilters {
 
     fn solver_config(&self) -> Option<SolverConfig> {
         self.inner.solver_config()
+    }
+
+    fn identity(&self) -> Option<String> {
+        let filters: Vec<_> = self.filters.iter().map(|filter| (filter.of, &filter.matrices)).collect();
+        Some(format!("{} with filters {filters:?}", self.inner.identity()?))
+    }
+
+    fn refusal(&self) -> Option<String> {
+        self.inner.refusal()
+    }
+
+    fn step_calls(&self) -> Option<u64> {
+        self.inner.step_calls()
     }
 
     fn save(&self, snapshot: &mut Snapshot) -> Result<()> {

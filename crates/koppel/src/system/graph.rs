@@ -305,7 +305,11 @@ impl SystemGraph {
 
 /// Names and ports, and nothing wired.
 pub(super) fn number_ports(names: Vec<String>, subsystems: &[Box<dyn Subsystem>]) -> SystemGraph {
-    let ports: Vec<Ports> = subsystems.iter().map(|s| s.ports().clone()).collect();
+    from_ports(names, subsystems.iter().map(|s| s.ports().clone()).collect())
+}
+
+/// The same from ports alone.
+pub(super) fn from_ports(names: Vec<String>, ports: Vec<Ports>) -> SystemGraph {
     let running = |count: fn(&Ports) -> usize| {
         let mut sums = vec![0];
         for p in &ports {

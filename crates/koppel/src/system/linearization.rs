@@ -58,7 +58,7 @@ impl Linearization {
         }
         let ports = ode.ports();
         let both = |x: &[f64], u: &[f64], dx: &mut [f64], y: &mut [f64]| {
-            ode.derivative(time, x, u, dx);
+            ode.smooth_derivative(time, x, u, dx);
             ode.output(time, x, u, y);
         };
         self.difference(x, &ports.locals[..n], [a, c], |x, dx, y| both(x, u, dx, y));
@@ -94,10 +94,15 @@ impl Linearization {
         }
     }
 
+    /// D of a linear model.
+    pub(super) fn exact_feed_through(&self) -> Option<&Matrix> {
+        self.linear.as_ref().map(|matrices| &matrices.d)
+    }
+
     /// Equation (2), or C (A x + B u) of a linear model.
     pub(super) fn rates(&mut self, ode: &dyn Ode, time: f64, x: &[f64], u: &[f64], rates: &mut [f64]) {
         let Linearization { linear, moved, derivative, outputs, .. } = self;
-        ode.derivative(time, x, u, derivative);
+        ode.smooth_derivative(time, x, u, derivative);
         if let Some(matrices) = linear {
             return matrices.c.mul_vec_into(derivative, rates);
         }

@@ -19,20 +19,25 @@ use std::cell::RefCell;
 
 /// The closed system of linear subsystems: inputs are w (one per input of the graph), outputs are all y.
 pub fn monolithic_matrices(graph: &SystemGraph, parts: &[StateSpace]) -> Result<StateSpace> {
-    let (a, b) = (stack(parts, |p| &p.a), stack(parts, |p| &p.b));
-    let (c, d) = (stack(parts, |p| &p.c), stack(parts, |p| &p.d));
     let mut l = Matrix::zeros(graph.inputs(), graph.outputs());
     for wire in graph.wires() {
         l[(wire.target, wire.source)] += wire.gain;
     }
-    let open = &Matrix::identity(graph.inputs()) - &(&l * &d);
+    closed(&parts.iter().collect::<Vec<_>>(), &l)
+}
+
+/// These subsystems side by side as one, with u = L y + w: inputs are w, outputs all y.
+pub(super) fn closed(parts: &[&StateSpace], l: &Matrix) -> Result<StateSpace> {
+    let (a, b) = (stack(parts, |p| &p.a), stack(parts, |p| &p.b));
+    let (c, d) = (stack(parts, |p| &p.c), stack(parts, |p| &p.d));
+    let open = &Matrix::identity(l.rows()) - &(l * &d);
     let m = inverse(&open)
         .map_err(|source| Error::Linalg { what: "closing the algebraic loops".into(), source })?;
-    let mlc = &m * &(&l * &c);
+    let mlc = &m * &(l * &c);
     StateSpace::new("monolith", &a + &(&b * &mlc), &b * &m, &c + &(&d * &mlc), &d * &m)
 }
 
-fn stack(parts: &[StateSpace], of: impl Fn(&StateSpace) -> &Matrix) -> Matrix {
+fn stack(parts: &[&StateSpace], of: impl Fn(&StateSpace) -> &Matrix) -> Matrix {
     let rows = parts.iter().map(|p| of(p).rows()).sum();
     let cols = parts.iter().map(|p| of(p).cols()).sum();
     let mut all = Matrix::zeros(rows, cols);
@@ -71,8 +76,9 @@ pub fn monolith(graph: &SystemGraph, parts: Vec<Box<dyn Ode>>) -> Result<Box<dyn
             }
         }
     }
+    let period = common_period(graph, &parts)?;
     let buffers = RefCell::new(Buffers { u: vec![0.0; graph.inputs()], y: vec![0.0; graph.outputs()] });
-    Ok(Box::new(Monolith { graph: graph.clone(), parts, order, ports, matrices, buffers }))
+    Ok(Box::new(Monolith { graph: graph.clone(), parts, order, ports, matrices, period, buffers }))
 }
 
 fn closed_ports(graph: &SystemGraph, parts: &[Box<dyn Ode>]) -> Ports {
@@ -97,6 +103,7 @@ struct Monolith {
     order: Vec<usize>,
     ports: Ports,
     matrices: Option<StateSpace>,
+    period: Option<f64>,
     buffers: RefCell<Buffers>,
 }
 
@@ -187,4 +194,39 @@ impl Ode for Monolith {
     fn linear(&self) -> Option<StateSpace> {
         self.matrices.clone()
     }
+
+    fn period(&self) -> Option<f64> {
+        self.period
+    }
+
+    fn sample(&self, x: &[f64], w: &[f64], next: &mut [f64]) {
+        let mut buffers = self.buffers.borrow_mut();
+        self.close(0.0, x, w, &mut buffers);
+        let mut first = 0;
+        for (id, part) in self.parts.iter().enumerate() {
+            let n = part.states();
+            if part.period().is_some() {
+                let inputs = &buffers.u[self.graph.inputs_of(id)];
+                part.sample(&x[first..][..n], inputs, &mut next[first..][..n]);
+            }
+            first += n;
+        }
+    }
+}
+
+/// The period at which programs inside the parts act, all at one.
+fn common_period(graph: &SystemGraph, parts: &[Box<dyn Ode>]) -> Result<Option<f64>> {
+    let mut common: Option<(usize, f64)> = None;
+    for (id, part) in parts.iter().enumerate() {
+        match (common, part.period()) {
+            (Some((other, known)), Some(period)) if known != period => {
+                let (one, two) = (graph.name(other), graph.name(id));
+                let reason = format!("`{one}` samples every {known} s, `{two}` every {period} s");
+                return Err(Error::Unsupported { what: "a monolithic model".into(), reason }.into());
+            }
+            (None, Some(period)) => common = Some((id, period)),
+            _ => {}
+        }
+    }
+    Ok(common.map(|(_, period)| period))
 }

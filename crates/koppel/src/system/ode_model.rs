@@ -7,6 +7,7 @@ use super::ports::{Ports, VariableId, VariableKind};
 use super::state_space::StateSpace;
 use super::subsystem::{Snapshot, Subsystem};
 use crate::error::{Error, Result};
+use crate::linalg::Matrix;
 use crate::signal::{Part, Piece, Request, Samples, Segment, Step};
 use crate::solver::{Rhs, Solver, SolverConfig};
 
@@ -34,6 +35,19 @@ pub trait Ode: Send {
     fn linear(&self) -> Option<StateSpace> {
         None
     }
+
+    /// How often a program inside acts, in s: at multiples of it. What it gives are states that stay as they are in between.
+    fn period(&self) -> Option<f64> {
+        None
+    }
+
+    /// Writes what the states that the program gives become when it acts, and leaves the others.
+    fn sample(&self, _x: &[f64], _u: &[f64], _next: &mut [f64]) {}
+
+    /// dx = f as derivatives see it: what a program gives follows with a lag of its period.
+    fn smooth_derivative(&self, time: f64, x: &[f64], u: &[f64], dx: &mut [f64]) {
+        self.derivative(time, x, u, dx);
+    }
 }
 
 /// An [`Ode`] with a solver.
@@ -46,6 +60,8 @@ pub struct OdeModel {
     u: Vec<f64>,
     /// Inputs at a sample.
     seen: Vec<f64>,
+    /// States after a program has acted.
+    next: Vec<f64>,
     /// Room for derivatives of the equations.
     linearization: Linearization,
 }
@@ -57,6 +73,8 @@ enum Method {
 
 /// Parts of a step in which the exact solution is sampled when a coupling wants the solver's own points: it has none.
 const EXACT_POINTS: u32 = 10;
+/// Part of a period that is no time: instants nearer than that are the same.
+const NO_TIME: f64 = 1e-6;
 
 impl OdeModel {
     /// Puts a solver to the equations.
@@ -72,8 +90,8 @@ impl OdeModel {
             Method::Micro(Box::new(Solver::new(config, ode.states())?))
         };
         let (x, u) = (vec![0.0; ode.states()], vec![0.0; ode.ports().inputs.len()]);
-        let linearization = Linearization::new(ode.as_ref());
-        Ok(OdeModel { ode, method, config: *config, time: 0.0, x, seen: u.clone(), u, linearization })
+        let (linearization, next) = (Linearization::new(ode.as_ref()), x.clone());
+        Ok(OdeModel { ode, method, config: *config, time: 0.0, x, seen: u.clone(), next, u, linearization })
     }
 
     /// The equations.
@@ -81,8 +99,36 @@ impl OdeModel {
         self.ode.as_ref()
     }
 
-    /// Integrates one part of the step and samples the outputs on the way.
+    /// Integrates one part of the step and samples the outputs on the way, from one act of the program inside to the next if
+    /// there is one.
     fn integrate(&mut self, part: Part<'_>, samples: &mut Samples) -> Result<()> {
+        let Some(period) = self.ode.period() else { return self.flow(part, samples) };
+        let Part { piece, offset: begin, size, .. } = part;
+        let mut offset = begin;
+        while begin + size - offset > NO_TIME * period {
+            let acts = (piece.start + offset) / period;
+            if (acts - acts.round()).abs() <= NO_TIME {
+                self.act(piece, offset);
+            }
+            // Counted, not added, so that round-off cannot gather.
+            let next = ((acts + NO_TIME).floor() + 1.0) * period - piece.start;
+            let end = if next < begin + size - NO_TIME * period { next } else { begin + size };
+            self.flow(Part { piece, offset, size: end - offset, ends_at_node: false }, samples)?;
+            offset = end;
+        }
+        Ok(())
+    }
+
+    /// The program inside acts.
+    fn act(&mut self, piece: Piece<'_>, offset: f64) {
+        piece.values(offset, &mut self.u);
+        self.next.copy_from_slice(&self.x);
+        self.ode.sample(&self.x, &self.u, &mut self.next);
+        self.x.copy_from_slice(&self.next);
+    }
+
+    /// Integrates one part of the step, in which no program acts.
+    fn flow(&mut self, part: Part<'_>, samples: &mut Samples) -> Result<()> {
         let Part { piece, offset, size, .. } = part;
         let from = piece.start + offset;
         let to = from + size;
@@ -248,8 +294,17 @@ impl Subsystem for OdeModel {
         Ok(true)
     }
 
+    fn feed_through(&mut self, _inputs: &[f64], out: &mut Matrix) -> Result<bool> {
+        Ok(self.linearization.exact_feed_through().map(|d| out.copy_from(d)).is_some())
+    }
+
     fn rates(&mut self, inputs: &[f64], rates: &mut [f64]) -> Result<bool> {
         self.linearization.rates(self.ode.as_ref(), self.time, &self.x, inputs, rates);
+        Ok(true)
+    }
+
+    fn state_rates(&mut self, inputs: &[f64], rates: &mut [f64]) -> Result<bool> {
+        self.ode.derivative(self.time, &self.x, inputs, rates);
         Ok(true)
     }
 

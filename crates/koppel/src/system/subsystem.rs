@@ -7,6 +7,7 @@ use super::message::Message;
 use super::ports::{Ports, VariableId};
 use super::state_space::StateSpace;
 use crate::error::Result;
+use crate::linalg::Matrix;
 use crate::signal::{Samples, Segment, Step};
 use crate::solver::SolverConfig;
 use serde::{Deserialize, Serialize};
@@ -40,6 +41,12 @@ pub trait Subsystem: Send {
         outputs: &mut [f64],
         samples: &mut Samples,
     ) -> Result<()>;
+
+    /// The same with inputs that are held over the step, and nothing to be sampled: what most steps of most runs are.
+    fn step_held(&mut self, step: &Step, inputs: &[f64], outputs: &mut [f64]) -> Result<()> {
+        let segment = Segment::new(step, inputs.len(), 1, inputs);
+        self.step(step, &segment, outputs, &mut Samples::default())
+    }
 
     /// The present value of any variable.
     fn get(&mut self, variable: VariableId) -> Result<f64>;
@@ -76,8 +83,19 @@ pub trait Subsystem: Send {
         Ok(matrices.map(|matrices| *out = matrices).is_some())
     }
 
+    /// Writes D, how outputs follow inputs at once under these inputs, if it is known by derivatives, not by differences; false if
+    /// not.
+    fn feed_through(&mut self, _inputs: &[f64], out: &mut Matrix) -> Result<bool> {
+        Ok(self.linear().map(|matrices| *out = matrices.d).is_some())
+    }
+
     /// Why `linearize` gave nothing when it was asked last: the end of a sentence that begins with its name.
     fn lack_of_model(&self) -> Option<String> {
+        None
+    }
+
+    /// Where its linear model comes from when it was asked last, in a few words; nothing if that is its equations.
+    fn model_source(&self) -> Option<String> {
         None
     }
 
@@ -86,11 +104,32 @@ pub trait Subsystem: Send {
         Ok(false)
     }
 
+    /// Writes how fast the states of its linear model change where it stands under these inputs; false if it cannot tell.
+    fn state_rates(&mut self, _inputs: &[f64], _rates: &mut [f64]) -> Result<bool> {
+        Ok(false)
+    }
+
     /// Its own solver in a few words, for the summary.
     fn solver(&self) -> String;
 
     /// Settings of that solver, if it is one of koppel's own.
     fn solver_config(&self) -> Option<SolverConfig> {
+        None
+    }
+
+    /// What it is, in words that change with everything its behaviour depends on but its inputs and what is set later; nothing
+    /// if it is not worth or not safe to keep what was found out about it.
+    fn identity(&self) -> Option<String> {
+        None
+    }
+
+    /// Why it should not be excited alone before a run: the end of a sentence that begins with its name.
+    fn refusal(&self) -> Option<String> {
+        None
+    }
+
+    /// How often its own stepping function was called so far, if it counts.
+    fn step_calls(&self) -> Option<u64> {
         None
     }
 

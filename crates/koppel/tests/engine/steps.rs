@@ -3,9 +3,9 @@
 use super::{integrator, last, run, scalar, step};
 use koppel::coupling::{CouplingConfig, StartUp};
 use koppel::record::{Record, Table};
-use koppel::run::{Change, Ending, Flow, RunConfig, ScheduleConfig, Simulation};
+use koppel::run::{Change, Ending, Flow, RunConfig, RunState, ScheduleConfig, Simulation};
 use koppel::solver::SolverConfig;
-use koppel::system::{Connection, OdeModel, SystemBuilder};
+use koppel::system::{Connection, OdeModel, SystemBuilder, VariableId, VariableKind};
 use koppel::{Error, models};
 use std::collections::BTreeMap;
 
@@ -232,4 +232,46 @@ fn a_state_goes_back_only_to_where_it_came_from() {
     let alone = SystemBuilder::new().add("a", integrator(0.0)).build().unwrap();
     let mut other = Simulation::new(alone, &RunConfig::new(1.0, 0.1)).unwrap();
     assert!(other.restore(&state).err().unwrap().to_string().contains("another system"));
+}
+
+/// Steps of the simplest kind have a loop of their own: one by one, many at once and through the general loop, which an
+/// external signal of zero asks for, the numbers are the same.
+#[test]
+fn simple_steps_give_the_numbers_of_all_others() {
+    let build = |is_simple: bool| {
+        let builder = SystemBuilder::new()
+            .add("a", scalar(-1.0, 2.0, 1.0, 0.0, 1.0))
+            .add("b", scalar(-3.0, 0.5, -1.0, 0.0, 0.5))
+            .add("free", scalar(-0.1, 1.0, 1.0, 0.0, 0.2))
+            .connect(Connection::new("b.y", "a.u").gain(0.7))
+            .connect(Connection::new("a.y", "b.u"));
+        let builder = if is_simple { builder } else { builder.external("a.u", step(1e9, 1.0)) };
+        builder.build().unwrap()
+    };
+    let config = RunConfig::new(25.01, 0.01);
+    let start = |is_simple: bool| Simulation::new(build(is_simple), &config).unwrap();
+    let (mut each, mut many, mut general) = (start(true), start(true), start(false));
+    let (mut one, mut other) = (RunState::default(), RunState::default());
+    let mut taken = [1, 7, 30, 600].into_iter().cycle();
+    while !general.is_done() {
+        let count = taken.next().unwrap();
+        many.advance_by(count).unwrap();
+        for _ in 0..count {
+            each.advance().unwrap();
+            general.advance().unwrap();
+        }
+        each.save(&mut one).unwrap();
+        many.save(&mut other).unwrap();
+        assert_eq!(one, other);
+        for id in 0..3 {
+            assert_eq!(each.outputs(id), general.outputs(id), "at {}", each.time());
+            let input = VariableId { kind: VariableKind::Input, index: 0 };
+            assert_eq!(each.value(id, input).unwrap(), general.value(id, input).unwrap());
+        }
+        assert_eq!(each.statistics().defects, general.statistics().defects);
+        assert_eq!(each.statistics().defects, many.statistics().defects);
+        // What is put back goes on like what was not.
+        many.restore(&one).unwrap();
+    }
+    assert!(each.is_done() && many.is_done() && each.index() == 2501);
 }

@@ -1,8 +1,14 @@
 //! The forecast: step matrices, spectral radii and stable steps before a run.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+mod blame;
 mod by_hand;
+mod global_error;
+mod helicopter;
+mod large;
 mod limits;
+mod nonlinear;
+mod robustness;
 mod running;
 mod two_mass;
 

@@ -145,6 +145,38 @@ fn a_guess_is_not_looked_up_beyond_a_table() {
 }
 
 #[test]
+fn a_result_on_the_way_that_a_table_does_not_know_is_not_handed_on() {
+    // b gives 10, 12, 14 and then 14 for ever. The line through the last two goes on to 16, and what a then gives, 102, is in no
+    // table: b must not be stepped with what is no number.
+    let system = || {
+        let count = Static::new(&[("u", 10.0), ("t", 0.0)], &["y"], |u, y| {
+            let known = (10.0 * u[1]).round().min(2.0);
+            y[0] = if u[0] > 2.0 * (5.0 + known) + 0.5 { known + 100.0 } else { known };
+        });
+        let table =
+            Connection { map: vec![(0.0, 5.0), (1.0, 6.0), (2.0, 7.0)], ..Connection::new("a.y", "b.u") };
+        SystemBuilder::new()
+            .add("a", count)
+            .add("b", Static::gain(2.0, 0.0))
+            .connect(table)
+            .connect(Connection::new("b.y", "a.u"))
+            .external("a.t", ExternalConfig::Ramp { start: 0.0, stop: 1.0, from: 0.0, to: 1.0 })
+            .build()
+            .unwrap()
+    };
+    for acceleration in [AccelerationKind::FixedPoint, AccelerationKind::Broyden, AccelerationKind::Newton] {
+        let config = iterated(IterationKind::Step, acceleration, Otherwise::Stop);
+        let mut simulation = Simulation::new(system(), &config).unwrap();
+        assert_eq!(simulation.loop_works().next().unwrap().unknowns, ["b.y"]);
+        for k in 1..=10 {
+            simulation.advance().unwrap_or_else(|error| panic!("{acceleration:?} {k}: {error}"));
+            let (found, expected) = (output(&simulation, "b.y"), 2.0 * (5.0 + f64::from(k).min(2.0)));
+            assert!((found - expected).abs() < 1e-7, "{acceleration:?} {k}: {found}");
+        }
+    }
+}
+
+#[test]
 fn a_member_at_its_limit_is_no_black_box() {
     // At the start within its limits, at the first communication point beyond them.
     let system = with_time(&["y"], |u, t, y| y[0] = (0.5 * u + 30.0 * t).clamp(-1.0, 1.0));

@@ -3,6 +3,7 @@
 #![expect(clippy::print_stdout, reason = "tables for the reader")]
 #![expect(clippy::unwrap_used, reason = "a test that cannot be set up fails")]
 
+mod derivatives;
 mod double_pendulum;
 mod failures;
 mod filters;

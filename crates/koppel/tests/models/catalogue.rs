@@ -16,7 +16,7 @@ fn defaults(entry: &'static ModelEntry) -> Box<dyn Ode> {
 
 fn derivative(ode: &dyn Ode, x: &[f64], u: &[f64]) -> Vec<f64> {
     let mut dx = vec![f64::NAN; ode.states()];
-    ode.derivative(0.0, x, u, &mut dx);
+    ode.smooth_derivative(0.0, x, u, &mut dx);
     dx
 }
 

@@ -11,6 +11,7 @@ mod examples;
 mod limits;
 mod linear_cases;
 mod nonlinear_cases;
+mod steering;
 
 use koppel::Result;
 use koppel::coupling::{CouplingConfig, Hold};

@@ -43,11 +43,19 @@ fn pre_step_stays_close_where_zero_order_hold_has_left() {
         let seen = error(prestep(|config| config.constant = constant), 9e-3);
         assert!(seen < 0.07, "{constant:?}: {seen}");
     }
-    for ms in [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0] {
-        let step = ms * 1e-3;
-        let without = error(plain(|_| ()), step);
-        let with = error(plain(|config| with_error_equation(config, step)), step);
-        assert!(with < without / 3.0, "{ms} ms: {with} with step 1, {without} without");
+    for constant in [ConstantConfig::None, ConstantConfig::Measured] {
+        for ms in [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0] {
+            let step = ms * 1e-3;
+            let without = error(prestep(|config| config.constant = constant), step);
+            let with = error(
+                prestep(|config| {
+                    config.constant = constant;
+                    with_error_equation(config, step);
+                }),
+                step,
+            );
+            assert!(with < without / 3.0, "{constant:?}, {ms} ms: {with} with step 1, {without} without");
+        }
     }
 }
 

@@ -32,20 +32,31 @@ impl Summary {
 
     /// Quality of each model.
     pub(in crate::output) fn qualities(&self) -> Grid {
-        let mut grid = Grid::new(&["model of", "mean error", "worst, of the range", "at t/s", "good for"]);
-        for model in self.models.iter().flat_map(|review| &review.models) {
-            if model.worst.is_nan() {
-                let none = String::new;
-                grid.row([model.subsystem.clone(), "not measured".into(), none(), none(), none()]);
-                continue;
-            }
+        let mut grid =
+            Grid::new(&["model of", "taken", "mean error", "worst, of the range", "at t/s", "good for"]);
+        let all =
+            self.models.iter().flat_map(|review| review.models.iter().map(move |model| (review, model)));
+        for (review, model) in all {
+            let taken = match model.taken {
+                0 if review.is_learned() => "learned".to_owned(),
+                0 => "never".to_owned(),
+                1 => "once".to_owned(),
+                times => format!("{times} times"),
+            };
             let verdict = match model.verdict {
-                PhaseKind::Hold => "nothing (hold)",
-                PhaseKind::Modified => "steps 1 and 2 (modified)",
-                _ => "all steps (full)",
+                None => {
+                    let none = String::new;
+                    let figure = "not measured".into();
+                    grid.row([model.subsystem.clone(), taken, figure, none(), none(), "unknown".into()]);
+                    continue;
+                }
+                Some(PhaseKind::Hold) => "nothing (hold)",
+                Some(PhaseKind::Modified) => "steps 1 and 2 (modified)",
+                Some(_) => "all steps (full)",
             };
             grid.row([
                 model.subsystem.clone(),
+                taken,
                 significant(model.mean, 3),
                 significant(model.worst, 3),
                 significant(model.time, 6),
@@ -58,8 +69,7 @@ impl Summary {
 
 /// A model that predicts badly, why, and what was done about it.
 fn model_words(review: &Review, model: &ModelReview) -> Option<String> {
-    let what = match model.verdict {
-        _ if model.mean.is_nan() => return None,
+    let what = match model.verdict? {
         PhaseKind::Hold => "bad",
         PhaseKind::Modified => "doubtful",
         _ => return None,

@@ -2,8 +2,8 @@
 
 use super::{Context, Instance, Moment, StepInfo, Update};
 use crate::ffi::twins::{call, function};
-use crate::ffi::{CallError, Interruption, trace};
-use std::ffi::c_void;
+use crate::ffi::{CallError, Interruption, OK, trace};
+use std::ffi::{c_int, c_void};
 
 /// The callback of the running step, and what went wrong in it.
 pub(super) struct Running {
@@ -62,29 +62,30 @@ impl Instance {
         (inputs, values): (&[u32], &[f64]),
         (outputs, results): (&[u32], &mut [f64]),
     ) -> Result<(), Box<Interruption>> {
-        assert!(inputs.len() == values.len() && outputs.len() == results.len(), "one value per reference");
+        assert!(inputs.len() == values.len(), "one value per reference");
+        assert!(outputs.len() == results.len(), "one value per reference");
         let (Some(step), false) = (self.functions.do_step, self.is_dead.get()) else {
             return Err(Interruption::of(CallError::Dead { call: "fmi3DoStep" }));
         };
         self.log.set_time(time);
-        let (functions, pointer, ok) = (&self.functions, self.pointer.as_ptr(), 0..=1);
+        let (pointer, calls) = (self.pointer.as_ptr(), trace::Place::now());
+        let failed = |call, code: c_int| Err(Interruption::of(self.failed(call, code.into())));
         if !inputs.is_empty() {
-            let count = inputs.len();
-            trace::enter(const { trace::number("fmi3SetFloat64") });
+            let (set, count) = (self.functions.set_float64, inputs.len());
+            calls.enter(const { trace::number("fmi3SetFloat64") });
             // SAFETY: the instance is alive, and the buffers have the lengths given.
-            let code =
-                unsafe { (functions.set_float64)(pointer, inputs.as_ptr(), count, values.as_ptr(), count) };
-            if !ok.contains(&code) {
-                return Err(Interruption::of(self.failed("fmi3SetFloat64", code.into())));
+            let code = unsafe { set(pointer, inputs.as_ptr(), count, values.as_ptr(), count) };
+            if !OK.contains(&code) {
+                return failed("fmi3SetFloat64", code);
             }
         }
         let (mut event, mut terminate, mut early, mut reached) = (0_u8, 0_u8, 0_u8, time + size);
-        trace::enter(const { trace::number("fmi3DoStep") });
+        calls.enter(const { trace::number("fmi3DoStep") });
         // SAFETY: the instance is alive, and the places to write to are those of the standard.
         let code =
             unsafe { step(pointer, time, size, false, &mut event, &mut terminate, &mut early, &mut reached) };
-        if !ok.contains(&code) {
-            return Err(Interruption::of(self.failed("fmi3DoStep", code.into())));
+        if !OK.contains(&code) {
+            return failed("fmi3DoStep", code);
         }
         if terminate | early != 0 {
             let info = StepInfo {
@@ -98,14 +99,11 @@ impl Instance {
         if outputs.is_empty() {
             return Ok(());
         }
-        let (count, results) = (outputs.len(), results.as_mut_ptr());
-        trace::enter(const { trace::number("fmi3GetFloat64") });
+        let (get, count) = (self.functions.get_float64, outputs.len());
+        calls.enter(const { trace::number("fmi3GetFloat64") });
         // SAFETY: the instance is alive, and the buffers have the lengths given.
-        let code = unsafe { (functions.get_float64)(pointer, outputs.as_ptr(), count, results, count) };
-        if !ok.contains(&code) {
-            return Err(Interruption::of(self.failed("fmi3GetFloat64", code.into())));
-        }
-        Ok(())
+        let code = unsafe { get(pointer, outputs.as_ptr(), count, results.as_mut_ptr(), count) };
+        if OK.contains(&code) { Ok(()) } else { failed("fmi3GetFloat64", code) }
     }
 }
 

@@ -25,11 +25,25 @@ pub(super) struct Linearization {
     pub(super) trust: Trust,
     /// A model was asked for.
     pub(super) is_used: bool,
+    room: Room,
+}
+
+/// Buffers, so that asking at every step allocates nothing.
+#[derive(Default)]
+struct Room {
+    inputs: Vec<f64>,
+    states: Vec<f64>,
+    moved: Vec<f64>,
+    derivatives: Vec<f64>,
+    change: Vec<f64>,
+    above: Vec<f64>,
+    below: Vec<f64>,
 }
 
 impl Linearization {
     pub(super) fn new(unknowns: Option<Unknowns>, is_offered: bool) -> Linearization {
-        Linearization { trust: Trust::new(is_offered && unknowns.is_some()), unknowns, is_used: false }
+        let trust = Trust::new(is_offered && unknowns.is_some());
+        Linearization { unknowns, trust, is_used: false, room: Room::default() }
     }
 }
 
@@ -43,7 +57,7 @@ type Values = Vec<f64>;
 impl ModelExchange {
     pub(super) fn matrices(&mut self, inputs: &[f64]) -> Result<StateSpace> {
         self.linearization.is_used = true;
-        self.while_placed(inputs, |fmu| match fmu.linearization.trust {
+        self.while_placed(inputs, &mut Room::default(), |fmu, _| match fmu.linearization.trust {
             Trust::Held => fmu.directional_matrices(),
             Trust::Unknown => {
                 let found = fmu.differences(inputs, 1.0)?;
@@ -60,34 +74,57 @@ impl ModelExchange {
     }
 
     pub(super) fn output_rates(&mut self, inputs: &[f64], rates: &mut [f64]) -> Result<()> {
-        self.while_placed(inputs, |fmu| {
-            let mut dx = vec![0.0; fmu.x.len()];
-            fmu.base.called(fmu.base.backend.get_derivatives(&mut dx))?;
-            if let (Trust::Held, Some(unknowns)) = (&fmu.linearization.trust, &fmu.linearization.unknowns) {
-                return unknowns.rates(&fmu.base, &dx, rates);
-            }
-            let speed = dx.iter().zip(&fmu.scales).fold(0.0_f64, |most, (dx, s)| most.max((dx / s).abs()));
-            if speed == 0.0 {
-                rates.fill(0.0);
-                return Ok(());
-            }
-            let size = fmu.x.iter().fold(1e-3_f64, |most, x| most.max(x.abs()));
-            let tau = f64::EPSILON.cbrt() * size / speed;
-            let x = fmu.plain_states();
-            let at = |by: f64| x.iter().zip(&dx).map(|(x, dx)| x + by * dx).collect::<Vec<_>>();
-            let (above, below) = (fmu.outputs_at(&at(tau))?, fmu.outputs_at(&at(-tau))?);
-            for ((rate, above), below) in rates.iter_mut().zip(above).zip(below) {
-                *rate = (above - below) / (2.0 * tau);
-            }
-            Ok(())
-        })
+        let mut room = std::mem::take(&mut self.linearization.room);
+        let done = self.while_placed(inputs, &mut room, |fmu, room| fmu.rates_here(room, rates));
+        self.linearization.room = room;
+        done
+    }
+
+    fn rates_here(&mut self, room: &mut Room, rates: &mut [f64]) -> Result<()> {
+        let Room { states, moved, derivatives: dx, change, above, below, .. } = room;
+        dx.resize(self.x.len(), 0.0);
+        self.base.called(self.base.backend.get_derivatives(dx))?;
+        if let (Trust::Held, Some(unknowns)) = (&self.linearization.trust, &self.linearization.unknowns) {
+            return unknowns.rates(&self.base, dx, change, rates);
+        }
+        let speed = dx.iter().zip(&self.scales).fold(0.0_f64, |most, (dx, s)| most.max((dx / s).abs()));
+        if speed == 0.0 {
+            rates.fill(0.0);
+            return Ok(());
+        }
+        let size = self.x.iter().fold(1e-3_f64, |most, x| most.max(x.abs()));
+        let tau = f64::EPSILON.cbrt() * size / speed;
+        for (by, outputs) in [(tau, &mut *above), (-tau, &mut *below)] {
+            moved.clear();
+            moved.extend(states.iter().zip(&*dx).map(|(x, dx)| x + by * dx));
+            self.outputs_at(moved, outputs)?;
+        }
+        for ((rate, above), below) in rates.iter_mut().zip(above).zip(below) {
+            *rate = (*above - *below) / (2.0 * tau);
+        }
+        Ok(())
+    }
+
+    /// Writes how fast its states change; false if they are not those of its model.
+    pub(super) fn rates_of_states(&mut self, inputs: &[f64], rates: &mut [f64]) -> Result<bool> {
+        if self.x.len() != rates.len() {
+            return Ok(false);
+        }
+        let mut room = std::mem::take(&mut self.linearization.room);
+        let done = self.while_placed(inputs, &mut room, |fmu, _| {
+            fmu.base.called(fmu.base.backend.get_derivatives(rates))
+        });
+        self.linearization.room = room;
+        done?;
+        Ok(true)
     }
 
     /// Does something in continuous-time mode under these inputs, and puts states and inputs back.
     fn while_placed<T>(
         &mut self,
         inputs: &[f64],
-        ask: impl FnOnce(&mut ModelExchange) -> Result<T>,
+        room: &mut Room,
+        ask: impl FnOnce(&mut ModelExchange, &mut Room) -> Result<T>,
     ) -> Result<T> {
         self.next.copy_from_slice(inputs);
         if self.base.phase == Phase::Initializing {
@@ -98,13 +135,15 @@ impl ModelExchange {
             self.event()?;
             self.settled.copy_from_slice(&self.next);
         }
-        let before = self.applied.clone();
+        room.inputs.clone_from(&self.applied);
+        room.states.clear();
+        room.states.extend(self.x.iter().zip(&self.scales).map(|(x, scale)| x * scale));
         // Others would need an event.
-        self.discrete.iter().for_each(|place| self.next[*place] = before[*place]);
-        let answer = self.write_inputs().and_then(|()| ask(self));
-        self.next.copy_from_slice(&before);
+        self.discrete.iter().for_each(|place| self.next[*place] = room.inputs[*place]);
+        let answer = self.write_inputs().and_then(|()| ask(self, room));
+        self.next.copy_from_slice(&room.inputs);
         let inputs_back = self.write_inputs();
-        let states_back = self.base.called(self.base.backend.set_states(&self.plain_states()));
+        let states_back = self.base.called(self.base.backend.set_states(&room.states));
         let answer = answer?;
         inputs_back.and(states_back).map(|()| answer)
     }
@@ -200,16 +239,19 @@ impl ModelExchange {
         let mut values = vec![0.0; x.len()];
         self.base.called(self.base.backend.set_states(x))?;
         self.base.called(self.base.backend.get_derivatives(&mut values))?;
-        values.extend(self.outputs_at(x)?);
+        let mut outputs = Vec::new();
+        self.outputs_at(x, &mut outputs)?;
+        values.append(&mut outputs);
         Ok(values)
     }
 
-    fn outputs_at(&mut self, x: &[f64]) -> Result<Vec<f64>> {
-        let mut outputs = vec![0.0; self.base.ports.outputs.len()];
+    /// Outputs at these states, with zeros for what is not continuous.
+    fn outputs_at(&mut self, x: &[f64], outputs: &mut Vec<f64>) -> Result<()> {
+        outputs.resize(self.base.ports.outputs.len(), 0.0);
         self.base.called(self.base.backend.set_states(x))?;
-        self.base.get_outputs(&mut outputs)?;
+        self.base.get_outputs(outputs)?;
         let held = self.base.ports.outputs.iter().map(|output| output.is_held);
         outputs.iter_mut().zip(held).filter(|(_, held)| *held).for_each(|(value, _)| *value = 0.0);
-        Ok(outputs)
+        Ok(())
     }
 }

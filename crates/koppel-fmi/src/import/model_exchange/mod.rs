@@ -272,6 +272,17 @@ impl Subsystem for ModelExchange {
         Ok(Some(self.matrices(inputs)?))
     }
 
+    fn state_rates(&mut self, inputs: &[f64], rates: &mut [f64]) -> koppel::Result<bool> {
+        Ok(self.rates_of_states(inputs, rates)?)
+    }
+
+    fn model_source(&self) -> Option<String> {
+        Some(match &self.linearization.trust {
+            Trust::Held => "directional derivatives".into(),
+            trust => format!("finite differences{}", trust.complaint()),
+        })
+    }
+
     fn rates(&mut self, inputs: &[f64], rates: &mut [f64]) -> koppel::Result<bool> {
         self.output_rates(inputs, rates)?;
         Ok(true)
@@ -291,6 +302,14 @@ impl Subsystem for ModelExchange {
         format!(
             "{solver}{jacobian}; FMI {version} model exchange by {tool}; inputs followed inside the solver{model}"
         )
+    }
+
+    fn identity(&self) -> Option<String> {
+        super::identity(&self.base.fmu, &self.base.options)
+    }
+
+    fn refusal(&self) -> Option<String> {
+        super::refusal(self.base.description(), &self.base.options)
     }
 
     fn save(&self, snapshot: &mut Snapshot) -> koppel::Result<()> {

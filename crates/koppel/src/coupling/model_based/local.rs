@@ -19,7 +19,8 @@
 //!
 //! Inputs that another method fills, or whose sources have moved already, are not free: they count with their ideal slope.
 
-use super::excitation::{Excitation, Moments, Response};
+use super::course::Course;
+use super::excitation::{Excitation, Moments};
 use crate::coupling::View;
 use crate::error::{Error, Result};
 use crate::identify::InterfaceModel;
@@ -73,6 +74,8 @@ impl Goal {
 pub(in crate::coupling) struct Local {
     pub(in crate::coupling) inputs: Range<InputId>,
     pub(in crate::coupling) outputs: Range<OutputId>,
+    /// To predict the end of the step.
+    pub(in crate::coupling) course: Course,
     goal: Goal,
     weight: f64,
     /// P_0 of the goal for the part with y, and for the part with u.
@@ -82,10 +85,6 @@ pub(in crate::coupling) struct Local {
     inverse: Matrix,
     /// I - G⁺ G.
     rest: Matrix,
-    /// P_0, P_0 B and P_1 B at the end of the step, to predict it.
-    end: [Matrix; 3],
-    /// Only with external signals.
-    response: Option<Response>,
     /// G⁺ ρ.
     shift: Vec<f64>,
     plus: Vec<f64>,
@@ -126,7 +125,6 @@ pub(in crate::coupling) struct LocalSettings<'a> {
 impl Local {
     pub(in crate::coupling) fn new(view: &View<'_>, id: SubsystemId, settings: &LocalSettings<'_>) -> Self {
         let (inputs, outputs) = (view.graph.inputs_of(id), view.graph.outputs_of(id));
-        let is_driven = view.graph.externals().iter().any(|(input, _)| inputs.contains(input));
         let zeros = vec![0.0; outputs.len()];
         Local {
             goal: settings.goal,
@@ -135,8 +133,7 @@ impl Local {
             on_inputs: (settings.matrix_steps > 0).then(Matrix::default),
             inverse: Matrix::default(),
             rest: Matrix::default(),
-            end: <[Matrix; 3]>::default(),
-            response: is_driven.then(Response::default),
+            course: Course::new(view, id),
             shift: vec![0.0; inputs.len()],
             plus: zeros.clone(),
             rates: zeros.clone(),
@@ -200,12 +197,7 @@ impl Local {
             x1.mul_into(&model.s_u, g);
             x0.mul_add(&model.s_d, g);
         }
-        self.end[0].copy_from(&whole[0]);
-        whole[0].mul_into(b, &mut self.end[1]);
-        whole[1].mul_into(b, &mut self.end[2]);
-        if let Some(response) = &mut self.response {
-            response.fit(&model.s_y, b, size)?;
-        }
+        self.course.fit(model, b, whole, size)?;
         self.invert(view, id, settings)?;
         self.inverse.mul_into(&self.room.g, &mut self.rest);
         self.rest.scale(-1.0);
@@ -255,7 +247,7 @@ impl Local {
         now: &Now<'_>,
         excitation: &Excitation,
     ) {
-        let Local { plus, rates, rho, .. } = self;
+        let Local { plus, rates, rho, course, .. } = self;
         plus.copy_from_slice(now.y);
         model.s_d.mul_vec_add(now.epsilon, plus);
         for (row, rho) in rho.iter_mut().enumerate() {
@@ -275,11 +267,10 @@ impl Local {
                 subtract(on_inputs, rates, rho);
             }
         }
-        if let (Some(response), true) = (&mut self.response, excitation.is_active) {
-            response.answer(excitation, self.inputs.start);
+        if let Some(moments) = course.answer(excitation) {
             let change = &self.goal.of(&excitation.change)[self.inputs.clone()];
             subtract(&model.s_d, change, rho);
-            rho.iter_mut().zip(self.goal.of(&response.moments)).for_each(|(rho, v)| *rho -= v);
+            rho.iter_mut().zip(self.goal.of(moments)).for_each(|(rho, v)| *rho -= v);
         }
         self.inverse.mul_vec_into(rho, &mut self.shift);
     }
@@ -295,30 +286,6 @@ impl Local {
         let row = self.rest.row(input - self.inputs.start);
         let rest: f64 = row.iter().zip(self.inputs.clone()).map(|(r, i)| r * ideal(i)).sum();
         rest * per + self.shift[input - self.inputs.start]
-    }
-
-    /// Where x = y - S_d u would come to by the end of the step if nothing but external signals were given.
-    pub(in crate::coupling) fn drift(
-        &mut self,
-        model: &InterfaceModel,
-        x: &[f64],
-        excitation: &Excitation,
-        out: &mut [f64],
-    ) {
-        out.copy_from_slice(x);
-        self.rates.copy_from_slice(&model.constant);
-        model.s_y.mul_vec_add(x, &mut self.rates);
-        self.end[0].mul_vec_add(&self.rates, out);
-        self.end[1].mul_vec_add(&excitation.start[self.inputs.clone()], out);
-        if let (Some(response), true) = (&self.response, excitation.is_active) {
-            out.iter_mut().zip(&response.moments.end).for_each(|(x, v)| *x += v);
-        }
-    }
-
-    /// Adds what an input u(t) = first + slope (t - T^k) does to x until the end of the step.
-    pub(in crate::coupling) fn add_input(&self, first: &[f64], slope: &[f64], out: &mut [f64]) {
-        self.end[1].mul_vec_add(first, out);
-        self.end[2].mul_vec_add(slope, out);
     }
 }
 

@@ -1,14 +1,19 @@
-//! What the model-based methods share: the closed loop of all interface models, the error equation, external signals.
+//! What the model-based methods share: the closed loop of all interface models, the error equation,
+//! external signals, the judgement of models.
 
 mod closed_loop;
+mod course;
 mod error_equation;
 mod excitation;
+mod judgement;
 mod local;
 
 pub(super) use closed_loop::{ClosedLoop, wired, wired_linear};
+pub(super) use course::{Course, CourseRoom};
 pub(super) use error_equation::{ErrorEquation, ErrorSettings, distance};
 pub use error_equation::{ErrorEquationConfig, OdeMethod};
 pub(super) use excitation::{Excitation, Response};
+pub(super) use judgement::Judgement;
 pub use local::Goal;
 pub(super) use local::{Local, LocalSettings, Now};
 

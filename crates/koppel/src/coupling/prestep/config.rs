@@ -208,6 +208,7 @@ impl PrestepConfig {
 
     /// The method in continuous or discrete time.
     pub(in crate::coupling) fn build(&self, hold: Hold) -> Result<Box<dyn Coupling>> {
+        self.model.check()?;
         let Some(identify) = self.model.identify() else {
             if !self.learned.is_empty() {
                 let problem = "goes with a model that is learned: model = { identify = \"rls\" }";

@@ -92,14 +92,9 @@ pub(super) struct Numbers {
     pub(super) ideal: Vec<f64>,
     /// Inputs the outputs were last read with, with external signals: u⁻.
     pub(super) last_inputs: Vec<f64>,
-    /// y - S_d u at the end of the step, as the models expect it; to judge them.
-    pub(super) expected: Vec<f64>,
-    /// True after the first step.
-    pub(super) is_under_way: bool,
     pub(super) rates: Vec<f64>,
     pub(super) scratch: Vec<f64>,
     pub(super) inputs: Vec<f64>,
-    pub(super) slopes: Vec<f64>,
 }
 
 /// What an answer to external signals is added to.
@@ -118,15 +113,12 @@ impl Numbers {
             start_full: of_inputs.clone(),
             last_inputs: of_inputs.clone(),
             ideal: of_inputs.clone(),
-            inputs: of_inputs.clone(),
-            slopes: of_inputs,
+            inputs: of_inputs,
             ideal_outputs: of_outputs.clone(),
             extrapolated: of_outputs.clone(),
             goal: of_outputs.clone(),
-            expected: of_outputs.clone(),
             rates: of_outputs.clone(),
             scratch: of_outputs,
-            is_under_way: false,
         }
     }
 

@@ -66,11 +66,8 @@ impl Known {
 }
 
 impl PrestepDiscrete {
-    /// Judges the models by the step that has ended, and converts them for the step ahead.
-    pub(super) fn convert(&mut self, view: &View<'_>) -> Result<()> {
-        for input in 0..self.given.len() {
-            self.given[input] = view.applied[input] + self.external[input];
-        }
+    /// Judges the models by the step that has ended.
+    pub(super) fn judge_known(&mut self, view: &View<'_>) {
         self.quality.note(view.outputs);
         for id in 0..view.graph.len() {
             let has_jumped = std::mem::take(&mut self.has_jumped[id]);
@@ -78,9 +75,13 @@ impl PrestepDiscrete {
             if !self.is_under_way {
                 self.figures[id] = 0.0;
             } else if !has_jumped {
-                self.figures[id] = self.judge(view, id);
+                self.figures[id] = self.figure(view, id);
             }
         }
+    }
+
+    /// Converts the models for the step ahead.
+    pub(super) fn convert(&mut self, view: &View<'_>) -> Result<()> {
         let key = (view.models.version(), view.step.size.to_bits());
         let is_old = self.known.fits != Some(key);
         for id in 0..view.graph.len() {
@@ -94,7 +95,7 @@ impl PrestepDiscrete {
     }
 
     /// Figure of a model for the step that has ended; J_1 is still that of the step.
-    fn judge(&mut self, view: &View<'_>, id: usize) -> f64 {
+    fn figure(&mut self, view: &View<'_>, id: usize) -> f64 {
         let (u, y) = (view.graph.inputs_of(id), view.graph.outputs_of(id));
         let (model, s_d) = (&self.models[id], &self.known.parts[id][2]);
         for (row, output) in y.clone().enumerate() {

@@ -5,11 +5,18 @@ use crate::coupling::View;
 use crate::error::Result;
 
 impl PrestepDiscrete {
+    /// The inputs at the end of the step that has ended.
+    pub(super) fn look_back(&mut self, view: &View<'_>) {
+        let just_before = view.step.start - if view.is_fresh { 0.0 } else { 1e-9 * view.step.size };
+        self.add_external(view, just_before);
+        for (given, (applied, external)) in self.given.iter_mut().zip(view.applied.iter().zip(&self.external))
+        {
+            *given = applied + external;
+        }
+    }
+
     /// Learns, judges the models by what they had predicted, and takes the new ones.
     pub(super) fn learn(&mut self, view: &View<'_>) -> Result<()> {
-        for input in 0..self.given.len() {
-            self.given[input] = view.applied[input] + self.external[input];
-        }
         self.quality.note(view.outputs);
         for (id, identifier) in self.identifiers.iter_mut().enumerate() {
             let (u, y) = (view.graph.inputs_of(id), view.graph.outputs_of(id));

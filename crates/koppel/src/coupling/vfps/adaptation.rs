@@ -8,7 +8,7 @@
 //! What was fitted is never forgotten and weighs as much as the data: where the run excites nothing, θ_ρ stays θ0.
 
 use crate::identify::{NodeFit, NodeModel};
-use crate::linalg::{cholesky_factor, cholesky_solve, dot};
+use crate::linalg::{cholesky_factor, cholesky_solve, fast_dot};
 
 /// How much of the past counts after one step.
 const FORGETTING: f64 = 0.95;
@@ -66,7 +66,7 @@ impl Adaptation {
                 let theta = &self.theta[k * self.width..][..self.width];
                 let n = self.outputs;
                 let increment = y[row * n + k] - y[(row - 1) * n + k];
-                let missed = weight * (increment - dot(theta, &self.regressor));
+                let missed = weight * (increment - fast_dot(theta, &self.regressor));
                 let sum = &mut self.missed[k * self.width..][..self.width];
                 sum.iter_mut().zip(&self.regressor).for_each(|(s, b)| *s += missed * b);
             }

@@ -1,6 +1,7 @@
 //! Settings of VFPS as plain data.
 
 use super::Vfps;
+use crate::coupling::phase::LearningConfig;
 use crate::error::{Error, Result};
 use serde::{Deserialize, Serialize};
 
@@ -16,15 +17,28 @@ pub struct VfpsConfig {
     /// Subsystems that are not excited before the run: what they do is learned while it goes on.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub spare: Vec<String>,
+    /// Quality figure from which plain extrapolation need not be clearly better than the coupled prediction to be used.
+    pub modified_above: f64,
+    /// Quality figure from which inputs are extrapolated.
+    pub hold_above: f64,
 }
 
 impl Default for VfpsConfig {
     fn default() -> Self {
-        VfpsConfig { nodes: 10, spare: Vec::new() }
+        VfpsConfig { nodes: 10, spare: Vec::new(), modified_above: 0.08, hold_above: 0.4 }
     }
 }
 
 impl VfpsConfig {
+    /// The thresholds, as other methods have them.
+    pub(super) fn thresholds(&self) -> LearningConfig {
+        LearningConfig {
+            modified_above: self.modified_above,
+            hold_above: self.hold_above,
+            ..LearningConfig::default()
+        }
+    }
+
     pub(in crate::coupling) fn build(&self) -> Result<Box<Vfps>> {
         if !(1..=MOST_NODES).contains(&self.nodes) {
             return Err(Error::Setting {
@@ -34,6 +48,7 @@ impl VfpsConfig {
             }
             .into());
         }
+        self.thresholds().check()?;
         Ok(Box::new(Vfps::new(self.clone())))
     }
 }

@@ -1,25 +1,19 @@
 //! One subsystem as VFPS sees it: its past, its experts, and what is wired to it.
 
-use super::adaptation::{Adaptation, TRUST};
+use super::defect::{Defect, Handicap};
+use super::estimate::Error;
+use super::pool::Pool;
+use super::take;
 use crate::coupling::View;
-use crate::identify::{NodeFit, NodeModel, Probed, Size};
+use crate::identify::{NodeFit, Probed, Size};
 use crate::signal::Samples;
 use crate::system::{InputId, OutputId, SubsystemId};
 use std::ops::Range;
 
-/// How much of a score remains after one step.
-const MEMORY: f64 = 0.97;
-/// An expert that knows nothing of inputs must be this much better than all models.
-const CLEARLY: f64 = 0.25;
-/// Share of what moves, squared, that a model may miss before that handicap is dropped.
-const POOR: f64 = 0.05;
-/// Scores of one step are not counted above this: one miss must not exclude an expert for ever.
-const WORST: f64 = 1e4;
-
-const FITTED: usize = 0;
-const POSITION: usize = 1 + TRUST.len();
-const MODELS: usize = POSITION + 1;
-const EXPERTS: usize = MODELS + 2;
+/// Predictions that go this many times as far as outputs have ever been, or their ranges, are refused.
+const RUNAWAY: f64 = 100.0;
+/// The same where the expert in use has just missed much of what moved: after an event models go astray.
+const REACH: f64 = 3.0;
 
 /// A connection into one of its inputs that the method fills.
 pub(super) struct Wire {
@@ -62,12 +56,13 @@ pub(super) struct Member {
     extents: Vec<f64>,
     /// What a squared error of each output counts.
     weights: Vec<f64>,
-    /// What an expert makes of the nodes of a step.
-    rolled: Vec<f64>,
-    experts: Vec<NodeModel>,
-    scores: [f64; EXPERTS],
-    chosen: usize,
-    adaptation: Adaptation,
+    pub(super) pool: Pool,
+    pub(super) defect: Defect,
+    pub(super) error: Error,
+    /// What owned inputs were given at the nodes of the step that has ended, scaled, without external signals.
+    given: Vec<f64>,
+    /// Whether nothing was learned of it before the run.
+    is_unknown: bool,
     pub(super) has_moved: bool,
     pub(super) has_jumped: bool,
 }
@@ -88,15 +83,16 @@ impl Member {
             None => NodeFit::ignorant(outputs.len(), inputs.len()),
         };
         let size = fit.velocity.size;
-        let mut experts = vec![fit.velocity.clone(); POSITION];
-        experts.extend([fit.position.clone(), NodeModel::constant(size), NodeModel::straight(size)]);
         let signals = |input: &InputId| {
             let before = |input: InputId| graph.externals().partition_point(|(other, _)| *other < input);
             before(*input)..before(*input + 1)
         };
         let extent = |(output, range): (OutputId, &f64)| (view.outputs[output] / range).abs().max(1.0);
         let mut member = Member {
-            adaptation: Adaptation::new(&fit, outputs.len()),
+            pool: Pool::new(&fit, nodes),
+            defect: Defect::new(size, nodes),
+            error: Error::new(size, nodes),
+            given: vec![0.0; nodes * size.inputs],
             size,
             nodes,
             is_owned: inputs.iter().map(|input| owned.binary_search(input).is_ok()).collect(),
@@ -113,12 +109,9 @@ impl Member {
             y: vec![0.0; (size.past + nodes) * size.outputs],
             u: vec![0.0; (size.past + nodes) * size.inputs],
             coupled: vec![0.0; nodes * size.inputs],
-            rolled: vec![0.0; (size.past + nodes) * size.outputs],
-            experts,
-            scores: [0.0; EXPERTS],
-            chosen: FITTED,
             outputs,
             inputs,
+            is_unknown: probed.fit.is_none(),
             has_moved: false,
             has_jumped: false,
         };
@@ -141,16 +134,6 @@ impl Member {
     /// Places of the inputs the method fills.
     pub(super) fn owned(&self) -> impl Iterator<Item = usize> {
         (0..self.inputs.len()).filter(|k| self.is_owned[*k])
-    }
-
-    /// The expert in use.
-    pub(super) fn expert(&self) -> &NodeModel {
-        &self.experts[self.chosen]
-    }
-
-    /// Goes back to what was fitted before the run.
-    pub(super) fn trust_the_fit(&mut self) {
-        self.chosen = FITTED;
     }
 
     /// External signals on one of its inputs.
@@ -188,52 +171,20 @@ impl Member {
             for k in 0..m {
                 let value = view.given(self.inputs[k], offset);
                 self.u[row * m + k] = self.scaled_input(view, k, value, time);
+                self.given[(j - 1) * m + k] = (value - self.input_start[k]) / self.input_ranges[k];
             }
         }
         self.has_moved = true;
     }
 
-    /// (1); returns the root mean square error of the expert that was used.
-    pub(super) fn score(&mut self) -> f64 {
-        let from = self.size.past * self.size.outputs;
-        let count = (self.nodes * self.size.outputs).max(1);
-        let mut used = 0.0;
+    /// Scores, adapts and selects its experts by the step that has ended.
+    pub(super) fn learn(&mut self) {
         for ((weight, is_wired), extent) in self.weights.iter_mut().zip(&self.is_wired).zip(&self.extents) {
             *weight = f64::from(u8::from(*is_wired)) / (extent * extent);
         }
-        for (number, (expert, score)) in self.experts.iter().zip(&mut self.scores).enumerate() {
-            self.rolled[..from].copy_from_slice(&self.y[..from]);
-            expert.roll(&mut self.rolled, &self.u, self.nodes);
-            let pairs = self.rolled[from..].iter().zip(&self.y[from..]).zip(self.weights.iter().cycle());
-            let sum: f64 = pairs.map(|((a, b), weight)| weight * (a - b) * (a - b)).sum();
-            *score = MEMORY * *score + if sum <= WORST { sum } else { WORST };
-            if number == self.chosen {
-                used = (sum / count as f64).sqrt();
-            }
-        }
-        used
-    }
-
-    /// Adapts the experts that learn.
-    pub(super) fn adapt(&mut self) {
-        self.adaptation.note(&self.y, &self.u, self.size.past, self.nodes);
-        let (fitted, others) = self.experts.split_at_mut(1);
-        for (trust, model) in TRUST.iter().zip(others) {
-            self.adaptation.adapt(*trust, &fitted[0], model);
-        }
-    }
-
-    /// The expert with the smallest score; those without a model only where they are clearly better.
-    pub(super) fn select(&mut self) {
-        let best = |range: Range<usize>, scores: &[f64]| {
-            range.reduce(|best, e| if scores[e] < scores[best] { e } else { best }).unwrap_or(FITTED)
-        };
-        let model = best(0..MODELS, &self.scores);
-        let signal = best(MODELS..EXPERTS, &self.scores);
-        // A model that explains less than that of what moves is no better founded than a line.
-        let is_poor = self.scores[model] > POOR * self.scores[MODELS];
-        let handicap = if is_poor { 1.0 } else { CLEARLY };
-        self.chosen = if self.scores[signal] < handicap * self.scores[model] { signal } else { model };
+        self.pool.score(&self.y, &self.u, &self.weights, self.nodes);
+        self.pool.adapt(&self.y, &self.u, self.nodes);
+        self.pool.select();
     }
 
     /// The nodes of the finished step become the past.
@@ -276,7 +227,7 @@ impl Member {
                 // It was read with the inputs that have arrived, not with those that were given.
                 for i in 0..m {
                     let away = view.read_with[self.inputs[i]] - view.applied[self.inputs[i]];
-                    jump -= self.experts[FITTED].direct(k, i) * away / self.input_ranges[i];
+                    jump -= self.pool.fitted().direct(k, i) * away / self.input_ranges[i];
                 }
             }
             (0..past).for_each(|row| self.y[row * n + k] += jump);
@@ -287,14 +238,18 @@ impl Member {
     pub(super) fn set_known(&mut self, view: &View<'_>, node: usize, time: f64) {
         let (m, row) = (self.size.inputs, self.size.past - 1 + node);
         for k in 0..m {
-            let value = if self.is_owned[k] { self.input_start[k] } else { view.applied[self.inputs[k]] };
+            let value = if self.is_owned[k] {
+                self.input_start[k] + self.defect.known(k, node) * self.input_ranges[k]
+            } else {
+                view.applied[self.inputs[k]]
+            };
             self.u[row * m + k] = self.scaled_input(view, k, value, time);
         }
     }
 
     /// r_j of (2).
     pub(super) fn right(&self, node: usize, out: &mut [f64]) {
-        self.expert().node(&self.y, &self.u, node - 1, out);
+        self.pool.expert().node(&self.y, &self.u, node - 1, out);
     }
 
     /// Takes the outputs of a node, of all subsystems, and completes its own inputs.
@@ -302,16 +257,78 @@ impl Member {
         let (n, m, row) = (self.size.outputs, self.size.inputs, self.size.past - 1 + node);
         self.y[row * n..][..n].copy_from_slice(&all[self.outputs.clone()]);
         let coupled = &mut self.coupled[(node - 1) * m..][..m];
-        coupled.copy_from_slice(&self.input_start);
+        for (k, value) in coupled.iter_mut().enumerate() {
+            *value = self.input_start[k] + self.defect.known(k, node) * self.input_ranges[k];
+        }
+        self.defect.predicted_mut(node).fill(0.0);
+        let is_coupled = self.defect.is_coupled();
         for wire in &self.wires {
             let moved = wire.gain * all[wire.source];
-            self.u[row * m + wire.input] += moved;
-            coupled[wire.input] += moved * self.input_ranges[wire.input];
+            self.defect.predicted_mut(node)[wire.input] += moved;
+            if is_coupled {
+                self.u[row * m + wire.input] += moved;
+                coupled[wire.input] += moved * self.input_ranges[wire.input];
+            }
         }
     }
 
-    /// True if a predicted node is no number, or this many times as far from the present as outputs have been from the start.
-    pub(super) fn has_run_away(&self, node: usize, limit: f64) -> bool {
+    /// Nodes of its outputs in the step that has ended, into rows of all outputs.
+    pub(super) fn tell(&self, all: &mut [f64], width: usize) {
+        let n = self.size.outputs;
+        for j in 0..self.nodes {
+            let row = &self.y[(self.size.past + j) * n..][..n];
+            all[j * width + self.outputs.start..][..n].copy_from_slice(row);
+        }
+    }
+
+    /// Whether nothing is known of it yet.
+    pub(super) fn is_learning(&self) -> bool {
+        self.is_unknown && !self.wires.is_empty() && self.pool.is_unlearned()
+    }
+
+    /// The newest outputs.
+    pub(super) fn newest(&self) -> &[f64] {
+        let n = self.size.outputs;
+        &self.y[(self.size.past - 1) * n..][..n]
+    }
+
+    /// What its inputs should have been given, and what they lacked; `all` has a row of all outputs per node.
+    pub(super) fn compare(&mut self, all: &[f64], width: usize) {
+        let (m, past) = (self.size.inputs, self.size.past);
+        self.defect.arrived.fill(0.0);
+        for wire in &self.wires {
+            for node in 0..self.nodes {
+                self.defect.arrived[node * m + wire.input] += wire.gain * all[node * width + wire.source];
+            }
+        }
+        for k in (0..m).filter(|k| !self.is_owned[*k]) {
+            (0..self.nodes).for_each(|node| self.given[node * m + k] = 0.0);
+        }
+        self.error.take_in(&self.defect.arrived, &self.given, &self.y[past * self.size.outputs..]);
+    }
+
+    /// Decides how its inputs are planned for the step ahead.
+    pub(super) fn choose_plan(&mut self, handicap: Handicap) {
+        for (weight, extent) in self.weights.iter_mut().zip(&self.extents) {
+            *weight = 1.0 / (extent * extent);
+        }
+        self.defect.learn(&self.given, self.pool.model(), &self.weights, handicap);
+    }
+
+    /// Takes what arrives at its inputs now, and how much more it would be a step later.
+    pub(super) fn aim(&mut self, now: &[f64], rise: &[f64]) {
+        let Defect { begin, rise: slope, .. } = &mut self.defect;
+        begin.fill(0.0);
+        slope.fill(0.0);
+        for wire in &self.wires {
+            begin[wire.input] += wire.gain * now[wire.source];
+            slope[wire.input] += wire.gain * rise[wire.source];
+        }
+    }
+
+    /// True if a predicted node is no number, or many times as far from the present as outputs have been from the start.
+    pub(super) fn has_run_away(&self, node: usize) -> bool {
+        let limit = if self.pool.is_doubted { REACH } else { RUNAWAY };
         let (n, past) = (self.size.outputs, self.size.past);
         let (now, ahead) = (&self.y[(past - 1) * n..past * n], &self.y[(past - 1 + node) * n..][..n]);
         let is_far = |((now, ahead), extent): ((&f64, &f64), &f64)| {
@@ -343,31 +360,26 @@ impl Member {
     pub(super) fn save(&self, memory: &mut Vec<f64>) {
         memory.extend_from_slice(&self.y);
         memory.extend_from_slice(&self.u);
-        memory.extend_from_slice(&self.scores);
+        memory.extend_from_slice(&self.given);
         memory.extend_from_slice(&self.extents);
         let flag = |is: bool| f64::from(u8::from(is));
-        memory.extend([self.chosen as f64, flag(self.has_moved), flag(self.has_jumped)]);
-        self.experts[1..POSITION].iter().for_each(|expert| memory.extend_from_slice(&expert.coefficients));
-        self.adaptation.save(memory);
+        memory.extend([flag(self.has_moved), flag(self.has_jumped)]);
+        self.defect.save(memory);
+        self.error.save(memory);
+        self.pool.save(memory);
     }
 
     pub(super) fn restore<'a>(&mut self, memory: &'a [f64]) -> &'a [f64] {
         let mut rest = memory;
-        let mut take = |list: &mut [f64]| {
-            let (mine, others) = rest.split_at(list.len());
-            list.copy_from_slice(mine);
-            rest = others;
-        };
-        take(&mut self.y);
-        take(&mut self.u);
-        take(&mut self.scores);
-        take(&mut self.extents);
-        let mut flags = [0.0; 3];
-        take(&mut flags);
-        self.experts[1..POSITION].iter_mut().for_each(|expert| take(&mut expert.coefficients));
-        self.chosen = flags[0] as usize;
-        (self.has_moved, self.has_jumped) = (flags[1] != 0.0, flags[2] != 0.0);
-        self.adaptation.restore(rest)
+        for list in [&mut self.y, &mut self.u, &mut self.given, &mut self.extents] {
+            take(&mut rest, list);
+        }
+        let mut flags = [0.0; 2];
+        take(&mut rest, &mut flags);
+        (self.has_moved, self.has_jumped) = (flags[0] != 0.0, flags[1] != 0.0);
+        let rest = self.defect.restore(rest);
+        let rest = self.error.restore(rest);
+        self.pool.restore(rest)
     }
 }
 

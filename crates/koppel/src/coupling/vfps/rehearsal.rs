@@ -22,8 +22,8 @@ impl Vfps {
         let (mut low, mut high) = (vec![0.0_f64; outputs], vec![0.0_f64; outputs]);
         for index in 0..steps {
             let start = view.step.start + index as f64 * self.size;
-            let ahead = View { step: Step { index, start, size: self.size }, ..*view };
-            if !self.predict(&ahead) {
+            let ahead = View { step: Step { index: 0, start, size: self.size }, ..*view };
+            if self.predict(&ahead).is_err() {
                 break;
             }
             for member in &mut self.members {

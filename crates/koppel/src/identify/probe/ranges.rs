@@ -4,9 +4,10 @@
 //! its value at the start. What rests at zero gets its range from what reaches it: inputs move by the ranges of their
 //! sources and of external signals, and the outputs by what they then do. Nothing is taken from a run of the whole system.
 
-use super::Probe;
 use super::excitation::excite;
+use super::{Answer, Asked, Probe};
 use crate::error::Result;
+use serde::{Deserialize, Serialize};
 
 /// Moves smaller than this, relative to the value, are none.
 const STILL: f64 = 1e-6;
@@ -18,32 +19,84 @@ const SHARE: f64 = 0.25;
 /// Steps in which they go there: in a closed loop few go on in one direction for longer.
 const STEPS: usize = 2;
 
+/// How much a signal moves, and who says so.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Range {
+    /// The range.
+    pub value: f64,
+    /// Where it comes from.
+    pub origin: Origin,
+}
+
+/// Where the range of a signal comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Origin {
+    /// A nominal value.
+    Nominal,
+    /// How far it moves with inputs at rest.
+    AtRest,
+    /// Its value at the start.
+    Start,
+    /// How far it moves when inputs move by their ranges.
+    Excited,
+    /// How far the models take it under the external signals of the run.
+    Rehearsal,
+    /// The ranges of what is connected to it, and of external signals.
+    Sources,
+    /// Nothing is known: 1.
+    Assumed,
+}
+
+impl Origin {
+    /// In a few words.
+    pub fn words(self) -> &'static str {
+        match self {
+            Origin::Nominal => "nominal value",
+            Origin::AtRest => "move with inputs at rest",
+            Origin::Start => "value at the start",
+            Origin::Excited => "move when excited",
+            Origin::Rehearsal => "rehearsal with the models",
+            Origin::Sources => "what is connected",
+            Origin::Assumed => "assumed",
+        }
+    }
+}
+
 /// What is known of the ranges of one subsystem's outputs.
-pub type Known = Vec<Option<f64>>;
+pub type Known = Vec<Option<Range>>;
 
 impl Probe<'_> {
     /// Ranges by nominal values, by moves with inputs at rest, or by start values.
     pub fn ranges_at_rest(&self, nominal: &[Option<f64>]) -> Known {
         let range = |k: usize| {
+            let found = |origin: Origin| move |value: f64| Range { value, origin };
             let declared = nominal[k].map(f64::abs).filter(|range| *range > 0.0 && range.is_finite());
             let value = self.place.outputs[k].abs();
             let moves = spread(&self.free, self.outputs.len(), k);
+            let moved = (moves > STILL * value && moves > 0.0).then_some(moves.max(SMALLEST * value));
             declared
-                .or((moves > STILL * value && moves > 0.0).then_some(moves.max(SMALLEST * value)))
-                .or((value > 0.0).then_some(value))
+                .map(found(Origin::Nominal))
+                .or(moved.map(found(Origin::AtRest)))
+                .or((value > 0.0).then_some(value).map(found(Origin::Start)))
         };
         (0..self.outputs.len()).map(range).collect()
     }
 
     /// Fills in what is not known by how far outputs move when the inputs move by their ranges.
     pub fn ranges_excited(&mut self, inputs: &[f64], known: &mut Known) -> Result<()> {
-        let moves = excite(2000, inputs, SHARE, self.place.nodes, STEPS);
-        let seen = self.experiment(&moves, STEPS)?;
-        let rows = seen.len().min(self.free.len());
-        let difference: Vec<f64> = seen.iter().zip(&self.free).take(rows).map(|(a, b)| a - b).collect();
-        for (k, range) in known.iter_mut().enumerate().filter(|(_, range)| range.is_none()) {
-            let moves = spread(&difference, self.outputs.len(), k);
-            *range = (moves > 0.0 && moves.is_finite()).then_some(moves);
+        let answer = self.ask(Asked::Moves(inputs.to_vec()), |probe| {
+            let moves = excite(2000, inputs, SHARE, probe.place.nodes, STEPS);
+            let seen = probe.experiment(&moves, STEPS)?;
+            let rows = seen.len().min(probe.free.len());
+            let difference: Vec<f64> = seen.iter().zip(&probe.free).take(rows).map(|(a, b)| a - b).collect();
+            let width = probe.outputs.len();
+            Ok(Answer::Moves((0..width).map(|k| spread(&difference, width, k)).collect()))
+        })?;
+        let Answer::Moves(moves) = answer else { return Ok(()) };
+        for (range, moves) in known.iter_mut().zip(moves).filter(|(range, _)| range.is_none()) {
+            let is_one = moves > 0.0 && moves.is_finite();
+            *range = is_one.then_some(Range { value: moves, origin: Origin::Excited });
         }
         Ok(())
     }

@@ -71,3 +71,38 @@ fn rescaling_repeats_the_step_for_higher_orders() {
         assert!(late < 1e-9, "M = {m}: {late}");
     }
 }
+
+/// y = 0.9 y₋₁ + 2 u + 0.3 v + 1 where u and v are round-off for a while before they move. Below 16 ulp of y they count as
+/// nothing: no parameter of any size is laid to them, and the first movement is not answered with a huge prediction. Larger
+/// noise is learned from, but forgotten at the first movement.
+#[test]
+fn round_off_before_the_first_movement_does_no_harm() {
+    for noise in [0.0, 1e-17, 1e-15, 1e-12, 1e-9] {
+        let mut rls = Rls::new(RlsConfig::default(), 2, 1, 0.1);
+        let mut y = 5.0;
+        let mut number = 1_u32;
+        let mut random = || {
+            number = number.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            f64::from(number >> 8) / f64::from(1 << 24) - 0.5
+        };
+        let mut errors = [0.0];
+        for k in 0..200 {
+            let size = |from: i32| if k < from { noise } else { 1.0 };
+            let (u, v) = (size(20) * random(), size(40) * random());
+            y = 0.9 * y + 2.0 * u + 0.3 * v + 1.0;
+            rls.observe(&[y], &[u, v], &mut errors);
+            let error = errors[0].abs();
+            let is_first = k == 20 || k == 40;
+            assert!(k < 6 || is_first || error < 1e-4, "{noise:e}, {k}: off by {error}");
+            assert!(!is_first || noise > 1e-14 || error < 1.1, "{noise:e}, {k}: off by {error}");
+            if k == 19 && noise < 1e-14 {
+                assert_eq!(rls.learned.parameters[0][1..3], [0.0, 0.0]);
+            }
+        }
+        for (seen, truth) in rls.learned.parameters[0].iter().zip([0.9, 2.0, 0.3, 1.0]) {
+            assert!((seen - truth).abs() < 1e-6, "{noise:e}: {:?}", rls.learned.parameters[0]);
+        }
+        let covariance = &rls.learned.covariance[0];
+        assert!((0..4).all(|j| covariance[(j, j)] > 0.0), "{noise:e}: {covariance:?}");
+    }
+}

@@ -65,7 +65,12 @@ pub(super) fn epas(highest: f64) -> Case {
         offset: 0.0,
     };
     let solver = SolverConfig::Rk4 { step: 2.5e-4 };
-    Case::new("Vehicle and its power-assisted steering (Chen et al. 2021, 4.2)", RunConfig::new(10.0, 0.02))
+    let title = if highest > 1.0 {
+        "Vehicle and its power-assisted steering, torque to 3 Hz (Chen et al. 2021, 4.2)"
+    } else {
+        "Vehicle and its power-assisted steering, torque to 1 Hz (Chen et al. 2021, 4.2)"
+    };
+    Case::new(title, RunConfig::new(10.0, 0.02))
         .part("steering", "epas", &[], solver)
         .part("vehicle", "bicycle", &[], solver)
         .connect("steering.v", "vehicle.v")

@@ -8,6 +8,7 @@ use super::search::{Search, Verdict};
 use super::tally::LoopWork;
 use crate::error::{Error, Result};
 use crate::run::consistent::Instant;
+use crate::run::loop_derivatives::LoopDerivatives;
 use crate::run::loop_solver::LoopSolver;
 use crate::system::{AlgebraicLoop, SubsystemId, SystemGraph};
 
@@ -16,6 +17,7 @@ const DELTA: f64 = 1e-7;
 
 pub(in crate::run) struct OutputIteration {
     search: Search,
+    derivatives: LoopDerivatives,
     /// Subsystems whose outputs are guessed.
     owners: Vec<SubsystemId>,
     members: Vec<SubsystemId>,
@@ -33,12 +35,14 @@ impl OutputIteration {
     pub(in crate::run) fn new(graph: &SystemGraph, outputs: Vec<usize>, config: &IterationConfig) -> Self {
         let torn = AlgebraicLoop::new(graph, outputs);
         let path = torn.path(graph);
-        let AlgebraicLoop { torn, reads, members, .. } = if config.torn { torn } else { torn.untorn() };
+        let AlgebraicLoop { outputs, torn, reads, members, .. } =
+            if config.torn { torn } else { torn.untorn() };
         let mut owners: Vec<SubsystemId> = torn.iter().map(|o| graph.subsystem_of_output(*o)).collect();
         owners.dedup();
         let unknowns = torn.iter().map(|o| graph.output_name(*o)).collect();
         let is_newton = matches!(config.acceleration, AccelerationKind::Broyden | AccelerationKind::Newton);
         OutputIteration {
+            derivatives: LoopDerivatives::new(graph, &outputs, &torn),
             search: Search::new(graph, torn, config, DELTA),
             owners,
             before: Vec::with_capacity(members.iter().map(|id| graph.outputs_of(*id).len()).sum()),
@@ -57,9 +61,12 @@ impl OutputIteration {
         self.keep(now);
         let verdict = loop {
             self.evaluate(now)?;
-            match self.search.judge(&now.board.outputs) {
-                Verdict::Again => {}
-                verdict => break verdict,
+            let mut verdict = self.search.judge(&now.board.outputs);
+            if verdict == Verdict::Derivatives {
+                verdict = self.differentiate(now)?;
+            }
+            if verdict != Verdict::Again {
+                break verdict;
             }
         };
         let (evaluations, residual) = (self.search.evaluations(), self.search.size());
@@ -102,6 +109,16 @@ impl OutputIteration {
             worst: now.graph.output_name(self.search.worst()),
         }
         .into())
+    }
+
+    /// Derivatives at the guess as the members know them, else by differences.
+    fn differentiate(&mut self, now: &mut Instant<'_>) -> Result<Verdict> {
+        self.search.write(&mut now.board.outputs);
+        self.owners.iter().for_each(|id| now.deliver(*id));
+        Ok(match self.derivatives.at(now)? {
+            Some(known) => self.search.learn(known),
+            None => self.search.differences(),
+        })
     }
 
     /// Keeps the outputs of the members.

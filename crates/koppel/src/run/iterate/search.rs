@@ -18,6 +18,8 @@ pub(super) enum Verdict {
     Converged,
     /// Evaluate the loop again, with the new guess.
     Again,
+    /// Derivatives are wanted: [`Search::learn`] them, or take [`Search::differences`].
+    Derivatives,
     /// More guesses than allowed, or no finite result.
     Failed,
 }
@@ -217,8 +219,22 @@ impl Search {
                 self.tabled.iter().for_each(|i| self.z[*i] = self.before[*i] + self.residual[*i]);
                 Verdict::Again
             }
-            Next::Differences => self.disturb(0),
+            Next::Differences => Verdict::Derivatives,
         }
+    }
+
+    /// Goes on with ∂g/∂z at the guess.
+    pub(super) fn learn(&mut self, derivatives: &Matrix) -> Verdict {
+        match self.acceleration.learn(derivatives) {
+            Ok(()) => self.next(),
+            // The loop has no unique solution here.
+            Err(_) => Verdict::Failed,
+        }
+    }
+
+    /// Goes on by moving one unknown after the other.
+    pub(super) fn differences(&mut self) -> Verdict {
+        self.disturb(0)
     }
 
     /// Half of the last change is taken back.
@@ -250,11 +266,10 @@ impl Search {
             return self.disturb(j + 1);
         }
         self.column = None;
-        match self.acceleration.learn(&self.derivatives) {
-            Ok(()) => self.next(),
-            // The loop has no unique solution here.
-            Err(_) => Verdict::Failed,
-        }
+        let found = std::mem::take(&mut self.derivatives);
+        let verdict = self.learn(&found);
+        self.derivatives = found;
+        verdict
     }
 
     pub(super) fn save(&self, memory: &mut Vec<f64>) {

@@ -1,0 +1,47 @@
+//! Arguments of `koppel probe`, and of everything that probes.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::SettingArguments;
+
+pub(super) const EXAMPLES: &str = "\
+Examples:
+  koppel probe system.toml                     what exciting each subsystem shows; kept for later runs
+  koppel probe system.toml --step 0.02         for another step: another step has other models
+  koppel probe system.toml --no-cache --json   everything anew, for programs
+  koppel probe --clear                         removes what was kept";
+
+/// Arguments of `koppel probe`.
+#[derive(Debug, Args)]
+pub(crate) struct ProbeArguments {
+    /// The system file (.toml), or a system structure (.ssp, .ssd).
+    #[arg(required_unless_present = "clear")]
+    pub(crate) file: Option<PathBuf>,
+    /// Removes everything that was kept.
+    #[arg(long, conflicts_with_all = ["file", "no_cache"])]
+    pub(crate) clear: bool,
+    /// Prints the findings as one JSON document.
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Forgives what can be forgiven in a system structure, and lists it.
+    #[arg(long)]
+    pub(crate) tolerant: bool,
+    #[command(flatten)]
+    pub(crate) cache: CacheArguments,
+    #[command(flatten)]
+    pub(crate) settings: SettingArguments,
+}
+
+/// Where what was found by exciting FMUs is kept.
+#[derive(Debug, Default, Args)]
+#[command(next_help_heading = "What is known of FMUs from earlier runs")]
+pub(crate) struct CacheArguments {
+    /// Where it is kept [default: KOPPEL_CACHE, or koppel in the user's folder of caches].
+    #[arg(long, value_name = "DIR")]
+    pub(crate) cache: Option<PathBuf>,
+    /// Uses and keeps nothing: FMUs are excited anew.
+    #[arg(long, conflicts_with = "cache")]
+    pub(crate) no_cache: bool,
+}

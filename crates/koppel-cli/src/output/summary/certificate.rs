@@ -1,0 +1,62 @@
+//! The certificate of a run in words.
+
+use koppel::analysis::{Band, Certificate, Evidence, SignalError, Worth};
+
+use super::super::{Grid, significant};
+use super::Summary;
+
+/// Outputs in the table.
+const SIGNALS: usize = 6;
+
+impl Summary {
+    /// The verdict, what it rests on, and what looks wrong.
+    pub(super) fn certificate_facts(&self) -> Vec<(&'static str, String)> {
+        let Some(told) = &self.certificate else { return Vec::new() };
+        let verdict = match told.verdict {
+            Worth::Trusted => "trusted",
+            Worth::Doubtful => "doubtful",
+            Worth::Wrong => "wrong",
+        };
+        let mut facts = vec![("certificate", format!("{verdict}: {}{}", told.reason, evidence(told)))];
+        if let Some(bond) = told.bonds.iter().max_by(|a, b| a.residual.total_cmp(&b.residual))
+            && bond.energy > 0.0
+        {
+            let share = percent(bond.residual / bond.energy);
+            let (forth, back) = (&bond.forth, &bond.back);
+            facts.push(("residual power", format!("{share} of what passes {forth} and {back}")));
+        }
+        facts.extend(told.signs.iter().map(|sign| ("sign", sign.clone())));
+        facts
+    }
+
+    /// Errors of the outputs, the largest first.
+    pub(in crate::output) fn output_errors(&self) -> Grid {
+        let mut grid =
+            Grid::new(&["output", "estimated error", "of its range, between", "largest", "at t/s"]);
+        let errors = self.certificate.iter().flat_map(|told| &told.error);
+        for error in errors.filter(|error| error.relative.error > 0.0).take(SIGNALS) {
+            let SignalError { signal, unit, relative, largest, time } = error;
+            let Band { low, error, high } = relative;
+            let high = if high.is_finite() { format!("and {}", percent(*high)) } else { "and more".into() };
+            let unit = unit.as_deref().filter(|unit| *unit != "1").unwrap_or("");
+            let largest = format!("{} {unit}", significant(*largest, 3)).trim_end().to_owned();
+            let between = format!("{} {high}", percent(*low));
+            grid.row([signal.clone(), percent(*error), between, largest, significant(*time, 6)]);
+        }
+        grid
+    }
+}
+
+/// What the error is known from.
+fn evidence(told: &Certificate) -> &'static str {
+    match told.evidence {
+        Evidence::LinearModel => " (from the defects of the connections)",
+        Evidence::LinearisedModel => " (from the defects of the connections, linearised on the way)",
+        Evidence::SecondRun => " (from a second run at half the step)",
+        Evidence::None => "; --second-run tells it",
+    }
+}
+
+fn percent(share: f64) -> String {
+    if share < 1e-12 { "0 %".into() } else { format!("{} %", significant(100.0 * share, 2)) }
+}

@@ -1,0 +1,47 @@
+//! What an instance is, for what is kept about it between runs, and whether it may be excited.
+
+use super::{Options, Solving};
+use crate::description::Description;
+use crate::fmu::Fmu;
+
+/// The FMU's content and token, how the instance is made, and how inputs reach it.
+pub(crate) fn identity(fmu: &Fmu, options: &Options) -> Option<String> {
+    let made = Options { log: None, debug_logging: false, probe: None, ..options.clone() };
+    let made = serde_json::to_string(&made).ok()?;
+    let token = &fmu.description().instantiation_token;
+    Some(format!("fmu {} token {token} delivery {DELIVERY:016x} made {made}", fmu.fingerprint()?))
+}
+
+/// Why an instance should not be excited before a run, unless the user has said that it may.
+pub(crate) fn refusal(description: &Description, options: &Options) -> Option<String> {
+    let interface = match options.solving {
+        Solving::Own => description.co_simulation.as_ref().map(|section| &section.interface),
+        Solving::Koppel(_) => description.model_exchange.as_ref().map(|section| &section.interface),
+    };
+    let is_only_one = interface.is_some_and(|i| i.can_be_instantiated_only_once_per_process);
+    (is_only_one && options.probe != Some(true)).then(|| {
+        "it has one instance per process only, as what stands for a device or a licence has \
+         (probe = true excites it all the same)"
+            .into()
+    })
+}
+
+/// A number that changes with the code that brings inputs to FMUs.
+const DELIVERY: u64 = {
+    let mut hash = 0xcbf2_9ce4_8422_2325;
+    hash = fnv(hash, include_bytes!("stairs.rs"));
+    hash = fnv(hash, include_bytes!("stepping.rs"));
+    hash = fnv(hash, include_bytes!("walking.rs"));
+    hash = fnv(hash, include_bytes!("route.rs"));
+    fnv(hash, include_bytes!("model_exchange/stepping.rs"))
+};
+
+/// FNV-1a.
+const fn fnv(mut hash: u64, bytes: &[u8]) -> u64 {
+    let mut k = 0;
+    while k < bytes.len() {
+        hash = (hash ^ bytes[k] as u64).wrapping_mul(0x0000_0100_0000_01b3);
+        k += 1;
+    }
+    hash
+}

@@ -1,0 +1,63 @@
+//! Prints the largest step at which VFPS is within 5 % of the reference, by how inputs that move reach the subsystems.
+//!
+//! `cargo run --release --package koppel-fmu --example fmu_steps [-- --errors]`
+//!
+//! FMUs are exported by koppel, and taken from `target/test-fmus` (or where `KOPPEL_TEST_FMUS` says) as
+//! `crates/koppel-fmi/tests/make_fmus.py` builds them with pythonfmu.
+
+#![expect(clippy::print_stdout, reason = "it prints a table")]
+#![expect(clippy::unwrap_used, reason = "an example that cannot go on has failed")]
+
+mod problems;
+
+use koppel::coupling::{Against, CouplingConfig, StartUp, VfpsConfig};
+use koppel_fmu::export::FmiVersion;
+use problems::{Kind, problems};
+use std::path::{Path, PathBuf};
+
+fn main() {
+    let with_errors = std::env::args().any(|argument| argument == "--errors");
+    let vfps = CouplingConfig::Vfps(VfpsConfig::default());
+    let signal_based = [
+        CouplingConfig::Zoh {},
+        CouplingConfig::Foh { start: StartUp::Constant },
+        CouplingConfig::Nepce { gain: 1.0, against: Against::Extrapolated, anti_aliasing: false },
+    ];
+    let default = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/test-fmus");
+    let python = std::env::var_os("KOPPEL_TEST_FMUS").map_or(default, PathBuf::from);
+    let kinds = [
+        ("native", Kind::Native),
+        ("FMI 3, intermediate update", Kind::Exported(FmiVersion::Three, false)),
+        ("FMI 2, input derivatives", Kind::Exported(FmiVersion::Two, false)),
+        ("FMI 2, `--plain`", Kind::Exported(FmiVersion::Two, true)),
+        ("FMI 3, `--plain`", Kind::Exported(FmiVersion::Three, true)),
+        ("pythonfmu", Kind::Python(python.clone())),
+    ];
+    let folder = tempfile::tempdir().unwrap();
+    println!(
+        "| problem | best of ZOH, FOH, NEPCE | {} |",
+        kinds.each_ref().map(|(name, _)| *name).join(" | ")
+    );
+    println!("|{}", " --- |".repeat(kinds.len() + 2));
+    for problem in problems() {
+        let by_signals = signal_based.iter().map(|coupling| problem.errors(&[], coupling));
+        let best = by_signals.max_by_key(Vec::len).unwrap_or_default();
+        let mut cells = vec![problem.name.to_owned(), problem.largest(&best)];
+        for (name, kind) in &kinds {
+            let fmus = problem.fmus(kind, folder.path());
+            if fmus.iter().any(|fmu| !fmu.exists()) {
+                eprintln!("no FMUs in {}: run crates/koppel-fmi/tests/make_fmus.py first", python.display());
+                cells.push("not built".into());
+                continue;
+            }
+            let errors = problem.errors(&fmus, &vfps);
+            if with_errors {
+                let one = |(step, error): (&f64, &f64)| format!("{step}: {error:.4}");
+                let errors: Vec<String> = problem.steps.iter().zip(&errors).map(one).collect();
+                eprintln!("{}, {name}: {}", problem.name, errors.join("  "));
+            }
+            cells.push(problem.largest(&errors));
+        }
+        println!("| {} |", cells.join(" | "));
+    }
+}

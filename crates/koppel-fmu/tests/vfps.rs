@@ -1,0 +1,54 @@
+//! VFPS on exported FMUs, and on those of pythonfmu: steps as large as with native models.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+#[path = "../examples/fmu_steps/problems.rs"]
+#[expect(dead_code, reason = "the example uses more of it")]
+mod problems;
+
+use koppel::coupling::{CouplingConfig, VfpsConfig};
+use koppel_fmu::export::FmiVersion;
+use problems::{Kind, problems};
+use std::path::{Path, PathBuf};
+
+/// Steps in ms that must be within 5 %, in the order of the problems.
+const WANTED: [[f64; 2]; 4] = [[10.0, 20.0], [40.0, 100.0], [200.0, 500.0], [40.0, 100.0]];
+
+fn reaches(kind: &Kind) {
+    let folder = tempfile::tempdir().unwrap();
+    let vfps = CouplingConfig::Vfps(VfpsConfig::default());
+    for (problem, wanted) in problems().iter().zip(WANTED) {
+        let fmus = problem.fmus(kind, folder.path());
+        for step in wanted {
+            assert!(problem.steps.contains(&step));
+            let error = problem.error(&fmus, &vfps, step);
+            assert!(error <= 0.05, "{} at {step} ms: {error}", problem.name);
+        }
+    }
+}
+
+#[test]
+fn exported_fmus() {
+    reaches(&Kind::Exported(FmiVersion::Two, false));
+    reaches(&Kind::Exported(FmiVersion::Three, false));
+}
+
+#[test]
+fn plain_fmus() {
+    reaches(&Kind::Exported(FmiVersion::Two, true));
+    reaches(&Kind::Exported(FmiVersion::Three, true));
+}
+
+#[test]
+fn fmus_of_pythonfmu() {
+    let default = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/test-fmus");
+    let wanted = std::env::var_os("KOPPEL_TEST_FMUS").map(PathBuf::from);
+    let is_wanted = wanted.is_some();
+    let folder = wanted.unwrap_or(default);
+    if !folder.join("DualMassLeft.fmu").exists() {
+        assert!(!is_wanted, "{} lacks DualMassLeft.fmu", folder.display());
+        eprintln!("skipped: run `python3 crates/koppel-fmi/tests/make_fmus.py` to build its FMUs");
+        return;
+    }
+    reaches(&Kind::Python(folder));
+}

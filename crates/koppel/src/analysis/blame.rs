@@ -1,0 +1,142 @@
+//! Which connection is to blame: each one held ideal in turn, its signal there at every instant.
+//!
+//! Both ends of the connection become one subsystem that is solved exactly; all else is coupled as in the run.
+
+use super::global_error::Reference;
+use super::linear_system::LinearSystem;
+use crate::coupling::CouplingConfig;
+use crate::error::Result;
+use crate::run::{RunConfig, ScheduleConfig};
+use crate::system::{Merged, SystemGraph, with_ideal_wire};
+use rayon::prelude::*;
+use serde::Serialize;
+
+/// What becomes of a run if one connection is ideal.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Blame {
+    /// The connection, `a.x -> b.u`.
+    pub connection: String,
+    /// Growth per macro step without its error.
+    pub spectral_radius: f64,
+    /// The error without it; not known without a reference, or if the run still grows.
+    pub error: Option<f64>,
+    /// True if the run is unstable and becomes stable.
+    pub restores_stability: bool,
+    /// True if the error becomes half or less.
+    pub halves_error: bool,
+}
+
+/// A run as it is, to compare with.
+#[derive(Clone, Copy, Debug)]
+pub struct Standing<'a> {
+    /// True if nothing grows.
+    pub is_bounded: bool,
+    /// Its error, if known.
+    pub error: Option<f64>,
+    /// What errors are measured against, if known.
+    pub reference: Option<&'a Reference>,
+}
+
+impl LinearSystem {
+    /// The same system with one wire ideal, and the settings that go with it; nothing if its ends cannot be one.
+    pub fn with_ideal_wire(
+        &self,
+        wire: usize,
+        config: &RunConfig,
+    ) -> Result<Option<(LinearSystem, RunConfig)>> {
+        let Some(merged) = with_ideal_wire(&self.graph, &self.parts, wire)? else { return Ok(None) };
+        let (taken, keeper) = (&merged.taken.0, &merged.taken.1);
+        if config.every.get(taken) != config.every.get(keeper) {
+            return Ok(None);
+        }
+        let mut config = RunConfig {
+            schedule: rename(&config.schedule, taken, keeper),
+            coupling: rename_inputs(&config.coupling, &self.graph, &merged)?,
+            ..config.clone()
+        };
+        config.every.remove(taken);
+        let system = LinearSystem {
+            graph: merged.graph,
+            parts: merged.parts,
+            time: self.time,
+            own_rates: self.own_rates.clone(),
+        };
+        Ok(Some((system, config)))
+    }
+
+    /// All connections, the one to blame most first. Those that cannot be judged are left out.
+    pub fn blame(&self, config: &RunConfig, standing: Standing<'_>) -> Result<Vec<Blame>> {
+        let judge = |wire: usize| -> Result<Option<Blame>> {
+            let Some((system, config)) = self.with_ideal_wire(wire, config)? else { return Ok(None) };
+            let growth = system.growth(&config)?;
+            let error = match standing.reference.filter(|_| growth.is_bounded) {
+                // The outputs have another order there.
+                Some(_) => system.reference(&config).and_then(|r| system.global_error(&config, &r)).ok(),
+                None => None,
+            };
+            let error = error.map(|error| error.overall).filter(|error| error.is_finite());
+            let wire = self.graph.wires()[wire];
+            Ok(Some(Blame {
+                connection: format!(
+                    "{} -> {}",
+                    self.graph.output_name(wire.source),
+                    self.graph.input_name(wire.target)
+                ),
+                spectral_radius: growth.radius,
+                error,
+                restores_stability: !standing.is_bounded && growth.is_bounded,
+                halves_error: matches!((error, standing.error), (Some(new), Some(old)) if new <= 0.5 * old),
+            }))
+        };
+        let wires: Vec<usize> = (0..self.graph.wires().len()).collect();
+        let judged: Result<Vec<Option<Blame>>> = wires.into_par_iter().map(judge).collect();
+        let mut all: Vec<Blame> = judged?.into_iter().flatten().collect();
+        all.sort_by(|a, b| {
+            let by_error = || {
+                let error = |blame: &Blame| blame.error.unwrap_or(f64::INFINITY);
+                error(a).total_cmp(&error(b)).then(a.spectral_radius.total_cmp(&b.spectral_radius))
+            };
+            match standing.is_bounded {
+                true => by_error(),
+                false => a.spectral_radius.total_cmp(&b.spectral_radius),
+            }
+        });
+        Ok(all)
+    }
+}
+
+fn rename(schedule: &ScheduleConfig, taken: &str, keeper: &str) -> ScheduleConfig {
+    // The two move where the first of them did.
+    let mut is_placed = false;
+    let mut keep = |name: &String| {
+        if name != taken && name != keeper {
+            return Some(name.clone());
+        }
+        (!std::mem::replace(&mut is_placed, true)).then(|| keeper.to_owned())
+    };
+    match schedule {
+        ScheduleConfig::Named(named) => ScheduleConfig::Named(*named),
+        ScheduleConfig::Order(names) => ScheduleConfig::Order(names.iter().filter_map(keep).collect()),
+        ScheduleConfig::Groups(groups) => {
+            let groups = groups.iter().map(|names| names.iter().filter_map(&mut keep).collect::<Vec<_>>());
+            ScheduleConfig::Groups(groups.filter(|names| !names.is_empty()).collect())
+        }
+    }
+}
+
+fn rename_inputs(coupling: &CouplingConfig, graph: &SystemGraph, merged: &Merged) -> Result<CouplingConfig> {
+    let CouplingConfig::Mixed { default, connections } = coupling else { return Ok(coupling.clone()) };
+    let mut named = std::collections::BTreeMap::new();
+    for (name, method) in connections {
+        for input in graph.find_inputs(name)? {
+            let input = merged.inputs[input];
+            if !merged.graph.is_free(input) {
+                named.insert(merged.graph.input_name(input), method.clone());
+            }
+        }
+    }
+    Ok(match named.is_empty() {
+        true => (**default).clone(),
+        false => CouplingConfig::Mixed { default: default.clone(), connections: named },
+    })
+}

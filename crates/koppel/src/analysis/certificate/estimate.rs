@@ -1,0 +1,262 @@
+//! The global error of a run, from the defects of its connections.
+//!
+//! A coupled run is the monolithic system under a disturbance: with u = L y + δ(t) its error obeys
+//!
+//!   e' = (A + B M L C) e + B M δ,    e_y = (C + D M L C) e + D M δ,    M = (I - L D)⁻¹           (1)
+//!
+//! δ is what the inputs were given less what was connected to them, at every instant: given inputs are known, outputs inside
+//! a step are followed (see [`super::inside`]). (1) is exact for linear subsystems, and holds to first order in e for
+//! others, which are linearised again on the way. Solvers count as exact, but for explicit Euler's late look at its inputs.
+
+use super::inside::{Inside, advance};
+use crate::error::{Error, Result};
+use crate::linalg::{Complex, Matrix, eigenvalues, spectral_radius};
+use crate::run::Simulation;
+use crate::solver::SolverConfig;
+use crate::system::{Discrete, StateSpace, monolithic_matrices};
+use std::f64::consts::PI;
+
+/// Parts of a step: at least, and at most, unless inputs have more pieces.
+const PARTS: (f64, f64) = (4.0, 32.0);
+
+/// How far the fastest mode may go in one part, as |λ| h.
+const PART: f64 = 0.7;
+
+/// Systems with more states get no estimate: it would cost more than their steps.
+const MOST_STATES: usize = 100;
+
+/// How often subsystems that are not exactly linear are linearised in a run.
+const LOOKS: u64 = 64;
+
+/// Steps between two of these if a subsystem is a black box, which may have to make trial steps for it.
+const RARELY: u64 = 200;
+
+/// Damping ratio below which a pole vibrates.
+const LIGHT: f64 = 0.2;
+
+/// Follows a run.
+pub(super) struct Estimate {
+    parts: Vec<Inside>,
+    pub(super) is_exact: bool,
+    closed: StateSpace,
+    discrete: Discrete,
+    /// e of (1).
+    state: Vec<f64>,
+    next: Vec<f64>,
+    /// Inputs, outputs and defects at the ends of the parts of a step.
+    inputs: Matrix,
+    outputs: Matrix,
+    pub(super) defects: Matrix,
+    /// Defects at the end of the step.
+    ends: Vec<f64>,
+    /// Per input, which share of the step the solver behind it looks back: it takes what was given at the begin of each of its
+    /// own steps.
+    lags: Vec<f64>,
+    /// e_y at the end of the step.
+    pub(super) error: Vec<f64>,
+    /// Length of a part.
+    part: f64,
+    stride: u64,
+    changes: usize,
+}
+
+impl Estimate {
+    /// For a run as it stands.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Unsupported`] with the reason if there is no linear model of it.
+    pub(super) fn new(simulation: &mut Simulation) -> Result<Self> {
+        refuse_unknown(simulation)?;
+        let pieces = count_parts(simulation)?;
+        let part = simulation.step_size() / pieces as f64;
+        let (parts, is_exact) = inside(simulation, part)?;
+        let (inputs, outputs) = (simulation.graph().inputs(), simulation.graph().outputs());
+        let closed = close(simulation, &parts)?;
+        let states = closed.states();
+        let has_black_box = (0..simulation.graph().len()).any(|id| simulation.solver_config(id).is_none());
+        if states > MOST_STATES {
+            return Err(unknown(format!("it has {states} states, more than {MOST_STATES}")));
+        }
+        Ok(Estimate {
+            is_exact,
+            discrete: closed.discretize(part, 2)?,
+            state: vec![0.0; states],
+            next: vec![0.0; states],
+            inputs: Matrix::zeros(pieces + 1, inputs),
+            outputs: Matrix::zeros(pieces + 1, outputs),
+            defects: Matrix::zeros(pieces + 1, inputs),
+            ends: vec![0.0; inputs],
+            lags: lags(simulation),
+            error: vec![0.0; outputs],
+            part,
+            stride: (simulation.steps() / LOOKS).max(if has_black_box { RARELY } else { 1 }),
+            changes: simulation.changes_made(),
+            parts,
+            closed,
+        })
+    }
+
+    /// Goes on by the step that was just made.
+    pub(super) fn follow(&mut self, simulation: &mut Simulation) -> Result<()> {
+        self.note_inputs(simulation);
+        for (id, inside) in self.parts.iter_mut().enumerate() {
+            inside.follow(simulation, id, &self.inputs, self.part, &mut self.outputs);
+        }
+        self.note_defects(simulation);
+        let last = self.defects.rows() - 1;
+        for j in 0..last {
+            let (from, to) = (self.defects.row(j), self.defects.row(j + 1));
+            advance(&self.discrete, &mut self.state, from, to, self.part, &mut self.next);
+        }
+        self.closed.c.mul_vec_into(&self.state, &mut self.error);
+        if !simulation.reads_fresh() {
+            self.closed.d.mul_vec_add(&self.ends, &mut self.error);
+        }
+        let has_changed = simulation.changes_made() != self.changes;
+        if has_changed || !self.is_exact && simulation.index().is_multiple_of(self.stride) {
+            self.renew(simulation)?;
+        }
+        Ok(())
+    }
+
+    /// Vibrations that are faster than the communication: of lightly damped poles beyond half its frequency.
+    pub(super) fn signs(&self, simulation: &Simulation) -> Vec<String> {
+        let (graph, limit) = (simulation.graph(), PI / simulation.step_size());
+        let one = |(id, part): (usize, &Inside)| {
+            let poles = eigenvalues(&part.matrices.a).ok()?;
+            let is_fast = |p: &&Complex| p.im > limit && p.re > -LIGHT * p.abs();
+            let slowest = poles.iter().filter(is_fast).map(|p| p.im).reduce(f64::min)?;
+            let (hz, at_most) = (slowest / (2.0 * PI), limit / (2.0 * PI));
+            Some(format!(
+                "`{}` vibrates at {hz:.3} Hz, which {at_most:.3} Hz, half the communication frequency, cannot show",
+                graph.name(id)
+            ))
+        };
+        self.parts.iter().enumerate().filter_map(one).collect()
+    }
+
+    /// What the inputs were given, external signals included.
+    fn note_inputs(&mut self, simulation: &Simulation) {
+        let graph = simulation.graph();
+        let (end, last) = (simulation.time(), self.inputs.rows() - 1);
+        let size = self.part * last as f64;
+        for j in 0..=last {
+            let tau = self.part * j as f64;
+            // A signal may jump at the end of the step; that belongs to the next one.
+            let time = end - size + if j < last { tau } else { tau * (1.0 - 1e-9) };
+            let row = self.inputs.row_mut(j);
+            for (id, inside) in self.parts.iter().enumerate() {
+                for input in inside.inputs.clone() {
+                    row[input] = simulation.given(input, tau);
+                    if !graph.externals().is_empty() {
+                        row[input] += simulation.external(id, input, time);
+                    }
+                }
+            }
+        }
+    }
+
+    /// What connected inputs were given less what was connected to them. What is free has no defect.
+    fn note_defects(&mut self, simulation: &Simulation) {
+        let graph = simulation.graph();
+        for j in 0..self.defects.rows() {
+            let (row, y) = (self.defects.row_mut(j), self.outputs.row(j));
+            let tau = self.part * j as f64;
+            for (input, defect) in row.iter_mut().enumerate() {
+                *defect = 0.0;
+                if !graph.is_free(input) {
+                    let wires = &graph.wires()[graph.wires_into(input)];
+                    let arrives = wires.iter().map(|wire| wire.gain * y[wire.source]).sum::<f64>();
+                    *defect = simulation.given(input, tau) - graph.offset(input) - arrives;
+                }
+            }
+        }
+        let last = self.defects.rows() - 1;
+        self.ends.copy_from_slice(self.defects.row(last));
+        for (input, lag) in self.lags.iter().enumerate().filter(|(_, lag)| **lag > 0.0) {
+            for j in (1..=last).rev() {
+                let at = j as f64 * (1.0 - lag);
+                let (from, share) = (at as usize, at.fract());
+                let (a, b) = (self.defects[(from, input)], self.defects[((from + 1).min(last), input)]);
+                self.defects[(j, input)] = a + share * (b - a);
+            }
+        }
+    }
+
+    /// Linearises again.
+    fn renew(&mut self, simulation: &mut Simulation) -> Result<()> {
+        self.changes = simulation.changes_made();
+        let (parts, is_exact) = inside(simulation, self.part)?;
+        let closed = close(simulation, &parts)?;
+        if closed.states() != self.state.len() {
+            return Err(unknown("the number of its states has changed".into()));
+        }
+        self.discrete = closed.discretize(self.part, 2)?;
+        for (new, old) in parts.into_iter().zip(&mut self.parts) {
+            old.renew(new);
+        }
+        (self.closed, self.is_exact) = (closed, self.is_exact && is_exact);
+        Ok(())
+    }
+}
+
+fn inside(simulation: &mut Simulation, part: f64) -> Result<(Vec<Inside>, bool)> {
+    let (mut parts, mut all) = (Vec::new(), true);
+    for id in 0..simulation.graph().len() {
+        let (inside, is_exact) = Inside::new(simulation, id, part)?;
+        parts.push(inside);
+        all &= is_exact;
+    }
+    Ok((parts, all))
+}
+
+/// In how many parts steps are followed: enough for the fastest mode, coupled or not, and a multiple of the pieces of inputs.
+fn count_parts(simulation: &mut Simulation) -> Result<usize> {
+    let models = (0..simulation.graph().len()).map(|id| Ok(simulation.linear_model(id)?.0));
+    let models: Vec<StateSpace> = models.collect::<Result<_>>()?;
+    let closed = monolithic_matrices(simulation.graph(), &models)?;
+    let mut fastest = 0.0_f64;
+    for matrix in models.iter().map(|model| &model.a).chain([&closed.a]) {
+        if (1..=MOST_STATES).contains(&matrix.rows()) {
+            fastest = spectral_radius(matrix).map_or(fastest, |radius| fastest.max(radius));
+        }
+    }
+    let wanted = (fastest * simulation.step_size() / PART).ceil().clamp(PARTS.0, PARTS.1) as usize;
+    let pieces = simulation.pieces();
+    Ok(pieces * wanted.div_ceil(pieces))
+}
+
+/// How far the solver behind each input looks back, in steps: explicit Euler by one of its own.
+fn lags(simulation: &Simulation) -> Vec<f64> {
+    let graph = simulation.graph();
+    let of = |input: usize| match simulation.solver_config(graph.subsystem_of_input(input)) {
+        Some(SolverConfig::Euler { step }) => 1.0 / (simulation.step_size() / step).round().max(1.0),
+        _ => 0.0,
+    };
+    (0..graph.inputs()).map(of).collect()
+}
+
+fn close(simulation: &Simulation, parts: &[Inside]) -> Result<StateSpace> {
+    let matrices: Vec<StateSpace> = parts.iter().map(|part| part.matrices.clone()).collect();
+    monolithic_matrices(simulation.graph(), &matrices)
+}
+
+fn refuse_unknown(simulation: &Simulation) -> Result<()> {
+    let graph = simulation.graph();
+    if let Some((input, _)) = graph.maps().first() {
+        return Err(unknown(format!("`{}` is fed through a table", graph.input_name(*input))));
+    }
+    if let Some(wire) = graph.message_wires().first() {
+        let (from, to) = (graph.name(wire.from), graph.name(wire.to));
+        return Err(unknown(format!("`{from}` and `{to}` exchange messages")));
+    }
+    if !simulation.has_one_rate() {
+        return Err(unknown("its subsystems move at several rates".into()));
+    }
+    Ok(())
+}
+
+fn unknown(reason: String) -> Box<Error> {
+    Error::Unsupported { what: "an estimate of the error".into(), reason }.into()
+}

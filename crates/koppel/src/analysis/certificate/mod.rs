@@ -1,0 +1,257 @@
+//! How good a run was, told when it has ended.
+//!
+//! A [`Certifier`] looks at the run after every macro step: at the defects u - L y of its connections, at what they do to the
+//! outputs ([`estimate`]) or at how a second run at half the step differs, at the power that connections create or lose
+//! ([`power`]), and at ripple between communication points ([`ripple`]). What it has seen becomes a [`Certificate`].
+
+mod estimate;
+mod inside;
+mod power;
+mod ripple;
+mod signal;
+
+use crate::error::{Error, Result};
+use crate::run::Simulation;
+use estimate::Estimate;
+pub use power::BondReport;
+use power::Bonds;
+use ripple::Ripples;
+use serde::Serialize;
+use signal::Signals;
+
+/// A run is trusted up to this error, if it is below [`WRONG`] at worst.
+const TRUSTED: f64 = 0.1;
+
+/// It is wrong above this one.
+const WRONG: f64 = 0.2;
+
+/// What an estimate of 1 may be in truth: for exactly linear subsystems, for linearised ones, and from a second run at half
+/// the step, whose difference is between the whole error (high order) and half of it (first order).
+const EXACT: (f64, f64) = (0.7, 1.4);
+const LINEARISED: (f64, f64) = (1.0 / 3.0, 3.0);
+const HALVED: (f64, f64) = (0.75, 2.0);
+
+/// What a run is worth.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Worth {
+    /// Its error is too large to use it.
+    Wrong,
+    /// Its error is noticeable or unknown.
+    Doubtful,
+    /// Its error is small.
+    Trusted,
+}
+
+/// Where the error is known from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Evidence {
+    /// Defects of the connections, through subsystems that are linear.
+    LinearModel,
+    /// The same through subsystems that were linearised on the way.
+    LinearisedModel,
+    /// A second run at half the step.
+    SecondRun,
+    /// Nothing.
+    None,
+}
+
+/// A figure and what it may be in truth.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Band {
+    /// At least.
+    pub low: f64,
+    /// The estimate.
+    pub error: f64,
+    /// At most.
+    pub high: f64,
+}
+
+/// Error of one output.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct SignalError {
+    /// `subsystem.output`.
+    pub signal: String,
+    /// Its unit, if it has one.
+    pub unit: Option<String>,
+    /// Mean error relative to the range of what the output should have been.
+    #[serde(flatten)]
+    pub relative: Band,
+    /// Largest error, in its unit.
+    pub largest: f64,
+    /// When that was.
+    pub time: f64,
+}
+
+/// Defect of one connection: what the input was given less what was connected to it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Gap {
+    /// `a.x -> b.u`.
+    pub connection: String,
+    /// Energy of the defect, ∫(u - L y)² dt, in squares of the input's unit times s.
+    pub energy: f64,
+    /// Its root mean square relative to the range of what was connected.
+    pub relative: f64,
+}
+
+/// How good a run was.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Certificate {
+    /// In one word.
+    pub verdict: Worth,
+    /// Why.
+    pub reason: String,
+    /// Where the error is known from.
+    pub evidence: Evidence,
+    /// Error of the whole: per subsystem the mean over its outputs, then the Euclidean norm (Genser 2020, (3.10)).
+    pub overall: Option<Band>,
+    /// Error of every output, the largest first.
+    pub error: Vec<SignalError>,
+    /// Defects of the connections, the largest first.
+    pub connections: Vec<Gap>,
+    /// Power that is created or lost between subsystems.
+    pub bonds: Vec<BondReport>,
+    /// What looks wrong.
+    pub signs: Vec<String>,
+    /// Why there is no estimate by defects, or none by the second run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unknown: Option<String>,
+}
+
+/// Looks at a run.
+pub struct Certifier {
+    estimate: std::result::Result<Box<Estimate>, String>,
+    second: Option<Box<Simulation>>,
+    /// Why the second run came to no end.
+    broken: Option<String>,
+    signals: Signals,
+    bonds: Bonds,
+    ripples: Ripples,
+    steps: u64,
+}
+
+impl Certifier {
+    /// For a run as it stands, which is left as it was. What came before is taken as right.
+    pub fn new(simulation: &mut Simulation) -> Self {
+        let estimate = Estimate::new(simulation).map(Box::new).map_err(|error| reason(&error));
+        let graph = simulation.graph();
+        Certifier {
+            estimate,
+            second: None,
+            broken: None,
+            signals: Signals::new(simulation),
+            bonds: Bonds::new(graph),
+            ripples: Ripples::new(simulation.all_outputs()),
+            steps: 0,
+        }
+    }
+
+    /// Takes the error from a second run of the same system at half the step, which is made along with the first.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Unsupported`] if it is no such run.
+    pub fn with_second_run(mut self, first: &Simulation, second: Simulation) -> Result<Self> {
+        let is_it = second.steps() == 2 * first.steps()
+            && second.index() == 2 * first.index()
+            && second.graph().names() == first.graph().names();
+        if !is_it {
+            let reason = "it must be the same system at half the step".into();
+            return Err(Error::Unsupported { what: "a second run".into(), reason }.into());
+        }
+        self.second = Some(Box::new(second));
+        Ok(self)
+    }
+
+    /// Looks at the step that was just made.
+    pub fn look(&mut self, simulation: &mut Simulation) {
+        self.steps += 1;
+        if let Ok(estimate) = &mut self.estimate
+            && let Err(error) = estimate.follow(simulation)
+        {
+            self.estimate = Err(reason(&error));
+        }
+        if let Some(second) = self.second.as_mut().filter(|_| self.broken.is_none()) {
+            if let Err(error) = second.advance().and_then(|()| second.advance()) {
+                self.broken = Some(format!("the second run failed: {error}"));
+                return;
+            }
+            let differences = simulation.all_outputs().iter().zip(second.all_outputs()).map(|(a, b)| a - b);
+            self.signals.note(simulation, differences);
+        } else if let Ok(estimate) = &self.estimate {
+            self.signals.note(simulation, estimate.error.iter().copied());
+        }
+        match &self.estimate {
+            Ok(estimate) => self.signals.note_defects(simulation, &estimate.defects),
+            Err(_) => self.signals.note_ends(simulation),
+        }
+        self.bonds.note(simulation);
+        self.ripples.note(simulation.time(), simulation.all_outputs());
+    }
+
+    /// What has been seen.
+    pub fn certificate(&self, simulation: &Simulation) -> Certificate {
+        let (evidence, band) = match (&self.second, &self.estimate) {
+            (Some(_), _) if self.broken.is_some() => (Evidence::None, HALVED),
+            (Some(_), _) => (Evidence::SecondRun, HALVED),
+            (None, Ok(estimate)) if estimate.is_exact => (Evidence::LinearModel, EXACT),
+            (None, Ok(_)) => (Evidence::LinearisedModel, LINEARISED),
+            (None, Err(_)) => (Evidence::None, LINEARISED),
+        };
+        let is_known = evidence != Evidence::None && self.steps > 0;
+        let error = if is_known { self.signals.errors(simulation, band) } else { Vec::new() };
+        let overall = is_known.then(|| self.signals.overall(simulation, band));
+        let mut signs = self.ripples.signs(simulation.graph());
+        if let Ok(estimate) = &self.estimate {
+            signs.extend(estimate.signs(simulation));
+        }
+        let unknown = self.broken.clone().or_else(|| self.estimate.as_ref().err().cloned());
+        let (verdict, reason) = judge(overall, &error, self.ripples.any_growing(), unknown.as_deref());
+        Certificate {
+            verdict,
+            reason,
+            evidence,
+            overall,
+            error,
+            connections: self.signals.gaps(simulation),
+            bonds: self.bonds.reports(simulation.graph()),
+            signs,
+            unknown,
+        }
+    }
+}
+
+fn judge(
+    overall: Option<Band>,
+    errors: &[SignalError],
+    is_rippling: bool,
+    unknown: Option<&str>,
+) -> (Worth, String) {
+    let Some(overall) = overall else {
+        let why = unknown.unwrap_or("no step was made");
+        return (Worth::Doubtful, format!("its error is not known: {why}"));
+    };
+    let percent = |share: f64| {
+        if share < 0.1 { format!("{:.1} %", 100.0 * share) } else { format!("{:.0} %", 100.0 * share) }
+    };
+    let largest = errors.first().map_or(String::new(), |e| format!(", mostly of `{}`", e.signal));
+    if !(overall.error <= WRONG) {
+        return (Worth::Wrong, format!("its error is about {}{largest}", percent(overall.error)));
+    }
+    if overall.error > TRUSTED || overall.high > WRONG {
+        let reason = format!("its error may be as large as {}{largest}", percent(overall.high));
+        return (Worth::Doubtful, reason);
+    }
+    if is_rippling {
+        return (Worth::Doubtful, "an output swings from step to step, and ever more".into());
+    }
+    (Worth::Trusted, format!("its error is at most {}", percent(overall.high)))
+}
+
+fn reason(error: &Error) -> String {
+    match error {
+        Error::Unsupported { reason, .. } => reason.clone(),
+        other => other.to_string(),
+    }
+}

@@ -1,0 +1,88 @@
+//! Swinging from one communication point to the next: what a coupling does that is about to go unstable, or a sampled
+//! vibration that is faster than the communication.
+
+use crate::system::SystemGraph;
+
+/// Swings in a row that make a ripple.
+const SWINGS: u32 = 8;
+
+/// A ripple grows if its last swing is larger than its first by this factor.
+const GROWTH: f64 = 1.5;
+
+/// Swings below this share of the signal's range do not count.
+const SMALL: f64 = 0.01;
+
+/// The last values of one output.
+#[derive(Clone, Copy, Debug)]
+struct Ripple {
+    last: f64,
+    difference: f64,
+    low: f64,
+    high: f64,
+    /// Swings in a row, and the first of them.
+    swings: u32,
+    first: f64,
+    /// Longest ripple that grew: swings, size, end.
+    worst: Option<(u32, f64, f64)>,
+}
+
+/// Looks for ripple in all outputs.
+pub(super) struct Ripples(Vec<Ripple>);
+
+impl Ripples {
+    pub(super) fn new(outputs: &[f64]) -> Self {
+        let one = |y: &f64| Ripple {
+            last: *y,
+            difference: 0.0,
+            low: *y,
+            high: *y,
+            swings: 0,
+            first: 0.0,
+            worst: None,
+        };
+        Ripples(outputs.iter().map(one).collect())
+    }
+
+    pub(super) fn note(&mut self, time: f64, outputs: &[f64]) {
+        for (ripple, y) in self.0.iter_mut().zip(outputs) {
+            let difference = y - ripple.last;
+            if difference * ripple.difference < 0.0 {
+                if ripple.swings == 0 {
+                    ripple.first = ripple.difference.abs();
+                }
+                ripple.swings += 1;
+                ripple.judge(difference.abs(), time);
+            } else {
+                ripple.swings = 0;
+            }
+            (ripple.last, ripple.difference) = (*y, difference);
+            (ripple.low, ripple.high) = (ripple.low.min(*y), ripple.high.max(*y));
+        }
+    }
+
+    pub(super) fn any_growing(&self) -> bool {
+        self.0.iter().any(|ripple| ripple.worst.is_some())
+    }
+
+    /// The ripples in words.
+    pub(super) fn signs(&self, graph: &SystemGraph) -> Vec<String> {
+        let words = |(output, ripple): (usize, &Ripple)| {
+            let (swings, size, end) = ripple.worst?;
+            Some(format!(
+                "`{}` swings at every communication point, {swings} times up to t = {end} s, and grows to {size:.3e}",
+                graph.output_name(output)
+            ))
+        };
+        self.0.iter().enumerate().filter_map(words).collect()
+    }
+}
+
+impl Ripple {
+    fn judge(&mut self, size: f64, time: f64) {
+        let is_growing = self.swings >= SWINGS && size > GROWTH * self.first;
+        let is_longer = self.worst.is_none_or(|(swings, ..)| self.swings > swings);
+        if is_growing && is_longer && size > SMALL * (self.high - self.low) {
+            self.worst = Some((self.swings, size, time));
+        }
+    }
+}

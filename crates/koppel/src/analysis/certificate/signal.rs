@@ -1,0 +1,155 @@
+//! Errors of outputs and defects of connections, summed up over a run.
+
+use super::{Band, Gap, SignalError};
+use crate::linalg::Matrix;
+use crate::run::Simulation;
+
+/// A range below this share of the largest value counts as this.
+const NO_RANGE: f64 = 1e-3;
+
+/// Beyond this share of the range a figure has no upper bound: of two large numbers that cancel, little is left of what the
+/// signal should have been, and its range is taken too large.
+const UNBOUNDED: f64 = 0.5;
+
+/// An error of so many times the range is that of a run that has exploded: nothing is left of the signal. Only in the first
+/// fifth of a run, where signals may still be at rest, it is taken for what it is.
+const EXPLODED: f64 = 100.0;
+
+/// What is known of one signal.
+#[derive(Clone, Copy, Debug)]
+struct Sums {
+    low: f64,
+    high: f64,
+    sum: f64,
+    largest: f64,
+    time: f64,
+}
+
+impl Sums {
+    const NEW: Sums = Sums { low: f64::INFINITY, high: f64::NEG_INFINITY, sum: 0.0, largest: 0.0, time: 0.0 };
+
+    fn see(&mut self, value: f64) {
+        self.low = self.low.min(value);
+        self.high = self.high.max(value);
+    }
+
+    fn range(&self) -> f64 {
+        (self.high - self.low).max(0.0).max(NO_RANGE * self.high.abs().max(self.low.abs()))
+    }
+
+    /// A figure relative to the range; nothing is nothing of any range.
+    fn share(&self, figure: f64) -> f64 {
+        if figure == 0.0 { 0.0 } else { figure / self.range() }
+    }
+}
+
+/// Sums over all signals of a run.
+pub(super) struct Signals {
+    outputs: Vec<Sums>,
+    inputs: Vec<Sums>,
+    steps: u64,
+    time: f64,
+}
+
+impl Signals {
+    pub(super) fn new(simulation: &Simulation) -> Self {
+        let mut outputs = vec![Sums::NEW; simulation.graph().outputs()];
+        outputs.iter_mut().zip(simulation.all_outputs()).for_each(|(sums, y)| sums.see(*y));
+        let mut inputs = vec![Sums::NEW; simulation.graph().inputs()];
+        inputs.iter_mut().zip(simulation.arrivals()).for_each(|(sums, u)| sums.see(*u));
+        Signals { outputs, inputs, steps: 0, time: 0.0 }
+    }
+
+    /// Notes the errors of the outputs at the end of a step.
+    pub(super) fn note(&mut self, simulation: &Simulation, errors: impl Iterator<Item = f64>) {
+        self.steps += 1;
+        let (time, is_begin) = (simulation.time(), 5 * simulation.index() < simulation.steps());
+        for ((sums, y), error) in self.outputs.iter_mut().zip(simulation.all_outputs()).zip(errors) {
+            if is_begin || error.abs() < EXPLODED * sums.range() {
+                sums.see(y - error);
+            }
+            let error = error.abs();
+            sums.sum += error;
+            // What is not a number is the largest there is.
+            if !(error <= sums.largest) {
+                (sums.largest, sums.time) = (error, time);
+            }
+        }
+    }
+
+    /// Notes the defects of connections at the ends of the parts of a step.
+    pub(super) fn note_defects(&mut self, simulation: &Simulation, defects: &Matrix) {
+        let (size, last) = (simulation.step_size(), defects.rows() - 1);
+        self.time += size;
+        for (input, (sums, arrival)) in self.inputs.iter_mut().zip(simulation.arrivals()).enumerate() {
+            sums.see(*arrival);
+            let square = |j: usize| defects[(j, input)] * defects[(j, input)];
+            let inner: f64 = (1..last).map(square).sum();
+            sums.sum += size / last as f64 * (0.5 * (square(0) + square(last)) + inner);
+        }
+    }
+
+    /// The same where they are known at the end of the step alone: taken as growing from nothing.
+    pub(super) fn note_ends(&mut self, simulation: &Simulation) {
+        let size = simulation.step_size();
+        self.time += size;
+        let ends = simulation.arrivals().iter().zip(simulation.applied());
+        for (sums, (arrival, applied)) in self.inputs.iter_mut().zip(ends) {
+            sums.see(*arrival);
+            sums.sum += size / 3.0 * (applied - arrival) * (applied - arrival);
+        }
+    }
+
+    fn relative(&self, output: usize) -> f64 {
+        let sums = &self.outputs[output];
+        sums.share(sums.sum / self.steps.max(1) as f64)
+    }
+
+    /// The error of each output, the largest first.
+    pub(super) fn errors(&self, simulation: &Simulation, band: (f64, f64)) -> Vec<SignalError> {
+        let graph = simulation.graph();
+        let one = |output: usize| SignalError {
+            signal: graph.output_name(output),
+            unit: graph.output_variable(output).unit.clone(),
+            relative: spread(self.relative(output), band),
+            largest: self.outputs[output].largest,
+            time: self.outputs[output].time,
+        };
+        let mut all: Vec<SignalError> = (0..graph.outputs()).map(one).collect();
+        all.sort_by(|a, b| b.relative.error.total_cmp(&a.relative.error));
+        all
+    }
+
+    /// Per subsystem the mean over its outputs, then the Euclidean norm.
+    pub(super) fn overall(&self, simulation: &Simulation, band: (f64, f64)) -> Band {
+        let graph = simulation.graph();
+        let of = |id: usize| {
+            let outputs = graph.outputs_of(id);
+            let count = outputs.len().max(1) as f64;
+            outputs.map(|output| self.relative(output)).sum::<f64>() / count
+        };
+        let sum: f64 = (0..graph.len()).map(|id| of(id) * of(id)).sum();
+        spread(sum.sqrt(), band)
+    }
+
+    /// Defects of the connections, the largest first.
+    pub(super) fn gaps(&self, simulation: &Simulation) -> Vec<Gap> {
+        let graph = simulation.graph();
+        let one = |input: usize| {
+            let sums = &self.inputs[input];
+            let mean = (sums.sum / self.time.max(f64::MIN_POSITIVE)).sqrt();
+            Gap { connection: graph.connection_name(input), energy: sums.sum, relative: sums.share(mean) }
+        };
+        let mut all: Vec<Gap> = (0..graph.inputs()).filter(|i| !graph.is_free(*i)).map(one).collect();
+        all.sort_by(|a, b| b.relative.total_cmp(&a.relative));
+        all
+    }
+}
+
+fn spread(error: f64, (low, high): (f64, f64)) -> Band {
+    if error <= UNBOUNDED {
+        Band { low: low * error, error, high: high * error }
+    } else {
+        Band { low: low * UNBOUNDED, error, high: f64::INFINITY }
+    }
+}

@@ -1,0 +1,233 @@
+//! The error to be expected: the stand-ins coupled as in the run, against the same system uncut.
+//!
+//!   e_i = √(1/K Σ_k (y_i^k - ŷ_i^k)²) / (max ŷ_i - min ŷ_i),     k = 1..K                             (1)
+//!
+//! ŷ is the exact solution of the whole linear system under the same offsets and signals, or with the micro solver that all
+//! subsystems share if its step is fixed, so that only the coupling makes the difference. Chen et al. 2021, (15).
+
+use super::linear_system::{LinearSystem, unknown};
+use crate::error::Result;
+use crate::run::{RunConfig, Simulation};
+use crate::solver::SolverConfig;
+use crate::system::{System, driven_system, linear_system, uncut};
+use serde::Serialize;
+
+/// Most steps of the run that are looked at.
+const MOST_STEPS: f64 = 4000.0;
+/// Fewest steps of any other step size over the same time: with fewer there is nothing to compare.
+const FEWEST_STEPS: f64 = 10.0;
+/// An output that moves less than this part of its size stands still.
+const STILL: f64 = 1e-9;
+
+/// What moves the system.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Excitation {
+    /// The run's own start and signals.
+    Run,
+    /// A disturbance of all states, because nothing moves the run, or it is not known what does.
+    Disturbance,
+}
+
+/// The error of one output.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct OutputError {
+    /// Its name.
+    pub output: String,
+    /// (1).
+    pub error: f64,
+    /// The largest one over its range.
+    pub largest: f64,
+}
+
+/// The error of a run.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct GlobalError {
+    /// The largest of all outputs: (1).
+    pub overall: f64,
+    /// Output by output, the worst first. Outputs that stand still are left out.
+    pub outputs: Vec<OutputError>,
+    /// Over how much time, in s.
+    pub horizon: f64,
+    /// What moves the system.
+    pub excitation: Excitation,
+}
+
+/// What runs are compared with: the system uncut.
+#[derive(Clone, Debug)]
+pub struct Reference {
+    horizon: f64,
+    excitation: Excitation,
+    /// How far each output moves; 0 if it stands still.
+    ranges: Vec<f64>,
+}
+
+impl Reference {
+    /// Over how much time, in s.
+    pub fn horizon(&self) -> f64 {
+        self.horizon
+    }
+
+    /// The longest step that can be judged, in s.
+    pub fn longest_step(&self) -> f64 {
+        self.horizon / FEWEST_STEPS
+    }
+}
+
+impl LinearSystem {
+    /// The system uncut, over the run's time or its first 4000 steps.
+    ///
+    /// # Errors
+    ///
+    /// [`crate::Error::Unsupported`] with the reason if nothing moves, or connections have filters.
+    pub fn reference(&self, config: &RunConfig) -> Result<Reference> {
+        let horizon = (config.stop - self.time).min(MOST_STEPS * config.step).max(config.step);
+        for excitation in [Excitation::Run, Excitation::Disturbance] {
+            let mut reference = Reference { horizon, excitation, ranges: Vec::new() };
+            let Some(mut run) = self.uncut(&reference, config)? else { continue };
+            let mut ranges: Vec<Range> = outputs(&run).map(Range::at).collect();
+            while !run.is_done() {
+                run.advance()?;
+                ranges.iter_mut().zip(outputs(&run)).for_each(|(range, y)| range.add(y));
+            }
+            reference.ranges = ranges.iter().map(Range::size).collect();
+            if reference.ranges.iter().any(|range| *range > 0.0) {
+                return Ok(reference);
+            }
+        }
+        Err(unknown("nothing moves, so there is no error to measure".into()))
+    }
+
+    /// The error with these settings; infinite if the run leaves the range of numbers.
+    pub fn global_error(&self, config: &RunConfig, reference: &Reference) -> Result<GlobalError> {
+        let unfit = || unknown("the error cannot be told: the system has filters".into());
+        let mut ideal = self.uncut(reference, config)?.ok_or_else(unfit)?;
+        let system = self.excited(reference.excitation)?.ok_or_else(unfit)?;
+        let mut run = Simulation::new(system, &self.settings(config, steps(reference.horizon, config.step)))?;
+        let order = self.places(&run);
+        let count = self.graph.outputs();
+        let (mut squares, mut largest, mut number) = (vec![0.0; count], vec![0.0_f64; count], 0.0);
+        let mut is_finite = true;
+        while !run.is_done() && is_finite {
+            ideal.advance()?;
+            is_finite = run.advance().is_ok();
+            for ((at, y), (id, place)) in outputs(&ideal).enumerate().zip(&order) {
+                let error = (run.outputs(*id)[*place] - y).abs();
+                is_finite &= error.is_finite();
+                squares[at] += error * error;
+                largest[at] = largest[at].max(error);
+            }
+            number += 1.0;
+        }
+        let judged = (0..count).filter(|at| reference.ranges[*at] > 0.0);
+        let over =
+            |at: usize, error: f64| if is_finite { error / reference.ranges[at] } else { f64::INFINITY };
+        let mut outputs: Vec<OutputError> = judged
+            .map(|at| OutputError {
+                output: self.graph.output_name(at),
+                error: over(at, (squares[at] / number).sqrt()),
+                largest: over(at, largest[at]),
+            })
+            .collect();
+        outputs.sort_by(|a, b| b.error.total_cmp(&a.error));
+        let overall = outputs.first().map_or(0.0, |worst| worst.error);
+        Ok(GlobalError { overall, outputs, horizon: reference.horizon, excitation: reference.excitation })
+    }
+
+    /// The stand-ins from a disturbance, with nothing else that moves them.
+    pub(super) fn disturbed(&self, config: &RunConfig, steps: u64) -> Result<Simulation> {
+        let system = linear_system(&self.graph, &self.parts, &self.disturbance())?;
+        Simulation::new(system, &self.settings(config, steps))
+    }
+
+    /// The system uncut from the same disturbance.
+    pub(super) fn disturbed_uncut(&self, config: &RunConfig, steps: u64) -> Result<Simulation> {
+        let horizon = (steps as f64 + 0.5) * config.step;
+        let reference = Reference { horizon, excitation: Excitation::Disturbance, ranges: Vec::new() };
+        self.uncut(&reference, config)?.ok_or_else(|| unknown("connections have filters".into()))
+    }
+
+    /// Subsystem and place of each output in a run, which may have another order.
+    fn places(&self, run: &Simulation) -> Vec<(usize, usize)> {
+        let place = |output: usize| {
+            let id = self.graph.subsystem_of_output(output);
+            let own = run.graph().find(self.graph.name(id)).unwrap_or(id);
+            (own, output - self.graph.outputs_of(id).start)
+        };
+        (0..self.graph.outputs()).map(place).collect()
+    }
+
+    /// The stand-ins, moved.
+    fn excited(&self, excitation: Excitation) -> Result<Option<System>> {
+        match excitation {
+            Excitation::Run => driven_system(&self.graph, &self.parts),
+            Excitation::Disturbance => linear_system(&self.graph, &self.parts, &self.disturbance()).map(Some),
+        }
+    }
+
+    fn uncut(&self, reference: &Reference, config: &RunConfig) -> Result<Option<Simulation>> {
+        if self.has_filters() {
+            return Ok(None);
+        }
+        let Some(system) = self.excited(reference.excitation)? else { return Ok(None) };
+        let x0 = match reference.excitation {
+            Excitation::Run => vec![0.0; self.states()],
+            Excitation::Disturbance => self.disturbance(),
+        };
+        let Some(uncut) = uncut(&system, &x0, &self.shared_solver())? else { return Ok(None) };
+        let run = RunConfig {
+            schedule: crate::run::ScheduleConfig::PARALLEL,
+            every: Default::default(),
+            coupling: Default::default(),
+            iteration: None,
+            ..self.settings(config, steps(reference.horizon, config.step))
+        };
+        Simulation::new(uncut, &run).map(Some)
+    }
+
+    /// Every state moved by its nominal value or 1, some more, some less.
+    fn disturbance(&self) -> Vec<f64> {
+        let nominal = |id: usize, at: usize| self.graph.ports(id).locals.get(at).and_then(|v| v.nominal);
+        let states = |id: usize| (0..self.parts[id].matrices.states()).map(move |at| (id, at));
+        let all = (0..self.parts.len()).flat_map(states).enumerate();
+        all.map(|(j, (id, at))| nominal(id, at).unwrap_or(1.0) * (0.3 + 0.7 * (1.7 * j as f64).sin()))
+            .collect()
+    }
+
+    /// The micro solver that all subsystems share, or none.
+    pub(super) fn shared_solver(&self) -> SolverConfig {
+        match self.parts.first().map(|part| part.solver) {
+            Some(first) if self.parts.iter().all(|part| part.solver == first) => first,
+            _ => SolverConfig::Exact {},
+        }
+    }
+}
+
+fn steps(horizon: f64, step: f64) -> u64 {
+    ((horizon / step).floor() as u64).max(1)
+}
+
+fn outputs(run: &Simulation) -> impl Iterator<Item = f64> + '_ {
+    run.outputs(0).iter().copied()
+}
+
+/// Where an output has been.
+struct Range {
+    low: f64,
+    high: f64,
+}
+
+impl Range {
+    fn at(value: f64) -> Self {
+        Range { low: value, high: value }
+    }
+
+    fn add(&mut self, value: f64) {
+        (self.low, self.high) = (self.low.min(value), self.high.max(value));
+    }
+
+    fn size(&self) -> f64 {
+        let size = self.high - self.low;
+        if size > STILL * self.low.abs().max(self.high.abs()) && size.is_finite() { size } else { 0.0 }
+    }
+}

@@ -1,0 +1,169 @@
+//! Whether disturbances grow with given settings: from the step matrix, or where there is none by running the stand-ins.
+//!
+//! A system that grows by itself, such as a pendulum that stands upright, is not blamed on its coupling: only what grows more
+//! than twice as fast as the system uncut counts.
+//!
+//! Methods that learn while they run have no step matrix. Their stand-ins are run from a disturbance, and what outputs
+//! move from one communication point to the next is compared between two parts of the run,
+//!
+//!   ρ ≈ (largest move in the last tenth / largest move in the tenth from the middle on)^{1/Δk}           (1)
+
+use super::linear_system::LinearSystem;
+use crate::error::{Error, Result};
+use crate::linalg::{Complex, eigenvalues};
+use crate::run::{RunConfig, Simulation};
+use crate::solver::SolverConfig;
+use serde::Serialize;
+
+/// Macro steps of a run that is watched.
+const STEPS: usize = 2000;
+/// Moves that have become so small beside the first ones have died out.
+const GONE: f64 = 1e-9;
+/// Moves that have become so large have grown.
+const FAR: f64 = 1e9;
+
+/// A system that grows by itself may do so up to twice as fast when it is cut: that is an error, but no instability of its coupling.
+const TOLERATED: f64 = 2.0;
+/// Growth from one part of a run to the other that is no accident of where its peaks lie.
+const NOTICED: f64 = 1.05;
+
+/// How growth was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Found {
+    /// As the spectral radius of the step matrix.
+    StepMatrix,
+    /// By running the stand-ins.
+    Running,
+}
+
+/// How fast a system grows uncut, in 1/s; not above 0 if it does not.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct OwnRates {
+    /// Solved exactly.
+    exact: f64,
+    /// With the micro solver that all subsystems share.
+    solved: f64,
+}
+
+/// Growth per macro step.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Growth {
+    /// The spectral radius, or (1).
+    pub radius: f64,
+    /// True if nothing grows.
+    pub is_bounded: bool,
+    /// How it was found.
+    pub found: Found,
+}
+
+impl LinearSystem {
+    /// Growth with these settings.
+    ///
+    /// # Errors
+    ///
+    /// Whatever refuses the settings themselves.
+    pub fn growth(&self, config: &RunConfig) -> Result<Growth> {
+        match self.step_matrix(config) {
+            Ok(matrix) => {
+                let spectrum = matrix.spectrum()?;
+                let radius = spectrum.radius;
+                let is_bounded = spectrum.is_bounded() || radius <= self.own_growth(config);
+                Ok(Growth { radius, is_bounded, found: Found::StepMatrix })
+            }
+            Err(error) if matches!(*error, Error::Unsupported { .. }) => self.growth_by_running(config),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// ρ up to which nothing grows: 1, or what the system does uncut if that is more.
+    pub(super) fn own_growth(&self, config: &RunConfig) -> f64 {
+        let rates = self.own_rates.get_or_init(|| self.growth_uncut().unwrap_or_default());
+        // A micro solver may add a little of its own; one that fails is no excuse.
+        let added = (rates.solved - rates.exact.max(0.0)) * (config.stop - self.time);
+        let rate = if added <= 1.0 { rates.exact.max(rates.solved) } else { rates.exact };
+        if rate > 0.0 { (TOLERATED * rate * config.step).exp() } else { 1.0 }
+    }
+
+    /// The largest rates at which the system uncut grows.
+    fn growth_uncut(&self) -> Result<OwnRates> {
+        let failed = |source| Error::Linalg { what: "rates of the system".into(), source };
+        let values = eigenvalues(&self.matrices_uncut()?.a).map_err(failed)?;
+        let size = values.iter().map(|z| z.abs()).fold(0.0, f64::max);
+        let largest = |rates: &mut dyn Iterator<Item = f64>| rates.fold(f64::NEG_INFINITY, f64::max);
+        // Round-off of a system that neither grows nor decays.
+        let noticed = |rate: f64| if rate > 1e-9 * size { rate } else { 0.0 };
+        let exact = noticed(largest(&mut values.iter().map(|z| z.re)));
+        let factor = |z: Complex| match self.shared_solver() {
+            SolverConfig::Euler { step } => Some(((Complex::ONE + z * step).abs(), step)),
+            SolverConfig::Rk4 { step } => {
+                let z = z * step;
+                let sum = Complex::ONE + z + z * z * 0.5 + z.powi(3) * (1.0 / 6.0) + z.powi(4) * (1.0 / 24.0);
+                Some((sum.abs(), step))
+            }
+            _ => None,
+        };
+        let solved = values.iter().filter_map(|z| factor(*z)).map(|(factor, step)| factor.ln() / step);
+        Ok(OwnRates { exact, solved: noticed(largest(&mut { solved })) })
+    }
+
+    fn growth_by_running(&self, config: &RunConfig) -> Result<Growth> {
+        let mut run = Moves::new(self.disturbed(config, STEPS as u64)?);
+        let mut ideal = Moves::new(self.disturbed_uncut(config, STEPS as u64)?);
+        let found = |radius: f64, is_bounded: bool| Growth { radius, is_bounded, found: Found::Running };
+        for k in 0..STEPS {
+            if !run.advance() {
+                return Ok(found(f64::INFINITY, false));
+            }
+            ideal.advance();
+            let (first, last) = (largest(&run.all[..run.all.len().min(STEPS / 10)]), run.all[k]);
+            if k > STEPS / 5 && last > FAR * first {
+                return Ok(found((last / first).powf(1.0 / k as f64), false));
+            }
+        }
+        let tenth = STEPS / 10;
+        let (middle, end) = (STEPS / 2..STEPS / 2 + tenth, STEPS - tenth..STEPS);
+        let (first, last) = (largest(&run.all[..tenth]), largest(&run.all[end.clone()]));
+        if last <= GONE * first {
+            let k = run.all.iter().rposition(|moved| *moved > GONE * first).unwrap_or(0).max(1);
+            return Ok(found(GONE.powf(1.0 / k as f64), true));
+        }
+        let grown = last / largest(&run.all[middle.clone()]);
+        // What the system does by itself is no fault of the coupling.
+        let by_itself = (largest(&ideal.all[end.clone()]) / largest(&ideal.all[middle.clone()])).max(1.0);
+        let radius = grown.powf(1.0 / (end.start - middle.start) as f64);
+        Ok(found(radius, grown <= NOTICED * by_itself))
+    }
+}
+
+/// How far outputs move in each step of a run.
+struct Moves {
+    simulation: Simulation,
+    before: Vec<f64>,
+    all: Vec<f64>,
+}
+
+impl Moves {
+    fn new(simulation: Simulation) -> Self {
+        Moves { before: outputs(&simulation), simulation, all: Vec::with_capacity(STEPS) }
+    }
+
+    /// False if a number leaves the range of numbers.
+    fn advance(&mut self) -> bool {
+        if self.simulation.advance().is_err() {
+            return false;
+        }
+        let now = outputs(&self.simulation);
+        self.all.push(now.iter().zip(&self.before).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max));
+        self.before = now;
+        true
+    }
+}
+
+fn outputs(simulation: &Simulation) -> Vec<f64> {
+    (0..simulation.graph().len()).flat_map(|id| simulation.outputs(id)).copied().collect()
+}
+
+fn largest(moves: &[f64]) -> f64 {
+    moves.iter().copied().fold(f64::MIN_POSITIVE, f64::max)
+}

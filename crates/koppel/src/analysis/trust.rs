@@ -1,0 +1,172 @@
+//! How far a forecast can be trusted: where models come from, how well they predict, and whether they stay the same.
+//!
+//! Where a subsystem is not linear, the run is walked a little and linearised again on the way. If the verdict changes, or the
+//! largest stable step by more than a quarter, or linear models miss the first steps of the run by more than a quarter, the
+//! forecast is not to be trusted. The run is put back afterwards.
+
+use super::limits::Limit;
+use super::linear_system::LinearSystem;
+use crate::error::Result;
+use crate::run::{RunConfig, RunState, Simulation};
+use crate::system::driven_system;
+use serde::Serialize;
+
+/// Points of the run at which subsystems are linearised again.
+const POINTS: u64 = 5;
+/// Macro steps of the run that are walked at most.
+const MOST_STEPS: u64 = 1000;
+/// Macro steps that models are compared over.
+const COMPARED: usize = 100;
+/// How far the largest stable step may move.
+const MOVES: f64 = 1.25;
+/// How far the linear models may miss the run.
+const MISSES: f64 = 0.25;
+
+/// What a forecast rests on.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Trust {
+    /// Subsystem by subsystem.
+    pub models: Vec<ModelTrust>,
+    /// Until when the run was walked and linearised again, in s; nothing if all subsystems are linear or it cannot be put back.
+    pub walked_to: Option<f64>,
+    /// Why the forecast is not to be trusted.
+    pub doubt: Option<String>,
+}
+
+/// What is known of one subsystem's model.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ModelTrust {
+    /// The subsystem.
+    pub subsystem: String,
+    /// Where its model comes from.
+    pub source: String,
+    /// True if it is exactly this.
+    pub is_exact: bool,
+    /// By how much its outputs miss those of the run over its first steps, relative to how far they move; not known if they do
+    /// not, or the run cannot be put back.
+    pub error: Option<f64>,
+}
+
+/// Looks at a run where it stands; `own` are the stable steps of its settings.
+pub(super) fn trust(
+    simulation: &mut Simulation,
+    system: &LinearSystem,
+    config: &RunConfig,
+    own: &Limit,
+) -> Trust {
+    let model = |id: usize| ModelTrust {
+        subsystem: system.graph.name(id).to_owned(),
+        source: match system.parts[id].is_exact {
+            true => "exact matrices".into(),
+            false => simulation.model_source(id).unwrap_or_else(|| "derivatives of its equations".into()),
+        },
+        is_exact: system.parts[id].is_exact,
+        error: None,
+    };
+    let models = (0..system.parts.len()).map(model).collect();
+    let mut trust = Trust { models, walked_to: None, doubt: None };
+    if system.parts.iter().all(|part| part.is_exact) {
+        return trust;
+    }
+    let mut start = RunState::default();
+    if simulation.save(&mut start).is_ok() {
+        // What goes wrong on the way is no fault of the forecast; the run will tell.
+        let _ = compare(simulation, system, config, &mut trust);
+        if simulation.restore(&start).is_ok() && trust.doubt.is_none() {
+            let _ = walk(simulation, system, config, own, &mut trust);
+            let _ = simulation.restore(&start);
+        }
+    }
+    trust
+}
+
+/// The run and its stand-ins side by side.
+fn compare(
+    simulation: &mut Simulation,
+    system: &LinearSystem,
+    config: &RunConfig,
+    trust: &mut Trust,
+) -> Result<()> {
+    let Some(driven) = driven_system(&system.graph, &system.parts)? else { return Ok(()) };
+    let mut stand_ins = Simulation::new(driven, &system.settings(config, COMPARED as u64))?;
+    let places: Vec<usize> = (0..system.graph.len())
+        .map(|id| stand_ins.graph().find(system.graph.name(id)))
+        .collect::<Result<_>>()?;
+    let count = system.graph.len();
+    let start: Vec<Vec<f64>> = (0..count).map(|id| simulation.outputs(id).to_vec()).collect();
+    let width = |id: usize| start[id].len();
+    let mut moved: Vec<Vec<f64>> = (0..count).map(|id| vec![0.0; width(id)]).collect();
+    let mut missed = moved.clone();
+    let left = simulation.steps() - simulation.index();
+    for _ in 0..left.min(COMPARED as u64) {
+        simulation.advance()?;
+        stand_ins.advance()?;
+        for id in 0..count {
+            let (real, model) = (simulation.outputs(id), stand_ins.outputs(places[id]));
+            for k in 0..width(id) {
+                moved[id][k] = f64::max(moved[id][k], (real[k] - start[id][k]).abs());
+                missed[id][k] = f64::max(missed[id][k], (real[k] - model[k]).abs());
+            }
+        }
+    }
+    for (id, model) in trust.models.iter_mut().enumerate() {
+        let ratios = (0..width(id)).filter(|k| moved[id][*k] > 0.0).map(|k| missed[id][k] / moved[id][k]);
+        let worst =
+            ratios.fold(None, |worst: Option<f64>, ratio| Some(worst.map_or(ratio, |w| w.max(ratio))));
+        model.error = worst.filter(|error| error.is_finite());
+    }
+    let misses = |model: &&ModelTrust| model.error.is_some_and(|error| error > MISSES);
+    if let Some(model) = trust.models.iter().find(misses) {
+        let percent = 100.0 * model.error.unwrap_or(f64::NAN);
+        let name = &model.subsystem;
+        let steps = COMPARED.min(simulation.index() as usize);
+        trust.doubt = Some(format!(
+            "the linear model of `{name}` misses the first {steps} steps of the run by {percent:.0} % of what moves there"
+        ));
+    }
+    Ok(())
+}
+
+/// Linearises again on the way.
+fn walk(
+    simulation: &mut Simulation,
+    system: &LinearSystem,
+    config: &RunConfig,
+    own: &Limit,
+    trust: &mut Trust,
+) -> Result<()> {
+    let is_bounded = system.growth(config)?.is_bounded;
+    let left = simulation.steps() - simulation.index();
+    let stride = (left.min(MOST_STEPS) / POINTS).max(1);
+    // Where the run itself is unstable it leads nowhere.
+    let points = if is_bounded { POINTS } else { 0 };
+    let limit = own.intervals.first().filter(|i| i.from_is_open && !i.to_is_open).map(|i| i.to);
+    for _ in 0..points {
+        for _ in 0..stride {
+            simulation.advance()?;
+        }
+        let here = LinearSystem::new(simulation)?;
+        let time = simulation.time();
+        trust.walked_to = Some(time);
+        if here.growth(config)?.is_bounded != is_bounded {
+            trust.doubt =
+                Some(format!("the verdict changes on the way: linearised at t = {time} s it is unstable"));
+            return Ok(());
+        }
+        let bounded_at = |step: f64| -> Result<bool> {
+            Ok(here.growth(&RunConfig { step, ..config.clone() })?.is_bounded)
+        };
+        if let Some(limit) = limit
+            && (!bounded_at(limit / MOVES)? || bounded_at(limit * MOVES)?)
+        {
+            trust.doubt = Some(format!(
+                "the largest stable step moves by more than a quarter on the way (linearised again at t = {time} s)"
+            ));
+            return Ok(());
+        }
+        if simulation.is_done() {
+            return Ok(());
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,133 @@
+//! How well the models have predicted the step that has ended, under the inputs really given: Genser 2020, (2.92).
+
+use super::course::Course;
+use super::excitation::Excitation;
+use crate::coupling::View;
+use crate::identify::{InterfaceModel, Quality};
+use crate::linalg::{Matrix, dot};
+use crate::system::SubsystemId;
+
+/// What was expected of the step under way, and the figures of the one before.
+#[derive(Default)]
+pub(in crate::coupling) struct Judgement {
+    /// x = y - S_d u at the end of the step, as the models expect it.
+    expected: Vec<f64>,
+    /// S_d of each model over the step under way.
+    through: Vec<Matrix>,
+    /// Subsystems whose outputs have jumped at this instant: that is no fault of their models.
+    has_jumped: Vec<bool>,
+    quality: Quality,
+    figures: Vec<f64>,
+    /// True after the first step.
+    is_under_way: bool,
+    errors: Vec<f64>,
+    inputs: Vec<f64>,
+    slopes: Vec<f64>,
+}
+
+impl Judgement {
+    pub(in crate::coupling) fn new(view: &View<'_>) -> Self {
+        let graph = view.graph;
+        let s_d = |id| Matrix::zeros(graph.outputs_of(id).len(), graph.inputs_of(id).len());
+        let mut quality = Quality::new(graph.outputs());
+        quality.note(view.outputs);
+        Judgement {
+            expected: vec![0.0; graph.outputs()],
+            through: (0..graph.len()).map(s_d).collect(),
+            has_jumped: vec![false; graph.len()],
+            quality,
+            figures: vec![f64::NAN; graph.len()],
+            is_under_way: false,
+            errors: vec![0.0; graph.outputs()],
+            inputs: vec![0.0; graph.inputs()],
+            slopes: vec![0.0; graph.inputs()],
+        }
+    }
+
+    /// Figure of each subsystem's model; NaN before the first step.
+    pub(in crate::coupling) fn figures(&self) -> &[f64] {
+        &self.figures
+    }
+
+    /// The outputs of a subsystem have jumped.
+    pub(in crate::coupling) fn jump(&mut self, subsystem: SubsystemId) {
+        self.has_jumped[subsystem] = true;
+    }
+
+    /// Judges the step that has ended; `last_inputs` are those the outputs were read with, external signals included.
+    pub(in crate::coupling) fn judge(&mut self, view: &View<'_>, last_inputs: &[f64]) {
+        if !self.is_under_way {
+            self.has_jumped.fill(false);
+            return;
+        }
+        self.quality.note(view.outputs);
+        for (id, figure) in self.figures.iter_mut().enumerate() {
+            if std::mem::take(&mut self.has_jumped[id]) {
+                continue;
+            }
+            let outputs = view.graph.outputs_of(id);
+            let inputs = &last_inputs[view.graph.inputs_of(id)];
+            for (row, output) in outputs.clone().enumerate() {
+                let through = dot(self.through[id].row(row), inputs);
+                self.errors[output] = view.outputs[output] - through - self.expected[output];
+            }
+            *figure = self.quality.figure(outputs.start, &self.errors[outputs]);
+        }
+    }
+
+    /// What the model of a subsystem expects of the step ahead, without the inputs it will be given.
+    pub(in crate::coupling) fn expect(
+        &mut self,
+        (id, model): (SubsystemId, &InterfaceModel),
+        course: &mut Course,
+        outputs: &[f64],
+        last_inputs: &[f64],
+        excitation: &Excitation,
+    ) {
+        self.through[id].copy_from(&model.s_d);
+        let x = &mut self.errors[course.outputs.clone()];
+        for (row, x) in x.iter_mut().enumerate() {
+            let through = dot(model.s_d.row(row), &last_inputs[course.inputs.clone()]);
+            *x = outputs[course.outputs.start + row] - through;
+        }
+        course.drift(model, x, excitation, &mut self.expected[course.outputs.clone()]);
+        self.is_under_way = true;
+    }
+
+    /// Adds what the inputs do, now that they all have been given.
+    pub(in crate::coupling) fn add_inputs<'a>(
+        &mut self,
+        view: &View<'_>,
+        courses: impl Iterator<Item = &'a Course>,
+    ) {
+        let Judgement { expected, inputs, slopes, .. } = self;
+        for input in 0..inputs.len() {
+            inputs[input] = view.given(input, 0.0);
+            slopes[input] = (view.given(input, view.step.size) - inputs[input]) / view.step.size;
+        }
+        for course in courses {
+            let range = course.inputs.clone();
+            course.add_input(&inputs[range.clone()], &slopes[range], &mut expected[course.outputs.clone()]);
+        }
+    }
+
+    pub(in crate::coupling) fn save(&self, memory: &mut Vec<f64>) {
+        self.quality.save(memory);
+        memory.extend_from_slice(&self.figures);
+        memory.extend_from_slice(&self.expected);
+        self.through.iter().for_each(|s_d| memory.extend_from_slice(s_d.as_slice()));
+        memory.push(f64::from(u8::from(self.is_under_way)));
+    }
+
+    pub(in crate::coupling) fn restore<'a>(&mut self, memory: &'a [f64]) -> &'a [f64] {
+        let mut rest = self.quality.restore(memory);
+        let through = self.through.iter_mut().map(Matrix::as_mut_slice);
+        for list in [&mut self.figures[..], &mut self.expected[..]].into_iter().chain(through) {
+            let (mine, others) = rest.split_at(list.len());
+            list.copy_from_slice(mine);
+            rest = others;
+        }
+        self.is_under_way = rest[0] != 0.0;
+        &rest[1..]
+    }
+}

@@ -1,0 +1,248 @@
+//! What the inputs of a subsystem lacked, what that does to its outputs, and how it is given back.
+//!
+//! With v_j = L y_j what should have been given at a node and u_j what a plan without correction gives,
+//!
+//!   c = mean_j (v_j - u_j),     δ_j = Σ a_i δ_{j-i} + Σ b_i e_{j-i},     e_j = v_j - u_j - s                  (1)
+//!
+//! δ is what the outputs lack because the inputs lacked e: the subsystem's own model tells. Over the step ahead the plan is
+//! raised by s = g c. If the plan lacks ρ c again, δ becomes δ⁰ + (ρ - g) δᶜ, with δ⁰ what it becomes if nothing is lacking
+//! and δᶜ the answer to c; by least squares
+//!
+//!   g = ρ + ⟨δ⁰, δᶜ⟩ / ⟨δᶜ, δᶜ⟩,     0 ≤ g ≤ 1                                                               (2)
+//!
+//! A subsystem that integrates gets back what it lacked; one that has forgotten it is left alone.
+//!
+//! | symbol | meaning                                                 | here              |
+//! | a, b   | coefficients of the best model of the subsystem         | `NodeModel`       |
+//! | ρ      | correlation of c with the c before, between 0 and 1     | `product / square` |
+//! | s      | correction in force                                     | `raise`           |
+//!
+//! The same is done for three plans: the coupled prediction, the line through what arrived at the newest two communication
+//! points, and the newest arrival. One is used; the others are followed as if they had been. The one with the smallest
+//! sum of δ² is taken for the step ahead.
+
+use super::take;
+use crate::identify::{NodeModel, Size};
+
+/// Plans: the coupled prediction, a line, the newest value.
+const COUPLED: usize = 0;
+const STRAIGHT: usize = 1;
+const PLANS: usize = 3;
+
+/// How much of δ and of scores remains after one step.
+const MEMORY: f64 = 0.97;
+/// The same of the correlation of c with the c before.
+const RECENT: f64 = 0.9;
+/// Plans without a model must be this much better, squared.
+const CLEARLY: f64 = 0.5;
+/// δ² beyond this many squared ranges says nothing.
+const WORST: f64 = 1e4;
+
+/// One way to plan the inputs.
+#[derive(Clone, Debug)]
+struct Plan {
+    /// δ and e, scaled, a row per node as in `Member::y`.
+    y: Vec<f64>,
+    e: Vec<f64>,
+    lacked: Vec<f64>,
+    raise: Vec<f64>,
+    product: f64,
+    square: f64,
+    score: f64,
+}
+
+/// What is known of the plans for one subsystem.
+#[derive(Clone, Debug)]
+pub(super) struct Defect {
+    size: Size,
+    nodes: usize,
+    plans: Vec<Plan>,
+    used: usize,
+    /// v_j of the step that has ended, and the coupled prediction of it without correction: a row per node.
+    pub(super) arrived: Vec<f64>,
+    predicted: Vec<f64>,
+    /// Newest arrivals and how much they rise over a step.
+    pub(super) begin: Vec<f64>,
+    pub(super) rise: Vec<f64>,
+    // Room for δ⁰, δᶜ and inputs.
+    free: Vec<f64>,
+    answer: Vec<f64>,
+    inputs: Vec<f64>,
+}
+
+impl Defect {
+    pub(super) fn new(size: Size, nodes: usize) -> Self {
+        let Size { outputs: n, inputs: m, past } = size;
+        let rows = past + nodes;
+        let plan = Plan {
+            y: vec![0.0; rows * n],
+            e: vec![0.0; rows * m],
+            lacked: vec![0.0; m],
+            raise: vec![0.0; m],
+            product: 0.0,
+            square: 0.0,
+            score: 0.0,
+        };
+        Defect {
+            size,
+            nodes,
+            plans: vec![plan; PLANS],
+            used: COUPLED,
+            arrived: vec![0.0; nodes * m],
+            predicted: vec![0.0; nodes * m],
+            begin: vec![0.0; m],
+            rise: vec![0.0; m],
+            free: vec![0.0; rows * n],
+            answer: vec![0.0; rows * n],
+            inputs: vec![0.0; rows * m],
+        }
+    }
+
+    /// Whether the coupled prediction is used.
+    pub(super) fn is_coupled(&self) -> bool {
+        self.used == COUPLED
+    }
+
+    /// Room for the coupled prediction of a node.
+    pub(super) fn predicted_mut(&mut self, node: usize) -> &mut [f64] {
+        let m = self.size.inputs;
+        &mut self.predicted[(node - 1) * m..][..m]
+    }
+
+    /// What an input is given at a node besides the coupled prediction.
+    pub(super) fn known(&self, k: usize, node: usize) -> f64 {
+        let plan = if self.used == COUPLED { 0.0 } else { self.planned(self.used, k, node) };
+        plan + self.plans[self.used].raise[k]
+    }
+
+    /// What a plan gives, without correction.
+    fn planned(&self, plan: usize, k: usize, node: usize) -> f64 {
+        match plan {
+            COUPLED => self.predicted[(node - 1) * self.size.inputs + k],
+            STRAIGHT => self.begin[k] + self.rise[k] * node as f64 / self.nodes as f64,
+            _ => self.begin[k],
+        }
+    }
+
+    /// Takes the step that has ended, with what was given at its nodes, and decides on the next.
+    pub(super) fn learn(&mut self, given: &[f64], model: &NodeModel, weights: &[f64], handicap: Handicap) {
+        for number in 0..PLANS {
+            self.follow(number, given, model, weights);
+            self.correct(number, model, weights);
+        }
+        let best = if self.plans[1].score < self.plans[2].score { 1 } else { 2 };
+        let factor = match handicap {
+            Handicap::Full if self.used != best => CLEARLY,
+            _ => CLEARLY.sqrt(),
+        };
+        let is_better =
+            handicap == Handicap::Reversed || self.plans[best].score < factor * self.plans[COUPLED].score;
+        self.used = if is_better { best } else { COUPLED };
+    }
+
+    /// (1) for one plan.
+    fn follow(&mut self, number: usize, given: &[f64], model: &NodeModel, weights: &[f64]) {
+        let Size { outputs: n, inputs: m, past } = self.size;
+        let (mut product, mut square) = (0.0, 0.0);
+        for k in 0..m {
+            let mut sum = 0.0;
+            for node in 1..=self.nodes {
+                let at = (node - 1) * m + k;
+                let lacked = self.arrived[at] - self.planned(number, k, node);
+                sum += lacked;
+                let plan = &mut self.plans[number];
+                let is_real = number == self.used;
+                plan.e[(past - 1 + node) * m + k] =
+                    if is_real { self.arrived[at] - given[at] } else { lacked - plan.raise[k] };
+            }
+            let plan = &mut self.plans[number];
+            let lacked = sum / self.nodes as f64;
+            product += lacked * plan.lacked[k];
+            square += plan.lacked[k] * plan.lacked[k];
+            plan.lacked[k] = lacked;
+        }
+        let plan = &mut self.plans[number];
+        plan.product = RECENT * plan.product + product;
+        plan.square = RECENT * plan.square + square;
+        model.roll_deviation(&mut plan.y, &plan.e, self.nodes);
+        let squares = plan.y[past * n..].iter().zip(weights.iter().cycle()).map(|(d, w)| d * d * w);
+        let sum: f64 = squares.sum();
+        if sum < WORST {
+            plan.score = MEMORY * plan.score + sum;
+        } else {
+            // It has lost itself: begin anew.
+            plan.score = MEMORY * plan.score + WORST;
+            plan.y.fill(0.0);
+            plan.e.fill(0.0);
+        }
+        plan.y.copy_within(self.nodes * n.., 0);
+        plan.e.copy_within(self.nodes * m.., 0);
+        plan.y[..past * n].iter_mut().chain(&mut plan.e[..past * m]).for_each(|v| *v *= MEMORY);
+    }
+
+    /// (2) for one plan.
+    fn correct(&mut self, number: usize, model: &NodeModel, weights: &[f64]) {
+        let Size { outputs: n, inputs: m, past } = self.size;
+        let plan = &mut self.plans[number];
+        self.free[..past * n].copy_from_slice(&plan.y[..past * n]);
+        self.inputs[..past * m].copy_from_slice(&plan.e[..past * m]);
+        self.inputs[past * m..].fill(0.0);
+        model.roll_deviation(&mut self.free, &self.inputs, self.nodes);
+        self.answer[..past * n].fill(0.0);
+        self.inputs[..past * m].fill(0.0);
+        self.inputs[past * m..].chunks_exact_mut(m.max(1)).for_each(|row| row.copy_from_slice(&plan.lacked));
+        model.roll_deviation(&mut self.answer, &self.inputs, self.nodes);
+        let product = |a: &[f64], b: &[f64]| -> f64 {
+            let pairs = a[past * n..].iter().zip(&b[past * n..]).zip(weights.iter().cycle());
+            pairs.map(|((a, b), weight)| a * b * weight).sum()
+        };
+        let (across, along) = (product(&self.free, &self.answer), product(&self.answer, &self.answer));
+        let again = if plan.square > 0.0 { (plan.product / plan.square).clamp(0.0, 1.0) } else { 0.0 };
+        let gain = again + across / along;
+        let gain = if along > f64::MIN_POSITIVE && gain.is_finite() { gain.clamp(0.0, 1.0) } else { 0.0 };
+        plan.raise.iter_mut().zip(&plan.lacked).for_each(|(raise, lacked)| *raise = gain * lacked);
+    }
+
+    pub(super) fn save(&self, memory: &mut Vec<f64>) {
+        memory.push(self.used as f64);
+        for list in [&self.predicted, &self.begin, &self.rise] {
+            memory.extend_from_slice(list);
+        }
+        for plan in &self.plans {
+            memory.extend([plan.product, plan.square, plan.score]);
+            for list in [&plan.y, &plan.e, &plan.lacked, &plan.raise] {
+                memory.extend_from_slice(list);
+            }
+        }
+    }
+
+    pub(super) fn restore<'a>(&mut self, memory: &'a [f64]) -> &'a [f64] {
+        let mut rest = memory;
+        let mut used = [0.0];
+        take(&mut rest, &mut used);
+        self.used = used[0] as usize;
+        for list in [&mut self.predicted, &mut self.begin, &mut self.rise] {
+            take(&mut rest, list);
+        }
+        for plan in &mut self.plans {
+            let mut numbers = [0.0; 3];
+            take(&mut rest, &mut numbers);
+            [plan.product, plan.square, plan.score] = numbers;
+            for list in [&mut plan.y, &mut plan.e, &mut plan.lacked, &mut plan.raise] {
+                take(&mut rest, list);
+            }
+        }
+        rest
+    }
+}
+
+/// Whether plans without a model must be clearly better to be taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Handicap {
+    /// They must.
+    Full,
+    /// Somewhat better is enough.
+    Less,
+    /// They are taken.
+    Reversed,
+}

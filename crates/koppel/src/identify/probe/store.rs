@@ -1,0 +1,110 @@
+//! What probing found, kept between runs.
+//!
+//! Everything probing does with a subsystem answers one of three questions. The answers depend on nothing but what stands
+//! in the question, so one that is kept is as good as one that is found, bit for bit.
+
+use super::{Place, Probed};
+use serde::{Deserialize, Serialize};
+
+/// What is asked of a subsystem that stands at its start.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Question {
+    /// What the subsystem is, see [`crate::system::Subsystem::identity`].
+    pub identity: String,
+    /// Of the code that probes: other code, other answers.
+    pub revision: u64,
+    /// What was set before the start: number of the variable and value.
+    pub settings: Vec<(String, f64)>,
+    /// The start of the run.
+    pub start: f64,
+    /// The communication step.
+    pub size: f64,
+    /// Nodes per step.
+    pub nodes: usize,
+    /// All its inputs at the start.
+    pub rest: Vec<f64>,
+    /// Its outputs at the start.
+    pub outputs: Vec<f64>,
+    /// Which of the inputs are excited.
+    pub inputs: Vec<usize>,
+    /// What is wanted.
+    pub asked: Asked,
+}
+
+/// The three questions.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Asked {
+    /// What its outputs do with inputs at rest.
+    AtRest,
+    /// How far its outputs move when inputs move by these ranges.
+    Moves(Vec<f64>),
+    /// Its models, with these ranges of inputs and of outputs.
+    Models(Vec<f64>, Vec<f64>),
+}
+
+/// The answers.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Answer {
+    /// Outputs at all nodes.
+    AtRest(Vec<f64>),
+    /// Per output.
+    Moves(Vec<f64>),
+    /// The models.
+    Models(Box<Probed>),
+}
+
+/// Keeps answers, on a disk for example.
+pub trait ProbeStore: Send + Sync {
+    /// An answer that was kept.
+    fn recall(&self, question: &Question) -> Option<Answer>;
+    /// Keeps an answer; one that cannot be kept is found again the next time.
+    fn keep(&self, question: &Question, answer: &Answer);
+}
+
+/// A store, for a subsystem that says what it is.
+pub struct Memory<'a> {
+    /// Where answers are kept.
+    pub store: &'a dyn ProbeStore,
+    /// What the subsystem is.
+    pub identity: String,
+}
+
+impl Memory<'_> {
+    pub(super) fn question(&self, place: &Place<'_>, asked: Asked) -> Question {
+        Question {
+            identity: self.identity.clone(),
+            revision: REVISION,
+            settings: place.settings.iter().map(|(id, value)| (format!("{id:?}"), *value)).collect(),
+            start: place.start,
+            size: place.size,
+            nodes: place.nodes,
+            rest: place.rest.to_vec(),
+            outputs: place.outputs.to_vec(),
+            inputs: place.inputs.clone(),
+            asked,
+        }
+    }
+}
+
+/// A number that changes with the text of the code that probes.
+const REVISION: u64 = {
+    let mut hash = 0xcbf2_9ce4_8422_2325;
+    hash = fnv(hash, include_bytes!("../probe.rs"));
+    hash = fnv(hash, include_bytes!("excitation.rs"));
+    hash = fnv(hash, include_bytes!("past.rs"));
+    hash = fnv(hash, include_bytes!("ranges.rs"));
+    hash = fnv(hash, include_bytes!("../node_fit.rs"));
+    hash = fnv(hash, include_bytes!("../../run/probing.rs"));
+    hash = fnv(hash, include_bytes!("../../signal/part.rs"));
+    fnv(hash, include_bytes!("../node_model.rs"))
+};
+
+/// FNV-1a.
+const fn fnv(mut hash: u64, bytes: &[u8]) -> u64 {
+    let mut k = 0;
+    while k < bytes.len() {
+        hash = (hash ^ bytes[k] as u64).wrapping_mul(0x0000_0100_0000_01b3);
+        k += 1;
+    }
+    hash
+}

@@ -1,0 +1,74 @@
+//! What was exchanged in the last macro step, for those who judge the run.
+
+use super::config::Reading;
+use super::simulation::Simulation;
+use crate::error::Result;
+use crate::solver::SolverConfig;
+use crate::system::{InputId, Snapshot, SubsystemId};
+
+impl Simulation {
+    /// Outputs of all subsystems now.
+    pub(crate) fn all_outputs(&self) -> &[f64] {
+        &self.board.outputs
+    }
+
+    /// What a connected input was given `tau` after the begin of the last step, without external signals.
+    pub(crate) fn given(&self, input: InputId, tau: f64) -> f64 {
+        self.board.planned.value(input, tau)
+    }
+
+    /// What is connected to each input now, without external signals.
+    pub(crate) fn arrivals(&self) -> &[f64] {
+        self.board.history.arrivals()
+    }
+
+    /// What each input was given at the end of the last step, without external signals.
+    pub(crate) fn applied(&self) -> &[f64] {
+        &self.board.applied
+    }
+
+    /// What the outputs were last read with, without external signals.
+    pub(crate) fn read_with(&self) -> &[f64] {
+        self.board.read_with()
+    }
+
+    /// The sum of the external signals on one input of a subsystem.
+    pub(crate) fn external(&self, id: SubsystemId, input: InputId, time: f64) -> f64 {
+        self.slots[id].external(&self.graph, input, time)
+    }
+
+    /// Pieces that inputs have within a step.
+    pub(crate) fn pieces(&self) -> usize {
+        self.board.planned.pieces()
+    }
+
+    /// Whether all subsystems move in every macro step.
+    pub(crate) fn has_one_rate(&self) -> bool {
+        !self.is_multi_rate
+    }
+
+    /// Whether outputs are read again once all have arrived.
+    pub(crate) fn reads_fresh(&self) -> bool {
+        self.reading == Reading::Fresh
+    }
+
+    /// Communication step, in s.
+    pub(crate) fn step_size(&self) -> f64 {
+        self.clock.step(0, 1).size
+    }
+
+    /// How many timed changes have been made.
+    pub(crate) fn changes_made(&self) -> usize {
+        self.changes_done
+    }
+
+    /// The solver of one subsystem, if it is one of ours.
+    pub(crate) fn solver_config(&self, id: SubsystemId) -> Option<SolverConfig> {
+        self.slots[id].subsystem.solver_config()
+    }
+
+    /// Saves one subsystem alone.
+    pub(crate) fn snapshot(&self, id: SubsystemId, into: &mut Snapshot) -> Result<()> {
+        self.slots[id].subsystem.save(into)
+    }
+}

@@ -1,0 +1,131 @@
+//! Random linear systems with their exact solution.
+
+use koppel::coupling::CouplingConfig;
+use koppel::linalg::{Matrix, spectral_abscissa};
+use koppel::record::{Record, Table};
+use koppel::run::{Flow, RunConfig, Simulation};
+use koppel::solver::SolverConfig;
+use koppel::system::{
+    Connection, LinearOde, Ode, OdeModel, StateSpace, System, SystemBuilder, Variable, monolith,
+    monolithic_matrices,
+};
+
+/// Numbers without pattern.
+pub(crate) struct Random(pub(crate) u64);
+
+impl Random {
+    /// Uniform between two numbers.
+    pub(crate) fn between(&mut self, low: f64, high: f64) -> f64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        low + (high - low) * (self.0 >> 11) as f64 / (1_u64 << 53) as f64
+    }
+
+    pub(crate) fn count(&mut self, from: usize, to: usize) -> usize {
+        (self.between(from as f64, to as f64 + 1.0) as usize).min(to)
+    }
+
+    fn matrix(&mut self, rows: usize, cols: usize, size: f64) -> Matrix {
+        Matrix::from_fn(rows, cols, |_, _| self.between(-size, size))
+    }
+}
+
+/// A system of two to five linear subsystems, some of them vibrating, with a stable monolith.
+pub(crate) struct Example {
+    parts: Vec<(StateSpace, Vec<f64>)>,
+    connections: Vec<Connection>,
+    pub(crate) config: RunConfig,
+}
+
+const STEPS: f64 = 80.0;
+
+impl Example {
+    pub(crate) fn new(random: &mut Random) -> Option<Self> {
+        let count = random.count(2, 5);
+        let mut parts = Vec::new();
+        for _ in 0..count {
+            let (n, m, p) = (random.count(1, 4), random.count(1, 2), random.count(1, 2));
+            let a = random.matrix(n, n, 2.0);
+            let shift = spectral_abscissa(&a).unwrap() + random.between(0.05, 2.0);
+            let a = &a - &(&Matrix::identity(n) * shift);
+            let through = if random.between(0.0, 1.0) < 0.2 { 0.3 } else { 0.0 };
+            let (b, c, d) =
+                (random.matrix(n, m, 1.5), random.matrix(p, n, 1.5), random.matrix(p, m, through));
+            parts.push((StateSpace { a, b, c, d }, (0..n).map(|_| random.between(-1.0, 1.0)).collect()));
+        }
+        let mut connections = Vec::new();
+        for (to, (matrices, _)) in parts.iter().enumerate() {
+            for input in 1..=matrices.inputs() {
+                let from = random.count(0, count - 1);
+                let output = random.count(1, parts[from].0.outputs());
+                let connection = Connection::new(&format!("s{from}.y{output}"), &format!("s{to}.u{input}"));
+                connections.push(connection.gain(random.between(-1.5, 1.5)));
+            }
+        }
+        // From far below to beyond what holds can do.
+        let step = 10.0_f64.powf(random.between(-2.0, 0.8));
+        let coupling = match random.count(0, 3) {
+            0 => CouplingConfig::Foh { start: koppel::coupling::StartUp::Constant },
+            1 => CouplingConfig::Soh { start: koppel::coupling::StartUp::Constant },
+            _ => CouplingConfig::Zoh {},
+        };
+        let config =
+            RunConfig { coupling, record: Record::One("*.y*".into()), ..RunConfig::new(STEPS * step, step) };
+        let example = Example { parts, connections, config };
+        let matrices: Vec<_> = example.parts.iter().map(|(m, _)| m.clone()).collect();
+        let closed = monolithic_matrices(&example.system().graph, &matrices).ok()?;
+        (spectral_abscissa(&closed.a).unwrap() < -0.05).then_some(example)
+    }
+
+    fn odes(&self) -> impl Iterator<Item = Box<dyn Ode>> + '_ {
+        self.parts.iter().map(|(m, x0)| -> Box<dyn Ode> {
+            let names =
+                |letter: &str, count| (1..=count).map(|i| Variable::new(format!("{letter}{i}"))).collect();
+            Box::new(LinearOde::new(m.clone(), names("u", m.inputs()), names("y", m.outputs()), x0).unwrap())
+        })
+    }
+
+    pub(crate) fn system(&self) -> System {
+        let mut builder = SystemBuilder::new();
+        for (id, ode) in self.odes().enumerate() {
+            builder = builder.add(&format!("s{id}"), OdeModel::new(ode, &SolverConfig::Exact {}).unwrap());
+        }
+        for connection in &self.connections {
+            builder = builder.connect(connection.clone());
+        }
+        builder.build().unwrap()
+    }
+
+    /// All outputs of the closed system.
+    pub(crate) fn reference(&self) -> Table {
+        let closed = monolith(&self.system().graph, self.odes().collect()).unwrap();
+        let model = OdeModel::new(closed, &SolverConfig::Exact {}).unwrap();
+        let system = SystemBuilder::new().add("m", model).build().unwrap();
+        let record = Record::One("m.*y*".into());
+        let mut simulation = Simulation::new(system, &RunConfig { record, ..self.config.clone() }).unwrap();
+        let mut table = Table::default();
+        simulation.run(&mut table, &mut |_| Ok(Flow::Continue)).unwrap();
+        table
+    }
+
+    /// Outputs of each part.
+    pub(crate) fn outputs(&self) -> Vec<usize> {
+        self.parts.iter().map(|(matrices, _)| matrices.outputs()).collect()
+    }
+}
+
+/// Genser 2020, (3.9) and (3.10), for subsystems with so many outputs each.
+pub(crate) fn overall(parts: &[usize], table: &Table, exact: &Table) -> f64 {
+    let mut columns = 0..;
+    let mut of_part = |outputs: usize| {
+        let errors = columns.by_ref().take(outputs).map(|j| of_column(table, exact, j));
+        errors.sum::<f64>() / outputs.max(1) as f64
+    };
+    parts.iter().map(|outputs| of_part(*outputs).powi(2)).sum::<f64>().sqrt()
+}
+
+/// Mean error relative to the range of the exact solution.
+fn of_column(table: &Table, exact: &Table, j: usize) -> f64 {
+    let (low, high) = exact.column(j).fold((f64::MAX, f64::MIN), |(l, h), y| (l.min(y), h.max(y)));
+    let sum: f64 = table.column(j).zip(exact.column(j)).skip(1).map(|(a, b)| (a - b).abs()).sum();
+    sum / (table.rows.len() - 1) as f64 / (high - low)
+}

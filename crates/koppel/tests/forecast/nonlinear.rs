@@ -1,0 +1,85 @@
+//! Non-linear systems: the forecast is right, or says that it is not to be trusted.
+
+use koppel::analysis::{Forecast, ForecastOptions, Methods, Verdict};
+use koppel::coupling::CouplingConfig;
+use koppel::models::cases::{Case, case};
+use koppel::run::{RunConfig, Simulation};
+
+/// Whether outputs leave where the uncut system stays by twice its range, or the run fails.
+fn goes_wrong(case: &Case, ranges: &[[f64; 2]], run: &RunConfig) -> bool {
+    let run = RunConfig { stop: long(case), ..run.clone() };
+    let mut simulation = Simulation::new(case.system().unwrap(), &run).unwrap();
+    let graph = case.system().unwrap().graph;
+    while !simulation.is_done() {
+        if simulation.advance().is_err() {
+            return true;
+        }
+        for id in 0..graph.len() {
+            let own = simulation.graph().find(graph.name(id)).unwrap();
+            for (y, output) in simulation.outputs(own).iter().zip(graph.outputs_of(id)) {
+                let [low, high] = ranges[output];
+                if (y - 0.5 * (low + high)).abs() > 2.5 * (high - low).max(1e-9) {
+                    return true;
+                }
+            }
+        }
+    }
+    false
+}
+
+/// Long enough for what grows slowly.
+fn long(case: &Case) -> f64 {
+    case.run.stop.max(4000.0 * case.run.step)
+}
+
+/// Where each output of the uncut system stays.
+fn ranges(case: &Case) -> Vec<[f64; 2]> {
+    let run = RunConfig { coupling: CouplingConfig::Zoh {}, ..RunConfig::new(long(case), case.run.step) };
+    let mut uncut = Simulation::new(case.reference().unwrap(), &run).unwrap();
+    let mut all: Vec<[f64; 2]> = uncut.outputs(0).iter().map(|y| [*y; 2]).collect();
+    while !uncut.is_done() {
+        uncut.advance().unwrap();
+        for (range, y) in all.iter_mut().zip(uncut.outputs(0)) {
+            *range = [range[0].min(*y), range[1].max(*y)];
+        }
+    }
+    all
+}
+
+#[test]
+fn limits_are_right_or_not_trusted() {
+    let (mut told, mut bad) = (Vec::new(), Vec::new());
+    for name in ["nonlinear-dual-mass", "pendulum-oscillator", "van-der-pol", "lugre-mass"] {
+        let case = case(name).unwrap();
+        let ranges = ranges(&case);
+        for coupling in [CouplingConfig::Zoh {}, CouplingConfig::Foh { start: Default::default() }] {
+            let run = RunConfig { coupling, ..case.run.clone() };
+            let mut simulation = Simulation::new(case.system().unwrap(), &run).unwrap();
+            let options = ForecastOptions {
+                methods: Some(Methods::Own),
+                blame: Some(false),
+                ..ForecastOptions::default()
+            };
+            let forecast = Forecast::of(&mut simulation, &run, &options);
+            let models = forecast.trust.models.iter().map(|model| model.error).collect::<Vec<_>>();
+            let what = format!("{name}, {}, models {models:?}", run.coupling.name());
+            if forecast.verdict == Verdict::Untrusted {
+                told.push(format!("{what}: {}", forecast.reason.unwrap_or_default()));
+                continue;
+            }
+            let limit = forecast.limits[0].intervals.first().filter(|i| i.from_is_open);
+            let limit = limit.unwrap_or_else(|| panic!("{what}: {:?}", forecast.limits));
+            let wrong = [0.75, 1.25].map(|factor| {
+                goes_wrong(&case, &ranges, &RunConfig { step: factor * limit.to, ..run.clone() })
+            });
+            let wanted = [false, wrong[1] || !limit.to_is_open];
+            told.push(format!("{what}: {:?}, {limit:?}, goes wrong {wrong:?}", forecast.verdict));
+            if wrong != wanted {
+                bad.push(told[told.len() - 1].clone());
+            }
+        }
+    }
+    // At least one of them is told with its limit.
+    assert!(told.iter().any(|told| told.contains("Stable")), "{told:#?}");
+    assert!(told.len() == 8 && bad.is_empty(), "{bad:#?}\nof {told:#?}");
+}

@@ -1,0 +1,182 @@
+//! Newton's method with derivatives that members know.
+
+use crate::members::Static;
+use koppel::linalg::Matrix;
+use koppel::models::cases::case;
+use koppel::run::{AccelerationKind, IterationConfig, IterationKind, LoopWork, RunConfig, Simulation};
+use koppel::signal::external::ExternalConfig;
+use koppel::signal::{Samples, Segment, Step};
+use koppel::solver::SolverConfig;
+use koppel::system::{
+    Connection, LinearOde, OdeModel, Ports, Snapshot, StateSpace, Subsystem, System, SystemBuilder, Variable,
+    VariableId,
+};
+
+fn newton() -> RunConfig {
+    let iteration = IterationConfig {
+        reuse: false,
+        ..IterationConfig::new(IterationKind::Outputs, AccelerationKind::Newton)
+    };
+    RunConfig { iteration: Some(iteration), ..RunConfig::new(1.0, 0.1) }
+}
+
+fn run(system: System, config: &RunConfig) -> (Simulation, LoopWork) {
+    let mut simulation = Simulation::new(system, config).unwrap();
+    while !simulation.is_done() {
+        simulation.advance().unwrap();
+    }
+    let work = simulation.loop_works().next().unwrap().clone();
+    (simulation, work)
+}
+
+/// y1 = 2 u1 + u2 + t and so on: two outputs each, gains from -3 to 2.
+fn member(linear: bool, d: [f64; 4]) -> Box<dyn Subsystem> {
+    if !linear {
+        let inputs = [("u1", 0.0), ("u2", 0.0), ("t", 0.0)];
+        return Box::new(Static::new(&inputs, &["y1", "y2"], move |u, y| {
+            y[0] = d[0] * u[0] + d[1] * u[1] + u[2];
+            y[1] = d[2] * u[0] + d[3] * u[1] - u[2];
+        }));
+    }
+    let through = Matrix::from_slice(2, 3, &[d[0], d[1], 1.0, d[2], d[3], -1.0]);
+    let matrices =
+        StateSpace::new("m", Matrix::zeros(0, 0), Matrix::zeros(0, 3), Matrix::zeros(2, 0), through).unwrap();
+    let inputs = ["u1", "u2", "t"].map(Variable::new).into();
+    let outputs = ["y1", "y2"].map(|name| Variable::new(name).fed_by(&[0, 1, 2])).into();
+    let ode = LinearOde::new(matrices, inputs, outputs, &[]).unwrap();
+    Box::new(OdeModel::new(Box::new(ode), &SolverConfig::Exact {}).unwrap())
+}
+
+fn pair(linear: [bool; 2]) -> System {
+    let connect = |builder: SystemBuilder, from: &str, to: &str| builder.connect(Connection::new(from, to));
+    let gain = |from: &str, to: &str| Connection::new(from, to).gain(-0.5);
+    let wave = ExternalConfig::Sine {
+        amplitude: 3.0,
+        frequency: 1.0,
+        phase: 0.3,
+        offset: 0.0,
+        start: None,
+        stop: None,
+    };
+    let mut builder = SystemBuilder::new()
+        .add_boxed("a", member(linear[0], [2.0, 1.0, -1.0, 0.5]))
+        .add_boxed("b", member(linear[1], [-3.0, 0.4, 1.5, 2.0]));
+    builder = connect(builder, "a.y1", "b.u1").connect(gain("a.y2", "b.u2"));
+    builder = connect(builder, "b.y1", "a.u1").connect(gain("b.y2", "a.u2"));
+    builder.external("a.t", wave.clone()).external("b.t", wave).build().unwrap()
+}
+
+#[test]
+fn a_loop_of_linear_members_takes_two_evaluations() {
+    for torn in [true, false] {
+        let mut config = newton();
+        config.iteration.as_mut().unwrap().torn = torn;
+        let (known, by_derivatives) = run(pair([true, true]), &config);
+        let (differenced, by_differences) = run(pair([true, false]), &config);
+        let unknowns = by_derivatives.unknowns.len();
+        assert_eq!(unknowns, if torn { 2 } else { 4 });
+        // A guess, and the solution; differences take one more for each unknown, and are not exact.
+        assert_eq!(by_derivatives.most, 2, "torn: {torn}");
+        assert!(by_differences.most as usize >= 2 + unknowns, "torn: {torn}, {}", by_differences.most);
+        for id in 0..2 {
+            for (a, b) in known.outputs(id).iter().zip(differenced.outputs(id)) {
+                assert!((a - b).abs() < 1e-7 * (1.0 + b.abs()), "{a} against {b}");
+            }
+        }
+    }
+}
+
+/// The solution by hand: y = (I - D L)⁻¹ s of the pair with feed-through, at every communication point.
+#[test]
+fn the_solution_is_that_of_the_linear_equations() {
+    let case = case("feedthrough-pair").unwrap();
+    let config = RunConfig { iteration: newton().iteration, stop: 0.1, ..case.run.clone() };
+    let mut simulation = Simulation::new(case.system().unwrap(), &config).unwrap();
+    let state = |simulation: &mut Simulation, name: &str| {
+        let id = simulation.graph().find(name).unwrap();
+        let variable = simulation.graph().ports(id).find_any("x").unwrap();
+        simulation.value(id, variable).unwrap()
+    };
+    for _ in 0..50 {
+        simulation.advance().unwrap();
+        // y1 = 3 x1 + y2, y2 = -31 x2 - 0.9 y1.
+        let (x1, x2) = (state(&mut simulation, "first"), state(&mut simulation, "second"));
+        let y1 = (3.0 * x1 - 31.0 * x2) / 1.9;
+        let id = simulation.graph().find("first").unwrap();
+        let found = simulation.outputs(id)[0];
+        assert!((found - y1).abs() < 1e-11 * (1.0 + y1.abs()), "{found} against {y1}");
+    }
+}
+
+/// A member whose derivatives are wrong.
+struct Liar(Static);
+
+impl Subsystem for Liar {
+    fn ports(&self) -> &Ports {
+        self.0.ports()
+    }
+
+    fn initialize(&mut self, start: f64) -> koppel::Result<()> {
+        self.0.initialize(start)
+    }
+
+    fn read(&mut self, inputs: Option<&[f64]>, outputs: &mut [f64]) -> koppel::Result<()> {
+        self.0.read(inputs, outputs)
+    }
+
+    fn step(
+        &mut self,
+        step: &Step,
+        input: &Segment<'_>,
+        outputs: &mut [f64],
+        samples: &mut Samples,
+    ) -> koppel::Result<()> {
+        self.0.step(step, input, outputs, samples)
+    }
+
+    fn get(&mut self, variable: VariableId) -> koppel::Result<f64> {
+        self.0.get(variable)
+    }
+
+    fn set(&mut self, variable: VariableId, value: f64) -> koppel::Result<()> {
+        self.0.set(variable, value)
+    }
+
+    // It follows its input with -2.
+    fn feed_through(&mut self, _inputs: &[f64], out: &mut Matrix) -> koppel::Result<bool> {
+        *out = Matrix::from_slice(1, 1, &[-1.6]);
+        Ok(true)
+    }
+
+    fn solver(&self) -> String {
+        self.0.solver()
+    }
+
+    fn save(&self, snapshot: &mut Snapshot) -> koppel::Result<()> {
+        self.0.save(snapshot)
+    }
+
+    fn restore(&mut self, snapshot: &Snapshot) -> koppel::Result<()> {
+        self.0.restore(snapshot)
+    }
+}
+
+/// Only the residual decides: wrong derivatives cost evaluations, not digits.
+#[test]
+fn wrong_derivatives_are_not_believed() {
+    let build = || {
+        SystemBuilder::new()
+            .add("a", Liar(Static::gain(-2.0, 1.0)))
+            .add("b", Liar(Static::gain(-2.0, 3.0)))
+            .connect(Connection::new("a.y", "b.u"))
+            .connect(Connection::new("b.y", "a.u"))
+            .build()
+            .unwrap()
+    };
+    let (simulation, work) = run(build(), &newton());
+    // a = -2 b + 1, b = -2 a + 3.
+    let expected = 5.0 / 3.0;
+    let found = simulation.outputs(0)[0];
+    assert!((found - expected).abs() < 1e-7, "{found}");
+    assert_eq!(work.unconverged, 0);
+}
