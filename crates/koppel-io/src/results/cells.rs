@@ -119,3 +119,47 @@ mod parquet {
         file.sync_all().map_err(Error::io("write", path))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn columns() -> Vec<(String, Cells)> {
+        vec![
+            ("run".into(), Cells::Whole(vec![0, 18_446_744_073_709_551_615])),
+            ("x, in m".into(), Cells::Numbers(vec![0.1, f64::NAN])),
+            ("failure".into(), Cells::Texts(vec![None, Some("a \"b\",\nc".into())])),
+        ]
+    }
+
+    #[test]
+    fn texts_are_quoted_and_numbers_read_back() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("r.csv");
+        write_cells(&path, &columns()).unwrap();
+        let text = std::fs::read_to_string(path).unwrap();
+        let expected = "run,\"x, in m\",failure\n0,0.1,\n18446744073709551615,NaN,\"a \"\"b\"\",\nc\"\n";
+        assert_eq!(text, expected);
+    }
+
+    #[cfg(feature = "parquet")]
+    #[test]
+    fn parquet_keeps_types_and_nulls() {
+        use ::parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+        use arrow_array::Array;
+        use arrow_array::cast::AsArray;
+        use arrow_array::types::{Float64Type, UInt64Type};
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("r.parquet");
+        write_cells(&path, &columns()).unwrap();
+        let file = std::fs::File::open(&path).unwrap();
+        let batch =
+            ParquetRecordBatchReaderBuilder::try_new(file).unwrap().build().unwrap().next().unwrap().unwrap();
+        assert_eq!(batch.column(0).as_primitive::<UInt64Type>().value(1), u64::MAX);
+        let numbers = batch.column(1).as_primitive::<Float64Type>();
+        assert!(numbers.value(0) == 0.1 && numbers.value(1).is_nan());
+        let texts = batch.column(2).as_string::<i32>();
+        assert!(texts.is_null(0) && texts.value(1) == "a \"b\",\nc");
+        assert!(!folder.path().join("r.parquet.tmp").exists());
+    }
+}

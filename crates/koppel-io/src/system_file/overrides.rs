@@ -7,7 +7,7 @@ use super::document::Document;
 use super::mistake::Mark;
 use super::subsystem;
 use super::tree::{self, Entry, Node, Value};
-use crate::Result;
+use crate::{Error, Result};
 
 /// Puts all values where their names say.
 pub(super) fn apply_all(document: &mut Document, settings: &[Setting]) -> Result<()> {
@@ -16,17 +16,21 @@ pub(super) fn apply_all(document: &mut Document, settings: &[Setting]) -> Result
 
 /// Puts `value` where `name` says.
 pub(super) fn apply(document: &mut Document, name: &str, value: &str, origin: &str) -> Result<()> {
-    let path = find(document, name, origin)?;
+    let path = path(document, name)
+        .map_err(|mark| at_option(document, name, &format!("{name} = {value}"), origin, mark))?;
     put(document, name, &path, value, origin)
 }
 
 /// Keys of the tree that `name` stands for.
 pub(super) fn find(document: &Document, name: &str, origin: &str) -> Result<Vec<String>> {
-    path(document, name).map_err(|mark| {
-        let mut document = document.clone();
-        let offset = document.add(origin, name);
-        document.mistake(Mark { span: offset..offset + name.len(), ..mark })
-    })
+    path(document, name).map_err(|mark| at_option(document, name, name, origin, mark))
+}
+
+/// A mistake in the name of a setting, shown in what was written.
+fn at_option(document: &Document, name: &str, written: &str, origin: &str, mark: Mark) -> Box<Error> {
+    let mut document = document.clone();
+    let offset = document.add(origin, written);
+    document.mistake(Mark { span: offset..offset + name.len(), ..mark })
 }
 
 /// Puts `value` at keys that were found before.

@@ -33,6 +33,18 @@ pub struct FactorData {
     pub is_binned: bool,
 }
 
+impl FactorData {
+    /// Labels of the levels for readers; numbers with few digits.
+    #[must_use]
+    pub fn shown(&self) -> Vec<String> {
+        let label = |level: &Level| match level.number {
+            Some(number) if !self.is_binned => short(number),
+            _ => level.label.clone(),
+        };
+        self.levels.iter().map(label).collect()
+    }
+}
+
 /// Columns of a study.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Data {

@@ -154,9 +154,8 @@ fn combined(errors: &[f64], owners: &[usize], combine: Combine) -> f64 {
         sum / f64::from(count.max(1))
     };
     match combine {
-        Combine::Max => errors
-            .iter()
-            .fold(0.0, |most: f64, error| if error.is_nan() { f64::NAN } else { most.max(*error) }),
+        Combine::Max if errors.iter().any(|error| error.is_nan()) => f64::NAN,
+        Combine::Max => errors.iter().copied().fold(0.0, f64::max),
         Combine::Mean => mean(&mut errors.iter().copied()),
         Combine::Norm => {
             let count = owners.iter().max().map_or(0, |last| last + 1);

@@ -1,6 +1,7 @@
 //! A study made ready: everything that all runs share is found, opened and checked once.
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use koppel::record::{Column, Record, Source};
 use koppel::system::VariableKind;
@@ -31,6 +32,8 @@ pub struct Prepared<'a> {
     pub(crate) is_single: bool,
 }
 
+/// Longest time to look for values that cannot be built.
+const PATIENCE: Duration = Duration::from_secs(2);
 /// Runs that are tried to find one that can be built.
 const TRIED: u64 = 64;
 
@@ -134,8 +137,10 @@ impl<'a> Prepared<'a> {
         Ok(position(&mut self.signals, name))
     }
 
-    /// Values of factors that cannot be built beside the first values of the others.
+    /// Values of factors that cannot be built beside the first values of the others; looked for as long as that is quick.
     fn warn(&mut self, run: u64, file: &SystemFile) {
+        self.warnings.extend(file.warnings());
+        let begin = Instant::now();
         let first = self.design.cells(run);
         for (at, factor) in self.study.factors.iter().enumerate() {
             let mut levels = factor.source.levels().unwrap_or_default();
@@ -143,6 +148,9 @@ impl<'a> Prepared<'a> {
                 levels.truncate(1);
             }
             for value in levels {
+                if begin.elapsed() > PATIENCE {
+                    return;
+                }
                 let mut cells = first.clone();
                 let label = value.label.clone();
                 cells[at] = Cell { level: None, value };
@@ -158,7 +166,6 @@ impl<'a> Prepared<'a> {
                 }
             }
         }
-        self.warnings.extend(file.warnings());
     }
 }
 

@@ -185,7 +185,7 @@ impl Found {
                 title: format!("{} of the nearly best runs", factor.name),
                 x: factor.name.clone(),
                 y: "runs".into(),
-                levels: factor.levels.iter().map(|level| level.label.clone()).collect(),
+                levels: factor.shown(),
                 series: vec![(String::new(), optimum.counts.iter().map(|count| *count as f64).collect())],
                 mark: Mark::Bars,
             };
@@ -255,13 +255,12 @@ impl Found {
             }
             let title =
                 if region.names.is_empty() { name.to_owned() } else { format!("{name}, {}", region.names) };
-            let labels = |f: &FactorData| f.levels.iter().map(|level| level.label.clone()).collect();
             let map = HeatMap {
                 title,
                 x: x.name.clone(),
                 y: y.name.clone(),
-                columns: labels(x),
-                rows: labels(y),
+                columns: x.shown(),
+                rows: y.shown(),
                 values: region.shares.clone(),
             };
             let picture = map.svg();
@@ -296,7 +295,7 @@ impl Found {
                 title: format!("{name} over {}", factor.name),
                 x: factor.name.clone(),
                 y: name.to_owned(),
-                levels: factor.levels.iter().map(|level| level.label.clone()).collect(),
+                levels: factor.shown(),
                 series: vec![
                     series("mean", |r| r.mean),
                     series("smallest", |r| r.min),
@@ -341,12 +340,12 @@ impl Found {
                 }
             }
             let column = |j: usize| found.means.iter().map(|means| means[j]).collect();
-            let series = other.levels.iter().enumerate().map(|(j, level)| (level.label.clone(), column(j)));
+            let series = other.shown().into_iter().enumerate().map(|(j, label)| (label, column(j)));
             let picture = Levels {
                 title: format!("{name} over {} by {}", one.name, other.name),
                 x: one.name.clone(),
                 y: format!("mean {name}"),
-                levels: one.levels.iter().map(|level| level.label.clone()).collect(),
+                levels: one.shown(),
                 series: series.collect(),
                 mark: Mark::Lines,
             };

@@ -103,12 +103,11 @@ fn overview(header: &Header, data: &Data, rows: &[Row]) -> Report {
     let fact = |name: &str, value: String| (name.to_owned(), value);
     let kind = serde_json::to_value(header.plan.kind).ok().and_then(|kind| kind.as_str().map(str::to_owned));
     let factors = data.factors.iter().zip(&header.factors).map(|(factor, entry)| {
-        let values = match factor.levels.as_slice() {
-            [first, .., last] if factor.is_binned => format!("drawn, {} to {}", first.label, last.label),
-            levels if levels.len() > 12 => {
-                format!("{} to {}", levels[0].label, levels[levels.len() - 1].label)
-            }
-            levels => levels.iter().map(|level| level.label.as_str()).collect::<Vec<_>>().join(", "),
+        let shown = factor.shown();
+        let values = match shown.as_slice() {
+            [first, .., last] if factor.is_binned => format!("drawn, {first} to {last}"),
+            [first, .., last] if shown.len() > 12 => format!("{first} to {last}"),
+            levels => levels.join(", "),
         };
         vec![factor.name.clone(), entry.paths.join(", "), factor.levels.len().to_string(), values]
     });
