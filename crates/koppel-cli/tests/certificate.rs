@@ -1,5 +1,7 @@
 //! The certificate of a run: in the summary, as JSON, in the metadata, as exit code.
 
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
 mod common;
 
 use common::{Folder, SYSTEM};
