@@ -22,7 +22,7 @@ fn a_verdict_for_people_programs_and_ci() {
         folder.succeed(&["run", "system.toml", "--step", "2e-5", "--require", "trusted", "--out", "a.csv"]);
     said.says(&["certificate       trusted: its error is at most", "estimated error"]);
     let beside: Value = serde_json::from_str(&folder.read("a.csv-metadata.json")).unwrap();
-    assert_eq!(beside["notes"][0]["koppel"]["certificate"]["verdict"], "trusted");
+    assert_eq!(beside["notes"][0]["koppel"]["extra"]["certificate"]["verdict"], "trusted");
     let said = folder.run(&["run", "system.toml", "--step", "2e-3", "--require", "trusted"]);
     assert_eq!(said.code, Some(3), "{}\n{}", said.out, said.err);
     said.errs_with(&["error: --require trusted: its error is about"]);

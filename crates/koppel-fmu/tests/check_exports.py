@@ -359,7 +359,11 @@ def main():
                 if kind == "models":
                     compare(f"{path}: co-simulation", co_simulation(entry, description, folder, False), entry["constant"])
                     compare(f"{path}: moving inputs", co_simulation(entry, description, folder, True), entry["moving"])
-                    compare(f"{path}: model exchange", model_exchange(entry, description, folder), entry["exchange"])
+                    if entry["samples"]:
+                        if description.modelExchange is not None:
+                            problems.append(f"{path}: what samples cannot be a model-exchange FMU")
+                    else:
+                        compare(f"{path}: model exchange", model_exchange(entry, description, folder), entry["exchange"])
                     states(entry, description, folder)
                 elif kind == "systems":
                     compare(f"{path}: system", system_rows(entry, path, {}), entry["rows"])

@@ -83,6 +83,7 @@ fn model_entry(folder: &Path, name: &str, version: FmiVersion) -> Value {
         "excitation": excitation,
         "constant": trajectory(name, &default, false),
         "moving": trajectory(name, &default, true),
+        "samples": ode.period().is_some(),
         "exchange": trajectory(name, &SolverConfig::Rk4 { step: MICRO }, false),
     })
 }

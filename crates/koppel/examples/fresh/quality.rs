@@ -57,7 +57,11 @@ pub(crate) fn runs_of(problem: &Fresh, half: usize, doublings: u32) -> Vec<Run> 
             let away = |k: usize| (seen.outputs[k][row] - exact[k][row * factor]).abs() / ranges[k];
             sum += (0..exact.len()).map(away).sum::<f64>() / exact.len() as f64;
             error = sum / (row + 1) as f64;
+<<<<<<< HEAD
             if (error.is_nan() || error > EARLY) && late == usize::MAX {
+=======
+            if (error > EARLY || error.is_nan()) && late == usize::MAX {
+>>>>>>> vfps
                 late = row;
             }
         }
@@ -86,18 +90,19 @@ pub(crate) fn report() {
             runs.extend(runs_of(problem, number % 2, problem.doublings + 1));
         }
     }
+    let without_networks = runs.len();
     for seed in 0..40 {
         runs.extend(runs_of(&random_network(seed), (seed % 2) as usize, 9));
     }
-    for half in [0, 1] {
-        let (own, others): (Vec<&Run>, Vec<&Run>) = runs.iter().partition(|run| run.half == half);
-        judge(threshold(&own), &others);
+    for (name, runs) in [("with networks", &runs[..]), ("without networks", &runs[..without_networks])] {
+        for half in [0, 1] {
+            let (own, others): (Vec<&Run>, Vec<&Run>) = runs.iter().partition(|run| run.half == half);
+            print!("* {name}, threshold of half {} on the other: ", half + 1);
+            judge(threshold(&own), &others);
+        }
+        print!("* {name}, default threshold on all: ");
+        judge(VfpsConfig::default().modified_above, &runs.iter().collect::<Vec<_>>());
     }
-    let all: Vec<&Run> = runs.iter().collect();
-    println!("all of them, with their own threshold:");
-    judge(threshold(&all), &all);
-    println!("all of them, with the default threshold:");
-    judge(VfpsConfig::default().modified_above, &all);
 }
 
 fn judge(threshold: f64, runs: &[&Run]) {

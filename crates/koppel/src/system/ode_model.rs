@@ -304,7 +304,7 @@ impl Subsystem for OdeModel {
     }
 
     fn state_rates(&mut self, inputs: &[f64], rates: &mut [f64]) -> Result<bool> {
-        self.ode.derivative(self.time, &self.x, inputs, rates);
+        self.ode.smooth_derivative(self.time, &self.x, inputs, rates);
         Ok(true)
     }
 

@@ -29,7 +29,7 @@ const WRONG: f64 = 0.2;
 /// the step, whose difference is between the whole error (high order) and half of it (first order).
 const EXACT: (f64, f64) = (0.7, 1.4);
 const LINEARISED: (f64, f64) = (1.0 / 3.0, 3.0);
-const HALVED: (f64, f64) = (0.75, 2.0);
+const HALVED: (f64, f64) = (0.75, 2.5);
 
 /// What a run is worth.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]

@@ -12,7 +12,7 @@ const NO_RANGE: f64 = 1e-3;
 const UNBOUNDED: f64 = 0.5;
 
 /// An error of so many times the range, and nearly the signal itself, is that of a run that has exploded: nothing is left of
-/// what the signal should have been.
+/// what the signal should have been. In the first fifth of a run signals may still be at rest.
 const EXPLODED: f64 = 100.0;
 
 /// What is known of one signal.
@@ -63,9 +63,10 @@ impl Signals {
     /// Notes the errors of the outputs at the end of a step.
     pub(super) fn note(&mut self, simulation: &Simulation, errors: impl Iterator<Item = f64>) {
         self.steps += 1;
-        let time = simulation.time();
+        let (time, is_begin) = (simulation.time(), 5 * simulation.index() < simulation.steps());
         for ((sums, y), error) in self.outputs.iter_mut().zip(simulation.all_outputs()).zip(errors) {
-            if error.abs() <= EXPLODED * sums.range() || error.abs() < 0.5 * y.abs() {
+            let is_small = error.abs() <= EXPLODED * sums.range() || error.abs() < 0.5 * y.abs();
+            if is_begin || is_small {
                 sums.see(y - error);
             }
             let error = error.abs();

@@ -269,7 +269,7 @@ pub(super) enum Handicap {
 mod tests {
     use super::*;
 
-    /// y_j = a y_{j-1} + u_j, whose inputs lack 1 at all nodes of so many steps in which nothing was given.
+    /// y_j = a y_{j-1} + u_j, whose inputs should be 1 at all nodes of so many steps, and get the correction only.
     fn raised(a: f64, steps: usize) -> f64 {
         let size = Size { outputs: 1, inputs: 1, past: 1 };
         let mut model = NodeModel::constant(size);
@@ -279,7 +279,8 @@ mod tests {
             defect.arrived.fill(1.0);
             defect.predicted.fill(0.0);
             defect.begin[0] = 0.0;
-            defect.learn(&[0.0; 4], &model, &[1.0], Handicap::Full);
+            let given = [1, 2, 3, 4].map(|node| defect.known(0, node));
+            defect.learn(&given, &model, &[1.0], Handicap::Full);
         }
         assert!(defect.is_coupled());
         defect.known(0, 1)
