@@ -57,11 +57,7 @@ pub(crate) fn runs_of(problem: &Fresh, half: usize, doublings: u32) -> Vec<Run> 
             let away = |k: usize| (seen.outputs[k][row] - exact[k][row * factor]).abs() / ranges[k];
             sum += (0..exact.len()).map(away).sum::<f64>() / exact.len() as f64;
             error = sum / (row + 1) as f64;
-<<<<<<< HEAD
-            if (error.is_nan() || error > EARLY) && late == usize::MAX {
-=======
             if (error > EARLY || error.is_nan()) && late == usize::MAX {
->>>>>>> vfps
                 late = row;
             }
         }
