@@ -121,9 +121,10 @@ fn start(arguments: &RunArguments, mut file: SystemFile) -> Result<Exit> {
 
 /// The same run at half the step.
 fn second(arguments: &RunArguments, first: &SystemFile) -> Result<Simulation> {
-    let mut file = load(&arguments.file, &arguments.settings, arguments.tolerant)?;
+    // With the filters that were chosen for the first.
+    let place = format!("settings in {}", arguments.file.display());
+    let mut file = system_file::parse_from(&place, &first.to_toml(), &arguments.file)?;
     file.set("run.step", &format!("{:?}", first.run.step / 2.0), "--second-run")?;
-    file.choose_filters()?;
     Ok(file.simulation()?)
 }
 

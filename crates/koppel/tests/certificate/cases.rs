@@ -7,7 +7,7 @@ use koppel::coupling::{CouplingConfig, PrestepConfig, StartUp};
 use koppel::identify::ModelConfig;
 use koppel::models::cases::{Case, case};
 use koppel::record::{Record, Table};
-use koppel::run::{Flow, RunConfig, Simulation};
+use koppel::run::{Flow, Reading, RunConfig, Simulation};
 
 /// Cases and steps in ms.
 const CASES: [(&str, &[f64]); 10] = [
@@ -98,5 +98,29 @@ fn a_second_run_tells_the_error_without_any_model() {
             assert_eq!(told.evidence, Evidence::SecondRun);
             assert!(band.low <= error && error <= band.high, "{name} at {step} ms: {error} in {band:?}");
         }
+    }
+}
+
+/// Both runs explode, the second faster: they differ little, but the defects tell.
+#[test]
+fn two_runs_that_explode_alike_are_not_trusted() {
+    let case = case("feedthrough-pair").unwrap();
+    for step in [0.01, 0.02, 0.1] {
+        let config = RunConfig { step, reading: Reading::Stale, ..case.run.clone() };
+        let (_, told) = certified(|| case.system().unwrap(), &config, true).unwrap();
+        assert_eq!(told.verdict, Worth::Wrong, "at {step} s: {}", told.reason);
+    }
+}
+
+/// A last step that is cut short is no reason to refuse a second run, nor to believe in a large error.
+#[test]
+fn the_last_step_may_be_short() {
+    let case = case("two-mass").unwrap();
+    let config = |stop| RunConfig { step: 0.2, stop, record: outputs(&case, ""), ..case.run.clone() };
+    for is_doubled in [false, true] {
+        let (_, whole) = certified(|| case.system().unwrap(), &config(9.0), is_doubled).unwrap();
+        let (_, cut) = certified(|| case.system().unwrap(), &config(9.05), is_doubled).unwrap();
+        let (whole, cut) = (whole.overall.unwrap().error, cut.overall.unwrap().error);
+        assert!((cut / whole - 1.0).abs() < 0.1, "{cut} instead of {whole}");
     }
 }

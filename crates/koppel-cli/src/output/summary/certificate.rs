@@ -53,7 +53,10 @@ fn evidence(told: &Certificate) -> &'static str {
         Evidence::LinearModel => " (from the defects of the connections)",
         Evidence::LinearisedModel => " (from the defects of the connections, linearised on the way)",
         Evidence::SecondRun => " (from a second run at half the step)",
-        Evidence::None => "; --second-run tells it",
+        Evidence::None if told.unknown.as_ref().is_some_and(|why| !why.contains("second run")) => {
+            "; `koppel run --second-run` tells it"
+        }
+        Evidence::None => "",
     }
 }
 

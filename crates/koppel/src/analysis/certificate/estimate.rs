@@ -90,7 +90,7 @@ impl Estimate {
             lags: lags(simulation),
             error: vec![0.0; outputs],
             part,
-            stride: (simulation.steps() / LOOKS).max(if has_black_box { RARELY } else { 1 }),
+            stride: simulation.steps().div_ceil(LOOKS).max(if has_black_box { RARELY } else { 1 }),
             changes: simulation.changes_made(),
             parts,
             closed,

@@ -125,9 +125,12 @@ pub struct Certifier {
     second: Option<Box<Simulation>>,
     /// Why the second run came to no end.
     broken: Option<String>,
+    /// Errors by the second run, if there is one, and by the defects.
+    differences: Signals,
     signals: Signals,
     bonds: Bonds,
     ripples: Ripples,
+    time: f64,
     steps: u64,
 }
 
@@ -140,9 +143,11 @@ impl Certifier {
             estimate,
             second: None,
             broken: None,
+            differences: Signals::new(simulation),
             signals: Signals::new(simulation),
             bonds: Bonds::new(graph),
             ripples: Ripples::new(simulation.all_outputs()),
+            time: simulation.time(),
             steps: 0,
         }
     }
@@ -153,9 +158,9 @@ impl Certifier {
     ///
     /// [`Error::Unsupported`] if it is no such run.
     pub fn with_second_run(mut self, first: &Simulation, second: Simulation) -> Result<Self> {
-        let is_it = second.steps() == 2 * first.steps()
-            && second.index() == 2 * first.index()
-            && second.graph().names() == first.graph().names();
+        let is_half = (2.0 * second.step_size() / first.step_size() - 1.0).abs() < 1e-9;
+        let is_it =
+            is_half && second.time() == first.time() && second.graph().names() == first.graph().names();
         if !is_it {
             let reason = "it must be the same system at half the step".into();
             return Err(Error::Unsupported { what: "a second run".into(), reason }.into());
@@ -167,47 +172,70 @@ impl Certifier {
     /// Looks at the step that was just made.
     pub fn look(&mut self, simulation: &mut Simulation) {
         self.steps += 1;
+        let (time, size) = (simulation.time(), simulation.step_size());
+        // The last step of a run may be cut short; it is not worth matrices of its own.
+        let is_whole = (time - self.time - size).abs() < 1e-6 * size;
+        self.time = time;
         if let Ok(estimate) = &mut self.estimate
+            && is_whole
             && let Err(error) = estimate.follow(simulation)
         {
             self.estimate = Err(reason(&error));
         }
         if let Some(second) = self.second.as_mut().filter(|_| self.broken.is_none()) {
-            if let Err(error) = second.advance().and_then(|()| second.advance()) {
-                self.broken = Some(format!("the second run failed: {error}"));
-                return;
+            while second.time() < time - 1e-6 * size && !second.is_done() {
+                if let Err(error) = second.advance() {
+                    self.broken = Some(format!("the second run failed: {error}"));
+                    return;
+                }
             }
             let differences = simulation.all_outputs().iter().zip(second.all_outputs()).map(|(a, b)| a - b);
-            self.signals.note(simulation, differences);
-        } else if let Ok(estimate) = &self.estimate {
+            self.differences.note(simulation, differences);
+        }
+        if let Ok(estimate) = &self.estimate
+            && is_whole
+        {
             self.signals.note(simulation, estimate.error.iter().copied());
         }
         match &self.estimate {
+            Ok(_) if !is_whole => {}
             Ok(estimate) => self.signals.note_defects(simulation, &estimate.defects),
             Err(_) => self.signals.note_ends(simulation),
         }
         self.bonds.note(simulation);
-        self.ripples.note(simulation.time(), simulation.all_outputs());
+        let share = simulation.index() as f64 / simulation.steps().max(1) as f64;
+        self.ripples.note(time, share, simulation.all_outputs());
     }
 
     /// What has been seen.
     pub fn certificate(&self, simulation: &Simulation) -> Certificate {
         let (evidence, band) = match (&self.second, &self.estimate) {
+            _ if self.steps == 0 => (Evidence::None, EXACT),
             (Some(_), _) if self.broken.is_some() => (Evidence::None, HALVED),
             (Some(_), _) => (Evidence::SecondRun, HALVED),
             (None, Ok(estimate)) if estimate.is_exact => (Evidence::LinearModel, EXACT),
             (None, Ok(_)) => (Evidence::LinearisedModel, LINEARISED),
             (None, Err(_)) => (Evidence::None, LINEARISED),
         };
-        let is_known = evidence != Evidence::None && self.steps > 0;
-        let error = if is_known { self.signals.errors(simulation, band) } else { Vec::new() };
-        let overall = is_known.then(|| self.signals.overall(simulation, band));
+        let is_known = evidence != Evidence::None;
+        let signals = if evidence == Evidence::SecondRun { &self.differences } else { &self.signals };
+        let error = if is_known { signals.errors(simulation, band) } else { Vec::new() };
+        let overall = is_known.then(|| signals.overall(simulation, band));
         let mut signs = self.ripples.signs(simulation.graph());
         if let Ok(estimate) = &self.estimate {
             signs.extend(estimate.signs(simulation));
         }
         let unknown = self.broken.clone().or_else(|| self.estimate.as_ref().err().cloned());
-        let (verdict, reason) = judge(overall, &error, self.ripples.any_growing(), unknown.as_deref());
+        let is_growing = self.ripples.any_growing();
+        let (mut verdict, mut reason) = judge(overall, &error, is_growing, unknown.as_deref());
+        // Two runs that explode alike differ little; the defects tell.
+        if evidence == Evidence::SecondRun && self.estimate.is_ok() {
+            let by_defects = self.signals.overall(simulation, EXACT);
+            let (worth, why) = judge(Some(by_defects), &[], is_growing, None);
+            if worth == Worth::Wrong && worth < verdict {
+                (verdict, reason) = (worth, format!("by the defects of the connections {why}"));
+            }
+        }
         Certificate {
             verdict,
             reason,
@@ -233,6 +261,7 @@ fn judge(
         return (Worth::Doubtful, format!("its error is not known: {why}"));
     };
     let percent = |share: f64| match 100.0 * share {
+        percent if percent > 1000.0 || percent.is_nan() => "more than 1000 %".into(),
         percent if percent >= 10.0 => format!("{percent:.0} %"),
         percent if percent >= 0.1 => format!("{percent:.1} %"),
         _ => "0.1 %".into(),
@@ -246,7 +275,7 @@ fn judge(
         return (Worth::Doubtful, reason);
     }
     if is_rippling {
-        return (Worth::Doubtful, "an output swings from step to step, and ever more".into());
+        return (Worth::Doubtful, "an output swings from step to step, or grows without end".into());
     }
     (Worth::Trusted, format!("its error is at most {}", percent(overall.high)))
 }

@@ -12,6 +12,9 @@ const GROWTH: f64 = 1.5;
 /// Swings below this share of the signal's range do not count.
 const SMALL: f64 = 0.01;
 
+/// What grows by this factor in every fifth of a run explodes.
+const EXPLODING: f64 = 10.0;
+
 /// The last values of one output.
 #[derive(Clone, Copy, Debug)]
 struct Ripple {
@@ -24,6 +27,8 @@ struct Ripple {
     first: f64,
     /// Longest ripple that grew: swings, size, end.
     worst: Option<(u32, f64, f64)>,
+    /// Largest values in each fifth of the run.
+    fifths: [f64; 5],
 }
 
 /// Looks for ripple in all outputs.
@@ -39,12 +44,16 @@ impl Ripples {
             swings: 0,
             first: 0.0,
             worst: None,
+            fifths: [0.0; 5],
         };
         Ripples(outputs.iter().map(one).collect())
     }
 
-    pub(super) fn note(&mut self, time: f64, outputs: &[f64]) {
+    /// Notes the outputs at a time, `share` of the way through the run.
+    pub(super) fn note(&mut self, time: f64, share: f64, outputs: &[f64]) {
+        let fifth = ((share * 5.0) as usize).min(4);
         for (ripple, y) in self.0.iter_mut().zip(outputs) {
+            ripple.fifths[fifth] = ripple.fifths[fifth].max(y.abs());
             let difference = y - ripple.last;
             if difference * ripple.difference < 0.0 {
                 if ripple.swings == 0 {
@@ -61,12 +70,18 @@ impl Ripples {
     }
 
     pub(super) fn any_growing(&self) -> bool {
-        self.0.iter().any(|ripple| ripple.worst.is_some())
+        self.0.iter().any(|ripple| ripple.worst.is_some() || ripple.explodes())
     }
 
     /// The ripples in words.
     pub(super) fn signs(&self, graph: &SystemGraph) -> Vec<String> {
         let words = |(output, ripple): (usize, &Ripple)| {
+            if ripple.explodes() {
+                let (name, last) = (graph.output_name(output), ripple.fifths[4]);
+                return Some(format!(
+                    "`{name}` grows more than tenfold in every fifth of the run, to {last:.3e}"
+                ));
+            }
             let (swings, size, end) = ripple.worst?;
             Some(format!(
                 "`{}` swings at every communication point, {swings} times up to t = {} s, and grows to {size:.3e}",
@@ -79,6 +94,11 @@ impl Ripples {
 }
 
 impl Ripple {
+    /// More than tenfold in every fifth of the run.
+    fn explodes(&self) -> bool {
+        self.fifths[0] > 0.0 && self.fifths.windows(2).all(|pair| pair[1] > EXPLODING * pair[0])
+    }
+
     fn judge(&mut self, size: f64, time: f64) {
         let is_growing = self.swings >= SWINGS && size > GROWTH * self.first;
         let is_longer = self.worst.is_none_or(|(swings, ..)| self.swings > swings);

@@ -11,6 +11,9 @@ const NO_RANGE: f64 = 1e-3;
 /// signal should have been, and its range is taken too large.
 const UNBOUNDED: f64 = 0.5;
 
+/// Errors below this share of the largest range of any output are round-off.
+const ROUND_OFF: f64 = 1e-14;
+
 /// An error of so many times the range, and nearly the signal itself, is that of a run that has exploded: nothing is left of
 /// what the signal should have been. In the first fifth of a run signals may still be at rest.
 const EXPLODED: f64 = 100.0;
@@ -103,7 +106,10 @@ impl Signals {
 
     fn relative(&self, output: usize) -> f64 {
         let sums = &self.outputs[output];
-        sums.share(sums.sum / self.steps.max(1) as f64)
+        let error = sums.sum / self.steps.max(1) as f64;
+        // What is nothing but round-off beside the others has no range of its own.
+        let least = ROUND_OFF * self.outputs.iter().fold(0.0, |most: f64, sums| most.max(sums.range()));
+        if error <= least { 0.0 } else { sums.share(error) }
     }
 
     /// The error of each output, the largest first.
