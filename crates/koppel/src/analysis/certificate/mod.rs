@@ -268,7 +268,8 @@ fn judge(
     };
     let largest = errors.first().map_or(String::new(), |e| format!(", mostly of `{}`", e.signal));
     if overall.error.is_nan() || overall.error > WRONG {
-        return (Worth::Wrong, format!("its error is about {}{largest}", percent(overall.error)));
+        let figure = if overall.error <= 10.0 { "about " } else { "" };
+        return (Worth::Wrong, format!("its error is {figure}{}{largest}", percent(overall.error)));
     }
     if overall.error > TRUSTED || overall.high > WRONG {
         let reason = format!("its error may be as large as {}{largest}", percent(overall.high));
