@@ -53,6 +53,25 @@ pub(crate) fn is_installed(name: &str) -> bool {
     std::env::split_paths(&path).any(|folder| folder.join(name).is_file())
 }
 
+/// Refuses names that are not among those known.
+pub(crate) fn check_names(names: &[&str], known: &[&str]) -> Result<()> {
+    match names.iter().find(|name| !known.contains(name)) {
+        Some(name) => Err(format!("there is no `{name}`; there are {}", known.join(", "))),
+        None => Ok(()),
+    }
+}
+
+/// Replaces the line of a file that begins with `begin`.
+pub(crate) fn replace_line(file: &str, begin: &str, line: &str) -> Result<()> {
+    let path = root().join(file);
+    let old = std::fs::read_to_string(&path).map_err(|error| format!("{file}: {error}"))?;
+    let at = old.lines().position(|old| old.starts_with(begin));
+    let at = at.ok_or_else(|| format!("{file} has no line `{begin}`"))?;
+    let lines = old.lines().enumerate().map(|(k, old)| if k == at { line } else { old });
+    let new = lines.flat_map(|line| [line, "\n"]).collect::<String>();
+    std::fs::write(&path, new).map_err(|error| format!("{file}: {error}"))
+}
+
 /// Writes `text` between the lines `<!-- begin NAME -->` and `<!-- end NAME -->` of a file.
 pub(crate) fn replace_block(file: &str, name: &str, text: &str) -> Result<()> {
     let path = root().join(file);

@@ -1,4 +1,4 @@
-//! The project's tasks: `cargo xtask test | bench | proof`.
+//! The project's tasks: `cargo xtask test | bench [NAME...] | proof [NAME...]`.
 
 mod bench;
 mod command;
@@ -10,17 +10,19 @@ use std::process::ExitCode;
 const USAGE: &str = "\
 usage: cargo xtask TASK
 
-  test   install what the tests need, then check format, lints and every test
-  bench  measure the engine's cost and write the figures to bench/README.md
-  proof  run the long proofs (soak, kills, mutations) and write the figures to bench/proof.md
+  test             install what the tests need, then check format, lints and every test
+  bench [NAME...]  measure what koppel costs and write the figures to bench/README.md; all of it, or some of
+                   engine, certificate, prestep, vfps, overhead, isolation
+  proof [NAME...]  run the long proofs and write the figures to bench and docs; all of them, or some of
+                   soak, kills, mutations, strangers, vfps, hinf, fmu-steps
 ";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let done = match arguments.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
         ["test"] => test::run(),
-        ["bench"] => bench::run(),
-        ["proof"] => proof::run(),
+        ["bench", names @ ..] => bench::run(names),
+        ["proof", names @ ..] => proof::run(names),
         _ => Err(USAGE.into()),
     };
     match done {

@@ -10,8 +10,7 @@
 //! * VFPS on FMUs: the largest steps, by how inputs reach them, into `docs/vfps.md`.
 //! * H∞ coupling: 10 000 random dual masses, vehicle and steering, into `bench/hinf.md`.
 
-use crate::command::{Result, cargo, must, output, replace_block, root};
-use std::fmt::Write as _;
+use crate::command::{Result, cargo, check_names, must, output, replace_block, replace_line, root};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -21,24 +20,40 @@ const MUTATIONS: u32 = 20_000;
 const STRANGERS: u32 = 1_000_000;
 const SOAK_STEPS: u64 = 50_000_000;
 
-pub(crate) fn run() -> Result<()> {
-    must(&mut cargo(&["build", "--release", "--package", "koppel-cli"]))?;
+type Proof = fn(&Path, &Path) -> Result<String>;
+type Table = fn() -> Result<()>;
+
+/// Those with a line in `bench/proof.md`, which begins with their name.
+const LINES: [(&str, Proof); 4] =
+    [("soak", soak), ("kills", kills), ("mutations", mutations), ("strangers", strangers)];
+
+/// Those that write tables elsewhere.
+const TABLES: [(&str, Table); 3] = [("vfps", vfps), ("hinf", hinf), ("fmu-steps", fmu_steps)];
+
+/// Runs those that are named, or all.
+pub(crate) fn run(names: &[&str]) -> Result<()> {
+    let known: Vec<&str> = LINES.iter().map(|(name, _)| *name).chain(TABLES.map(|(name, _)| name)).collect();
+    check_names(names, &known)?;
+    let is_wanted = |name: &str| names.is_empty() || names.contains(&name);
     let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from);
     let folder = target.join("proof");
     std::fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
-    let binary = target.join("release/koppel");
-    let mut report = String::from("\n");
-    for proof in [soak, kills, mutations, strangers] {
-        let line = proof(&binary, &folder)?;
-        eprintln!("{line}");
-        writeln!(report, "* {line}").map_err(|error| error.to_string())?;
+    if LINES.iter().any(|(name, _)| is_wanted(name) && *name != "strangers") {
+        must(&mut cargo(&["build", "--release", "--package", "koppel-cli"]))?;
     }
-    replace_block("bench/proof.md", "proof", &report)?;
-    vfps()?;
+    for (name, proof) in LINES.iter().filter(|(name, _)| is_wanted(name)) {
+        let line = proof(&target.join("release/koppel"), &folder)?;
+        eprintln!("{line}");
+        replace_line("bench/proof.md", &format!("* {name}:"), &format!("* {line}"))?;
+    }
+    TABLES.iter().filter(|(name, _)| is_wanted(name)).try_for_each(|(_, table)| table())
+}
+
+/// Figures of the H-infinity coupling.
+fn hinf() -> Result<()> {
     let arguments =
         ["run", "--release", "--package", "koppel-io", "--example", "hinf_figures", "--", "bench"];
-    replace_block("bench/hinf.md", "hinf", &format!("\n{}", output(&mut cargo(&arguments))?))?;
-    fmu_steps()
+    replace_block("bench/hinf.md", "hinf", &format!("\n{}", output(&mut cargo(&arguments))?))
 }
 
 /// Steps VFPS allows on FMUs, those of pythonfmu among them.

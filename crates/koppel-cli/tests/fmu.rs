@@ -6,22 +6,14 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod common;
+#[path = "../../koppel-fmi/tests/common/prepared.rs"]
+mod prepared;
 
 use common::Folder;
 use common::masses::{MASS2, pack};
 #[cfg(target_os = "linux")]
 use common::masses::{mass, wandering};
-use std::path::PathBuf;
-
-fn fmu(name: &str) -> Option<PathBuf> {
-    let Some(folder) = std::env::var_os("KOPPEL_TEST_FMUS") else {
-        eprintln!("skipped: no KOPPEL_TEST_FMUS; run `cargo xtask test`");
-        return None;
-    };
-    let path = PathBuf::from(folder).join(name);
-    assert!(path.exists(), "{} is missing", path.display());
-    Some(path)
-}
+use prepared::prepared;
 
 fn system(subsystem: &str) -> String {
     format!(
@@ -62,7 +54,7 @@ fn column(csv: &str, name: &str) -> Vec<f64> {
 #[test]
 fn an_fmu_runs_like_the_native_model() {
     for name in ["Oscillator2.fmu", "Oscillator3.fmu"] {
-        let Some(path) = fmu(name) else { return };
+        let Some(path) = prepared(name) else { return };
         let folder = Folder::with(&system("fmu = \"body.fmu\"\nparameters = { m = 2.0, c = 30.0, d = 0.5 }"));
         std::fs::copy(path, folder.path("body.fmu")).unwrap();
         folder.write(
@@ -183,7 +175,9 @@ fn values_of_the_wrong_type_are_shown_at_their_place() {
 
 #[test]
 fn a_model_exchange_fmu_runs_like_the_native_model() {
-    let (Some(exchange), Some(own)) = (fmu("Exchange3.fmu"), fmu("Oscillator3.fmu")) else { return };
+    let (Some(exchange), Some(own)) = (prepared("Exchange3.fmu"), prepared("Oscillator3.fmu")) else {
+        return;
+    };
     let values = "parameters = { m = 2.0, c = 30.0, d = 0.5 }";
     let solver = "solver = { method = \"rk4\", step = 1e-3 }";
     let folder = Folder::with(&system(&format!("fmu = \"body.fmu\"\n{values}\n{solver}")));
@@ -226,7 +220,7 @@ fn a_model_exchange_fmu_runs_like_the_native_model() {
 #[test]
 fn what_an_fmu_declares_is_checked() {
     let (Some(honest), Some(liar), Some(exchange)) =
-        (fmu("Oscillator2State.fmu"), fmu("Oscillator2Liar.fmu"), fmu("Exchange3.fmu"))
+        (prepared("Oscillator2State.fmu"), prepared("Oscillator2Liar.fmu"), prepared("Exchange3.fmu"))
     else {
         return;
     };

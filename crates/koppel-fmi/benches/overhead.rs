@@ -1,9 +1,10 @@
 //! What koppel costs with FMUs: a ring of instances in the engine, beside the same ring driven by a C loop over the same
 //! library, in one process.
 //!
-//! `cargo bench --package koppel-fmi --bench overhead` prints nanoseconds per instance and step. Short rounds of both
-//! sides alternate and the fastest of each counts: what else the machine does is not measured. Both sides must arrive at
-//! the same number.
+//! `cargo bench --package koppel-fmi --bench overhead` prints nanoseconds per instance and step. Short rounds of all
+//! sides alternate and the fastest of each counts: what else the machine does is not measured. All sides must arrive at
+//! the same number. "Run" is the loop of a whole run, whose watcher looks after every 64 steps, as `koppel run` does
+//! without a certificate.
 #![expect(
     clippy::unwrap_used,
     clippy::print_stdout,
@@ -18,7 +19,8 @@ mod common;
 mod reals;
 
 use common::TestFmu;
-use koppel::run::{Parallel, RunConfig, Simulation};
+use koppel::record::Nothing;
+use koppel::run::{Flow, Parallel, RunConfig, Simulation};
 use koppel::system::{Connection, SystemBuilder};
 use koppel_fmi::Fmu;
 use koppel_fmi::import::{CoSimulation, Options};
@@ -39,14 +41,15 @@ fn main() {
     let fmu = Fmu::open(&fmu.path()).unwrap();
     let folder = tempfile::tempdir().unwrap();
     let yardstick = compile_loop(folder.path());
-    println!("| FMUs | work per step | C loop | koppel | above | ratio |");
-    println!("| --- | --- | --- | --- | --- | --- |");
+    println!("| FMUs | work per step | C loop | koppel | above | ratio | run | above |");
+    println!("| --- | --- | --- | --- | --- | --- | --- | --- |");
     for (instances, micro_steps) in [(2_usize, 1_u32), (100, 1), (2, 50), (100, 50)] {
         let size = f64::from(micro_steps) * MICRO;
         let steps = (100_000 / (instances as u64 * (2 + u64::from(micro_steps)))).max(4);
         let by_hand = Loop::new(&yardstick, &fmu, instances);
+        let mut driven = engine(&fmu, instances, size, ROUNDS * steps);
         let mut engine = engine(&fmu, instances, size, ROUNDS * steps);
-        let (mut c, mut koppel) = (f64::INFINITY, f64::INFINITY);
+        let (mut c, mut koppel, mut run) = (f64::INFINITY, f64::INFINITY, f64::INFINITY);
         for _ in 0..ROUNDS {
             let begin = Instant::now();
             let last = by_hand.run(steps, size);
@@ -54,16 +57,31 @@ fn main() {
             let begin = Instant::now();
             engine.advance_by(steps).unwrap();
             koppel = koppel.min(begin.elapsed().as_secs_f64());
+            let begin = Instant::now();
+            drive(&mut driven, steps);
+            run = run.min(begin.elapsed().as_secs_f64());
             assert_eq!(engine.outputs(0)[0], last, "both compute the same");
+            assert_eq!(driven.outputs(0)[0], last, "both compute the same");
         }
         let each = 1e9 / (instances as f64 * steps as f64);
-        let (c, koppel) = (c * each, koppel * each);
+        let (c, koppel, run) = (c * each, koppel * each, run * each);
         println!(
-            "| {instances} | {micro_steps} micro steps | {c:.1} ns | {koppel:.1} ns | {:.1} ns | {:.3} |",
+            "| {instances} | {micro_steps} micro steps | {c:.1} ns | {koppel:.1} ns | {:.1} ns | {:.3} | {run:.1} ns | {:.1} ns |",
             koppel - c,
-            koppel / c
+            koppel / c,
+            run - c
         );
     }
+}
+
+/// Takes so many steps as a whole run takes them.
+fn drive(simulation: &mut Simulation, steps: u64) {
+    let end = simulation.index() + steps;
+    let mut watch = |simulation: &mut Simulation| {
+        let left = end - simulation.index();
+        Ok(if left == 0 { Flow::Stop } else { Flow::ContinueFor(left.min(64)) })
+    };
+    simulation.run(&mut Nothing, &mut watch).unwrap();
 }
 
 /// A ring in which every instance is pushed by a tenth of its neighbour's way.
@@ -80,6 +98,7 @@ fn engine(fmu: &Arc<Fmu>, instances: usize, size: f64, steps: u64) -> Simulation
     }
     let mut config = RunConfig::new(steps as f64 * size, size);
     config.threads = Parallel::Never;
+    config.record_every = u64::MAX;
     Simulation::new(builder.build().unwrap(), &config).unwrap()
 }
 

@@ -12,7 +12,7 @@ use crate::import::Solving;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::time::SystemTime;
 
 /// An unpacked FMU.
@@ -44,11 +44,50 @@ pub(crate) enum Library {
 /// What makes two openings the same file.
 type Key = (PathBuf, u64, Option<SystemTime>);
 
+/// The FMUs of this process.
+#[derive(Default)]
+struct Open {
+    known: HashMap<Key, Weak<Fmu>>,
+    kept: Vec<Arc<Fmu>>,
+    keepers: usize,
+}
+
+impl Open {
+    fn lock() -> MutexGuard<'static, Open> {
+        static OPEN: OnceLock<Mutex<Open>> = OnceLock::new();
+        OPEN.get_or_init(Mutex::default).lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// While one of these lives, FMUs that are opened stay open: for many runs one after the other. Unpacking is spared, and
+/// memory, since a library that was loaded stays so for good.
+#[derive(Debug)]
+pub struct KeepOpen(());
+
+impl KeepOpen {
+    /// From now on.
+    #[expect(clippy::new_without_default, reason = "it has an effect")]
+    pub fn new() -> KeepOpen {
+        Open::lock().keepers += 1;
+        KeepOpen(())
+    }
+}
+
+impl Drop for KeepOpen {
+    fn drop(&mut self) {
+        let mut open = Open::lock();
+        open.keepers -= 1;
+        let kept = if open.keepers == 0 { std::mem::take(&mut open.kept) } else { Vec::new() };
+        // Folders are removed without keeping others waiting.
+        drop(open);
+        drop(kept);
+    }
+}
+
 impl Fmu {
     /// Opens, checks and unpacks an FMU, also one inside a package (`vehicle.ssp!resources/engine.fmu`); the library is
     /// loaded by the first instance.
     pub fn open(path: &Path) -> Result<Arc<Fmu>> {
-        static OPEN: OnceLock<Mutex<HashMap<Key, Weak<Fmu>>>> = OnceLock::new();
         let (file, entries) = archive::split(path);
         let key = std::fs::canonicalize(file).and_then(|full| {
             let meta = std::fs::metadata(&full)?;
@@ -58,13 +97,16 @@ impl Fmu {
             Ok((full.into(), meta.len(), meta.modified().ok()))
         });
         let Ok(key) = key else { return Fmu::read(path).map(Arc::new) };
-        let mut open = OPEN.get_or_init(Mutex::default).lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(fmu) = open.get(&key).and_then(Weak::upgrade) {
+        let mut open = Open::lock();
+        if let Some(fmu) = open.known.get(&key).and_then(Weak::upgrade) {
             return Ok(fmu);
         }
         let fmu = Arc::new(Fmu::read(path)?);
-        open.retain(|_, other| other.strong_count() > 0);
-        open.insert(key, Arc::downgrade(&fmu));
+        open.known.retain(|_, other| other.strong_count() > 0);
+        open.known.insert(key, Arc::downgrade(&fmu));
+        if open.keepers > 0 {
+            open.kept.push(fmu.clone());
+        }
         Ok(fmu)
     }
 

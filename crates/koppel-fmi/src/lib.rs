@@ -20,4 +20,4 @@ pub mod isolate;
 pub mod probe;
 
 pub use error::{Error, Result};
-pub use fmu::Fmu;
+pub use fmu::{Fmu, KeepOpen};

@@ -4,6 +4,9 @@
 //! are skipped, and say so; with `KOPPEL_TEST_FMUS` set to a folder they must find their FMUs there.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+#[path = "common/prepared.rs"]
+mod prepared;
+
 use koppel::linalg::Matrix;
 use koppel::record::Table;
 use koppel::run::{Flow, RunConfig, Simulation};
@@ -12,22 +15,11 @@ use koppel::system::{
     Connection, LinearOde, OdeModel, Snapshot, StateSpace, Subsystem, SystemBuilder, Variable,
 };
 use koppel_fmi::Fmu;
-use koppel_fmi::import::{CoSimulation, ModelExchange, Options, Value};
+use koppel_fmi::import::{CoSimulation, ModelExchange, Options, Value, instantiate_any};
+use koppel_fmi::isolate::{Isolation, Worker, host};
 use koppel_fmi::probe::{Capability, Outcome, ProbeOptions, probe};
-use std::path::{Path, PathBuf};
-
-/// The prepared FMU, or nothing if there was no preparation.
-fn prepared(name: &str) -> Option<PathBuf> {
-    let default = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/test-fmus");
-    let wanted = std::env::var_os("KOPPEL_TEST_FMUS").map(PathBuf::from);
-    let path = wanted.clone().unwrap_or(default).join(format!("{name}.fmu"));
-    if path.exists() {
-        return Some(path);
-    }
-    assert!(wanted.is_none(), "{} is missing", path.display());
-    eprintln!("skipped: run `python3 crates/koppel-fmi/tests/make_fmus.py` to build {name}.fmu");
-    None
-}
+use prepared::prepared;
+use std::path::Path;
 
 fn instance(path: &Path, values: &[(&str, f64)]) -> CoSimulation {
     let start_values = values.iter().map(|(name, value)| ((*name).into(), Value::Number(*value))).collect();
@@ -66,7 +58,7 @@ fn run(a: Box<dyn Subsystem>, b: Box<dyn Subsystem>) -> [f64; 4] {
 
 /// FMU with FMU, and FMU with native model, against two native models.
 fn agrees_with_native(name: &str) {
-    let Some(path) = prepared(name) else { return };
+    let Some(path) = prepared(&format!("{name}.fmu")) else { return };
     let reference = run(Box::new(native(1.0, 6.0, 0.1, STEP)), Box::new(native(3.0, 9.0, 0.2, STEP)));
     let left = || Box::new(instance(&path, &[("m", 1.0), ("c", 6.0), ("d", 0.1)]));
     let right = || Box::new(instance(&path, &[("m", 3.0), ("c", 9.0), ("d", 0.2)]));
@@ -86,7 +78,7 @@ fn agrees_with_native(name: &str) {
 
 /// Save, step, restore, step gives the same bits.
 fn rolls_back(name: &str) {
-    let Some(path) = prepared(name) else { return };
+    let Some(path) = prepared(&format!("{name}.fmu")) else { return };
     let mut body = instance(&path, &[("c", 20.0)]);
     body.initialize(0.0).unwrap();
     let step = |body: &mut CoSimulation, index: u64| {
@@ -164,13 +156,13 @@ fn has_linear_model(body: &mut dyn Subsystem, source: &str) {
 fn other_exporters_fmus_have_linear_models() {
     let values = [("m", 2.0), ("c", 1.0), ("d", 1.0)];
     for name in ["Oscillator2State", "Oscillator3State"] {
-        let Some(path) = prepared(name) else { return };
+        let Some(path) = prepared(&format!("{name}.fmu")) else { return };
         has_linear_model(&mut instance(&path, &values), "linear model by trial steps from saved states");
     }
-    let Some(path) = prepared("Exchange3") else { return };
+    let Some(path) = prepared("Exchange3.fmu") else { return };
     let solver = SolverConfig::Rk4 { step: STEP / 10.0 };
     has_linear_model(&mut exchange(&path, &values, solver), "linear model by finite differences");
-    let Some(path) = prepared("Oscillator2") else { return };
+    let Some(path) = prepared("Oscillator2.fmu") else { return };
     let mut body = instance(&path, &values);
     body.initialize(0.0).unwrap();
     assert!(body.linearize(&[0.3]).unwrap().is_none());
@@ -179,7 +171,7 @@ fn other_exporters_fmus_have_linear_models() {
 
 #[test]
 fn a_model_that_gives_up_ends_the_run_with_its_words() {
-    let Some(path) = prepared("Oscillator2") else { return };
+    let Some(path) = prepared("Oscillator2.fmu") else { return };
     let start_values = vec![("m".into(), Value::Number(-1.0))];
     let options = Options { start_values, debug_logging: true, ..Options::default() };
     let body = CoSimulation::new(&Fmu::open(&path).unwrap(), &options).unwrap();
@@ -199,7 +191,7 @@ fn exchange(path: &Path, values: &[(&str, f64)], solver: SolverConfig) -> ModelE
 
 #[test]
 fn pythonfmu3_model_exchange_runs_as_the_native_model() {
-    let Some(path) = prepared("Exchange3") else { return };
+    let Some(path) = prepared("Exchange3.fmu") else { return };
     let solver = SolverConfig::Rk4 { step: STEP / 10.0 };
     let reference = run(Box::new(native(1.0, 6.0, 0.1, STEP)), Box::new(native(3.0, 9.0, 0.2, STEP)));
     let left = exchange(&path, &[("m", 1.0), ("c", 6.0), ("d", 0.1)], solver);
@@ -211,7 +203,7 @@ fn pythonfmu3_model_exchange_runs_as_the_native_model() {
 
 #[test]
 fn pythonfmu3_ball_bounces_when_it_should() {
-    let Some(path) = prepared("Ball3") else { return };
+    let Some(path) = prepared("Ball3.fmu") else { return };
     let mut ball = exchange(&path, &[], SolverConfig::default());
     ball.initialize(0.0).unwrap();
     let mut outputs = [0.0; 3];
@@ -238,14 +230,53 @@ fn pythonfmu3_ball_bounces_when_it_should() {
 fn an_exporter_that_promises_too_much_is_found_out() {
     let options = ProbeOptions { step: Some(0.05), ..ProbeOptions::default() };
     for name in ["Oscillator2State", "Oscillator3State"] {
-        let Some(path) = prepared(name) else { return };
+        let Some(path) = prepared(&format!("{name}.fmu")) else { return };
         let found = probe(&Fmu::open(&path).unwrap(), &options).unwrap();
         assert!(
             found.hold() && found.holds(Capability::RollBack) && found.holds(Capability::Serialization),
             "{found}"
         );
     }
-    let Some(path) = prepared("Oscillator2Liar") else { return };
+    let Some(path) = prepared("Oscillator2Liar.fmu") else { return };
     let found = probe(&Fmu::open(&path).unwrap(), &options).unwrap();
     assert_eq!(found.of(Capability::InputDerivatives).unwrap().outcome, Outcome::Failed, "{found}");
+}
+
+/// A force of pythonfmu that follows its inputs is told when initialization is over, not before.
+#[test]
+fn outputs_at_the_start_are_those_after_initialization() {
+    let (Some(left), Some(right)) = (prepared("DualMassLeft.fmu"), prepared("DualMassRight.fmu")) else {
+        return;
+    };
+    let worker = Worker { program: env!("CARGO_BIN_EXE_koppel-fmi-worker").into(), arguments: Vec::new() };
+    let isolation = Isolation { worker: Some(worker), ..Isolation::default() };
+    for is_isolated in [false, true] {
+        let part = |path: &Path| {
+            let (fmu, options) =
+                (Fmu::open(path).unwrap(), Options { name: "part".into(), ..Options::default() });
+            if is_isolated { host(&fmu, &options, &isolation) } else { instantiate_any(&fmu, &options) }
+        };
+        // Whoever comes first.
+        for order in [[("left", &left), ("right", &right)], [("right", &right), ("left", &left)]] {
+            let mut system = SystemBuilder::new();
+            for (name, path) in order {
+                system = system.add_boxed(name, part(path).unwrap());
+            }
+            for (from, to) in [("left.x", "right.x"), ("left.v", "right.v"), ("right.F", "left.F")] {
+                system = system.connect(Connection::new(from, to));
+            }
+            let mut simulation =
+                Simulation::new(system.build().unwrap(), &RunConfig::new(1e-3, 1e-3)).unwrap();
+            let mut table = Table::default();
+            simulation.run(&mut table, &mut |_| Ok(Flow::Continue)).unwrap();
+            let value = |row: usize, name: &str| {
+                table.rows[row][simulation.columns().iter().position(|c| c.name == name).unwrap()]
+            };
+            // The right mass is at 0, the left one at 0.1 m: F = ck (0 - 0.1 m).
+            assert_eq!([value(0, "left.x"), value(0, "right.F"), value(0, "left.F")], [0.1, -2e4, -2e4]);
+            // One step of the left mass, x'' = (F - 1e6 x - x') / 10, under that force and not under none.
+            let exact = -2e-2 + 0.12 * (1e5_f64.sqrt() * 1e-3).cos();
+            assert!((value(1, "left.x") - exact).abs() < 1e-5, "{}: {exact}", value(1, "left.x"));
+        }
+    }
 }

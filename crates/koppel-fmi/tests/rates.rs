@@ -5,39 +5,18 @@
 #![expect(unsafe_code, reason = "a counting allocator")]
 
 mod common;
+#[path = "../../koppel/tests/common/counting.rs"]
+mod counting;
 #[path = "common/exchange.rs"]
 mod exchange;
 
 use common::{MASS2, TestFmu};
+use counting::allocations;
 use exchange::{ALL, Declared, OSCILLATOR};
 use koppel::signal::{Request, Samples, Segment, Step};
 use koppel::solver::SolverConfig;
 use koppel_fmi::Fmu;
 use koppel_fmi::import::{Options, Solving, instantiate_any};
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
-
-struct Counting;
-
-thread_local! {
-    static COUNT: Cell<u64> = const { Cell::new(0) };
-}
-
-// SAFETY: every call goes to the system allocator unchanged; counting does not allocate.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        COUNT.with(|count| count.set(count.get() + 1));
-        // SAFETY: the caller's contract is the system allocator's.
-        unsafe { System.alloc(layout) }
-    }
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        // SAFETY: the pointer came from `alloc` above.
-        unsafe { System.dealloc(pointer, layout) }
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
 
 #[test]
 fn rates_allocate_nothing() {
@@ -74,9 +53,7 @@ fn rates_allocate_nothing() {
             if index == 0 {
                 body.linearize(&inputs).unwrap().unwrap();
             }
-            let before = COUNT.with(Cell::get);
-            assert!(body.rates(&inputs, &mut rates).unwrap());
-            counted.push(COUNT.with(Cell::get) - before);
+            counted.push(allocations(|| assert!(body.rates(&inputs, &mut rates).unwrap())));
         }
         assert!(body.solver().contains(source), "{}", body.solver());
         assert_eq!(counted[3..], [0; 7], "{source}: {counted:?}");

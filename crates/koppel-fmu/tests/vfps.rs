@@ -2,14 +2,16 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+#[path = "../../koppel-fmi/tests/common/prepared.rs"]
+mod prepared;
 #[path = "../examples/fmu_steps/problems.rs"]
 #[expect(dead_code, reason = "the example uses more of it")]
 mod problems;
 
 use koppel::coupling::{CouplingConfig, VfpsConfig};
 use koppel_fmu::export::FmiVersion;
+use prepared::prepared;
 use problems::{Kind, problems};
-use std::path::{Path, PathBuf};
 
 /// The step in ms that must be within 5 %, in the order of the problems.
 const WANTED: [f64; 4] = [20.0, 100.0, 500.0, 100.0];
@@ -38,14 +40,7 @@ fn plain_fmus() {
 
 #[test]
 fn fmus_of_pythonfmu() {
-    let default = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/test-fmus");
-    let wanted = std::env::var_os("KOPPEL_TEST_FMUS").map(PathBuf::from);
-    let is_wanted = wanted.is_some();
-    let folder = wanted.unwrap_or(default);
-    if !folder.join("DualMassLeft.fmu").exists() {
-        assert!(!is_wanted, "{} lacks DualMassLeft.fmu", folder.display());
-        eprintln!("skipped: run `python3 crates/koppel-fmi/tests/make_fmus.py` to build its FMUs");
-        return;
+    if prepared("DualMassLeft.fmu").is_some() {
+        reaches(&Kind::Python(prepared::folder()));
     }
-    reaches(&Kind::Python(folder));
 }

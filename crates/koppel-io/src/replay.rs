@@ -218,6 +218,11 @@ impl Subsystem for Replayed {
         self.note(&Record::Initialize { start })
     }
 
+    /// Not logged: a replayed instance leaves it with its first step.
+    fn leave_initialization(&mut self) -> koppel::Result<bool> {
+        self.inner.leave_initialization()
+    }
+
     fn read(&mut self, inputs: Option<&[f64]>, outputs: &mut [f64]) -> koppel::Result<()> {
         if let Some(inputs) = inputs {
             self.note(&Record::Read { inputs })?;

@@ -12,6 +12,7 @@ use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
+use koppel::fnv;
 use koppel_io::Error as Io;
 use koppel_io::results::write_whole;
 use serde::{Deserialize, Serialize};
@@ -143,14 +144,7 @@ fn files(study: &Study) -> Result<Vec<(String, String)>> {
 }
 
 fn sum_text(bytes: &[u8]) -> String {
-    format!("{:016x}", sum(bytes))
-}
-
-/// FNV-1a.
-fn sum(bytes: &[u8]) -> u64 {
-    bytes
-        .iter()
-        .fold(0xcbf2_9ce4_8422_2325, |sum, byte| (sum ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
+    format!("{:016x}", fnv(&[bytes]))
 }
 
 impl Row {
@@ -164,14 +158,14 @@ impl Row {
         if let Some(failure) = &self.failure {
             line.push_str(&serde_json::Value::String(failure.clone()).to_string());
         }
-        let sum = sum(line.as_bytes()) as u32;
+        let sum = fnv(&[line.as_bytes()]) as u32;
         line.push_str(&format!("\t{sum:08x}\n"));
         line
     }
 
     fn parse(line: &str, measures: usize) -> Option<Row> {
         let (text, check) = line.rsplit_once('\t')?;
-        if u32::from_str_radix(check, 16).ok()? != sum(text.as_bytes()) as u32 {
+        if u32::from_str_radix(check, 16).ok()? != fnv(&[text.as_bytes()]) as u32 {
             return None;
         }
         let mut fields = text.split('\t');

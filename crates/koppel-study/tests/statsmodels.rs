@@ -2,17 +2,19 @@
 //!
 //! The Python environment is made by `crates/koppel-fmi/tests/make_fmus.py`; without it the test says so and stops.
 
+#[path = "../../koppel-fmi/tests/common/prepared.rs"]
+mod prepared;
+
 use koppel_study::analysis::{Anova, anova};
 use koppel_study::design::sobol_point;
+use prepared::prepared;
 use serde_json::{Value, json};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 fn python() -> Option<PathBuf> {
-    let default = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/test-fmus");
-    let folder = std::env::var_os("KOPPEL_TEST_FMUS").map_or(default, PathBuf::from);
-    let python = folder.join("venv/bin/python");
+    let python = prepared("venv/bin/python")?;
     let has = |module: &str| Command::new(&python).arg("-c").arg(format!("import {module}")).output();
     if has("statsmodels").is_ok_and(|output| output.status.success()) {
         return Some(python);

@@ -6,6 +6,7 @@
 pub mod analysis;
 pub mod coupling;
 pub mod error;
+mod fnv;
 pub mod frequency;
 pub mod hinf;
 pub mod identify;
@@ -18,3 +19,4 @@ pub mod solver;
 pub mod system;
 
 pub use error::{Error, Result};
+pub use fnv::fnv;

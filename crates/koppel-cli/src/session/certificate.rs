@@ -50,12 +50,12 @@ impl Judge {
         Ok(Judge(Some(Box::new(certifier))))
     }
 
-    /// Called after every macro step.
+    /// Called after macro steps; the step after which to call again: a certificate is about every step.
     #[inline]
-    pub(super) fn look(&mut self, simulation: &mut Simulation) {
-        if let Some(certifier) = &mut self.0 {
-            certifier.look(simulation);
-        }
+    pub(super) fn look(&mut self, simulation: &mut Simulation) -> u64 {
+        let Some(certifier) = &mut self.0 else { return u64::MAX };
+        certifier.look(simulation);
+        simulation.index() + 1
     }
 
     /// What has been seen. A run that failed is wrong, whatever its error was until then.

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::{Duration, Instant};
 
+use koppel::fnv;
 use koppel::run::{RunState, Simulation};
 use koppel_io::Error as Io;
 use koppel_io::system_file::SystemFile;
@@ -63,7 +64,7 @@ impl Checkpoint {
             )
         };
         let (sum, payload) = rest.split_at_checked(8).ok_or_else(broken)?;
-        if sum != checksum(payload).to_le_bytes() {
+        if sum != fnv(&[payload]).to_le_bytes() {
             return Err(broken());
         }
         let checkpoint: Checkpoint = postcard::from_bytes(payload).map_err(|_| broken())?;
@@ -88,7 +89,7 @@ impl Checkpoint {
             postcard::to_stdvec(self).map_err(std::io::Error::other).map_err(Io::io("write", path))?;
         let mut file = File::create(&temporary).map_err(Io::io("write", path))?;
         file.write_all(HEADER)
-            .and_then(|()| file.write_all(&checksum(&payload).to_le_bytes()))
+            .and_then(|()| file.write_all(&fnv(&[&payload]).to_le_bytes()))
             .and_then(|()| file.write_all(&payload))
             .and_then(|()| file.sync_all())
             .and_then(|()| fs::rename(&temporary, path))
@@ -98,13 +99,6 @@ impl Checkpoint {
             })
             .map_err(Io::io("write", path))
     }
-}
-
-/// FNV-1a, 64 bits.
-fn checksum(bytes: &[u8]) -> u64 {
-    bytes
-        .iter()
-        .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
 /// How often checkpoints are written.
@@ -179,9 +173,10 @@ impl Checkpoints {
         }
     }
 
-    #[inline]
-    pub(super) fn is_due_at(&self, index: u64) -> bool {
-        matches!(self.every, Some(CheckpointEvery::Steps(steps)) if index.is_multiple_of(steps))
+    /// The first step after `index` whose end is to be kept, if that is asked for by number.
+    pub(super) fn next(&self, index: u64) -> Option<u64> {
+        let Some(CheckpointEvery::Steps(steps)) = self.every else { return None };
+        index.checked_add(steps - index % steps)
     }
 
     pub(super) fn is_time_up(&self) -> bool {

@@ -192,9 +192,8 @@ impl<'a> Session<'a> {
         let begin = Instant::now();
         let Session { simulation, recording, stability, judge, .. } = self;
         let ending = simulation.run(recording, &mut |simulation| {
-            stability.look(simulation)?;
-            judge.look(simulation);
-            watch.look(simulation)
+            let next = stability.look(simulation)?.min(judge.look(simulation));
+            watch.look(simulation, next)
         });
         let wall = begin.elapsed();
         watch.end();

@@ -11,14 +11,15 @@ const LOOKS: u64 = 100;
 pub(super) struct Stability {
     config: Option<Box<RunConfig>>,
     stride: u64,
-    countdown: u64,
+    /// The step after which they are judged next.
+    due: u64,
 }
 
 impl Stability {
     /// Refuses a run that is not zero-stable, unless that is accepted.
     pub(super) fn new(simulation: &mut Simulation, config: &RunConfig, is_accepted: bool) -> Result<Self> {
         let stride = (simulation.steps() / LOOKS).max(1);
-        let mut stability = Stability { config: None, stride, countdown: stride };
+        let mut stability = Stability { config: None, stride, due: simulation.index() + stride };
         if is_accepted {
             return Ok(stability);
         }
@@ -32,15 +33,14 @@ impl Stability {
         Ok(stability)
     }
 
-    /// Called after every macro step.
+    /// Called after macro steps; the step after which to call again.
     #[inline]
-    pub(super) fn look(&mut self, simulation: &mut Simulation) -> Result<()> {
-        let Some(config) = &self.config else { return Ok(()) };
-        self.countdown -= 1;
-        if self.countdown > 0 {
-            return Ok(());
+    pub(super) fn look(&mut self, simulation: &mut Simulation) -> Result<u64> {
+        let Some(config) = &self.config else { return Ok(u64::MAX) };
+        if simulation.index() >= self.due {
+            self.due = simulation.index() + self.stride;
+            zero_stability(simulation, config).refuse_unstable(config)?;
         }
-        self.countdown = self.stride;
-        zero_stability(simulation, config).refuse_unstable(config)
+        Ok(self.due)
     }
 }

@@ -1,4 +1,4 @@
-//! What is looked at after every macro step: Ctrl-C always; the clock only every so many steps.
+//! What is looked at between macro steps: Ctrl-C and messages after a few of them, the clock more rarely.
 
 use std::time::{Duration, Instant};
 
@@ -18,6 +18,10 @@ use crate::failure::note;
 /// How often the clock is looked at.
 const INTERVAL: Duration = Duration::from_millis(50);
 
+/// Most steps without a look: so few that Ctrl-C is heard soon even if steps suddenly take long, so many that looking costs
+/// next to nothing.
+const MOST_STEPS: u64 = 64;
+
 /// Watches a run.
 pub(super) struct Watch {
     progress: Option<Progress>,
@@ -25,9 +29,11 @@ pub(super) struct Watch {
     checkpoints: Checkpoints,
     rows: Shared,
     log: Log,
-    /// Steps until the clock is looked at.
-    countdown: u64,
+    /// The step after which the clock is looked at next, and how many there are between two looks.
+    clock: u64,
     stride: u64,
+    /// The step after which the next checkpoint is due, if it is due after a step.
+    checkpoint: u64,
     last_look: Instant,
 }
 
@@ -42,18 +48,19 @@ impl Watch {
         Watch {
             progress: Progress::new(simulation, options.quiet),
             pace: options.realtime.then(|| Pace::new(simulation.time(), options.speed)),
+            checkpoint: checkpoints.next(simulation.index()).unwrap_or(u64::MAX),
             checkpoints,
             rows,
             log,
-            countdown: 1,
+            clock: simulation.index() + 1,
             stride: 1,
             last_look: Instant::now(),
         }
     }
 
-    /// Called after every macro step.
+    /// Called after macro steps; others want a look after the step `next`.
     #[inline]
-    pub(super) fn look(&mut self, simulation: &Simulation) -> Result<Flow> {
+    pub(super) fn look(&mut self, simulation: &Simulation, next: u64) -> Result<Flow> {
         if let Some(pace) = &mut self.pace {
             pace.wait(simulation.time());
         }
@@ -65,14 +72,19 @@ impl Watch {
         if interrupt::is_asked() {
             return Ok(Flow::Stop);
         }
-        if self.checkpoints.is_due_at(simulation.index()) {
+        let index = simulation.index();
+        if index >= self.checkpoint {
             self.checkpoint_now(simulation)?;
+            self.checkpoint = self.checkpoints.next(index).unwrap_or(u64::MAX);
         }
-        self.countdown -= 1;
-        if self.countdown == 0 {
+        if index >= self.clock {
             self.look_at_clock(simulation)?;
         }
-        Ok(Flow::Continue)
+        if self.pace.is_some() {
+            return Ok(Flow::Continue);
+        }
+        let next = next.min(self.checkpoint).min(self.clock).min(index + MOST_STEPS);
+        Ok(Flow::ContinueFor(next - index))
     }
 
     #[cold]
@@ -83,7 +95,7 @@ impl Watch {
         } else if passed > INTERVAL * 2 {
             self.stride = (self.stride / 2).max(1);
         }
-        self.countdown = self.stride;
+        self.clock = simulation.index() + self.stride;
         self.last_look = Instant::now();
         if let Some(progress) = &mut self.progress {
             progress.show(simulation);

@@ -1,8 +1,10 @@
 //! FMI 2.0.
 
+use super::fmi3::StepInfo;
 use super::log::Environment;
-use super::twins::{call, function, lists, plain, twins};
-use super::{CallError, Interruption, Kind, Log, OK, Owned, c_string, trace};
+use super::plain::{self, PlainStep};
+use super::twins::{call, function, lists, simple, twins};
+use super::{CallError, Kind, Log, Owned, c_string, trace};
 use std::cell::Cell;
 use std::ffi::{c_char, c_int, c_uint, c_void};
 use std::ptr::NonNull;
@@ -77,7 +79,43 @@ pub struct Instance {
     pointer: Owned<c_void>,
     context: Owned<Context>,
     log: Arc<Log>,
+    plain: Option<PlainStep<PlainCalls>>,
     is_dead: Cell<bool>,
+}
+
+/// What plain steps call.
+struct PlainCalls {
+    set: unsafe extern "C" fn(Component, *const Reference, usize, *const f64) -> StatusCode,
+    step: unsafe extern "C" fn(Component, f64, f64, Boolean) -> StatusCode,
+    get: unsafe extern "C" fn(Component, *const Reference, usize, *mut f64) -> StatusCode,
+}
+
+impl PlainCalls {
+    fn of(functions: &Functions) -> Option<PlainCalls> {
+        Some(PlainCalls { set: functions.set_real, step: functions.do_step?, get: functions.get_real })
+    }
+}
+
+impl plain::PlainCalls for PlainCalls {
+    const NAMES: [&'static str; 3] = ["fmi2SetReal", "fmi2DoStep", "fmi2GetReal"];
+
+    #[inline(always)]
+    unsafe fn set(&self, instance: *mut c_void, references: &[u32], values: *const f64) -> c_int {
+        // SAFETY: promised by the caller.
+        unsafe { (self.set)(instance, references.as_ptr(), references.len(), values) }
+    }
+
+    #[inline(always)]
+    unsafe fn step(&self, instance: *mut c_void, time: f64, size: f64) -> (c_int, Option<StepInfo>) {
+        // SAFETY: promised by the caller.
+        (unsafe { (self.step)(instance, time, size, 0) }, None)
+    }
+
+    #[inline(always)]
+    unsafe fn get(&self, instance: *mut c_void, references: &[u32], values: *mut f64) -> c_int {
+        // SAFETY: promised by the caller.
+        unsafe { (self.get)(instance, references.as_ptr(), references.len(), values) }
+    }
 }
 
 mod exchange;
@@ -132,6 +170,7 @@ impl Instance {
             pointer: Owned(component),
             context,
             log: with.log.clone(),
+            plain: None,
             is_dead: Cell::new(false),
         })
     }
@@ -263,70 +302,6 @@ impl Instance {
     pub fn do_step(&self, time: f64, size: f64) -> Result<(), CallError> {
         let step = function!(self, do_step, "fmi2DoStep");
         call!(self, "fmi2DoStep", step, time, size, 0)
-    }
-
-    /// Sets reals, steps and gets reals, with nothing between the calls.
-    #[inline]
-    pub(crate) fn plain_step(
-        &self,
-        time: f64,
-        size: f64,
-        (inputs, values): (&[u32], &[f64]),
-        (outputs, results): (&[u32], &mut [f64]),
-    ) -> Result<(), Box<Interruption>> {
-        if trace::is_on() {
-            self.plain_calls::<true>(time, size, (inputs, values), (outputs, results))
-        } else {
-            self.plain_calls::<false>(time, size, (inputs, values), (outputs, results))
-        }
-    }
-
-    /// The calls, noted for another process or not.
-    #[inline(always)]
-    fn plain_calls<const NOTED: bool>(
-        &self,
-        time: f64,
-        size: f64,
-        (inputs, values): (&[u32], &[f64]),
-        (outputs, results): (&[u32], &mut [f64]),
-    ) -> Result<(), Box<Interruption>> {
-        assert!(inputs.len() == values.len(), "one value per reference");
-        assert!(outputs.len() == results.len(), "one value per reference");
-        let (Some(step), false) = (self.functions.do_step, self.is_dead.get()) else {
-            return Err(Interruption::of(CallError::Dead { call: "fmi2DoStep" }));
-        };
-        self.log.set_time(time);
-        let component = self.pointer.as_ptr();
-        let failed = |call, code: c_int| Err(Interruption::of(self.failed(call, code.into())));
-        if !inputs.is_empty() {
-            let (set, count) = (self.functions.set_real, inputs.len());
-            if NOTED {
-                trace::enter(const { trace::number("fmi2SetReal") });
-            }
-            // SAFETY: the component is alive, and the buffers have the lengths given.
-            let code = unsafe { set(component, inputs.as_ptr(), count, values.as_ptr()) };
-            if !OK.contains(&code) {
-                return failed("fmi2SetReal", code);
-            }
-        }
-        if NOTED {
-            trace::enter(const { trace::number("fmi2DoStep") });
-        }
-        // SAFETY: the component is alive.
-        let code = unsafe { step(component, time, size, 0) };
-        if !OK.contains(&code) {
-            return failed("fmi2DoStep", code);
-        }
-        if outputs.is_empty() {
-            return Ok(());
-        }
-        let (get, count) = (self.functions.get_real, outputs.len());
-        if NOTED {
-            trace::enter(const { trace::number("fmi2GetReal") });
-        }
-        // SAFETY: the component is alive, and the buffers have the lengths given.
-        let code = unsafe { get(component, outputs.as_ptr(), count, results.as_mut_ptr()) };
-        if OK.contains(&code) { Ok(()) } else { failed("fmi2GetReal", code) }
     }
 
     /// After a discarded step: how far it came, if the FMU says.

@@ -1,7 +1,8 @@
 //! FMI 3.0.
 
 use super::log::{Environment, record};
-use super::twins::{call, function, lists, plain, twins};
+use super::plain::PlainStep;
+use super::twins::{call, function, lists, simple, twins};
 use super::{CallError, Kind, Log, Owned, c_string, trace};
 use std::cell::Cell;
 use std::ffi::{c_char, c_int, c_void};
@@ -78,6 +79,7 @@ pub struct Instance {
     pointer: Owned<c_void>,
     context: Owned<Context>,
     log: Arc<Log>,
+    plain: Option<PlainStep<PlainCalls>>,
     is_dead: Cell<bool>,
 }
 
@@ -107,7 +109,7 @@ mod words;
 
 pub use events::IntervalQualifier;
 pub use functions::Functions;
-use stepping::{Running, intermediate_update};
+use stepping::{PlainCalls, Running, intermediate_update};
 
 twins!(
     "fmi3",
@@ -176,6 +178,7 @@ impl Instance {
             pointer: Owned(pointer),
             context,
             log: with.log.clone(),
+            plain: None,
             is_dead: Cell::new(false),
         })
     }

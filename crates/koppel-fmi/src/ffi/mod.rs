@@ -11,6 +11,7 @@
 pub mod fmi2;
 pub mod fmi3;
 mod log;
+mod plain;
 #[cfg(unix)]
 mod python;
 mod table;

@@ -38,15 +38,9 @@ pub(super) fn is_on() -> bool {
     !PLACE.load(Ordering::Relaxed).is_null()
 }
 
-/// The number of a name: FNV-1a.
+/// The number of a name.
 pub(super) const fn number(name: &str) -> u64 {
-    let bytes = name.as_bytes();
-    let (mut hash, mut k) = (0xcbf2_9ce4_8422_2325_u64, 0);
-    while k < bytes.len() {
-        hash = (hash ^ bytes[k] as u64).wrapping_mul(0x0100_0000_01b3);
-        k += 1;
-    }
-    hash
+    koppel::fnv(&[name.as_bytes()])
 }
 
 /// The name behind a number.

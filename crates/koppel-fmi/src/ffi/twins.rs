@@ -19,7 +19,7 @@ macro_rules! function {
 }
 
 /// Calls without arguments.
-macro_rules! plain {
+macro_rules! simple {
     ($($field:ident $symbol:expr;)*) => {$(
         #[doc = concat!("`", $symbol, "`.")]
         pub fn $field(&self) -> Result<(), $crate::ffi::CallError> {
@@ -65,6 +65,58 @@ macro_rules! twins {
                     self.is_dead.set(true);
                 }
                 $crate::ffi::CallError::Status { call, status, messages: self.log.take() }
+            }
+
+            /// Makes plain steps with these reals possible, if the FMU has what they need.
+            pub(crate) fn prepare_plain_steps(&mut self, inputs: &[u32], outputs: &[u32]) -> bool {
+                let calls = PlainCalls::of(&self.functions);
+                self.plain = calls.map(|calls| $crate::ffi::plain::PlainStep::new(calls, inputs, outputs));
+                self.plain.is_some()
+            }
+
+            /// Sets reals, steps and gets reals, with nothing between the calls and no answer to questions inside the step.
+            #[inline]
+            pub(crate) fn plain_step(
+                &self,
+                (time, size): (f64, f64),
+                values: &[f64],
+                results: &mut [f64],
+            ) -> Result<(), Box<$crate::ffi::Interruption>> {
+                if $crate::ffi::trace::is_on() {
+                    return self.noted_plain_step((time, size), values, results);
+                }
+                self.plain_calls::<false>((time, size), values, results)
+            }
+
+            /// The same with its calls noted for another process.
+            #[inline(never)]
+            fn noted_plain_step(
+                &self,
+                when: (f64, f64),
+                values: &[f64],
+                results: &mut [f64],
+            ) -> Result<(), Box<$crate::ffi::Interruption>> {
+                self.plain_calls::<true>(when, values, results)
+            }
+
+            #[inline(always)]
+            fn plain_calls<const NOTED: bool>(
+                &self,
+                when: (f64, f64),
+                values: &[f64],
+                results: &mut [f64],
+            ) -> Result<(), Box<$crate::ffi::Interruption>> {
+                let (Some(plain), false) = (&self.plain, self.is_dead.get()) else {
+                    return Err($crate::ffi::Interruption::of($crate::ffi::CallError::Dead {
+                        call: concat!($fmi, "DoStep"),
+                    }));
+                };
+                self.log.set_time(when.0);
+                let failed = |call, code: std::ffi::c_int| {
+                    $crate::ffi::Interruption::of(self.failed(call, code.into()))
+                };
+                // SAFETY: the instance is alive.
+                unsafe { plain.run::<NOTED>(self.pointer.as_ptr(), when, values, results, failed) }
             }
 
             #[doc = concat!("`", $fmi, "ExitInitializationMode`.")]
@@ -139,7 +191,7 @@ macro_rules! twins {
                 call!(self, concat!($fmi, "SetTime"), set, time)
             }
 
-            plain! {
+            simple! {
                 enter_event_mode concat!($fmi, "EnterEventMode");
                 enter_continuous_time_mode concat!($fmi, "EnterContinuousTimeMode");
             }
@@ -170,4 +222,4 @@ macro_rules! twins {
     };
 }
 
-pub(super) use {call, function, lists, plain, twins};
+pub(super) use {call, function, lists, simple, twins};

@@ -2,7 +2,8 @@
 
 use super::ports::Slot;
 use crate::description::{Description, ValueType, Variable};
-use crate::ffi::{CallError, State, fmi2, fmi3};
+use crate::ffi::{CallError, Interruption, State, fmi2, fmi3};
+use koppel::signal::Step;
 
 /// An instance of either version.
 pub(super) enum Backend {
@@ -270,6 +271,21 @@ impl Group {
 
 /// Calls both versions have.
 impl Backend {
+    /// A step of an FMU for which plain steps were prepared.
+    #[inline]
+    pub(super) fn plain_step(
+        &self,
+        step: &Step,
+        inputs: &[f64],
+        outputs: &mut [f64],
+    ) -> Result<(), Box<Interruption>> {
+        let when = (step.start, step.size);
+        match self {
+            Backend::Two(instance) => instance.plain_step(when, inputs, outputs),
+            Backend::Three(instance) => instance.plain_step(when, inputs, outputs),
+        }
+    }
+
     #[inline]
     pub(super) fn get_real(&self, references: &[u32], values: &mut [f64]) -> Result<(), CallError> {
         match self {

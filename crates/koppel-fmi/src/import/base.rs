@@ -100,6 +100,23 @@ impl Base {
         Ok(())
     }
 
+    /// True if inputs and outputs are scalar reals, and steps can be plain.
+    pub(super) fn prepare_plain_steps(&mut self) -> bool {
+        let Base { inputs, outputs, backend, .. } = self;
+        let (Some(inputs), Some(outputs)) = (inputs.only_reals(), outputs.only_reals()) else { return false };
+        match backend {
+            Backend::Two(instance) => instance.prepare_plain_steps(inputs, outputs),
+            Backend::Three(instance) => instance.prepare_plain_steps(inputs, outputs),
+        }
+    }
+
+    /// Leaves initialization.
+    pub(super) fn exit_initialization(&mut self) -> Result<()> {
+        self.called(self.backend.exit_initialization())?;
+        self.phase = Phase::Stepping;
+        Ok(())
+    }
+
     #[inline]
     pub(super) fn get_outputs(&self, outputs: &mut [f64]) -> Result<()> {
         let read = self.outputs.read(&self.backend, &mut self.scratch.borrow_mut(), outputs);

@@ -103,8 +103,7 @@ impl CoSimulation {
     pub(super) fn begin_step(&mut self, time: f64, margin: f64) -> Result<()> {
         let is_first = self.phase == Phase::Initializing;
         if is_first {
-            self.called(self.base.backend.exit_initialization())?;
-            self.phase = Phase::Stepping;
+            self.exit_initialization()?;
         }
         let Some(events) = &mut self.events else { return Ok(()) };
         events.time = time;

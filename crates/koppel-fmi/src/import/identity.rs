@@ -3,6 +3,7 @@
 use super::{Options, Solving};
 use crate::description::Description;
 use crate::fmu::Fmu;
+use koppel::fnv;
 
 /// The FMU's content and token, how the instance is made, and how inputs reach it.
 pub(crate) fn identity(fmu: &Fmu, options: &Options) -> Option<String> {
@@ -27,21 +28,10 @@ pub(crate) fn refusal(description: &Description, options: &Options) -> Option<St
 }
 
 /// A number that changes with the code that brings inputs to FMUs.
-const DELIVERY: u64 = {
-    let mut hash = 0xcbf2_9ce4_8422_2325;
-    hash = fnv(hash, include_bytes!("stairs.rs"));
-    hash = fnv(hash, include_bytes!("stepping.rs"));
-    hash = fnv(hash, include_bytes!("walking.rs"));
-    hash = fnv(hash, include_bytes!("route.rs"));
-    fnv(hash, include_bytes!("model_exchange/stepping.rs"))
-};
-
-/// FNV-1a.
-const fn fnv(mut hash: u64, bytes: &[u8]) -> u64 {
-    let mut k = 0;
-    while k < bytes.len() {
-        hash = (hash ^ bytes[k] as u64).wrapping_mul(0x0000_0100_0000_01b3);
-        k += 1;
-    }
-    hash
-}
+const DELIVERY: u64 = fnv(&[
+    include_bytes!("stairs.rs"),
+    include_bytes!("stepping.rs"),
+    include_bytes!("walking.rs"),
+    include_bytes!("route.rs"),
+    include_bytes!("model_exchange/stepping.rs"),
+]);

@@ -30,7 +30,6 @@ mod memory;
 mod messages;
 mod model_exchange;
 mod options;
-mod plain;
 mod ports;
 mod route;
 mod stairs;
@@ -62,7 +61,6 @@ use koppel::signal::{Request, Samples, Segment, Step};
 use koppel::system::{Dependencies, Message, Ports, Snapshot, StateSpace, Subsystem, VariableId};
 use linearization::Linearization;
 use matrices::Unknowns;
-use plain::Plain;
 use route::Route;
 use std::ops::{Deref, DerefMut};
 use std::sync::{Arc, OnceLock};
@@ -88,8 +86,7 @@ enum Phase {
 /// A co-simulation instance of FMI 2.0 or 3.0.
 pub struct CoSimulation {
     base: Base,
-    /// How plain steps go, if they can.
-    plain: Plain,
+    /// Held steps of the right size are plain.
     can_be_plain: bool,
     /// `applied` is what the FMU has.
     knows_inputs: bool,
@@ -169,11 +166,10 @@ impl CoSimulation {
         let linearization = Linearization::new(Unknowns::new(description, &slots), is_offered);
         let varies_steps = section.can_handle_variable_communication_step_size;
         let made_for = Use::CoSimulation { section, intermediate };
-        let base = Base::new(fmu, resized.clone(), options, (ports, slots, inputs), made_for)?;
-        let plain = if events.is_none() { Plain::new(&base.inputs, &base.outputs) } else { None };
+        let mut base = Base::new(fmu, resized.clone(), options, (ports, slots, inputs), made_for)?;
+        let can_be_plain = events.is_none() && base.prepare_plain_steps();
         Ok(CoSimulation {
-            can_be_plain: plain.is_some(),
-            plain: plain.unwrap_or_default(),
+            can_be_plain,
             base,
             knows_inputs: false,
             smooth,
@@ -219,6 +215,15 @@ impl Subsystem for CoSimulation {
         Ok(self.start(start)?)
     }
 
+    /// Where events are handled, the first of them belongs to the first step.
+    fn leave_initialization(&mut self) -> koppel::Result<bool> {
+        let is_due = self.phase == Phase::Initializing && self.events.is_none();
+        if is_due {
+            self.exit_initialization()?;
+        }
+        Ok(is_due)
+    }
+
     fn read(&mut self, inputs: Option<&[f64]>, outputs: &mut [f64]) -> koppel::Result<()> {
         if let Some(inputs) = inputs {
             self.next.copy_from_slice(inputs);
@@ -252,7 +257,7 @@ impl Subsystem for CoSimulation {
             (self.time, self.last_size) = (step.start + step.size, Some(step.size));
             self.knows_inputs = false;
             self.step_calls += 1;
-            return match self.plain.step(&self.backend, step, inputs, outputs) {
+            return match self.backend.plain_step(step, inputs, outputs) {
                 Ok(()) => Ok(()),
                 Err(interruption) => Ok(self.interrupted(*interruption, step, outputs)?),
             };

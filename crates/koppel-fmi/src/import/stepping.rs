@@ -36,8 +36,7 @@ impl CoSimulation {
             return self.go_through_events(step, input, outputs, samples);
         }
         if self.phase == Phase::Initializing {
-            self.called(self.backend.exit_initialization())?;
-            self.phase = Phase::Stepping;
+            self.exit_initialization()?;
         }
         samples.clear();
         let is_sampled = samples.request() != Request::Nothing;

@@ -3,7 +3,9 @@
 //! A message is a tag, a length and words, always at the begin of the area: who has read a message may overwrite it with the
 //! answer. Both sides wait awake for a while, then asleep on a futex:
 //!
-//! * how long the other side usually takes is learned; a wait that will be longer than waking up costs is slept through;
+//! * how long the other side usually takes is learned: it is waited for awake that long and as long again, so that a step of
+//!   usual length costs no waking up; what usually takes longer than [`LONGEST`] is slept through, as waking up is little
+//!   beside it;
 //! * nobody waits awake when there are more processes than processors.
 
 use super::memory::{Control, Memory, Turn};
@@ -201,8 +203,24 @@ struct Spin {
 const FIRST_LOOKS: u32 = 200;
 /// Looks between two looks at the clock.
 const LOOKS: u32 = 64;
-/// Longest time to wait awake: some times what waking up costs.
-const LONGEST_SPIN: Duration = Duration::from_micros(100);
+/// Waits that usually take longer are slept through: waking up costs a hundredth of this.
+const LONGEST: Duration = Duration::from_millis(2);
+/// Least time to wait awake, if at all: some times what waking up costs.
+const SHORTEST: Duration = Duration::from_micros(100);
+
+impl Spin {
+    /// How long to wait awake.
+    fn patience(&self) -> Duration {
+        let usual = Duration::from_nanos(self.usual as u64);
+        if usual > LONGEST { Duration::ZERO } else { (2 * usual).max(SHORTEST) }
+    }
+
+    /// Learns from a wait. A very long one counts as twice the longest that is waited for awake: it may be the only one.
+    fn learn(&mut self, waited: Duration) {
+        let waited = waited.min(2 * LONGEST).as_nanos() as f64;
+        self.usual += 0.125 * (waited - self.usual);
+    }
+}
 
 #[inline]
 fn pass(turn: &Turn) {
@@ -241,13 +259,18 @@ fn wait_longer<E>(
     mut idle: impl FnMut() -> Result<Duration, E>,
 ) -> Result<u32, E> {
     let begin = Instant::now();
-    let is_worth_it = may_spin && spin.usual < LONGEST_SPIN.as_nanos() as f64;
+    let patience = if may_spin { spin.patience() } else { Duration::ZERO };
     let count = loop {
         let count = turn.count.load(Ordering::Acquire);
         if count != last {
             break count;
         }
-        if is_worth_it && begin.elapsed() < LONGEST_SPIN {
+        let waited = if patience.is_zero() { patience } else { begin.elapsed() };
+        if waited < patience {
+            if waited > SHORTEST {
+                // A longer wait is no reason to keep others from this processor.
+                std::thread::yield_now();
+            }
             for _ in 0..LOOKS {
                 if turn.count.load(Ordering::Relaxed) != last {
                     break;
@@ -265,7 +288,7 @@ fn wait_longer<E>(
             }
         }
     };
-    spin.usual += 0.125 * (begin.elapsed().as_nanos() as f64 - spin.usual);
+    spin.learn(begin.elapsed());
     Ok(count)
 }
 
@@ -278,4 +301,24 @@ fn sleep(turn: &Turn, last: u32, longest: Duration) {
         let _ = futex::wait(&turn.count, futex::Flags::empty(), last, Some(&longest));
     }
     turn.is_asleep.store(0, Ordering::SeqCst);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patience_follows_the_steps_of_the_other_side() {
+        let mut spin = Spin::default();
+        assert_eq!(spin.patience(), SHORTEST);
+        let mut wait = |time: Duration| {
+            (0..50).for_each(|_| spin.learn(time));
+            spin.patience()
+        };
+        let step = Duration::from_micros(600);
+        let patience = wait(step);
+        assert!(patience > step && patience < 3 * step, "{patience:?}");
+        assert_eq!(wait(Duration::from_millis(10)), Duration::ZERO, "long steps are slept through");
+        assert!(wait(step) > step, "and short ones are waited for again");
+    }
 }

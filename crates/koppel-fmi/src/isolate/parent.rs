@@ -119,6 +119,11 @@ impl Subsystem for Isolated {
         self.call(&Call::Initialize(start), "while it was initialised").map(|_| ())
     }
 
+    fn leave_initialization(&mut self) -> koppel::Result<bool> {
+        let answer = self.call(&Call::LeaveInitialization, "while it left its initialization")?;
+        Ok(matches!(answer, Answer::Left(true)))
+    }
+
     fn read(&mut self, inputs: Option<&[f64]>, outputs: &mut [f64]) -> koppel::Result<()> {
         let link = self.link.get_mut();
         let reply = link.exchange(READ, 1 + inputs.map_or(0, <[f64]>::len), |put| {

@@ -51,6 +51,7 @@ pub(super) enum Call {
     Open(Place),
     Host(Options),
     Initialize(f64),
+    LeaveInitialization,
     Set(VariableId, f64),
     Send(usize, Message),
     Receive(usize, Message),
@@ -65,6 +66,7 @@ pub(super) enum Call {
 #[derive(Serialize, Deserialize)]
 pub(super) enum Answer {
     Nothing,
+    Left(bool),
     Hosted { ports: Ports, solver: String },
     Saved(Snapshot),
     Sent(Message),

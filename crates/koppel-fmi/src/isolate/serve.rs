@@ -116,6 +116,10 @@ impl Worker<'_> {
         let subsystem = &mut hosted.subsystem;
         let done = match call {
             Call::Initialize(start) => subsystem.initialize(start),
+            Call::LeaveInitialization => {
+                let left = subsystem.leave_initialization().map_err(|error| Trouble::from(&*error))?;
+                return Ok(Answer::Left(left));
+            }
             Call::Set(variable, value) => subsystem.set(variable, value),
             Call::Receive(input, message) => subsystem.receive(input, &message),
             Call::Send(output, mut message) => {

@@ -8,12 +8,13 @@
 #![expect(clippy::print_stdout, reason = "it prints a table")]
 #![expect(clippy::unwrap_used, reason = "an example that cannot go on has failed")]
 
+#[path = "../../../koppel-fmi/tests/common/prepared.rs"]
+mod prepared;
 mod problems;
 
 use koppel::coupling::{Against, CouplingConfig, StartUp, VfpsConfig};
 use koppel_fmu::export::FmiVersion;
 use problems::{Kind, problems};
-use std::path::{Path, PathBuf};
 
 fn main() {
     let with_errors = std::env::args().any(|argument| argument == "--errors");
@@ -23,8 +24,7 @@ fn main() {
         CouplingConfig::Foh { start: StartUp::Constant },
         CouplingConfig::Nepce { gain: 1.0, against: Against::Extrapolated, anti_aliasing: false },
     ];
-    let default = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/test-fmus");
-    let python = std::env::var_os("KOPPEL_TEST_FMUS").map_or(default, PathBuf::from);
+    let python = prepared::folder();
     let kinds = [
         ("native", Kind::Native),
         ("FMI 3, intermediate update", Kind::Exported(FmiVersion::Three, false)),

@@ -3,6 +3,9 @@
 //! All FMUs are written first, with what koppel computes without FMI; one Python process (`check_exports.py`) then goes
 //! through them. The Python environment is made by `make_fmus.py`; without it the test says so and stops.
 
+#[path = "../../../koppel-fmi/tests/common/prepared.rs"]
+mod prepared;
+
 use super::{VERSIONS, example, model, number, options, run, system};
 use koppel::models;
 use koppel::signal::{Request, Samples, Segment, Step};
@@ -10,28 +13,16 @@ use koppel::solver::SolverConfig;
 use koppel::system::{OdeModel, Subsystem};
 use koppel_fmu::export::FmiVersion;
 use koppel_io::system_file::{self, SystemFile};
+use prepared::prepared;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 const STEP: f64 = 2e-3;
 const STEPS: usize = 12;
 /// Micro step of the model-exchange comparison; both sides use Runge-Kutta 4.
 const MICRO: f64 = 1e-4;
-
-/// The environment, or nothing if there was no preparation.
-fn prepared() -> Option<PathBuf> {
-    let default = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/test-fmus");
-    let wanted = std::env::var_os("KOPPEL_TEST_FMUS").map(PathBuf::from);
-    let folder = wanted.clone().unwrap_or(default);
-    if folder.join("venv/bin/python").exists() {
-        return Some(folder);
-    }
-    assert!(wanted.is_none(), "{} has no Python environment", folder.display());
-    eprintln!("skipped: run `python3 crates/koppel-fmi/tests/make_fmus.py` for an environment with FMPy");
-    None
-}
 
 /// Inputs of a step and their slopes: all different, none zero.
 fn excitation(k: usize, inputs: usize) -> (Vec<f64>, Vec<f64>) {
@@ -175,7 +166,7 @@ to = "gain.u"
 
 #[test]
 fn fmpy_accepts_every_export_and_gets_the_same_numbers() {
-    let Some(python) = prepared() else { return };
+    let Some(python) = prepared("venv/bin/python") else { return };
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     let (mut entries, mut systems, mut plain) = (Vec::new(), Vec::new(), Vec::new());
@@ -206,15 +197,14 @@ fn fmpy_accepts_every_export_and_gets_the_same_numbers() {
             "fmu": model(folder, "mass", &[], None, &options(version, true)),
         }));
     }
-    std::fs::copy(python.join("Oscillator2.fmu"), folder.join("Oscillator2.fmu")).unwrap();
+    std::fs::copy(prepared::folder().join("Oscillator2.fmu"), folder.join("Oscillator2.fmu")).unwrap();
     let inside = with_fmu_inside(folder, "Oscillator2.fmu", "{ m = 2.0, c = 30.0, d = 0.5 }");
     systems.push(system_entry(folder, "foreign-inside", &inside, FmiVersion::Three, &[("spring.m", 3.0)]));
     let manifest = json!({ "models": entries, "systems": systems, "plain": plain });
     let manifest_path = folder.join("manifest.json");
     std::fs::write(&manifest_path, serde_json::to_vec(&manifest).unwrap()).unwrap();
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/check_exports.py");
-    let output =
-        Command::new(python.join("venv/bin/python")).arg(script).arg(&manifest_path).output().unwrap();
+    let output = Command::new(python).arg(script).arg(&manifest_path).output().unwrap();
     let (said, complained) =
         (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     eprintln!("{said}");

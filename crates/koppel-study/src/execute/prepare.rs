@@ -1,11 +1,10 @@
 //! A study made ready: everything that all runs share is found, opened and checked once.
 
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use koppel::record::{Column, Record, Source};
 use koppel::system::VariableKind;
-use koppel_fmi::Fmu;
+use koppel_fmi::{Fmu, KeepOpen};
 use koppel_io::system_file::{Mark, Place, Span, SystemFile};
 use koppel_io::{Error as Io, Result};
 
@@ -26,8 +25,8 @@ pub struct Prepared<'a> {
     pub(super) references: Option<Store<'a>>,
     /// What is odd but allowed.
     pub warnings: Vec<String>,
-    /// Kept open, so that no run unpacks an FMU again.
-    _fmus: Vec<Arc<Fmu>>,
+    /// No run unpacks or loads an FMU again.
+    _open: KeepOpen,
     /// One run at a time: an FMU can be instantiated only once per process.
     pub(crate) is_single: bool,
 }
@@ -44,9 +43,9 @@ impl<'a> Prepared<'a> {
     ///
     /// If a factor, a measure or the reference does not fit the system.
     pub fn new(study: &'a Study, design: Design) -> Result<Self> {
-        let fmus = study.system.fmus().into_iter().filter_map(|(_, path)| Fmu::open(&path).ok());
-        let fmus: Vec<Arc<Fmu>> = fmus.collect();
-        let is_single = fmus.iter().any(|fmu| is_only_once(fmu));
+        let open = KeepOpen::new();
+        let mut fmus = study.system.fmus().into_iter().filter_map(|(_, path)| Fmu::open(&path).ok());
+        let is_single = fmus.any(|fmu| is_only_once(&fmu));
         let (run, file, known) = first(study, &design)?;
         let mut prepared = Prepared {
             study,
@@ -56,7 +55,7 @@ impl<'a> Prepared<'a> {
             list: Vec::new(),
             references: None,
             warnings: Vec::new(),
-            _fmus: fmus,
+            _open: open,
             is_single,
         };
         let compared = prepared.follow(&known)?;

@@ -83,6 +83,24 @@ impl Instant<'_> {
         })
     }
 
+    /// One subsystem leaves its initialization; true if its outputs are others now.
+    fn leave_initialization(&mut self, id: SubsystemId) -> Result<bool> {
+        let slot = &mut self.slots[id];
+        let outputs = &mut self.board.outputs[slot.outputs.clone()];
+        let before = outputs.to_vec();
+        let left = match slot.subsystem.leave_initialization() {
+            Ok(true) => slot.subsystem.read(None, outputs),
+            other => other.map(drop),
+        };
+        let has_changed = before.iter().zip(&*outputs).any(|(a, b)| a.to_bits() != b.to_bits());
+        let (subsystem, time) = (self.graph.name(id).into(), self.time);
+        left.map_err(|source| Error::Subsystem { subsystem, time, source })?;
+        if has_changed {
+            self.deliver(id);
+        }
+        Ok(has_changed)
+    }
+
     /// Sends its outputs on their way.
     pub(super) fn deliver(&mut self, id: SubsystemId) {
         self.board.deliver_one(self.graph, id, self.time);
@@ -155,6 +173,19 @@ impl Consistency {
         }
         // Once more, so that every subsystem, loops or not, has been given its consistent inputs.
         (0..now.slots.len()).try_for_each(|id| now.read(id))
+    }
+
+    /// The start is found. Some black boxes tell what their outputs are only when they leave their initialization: what has
+    /// changed then is the start.
+    pub(super) fn leave_initialization(&mut self, mut now: Instant<'_>) -> Result<()> {
+        let mut has_changed = false;
+        for id in 0..now.slots.len() {
+            if has_changed {
+                now.read(id)?;
+            }
+            has_changed |= now.leave_initialization(id)?;
+        }
+        if has_changed { self.initialize(now) } else { Ok(()) }
     }
 
     /// Makes the outputs of all subsystems that are here belong together.

@@ -1,4 +1,5 @@
-//! A whole run: step by step to the end, with rows for a recorder and a watcher that may end it.
+//! A whole run: to the end, with rows for a recorder and a watcher that may end it. Between two rows and two looks of the
+//! watcher, steps are taken in one go.
 
 use super::board::Board;
 use super::iterate::column_value;
@@ -28,17 +29,19 @@ pub enum Ending {
 /// What the watcher of a run wants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flow {
-    /// Go on.
+    /// Go on, and ask again after the next macro step.
     Continue,
+    /// Go on, and ask again after at most so many macro steps: those in between cost less if nobody looks at them.
+    ContinueFor(u64),
     /// End here.
     Stop,
 }
 
-/// Is asked after every macro step whether to go on.
+/// Is asked after every macro step whether to go on, or as rarely as it wants.
 pub type Watch<'a> = dyn FnMut(&mut Simulation) -> Result<Flow> + Send + 'a;
 
 impl Simulation {
-    /// Runs to the end, recording rows; `watch` is asked after every macro step.
+    /// Runs to the end, recording rows; `watch` is asked after every macro step, unless it says that later is enough.
     ///
     /// Once threads are found to pay, the whole loop moves onto one of them, so that the others are a short call away.
     pub fn run(&mut self, recorder: &mut dyn Recorder, watch: &mut Watch<'_>) -> Result<Ending> {
@@ -48,15 +51,16 @@ impl Simulation {
                 return Ok(Ending::Condition { time: self.time() });
             }
         }
+        let mut look = self.index + 1;
         while self.pool.is_none() {
-            if let Some(ending) = self.advance_and_record(recorder, watch)? {
+            if let Some(ending) = self.advance_and_record(recorder, watch, &mut look)? {
                 return Ok(ending);
             }
         }
         let pool = self.pool.clone();
         let mut rest = || {
             loop {
-                if let Some(ending) = self.advance_and_record(recorder, watch)? {
+                if let Some(ending) = self.advance_and_record(recorder, watch, &mut look)? {
                     return Ok(ending);
                 }
             }
@@ -67,16 +71,18 @@ impl Simulation {
         }
     }
 
-    /// One macro step with what belongs to it; tells whether the run has ended.
+    /// Macro steps up to the next that somebody looks at, with what belongs to them; tells whether the run has ended. `look`
+    /// is the step after which the watcher is asked next.
     fn advance_and_record(
         &mut self,
         recorder: &mut dyn Recorder,
         watch: &mut Watch<'_>,
+        look: &mut u64,
     ) -> Result<Option<Ending>> {
         if self.is_done() {
             return Ok(Some(Ending::Reached));
         }
-        self.advance()?;
+        self.advance_by(self.unseen_steps(*look))?;
         let stop = self.stop_condition()?;
         if self.index.is_multiple_of(self.record_every) || self.is_done() || stop {
             self.record(recorder)?;
@@ -85,8 +91,26 @@ impl Simulation {
         if stop {
             return Ok(Some(Ending::Condition { time }));
         }
-        let interrupted = watch(self)? == Flow::Stop && !self.is_done();
-        Ok(interrupted.then_some(Ending::Interrupted { time }))
+        if self.index < *look && !self.is_done() {
+            return Ok(None);
+        }
+        let steps = match watch(self)? {
+            Flow::Stop if !self.is_done() => return Ok(Some(Ending::Interrupted { time })),
+            Flow::Continue | Flow::Stop => 1,
+            Flow::ContinueFor(steps) => steps.max(1),
+        };
+        *look = self.index.saturating_add(steps);
+        Ok(None)
+    }
+
+    /// How many steps can be taken in one go: to the next row or look, and not beyond the steps in which nothing happens but
+    /// that values are exchanged.
+    fn unseen_steps(&self, look: u64) -> u64 {
+        if self.condition.is_some() {
+            return 1;
+        }
+        let row = self.record_every - self.index % self.record_every;
+        row.min(look.saturating_sub(self.index)).min(self.plain_until.saturating_sub(self.index)).max(1)
     }
 
     /// Gives the present row to `recorder`.

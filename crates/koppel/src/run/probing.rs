@@ -111,6 +111,7 @@ impl Simulation {
         self.probing = reports;
         // Those that were started anew have forgotten their inputs.
         self.find_consistent_start(start)?;
+        self.leave_initialization(start)?;
         Ok(all)
     }
 

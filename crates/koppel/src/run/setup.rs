@@ -162,6 +162,7 @@ impl Simulation {
             // Once more: outputs may follow what was received.
             self.find_consistent_start(time)?;
         }
+        self.leave_initialization(time)?;
         let Simulation { graph, board, .. } = self;
         board.check_maps(graph, &(0..graph.inputs()), time)?;
         if let Some(output) = board.non_finite(0..graph.outputs()) {
@@ -191,6 +192,12 @@ impl Simulation {
         self.state_size = numbers.len();
         self.slots.iter_mut().for_each(Slot::begin_run);
         Ok(())
+    }
+
+    /// Once more where outputs are others when initialization is over.
+    pub(super) fn leave_initialization(&mut self, time: f64) -> Result<()> {
+        let Simulation { graph, slots, board, inputs, consistency, .. } = self;
+        consistency.leave_initialization(Instant { graph, slots, board, inputs, time })
     }
 
     pub(super) fn find_consistent_start(&mut self, time: f64) -> Result<()> {

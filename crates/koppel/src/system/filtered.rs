@@ -144,6 +144,10 @@ impl Subsystem for WithFilters {
         self.inner.initialize(start)
     }
 
+    fn leave_initialization(&mut self) -> Result<bool> {
+        self.inner.leave_initialization()
+    }
+
     fn read(&mut self, inputs: Option<&[f64]>, outputs: &mut [f64]) -> Result<()> {
         self.inner.read(inputs, &mut outputs[..self.width])?;
         if self.is_starting {

@@ -1,6 +1,6 @@
 //! The trait every simulated thing implements, native model or black box.
 //!
-//! Call order: `initialize`, then `read` until the start is consistent, then `step` and `read` in turn. `get`, `set`,
+//! Call order: `initialize`, `read` until the start is consistent, `leave_initialization`, then `step` and `read` in turn. `get`, `set`,
 //! `save` and `restore` may come between any two calls after `initialize`.
 
 use super::message::Message;
@@ -28,6 +28,11 @@ pub trait Subsystem: Send {
 
     /// Goes to the start state at time `start`.
     fn initialize(&mut self, start: f64) -> Result<()>;
+
+    /// The start is consistent and the inputs are set: the run begins. True if outputs may be other ones from now on.
+    fn leave_initialization(&mut self) -> Result<bool> {
+        Ok(false)
+    }
 
     /// Outputs now. `Some(inputs)`: with these inputs set first (fresh); `None`: as left by the last step (stale).
     fn read(&mut self, inputs: Option<&[f64]>, outputs: &mut [f64]) -> Result<()>;

@@ -6,6 +6,7 @@ mod couplings;
 mod loops;
 mod signals;
 mod steps;
+mod watching;
 mod wiring;
 
 use koppel::linalg::Matrix;

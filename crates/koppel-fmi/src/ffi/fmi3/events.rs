@@ -2,7 +2,7 @@
 
 use super::Instance;
 use crate::ffi::CallError;
-use crate::ffi::twins::{call, function, plain};
+use crate::ffi::twins::{call, function, simple};
 
 /// What an FMU says about the interval of a clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,7 +26,7 @@ impl IntervalQualifier {
 }
 
 impl Instance {
-    plain! {
+    simple! {
         enter_configuration_mode "fmi3EnterConfigurationMode";
         exit_configuration_mode "fmi3ExitConfigurationMode";
         enter_step_mode "fmi3EnterStepMode";

@@ -1,8 +1,8 @@
 //! Steps of co-simulation, and what the FMU asks inside them.
 
-use super::{Context, Instance, Moment, StepInfo, Update};
+use super::{Context, Functions, Instance, InstancePointer, Moment, Reference, StatusCode, StepInfo, Update};
 use crate::ffi::twins::{call, function};
-use crate::ffi::{CallError, Interruption, OK, trace};
+use crate::ffi::{CallError, plain, trace};
 use std::ffi::{c_int, c_void};
 
 /// The callback of the running step, and what went wrong in it.
@@ -52,80 +52,55 @@ impl Instance {
             last_successful_time: reached,
         })
     }
+}
 
-    /// Sets reals, steps and gets reals, with nothing between the calls and no answer to questions inside the step.
-    #[inline]
-    pub(crate) fn plain_step(
-        &self,
-        time: f64,
-        size: f64,
-        (inputs, values): (&[u32], &[f64]),
-        (outputs, results): (&[u32], &mut [f64]),
-    ) -> Result<(), Box<Interruption>> {
-        if trace::is_on() {
-            self.plain_calls::<true>(time, size, (inputs, values), (outputs, results))
-        } else {
-            self.plain_calls::<false>(time, size, (inputs, values), (outputs, results))
-        }
+/// What plain steps call.
+pub(super) struct PlainCalls {
+    set: unsafe extern "C" fn(InstancePointer, *const Reference, usize, *const f64, usize) -> StatusCode,
+    step: DoStep,
+    get: unsafe extern "C" fn(InstancePointer, *const Reference, usize, *mut f64, usize) -> StatusCode,
+}
+
+type DoStep =
+    unsafe extern "C" fn(InstancePointer, f64, f64, bool, *mut u8, *mut u8, *mut u8, *mut f64) -> StatusCode;
+
+impl PlainCalls {
+    pub(super) fn of(functions: &Functions) -> Option<PlainCalls> {
+        Some(PlainCalls { set: functions.set_float64, step: functions.do_step?, get: functions.get_float64 })
+    }
+}
+
+impl plain::PlainCalls for PlainCalls {
+    const NAMES: [&'static str; 3] = ["fmi3SetFloat64", "fmi3DoStep", "fmi3GetFloat64"];
+
+    #[inline(always)]
+    unsafe fn set(&self, instance: *mut c_void, references: &[u32], values: *const f64) -> c_int {
+        let count = references.len();
+        // SAFETY: promised by the caller.
+        unsafe { (self.set)(instance, references.as_ptr(), count, values, count) }
     }
 
-    /// The calls, noted for another process or not.
     #[inline(always)]
-    fn plain_calls<const NOTED: bool>(
-        &self,
-        time: f64,
-        size: f64,
-        (inputs, values): (&[u32], &[f64]),
-        (outputs, results): (&[u32], &mut [f64]),
-    ) -> Result<(), Box<Interruption>> {
-        assert!(inputs.len() == values.len(), "one value per reference");
-        assert!(outputs.len() == results.len(), "one value per reference");
-        let (Some(step), false) = (self.functions.do_step, self.is_dead.get()) else {
-            return Err(Interruption::of(CallError::Dead { call: "fmi3DoStep" }));
-        };
-        self.log.set_time(time);
-        let pointer = self.pointer.as_ptr();
-        let failed = |call, code: c_int| Err(Interruption::of(self.failed(call, code.into())));
-        if !inputs.is_empty() {
-            let (set, count) = (self.functions.set_float64, inputs.len());
-            if NOTED {
-                trace::enter(const { trace::number("fmi3SetFloat64") });
-            }
-            // SAFETY: the instance is alive, and the buffers have the lengths given.
-            let code = unsafe { set(pointer, inputs.as_ptr(), count, values.as_ptr(), count) };
-            if !OK.contains(&code) {
-                return failed("fmi3SetFloat64", code);
-            }
-        }
+    unsafe fn step(&self, instance: *mut c_void, time: f64, size: f64) -> (c_int, Option<StepInfo>) {
         let (mut event, mut terminate, mut early, mut reached) = (0_u8, 0_u8, 0_u8, time + size);
-        if NOTED {
-            trace::enter(const { trace::number("fmi3DoStep") });
-        }
-        // SAFETY: the instance is alive, and the places to write to are those of the standard.
-        let code =
-            unsafe { step(pointer, time, size, false, &mut event, &mut terminate, &mut early, &mut reached) };
-        if !OK.contains(&code) {
-            return failed("fmi3DoStep", code);
-        }
-        if terminate | early != 0 {
-            let info = StepInfo {
-                event_needed: event != 0,
-                terminate_simulation: terminate != 0,
-                early_return: early != 0,
-                last_successful_time: reached,
-            };
-            return Err(Box::new(Interruption::Stopped(info)));
-        }
-        if outputs.is_empty() {
-            return Ok(());
-        }
-        let (get, count) = (self.functions.get_float64, outputs.len());
-        if NOTED {
-            trace::enter(const { trace::number("fmi3GetFloat64") });
-        }
-        // SAFETY: the instance is alive, and the buffers have the lengths given.
-        let code = unsafe { get(pointer, outputs.as_ptr(), count, results.as_mut_ptr(), count) };
-        if OK.contains(&code) { Ok(()) } else { failed("fmi3GetFloat64", code) }
+        // SAFETY: promised by the caller; the places to write to are those of the standard.
+        let code = unsafe {
+            (self.step)(instance, time, size, false, &mut event, &mut terminate, &mut early, &mut reached)
+        };
+        let stopped = (terminate | early != 0).then_some(StepInfo {
+            event_needed: event != 0,
+            terminate_simulation: terminate != 0,
+            early_return: early != 0,
+            last_successful_time: reached,
+        });
+        (code, stopped)
+    }
+
+    #[inline(always)]
+    unsafe fn get(&self, instance: *mut c_void, references: &[u32], values: *mut f64) -> c_int {
+        let count = references.len();
+        // SAFETY: promised by the caller.
+        unsafe { (self.get)(instance, references.as_ptr(), count, values, count) }
     }
 }
 

@@ -124,8 +124,7 @@ impl ModelExchange {
             self.mode = Mode::Event;
         }
         if phase != INITIALIZING && self.base.phase == Phase::Initializing {
-            self.base.called(self.base.backend.exit_initialization())?;
-            self.base.phase = Phase::Stepping;
+            self.base.exit_initialization()?;
         }
         if phase != INITIALIZING {
             self.enter_event_mode()?;

@@ -82,8 +82,7 @@ impl ModelExchange {
 
     /// The first event, which is at the start, is still to come.
     pub(super) fn leave_initialization(&mut self, time: f64) -> Result<()> {
-        self.base.called(self.base.backend.exit_initialization())?;
-        self.base.phase = Phase::Stepping;
+        self.base.exit_initialization()?;
         self.mode = Mode::Event;
         self.time = time;
         self.is_fresh = true;

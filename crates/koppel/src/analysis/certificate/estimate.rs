@@ -8,12 +8,13 @@
 //! a step are followed (see [`super::inside`]). (1) is exact for linear subsystems, and holds to first order in e for
 //! others, which are linearised again on the way. Solvers count as exact, but for explicit Euler's late look at its inputs.
 
-use super::inside::{Inside, advance};
+use super::inside::Inside;
+use super::stride::Leap;
 use crate::error::{Error, Result};
 use crate::linalg::{Complex, Matrix, eigenvalues, spectral_radius};
 use crate::run::Simulation;
 use crate::solver::SolverConfig;
-use crate::system::{Discrete, StateSpace, monolithic_matrices};
+use crate::system::{StateSpace, monolithic_matrices};
 use std::f64::consts::PI;
 
 /// Parts of a step: at least, and at most, unless inputs have more pieces.
@@ -39,11 +40,11 @@ pub(super) struct Estimate {
     parts: Vec<Inside>,
     pub(super) is_exact: bool,
     closed: StateSpace,
-    discrete: Discrete,
+    leap: Leap,
     /// e of (1).
     state: Vec<f64>,
-    next: Vec<f64>,
-    /// Inputs, outputs and defects at the ends of the parts of a step.
+    /// What connections gave, inputs with external signals, outputs and defects at the ends of the parts of a step.
+    given: Matrix,
     inputs: Matrix,
     outputs: Matrix,
     pub(super) defects: Matrix,
@@ -80,9 +81,9 @@ impl Estimate {
         }
         Ok(Estimate {
             is_exact,
-            discrete: closed.discretize(part, 2)?,
+            leap: Leap::new(&closed, part, pieces)?,
             state: vec![0.0; states],
-            next: vec![0.0; states],
+            given: Matrix::zeros(pieces + 1, inputs),
             inputs: Matrix::zeros(pieces + 1, inputs),
             outputs: Matrix::zeros(pieces + 1, outputs),
             defects: Matrix::zeros(pieces + 1, inputs),
@@ -101,14 +102,10 @@ impl Estimate {
     pub(super) fn follow(&mut self, simulation: &mut Simulation) -> Result<()> {
         self.note_inputs(simulation);
         for (id, inside) in self.parts.iter_mut().enumerate() {
-            inside.follow(simulation, id, &self.inputs, self.part, &mut self.outputs);
+            inside.follow(simulation, id, &self.inputs, &mut self.outputs);
         }
         self.note_defects(simulation);
-        let last = self.defects.rows() - 1;
-        for j in 0..last {
-            let (from, to) = (self.defects.row(j), self.defects.row(j + 1));
-            advance(&self.discrete, &mut self.state, from, to, self.part, &mut self.next);
-        }
+        self.leap.leap(&mut self.state, &self.defects);
         self.closed.c.mul_vec_into(&self.state, &mut self.error);
         if !simulation.reads_fresh() {
             self.closed.d.mul_vec_add(&self.ends, &mut self.error);
@@ -136,23 +133,23 @@ impl Estimate {
         self.parts.iter().enumerate().filter_map(one).collect()
     }
 
-    /// What the inputs were given, external signals included.
+    /// What the inputs were given, without external signals and with them.
     fn note_inputs(&mut self, simulation: &Simulation) {
-        let graph = simulation.graph();
-        let (end, last) = (simulation.time(), self.inputs.rows() - 1);
-        let size = self.part * last as f64;
+        let last = self.inputs.rows() - 1;
         for j in 0..=last {
             let tau = self.part * j as f64;
-            // A signal may jump at the end of the step; that belongs to the next one.
-            let time = end - size + if j < last { tau } else { tau * (1.0 - 1e-9) };
-            let row = self.inputs.row_mut(j);
-            for (id, inside) in self.parts.iter().enumerate() {
-                for input in inside.inputs.clone() {
-                    row[input] = simulation.given(input, tau);
-                    if !graph.externals().is_empty() {
-                        row[input] += simulation.external(id, input, time);
-                    }
-                }
+            let row = self.given.row_mut(j);
+            row.iter_mut().enumerate().for_each(|(input, value)| *value = simulation.given(input, tau));
+        }
+        self.inputs.as_mut_slice().copy_from_slice(self.given.as_slice());
+        let (end, size) = (simulation.time(), self.part * last as f64);
+        for (input, _) in simulation.graph().externals() {
+            let id = simulation.graph().subsystem_of_input(*input);
+            for j in 0..=last {
+                // A signal may jump at the end of the step; that belongs to the next one.
+                let tau = self.part * j as f64 * if j < last { 1.0 } else { 1.0 - 1e-9 };
+                self.inputs[(j, *input)] =
+                    self.given[(j, *input)] + simulation.external(id, *input, end - size + tau);
             }
         }
     }
@@ -160,16 +157,15 @@ impl Estimate {
     /// What connected inputs were given less what was connected to them. What is free has no defect.
     fn note_defects(&mut self, simulation: &Simulation) {
         let graph = simulation.graph();
-        for j in 0..self.defects.rows() {
-            let (row, y) = (self.defects.row_mut(j), self.outputs.row(j));
-            let tau = self.part * j as f64;
-            for (input, defect) in row.iter_mut().enumerate() {
-                *defect = 0.0;
-                if !graph.is_free(input) {
-                    let wires = &graph.wires()[graph.wires_into(input)];
-                    let arrives = wires.iter().map(|wire| wire.gain * y[wire.source]).sum::<f64>();
-                    *defect = simulation.given(input, tau) - graph.offset(input) - arrives;
-                }
+        for input in 0..self.defects.cols() {
+            let (wires, offset) = (&graph.wires()[graph.wires_into(input)], graph.offset(input));
+            if wires.is_empty() {
+                continue;
+            }
+            for j in 0..self.defects.rows() {
+                let y = self.outputs.row(j);
+                let arrives = wires.iter().map(|wire| wire.gain * y[wire.source]).sum::<f64>();
+                self.defects[(j, input)] = self.given[(j, input)] - offset - arrives;
             }
         }
         let last = self.defects.rows() - 1;
@@ -192,7 +188,7 @@ impl Estimate {
         if closed.states() != self.state.len() {
             return Err(unknown("the number of its states has changed".into()));
         }
-        self.discrete = closed.discretize(self.part, 2)?;
+        self.leap = Leap::new(&closed, self.part, self.defects.rows() - 1)?;
         for (new, old) in parts.into_iter().zip(&mut self.parts) {
             old.renew(new);
         }

@@ -3,10 +3,11 @@
 //! They are known at the ends of a step. A subsystem that is exactly linear and whose state is known is solved from there,
 //! under the inputs it was given; what is left between that and its outputs at the end is spread over the step. Of any other, y - D u is taken as the parabola through its last three values.
 
+use super::stride::Stride;
 use crate::error::Result;
 use crate::linalg::{Matrix, dot};
 use crate::run::Simulation;
-use crate::system::{Discrete, Snapshot, StateSpace, SubsystemId};
+use crate::system::{Snapshot, StateSpace, SubsystemId};
 use std::ops::Range;
 
 /// What C x + D u may differ from the outputs of a subsystem that is linear, relative to their size.
@@ -18,12 +19,13 @@ pub(super) struct Inside {
     pub(super) outputs: Range<usize>,
     pub(super) matrices: StateSpace,
     /// Its state, if it is solved along with the run, and the solution over one part of a step.
-    shadow: Option<(Vec<f64>, Discrete)>,
+    shadow: Option<(Vec<f64>, Stride)>,
     /// Outputs without what u feeds through, less those of the shadow: at the end of the step, at its begin, before.
     left: [Vec<f64>; 3],
     /// How many of them are known.
     known: usize,
-    next: Vec<f64>,
+    /// Some output follows an input at once.
+    feeds_through: bool,
     filter_states: usize,
     saved: Snapshot,
 }
@@ -36,7 +38,7 @@ impl Inside {
         let (inputs, outputs) = (graph.inputs_of(id), graph.outputs_of(id));
         let mut inside = Inside {
             left: [(); 3].map(|()| vec![0.0; outputs.len()]),
-            next: vec![0.0; matrices.states()],
+            feeds_through: matrices.d.max_abs() > 0.0,
             inputs,
             outputs,
             matrices,
@@ -46,7 +48,7 @@ impl Inside {
             known: 0,
         };
         if is_exact && let Some(x) = inside.state(simulation, id) {
-            inside.shadow = Some((x, inside.matrices.discretize(part, 2)?));
+            inside.shadow = Some((x, Stride::new(&inside.matrices, part)?));
         }
         inside.look(simulation, id);
         let is_exact = inside.shadow.is_some();
@@ -95,35 +97,42 @@ impl Inside {
         simulation: &Simulation,
         id: SubsystemId,
         nodes: &Matrix,
-        part: f64,
         out: &mut Matrix,
     ) {
         let last = nodes.rows() - 1;
-        let Inside { shadow, matrices, next, inputs, outputs, .. } = self;
-        for j in 0..=last {
-            let u = &nodes.row(j)[inputs.clone()];
-            if let Some((x, discrete)) = shadow {
-                if j > 0 {
-                    let before = &nodes.row(j - 1)[inputs.clone()];
-                    advance(discrete, x, before, u, part, next);
-                }
-                matrices.c.mul_vec_into(x, &mut out.row_mut(j)[outputs.clone()]);
-            } else {
-                out.row_mut(j)[outputs.clone()].fill(0.0);
+        let Inside { shadow, matrices, inputs, outputs, feeds_through, .. } = self;
+        if let Some((x, stride)) = shadow {
+            let mut u = &nodes.row(0)[inputs.clone()];
+            let begin = &mut out.row_mut(0)[outputs.clone()];
+            matrices.c.mul_vec_into(x, begin);
+            matrices.d.mul_vec_add(u, begin);
+            for j in 1..=last {
+                let v = &nodes.row(j)[inputs.clone()];
+                stride.walk(x, u, v, &mut out.row_mut(j)[outputs.clone()]);
+                u = v;
             }
-            matrices.d.mul_vec_add(u, &mut out.row_mut(j)[outputs.clone()]);
+        } else {
+            for j in 0..=last {
+                let y = &mut out.row_mut(j)[outputs.clone()];
+                y.fill(0.0);
+                if *feeds_through {
+                    matrices.d.mul_vec_add(&nodes.row(j)[inputs.clone()], y);
+                }
+            }
         }
         self.look(simulation, id);
         let [end, begin, before] = &self.left;
-        for j in 0..=last {
-            let s = j as f64 / last as f64;
-            for (k, y) in out.row_mut(j)[self.outputs.clone()].iter_mut().enumerate() {
-                let bend = if self.known > 2 && self.shadow.is_none() {
-                    0.5 * (end[k] - 2.0 * begin[k] + before[k])
-                } else {
-                    0.0
-                };
-                *y += begin[k] + s * (end[k] - begin[k]) + bend * (s * s - s);
+        let is_bent = self.known > 2 && self.shadow.is_none();
+        let parts = 1.0 / last as f64;
+        for (k, output) in self.outputs.clone().enumerate() {
+            let (from, way) = (begin[k], end[k] - begin[k]);
+            let bend = if is_bent { 0.5 * (end[k] - 2.0 * begin[k] + before[k]) } else { 0.0 };
+            if from == 0.0 && way == 0.0 && bend == 0.0 {
+                continue;
+            }
+            for j in 0..=last {
+                let s = j as f64 * parts;
+                out.row_mut(j)[output] += from + s * way + bend * (s * s - s);
             }
         }
         self.meet(simulation, id);
@@ -131,9 +140,9 @@ impl Inside {
 
     /// Puts the shadow where the subsystem is, from which another solver, or an unstable one, would carry it away.
     fn meet(&mut self, simulation: &Simulation, id: SubsystemId) {
-        let Some((mut x, discrete)) = self.shadow.take() else { return };
+        let Some((mut x, stride)) = self.shadow.take() else { return };
         let is_met = self.read_state(simulation, id, &mut x);
-        self.shadow = Some((x, discrete));
+        self.shadow = Some((x, stride));
         if is_met {
             self.left[0].fill(0.0);
         }
@@ -166,26 +175,4 @@ impl Inside {
         }
         self.known += 1;
     }
-}
-
-/// x over one part of a step with inputs that go straight from `from` to `to`.
-pub(super) fn advance(
-    discrete: &Discrete,
-    x: &mut [f64],
-    from: &[f64],
-    to: &[f64],
-    size: f64,
-    next: &mut [f64],
-) {
-    discrete.transition.mul_vec_into(x, next);
-    for (i, x) in next.iter_mut().enumerate() {
-        let (constant, slope) = (discrete.inputs[0].row(i), discrete.inputs[1].row(i));
-        *x += from
-            .iter()
-            .zip(to)
-            .zip(constant.iter().zip(slope))
-            .map(|((u, v), (a, b))| a * u + b * (v - u) / size)
-            .sum::<f64>();
-    }
-    x.copy_from_slice(next);
 }

@@ -9,6 +9,7 @@ mod inside;
 mod power;
 mod ripple;
 mod signal;
+mod stride;
 
 use crate::error::{Error, Result};
 use crate::run::Simulation;

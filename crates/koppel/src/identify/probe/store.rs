@@ -4,6 +4,7 @@
 //! in the question, so one that is kept is as good as one that is found, bit for bit.
 
 use super::{Place, Probed};
+use crate::fnv;
 use serde::{Deserialize, Serialize};
 
 /// What is asked of a subsystem that stands at its start.
@@ -87,24 +88,13 @@ impl Memory<'_> {
 }
 
 /// A number that changes with the text of the code that probes.
-const REVISION: u64 = {
-    let mut hash = 0xcbf2_9ce4_8422_2325;
-    hash = fnv(hash, include_bytes!("../probe.rs"));
-    hash = fnv(hash, include_bytes!("excitation.rs"));
-    hash = fnv(hash, include_bytes!("past.rs"));
-    hash = fnv(hash, include_bytes!("ranges.rs"));
-    hash = fnv(hash, include_bytes!("../node_fit.rs"));
-    hash = fnv(hash, include_bytes!("../../run/probing.rs"));
-    hash = fnv(hash, include_bytes!("../../signal/part.rs"));
-    fnv(hash, include_bytes!("../node_model.rs"))
-};
-
-/// FNV-1a.
-const fn fnv(mut hash: u64, bytes: &[u8]) -> u64 {
-    let mut k = 0;
-    while k < bytes.len() {
-        hash = (hash ^ bytes[k] as u64).wrapping_mul(0x0000_0100_0000_01b3);
-        k += 1;
-    }
-    hash
-}
+const REVISION: u64 = fnv(&[
+    include_bytes!("../probe.rs"),
+    include_bytes!("excitation.rs"),
+    include_bytes!("past.rs"),
+    include_bytes!("ranges.rs"),
+    include_bytes!("../node_fit.rs"),
+    include_bytes!("../../run/probing.rs"),
+    include_bytes!("../../signal/part.rs"),
+    include_bytes!("../node_model.rs"),
+]);

@@ -1,0 +1,92 @@
+//! The plain step of both versions: reals in, constant over the step, reals out, and nothing asked in between.
+//!
+//! Most steps of most runs are plain, and a cheap FMU computes for less time than a careful layer spends around it: so what
+//! such a step needs lies side by side, and it is three calls with as few decisions as possible.
+
+use super::fmi3::StepInfo;
+use super::{Interruption, OK, trace};
+use std::ffi::{c_int, c_void};
+
+/// The three functions, and how they are called.
+pub(super) trait PlainCalls {
+    /// Their names: set, step, get.
+    const NAMES: [&'static str; 3];
+
+    /// # Safety
+    ///
+    /// As for all three: the instance is alive, and there is a value for every reference.
+    unsafe fn set(&self, instance: *mut c_void, references: &[u32], values: *const f64) -> c_int;
+
+    /// With what ended the step, if something else did than its end.
+    ///
+    /// # Safety
+    ///
+    /// As above.
+    unsafe fn step(&self, instance: *mut c_void, time: f64, size: f64) -> (c_int, Option<StepInfo>);
+
+    /// # Safety
+    ///
+    /// As above.
+    unsafe fn get(&self, instance: *mut c_void, references: &[u32], values: *mut f64) -> c_int;
+}
+
+/// The functions with the variables of an instance.
+pub(super) struct PlainStep<C> {
+    calls: C,
+    inputs: Box<[u32]>,
+    outputs: Box<[u32]>,
+}
+
+impl<C: PlainCalls> PlainStep<C> {
+    pub(super) fn new(calls: C, inputs: &[u32], outputs: &[u32]) -> Self {
+        PlainStep { calls, inputs: inputs.into(), outputs: outputs.into() }
+    }
+
+    /// Sets the inputs, steps and gets the outputs.
+    ///
+    /// # Safety
+    ///
+    /// The instance is alive.
+    #[inline(always)]
+    pub(super) unsafe fn run<const NOTED: bool>(
+        &self,
+        instance: *mut c_void,
+        (time, size): (f64, f64),
+        values: &[f64],
+        results: &mut [f64],
+        failed: impl Fn(&'static str, c_int) -> Box<Interruption>,
+    ) -> Result<(), Box<Interruption>> {
+        let PlainStep { calls, inputs, outputs } = self;
+        assert!(inputs.len() == values.len() && outputs.len() == results.len(), "one value per reference");
+        if !inputs.is_empty() {
+            if NOTED {
+                trace::enter(const { trace::number(C::NAMES[0]) });
+            }
+            // SAFETY: promised by the caller; lengths were compared.
+            let code = unsafe { calls.set(instance, inputs, values.as_ptr()) };
+            if !OK.contains(&code) {
+                return Err(failed(C::NAMES[0], code));
+            }
+        }
+        if NOTED {
+            trace::enter(const { trace::number(C::NAMES[1]) });
+        }
+        // SAFETY: promised by the caller.
+        let (code, stopped) = unsafe { calls.step(instance, time, size) };
+        if !OK.contains(&code) {
+            return Err(failed(C::NAMES[1], code));
+        }
+        if let Some(info) = stopped {
+            return Err(Box::new(Interruption::Stopped(info)));
+        }
+        if outputs.is_empty() {
+            return Ok(());
+        }
+        if NOTED {
+            trace::enter(const { trace::number(C::NAMES[2]) });
+        }
+        // SAFETY: promised by the caller; lengths were compared.
+        let code = unsafe { calls.get(instance, outputs, results.as_mut_ptr()) };
+        if OK.contains(&code) { Ok(()) } else { Err(failed(C::NAMES[2], code)) }
+    }
+}

@@ -1,0 +1,119 @@
+//! What the certificate of a run costs: time per macro step beyond that of the same run without it.
+//!
+//! Native models, zero-order hold, one thread, nothing recorded. The dual mass has two subsystems with four states; the chain
+//! has twenty with forty. "No model": subsystems that offer no linear model, as most FMUs, of which there is no estimate of
+//! the error, only of the power, the defects at the ends of steps, and ripple. Rounds of both sides alternate and the fastest
+//! of each counts.
+
+#![expect(clippy::print_stdout, clippy::unwrap_used, reason = "a benchmark prints and may panic")]
+
+use koppel::Result;
+use koppel::analysis::Certifier;
+use koppel::linalg::Matrix;
+use koppel::run::{Parallel, RunConfig, Simulation};
+use koppel::signal::{Samples, Segment, Step};
+use koppel::solver::SolverConfig;
+use koppel::system::{
+    Connection, LinearOde, OdeModel, Ports, Snapshot, StateSpace, Subsystem, System, SystemBuilder, Variable,
+    VariableId,
+};
+use std::time::Instant;
+
+const ROUNDS: u64 = 200;
+const STEPS: u64 = 500;
+
+/// A mass on a spring that carries the springs to its neighbours.
+fn mass(x0: f64) -> OdeModel {
+    let matrix = Matrix::from_slice;
+    let matrices = StateSpace::new(
+        "mass",
+        matrix(2, 2, &[0.0, 1.0, -30.0, -0.5]),
+        matrix(2, 1, &[0.0, 1.0]),
+        matrix(1, 2, &[10.0, 0.1]),
+        matrix(1, 1, &[0.0]),
+    );
+    let ode =
+        LinearOde::new(matrices.unwrap(), vec![Variable::new("u")], vec![Variable::new("y")], &[x0, 0.0]);
+    OdeModel::new(Box::new(ode.unwrap()), &SolverConfig::Exact {}).unwrap()
+}
+
+/// A model of which nothing is known.
+struct Hidden(OdeModel);
+
+impl Subsystem for Hidden {
+    fn ports(&self) -> &Ports {
+        self.0.ports()
+    }
+    fn initialize(&mut self, start: f64) -> Result<()> {
+        self.0.initialize(start)
+    }
+    fn read(&mut self, inputs: Option<&[f64]>, outputs: &mut [f64]) -> Result<()> {
+        self.0.read(inputs, outputs)
+    }
+    fn step(&mut self, step: &Step, u: &Segment<'_>, y: &mut [f64], samples: &mut Samples) -> Result<()> {
+        self.0.step(step, u, y, samples)
+    }
+    fn get(&mut self, variable: VariableId) -> Result<f64> {
+        self.0.get(variable)
+    }
+    fn set(&mut self, variable: VariableId, value: f64) -> Result<()> {
+        self.0.set(variable, value)
+    }
+    fn solver(&self) -> String {
+        self.0.solver()
+    }
+    fn save(&self, snapshot: &mut Snapshot) -> Result<()> {
+        self.0.save(snapshot)
+    }
+    fn restore(&mut self, snapshot: &Snapshot) -> Result<()> {
+        self.0.restore(snapshot)
+    }
+    fn needs_trials(&self) -> bool {
+        true
+    }
+}
+
+/// Masses in a ring, each pulled by the next.
+fn ring(count: usize, is_hidden: bool) -> System {
+    let mut builder = SystemBuilder::new();
+    for k in 0..count {
+        let (name, mass) = (format!("m{k}"), mass(if k == 0 { 1.0 } else { 0.0 }));
+        builder = if is_hidden { builder.add(&name, Hidden(mass)) } else { builder.add(&name, mass) };
+    }
+    for k in 0..count {
+        let (from, to) = (format!("m{}.y", (k + 1) % count), format!("m{k}.u"));
+        builder = builder.connect(Connection::new(&from, &to));
+    }
+    builder.build().unwrap()
+}
+
+fn simulation(count: usize, is_hidden: bool) -> Simulation {
+    let mut config = RunConfig::new(ROUNDS as f64 * STEPS as f64 * 1e-2, 1e-2);
+    config.threads = Parallel::Never;
+    Simulation::new(ring(count, is_hidden), &config).unwrap()
+}
+
+fn main() {
+    println!("| subsystems | states | without, µs | with, µs | the certificate, µs |");
+    println!("| ---: | --- | ---: | ---: | ---: |");
+    for (count, is_hidden) in [(2, false), (20, false), (2, true), (20, true)] {
+        let (mut plain, mut certified) = (simulation(count, is_hidden), simulation(count, is_hidden));
+        let mut certifier = Certifier::new(&mut certified);
+        let (mut without, mut with) = (f64::INFINITY, f64::INFINITY);
+        for _ in 0..ROUNDS {
+            let begin = Instant::now();
+            plain.advance_by(STEPS).unwrap();
+            without = without.min(begin.elapsed().as_secs_f64());
+            let begin = Instant::now();
+            for _ in 0..STEPS {
+                certified.advance().unwrap();
+                certifier.look(&mut certified);
+            }
+            with = with.min(begin.elapsed().as_secs_f64());
+        }
+        std::hint::black_box(certifier.certificate(&certified));
+        let (without, with) = (without * 1e6 / STEPS as f64, with * 1e6 / STEPS as f64);
+        let states = if is_hidden { "no model".into() } else { format!("{}", 2 * count) };
+        println!("| {count} | {states} | {without:.3} | {with:.3} | {:.3} |", with - without);
+    }
+}
