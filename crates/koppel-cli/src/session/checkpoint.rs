@@ -180,8 +180,8 @@ impl Checkpoints {
     }
 
     #[inline]
-    pub(super) fn is_due_at(&self, index: u64) -> bool {
-        matches!(self.every, Some(CheckpointEvery::Steps(steps)) if index.is_multiple_of(steps))
+    pub(super) fn is_due_at(&self, taken: u64) -> bool {
+        matches!(self.every, Some(CheckpointEvery::Steps(steps)) if taken.is_multiple_of(steps))
     }
 
     pub(super) fn is_time_up(&self) -> bool {

@@ -65,7 +65,7 @@ impl Watch {
         if interrupt::is_asked() {
             return Ok(Flow::Stop);
         }
-        if self.checkpoints.is_due_at(simulation.index()) {
+        if self.checkpoints.is_due_at(simulation.steps_taken()) {
             self.checkpoint_now(simulation)?;
         }
         self.countdown -= 1;

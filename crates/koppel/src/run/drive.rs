@@ -34,11 +34,12 @@ pub enum Flow {
     Stop,
 }
 
-/// Is asked after every macro step whether to go on.
+/// Is asked after every exchange of values whether to go on: after macro steps, and after the parts of those that are cut
+/// (see [`Simulation::is_inside_step`]), where nothing is recorded and the run does not end.
 pub type Watch<'a> = dyn FnMut(&mut Simulation) -> Result<Flow> + Send + 'a;
 
 impl Simulation {
-    /// Runs to the end, recording rows; `watch` is asked after every macro step.
+    /// Runs to the end, recording rows; `watch` is asked after every exchange of values.
     ///
     /// Once threads are found to pay, the whole loop moves onto one of them, so that the others are a short call away.
     pub fn run(&mut self, recorder: &mut dyn Recorder, watch: &mut Watch<'_>) -> Result<Ending> {
@@ -76,9 +77,13 @@ impl Simulation {
         if self.is_done() {
             return Ok(Some(Ending::Reached));
         }
-        self.advance()?;
+        self.advance_part()?;
+        if self.is_inside_step() {
+            watch(self)?;
+            return Ok(None);
+        }
         let stop = self.stop_condition()?;
-        if self.index.is_multiple_of(self.record_every) || self.is_done() || stop {
+        if self.is_row_due() || stop {
             self.record(recorder)?;
         }
         let time = self.time();
@@ -89,16 +94,34 @@ impl Simulation {
         Ok(interrupted.then_some(Ending::Interrupted { time }))
     }
 
+    /// True at points that become rows.
+    fn is_row_due(&self) -> bool {
+        self.index.is_multiple_of(self.record_every) || self.is_done()
+    }
+
     /// Gives the present row to `recorder`.
     pub fn record(&mut self, recorder: &mut dyn Recorder) -> Result<()> {
         let time = self.time();
-        let Simulation { columns, slots, row, graph, board, coupling, clock, consistency, steps, .. } = self;
+        let Simulation {
+            columns,
+            slots,
+            row,
+            graph,
+            board,
+            coupling,
+            clock,
+            consistency,
+            steps,
+            control,
+            ..
+        } = self;
         let seen = view(graph, board, clock.step(self.index, 1));
         columns.fill(row, |source| match source {
             Source::Variable { subsystem, variable } => {
                 value(&mut slots[subsystem], variable, graph, board, time)
             }
             Source::Coupling(channel) => Ok(coupling.channel(&seen, channel)),
+            Source::Step => Ok(control.as_ref().map_or(clock.size(), |control| control.last_size())),
             Source::Loop(index) => Ok(column_value(consistency.works().chain(steps.works()), index)),
         })?;
         recorder.row(time, row)

@@ -8,7 +8,7 @@
 //! a step are followed (see [`super::inside`]). (1) is exact for linear subsystems, and holds to first order in e for
 //! others, which are linearised again on the way. Solvers count as exact, but for explicit Euler's late look at its inputs.
 
-use super::inside::{Inside, advance};
+use super::inside::{Followed, Inside, advance};
 use crate::error::{Error, Result};
 use crate::linalg::{Complex, Matrix, eigenvalues, spectral_radius};
 use crate::run::Simulation;
@@ -34,12 +34,23 @@ const RARELY: u64 = 200;
 /// Damping ratio below which a pole vibrates.
 const LIGHT: f64 = 0.2;
 
+/// How many lengths of steps are remembered.
+const REMEMBERED: usize = 32;
+
+/// Solutions over one part of steps of one length.
+struct Length {
+    size: f64,
+    closed: Discrete,
+    /// Of each subsystem that is solved along with the run.
+    inner: Vec<Option<Discrete>>,
+}
+
 /// Follows a run.
 pub(super) struct Estimate {
     parts: Vec<Inside>,
     pub(super) is_exact: bool,
     closed: StateSpace,
-    discrete: Discrete,
+    lengths: Vec<Length>,
     /// e of (1).
     state: Vec<f64>,
     next: Vec<f64>,
@@ -49,14 +60,16 @@ pub(super) struct Estimate {
     pub(super) defects: Matrix,
     /// Defects at the end of the step.
     ends: Vec<f64>,
-    /// Per input, which share of the step the solver behind it looks back: it takes what was given at the begin of each of its
-    /// own steps.
+    /// Per input, the step of the solver behind it, in s, if that looks back: explicit Euler takes what was given at the begin
+    /// of each of its own steps. Otherwise 0.
     lags: Vec<f64>,
     /// e_y at the end of the step.
     pub(super) error: Vec<f64>,
-    /// Length of a part.
-    part: f64,
+    /// Length of the last step.
+    size: f64,
+    /// Ticks between two linearisations, and how many of these have passed.
     stride: u64,
+    point: u64,
     changes: usize,
 }
 
@@ -69,8 +82,7 @@ impl Estimate {
     pub(super) fn new(simulation: &mut Simulation) -> Result<Self> {
         refuse_unknown(simulation)?;
         let pieces = count_parts(simulation)?;
-        let part = simulation.step_size() / pieces as f64;
-        let (parts, is_exact) = inside(simulation, part)?;
+        let (parts, is_exact) = inside(simulation)?;
         let (inputs, outputs) = (simulation.graph().inputs(), simulation.graph().outputs());
         let closed = close(simulation, &parts)?;
         let states = closed.states();
@@ -80,7 +92,7 @@ impl Estimate {
         }
         Ok(Estimate {
             is_exact,
-            discrete: closed.discretize(part, 2)?,
+            lengths: Vec::new(),
             state: vec![0.0; states],
             next: vec![0.0; states],
             inputs: Matrix::zeros(pieces + 1, inputs),
@@ -89,40 +101,85 @@ impl Estimate {
             ends: vec![0.0; inputs],
             lags: lags(simulation),
             error: vec![0.0; outputs],
-            part,
+            size: simulation.step_size(),
             stride: simulation.steps().div_ceil(LOOKS).max(if has_black_box { RARELY } else { 1 }),
+            point: 0,
             changes: simulation.changes_made(),
             parts,
             closed,
         })
     }
 
-    /// Goes on by the step that was just made.
-    pub(super) fn follow(&mut self, simulation: &mut Simulation) -> Result<()> {
-        self.note_inputs(simulation);
-        for (id, inside) in self.parts.iter_mut().enumerate() {
-            inside.follow(simulation, id, &self.inputs, self.part, &mut self.outputs);
+    /// Goes on by the step of this length that was just made.
+    pub(super) fn follow(&mut self, simulation: &mut Simulation, size: f64) -> Result<()> {
+        if simulation.changes_made() != self.changes {
+            self.jump(simulation)?;
         }
-        self.note_defects(simulation);
+        let at = self.fit(size)?;
+        let before = std::mem::replace(&mut self.size, size) / size;
+        self.note_inputs(simulation);
         let last = self.defects.rows() - 1;
+        let part = size / last as f64;
+        let Length { inner, .. } = &self.lengths[at];
+        for (id, (inside, solved)) in self.parts.iter_mut().zip(inner).enumerate() {
+            let of = Followed { nodes: &self.inputs, part, solved: solved.as_ref(), before };
+            inside.follow(simulation, id, of, &mut self.outputs);
+        }
+        note_defects(simulation, part, &self.outputs, &mut self.defects);
+        self.ends.copy_from_slice(self.defects.row(last));
+        self.look_back();
+        let Length { closed, .. } = &self.lengths[at];
         for j in 0..last {
             let (from, to) = (self.defects.row(j), self.defects.row(j + 1));
-            advance(&self.discrete, &mut self.state, from, to, self.part, &mut self.next);
+            advance(closed, &mut self.state, from, to, part, &mut self.next);
         }
         self.closed.c.mul_vec_into(&self.state, &mut self.error);
         if !simulation.reads_fresh() {
             self.closed.d.mul_vec_add(&self.ends, &mut self.error);
         }
-        let has_changed = simulation.changes_made() != self.changes;
-        if has_changed || !self.is_exact && simulation.index().is_multiple_of(self.stride) {
+        let point = simulation.index() / self.stride;
+        if !self.is_exact && std::mem::replace(&mut self.point, point) != point {
             self.renew(simulation)?;
+        }
+        Ok(())
+    }
+
+    /// Where the solutions over steps of this length are.
+    fn fit(&mut self, size: f64) -> Result<usize> {
+        let is_same = |length: &Length| (length.size - size).abs() <= 1e-9 * size;
+        if let Some(at) = self.lengths.iter().position(is_same) {
+            return Ok(at);
+        }
+        if self.lengths.len() == REMEMBERED {
+            self.lengths.remove(0);
+        }
+        let part = size / (self.defects.rows() - 1) as f64;
+        let inner = self.parts.iter().map(|inside| inside.solve(part)).collect::<Result<_>>()?;
+        self.lengths.push(Length { size, closed: self.closed.discretize(part, 2)?, inner });
+        Ok(self.lengths.len() - 1)
+    }
+
+    /// Timed changes were made at the begin of the step: subsystems are others, and what was set has no error.
+    fn jump(&mut self, simulation: &mut Simulation) -> Result<()> {
+        let from = std::mem::replace(&mut self.changes, simulation.changes_made());
+        let stands: Vec<_> = self.parts.iter_mut().map(Inside::take_state).collect();
+        self.renew(simulation)?;
+        for (id, (inside, x)) in self.parts.iter_mut().zip(stands).enumerate() {
+            inside.stand(simulation, id, x);
+        }
+        for (id, index, value) in simulation.states_set(from) {
+            let before: usize = self.parts[..id].iter().map(|inside| inside.matrices.states()).sum();
+            if index < self.parts[id].matrices.states() {
+                self.parts[id].set_state(index, value);
+                self.state[before + index] = 0.0;
+            }
         }
         Ok(())
     }
 
     /// Vibrations that are faster than the communication: of lightly damped poles beyond half its frequency.
     pub(super) fn signs(&self, simulation: &Simulation) -> Vec<String> {
-        let (graph, limit) = (simulation.graph(), PI / simulation.step_size());
+        let (graph, limit) = (simulation.graph(), PI / simulation.largest_step_taken());
         let one = |(id, part): (usize, &Inside)| {
             let poles = eigenvalues(&part.matrices.a).ok()?;
             let is_fast = |p: &&Complex| p.im > limit && p.re > -LIGHT * p.abs();
@@ -139,10 +196,9 @@ impl Estimate {
     /// What the inputs were given, external signals included.
     fn note_inputs(&mut self, simulation: &Simulation) {
         let graph = simulation.graph();
-        let (end, last) = (simulation.time(), self.inputs.rows() - 1);
-        let size = self.part * last as f64;
+        let (end, last, size) = (simulation.time(), self.inputs.rows() - 1, self.size);
         for j in 0..=last {
-            let tau = self.part * j as f64;
+            let tau = size * j as f64 / last as f64;
             // A signal may jump at the end of the step; that belongs to the next one.
             let time = end - size + if j < last { tau } else { tau * (1.0 - 1e-9) };
             let row = self.inputs.row_mut(j);
@@ -157,24 +213,11 @@ impl Estimate {
         }
     }
 
-    /// What connected inputs were given less what was connected to them. What is free has no defect.
-    fn note_defects(&mut self, simulation: &Simulation) {
-        let graph = simulation.graph();
-        for j in 0..self.defects.rows() {
-            let (row, y) = (self.defects.row_mut(j), self.outputs.row(j));
-            let tau = self.part * j as f64;
-            for (input, defect) in row.iter_mut().enumerate() {
-                *defect = 0.0;
-                if !graph.is_free(input) {
-                    let wires = &graph.wires()[graph.wires_into(input)];
-                    let arrives = wires.iter().map(|wire| wire.gain * y[wire.source]).sum::<f64>();
-                    *defect = simulation.given(input, tau) - graph.offset(input) - arrives;
-                }
-            }
-        }
+    /// Solvers that look back see defects late.
+    fn look_back(&mut self) {
         let last = self.defects.rows() - 1;
-        self.ends.copy_from_slice(self.defects.row(last));
-        for (input, lag) in self.lags.iter().enumerate().filter(|(_, lag)| **lag > 0.0) {
+        for (input, step) in self.lags.iter().enumerate().filter(|(_, step)| **step > 0.0) {
+            let lag = 1.0 / (self.size / step).round().max(1.0);
             for j in (1..=last).rev() {
                 let at = j as f64 * (1.0 - lag);
                 let (from, share) = (at as usize, at.fract());
@@ -186,13 +229,12 @@ impl Estimate {
 
     /// Linearises again.
     fn renew(&mut self, simulation: &mut Simulation) -> Result<()> {
-        self.changes = simulation.changes_made();
-        let (parts, is_exact) = inside(simulation, self.part)?;
+        let (parts, is_exact) = inside(simulation)?;
         let closed = close(simulation, &parts)?;
         if closed.states() != self.state.len() {
             return Err(unknown("the number of its states has changed".into()));
         }
-        self.discrete = closed.discretize(self.part, 2)?;
+        self.lengths.clear();
         for (new, old) in parts.into_iter().zip(&mut self.parts) {
             old.renew(new);
         }
@@ -201,10 +243,26 @@ impl Estimate {
     }
 }
 
-fn inside(simulation: &mut Simulation, part: f64) -> Result<(Vec<Inside>, bool)> {
+/// What connected inputs were given less what was connected to them. What is free has no defect.
+fn note_defects(simulation: &Simulation, part: f64, outputs: &Matrix, defects: &mut Matrix) {
+    let graph = simulation.graph();
+    for j in 0..defects.rows() {
+        let (row, y, tau) = (defects.row_mut(j), outputs.row(j), part * j as f64);
+        for (input, defect) in row.iter_mut().enumerate() {
+            *defect = 0.0;
+            if !graph.is_free(input) {
+                let wires = &graph.wires()[graph.wires_into(input)];
+                let arrives = wires.iter().map(|wire| wire.gain * y[wire.source]).sum::<f64>();
+                *defect = simulation.given(input, tau) - graph.offset(input) - arrives;
+            }
+        }
+    }
+}
+
+fn inside(simulation: &mut Simulation) -> Result<(Vec<Inside>, bool)> {
     let (mut parts, mut all) = (Vec::new(), true);
     for id in 0..simulation.graph().len() {
-        let (inside, is_exact) = Inside::new(simulation, id, part)?;
+        let (inside, is_exact) = Inside::new(simulation, id)?;
         parts.push(inside);
         all &= is_exact;
     }
@@ -222,16 +280,16 @@ fn count_parts(simulation: &mut Simulation) -> Result<usize> {
             fastest = spectral_radius(matrix).map_or(fastest, |radius| fastest.max(radius));
         }
     }
-    let wanted = (fastest * simulation.step_size() / PART).ceil().clamp(PARTS.0, PARTS.1) as usize;
+    let wanted = (fastest * simulation.largest_step() / PART).ceil().clamp(PARTS.0, PARTS.1) as usize;
     let pieces = simulation.pieces();
     Ok(pieces * wanted.div_ceil(pieces))
 }
 
-/// How far the solver behind each input looks back, in steps: explicit Euler by one of its own.
+/// How far the solver behind each input looks back, in s: explicit Euler by one of its own steps.
 fn lags(simulation: &Simulation) -> Vec<f64> {
     let graph = simulation.graph();
     let of = |input: usize| match simulation.solver_config(graph.subsystem_of_input(input)) {
-        Some(SolverConfig::Euler { step }) => 1.0 / (simulation.step_size() / step).round().max(1.0),
+        Some(SolverConfig::Euler { step }) => step,
         _ => 0.0,
     };
     (0..graph.inputs()).map(of).collect()
