@@ -202,7 +202,7 @@ impl Interface {
             add(&mut inputs, id, VariableId { kind: VariableKind::Input, index }, Setting::Always);
         }
         let channels = koppel::coupling::build(&run.coupling, run.hold, graph)?.channels(graph);
-        for column in Columns::select(&run.record, graph, &channels, run.loop_columns(graph)?)?.list() {
+        for column in Columns::select(&run.record, graph, &channels, run.own_columns(graph)?)?.list() {
             // What the coupling knows stays inside, and so does what is counted of loops.
             let Source::Variable { subsystem, variable } = column.source else { continue };
             if variable.kind == VariableKind::Output

@@ -117,6 +117,35 @@ fn advance_allocates_nothing() {
     }
 }
 
+/// But for exact models, which need matrices for every length they meet, and lists of samples, which grow with the longest
+/// step so far.
+#[test]
+fn steps_that_adapt_allocate_nothing() {
+    use koppel::run::AdaptiveConfig;
+    let model = ModelConfig::Derivatives;
+    for name in ["dual-mass", "nonlinear-dual-mass", "van-der-pol"] {
+        let mut case = case(name).unwrap();
+        case.parts.iter_mut().for_each(|part| part.solver = koppel::solver::SolverConfig::Rk4 { step: 1e-4 });
+        for coupling in [
+            CouplingConfig::Zoh {},
+            CouplingConfig::Foh { start: StartUp::Constant },
+            CouplingConfig::Prestep(PrestepConfig { model, ..PrestepConfig::default() }),
+        ] {
+            let config = RunConfig {
+                coupling,
+                adaptive: Some(AdaptiveConfig::new(1e-2, 0.05)),
+                threads: Parallel::Never,
+                ..RunConfig::new(10.0, 2e-5)
+            };
+            let mut simulation = Simulation::new(case.system().unwrap(), &config).unwrap();
+            (0..5).for_each(|_| simulation.advance().unwrap());
+            let count = allocations(|| (0..1000).for_each(|_| simulation.advance().unwrap()));
+            assert!(simulation.step_sizes().unwrap().changes > 3, "{name}: {config:?}");
+            assert_eq!(count, 0, "{name}: {config:?}");
+        }
+    }
+}
+
 #[test]
 fn iterating_allocates_nothing() {
     use koppel::run::{AccelerationKind, IterationConfig, IterationKind};

@@ -5,7 +5,8 @@ use std::path::Path;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-use koppel::analysis::{Forecast, ForecastOptions, structure, zero_stability};
+use koppel::analysis::{Forecast, ForecastOptions, Methods, structure, zero_stability};
+use koppel_io::system_file::SystemFile;
 use koppel_io::{drawing, stability_map};
 
 use super::frequency::Frequency;
@@ -13,7 +14,7 @@ use super::run::load;
 use crate::arguments::CheckArguments;
 use crate::exit::Exit;
 use crate::failure::{Failure, Result, note};
-use crate::output::{self, Check};
+use crate::output::{self, Check, Limit};
 use crate::session::{self, Cache};
 
 /// Looks at a system without running it: structure, loops, zero-stability, forecast.
@@ -30,6 +31,12 @@ pub(super) fn check(arguments: &CheckArguments) -> Result<Exit> {
     let simulation = file.simulation();
     cache.tell();
     let mut simulation = simulation?;
+    // Steps that adapt are judged at their limits.
+    let smallest = file.run.adaptive.as_ref().map(|_| file.run.step);
+    if smallest.is_some() {
+        file.run = file.run.with_one_step(file.run.largest_step());
+        simulation = file.simulation()?;
+    }
     let structure = structure(&mut simulation)?;
     let stability = zero_stability(&mut simulation, &file.run);
     let told = Told::new();
@@ -41,10 +48,11 @@ pub(super) fn check(arguments: &CheckArguments) -> Result<Exit> {
         ..ForecastOptions::default()
     };
     let forecast = Forecast::of(&mut simulation, &file.run, &options);
+    let smallest = smallest.map(|step| at_smallest(&file, step)).transpose()?;
     if let Some(path) = graph {
         output::write_text(path, &drawing::svg(&structure, &stability))?;
     }
-    let check = Check::new(&file, structure, stability, filters, forecast);
+    let check = Check::new(&file, structure, stability, filters, (forecast, smallest));
     if let Some(path) = map {
         output::write_text(path, &stability_map::svg(&file.title, check.forecast(), file.run.step))?;
     }
@@ -66,6 +74,16 @@ pub(super) fn check(arguments: &CheckArguments) -> Result<Exit> {
         }
     }
     Ok(Exit::Ok)
+}
+
+/// The same at the smallest of the steps that adapt, and no more than the verdict.
+fn at_smallest(file: &SystemFile, step: f64) -> Result<Limit> {
+    let mut file = file.clone();
+    file.run.step = step;
+    let options =
+        ForecastOptions { methods: Some(Methods::Own), blame: Some(false), ..ForecastOptions::default() };
+    let forecast = Forecast::of(&mut file.simulation()?, &file.run, &options);
+    Ok(Limit { step, verdict: forecast.verdict, spectral_radius: forecast.spectral_radius })
 }
 
 fn check_numbers(arguments: &CheckArguments) -> Result<()> {

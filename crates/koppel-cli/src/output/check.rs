@@ -4,7 +4,8 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use koppel::analysis::{
-    FilterChoice, Forecast, LoopReport, LoopStability, StepLoopReport, StructureReport, ZeroStability,
+    FilterChoice, Forecast, LoopReport, LoopStability, StepLoopReport, StructureReport, Verdict,
+    ZeroStability,
 };
 use koppel_io::system_file::SystemFile;
 use serde::Serialize;
@@ -20,6 +21,9 @@ pub(crate) struct Check {
     /// Verdict, spectral radius, stability radius, stable steps.
     #[serde(flatten)]
     forecast: Forecast,
+    /// If the step adapts: the largest, at which all of this is judged, and the smallest.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    adaptive: Option<Limits>,
     /// True if disturbances of all loops die out, however small the step.
     zero_stable: bool,
     /// The largest factor from one communication point to the next.
@@ -36,6 +40,31 @@ pub(crate) struct Check {
     schedule: Value,
     /// What can be done about loops that are not zero-stable.
     ways_out: Vec<String>,
+}
+
+/// Limits of a step that adapts.
+#[derive(Debug, Serialize)]
+struct Limits {
+    largest: Limit,
+    smallest: Limit,
+}
+
+/// A step that was judged.
+#[derive(Debug, Serialize)]
+pub(crate) struct Limit {
+    /// In s.
+    pub(crate) step: f64,
+    pub(crate) verdict: Verdict,
+    pub(crate) spectral_radius: Option<f64>,
+}
+
+impl Limit {
+    fn words(&self) -> String {
+        let verdict = serde_json::to_value(self.verdict).unwrap_or_default();
+        let radius = self.spectral_radius.map_or("not known".into(), |radius| significant(radius, 4));
+        let verdict = verdict.as_str().unwrap_or_default();
+        format!("{} s: {verdict}, spectral radius {radius}", significant(self.step, 4))
+    }
 }
 
 /// A loop, where it is cut, and whether it is stable.
@@ -96,8 +125,10 @@ impl Check {
         structure: StructureReport,
         stability: ZeroStability,
         filters: Vec<FilterChoice>,
-        forecast: Forecast,
+        (forecast, smallest): (Forecast, Option<Limit>),
     ) -> Self {
+        let Forecast { verdict, spectral_radius, .. } = forecast;
+        let largest = Limit { step: file.run.step, verdict, spectral_radius };
         let settings = file.to_json();
         let run = &settings["run"];
         let refused = stability.refuse_unstable(&file.run).err();
@@ -108,6 +139,7 @@ impl Check {
         Check {
             status: "checked",
             title: file.title.clone(),
+            adaptive: smallest.map(|smallest| Limits { largest, smallest }),
             forecast,
             zero_stable,
             zero_stability_radius,
@@ -132,6 +164,10 @@ impl Check {
     pub(crate) fn text(&self, wanted: f64, drawings: &[&Path]) -> String {
         let mut text = if self.title.is_empty() { String::new() } else { format!("{}\n", self.title) };
         text.push_str(&super::forecast::text(&self.forecast, wanted));
+        if let Some(Limits { largest, smallest }) = &self.adaptive {
+            let _ = writeln!(text, "  {:17} {} (all above is judged there)", "largest step", largest.words());
+            let _ = writeln!(text, "  {:17} {}", "smallest step", smallest.words());
+        }
         for subsystem in self.subsystems.as_array().into_iter().flatten() {
             let name = subsystem["name"].as_str().unwrap_or_default();
             let _ = writeln!(text, "  {name:17} {}", feed_through(subsystem));

@@ -19,7 +19,7 @@ use std::sync::OnceLock;
 use serde_json::{Value, json};
 
 use crate::failure::{Failure, Result};
-pub(crate) use check::Check;
+pub(crate) use check::{Check, Limit};
 pub(crate) use dry_run::DryRun;
 pub(crate) use grid::{Grid, SHOWN, joined};
 pub(crate) use number::{bytes, duration, significant};

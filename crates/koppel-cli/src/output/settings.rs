@@ -1,5 +1,6 @@
 //! What a run does, in words: for the dry run and the summary.
 
+use koppel::run::{StepSizes, Watched};
 use koppel_io::system_file::SystemFile;
 use serde_json::Value;
 
@@ -13,6 +14,13 @@ pub(super) fn facts(file: &SystemFile, settings: &Value) -> Vec<(&'static str, S
         ("coupling", inline(&run["coupling"])),
         ("inputs", format!("reading {}, hold {}", text("reading"), text("hold"))),
     ];
+    if let Some(adaptive) = &file.run.adaptive {
+        let what = match adaptive.on {
+            Watched::Defect => "defects below",
+            Watched::Power => "residual power below",
+        };
+        facts.push(("adaptive step", format!("{what} {}", significant(adaptive.tolerance, 3))));
+    }
     if run["iteration"].is_object() {
         facts.push(("iteration", iteration(&run["iteration"])));
     }
@@ -35,6 +43,10 @@ pub(super) fn facts(file: &SystemFile, settings: &Value) -> Vec<(&'static str, S
 /// How the time is cut: steps, and a last one that is shorter.
 pub(super) fn steps(file: &SystemFile, steps: u64) -> String {
     let run = &file.run;
+    if let Some(adaptive) = &run.adaptive {
+        let (least, most) = (significant(run.step, 15), significant(adaptive.max, 15));
+        return format!("at most {steps} {} of {least} to {most} s", plural(steps, "step", "steps"));
+    }
     let last = run.stop - run.start - (steps.saturating_sub(1)) as f64 * run.step;
     let each = format!("{steps} {} of {} s", plural(steps, "step", "steps"), significant(run.step, 15));
     if last < run.step * (1.0 - 1e-9) {
@@ -42,6 +54,23 @@ pub(super) fn steps(file: &SystemFile, steps: u64) -> String {
     } else {
         each
     }
+}
+
+/// The steps that were taken, if their length changed.
+pub(super) fn taken(steps: u64, sizes: &StepSizes) -> String {
+    let StepSizes { changes, smallest, largest, mean, missed } = sizes;
+    let changed = plural(*changes, "change", "changes");
+    let each = |size: &f64| significant(*size, 3);
+    let late = match missed {
+        0 => String::new(),
+        missed => format!(", {missed} above the tolerance"),
+    };
+    format!(
+        "{steps} of {} to {} s, {} s on average, {changes} {changed}{late}",
+        each(smallest),
+        each(largest),
+        each(mean)
+    )
 }
 
 pub(super) fn plural<'a>(count: u64, one: &'a str, many: &'a str) -> &'a str {

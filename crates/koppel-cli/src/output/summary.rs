@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use koppel::analysis::Certificate;
 use koppel::coupling::Review;
-use koppel::run::{Ending, Simulation};
+use koppel::run::{Ending, Simulation, StepSizes};
 use koppel_io::system_file::SystemFile;
 use serde::Serialize;
 use serde_json::Value;
@@ -32,8 +32,12 @@ pub(crate) struct Summary {
     koppel_version: &'static str,
     resumed_at: Option<f64>,
     steps: u64,
-    steps_planned: u64,
+    /// Not known beforehand if the step adapts.
+    steps_planned: Option<u64>,
     step: f64,
+    /// Lengths of the steps, if they adapt.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    step_sizes: Option<StepSizes>,
     end_time: f64,
     wall_seconds: f64,
     real_time_factor: f64,
@@ -147,9 +151,10 @@ impl Summary {
             title: if file.title.is_empty() { shown(&plan.system) } else { file.title.clone() },
             koppel_version: env!("CARGO_PKG_VERSION"),
             resumed_at,
-            steps: simulation.index(),
-            steps_planned: simulation.steps(),
+            steps: statistics.steps,
+            steps_planned: statistics.sizes.is_none().then(|| simulation.steps()),
             step: file.run.step,
+            step_sizes: statistics.sizes,
             end_time: simulation.time(),
             wall_seconds: wall,
             real_time_factor: (simulation.time() - from) / wall.max(1e-9),
@@ -254,7 +259,9 @@ impl Summary {
     }
 
     fn steps_done(&self) -> String {
-        if self.steps == self.steps_planned {
+        if let Some(sizes) = &self.step_sizes {
+            settings::taken(self.steps, sizes)
+        } else if self.steps_planned == Some(self.steps) {
             self.grid.clone()
         } else {
             format!("{} of {}", self.steps, self.grid)

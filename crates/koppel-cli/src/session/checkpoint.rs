@@ -173,10 +173,10 @@ impl Checkpoints {
         }
     }
 
-    /// The first step after `index` whose end is to be kept, if that is asked for by number.
-    pub(super) fn next(&self, index: u64) -> Option<u64> {
+    /// The first number of steps above `taken` after which the run is to be kept, if that is asked for by number.
+    pub(super) fn next(&self, taken: u64) -> Option<u64> {
         let Some(CheckpointEvery::Steps(steps)) = self.every else { return None };
-        index.checked_add(steps - index % steps)
+        taken.checked_add(steps - taken % steps)
     }
 
     pub(super) fn is_time_up(&self) -> bool {

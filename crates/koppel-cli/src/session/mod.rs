@@ -19,7 +19,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use koppel::analysis::Certificate;
-use koppel::run::{Ending, Simulation};
+use koppel::run::{Ending, Flow, Simulation};
 use koppel_io::model_file;
 use koppel_io::results::{Column, Finished, Metadata};
 use koppel_io::system_file::SystemFile;
@@ -192,7 +192,12 @@ impl<'a> Session<'a> {
         let begin = Instant::now();
         let Session { simulation, recording, stability, judge, .. } = self;
         let ending = simulation.run(recording, &mut |simulation| {
-            let next = stability.look(simulation)?.min(judge.look(simulation));
+            let next = judge.look(simulation);
+            // Between the parts of a step that is cut there is nothing else to do.
+            if simulation.is_inside_step() {
+                return Ok(Flow::Continue);
+            }
+            let next = stability.look(simulation)?.min(next);
             watch.look(simulation, next)
         });
         let wall = begin.elapsed();

@@ -32,7 +32,7 @@ pub(super) struct Watch {
     /// The step after which the clock is looked at next, and how many there are between two looks.
     clock: u64,
     stride: u64,
-    /// The step after which the next checkpoint is due, if it is due after a step.
+    /// After how many steps the next checkpoint is due, if it is due after a step.
     checkpoint: u64,
     last_look: Instant,
 }
@@ -48,7 +48,7 @@ impl Watch {
         Watch {
             progress: Progress::new(simulation, options.quiet),
             pace: options.realtime.then(|| Pace::new(simulation.time(), options.speed)),
-            checkpoint: checkpoints.next(simulation.index()).unwrap_or(u64::MAX),
+            checkpoint: checkpoints.next(simulation.steps_taken()).unwrap_or(u64::MAX),
             checkpoints,
             rows,
             log,
@@ -72,10 +72,10 @@ impl Watch {
         if interrupt::is_asked() {
             return Ok(Flow::Stop);
         }
-        let index = simulation.index();
-        if index >= self.checkpoint {
+        let (index, taken) = (simulation.index(), simulation.steps_taken());
+        if taken >= self.checkpoint {
             self.checkpoint_now(simulation)?;
-            self.checkpoint = self.checkpoints.next(index).unwrap_or(u64::MAX);
+            self.checkpoint = self.checkpoints.next(taken).unwrap_or(u64::MAX);
         }
         if index >= self.clock {
             self.look_at_clock(simulation)?;
@@ -83,7 +83,8 @@ impl Watch {
         if self.pace.is_some() {
             return Ok(Flow::Continue);
         }
-        let next = next.min(self.checkpoint).min(self.clock).min(index + MOST_STEPS);
+        let checkpoint = index.saturating_add(self.checkpoint - taken);
+        let next = next.min(checkpoint).min(self.clock).min(index + MOST_STEPS);
         Ok(Flow::ContinueFor(next - index))
     }
 

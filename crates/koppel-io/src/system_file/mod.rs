@@ -250,7 +250,9 @@ impl SystemFile {
             return Ok(Vec::new());
         }
         let mut trial = self.start()?;
-        let choose = |to: &String| choose_filter(&mut trial, &self.run, to);
+        // What is stable at the largest step is so at smaller ones.
+        let run = self.run.with_one_step(self.run.largest_step());
+        let choose = |to: &String| choose_filter(&mut trial, &run, to);
         let chosen = open.iter().map(choose).collect::<koppel::Result<Vec<_>>>();
         let chosen = chosen.map_err(|error| self.blame(*error))?;
         for link in &mut self.links {

@@ -25,6 +25,7 @@ pub(super) fn read(root: &Fields<'_>, links: &[Link]) -> Result<RunConfig> {
             "schedule" => config.schedule = schedule(&entry.node)?,
             "coupling" => config.coupling = coupling(&entry.node)?,
             "record" => config.record = record(&entry.node)?,
+            "adaptive" => config.adaptive = Some(decode(&entry.node, "`adaptive`")?),
             "iteration" => config.iteration = Some(decode_tagged(&entry.node, "iteration", "kind")?),
             name if isolation::KEYS.contains(&name) => {}
             "at" => {
@@ -40,8 +41,8 @@ pub(super) fn read(root: &Fields<'_>, links: &[Link]) -> Result<RunConfig> {
     let rest = Node { span: node.span.clone(), value: Value::Table(plain) };
     let rest: RunConfig = decode(&rest, "[run]").map_err(all_keys).map_err(needed)?;
     let at = changes(root, rest.start)?;
-    let RunConfig { schedule, record, coupling, iteration, .. } = config;
-    Ok(RunConfig { schedule, record, iteration, coupling: mixed(coupling, links), at, ..rest })
+    let RunConfig { schedule, record, coupling, iteration, adaptive, .. } = config;
+    Ok(RunConfig { schedule, record, iteration, adaptive, coupling: mixed(coupling, links), at, ..rest })
 }
 
 /// Settings that do nothing, or not what they seem to say.

@@ -132,6 +132,7 @@ impl Coupling for Hinf {
             pieces: self.config.pieces,
             samples: Request::Nodes(self.config.samples),
             one_rate: true,
+            one_size: Some("its compensators are designed for one"),
             ..Needs::default()
         }
     }

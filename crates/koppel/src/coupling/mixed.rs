@@ -41,6 +41,7 @@ impl Coupling for Mixed {
             only_holds: false,
             small_steps: a.small_steps.or(b.small_steps),
             probe: a.probe.or(b.probe),
+            one_size: a.one_size.or(b.one_size),
         })
     }
 

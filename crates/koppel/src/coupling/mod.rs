@@ -119,6 +119,8 @@ pub struct Needs {
     pub small_steps: Option<(f64, u32)>,
     /// Whether every subsystem is excited alone before the run.
     pub probe: Option<ProbeNeeds>,
+    /// Why all its steps must be of one size, if they must.
+    pub one_size: Option<&'static str>,
 }
 
 /// Which models a method needs.

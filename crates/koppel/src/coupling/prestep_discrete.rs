@@ -154,6 +154,7 @@ impl Coupling for PrestepDiscrete {
             after_steps: self.settings.error_equation != ErrorEquationConfig::Off,
             one_rate: true,
             small_steps: if kind == LearningKind::SmallStep { Some((duration, parts)) } else { None },
+            one_size: Some("its models are discrete in time and belong to one"),
             ..Needs::default()
         }
     }

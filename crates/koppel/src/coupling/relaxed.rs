@@ -17,7 +17,7 @@ use crate::system::InputId;
 pub(super) struct RelaxedHold {
     /// α in [0, 1).
     pub(super) alpha: f64,
-    /// The run's communication step H; a part of it counts as that part: α^(part/H).
+    /// The run's communication step H; another length counts as that many of it: α^(length/H).
     pub(super) size: f64,
     /// Shape over the step.
     pub(super) hold: Hold,
@@ -34,8 +34,8 @@ impl Coupling for RelaxedHold {
     }
 
     fn input(&self, view: &View<'_>, inputs: &[InputId], out: &mut Polynomials<'_>) -> Result<()> {
-        let is_part = view.step.size < self.size;
-        let alpha = if is_part { self.alpha.powf(view.step.size / self.size) } else { self.alpha };
+        let is_other = view.step.size != self.size;
+        let alpha = if is_other { self.alpha.powf(view.step.size / self.size) } else { self.alpha };
         for &id in inputs {
             let value = alpha * view.applied[id] + (1.0 - alpha) * view.arrival(id);
             write_value(self.hold, view, id, value, out.of(id));

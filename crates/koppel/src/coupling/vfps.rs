@@ -181,6 +181,7 @@ impl Coupling for Vfps {
             samples: Request::Nodes(self.config.nodes as u32),
             one_rate: true,
             probe: Some(ProbeNeeds { nodes: self.config.nodes }),
+            one_size: Some("its subsystems are excited for one"),
             ..Needs::default()
         }
     }

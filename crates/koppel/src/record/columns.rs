@@ -40,6 +40,8 @@ pub enum Source {
     Coupling(usize),
     /// A number of an iterated loop: the place in the list of those.
     Loop(usize),
+    /// The length of the last step.
+    Step,
 }
 
 /// One recorded variable.
@@ -69,7 +71,7 @@ impl Columns {
         record: &Record,
         graph: &SystemGraph,
         channels: &[Channel],
-        loops: Vec<Column>,
+        others: Vec<Column>,
     ) -> Result<Self> {
         let patterns = record.patterns();
         let mut everything = every_variable(graph);
@@ -79,13 +81,13 @@ impl Columns {
             description: channel.description.clone(),
             source: Source::Coupling(index),
         }));
-        everything.extend(loops);
+        everything.extend(others);
         let is_unasked = |column: &Column| match column.source {
             Source::Variable { variable, .. } => {
                 matches!(variable.kind, VariableKind::Input | VariableKind::Output)
             }
             Source::Coupling(index) => channels[index].is_recorded,
-            Source::Loop(_) => true,
+            Source::Loop(_) | Source::Step => true,
         };
         let mut is_wanted = vec![false; everything.len()];
         for pattern in patterns {
@@ -114,7 +116,7 @@ impl Columns {
     pub(crate) fn in_order_of_definition(mut self, order: &[SubsystemId]) -> Self {
         self.list.sort_by_key(|column| match column.source {
             Source::Variable { subsystem, .. } => order[subsystem],
-            Source::Coupling(_) | Source::Loop(_) => order.len(),
+            Source::Coupling(_) | Source::Loop(_) | Source::Step => order.len(),
         });
         self
     }

@@ -91,11 +91,23 @@ pub(super) fn target(name: &str, graph: &SystemGraph) -> Result<Target> {
 const CASCADE: u32 = 10;
 
 impl Simulation {
+    /// Where the next part of the step from `start` to `end` ends, if it is walked in parts.
+    #[inline]
+    pub(super) fn next_part(&mut self, start: f64, end: f64) -> Option<f64> {
+        if self.parts_done == self.parts.len() && !self.is_cut(start, end) {
+            return None;
+        }
+        self.parts_done += 1;
+        self.parts.get(self.parts_done - 1).copied()
+    }
+
     /// True if the step from `start` to `end` is walked in parts, whose ends then stand in `parts`.
     #[inline]
     pub(super) fn is_cut(&mut self, start: f64, end: f64) -> bool {
         let has_changes = self.changes_done < self.changes.len();
         let starts_small = self.index == 0 && self.needs.reduced_start;
+        self.parts.clear();
+        self.parts_done = 0;
         if !has_changes && !starts_small && self.needs.small_steps.is_none() {
             return false;
         }
@@ -105,7 +117,6 @@ impl Simulation {
 
     /// Ends of the parts of this step: none usually; more for the first one of a `reduced` start, and for changes inside.
     fn cut_step(&mut self, start: f64, end: f64) {
-        self.parts.clear();
         let size = end - start;
         if self.index == 0 && self.inside.is_none() && self.needs.reduced_start {
             self.parts
@@ -130,15 +141,17 @@ impl Simulation {
         }
     }
 
+    /// Walks the parts of a step that is cut by the end of [`Simulation::advance_to`].
     pub(super) fn advance_in_parts(&mut self, mut start: f64) -> Result<()> {
         for part in 0..self.parts.len() {
             let end = self.parts[part];
             if part > 0 {
                 self.inside = Some(start);
             }
-            self.exchange(Step { index: self.index, start, size: end - start }, end)?;
+            self.exchange(Step { index: self.steps_taken(), start, size: end - start }, end)?;
             start = end;
         }
+        self.parts_done = self.parts.len();
         Ok(())
     }
 
@@ -167,6 +180,7 @@ impl Simulation {
             self.refresh(time)?;
         }
         self.check_finite(time)?;
+        self.outputs_after.copy_from_slice(&self.board.outputs);
         for (id, slot) in self.slots.iter().enumerate() {
             let range = slot.outputs.clone();
             if self.outputs_before[range.clone()] != self.board.outputs[range] {

@@ -1,5 +1,6 @@
 //! A run's settings as plain data.
 
+use super::adaptive::AdaptiveConfig;
 use super::change::Change;
 use super::iterate::IterationConfig;
 use crate::coupling::{CouplingConfig, Hold};
@@ -71,8 +72,11 @@ pub struct RunConfig {
     pub start: f64,
     /// Stop time.
     pub stop: f64,
-    /// Communication step H.
+    /// Communication step H; the smallest, of which all others are multiples, if it adapts.
     pub step: f64,
+    /// How the step adapts; not at all if nothing is said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub adaptive: Option<AdaptiveConfig>,
     /// Who moves when.
     #[serde(default = "parallel")]
     pub schedule: ScheduleConfig,
@@ -127,6 +131,7 @@ impl RunConfig {
             start: 0.0,
             stop,
             step,
+            adaptive: None,
             schedule: parallel(),
             every: BTreeMap::new(),
             coupling: CouplingConfig::default(),
@@ -139,6 +144,16 @@ impl RunConfig {
             at: Vec::new(),
             threads: Parallel::default(),
         }
+    }
+
+    /// The largest communication step.
+    pub fn largest_step(&self) -> f64 {
+        self.adaptive.as_ref().map_or(self.step, |adaptive| adaptive.max)
+    }
+
+    /// The same run with one step of this size.
+    pub fn with_one_step(&self, step: f64) -> Self {
+        RunConfig { step, adaptive: None, ..self.clone() }
     }
 
     /// Refuses what can be refused without knowing the system.
@@ -162,6 +177,9 @@ impl RunConfig {
         }
         if (self.stop - self.start) / self.step > 1e15 {
             return Err(bad("run.step", self.step, "makes more than 1e15 steps"));
+        }
+        if let Some(adaptive) = &self.adaptive {
+            adaptive.check(self.step)?;
         }
         if let Some(iteration) = &self.iteration {
             iteration.check()?;

@@ -31,17 +31,18 @@ pub enum Ending {
 pub enum Flow {
     /// Go on, and ask again after the next macro step.
     Continue,
-    /// Go on, and ask again after at most so many macro steps: those in between cost less if nobody looks at them.
+    /// Go on, and ask again after at most so many macro steps (ticks, if steps adapt): those in between cost less if nobody looks at them.
     ContinueFor(u64),
     /// End here.
     Stop,
 }
 
-/// Is asked after every macro step whether to go on, or as rarely as it wants.
+/// Is asked after every exchange of values whether to go on, or as rarely as it wants: after macro steps, and after the parts
+/// of those that are cut (see [`Simulation::is_inside_step`]), where nothing is recorded and the run does not end.
 pub type Watch<'a> = dyn FnMut(&mut Simulation) -> Result<Flow> + Send + 'a;
 
 impl Simulation {
-    /// Runs to the end, recording rows; `watch` is asked after every macro step, unless it says that later is enough.
+    /// Runs to the end, recording rows; `watch` is asked after every exchange of values, unless it says that later is enough.
     ///
     /// Once threads are found to pay, the whole loop moves onto one of them, so that the others are a short call away.
     pub fn run(&mut self, recorder: &mut dyn Recorder, watch: &mut Watch<'_>) -> Result<Ending> {
@@ -82,9 +83,18 @@ impl Simulation {
         if self.is_done() {
             return Ok(Some(Ending::Reached));
         }
-        self.advance_by(self.unseen_steps(*look))?;
+        match self.unseen_steps(*look) {
+            1 => self.advance_part()?,
+            steps => self.advance_by(steps)?,
+        }
+        if self.is_inside_step() {
+            if *look <= self.index + 1 {
+                watch(self)?;
+            }
+            return Ok(None);
+        }
         let stop = self.stop_condition()?;
-        if self.index.is_multiple_of(self.record_every) || self.is_done() || stop {
+        if self.is_row_due() || stop {
             self.record(recorder)?;
         }
         let time = self.time();
@@ -113,16 +123,34 @@ impl Simulation {
         row.min(look.saturating_sub(self.index)).min(self.plain_until.saturating_sub(self.index)).max(1)
     }
 
+    /// True at points that become rows.
+    fn is_row_due(&self) -> bool {
+        self.index.is_multiple_of(self.record_every) || self.is_done()
+    }
+
     /// Gives the present row to `recorder`.
     pub fn record(&mut self, recorder: &mut dyn Recorder) -> Result<()> {
         let time = self.time();
-        let Simulation { columns, slots, row, graph, board, coupling, clock, consistency, steps, .. } = self;
+        let Simulation {
+            columns,
+            slots,
+            row,
+            graph,
+            board,
+            coupling,
+            clock,
+            consistency,
+            steps,
+            control,
+            ..
+        } = self;
         let seen = view(graph, board, clock.step(self.index, 1));
         columns.fill(row, |source| match source {
             Source::Variable { subsystem, variable } => {
                 value(&mut slots[subsystem], variable, graph, board, time)
             }
             Source::Coupling(channel) => Ok(coupling.channel(&seen, channel)),
+            Source::Step => Ok(control.as_ref().map_or(clock.size(), |control| control.last_size())),
             Source::Loop(index) => Ok(column_value(consistency.works().chain(steps.works()), index)),
         })?;
         recorder.row(time, row)

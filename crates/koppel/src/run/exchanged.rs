@@ -1,10 +1,11 @@
 //! What was exchanged in the last macro step, for those who judge the run.
 
+use super::change::Target;
 use super::config::Reading;
 use super::simulation::Simulation;
 use crate::error::Result;
 use crate::solver::SolverConfig;
-use crate::system::{InputId, Snapshot, SubsystemId};
+use crate::system::{InputId, Snapshot, SubsystemId, VariableId, VariableKind};
 
 impl Simulation {
     /// Outputs of all subsystems now.
@@ -55,6 +56,34 @@ impl Simulation {
     /// Communication step, in s.
     pub(crate) fn step_size(&self) -> f64 {
         self.clock.step(0, 1).size
+    }
+
+    /// True between the parts of a macro step that is cut.
+    pub fn is_inside_step(&self) -> bool {
+        self.inside.is_some()
+    }
+
+    /// Begin of the part of a cut step that was done last, if it has just been done.
+    pub(crate) fn part_start(&self) -> Option<f64> {
+        match &self.parts[..self.parts_done] {
+            [.., from, to] if *to == self.time() => Some(*from),
+            _ => None,
+        }
+    }
+
+    /// Outputs after the last timed changes that were made.
+    pub(crate) fn outputs_after_changes(&self) -> &[f64] {
+        &self.outputs_after
+    }
+
+    /// The states that were set by timed changes number `from` to now: whose, which, and to what.
+    pub(crate) fn states_set(&self, from: usize) -> impl Iterator<Item = (SubsystemId, usize, f64)> {
+        self.changes[from..self.changes_done].iter().filter_map(|change| match change.target {
+            Target::Variable(id, VariableId { kind: VariableKind::Local, index }) => {
+                Some((id, index, change.value))
+            }
+            _ => None,
+        })
     }
 
     /// How many timed changes have been made.

@@ -29,9 +29,11 @@ impl Simulation {
     /// next call: at multiples of the communication step the numbers are those of [`Simulation::advance`].
     pub fn advance_to(&mut self, time: f64) -> Result<()> {
         let margin = 1e-9 * self.clock.size();
+        self.limit_steps(((time + margin - self.clock.time(0)) / self.clock.size()).max(0.0) as u64);
         while !self.is_done() && self.clock.time(self.index + 1) <= time + margin {
             self.advance()?;
         }
+        self.limit_steps(u64::MAX);
         let start = self.time();
         if self.is_done() || time - start <= margin {
             return Ok(());
@@ -49,7 +51,7 @@ impl Simulation {
         if self.is_cut(start, time) {
             self.advance_in_parts(start)?;
         } else {
-            self.exchange(Step { index: self.index, start, size: time - start }, time)?;
+            self.exchange(Step { index: self.steps_taken(), start, size: time - start }, time)?;
         }
         self.inside = Some(time);
         self.plain_until = 0;

@@ -1,5 +1,6 @@
 //! The loop: schedules, the macro step, consistent starts, and the state between two steps.
 
+mod adaptive;
 mod board;
 mod change;
 mod config;
@@ -30,6 +31,7 @@ mod statistics;
 mod step_sizes;
 mod varied;
 
+pub use adaptive::{AdaptiveConfig, StepSizes, Watched};
 pub use change::Change;
 pub use config::{Parallel, Reading, RunConfig, ScheduleConfig};
 pub use drive::{Ending, Flow, Watch};

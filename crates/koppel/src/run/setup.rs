@@ -1,5 +1,6 @@
 //! From a system and its settings to a run that stands at its start.
 
+use super::adaptive;
 use super::board::{Board, Deliveries};
 use super::change;
 use super::config::RunConfig;
@@ -50,7 +51,7 @@ impl Simulation {
         let System { graph, subsystems } = system.reordered(&order);
         let coupling = build(&graph)?;
         let columns =
-            Columns::select(&config.record, &graph, &coupling.channels(&graph), iterate::columns(loops))?
+            Columns::select(&config.record, &graph, &coupling.channels(&graph), own_columns(config, loops))?
                 .in_order_of_definition(&order);
         let needs = coupling.needs();
         if needs.reduced_start && schedule.is_multi_rate() {
@@ -69,9 +70,11 @@ impl Simulation {
             }
             .into());
         }
-        let slot =
-            |(id, subsystem)| Slot::new(id, subsystem, schedule.every[order[id]], &graph, needs, config.step);
-        check_externals(&graph, &schedule, &order, config.step)?;
+        let slot = |(id, subsystem)| {
+            Slot::new(id, subsystem, schedule.every[order[id]], &graph, needs, config.largest_step())
+        };
+        check_externals(&graph, &schedule, &order, config.largest_step())?;
+        let control = adaptive::control(config, &graph, &schedule, &needs)?;
         let changes = change::resolve(&config.at, &graph, config.start)?;
         step_sizes::check(&graph, (&schedule, &order), config, &needs, &changes)?;
         let slots: Vec<Slot> = subsystems.into_iter().enumerate().map(slot).collect();
@@ -99,6 +102,7 @@ impl Simulation {
             reading: config.reading,
             clock: Clock::new(config.start, config.stop, config.step),
             index: 0,
+            control,
             inside: None,
             is_multi_rate: schedule.is_multi_rate(),
             is_usually_plain: false,
@@ -108,6 +112,8 @@ impl Simulation {
             changes_done: 0,
             are_models_old: true,
             parts: Vec::new(),
+            parts_done: 0,
+            outputs_after: vec![0.0; graph.outputs()],
             probing: Vec::new(),
             row: vec![0.0; columns.len()],
             columns,
@@ -138,6 +144,7 @@ impl Simulation {
             && no_preparation
             && small_steps.is_none();
         is_coupling_plain
+            && self.control.is_none()
             && !self.consistency.is_due(self.reading)
             && !self.is_iterated_somewhere()
             && self.halving.is_none()
@@ -216,11 +223,17 @@ fn iterated_loops(config: &RunConfig, graph: &SystemGraph, schedule: &Schedule) 
 }
 
 impl RunConfig {
-    /// Columns that tell of the loops that are iterated.
-    pub fn loop_columns(&self, graph: &SystemGraph) -> Result<Vec<Column>> {
+    /// Columns that tell of the run itself: of loops that are iterated, and of steps that adapt.
+    pub fn own_columns(&self, graph: &SystemGraph) -> Result<Vec<Column>> {
         let schedule = Schedule::new(self, graph)?;
-        Ok(iterate::columns(iterated_loops(self, graph, &schedule)))
+        Ok(own_columns(self, iterated_loops(self, graph, &schedule)))
     }
+}
+
+fn own_columns(config: &RunConfig, loops: usize) -> Vec<Column> {
+    let mut columns = iterate::columns(loops);
+    columns.extend(adaptive::column(config));
+    columns
 }
 
 /// Stages as ranges: subsystems are numbered in the order in which they move.

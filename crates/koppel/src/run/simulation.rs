@@ -20,6 +20,7 @@
 //! Nothing is allocated once a run is under way, but for exact models that meet a new length of step. Members of a stage write only to their own slot and are published in
 //! order, so the result is the same, bit for bit, on one thread or many.
 
+use super::adaptive::Control;
 use super::board::{Board, Deliveries};
 use super::change::Assignment;
 use super::config::{Parallel, Reading};
@@ -64,7 +65,10 @@ pub struct Simulation {
     pub(super) rates: Vec<f64>,
     pub(super) reading: Reading,
     pub(super) clock: Clock,
+    /// Ticks of the clock done: macro steps, unless the step adapts.
     pub(super) index: u64,
+    /// Chooses how many ticks a step spans; none if it is always one.
+    pub(super) control: Option<Box<Control>>,
     /// Where the macro step under way was cut, if it was.
     pub(super) inside: Option<f64>,
     pub(super) is_multi_rate: bool,
@@ -80,8 +84,11 @@ pub struct Simulation {
     pub(super) are_models_old: bool,
     /// What exciting the subsystems before the run has shown.
     pub(super) probing: Vec<ProbeReport>,
-    /// Ends of the parts of a macro step that is cut by changes or a cascade of first steps.
+    /// Ends of the parts of a macro step that is cut by changes or a cascade of first steps, and how many are done.
     pub(super) parts: Vec<f64>,
+    pub(super) parts_done: usize,
+    /// Outputs after the last timed changes.
+    pub(super) outputs_after: Vec<f64>,
     pub(super) columns: Columns,
     pub(super) row: Vec<f64>,
     pub(super) record_every: u64,
@@ -115,7 +122,12 @@ impl Simulation {
         self.advance_by(1)
     }
 
-    /// Takes so many macro steps, or fewer to the stop time.
+    /// Goes to the next exchange of values: by a whole macro step, or by a part of one that is cut.
+    pub fn advance_part(&mut self) -> Result<()> {
+        if self.index >= self.plain_until { self.advance_slowly() } else { self.advance() }
+    }
+
+    /// Takes so many macro steps, or fewer to the stop time; of steps that adapt, those that begin within so many ticks.
     pub fn advance_by(&mut self, steps: u64) -> Result<()> {
         let stop = self.index.saturating_add(steps);
         while self.index < stop {
@@ -146,16 +158,21 @@ impl Simulation {
         if self.is_done() {
             return Ok(());
         }
-        let (start, end) = (self.time(), self.clock.time(self.index + 1));
-        if self.is_cut(start, end) {
-            self.advance_in_parts(start)?;
-        } else if self.inside.is_some() {
-            self.exchange(Step { index: self.index, start, size: end - start }, end)?;
-        } else {
-            self.exchange(self.clock.step(self.index, 1), end)?;
+        let ticks = self.stride();
+        let (start, end) = (self.time(), self.clock.time(self.index + ticks));
+        let index = self.steps_taken();
+        let part = self.next_part(start, end);
+        let step = match part {
+            None if self.inside.is_none() => Step { index, ..self.clock.step(self.index, ticks) },
+            _ => Step { index, start, size: part.unwrap_or(end) - start },
+        };
+        self.exchange(step, part.unwrap_or(end))?;
+        self.inside = part.filter(|part| *part < end);
+        if self.inside.is_some() {
+            return Ok(());
         }
-        self.index += 1;
-        self.inside = None;
+        self.index += ticks;
+        self.control_step(ticks);
         let has_changes = self.changes_done < self.changes.len();
         let is_plain = self.is_usually_plain && !has_changes && self.pool.is_none();
         self.plain_until = if is_plain { next_timed(self.index).min(self.steps() - 1) } else { 0 };
@@ -313,12 +330,12 @@ impl Simulation {
         self.inside.unwrap_or_else(|| self.clock.time(self.index))
     }
 
-    /// Macro steps done.
+    /// Ticks of the clock done: macro steps, unless the step adapts (see [`Simulation::steps_taken`]).
     pub fn index(&self) -> u64 {
         self.index
     }
 
-    /// Macro steps of the whole run.
+    /// Ticks of the whole run: macro steps, unless the step adapts.
     pub fn steps(&self) -> u64 {
         self.clock.steps()
     }

@@ -9,13 +9,13 @@ use serde::{Deserialize, Serialize};
 /// A run between two macro steps. Reused as a buffer.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RunState {
-    /// Macro steps done.
+    /// Ticks of the clock done: macro steps, unless the step adapts.
     pub index: u64,
     /// Timed changes done.
     pub(super) changes_done: usize,
     /// Where the macro step under way was cut; nothing at a communication point of the run.
     pub(super) inside: Option<f64>,
-    /// Offsets, inputs as given, as outputs were read with and as planned, outputs now and before, live signals, history, models, coupling memory, loop memory: in that order.
+    /// Offsets, inputs as given, as outputs were read with and as planned, outputs now and before, live signals, history, models, coupling memory, loop memory, choice of steps: in that order.
     pub(super) numbers: Vec<f64>,
     /// Texts, bytes and ticks as they were last carried.
     pub(super) messages: Vec<Message>,
@@ -74,12 +74,22 @@ impl Simulation {
         self.coupling.save(numbers);
         self.consistency.save(numbers);
         self.steps.save(numbers);
+        if let Some(control) = &self.control {
+            control.save(numbers);
+        }
     }
 
     /// Goes back (or forward) to a saved state of the same run; what follows is bit for bit what followed then.
     ///
     /// The stop time may differ, unless a step was shortened to reach the old one.
     pub fn restore(&mut self, state: &RunState) -> Result<()> {
+        self.parts.clear();
+        self.parts_done = 0;
+        self.put_back(state)
+    }
+
+    /// The same within a step that is walked in parts.
+    pub(super) fn put_back(&mut self, state: &RunState) -> Result<()> {
         let is_same_size =
             state.numbers.len() == self.state_size && state.subsystems.len() == self.slots.len();
         if !is_same_size || !self.messages.fit(&state.messages) {
@@ -122,7 +132,10 @@ impl Simulation {
         }
         let rest = self.coupling.restore(rest);
         let rest = self.consistency.restore(rest);
-        let rest = self.steps.restore(rest);
+        let mut rest = self.steps.restore(rest);
+        if let Some(control) = &mut self.control {
+            rest = control.restore(rest);
+        }
         assert!(rest.is_empty(), "the state's size was checked");
     }
 

@@ -1,5 +1,6 @@
 //! What a run did: steps, where the time went, and how far inputs were from what they should have been.
 
+use super::adaptive::StepSizes;
 use super::iterate::LoopWork;
 use super::simulation::{Simulation, view};
 use super::slot::Slot;
@@ -45,6 +46,8 @@ pub struct Share {
 pub struct Statistics {
     /// Macro steps done.
     pub steps: u64,
+    /// Their lengths, if they adapt.
+    pub sizes: Option<StepSizes>,
     /// Per subsystem.
     pub shares: Vec<Share>,
     /// Per connected input.
@@ -204,7 +207,7 @@ impl Simulation {
     /// Numbers of the run so far.
     pub fn statistics(&self) -> Statistics {
         let share = |slot: &Slot| {
-            let steps = self.index.div_ceil(u64::from(slot.every));
+            let steps = self.steps_taken().div_ceil(u64::from(slot.every));
             let (seconds, seconds_per_step) = (slot.seconds(steps), slot.seconds_per_step());
             let (subsystem, solver) = (self.graph.name(slot.id).into(), slot.subsystem.solver());
             let step_calls = slot.step_calls().unwrap_or(steps * self.nodes());
@@ -215,7 +218,8 @@ impl Simulation {
             Defect { connection: self.graph.connection_name(input), unit, ..self.extremes.defect(input) }
         };
         Statistics {
-            steps: self.index,
+            steps: self.steps_taken(),
+            sizes: self.step_sizes(),
             shares: self.slots.iter().map(share).collect(),
             defects: (0..self.graph.inputs()).filter(|i| !self.graph.is_free(*i)).map(defect).collect(),
             parallel_stages: self.stages.iter().filter(|stage| stage.is_parallel).count(),

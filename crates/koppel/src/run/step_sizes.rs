@@ -37,6 +37,9 @@ fn problem(
     needs: &Needs,
     changes: &[Assignment],
 ) -> Option<String> {
+    if config.adaptive.is_some() {
+        return Some("`adaptive` changes the step; remove it".into());
+    }
     let clock = Clock::new(config.start, config.stop, config.step);
     let (size, steps) = (config.step * every as f64, clock.steps());
     let last_start = steps.saturating_sub(1) / every * every;

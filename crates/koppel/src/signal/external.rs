@@ -125,6 +125,15 @@ impl External {
         }
     }
 
+    /// First time after `after` at which the signal is known to jump or to turn; of tables and waves, only jumps count.
+    pub(crate) fn next_event(&self, after: f64) -> Option<f64> {
+        match &self.shape {
+            Shape::Step { .. } | Shape::Ramp { .. } | Shape::Pulses(_) => self.next_break(after),
+            Shape::Table(table) if table.interpolation == Interpolation::Previous => self.next_break(after),
+            _ => None,
+        }
+    }
+
     /// Longest window on which one polynomial is good enough, in s; windows must not be longer.
     pub fn longest_piece(&self) -> f64 {
         match &self.shape {

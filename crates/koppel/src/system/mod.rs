@@ -1,6 +1,7 @@
 //! What is simulated: subsystems, their ports, and the wiring between them.
 
 mod algebraic_loop;
+mod bond;
 mod builder;
 mod exact;
 mod feedthrough;
@@ -24,6 +25,7 @@ pub mod unit;
 mod wiring;
 
 pub use algebraic_loop::{AlgebraicLoop, algebraic_loops};
+pub(crate) use bond::Bond;
 pub use builder::{Connection, System, SystemBuilder};
 pub use feedthrough::{Component, Reach, evaluation_order};
 pub(crate) use feedthrough::{evaluation_order_with, strongly_connected};

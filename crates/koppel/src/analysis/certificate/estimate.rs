@@ -8,8 +8,8 @@
 //! a step are followed (see [`super::inside`]). (1) is exact for linear subsystems, and holds to first order in e for
 //! others, which are linearised again on the way. Solvers count as exact, but for explicit Euler's late look at its inputs.
 
-use super::inside::Inside;
-use super::stride::Leap;
+use super::inside::{Followed, Inside};
+use super::stride::{Leap, Stride};
 use crate::error::{Error, Result};
 use crate::linalg::{Complex, Matrix, eigenvalues, spectral_radius};
 use crate::run::Simulation;
@@ -35,12 +35,23 @@ const RARELY: u64 = 200;
 /// Damping ratio below which a pole vibrates.
 const LIGHT: f64 = 0.2;
 
+/// How many lengths of steps are remembered.
+const REMEMBERED: usize = 32;
+
+/// Solutions over steps of one length.
+struct Length {
+    size: f64,
+    leap: Leap,
+    /// Over one part, of each subsystem that is solved along with the run.
+    strides: Vec<Option<Stride>>,
+}
+
 /// Follows a run.
 pub(super) struct Estimate {
     parts: Vec<Inside>,
     pub(super) is_exact: bool,
     closed: StateSpace,
-    leap: Leap,
+    lengths: Vec<Length>,
     /// e of (1).
     state: Vec<f64>,
     /// What connections gave, inputs with external signals, outputs and defects at the ends of the parts of a step.
@@ -50,14 +61,16 @@ pub(super) struct Estimate {
     pub(super) defects: Matrix,
     /// Defects at the end of the step.
     ends: Vec<f64>,
-    /// Per input, which share of the step the solver behind it looks back: it takes what was given at the begin of each of its
-    /// own steps.
+    /// Per input, the step of the solver behind it, in s, if that looks back: explicit Euler takes what was given at the begin
+    /// of each of its own steps. Otherwise 0.
     lags: Vec<f64>,
     /// e_y at the end of the step.
     pub(super) error: Vec<f64>,
-    /// Length of a part.
-    part: f64,
+    /// Length of the last step.
+    size: f64,
+    /// Ticks between two linearisations, and how many of these have passed.
     stride: u64,
+    point: u64,
     changes: usize,
 }
 
@@ -70,8 +83,7 @@ impl Estimate {
     pub(super) fn new(simulation: &mut Simulation) -> Result<Self> {
         refuse_unknown(simulation)?;
         let pieces = count_parts(simulation)?;
-        let part = simulation.step_size() / pieces as f64;
-        let (parts, is_exact) = inside(simulation, part)?;
+        let (parts, is_exact) = inside(simulation)?;
         let (inputs, outputs) = (simulation.graph().inputs(), simulation.graph().outputs());
         let closed = close(simulation, &parts)?;
         let states = closed.states();
@@ -81,7 +93,7 @@ impl Estimate {
         }
         Ok(Estimate {
             is_exact,
-            leap: Leap::new(&closed, part, pieces)?,
+            lengths: Vec::new(),
             state: vec![0.0; states],
             given: Matrix::zeros(pieces + 1, inputs),
             inputs: Matrix::zeros(pieces + 1, inputs),
@@ -90,36 +102,80 @@ impl Estimate {
             ends: vec![0.0; inputs],
             lags: lags(simulation),
             error: vec![0.0; outputs],
-            part,
+            size: simulation.step_size(),
             stride: simulation.steps().div_ceil(LOOKS).max(if has_black_box { RARELY } else { 1 }),
+            point: 0,
             changes: simulation.changes_made(),
             parts,
             closed,
         })
     }
 
-    /// Goes on by the step that was just made.
-    pub(super) fn follow(&mut self, simulation: &mut Simulation) -> Result<()> {
-        self.note_inputs(simulation);
-        for (id, inside) in self.parts.iter_mut().enumerate() {
-            inside.follow(simulation, id, &self.inputs, &mut self.outputs);
+    /// Goes on by the step of this length that was just made.
+    pub(super) fn follow(&mut self, simulation: &mut Simulation, size: f64) -> Result<()> {
+        if simulation.changes_made() != self.changes {
+            self.jump(simulation)?;
         }
-        self.note_defects(simulation);
-        self.leap.leap(&mut self.state, &self.defects);
+        let at = self.fit(size)?;
+        let before = std::mem::replace(&mut self.size, size) / size;
+        self.note_inputs(simulation);
+        let Length { leap, strides, .. } = &mut self.lengths[at];
+        for (id, (inside, stride)) in self.parts.iter_mut().zip(strides).enumerate() {
+            let of = Followed { nodes: &self.inputs, stride: stride.as_mut(), before };
+            inside.follow(simulation, id, of, &mut self.outputs);
+        }
+        note_defects(simulation, &self.given, &self.outputs, &mut self.defects);
+        self.ends.copy_from_slice(self.defects.row(self.defects.rows() - 1));
+        look_back(&self.lags, size, &mut self.defects);
+        leap.leap(&mut self.state, &self.defects);
         self.closed.c.mul_vec_into(&self.state, &mut self.error);
         if !simulation.reads_fresh() {
             self.closed.d.mul_vec_add(&self.ends, &mut self.error);
         }
-        let has_changed = simulation.changes_made() != self.changes;
-        if has_changed || !self.is_exact && simulation.index().is_multiple_of(self.stride) {
+        let point = simulation.index() / self.stride;
+        if !self.is_exact && std::mem::replace(&mut self.point, point) != point {
             self.renew(simulation)?;
+        }
+        Ok(())
+    }
+
+    /// Where the solutions over steps of this length are.
+    fn fit(&mut self, size: f64) -> Result<usize> {
+        let is_same = |length: &Length| (length.size - size).abs() <= 1e-9 * size;
+        if let Some(at) = self.lengths.iter().position(is_same) {
+            return Ok(at);
+        }
+        if self.lengths.len() == REMEMBERED {
+            self.lengths.remove(0);
+        }
+        let count = self.defects.rows() - 1;
+        let part = size / count as f64;
+        let strides = self.parts.iter().map(|inside| inside.solve(part)).collect::<Result<_>>()?;
+        self.lengths.push(Length { size, leap: Leap::new(&self.closed, part, count)?, strides });
+        Ok(self.lengths.len() - 1)
+    }
+
+    /// Timed changes were made at the begin of the step: subsystems are others, and what was set has no error.
+    fn jump(&mut self, simulation: &mut Simulation) -> Result<()> {
+        let from = std::mem::replace(&mut self.changes, simulation.changes_made());
+        let stands: Vec<_> = self.parts.iter_mut().map(Inside::take_state).collect();
+        self.renew(simulation)?;
+        for (id, (inside, x)) in self.parts.iter_mut().zip(stands).enumerate() {
+            inside.stand(simulation, id, x);
+        }
+        for (id, index, value) in simulation.states_set(from) {
+            let before: usize = self.parts[..id].iter().map(|inside| inside.matrices.states()).sum();
+            if index < self.parts[id].matrices.states() {
+                self.parts[id].set_state(index, value);
+                self.state[before + index] = 0.0;
+            }
         }
         Ok(())
     }
 
     /// Vibrations that are faster than the communication: of lightly damped poles beyond half its frequency.
     pub(super) fn signs(&self, simulation: &Simulation) -> Vec<String> {
-        let (graph, limit) = (simulation.graph(), PI / simulation.step_size());
+        let (graph, limit) = (simulation.graph(), PI / simulation.largest_step_taken());
         let one = |(id, part): (usize, &Inside)| {
             let poles = eigenvalues(&part.matrices.a).ok()?;
             let is_fast = |p: &&Complex| p.im > limit && p.re > -LIGHT * p.abs();
@@ -136,59 +192,33 @@ impl Estimate {
     /// What the inputs were given, without external signals and with them.
     fn note_inputs(&mut self, simulation: &Simulation) {
         let last = self.inputs.rows() - 1;
+        let part = self.size / last as f64;
         for j in 0..=last {
-            let tau = self.part * j as f64;
+            let tau = part * j as f64;
             let row = self.given.row_mut(j);
             row.iter_mut().enumerate().for_each(|(input, value)| *value = simulation.given(input, tau));
         }
         self.inputs.as_mut_slice().copy_from_slice(self.given.as_slice());
-        let (end, size) = (simulation.time(), self.part * last as f64);
+        let begin = simulation.time() - self.size;
         for (input, _) in simulation.graph().externals() {
             let id = simulation.graph().subsystem_of_input(*input);
             for j in 0..=last {
                 // A signal may jump at the end of the step; that belongs to the next one.
-                let tau = self.part * j as f64 * if j < last { 1.0 } else { 1.0 - 1e-9 };
+                let tau = part * j as f64 * if j < last { 1.0 } else { 1.0 - 1e-9 };
                 self.inputs[(j, *input)] =
-                    self.given[(j, *input)] + simulation.external(id, *input, end - size + tau);
-            }
-        }
-    }
-
-    /// What connected inputs were given less what was connected to them. What is free has no defect.
-    fn note_defects(&mut self, simulation: &Simulation) {
-        let graph = simulation.graph();
-        for input in 0..self.defects.cols() {
-            let (wires, offset) = (&graph.wires()[graph.wires_into(input)], graph.offset(input));
-            if wires.is_empty() {
-                continue;
-            }
-            for j in 0..self.defects.rows() {
-                let y = self.outputs.row(j);
-                let arrives = wires.iter().map(|wire| wire.gain * y[wire.source]).sum::<f64>();
-                self.defects[(j, input)] = self.given[(j, input)] - offset - arrives;
-            }
-        }
-        let last = self.defects.rows() - 1;
-        self.ends.copy_from_slice(self.defects.row(last));
-        for (input, lag) in self.lags.iter().enumerate().filter(|(_, lag)| **lag > 0.0) {
-            for j in (1..=last).rev() {
-                let at = j as f64 * (1.0 - lag);
-                let (from, share) = (at as usize, at.fract());
-                let (a, b) = (self.defects[(from, input)], self.defects[((from + 1).min(last), input)]);
-                self.defects[(j, input)] = a + share * (b - a);
+                    self.given[(j, *input)] + simulation.external(id, *input, begin + tau);
             }
         }
     }
 
     /// Linearises again.
     fn renew(&mut self, simulation: &mut Simulation) -> Result<()> {
-        self.changes = simulation.changes_made();
-        let (parts, is_exact) = inside(simulation, self.part)?;
+        let (parts, is_exact) = inside(simulation)?;
         let closed = close(simulation, &parts)?;
         if closed.states() != self.state.len() {
             return Err(unknown("the number of its states has changed".into()));
         }
-        self.leap = Leap::new(&closed, self.part, self.defects.rows() - 1)?;
+        self.lengths.clear();
         for (new, old) in parts.into_iter().zip(&mut self.parts) {
             old.renew(new);
         }
@@ -197,10 +227,40 @@ impl Estimate {
     }
 }
 
-fn inside(simulation: &mut Simulation, part: f64) -> Result<(Vec<Inside>, bool)> {
+/// What connected inputs were given less what was connected to them. What is free has no defect.
+fn note_defects(simulation: &Simulation, given: &Matrix, outputs: &Matrix, defects: &mut Matrix) {
+    let graph = simulation.graph();
+    for input in 0..defects.cols() {
+        let (wires, offset) = (&graph.wires()[graph.wires_into(input)], graph.offset(input));
+        if wires.is_empty() {
+            continue;
+        }
+        for j in 0..defects.rows() {
+            let y = outputs.row(j);
+            let arrives = wires.iter().map(|wire| wire.gain * y[wire.source]).sum::<f64>();
+            defects[(j, input)] = given[(j, input)] - offset - arrives;
+        }
+    }
+}
+
+/// Solvers that look back see defects late, by their own step in s.
+fn look_back(lags: &[f64], size: f64, defects: &mut Matrix) {
+    let last = defects.rows() - 1;
+    for (input, step) in lags.iter().enumerate().filter(|(_, step)| **step > 0.0) {
+        let lag = 1.0 / (size / step).round().max(1.0);
+        for j in (1..=last).rev() {
+            let at = j as f64 * (1.0 - lag);
+            let (from, share) = (at as usize, at.fract());
+            let (a, b) = (defects[(from, input)], defects[((from + 1).min(last), input)]);
+            defects[(j, input)] = a + share * (b - a);
+        }
+    }
+}
+
+fn inside(simulation: &mut Simulation) -> Result<(Vec<Inside>, bool)> {
     let (mut parts, mut all) = (Vec::new(), true);
     for id in 0..simulation.graph().len() {
-        let (inside, is_exact) = Inside::new(simulation, id, part)?;
+        let (inside, is_exact) = Inside::new(simulation, id)?;
         parts.push(inside);
         all &= is_exact;
     }
@@ -218,16 +278,16 @@ fn count_parts(simulation: &mut Simulation) -> Result<usize> {
             fastest = spectral_radius(matrix).map_or(fastest, |radius| fastest.max(radius));
         }
     }
-    let wanted = (fastest * simulation.step_size() / PART).ceil().clamp(PARTS.0, PARTS.1) as usize;
+    let wanted = (fastest * simulation.largest_step() / PART).ceil().clamp(PARTS.0, PARTS.1) as usize;
     let pieces = simulation.pieces();
     Ok(pieces * wanted.div_ceil(pieces))
 }
 
-/// How far the solver behind each input looks back, in steps: explicit Euler by one of its own.
+/// How far the solver behind each input looks back, in s: explicit Euler by one of its own steps.
 fn lags(simulation: &Simulation) -> Vec<f64> {
     let graph = simulation.graph();
     let of = |input: usize| match simulation.solver_config(graph.subsystem_of_input(input)) {
-        Some(SolverConfig::Euler { step }) => 1.0 / (simulation.step_size() / step).round().max(1.0),
+        Some(SolverConfig::Euler { step }) => step,
         _ => 0.0,
     };
     (0..graph.inputs()).map(of).collect()

@@ -18,8 +18,8 @@ pub(super) struct Inside {
     pub(super) inputs: Range<usize>,
     pub(super) outputs: Range<usize>,
     pub(super) matrices: StateSpace,
-    /// Its state, if it is solved along with the run, and the solution over one part of a step.
-    shadow: Option<(Vec<f64>, Stride)>,
+    /// Its state, if it is solved along with the run.
+    shadow: Option<Vec<f64>>,
     /// Outputs without what u feeds through, less those of the shadow: at the end of the step, at its begin, before.
     left: [Vec<f64>; 3],
     /// How many of them are known.
@@ -30,9 +30,19 @@ pub(super) struct Inside {
     saved: Snapshot,
 }
 
+/// A step that is followed.
+pub(super) struct Followed<'a> {
+    /// All inputs at the ends of its parts.
+    pub(super) nodes: &'a Matrix,
+    /// The solution over one part, if the subsystem is solved.
+    pub(super) stride: Option<&'a mut Stride>,
+    /// Length of the step before, relative to this one.
+    pub(super) before: f64,
+}
+
 impl Inside {
-    /// A subsystem as it stands, for steps in so many parts.
-    pub(super) fn new(simulation: &mut Simulation, id: SubsystemId, part: f64) -> Result<(Self, bool)> {
+    /// A subsystem as it stands.
+    pub(super) fn new(simulation: &mut Simulation, id: SubsystemId) -> Result<(Self, bool)> {
         let (matrices, is_exact) = simulation.linear_model(id)?;
         let graph = simulation.graph();
         let (inputs, outputs) = (graph.inputs_of(id), graph.outputs_of(id));
@@ -48,11 +58,41 @@ impl Inside {
             known: 0,
         };
         if is_exact && let Some(x) = inside.state(simulation, id) {
-            inside.shadow = Some((x, Stride::new(&inside.matrices, part)?));
+            inside.shadow = Some(x);
         }
-        inside.look(simulation, id);
+        inside.look(simulation, id, simulation.all_outputs());
         let is_exact = inside.shadow.is_some();
         Ok((inside, is_exact))
+    }
+
+    /// Its solution over one part of this length, if it is solved.
+    pub(super) fn solve(&self, part: f64) -> Result<Option<Stride>> {
+        self.shadow.as_ref().map(|_| Stride::new(&self.matrices, part)).transpose()
+    }
+
+    /// Where it stood, if it is solved.
+    pub(super) fn take_state(&mut self) -> Option<Vec<f64>> {
+        self.shadow.take()
+    }
+
+    /// Puts it where it stood before a step at whose begin something was changed.
+    pub(super) fn stand(&mut self, simulation: &Simulation, id: SubsystemId, x: Option<Vec<f64>>) {
+        if let (Some(shadow), Some(x)) = (&mut self.shadow, x)
+            && shadow.len() == x.len()
+        {
+            *shadow = x;
+            self.left[0].fill(0.0);
+            return;
+        }
+        self.known = 0;
+        self.look(simulation, id, simulation.outputs_after_changes());
+    }
+
+    /// One of its states was set.
+    pub(super) fn set_state(&mut self, index: usize, value: f64) {
+        if let Some(x) = &mut self.shadow {
+            x[index] = value;
+        }
     }
 
     /// How many states its filters have.
@@ -90,18 +130,18 @@ impl Inside {
         seen.iter().zip(&y).all(|(a, b)| (a - b).abs() <= SAME * size).then_some(x)
     }
 
-    /// Moves its shadow over one step under the inputs at the ends of its parts (`nodes` lists of all inputs), and writes what
-    /// its outputs were there.
+    /// Moves its shadow over one step, and writes what its outputs were at the ends of the parts.
     pub(super) fn follow(
         &mut self,
         simulation: &Simulation,
         id: SubsystemId,
-        nodes: &Matrix,
+        of: Followed<'_>,
         out: &mut Matrix,
     ) {
+        let Followed { nodes, stride, before: ratio } = of;
         let last = nodes.rows() - 1;
         let Inside { shadow, matrices, inputs, outputs, feeds_through, .. } = self;
-        if let Some((x, stride)) = shadow {
+        if let (Some(x), Some(stride)) = (shadow, stride) {
             let mut u = &nodes.row(0)[inputs.clone()];
             let begin = &mut out.row_mut(0)[outputs.clone()];
             matrices.c.mul_vec_into(x, begin);
@@ -120,13 +160,13 @@ impl Inside {
                 }
             }
         }
-        self.look(simulation, id);
+        self.look(simulation, id, simulation.all_outputs());
         let [end, begin, before] = &self.left;
         let is_bent = self.known > 2 && self.shadow.is_none();
         let parts = 1.0 / last as f64;
         for (k, output) in self.outputs.clone().enumerate() {
             let (from, way) = (begin[k], end[k] - begin[k]);
-            let bend = if is_bent { 0.5 * (end[k] - 2.0 * begin[k] + before[k]) } else { 0.0 };
+            let bend = if is_bent { (ratio * way + before[k] - from) / (ratio * (ratio + 1.0)) } else { 0.0 };
             if from == 0.0 && way == 0.0 && bend == 0.0 {
                 continue;
             }
@@ -140,9 +180,9 @@ impl Inside {
 
     /// Puts the shadow where the subsystem is, from which another solver, or an unstable one, would carry it away.
     fn meet(&mut self, simulation: &Simulation, id: SubsystemId) {
-        let Some((mut x, stride)) = self.shadow.take() else { return };
+        let Some(mut x) = self.shadow.take() else { return };
         let is_met = self.read_state(simulation, id, &mut x);
-        self.shadow = Some((x, stride));
+        self.shadow = Some(x);
         if is_met {
             self.left[0].fill(0.0);
         }
@@ -160,17 +200,17 @@ impl Inside {
     }
 
     /// Notes its outputs.
-    fn look(&mut self, simulation: &Simulation, id: SubsystemId) {
+    fn look(&mut self, simulation: &Simulation, id: SubsystemId, outputs: &[f64]) {
         self.left.rotate_right(1);
         let (given, time) = (simulation.read_with(), simulation.time());
-        let Inside { left: [end, ..], matrices, shadow, inputs, outputs, .. } = self;
-        for (k, (left, y)) in end.iter_mut().zip(&simulation.all_outputs()[outputs.clone()]).enumerate() {
+        let Inside { left: [end, ..], matrices, shadow, inputs, outputs: own, .. } = self;
+        for (k, (left, y)) in end.iter_mut().zip(&outputs[own.clone()]).enumerate() {
             let through = matrices.d.row(k).iter().zip(inputs.clone());
             let through =
                 through.map(
                     |(d, i)| if *d == 0.0 { 0.0 } else { d * (given[i] + simulation.external(id, i, time)) },
                 );
-            let own = shadow.as_ref().map_or(0.0, |(x, _)| dot(matrices.c.row(k), x));
+            let own = shadow.as_ref().map_or(0.0, |x| dot(matrices.c.row(k), x));
             *left = y - through.sum::<f64>() - own;
         }
         self.known += 1;

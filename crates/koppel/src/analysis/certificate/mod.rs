@@ -159,6 +159,10 @@ impl Certifier {
     ///
     /// [`Error::Unsupported`] if it is no such run.
     pub fn with_second_run(mut self, first: &Simulation, second: Simulation) -> Result<Self> {
+        if first.step_sizes().is_some() {
+            let reason = "steps that adapt have no half; the defects of the connections tell the error, or a run with a smaller tolerance".into();
+            return Err(Error::Unsupported { what: "a second run".into(), reason }.into());
+        }
         let is_half = (2.0 * second.step_size() / first.step_size() - 1.0).abs() < 1e-9;
         let is_it =
             is_half && second.time() == first.time() && second.graph().names() == first.graph().names();
@@ -170,19 +174,37 @@ impl Certifier {
         Ok(self)
     }
 
-    /// Looks at the step that was just made.
+    /// Looks at the step, or the part of one, that was just made.
     pub fn look(&mut self, simulation: &mut Simulation) {
         self.steps += 1;
-        let (time, size) = (simulation.time(), simulation.step_size());
-        // The last step of a run may be cut short; it is not worth matrices of its own.
-        let is_whole = (time - self.time - size).abs() < 1e-6 * size;
+        let time = simulation.time();
+        // Of a step that was cut, only the last part can be looked at if nobody looked before.
+        let size = time - simulation.part_start().map_or(self.time, |start| start.max(self.time));
         self.time = time;
         if let Ok(estimate) = &mut self.estimate
-            && is_whole
-            && let Err(error) = estimate.follow(simulation)
+            && let Err(error) = estimate.follow(simulation, size)
         {
             self.estimate = Err(reason(&error));
         }
+        if !simulation.is_inside_step() {
+            self.look_at_second(simulation, time);
+        }
+        match &self.estimate {
+            Ok(estimate) => {
+                self.signals.note(simulation, size, estimate.error.iter().copied());
+                self.signals.note_defects(simulation, size, &estimate.defects);
+            }
+            Err(_) => self.signals.note_ends(simulation, size),
+        }
+        self.bonds.note(simulation, size);
+        let share = simulation.index() as f64 / simulation.steps().max(1) as f64;
+        if !simulation.is_inside_step() {
+            self.ripples.note(time, share, simulation.all_outputs());
+        }
+    }
+
+    fn look_at_second(&mut self, simulation: &Simulation, time: f64) {
+        let size = simulation.step_size();
         if let Some(second) = self.second.as_mut().filter(|_| self.broken.is_none()) {
             while second.time() < time - 1e-6 * size && !second.is_done() {
                 if let Err(error) = second.advance() {
@@ -191,21 +213,8 @@ impl Certifier {
                 }
             }
             let differences = simulation.all_outputs().iter().zip(second.all_outputs()).map(|(a, b)| a - b);
-            self.differences.note(simulation, differences);
+            self.differences.note(simulation, size, differences);
         }
-        if let Ok(estimate) = &self.estimate
-            && is_whole
-        {
-            self.signals.note(simulation, estimate.error.iter().copied());
-        }
-        match &self.estimate {
-            Ok(_) if !is_whole => {}
-            Ok(estimate) => self.signals.note_defects(simulation, &estimate.defects),
-            Err(_) => self.signals.note_ends(simulation),
-        }
-        self.bonds.note(simulation);
-        let share = simulation.index() as f64 / simulation.steps().max(1) as f64;
-        self.ripples.note(time, share, simulation.all_outputs());
     }
 
     /// What has been seen.

@@ -50,7 +50,8 @@ impl Sums {
 pub(super) struct Signals {
     outputs: Vec<Sums>,
     inputs: Vec<Sums>,
-    steps: u64,
+    /// Time over which errors, and over which defects were seen, in s.
+    watched: f64,
     time: f64,
 }
 
@@ -60,12 +61,12 @@ impl Signals {
         outputs.iter_mut().zip(simulation.all_outputs()).for_each(|(sums, y)| sums.see(*y));
         let mut inputs = vec![Sums::NEW; simulation.graph().inputs()];
         inputs.iter_mut().zip(simulation.arrivals()).for_each(|(sums, u)| sums.see(*u));
-        Signals { outputs, inputs, steps: 0, time: 0.0 }
+        Signals { outputs, inputs, watched: 0.0, time: 0.0 }
     }
 
-    /// Notes the errors of the outputs at the end of a step.
-    pub(super) fn note(&mut self, simulation: &Simulation, errors: impl Iterator<Item = f64>) {
-        self.steps += 1;
+    /// Notes the errors of the outputs at the end of a step, which count as much as it is long.
+    pub(super) fn note(&mut self, simulation: &Simulation, size: f64, errors: impl Iterator<Item = f64>) {
+        self.watched += size;
         let (time, is_begin) = (simulation.time(), 5 * simulation.index() < simulation.steps());
         for ((sums, y), error) in self.outputs.iter_mut().zip(simulation.all_outputs()).zip(errors) {
             let is_small = error.abs() <= EXPLODED * sums.range() || error.abs() < 0.5 * y.abs();
@@ -73,7 +74,7 @@ impl Signals {
                 sums.see(y - error);
             }
             let error = error.abs();
-            sums.sum += error;
+            sums.sum += size * error;
             // What is not a number is the largest there is.
             if error.is_nan() || error > sums.largest {
                 (sums.largest, sums.time) = (error, time);
@@ -82,8 +83,8 @@ impl Signals {
     }
 
     /// Notes the defects of connections at the ends of the parts of a step.
-    pub(super) fn note_defects(&mut self, simulation: &Simulation, defects: &Matrix) {
-        let (size, last) = (simulation.step_size(), defects.rows() - 1);
+    pub(super) fn note_defects(&mut self, simulation: &Simulation, size: f64, defects: &Matrix) {
+        let last = defects.rows() - 1;
         self.time += size;
         for (input, (sums, arrival)) in self.inputs.iter_mut().zip(simulation.arrivals()).enumerate() {
             sums.see(*arrival);
@@ -94,8 +95,7 @@ impl Signals {
     }
 
     /// The same where they are known at the end of the step alone: taken as growing from nothing.
-    pub(super) fn note_ends(&mut self, simulation: &Simulation) {
-        let size = simulation.step_size();
+    pub(super) fn note_ends(&mut self, simulation: &Simulation, size: f64) {
         self.time += size;
         let ends = simulation.arrivals().iter().zip(simulation.applied());
         for (sums, (arrival, applied)) in self.inputs.iter_mut().zip(ends) {
@@ -106,7 +106,7 @@ impl Signals {
 
     fn relative(&self, output: usize) -> f64 {
         let sums = &self.outputs[output];
-        let error = sums.sum / self.steps.max(1) as f64;
+        let error = sums.sum / self.watched.max(f64::MIN_POSITIVE);
         // What is nothing but round-off beside the others has no range of its own.
         let least = ROUND_OFF * self.outputs.iter().fold(0.0, |most: f64, sums| most.max(sums.range()));
         if error <= least { 0.0 } else { sums.share(error) }

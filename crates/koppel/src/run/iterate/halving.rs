@@ -57,7 +57,7 @@ impl Simulation {
     fn take_back(&mut self, before: &Halving) -> Result<()> {
         let works = self.consistency.works_mut().chain(self.steps.works_mut());
         works.zip(&before.marks).for_each(|(work, mark)| work.go_back(mark));
-        self.restore(&before.state)
+        self.put_back(&before.state)
     }
 
     /// How often a step was halved because a loop did not converge.
