@@ -105,6 +105,7 @@ fn takes_hold(coupling: &CouplingConfig) -> bool {
         | CouplingConfig::Soh { .. }
         | CouplingConfig::Hinf(_)
         | CouplingConfig::Vfps(_)
+        | CouplingConfig::Auto(_)
         | CouplingConfig::AntiAliasing { order: 1.. } => false,
         _ => true,
     }
