@@ -190,7 +190,11 @@ impl Climb<'_> {
             if is_stable && judged.error <= self.wish.aim.error {
                 return Ok(Some(good));
             }
-            if shorter.step < shortest || shorter.step >= step || self.is_late() {
+            if self.is_late() {
+                // The shorter one has the longer one above it.
+                return Ok(self.keeps(&judged).then_some((shorter, judged)));
+            }
+            if shorter.step < shortest || shorter.step >= step {
                 return Ok(None);
             }
             good = (shorter, judged);
@@ -225,6 +229,6 @@ impl Climb<'_> {
 fn reason(error: &Error) -> String {
     match error {
         Error::Unsupported { reason, .. } => reason.clone(),
-        other => other.to_string(),
+        other => other.to_string().lines().next().unwrap_or_default().to_owned(),
     }
 }
