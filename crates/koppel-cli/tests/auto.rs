@@ -4,14 +4,17 @@
 
 mod common;
 
-use common::{Folder, SYSTEM, examples};
+use common::{Folder, examples};
 use serde_json::Value;
 
-/// Without a schedule, so that it may be chosen.
+/// The quarter truck: linear, with a ramp from outside.
 fn open(step: &str, coupling: &str) -> String {
-    let system = SYSTEM.replace("schedule = \"parallel\"\n", "");
-    system.replace("step = 1e-3\n", &format!("step = {step}\n")).replace("\"zoh\"", coupling)
+    let system = std::fs::read_to_string(examples().join("quarter-truck.toml")).unwrap();
+    assert!(system.contains(RUN));
+    system.replace(RUN, &format!("step = {step}\ncoupling = {coupling}\n"))
 }
+
+const RUN: &str = "step = 2e-3\ncoupling = \"zoh\"\n";
 
 const COUNTED: &str = "{ method = \"auto\", save = \"calls\" }";
 
@@ -32,10 +35,8 @@ fn a_choice_is_explained_and_can_be_pinned() {
     assert_eq!(told["step"], auto["chosen"]["step"]);
     let lines: Vec<&str> =
         auto["pin"].as_array().unwrap().iter().map(|line| line.as_str().unwrap()).collect();
-    let pinned = SYSTEM.replace(
-        "step = 1e-3\nschedule = \"parallel\"\ncoupling = \"zoh\"\n",
-        &format!("{}\n", lines.join("\n")),
-    );
+    let pinned =
+        open("1", "\"zoh\"").replace("step = 1\ncoupling = \"zoh\"\n", &format!("{}\n", lines.join("\n")));
     assert!(!pinned.contains("auto"), "{pinned}");
     folder.write("pinned.toml", &pinned);
     folder.succeed(&["run", "pinned.toml", "--out", "b.csv"]);
@@ -59,8 +60,8 @@ fn a_given_step_is_kept_and_rows_on_a_grid_come_out() {
     let text = folder.read("g.csv");
     let times: Vec<f64> =
         text.lines().skip(1).map(|row| row.split(',').next().unwrap().parse().unwrap()).collect();
-    assert_eq!(times.len(), 21, "{text}");
-    assert!(times.iter().enumerate().all(|(k, t)| (t - 0.01 * k as f64).abs() < 1e-12), "{times:?}");
+    assert_eq!(times.len(), 301, "{text}");
+    assert!(times.iter().enumerate().all(|(k, t)| (t - 0.01 * k as f64).abs() < 1e-9), "{times:?}");
 }
 
 #[test]
@@ -99,10 +100,10 @@ fn bad_wishes_are_refused_where_they_stand() {
 fn a_resumed_run_keeps_the_choice() {
     let folder = Folder::with(&open("\"auto\"", COUNTED));
     let whole =
-        summary(&folder, &["run", "system.toml", "--stop", "0.4", "--step", "1e-3", "--out", "whole.csv"]);
-    let first = ["run", "system.toml", "--step", "1e-3", "--checkpoint", "c", "--checkpoint-every", "50"];
+        summary(&folder, &["run", "system.toml", "--stop", "4", "--step", "5e-3", "--out", "whole.csv"]);
+    let first = ["run", "system.toml", "--step", "5e-3", "--checkpoint", "c", "--checkpoint-every", "50"];
     let part = summary(&folder, &[&first[..], &["--out", "part.csv"]].concat());
-    let resumed = summary(&folder, &["resume", "c", "--stop", "0.4"]);
+    let resumed = summary(&folder, &["resume", "c", "--stop", "4"]);
     assert!(resumed["auto"].is_null(), "{resumed:#}");
     assert_eq!(resumed["settings"]["run"]["coupling"], part["settings"]["run"]["coupling"]);
     if whole["settings"]["run"]["coupling"] == part["settings"]["run"]["coupling"] {
@@ -142,7 +143,7 @@ fn studies_and_fmus_take_what_is_chosen() {
     let folder = Folder::with(&open("1e-3", COUNTED));
     folder.write(
         "study.toml",
-        "system = \"system.toml\"\n[factors]\n\"run.step\" = [5e-4, 1e-3]\n[reference]\nmonolithic = true\n[measures]\nerror = { error = \"all\" }\n",
+        "system = \"system.toml\"\n[factors]\n\"run.step\" = [2e-3, 5e-3]\n[reference]\nmonolithic = true\n[measures]\nerror = { error = \"all\" }\n",
     );
     folder.succeed(&["study", "study.toml", "--out", "found"]);
     let said = folder.run(&["fmu", "export", "system.toml", "--out", "system.fmu"]);

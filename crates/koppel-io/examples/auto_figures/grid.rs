@@ -1,36 +1,37 @@
 //! Every example of the repository, its true course, and a grid of methods and steps beside what `auto` chooses.
 
+#![allow(dead_code, reason = "the figures and the test each use their part")]
+
 use koppel::coupling::{
     CorrectorConfig, CouplingConfig, ErrorEquationConfig, HinfConfig, PrestepConfig, VfpsConfig,
 };
 use koppel::plan::Candidate;
-use koppel::run::{RunConfig, ScheduleConfig, Simulation};
+use koppel::run::{Reading, RunConfig, ScheduleConfig, Simulation};
 use koppel_io::system_file::{SystemFile, parse};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 /// The error that is wanted.
-pub const WANTED: f64 = 0.05;
+pub(crate) const WANTED: f64 = 0.05;
 /// Points of the true course.
 const POINTS: f64 = 20_000.0;
 
 /// An example with its true course.
-pub struct Example {
-    pub name: String,
-    pub file: SystemFile,
+pub(crate) struct Example {
+    pub(crate) name: String,
+    pub(crate) file: SystemFile,
     path: PathBuf,
     text: String,
     truth: Truth,
 }
 
 /// What a run gave.
-pub struct Outcome {
+pub(crate) struct Outcome {
     /// Root mean square of the worst output over its range; infinite if the run failed.
-    pub error: f64,
-    pub seconds: f64,
+    pub(crate) error: f64,
+    pub(crate) seconds: f64,
     /// Steps of subsystems, those before the run included.
-    pub calls: f64,
-    pub steps: u64,
+    pub(crate) calls: f64,
 }
 
 /// Outputs of the system uncut.
@@ -38,10 +39,12 @@ struct Truth {
     names: Vec<String>,
     times: Vec<f64>,
     rows: Vec<Vec<f64>>,
+    /// How far each output moves; 0 if it stands still.
+    sizes: Vec<f64>,
 }
 
 /// Paths of all examples but studies, by their folder.
-pub fn paths() -> Vec<(String, PathBuf)> {
+pub(crate) fn paths() -> Vec<(String, PathBuf)> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
     let mut all = Vec::new();
     for folder in ["", "prestep", "loops"] {
@@ -58,7 +61,7 @@ pub fn paths() -> Vec<(String, PathBuf)> {
 }
 
 impl Example {
-    pub fn new(name: &str, path: &Path) -> Self {
+    pub(crate) fn new(name: &str, path: &Path) -> Self {
         let text = std::fs::read_to_string(path).unwrap();
         let file = parse(&text, path).unwrap();
         let truth = Truth::new(&text, path);
@@ -66,7 +69,7 @@ impl Example {
     }
 
     /// The example with other settings of the run.
-    pub fn with(&self, settings: &[(&str, &str)]) -> SystemFile {
+    pub(crate) fn with(&self, settings: &[(&str, &str)]) -> SystemFile {
         let mut file = parse(&self.text, &self.path).unwrap();
         for (name, value) in settings {
             file.set(&format!("run.{name}"), value, "test").unwrap();
@@ -75,12 +78,12 @@ impl Example {
     }
 
     /// One run from its set-up to its end.
-    pub fn run(&self, config: &RunConfig) -> Outcome {
+    pub(crate) fn run(&self, config: &RunConfig) -> Outcome {
         let mut file = self.file.clone();
         file.run = RunConfig { threads: koppel::run::Parallel::Never, ..config.clone() };
         let begin = Instant::now();
         let Ok(mut run) = file.simulation() else {
-            return Outcome { error: f64::INFINITY, seconds: f64::INFINITY, calls: f64::INFINITY, steps: 0 };
+            return Outcome { error: f64::INFINITY, seconds: f64::INFINITY, calls: f64::INFINITY };
         };
         let order: Vec<usize> = self.truth.names.iter().map(|name| run.graph().find(name).unwrap()).collect();
         let mut rows = vec![(run.time(), row(&run, &order))];
@@ -96,12 +99,39 @@ impl Example {
         let probing: u64 = run.probing().iter().map(|report| report.step_calls).sum();
         let calls: u64 = run.statistics().shares.iter().map(|share| share.step_calls).sum();
         let error = if is_whole { self.truth.error(&rows) } else { f64::INFINITY };
-        Outcome { error, seconds, calls: (probing + calls) as f64, steps: run.index() }
+        Outcome { error, seconds, calls: (probing + calls) as f64 }
+    }
+
+    /// All of the grid that keep the error, but for those that take `dearer` times as long as the best so far: methods are tried from
+    /// the longest step down, and shorter ones take longer still.
+    pub(crate) fn good(
+        &self,
+        config: &RunConfig,
+        per_doubling: u32,
+        dearer: f64,
+    ) -> Vec<(RunConfig, Outcome)> {
+        let (all, mut good, mut least) = (self.grid(per_doubling), Vec::new(), f64::INFINITY);
+        for method in all.chunk_by(|a, b| a.coupling == b.coupling && a.schedule == b.schedule) {
+            for candidate in method.iter().rev() {
+                let config = candidate.on(config);
+                let run = self.run(&config);
+                if run.error <= WANTED {
+                    least = run.seconds.min(least);
+                }
+                if run.seconds.is_finite() && run.seconds > dearer * least {
+                    break;
+                }
+                if run.error <= WANTED {
+                    good.push((config, run));
+                }
+            }
+        }
+        good
     }
 
     /// Every method at steps from a sixteenth of the example's own up to a tenth of the run, `per_doubling` between one and its
     /// double; both schedules for holds.
-    pub fn grid(&self, per_doubling: u32) -> Vec<Candidate> {
+    pub(crate) fn grid(&self, per_doubling: u32) -> Vec<Candidate> {
         let run = &self.file.run;
         let longest = (run.stop - run.start) / 10.0;
         let ratio = 2.0_f64.powf(1.0 / f64::from(per_doubling));
@@ -147,27 +177,43 @@ impl Truth {
         let fine = micro.map_or(fine, |micro| micro * (fine / micro).ceil());
         let mut file = file;
         file.run.step = fine;
-        let mut run = file.monolith(None, &[]).unwrap();
-        let mut truth = Truth { names, times: vec![run.time()], rows: vec![run.outputs(0).to_vec()] };
+        if let Ok(mut run) = file.monolith(None, &[]) {
+            return Truth::of(names, &mut run, &[0]);
+        }
+        // A non-linear algebraic loop: solved at every point of a very fine run. With Euler's method and inputs held over its own
+        // steps that is the system uncut.
+        let foh = CouplingConfig::Foh { start: Default::default() };
+        file.run.coupling = if micro.is_some() { CouplingConfig::Zoh {} } else { foh };
+        (file.run.reading, file.run.iteration) = (Reading::Fresh, None);
+        let everything = koppel::record::Record::One("all".into());
+        let mut run =
+            Simulation::new(file.build().unwrap(), &RunConfig { record: everything, ..file.run }).unwrap();
+        let order: Vec<usize> = names.iter().map(|name| run.graph().find(name).unwrap()).collect();
+        Truth::of(names, &mut run, &order)
+    }
+
+    fn of(names: Vec<String>, run: &mut Simulation, order: &[usize]) -> Self {
+        let (times, rows) = (vec![run.time()], vec![row(run, order)]);
+        let mut truth = Truth { names, times, rows, sizes: Vec::new() };
         while !run.is_done() {
             run.advance().unwrap();
             truth.times.push(run.time());
-            truth.rows.push(run.outputs(0).to_vec());
+            truth.rows.push(row(run, order));
         }
+        let size = |k: usize| {
+            let low = truth.rows.iter().map(|row| row[k]).fold(f64::INFINITY, f64::min);
+            let high = truth.rows.iter().map(|row| row[k]).fold(f64::NEG_INFINITY, f64::max);
+            if high - low > 1e-9 * low.abs().max(high.abs()) { high - low } else { 0.0 }
+        };
+        truth.sizes = (0..truth.rows[0].len()).map(size).collect();
         truth
     }
 
     fn error(&self, rows: &[(f64, Vec<f64>)]) -> f64 {
-        let width = self.rows[0].len();
         let mut worst = 0.0_f64;
-        for k in 0..width {
-            let low = self.rows.iter().map(|row| row[k]).fold(f64::INFINITY, f64::min);
-            let high = self.rows.iter().map(|row| row[k]).fold(f64::NEG_INFINITY, f64::max);
-            if high - low <= 1e-9 * low.abs().max(high.abs()) {
-                continue;
-            }
+        for (k, size) in self.sizes.iter().enumerate().filter(|(_, size)| **size > 0.0) {
             let squares: f64 = rows[1..].iter().map(|(time, row)| (row[k] - self.at(*time, k)).powi(2)).sum();
-            let error = (squares / (rows.len() - 1) as f64).sqrt() / (high - low);
+            let error = (squares / (rows.len() - 1) as f64).sqrt() / size;
             worst = worst.max(if error.is_nan() { f64::INFINITY } else { error });
         }
         worst

@@ -6,13 +6,15 @@
 
 mod grid;
 
-use grid::{Example, Outcome, WANTED, paths};
+use grid::{Example, paths};
 use koppel::analysis::{LinearSystem, Scan, stable_steps};
 use koppel::coupling::CouplingConfig;
 use koppel::plan::Candidate;
 use koppel::run::{RunConfig, ScheduleConfig};
 use koppel_io::system_file::SystemFile;
 
+/// Settings that take so many times as long as the best are looked at no further.
+const DEARER: f64 = 5.0;
 /// Rounds in which the best are timed against each other.
 const ROUNDS: usize = 7;
 
@@ -50,11 +52,7 @@ fn beside_grid(example: &Example) -> f64 {
     let file = chosen(example, "\"auto\"");
     let choice = file.chosen().unwrap();
     let own = example.run(&file.run);
-    let all = example.grid(2).into_iter().map(|candidate| candidate.on(&file.run));
-    let mut good: Vec<(RunConfig, Outcome)> = all
-        .map(|config| (config.clone(), example.run(&config)))
-        .filter(|(_, run)| run.error <= WANTED)
-        .collect();
+    let mut good = example.good(&file.run, 2, DEARER);
     let mut seconds = own.seconds;
     for _ in 0..ROUNDS {
         seconds = seconds.min(example.run(&file.run).seconds);

@@ -230,8 +230,7 @@ fn nothing(wish: &Wish, reason: String) -> Choice {
     let schedule = wish.schedules.first().unwrap_or(&wish.config.schedule).clone();
     let chosen =
         Candidate { coupling, schedule, ..Candidate::of(&wish.config) }.at(wish.allowed(wish.config.step));
-    let warning =
-        format!("nothing is known of this run, so inputs are held over steps of {} s: {reason}", chosen.step);
+    let warning = format!("inputs are held over steps of {} s, whatever comes of it: {reason}", chosen.step);
     Choice {
         record_every: wish.record_every(chosen.step),
         chosen,

@@ -64,6 +64,8 @@ pub(super) enum Comparison {
 struct Flight {
     course: Course,
     cost: f64,
+    /// To its start, and from there.
+    seconds: [f64; 2],
 }
 
 impl<'a> Pilots<'a> {
@@ -85,13 +87,14 @@ impl<'a> Pilots<'a> {
             budget: BUDGET,
         };
         let held = Candidate { coupling: CouplingConfig::Zoh {}, ..Candidate::of(config) };
-        let begin = Instant::now();
         let flight = pilots.fly(&held, FIRST)?;
-        let reached = (flight.course.end() - config.start).max(1e-3 * (config.stop - config.start));
-        let rate = begin.elapsed().as_secs_f64() / reached;
         let duration = config.stop - config.start;
-        pilots.budget = BUDGET.max(PART * rate * duration);
-        let looked = (pilots.budget / RUNS / rate).min(duration);
+        let [set_up, moving] = flight.seconds;
+        let rate = moving / (flight.course.end() - config.start).max(1e-3 * duration);
+        pilots.budget = BUDGET.max(PART * (set_up + rate * duration));
+        // However long it takes to start one, it is to show something.
+        let each = (pilots.budget / RUNS - set_up).max(0.2 * pilots.budget / RUNS);
+        let looked = (each / rate).min(duration);
         if looked < 0.999 * duration {
             pilots.config.stop = config.start + looked;
             pilots.times = duration / looked;
@@ -143,7 +146,7 @@ impl<'a> Pilots<'a> {
             }
             Save::Communications => self.times * run.index() as f64,
         };
-        Ok(Flight { course, cost })
+        Ok(Flight { course, cost, seconds: [set_up, seconds] })
     }
 
     /// Finds the run that others are compared with: two steps, one half the other, must agree.
