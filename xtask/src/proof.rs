@@ -8,6 +8,7 @@
 //!   hang, or fill the memory.
 //! * VFPS beside every other coupling, on known and on fresh problems, into `bench/vfps.md`;
 //! * VFPS on FMUs: the largest steps, by how inputs reach them, into `docs/vfps.md`.
+//! * `auto` on every example beside a grid of methods and steps, into `docs/auto.md`.
 //! * H∞ coupling: 10 000 random dual masses, vehicle and steering, into `bench/hinf.md`.
 
 use crate::command::{Result, cargo, check_names, must, output, replace_block, replace_line, root};
@@ -28,7 +29,7 @@ const LINES: [(&str, Proof); 4] =
     [("soak", soak), ("kills", kills), ("mutations", mutations), ("strangers", strangers)];
 
 /// Those that write tables elsewhere.
-const TABLES: [(&str, Table); 3] = [("vfps", vfps), ("hinf", hinf), ("fmu-steps", fmu_steps)];
+const TABLES: [(&str, Table); 4] = [("vfps", vfps), ("hinf", hinf), ("auto", auto), ("fmu-steps", fmu_steps)];
 
 /// Runs those that are named, or all.
 pub(crate) fn run(names: &[&str]) -> Result<()> {
@@ -54,6 +55,12 @@ fn hinf() -> Result<()> {
     let arguments =
         ["run", "--release", "--package", "koppel-io", "--example", "hinf_figures", "--", "bench"];
     replace_block("bench/hinf.md", "hinf", &format!("\n{}", output(&mut cargo(&arguments))?))
+}
+
+/// Chosen settings beside a grid of others.
+fn auto() -> Result<()> {
+    let arguments = ["run", "--release", "--package", "koppel-io", "--example", "auto_figures"];
+    replace_block("docs/auto.md", "auto", &format!("\n{}", output(&mut cargo(&arguments))?))
 }
 
 /// Steps VFPS allows on FMUs, those of pythonfmu among them.

@@ -12,6 +12,7 @@ pub mod hinf;
 pub mod identify;
 pub mod linalg;
 pub mod models;
+pub mod plan;
 pub mod record;
 pub mod run;
 pub mod signal;

@@ -1,15 +1,14 @@
 //! `koppel check`.
 
-use std::io::{IsTerminal, stderr};
 use std::path::Path;
-use std::sync::Mutex;
-use std::time::{Duration, Instant};
 
 use koppel::analysis::{Forecast, ForecastOptions, Methods, structure, zero_stability};
 use koppel_io::system_file::SystemFile;
 use koppel_io::{drawing, stability_map};
 
+use super::auto::{self, Tell};
 use super::frequency::Frequency;
+use super::progress::Told;
 use super::run::load;
 use crate::arguments::CheckArguments;
 use crate::exit::Exit;
@@ -27,6 +26,7 @@ pub(super) fn check(arguments: &CheckArguments) -> Result<Exit> {
     session::check_drawings(&arguments.file, &file.reads(), graph, plot, map)?;
     let cache = Cache::new(&arguments.cache);
     cache.serve(&mut file);
+    auto::choose(&mut file, Tell::Warnings)?;
     let filters = file.choose_filters()?;
     let simulation = file.simulation();
     cache.tell();
@@ -39,7 +39,7 @@ pub(super) fn check(arguments: &CheckArguments) -> Result<Exit> {
     }
     let structure = structure(&mut simulation)?;
     let stability = zero_stability(&mut simulation, &file.run);
-    let told = Told::new();
+    let told = Told::new("checking");
     let options = ForecastOptions {
         methods: arguments.methods.map(Into::into),
         error: arguments.error,
@@ -96,29 +96,4 @@ fn check_numbers(arguments: &CheckArguments) -> Result<()> {
         return Err(Failure::words(message, "give percent above 0 and below 100, such as 20"));
     }
     Ok(())
-}
-
-/// Says what is under way, if it takes long and somebody watches.
-struct Told {
-    is_watched: bool,
-    begin: Instant,
-    last: Mutex<Duration>,
-}
-
-/// Time between two notes.
-const PATIENCE: Duration = Duration::from_secs(3);
-
-impl Told {
-    fn new() -> Self {
-        Told { is_watched: stderr().is_terminal(), begin: Instant::now(), last: Mutex::new(Duration::ZERO) }
-    }
-
-    fn about(&self, what: &str) {
-        let now = self.begin.elapsed();
-        let Ok(mut last) = self.last.lock() else { return };
-        if self.is_watched && now >= *last + PATIENCE {
-            *last = now;
-            note("checking", what);
-        }
-    }
 }

@@ -187,10 +187,7 @@ fn percent(part: f64) -> String {
 }
 
 fn schedule(schedule: &ScheduleConfig) -> String {
-    match serde_json::to_value(schedule) {
-        Ok(serde_json::Value::String(name)) => name,
-        _ => "own order".to_owned(),
-    }
+    schedule.words().to_owned()
 }
 
 fn steps(limit: &Limit) -> String {

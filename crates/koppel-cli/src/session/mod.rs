@@ -8,6 +8,7 @@ mod files;
 mod interrupt;
 mod log;
 mod margin;
+mod outlook;
 mod pace;
 mod progress;
 mod recording;
@@ -120,6 +121,9 @@ impl<'a> Session<'a> {
         };
         let stability =
             Stability::new(&mut simulation, &file.run, options.accept_unstable).inspect_err(|_| log.end())?;
+        if plan.origin == Origin::Start && !options.accept_unstable {
+            outlook::warn(&mut simulation, &file.run);
+        }
         let judge = Judge::new(&mut simulation, second, options.no_certificate).inspect_err(|_| log.end())?;
         // From the first file on, Ctrl-C ends the run in good order.
         interrupt::listen();

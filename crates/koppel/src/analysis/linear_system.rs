@@ -39,6 +39,16 @@ impl LinearSystem {
         Ok(LinearSystem { graph, parts, time: simulation.time(), own_rates: OnceLock::new() })
     }
 
+    /// The wiring.
+    pub fn graph(&self) -> &SystemGraph {
+        &self.graph
+    }
+
+    /// True if every subsystem is exactly its matrices.
+    pub fn is_exact(&self) -> bool {
+        self.parts.iter().all(|part| part.is_exact)
+    }
+
     /// Subsystems that are linear only near the point where they were linearised.
     pub fn linearised(&self) -> Vec<String> {
         let ids = (0..self.parts.len()).filter(|id| !self.parts[*id].is_exact);
@@ -130,7 +140,7 @@ fn linear_coupling(config: &CouplingConfig) -> Result<CouplingConfig> {
 }
 
 /// Whether a coupling changes its models while the run goes on: its step has no matrix.
-pub(super) fn is_learning(config: &CouplingConfig) -> bool {
+pub(crate) fn is_learning(config: &CouplingConfig) -> bool {
     linear_coupling(config).is_err()
 }
 

@@ -46,6 +46,7 @@ pub use growth::{Found, Growth};
 pub use intervals::{Interval, Scan, stable_steps};
 pub use limits::{Limit, Methods, candidates, limits};
 pub use linear_system::LinearSystem;
+pub(crate) use linear_system::is_learning;
 pub use modes::{Mode, Scaling, Spectrum};
 pub use recommend::{Recommendation, recommend};
 pub use robustness::{ParameterRange, Robustness, robustness};

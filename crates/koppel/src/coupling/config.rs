@@ -1,6 +1,7 @@
 //! Couplings as plain data, and how they are built.
 
 use super::anti_aliasing::AntiAliasing;
+use super::auto::AutoConfig;
 use super::corrector::CorrectorConfig;
 use super::deferred::Against;
 use super::hinf::HinfConfig;
@@ -22,6 +23,8 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "method", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum CouplingConfig {
+    /// Still to be chosen, see [`crate::plan`]: no run begins with it.
+    Auto(AutoConfig),
     /// Zero-order hold: the newest value.
     Zoh {},
     /// First-order hold: the line through the newest two values.
@@ -94,7 +97,8 @@ impl Default for CouplingConfig {
 
 impl CouplingConfig {
     /// Every method's name, with one line about it.
-    pub const METHODS: [(&str, &str); 11] = [
+    pub const METHODS: [(&str, &str); 12] = [
+        ("auto", "the cheapest of the others that keeps a wanted error, chosen before the run"),
         ("zoh", "zero-order hold: the newest value"),
         ("foh", "first-order hold: the line through the newest two values"),
         ("soh", "second-order hold: the parabola through the newest three values"),
@@ -111,9 +115,35 @@ impl CouplingConfig {
         ("mixed", "other methods for named connections"),
     ];
 
+    /// What is wanted of the method to be chosen, if one is; of several wishes the strictest.
+    pub fn open(&self) -> Option<AutoConfig> {
+        match self {
+            CouplingConfig::Auto(auto) => Some(*auto),
+            CouplingConfig::Mixed { default, connections } => {
+                let all = connections.values().chain([default.as_ref()]).filter_map(CouplingConfig::open);
+                all.min_by(|a, b| a.error.total_cmp(&b.error))
+            }
+            _ => None,
+        }
+    }
+
+    /// The same with a method wherever one was to be chosen.
+    #[must_use]
+    pub fn filled(&self, method: &CouplingConfig) -> Self {
+        match self {
+            CouplingConfig::Auto(_) => method.clone(),
+            CouplingConfig::Mixed { default, connections } => CouplingConfig::Mixed {
+                default: Box::new(default.filled(method)),
+                connections: connections.iter().map(|(to, one)| (to.clone(), one.filled(method))).collect(),
+            },
+            other => other.clone(),
+        }
+    }
+
     /// Its name.
     pub fn name(&self) -> &'static str {
         match self {
+            CouplingConfig::Auto(_) => "auto",
             CouplingConfig::Zoh {} => "zoh",
             CouplingConfig::Foh { .. } => "foh",
             CouplingConfig::Soh { .. } => "soh",
@@ -132,6 +162,11 @@ impl CouplingConfig {
 /// Builds the method for a system; `hold` shapes the methods that give one value per step.
 pub fn build(config: &CouplingConfig, hold: Hold, graph: &SystemGraph) -> Result<Box<dyn Coupling>> {
     Ok(match config {
+        CouplingConfig::Auto(auto) => {
+            auto.check()?;
+            let problem = "is still to be chosen: a method must take its place before the run begins";
+            return Err(bad("coupling", "auto", problem));
+        }
         CouplingConfig::Zoh {} => Box::new(ZeroOrderHold { hold }),
         CouplingConfig::Foh { start } => Box::new(PolynomialHold { order: 1, start: *start }),
         CouplingConfig::Soh { start } => Box::new(PolynomialHold { order: 2, start: *start }),

@@ -5,6 +5,7 @@
 //! interpolates.
 
 mod anti_aliasing;
+mod auto;
 mod channel;
 mod config;
 mod corrector;
@@ -22,6 +23,7 @@ mod relaxed;
 mod review;
 mod vfps;
 
+pub use auto::{AutoConfig, Save};
 pub use config::{CouplingConfig, build};
 pub use corrector::CorrectorConfig;
 pub use deferred::Against;

@@ -48,6 +48,15 @@ impl ScheduleConfig {
     pub const PARALLEL: Self = ScheduleConfig::Named(Named::Parallel);
     /// One after the other.
     pub const SEQUENCE: Self = ScheduleConfig::Named(Named::Sequence);
+
+    /// In a word or two.
+    pub fn words(&self) -> &'static str {
+        match self {
+            ScheduleConfig::Named(Named::Parallel) => "parallel",
+            ScheduleConfig::Named(Named::Sequence) => "sequence",
+            ScheduleConfig::Order(_) | ScheduleConfig::Groups(_) => "own order",
+        }
+    }
 }
 
 /// Whether members of a stage run on several threads.

@@ -1,0 +1,27 @@
+//! From forecasts to settings: what could be set, what it would be worth, and what to take.
+//!
+//! ```text
+//! Candidate                    a macro step, a coupling for every connection, a schedule
+//! Prices                       what a step of each subsystem and of each coupling costs
+//! Scorer::score(candidate)     growth, stability with a margin, error to be expected, cost: on a `LinearSystem`
+//! choose(wish, start, ..)      `auto`: the cheapest settings that keep a wanted error, and why
+//! ```
+
+mod auto;
+mod candidate;
+mod choice;
+mod course;
+mod forecasting;
+mod pilot;
+mod prices;
+mod score;
+mod search;
+mod wish;
+
+pub use auto::choose;
+pub use candidate::Candidate;
+pub use choice::{Basis, Choice, Refused, Tried};
+pub use pilot::Start;
+pub use prices::Prices;
+pub use score::{Expense, Score, Scorer};
+pub use wish::{Steps, Wish};

@@ -1,0 +1,146 @@
+//! What is asked of a choice of settings.
+
+use super::candidate::Candidate;
+use crate::coupling::{
+    AutoConfig, CorrectorConfig, CouplingConfig, ErrorEquationConfig, HinfConfig, PrestepConfig, VfpsConfig,
+};
+use crate::run::{RunConfig, ScheduleConfig};
+
+/// What may be chosen about a run, and what it is to reach.
+#[derive(Clone, Debug)]
+pub struct Wish {
+    /// All settings; a coupling is chosen wherever they say `auto`. The step counts as said by `steps`.
+    pub config: RunConfig,
+    /// Which steps may be taken.
+    pub steps: Steps,
+    /// Schedules that may be taken, the preferred one first.
+    pub schedules: Vec<ScheduleConfig>,
+    /// The error it may have, and what it is to save.
+    pub aim: AutoConfig,
+    /// Subsystems of which no copy may be made, each with the reason.
+    pub spared: Vec<(String, String)>,
+}
+
+/// Which macro steps may be taken.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Steps {
+    /// That of the settings.
+    Given,
+    /// Any.
+    Free,
+    /// A whole part of this time, so that there is a row at each of its multiples.
+    Within(f64),
+}
+
+/// Fewest steps of a run.
+const FEWEST: f64 = 10.0;
+/// Most steps of a run with a step of koppel's own choice.
+const MOST: f64 = 100_000.0;
+
+impl Wish {
+    /// Every method that is tried, at the step of the settings, those that are likely cheap and good first. An iteration makes methods
+    /// alike: then only holds are.
+    pub(super) fn methods(&self) -> Vec<Candidate> {
+        let config = &self.config;
+        let candidate = |coupling: CouplingConfig, schedule: &ScheduleConfig| Candidate {
+            coupling,
+            schedule: schedule.clone(),
+            ..Candidate::of(config)
+        };
+        if config.coupling.open().is_none() {
+            return self.schedules.iter().map(|s| candidate(config.coupling.clone(), s)).collect();
+        }
+        let carried = PrestepConfig { error_equation: ErrorEquationConfig::Carried, ..Default::default() };
+        let holds = [
+            CouplingConfig::Foh { start: Default::default() },
+            CouplingConfig::Zoh {},
+            CouplingConfig::Soh { start: Default::default() },
+        ];
+        // These predict all inputs at once or need the step's mean: what moves first changes little.
+        let others = [
+            CouplingConfig::Nepce { gain: 1.0, against: Default::default(), anti_aliasing: false },
+            CouplingConfig::Prestep(PrestepConfig::default()),
+            CouplingConfig::Prestep(carried),
+            CouplingConfig::Vfps(VfpsConfig::default()),
+            CouplingConfig::Corrector(CorrectorConfig::default()),
+            CouplingConfig::Hinf(HinfConfig::default()),
+        ];
+        let mut all = Vec::new();
+        for hold in &holds {
+            all.extend(self.schedules.iter().map(|s| candidate(config.coupling.filled(hold), s)));
+        }
+        if config.iteration.is_none() {
+            let first = self.schedules.first().unwrap_or(&ScheduleConfig::PARALLEL);
+            all.extend(others.iter().map(|other| candidate(config.coupling.filled(other), first)));
+        }
+        all
+    }
+
+    /// The longest and the shortest step that is tried.
+    pub(super) fn range(&self) -> (f64, f64) {
+        let duration = self.config.stop - self.config.start;
+        let longest = match self.steps {
+            Steps::Given => self.config.step,
+            Steps::Free => duration / FEWEST,
+            Steps::Within(grid) => grid.min(duration / FEWEST),
+        };
+        (longest, (duration / MOST).min(longest))
+    }
+
+    /// The next step that may be taken, at most so long.
+    pub(super) fn allowed(&self, step: f64) -> f64 {
+        match self.steps {
+            Steps::Given => self.config.step,
+            Steps::Free => rounded_down(step),
+            Steps::Within(grid) => grid / (grid / step * (1.0 - 1e-12)).ceil().max(1.0),
+        }
+    }
+
+    /// Rows of the run at this step: one every so many steps.
+    pub(super) fn record_every(&self, step: f64) -> u64 {
+        match self.steps {
+            Steps::Given | Steps::Free => self.config.record_every,
+            Steps::Within(grid) => self.config.record_every * (grid / step).round().max(1.0) as u64,
+        }
+    }
+}
+
+/// To two digits.
+fn rounded_down(step: f64) -> f64 {
+    let power = 10.0_f64.powf(1.0 - step.log10().floor());
+    let digits = (step * power * (1.0 + 1e-12)).floor();
+    digits / power
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn wish(steps: Steps) -> Wish {
+        let coupling = CouplingConfig::Auto(AutoConfig::default());
+        let config = RunConfig { coupling, ..RunConfig::new(1.0, 0.01) };
+        let schedules = vec![ScheduleConfig::PARALLEL, ScheduleConfig::SEQUENCE];
+        Wish { config, steps, schedules, aim: AutoConfig::default(), spared: Vec::new() }
+    }
+
+    #[test]
+    fn a_given_step_stays_and_rows_on_a_grid_come_out() {
+        assert_eq!(wish(Steps::Given).allowed(0.003), 0.01);
+        let free = wish(Steps::Free);
+        assert!((free.allowed(0.003_456) - 0.0034).abs() < 1e-15);
+        let within = wish(Steps::Within(0.02));
+        assert_eq!(within.allowed(0.5), 0.02);
+        assert_eq!(within.allowed(0.0199), 0.01);
+        assert_eq!((within.record_every(0.01), within.record_every(0.02)), (2, 1));
+    }
+
+    #[test]
+    fn every_open_place_is_filled_and_no_other() {
+        let methods = wish(Steps::Free).methods();
+        assert!(methods.iter().all(|one| one.coupling.open().is_none()), "{methods:?}");
+        assert!(methods.len() > 8);
+        let mut fixed = wish(Steps::Free);
+        fixed.config.coupling = CouplingConfig::Zoh {};
+        assert!(fixed.methods().iter().all(|one| one.coupling == CouplingConfig::Zoh {}));
+    }
+}
