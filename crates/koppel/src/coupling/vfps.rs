@@ -26,17 +26,19 @@
 mod adaptation;
 mod config;
 mod defect;
+mod deviation;
 mod estimate;
 mod member;
 mod pool;
 mod prediction;
 mod rehearsal;
+mod repetition;
 
 pub use config::VfpsConfig;
 
 use super::phase::PhaseKind;
 use super::review::{Notes, Review};
-use super::{Coupling, Needs, Polynomials, View, channel};
+use super::{Coupling, Needs, Polynomials, Trial, View, channel};
 use crate::error::Result;
 use crate::identify::{ModelConfig, ProbeNeeds, Probed};
 use crate::linalg::{Lu, Matrix};
@@ -44,8 +46,9 @@ use crate::record::Channel;
 use crate::signal::{Request, Samples, Step};
 use crate::system::{InputId, SubsystemId, SystemGraph};
 use defect::Handicap;
-use estimate::Estimate;
+use deviation::Coupled;
 use member::Member;
+use repetition::Repetition;
 
 /// Steps that are rehearsed at most.
 const MOST_REHEARSED: u64 = 300;
@@ -72,7 +75,8 @@ pub(super) struct Vfps {
     quality: Vec<f64>,
     phase: PhaseKind,
     notes: Notes,
-    estimate: Estimate,
+    coupled: Coupled,
+    repetition: Repetition,
     /// Scaled outputs of all at the nodes of the step that has ended.
     seen: Vec<f64>,
     /// The same at the newest communication point, and how much they rise over a whole step.
@@ -97,7 +101,8 @@ impl Vfps {
             quality: Vec::new(),
             phase: PhaseKind::Full,
             notes: Notes::default(),
-            estimate: Estimate::new(0),
+            coupled: Coupled::new(0),
+            repetition: Repetition::default(),
             seen: Vec::new(),
             now: Vec::new(),
             rise: Vec::new(),
@@ -126,7 +131,8 @@ impl Vfps {
         self.quality = vec![f64::NAN; view.graph.len()];
         self.phase = PhaseKind::Full;
         self.notes = Notes::new(view.graph.len());
-        self.estimate = Estimate::new(outputs);
+        self.coupled = Coupled::new(outputs);
+        self.repetition.make_room(&self.nodes);
         self.seen = vec![0.0; outputs * self.config.nodes];
         self.now = vec![0.0; outputs];
         self.rise = vec![0.0; outputs];
@@ -140,11 +146,12 @@ impl Vfps {
     fn learn(&mut self) {
         let whole = self.is_whole(self.last.size);
         let share = self.last.size / self.size;
+        self.members.iter_mut().filter(|member| member.has_moved).for_each(Member::widen_extents);
         if whole && self.members.iter().all(|member| member.has_moved) {
             let width = self.now.len();
             self.members.iter().for_each(|member| member.tell(&mut self.seen, width));
             self.members.iter_mut().for_each(|member| member.compare(&self.seen, width));
-            self.estimate.advance(&mut self.members, self.config.nodes, &mut self.quality);
+            estimate::advance(&mut self.coupled, &mut self.members, self.config.nodes, &mut self.quality);
             self.phase = self.config.thresholds().verdict(channel::norm(&self.quality));
             let handicap = match self.phase {
                 PhaseKind::Hold => Handicap::Reversed,
@@ -181,6 +188,7 @@ impl Coupling for Vfps {
             samples: Request::Nodes(self.config.nodes as u32),
             one_rate: true,
             probe: Some(ProbeNeeds { nodes: self.config.nodes }),
+            repeats: self.config.trials > 1,
             ..Needs::default()
         }
     }
@@ -234,6 +242,7 @@ impl Coupling for Vfps {
         let is_learning = self.phase != PhaseKind::Hold && self.members.iter().any(Member::is_learning);
         let phase = if is_learning { PhaseKind::Learning } else { self.phase };
         self.notes.note(view.step.start, &self.quality, phase);
+        self.repetition.begin();
         if self.predict_somehow(view) {
             self.plan(view);
         } else {
@@ -259,6 +268,14 @@ impl Coupling for Vfps {
     fn moved(&mut self, view: &View<'_>, subsystem: SubsystemId, samples: &Samples) -> Result<()> {
         self.members[subsystem].note(view, samples);
         Ok(())
+    }
+
+    fn again(&mut self, view: &View<'_>, trial: Trial) -> bool {
+        self.try_again(view, trial)
+    }
+
+    fn set_repeatable(&mut self, lack: Option<String>) {
+        self.repetition.lack = lack;
     }
 
     fn jumped(&mut self, _view: &View<'_>, subsystem: SubsystemId) {
