@@ -1,5 +1,5 @@
 //! Couplings on problems they were not tuned on:
-//! `cargo run --release --example fresh [--networks COUNT | --quality | --variants | PROBLEM [PARAMETERS]] [--once]`.
+//! `cargo run --release --example fresh [--networks COUNT | --quality | --variants | --late | PROBLEM [PARAMETERS]] [--once]`.
 //!
 //! With `--once` VFPS takes every step once, as it does where subsystems cannot go back.
 //! The reference is the same system with a first-order hold at a twentieth of the smallest step. `--variants` has the same
@@ -10,6 +10,7 @@
 #[path = "../shared/couplings.rs"]
 mod couplings;
 mod equations;
+mod late;
 mod networks;
 mod problems;
 mod quality;
@@ -138,15 +139,17 @@ fn main() {
     println!("| --- |{}", " --- |".repeat(names.len() + 1));
     let configs: Vec<CouplingConfig> = all.iter().map(|(_, coupling, _)| coupling.clone()).collect();
     let parameters = arguments.get(1).and_then(|text| text.parse().ok()).unwrap_or(1.0);
-    let wanted = |problem: &&Fresh| arguments.first().is_none_or(|name| problem.name.contains(name.as_str()));
-    for problem in problems(parameters).iter().filter(wanted) {
+    let asked = arguments.iter().find(|argument| !argument.starts_with("--"));
+    let wanted = |problem: &&Fresh| asked.is_none_or(|name| problem.name.contains(name.as_str()));
+    let list = if is_asked("--late") { late::problems() } else { problems(parameters) };
+    for problem in list.iter().filter(wanted) {
         let errors = errors(problem, &configs);
         let show = |e: &Vec<f64>| {
             if e[0].is_nan() { "-".into() } else { largest(problem, e).to_string() }
         };
         let steps: Vec<String> = errors.iter().map(show).collect();
         println!("| {} | {} | {:.2} |", problem.name, steps.join(" | "), worst_ratio(&errors));
-        if !arguments.is_empty() {
+        if asked.is_some() {
             errors.iter().for_each(|e| println!("    {e:.4?}"));
         }
     }

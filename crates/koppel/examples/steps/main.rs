@@ -50,7 +50,9 @@ fn main() {
         }
         let cells: Vec<String> = (0..configs.len()).map(|k| cell(problem, &outcomes, k)).collect();
         println!("| {} | {} |", problem.name, cells.join(" | "));
-        counts.push(count(problem, &outcomes, &couplings));
+        if couplings.len() > 1 {
+            counts.push(count(problem, &outcomes, &couplings));
+        }
     }
     if !counts.is_empty() {
         println!(

@@ -9,7 +9,8 @@
 //! 3. selects per subsystem the expert with the smallest E (`pool`),
 //! 4. finds what inputs lacked, how much of it is given back, and whether they are better extrapolated (`defect`),
 //! 5. predicts the coupled nodes,  ŷ_j = (I - b_0 L)⁻¹ r_j,  u_j = L ŷ_j + s + e_j,  j = 1..m (`prediction`)     (2)
-//! 6. gives the inputs u_0 (the last ones), u_1, .., u_m.
+//! 6. gives the inputs u_0 (the last ones), u_1, .., u_m,
+//! 7. and takes the step again with better ones where they were wrong and everybody can go back (`repetition`).
 //!
 //! | symbol   | meaning                                                 | here                    |
 //! | y_j, u_j | outputs and inputs at node j                            | `Member::y`, `Member::u` |
@@ -152,6 +153,10 @@ impl Vfps {
             self.members.iter().for_each(|member| member.tell(&mut self.seen, width));
             self.members.iter_mut().for_each(|member| member.compare(&self.seen, width));
             estimate::advance(&mut self.coupled, &mut self.members, self.config.nodes, &mut self.quality);
+            if self.repetition.was_in_vain {
+                let figures = self.quality.iter_mut().zip(&self.members);
+                figures.for_each(|(figure, member)| *figure = figure.max(member.error.left()));
+            }
             self.phase = self.config.thresholds().verdict(channel::norm(&self.quality));
             let handicap = match self.phase {
                 PhaseKind::Hold => Handicap::Reversed,
@@ -214,7 +219,12 @@ impl Coupling for Vfps {
                 graph.name(id)
             ))
         };
-        self.probed.iter().enumerate().filter_map(told).collect()
+        let once = self
+            .repetition
+            .lack
+            .iter()
+            .map(|lack| format!("steps in which the models miss much are not taken again: {lack}"));
+        self.probed.iter().enumerate().filter_map(told).chain(once).collect()
     }
 
     fn start(&mut self, view: &View<'_>, inputs: &[InputId]) -> Result<()> {
@@ -318,7 +328,8 @@ impl Coupling for Vfps {
     }
 
     fn save(&self, memory: &mut Vec<f64>) {
-        memory.extend([self.last.start, self.last.size, f64::from(self.phase as u8)]);
+        let in_vain = f64::from(u8::from(self.repetition.was_in_vain));
+        memory.extend([self.last.start, self.last.size, f64::from(self.phase as u8), in_vain]);
         for list in [&self.quality, &self.now, &self.rise] {
             memory.extend_from_slice(list);
         }
@@ -327,9 +338,10 @@ impl Coupling for Vfps {
 
     fn restore<'a>(&mut self, memory: &'a [f64]) -> &'a [f64] {
         let mut rest = memory;
-        let mut last = [0.0; 3];
+        let mut last = [0.0; 4];
         take(&mut rest, &mut last);
-        [self.last.start, self.last.size, _] = last;
+        [self.last.start, self.last.size, ..] = last;
+        self.repetition.was_in_vain = last[3] != 0.0;
         self.phase = PhaseKind::ALL[last[2] as usize];
         for list in [&mut self.quality, &mut self.now, &mut self.rise] {
             take(&mut rest, list);

@@ -12,7 +12,8 @@
 //!
 //!   √(min(E, 1) min(D, 0.2))                                                                     (3)
 //!
-//! over about the last ten steps. E knows what the system does with errors, but trusts the models; D trusts nobody. Their
+//! over about the last ten steps; D itself, if that is more, after a step that was taken again and again without coming to an
+//! end (`repetition`). E knows what the system does with errors, but trusts the models; D trusts nobody. Their
 //! geometric mean told bad runs from good ones better than either.
 
 use super::deviation::{Coupled, Deviation, LASTING};
@@ -119,6 +120,11 @@ impl Error {
         self.sum = MEMORY * self.sum + (error * defect).sqrt();
         self.weight = MEMORY * self.weight + 1.0;
         self.sum / self.weight
+    }
+
+    /// What its inputs lacked in a step that could not be put right, as far as (3) counts it.
+    pub(super) fn left(&self) -> f64 {
+        (self.defect + self.curvature).min(LARGEST_DEFECT)
     }
 
     pub(super) fn save(&self, memory: &mut Vec<f64>) {
