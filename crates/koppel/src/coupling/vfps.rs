@@ -153,10 +153,6 @@ impl Vfps {
             self.members.iter().for_each(|member| member.tell(&mut self.seen, width));
             self.members.iter_mut().for_each(|member| member.compare(&self.seen, width));
             estimate::advance(&mut self.coupled, &mut self.members, self.config.nodes, &mut self.quality);
-            if self.repetition.was_in_vain {
-                let figures = self.quality.iter_mut().zip(&self.members);
-                figures.for_each(|(figure, member)| *figure = figure.max(member.error.left()));
-            }
             self.phase = self.config.thresholds().verdict(channel::norm(&self.quality));
             let handicap = match self.phase {
                 PhaseKind::Hold => Handicap::Reversed,
@@ -328,8 +324,7 @@ impl Coupling for Vfps {
     }
 
     fn save(&self, memory: &mut Vec<f64>) {
-        let in_vain = f64::from(u8::from(self.repetition.was_in_vain));
-        memory.extend([self.last.start, self.last.size, f64::from(self.phase as u8), in_vain]);
+        memory.extend([self.last.start, self.last.size, f64::from(self.phase as u8)]);
         for list in [&self.quality, &self.now, &self.rise] {
             memory.extend_from_slice(list);
         }
@@ -338,10 +333,9 @@ impl Coupling for Vfps {
 
     fn restore<'a>(&mut self, memory: &'a [f64]) -> &'a [f64] {
         let mut rest = memory;
-        let mut last = [0.0; 4];
+        let mut last = [0.0; 3];
         take(&mut rest, &mut last);
-        [self.last.start, self.last.size, ..] = last;
-        self.repetition.was_in_vain = last[3] != 0.0;
+        [self.last.start, self.last.size, _] = last;
         self.phase = PhaseKind::ALL[last[2] as usize];
         for list in [&mut self.quality, &mut self.now, &mut self.rise] {
             take(&mut rest, list);

@@ -12,9 +12,10 @@
 //!
 //!   √(min(E, 1) min(D, 0.2))                                                                     (3)
 //!
-//! over about the last ten steps; D itself, if that is more, after a step that was taken again and again without coming to an
-//! end (`repetition`). E knows what the system does with errors, but trusts the models; D trusts nobody. Their
-//! geometric mean told bad runs from good ones better than either.
+//! over about the last ten steps. E knows what the system does with errors, but trusts the models; D trusts nobody. Their
+//! geometric mean told bad runs from good ones better than either. What lines cut off is never given back, and where a
+//! system forgets nothing (a relay that is late stays late) it adds up unseen by E: twelve times its mean since the start, as
+//! if thirty steps without had gone before, is the figure if that is more.
 
 use super::deviation::{Coupled, Deviation, LASTING};
 use super::member::Member;
@@ -26,6 +27,9 @@ const WORST: f64 = 10.0;
 /// E and D are not counted beyond these: the first movements are measured against ranges that have hardly begun.
 const LARGEST_ERROR: f64 = 1.0;
 const LARGEST_DEFECT: f64 = 0.2;
+/// How much what lines cut off counts, and steps without it that are taken to have gone before.
+const OF_CUT: f64 = 12.0;
+const BEFORE: f64 = 30.0;
 /// How much of the mean (3) remains after one step.
 const MEMORY: f64 = 0.9;
 
@@ -44,6 +48,9 @@ pub(super) struct Error {
     /// Sums behind the mean of (3).
     sum: f64,
     weight: f64,
+    /// What lines have cut off since the start, and in how many steps.
+    cut: f64,
+    steps: f64,
 }
 
 impl Error {
@@ -57,6 +64,8 @@ impl Error {
             curvature: 0.0,
             sum: 0.0,
             weight: 0.0,
+            cut: 0.0,
+            steps: 0.0,
         }
     }
 
@@ -112,32 +121,29 @@ impl Error {
         (0..m).map(of).fold(0.0, |worst, size| if size <= worst { worst } else { size })
     }
 
-    /// The mean of (3), this step included.
+    /// The figure, this step included.
     fn figure(&mut self, error: f64) -> f64 {
         let error = if error < LARGEST_ERROR { error } else { LARGEST_ERROR };
         let defect = self.defect + self.curvature;
         let defect = if defect < LARGEST_DEFECT { defect } else { LARGEST_DEFECT };
         self.sum = MEMORY * self.sum + (error * defect).sqrt();
         self.weight = MEMORY * self.weight + 1.0;
-        self.sum / self.weight
-    }
-
-    /// What its inputs lacked in a step that could not be put right, as far as (3) counts it.
-    pub(super) fn left(&self) -> f64 {
-        (self.defect + self.curvature).min(LARGEST_DEFECT)
+        self.cut += if self.curvature < LARGEST_DEFECT { self.curvature } else { LARGEST_DEFECT };
+        self.steps += 1.0;
+        (self.sum / self.weight).max(OF_CUT * self.cut / (self.steps + BEFORE))
     }
 
     pub(super) fn save(&self, memory: &mut Vec<f64>) {
-        memory.extend([self.defect, self.curvature, self.sum, self.weight]);
+        memory.extend([self.defect, self.curvature, self.sum, self.weight, self.cut, self.steps]);
         memory.extend_from_slice(&self.first);
         self.outputs.iter().chain(&self.inputs).for_each(|ends| memory.extend(ends));
     }
 
     pub(super) fn restore<'a>(&mut self, memory: &'a [f64]) -> &'a [f64] {
         let mut rest = memory;
-        let mut numbers = [0.0; 4];
+        let mut numbers = [0.0; 6];
         take(&mut rest, &mut numbers);
-        [self.defect, self.curvature, self.sum, self.weight] = numbers;
+        [self.defect, self.curvature, self.sum, self.weight, self.cut, self.steps] = numbers;
         take(&mut rest, &mut self.first);
         self.outputs.iter_mut().chain(&mut self.inputs).for_each(|ends| take(&mut rest, ends));
         rest

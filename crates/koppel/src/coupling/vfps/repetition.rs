@@ -36,8 +36,6 @@ pub(super) struct Repetition {
     /// What the best was given, as `Vfps::nodes`.
     nodes: Vec<f64>,
     is_last: bool,
-    /// Whether the step was taken again and no trial was good enough.
-    pub(super) was_in_vain: bool,
 }
 
 impl Repetition {
@@ -49,8 +47,7 @@ impl Repetition {
 
     /// Before the first trial of a step.
     pub(super) fn begin(&mut self) {
-        (self.trials, self.fruitless, self.best) = (0, 0, f64::INFINITY);
-        (self.is_last, self.was_in_vain) = (false, false);
+        (self.trials, self.fruitless, self.best, self.is_last) = (0, 0, f64::INFINITY, false);
     }
 }
 
@@ -84,7 +81,7 @@ impl Vfps {
             self.plan_newest();
             return is_first;
         }
-        (repetition.is_last, repetition.was_in_vain) = (true, true);
+        repetition.is_last = true;
         let is_best = size <= repetition.best;
         self.nodes.copy_from_slice(&self.repetition.nodes);
         !is_best
