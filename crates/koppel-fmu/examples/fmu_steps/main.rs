@@ -1,6 +1,6 @@
 //! Prints the largest step at which VFPS is within 5 % of the reference, by how inputs that move reach the subsystems.
 //!
-//! `cargo run --release --package koppel-fmu --example fmu_steps [-- --errors]`
+//! `cargo run --release --package koppel-fmu --example fmu_steps [-- --errors] [PROBLEM]`
 //!
 //! FMUs are exported by koppel, and taken from `target/test-fmus` (or where `KOPPEL_TEST_FMUS` says) as
 //! `crates/koppel-fmi/tests/make_fmus.py` builds them with pythonfmu.
@@ -39,7 +39,9 @@ fn main() {
         kinds.each_ref().map(|(name, _)| *name).join(" | ")
     );
     println!("|{}", " --- |".repeat(kinds.len() + 2));
-    for problem in problems() {
+    let wanted = std::env::args().skip(1).find(|argument| !argument.starts_with("--"));
+    let is_wanted = |name: &str| wanted.as_ref().is_none_or(|wanted| name.contains(wanted.as_str()));
+    for problem in problems().into_iter().filter(|problem| is_wanted(problem.name)) {
         let by_signals = signal_based.iter().map(|coupling| problem.errors(&[], coupling));
         let best = by_signals.max_by_key(Vec::len).unwrap_or_default();
         let mut cells = vec![problem.name.to_owned(), problem.largest(&best)];

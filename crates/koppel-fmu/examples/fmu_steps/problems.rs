@@ -22,41 +22,70 @@ pub(crate) struct Problem {
     references: RefCell<HashMap<u64, Reference>>,
 }
 
-pub(crate) fn problems() -> [Problem; 4] {
-    let mut dual_mass = case("dual-mass").unwrap();
-    dual_mass.parts[1].parameters.extend([("ck".to_owned(), 2e5), ("dk".to_owned(), 200.0)]);
+fn problem(name: &'static str, of: &str, python: &'static str, steps: &'static [f64]) -> Problem {
+    Problem { name, case: case(of).unwrap(), steps, python, references: RefCell::default() }
+}
+
+pub(crate) fn problems() -> Vec<Problem> {
+    let mut all = vec![
+        problem(
+            "dual mass, linear (2e5, 200)",
+            "dual-mass",
+            "DualMass",
+            &[0.25, 0.5, 1.0, 2.0, 3.0, 4.0, 6.0, 8.0, 10.0, 12.0, 15.0, 20.0, 25.0, 30.0, 40.0],
+        ),
+        problem(
+            "pendulum-oscillator",
+            "pendulum-oscillator",
+            "Pendulum",
+            &[2.0, 4.0, 8.0, 16.0, 20.0, 30.0, 40.0, 50.0, 60.0, 80.0, 100.0, 200.0],
+        ),
+        problem(
+            "helicopter",
+            "helicopter",
+            "Helicopter",
+            &[20.0, 60.0, 100.0, 120.0, 150.0, 200.0, 300.0, 400.0, 500.0],
+        ),
+        problem(
+            "quarter truck",
+            "quarter-truck",
+            "QuarterTruck",
+            &[2.0, 4.0, 8.0, 10.0, 20.0, 40.0, 60.0, 100.0, 150.0, 200.0, 300.0],
+        ),
+        problem(
+            "feed-through pair",
+            "feedthrough-pair",
+            "Feedthrough",
+            &[0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 400.0, 500.0],
+        ),
+        problem(
+            "PI-PT1 (10, 10, 1)",
+            "control-loop",
+            "ControlLoop",
+            &[10.0, 20.0, 30.0, 50.0, 70.0, 100.0, 200.0, 300.0, 500.0, 1000.0],
+        ),
+        problem(
+            "LuGre mass, stick-slip",
+            "lugre-mass",
+            "Lugre",
+            &[2.0, 4.0, 10.0, 15.0, 20.0, 30.0, 40.0, 50.0, 60.0, 80.0, 100.0],
+        ),
+        problem(
+            "van der Pol + spring mass",
+            "van-der-pol",
+            "VanDerPol",
+            &[10.0, 20.0, 40.0, 60.0, 80.0, 100.0, 150.0, 200.0],
+        ),
+    ];
+    all[0].case.parts[1].parameters.extend([("ck".to_owned(), 2e5), ("dk".to_owned(), 200.0)]);
     // Euler's method with a fixed step would have FMUs with other micro steps compared with its own error.
-    dual_mass.parts.iter_mut().for_each(|part| part.solver = SolverConfig::Exact {});
-    [
-        Problem {
-            name: "dual mass, linear (2e5, 200)",
-            case: dual_mass,
-            steps: &[0.25, 0.5, 1.0, 2.0, 3.0, 4.0, 6.0, 8.0, 10.0, 12.0, 15.0, 20.0, 25.0, 30.0, 40.0],
-            python: "DualMass",
-            references: RefCell::default(),
-        },
-        Problem {
-            name: "quarter truck",
-            case: case("quarter-truck").unwrap(),
-            steps: &[2.0, 4.0, 8.0, 10.0, 20.0, 40.0, 60.0, 100.0, 150.0, 200.0, 300.0],
-            python: "QuarterTruck",
-            references: RefCell::default(),
-        },
-        Problem {
-            name: "PI-PT1 (10, 10, 1)",
-            case: case("control-loop").unwrap(),
-            steps: &[10.0, 20.0, 30.0, 50.0, 70.0, 100.0, 200.0, 300.0, 500.0, 1000.0],
-            python: "ControlLoop",
-            references: RefCell::default(),
-        },
-        Problem {
-            name: "van der Pol + spring mass",
-            case: case("van-der-pol").unwrap(),
-            steps: &[10.0, 20.0, 40.0, 60.0, 80.0, 100.0, 150.0, 200.0],
-            python: "VanDerPol",
-            references: RefCell::default(),
-        },
-    ]
+    for (number, stop) in [(0, None), (1, None), (2, Some(30.0))] {
+        let Case { parts, run, .. } = &mut all[number].case;
+        let solver = if number == 1 { SolverConfig::default() } else { SolverConfig::Exact {} };
+        parts.iter_mut().for_each(|part| part.solver = solver);
+        run.stop = stop.unwrap_or(run.stop);
+    }
+    all
 }
 
 /// What the subsystems are.

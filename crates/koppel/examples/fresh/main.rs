@@ -1,6 +1,7 @@
 //! Couplings on problems they were not tuned on:
-//! `cargo run --release --example fresh [--networks COUNT | --quality | --variants | PROBLEM [PARAMETERS]]`.
+//! `cargo run --release --example fresh [--networks COUNT | --quality | --variants | --late | PROBLEM [PARAMETERS]] [--once]`.
 //!
+//! With `--once` VFPS takes every step once, as it does where subsystems cannot go back.
 //! The reference is the same system with a first-order hold at a twentieth of the smallest step. `--variants` has the same
 //! problems with other parameters, `--quality` judges the live quality figure of VFPS.
 
@@ -9,12 +10,13 @@
 #[path = "../shared/couplings.rs"]
 mod couplings;
 mod equations;
+mod late;
 mod networks;
 mod problems;
 mod quality;
 
 use couplings::couplings;
-use koppel::coupling::{CouplingConfig, StartUp};
+use koppel::coupling::{CouplingConfig, StartUp, VfpsConfig};
 use koppel::record::{Record, Table};
 use koppel::run::{Flow, RunConfig, Simulation};
 use networks::random_network;
@@ -104,15 +106,23 @@ fn worst_ratio(errors: &[Vec<f64>]) -> f64 {
     (0..vfps.len()).map(at).fold(0.0, f64::max)
 }
 
+/// VFPS as asked for.
+pub(crate) fn vfps() -> VfpsConfig {
+    let is_once = std::env::args().any(|argument| argument == "--once");
+    let default = VfpsConfig::default();
+    VfpsConfig { trials: if is_once { 1 } else { default.trials }, ..default }
+}
+
 /// ZOH, FOH, NEPCE and VFPS.
 fn rivals() -> Vec<CouplingConfig> {
     let mut all: Vec<CouplingConfig> = couplings().into_iter().map(|(_, coupling, _)| coupling).collect();
     all.drain(SIGNAL_BASED..all.len() - 1);
+    all[SIGNAL_BASED] = CouplingConfig::Vfps(vfps());
     all
 }
 
 fn main() {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let arguments: Vec<String> = std::env::args().skip(1).filter(|argument| argument != "--once").collect();
     let is_asked = |name: &str| arguments.iter().any(|argument| argument == name);
     if let Some(at) = arguments.iter().position(|a| a == "--networks") {
         return compare_networks(arguments.get(at + 1).and_then(|count| count.parse().ok()).unwrap_or(100));
@@ -129,15 +139,17 @@ fn main() {
     println!("| --- |{}", " --- |".repeat(names.len() + 1));
     let configs: Vec<CouplingConfig> = all.iter().map(|(_, coupling, _)| coupling.clone()).collect();
     let parameters = arguments.get(1).and_then(|text| text.parse().ok()).unwrap_or(1.0);
-    let wanted = |problem: &&Fresh| arguments.first().is_none_or(|name| problem.name.contains(name.as_str()));
-    for problem in problems(parameters).iter().filter(wanted) {
+    let asked = arguments.iter().find(|argument| !argument.starts_with("--"));
+    let wanted = |problem: &&Fresh| asked.is_none_or(|name| problem.name.contains(name.as_str()));
+    let list = if is_asked("--late") { late::problems() } else { problems(parameters) };
+    for problem in list.iter().filter(wanted) {
         let errors = errors(problem, &configs);
         let show = |e: &Vec<f64>| {
             if e[0].is_nan() { "-".into() } else { largest(problem, e).to_string() }
         };
         let steps: Vec<String> = errors.iter().map(show).collect();
         println!("| {} | {} | {:.2} |", problem.name, steps.join(" | "), worst_ratio(&errors));
-        if !arguments.is_empty() {
+        if asked.is_some() {
             errors.iter().for_each(|e| println!("    {e:.4?}"));
         }
     }

@@ -12,7 +12,7 @@ pub(crate) struct Fresh {
     pub(crate) doublings: u32,
 }
 
-fn fresh(
+pub(crate) fn fresh(
     name: &str,
     stop: f64,
     smallest: f64,

@@ -49,7 +49,7 @@ pub(crate) fn runs_of(problem: &Fresh, half: usize, doublings: u32) -> Vec<Run> 
     let ranges: Vec<f64> = exact.iter().map(range).collect();
     let at = |k: u32| {
         let factor = 1_usize << k;
-        let vfps = CouplingConfig::Vfps(VfpsConfig::default());
+        let vfps = CouplingConfig::Vfps(super::vfps());
         let seen = run(problem, vfps, problem.smallest * factor as f64, 1, &["coupling.quality"])?;
         let (mut sum, mut error, mut late) = (0.0, 0.0, usize::MAX);
         let rows = seen.outputs[0].len().min(exact[0].len().div_ceil(factor));

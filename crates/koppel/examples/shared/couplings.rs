@@ -28,6 +28,7 @@ pub(crate) fn couplings() -> Vec<(&'static str, CouplingConfig, usize)> {
         ("pre-step, RLS", prestep(rls), 1),
         ("H-infinity", CouplingConfig::Hinf(hinf), pieces),
         ("VFPS, 1 node", vfps(1), 1),
+        ("VFPS, steps once", CouplingConfig::Vfps(VfpsConfig { trials: 1, ..VfpsConfig::default() }), 10),
         ("VFPS", vfps(10), 10),
     ]
 }

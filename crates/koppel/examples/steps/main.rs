@@ -38,7 +38,11 @@ fn main() {
         if is_asked("--errors") {
             println!("{}", problem.name);
             for (k, name) in names.iter().enumerate() {
-                let at = |(step, all): (&f64, &Vec<Outcome>)| format!("{step}: {:.4}", all[k].error);
+                let at = |(step, all): (&f64, &Vec<Outcome>)| {
+                    let again = all[k].repetitions;
+                    let again = if again > 0 { format!(" (+{again})") } else { String::new() };
+                    format!("{step}: {:.4}{again}", all[k].error)
+                };
                 let errors: Vec<String> = problem.steps.iter().zip(&outcomes).map(at).collect();
                 println!("  {name:15} {}", errors.join("  "));
             }
@@ -46,13 +50,15 @@ fn main() {
         }
         let cells: Vec<String> = (0..configs.len()).map(|k| cell(problem, &outcomes, k)).collect();
         println!("| {} | {} |", problem.name, cells.join(" | "));
-        counts.push(count(problem, &outcomes, &couplings));
+        if couplings.len() > 1 {
+            counts.push(count(problem, &outcomes, &couplings));
+        }
     }
     if !counts.is_empty() {
         println!(
-            "\n| problem | best other | its communications | its sub-steps | VFPS | sub-steps | with probing | VFPS, 1 node | sub-steps | with probing |"
+            "\n| problem | best other | its communications | its sub-steps | VFPS | sub-steps | with probing | VFPS, steps once | sub-steps | with probing | VFPS, 1 node | sub-steps | with probing |"
         );
-        println!("| --- |{}", " --- |".repeat(9));
+        println!("| --- |{}", " --- |".repeat(12));
         counts.iter().for_each(|line| println!("{line}"));
     }
 }
@@ -71,7 +77,8 @@ fn cell(problem: &Problem, outcomes: &[Vec<Outcome>], coupling: usize) -> String
     format!("{more}{}", problem.steps[at])
 }
 
-/// Communications and sub-steps of all subsystems together at the largest step: the best of the others, and VFPS.
+/// Communications, repeated ones included, and sub-steps of all subsystems together at the largest step: the best of the
+/// others, and VFPS.
 fn count(
     problem: &Problem,
     outcomes: &[Vec<Outcome>],
@@ -81,11 +88,12 @@ fn count(
     let stop = problem.case.run.stop * 1e3;
     let numbers = |k: usize| {
         let at = reach(outcomes, k)?;
-        let communications = (stop / problem.steps[at]).ceil() as u64;
+        // A step that is taken again is exchanged again.
+        let communications = (stop / problem.steps[at]).ceil() as u64 + outcomes[at][k].repetitions;
         let sub_steps = communications * parts * couplings[k].2 as u64;
         Some((communications, sub_steps, sub_steps + outcomes[at][k].probing))
     };
-    let others = couplings.len().saturating_sub(2);
+    let others = couplings.len().saturating_sub(3);
     let best = (0..others).filter_map(|k| Some((k, numbers(k)?))).min_by_key(|(_, numbers)| numbers.0);
     let first = match best {
         Some((k, (communications, sub_steps, _))) => {
@@ -97,5 +105,5 @@ fn count(
         Some((communications, sub_steps, all)) => format!("{communications} | {sub_steps} | {all}"),
         None => "- | - | -".into(),
     };
-    format!("| {} | {first} | {} | {} |", problem.name, own(couplings.len() - 1), own(others))
+    format!("| {} | {first} | {} | {} | {} |", problem.name, own(others + 2), own(others + 1), own(others))
 }

@@ -115,6 +115,9 @@ pub(crate) struct Outcome {
     /// Sub-steps of probing, all subsystems together.
     #[cfg_attr(test, expect(dead_code, reason = "tests look at errors"))]
     pub(crate) probing: u64,
+    /// How often a step was taken again.
+    #[cfg_attr(test, expect(dead_code, reason = "tests look at errors"))]
+    pub(crate) repetitions: u64,
 }
 
 impl Problem {
@@ -140,11 +143,12 @@ impl Problem {
         let system = self.case.system().expect("the case builds");
         let per_part: Vec<usize> = system.subsystems.iter().map(|s| s.ports().outputs.len()).collect();
         let Ok(mut simulation) = Simulation::new(system, &config) else {
-            return Outcome { error: f64::NAN, probing: 0 };
+            return Outcome { error: f64::NAN, probing: 0, repetitions: 0 };
         };
         let seen = outputs(&mut simulation, &self.names());
         let probing = simulation.statistics().review.and_then(|review| review.probing).unwrap_or(0);
-        let Some(seen) = seen else { return Outcome { error: f64::INFINITY, probing } };
+        let repetitions = simulation.repetitions();
+        let Some(seen) = seen else { return Outcome { error: f64::INFINITY, probing, repetitions } };
         let error = |k: usize| {
             let (low, high) =
                 exact[k].iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), v| (l.min(*v), h.max(*v)));
@@ -160,7 +164,7 @@ impl Problem {
             first += count;
         }
         let norm = squares.sqrt();
-        Outcome { error: if norm.is_finite() { norm } else { f64::INFINITY }, probing }
+        Outcome { error: if norm.is_finite() { norm } else { f64::INFINITY }, probing, repetitions }
     }
 
     /// Error of a coupling at a step of so many ms.

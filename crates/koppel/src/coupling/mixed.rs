@@ -40,6 +40,8 @@ impl Coupling for Mixed {
             no_preparation: false,
             only_holds: false,
             small_steps: a.small_steps.or(b.small_steps),
+            // Others among the methods would have to go back too.
+            repeats: false,
             probe: a.probe.or(b.probe),
             one_size: a.one_size.or(b.one_size),
         })

@@ -123,6 +123,17 @@ pub struct Needs {
     pub probe: Option<ProbeNeeds>,
     /// Why all its steps must be of one size, if they must.
     pub one_size: Option<&'static str>,
+    /// Whether it is asked after every step if that should be taken again.
+    pub repeats: bool,
+}
+
+/// What became of a step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Trial {
+    /// Everybody has moved.
+    Done,
+    /// Somebody could not go on.
+    Failed,
 }
 
 /// Which models a method needs.
@@ -177,6 +188,15 @@ pub trait Coupling: Send + Sync {
     fn moved(&mut self, _view: &View<'_>, _subsystem: SubsystemId, _samples: &Samples) -> Result<()> {
         Ok(())
     }
+
+    /// Whether all subsystems are put back and the step is taken again, with the inputs that are then asked for. Called
+    /// after every step when [`Needs::repeats`] was asked for and everybody can go back.
+    fn again(&mut self, _view: &View<'_>, _trial: Trial) -> bool {
+        false
+    }
+
+    /// Told before the run if [`Needs::repeats`] was asked for: why steps cannot be taken again, or nothing if they can.
+    fn set_repeatable(&mut self, _lack: Option<String>) {}
 
     /// The outputs of a subsystem have jumped at T^k, by a timed change; the history has been restarted.
     fn jumped(&mut self, _view: &View<'_>, _subsystem: SubsystemId) {}

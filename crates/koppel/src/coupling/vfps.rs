@@ -9,7 +9,8 @@
 //! 3. selects per subsystem the expert with the smallest E (`pool`),
 //! 4. finds what inputs lacked, how much of it is given back, and whether they are better extrapolated (`defect`),
 //! 5. predicts the coupled nodes,  ŷ_j = (I - b_0 L)⁻¹ r_j,  u_j = L ŷ_j + s + e_j,  j = 1..m (`prediction`)     (2)
-//! 6. gives the inputs u_0 (the last ones), u_1, .., u_m.
+//! 6. gives the inputs u_0 (the last ones), u_1, .., u_m,
+//! 7. and takes the step again with better ones where they were wrong and everybody can go back (`repetition`).
 //!
 //! | symbol   | meaning                                                 | here                    |
 //! | y_j, u_j | outputs and inputs at node j                            | `Member::y`, `Member::u` |
@@ -26,17 +27,19 @@
 mod adaptation;
 mod config;
 mod defect;
+mod deviation;
 mod estimate;
 mod member;
 mod pool;
 mod prediction;
 mod rehearsal;
+mod repetition;
 
 pub use config::VfpsConfig;
 
 use super::phase::PhaseKind;
 use super::review::{Notes, Review};
-use super::{Coupling, Needs, Polynomials, View, channel};
+use super::{Coupling, Needs, Polynomials, Trial, View, channel};
 use crate::error::Result;
 use crate::identify::{ModelConfig, ProbeNeeds, Probed};
 use crate::linalg::{Lu, Matrix};
@@ -44,8 +47,9 @@ use crate::record::Channel;
 use crate::signal::{Request, Samples, Step};
 use crate::system::{InputId, SubsystemId, SystemGraph};
 use defect::Handicap;
-use estimate::Estimate;
+use deviation::Coupled;
 use member::Member;
+use repetition::Repetition;
 
 /// Steps that are rehearsed at most.
 const MOST_REHEARSED: u64 = 300;
@@ -72,7 +76,8 @@ pub(super) struct Vfps {
     quality: Vec<f64>,
     phase: PhaseKind,
     notes: Notes,
-    estimate: Estimate,
+    coupled: Coupled,
+    repetition: Repetition,
     /// Scaled outputs of all at the nodes of the step that has ended.
     seen: Vec<f64>,
     /// The same at the newest communication point, and how much they rise over a whole step.
@@ -97,7 +102,8 @@ impl Vfps {
             quality: Vec::new(),
             phase: PhaseKind::Full,
             notes: Notes::default(),
-            estimate: Estimate::new(0),
+            coupled: Coupled::new(0),
+            repetition: Repetition::default(),
             seen: Vec::new(),
             now: Vec::new(),
             rise: Vec::new(),
@@ -126,7 +132,8 @@ impl Vfps {
         self.quality = vec![f64::NAN; view.graph.len()];
         self.phase = PhaseKind::Full;
         self.notes = Notes::new(view.graph.len());
-        self.estimate = Estimate::new(outputs);
+        self.coupled = Coupled::new(outputs);
+        self.repetition.make_room(&self.nodes);
         self.seen = vec![0.0; outputs * self.config.nodes];
         self.now = vec![0.0; outputs];
         self.rise = vec![0.0; outputs];
@@ -140,11 +147,12 @@ impl Vfps {
     fn learn(&mut self) {
         let whole = self.is_whole(self.last.size);
         let share = self.last.size / self.size;
+        self.members.iter_mut().filter(|member| member.has_moved).for_each(Member::widen_extents);
         if whole && self.members.iter().all(|member| member.has_moved) {
             let width = self.now.len();
             self.members.iter().for_each(|member| member.tell(&mut self.seen, width));
             self.members.iter_mut().for_each(|member| member.compare(&self.seen, width));
-            self.estimate.advance(&mut self.members, self.config.nodes, &mut self.quality);
+            estimate::advance(&mut self.coupled, &mut self.members, self.config.nodes, &mut self.quality);
             self.phase = self.config.thresholds().verdict(channel::norm(&self.quality));
             let handicap = match self.phase {
                 PhaseKind::Hold => Handicap::Reversed,
@@ -182,6 +190,7 @@ impl Coupling for Vfps {
             one_rate: true,
             probe: Some(ProbeNeeds { nodes: self.config.nodes }),
             one_size: Some("its subsystems are excited for one"),
+            repeats: self.config.trials > 1,
             ..Needs::default()
         }
     }
@@ -207,7 +216,12 @@ impl Coupling for Vfps {
                 graph.name(id)
             ))
         };
-        self.probed.iter().enumerate().filter_map(told).collect()
+        let once = self
+            .repetition
+            .lack
+            .iter()
+            .map(|lack| format!("steps in which the models miss much are not taken again: {lack}"));
+        self.probed.iter().enumerate().filter_map(told).chain(once).collect()
     }
 
     fn start(&mut self, view: &View<'_>, inputs: &[InputId]) -> Result<()> {
@@ -235,6 +249,7 @@ impl Coupling for Vfps {
         let is_learning = self.phase != PhaseKind::Hold && self.members.iter().any(Member::is_learning);
         let phase = if is_learning { PhaseKind::Learning } else { self.phase };
         self.notes.note(view.step.start, &self.quality, phase);
+        self.repetition.begin();
         if self.predict_somehow(view) {
             self.plan(view);
         } else {
@@ -260,6 +275,14 @@ impl Coupling for Vfps {
     fn moved(&mut self, view: &View<'_>, subsystem: SubsystemId, samples: &Samples) -> Result<()> {
         self.members[subsystem].note(view, samples);
         Ok(())
+    }
+
+    fn again(&mut self, view: &View<'_>, trial: Trial) -> bool {
+        self.try_again(view, trial)
+    }
+
+    fn set_repeatable(&mut self, lack: Option<String>) {
+        self.repetition.lack = lack;
     }
 
     fn jumped(&mut self, _view: &View<'_>, subsystem: SubsystemId) {

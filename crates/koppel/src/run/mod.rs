@@ -21,6 +21,7 @@ mod places;
 mod probe_report;
 mod probing;
 mod reaction;
+mod repeat;
 mod schedule;
 mod setup;
 mod simulation;

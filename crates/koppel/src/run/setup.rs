@@ -89,6 +89,7 @@ impl Simulation {
             }),
             halving: iterate::room(iteration, schedule.is_multi_rate())?,
             halvings: 0,
+            repetition: None,
             board: Board::new(&graph, needs, config.reading),
             messages: Messages::new(&graph),
             stages,
@@ -194,6 +195,7 @@ impl Simulation {
         let wired: Vec<_> = self.stages.iter().flat_map(|stage| stage.wired.iter().copied()).collect();
         self.coupling.start(&view(&self.graph, &self.board, step), &wired)?;
         self.check_roll_back(step.start)?;
+        self.prepare_repetition();
         let mut numbers = Vec::new();
         self.save_numbers(&mut numbers);
         self.state_size = numbers.len();

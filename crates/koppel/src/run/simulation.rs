@@ -11,6 +11,7 @@
 //!         coupling.input -> segment           predict its inputs over the step
 //!         subsystem.step, subsystem.read
 //!     publish outputs at their time           later stages see them; so do messages
+//! all stages once more, from T^k              only if the coupling sees that its inputs were wrong
 //! fresh reading                               outputs of one instant, loops solved
 //! ```
 //!
@@ -29,6 +30,7 @@ use super::failure::{non_finite, unpredicted};
 use super::iterate::{Halving, StepIteration};
 use super::messages::Messages;
 use super::probe_report::ProbeReport;
+use super::repeat::Repetition;
 use super::slot::Slot;
 use super::stage::next_timed;
 use super::statistics::Extremes;
@@ -57,6 +59,8 @@ pub struct Simulation {
     /// The state before the step, if steps are halved where a loop does not converge.
     pub(super) halving: Option<Box<Halving>>,
     pub(super) halvings: u64,
+    /// Room to take steps again, if the coupling does so.
+    pub(super) repetition: Option<Box<Repetition>>,
     /// Outputs before timed changes, to see which of them jump.
     pub(super) outputs_before: Vec<f64>,
     /// Room for the inputs of any one subsystem.
@@ -182,22 +186,16 @@ impl Simulation {
     /// One exchange of values: everybody who is due moves over `step`, to the communication point `end`.
     #[inline(always)]
     pub(super) fn exchange_once<const PLAIN: bool>(&mut self, step: Step, end: f64) -> Result<()> {
-        let mut stage = 0;
         if !PLAIN {
             self.apply_changes(step.start)?;
             self.refresh_models(step)?;
             let view = view(&self.graph, &self.board, step);
             self.coupling.prepare(&view).map_err(|source| unpredicted(step, source))?;
-            stage = self.enter_stage(0, &step, end)?;
         }
-        while stage < self.stages.len() {
-            self.predict::<PLAIN>(stage, &step)?;
-            self.move_stage::<PLAIN>(stage, &step)?;
-            self.deliver::<PLAIN>(stage, &step, end)?;
-            if !PLAIN && !self.messages.is_empty() && !self.is_iterated(stage) {
-                self.carry_messages(self.stages[stage].members.clone(), end)?;
-            }
-            stage = if PLAIN { stage + 1 } else { self.next_stage(stage, &step, end)? };
+        if !PLAIN && self.repetition.is_some() {
+            self.move_repeatedly(&step, end)?;
+        } else {
+            self.move_all::<PLAIN>(&step, end)?;
         }
         if !PLAIN && self.consistency.is_due(self.reading) {
             self.refresh(end)?;
@@ -207,6 +205,22 @@ impl Simulation {
             self.board.check_maps(&self.graph, &(0..self.graph.inputs()), end)?;
         }
         self.note_defects::<PLAIN>(end);
+        Ok(())
+    }
+
+    /// All stages move, one after the other.
+    #[inline(always)]
+    pub(super) fn move_all<const PLAIN: bool>(&mut self, step: &Step, end: f64) -> Result<()> {
+        let mut stage = if PLAIN { 0 } else { self.enter_stage(0, step, end)? };
+        while stage < self.stages.len() {
+            self.predict::<PLAIN>(stage, step)?;
+            self.move_stage::<PLAIN>(stage, step)?;
+            self.deliver::<PLAIN>(stage, step, end)?;
+            if !PLAIN && !self.messages.is_empty() && !self.is_iterated(stage) {
+                self.carry_messages(self.stages[stage].members.clone(), end)?;
+            }
+            stage = if PLAIN { stage + 1 } else { self.next_stage(stage, step, end)? };
+        }
         Ok(())
     }
 

@@ -60,6 +60,9 @@ pub struct Statistics {
     pub loops: Vec<LoopWork>,
     /// Steps that were cut in half because a loop did not converge.
     pub halvings: u64,
+    /// How often a step was taken again because the coupling saw that its inputs had been wrong.
+    #[serde(default)]
+    pub repetitions: u64,
 }
 
 /// Inputs that are compared together.
@@ -210,7 +213,7 @@ impl Simulation {
             let steps = self.steps_taken().div_ceil(u64::from(slot.every));
             let (seconds, seconds_per_step) = (slot.seconds(steps), slot.seconds_per_step());
             let (subsystem, solver) = (self.graph.name(slot.id).into(), slot.subsystem.solver());
-            let step_calls = slot.step_calls().unwrap_or(steps * self.nodes());
+            let step_calls = slot.step_calls().unwrap_or((steps + self.repetitions()) * self.nodes());
             Share { subsystem, solver, seconds, seconds_per_step, steps, step_calls }
         };
         let defect = |input: usize| {
@@ -226,6 +229,7 @@ impl Simulation {
             review: self.coupling.review(&view(&self.graph, &self.board, self.clock.step(self.index, 1))),
             loops: self.loop_works().cloned().collect(),
             halvings: self.halvings,
+            repetitions: self.repetitions(),
         }
     }
 }

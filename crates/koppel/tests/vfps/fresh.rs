@@ -55,25 +55,43 @@ fn error(seen: &[Vec<f64>], exact: &[Vec<f64>], every: usize) -> f64 {
     if mean.is_finite() { mean } else { f64::INFINITY }
 }
 
+/// Largest ratio of an error to that of the best signal-based coupling, over the smallest steps of a problem.
+fn worst_ratio(name: &str, doublings: u32, coupling: &CouplingConfig) -> f64 {
+    let problem = problems(1.0).into_iter().find(|problem| problem.name.contains(name)).unwrap();
+    let exact = exact(&problem);
+    let at = |k: u32| {
+        let (factor, step) = (1 << k, problem.smallest * f64::from(1 << k));
+        let of = |coupling: &CouplingConfig| error(&run(&problem, coupling, step, 1), &exact, factor);
+        let best = signal_based().iter().map(of).fold(f64::INFINITY, f64::min);
+        // Errors below 0.1 % are those of the reference; where nobody is good nothing is compared.
+        if best <= 0.05 { of(coupling).max(1e-3) / best.max(1e-3) } else { 0.0 }
+    };
+    (0..doublings).map(at).fold(0.0, f64::max)
+}
+
+/// Where subsystems can go back, an event inside a step costs a repetition, not accuracy.
+#[test]
+fn events_are_no_loss_where_steps_can_be_taken_again() {
+    for name in ["stiff stop", "relay", "backlash", "sampled controller"] {
+        let ratio = worst_ratio(name, 6, &vfps());
+        assert!(ratio <= 1.2, "{name}: {ratio}");
+    }
+    // The same steps taken once are not as good: this test can fail.
+    let once = CouplingConfig::Vfps(VfpsConfig { trials: 1, ..VfpsConfig::default() });
+    assert!(worst_ratio("stiff stop", 6, &once) > 1.2);
+}
+
 /// What an input lacks in the step of an event is given back to a subsystem that integrates it.
 #[test]
 fn what_events_take_is_given_back() {
+    let once = CouplingConfig::Vfps(VfpsConfig { trials: 1, ..VfpsConfig::default() });
     for (name, doublings) in [("sampled controller", 4), ("backlash", 3), ("stiff stop", 3)] {
-        let problem = problems(1.0).into_iter().find(|problem| problem.name.contains(name)).unwrap();
-        let exact = exact(&problem);
-        for k in 0..doublings {
-            let (factor, step) = (1 << k, problem.smallest * f64::from(1 << k));
-            let of = |coupling: &CouplingConfig| error(&run(&problem, coupling, step, 1), &exact, factor);
-            let best = signal_based().iter().map(of).fold(f64::INFINITY, f64::min);
-            let own = of(&vfps());
-            // Errors below 0.1 % are those of the reference.
-            assert!(own <= 1.2 * best.max(1e-3), "{name} at {step}: {own} against {best}");
-        }
+        let ratio = worst_ratio(name, doublings, &once);
+        assert!(ratio <= 1.2, "{name}: {ratio}");
     }
 }
 
-/// At the default threshold, on the problems with their first parameters, every other step. 6 of the 39 good runs are flagged,
-/// 15 %: more than the 10 % aimed at, which is kept only where easy networks are counted too. This holds what is reached.
+/// At the default threshold, on the problems with their first parameters, every other step.
 #[test]
 fn the_quality_figure_tells_bad_runs_from_good_ones() {
     let threshold = VfpsConfig::default().modified_above;
@@ -91,7 +109,7 @@ fn the_quality_figure_tells_bad_runs_from_good_ones() {
             }
         }
     }
-    assert!(bad >= 5 && good >= 30, "{bad} bad runs, {good} good ones");
+    assert!(bad >= 3 && good >= 30, "{bad} bad runs, {good} good ones");
     assert!(f64::from(found) >= 0.85 * f64::from(bad), "{found} of {bad} bad runs flagged");
-    assert!(f64::from(false_alarms) <= 0.16 * f64::from(good), "{false_alarms} of {good} good runs flagged");
+    assert!(f64::from(false_alarms) <= 0.1 * f64::from(good), "{false_alarms} of {good} good runs flagged");
 }

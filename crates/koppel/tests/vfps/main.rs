@@ -47,8 +47,16 @@ fn nonlinear_systems_allow_large_steps() {
     reaches("van der Pol", 100.0);
     reaches("pendulum", 60.0);
     reaches("dual mass, non-linear", 4.0);
-    // Between sticking and sliding no model of one of them is right: the gain is a factor of two.
-    reaches("LuGre", 20.0);
+    reaches("LuGre mass, stick", 60.0);
+}
+
+/// Between sticking and sliding no linear model is right: a step that cannot be taken again must be small.
+#[test]
+fn friction_needs_steps_that_can_be_taken_again() {
+    let once = CouplingConfig::Vfps(VfpsConfig { trials: 1, ..VfpsConfig::default() });
+    let problem = problem("LuGre mass, stick");
+    assert!(problem.error(&once, 20.0) <= 0.05);
+    assert!(problem.error(&once, 60.0) > 0.5);
 }
 
 #[test]

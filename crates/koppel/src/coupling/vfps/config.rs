@@ -17,6 +17,8 @@ pub struct VfpsConfig {
     /// Subsystems that are not excited before the run: what they do is learned while it goes on.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub spare: Vec<String>,
+    /// How often a step is taken at most, where every subsystem can go back to its begin; 1 is once.
+    pub trials: usize,
     /// Quality figure from which plain extrapolation need not be clearly better than the coupled prediction to be used.
     pub modified_above: f64,
     /// Quality figure from which inputs are extrapolated.
@@ -25,7 +27,7 @@ pub struct VfpsConfig {
 
 impl Default for VfpsConfig {
     fn default() -> Self {
-        VfpsConfig { nodes: 10, spare: Vec::new(), modified_above: 0.08, hold_above: 0.4 }
+        VfpsConfig { nodes: 10, spare: Vec::new(), trials: 8, modified_above: 0.08, hold_above: 0.4 }
     }
 }
 

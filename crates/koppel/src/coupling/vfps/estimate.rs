@@ -4,9 +4,8 @@
 //!
 //!   e_j = v_j - u_j - (v_{j+1} - 2 v_j + v_{j-1}) / 12                                       (1)
 //!
-//! with v = L y what should have been given. The error ε of the outputs then obeys the equations of the coupled system,
-//!
-//!   ε_j = (I - b_0 L)⁻¹ (Σ_{i≥1} a_i ε_{j-i} + Σ_{i≥1} b_i η_{j-i} - b_0 e_j),     η_j = L ε_j - e_j         (2)
+//! with v = L y what should have been given. The error ε of the outputs then obeys the equations of the coupled system with
+//! inputs that deviate by -e, (1) of `deviation`                                                             (2)
 //!
 //! With E the root mean square of ε over the nodes of a step and its outputs, and D the mean of |v - u| and of what lines cut
 //! off, |v_{j+1} - 2 v_j + v_{j-1}| / 12, each relative to the range so far, the figure of a subsystem is the mean of
@@ -14,28 +13,30 @@
 //!   √(min(E, 1) min(D, 0.2))                                                                     (3)
 //!
 //! over about the last ten steps. E knows what the system does with errors, but trusts the models; D trusts nobody. Their
-//! geometric mean told bad runs from good ones better than either.
+//! geometric mean told bad runs from good ones better than either. What lines cut off is never given back, and where a
+//! system forgets nothing (a relay that is late stays late) it adds up unseen by E: twelve times its mean since the start, as
+//! if thirty steps without had gone before, is the figure if that is more.
 
+use super::deviation::{Coupled, Deviation, LASTING};
 use super::member::Member;
 use super::take;
 use crate::identify::Size;
-use crate::linalg::{Lu, Matrix};
 
 /// Estimates are not followed beyond this many ranges.
 const WORST: f64 = 10.0;
 /// E and D are not counted beyond these: the first movements are measured against ranges that have hardly begun.
 const LARGEST_ERROR: f64 = 1.0;
 const LARGEST_DEFECT: f64 = 0.2;
+/// How much what lines cut off counts, and steps without it that are taken to have gone before.
+const OF_CUT: f64 = 12.0;
+const BEFORE: f64 = 30.0;
 /// How much of the mean (3) remains after one step.
 const MEMORY: f64 = 0.9;
 
-/// ε and η of one subsystem.
+/// What the figure of one subsystem is made of, besides ε.
 #[derive(Clone, Debug)]
 pub(super) struct Error {
     size: Size,
-    /// A row per node as in `Member::y`.
-    y: Vec<f64>,
-    u: Vec<f64>,
     /// v_0 of the step that has ended.
     first: Vec<f64>,
     /// Extremes of outputs and of v so far, scaled.
@@ -47,15 +48,15 @@ pub(super) struct Error {
     /// Sums behind the mean of (3).
     sum: f64,
     weight: f64,
+    /// What lines have cut off since the start, and in how many steps.
+    cut: f64,
+    steps: f64,
 }
 
 impl Error {
-    pub(super) fn new(size: Size, nodes: usize) -> Self {
-        let rows = size.past + nodes;
+    pub(super) fn new(size: Size) -> Self {
         Error {
             size,
-            y: vec![0.0; rows * size.outputs],
-            u: vec![0.0; rows * size.inputs],
             first: vec![0.0; size.inputs],
             outputs: vec![[0.0; 2]; size.outputs],
             inputs: vec![[0.0; 2]; size.inputs],
@@ -63,13 +64,15 @@ impl Error {
             curvature: 0.0,
             sum: 0.0,
             weight: 0.0,
+            cut: 0.0,
+            steps: 0.0,
         }
     }
 
-    /// (1), into the rows of η; with v, u and y at the nodes of the step that has ended.
-    pub(super) fn take_in(&mut self, arrived: &[f64], given: &[f64], y: &[f64]) {
-        let Size { outputs: n, inputs: m, past } = self.size;
-        let nodes = self.y.len() / n.max(1) - past;
+    /// (1), into `e`; with v, u and y at the nodes of the step that has ended.
+    pub(super) fn take_in(&mut self, arrived: &[f64], given: &[f64], y: &[f64], e: &mut [f64]) {
+        let Size { outputs: n, inputs: m, .. } = self.size;
+        let nodes = y.len() / n.max(1);
         for (i, y) in y.iter().enumerate() {
             widen(&mut self.outputs[i % n], *y);
         }
@@ -85,7 +88,7 @@ impl Error {
                 let bend =
                     if middle == 0 { 0.0 } else { (v(middle + 1) - 2.0 * v(middle) + v(middle - 1)) / 12.0 };
                 let lacked = v(node) - given[(node - 1) * m + k];
-                self.u[(past - 1 + node) * m + k] = bend - lacked;
+                e[(node - 1) * m + k] = bend - lacked;
                 self.defect += lacked.abs() * share;
                 self.curvature += bend.abs() * share;
             }
@@ -95,51 +98,53 @@ impl Error {
         }
     }
 
-    /// E.
-    fn size_of_error(&self) -> f64 {
-        let Size { outputs: n, past, .. } = self.size;
-        let range = |k: usize| self.outputs[k][1] - self.outputs[k][0];
-        let squares = self.y[past * n..].iter().enumerate().map(|(i, y)| {
-            let range = range(i % n);
+    /// Root mean square of deviations of the outputs at nodes, relative to their ranges so far, which count as no smaller
+    /// than `least`.
+    pub(super) fn size_of(&self, outputs: &[f64], least: f64) -> f64 {
+        let n = self.size.outputs;
+        let squares = outputs.iter().enumerate().map(|(i, y)| {
+            let range = (self.outputs[i % n][1] - self.outputs[i % n][0]).max(least);
             if range > 0.0 { (y / range) * (y / range) } else { 0.0 }
         });
-        (squares.sum::<f64>() / (self.y.len() - past * n).max(1) as f64).sqrt()
+        (squares.sum::<f64>() / outputs.len().max(1) as f64).sqrt()
     }
 
-    /// The mean of (3), this step included.
+    /// Mean of what inputs lack at nodes, relative to their ranges so far, which count as no smaller than `least`; of the
+    /// input that lacks most.
+    pub(super) fn size_of_inputs(&self, lacked: &[f64], least: f64) -> f64 {
+        let m = self.size.inputs;
+        let of = |k: usize| {
+            let range = (self.inputs[k][1] - self.inputs[k][0]).max(least);
+            let sum: f64 = lacked.iter().skip(k).step_by(m).map(|e| e.abs()).sum();
+            sum * m as f64 / (range * lacked.len() as f64)
+        };
+        (0..m).map(of).fold(0.0, |worst, size| if size <= worst { worst } else { size })
+    }
+
+    /// The figure, this step included.
     fn figure(&mut self, error: f64) -> f64 {
         let error = if error < LARGEST_ERROR { error } else { LARGEST_ERROR };
         let defect = self.defect + self.curvature;
         let defect = if defect < LARGEST_DEFECT { defect } else { LARGEST_DEFECT };
         self.sum = MEMORY * self.sum + (error * defect).sqrt();
         self.weight = MEMORY * self.weight + 1.0;
-        self.sum / self.weight
-    }
-
-    fn shift(&mut self, factor: f64) {
-        let Size { outputs: n, inputs: m, past } = self.size;
-        let (of_y, of_u) = (self.y.len() - past * n, self.u.len() - past * m);
-        self.y.copy_within(of_y.., 0);
-        self.u.copy_within(of_u.., 0);
-        self.y[..past * n].iter_mut().chain(&mut self.u[..past * m]).for_each(|v| *v *= factor);
+        self.cut += if self.curvature < LARGEST_DEFECT { self.curvature } else { LARGEST_DEFECT };
+        self.steps += 1.0;
+        (self.sum / self.weight).max(OF_CUT * self.cut / (self.steps + BEFORE))
     }
 
     pub(super) fn save(&self, memory: &mut Vec<f64>) {
-        memory.extend([self.defect, self.curvature, self.sum, self.weight]);
-        for list in [&self.y, &self.u, &self.first] {
-            memory.extend_from_slice(list);
-        }
+        memory.extend([self.defect, self.curvature, self.sum, self.weight, self.cut, self.steps]);
+        memory.extend_from_slice(&self.first);
         self.outputs.iter().chain(&self.inputs).for_each(|ends| memory.extend(ends));
     }
 
     pub(super) fn restore<'a>(&mut self, memory: &'a [f64]) -> &'a [f64] {
         let mut rest = memory;
-        let mut numbers = [0.0; 4];
+        let mut numbers = [0.0; 6];
         take(&mut rest, &mut numbers);
-        [self.defect, self.curvature, self.sum, self.weight] = numbers;
-        for list in [&mut self.y, &mut self.u, &mut self.first] {
-            take(&mut rest, list);
-        }
+        [self.defect, self.curvature, self.sum, self.weight, self.cut, self.steps] = numbers;
+        take(&mut rest, &mut self.first);
         self.outputs.iter_mut().chain(&mut self.inputs).for_each(|ends| take(&mut rest, ends));
         rest
     }
@@ -149,77 +154,30 @@ fn widen(ends: &mut [f64; 2], value: f64) {
     *ends = [ends[0].min(value), ends[1].max(value)];
 }
 
-/// Room for (2).
-pub(super) struct Estimate {
-    matrix: Matrix,
-    lu: Lu,
-    all: Vec<f64>,
-}
-
-impl Estimate {
-    pub(super) fn new(outputs: usize) -> Self {
-        let matrix = Matrix::identity(outputs);
-        let mut lu = Lu::default();
-        // Room for the factors, whatever the models.
-        let _ = lu.refactor(&matrix);
-        Estimate { matrix, lu, all: vec![0.0; outputs] }
+/// (2) over the step that has ended; the figures of all subsystems.
+pub(super) fn advance(coupled: &mut Coupled, members: &mut [Member], nodes: usize, figures: &mut [f64]) {
+    if !coupled.follow(members, nodes, LASTING) {
+        return;
     }
-
-    /// (2) over the step that has ended; the figures of all subsystems.
-    pub(super) fn advance(&mut self, members: &mut [Member], nodes: usize, figures: &mut [f64]) {
-        self.matrix.as_mut_slice().fill(0.0);
-        for member in members.iter() {
-            for (row, output) in member.outputs.clone().enumerate() {
-                self.matrix[(output, output)] += 1.0;
-                for wire in &member.wires {
-                    let direct = member.pool.model().direct(row, wire.input);
-                    self.matrix[(output, wire.source)] -= direct * wire.gain;
-                }
-            }
-        }
-        if self.lu.refactor(&self.matrix).is_err() {
-            return;
-        }
-        for node in 1..=nodes {
-            for member in members.iter() {
-                let error = &member.error;
-                member.pool.model().node_deviation(
-                    &error.y,
-                    &error.u,
-                    node - 1,
-                    &mut self.all[member.outputs.clone()],
-                );
-            }
-            self.lu.solve_in_place(&mut self.all);
-            for member in members.iter_mut() {
-                let Size { outputs: n, inputs: m, past } = member.error.size;
-                let row = past - 1 + node;
-                member.error.y[row * n..][..n].copy_from_slice(&self.all[member.outputs.clone()]);
-                for wire in &member.wires {
-                    member.error.u[row * m + wire.input] += wire.gain * self.all[wire.source];
-                }
-            }
-        }
-        let mut worst: f64 = 0.0;
-        for (member, figure) in members.iter_mut().zip(figures.iter_mut()) {
-            let error = member.error.size_of_error();
-            worst = if error.is_finite() { worst.max(error) } else { f64::INFINITY };
-            *figure = member.error.figure(error);
-        }
-        // What has lost itself is brought back, so that it can still be heard.
-        let factor = if worst < WORST {
-            1.0
-        } else if worst.is_finite() {
-            WORST / worst
-        } else {
-            0.0
-        };
-        for member in members {
-            if factor == 0.0 {
-                member.error.y.fill(0.0);
-                member.error.u.fill(0.0);
-            }
-            member.error.shift(factor);
+    let mut worst: f64 = 0.0;
+    for (member, figure) in members.iter_mut().zip(figures.iter_mut()) {
+        let error = member.error.size_of(member.deviations[LASTING].outputs(), 0.0);
+        worst = if error.is_finite() { worst.max(error) } else { f64::INFINITY };
+        *figure = member.error.figure(error);
+    }
+    // What has lost itself is brought back, so that it can still be heard.
+    let factor = if worst < WORST {
+        1.0
+    } else if worst.is_finite() {
+        WORST / worst
+    } else {
+        0.0
+    };
+    for Deviation { y, u, .. } in members.iter_mut().map(|member| &mut member.deviations[LASTING]) {
+        if factor == 0.0 {
+            y.fill(0.0);
+            u.fill(0.0);
         }
     }
+    members.iter_mut().for_each(|member| member.deviations[LASTING].shift(factor));
 }

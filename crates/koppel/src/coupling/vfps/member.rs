@@ -1,6 +1,7 @@
 //! One subsystem as VFPS sees it: its past, its experts, and what is wired to it.
 
 use super::defect::{Defect, Handicap};
+use super::deviation::{Deviation, LASTING, NEWEST};
 use super::estimate::Error;
 use super::pool::Pool;
 use super::take;
@@ -59,6 +60,7 @@ pub(super) struct Member {
     pub(super) pool: Pool,
     pub(super) defect: Defect,
     pub(super) error: Error,
+    pub(super) deviations: [Deviation; 2],
     /// What owned inputs were given at the nodes of the step that has ended, scaled, without external signals.
     given: Vec<f64>,
     /// Whether nothing was learned of it before the run.
@@ -91,7 +93,8 @@ impl Member {
         let mut member = Member {
             pool: Pool::new(&fit, nodes),
             defect: Defect::new(size, nodes),
-            error: Error::new(size, nodes),
+            error: Error::new(size),
+            deviations: [Deviation::new(size, nodes), Deviation::new(size, nodes)],
             given: vec![0.0; nodes * size.inputs],
             size,
             nodes,
@@ -164,9 +167,7 @@ impl Member {
                     let begin = self.y[(past - 1) * n + k] * self.output_ranges[k] + self.output_start[k];
                     begin + (view.outputs[self.outputs.start + k] - begin) * share
                 };
-                let scaled = (value - self.output_start[k]) / self.output_ranges[k];
-                self.y[row * n + k] = scaled;
-                self.extents[k] = self.extents[k].max(scaled.abs());
+                self.y[row * n + k] = (value - self.output_start[k]) / self.output_ranges[k];
             }
             for k in 0..m {
                 let value = view.given(self.inputs[k], offset);
@@ -175,6 +176,14 @@ impl Member {
             }
         }
         self.has_moved = true;
+    }
+
+    /// Notes how far its outputs have been.
+    pub(super) fn widen_extents(&mut self) {
+        let n = self.size.outputs;
+        for (i, y) in self.y[self.size.past * n..].iter().enumerate() {
+            self.extents[i % n] = self.extents[i % n].max(y.abs());
+        }
     }
 
     /// Scores, adapts and selects its experts by the step that has ended.
@@ -294,7 +303,15 @@ impl Member {
 
     /// What its inputs should have been given, and what they lacked; `all` has a row of all outputs per node.
     pub(super) fn compare(&mut self, all: &[f64], width: usize) {
-        let (m, past) = (self.size.inputs, self.size.past);
+        self.gather(all, width);
+        let y = &self.y[self.size.past * self.size.outputs..];
+        let e = self.deviations[LASTING].inputs_mut();
+        self.error.take_in(&self.defect.arrived, &self.given, y, e);
+    }
+
+    /// What its inputs should have been given at the nodes of the step.
+    fn gather(&mut self, all: &[f64], width: usize) {
+        let m = self.size.inputs;
         self.defect.arrived.fill(0.0);
         for wire in &self.wires {
             for node in 0..self.nodes {
@@ -304,7 +321,27 @@ impl Member {
         for k in (0..m).filter(|k| !self.is_owned[*k]) {
             (0..self.nodes).for_each(|node| self.given[node * m + k] = 0.0);
         }
-        self.error.take_in(&self.defect.arrived, &self.given, &self.y[past * self.size.outputs..]);
+    }
+
+    /// Sets the deviations of the newest step to what its inputs lacked; the mean of that relative to their ranges.
+    pub(super) fn lacks(&mut self, all: &[f64], width: usize, least: f64) -> f64 {
+        self.gather(all, width);
+        let deviation = &mut self.deviations[NEWEST];
+        deviation.forget();
+        let pairs = self.defect.arrived.iter().zip(&self.given);
+        deviation.inputs_mut().iter_mut().zip(pairs).for_each(|(e, (v, u))| *e = v - u);
+        self.error.size_of_inputs(deviation.inputs_mut(), least)
+    }
+
+    /// What is added to one of its inputs at a node when the step is taken again.
+    pub(super) fn correction(&self, k: usize, node: usize) -> f64 {
+        let Deviation { size, u, .. } = &self.deviations[NEWEST];
+        u[(size.past - 1 + node) * size.inputs + k] * self.input_ranges[k]
+    }
+
+    /// What had arrived at one of its inputs at the begin of the step.
+    pub(super) fn arrived_last(&self, k: usize) -> f64 {
+        self.input_start[k] + self.defect.begin[k] * self.input_ranges[k]
     }
 
     /// Decides how its inputs are planned for the step ahead.
@@ -366,6 +403,9 @@ impl Member {
         memory.extend([flag(self.has_moved), flag(self.has_jumped)]);
         self.defect.save(memory);
         self.error.save(memory);
+        let Deviation { y, u, .. } = &self.deviations[LASTING];
+        memory.extend_from_slice(y);
+        memory.extend_from_slice(u);
         self.pool.save(memory);
     }
 
@@ -378,7 +418,10 @@ impl Member {
         take(&mut rest, &mut flags);
         (self.has_moved, self.has_jumped) = (flags[0] != 0.0, flags[1] != 0.0);
         let rest = self.defect.restore(rest);
-        let rest = self.error.restore(rest);
+        let mut rest = self.error.restore(rest);
+        let Deviation { y, u, .. } = &mut self.deviations[LASTING];
+        take(&mut rest, y);
+        take(&mut rest, u);
         self.pool.restore(rest)
     }
 }

@@ -1,0 +1,90 @@
+//! Steps that are taken again: where a coupling sees that the inputs it gave over a step were wrong, all subsystems go back to
+//! its begin and move once more with better ones.
+//!
+//! Everybody must be able to go back, and nothing but the coupling may have a say in what is given: a held input or a message
+//! would already be that of the end of the step.
+
+use super::simulation::{Simulation, view};
+use crate::coupling::Trial;
+use crate::error::{Error, Result};
+use crate::signal::Step;
+use crate::system::Snapshot;
+
+/// Where to go back to.
+#[derive(Default)]
+pub(super) struct Repetition {
+    snapshots: Vec<Snapshot>,
+    /// Steps that were taken again, each time counted.
+    count: u64,
+}
+
+impl Simulation {
+    /// Makes room to go back, if the coupling wants to and it can be done; tells the coupling.
+    pub(super) fn prepare_repetition(&mut self) {
+        if !self.needs.repeats {
+            return;
+        }
+        let lack = self.lack_of_repetition();
+        if lack.is_none() {
+            let snapshots = self.slots.iter().map(|_| Snapshot::default()).collect();
+            self.repetition = Some(Box::new(Repetition { snapshots, count: 0 }));
+        }
+        self.coupling.set_repeatable(lack);
+    }
+
+    /// Why steps cannot be taken again.
+    fn lack_of_repetition(&self) -> Option<String> {
+        let is_iterated = self.is_iterated_somewhere() || self.halving.is_some();
+        let mut room = Snapshot::default();
+        if !self.messages.is_empty() {
+            return Some("messages cannot be taken back".into());
+        }
+        if is_iterated || self.is_multi_rate || self.needs.depth > 1 {
+            return Some("other settings repeat steps, or look at the past".into());
+        }
+        if self.stages.iter().any(|stage| !stage.held.is_empty()) {
+            return Some("some inputs are held".into());
+        }
+        let cannot = self.slots.iter().find(|slot| slot.subsystem.save(&mut room).is_err())?;
+        Some(format!("`{}` cannot go back", self.graph.name(cannot.id)))
+    }
+
+    /// Moves all stages over a step, again as long as the coupling asks for it.
+    pub(super) fn move_repeatedly(&mut self, step: &Step, end: f64) -> Result<()> {
+        let Some(mut repetition) = self.repetition.take() else { return self.move_all::<false>(step, end) };
+        let done = self.repeat(&mut repetition, step, end);
+        self.repetition = Some(repetition);
+        done
+    }
+
+    fn repeat(&mut self, repetition: &mut Repetition, step: &Step, end: f64) -> Result<()> {
+        for (slot, snapshot) in self.slots.iter().zip(&mut repetition.snapshots) {
+            let cannot = |source: Box<Error>| Error::CannotRollBack {
+                subsystem: self.graph.name(slot.id).into(),
+                time: step.start,
+                reason: source.to_string(),
+            };
+            slot.subsystem.save(snapshot).map_err(cannot)?;
+        }
+        loop {
+            let done = self.move_all::<false>(step, end);
+            let trial = if done.is_ok() { Trial::Done } else { Trial::Failed };
+            if !self.coupling.again(&view(&self.graph, &self.board, *step), trial) {
+                return done;
+            }
+            repetition.count += 1;
+            for (slot, snapshot) in self.slots.iter_mut().zip(&repetition.snapshots) {
+                slot.subsystem.restore(snapshot).map_err(|source| Error::Subsystem {
+                    subsystem: self.graph.name(slot.id).into(),
+                    time: step.start,
+                    source,
+                })?;
+            }
+        }
+    }
+
+    /// How often a step was taken again because the coupling saw that its inputs had been wrong.
+    pub fn repetitions(&self) -> u64 {
+        self.repetition.as_ref().map_or(0, |repetition| repetition.count)
+    }
+}
