@@ -1,7 +1,8 @@
-//! The project's tasks: `cargo xtask test | bench | proof`.
+//! The project's tasks: `cargo xtask test | bench | proof | papers`.
 
 mod bench;
 mod command;
+mod papers;
 mod proof;
 mod test;
 
@@ -13,6 +14,7 @@ usage: cargo xtask TASK
   test   install what the tests need, then check format, lints and every test
   bench  measure the engine's cost and write the figures to bench/README.md
   proof  run the long proofs (soak, kills, mutations) and write the figures to bench/proof.md
+  papers make every table and figure of the papers in full, measure their studies, and write both to bench/papers.md
 ";
 
 fn main() -> ExitCode {
@@ -21,6 +23,7 @@ fn main() -> ExitCode {
         ["test"] => test::run(),
         ["bench"] => bench::run(),
         ["proof"] => proof::run(),
+        ["papers"] => papers::run(),
         _ => Err(USAGE.into()),
     };
     match done {

@@ -8,7 +8,8 @@
 //!   hang, or fill the memory.
 //! * VFPS beside every other coupling, on known and on fresh problems, into `bench/vfps.md`;
 //! * VFPS on FMUs: the largest steps, by how inputs reach them, into `docs/vfps.md`.
-//! * H∞ coupling: 10 000 random dual masses, vehicle and steering, into `bench/hinf.md`.
+//! * H∞ coupling: 10 000 random dual masses, vehicle and steering, into `bench/hinf.md`;
+//! * the papers' tables and figures in full, and the cost of their studies, into `bench/papers.md`.
 
 use crate::command::{Result, cargo, must, output, replace_block, root};
 use std::fmt::Write as _;
@@ -38,7 +39,8 @@ pub(crate) fn run() -> Result<()> {
     let arguments =
         ["run", "--release", "--package", "koppel-io", "--example", "hinf_figures", "--", "bench"];
     replace_block("bench/hinf.md", "hinf", &format!("\n{}", output(&mut cargo(&arguments))?))?;
-    fmu_steps()
+    fmu_steps()?;
+    crate::papers::run()
 }
 
 /// Steps VFPS allows on FMUs, those of pythonfmu among them.
