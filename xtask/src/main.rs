@@ -2,6 +2,7 @@
 
 mod bench;
 mod command;
+mod papers;
 mod proof;
 mod test;
 
@@ -14,7 +15,7 @@ usage: cargo xtask TASK
   bench [NAME...]  measure what koppel costs and write the figures to bench/README.md; all of it, or some of
                    engine, certificate, prestep, vfps, overhead, isolation
   proof [NAME...]  run the long proofs and write the figures to bench and docs; all of them, or some of
-                   soak, kills, mutations, strangers, vfps, hinf, fmu-steps
+                   soak, kills, mutations, strangers, vfps, hinf, auto, fmu-steps, papers
 ";
 
 fn main() -> ExitCode {

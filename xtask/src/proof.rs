@@ -9,7 +9,8 @@
 //! * VFPS beside every other coupling, on known and on fresh problems, into `bench/vfps.md`;
 //! * VFPS on FMUs: the largest steps, by how inputs reach them, into `docs/vfps.md`.
 //! * `auto` on every example beside a grid of methods and steps, into `docs/auto.md`.
-//! * H∞ coupling: 10 000 random dual masses, vehicle and steering, into `bench/hinf.md`.
+//! * H∞ coupling: 10 000 random dual masses, vehicle and steering, into `bench/hinf.md`;
+//! * the papers' tables and figures in full, and the cost of their studies, into `bench/papers.md`.
 
 use crate::command::{Result, cargo, check_names, must, output, replace_block, replace_line, root};
 use std::path::{Path, PathBuf};
@@ -29,7 +30,13 @@ const LINES: [(&str, Proof); 4] =
     [("soak", soak), ("kills", kills), ("mutations", mutations), ("strangers", strangers)];
 
 /// Those that write tables elsewhere.
-const TABLES: [(&str, Table); 4] = [("vfps", vfps), ("hinf", hinf), ("auto", auto), ("fmu-steps", fmu_steps)];
+const TABLES: [(&str, Table); 5] = [
+    ("vfps", vfps),
+    ("hinf", hinf),
+    ("auto", auto),
+    ("fmu-steps", fmu_steps),
+    ("papers", crate::papers::run),
+];
 
 /// Runs those that are named, or all.
 pub(crate) fn run(names: &[&str]) -> Result<()> {

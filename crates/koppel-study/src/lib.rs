@@ -18,7 +18,7 @@
 
 pub mod analysis;
 pub mod design;
-mod draw;
+pub mod draw;
 mod error;
 pub mod execute;
 mod jobs;

@@ -59,6 +59,13 @@ pub enum Section {
         /// The text.
         text: String,
     },
+    /// Other pages beside this one.
+    Links {
+        /// Heading.
+        title: String,
+        /// What they are called, and where they are, relative to this page.
+        links: Vec<(String, String)>,
+    },
     /// Pictures that are complete SVG documents, side by side where there is room.
     Pictures {
         /// Heading.

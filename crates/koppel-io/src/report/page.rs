@@ -55,6 +55,7 @@ fn heading(section: &Section) -> &str {
         Section::Table { title, .. }
         | Section::Text { title, .. }
         | Section::Code { title, .. }
+        | Section::Links { title, .. }
         | Section::Pictures { title, .. }
         | Section::Plots { title, .. } => title,
     }
@@ -69,6 +70,11 @@ fn write_section(page: &mut String, section: &Section, plots: &mut Vec<Value>) {
             }
         }
         Section::Code { text, .. } => push(page, format_args!("<pre><code>{}</code></pre>\n", escape(text))),
+        Section::Links { links, .. } => {
+            for (name, place) in links {
+                push(page, format_args!("<p><a href=\"{}\">{}</a></p>\n", escape(place), escape(name)));
+            }
+        }
         Section::Pictures { pictures, note, .. } => write_pictures(page, pictures, note.as_deref()),
         Section::Plots { groups, .. } => write_plots(page, groups, plots),
     }

@@ -6,15 +6,19 @@ use super::{HEAD, escaped, label};
 use crate::analysis::short;
 
 /// A heat map.
-pub(crate) struct HeatMap {
-    pub(crate) title: String,
-    /// Names of the axes.
-    pub(crate) x: String,
-    pub(crate) y: String,
-    pub(crate) columns: Vec<String>,
-    pub(crate) rows: Vec<String>,
+pub struct HeatMap {
+    /// Above the picture.
+    pub title: String,
+    /// Name of the horizontal axis.
+    pub x: String,
+    /// Name of the vertical axis.
+    pub y: String,
+    /// Names along the horizontal axis.
+    pub columns: Vec<String>,
+    /// Names along the vertical axis, from the bottom.
+    pub rows: Vec<String>,
     /// By column, then row; NaN is left blank.
-    pub(crate) values: Vec<Vec<f64>>,
+    pub values: Vec<Vec<f64>>,
 }
 
 /// Dark blue to yellow: lightness grows evenly, also for those who do not see all colours.
@@ -22,7 +26,9 @@ const COLOURS: [[f64; 3]; 5] =
     [[68.0, 1.0, 84.0], [59.0, 82.0, 139.0], [33.0, 145.0, 140.0], [94.0, 201.0, 98.0], [253.0, 231.0, 37.0]];
 
 impl HeatMap {
-    pub(crate) fn svg(&self) -> String {
+    /// The picture.
+    #[must_use]
+    pub fn svg(&self) -> String {
         let (left, top, width, height) = (150.0, 40.0, 480.0, 300.0);
         let all = || self.values.iter().flatten().copied().filter(|v| v.is_finite());
         let (low, high) = all().fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), v| (l.min(v), h.max(v)));

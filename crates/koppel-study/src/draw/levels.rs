@@ -7,20 +7,27 @@ use crate::analysis::short;
 
 /// How values are drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Mark {
+pub enum Mark {
+    /// Points joined by lines.
     Lines,
+    /// Bars from zero.
     Bars,
 }
 
 /// A picture over levels.
-pub(crate) struct Levels {
-    pub(crate) title: String,
-    pub(crate) x: String,
-    pub(crate) y: String,
-    pub(crate) levels: Vec<String>,
+pub struct Levels {
+    /// Above the picture.
+    pub title: String,
+    /// Below the horizontal axis.
+    pub x: String,
+    /// Beside the vertical axis.
+    pub y: String,
+    /// Names along the horizontal axis.
+    pub levels: Vec<String>,
     /// Name for the legend, and a value per level; NaN is a gap.
-    pub(crate) series: Vec<(String, Vec<f64>)>,
-    pub(crate) mark: Mark,
+    pub series: Vec<(String, Vec<f64>)>,
+    /// Lines or bars.
+    pub mark: Mark,
 }
 
 const COLOURS: [&str; 8] =
@@ -31,7 +38,9 @@ const AREA: [f64; 4] = [80.0, 580.0, 40.0, 340.0];
 const SHOWN: usize = 16;
 
 impl Levels {
-    pub(crate) fn svg(&self) -> String {
+    /// The picture.
+    #[must_use]
+    pub fn svg(&self) -> String {
         let [left, right, top, bottom] = AREA;
         let all = || self.series.iter().flat_map(|(_, values)| values).copied().filter(|v| v.is_finite());
         let (low, high) = all().fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), v| (l.min(v), h.max(v)));

@@ -3,8 +3,8 @@
 mod heat_map;
 mod levels;
 
-pub(crate) use heat_map::HeatMap;
-pub(crate) use levels::{Levels, Mark};
+pub use heat_map::HeatMap;
+pub use levels::{Levels, Mark};
 
 /// Longest label that is written out.
 const LONGEST: usize = 18;

@@ -1,0 +1,61 @@
+//! Progress of papers: a bar on a terminal, else a line now and then.
+
+use std::io::{IsTerminal, stderr};
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use koppel_papers::Progress;
+
+use super::margin::Margin;
+use crate::failure::note;
+use crate::output::duration;
+
+/// Tells how far papers are.
+#[derive(Debug)]
+pub(crate) struct PapersProgress {
+    bar: Option<ProgressBar>,
+    is_quiet: bool,
+    told: Instant,
+}
+
+/// Time between two lines where there is no terminal.
+const INTERVAL: Duration = Duration::from_secs(10);
+/// Parts of the bar.
+const PARTS: u64 = 1000;
+
+impl PapersProgress {
+    pub(crate) fn new(is_quiet: bool) -> Self {
+        PapersProgress { bar: None, is_quiet, told: Instant::now() }
+    }
+
+    pub(crate) fn show(&mut self, progress: &Progress) {
+        if self.is_quiet {
+            return;
+        }
+        let left = progress.left.map(|seconds| duration(Duration::from_secs_f64(seconds)));
+        let left = left.map_or(String::new(), |left| format!(", {left} left"));
+        if !stderr().is_terminal() {
+            if self.told.elapsed() >= INTERVAL {
+                self.told = Instant::now();
+                note("papers", &format!("{:.0} %, {}{left}", 100.0 * progress.done, progress.stage));
+            }
+            return;
+        }
+        let bar = self.bar.get_or_insert_with(|| {
+            let bar = ProgressBar::with_draw_target(Some(PARTS), ProgressDrawTarget::hidden());
+            if let Ok(style) = ProgressStyle::with_template("{bar:30} {percent:>3} %  {msg}") {
+                bar.set_style(style);
+            }
+            bar.set_draw_target(ProgressDrawTarget::term_like_with_hz(Box::new(Margin::stderr()), 10));
+            bar
+        });
+        bar.set_message(format!("{}{left}", progress.stage));
+        bar.set_position((progress.done * PARTS as f64) as u64);
+    }
+
+    pub(crate) fn end(&self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! Table 1 of the paper: an order of the two slaves, and relaxed hold at the inputs of the first of them.
+
+use koppel::analysis::LinearSystem;
+use koppel::coupling::CouplingConfig;
+use koppel::models::cases::{Case, case};
+use koppel::run::{Reading, RunConfig, ScheduleConfig, Simulation};
+
+use crate::Result;
+
+/// One master.
+#[derive(Clone, Copy)]
+pub(super) struct Master {
+    pub(super) name: &'static str,
+    order: [&'static str; 2],
+    /// Inputs with relaxed hold, and their α.
+    alpha: [(&'static str, f64); 2],
+}
+
+/// Seidel masters are Control masters with α = 0, (49).
+pub(super) const MASTERS: [Master; 4] = [
+    control_12("Seidel12", [0.0, 0.0]),
+    control_21("Seidel21", 0.0),
+    control_12("Control12", [0.59, 0.36]),
+    control_21("Control21", 0.6),
+];
+
+pub(super) const fn control_21(name: &'static str, alpha: f64) -> Master {
+    Master { name, order: ["second", "first"], alpha: [("second.F", alpha), ("", 0.0)] }
+}
+
+pub(super) const fn control_12(name: &'static str, alpha: [f64; 2]) -> Master {
+    Master { name, order: ["first", "second"], alpha: [("first.x", alpha[0]), ("first.v", alpha[1])] }
+}
+
+impl Master {
+    /// The system at this step, with the run of this master.
+    pub(super) fn case(&self, step: f64) -> Result<Case> {
+        let case = case("two-mass")?;
+        Ok(Case { run: self.run(step)?, ..case })
+    }
+
+    pub(super) fn run(&self, step: f64) -> Result<RunConfig> {
+        let used = self.alpha.iter().filter(|(_, alpha)| *alpha != 0.0);
+        let connections: std::collections::BTreeMap<_, _> = used
+            .map(|(input, alpha)| ((*input).to_owned(), CouplingConfig::Relaxed { alpha: *alpha }))
+            .collect();
+        let coupling = match connections.is_empty() {
+            true => CouplingConfig::Zoh {},
+            false => CouplingConfig::Mixed { default: Box::default(), connections },
+        };
+        let schedule = ScheduleConfig::Order(self.order.map(str::to_owned).to_vec());
+        let stop = (100.0 * step).max(100.0);
+        Ok(RunConfig { schedule, coupling, reading: Reading::Stale, ..RunConfig::new(stop, step) })
+    }
+
+    pub(super) fn linear(&self, step: f64) -> Result<LinearSystem> {
+        linear(&self.case(step)?)
+    }
+
+    pub(super) fn radius(system: &LinearSystem, run: &RunConfig) -> Result<f64> {
+        Ok(system.step_matrix(run)?.spectrum()?.radius)
+    }
+
+    /// (65): spectral radius and relative consistency.
+    pub(super) fn objectives(&self, step: f64) -> Result<[f64; 2]> {
+        let (system, run) = (self.linear(step)?, self.run(step)?);
+        Ok([Self::radius(&system, &run)?, system.consistency(&run)?])
+    }
+}
+
+/// The system of a case, linear as it is.
+pub(super) fn linear(case: &Case) -> Result<LinearSystem> {
+    let mut simulation = Simulation::new(case.system()?, &case.run)?;
+    Ok(LinearSystem::new(&mut simulation)?)
+}
+
+/// `count` values from `low` to `high`, even in the logarithm.
+pub(super) fn logarithmic(low: f64, high: f64, count: usize) -> Vec<f64> {
+    (0..count).map(|k| low * (high / low).powf(k as f64 / (count - 1) as f64)).collect()
+}
