@@ -14,7 +14,7 @@ from pathlib import Path
 
 import problem_fmus
 
-PACKAGES = ["pythonfmu==0.7.0", "pythonfmu3==0.3.4", "FMPy==0.3.32", "lxml==6.1.3", "statsmodels==0.15.0"]
+PACKAGES = ["pythonfmu==0.7.0", "pythonfmu3==0.3.4", "FMPy==0.3.32", "lxml==6.1.3", "statsmodels==0.15.0", "pytest==9.2.0", "distributed==2026.8.0"]
 
 # A mass on a spring and damper, driven by a force: m a + d v + c x = F. Solved by Runge-Kutta 4 in ten parts per step.
 OSCILLATOR = '''

@@ -9,6 +9,7 @@
 //! | `settings` | the study file                                                         |
 //! | `design`   | which values run i tries; a function of its number alone               |
 //! | `execute`  | making the runs                                                        |
+//! | `collect`  | runs that are made elsewhere                                          |
 //! | `log`      | finished runs, safe against a kill                                     |
 //! | `analysis` | analysis of variance, sorting, regions, responses: mathematics only    |
 //! | `draw`     | heat maps and bars as SVG                                              |
@@ -17,6 +18,7 @@
 //! | `jobs`     | job files for clusters                                                 |
 
 pub mod analysis;
+mod collect;
 pub mod design;
 pub mod draw;
 mod error;
@@ -27,10 +29,11 @@ mod merge;
 mod results;
 pub mod settings;
 
+pub use collect::Collection;
 pub use error::{Error, Result};
-pub use execute::{Options, Prepared, Progress, Shard, Wish, run};
+pub use execute::{Options, Prepared, Progress, Shard, Wish, make, run};
 pub use jobs::{Scheduler, job_file};
 pub use log::{Contents, Header, LOG, Row, read};
 pub use merge::{Merged, merge};
-pub use results::{Written, analyse, write_results};
+pub use results::{Written, analyse, table, write_results};
 pub use settings::{Study, load};

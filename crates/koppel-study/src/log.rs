@@ -84,8 +84,13 @@ const VERSION: u32 = 1;
 pub const LOG: &str = "runs.log";
 
 impl Header {
-    pub(crate) fn new(prepared: &Prepared<'_>) -> Result<Self> {
-        let study = prepared.study;
+    /// Describes a study.
+    ///
+    /// # Errors
+    ///
+    /// If a file it depends on cannot be read.
+    pub fn new(prepared: &Prepared) -> Result<Self> {
+        let study = &prepared.study;
         let factors = study.factors.iter().map(|factor| FactorEntry {
             name: factor.name.clone(),
             paths: factor.places.iter().map(|place| place.name().to_owned()).collect(),
@@ -148,7 +153,9 @@ fn sum_text(bytes: &[u8]) -> String {
 }
 
 impl Row {
-    fn line(&self) -> String {
+    /// As a line of the log, with its end.
+    #[must_use]
+    pub fn line(&self) -> String {
         let mut line = self.run.to_string();
         for value in &self.values {
             line.push('\t');
@@ -163,7 +170,9 @@ impl Row {
         line
     }
 
-    fn parse(line: &str, measures: usize) -> Option<Row> {
+    /// Reads a line without its end; none if it is damaged or has not so many measures.
+    #[must_use]
+    pub fn parse(line: &str, measures: usize) -> Option<Row> {
         let (text, check) = line.rsplit_once('\t')?;
         if u32::from_str_radix(check, 16).ok()? != fnv(&[text.as_bytes()]) as u32 {
             return None;
@@ -280,9 +289,9 @@ impl Log {
         Ok(log)
     }
 
-    fn rewritten(self, folder: &Path, header: &Header) -> Result<Self> {
-        let rows = self.rows;
-        drop(self.file);
+    fn rewritten(mut self, folder: &Path, header: &Header) -> Result<Self> {
+        let rows = std::mem::take(&mut self.rows);
+        drop(self);
         write(folder, header, &rows)?;
         Log::open(folder, header)
     }
@@ -307,6 +316,13 @@ impl Log {
     pub(crate) fn sync(&mut self) -> Result<()> {
         self.flush()?;
         self.file.sync_data().map_err(|error| Error::File(Io::io("write", &self.path)(error)))
+    }
+}
+
+impl Drop for Log {
+    /// Processes that were forked meanwhile have the file open too; closing it here would leave it locked.
+    fn drop(&mut self) {
+        let _ = self.file.unlock();
     }
 }
 

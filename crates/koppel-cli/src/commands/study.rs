@@ -1,6 +1,7 @@
 //! `koppel study`.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use koppel_study::design::Design;
 use koppel_study::{
@@ -65,10 +66,10 @@ fn start(arguments: &StudyArguments) -> Result<Exit> {
     let Some(file) = &arguments.file else {
         return Err(Failure::words("no study file is named", "koppel study FILE.toml"));
     };
-    let study = load(file)?;
+    let study = Arc::new(load(file)?);
     let design = design(&study)?;
     let shard = arguments.shard.unwrap_or(Shard::WHOLE);
-    let prepared = Prepared::new(&study, design.clone())?;
+    let prepared = Prepared::new(study.clone(), design.clone())?;
     prepared.warnings.iter().for_each(|text| note("warning", text));
     if arguments.dry_run {
         print(&plan(&study, &design, shard))?;

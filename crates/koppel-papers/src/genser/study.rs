@@ -1,6 +1,7 @@
 //! A design of experiments of the thesis as a study of `koppel-study`.
 
 use std::fs;
+use std::sync::Arc;
 
 use koppel_io::Error as Io;
 use koppel_io::results::write_whole;
@@ -53,10 +54,10 @@ impl Plan {
         fs::create_dir_all(&folder).map_err(Io::io("create", &folder))?;
         let file = folder.join(format!("{name}.toml"));
         write_whole(&file, &self.file(context.is_quick))?;
-        let study = load(&file)?;
+        let study = Arc::new(load(&file)?);
         let design = Design::new(&study.factors, &study.plan).ok_or(StudyError::Countless)?;
         let runs = design.runs();
-        let prepared = Prepared::new(&study, design)?;
+        let prepared = Prepared::new(study.clone(), design)?;
         let options = Options { threads: context.threads, shard: Shard::WHOLE, is_large_accepted: true };
         let mut stopped = false;
         let (header, rows, progress) = run(&prepared, &folder.join(&name), options, &mut |progress| {

@@ -127,9 +127,9 @@ fn of_table(table: &Table, names: &[String]) -> Result<Course, String> {
 type Slot = Arc<OnceLock<Result<Arc<Course>, String>>>;
 
 /// References by what they depend on; each is made once while it is needed.
-pub(super) struct Store<'a> {
-    kind: &'a ReferenceKind,
-    system: &'a SystemFile,
+pub(super) struct Store {
+    kind: ReferenceKind,
+    system: SystemFile,
     signals: Vec<String>,
     kept: Mutex<Kept>,
 }
@@ -146,15 +146,15 @@ const MOST_NUMBERS: usize = 8_000_000;
 /// Most references that are kept.
 const MOST_KEPT: usize = 4096;
 
-impl<'a> Store<'a> {
-    pub(super) fn new(kind: &'a ReferenceKind, system: &'a SystemFile, signals: Vec<String>) -> Self {
+impl Store {
+    pub(super) fn new(kind: ReferenceKind, system: SystemFile, signals: Vec<String>) -> Self {
         Store { kind, system, signals, kept: Mutex::default() }
     }
 
     /// The reference of a run with these values. A reference does not depend on settings of the coupling.
     pub(super) fn course(&self, values: &[(&Place, &str)]) -> Result<Arc<Course>, String> {
-        let is_monolithic = matches!(self.kind, ReferenceKind::Monolithic { .. });
-        let replaced: &[(Place, String)] = match self.kind {
+        let is_monolithic = matches!(&self.kind, ReferenceKind::Monolithic { .. });
+        let replaced: &[(Place, String)] = match &self.kind {
             ReferenceKind::Settings(settings) => settings,
             _ => &[],
         };
@@ -162,7 +162,7 @@ impl<'a> Store<'a> {
             let is_replaced = replaced.iter().any(|(own, _)| own.name() == place.name());
             (!place.is_about_coupling() && !is_replaced) || (is_monolithic && place.is_of_run("step"))
         };
-        let mut own: Vec<(&Place, &str)> = match self.kind {
+        let mut own: Vec<(&Place, &str)> = match &self.kind {
             ReferenceKind::File { .. } => Vec::new(),
             _ => values.iter().filter(concerns).copied().collect(),
         };
@@ -193,7 +193,7 @@ impl<'a> Store<'a> {
 
     fn make(&self, values: &[(&Place, &str)]) -> Result<Course, String> {
         let words = |error: Box<koppel_io::Error>| super::one_line(&error);
-        match self.kind {
+        match &self.kind {
             ReferenceKind::File { table, .. } => of_table(table, &self.signals),
             ReferenceKind::Monolithic { solver } => {
                 let file = self.system.with(values, "reference").map_err(words)?;

@@ -91,7 +91,7 @@ const MANY: u64 = 10_000_000;
 /// Time between two looks at the log and the progress.
 const LOOK: Duration = Duration::from_millis(100);
 /// Time between two times at which rows are forced onto the disk.
-const SYNC: Duration = Duration::from_secs(1);
+pub(crate) const SYNC: Duration = Duration::from_secs(1);
 /// Time before the length of a study is judged.
 const JUDGED: f64 = 2.0;
 
@@ -101,7 +101,7 @@ const JUDGED: f64 = 2.0;
 ///
 /// If the log belongs to another study or cannot be written, or the study is too large. Finished runs are kept.
 pub fn run(
-    prepared: &Prepared<'_>,
+    prepared: &Prepared,
     folder: &Path,
     options: Options,
     watch: &mut dyn FnMut(&Progress) -> Wish,
@@ -164,7 +164,13 @@ pub fn run(
     Ok((header, rows, progress))
 }
 
-fn threads(prepared: &Prepared<'_>, options: Options, runs: usize) -> usize {
+/// Makes some runs here, one after the other; those that were ended on the way are missing.
+pub fn make(prepared: &Prepared, runs: &[u64], is_ended: &AtomicBool) -> Vec<Row> {
+    let runs = runs.iter().filter(|run| **run < prepared.design.runs());
+    runs.map_while(|run| one::run(prepared, *run, is_ended)).collect()
+}
+
+fn threads(prepared: &Prepared, options: Options, runs: usize) -> usize {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let wanted = if options.threads == 0 { cores } else { options.threads };
     if prepared.is_single { 1 } else { wanted.min(runs).max(1) }

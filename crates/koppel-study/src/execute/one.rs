@@ -39,7 +39,7 @@ struct Radius {
 }
 
 /// Makes one run; `None` if it was ended on the way.
-pub(super) fn run(prepared: &Prepared<'_>, number: u64, is_ended: &AtomicBool) -> Option<Row> {
+pub(super) fn run(prepared: &Prepared, number: u64, is_ended: &AtomicBool) -> Option<Row> {
     let cells = prepared.design.cells(number);
     let mut seen = Seen::default();
     let work = || make(prepared, &cells, &mut seen, is_ended);
@@ -53,13 +53,8 @@ pub(super) fn run(prepared: &Prepared<'_>, number: u64, is_ended: &AtomicBool) -
 }
 
 /// True if the run came to its end.
-fn make(
-    prepared: &Prepared<'_>,
-    cells: &[Cell],
-    seen: &mut Seen,
-    is_ended: &AtomicBool,
-) -> Result<bool, String> {
-    let study = prepared.study;
+fn make(prepared: &Prepared, cells: &[Cell], seen: &mut Seen, is_ended: &AtomicBool) -> Result<bool, String> {
+    let study = &*prepared.study;
     let settings = values(study, cells);
     let mut file = study.system.with(&settings, "factor").map_err(|error| one_line(&error))?;
     file.run.threads = Parallel::Never;
@@ -127,8 +122,8 @@ fn forecast(simulation: &mut Simulation, config: &RunConfig, measures: &[Measure
 }
 
 /// The measures of a run, those of one that failed as far as they are known.
-fn measured(prepared: &Prepared<'_>, cells: &[Cell], seen: &Seen, is_failed: bool) -> Vec<f64> {
-    let study = prepared.study;
+fn measured(prepared: &Prepared, cells: &[Cell], seen: &Seen, is_failed: bool) -> Vec<f64> {
+    let study = &*prepared.study;
     let mut values: Vec<f64> = Vec::with_capacity(study.measures.len());
     for (at, measure) in study.measures.iter().enumerate() {
         let followed = || seen.followed.as_ref().and_then(|all| Some(all[prepared.follows[at]?]));

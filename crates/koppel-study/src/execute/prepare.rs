@@ -1,5 +1,6 @@
 //! A study made ready: everything that all runs share is found, opened and checked once.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use koppel::record::{Column, Record, Source};
@@ -14,15 +15,15 @@ use crate::design::{Cell, Design};
 use crate::settings::{MeasureKind, ReferenceKind, Study};
 
 /// Everything that all runs share.
-pub struct Prepared<'a> {
-    pub(crate) study: &'a Study,
+pub struct Prepared {
+    pub(crate) study: Arc<Study>,
     pub(crate) design: Design,
     /// Recorded signals.
     pub(super) signals: Vec<String>,
     /// By measure.
     pub(super) follows: Vec<Option<usize>>,
     pub(super) list: Vec<Follow>,
-    pub(super) references: Option<Store<'a>>,
+    pub(super) references: Option<Store>,
     /// What is odd but allowed.
     pub warnings: Vec<String>,
     /// No run unpacks or loads an FMU again.
@@ -36,19 +37,19 @@ const PATIENCE: Duration = Duration::from_secs(2);
 /// Runs that are tried to find one that can be built.
 const TRIED: u64 = 64;
 
-impl<'a> Prepared<'a> {
+impl Prepared {
     /// Checks a study by building one of its runs and making one reference.
     ///
     /// # Errors
     ///
     /// If a factor, a measure or the reference does not fit the system.
-    pub fn new(study: &'a Study, design: Design) -> Result<Self> {
+    pub fn new(study: Arc<Study>, design: Design) -> Result<Self> {
         let open = KeepOpen::new();
         let mut fmus = study.system.fmus().into_iter().filter_map(|(_, path)| Fmu::open(&path).ok());
         let is_single = fmus.any(|fmu| is_only_once(&fmu));
-        let (run, file, known) = first(study, &design)?;
+        let (run, file, known) = first(&study, &design)?;
         let mut prepared = Prepared {
-            study,
+            study: study.clone(),
             design,
             signals: Vec::new(),
             follows: Vec::new(),
@@ -60,9 +61,9 @@ impl<'a> Prepared<'a> {
         };
         let compared = prepared.follow(&known)?;
         if let Some(reference) = &study.reference {
-            let store = Store::new(&reference.kind, &study.system, compared);
+            let store = Store::new(reference.kind.clone(), study.system.clone(), compared);
             let cells = prepared.design.cells(run);
-            store.course(&values(study, &cells)).map_err(|error| {
+            store.course(&values(&study, &cells)).map_err(|error| {
                 study.mistake(Mark::new(reference.span.clone(), error).hint(
                     "the reference must give every signal it is compared with: run it alone, or choose another one",
                 ))
@@ -75,7 +76,7 @@ impl<'a> Prepared<'a> {
 
     /// Finds the signals of all measures; the names of those that are compared with the reference.
     fn follow(&mut self, known: &[Column]) -> Result<Vec<String>> {
-        let study = self.study;
+        let study = self.study.clone();
         let is_monolithic =
             matches!(&study.reference, Some(r) if matches!(r.kind, ReferenceKind::Monolithic { .. }));
         let mut compared: Vec<String> = Vec::new();
@@ -139,9 +140,10 @@ impl<'a> Prepared<'a> {
     /// Values of factors that cannot be built beside the first values of the others; looked for as long as that is quick.
     fn warn(&mut self, run: u64, file: &SystemFile) {
         self.warnings.extend(file.warnings());
+        let study = self.study.clone();
         let begin = Instant::now();
         let first = self.design.cells(run);
-        for (at, factor) in self.study.factors.iter().enumerate() {
+        for (at, factor) in study.factors.iter().enumerate() {
             let mut levels = factor.source.levels().unwrap_or_default();
             if levels.len() > TRIED as usize {
                 levels.truncate(1);
@@ -153,11 +155,8 @@ impl<'a> Prepared<'a> {
                 let mut cells = first.clone();
                 let label = value.label.clone();
                 cells[at] = Cell { level: None, value };
-                let built = self
-                    .study
-                    .system
-                    .with(&values(self.study, &cells), "factor")
-                    .and_then(|f| f.simulation());
+                let built =
+                    study.system.with(&values(&study, &cells), "factor").and_then(|file| file.simulation());
                 if let Err(error) = built {
                     let text =
                         format!("factor `{}`, value `{label}`: {}", factor.name, super::one_line(&error));

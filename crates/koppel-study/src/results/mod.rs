@@ -82,6 +82,15 @@ pub fn write_results(folder: &Path, header: &Header, rows: &[Row]) -> Result<Wri
     Ok(written)
 }
 
+/// The table of these runs, which are sorted: number, factors, measures, failure.
+///
+/// # Errors
+///
+/// If the header is damaged.
+pub fn table(header: &Header, rows: &[Row]) -> Result<Vec<(String, Cells)>> {
+    Ok(columns(&Data::new(header, rows)?, rows))
+}
+
 fn columns(data: &Data, rows: &[Row]) -> Vec<(String, Cells)> {
     let mut columns = vec![("run".to_owned(), Cells::Whole(data.runs.clone()))];
     for factor in &data.factors {

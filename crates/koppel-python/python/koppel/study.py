@@ -1,0 +1,103 @@
+"""Studies on this machine, or on whatever runs functions elsewhere."""
+
+import concurrent.futures
+import functools
+import os
+import warnings
+
+from . import _koppel
+
+#: Most runs that are handed over at once.
+BATCH = 50
+
+
+@functools.lru_cache(maxsize=4)
+def _opened(path, header):
+    """The study as this process finds it; read once."""
+    study = _koppel.Study(path)
+    different = study.differences(header)
+    if different:
+        raise _koppel.Error(f"this worker has another study at `{path}`: {', '.join(different)} differ\n  hint: give all workers the same files and the same koppel")
+    return study
+
+
+def _make(path, header, runs):
+    """What a worker does: some runs, as lines of the log."""
+    return _opened(path, header).make(runs)
+
+
+class Study:
+    """A study file: what is varied, how, and what is measured."""
+
+    def __init__(self, path):
+        self.path = os.path.abspath(path)
+        self._study = _koppel.Study(self.path)
+        for text in self._study.warnings:
+            warnings.warn(text, stacklevel=2)
+
+    title = property(lambda self: self._study.title, doc="Title.")
+    runs = property(lambda self: self._study.runs, doc="How many runs there are.")
+    factors = property(lambda self: self._study.factors, doc="Names of what is varied.")
+    measures = property(lambda self: self._study.measures, doc="Names of what is measured.")
+
+    def __repr__(self):
+        return f"<koppel.Study: {self.title}, {self.runs} runs>"
+
+    def run(self, folder, *, executor=None, threads=0, batch=None, retries=2, progress=None):
+        """Makes all runs that are not in `folder` yet, and returns the table of all: a dict of columns.
+
+        executor: a `concurrent.futures` executor or a Dask client; its workers need koppel and the files of the study
+            under the same path. Without one, runs are made on the cores of this machine (`threads` of them; 0: all).
+        batch: runs handed over at once.
+        retries: how often a batch whose worker failed is tried again.
+        progress: called with the numbers of finished and of all runs.
+
+        A run that fails is a row with its failure. Whatever ends the study, finished runs are kept: the same call goes
+        on with those that are missing.
+        """
+        if executor is None:
+            return self._study.run(os.fspath(folder), threads, progress)
+        if hasattr(executor, "get_executor"):  # a Dask client
+            executor = executor.get_executor(pure=False)
+        collection = self._study.collect(os.fspath(folder))
+        missing = collection.missing()
+        if batch is None:
+            batch = max(1, min(BATCH, len(missing) // 16))
+        if batch < 1:
+            raise ValueError(f"batch = {batch}: at least one run is handed over at once")
+        try:
+            self._spread(executor, collection, missing, batch, retries, progress)
+        finally:
+            table = collection.finish()
+        return table
+
+    def _spread(self, executor, collection, missing, batch, retries, progress):
+        """Hands batches to the executor until all of them have come back."""
+        header, done = self._study.header, self.runs - len(missing)
+        tries = {}
+
+        def submit(runs, number):
+            tries[executor.submit(_make, self.path, header, runs)] = (runs, number)
+
+        for begin in range(0, len(missing), batch):
+            submit(missing[begin : begin + batch], 0)
+        try:
+            while tries:
+                finished, _ = concurrent.futures.wait(tries, return_when=concurrent.futures.FIRST_COMPLETED)
+                for future in finished:
+                    runs, number = tries.pop(future)
+                    try:
+                        done += collection.take(future.result())
+                    except concurrent.futures.BrokenExecutor as error:
+                        raise _koppel.Error(f"the executor is broken: {error}\n  hint: finished runs are kept; the same call with a new executor goes on with the {self.runs - done} that are missing") from error
+                    except _koppel.Error:
+                        raise
+                    except Exception:
+                        if number >= retries:
+                            raise
+                        submit(runs, number + 1)
+                    if progress is not None:
+                        progress(done, self.runs)
+        finally:
+            for future in tries:
+                future.cancel()

@@ -1,0 +1,201 @@
+//! A system file: run, check.
+
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use koppel::analysis::{Certificate, Certifier, Forecast, ForecastOptions};
+use koppel::run::{Flow, Simulation, Statistics};
+use koppel_fmi::isolate::{self, Worker};
+use koppel_io::system_file::{self, SystemFile};
+use koppel_ssp::Tolerance;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::error;
+use crate::result::{Columns, Result};
+
+/// Time between two looks at signals and progress.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// A coupled system, ready to be run. Settings are never changed in place: `replace` gives another system.
+#[pyclass(frozen, module = "koppel")]
+pub(crate) struct System {
+    file: SystemFile,
+}
+
+/// Reads a system file (.toml) or structure (.ssp, .ssd); `settings` replace those of the file, as `--set` does.
+#[pyfunction]
+#[pyo3(signature = (path, settings = None))]
+pub(crate) fn load(py: Python<'_>, path: PathBuf, settings: Option<&Bound<'_, PyDict>>) -> PyResult<System> {
+    let settings = crate::toml::settings(settings)?;
+    let read = || match system_file::is_structure(&path) {
+        true => system_file::load_structure(&path, &settings, Tolerance::Strict),
+        false => system_file::load_with(&path, &settings),
+    };
+    let file = py.detach(read).map_err(error::io)?;
+    file.warnings().iter().try_for_each(|text| warn(py, text))?;
+    Ok(System { file })
+}
+
+#[pymethods]
+impl System {
+    /// Title of the file, or nothing.
+    #[getter]
+    fn title(&self) -> &str {
+        &self.file.title
+    }
+
+    /// All settings.
+    #[getter]
+    fn settings<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        crate::python(py, &self.file.to_json())
+    }
+
+    /// The system with other settings: `system.replace({"run.step": 1e-3, "left.m": 2.0})`.
+    fn replace(&self, py: Python<'_>, settings: &Bound<'_, PyDict>) -> PyResult<System> {
+        let settings = crate::toml::settings(Some(settings))?;
+        let mut file = self.file.clone();
+        py.detach(|| settings.iter().try_for_each(|s| file.set(&s.name, &s.value, &s.origin)))
+            .map_err(error::io)?;
+        Ok(System { file })
+    }
+
+    /// The system file as text.
+    fn to_toml(&self) -> String {
+        self.file.to_toml()
+    }
+
+    /// Runs the system. `progress` is called with the share that is done, now and then. With `second_run` the certificate
+    /// comes from a second run at half the step.
+    #[pyo3(signature = (*, certificate = true, second_run = false, progress = None))]
+    fn run(
+        &self,
+        py: Python<'_>,
+        certificate: bool,
+        second_run: bool,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<Py<Result>> {
+        if second_run && !certificate {
+            return Err(PyValueError::new_err("second_run is for the certificate, which is switched off"));
+        }
+        let mut look = Look { progress, last: Instant::now(), raised: None };
+        let ran = py.detach(|| run(&self.file, certificate, second_run, &mut look))?;
+        if let Some(raised) = look.raised {
+            return Err(raised);
+        }
+        ran.remarks.iter().try_for_each(|text| warn(py, text))?;
+        let result = Result::new(py, ran.rows, &ran.names, &ran.certificate, &ran.statistics)?;
+        match ran.failure {
+            None => Ok(result),
+            Some(failure) => Err(error::run(py, &failure, result)),
+        }
+    }
+
+    /// What is to be expected of a run: verdict, stable steps, recommended settings, connections to blame.
+    #[pyo3(signature = (*, error = 0.05, vary = None))]
+    fn check<'py>(&self, py: Python<'py>, error: f64, vary: Option<f64>) -> PyResult<Bound<'py, PyAny>> {
+        if error.is_nan() || error <= 0.0 {
+            return Err(PyValueError::new_err(format!(
+                "error = {error}: give a share of the range, such as 0.05"
+            )));
+        }
+        if vary.is_some_and(|share| share.is_nan() || share <= 0.0 || share >= 1.0) {
+            return Err(PyValueError::new_err("vary: give a share between 0 and 1, such as 0.2"));
+        }
+        let look = || -> koppel_io::Result<Forecast> {
+            let mut simulation = self.file.simulation()?;
+            let options = ForecastOptions { error, vary, ..ForecastOptions::default() };
+            Ok(Forecast::of(&mut simulation, &self.file.run, &options))
+        };
+        let forecast = py.detach(look).map_err(error::io)?;
+        crate::python(py, &forecast)
+    }
+
+    fn __repr__(&self) -> String {
+        let title = if self.file.title.is_empty() { "without title" } else { &self.file.title };
+        format!("<koppel.System: {title}>")
+    }
+}
+
+struct Ran {
+    rows: Columns,
+    names: Vec<(String, Option<String>)>,
+    certificate: Option<Certificate>,
+    statistics: Statistics,
+    remarks: Vec<String>,
+    failure: Option<Box<koppel::Error>>,
+}
+
+fn run(file: &SystemFile, is_certified: bool, is_repeated: bool, look: &mut Look) -> PyResult<Ran> {
+    let mut simulation = file.simulation().map_err(error::io)?;
+    let second = match is_repeated {
+        true => {
+            let mut half = file.clone();
+            half.set("run.step", &format!("{:?}", file.run.step / 2.0), "second_run").map_err(error::io)?;
+            Some(half.simulation().map_err(error::io)?)
+        }
+        false => None,
+    };
+    let names = simulation.columns().iter().map(|c| (c.name.clone(), c.unit.clone())).collect::<Vec<_>>();
+    let remarks = simulation.remarks().to_vec();
+    let mut rows = Columns::new(names.len());
+    let mut certifier = is_certified.then(|| Certifier::new(&mut simulation));
+    if let Some(second) = second {
+        let with = |alone: Certifier| alone.with_second_run(&mut simulation, second).map_err(error::engine);
+        certifier = certifier.map(with).transpose()?;
+    }
+    let (start, stop) = (file.run.start, file.run.stop);
+    let mut watch = |simulation: &mut Simulation| {
+        if let Some(certifier) = &mut certifier {
+            certifier.look(simulation);
+        }
+        Ok(look.at((simulation.time() - start) / (stop - start)))
+    };
+    let failure = simulation.run(&mut rows, &mut watch).err();
+    let certificate = certifier.map(|certifier| certifier.certificate(&simulation));
+    Ok(Ran { rows, names, certificate, statistics: simulation.statistics(), remarks, failure })
+}
+
+/// Looks after signals and progress, which need the interpreter, now and then.
+struct Look {
+    progress: Option<Py<PyAny>>,
+    last: Instant,
+    raised: Option<PyErr>,
+}
+
+impl Look {
+    fn at(&mut self, share: f64) -> Flow {
+        if self.last.elapsed() < LOOK {
+            return Flow::Continue;
+        }
+        self.last = Instant::now();
+        let looked = Python::attach(|py| {
+            py.check_signals()?;
+            self.progress.as_ref().map_or(Ok(()), |call| call.call1(py, (share,)).map(|_| ()))
+        });
+        match looked {
+            Ok(()) => Flow::Continue,
+            Err(error) => {
+                self.raised = Some(error);
+                Flow::Stop
+            }
+        }
+    }
+}
+
+fn warn(py: Python<'_>, text: &str) -> PyResult<()> {
+    py.import("warnings")?.call_method1("warn", (text,)).map(|_| ())
+}
+
+/// Names the program that hosts isolated FMUs.
+#[pyfunction]
+pub(crate) fn host_fmus_with(program: PathBuf, arguments: Vec<String>) {
+    isolate::set_worker(Worker { program, arguments: arguments.into_iter().map(Into::into).collect() });
+}
+
+/// Hosts an FMU for the process with this number.
+#[pyfunction]
+pub(crate) fn serve(py: Python<'_>, parent: &str) -> PyResult<()> {
+    py.detach(|| isolate::serve(parent, &[])).map_err(error::plain)
+}

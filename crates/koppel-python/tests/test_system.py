@@ -1,0 +1,137 @@
+"""Load, run, check."""
+
+import os
+import pathlib
+import signal
+import threading
+import time
+
+import koppel
+import numpy as np
+import pytest
+
+from conftest import ROOT
+
+
+def test_signals_are_arrays_with_units(examples):
+    result = koppel.load(examples / "dual-mass.toml").run()
+    assert result.time[0] == 0.0 and np.all(np.diff(result.time) > 0)
+    assert list(result)[0] == "time" and len(result) == len(result.keys())
+    for name in result:
+        assert result[name].dtype == np.float64 and result[name].shape == result.time.shape
+    assert result.units["time"] == "s"
+    assert result.certificate["verdict"] in ("trusted", "doubtful", "wrong")
+    assert result.statistics["steps"] > 0
+
+
+def test_an_oscillator_swings_as_it_must(tmp_path):
+    path = tmp_path / "decay.toml"
+    path.write_text(
+        """
+[run]
+step = 0.01
+stop = 2.0
+[subsystems.a]
+model = "linear"
+A = [[0.0, 1.0], [-25.0, -1.0]]
+B = [[0.0], [1.0]]
+C = [[1.0, 0.0]]
+inputs = ["u"]
+outputs = ["x"]
+start = { "x[1]" = 1.0 }
+solver = "exact"
+"""
+    )
+    result = koppel.load(path).run()
+    omega = np.sqrt(25.0 - 0.25)
+    t = result.time
+    expected = np.exp(-0.5 * t) * (np.cos(omega * t) + 0.5 / omega * np.sin(omega * t))
+    assert np.max(np.abs(result["a.x"] - expected)) < 1e-9
+
+
+def test_settings_replace_those_of_the_file(examples):
+    coarse = koppel.load(examples / "dual-mass.toml", {"run.step": 1e-3, "run.stop": 0.1})
+    fine = coarse.replace({"run.step": np.float64(5e-4), "run.coupling": {"method": "foh"}})
+    assert coarse.settings["run"]["step"] == 1e-3
+    assert fine.settings["run"]["step"] == 5e-4
+    assert len(fine.run().time) == 201 and len(coarse.run().time) == 101
+
+
+def test_the_certificate_may_be_left_out_or_doubled(examples):
+    system = koppel.load(examples / "dual-mass.toml", {"run.stop": 0.1})
+    assert system.run(certificate=False).certificate is None
+    assert system.run(second_run=True).certificate is not None
+    with pytest.raises(ValueError, match="switched off"):
+        system.run(certificate=False, second_run=True)
+
+
+def test_check_tells_what_to_expect(examples):
+    forecast = koppel.load(examples / "dual-mass.toml").check()
+    assert forecast["verdict"] in ("stable", "unstable", "marginal", "untrusted")
+    assert forecast["spectral_radius"] > 0
+    with pytest.raises(ValueError, match="0.05"):
+        koppel.load(examples / "dual-mass.toml").check(error=-1.0)
+
+
+def test_mistakes_name_their_place(examples, tmp_path):
+    with pytest.raises(koppel.Error, match="no-such-file.toml"):
+        koppel.load(tmp_path / "no-such-file.toml")
+    with pytest.raises(koppel.Error, match="left"):
+        koppel.load(examples / "dual-mass.toml", {"lefft.m": 1.0})
+    with pytest.raises(TypeError, match="left.m"):
+        koppel.load(examples / "dual-mass.toml", {"left.m": object()})
+    with pytest.raises(KeyError, match="left.x"):
+        koppel.load(examples / "dual-mass.toml", {"run.stop": 0.01}).run()["left.xx"]
+    broken = tmp_path / "broken.toml"
+    broken.write_text("[run]\nstep = \n")
+    with pytest.raises(koppel.Error, match=r"broken.toml:2:\d+"):
+        koppel.load(broken)
+
+
+def test_a_failed_run_keeps_what_it_has(examples):
+    # Far too light for its solver.
+    system = koppel.load(examples / "dual-mass.toml", {"left.m": 1e-5})
+    with pytest.raises(koppel.RunError, match="left.*t = ") as raised:
+        system.run(certificate=False)
+    assert len(raised.value.result.time) > 1
+
+
+def test_ctrl_c_ends_a_run(examples):
+    system = koppel.load(examples / "dual-mass.toml", {"run.stop": 1e6, "run.record": ["left.x"], "run.record_every": 1000000})
+    threading.Timer(0.5, lambda: signal.raise_signal(signal.SIGINT)).start()
+    begin = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        system.run(certificate=False)
+    assert time.monotonic() - begin < 20
+
+
+def test_progress_and_its_errors(examples):
+    system = koppel.load(examples / "dual-mass.toml", {"run.stop": 1e6, "run.record_every": 1000000})
+    seen = []
+
+    def progress(share):
+        seen.append(share)
+        if len(seen) == 3:
+            raise RuntimeError("enough")
+
+    with pytest.raises(RuntimeError, match="enough"):
+        system.run(certificate=False, progress=progress)
+    assert 0 < seen[0] < seen[1] < seen[2] < 1
+
+
+def test_result_files_of_the_command_line(tmp_path):
+    path = tmp_path / "result.csv"
+    path.write_text("time,a.x\n0,1\n0.5,2\n")
+    result = koppel.read_results(path)
+    assert result["a.x"].tolist() == [1.0, 2.0] and result.time.tolist() == [0.0, 0.5]
+    with pytest.raises(koppel.Error, match="nothing.csv"):
+        koppel.read_results(tmp_path / "nothing.csv")
+
+
+def test_an_isolated_fmu_lives_in_another_interpreter(tmp_path):
+    fmu = pathlib.Path(os.environ.get("KOPPEL_TEST_FMUS", ROOT / "target" / "test-fmus")) / "Oscillator3.fmu"
+    path = tmp_path / "oscillator.toml"
+    path.write_text(f'[run]\nstep = 0.1\nstop = 3.0\n[subsystems.a]\nfmu = "{fmu}"\nisolate = true\n')
+    result = koppel.load(path).run()
+    # m = c = 1, no damping, from x = 1.
+    assert np.max(np.abs(result["a.x"] - np.cos(result.time))) < 1e-6
