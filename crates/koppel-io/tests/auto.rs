@@ -7,7 +7,6 @@
 mod grid;
 
 use grid::{Example, WANTED, paths};
-use koppel::plan::Basis;
 use koppel_io::system_file::SystemFile;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -32,7 +31,7 @@ fn judge(name: &str, path: &Path) -> Result<String, String> {
         own.calls,
         choice.seconds
     );
-    let is_good = own.error <= WANTED && own.calls <= DEARER * least && choice.basis != Basis::Nothing;
+    let is_good = own.error <= WANTED && own.calls <= DEARER * least;
     if is_good { Ok(told) } else { Err(told) }
 }
 

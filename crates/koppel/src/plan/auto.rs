@@ -119,7 +119,7 @@ impl Work<'_> {
                 taken(self.wish, found, Basis::Pilots, pilots.until(), Some(pilots))
             }
             Comparison::Still => Ok(nothing(self.wish, "nothing moves in it".into())),
-            Comparison::Unclear(nearest) => Ok(unclear(self.wish, nearest)),
+            Comparison::Unclear(nearest) => Ok(unclear(self.wish, nearest.map(|nearest| *nearest))),
         }
     }
 }

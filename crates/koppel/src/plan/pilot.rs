@@ -13,9 +13,11 @@ use std::time::Instant;
 const FIRST: f64 = 0.1;
 /// Seconds that choosing may take, at least, and as a part of the run.
 const BUDGET: f64 = 6.0;
+/// The same where costs are counted: the machine must not decide.
+const COUNTED: f64 = 60.0;
 const PART: f64 = 0.2;
 /// Runs among which that is divided.
-const RUNS: f64 = 40.0;
+const RUNS: f64 = 20.0;
 /// Most steps of one run.
 const MOST_STEPS: u64 = 400_000;
 /// Outputs that leave the reference by so many times its range have diverged.
@@ -29,6 +31,8 @@ const AGREEMENT: f64 = 0.1;
 /// How well if time does not allow more.
 const ENOUGH: f64 = 0.5;
 
+/// What errors are multiplied by if only a part of the run is looked at.
+const CAUTION: f64 = 1.5;
 /// A cost measured in less than this, in s, is measured again: it may have been disturbed.
 const SHORT: f64 = 0.03;
 
@@ -57,7 +61,7 @@ pub(super) enum Comparison {
     /// Nothing moves.
     Still,
     /// Two runs never agreed well enough; these settings came nearest, with what they differ by.
-    Unclear(Option<(Candidate, f64)>),
+    Unclear(Option<Box<(Candidate, f64)>>),
 }
 
 /// One run of a copy.
@@ -84,14 +88,14 @@ impl<'a> Pilots<'a> {
             save,
             names,
             reference: None,
-            budget: BUDGET,
+            budget: if save == Save::Time { BUDGET } else { COUNTED },
         };
         let held = Candidate { coupling: CouplingConfig::Zoh {}, ..Candidate::of(config) };
         let flight = pilots.fly(&held, FIRST)?;
         let duration = config.stop - config.start;
         let [set_up, moving] = flight.seconds;
         let rate = moving / (flight.course.end() - config.start).max(1e-3 * duration);
-        pilots.budget = BUDGET.max(PART * (set_up + rate * duration));
+        pilots.budget = pilots.budget.max(PART * (set_up + rate * duration));
         // However long it takes to start one, it is to show something.
         let each = (pilots.budget / RUNS - set_up).max(0.2 * pilots.budget / RUNS);
         let looked = (each / rate).min(duration);
@@ -180,7 +184,7 @@ impl<'a> Pilots<'a> {
                 self.reference = Some(course);
                 Comparison::Found
             }
-            Some((agreement, candidate, _)) => Comparison::Unclear(Some((candidate, agreement))),
+            Some((agreement, candidate, _)) => Comparison::Unclear(Some(Box::new((candidate, agreement)))),
             None if moves => Comparison::Unclear(None),
             None => Comparison::Still,
         }
@@ -205,6 +209,7 @@ impl Judge for Pilots<'_> {
     fn judge(&mut self, candidate: &Candidate) -> Result<Judged> {
         let flight = self.fly(candidate, f64::INFINITY)?;
         let error = self.reference.as_ref().and_then(|reference| flight.course.error(reference));
+        let error = error.map(|error| if self.times > 1.0 { CAUTION * error } else { error });
         let cost = self.at_rest(candidate, flight.cost)?;
         Ok(Judged { error: error.unwrap_or(f64::INFINITY), cost })
     }
