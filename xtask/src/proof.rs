@@ -81,10 +81,11 @@ fn fmu_steps() -> Result<()> {
 
 /// Tables of VFPS beside all other couplings, by examples of koppel.
 fn vfps() -> Result<()> {
-    let tables: [(&str, &str, &[&str]); 5] = [
+    let tables: [(&str, &str, &[&str]); 6] = [
         ("steps", "steps", &[]),
         ("fresh", "fresh", &[]),
         ("variants", "fresh", &["--variants"]),
+        ("late", "fresh", &["--late"]),
         ("networks", "fresh", &["--networks", "100"]),
         ("quality", "fresh", &["--quality"]),
     ];

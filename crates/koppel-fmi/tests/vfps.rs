@@ -142,7 +142,7 @@ fn isolated_fmus_give_the_same_bits_on_one_thread_or_many() {
     let calls: Vec<u64> = simulation.statistics().shares.iter().map(|share| share.step_calls).collect();
     assert_eq!(calls, [10 * 10 * 4, 10 * 10]);
     let probing: Vec<u64> = simulation.probing().iter().map(|report| report.step_calls).collect();
-    assert!(probing.iter().all(|calls| *calls > 1000), "{probing:?}");
+    assert!(probing.iter().all(|calls| *calls > 300), "{probing:?}");
 }
 
 #[derive(Default)]

@@ -25,7 +25,7 @@ fn simulation(case: &Case, coupling: CouplingConfig, parts: f64) -> Simulation {
 }
 
 fn vfps() -> CouplingConfig {
-    CouplingConfig::Vfps(VfpsConfig { nodes: NODES, ..VfpsConfig::default() })
+    CouplingConfig::Vfps(VfpsConfig { nodes: NODES.into(), ..VfpsConfig::default() })
 }
 
 /// Seconds of so many steps.

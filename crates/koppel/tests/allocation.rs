@@ -59,7 +59,7 @@ fn advance_allocates_nothing() {
         CouplingConfig::Prestep(numerical),
         CouplingConfig::Prestep(learned),
         CouplingConfig::Hinf(HinfConfig::default()),
-        CouplingConfig::Vfps(VfpsConfig { nodes: 4, ..VfpsConfig::default() }),
+        CouplingConfig::Vfps(VfpsConfig { nodes: 4.into(), ..VfpsConfig::default() }),
         CouplingConfig::Zoh {},
         CouplingConfig::Foh { start: StartUp::Reduced },
         CouplingConfig::Soh { start: StartUp::Constant },

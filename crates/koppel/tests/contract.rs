@@ -92,10 +92,13 @@ fn couplings(of: &str) -> Vec<CouplingConfig> {
             pieces: 3,
             ..HinfConfig::default()
         }),
-        CouplingConfig::Vfps(VfpsConfig { nodes: 4, ..VfpsConfig::default() }),
+        CouplingConfig::Vfps(VfpsConfig { nodes: 4.into(), ..VfpsConfig::default() }),
         CouplingConfig::Mixed {
             default: Box::new(CouplingConfig::Foh { start: StartUp::Constant }),
-            connections: only_there(CouplingConfig::Vfps(VfpsConfig { nodes: 3, ..VfpsConfig::default() })),
+            connections: only_there(CouplingConfig::Vfps(VfpsConfig {
+                nodes: 3.into(),
+                ..VfpsConfig::default()
+            })),
         },
         CouplingConfig::Zoh {},
         CouplingConfig::Foh { start: StartUp::Constant },

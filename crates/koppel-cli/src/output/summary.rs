@@ -66,6 +66,9 @@ pub(crate) struct Summary {
     /// Steps that were cut in half because a loop did not converge.
     #[serde(skip_serializing_if = "is_zero")]
     halvings: u64,
+    /// How often a step was taken again because the coupling saw that its inputs had been wrong.
+    #[serde(skip_serializing_if = "is_zero")]
+    repetitions: u64,
     unconnected_inputs: Vec<Default>,
     realtime: Option<Overruns>,
     out: Option<File>,
@@ -173,6 +176,7 @@ impl Summary {
             models: statistics.review,
             loops: statistics.loops,
             halvings: statistics.halvings,
+            repetitions: statistics.repetitions,
             connections: statistics.defects.into_iter().map(CouplingError::new).collect(),
             unconnected_inputs: unconnected(simulation),
             realtime: outcome.overruns.clone(),

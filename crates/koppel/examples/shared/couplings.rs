@@ -1,7 +1,7 @@
 //! Every coupling with its defaults, for tables.
 
 use koppel::coupling::{
-    Against, CorrectorConfig, CouplingConfig, HinfConfig, PrestepConfig, StartUp, VfpsConfig,
+    Against, CorrectorConfig, CouplingConfig, HinfConfig, Nodes, PrestepConfig, StartUp, VfpsConfig,
 };
 use koppel::identify::{ModelConfig, RlsConfig};
 
@@ -11,7 +11,8 @@ pub(crate) fn couplings() -> Vec<(&'static str, CouplingConfig, usize)> {
     let prestep = |model| CouplingConfig::Prestep(PrestepConfig { model, ..PrestepConfig::default() });
     let corrector =
         |model| CouplingConfig::Corrector(CorrectorConfig { model, ..CorrectorConfig::default() });
-    let vfps = |nodes: usize| CouplingConfig::Vfps(VfpsConfig { nodes, ..VfpsConfig::default() });
+    let vfps =
+        |nodes: usize| CouplingConfig::Vfps(VfpsConfig { nodes: nodes.into(), ..VfpsConfig::default() });
     let hinf = HinfConfig::default();
     let pieces = hinf.pieces;
     vec![
@@ -28,6 +29,11 @@ pub(crate) fn couplings() -> Vec<(&'static str, CouplingConfig, usize)> {
         ("pre-step, RLS", prestep(rls), 1),
         ("H-infinity", CouplingConfig::Hinf(hinf), pieces),
         ("VFPS, 1 node", vfps(1), 1),
+        (
+            "VFPS, auto nodes",
+            CouplingConfig::Vfps(VfpsConfig { nodes: Nodes::Auto, ..VfpsConfig::default() }),
+            0,
+        ),
         ("VFPS, steps once", CouplingConfig::Vfps(VfpsConfig { trials: 1, ..VfpsConfig::default() }), 10),
         ("VFPS", vfps(10), 10),
     ]

@@ -13,12 +13,15 @@ use couplings::couplings;
 use koppel::coupling::CouplingConfig;
 use problems::{Outcome, Problem};
 
+/// How many of the couplings, the last ones, are VFPS.
+const VARIANTS: usize = 4;
+
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let is_asked = |name: &str| arguments.iter().any(|argument| argument == name);
     let mut couplings = couplings();
     if is_asked("--vfps") || is_asked("--cost") {
-        couplings.drain(..couplings.len() - 1);
+        couplings.drain(..couplings.len() - if is_asked("--cost") { 1 } else { VARIANTS });
     }
     let configs: Vec<CouplingConfig> = couplings.iter().map(|(_, coupling, _)| coupling.clone()).collect();
     let names: Vec<&str> = couplings.iter().map(|(name, _, _)| *name).collect();
@@ -41,7 +44,8 @@ fn main() {
                 let at = |(step, all): (&f64, &Vec<Outcome>)| {
                     let again = all[k].repetitions;
                     let again = if again > 0 { format!(" (+{again})") } else { String::new() };
-                    format!("{step}: {:.4}{again}", all[k].error)
+                    let nodes = if all[k].nodes > 0 { format!(" m{}", all[k].nodes) } else { String::new() };
+                    format!("{step}: {:.4}{again}{nodes}", all[k].error)
                 };
                 let errors: Vec<String> = problem.steps.iter().zip(&outcomes).map(at).collect();
                 println!("  {name:15} {}", errors.join("  "));
@@ -50,15 +54,15 @@ fn main() {
         }
         let cells: Vec<String> = (0..configs.len()).map(|k| cell(problem, &outcomes, k)).collect();
         println!("| {} | {} |", problem.name, cells.join(" | "));
-        if couplings.len() > 1 {
+        if couplings.len() > VARIANTS {
             counts.push(count(problem, &outcomes, &couplings));
         }
     }
     if !counts.is_empty() {
         println!(
-            "\n| problem | best other | its communications | its sub-steps | VFPS | sub-steps | with probing | VFPS, steps once | sub-steps | with probing | VFPS, 1 node | sub-steps | with probing |"
+            "\n| problem | best other | its communications | its sub-steps | VFPS | sub-steps | with probing | VFPS, steps once | sub-steps | with probing | VFPS, auto nodes | sub-steps | with probing | VFPS, 1 node | sub-steps | with probing |"
         );
-        println!("| --- |{}", " --- |".repeat(12));
+        println!("| --- |{}", " --- |".repeat(15));
         counts.iter().for_each(|line| println!("{line}"));
     }
 }
@@ -90,10 +94,11 @@ fn count(
         let at = reach(outcomes, k)?;
         // A step that is taken again is exchanged again.
         let communications = (stop / problem.steps[at]).ceil() as u64 + outcomes[at][k].repetitions;
-        let sub_steps = communications * parts * couplings[k].2 as u64;
+        let nodes = if outcomes[at][k].nodes > 0 { outcomes[at][k].nodes } else { couplings[k].2 };
+        let sub_steps = communications * parts * nodes as u64;
         Some((communications, sub_steps, sub_steps + outcomes[at][k].probing))
     };
-    let others = couplings.len().saturating_sub(3);
+    let others = couplings.len() - VARIANTS;
     let best = (0..others).filter_map(|k| Some((k, numbers(k)?))).min_by_key(|(_, numbers)| numbers.0);
     let first = match best {
         Some((k, (communications, sub_steps, _))) => {
@@ -105,5 +110,12 @@ fn count(
         Some((communications, sub_steps, all)) => format!("{communications} | {sub_steps} | {all}"),
         None => "- | - | -".into(),
     };
-    format!("| {} | {first} | {} | {} | {} |", problem.name, own(others + 2), own(others + 1), own(others))
+    format!(
+        "| {} | {first} | {} | {} | {} | {} |",
+        problem.name,
+        own(others + 3),
+        own(others + 2),
+        own(others + 1),
+        own(others)
+    )
 }

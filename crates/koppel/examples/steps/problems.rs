@@ -118,6 +118,9 @@ pub(crate) struct Outcome {
     /// How often a step was taken again.
     #[cfg_attr(test, expect(dead_code, reason = "tests look at errors"))]
     pub(crate) repetitions: u64,
+    /// Parts of a step that VFPS has chosen or was told.
+    #[cfg_attr(test, expect(dead_code, reason = "tests look at errors"))]
+    pub(crate) nodes: usize,
 }
 
 impl Problem {
@@ -143,12 +146,12 @@ impl Problem {
         let system = self.case.system().expect("the case builds");
         let per_part: Vec<usize> = system.subsystems.iter().map(|s| s.ports().outputs.len()).collect();
         let Ok(mut simulation) = Simulation::new(system, &config) else {
-            return Outcome { error: f64::NAN, probing: 0, repetitions: 0 };
+            return Outcome { error: f64::NAN, probing: 0, repetitions: 0, nodes: 0 };
         };
         let seen = outputs(&mut simulation, &self.names());
         let probing = simulation.statistics().review.and_then(|review| review.probing).unwrap_or(0);
-        let repetitions = simulation.repetitions();
-        let Some(seen) = seen else { return Outcome { error: f64::INFINITY, probing, repetitions } };
+        let (repetitions, nodes) = (simulation.repetitions(), simulation.probing_nodes());
+        let Some(seen) = seen else { return Outcome { error: f64::INFINITY, probing, repetitions, nodes } };
         let error = |k: usize| {
             let (low, high) =
                 exact[k].iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), v| (l.min(*v), h.max(*v)));
@@ -164,7 +167,7 @@ impl Problem {
             first += count;
         }
         let norm = squares.sqrt();
-        Outcome { error: if norm.is_finite() { norm } else { f64::INFINITY }, probing, repetitions }
+        Outcome { error: if norm.is_finite() { norm } else { f64::INFINITY }, probing, repetitions, nodes }
     }
 
     /// Error of a coupling at a step of so many ms.

@@ -34,7 +34,7 @@ pub use phase::{LearningConfig, LearningKind, PhaseKind, SignalBased};
 pub use planned::{Planned, Polynomials};
 pub use prestep::{ConstantConfig, PrestepConfig, Shape, TimeForm, Weights};
 pub use review::{ModelReview, Review};
-pub use vfps::VfpsConfig;
+pub use vfps::{Nodes, VfpsConfig};
 
 use crate::error::Result;
 use crate::identify::{GivenModel, Learned, ModelConfig, Models, ProbeNeeds, Probed};

@@ -30,12 +30,14 @@ mod defect;
 mod deviation;
 mod estimate;
 mod member;
+mod nodes;
 mod pool;
 mod prediction;
 mod rehearsal;
 mod repetition;
 
 pub use config::VfpsConfig;
+pub use nodes::Nodes;
 
 use super::phase::PhaseKind;
 use super::review::{Notes, Review};
@@ -57,6 +59,11 @@ const MOST_REHEARSED: u64 = 300;
 /// The method.
 pub(super) struct Vfps {
     config: VfpsConfig,
+    /// Parts of a step.
+    parts: usize,
+    /// How often subsystems were excited with other ranges, and whether the number of parts is settled.
+    rounds: u32,
+    is_settled: bool,
     probed: Vec<Probed>,
     /// Sub-steps of all experiments.
     probing: u64,
@@ -88,6 +95,9 @@ pub(super) struct Vfps {
 impl Vfps {
     pub(super) fn new(config: VfpsConfig) -> Self {
         Vfps {
+            parts: config.nodes.at_first(),
+            rounds: 0,
+            is_settled: config.nodes != Nodes::Auto,
             config,
             probed: Vec::new(),
             probing: 0,
@@ -118,12 +128,12 @@ impl Vfps {
         self.members = probed
             .iter()
             .enumerate()
-            .map(|(id, probed)| Member::new(view, id, probed, inputs, self.config.nodes))
+            .map(|(id, probed)| Member::new(view, id, probed, inputs, self.parts))
             .collect();
         let ranges: Vec<f64> = self.members.iter().flat_map(Member::output_ranges).copied().collect();
         self.members.iter_mut().for_each(|member| member.connect(view, &ranges));
         let outputs = view.graph.outputs();
-        self.nodes = vec![0.0; inputs.len() * (self.config.nodes + 1)];
+        self.nodes = vec![0.0; inputs.len() * (self.parts + 1)];
         self.matrix = Matrix::identity(outputs);
         self.lu = Lu::default();
         // Room for the factors, whatever the models.
@@ -134,7 +144,7 @@ impl Vfps {
         self.notes = Notes::new(view.graph.len());
         self.coupled = Coupled::new(outputs);
         self.repetition.make_room(&self.nodes);
-        self.seen = vec![0.0; outputs * self.config.nodes];
+        self.seen = vec![0.0; outputs * self.parts];
         self.now = vec![0.0; outputs];
         self.rise = vec![0.0; outputs];
     }
@@ -152,7 +162,7 @@ impl Vfps {
             let width = self.now.len();
             self.members.iter().for_each(|member| member.tell(&mut self.seen, width));
             self.members.iter_mut().for_each(|member| member.compare(&self.seen, width));
-            estimate::advance(&mut self.coupled, &mut self.members, self.config.nodes, &mut self.quality);
+            estimate::advance(&mut self.coupled, &mut self.members, self.parts, &mut self.quality);
             self.phase = self.config.thresholds().verdict(channel::norm(&self.quality));
             let handicap = match self.phase {
                 PhaseKind::Hold => Handicap::Reversed,
@@ -185,10 +195,10 @@ impl Coupling for Vfps {
         Needs {
             depth: 1,
             terms: 2,
-            pieces: self.config.nodes,
-            samples: Request::Nodes(self.config.nodes as u32),
+            pieces: self.parts,
+            samples: Request::Nodes(self.parts as u32),
             one_rate: true,
-            probe: Some(ProbeNeeds { nodes: self.config.nodes }),
+            probe: Some(ProbeNeeds { nodes: self.parts }),
             one_size: Some("its subsystems are excited for one"),
             repeats: self.config.trials > 1,
             ..Needs::default()
@@ -202,9 +212,20 @@ impl Coupling for Vfps {
     fn probed(&mut self, view: &View<'_>, probed: Vec<Probed>, steps: u64) -> Option<Vec<f64>> {
         self.probing += probed.iter().map(|probed| probed.steps).sum::<u64>();
         self.build(view, &probed, &wired(view));
-        let ranges = self.rehearse(view, &probed, steps.min(MOST_REHEARSED));
+        let rehearsal = self.rehearse(view, &probed, steps.min(MOST_REHEARSED));
         self.probed = probed;
-        ranges
+        if self.rounds == 0 && rehearsal.ranges.is_some() {
+            self.rounds += 1;
+            return rehearsal.ranges;
+        }
+        if !std::mem::replace(&mut self.is_settled, true) {
+            let parts = rehearsal.cut.map_or(self.parts, |cut| nodes::wanted(cut, rehearsal.are_linear));
+            if parts != self.parts {
+                self.parts = parts;
+                return Some(self.members.iter().flat_map(Member::output_ranges).copied().collect());
+            }
+        }
+        None
     }
 
     fn remarks(&self, graph: &SystemGraph) -> Vec<String> {
@@ -259,7 +280,7 @@ impl Coupling for Vfps {
     }
 
     fn input(&self, view: &View<'_>, inputs: &[InputId], out: &mut Polynomials<'_>) -> Result<()> {
-        let m = self.config.nodes;
+        let m = self.parts;
         let tau = view.step.size / m as f64;
         for input in inputs {
             let Ok(at) = self.inputs.binary_search(input) else { continue };

@@ -99,6 +99,14 @@ impl Board {
         }
     }
 
+    /// Makes room for other polynomials; inputs are what they were.
+    pub(super) fn take_needs(&mut self, graph: &SystemGraph, needs: Needs) {
+        self.planned = Planned::new(graph.inputs(), needs.terms, needs.pieces);
+        for input in 0..graph.inputs() {
+            self.planned.hold(input, self.applied[input]);
+        }
+    }
+
     /// What the coupling sees, and where it writes. It sees no polynomials while it writes them.
     #[inline(always)]
     pub(super) fn plan<'a>(&'a mut self, graph: &'a SystemGraph, step: Step) -> (View<'a>, Polynomials<'a>) {

@@ -5,14 +5,15 @@ use super::config::Parallel;
 use super::probe_report::ProbeReport;
 use super::simulation::{Simulation, view};
 use super::slot::Slot;
+use crate::coupling::Needs;
 use crate::error::{Error, Result};
 use crate::identify::{Known, Memory, Origin, Place, Probe, ProbeNeeds, ProbeStore, Probed, Range};
 use crate::system::{InputId, SystemGraph, VariableId};
 use rayon::prelude::*;
 use std::time::Instant;
 
-/// How often subsystems are excited at most.
-const ROUNDS: usize = 2;
+/// How often subsystems are excited at most: with ranges and nodes that were guessed, with better ranges, with better nodes.
+const ROUNDS: usize = 3;
 /// Points at which the range of an external signal is looked for.
 const POINTS: u32 = 4096;
 
@@ -40,7 +41,7 @@ struct Surroundings<'a> {
 
 impl Simulation {
     /// Excites all subsystems, again with other ranges if the coupling finds that better.
-    pub(super) fn probe_all(&mut self, needs: ProbeNeeds, store: Option<&dyn ProbeStore>) -> Result<()> {
+    pub(super) fn probe_all(&mut self, mut needs: ProbeNeeds, store: Option<&dyn ProbeStore>) -> Result<()> {
         let spared = self.coupling.spared().to_vec();
         let mut ranges = None;
         for _ in 0..ROUNDS {
@@ -50,8 +51,22 @@ impl Simulation {
             if ranges.is_none() {
                 break;
             }
+            let wanted = self.coupling.needs();
+            if wanted != self.needs {
+                self.take_needs(wanted);
+                needs = wanted.probe.unwrap_or(needs);
+            }
         }
         Ok(())
+    }
+
+    /// Makes room for what the coupling has come to need.
+    fn take_needs(&mut self, needs: Needs) {
+        self.needs = needs;
+        self.board.take_needs(&self.graph, needs);
+        for slot in &mut self.slots {
+            slot.take_needs(&self.graph, needs, self.clock.size());
+        }
     }
 
     /// What exciting each subsystem tells about it. All subsystems stand as before afterwards.

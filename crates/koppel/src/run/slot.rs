@@ -48,18 +48,14 @@ impl Slot {
         let (inputs, outputs) = (graph.inputs_of(id), graph.outputs_of(id));
         let before = |input: InputId| graph.externals().partition_point(|(i, _)| *i < input);
         let externals = before(inputs.start) as u32..before(inputs.end) as u32;
-        let signals = &graph.externals()[before(inputs.start)..before(inputs.end)];
-        let breaks = signals.iter().map(|(_, signal)| signal.max_breaks(size * f64::from(every)));
-        let cuts = breaks.sum::<usize>() + needs.pieces.saturating_sub(1);
-        let samples = Samples::new(needs.samples, outputs.len());
         let before = vec![0.0; if every > 1 { outputs.len() + inputs.len() } else { 0 }];
-        Slot {
+        let mut slot = Slot {
             subsystem,
             id,
             every,
             externals,
-            buffer: SegmentBuffer::new(inputs.len(), cuts),
-            samples,
+            buffer: SegmentBuffer::new(0, 0),
+            samples: Samples::new(needs.samples, outputs.len()),
             inputs,
             outputs,
             before,
@@ -68,7 +64,18 @@ impl Slot {
             nanoseconds: 0,
             timed_steps: 0,
             calls_before: 0,
-        }
+        };
+        slot.take_needs(graph, needs, size);
+        slot
+    }
+
+    /// Makes room for what the coupling gives and asks for, at steps of this size.
+    pub(super) fn take_needs(&mut self, graph: &SystemGraph, needs: Needs, size: f64) {
+        let signals = &graph.externals()[self.signals()];
+        let breaks = signals.iter().map(|(_, signal)| signal.max_breaks(size * f64::from(self.every)));
+        let cuts = breaks.sum::<usize>() + needs.pieces.saturating_sub(1);
+        self.buffer = SegmentBuffer::new(self.inputs.len(), cuts);
+        self.samples = Samples::new(needs.samples, self.outputs.len());
     }
 
     /// Moves under the predicted polynomials and reads the outputs as the step left them.

@@ -6,7 +6,8 @@ use koppel::coupling::{CouplingConfig, PrestepConfig, VfpsConfig};
 use koppel::models::cases::{Case, case};
 use koppel::run::{RunConfig, Simulation};
 
-/// Root mean square over the range, the largest of all outputs: run against the uncut system, for so many steps.
+/// Root mean square over the range, the largest of all outputs: run against the uncut system, for so many steps. The range is that
+/// at the steps of the case, as in the prediction: large steps see little of what moves between them.
 fn seen(case: &Case, run: &RunConfig, horizon: f64) -> f64 {
     let steps = (horizon / run.step).floor();
     let config = RunConfig { stop: run.start + steps * run.step, ..run.clone() };
@@ -25,13 +26,22 @@ fn seen(case: &Case, run: &RunConfig, horizon: f64) -> f64 {
     let places: Vec<usize> = names.iter().map(|(name, ..)| place(name)).collect();
     let mut sums = vec![0.0; names.len()];
     let mut ranges: Vec<[f64; 2]> = places.iter().map(|p| [uncut.outputs(0)[*p]; 2]).collect();
+    let own_steps = (horizon / case.run.step).floor();
+    let own = RunConfig { step: case.run.step, stop: run.start + own_steps * case.run.step, ..fine.clone() };
+    let mut wide = Simulation::new(case.reference().unwrap(), &own).unwrap();
+    while !wide.is_done() {
+        wide.advance().unwrap();
+        for (range, place) in ranges.iter_mut().zip(&places) {
+            let y = wide.outputs(0)[*place];
+            *range = [range[0].min(y), range[1].max(y)];
+        }
+    }
     while !coupled.is_done() {
         coupled.advance().unwrap();
         uncut.advance().unwrap();
         for (k, (_, id, at)) in names.iter().enumerate() {
             let ideal = uncut.outputs(0)[places[k]];
             sums[k] += (coupled.outputs(*id)[*at] - ideal).powi(2);
-            ranges[k] = [ranges[k][0].min(ideal), ranges[k][1].max(ideal)];
         }
     }
     let errors = sums.iter().zip(&ranges).filter(|(_, r)| r[1] - r[0] > 1e-12);

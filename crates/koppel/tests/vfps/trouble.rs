@@ -85,7 +85,7 @@ fn what_may_not_be_excited_is_learned_on_the_way() {
 fn strange_numbers_of_nodes_are_refused() {
     let case = case("two-mass").unwrap();
     for nodes in [0, 100_000] {
-        let coupling = CouplingConfig::Vfps(VfpsConfig { nodes, ..VfpsConfig::default() });
+        let coupling = CouplingConfig::Vfps(VfpsConfig { nodes: nodes.into(), ..VfpsConfig::default() });
         let config = RunConfig { coupling, ..case.run.clone() };
         let error = run(case.system().unwrap(), &config).unwrap_err().to_string();
         assert!(error.contains("vfps.nodes") && error.contains("between 1 and"), "{error}");

@@ -23,6 +23,9 @@ impl Summary {
         if let Some(steps) = review.probing {
             facts.push(("probing", format!("{steps} sub-steps before the run")));
         }
+        if self.repetitions > 0 {
+            facts.push(("repeated", format!("steps were taken again {} times", self.repetitions)));
+        }
         for model in &review.models {
             facts.extend(model_words(review, model).map(|text| ("models", text)));
         }

@@ -1,6 +1,7 @@
 //! Settings of VFPS as plain data.
 
 use super::Vfps;
+use super::nodes::Nodes;
 use crate::coupling::phase::LearningConfig;
 use crate::error::{Error, Result};
 use serde::{Deserialize, Serialize};
@@ -13,7 +14,7 @@ const MOST_NODES: usize = 1000;
 #[serde(default, deny_unknown_fields)]
 pub struct VfpsConfig {
     /// Equal parts of a step between which inputs are linear.
-    pub nodes: usize,
+    pub nodes: Nodes,
     /// Subsystems that are not excited before the run: what they do is learned while it goes on.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub spare: Vec<String>,
@@ -27,7 +28,13 @@ pub struct VfpsConfig {
 
 impl Default for VfpsConfig {
     fn default() -> Self {
-        VfpsConfig { nodes: 10, spare: Vec::new(), trials: 8, modified_above: 0.08, hold_above: 0.4 }
+        VfpsConfig {
+            nodes: Nodes::Fixed(10),
+            spare: Vec::new(),
+            trials: 8,
+            modified_above: 0.08,
+            hold_above: 0.4,
+        }
     }
 }
 
@@ -42,10 +49,11 @@ impl VfpsConfig {
     }
 
     pub(in crate::coupling) fn build(&self) -> Result<Box<Vfps>> {
-        if !(1..=MOST_NODES).contains(&self.nodes) {
+        let nodes = self.nodes.at_first();
+        if !(1..=MOST_NODES).contains(&nodes) {
             return Err(Error::Setting {
                 what: "vfps.nodes".into(),
-                value: self.nodes.to_string(),
+                value: nodes.to_string(),
                 problem: format!("must lie between 1 and {MOST_NODES}"),
             }
             .into());

@@ -389,6 +389,17 @@ impl Member {
         }
     }
 
+    /// Adds what lines between its predicted nodes cut off, for outputs that are connected.
+    pub(super) fn add_bends(&self, sums: &mut [f64]) {
+        let (n, past) = (self.size.outputs, self.size.past);
+        for k in (0..n).filter(|k| self.is_wired[*k]) {
+            let y = |row: usize| self.y[row * n + k];
+            let rows = (past - 1).max(1)..past + self.nodes - 1;
+            let bends = rows.map(|row| (y(row + 1) - 2.0 * y(row) + y(row - 1)).abs() / 12.0);
+            sums[self.outputs.start + k] += bends.sum::<f64>();
+        }
+    }
+
     /// Ranges of its outputs.
     pub(super) fn output_ranges(&self) -> &[f64] {
         &self.output_ranges

@@ -24,9 +24,9 @@ impl Vfps {
         if lu.refactor(matrix).is_err() {
             return Err(Refused::Singular);
         }
-        let tau = self.size / self.config.nodes as f64;
+        let tau = self.size / self.parts as f64;
         let wanted = (view.step.size / tau - 1e-9).ceil() as usize;
-        for node in 1..=wanted.min(self.config.nodes) {
+        for node in 1..=wanted.min(self.parts) {
             let time = view.step.start + node as f64 * tau;
             for member in members.iter_mut() {
                 member.set_known(view, node, time);
@@ -61,7 +61,7 @@ impl Vfps {
 
     /// Writes the nodes of the inputs it fills.
     pub(super) fn plan(&mut self, view: &View<'_>) {
-        let m = self.config.nodes;
+        let m = self.parts;
         let stretch = view.step.size / self.size;
         let mut at = 0;
         for member in &self.members {
@@ -83,7 +83,7 @@ impl Vfps {
 
     /// Inputs that go to what has arrived.
     pub(super) fn plan_arrivals(&mut self, view: &View<'_>) {
-        for (input, nodes) in self.inputs.iter().zip(self.nodes.chunks_exact_mut(self.config.nodes + 1)) {
+        for (input, nodes) in self.inputs.iter().zip(self.nodes.chunks_exact_mut(self.parts + 1)) {
             nodes.fill(view.arrival(*input));
             nodes[0] = view.applied[*input];
         }

@@ -95,7 +95,7 @@ impl Vfps {
         for member in &mut self.members {
             lacked = lacked.max(member.lacks(&self.seen, width, LEAST));
         }
-        if !self.coupled.follow(&mut self.members, self.config.nodes, NEWEST) {
+        if !self.coupled.follow(&mut self.members, self.parts, NEWEST) {
             return OF_INPUTS * lacked;
         }
         let missed = |member: &Member| member.error.size_of(member.deviations[NEWEST].outputs(), LEAST);
@@ -105,7 +105,7 @@ impl Vfps {
 
     /// Adds η to what is given.
     fn correct(&mut self) {
-        let m = self.config.nodes;
+        let m = self.parts;
         let mut lists = self.nodes.chunks_exact_mut(m + 1);
         for member in &self.members {
             for (k, nodes) in member.owned().zip(&mut lists) {
@@ -116,7 +116,7 @@ impl Vfps {
 
     /// Gives what arrived last.
     fn plan_newest(&mut self) {
-        let mut lists = self.nodes.chunks_exact_mut(self.config.nodes + 1);
+        let mut lists = self.nodes.chunks_exact_mut(self.parts + 1);
         for member in &self.members {
             for (k, nodes) in member.owned().zip(&mut lists) {
                 nodes[1..].fill(member.arrived_last(k));
