@@ -1,9 +1,6 @@
 //! `koppel check`.
 
-use std::io::{IsTerminal, stderr};
 use std::path::Path;
-use std::sync::Mutex;
-use std::time::{Duration, Instant};
 
 use koppel::analysis::{Forecast, ForecastOptions, structure, zero_stability};
 use koppel_io::{drawing, stability_map};
@@ -14,7 +11,7 @@ use crate::arguments::CheckArguments;
 use crate::exit::Exit;
 use crate::failure::{Failure, Result, note};
 use crate::output::{self, Check};
-use crate::session::{self, Cache};
+use crate::session::{self, Cache, Told};
 
 /// Looks at a system without running it: structure, loops, zero-stability, forecast.
 pub(super) fn check(arguments: &CheckArguments) -> Result<Exit> {
@@ -32,7 +29,7 @@ pub(super) fn check(arguments: &CheckArguments) -> Result<Exit> {
     let mut simulation = simulation?;
     let structure = structure(&mut simulation)?;
     let stability = zero_stability(&mut simulation, &file.run);
-    let told = Told::new();
+    let told = Told::new("checking");
     let options = ForecastOptions {
         methods: arguments.methods.map(Into::into),
         error: arguments.error,
@@ -78,29 +75,4 @@ fn check_numbers(arguments: &CheckArguments) -> Result<()> {
         return Err(Failure::words(message, "give percent above 0 and below 100, such as 20"));
     }
     Ok(())
-}
-
-/// Says what is under way, if it takes long and somebody watches.
-struct Told {
-    is_watched: bool,
-    begin: Instant,
-    last: Mutex<Duration>,
-}
-
-/// Time between two notes.
-const PATIENCE: Duration = Duration::from_secs(3);
-
-impl Told {
-    fn new() -> Self {
-        Told { is_watched: stderr().is_terminal(), begin: Instant::now(), last: Mutex::new(Duration::ZERO) }
-    }
-
-    fn about(&self, what: &str) {
-        let now = self.begin.elapsed();
-        let Ok(mut last) = self.last.lock() else { return };
-        if self.is_watched && now >= *last + PATIENCE {
-            *last = now;
-            note("checking", what);
-        }
-    }
 }

@@ -13,6 +13,7 @@ mod progress;
 mod recording;
 mod stability;
 mod study_progress;
+mod told;
 mod watch;
 
 use std::path::PathBuf;
@@ -41,6 +42,7 @@ pub(crate) use pace::Overruns;
 use recording::Recording;
 use stability::Stability;
 pub(crate) use study_progress::StudyProgress;
+pub(crate) use told::Told;
 use watch::Watch;
 
 /// Files of a run, and where it begins.
