@@ -192,3 +192,22 @@ fn systems_without_linear_models_are_refused() {
     );
     assert_eq!(folder.read("system.toml"), text);
 }
+
+/// A system structure with FMUs: the settings go into the file beside it, the structure stays as it is.
+#[test]
+fn settings_of_a_structure_go_beside_it() {
+    let (folder, _) = copied("two-mass.toml");
+    folder.succeed(&["ssp", "export", "system.toml", "-o", "x.ssp"]);
+    let before = folder.bytes("x.ssp");
+    folder.write("x.koppel.toml", "# mine\n[run]\nrecord_every = 2 # rows\n");
+    let options = ["--methods", "zoh,foh", "--evaluations", "60", "--no-cache", "--json", "--apply"];
+    let found = folder.succeed(&[&["tune", "x.ssp"], &options[..]].concat()).json();
+    assert_eq!(found["applied"]["file"], "x.koppel.toml", "{found:#}");
+    let row = &found["front"][found["applied"]["row"].as_u64().unwrap() as usize - 1];
+    let text = folder.read("x.koppel.toml");
+    assert!(text.starts_with("# mine\n[run]\nrecord_every = 2 # rows\nstep = "), "{text}");
+    assert_eq!(folder.bytes("x.ssp"), before);
+    let check = folder.succeed(&["check", "x.ssp", "--json", "--methods", "own", "--no-cache"]).json();
+    let radius = |value: &Value| value["spectral_radius"].as_f64().unwrap();
+    assert!((radius(&check) / radius(row) - 1.0).abs() < 1e-6, "{check:#} {row:#}");
+}

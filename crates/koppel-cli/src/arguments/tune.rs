@@ -60,7 +60,7 @@ pub(crate) struct TuneArguments {
     /// The system file (.toml), or a system structure (.ssp, .ssd).
     pub(crate) file: PathBuf,
     /// Writes the settings of row N of the table into the file; without N, the cheapest that keep the wanted error.
-    #[arg(long, value_name = "N", num_args = 0..=1, value_parser = row, allow_hyphen_values = true)]
+    #[arg(long, value_name = "N", num_args = 0..=1, value_parser = row)]
     pub(crate) apply: Option<Option<usize>>,
     /// The wanted error, relative to the range of each output.
     #[arg(long, value_name = "PART", default_value_t = 0.05, value_parser = positive, allow_hyphen_values = true)]
@@ -80,7 +80,7 @@ pub(crate) struct TuneArguments {
     /// What stays as it is, separated by commas.
     #[arg(long, value_name = "WHAT", value_delimiter = ',')]
     pub(crate) keep: Vec<Kept>,
-    /// Most settings that are judged: all combinations if there are no more than that [default: 300 to 2000, by their work].
+    /// Most settings that are judged: all combinations if there are no more than that [default: 300 to 1000, by their work].
     #[arg(long, value_name = "N", value_parser = count, allow_hyphen_values = true)]
     pub(crate) evaluations: Option<usize>,
     /// The same number finds the same settings.

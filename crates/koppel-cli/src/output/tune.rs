@@ -93,7 +93,9 @@ impl Tuned<'_> {
                 schedule(&one.candidate.schedule),
                 significant(score.spectral_radius, 4),
             ];
-            cells.extend(has_error.then(|| score.error.map_or(String::new(), percent)));
+            cells.extend(has_error.then(|| {
+                score.error.map_or(String::new(), |error| format!("{} %", significant(100.0 * error, 2)))
+            }));
             cells.extend(
                 has_consistency.then(|| score.consistency.map_or(String::new(), |c| significant(c, 3))),
             );

@@ -107,7 +107,7 @@ const FEWEST_PARENTS: usize = 16;
 const MOST_PARENTS: usize = 80;
 /// Settings that are judged if nothing is said: at least, at most, and the work between.
 const FEWEST: usize = 300;
-const MOST: usize = 2000;
+const MOST: usize = 1000;
 const WORK: f64 = 1e10;
 /// Macro steps of the shortest step that is tried over the time errors are told of.
 const MOST_STEPS: f64 = 10_000.0;
