@@ -8,6 +8,7 @@
 //!   hang, or fill the memory.
 //! * VFPS beside every other coupling, on known and on fresh problems, into `bench/vfps.md`;
 //! * VFPS on FMUs: the largest steps, by how inputs reach them, into `docs/vfps.md`.
+//! * `auto` on every example beside a grid of methods and steps, into `docs/auto.md`.
 //! * H∞ coupling: 10 000 random dual masses, vehicle and steering, into `bench/hinf.md`.
 
 use crate::command::{Result, cargo, must, output, replace_block, root};
@@ -38,6 +39,8 @@ pub(crate) fn run() -> Result<()> {
     let arguments =
         ["run", "--release", "--package", "koppel-io", "--example", "hinf_figures", "--", "bench"];
     replace_block("bench/hinf.md", "hinf", &format!("\n{}", output(&mut cargo(&arguments))?))?;
+    let arguments = ["run", "--release", "--package", "koppel-io", "--example", "auto_figures"];
+    replace_block("docs/auto.md", "auto", &format!("\n{}", output(&mut cargo(&arguments))?))?;
     fmu_steps()
 }
 

@@ -151,6 +151,9 @@ pub(crate) struct RunArguments {
     /// Forgives what can be forgiven in a system structure, and lists it.
     #[arg(long)]
     pub(crate) tolerant: bool,
+    /// Tells all that was tried where settings are `auto`, and why what was not taken was not.
+    #[arg(long)]
+    pub(crate) explain: bool,
     /// Makes a second run at half the step along with the first, from which the certificate takes the error.
     #[arg(long, conflicts_with = "no_certificate")]
     pub(crate) second_run: bool,
@@ -164,14 +167,14 @@ pub(crate) struct RunArguments {
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Settings that replace those of the file")]
 pub(crate) struct SettingArguments {
-    /// Communication step, in s.
+    /// Communication step, in s; `auto` chooses one, `{ at_most = H }` one with a row every H.
     #[arg(long, value_name = "H", allow_hyphen_values = true)]
     pub(crate) step: Option<String>,
     /// Stop time, in s.
     #[arg(long, value_name = "T", allow_hyphen_values = true)]
     pub(crate) stop: Option<String>,
-    /// A method (zoh, foh, soh, relaxed, anti-aliasing, nepce, corrector, prestep), or an inline table with
-    /// its settings, also of `mixed`; docs/couplings.md lists them.
+    /// A method (zoh, foh, soh, relaxed, anti-aliasing, nepce, corrector, prestep, hinf, vfps), `auto`, which
+    /// chooses one, or an inline table with its settings, also of `mixed`; docs/couplings.md lists them.
     #[arg(long, value_name = "C")]
     pub(crate) coupling: Option<String>,
     /// parallel, sequence, or a list of subsystems or of groups of them.

@@ -5,13 +5,15 @@ use std::path::Path;
 use koppel::analysis::{Forecast, ForecastOptions, structure, zero_stability};
 use koppel_io::{drawing, stability_map};
 
+use super::auto::{self, Tell};
 use super::frequency::Frequency;
+use super::progress::Told;
 use super::run::load;
 use crate::arguments::CheckArguments;
 use crate::exit::Exit;
 use crate::failure::{Failure, Result, note};
 use crate::output::{self, Check};
-use crate::session::{self, Cache, Told};
+use crate::session::{self, Cache};
 
 /// Looks at a system without running it: structure, loops, zero-stability, forecast.
 pub(super) fn check(arguments: &CheckArguments) -> Result<Exit> {
@@ -23,6 +25,7 @@ pub(super) fn check(arguments: &CheckArguments) -> Result<Exit> {
     session::check_drawings(&arguments.file, &file.reads(), graph, plot, map)?;
     let cache = Cache::new(&arguments.cache);
     cache.serve(&mut file);
+    auto::choose(&mut file, Tell::Warnings)?;
     let filters = file.choose_filters()?;
     let simulation = file.simulation();
     cache.tell();

@@ -9,6 +9,7 @@ use koppel_fmu::export::{Export, Options, library};
 use koppel_io::system_file::{self, Setting, SystemFile};
 use koppel_ssp::Tolerance;
 
+use super::auto::{self, Tell};
 use crate::arguments::ExportArguments;
 use crate::exit::Exit;
 use crate::failure::{Failure, Result, note};
@@ -65,12 +66,17 @@ fn system(path: &Path, out: &Path, arguments: &ExportArguments) -> Result<Export
         origin: "--set".into(),
     };
     let settings: Vec<Setting> = arguments.set.iter().map(setting).collect();
-    let file = if system_file::is_structure(path) {
+    let mut file = if system_file::is_structure(path) {
         system_file::load_structure(path, &settings, Tolerance::Strict)?
     } else {
         system_file::load_with(path, &settings)?
     };
     check_not_read(&file, out)?;
+    if file.is_open() {
+        // What runs inside the FMU cannot be chosen anew in every tool.
+        auto::choose(&mut file, Tell::Warnings)?;
+        note("note", &format!("the FMU has what was chosen in place of `auto`: {}", file.pin().join(", ")));
+    }
     let name = path.file_stem().map_or("system".into(), |stem| stem.to_string_lossy());
     Ok(Export::system(&file, &name)?)
 }

@@ -1,5 +1,6 @@
 //! One file per command.
 
+mod auto;
 mod check;
 mod completions;
 mod examples;
@@ -10,6 +11,7 @@ mod hinf;
 mod models;
 mod new;
 mod probe;
+mod progress;
 mod recover;
 mod resume;
 mod run;

@@ -7,6 +7,7 @@ use koppel_io::replay::Journals;
 use koppel_io::system_file::{self, Setting, SystemFile};
 use koppel_ssp::Tolerance;
 
+use super::auto::{self, Tell};
 use crate::arguments::{RunArguments, SettingArguments};
 use crate::exit::Exit;
 use crate::failure::{Failure, Result, note};
@@ -82,6 +83,7 @@ fn dry_run(arguments: &RunArguments, mut file: SystemFile) -> Result<Exit> {
     session::check(&plan(arguments), &file.reads(), &arguments.session)?;
     let cache = Cache::new(&arguments.session.cache);
     cache.serve(&mut file);
+    auto::choose(&mut file, tell(arguments))?;
     let simulation = file.simulation();
     cache.tell();
     let plan = DryRun::new(&file, &simulation?)?;
@@ -103,6 +105,7 @@ fn start(arguments: &RunArguments, mut file: SystemFile) -> Result<Exit> {
     file.log_to(log.sink());
     let cache = Cache::new(&arguments.session.cache);
     cache.serve(&mut file);
+    auto::choose(&mut file, tell(arguments)).inspect_err(|_| log.end())?;
     let filters = file.choose_filters().inspect_err(|_| log.end())?;
     let simulation = file.simulation();
     cache.tell();
@@ -126,6 +129,10 @@ fn second(arguments: &RunArguments, first: &SystemFile) -> Result<Simulation> {
     let mut file = system_file::parse_from(&place, &first.to_toml(), &arguments.file)?;
     file.set("run.step", &format!("{:?}", first.run.step / 2.0), "--second-run")?;
     Ok(file.simulation()?)
+}
+
+fn tell(arguments: &RunArguments) -> Tell {
+    if arguments.explain { Tell::All } else { Tell::Warnings }
 }
 
 fn plan(arguments: &RunArguments) -> Plan {

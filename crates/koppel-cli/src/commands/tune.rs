@@ -1,17 +1,18 @@
 //! `koppel tune`.
 
 use koppel::analysis::{Forecast, ForecastOptions, LinearSystem, Methods, Verdict};
-use koppel::coupling::CouplingConfig;
 use koppel::plan::tune::{self, Objective, TuneOptions, Tuning};
 use koppel_io::front_plot;
 use koppel_io::system_file::SystemFile;
 
+use super::auto::{self, Tell};
+use super::progress::Told;
 use super::run::load;
 use crate::arguments::{Kept, TuneArguments};
 use crate::exit::Exit;
 use crate::failure::{Failure, Result, note};
 use crate::output::{self, Tuned};
-use crate::session::{self, Cache, Told};
+use crate::session::{self, Cache};
 
 /// States of a system with which methods that learn on the way are tried, too: each of them must be run.
 const SMALL: usize = 24;
@@ -25,10 +26,9 @@ pub(super) fn tune(arguments: &TuneArguments) -> Result<Exit> {
     file.notices().iter().for_each(|(kind, text)| note(kind, text));
     file.warnings().iter().for_each(|text| note("warning", text));
     session::check_drawings(&arguments.file, &file.reads(), &None, &arguments.plot, &None)?;
-    let is_open = file.run.coupling.open().is_some();
-    file.run.coupling = file.run.coupling.filled(&CouplingConfig::Zoh {});
     let cache = Cache::new(&arguments.cache);
     cache.serve(&mut file);
+    auto::choose(&mut file, Tell::Warnings)?;
     file.choose_filters()?;
     let simulation = file.simulation();
     cache.tell();
@@ -62,11 +62,7 @@ pub(super) fn tune(arguments: &TuneArguments) -> Result<Exit> {
         seed: arguments.seed,
         progress: &|judged, most| told.about(&format!("{judged} of {most} settings judged")),
     };
-    let mut found = tune::tune(&system, &file.run, &options)?;
-    if is_open {
-        // What stands in for `auto` is no setting of the file.
-        found.own = None;
-    }
+    let found = tune::tune(&system, &file.run, &options)?;
     let chosen = found.choice(arguments.error);
     if let Some(path) = &arguments.plot {
         output::write_text(path, &front_plot::svg(&file.title, &found, chosen))?;

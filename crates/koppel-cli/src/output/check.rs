@@ -10,6 +10,7 @@ use koppel_io::system_file::SystemFile;
 use serde::Serialize;
 use serde_json::Value;
 
+use super::auto::{auto_document, explanation};
 use super::{joined, quoted, significant};
 
 /// A system that was looked at.
@@ -34,6 +35,12 @@ pub(crate) struct Check {
     reading: Value,
     coupling: Value,
     schedule: Value,
+    /// What was chosen in place of `auto`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    auto: Option<Value>,
+    /// The same in words.
+    #[serde(skip)]
+    auto_words: Vec<(&'static str, String)>,
     /// What can be done about loops that are not zero-stable.
     ways_out: Vec<String>,
 }
@@ -120,6 +127,8 @@ impl Check {
             reading: run["reading"].clone(),
             coupling: run["coupling"].clone(),
             schedule: run["schedule"].clone(),
+            auto: auto_document(file),
+            auto_words: auto_words(file),
             ways_out,
         }
     }
@@ -131,6 +140,9 @@ impl Check {
 
     pub(crate) fn text(&self, wanted: f64, drawings: &[&Path]) -> String {
         let mut text = if self.title.is_empty() { String::new() } else { format!("{}\n", self.title) };
+        for (name, value) in &self.auto_words {
+            let _ = writeln!(text, "  {name:17} {value}");
+        }
         text.push_str(&super::forecast::text(&self.forecast, wanted));
         for subsystem in self.subsystems.as_array().into_iter().flatten() {
             let name = subsystem["name"].as_str().unwrap_or_default();
@@ -167,6 +179,12 @@ impl Check {
         });
         text
     }
+}
+
+/// What was chosen, and what was not.
+fn auto_words(file: &SystemFile) -> Vec<(&'static str, String)> {
+    let explained = file.chosen().map(explanation).unwrap_or_default();
+    super::auto::facts(file).into_iter().filter(|(name, _)| *name != "next best").chain(explained).collect()
 }
 
 /// What follows what at once, and where that is known from.

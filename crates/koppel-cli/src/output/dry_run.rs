@@ -8,6 +8,7 @@ use koppel_io::system_file::SystemFile;
 use serde::Serialize;
 use serde_json::Value;
 
+use super::auto::auto_document;
 use super::unconnected::{Default, defaults_grid, unconnected};
 use super::{Grid, joined, settings};
 use crate::failure::Result;
@@ -38,6 +39,9 @@ pub(crate) struct DryRun {
     #[serde(skip)]
     words: Vec<(&'static str, String)>,
     columns: Vec<String>,
+    /// What was chosen in place of `auto`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    auto: Option<Value>,
     settings: Value,
 }
 
@@ -96,6 +100,7 @@ impl DryRun {
             grid: settings::steps(file, simulation.steps()),
             words: settings::facts(file, &settings),
             columns: simulation.columns().iter().map(|column| column.name.clone()).collect(),
+            auto: auto_document(file),
             settings,
         })
     }

@@ -1,5 +1,6 @@
 //! What is shown: summary, plan of a run, report.
 
+mod auto;
 mod check;
 mod dry_run;
 mod forecast;
@@ -20,6 +21,7 @@ use std::sync::OnceLock;
 use serde_json::{Value, json};
 
 use crate::failure::{Failure, Result};
+pub(crate) use auto::explanation;
 pub(crate) use check::Check;
 pub(crate) use dry_run::DryRun;
 pub(crate) use grid::{Grid, SHOWN, joined};

@@ -3,7 +3,7 @@
 use koppel_io::system_file::SystemFile;
 use serde_json::Value;
 
-use super::{joined, significant};
+use super::{auto, joined, significant};
 
 /// Settings that change the numbers of a run, in pairs.
 pub(super) fn facts(file: &SystemFile, settings: &Value) -> Vec<(&'static str, String)> {
@@ -16,6 +16,7 @@ pub(super) fn facts(file: &SystemFile, settings: &Value) -> Vec<(&'static str, S
     if run["iteration"].is_object() {
         facts.push(("iteration", iteration(&run["iteration"])));
     }
+    facts.extend(auto::facts(file));
     facts.extend(file.choices().iter().cloned());
     if let Some(condition) = &file.run.stop_when {
         facts.push(("stop when", condition.clone()));

@@ -15,6 +15,7 @@ use koppel_io::system_file::SystemFile;
 use serde::Serialize;
 use serde_json::Value;
 
+use super::auto::auto_document;
 use super::unconnected::{Default, defaults_grid, unconnected};
 use super::{Grid, Probing, SHOWN, duration, error_document, settings, significant};
 use crate::exit::Exit;
@@ -44,6 +45,9 @@ pub(crate) struct Summary {
     waiting_seconds: f64,
     parallel_stages: usize,
     connections: Vec<CouplingError>,
+    /// What was chosen in place of `auto`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    auto: Option<Value>,
     /// How good the run was.
     certificate: Option<Certificate>,
     /// What exciting the subsystems before the run has shown.
@@ -158,6 +162,7 @@ impl Summary {
             recording_seconds: recording,
             waiting_seconds: waiting,
             parallel_stages: statistics.parallel_stages,
+            auto: auto_document(file),
             certificate,
             probing: Probing::of(simulation),
             models: statistics.review,

@@ -8,12 +8,12 @@ mod files;
 mod interrupt;
 mod log;
 mod margin;
+mod outlook;
 mod pace;
 mod progress;
 mod recording;
 mod stability;
 mod study_progress;
-mod told;
 mod watch;
 
 use std::path::PathBuf;
@@ -42,7 +42,6 @@ pub(crate) use pace::Overruns;
 use recording::Recording;
 use stability::Stability;
 pub(crate) use study_progress::StudyProgress;
-pub(crate) use told::Told;
 use watch::Watch;
 
 /// Files of a run, and where it begins.
@@ -122,6 +121,9 @@ impl<'a> Session<'a> {
         };
         let stability =
             Stability::new(&mut simulation, &file.run, options.accept_unstable).inspect_err(|_| log.end())?;
+        if plan.origin == Origin::Start && !options.accept_unstable {
+            outlook::warn(&mut simulation, &file.run);
+        }
         let judge = Judge::new(&mut simulation, second, options.no_certificate).inspect_err(|_| log.end())?;
         // From the first file on, Ctrl-C ends the run in good order.
         interrupt::listen();

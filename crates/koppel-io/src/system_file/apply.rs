@@ -107,7 +107,8 @@ impl Now {
                 wiring::links(document.root.get("connections").filter(|list| !list.items().is_empty()))?;
             let own = links.into_iter().filter_map(|link| Some((link.connection.to, link.coupling?)));
             Ok(Now {
-                step: of("step").map(|node| node.number("step")).transpose()?,
+                // Nothing if it was still to be chosen.
+                step: of("step").and_then(|node| node.number("step").ok()),
                 schedule: of("schedule").map_or(Ok(ScheduleConfig::PARALLEL), run::schedule)?,
                 coupling: of("coupling").map_or(Ok(CouplingConfig::default()), run::coupling)?,
                 connections: own.collect(),

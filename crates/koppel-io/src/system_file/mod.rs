@@ -19,6 +19,7 @@
 //! | `isolation.rs` | FMUs in processes of their own                             |
 //! | `models.rs`    | models of subsystems from files of their own                |
 //! | `wiring.rs`    | `[[connections]]` and `[[inputs]]`                         |
+//! | `auto.rs`      | settings that koppel chooses                               |
 //! | `overrides.rs` | settings that replace those of the file                    |
 //! | `variant.rs`   | the same system with other settings, again and again       |
 //! | `monolith.rs`  | the system uncut, as a reference                           |
@@ -28,6 +29,7 @@
 //! | `resolved.rs`  | all settings as TOML again, defaults written out           |
 
 mod apply;
+mod auto;
 mod decode;
 mod document;
 mod fields;
@@ -53,12 +55,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use koppel::analysis::{FilterChoice, choose_filter};
+use koppel::plan::{Choice, Steps};
 use koppel::run::{RunConfig, Simulation};
 use koppel::system::{Connection, FilterConfig, System, SystemBuilder};
 
 use crate::probe_cache::ProbeCache;
 use crate::replay::Journals;
 use crate::{Error, Result};
+pub use auto::brief;
 pub use decode::decode_tagged;
 pub use document::Document;
 pub use fields::Fields;
@@ -89,6 +93,10 @@ pub struct SystemFile {
     journals: Option<Journals>,
     /// Where what is found by exciting FMUs is kept.
     cache: Option<Arc<ProbeCache>>,
+    /// Which steps may be taken.
+    steps: Steps,
+    /// What koppel chose in place of `auto`.
+    chosen: Option<Box<Choice>>,
 }
 
 /// Reads a system file and builds the system once, so that its mistakes are found now.
@@ -170,13 +178,25 @@ impl SystemFile {
             Some(known) => known.to_vec(),
             None => wiring::inputs(root.get("inputs"), &document.folder)?,
         };
-        let mut run = run::read(&root, &links)?;
+        let (mut run, steps) = run::read(&root, &links)?;
         run::spare(&mut run.coupling, subsystems)?;
         let isolation = isolation::read(root.need("run")?)?;
         let (title, description) = (text("title")?, text("description")?);
         let document = document.clone();
-        let (log, journals, cache) = (None, None, None);
-        Ok(SystemFile { title, description, run, document, links, inputs, log, isolation, journals, cache })
+        Ok(SystemFile {
+            title,
+            description,
+            run,
+            document,
+            links,
+            inputs,
+            log: None,
+            isolation,
+            journals: None,
+            cache: None,
+            steps,
+            chosen: None,
+        })
     }
 
     /// Builds the system; may be called again and again.
@@ -220,6 +240,11 @@ impl SystemFile {
     ///
     /// If the parts do not fit together, or no consistent start is found.
     pub fn simulation(&self) -> Result<Simulation> {
+        if self.is_open() {
+            let mut file = self.clone();
+            file.choose_settings(&|_| {})?;
+            return file.simulation();
+        }
         if self.connections().any(is_open) {
             let mut file = self.clone();
             file.choose_filters()?;

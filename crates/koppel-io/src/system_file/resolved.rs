@@ -4,7 +4,7 @@ use koppel::system::Ode;
 use toml::{Table, Value};
 
 use super::tree::Entry;
-use super::{SystemFile, isolation, subsystem};
+use super::{SystemFile, auto, isolation, subsystem};
 
 pub(super) fn text(file: &SystemFile) -> String {
     toml::to_string(&table(file)).unwrap_or_default()
@@ -48,6 +48,9 @@ fn run(file: &SystemFile) -> Value {
     let mut run = Value::try_from(&file.run).unwrap_or(Value::Table(Table::new()));
     if let Some(table) = run.as_table_mut() {
         table.remove("at");
+        if let Some(step) = auto::written(file.steps) {
+            table.insert("step".into(), step);
+        }
         let node = file.document.root.get("run");
         for key in isolation::KEYS {
             if let Some(value) = node.and_then(|node| node.get(key)) {

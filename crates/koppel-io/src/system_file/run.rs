@@ -3,9 +3,11 @@
 use std::collections::BTreeMap;
 
 use koppel::coupling::{CouplingConfig, Hold};
+use koppel::plan::Steps;
 use koppel::record::Record;
 use koppel::run::{Change, RunConfig, ScheduleConfig};
 
+use super::auto;
 use super::decode::{decode, decode_tagged};
 use super::fields::Fields;
 use super::isolation;
@@ -15,10 +17,10 @@ use super::wiring::Link;
 
 type Result<T> = std::result::Result<T, Mark>;
 
-/// Reads the settings of the run; couplings of single connections join those of the run.
-pub(super) fn read(root: &Fields<'_>, links: &[Link]) -> Result<RunConfig> {
+/// Reads the settings of the run, and which steps may be taken; couplings of single connections join those of the run.
+pub(super) fn read(root: &Fields<'_>, links: &[Link]) -> Result<(RunConfig, Steps)> {
     let node = root.need("run")?;
-    let mut plain = Vec::new();
+    let (mut plain, mut steps) = (Vec::new(), Steps::Given);
     let mut config = RunConfig::new(1.0, 1.0);
     for entry in node.table("[run]")? {
         match entry.name.as_str() {
@@ -26,6 +28,11 @@ pub(super) fn read(root: &Fields<'_>, links: &[Link]) -> Result<RunConfig> {
             "coupling" => config.coupling = coupling(&entry.node)?,
             "record" => config.record = record(&entry.node)?,
             "iteration" => config.iteration = Some(decode_tagged(&entry.node, "iteration", "kind")?),
+            "step" if entry.node.number("step").is_err() => {
+                steps = auto::steps(&entry.node)?;
+                let node = Node { span: entry.node.span.clone(), value: Value::Float(1.0) };
+                plain.push(Entry { node, ..entry.clone() });
+            }
             name if isolation::KEYS.contains(&name) => {}
             "at" => {
                 return Err(Mark::new(entry.key.clone(), "unknown key `at` in [run]")
@@ -40,8 +47,10 @@ pub(super) fn read(root: &Fields<'_>, links: &[Link]) -> Result<RunConfig> {
     let rest = Node { span: node.span.clone(), value: Value::Table(plain) };
     let rest: RunConfig = decode(&rest, "[run]").map_err(all_keys).map_err(needed)?;
     let at = changes(root, rest.start)?;
+    let step = auto::first_step(steps, &rest);
     let RunConfig { schedule, record, coupling, iteration, .. } = config;
-    Ok(RunConfig { schedule, record, iteration, coupling: mixed(coupling, links), at, ..rest })
+    let run = RunConfig { step, schedule, record, iteration, coupling: mixed(coupling, links), at, ..rest };
+    Ok((run, steps))
 }
 
 /// Settings that do nothing, or not what they seem to say.
@@ -105,7 +114,6 @@ fn takes_hold(coupling: &CouplingConfig) -> bool {
         | CouplingConfig::Soh { .. }
         | CouplingConfig::Hinf(_)
         | CouplingConfig::Vfps(_)
-        | CouplingConfig::Auto(_)
         | CouplingConfig::AntiAliasing { order: 1.. } => false,
         _ => true,
     }
@@ -133,7 +141,9 @@ pub(super) fn coupling(node: &Node) -> Result<CouplingConfig> {
     if let Value::Table(entries) = &mut node.value {
         entries.iter_mut().try_for_each(expand)?;
     }
-    decode_tagged(&node, "coupling", "method")
+    let coupling: CouplingConfig = decode_tagged(&node, "coupling", "method")?;
+    auto::check(&coupling, &node)?;
+    Ok(coupling)
 }
 
 /// Inside `mixed`, a bare name stands for a method without settings.

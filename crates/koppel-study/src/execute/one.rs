@@ -70,6 +70,7 @@ fn make(
         Some(store) => Some(store.course(&settings)?),
         None => None,
     };
+    file.choose_settings(&|_| {}).map_err(|error| one_line(&error))?;
     let begin = Instant::now();
     let mut simulation = file.simulation().map_err(|error| one_line(&error))?;
     if study.measures.iter().any(|measure| is_forecast(&measure.kind)) {

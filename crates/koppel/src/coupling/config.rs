@@ -115,12 +115,13 @@ impl CouplingConfig {
         ("mixed", "other methods for named connections"),
     ];
 
-    /// What is wanted of the method to be chosen, if one is: of the run's own, else of the first connection's.
+    /// What is wanted of the method to be chosen, if one is; of several wishes the strictest.
     pub fn open(&self) -> Option<AutoConfig> {
         match self {
             CouplingConfig::Auto(auto) => Some(*auto),
             CouplingConfig::Mixed { default, connections } => {
-                default.open().or_else(|| connections.values().find_map(CouplingConfig::open))
+                let all = connections.values().chain([default.as_ref()]).filter_map(CouplingConfig::open);
+                all.min_by(|a, b| a.error.total_cmp(&b.error))
             }
             _ => None,
         }

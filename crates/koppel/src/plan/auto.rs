@@ -10,10 +10,10 @@
 use super::candidate::Candidate;
 use super::choice::{Basis, Choice, Refused};
 use super::forecasting::Forecasting;
-use super::pilot::{Pilots, Start};
+use super::pilot::{Comparison, Pilots, Start};
 use super::search::{Found, Judged, search};
 use super::wish::{Steps, Wish};
-use crate::analysis::LinearSystem;
+use crate::analysis::{LinearSystem, Reference};
 use crate::coupling::{CouplingConfig, Save};
 use crate::error::Result;
 use crate::run::{RunConfig, Simulation};
@@ -26,9 +26,9 @@ const CAUTION: f64 = 2.0;
 /// Seconds that choosing takes if nothing can be run.
 const PATIENCE: f64 = 5.0;
 /// Rounds in which the best are timed against each other.
-const ROUNDS: usize = 3;
+const ROUNDS: usize = 4;
 /// Those that are timed again, by their cost over the least.
-const NEAR: f64 = 2.0;
+const NEAR: f64 = 3.0;
 /// Settings that cost no more than this over the cheapest are as good; the first method of the list is taken.
 const SAME: f64 = 1.15;
 
@@ -42,59 +42,25 @@ pub fn choose<'a>(wish: &Wish, start: &'a mut Start<'a>, progress: &dyn Fn(&str)
     let begin = Instant::now();
     let held = RunConfig { coupling: CouplingConfig::Zoh {}, ..wish.config.clone() };
     let mut base = start(&held)?;
-    let reasons = against_copies(&base, wish);
+    let mut warnings = against_copies(&base, wish);
     let linear = LinearSystem::new(&mut base);
     let (graph, time) = (base.graph().clone(), base.time());
     drop(base);
-    let mut pilots = match reasons.is_empty() {
+    let mut pilots = match warnings.is_empty() {
         true => Some(Pilots::new(start, &held, wish.aim.save, &graph)?),
         false => None,
     };
+    let budget = pilots.as_ref().map_or(PATIENCE, |pilots| pilots.budget);
+    let work = Work { wish, held: &held, time, deadline: begin + Duration::from_secs_f64(budget), progress };
+    // Matrices of the start say nothing of what is set later.
     let is_constant = wish.config.at.iter().all(|change| change.time <= time);
-    let mut warnings = reasons;
     let known = linear.as_ref().ok().filter(|system| system.states() <= SMALL && is_constant);
     let reference = known.and_then(|system| system.reference(&held).ok());
     let choice = match (known.zip(reference.as_ref()), &mut pilots) {
         (Some((system, reference)), pilots) if system.is_exact() || pilots.is_none() => {
-            let is_exact = system.is_exact();
-            let budget = pilots.as_ref().map_or(PATIENCE, |pilots| pilots.budget);
-            let deadline = begin + Duration::from_secs_f64(budget);
-            let caution = if is_exact { 1.0 } else { CAUTION };
-            if !is_exact {
-                warnings.push(format!(
-                    "linear models of `{}` were trusted where the run begins; errors may be larger elsewhere",
-                    system.linearised().join("`, `")
-                ));
-            }
-            let save = wish.aim.save;
-            let mut judge =
-                Forecasting { system, reference, config: &held, save, pilots: pilots.as_mut(), caution };
-            let found = search(wish, &mut judge, deadline, progress);
-            let basis = if is_exact { Basis::Forecast } else { Basis::LinearModels };
-            taken(wish, found, basis, time + reference.horizon(), pilots.as_mut())?
+            work.by_forecast(system, reference, pilots.as_mut())?
         }
-        (_, Some(pilots)) => {
-            progress("a run of very small steps to compare with");
-            match pilots.find_reference(wish.aim.error)? {
-                Some(_) => {
-                    let deadline = begin + Duration::from_secs_f64(pilots.budget);
-                    let found = search(wish, pilots, deadline, progress);
-                    let until = pilots.until();
-                    if until < wish.config.stop {
-                        warnings.push(format!(
-                            "only the first {:.3} s of the run were tried: what comes later may need other settings",
-                            until - wish.config.start
-                        ));
-                    }
-                    taken(wish, found, Basis::Pilots, until, Some(pilots))?
-                }
-                None => {
-                    let reason =
-                        "nothing moves, or steps could not be made small enough for two runs to agree";
-                    nothing(wish, reason.into())
-                }
-            }
-        }
+        (_, Some(pilots)) => work.by_pilots(pilots)?,
         (_, None) => {
             let reason = match &linear {
                 Err(error) => error.to_string(),
@@ -105,6 +71,68 @@ pub fn choose<'a>(wish: &Wish, start: &'a mut Start<'a>, progress: &dyn Fn(&str)
     };
     warnings.extend(choice.warnings.iter().cloned());
     Ok(Choice { warnings, seconds: begin.elapsed().as_secs_f64(), ..choice })
+}
+
+/// What is the same for all ways to choose.
+struct Work<'a> {
+    wish: &'a Wish,
+    /// Settings with inputs held.
+    held: &'a RunConfig,
+    /// Where the run begins.
+    time: f64,
+    deadline: Instant,
+    progress: &'a dyn Fn(&str),
+}
+
+impl Work<'_> {
+    fn by_forecast(
+        &self,
+        system: &LinearSystem,
+        reference: &Reference,
+        mut pilots: Option<&mut Pilots<'_>>,
+    ) -> Result<Choice> {
+        let (wish, is_exact) = (self.wish, system.is_exact());
+        let (basis, caution) = match is_exact {
+            true => (Basis::Forecast, 1.0),
+            false => (Basis::LinearModels, CAUTION),
+        };
+        let (config, save) = (self.held, wish.aim.save);
+        let pilot = pilots.as_deref_mut();
+        let mut judge = Forecasting { system, reference, config, save, pilots: pilot, caution };
+        let found = search(wish, &mut judge, self.deadline, self.progress);
+        let until = self.time + reference.horizon();
+        let mut choice = taken(wish, found, basis, until, pilots)?;
+        if !is_exact {
+            choice.warnings.push(format!(
+                "linear models of `{}` were trusted where the run begins; errors may be larger elsewhere",
+                system.linearised().join("`, `")
+            ));
+        }
+        Ok(choice)
+    }
+
+    fn by_pilots(&self, pilots: &mut Pilots<'_>) -> Result<Choice> {
+        (self.progress)("a run of very small steps to compare with");
+        match pilots.find_reference(self.wish.aim.error) {
+            Comparison::Found => {
+                let found = search(self.wish, pilots, self.deadline, self.progress);
+                taken(self.wish, found, Basis::Pilots, pilots.until(), Some(pilots))
+            }
+            Comparison::Still => Ok(nothing(self.wish, "nothing moves in it".into())),
+            Comparison::Unclear(nearest) => Ok(unclear(self.wish, nearest.map(|nearest| *nearest))),
+        }
+    }
+}
+
+/// What to know if the whole run was not looked at.
+fn until_only(wish: &Wish, until: f64) -> Option<String> {
+    let RunConfig { start, stop, step, .. } = wish.config;
+    (until < stop - step).then(|| {
+        let looked = until - start;
+        format!(
+            "only the first {looked:.3} s of the run were tried: what comes later may need other settings"
+        )
+    })
 }
 
 /// Why no copies may be run.
@@ -133,7 +161,7 @@ fn taken(
     let least = found.kept.iter().map(|(_, judged)| judged.cost).fold(f64::INFINITY, f64::min);
     let margin = if wish.aim.save == Save::Time { SAME } else { 1.0 };
     let best = found.kept.iter().find(|(_, judged)| judged.cost <= margin * least).cloned();
-    let mut warnings = Vec::new();
+    let mut warnings: Vec<String> = until_only(wish, until).into_iter().collect();
     let best = best.or_else(|| {
         let nearest = found.missed.iter().min_by(|a, b| a.1.error.total_cmp(&b.1.error)).cloned()?;
         let (wanted, got) = (100.0 * wish.aim.error, 100.0 * nearest.1.error);
@@ -176,14 +204,33 @@ fn time_again(found: &mut Found, pilots: &mut Pilots<'_>) -> Result<()> {
     Ok(())
 }
 
+/// Where no two runs agree, the settings that came nearest to it.
+fn unclear(wish: &Wish, nearest: Option<(Candidate, f64)>) -> Choice {
+    let Some((nearest, difference)) = nearest.filter(|_| wish.steps != Steps::Given) else {
+        return nothing(wish, "runs at smaller and smaller steps never agreed".into());
+    };
+    let step = wish.allowed(nearest.step);
+    let coupling = wish.config.coupling.filled(&nearest.coupling);
+    let warning = format!(
+        "runs at smaller and smaller steps did not come to agree within the wanted error: at {step} s and twice that they differ by {:.2} %",
+        100.0 * difference
+    );
+    Choice {
+        chosen: Candidate { step, coupling, ..nearest },
+        record_every: wish.record_every(step),
+        error: Some(difference),
+        warnings: vec![warning],
+        ..nothing(wish, String::new())
+    }
+}
+
 /// What does least harm where nothing is known.
 fn nothing(wish: &Wish, reason: String) -> Choice {
     let coupling = wish.config.coupling.filled(&CouplingConfig::Zoh {});
     let schedule = wish.schedules.first().unwrap_or(&wish.config.schedule).clone();
     let chosen =
         Candidate { coupling, schedule, ..Candidate::of(&wish.config) }.at(wish.allowed(wish.config.step));
-    let warning =
-        format!("nothing is known of this run, so inputs are held over steps of {} s: {reason}", chosen.step);
+    let warning = format!("inputs are held over steps of {} s, whatever comes of it: {reason}", chosen.step);
     Choice {
         record_every: wish.record_every(chosen.step),
         chosen,

@@ -1,6 +1,6 @@
 //! One way to run a system.
 
-use crate::coupling::CouplingConfig;
+use crate::coupling::{CouplingConfig, ErrorEquationConfig};
 use crate::run::{RunConfig, ScheduleConfig};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -59,11 +59,17 @@ impl Candidate {
 
 /// `zoh`; of a mixed one all its methods, each once: `prestep + zoh`.
 fn coupling_words(coupling: &CouplingConfig) -> String {
-    let CouplingConfig::Mixed { default, connections } = coupling else { return coupling.name().into() };
-    let mut names = vec![default.name()];
-    for one in connections.values() {
-        if !names.contains(&one.name()) {
-            names.push(one.name());
+    let (default, connections) = match coupling {
+        CouplingConfig::Mixed { default, connections } => (default, connections),
+        CouplingConfig::Prestep(own) if own.error_equation != ErrorEquationConfig::Off => {
+            return "prestep with error equation".into();
+        }
+        other => return other.name().into(),
+    };
+    let mut names = vec![coupling_words(default)];
+    for name in connections.values().map(coupling_words) {
+        if !names.contains(&name) {
+            names.push(name);
         }
     }
     names.join(" + ")

@@ -4,7 +4,7 @@ use super::candidate::Candidate;
 use super::pilot::Pilots;
 use super::search::{Judge, Judged};
 use crate::analysis::{LinearSystem, Reference, is_learning};
-use crate::coupling::Save;
+use crate::coupling::{CouplingConfig, Save};
 use crate::error::Result;
 use crate::run::RunConfig;
 
@@ -24,7 +24,10 @@ pub(super) struct Forecasting<'a, 'p> {
 
 impl Forecasting<'_, '_> {
     fn cost(&mut self, candidate: &Candidate) -> Result<f64> {
-        if let Some(pilots) = &mut self.pilots {
+        // What is excited before the run is not told by the settings, nor what takes time.
+        let is_measured =
+            self.save == Save::Time || (self.save == Save::Calls && is_probing(&candidate.coupling));
+        if let Some(pilots) = self.pilots.as_mut().filter(|_| is_measured) {
             return pilots.cost(candidate);
         }
         let cost = self.system.cost(&candidate.on(self.config))?;
@@ -32,6 +35,17 @@ impl Forecasting<'_, '_> {
             Save::Communications => cost.steps,
             Save::Time | Save::Calls => cost.calls,
         })
+    }
+}
+
+/// True if a method excites subsystems before the run.
+fn is_probing(coupling: &CouplingConfig) -> bool {
+    match coupling {
+        CouplingConfig::Vfps(_) => true,
+        CouplingConfig::Mixed { default, connections } => {
+            is_probing(default) || connections.values().any(is_probing)
+        }
+        _ => false,
     }
 }
 

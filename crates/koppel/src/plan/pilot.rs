@@ -12,10 +12,12 @@ use std::time::Instant;
 /// Seconds of the very first run, by which the others are planned.
 const FIRST: f64 = 0.1;
 /// Seconds that choosing may take, at least, and as a part of the run.
-const BUDGET: f64 = 3.0;
+const BUDGET: f64 = 6.0;
+/// The same where costs are counted: the machine must not decide.
+const COUNTED: f64 = 60.0;
 const PART: f64 = 0.2;
 /// Runs among which that is divided.
-const RUNS: f64 = 25.0;
+const RUNS: f64 = 20.0;
 /// Most steps of one run.
 const MOST_STEPS: u64 = 400_000;
 /// Outputs that leave the reference by so many times its range have diverged.
@@ -26,6 +28,13 @@ const ASTRAY: f64 = 0.5;
 const LEVELS: u32 = 12;
 /// How well two of its runs must agree, of the wanted error.
 const AGREEMENT: f64 = 0.1;
+/// How well if time does not allow more.
+const ENOUGH: f64 = 0.5;
+
+/// What errors are multiplied by if only a part of the run is looked at.
+const CAUTION: f64 = 1.5;
+/// A cost measured in less than this, in s, is measured again: it may have been disturbed.
+const SHORT: f64 = 0.03;
 
 /// Brings a copy of the system to its start with other settings.
 pub type Start<'a> = dyn FnMut(&RunConfig) -> Result<Simulation> + 'a;
@@ -45,10 +54,22 @@ pub(super) struct Pilots<'a> {
     pub(super) budget: f64,
 }
 
+/// The search for a run that others can be compared with.
+pub(super) enum Comparison {
+    /// There is one.
+    Found,
+    /// Nothing moves.
+    Still,
+    /// Two runs never agreed well enough; these settings came nearest, with what they differ by.
+    Unclear(Option<Box<(Candidate, f64)>>),
+}
+
 /// One run of a copy.
 struct Flight {
     course: Course,
     cost: f64,
+    /// To its start, and from there.
+    seconds: [f64; 2],
 }
 
 impl<'a> Pilots<'a> {
@@ -67,16 +88,17 @@ impl<'a> Pilots<'a> {
             save,
             names,
             reference: None,
-            budget: BUDGET,
+            budget: if save == Save::Time { BUDGET } else { COUNTED },
         };
         let held = Candidate { coupling: CouplingConfig::Zoh {}, ..Candidate::of(config) };
-        let begin = Instant::now();
         let flight = pilots.fly(&held, FIRST)?;
-        let reached = (flight.course.end() - config.start).max(1e-3 * (config.stop - config.start));
-        let rate = begin.elapsed().as_secs_f64() / reached;
         let duration = config.stop - config.start;
-        pilots.budget = BUDGET.max(PART * rate * duration);
-        let looked = (pilots.budget / RUNS / rate).min(duration);
+        let [set_up, moving] = flight.seconds;
+        let rate = moving / (flight.course.end() - config.start).max(1e-3 * duration);
+        pilots.budget = pilots.budget.max(PART * (set_up + rate * duration));
+        // However long it takes to start one, it is to show something.
+        let each = (pilots.budget / RUNS - set_up).max(0.2 * pilots.budget / RUNS);
+        let looked = (each / rate).min(duration);
         if looked < 0.999 * duration {
             pilots.config.stop = config.start + looked;
             pilots.times = duration / looked;
@@ -128,15 +150,14 @@ impl<'a> Pilots<'a> {
             }
             Save::Communications => self.times * run.index() as f64,
         };
-        Ok(Flight { course, cost })
+        Ok(Flight { course, cost, seconds: [set_up, seconds] })
     }
 
-    /// Finds the run that others are compared with: two steps, one half the other, must agree. Tells how well, or nothing if none
-    /// do, or nothing moves.
-    pub(super) fn find_reference(&mut self, wanted: f64) -> Result<Option<f64>> {
+    /// Finds the run that others are compared with: two steps, one half the other, must agree.
+    pub(super) fn find_reference(&mut self, wanted: f64) -> Comparison {
         let methods = [CouplingConfig::Zoh {}, CouplingConfig::Foh { start: Default::default() }];
         let duration = self.config.stop - self.config.start;
-        let (begin, mut best) = (Instant::now(), None::<(f64, Course)>);
+        let (begin, mut best, mut moves) = (Instant::now(), None::<(f64, Candidate, Course)>, false);
         let mut before: [Option<Course>; 2] = [None, None];
         let mut step = self.config.step.min(duration / 100.0);
         for _ in 0..LEVELS {
@@ -144,29 +165,43 @@ impl<'a> Pilots<'a> {
                 let candidate = Candidate { coupling: coupling.clone(), step, ..Candidate::of(&self.config) };
                 let Ok(flight) = self.fly(&candidate, f64::INFINITY) else { continue };
                 let agreement = before.as_ref().and_then(|before| before.error(&flight.course));
-                if let Some(error) = agreement
-                    && best.as_ref().is_none_or(|(known, _)| error < *known)
-                {
-                    best = Some((error, flight.course.clone()));
+                if let Some(error) = agreement {
+                    moves = true;
+                    if error.is_finite() && best.as_ref().is_none_or(|(known, ..)| error < *known) {
+                        best = Some((error, candidate, flight.course.clone()));
+                    }
                 }
                 *before = Some(flight.course);
             }
-            let is_good = best.as_ref().is_some_and(|(error, _)| *error <= AGREEMENT * wanted);
+            let is_good = best.as_ref().is_some_and(|(error, ..)| *error <= AGREEMENT * wanted);
             if is_good || begin.elapsed().as_secs_f64() > 0.4 * self.budget {
                 break;
             }
             step /= 2.0;
         }
-        let Some((agreement, course)) = best.filter(|(agreement, _)| *agreement <= wanted / 2.0) else {
-            return Ok(None);
-        };
-        self.reference = Some(course);
-        Ok(Some(agreement))
+        match best {
+            Some((agreement, _, course)) if agreement <= ENOUGH * wanted => {
+                self.reference = Some(course);
+                Comparison::Found
+            }
+            Some((agreement, candidate, _)) => Comparison::Unclear(Some(Box::new((candidate, agreement)))),
+            None if moves => Comparison::Unclear(None),
+            None => Comparison::Still,
+        }
     }
 
     /// What a run with these settings costs.
     pub(super) fn cost(&mut self, candidate: &Candidate) -> Result<f64> {
-        Ok(self.fly(candidate, f64::INFINITY)?.cost)
+        let cost = self.fly(candidate, f64::INFINITY)?.cost;
+        self.at_rest(candidate, cost)
+    }
+
+    /// The smaller of two measurements, if they take no time.
+    fn at_rest(&mut self, candidate: &Candidate, cost: f64) -> Result<f64> {
+        match self.save == Save::Time && cost < SHORT * self.times {
+            true => Ok(cost.min(self.fly(candidate, f64::INFINITY)?.cost)),
+            false => Ok(cost),
+        }
     }
 }
 
@@ -174,7 +209,9 @@ impl Judge for Pilots<'_> {
     fn judge(&mut self, candidate: &Candidate) -> Result<Judged> {
         let flight = self.fly(candidate, f64::INFINITY)?;
         let error = self.reference.as_ref().and_then(|reference| flight.course.error(reference));
-        Ok(Judged { error: error.unwrap_or(f64::INFINITY), cost: flight.cost })
+        let error = error.map(|error| if self.times > 1.0 { CAUTION * error } else { error });
+        let cost = self.at_rest(candidate, flight.cost)?;
+        Ok(Judged { error: error.unwrap_or(f64::INFINITY), cost })
     }
 
     fn is_stable(&mut self, candidate: &Candidate) -> bool {

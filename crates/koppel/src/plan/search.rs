@@ -20,6 +20,8 @@ const SHARE: f64 = 0.8;
 const LONGER: f64 = 1.25;
 /// A shorter one that must keep the error.
 const SHORTER: f64 = 0.85;
+/// Part of the time that is left which one method may take: one of so many.
+const SHARES: u32 = 4;
 /// A method this much dearer than the best at a step that is still too long for it is given up.
 const HOPELESS: f64 = 1.5;
 
@@ -90,7 +92,10 @@ pub(super) fn search(
         progress(&method.method());
         let from = found.kept.iter().min_by(|a, b| a.1.cost.total_cmp(&b.1.cost));
         let from = from.map_or(method.step, |(best, _)| best.step);
-        let mut climb = Climb { wish, judge, deadline, limit: found.least_cost(), nearest: None };
+        // One method alone must not use up the time of all.
+        let now = Instant::now();
+        let own = now + deadline.saturating_duration_since(now) / SHARES;
+        let mut climb = Climb { wish, judge, deadline: own, limit: found.least_cost(), nearest: None };
         match climb.of(&method.at(wish.allowed(from.min(wish.range().0)))) {
             Ok(Some(kept)) => found.kept.push(kept),
             Ok(None) => found.missed.extend(climb.nearest),
@@ -190,7 +195,11 @@ impl Climb<'_> {
             if is_stable && judged.error <= self.wish.aim.error {
                 return Ok(Some(good));
             }
-            if shorter.step < shortest || shorter.step >= step || self.is_late() {
+            if self.is_late() {
+                // The shorter one has the longer one above it.
+                return Ok(self.keeps(&judged).then_some((shorter, judged)));
+            }
+            if shorter.step < shortest || shorter.step >= step {
                 return Ok(None);
             }
             good = (shorter, judged);
@@ -225,6 +234,6 @@ impl Climb<'_> {
 fn reason(error: &Error) -> String {
     match error {
         Error::Unsupported { reason, .. } => reason.clone(),
-        other => other.to_string(),
+        other => other.to_string().lines().next().unwrap_or_default().to_owned(),
     }
 }

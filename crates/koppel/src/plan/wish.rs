@@ -56,22 +56,27 @@ impl Wish {
             CouplingConfig::Zoh {},
             CouplingConfig::Soh { start: Default::default() },
         ];
-        // These predict all inputs at once or need the step's mean: what moves first changes little.
         let others = [
-            CouplingConfig::Nepce { gain: 1.0, against: Default::default(), anti_aliasing: false },
             CouplingConfig::Prestep(PrestepConfig::default()),
+            CouplingConfig::Nepce { gain: 1.0, against: Default::default(), anti_aliasing: false },
             CouplingConfig::Prestep(carried),
             CouplingConfig::Vfps(VfpsConfig::default()),
             CouplingConfig::Corrector(CorrectorConfig::default()),
             CouplingConfig::Hinf(HinfConfig::default()),
         ];
-        let mut all = Vec::new();
-        for hold in &holds {
-            all.extend(self.schedules.iter().map(|s| candidate(config.coupling.filled(hold), s)));
-        }
-        if config.iteration.is_none() {
-            let first = self.schedules.first().unwrap_or(&ScheduleConfig::PARALLEL);
-            all.extend(others.iter().map(|other| candidate(config.coupling.filled(other), first)));
+        let holds = holds.iter().flat_map(|hold| self.schedules.iter().map(move |schedule| (hold, schedule)));
+        // These predict all inputs at once or need the step's mean: what moves first changes little.
+        let others = others
+            .iter()
+            .filter(|_| config.iteration.is_none())
+            .zip(self.schedules.first().into_iter().cycle());
+        let mut all: Vec<Candidate> = holds
+            .chain(others)
+            .map(|(one, schedule)| candidate(config.coupling.filled(one), schedule))
+            .collect();
+        // The pre-step method is often the best: what is found early saves time for all that come later.
+        if let Some(at) = all.iter().position(|one| matches!(one.coupling, CouplingConfig::Prestep(_))) {
+            all[1..=at].rotate_right(1);
         }
         all
     }

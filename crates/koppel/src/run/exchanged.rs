@@ -12,6 +12,11 @@ impl Simulation {
         &self.board.outputs
     }
 
+    /// True if every subsystem is exactly its matrices.
+    pub fn is_linear(&self) -> bool {
+        self.slots.iter().all(|slot| slot.subsystem.linear().is_some())
+    }
+
     /// Why a subsystem should not be moved but by the run itself: the end of a sentence that begins with its name.
     pub(crate) fn refusal(&self, id: SubsystemId) -> Option<String> {
         self.slots[id].subsystem.refusal()

@@ -1,0 +1,39 @@
+//! Work that takes long says what it is at.
+
+use std::io::{IsTerminal, stderr};
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+use crate::failure::note;
+
+/// Says what is under way, if it takes long and somebody watches.
+pub(super) struct Told {
+    /// What the command does.
+    doing: &'static str,
+    is_watched: bool,
+    begin: Instant,
+    last: Mutex<Duration>,
+}
+
+/// Time between two notes.
+const PATIENCE: Duration = Duration::from_secs(3);
+
+impl Told {
+    pub(super) fn new(doing: &'static str) -> Self {
+        Told {
+            doing,
+            is_watched: stderr().is_terminal(),
+            begin: Instant::now(),
+            last: Mutex::new(Duration::ZERO),
+        }
+    }
+
+    pub(super) fn about(&self, what: &str) {
+        let now = self.begin.elapsed();
+        let Ok(mut last) = self.last.lock() else { return };
+        if self.is_watched && now >= *last + PATIENCE {
+            *last = now;
+            note(self.doing, what);
+        }
+    }
+}

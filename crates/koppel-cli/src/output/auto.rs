@@ -1,0 +1,76 @@
+//! What was chosen in place of `auto`, and why.
+
+use std::time::Duration;
+
+use koppel::coupling::Save;
+use koppel::plan::{Basis, Choice, Tried};
+use koppel_io::system_file::SystemFile;
+use serde_json::{Value, json};
+
+use super::{duration, significant};
+
+/// In pairs, for the summary.
+pub(super) fn facts(file: &SystemFile) -> Vec<(&'static str, String)> {
+    let Some(choice) = file.chosen() else { return Vec::new() };
+    let error = match choice.error {
+        Some(error) => format!("predicted error {} (wanted {})", percent(error), percent(choice.aim.error)),
+        None => "its error is not known".to_owned(),
+    };
+    let time = duration(Duration::try_from_secs_f64(choice.seconds).unwrap_or_default());
+    let mut facts =
+        vec![("auto", format!("{}: {error}, {}; chosen in {time}", choice.chosen.words(), basis(choice)))];
+    let others = choice.tried.iter().filter(|tried| tried.keeps && tried.method != choice.chosen.method());
+    let others: Vec<String> = others.take(2).map(|tried| words(tried, choice)).collect();
+    if !others.is_empty() {
+        facts.push(("next best", others.join("; ")));
+    }
+    facts.push(("pinned by", file.pin().join(", ")));
+    facts
+}
+
+/// Everything, for programs.
+pub(crate) fn auto_document(file: &SystemFile) -> Option<Value> {
+    let choice = file.chosen()?;
+    let mut document = json!(choice);
+    document["pin"] = json!(file.pin());
+    Some(document)
+}
+
+/// Everything that was tried, and what could not be.
+pub(crate) fn explanation(choice: &Choice) -> Vec<(&'static str, String)> {
+    let tried = choice.tried.iter().map(|tried| ("tried", words(tried, choice)));
+    let refused = choice.refused.iter().map(|one| {
+        let reason = one.reason.lines().next().unwrap_or_default();
+        ("refused", format!("{}: {reason}", one.method))
+    });
+    tried.chain(refused).collect()
+}
+
+fn words(tried: &Tried, choice: &Choice) -> String {
+    let error = tried.error.map_or("not stable".to_owned(), |error| format!("error {}", percent(error)));
+    let cost = tried.cost.map_or(String::new(), |cost| format!(", {}", cost_words(cost, choice.aim.save)));
+    let keeps = if tried.keeps { "" } else { ", not good enough" };
+    format!("{}, {} s: {error}{cost}{keeps}", tried.method, significant(tried.step, 4))
+}
+
+fn cost_words(cost: f64, save: Save) -> String {
+    match save {
+        Save::Time => duration(Duration::try_from_secs_f64(cost).unwrap_or_default()),
+        Save::Calls => format!("{} calls", significant(cost, 4)),
+        Save::Communications => format!("{} communications", significant(cost, 4)),
+    }
+}
+
+fn basis(choice: &Choice) -> String {
+    let until = significant(choice.looked_until, 4);
+    match choice.basis {
+        Basis::Forecast => "by the forecast".to_owned(),
+        Basis::LinearModels => "by the forecast on linear models".to_owned(),
+        Basis::Pilots => format!("by runs of copies up to t = {until} s"),
+        Basis::Nothing => "nothing is known of it".to_owned(),
+    }
+}
+
+fn percent(part: f64) -> String {
+    format!("{} %", significant(100.0 * part, 2))
+}

@@ -1,0 +1,44 @@
+//! A warning before a run that will go wrong, if that can be told at little cost.
+
+use koppel::analysis::LinearSystem;
+use koppel::run::{RunConfig, Simulation};
+
+use crate::failure::note;
+use crate::output::significant;
+
+/// States up to which it costs little.
+const SMALL: usize = 24;
+/// Errors above this part of the range are told.
+const LARGE: f64 = 0.2;
+
+/// Warns of a linear system whose run will be unstable or far off.
+pub(super) fn warn(simulation: &mut Simulation, config: &RunConfig) {
+    // Of others it is told where they stand, not where they go: the certificate tells afterwards.
+    let is_constant = config.at.iter().all(|change| change.time <= config.start);
+    if !is_constant || !simulation.is_linear() {
+        return;
+    }
+    let Ok(system) = LinearSystem::new(simulation) else { return };
+    if system.states() > SMALL {
+        return;
+    }
+    let (method, step) = (config.coupling.name(), config.step);
+    let way_out = "  hint: `koppel check` tells the stable steps of every method; --coupling auto chooses one, --step auto a step, too";
+    let Ok(growth) = system.step_matrix(config).and_then(|_| system.growth(config)) else { return };
+    if !growth.is_bounded {
+        let radius = significant(growth.radius, 6);
+        let text = format!(
+            "the run will be unstable: `{method}` at steps of {step} s has a spectral radius of {radius}\n{way_out}"
+        );
+        return note("warning", &text);
+    }
+    let error = system.reference(config).and_then(|reference| system.global_error(config, &reference));
+    if let Some(error) = error.ok().filter(|error| error.overall > LARGE) {
+        let percent = significant(100.0 * error.overall, 2);
+        let output = error.outputs.first().map_or("", |worst| worst.output.as_str());
+        let text = format!(
+            "the run will be off by {percent} % of the range of `{output}`: `{method}` at steps of {step} s\n{way_out}"
+        );
+        note("warning", &text);
+    }
+}

@@ -1,0 +1,164 @@
+//! `coupling = "auto"` and `step = "auto"`: chosen, explained, pinned, refused.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+mod common;
+
+use common::{Folder, examples};
+use serde_json::Value;
+
+/// The quarter truck: linear, with a ramp from outside.
+fn open(step: &str, coupling: &str) -> String {
+    let system = std::fs::read_to_string(examples().join("quarter-truck.toml")).unwrap();
+    assert!(system.contains(RUN));
+    system.replace(RUN, &format!("step = {step}\ncoupling = {coupling}\n"))
+}
+
+const RUN: &str = "step = 2e-3\ncoupling = \"zoh\"\n";
+
+const COUNTED: &str = "{ method = \"auto\", save = \"calls\" }";
+
+fn summary(folder: &Folder, arguments: &[&str]) -> Value {
+    folder.succeed(&[arguments, &["--json"]].concat()).json()
+}
+
+/// What is chosen keeps the error, is told with its reasons, and written into the file gives the same run to the last byte.
+#[test]
+fn a_choice_is_explained_and_can_be_pinned() {
+    let folder = Folder::with(&open("\"auto\"", COUNTED));
+    let told = summary(&folder, &["run", "system.toml", "--out", "a.csv"]);
+    let auto = &told["auto"];
+    assert_eq!(auto["basis"], "forecast", "{auto:#}");
+    assert!(auto["error"].as_f64().unwrap() <= 0.05, "{auto:#}");
+    assert!(auto["tried"].as_array().unwrap().len() > 4, "{auto:#}");
+    assert_ne!(told["certificate"]["verdict"], "wrong", "{told:#}");
+    assert_eq!(told["step"], auto["chosen"]["step"]);
+    let lines: Vec<&str> =
+        auto["pin"].as_array().unwrap().iter().map(|line| line.as_str().unwrap()).collect();
+    let pinned =
+        open("1", "\"zoh\"").replace("step = 1\ncoupling = \"zoh\"\n", &format!("{}\n", lines.join("\n")));
+    assert!(!pinned.contains("auto"), "{pinned}");
+    folder.write("pinned.toml", &pinned);
+    folder.succeed(&["run", "pinned.toml", "--out", "b.csv"]);
+    assert_eq!(folder.read("a.csv"), folder.read("b.csv"));
+    let said = folder.succeed(&["run", "system.toml", "--explain"]);
+    said.says(&["auto  ", "predicted error", "by the forecast", "pinned by", "step = "]);
+    assert!(said.err.contains("tried:"), "{}", said.err);
+}
+
+/// A number is a number; a grid has its rows whatever the step.
+#[test]
+fn a_given_step_is_kept_and_rows_on_a_grid_come_out() {
+    let folder = Folder::with(&open("5e-4", COUNTED));
+    let told = summary(&folder, &["run", "system.toml"]);
+    assert_eq!(told["step"], 5e-4);
+    assert!(told["auto"]["error"].as_f64().unwrap() <= 0.05, "{told:#}");
+    let told = summary(&folder, &["run", "system.toml", "--step", "{ at_most = 0.01 }", "--out", "g.csv"]);
+    let step = told["step"].as_f64().unwrap();
+    let parts = 0.01 / step;
+    assert!((parts - parts.round()).abs() < 1e-9 && parts >= 1.0, "{step}");
+    let text = folder.read("g.csv");
+    let times: Vec<f64> =
+        text.lines().skip(1).map(|row| row.split(',').next().unwrap().parse().unwrap()).collect();
+    assert_eq!(times.len(), 301, "{text}");
+    assert!(times.iter().enumerate().all(|(k, t)| (t - 0.01 * k as f64).abs() < 1e-9), "{times:?}");
+}
+
+#[test]
+fn check_and_dry_run_tell_what_would_be_chosen() {
+    let folder = Folder::with(&open("\"auto\"", COUNTED));
+    let ran = summary(&folder, &["run", "system.toml"]);
+    let checked = summary(&folder, &["check", "system.toml", "--methods", "own"]);
+    assert_eq!(checked["auto"]["chosen"], ran["auto"]["chosen"], "{checked:#}");
+    assert_eq!(checked["verdict"], "stable");
+    let planned = summary(&folder, &["run", "system.toml", "--dry-run"]);
+    assert_eq!(planned["auto"]["chosen"], ran["auto"]["chosen"], "{planned:#}");
+    folder.succeed(&["check", "system.toml", "--methods", "own"]).says(&["auto  ", "pinned by", "tried  "]);
+}
+
+#[test]
+fn bad_wishes_are_refused_where_they_stand() {
+    for (step, coupling, words) in [
+        ("1e-3", "{ method = \"auto\", error = 0 }", "must lie above 0 and below 1"),
+        ("1e-3", "{ method = \"auto\", error = -0.1 }", "must lie above 0 and below 1"),
+        ("1e-3", "{ method = \"auto\", eror = 0.1 }", "unknown key `eror`"),
+        ("1e-3", "{ method = \"auto\", save = \"money\" }", "`money`"),
+        ("\"autoo\"", "\"auto\"", "`step` must be a number of seconds, \"auto\""),
+        ("{ at_most = -1 }", "\"auto\"", "`at_most` must be positive"),
+        ("{ most = 1 }", "\"auto\"", "unknown key `most`"),
+        ("true", "\"auto\"", "`step` must be"),
+    ] {
+        let folder = Folder::with(&open(step, coupling));
+        let said = folder.run(&["run", "system.toml"]);
+        assert_eq!(said.code, Some(2), "{coupling}: {}\n{}", said.out, said.err);
+        assert!(said.err.contains(words) && said.err.contains("system.toml"), "{coupling}: {}", said.err);
+    }
+}
+
+/// A checkpoint has what was chosen: nothing is chosen anew.
+#[test]
+fn a_resumed_run_keeps_the_choice() {
+    let folder = Folder::with(&open("\"auto\"", COUNTED));
+    let whole =
+        summary(&folder, &["run", "system.toml", "--stop", "4", "--step", "5e-3", "--out", "whole.csv"]);
+    let first = ["run", "system.toml", "--step", "5e-3", "--checkpoint", "c", "--checkpoint-every", "50"];
+    let part = summary(&folder, &[&first[..], &["--out", "part.csv"]].concat());
+    let resumed = summary(&folder, &["resume", "c", "--stop", "4"]);
+    assert!(resumed["auto"].is_null(), "{resumed:#}");
+    assert_eq!(resumed["settings"]["run"]["coupling"], part["settings"]["run"]["coupling"]);
+    if whole["settings"]["run"]["coupling"] == part["settings"]["run"]["coupling"] {
+        assert_eq!(folder.read("whole.csv"), folder.read("part.csv"));
+    }
+}
+
+/// Non-linear subsystems are judged by runs of copies, within what was asked for; the certificate is the witness.
+#[test]
+fn a_system_that_is_not_linear_is_tried_on_copies() {
+    let folder = Folder::new();
+    let file = examples().join("van-der-pol.toml");
+    let arguments = ["run", file.to_str().unwrap(), "--coupling", COUNTED, "--step", "auto", "--second-run"];
+    let told = summary(&folder, &arguments);
+    assert_eq!(told["auto"]["basis"], "pilots", "{:#}", told["auto"]);
+    assert!(told["auto"]["error"].as_f64().unwrap() <= 0.05, "{told:#}");
+    assert_ne!(told["certificate"]["verdict"], "wrong", "{told:#}");
+}
+
+/// What must not be copied is not; the choice then rests on linear models, or on nothing.
+#[test]
+fn what_must_not_be_copied_is_not() {
+    let system = std::fs::read_to_string(examples().join("van-der-pol.toml")).unwrap();
+    let folder = Folder::with(&system.replacen("solver = {", "probe = false\nsolver = {", 1));
+    let said = folder.run(&["run", "system.toml", "--coupling", "auto", "--json"]);
+    if said.code == Some(0) {
+        let told: Value = serde_json::from_str(&said.out).unwrap();
+        assert_ne!(told["auto"]["basis"], "pilots", "{:#}", told["auto"]);
+        assert!(said.err.contains("no copies were run"), "{}", said.err);
+    } else {
+        panic!("{}\n{}", said.out, said.err);
+    }
+}
+
+#[test]
+fn studies_and_fmus_take_what_is_chosen() {
+    let folder = Folder::with(&open("1e-3", COUNTED));
+    folder.write(
+        "study.toml",
+        "system = \"system.toml\"\n[factors]\n\"run.step\" = [2e-3, 5e-3]\n[reference]\nmonolithic = true\n[measures]\nerror = { error = \"all\" }\n",
+    );
+    folder.succeed(&["study", "study.toml", "--out", "found"]);
+    let said = folder.run(&["fmu", "export", "system.toml", "--out", "system.fmu"]);
+    if said.code == Some(0) {
+        assert!(said.err.contains("what was chosen in place of `auto`"), "{}", said.err);
+    }
+}
+
+/// The default coupling with a step that it cannot bear is warned of before the run.
+#[test]
+fn a_run_that_will_be_unstable_is_warned_of() {
+    let file = examples().join("quarter-truck.toml");
+    let folder = Folder::new();
+    let said = folder.run(&["run", file.to_str().unwrap(), "--step", "0.06", "--coupling", "zoh"]);
+    assert!(said.err.contains("warning: the run will be unstable: `zoh` at steps of 0.06 s"), "{}", said.err);
+    let said = folder.succeed(&["run", file.to_str().unwrap(), "--coupling", "zoh"]);
+    assert!(!said.err.contains("warning"), "{}", said.err);
+}
