@@ -6,6 +6,7 @@ mod hinf;
 mod papers;
 mod probe;
 mod study;
+mod tune;
 
 use std::path::PathBuf;
 
@@ -21,6 +22,7 @@ pub(crate) use hinf::HinfArguments;
 pub(crate) use papers::PapersArguments;
 pub(crate) use probe::{CacheArguments, ProbeArguments};
 pub(crate) use study::{StudyArguments, StudyCommand};
+pub(crate) use tune::{Kept, TuneArguments};
 
 /// Runs coupled systems: subsystems with their own solvers that exchange values at communication steps.
 #[derive(Debug, Parser)]
@@ -50,6 +52,9 @@ pub(crate) enum Command {
     /// Looks at a system without running it: who feeds whom at once, loops, zero-stability.
     #[command(after_help = check::EXAMPLES)]
     Check(Box<CheckArguments>),
+    /// Searches step, method, order of calls and their parameters for the best trade-offs; writes one into the file.
+    #[command(after_help = tune::EXAMPLES)]
+    Tune(Box<TuneArguments>),
     /// Excites each subsystem alone and shows what a coupling learns from it; keeps it for later runs.
     #[command(after_help = probe::EXAMPLES)]
     Probe(Box<ProbeArguments>),

@@ -176,6 +176,17 @@ pub enum Error {
         message: String,
     },
 
+    /// Chosen settings that a file cannot take.
+    #[error("the settings cannot be written into `{}`: {reason}\n  hint: {hint}", path.display())]
+    NotApplied {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        reason: String,
+        /// What to do.
+        hint: String,
+    },
+
     /// The engine refused something that stands nowhere in the file.
     #[error("{0}")]
     Engine(Box<koppel::Error>),

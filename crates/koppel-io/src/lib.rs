@@ -1,6 +1,7 @@
 //! System files, results and reports.
 
 pub mod drawing;
+pub mod front_plot;
 pub mod model_file;
 pub mod plot;
 pub mod probe_cache;

@@ -38,11 +38,11 @@ pub struct Plot {
 /// Place of the axes in the picture: left, right, top, bottom.
 const AREA: [f64; 4] = [70.0, 600.0, 40.0, 370.0];
 /// Told apart by those who do not see all colours, too.
-const COLOURS: [&str; 8] =
+pub(crate) const COLOURS: [&str; 8] =
     ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#999999"];
 
 /// One axis: from value to place.
-struct Axis {
+pub(crate) struct Axis {
     scale: Scale,
     low: f64,
     high: f64,
@@ -51,7 +51,7 @@ struct Axis {
 }
 
 impl Axis {
-    fn new(scale: Scale, values: impl Iterator<Item = f64>, ends: [f64; 2]) -> Self {
+    pub(crate) fn new(scale: Scale, values: impl Iterator<Item = f64>, ends: [f64; 2]) -> Self {
         let usable = values.filter(|v| v.is_finite() && (scale == Scale::Linear || *v > 0.0));
         let (low, high) = usable.fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), v| (l.min(v), h.max(v)));
         let (low, high) = if low <= high { (low, high) } else { (1.0, 10.0) };
@@ -66,7 +66,7 @@ impl Axis {
         Axis { scale, low, high, ends }
     }
 
-    fn place(&self, value: f64) -> Option<f64> {
+    pub(crate) fn place(&self, value: f64) -> Option<f64> {
         let part = match self.scale {
             Scale::Linear => (value - self.low) / (self.high - self.low),
             Scale::Logarithmic => (value / self.low).log10() / (self.high / self.low).log10(),
@@ -75,7 +75,7 @@ impl Axis {
     }
 
     /// Values with a line and a number.
-    fn ticks(&self) -> Vec<f64> {
+    pub(crate) fn ticks(&self) -> Vec<f64> {
         match self.scale {
             Scale::Logarithmic => {
                 let (low, high) = (self.low.log10().round() as i32, self.high.log10().round() as i32);
@@ -179,7 +179,7 @@ fn path(curve: &Curve, x: &Axis, y: &Axis) -> String {
     path
 }
 
-fn label(value: f64) -> String {
+pub(crate) fn label(value: f64) -> String {
     if value != 0.0 && !(1e-3..1e5).contains(&value.abs()) {
         return format!("{value:e}");
     }
@@ -187,7 +187,7 @@ fn label(value: f64) -> String {
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-fn escaped(text: &str) -> String {
+pub(crate) fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 

@@ -19,6 +19,7 @@ mod run;
 mod ssp;
 mod ssp_models;
 mod study;
+mod tune;
 mod worker;
 
 use crate::arguments::Command;
@@ -33,6 +34,7 @@ pub(crate) fn execute(command: Command) -> Result<Exit> {
     match command {
         Command::Run(arguments) => told(run::run(&arguments), arguments.session.json),
         Command::Check(arguments) => told(check::check(&arguments), arguments.json),
+        Command::Tune(arguments) => told(tune::tune(&arguments), arguments.json),
         Command::Probe(arguments) => told(probe::probe(&arguments), arguments.json),
         Command::Resume(arguments) => told(resume::resume(&arguments), arguments.session.json),
         Command::Recover(arguments) => recover::recover(&arguments),

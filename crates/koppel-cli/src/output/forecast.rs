@@ -179,7 +179,7 @@ fn robust(line: &mut impl FnMut(&str, &str), robustness: &Robustness) {
     }
 }
 
-fn percent(part: f64) -> String {
+pub(super) fn percent(part: f64) -> String {
     if part > 0.0 && part < 1e-5 {
         return "below 0.001 %".into();
     }

@@ -25,8 +25,13 @@ impl Grid {
     }
 
     pub(crate) fn row<const N: usize>(&mut self, cells: [String; N]) {
+        self.add(cells.to_vec());
+    }
+
+    /// The same where columns are known only now.
+    pub(crate) fn add(&mut self, cells: Vec<String>) {
         assert_eq!(cells.len(), self.header.len(), "a row has one cell per column");
-        self.rows.push(cells.to_vec());
+        self.rows.push(cells);
     }
 
     pub(crate) fn is_empty(&self) -> bool {

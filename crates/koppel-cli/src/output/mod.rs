@@ -10,6 +10,7 @@ mod probing;
 mod report;
 mod settings;
 mod summary;
+mod tune;
 mod unconnected;
 
 use std::fs::File;
@@ -28,6 +29,7 @@ pub(crate) use number::{bytes, duration, significant};
 pub(crate) use probing::Probing;
 pub(crate) use report::write_report;
 pub(crate) use summary::Summary;
+pub(crate) use tune::Tuned;
 
 /// Standard output as koppel was given it.
 static OUT: OnceLock<File> = OnceLock::new();

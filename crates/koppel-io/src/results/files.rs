@@ -114,6 +114,10 @@ pub fn write_whole(path: &Path, text: &str) -> Result<()> {
     let path = &fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
     let temporary = with_suffix(path, ".tmp");
     let mut file = File::create(&temporary).map_err(Error::io("write", path))?;
+    if let Ok(old) = fs::metadata(path) {
+        // Who may read and write it stays; where that cannot be kept, it is written all the same.
+        let _ = file.set_permissions(old.permissions());
+    }
     let written = file.write_all(text.as_bytes()).and_then(|()| file.sync_all());
     drop(file);
     if let Err(error) = written {

@@ -25,8 +25,10 @@
 //! | `monolith.rs`  | the system uncut, as a reference                           |
 //! | `locate.rs`    | from an error of the engine to the text that caused it     |
 //! | `structure/`   | the same tree from a system structure (SSP), and back      |
+//! | `apply.rs`     | chosen settings, written into the file                     |
 //! | `resolved.rs`  | all settings as TOML again, defaults written out           |
 
+mod apply;
 mod auto;
 mod decode;
 mod document;

@@ -187,7 +187,8 @@ fn mixed(coupling: CouplingConfig, links: &[Link]) -> CouplingConfig {
     }
 }
 
-fn schedule(node: &Node) -> Result<ScheduleConfig> {
+/// Who moves when: a name, or a list of subsystems or of groups of them.
+pub(super) fn schedule(node: &Node) -> Result<ScheduleConfig> {
     let names = |list: &[Node]| -> Result<Vec<String>> {
         list.iter().map(|name| Ok(name.text("schedule")?.to_owned())).collect()
     };

@@ -195,7 +195,7 @@ impl LinearSystem {
     }
 
     /// The shortest micro step of those solvers that have a fixed one.
-    pub(super) fn finest_micro_step(&self) -> Option<f64> {
+    pub(crate) fn finest_micro_step(&self) -> Option<f64> {
         let step = |part: &crate::system::LinearPart| match part.solver {
             SolverConfig::Euler { step } | SolverConfig::Rk4 { step } => Some(step),
             _ => None,

@@ -5,17 +5,22 @@
 //! Prices                       what a step of each subsystem and of each coupling costs
 //! Scorer::score(candidate)     growth, stability with a margin, error to be expected, cost: on a `LinearSystem`
 //! choose(wish, start, ..)      `auto`: the cheapest settings that keep a wanted error, and why
+//! tune::tune(system, ..)       all settings that no others beat in stability, accuracy and cost
+//! evolution, pareto            how they are searched and compared
 //! ```
 
 mod auto;
 mod candidate;
 mod choice;
 mod course;
+pub mod evolution;
 mod forecasting;
+pub mod pareto;
 mod pilot;
 mod prices;
 mod score;
 mod search;
+pub mod tune;
 mod wish;
 
 pub use auto::choose;

@@ -199,7 +199,8 @@ impl History {
         }
         let (counts, rest) = rest.split_at(self.counts.len());
         for (count, saved) in self.counts.iter_mut().zip(counts) {
-            *count = *saved as u32;
+            // Whoever moves saved numbers, as the step matrix does, may move this one beyond what there is.
+            *count = (*saved as u32).min(self.depth as u32);
         }
         rest
     }

@@ -50,7 +50,7 @@ pub fn load_structure(path: &Path, settings: &[Setting], tolerance: Tolerance) -
 }
 
 /// Where koppel's settings lie beside a structure.
-fn beside(path: &Path) -> PathBuf {
+pub(super) fn beside(path: &Path) -> PathBuf {
     path.with_extension("koppel.toml")
 }
 

@@ -1,0 +1,118 @@
+//! Arguments of `koppel tune`.
+
+use std::path::PathBuf;
+
+use clap::builder::PossibleValuesParser;
+use clap::{Args, ValueEnum};
+use koppel::plan::tune::{self, Objective};
+
+use super::{CacheArguments, SettingArguments, count, positive};
+
+pub(super) const EXAMPLES: &str = "\
+Examples:
+  koppel tune system.toml                                  the best trade-offs of stability, error and cost
+  koppel tune system.toml --error 0.01 --apply             writes the cheapest settings with an error up to 1 %
+  koppel tune system.toml --apply 7                        writes those of row 7
+  koppel tune system.toml --methods zoh,relaxed --objectives radius,consistency --steps 1e-3:10
+  koppel tune system.toml --keep step,connections          the step stays; one method for all connections
+  koppel tune system.toml --plot front.svg --json          a picture, and everything for programs";
+
+/// What is to become small.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum ObjectiveArgument {
+    /// Spectral radius: growth per macro step.
+    Radius,
+    /// Relative consistency: how far inputs are from what is connected to them.
+    Consistency,
+    /// Predicted error over the range of each output.
+    Error,
+    /// Calls of subsystems.
+    Cost,
+}
+
+impl From<ObjectiveArgument> for Objective {
+    fn from(argument: ObjectiveArgument) -> Self {
+        match argument {
+            ObjectiveArgument::Radius => Objective::Radius,
+            ObjectiveArgument::Consistency => Objective::Consistency,
+            ObjectiveArgument::Error => Objective::Error,
+            ObjectiveArgument::Cost => Objective::Cost,
+        }
+    }
+}
+
+/// What stays as it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Kept {
+    /// The communication step.
+    Step,
+    /// The coupling with all its settings.
+    Method,
+    /// Order and groups of calls.
+    Schedule,
+    /// One method for all connections.
+    Connections,
+}
+
+/// Arguments of `koppel tune`.
+#[derive(Debug, Args)]
+pub(crate) struct TuneArguments {
+    /// The system file (.toml), or a system structure (.ssp, .ssd).
+    pub(crate) file: PathBuf,
+    /// Writes the settings of row N of the table into the file; without N, the cheapest that keep the wanted error.
+    #[arg(long, value_name = "N", num_args = 0..=1, value_parser = row)]
+    pub(crate) apply: Option<Option<usize>>,
+    /// The wanted error, relative to the range of each output.
+    #[arg(long, value_name = "PART", default_value_t = 0.05, value_parser = positive, allow_hyphen_values = true)]
+    pub(crate) error: f64,
+    /// What is to become small, separated by commas [default: radius,error,cost; consistency where no error is known].
+    #[arg(long, value_name = "WHICH", value_delimiter = ',')]
+    pub(crate) objectives: Vec<ObjectiveArgument>,
+    /// Methods to choose from, separated by commas [default: all that can be used].
+    #[arg(long, value_name = "WHICH", value_delimiter = ',', value_parser = PossibleValuesParser::new(tune::methods()))]
+    pub(crate) methods: Vec<String>,
+    /// Smallest and largest step in s, or one step [default: around the run's own].
+    #[arg(long, value_name = "A:B", value_parser = steps, allow_hyphen_values = true)]
+    pub(crate) steps: Option<(f64, f64)>,
+    /// Connections that may have a method of their own, by the inputs they end at, separated by commas [default: all].
+    #[arg(long, value_name = "INPUTS", value_delimiter = ',')]
+    pub(crate) connections: Vec<String>,
+    /// What stays as it is, separated by commas.
+    #[arg(long, value_name = "WHAT", value_delimiter = ',')]
+    pub(crate) keep: Vec<Kept>,
+    /// Most settings that are judged: all combinations if there are no more than that [default: 300 to 1000, by their work].
+    #[arg(long, value_name = "N", value_parser = count, allow_hyphen_values = true)]
+    pub(crate) evaluations: Option<usize>,
+    /// The same number finds the same settings.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) seed: u64,
+    /// Draws the best settings (SVG).
+    #[arg(long, value_name = "FILE")]
+    pub(crate) plot: Option<PathBuf>,
+    /// Prints everything as one JSON document.
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Forgives what can be forgiven in a system structure, and lists it.
+    #[arg(long)]
+    pub(crate) tolerant: bool,
+    #[command(flatten)]
+    pub(crate) cache: CacheArguments,
+    #[command(flatten)]
+    pub(crate) settings: SettingArguments,
+}
+
+fn row(text: &str) -> Result<usize, String> {
+    match text.parse::<usize>() {
+        Ok(number) if number > 0 => Ok(number),
+        _ => Err("must be the number of a row, 1 or above".into()),
+    }
+}
+
+fn steps(text: &str) -> Result<(f64, f64), String> {
+    let (from, to) = text.split_once(':').unwrap_or((text, text));
+    match (positive(from.trim()), positive(to.trim())) {
+        (Ok(from), Ok(to)) if from <= to => Ok((from, to)),
+        (Ok(from), Ok(to)) => Err(format!("the smaller step comes first: {to}:{from}")),
+        _ => Err("write two steps in s above zero, such as 1e-3:0.1, or one".into()),
+    }
+}

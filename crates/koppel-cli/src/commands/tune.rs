@@ -1,0 +1,276 @@
+//! `koppel tune`.
+
+use koppel::analysis::{Forecast, ForecastOptions, LinearSystem, Methods, Verdict};
+use koppel::plan::tune::{self, Objective, TuneOptions, Tuning};
+use koppel_io::front_plot;
+use koppel_io::system_file::SystemFile;
+
+use super::auto::{self, Tell};
+use super::progress::Told;
+use super::run::load;
+use crate::arguments::{Kept, TuneArguments};
+use crate::exit::Exit;
+use crate::failure::{Failure, Result, note};
+use crate::output::{self, Tuned};
+use crate::session::{self, Cache};
+
+/// States of a system with which methods that learn on the way are tried, too: each of them must be run.
+const SMALL: usize = 24;
+/// Connections that get methods of their own unless something else is said.
+const MOST_CONNECTIONS: usize = 200;
+
+/// Searches the settings of a run.
+pub(super) fn tune(arguments: &TuneArguments) -> Result<Exit> {
+    check_numbers(arguments)?;
+    let mut file = load(&arguments.file, &arguments.settings, arguments.tolerant)?;
+    file.notices().iter().for_each(|(kind, text)| note(kind, text));
+    file.warnings().iter().for_each(|text| note("warning", text));
+    session::check_drawings(&arguments.file, &file.reads(), &None, &arguments.plot, &None)?;
+    let cache = Cache::new(&arguments.cache);
+    cache.serve(&mut file);
+    auto::choose(&mut file, Tell::Warnings)?;
+    file.choose_filters()?;
+    let simulation = file.simulation();
+    cache.tell();
+    let mut simulation = simulation?;
+    let told = Told::new("tuning");
+    let system = LinearSystem::new(&mut simulation).map_err(|error| {
+        Failure::words(format!("the settings cannot be tuned: {}", reason(&error)), NO_MODEL)
+    })?;
+    let options = ForecastOptions {
+        methods: Some(Methods::Own),
+        blame: Some(false),
+        progress: &|what| told.about(what),
+        ..ForecastOptions::default()
+    };
+    let forecast = Forecast::of(&mut simulation, &file.run, &options);
+    warn(&file, &forecast);
+    let (methods, left_out) = methods(arguments, &file, &system)?;
+    let connections = connections(arguments, &file, &system)?;
+    let objectives = objectives(arguments, system.reference(&file.run).is_ok());
+    let options = TuneOptions {
+        objectives: &objectives,
+        methods: &methods,
+        steps: if arguments.keep.contains(&Kept::Step) {
+            Some((file.run.step, file.run.step))
+        } else {
+            arguments.steps
+        },
+        schedules: !arguments.keep.contains(&Kept::Schedule),
+        connections: &connections,
+        evaluations: arguments.evaluations,
+        seed: arguments.seed,
+        progress: &|judged, most| told.about(&format!("{judged} of {most} settings judged")),
+    };
+    let found = tune::tune(&system, &file.run, &options)?;
+    let chosen = found.choice(arguments.error);
+    if let Some(path) = &arguments.plot {
+        output::write_text(path, &front_plot::svg(&file.title, &found, chosen))?;
+    }
+    let applied = match arguments.apply {
+        None => None,
+        Some(asked) => {
+            let row = row(&found, chosen, asked, arguments.error)?;
+            Some((row, apply(arguments, &file, &found, row)?))
+        }
+    };
+    let shown = Tuned {
+        file: &file,
+        found: &found,
+        chosen,
+        left_out: &left_out,
+        wanted: arguments.error,
+        forecast: &forecast,
+        applied,
+    };
+    match arguments.json {
+        true => output::print_json(&shown.document())?,
+        false => output::print(&shown.text(arguments.plot.as_deref()))?,
+    }
+    Ok(Exit::Ok)
+}
+
+const NO_MODEL: &str = "tuning needs linear models of all subsystems; `koppel check` says which have none, and `koppel study` tries settings by running them";
+
+fn reason(error: &koppel::Error) -> String {
+    match error {
+        koppel::Error::Unsupported { reason, .. } => reason.clone(),
+        other => other.to_string(),
+    }
+}
+
+fn check_numbers(arguments: &TuneArguments) -> Result<()> {
+    if arguments.evaluations == Some(0) {
+        return Err(Failure::words(
+            "--evaluations 0 judges nothing",
+            "give a number above zero, such as 2000",
+        ));
+    }
+    if arguments.steps.is_some() && arguments.keep.contains(&Kept::Step) {
+        return Err(Failure::words("--steps and --keep step contradict each other", "leave one of them out"));
+    }
+    if !arguments.methods.is_empty() && arguments.keep.contains(&Kept::Method) {
+        return Err(Failure::words(
+            "--methods and --keep method contradict each other",
+            "leave one of them out",
+        ));
+    }
+    if !arguments.connections.is_empty()
+        && arguments.keep.iter().any(|kept| [Kept::Connections, Kept::Method].contains(kept))
+    {
+        return Err(Failure::words(
+            "--connections and --keep contradict each other",
+            "leave one of them out",
+        ));
+    }
+    Ok(())
+}
+
+/// What the linear models do not see.
+fn warn(file: &SystemFile, forecast: &Forecast) {
+    if forecast.verdict == Verdict::Untrusted {
+        let reason = forecast.reason.as_deref().unwrap_or("nothing is known");
+        note(
+            "warning",
+            &format!("the figures hold where the run begins, but are not to be trusted beyond: {reason}"),
+        );
+    }
+    if file.run.at.iter().any(|change| change.time > file.run.start && change.time < file.run.stop) {
+        note(
+            "warning",
+            "changes by [[at]] are not looked at: the figures hold for the system as it is at the start",
+        );
+    }
+    if file.run.iteration.is_some() {
+        note("note", "with `iteration`, which makes methods and schedules alike, only the step is searched");
+    }
+}
+
+/// A method and why it cannot be used.
+type LeftOut = (String, String);
+
+/// Methods to choose from, and those that cannot be used, with the reason.
+fn methods(
+    arguments: &TuneArguments,
+    file: &SystemFile,
+    system: &LinearSystem,
+) -> Result<(Vec<String>, Vec<LeftOut>)> {
+    let (mut usable, mut left_out) = (Vec::new(), Vec::new());
+    if arguments.keep.contains(&Kept::Method) || file.run.iteration.is_some() {
+        return Ok((usable, left_out));
+    }
+    let asked: Vec<String> = match arguments.methods.is_empty() {
+        true => tune::methods().iter().map(ToString::to_string).collect(),
+        false => arguments.methods.clone(),
+    };
+    for name in asked {
+        let is_asked = !arguments.methods.is_empty();
+        if let Some(reason) = against(&name, is_asked, file, system) {
+            if is_asked {
+                let message = format!("`{name}` cannot be used here: {reason}");
+                return Err(Failure::words(message, "leave it out of --methods"));
+            }
+            left_out.push((name, reason.to_owned()));
+            continue;
+        }
+        let Some(coupling) = tune::method(&name, &file.run, system) else { continue };
+        let mut trial = file.clone();
+        trial.run.coupling = coupling;
+        match trial.simulation() {
+            Ok(_) => usable.push(name),
+            Err(error) if is_asked => {
+                let (message, hint) = Failure::from(error).text();
+                let message = format!("`{name}` cannot be used here: {message}");
+                return Err(Failure::Words { message, hint });
+            }
+            Err(error) => left_out.push((name, Failure::from(error).text().0)),
+        }
+    }
+    Ok((usable, left_out))
+}
+
+/// Why a method that excites subsystems is not tried.
+fn against(name: &str, is_asked: bool, file: &SystemFile, system: &LinearSystem) -> Option<&'static str> {
+    if name != "vfps" || file.run.coupling.name() == name {
+        return None;
+    }
+    let subsystems = file.to_json()["subsystems"].clone();
+    let is_spared = |one: &serde_json::Value| one["probe"] == false;
+    if subsystems.as_object().is_some_and(|all| all.values().any(is_spared)) {
+        return Some("a subsystem has probe = false and must not be excited");
+    }
+    let takes_long = system.states() > SMALL || !file.fmus().is_empty();
+    (takes_long && !is_asked)
+        .then_some("it must be run to be judged, which takes long; ask for it with --methods")
+}
+
+/// Inputs that may have methods of their own.
+fn connections(arguments: &TuneArguments, file: &SystemFile, system: &LinearSystem) -> Result<Vec<String>> {
+    let known: Vec<String> = file.connections().map(|connection| connection.to.clone()).collect();
+    if !arguments.connections.is_empty() {
+        for name in &arguments.connections {
+            system.graph().find_inputs(name)?;
+            if !known.contains(name) {
+                let message = format!("--connections: no connection ends at `{name}`");
+                return Err(Failure::words(message, format!("connections end at `{}`", known.join("`, `"))));
+            }
+        }
+        return Ok(arguments.connections.clone());
+    }
+    let is_one = arguments.keep.contains(&Kept::Connections) || known.len() > MOST_CONNECTIONS;
+    Ok(if is_one { Vec::new() } else { known })
+}
+
+/// What is asked for, or stability, accuracy and cost.
+fn objectives(arguments: &TuneArguments, knows_errors: bool) -> Vec<Objective> {
+    let mut asked: Vec<Objective> = Vec::new();
+    for objective in arguments.objectives.iter().map(|one| Objective::from(*one)) {
+        if !asked.contains(&objective) {
+            asked.push(objective);
+        }
+    }
+    if !asked.is_empty() {
+        return asked;
+    }
+    let accuracy = if knows_errors { Objective::Error } else { Objective::Consistency };
+    vec![Objective::Radius, accuracy, Objective::Cost]
+}
+
+/// The row to write.
+fn row(found: &Tuning, chosen: Option<usize>, asked: Option<usize>, wanted: f64) -> Result<usize> {
+    let count = found.front.len();
+    match (asked, chosen) {
+        (Some(number), _) if number <= count => Ok(number - 1),
+        (Some(number), _) => {
+            let message = format!("--apply {number}: there is no such row");
+            Err(Failure::words(message, format!("the table has rows 1 to {count}")))
+        }
+        (None, Some(row)) => Ok(row),
+        (None, None) => {
+            let error = |row: &usize| found.front[*row].score.error.unwrap_or(f64::INFINITY);
+            let best = (0..count).min_by(|a, b| error(a).total_cmp(&error(b))).unwrap_or(0);
+            let (wanted, best_error) = (100.0 * wanted, output::significant(100.0 * error(&best), 2));
+            let message = format!("nothing was written: no settings keep an error of {wanted} %");
+            let hint = format!(
+                "row {} is the most accurate with {best_error} %: --apply {}, or a larger --error",
+                best + 1,
+                best + 1
+            );
+            Err(Failure::words(message, hint))
+        }
+    }
+}
+
+/// Writes a row into the file; the run must be able to begin with it.
+fn apply(
+    arguments: &TuneArguments,
+    file: &SystemFile,
+    found: &Tuning,
+    row: usize,
+) -> Result<std::path::PathBuf> {
+    let chosen = &found.front[row].candidate;
+    let mut trial = file.clone();
+    trial.run = chosen.on(&file.run);
+    trial.simulation()?;
+    file.apply(&arguments.file, chosen).map_err(Failure::Write)
+}

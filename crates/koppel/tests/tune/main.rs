@@ -1,0 +1,27 @@
+//! Tuning: the search itself, and what it finds.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+mod analytic;
+mod complete;
+mod engine;
+mod glumac;
+mod large;
+
+use koppel::analysis::LinearSystem;
+use koppel::models::cases::Case;
+use koppel::run::Simulation;
+
+/// The system of a case, linearised at its start.
+fn linear(case: &Case) -> LinearSystem {
+    let mut simulation = Simulation::new(case.system().unwrap(), &case.run).unwrap();
+    LinearSystem::new(&mut simulation).unwrap()
+}
+
+fn names(all: &[&str]) -> Vec<String> {
+    all.iter().map(ToString::to_string).collect()
+}
+
+/// Inputs that connections of a case end at.
+fn connections(case: &Case) -> Vec<String> {
+    case.connections.iter().map(|connection| connection.to.clone()).collect()
+}
