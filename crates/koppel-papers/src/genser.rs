@@ -5,9 +5,11 @@ mod bohl;
 mod dual_mass;
 mod effects;
 mod exact;
+mod flights;
 mod helicopter;
 mod learned;
 mod loaded;
+mod optimal;
 mod stability;
 mod study;
 

@@ -26,8 +26,7 @@ const NAMES: [&str; 4] = ["ZOH", "NEPCE", "NEPCE with filter", "pre-step"];
 
 /// The four couplings at a macro and a micro step.
 fn methods(step: f64, micro: f64) -> [CouplingConfig; 4] {
-    let nepce =
-        |anti_aliasing| CouplingConfig::Nepce { gain: 1.0, against: Against::Extrapolated, anti_aliasing };
+    let nepce = |anti_aliasing| CouplingConfig::Nepce { gain: 1.0, against: Against::Applied, anti_aliasing };
     let prestep = PrestepConfig {
         model: ModelConfig::Derivatives,
         input: Shape::Constant,
@@ -123,7 +122,8 @@ fn figure(
         &format!("largest error over the macro step, micro step {micro:e} s, 1 s"),
         "Error (66) against the uncut non-linear system solved to 1e-11 (the paper takes a linearised one solved by Euler's method). Pre-step: \
          derivatives taken anew each step, constant inputs, Euler's method in step 1, the exponential in step 2, because the \
-         linear-implicit solver named in the paper does not give its results. \"Reached\" is an error of at most 1.25 times that of the smallest step.",
+         linear-implicit solver named in the paper does not give its results. NEPCE measures its error against the applied input: against the last \
+         extrapolation, the engine's default, it is stable and accurate to 2 ms, which the paper's is not. \"Reached\" is an error of at most 1.25 times that of the smallest step.",
     )
     .reduced(context.is_quick, "6 of 24 steps")
     .curves("errors", plot(number, ["ΔT, s", "largest error"], [Logarithmic; 2], curves));
@@ -154,7 +154,8 @@ fn figure(
             "for small steps all methods converge to the same border",
             high < 1.1 * low,
             format!("errors {} to {} at ΔT = 1e-4", short(low), short(high)),
-        ))
+        )
+        .because("at ΔT = δT the corrections of NEPCE still act on every micro step and change its error a little"))
         .compare(Comparison::statement(
             "pre-step reaches the border with a step about 20 times as large as the others",
             kept(rows, 3) > 10.0 * others,

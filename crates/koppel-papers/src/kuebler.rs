@@ -9,7 +9,8 @@ use crate::exhibit::{Comparison, Within, curve, plot, short};
 use crate::paper::Stage;
 use crate::{Exhibit, Result};
 use pendulum::{
-    STOP, Swing, Way, euler_limit, exact, fastest_filter, frozen_limit, mean_error, swing, uncut_euler,
+    STOP, Swing, Way, euler_limit, exact, fastest_euler_filter, fastest_filter, frozen_limit, mean_error,
+    swing, uncut_euler,
 };
 
 pub(crate) const STAGES: &[Stage] = &[
@@ -134,7 +135,6 @@ fn figure_10(context: &Context<'_>, ratios: &[Ratio], printed: f64) -> Result<Ex
     let largest = heavy.iter().map(|r| r.errors[3] / r.errors[2]).fold(0.0, f64::max);
     let lost = heavy.iter().filter(|r| r.errors[1].is_infinite()).count();
     let [first, last] = [ratios.first(), ratios.last()].map(|r| r.map_or(f64::NAN, |r| r.errors[2]));
-    let by_euler = euler_limit(4.0, STEP)?;
     Ok(Exhibit::new(
         "Figure 10",
         "error over the mass ratio with the same step, H = 0.1 ms",
@@ -175,22 +175,28 @@ fn figure_10(context: &Context<'_>, ratios: &[Ratio], printed: f64) -> Result<Ex
         smallest > 2.0,
         format!("{} to {} times", short(smallest), short(largest)),
     ).because("the engine solves the filter exactly, so that a faster one is stable than in the paper"))
-    .compare(
-        Comparison::number("fastest filter at β = 4, 1/s, run", printed, 1900.0, Within::Absolute(50.0)).because(
-            format!(
-                "the engine solves the filter exactly, which bears a faster one (frozen loop at the start: {} 1/s); solved by \
-                 Euler's method as the subsystems are, the loop of gain 4 is stable to {} 1/s",
-                short(frozen_limit(4.0, STEP)?),
-                short(by_euler)
-            ),
-        ),
-    )
     .compare(Comparison::number(
-        "fastest filter at β = 4, 1/s, if solved by Euler's method, largest gain of the loop",
-        by_euler,
+        "fastest filter at β = 4, 1/s, all solved by Euler's method, by hand",
+        fastest_euler_filter(4.0, STEP),
         1900.0,
         Within::Absolute(50.0),
-    )))
+    )
+    .because(
+        format!(
+            "the run's length and the rule by which it counts as stable are not printed; the frozen loop with its largest gain is stable to {} 1/s, \
+             with that of the start to {} 1/s",
+            short(euler_limit(4.0, STEP)?),
+            short(euler_limit(4.0 * 1.3_f64.sin().powi(2), STEP)?)
+        ),
+    ))
+    .compare(
+        Comparison::number("fastest filter at β = 4, 1/s, the engine's", printed, 1900.0, Within::Absolute(50.0)).because(
+            format!(
+                "the engine solves the filter exactly, which bears a faster one; its frozen loop at the start is stable to {} 1/s",
+                short(frozen_limit(4.0, STEP)?)
+            ),
+        ),
+    ))
 }
 
 fn figure_11(context: &Context<'_>, ratios: &[Ratio]) -> Exhibit {

@@ -46,7 +46,9 @@ impl Studied {
             numbers("share, %", terms.iter().map(|term| 100.0 * term.mean / sum)),
             numbers("share in the thesis, %", terms.iter().map(paper)),
         ];
-        let compared = printed.iter().map(|(names, share)| {
+        // With --quick a factor may have one level, and then no effect.
+        let known = printed.iter().filter(|(names, _)| self.effect(names).1.is_finite());
+        let compared = known.map(|(names, share)| {
             let what = format!("share of {}, %", names.join(" – "));
             Comparison::number(what, self.effect(names).1, *share, Within::Absolute(POINTS)).because(reason)
         });

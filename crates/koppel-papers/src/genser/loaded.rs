@@ -7,7 +7,8 @@ use koppel::identify::Learned;
 use koppel::run::{RunConfig, Simulation};
 use koppel_io::plot::Scale::{Linear, Logarithmic};
 
-use super::helicopter::{OUTPUTS, VELOCITIES, judged, learned, pilot, quality, settings};
+use super::flights::quality;
+use super::helicopter::{OUTPUTS, VELOCITIES, judged, learned, pilot, settings};
 use crate::context::Context;
 use crate::course::Course;
 use crate::exhibit::{Comparison, curve, plot, short};
@@ -175,7 +176,8 @@ fn progression(runs: &[(&str, Course); 2]) -> Exhibit {
 fn errors_of_models(runs: &[(&str, Course); 2]) -> Comparison {
     let mean = |run: &Course| {
         let values = run.column("coupling.quality");
-        values.iter().sum::<f64>() / values.len() as f64
+        let known: Vec<f64> = values.into_iter().filter(|q| q.is_finite()).collect();
+        known.iter().sum::<f64>() / known.len() as f64
     };
     let found = [mean(&runs[0].1), mean(&runs[1].1)];
     Comparison::statement(

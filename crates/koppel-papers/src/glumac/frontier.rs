@@ -3,7 +3,9 @@
 use koppel_io::plot::Scale::{Linear, Logarithmic};
 use koppel_study::draw::HeatMap;
 
-use super::master::{Master, control_12, control_21, logarithmic};
+use koppel::analysis::LinearSystem;
+
+use super::master::{Master, control_12, control_21, logarithmic, oscillator};
 use crate::context::Context;
 use crate::exhibit::{Comparison, Within, curve, numbers, plot, short};
 use crate::{Exhibit, Result};
@@ -12,13 +14,19 @@ use crate::{Exhibit, Result};
 const NORM: &str = "Relative consistency with the Frobenius norm after two steps, which gives the paper's numbers; its 1-norm does not.";
 
 pub(super) fn frontiers(context: &Context<'_>) -> Result<Vec<Exhibit>> {
+    let system = oscillator()?;
     let mut exhibits = Vec::new();
     for (number, name, found, paper) in [
-        ("(70)", "Control21, α = 0.6, h = 9.11", control_21("", 0.6).objectives(9.11)?, [0.45, 0.78]),
+        (
+            "(70)",
+            "Control21, α = 0.6, h = 9.11",
+            control_21("", 0.6).objectives(&system, 9.11)?,
+            [0.45, 0.78],
+        ),
         (
             "(71)",
             "Control12, α = (0.59, 0.36), h = 8.9",
-            control_12("", [0.59, 0.36]).objectives(8.9)?,
+            control_12("", [0.59, 0.36]).objectives(&system, 8.9)?,
             [0.41, 1.1],
         ),
     ] {
@@ -39,8 +47,8 @@ pub(super) fn frontiers(context: &Context<'_>) -> Result<Vec<Exhibit>> {
 }
 
 /// Spectral radius and relative consistency; none for α from 1 on, where relaxed hold forgets nothing and the engine refuses it.
-fn objectives(master: &Master, alpha: f64, step: f64) -> Result<[f64; 2]> {
-    if alpha < 1.0 { master.objectives(step) } else { Ok([f64::NAN; 2]) }
+fn objectives(system: &LinearSystem, master: &Master, alpha: f64, step: f64) -> Result<[f64; 2]> {
+    if alpha < 1.0 { master.objectives(system, step) } else { Ok([f64::NAN; 2]) }
 }
 
 /// Which points no other beats: worse in nothing and better in something. Points are (ρ, δ).
@@ -69,7 +77,9 @@ fn of_control_21(context: &Context<'_>) -> Result<Exhibit> {
     let alphas: Vec<f64> = (0..alphas).map(|k| 1.1 * f64::from(k) / f64::from(alphas - 1)).collect();
     let steps = logarithmic(1e-3, 10.0, steps);
     let jobs: Vec<[f64; 2]> = alphas.iter().flat_map(|a| steps.iter().map(|h| [*a, *h])).collect();
-    let points = context.map(&jobs, |[alpha, step]| objectives(&control_21("", *alpha), *alpha, *step))?;
+    let system = oscillator()?;
+    let points =
+        context.map(&jobs, |[alpha, step]| objectives(&system, &control_21("", *alpha), *alpha, *step))?;
     let best = frontier(&points);
     let is_seidel = |k: &&usize| jobs[**k][0] == 0.0;
     let seidel: Vec<usize> = best.iter().filter(is_seidel).copied().collect();
@@ -109,7 +119,7 @@ fn of_control_21(context: &Context<'_>) -> Result<Exhibit> {
     );
     let largest = |of: &[usize]| of.iter().map(|k| jobs[*k][1]).fold(0.0, f64::max);
     // Is the printed point beaten by any of the grid?
-    let printed = control_21("", 0.6).objectives(9.11)?;
+    let printed = control_21("", 0.6).objectives(&system, 9.11)?;
     let beats = |p: &&[f64; 2]| {
         p[0] <= printed[0] && p[1] <= printed[1] && (p[0] < printed[0] - 1e-9 || p[1] < printed[1] - 1e-9)
     };
@@ -164,15 +174,16 @@ fn of_control_12(context: &Context<'_>) -> Result<Exhibit> {
             jobs.extend(steps.iter().map(|h| [*a, *b, *h]));
         }
     }
-    let points =
-        context.map(&jobs, |[a, b, step]| objectives(&control_12("", [*a, *b]), a.max(*b), *step))?;
+    let system = oscillator()?;
+    let points = context
+        .map(&jobs, |[a, b, step]| objectives(&system, &control_12("", [*a, *b]), a.max(*b), *step))?;
     let best = frontier(&points);
     let seidel: Vec<usize> =
         best.iter().filter(|k| jobs[**k][0] == 0.0 && jobs[**k][1] == 0.0).copied().collect();
     let others: Vec<usize> = best.iter().filter(|k| !seidel.contains(k)).copied().collect();
     let drawn = |of: &[usize]| of.iter().map(|k| (points[*k][0], points[*k][1])).collect::<Vec<_>>();
     let column = |k: usize| best.iter().map(move |at| (at, k));
-    let printed = control_12("", [0.59, 0.36]).objectives(8.9)?;
+    let printed = control_12("", [0.59, 0.36]).objectives(&system, 8.9)?;
     let beats = |p: &&[f64; 2]| p[0] <= printed[0] - 0.01 && p[1] <= printed[1] * 0.99;
     let beaten = points.iter().filter(beats).count();
     let least = |of: &[usize]| of.iter().map(|k| points[*k][0]).fold(f64::INFINITY, f64::min);

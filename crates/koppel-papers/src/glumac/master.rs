@@ -3,7 +3,7 @@
 use koppel::analysis::LinearSystem;
 use koppel::coupling::CouplingConfig;
 use koppel::models::cases::{Case, case};
-use koppel::run::{Reading, RunConfig, ScheduleConfig, Simulation};
+use koppel::run::{Parallel, Reading, RunConfig, ScheduleConfig, Simulation};
 
 use crate::Result;
 
@@ -50,11 +50,8 @@ impl Master {
         };
         let schedule = ScheduleConfig::Order(self.order.map(str::to_owned).to_vec());
         let stop = (100.0 * step).max(100.0);
-        Ok(RunConfig { schedule, coupling, reading: Reading::Stale, ..RunConfig::new(stop, step) })
-    }
-
-    pub(super) fn linear(&self, step: f64) -> Result<LinearSystem> {
-        linear(&self.case(step)?)
+        let threads = Parallel::Never;
+        Ok(RunConfig { schedule, coupling, reading: Reading::Stale, threads, ..RunConfig::new(stop, step) })
     }
 
     pub(super) fn radius(system: &LinearSystem, run: &RunConfig) -> Result<f64> {
@@ -62,10 +59,15 @@ impl Master {
     }
 
     /// (65): spectral radius and relative consistency.
-    pub(super) fn objectives(&self, step: f64) -> Result<[f64; 2]> {
-        let (system, run) = (self.linear(step)?, self.run(step)?);
-        Ok([Self::radius(&system, &run)?, system.consistency(&run)?])
+    pub(super) fn objectives(&self, system: &LinearSystem, step: f64) -> Result<[f64; 2]> {
+        let run = self.run(step)?;
+        Ok([Self::radius(system, &run)?, system.consistency(&run)?])
     }
+}
+
+/// The oscillator of the paper, whatever the step and the master.
+pub(super) fn oscillator() -> Result<LinearSystem> {
+    linear(&MASTERS[0].case(1.0)?)
 }
 
 /// The system of a case, linear as it is.

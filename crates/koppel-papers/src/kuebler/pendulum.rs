@@ -150,6 +150,49 @@ pub(super) fn euler_limit(b: f64, step: f64) -> Result<f64> {
     Ok(low / step)
 }
 
+/// The largest stable ω, in rad/s, of a run by hand in which Euler's method solves the filter too, to 1 %.
+pub(super) fn fastest_euler_filter(beta: f64, step: f64) -> f64 {
+    let (mut stable, mut unstable) = (10.0, 1.0 / step);
+    while unstable > 1.01 * stable {
+        let middle = f64::sqrt(stable * unstable);
+        if is_bounded_by_hand(beta, middle, step) { stable = middle } else { unstable = middle }
+    }
+    stable
+}
+
+/// Both pendulums and the filter by Euler's method: the upper one reads the filter's state, the lower one gives its force with the
+/// acceleration held over the step.
+fn is_bounded_by_hand(beta: f64, omega: f64, step: f64) -> bool {
+    let (g, upper, damping) = (9.81, 1.0 / beta, 0.5 / beta);
+    let [mut a1, mut w1, mut a2, mut w2] = START;
+    let force = |a2: f64, w2: f64, [u1, u2]: [f64; 2]| {
+        let size = u1 * a2.sin() - u2 * a2.cos() - w2 * w2 - g * a2.cos();
+        [-a2.sin() * size, a2.cos() * size]
+    };
+    let turn = |a1: f64, w1: f64, [f1, f2]: [f64; 2]| {
+        (f1 * a1.cos() + (f2 - upper * g) * a1.sin() - damping * w1) / upper
+    };
+    let mut seen = force(a2, w2, [0.0; 2]);
+    // State of the filters: value and slope.
+    let (mut p, mut q) = (seen, [0.0; 2]);
+    for _ in 0..(STOP / step).round() as usize {
+        let t = turn(a1, w1, p);
+        let given = [a1.cos() * t - a1.sin() * w1 * w1, a1.sin() * t + a1.cos() * w1 * w1];
+        let fall = -(given[0] * a2.cos() + given[1] * a2.sin() + g * a2.sin());
+        (a1, w1) = (a1 + step * w1, w1 + step * t);
+        (a2, w2) = (a2 + step * w2, w2 + step * fall);
+        for k in 0..2 {
+            let slope = omega * omega * (seen[k] - p[k]) - 2_f64.sqrt() * omega * q[k];
+            (p[k], q[k]) = (p[k] + step * q[k], q[k] + step * slope);
+        }
+        seen = force(a2, w2, given);
+        if seen.iter().chain(&given).any(|v| v.is_nan() || v.abs() > 1e6) {
+            return false;
+        }
+    }
+    true
+}
+
 /// Angles and angular velocities of upper and lower pendulum.
 type State = [f64; 4];
 
