@@ -165,6 +165,7 @@ impl Replayed {
                 self.steps = 0;
                 self.inner.initialize(start)
             }
+            Record::LeaveInitialization => self.inner.leave_initialization().map(drop),
             Record::Set { variable, value } => self.inner.set(variable, value),
             Record::Read { inputs } => {
                 let mut outputs = vec![0.0; self.inner.ports().outputs.len()];
@@ -218,8 +219,8 @@ impl Subsystem for Replayed {
         self.note(&Record::Initialize { start })
     }
 
-    /// Not logged: a replayed instance leaves it with its first step.
     fn leave_initialization(&mut self) -> koppel::Result<bool> {
+        self.note(&Record::LeaveInitialization)?;
         self.inner.leave_initialization()
     }
 

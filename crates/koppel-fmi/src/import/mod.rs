@@ -259,11 +259,10 @@ impl Subsystem for CoSimulation {
             self.step_calls += 1;
             return match self.backend.plain_step(step, inputs, outputs) {
                 Ok(()) => Ok(()),
-                Err(interruption) => Ok(self.interrupted(*interruption, step, outputs)?),
+                Err(interruption) => self.interrupted(*interruption, step, outputs),
             };
         }
-        let segment = Segment::new(step, inputs.len(), 1, inputs);
-        Ok(self.step_with_care(step, &segment, outputs, &mut Samples::default())?)
+        self.hold_with_care(step, inputs, outputs)
     }
 
     fn get(&mut self, variable: VariableId) -> koppel::Result<f64> {

@@ -116,7 +116,13 @@ impl CoSimulation {
 
     /// What follows a plain step that did not simply succeed.
     #[cold]
-    pub(super) fn interrupted(&mut self, why: Interruption, step: &Step, outputs: &mut [f64]) -> Result<()> {
+    #[inline(never)]
+    pub(super) fn interrupted(
+        &mut self,
+        why: Interruption,
+        step: &Step,
+        outputs: &mut [f64],
+    ) -> koppel::Result<()> {
         let (time, size) = (step.start, step.size);
         let finished = match (why, &self.backend) {
             (Interruption::Failed(source), Backend::Two(instance)) => {
@@ -129,7 +135,19 @@ impl CoSimulation {
         if done.is_err() {
             self.phase = Phase::Failed;
         }
-        done
+        Ok(done?)
+    }
+
+    /// A step under held inputs that is not plain. Apart, so that those that are have little to carry.
+    #[inline(never)]
+    pub(super) fn hold_with_care(
+        &mut self,
+        step: &Step,
+        inputs: &[f64],
+        outputs: &mut [f64],
+    ) -> koppel::Result<()> {
+        let segment = Segment::new(step, inputs.len(), 1, inputs);
+        Ok(self.step_with_care(step, &segment, outputs, &mut Samples::default())?)
     }
 
     /// Why a step of FMI 2.0 failed.

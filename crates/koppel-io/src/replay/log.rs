@@ -16,6 +16,7 @@ pub(super) enum Record<'a> {
     Initialize {
         start: f64,
     },
+    LeaveInitialization,
     Read {
         inputs: &'a [f64],
     },
@@ -40,6 +41,7 @@ impl Record<'_> {
     pub(super) fn check(&self, ports: &Ports) -> io::Result<()> {
         let fits = match self {
             Record::Initialize { start } => start.is_finite(),
+            Record::LeaveInitialization => true,
             Record::Read { inputs } => inputs.len() == ports.inputs.len(),
             Record::Set { variable, .. } => variable.index < ports.of(variable.kind).len(),
             Record::Step { step, request, inputs, terms, offsets, outputs, .. } => {
@@ -112,6 +114,7 @@ impl Log {
     pub(super) fn write(&mut self, record: &Record<'_>) -> io::Result<()> {
         match *record {
             Record::Initialize { start } => self.words(&[1, start.to_bits()]),
+            Record::LeaveInitialization => self.words(&[5]),
             Record::Read { inputs } => {
                 self.words(&[2, inputs.len() as u64])?;
                 self.reals(inputs)
@@ -208,6 +211,7 @@ impl Reader {
                 let (inputs, terms) = (inputs as usize, terms as usize);
                 Record::Step { step, request, inputs, terms, offsets, coefficients, outputs }
             }
+            5 => Record::LeaveInitialization,
             _ => return Err(damaged()),
         }))
     }

@@ -218,6 +218,9 @@ impl<'a> Probe<'a> {
             self.subsystem.set(*variable, *value)?;
         }
         self.subsystem.read(Some(self.place.rest), &mut self.outputs)?;
+        if self.subsystem.leave_initialization()? {
+            self.subsystem.read(None, &mut self.outputs)?;
+        }
         let is_same = |a: f64, b: f64| a == b || (a - b).abs() <= 1e-9 * (a.abs() + b.abs()) || a.is_nan();
         let pairs = self.outputs.iter().zip(wanted.unwrap_or(self.place.outputs));
         match pairs.enumerate().find(|(_, (now, then))| !is_same(**then, **now)) {

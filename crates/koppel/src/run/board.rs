@@ -264,15 +264,13 @@ impl Board {
 /// The place of the first that is not a number.
 #[inline(always)]
 pub(super) fn first_non_finite(values: &[f64]) -> Option<usize> {
+    if values.len() <= FEW {
+        // With an early exit, which keeps them apart: a vector load of what was just stored number by number would have to
+        // wait for all of it.
+        return values.iter().position(is_non_finite);
+    }
     // No early exit, so that the loop is a few vector instructions.
-    let any = if values.len() <= FEW {
-        // One by one: a vector load of what was just stored number by number would have to wait for all of it.
-        let (pairs, last) = values.as_chunks::<2>();
-        let sum: f64 = pairs.iter().map(|[a, b]| a * 0.0 + b * 0.0).sum();
-        sum + last.iter().map(|y| y * 0.0).sum::<f64>() != 0.0
-    } else {
-        values.iter().fold(false, |any, y| any | is_non_finite(y))
-    };
+    let any = values.iter().fold(false, |any, y| any | is_non_finite(y));
     if any { place_of_non_finite(values) } else { None }
 }
 
