@@ -54,3 +54,45 @@ fn it_can_be_left_out() {
     assert_eq!(said.code, Some(2));
     said.errs_with(&["--require", "cannot be used with"]);
 }
+
+/// FMUs that tell nothing of themselves: what was seen of them in the run tells the error, against a run at a tiny step.
+#[test]
+fn plain_fmus_have_a_band_that_holds_the_error() {
+    let wires = "[[connections]]\nfrom = \"right.F\"\nto = \"left.F\"\n\
+                 [[connections]]\nfrom = \"left.x\"\nto = \"right.x\"\n\
+                 [[connections]]\nfrom = \"left.v\"\nto = \"right.v\"\n";
+    let run = "[run]\nstop = 0.2\nstep = 2e-4\nrecord = [\"left.x\", \"left.v\", \"right.F\"]\n";
+    let folder = Folder::with(&format!(
+        "{run}[subsystems.left]\nfmu = \"left.fmu\"\n[subsystems.right]\nfmu = \"right.fmu\"\n{wires}"
+    ));
+    folder.write(
+        "native.toml",
+        &format!(
+            "{run}[subsystems.left]\nmodel = \"mass\"\nparameters = {{ x0 = 0.1 }}\n\
+             [subsystems.right]\nmodel = \"spring-mass\"\n{wires}"
+        ),
+    );
+    let tiny = ["--step", "1e-6", "--set", "run.record_every=200", "--no-certificate"];
+    folder.succeed(&[&["run", "native.toml", "-q", "--out", "exact.csv"], &tiny[..]].concat());
+    let solver = "{ method = \"rk4\", step = 1e-5 }";
+    for version in ["2", "3"] {
+        let export = ["fmu", "export", "--fmi", version, "--plain", "--solver", solver];
+        folder.succeed(&[&export[..], &["mass", "-o", "left.fmu", "--set", "x0=0.1"]].concat());
+        folder.succeed(&[&export[..], &["spring-mass", "-o", "right.fmu"]].concat());
+        for coupling in ["zoh", "foh"] {
+            let told = told(&folder, &["--coupling", coupling, "--out", "a.csv"]);
+            assert_eq!(told["evidence"], "learned-model", "{told:#}");
+            let error = |name: &str| {
+                let (seen, exact) = (folder.column("a.csv", name), folder.column("exact.csv", name));
+                let range = exact.iter().fold(f64::MIN, |a, b| a.max(*b))
+                    - exact.iter().fold(f64::MAX, |a, b| a.min(*b));
+                let sum: f64 = seen.iter().zip(&exact).skip(1).map(|(a, b)| (a - b).abs()).sum();
+                sum / (exact.len() - 1) as f64 / range
+            };
+            let truth = f64::hypot(0.5 * (error("left.x") + error("left.v")), error("right.F"));
+            let band = |key: &str| told["overall"][key].as_f64().unwrap();
+            let what = format!("FMI {version}, {coupling}: {truth} in {}", told["overall"]);
+            assert!(band("low") <= truth && truth <= band("high"), "{what}");
+        }
+    }
+}

@@ -9,7 +9,7 @@ use super::linear_system::{LinearSystem, unknown};
 use crate::error::Result;
 use crate::run::{RunConfig, Simulation};
 use crate::solver::SolverConfig;
-use crate::system::{System, driven_system, linear_system, uncut};
+use crate::system::{Snapshot, System, driven_system, linear_system, uncut};
 use serde::Serialize;
 
 /// Most steps of the run that are looked at.
@@ -79,7 +79,7 @@ impl LinearSystem {
     ///
     /// # Errors
     ///
-    /// [`crate::Error::Unsupported`] with the reason if nothing moves, or connections have filters.
+    /// [`crate::Error::Unsupported`] with the reason if nothing moves.
     pub fn reference(&self, config: &RunConfig) -> Result<Reference> {
         let horizon = (config.stop - self.time).min(MOST_STEPS * config.step).max(config.step);
         for excitation in [Excitation::Run, Excitation::Disturbance] {
@@ -100,7 +100,7 @@ impl LinearSystem {
 
     /// The error with these settings; infinite if the run leaves the range of numbers.
     pub fn global_error(&self, config: &RunConfig, reference: &Reference) -> Result<GlobalError> {
-        let unfit = || unknown("the error cannot be told: the system has filters".into());
+        let unfit = || unknown("the error cannot be told: it is not known what moves the system".into());
         let mut ideal = self.uncut(reference, config)?.ok_or_else(unfit)?;
         let system = self.excited(reference.excitation)?.ok_or_else(unfit)?;
         let mut run = Simulation::new(system, &self.settings(config, steps(reference.horizon, config.step)))?;
@@ -144,7 +144,7 @@ impl LinearSystem {
     pub(super) fn disturbed_uncut(&self, config: &RunConfig, steps: u64) -> Result<Simulation> {
         let horizon = (steps as f64 + 0.5) * config.step;
         let reference = Reference { horizon, excitation: Excitation::Disturbance, ranges: Vec::new() };
-        self.uncut(&reference, config)?.ok_or_else(|| unknown("connections have filters".into()))
+        self.uncut(&reference, config)?.ok_or_else(|| unknown("a subsystem is not linear".into()))
     }
 
     /// Subsystem and place of each output in a run, which may have another order.
@@ -165,12 +165,14 @@ impl LinearSystem {
         }
     }
 
+    /// Filters are part of the system.
     fn uncut(&self, reference: &Reference, config: &RunConfig) -> Result<Option<Simulation>> {
-        if self.has_filters() {
-            return Ok(None);
-        }
         let Some(system) = self.excited(reference.excitation)? else { return Ok(None) };
         let x0 = match reference.excitation {
+            _ if self.has_filters() => match self.start(reference.excitation, config)? {
+                Some(x0) => x0,
+                None => return Ok(None),
+            },
             Excitation::Run => vec![0.0; self.states()],
             Excitation::Disturbance => self.disturbance(),
         };
@@ -183,6 +185,24 @@ impl LinearSystem {
             ..self.settings(config, steps(reference.horizon, config.step))
         };
         Simulation::new(uncut, &run).map(Some)
+    }
+
+    /// Where the stand-ins start, filters included: those begin at rest, where their sources hold them.
+    fn start(&self, excitation: Excitation, config: &RunConfig) -> Result<Option<Vec<f64>>> {
+        let Some(system) = self.excited(excitation)? else { return Ok(None) };
+        let run = Simulation::new(system, &self.settings(config, 1))?;
+        let (mut x0, mut saved) = (Vec::new(), Snapshot::default());
+        for (id, part) in self.parts.iter().enumerate() {
+            run.snapshot(run.graph().find(self.graph.name(id))?, &mut saved)?;
+            let filtered =
+                self.graph.ports(id).outputs.iter().filter_map(|v| Some((v, v.filtered.as_ref()?)));
+            let states = filtered.map(|(v, own)| Ok(own.filter.matrices(&v.name)?.states()));
+            let behind = states.sum::<Result<usize>>()?;
+            // After the time its own states, at the end those of its filters.
+            x0.extend_from_slice(&saved.reals[1..1 + part.matrices.states()]);
+            x0.extend_from_slice(&saved.reals[saved.reals.len() - behind..]);
+        }
+        Ok(Some(x0))
     }
 
     /// Every state moved by its nominal value or 1, some more, some less.

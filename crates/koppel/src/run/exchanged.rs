@@ -28,6 +28,11 @@ impl Simulation {
         self.board.planned.value(input, tau)
     }
 
+    /// The mean of what a connected input was given over the last step, of this size, without external signals.
+    pub(crate) fn given_on_average(&self, input: InputId, size: f64) -> f64 {
+        self.board.planned.mean(input, size)
+    }
+
     /// What is connected to each input now, without external signals.
     pub(crate) fn arrivals(&self) -> &[f64] {
         self.board.history.arrivals()

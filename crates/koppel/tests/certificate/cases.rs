@@ -8,9 +8,10 @@ use koppel::identify::ModelConfig;
 use koppel::models::cases::{Case, case};
 use koppel::record::{Record, Table};
 use koppel::run::{AdaptiveConfig, Change, Flow, Reading, RunConfig, Simulation};
+use koppel::solver::SolverConfig;
 
 /// Cases and steps in ms.
-const CASES: [(&str, &[f64]); 10] = [
+pub(crate) const CASES: [(&str, &[f64]); 10] = [
     ("dual-mass", &[0.25, 1.0, 2.0, 4.0]),
     ("nonlinear-dual-mass", &[0.25, 1.0, 2.0, 4.0]),
     ("pendulum-oscillator", &[1.0, 4.0, 16.0, 40.0]),
@@ -24,7 +25,7 @@ const CASES: [(&str, &[f64]); 10] = [
 ];
 
 /// All outputs of a run in the order of the parts.
-fn outputs(case: &Case, prefix: &str) -> Record {
+pub(crate) fn outputs(case: &Case, prefix: &str) -> Record {
     let graph = case.system().unwrap().graph;
     Record::Many(
         (0..graph.outputs()).map(|output| format!("{prefix}{}", graph.output_name(output))).collect(),
@@ -32,7 +33,7 @@ fn outputs(case: &Case, prefix: &str) -> Record {
 }
 
 /// The uncut system under the same external signals.
-fn exact(case: &Case, config: &RunConfig) -> Table {
+pub(crate) fn exact(case: &Case, config: &RunConfig) -> Table {
     let record = outputs(case, "monolith.");
     let plain = RunConfig { coupling: CouplingConfig::Zoh {}, record, ..config.clone() };
     let mut simulation = Simulation::new(case.reference().unwrap(), &plain).unwrap();
@@ -41,7 +42,7 @@ fn exact(case: &Case, config: &RunConfig) -> Table {
     table
 }
 
-fn parts(case: &Case) -> Vec<usize> {
+pub(crate) fn parts(case: &Case) -> Vec<usize> {
     case.system().unwrap().subsystems.iter().map(|subsystem| subsystem.ports().outputs.len()).collect()
 }
 
@@ -190,5 +191,70 @@ fn the_last_step_may_be_short() {
         let (_, cut) = certified(|| case.system().unwrap(), &config(9.05), is_doubled).unwrap();
         let (whole, cut) = (whole.overall.unwrap().error, cut.overall.unwrap().error);
         assert!((cut / whole - 1.0).abs() < 0.1, "{cut} instead of {whole}");
+    }
+}
+
+/// Non-linear runs that explode: the range of what is left of them says nothing, their growth does.
+#[test]
+fn what_explodes_is_wrong() {
+    let case = case("nonlinear-dual-mass").unwrap();
+    let mut exploded = 0;
+    for step in [4e-3, 6e-3, 12e-3] {
+        for coupling in [
+            CouplingConfig::Zoh {},
+            CouplingConfig::Foh { start: StartUp::Constant },
+            CouplingConfig::Soh { start: StartUp::Constant },
+        ] {
+            let config = RunConfig { step, coupling, record: outputs(&case, ""), ..case.run.clone() };
+            for is_doubled in [false, true] {
+                let Some((table, told)) = certified(|| case.system().unwrap(), &config, is_doubled) else {
+                    continue;
+                };
+                let error = overall(&parts(&case), &table, &exact(&case, &config));
+                if error > 1e3 {
+                    exploded += 1;
+                    let what = format!("{} at {step} s", config.coupling.name());
+                    assert_eq!(told.verdict, Worth::Wrong, "{what}: {error:e}, {}", told.reason);
+                }
+            }
+        }
+    }
+    assert!(exploded > 6, "{exploded}");
+}
+
+/// Explicit Euler with steps that make a mode grow: the coupling is right, the run is not.
+#[test]
+fn a_solver_that_is_unstable_by_itself_is_not_trusted() {
+    let mut case = case("dual-mass").unwrap();
+    for (micro, is_stable) in [(4e-5, true), (1.2e-4, false)] {
+        case.parts.iter_mut().for_each(|part| part.solver = SolverConfig::Euler { step: micro });
+        let coupling = CouplingConfig::Foh { start: StartUp::Constant };
+        let config = RunConfig { step: 2.4e-4, stop: 0.24, coupling, ..case.run.clone() };
+        let (_, told) = certified(|| case.system().unwrap(), &config, false).unwrap();
+        let signs = told.signs.iter().any(|sign| sign.contains("solver is unstable at its step"));
+        assert_eq!((told.verdict == Worth::Trusted, signs), (is_stable, !is_stable), "{micro}: {told:?}");
+    }
+}
+
+/// Of `relaxed`, whose errors are large at any step, the difference of two runs tells less the larger it is.
+#[test]
+fn a_second_run_of_a_slow_filter() {
+    for (name, steps) in
+        [("dual-mass", [0.25, 1.0, 4.0, 12.0]), ("pendulum-oscillator", [1.0, 4.0, 16.0, 48.0])]
+    {
+        let case = case(name).unwrap();
+        for step in steps {
+            for alpha in [0.5, 0.9] {
+                let coupling = CouplingConfig::Relaxed { alpha };
+                let record = outputs(&case, "");
+                let config = RunConfig { step: step * 1e-3, coupling, record, ..case.run.clone() };
+                let (table, told) = certified(|| case.system().unwrap(), &config, true).unwrap();
+                let error = overall(&parts(&case), &table, &exact(&case, &config));
+                let band = told.overall.unwrap();
+                let what = format!("{name} at {step} ms, {alpha}: {error} in {band:?}");
+                assert!(band.low <= error && error <= band.high, "{what}");
+                assert!(error < 0.2 || told.verdict != Worth::Trusted, "{what}");
+            }
+        }
     }
 }

@@ -1,6 +1,7 @@
 //! The certificate: what a run is told to be worth, against what it is.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+mod black_box;
 mod cases;
 mod random;
 

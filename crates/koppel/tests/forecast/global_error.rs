@@ -1,7 +1,7 @@
 //! The predicted error against runs of the systems themselves.
 
 use super::linear;
-use koppel::analysis::{Methods, Scan, candidates, limits, recommend};
+use koppel::analysis::{LinearSystem, Methods, Scan, candidates, limits, recommend};
 use koppel::coupling::{CouplingConfig, PrestepConfig, VfpsConfig};
 use koppel::models::cases::{Case, case};
 use koppel::run::{RunConfig, Simulation};
@@ -108,4 +108,38 @@ fn recommended_steps_keep_the_error() {
         // The own step could be longer: the recommendation is of use.
         assert!(recommended[0].step > case.run.step, "{name}: {:?}", recommended[0]);
     }
+}
+
+/// Filters are part of the system: what is predicted with one is what the run does, against the same at a tiny step.
+#[test]
+fn the_error_of_a_system_with_a_filter() {
+    let mut case = case("dual-mass").unwrap();
+    let filtered = case.connections.iter_mut().find(|c| c.to == "left.F").unwrap();
+    filtered.filter = Some(koppel::system::FilterConfig::pt2(2000.0));
+    let run = |step: f64| {
+        let record = koppel::record::Record::Many(vec!["left.x".into(), "left.v".into(), "right.F".into()]);
+        let every = (1e-3 / step).round() as u64;
+        let config = RunConfig { step, stop: 0.1, record, record_every: every, ..case.run.clone() };
+        let mut table = koppel::record::Table::default();
+        let mut simulation = Simulation::new(case.system().unwrap(), &config).unwrap();
+        simulation.run(&mut table, &mut |_| Ok(koppel::run::Flow::Continue)).unwrap();
+        table
+    };
+    let (coarse, fine) = (run(1e-3), run(1e-5));
+    let error = |k: usize| {
+        let pairs = || coarse.column(k).zip(fine.column(k)).skip(1);
+        let squares: f64 = pairs().map(|(a, b)| (a - b) * (a - b)).sum();
+        let range = fine.column(k).fold(f64::MIN, f64::max) - fine.column(k).fold(f64::MAX, f64::min);
+        (squares / pairs().count() as f64).sqrt() / range
+    };
+    let seen = (0..3).map(error).fold(0.0, f64::max);
+    let config = RunConfig { step: 1e-3, stop: 0.1, ..case.run.clone() };
+    let mut simulation = Simulation::new(case.system().unwrap(), &config).unwrap();
+    let system = LinearSystem::new(&mut simulation).unwrap();
+    let reference = system.reference(&config).unwrap();
+    let predicted = system.global_error(&config, &reference).unwrap();
+    let own = |name: &str| ["left.x", "left.v", "right.F"].contains(&name);
+    let named = predicted.outputs.iter().filter(|one| own(&one.output)).map(|one| one.error);
+    let predicted = named.fold(0.0, f64::max);
+    assert!((0.8..1.25).contains(&(predicted / seen)), "{predicted} instead of {seen}");
 }

@@ -52,6 +52,9 @@ fn evidence(told: &Certificate) -> &'static str {
     match told.evidence {
         Evidence::LinearModel => " (from the defects of the connections)",
         Evidence::LinearisedModel => " (from the defects of the connections, linearised on the way)",
+        Evidence::LearnedModel => {
+            " (from the defects of the connections, through models of what was seen of the subsystems)"
+        }
         Evidence::SecondRun => " (from a second run at half the step)",
         Evidence::None if told.unknown.as_ref().is_some_and(|why| !why.contains("second run")) => {
             "; `koppel run --second-run` tells it"

@@ -66,6 +66,8 @@ pub(super) struct Estimate {
     lags: Vec<f64>,
     /// e_y at the end of the step.
     pub(super) error: Vec<f64>,
+    /// When it began.
+    start: f64,
     /// Length of the last step.
     size: f64,
     /// Ticks between two linearisations, and how many of these have passed.
@@ -102,6 +104,7 @@ impl Estimate {
             ends: vec![0.0; inputs],
             lags: lags(simulation),
             error: vec![0.0; outputs],
+            start: simulation.time(),
             size: simulation.step_size(),
             stride: simulation.steps().div_ceil(LOOKS).max(if has_black_box { RARELY } else { 1 }),
             point: 0,
@@ -187,6 +190,40 @@ impl Estimate {
             ))
         };
         self.parts.iter().enumerate().filter_map(one).collect()
+    }
+
+    /// A solver with fixed steps that makes a mode grow which does not, if there is one: within the run by e.
+    ///
+    /// If all subsystems share it, that of the whole system counts; else those of each subsystem alone.
+    pub(super) fn unstable_solver(&self, simulation: &Simulation) -> Option<String> {
+        let graph = simulation.graph();
+        let solvers: Vec<_> = (0..graph.len()).map(|id| simulation.solver_config(id)).collect();
+        let is_shared = solvers.iter().all(|solver| *solver == solvers[0]);
+        let time = simulation.time() - self.start;
+        let grows = |solver: Option<SolverConfig>, a: &Matrix| {
+            let (step, terms) = match solver? {
+                SolverConfig::Euler { step } => (step, 1),
+                SolverConfig::Rk4 { step } => (step, 4),
+                _ => return None,
+            };
+            let modes = eigenvalues(a).ok()?;
+            // ln|R(hλ)| / h, less what the mode does by itself.
+            let excess = |p: &Complex| taylor(*p, step, terms).ln() / step - p.re.max(0.0);
+            modes.iter().any(|p| excess(p) * time > 1.0 && excess(p) > p.re.max(0.0)).then_some(step)
+        };
+        let words = |whose: &str, step: f64| {
+            format!(
+                "{whose} solver is unstable at its step of {step:e} s, coupled or not; give it a smaller one"
+            )
+        };
+        if is_shared {
+            return grows(solvers[0], &self.closed.a).map(|step| words("the subsystems'", step));
+        }
+        let one = |(id, part): (usize, &Inside)| {
+            let step = grows(solvers[id], &part.matrices.a)?;
+            Some(words(&format!("`{}`'s", graph.name(id)), step))
+        };
+        self.parts.iter().enumerate().find_map(one)
     }
 
     /// What the inputs were given, without external signals and with them.
@@ -291,6 +328,18 @@ fn lags(simulation: &Simulation) -> Vec<f64> {
         _ => 0.0,
     };
     (0..graph.inputs()).map(of).collect()
+}
+
+/// |Σ_{j ≤ terms} (λ h)^j / j!|, by which a Runge-Kutta method of that order multiplies a mode.
+fn taylor(mode: Complex, step: f64, terms: u32) -> f64 {
+    let z = (mode.re * step, mode.im * step);
+    let (mut sum, mut power) = ((1.0, 0.0), (1.0, 0.0));
+    for j in 1..=terms {
+        let factor = 1.0 / f64::from(j);
+        power = (factor * (power.0 * z.0 - power.1 * z.1), factor * (power.0 * z.1 + power.1 * z.0));
+        sum = (sum.0 + power.0, sum.1 + power.1);
+    }
+    f64::hypot(sum.0, sum.1)
 }
 
 fn close(simulation: &Simulation, parts: &[Inside]) -> Result<StateSpace> {

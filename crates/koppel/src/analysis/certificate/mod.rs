@@ -6,7 +6,9 @@
 
 mod estimate;
 mod inside;
+mod learned;
 mod power;
+mod regression;
 mod ripple;
 mod signal;
 mod stride;
@@ -14,6 +16,7 @@ mod stride;
 use crate::error::{Error, Result};
 use crate::run::Simulation;
 use estimate::Estimate;
+use learned::Learned;
 pub use power::BondReport;
 use power::Bonds;
 use ripple::Ripples;
@@ -26,11 +29,20 @@ const TRUSTED: f64 = 0.1;
 /// It is wrong above this one.
 const WRONG: f64 = 0.2;
 
-/// What an estimate of 1 may be in truth: for exactly linear subsystems, for linearised ones, and from a second run at half
-/// the step, whose difference is between the whole error (high order) and half of it (first order).
-const EXACT: (f64, f64) = (0.7, 1.4);
-const LINEARISED: (f64, f64) = (1.0 / 3.0, 3.0);
-const HALVED: (f64, f64) = (0.75, 2.5);
+/// What an estimate of 1 may be in truth, and the share of a signal's range above which it may be anything: of two large
+/// numbers that cancel, little is left of what the signal should have been, and its range is taken too large.
+#[derive(Clone, Copy)]
+struct Spread {
+    low: f64,
+    high: f64,
+    open_above: f64,
+}
+
+/// For exactly linear subsystems, for linearised ones, and from a second run at half the step, whose difference is between
+/// the whole error (high order) and half of it (first order), as long as both runs are about right.
+const EXACT: Spread = Spread { low: 0.7, high: 1.4, open_above: 0.5 };
+const LINEARISED: Spread = Spread { low: 1.0 / 3.0, high: 3.0, open_above: 0.5 };
+const HALVED: Spread = Spread { low: 0.75, high: 2.5, open_above: 0.05 };
 
 /// What a run is worth.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -52,6 +64,8 @@ pub enum Evidence {
     LinearModel,
     /// The same through subsystems that were linearised on the way.
     LinearisedModel,
+    /// The same through models of what was seen of the subsystems in the run.
+    LearnedModel,
     /// A second run at half the step.
     SecondRun,
     /// Nothing.
@@ -123,6 +137,8 @@ pub struct Certificate {
 /// Looks at a run.
 pub struct Certifier {
     estimate: std::result::Result<Box<Estimate>, String>,
+    /// What is seen of the run, if there is no model of it.
+    learned: Option<Box<Learned>>,
     second: Option<Box<Simulation>>,
     /// Why the second run came to no end.
     broken: Option<String>,
@@ -139,9 +155,14 @@ impl Certifier {
     /// For a run as it stands, which is left as it was. What came before is taken as right.
     pub fn new(simulation: &mut Simulation) -> Self {
         let estimate = Estimate::new(simulation).map(Box::new).map_err(|error| reason(&error));
+        let learned = match &estimate {
+            Ok(_) => None,
+            Err(_) => Learned::new(simulation).ok().flatten().map(Box::new),
+        };
         let graph = simulation.graph();
         Certifier {
             estimate,
+            learned,
             second: None,
             broken: None,
             differences: Signals::new(simulation),
@@ -196,6 +217,9 @@ impl Certifier {
             }
             Err(_) => self.signals.note_ends(simulation, size),
         }
+        if let Some(learned) = &mut self.learned {
+            learned.note(simulation, size);
+        }
         self.bonds.note(simulation, size);
         let share = simulation.index() as f64 / simulation.steps().max(1) as f64;
         if !simulation.is_inside_step() {
@@ -219,8 +243,11 @@ impl Certifier {
 
     /// What has been seen.
     pub fn certificate(&self, simulation: &Simulation) -> Certificate {
+        let learned = self.learned.as_ref().filter(|_| self.second.is_none() && self.steps > 0);
+        let learned = learned.map(|learned| learned.errors());
         let (evidence, band) = match (&self.second, &self.estimate) {
             _ if self.steps == 0 => (Evidence::None, EXACT),
+            (None, Err(_)) if matches!(learned, Some(Ok(_))) => (Evidence::LearnedModel, LINEARISED),
             (Some(_), _) if self.broken.is_some() => (Evidence::None, HALVED),
             (Some(_), _) => (Evidence::SecondRun, HALVED),
             (None, Ok(estimate)) if estimate.is_exact => (Evidence::LinearModel, EXACT),
@@ -228,14 +255,24 @@ impl Certifier {
             (None, Err(_)) => (Evidence::None, LINEARISED),
         };
         let is_known = evidence != Evidence::None;
-        let signals = if evidence == Evidence::SecondRun { &self.differences } else { &self.signals };
+        let signals = match (evidence, &learned) {
+            (Evidence::SecondRun, _) => &self.differences,
+            (_, Some(Ok(errors))) => errors,
+            _ => &self.signals,
+        };
         let error = if is_known { signals.errors(simulation, band) } else { Vec::new() };
         let overall = is_known.then(|| signals.overall(simulation, band));
         let mut signs = self.ripples.signs(simulation.graph());
         if let Ok(estimate) = &self.estimate {
             signs.extend(estimate.signs(simulation));
         }
-        let unknown = self.broken.clone().or_else(|| self.estimate.as_ref().err().cloned());
+        let unknown = self.broken.clone().or_else(|| {
+            let lack = self.estimate.as_ref().err()?;
+            Some(match &learned {
+                Some(Err(problem)) => format!("{lack}, and {problem}"),
+                _ => lack.clone(),
+            })
+        });
         let is_growing = self.ripples.any_growing();
         let (mut verdict, mut reason) = judge(overall, &error, is_growing, unknown.as_deref());
         // Two runs that explode alike differ little; the defects tell.
@@ -245,6 +282,19 @@ impl Certifier {
             if worth == Worth::Wrong && worth < verdict {
                 (verdict, reason) = (worth, format!("by the defects of the connections {why}"));
             }
+        }
+        // A linear system may grow by itself, and be right; of any other that has exploded nothing can be told.
+        let is_small = evidence == Evidence::LinearModel && overall.is_some_and(|band| band.high <= WRONG);
+        if let Some(output) = self.ripples.exploding().filter(|_| !is_small) {
+            let name = simulation.graph().output_name(output);
+            (verdict, reason) = (Worth::Wrong, format!("`{name}` grows without end"));
+        }
+        let unstable = self.estimate.as_ref().ok().and_then(|estimate| estimate.unstable_solver(simulation));
+        if let Some(sign) = unstable {
+            if verdict == Worth::Trusted {
+                (verdict, reason) = (Worth::Doubtful, sign.clone());
+            }
+            signs.push(sign);
         }
         Certificate {
             verdict,

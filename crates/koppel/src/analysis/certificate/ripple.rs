@@ -12,8 +12,11 @@ const GROWTH: f64 = 1.5;
 /// Swings below this share of the signal's range do not count.
 const SMALL: f64 = 0.01;
 
-/// What grows by this factor in every fifth of a run explodes.
+/// What grows by this factor from one of the last fifths of a run to the next explodes...
 const EXPLODING: f64 = 10.0;
+
+/// ... if it is so many times what it was before.
+const ABSURD: f64 = 1e6;
 
 /// The last values of one output.
 #[derive(Clone, Copy, Debug)]
@@ -73,13 +76,18 @@ impl Ripples {
         self.0.iter().any(|ripple| ripple.worst.is_some() || ripple.explodes())
     }
 
+    /// An output that grows without end, if there is one.
+    pub(super) fn exploding(&self) -> Option<usize> {
+        self.0.iter().position(Ripple::explodes)
+    }
+
     /// The ripples in words.
     pub(super) fn signs(&self, graph: &SystemGraph) -> Vec<String> {
         let words = |(output, ripple): (usize, &Ripple)| {
             if ripple.explodes() {
                 let (name, last) = (graph.output_name(output), ripple.fifths[4]);
                 return Some(format!(
-                    "`{name}` grows more than tenfold in every fifth of the run, to {last:.3e}"
+                    "`{name}` grows without end, more than tenfold in a fifth of the run, to {last:.3e}"
                 ));
             }
             let (swings, size, end) = ripple.worst?;
@@ -94,9 +102,12 @@ impl Ripples {
 }
 
 impl Ripple {
-    /// More than tenfold in every fifth of the run.
+    /// More than tenfold from one of the last fifths of the run to the next, and far from what it was.
     fn explodes(&self) -> bool {
-        self.fifths[0] > 0.0 && self.fifths.windows(2).all(|pair| pair[1] > EXPLODING * pair[0])
+        let [first, second, third, _, last] = self.fifths;
+        let is_growing = self.fifths[2..].windows(2).all(|pair| pair[1] > EXPLODING * pair[0]);
+        let before = first.max(second).max(third);
+        before > 0.0 && is_growing && last > ABSURD * first.max(second).max(f64::MIN_POSITIVE)
     }
 
     fn judge(&mut self, size: f64, time: f64) {

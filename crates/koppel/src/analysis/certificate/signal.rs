@@ -1,15 +1,11 @@
 //! Errors of outputs and defects of connections, summed up over a run.
 
-use super::{Band, Gap, SignalError};
+use super::{Band, Gap, SignalError, Spread};
 use crate::linalg::Matrix;
 use crate::run::Simulation;
 
 /// A range below this share of the largest value counts as this.
 const NO_RANGE: f64 = 1e-3;
-
-/// Beyond this share of the range a figure has no upper bound: of two large numbers that cancel, little is left of what the
-/// signal should have been, and its range is taken too large.
-const UNBOUNDED: f64 = 0.5;
 
 /// Errors below this share of the largest range of any output are round-off.
 const ROUND_OFF: f64 = 1e-14;
@@ -47,6 +43,7 @@ impl Sums {
 }
 
 /// Sums over all signals of a run.
+#[derive(Clone)]
 pub(super) struct Signals {
     outputs: Vec<Sums>,
     inputs: Vec<Sums>,
@@ -66,9 +63,19 @@ impl Signals {
 
     /// Notes the errors of the outputs at the end of a step, which count as much as it is long.
     pub(super) fn note(&mut self, simulation: &Simulation, size: f64, errors: impl Iterator<Item = f64>) {
+        let is_begin = 5 * simulation.index() < simulation.steps();
+        self.note_errors((simulation.time(), is_begin, size), simulation.all_outputs(), errors);
+    }
+
+    /// The same of a step that ended at a time, in the first fifth of the run or not, and its size.
+    pub(super) fn note_errors(
+        &mut self,
+        (time, is_begin, size): (f64, bool, f64),
+        outputs: &[f64],
+        errors: impl Iterator<Item = f64>,
+    ) {
         self.watched += size;
-        let (time, is_begin) = (simulation.time(), 5 * simulation.index() < simulation.steps());
-        for ((sums, y), error) in self.outputs.iter_mut().zip(simulation.all_outputs()).zip(errors) {
+        for ((sums, y), error) in self.outputs.iter_mut().zip(outputs).zip(errors) {
             let is_small = error.abs() <= EXPLODED * sums.range() || error.abs() < 0.5 * y.abs();
             if is_begin || is_small {
                 sums.see(y - error);
@@ -113,7 +120,7 @@ impl Signals {
     }
 
     /// The error of each output, the largest first.
-    pub(super) fn errors(&self, simulation: &Simulation, band: (f64, f64)) -> Vec<SignalError> {
+    pub(super) fn errors(&self, simulation: &Simulation, band: Spread) -> Vec<SignalError> {
         let graph = simulation.graph();
         let one = |output: usize| SignalError {
             signal: graph.output_name(output),
@@ -128,7 +135,7 @@ impl Signals {
     }
 
     /// Per subsystem the mean over its outputs, then the Euclidean norm.
-    pub(super) fn overall(&self, simulation: &Simulation, band: (f64, f64)) -> Band {
+    pub(super) fn overall(&self, simulation: &Simulation, band: Spread) -> Band {
         let graph = simulation.graph();
         let of = |id: usize| {
             let outputs = graph.outputs_of(id);
@@ -153,10 +160,11 @@ impl Signals {
     }
 }
 
-fn spread(error: f64, (low, high): (f64, f64)) -> Band {
-    if error <= UNBOUNDED {
+fn spread(error: f64, band: Spread) -> Band {
+    let Spread { low, high, open_above } = band;
+    if error <= open_above {
         Band { low: low * error, error, high: high * error }
     } else {
-        Band { low: low * UNBOUNDED, error, high: f64::INFINITY }
+        Band { low: low * open_above, error, high: f64::INFINITY }
     }
 }
