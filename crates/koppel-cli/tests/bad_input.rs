@@ -125,7 +125,7 @@ fn wrong_types_and_missing_keys() {
     refused(
         "step = 1e-3",
         "step = \"small\"",
-        &["system.toml:6:8", "`step`: found the text \"small\", expected a number"],
+        &["system.toml:6:8", "`step` must be a number of seconds, \"auto\", or", "found \"small\""],
     );
     refused("step = 1e-3", "", &["[run] needs `step`"]);
     refused("model = \"mass\"", "", &["subsystem `right` needs `model`"]);

@@ -1,4 +1,4 @@
-//! `auto` on every example: stable, within the wanted error against the system uncut, and no dearer than 1.5 times the best of a
+//! `auto` on the examples: stable, within the wanted error against the system uncut, and no dearer than 1.5 times the best of a
 //! grid of methods and steps. Counted in calls, which are the same on every machine; `cargo xtask proof` measures seconds.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
@@ -13,6 +13,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Of the calls of the best of the grid.
 const DEARER: f64 = 1.5;
+
+/// Examples whose runs take too long for every test: `cargo xtask proof` has them.
+const LONG: [&str; 6] =
+    ["epas", "epas-fast", "helicopter", "prestep/helicopter", "loops/filtered", "loops/steps"];
 
 /// One example; tells what is wrong with it.
 fn judge(name: &str, path: &Path) -> Result<String, String> {
@@ -55,8 +59,9 @@ fn best_of_grid(example: &Example, file: &SystemFile) -> (String, f64) {
 }
 
 #[test]
-fn every_example_is_good_enough_and_cheap_enough() {
-    let (paths, next) = (paths(), AtomicUsize::new(0));
+fn examples_are_good_enough_and_cheap_enough() {
+    let next = AtomicUsize::new(0);
+    let paths: Vec<_> = paths().into_iter().filter(|(name, _)| !LONG.contains(&name.as_str())).collect();
     let work = || {
         let mut judged = Vec::new();
         while let Some((name, path)) = paths.get(next.fetch_add(1, Ordering::Relaxed)) {
@@ -69,7 +74,7 @@ fn every_example_is_good_enough_and_cheap_enough() {
         let first = work();
         first.into_iter().chain(second.join().unwrap()).collect()
     });
-    assert!(judged.len() > 25, "{}", judged.len());
+    assert!(judged.len() > 20, "{}", judged.len());
     let bad: Vec<&String> = judged.iter().filter_map(|one| one.as_ref().err()).collect();
     assert!(bad.is_empty(), "{bad:#?}\n{judged:#?}");
 }

@@ -23,8 +23,6 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "method", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum CouplingConfig {
-    /// Still to be chosen, see [`crate::plan`]: no run begins with it.
-    Auto(AutoConfig),
     /// Zero-order hold: the newest value.
     Zoh {},
     /// First-order hold: the line through the newest two values.
@@ -79,6 +77,8 @@ pub enum CouplingConfig {
         /// By the input they end at.
         connections: BTreeMap<String, CouplingConfig>,
     },
+    /// Still to be chosen, see [`crate::plan`]: no run begins with it.
+    Auto(AutoConfig),
 }
 
 fn half() -> f64 {
@@ -98,7 +98,6 @@ impl Default for CouplingConfig {
 impl CouplingConfig {
     /// Every method's name, with one line about it.
     pub const METHODS: [(&str, &str); 12] = [
-        ("auto", "the cheapest of the others that keeps a wanted error, chosen before the run"),
         ("zoh", "zero-order hold: the newest value"),
         ("foh", "first-order hold: the line through the newest two values"),
         ("soh", "second-order hold: the parabola through the newest three values"),
@@ -113,6 +112,7 @@ impl CouplingConfig {
             "velocity-form pre-step: every subsystem is excited before the run, the coupled system predicted by what it did",
         ),
         ("mixed", "other methods for named connections"),
+        ("auto", "the cheapest of the others that keeps a wanted error, chosen before the run"),
     ];
 
     /// What is wanted of the method to be chosen, if one is; of several wishes the strictest.

@@ -25,6 +25,8 @@ const SMALL: usize = 60;
 const CAUTION: f64 = 2.0;
 /// Seconds that choosing takes if nothing can be run.
 const PATIENCE: f64 = 5.0;
+/// Of the time for choosing, what is left for the search at least.
+const LATER: f64 = 0.6;
 /// Rounds in which the best are timed against each other.
 const ROUNDS: usize = 4;
 /// Those that are timed again, by their cost over the least.
@@ -115,7 +117,9 @@ impl Work<'_> {
         (self.progress)("a run of very small steps to compare with");
         match pilots.find_reference(self.wish.aim.error) {
             Comparison::Found => {
-                let found = search(self.wish, pilots, self.deadline, self.progress);
+                // However long that took.
+                let later = Instant::now() + Duration::from_secs_f64(LATER * pilots.budget);
+                let found = search(self.wish, pilots, self.deadline.max(later), self.progress);
                 taken(self.wish, found, Basis::Pilots, pilots.until(), Some(pilots))
             }
             Comparison::Still => Ok(nothing(self.wish, "nothing moves in it".into())),
