@@ -242,9 +242,14 @@ fn failures_in_probing_leave_the_run_alone() {
         let mut simulation =
             Simulation::new(pair.system([&good, fmu]), &config).unwrap_or_else(|e| panic!("{what}: {e}"));
         let reports = simulation.probing();
-        let reason = reports[1].reason.clone().unwrap_or_else(|| panic!("{what}: {:?}", reports[1]));
-        let words = if what.starts_with("not") { "experiments came to an end" } else { "`b`" };
-        assert!(reason.contains(words), "{what}: {reason}");
+        if what == "not a number" {
+            // What is linear shows it within eight steps, before anything goes wrong; behind stairs it does not.
+            assert!(reports[1].reason.is_none(), "{what}: {:?}", reports[1]);
+        } else {
+            let reason = reports[1].reason.clone().unwrap_or_else(|| panic!("{what}: {:?}", reports[1]));
+            let words = if what.starts_with("not") { "experiments came to an end" } else { "`b`" };
+            assert!(reason.contains(words), "{what}: {reason}");
+        }
         assert!(reports[0].reason.is_none(), "{what}: {:?}", reports[0]);
         let seen = positions(&mut simulation);
         let well = Pair { substeps: 4, ..Pair::default() };

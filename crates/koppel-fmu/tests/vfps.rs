@@ -13,13 +13,15 @@ use koppel_fmu::export::FmiVersion;
 use prepared::prepared;
 use problems::{Kind, problems};
 
-/// The step in ms that must be within 5 %, in the order of the problems.
-const WANTED: [f64; 4] = [20.0, 100.0, 500.0, 100.0];
+/// The step in ms that must be within 5 %.
+const WANTED: [(&str, f64); 4] =
+    [("dual mass", 20.0), ("quarter truck", 100.0), ("PI-PT1", 500.0), ("van der Pol", 100.0)];
 
 fn reaches(kind: &Kind) {
     let folder = tempfile::tempdir().unwrap();
     let vfps = CouplingConfig::Vfps(VfpsConfig::default());
-    for (problem, step) in problems().iter().zip(WANTED) {
+    for (name, step) in WANTED {
+        let problem = problems().into_iter().find(|problem| problem.name.starts_with(name)).unwrap();
         let fmus = problem.fmus(kind, folder.path());
         let error = problem.error(&fmus, &vfps, step);
         assert!(error <= 0.05, "{} at {step} ms: {error}", problem.name);
