@@ -158,22 +158,17 @@ fn every_bad_option_says_what_is_wanted() {
 /// Changes, loops, other rates and couplings still to be chosen are tuned with a word of warning.
 #[test]
 fn what_is_not_looked_at_is_said() {
-    let folder = Folder::new();
-    folder.write("system.toml", &format!("{SYSTEM}\n[[at]]\ntime = 0.1\nset = {{ \"right.m\" = 12 }}\n"));
+    let (folder, text) = copied("two-mass.toml");
+    folder.write("system.toml", &format!("{text}\n[[at]]\ntime = 10\nset = {{ \"second.m\" = 12 }}\n"));
     let said =
         folder.succeed(&["tune", "system.toml", "--methods", "zoh", "--keep", "connections", "--apply"]);
     said.says(&["was written into system.toml"]);
     said.errs_with(&["changes by [[at]] are not looked at"]);
     assert!(folder.read("system.toml").contains("[[at]]"));
-    folder.write("system.toml", &SYSTEM.replace("stop = 0.2", "stop = 0.2\nevery = { right = 2 }"));
+    folder.write("system.toml", &text.replace("stop = 50.0", "stop = 50.0\nevery = { second = 2 }"));
     let found = tune(&folder, &["--methods", "zoh,foh", "--keep", "connections"]);
     assert!(!found["front"].as_array().unwrap().is_empty(), "{found:#}");
-    folder.write(
-        "system.toml",
-        &SYSTEM
-            .replace("stop = 0.2", "stop = 0.2\niteration = \"step\"")
-            .replace("schedule = \"parallel\"\n", ""),
-    );
+    folder.write("system.toml", &text.replace("stop = 50.0", "stop = 50.0\niteration = \"step\""));
     let said = folder.succeed(&["tune", "system.toml"]);
     said.errs_with(&["only the step is searched"]);
 }

@@ -149,7 +149,9 @@ fn edited(text: &str, path: &Path, chosen: &Candidate) -> Result<String> {
     if now.coupling != whole {
         put_coupling(run, Some(&now.coupling), &whole).map_err(|why| why.at(path))?;
     }
-    Ok(with_comments(text, document))
+    let edited = with_comments(text, document);
+    // Lines end as they did.
+    Ok(if text.contains("\r\n") { edited.replace("\r\n", "\n").replace('\n', "\r\n") } else { edited })
 }
 
 /// Tables of connections, however they are written.
@@ -256,6 +258,14 @@ fn put(table: &mut dyn TableLike, key: &str, mut new: Edited) {
             table.insert(key, Item::Value(new));
         }
         None => {
+            let last = table.iter_mut().last().and_then(|(_, item)| item.as_value_mut());
+            // The blank before the brace that ends an inline table stays before it.
+            if let Some(last) = last
+                && last.decor().suffix().and_then(|suffix| suffix.as_str()) == Some(" ")
+            {
+                last.decor_mut().set_suffix("");
+                new.decor_mut().set_suffix(" ");
+            }
             table.insert(key, Item::Value(new));
         }
     }

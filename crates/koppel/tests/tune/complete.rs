@@ -26,13 +26,13 @@ fn the_search_finds_what_trying_all_finds() {
     let options = TuneOptions {
         objectives: &[Objective::Radius, Objective::Consistency, Objective::Cost],
         methods: &methods,
-        steps: Some((0.02, 0.2)),
+        steps: Some((0.05, 0.2)),
         connections: &inputs,
         ..TuneOptions::default()
     };
     let all = tune(&system, &case.run, &TuneOptions { evaluations: Some(100_000), ..options }).unwrap();
-    assert!(all.is_complete && all.judged > 3000, "{}", all.judged);
-    for seed in 1..=3 {
+    assert!(all.is_complete && all.judged > 2000, "{}", all.judged);
+    for seed in 1..=2 {
         let evaluations = all.judged / 4;
         let found =
             tune(&system, &case.run, &TuneOptions { evaluations: Some(evaluations), seed, ..options })

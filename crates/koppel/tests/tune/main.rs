@@ -1,5 +1,6 @@
 //! Tuning: the search itself, and what it finds.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+#![expect(clippy::print_stdout, reason = "figures for the reader, shown with --nocapture")]
 
 mod analytic;
 mod complete;
