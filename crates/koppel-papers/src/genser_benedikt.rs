@@ -137,10 +137,17 @@ fn figure(
     }
     let grid =
         "found on another grid of steps, by another measure of \"reached\", and against another reference";
+    let finer =
+        "step 2 is solved by the exponential; the paper's one step of a linear-implicit method is cruder";
     for (m, paper) in [2e-4, 4e-4, 1e-4, 6e-3].into_iter().enumerate() {
         let what = format!("largest step that reaches the border, {}, s", NAMES[m]);
-        exhibit = exhibit
-            .compare(Comparison::number(what, kept(rows, m), paper, Within::Relative(0.01)).because(grid));
+        exhibit = exhibit.compare(
+            Comparison::number(what, kept(rows, m), paper, Within::Relative(0.01)).because(if m == 3 {
+                finer
+            } else {
+                grid
+            }),
+        );
     }
     let at = |step: f64, m: usize| {
         rows.iter().find(|row| (row.0 / step - 1.0).abs() < 1e-9).map_or(f64::NAN, |row| row.1[m])
@@ -180,7 +187,16 @@ fn courses(_: &Context<'_>) -> Result<Vec<Exhibit>> {
     let mut curves = vec![exact.curve("uncut", signal)];
     curves.extend(runs.iter().map(|(name, run)| run.clipped(name, signal, &exact, 1.0)));
     let errors: Vec<f64> = runs.iter().map(|(_, run)| run.nrms(&exact, signal)).collect();
-    let is_lost = |m: usize| !runs[m].1.is_whole || errors[m] > 1.0;
+    // Error late in the run over that early in it.
+    let growth = |m: usize| {
+        let (own, known) = (runs[m].1.column(signal), exact.column(signal));
+        let part = |from: f64, to: f64| {
+            let within = exact.table.times.iter().enumerate().filter(|(_, t)| **t > from && **t <= to);
+            within.map(|(k, _)| own.get(k).map_or(f64::INFINITY, |y| (y - known[k]).powi(2))).sum::<f64>()
+        };
+        (part(0.8, 1.0) / part(0.1, 0.3)).sqrt()
+    };
+    let is_lost = |m: usize| !runs[m].1.is_whole || growth(m) > 1.0;
     let listed: Vec<String> = NAMES.iter().zip(&errors).map(|(n, e)| format!("{n} {}", short(*e))).collect();
     let figure_8 = Exhibit::new(
         "Figure 8",
@@ -188,14 +204,17 @@ fn courses(_: &Context<'_>) -> Result<Vec<Exhibit>> {
         "As Figure 6; runs that leave twice the range end there.",
     )
     .curves("omega", plot("Figure 8", ["time, s", "rad/s"], [Linear; 2], curves))
-    .compare(Comparison::statement(
-        "NEPCE is unstable",
-        is_lost(1),
-        format!("root mean square error over the range: {}", listed.join(", ")),
-    ))
+    .compare(
+        Comparison::statement(
+            "NEPCE is unstable",
+            is_lost(1),
+            format!("its error from 0.8 to 1 s is {} times that from 0.1 to 0.3 s; over the range: {}", short(growth(1)), listed.join(", ")),
+        )
+        .because("by the largest error (66) it is near the paper's own border of 1 there, which it passes at 0.006 s (Figure 6)"),
+    )
     .compare(Comparison::statement(
         "pre-step is the most accurate",
-        (0..3).all(|m| errors[3] < 0.1 * errors[m] || is_lost(m)),
+        (0..3).all(|m| errors[3] < 0.1 * errors[m]),
         listed.join(", "),
     ));
     Ok(vec![figure_8, figure_9()?])
