@@ -142,7 +142,7 @@ fn run(file: &SystemFile, is_certified: bool, is_repeated: bool, look: &mut Look
     let mut rows = Columns::new(names.len());
     let mut certifier = is_certified.then(|| Certifier::new(&mut simulation));
     if let Some(second) = second {
-        let with = |alone: Certifier| alone.with_second_run(&mut simulation, second).map_err(error::engine);
+        let with = |alone: Certifier| alone.with_second_run(&simulation, second).map_err(error::engine);
         certifier = certifier.map(with).transpose()?;
     }
     let (start, stop) = (file.run.start, file.run.stop);
