@@ -68,8 +68,7 @@ fn plain(system: System) -> System {
     System { subsystems: subsystems.collect(), graph: system.graph }
 }
 
-/// Seen: where models were learned, the estimate is within 35 % of the truth; of non-linear subsystems none was believed but
-/// the pendulum, which hardly swings.
+/// Of non-linear subsystems hardly any is believed; where an estimate is given, it holds.
 #[test]
 fn what_was_seen_of_black_boxes_tells_the_error() {
     let mut known = 0;
