@@ -158,13 +158,16 @@ pub fn tune(system: &LinearSystem, config: &RunConfig, options: &TuneOptions<'_>
     Ok(Tuning { objectives, own, front, combinations, judged: seen.len(), is_complete, steps })
 }
 
-/// How many settings are judged in seconds: by the work of an error, which is told over all micro steps of the run.
+/// How many settings are judged in seconds: by the work of an error, which is told over all micro steps of the run, and of a step
+/// matrix.
 fn affordable(scorer: &Scorer<'_>) -> usize {
     let (system, config) = (scorer.system(), scorer.config());
     let horizon = scorer.reference().map_or(0.0, |reference| reference.horizon());
     let steps = horizon / system.finest_micro_step().unwrap_or(config.step).min(config.step);
     let states = system.states() as f64;
-    let work = steps * (30.0 + states * states) + 20.0 * states.powi(3);
+    // Connections remember values, and all that is remembered is a state of the step matrix.
+    let numbers = states + system.graph().wires().len() as f64;
+    let work = steps * (30.0 + states * states) + 100.0 * numbers.powi(3);
     ((WORK / work) as usize).clamp(FEWEST, MOST)
 }
 
