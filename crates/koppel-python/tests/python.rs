@@ -3,6 +3,8 @@
 //! The environment is the one of `crates/koppel-fmi/tests/make_fmus.py`, in `target/test-fmus` or where `KOPPEL_TEST_FMUS`
 //! says. Without it the test is skipped, and says so; with `KOPPEL_TEST_FMUS` set it must be there.
 
+#![expect(clippy::unwrap_used, reason = "a failing test may panic")]
+
 use std::env::consts::{DLL_PREFIX, DLL_SUFFIX};
 use std::path::{Path, PathBuf};
 use std::process::Command;
