@@ -275,6 +275,10 @@ impl Certifier {
         });
         let is_growing = self.ripples.any_growing();
         let (mut verdict, mut reason) = judge(overall, &error, is_growing, unknown.as_deref());
+        if evidence == Evidence::LearnedModel && verdict == Worth::Trusted {
+            let why = "by models of what was seen in the run, which nothing confirms; `--second-run` does";
+            (verdict, reason) = (Worth::Doubtful, format!("{reason}, {why}"));
+        }
         // Two runs that explode alike differ little; the defects tell.
         if evidence == Evidence::SecondRun && self.estimate.is_ok() {
             let by_defects = self.signals.overall(simulation, EXACT);
