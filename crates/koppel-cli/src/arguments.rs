@@ -133,7 +133,7 @@ Examples:
 
 const NEW_EXAMPLES: &str = "\
 Examples:
-  koppel new                                   writes system.toml, with every setting explained
+  koppel new                                   writes system.toml, with the main settings explained
   koppel new car --from quarter-truck          writes car.toml, a copy of an example system
   koppel new --list                            names of the example systems";
 
@@ -355,7 +355,7 @@ pub(crate) struct NewArguments {
     /// Name of the system: writes NAME.toml.
     #[arg(default_value = "system")]
     pub(crate) name: String,
-    /// An example system to copy, instead of the starter with every setting explained.
+    /// An example system to copy, instead of the starter with the main settings explained.
     #[arg(long, value_name = "EXAMPLE")]
     pub(crate) from: Option<String>,
     /// The file to write [default: NAME.toml].

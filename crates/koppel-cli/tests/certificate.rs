@@ -20,12 +20,12 @@ fn a_verdict_for_people_programs_and_ci() {
     let folder = Folder::with(SYSTEM);
     let said =
         folder.succeed(&["run", "system.toml", "--step", "2e-5", "--require", "trusted", "--out", "a.csv"]);
-    said.says(&["certificate       trusted: its error is at most", "estimated error"]);
+    said.says(&["certificate       trusted: its mean error is at most", "estimated error"]);
     let beside: Value = serde_json::from_str(&folder.read("a.csv-metadata.json")).unwrap();
     assert_eq!(beside["notes"][0]["koppel"]["extra"]["certificate"]["verdict"], "trusted");
     let said = folder.run(&["run", "system.toml", "--step", "1e-2", "--require", "trusted"]);
     assert_eq!(said.code, Some(3), "{}\n{}", said.out, said.err);
-    said.errs_with(&["error: --require trusted: its error is about"]);
+    said.errs_with(&["error: --require trusted: its mean error is about"]);
     let certificate = told(&folder, &["--step", "1e-2"]);
     assert_eq!(certificate["verdict"], "wrong");
     assert_eq!(certificate["evidence"], "linear-model");

@@ -51,6 +51,34 @@ fn column(csv: &str, name: &str) -> Vec<f64> {
     lines.map(|line| line.split(',').nth(at).unwrap().parse().unwrap()).collect()
 }
 
+/// A counter of steps has another value at every other step, and is no error.
+#[test]
+fn what_counts_is_not_judged_as_a_signal() {
+    let Some(path) = prepared("Oscillator2.fmu") else { return };
+    let folder = Folder::with(&system("fmu = \"body.fmu\"\nparameters = { m = 2.0, c = 30.0, d = 0.5 }"));
+    std::fs::copy(path, folder.path("body.fmu")).unwrap();
+    let told = folder.succeed(&["run", "system.toml", "--step", "1e-3", "--second-run", "--json"]);
+    let told: serde_json::Value = serde_json::from_str(&told.out).unwrap();
+    let signals: Vec<_> = told["certificate"]["error"].as_array().unwrap().iter().collect();
+    assert!(signals.iter().any(|one| one["signal"] == "body.x"), "{signals:?}");
+    assert!(signals.iter().all(|one| one["signal"] != "body.steps"), "{signals:?}");
+    assert_eq!(told["certificate"]["verdict"], "trusted", "{}", told["certificate"]);
+}
+
+/// What is written down to come back after a crash is no way to take a step again.
+#[test]
+fn checkpoints_change_no_number() {
+    let Some(path) = prepared("Oscillator2.fmu") else { return };
+    let folder = Folder::with(&system("fmu = \"body.fmu\"\nparameters = { m = 2.0, c = 30.0, d = 0.5 }"));
+    std::fs::copy(path, folder.path("body.fmu")).unwrap();
+    let vfps = ["run", "system.toml", "--coupling", "vfps", "--step", "0.05", "--no-cache"];
+    folder.succeed(&[&vfps[..], &["--out", "without.csv"]].concat()).errs_with(&["`body` cannot go back"]);
+    folder
+        .succeed(&[&vfps[..], &["--out", "with.csv", "--checkpoint-every", "3"]].concat())
+        .errs_with(&["`body` cannot go back"]);
+    assert_eq!(folder.read("without.csv"), folder.read("with.csv"));
+}
+
 #[test]
 fn an_fmu_runs_like_the_native_model() {
     for name in ["Oscillator2.fmu", "Oscillator3.fmu"] {

@@ -236,6 +236,9 @@ fn of_call(error: &CallError) -> Option<&'static str> {
             "a GUID or token that differs means that description and binary are of different builds; else a licence or a file may be missing"
         }
         CallError::Status { status: Status::Pending, .. } => "FMUs that step asynchronously cannot be run",
+        CallError::Status { call: "fmi2DoStep" | "fmi3DoStep", messages, .. } if messages.is_empty() => {
+            "the FMU gave up by itself and said nothing: `--log debug` lets it say more; other parameters or a smaller communication step may help"
+        }
         CallError::Status { call: "fmi2DoStep" | "fmi3DoStep", .. } => {
             "the FMU gave up by itself: other parameters or a smaller communication step may help; else ask its author"
         }

@@ -313,6 +313,11 @@ impl Subsystem for Replayed {
         self.inner.step_calls()
     }
 
+    /// By itself only: a log is replayed from its beginning.
+    fn can_go_back(&self) -> koppel::Result<()> {
+        self.inner.can_go_back()
+    }
+
     /// Where the log ends now, and the state itself if the FMU can keep it in its memory.
     fn save(&self, snapshot: &mut Snapshot) -> koppel::Result<()> {
         let place = match &mut *self.log.borrow_mut() {

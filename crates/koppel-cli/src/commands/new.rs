@@ -12,7 +12,7 @@ use crate::exit::Exit;
 use crate::failure::{Failure, Result};
 use crate::output::{is_standard_output, print, quoted};
 
-/// The system file with every setting explained; it has a subsystem given by matrices.
+/// The system file with the main settings explained; it has a subsystem given by matrices.
 pub(super) const STARTER: &str = include_str!("../../templates/starter.toml");
 
 /// Writes a system file to start from.

@@ -1,6 +1,7 @@
 //! Ctrl-C: the first asks the run to end after its step, the second ends it at once and keeps its rows, the third does not
-//! even wait for that.
+//! even wait for that. Where nobody sits before a terminal, as under `timeout` and batch systems, the second comes by itself.
 
+use std::io::IsTerminal;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -18,6 +19,9 @@ static LAST_RITES: Mutex<Option<LastRites>> = Mutex::new(None);
 /// A step that takes longer than this is worth a word.
 const PATIENCE: Duration = Duration::from_millis(300);
 
+/// How long a step may go on after the first signal if nobody is there to send a second: batch systems kill soon after.
+const GRACE: Duration = Duration::from_secs(8);
+
 /// Listens from now on. Where signals cannot be caught, Ctrl-C kills as usual.
 pub(crate) fn listen() {
     let _ = ctrlc::set_handler(|| match ASKED.fetch_add(1, Ordering::Relaxed) {
@@ -26,17 +30,25 @@ pub(crate) fn listen() {
             if is_running() && ASKED.load(Ordering::Relaxed) == 1 {
                 note("note", "stopping after this step; press Ctrl-C again to end at once");
             }
-        }),
-        1 => beside(|| {
-            // Held until the process has ended: `files_are_complete` waits for it.
-            let mut rites = LAST_RITES.lock().unwrap_or_else(PoisonError::into_inner);
-            if let Some(rites) = rites.take() {
-                rites();
+            if !std::io::stderr().is_terminal() {
+                std::thread::sleep(GRACE);
+                if is_running() {
+                    end_at_once();
+                }
             }
-            std::process::exit(Exit::Interrupted.number().into());
         }),
+        1 => beside(end_at_once),
         _ => std::process::exit(Exit::Interrupted.number().into()),
     });
+}
+
+fn end_at_once() {
+    // Held until the process has ended: `files_are_complete` waits for it.
+    let mut rites = LAST_RITES.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(rites) = rites.take() {
+        rites();
+    }
+    std::process::exit(Exit::Interrupted.number().into());
 }
 
 /// Signals are heard one after the other: nothing may keep the next one waiting.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use koppel::coupling::{CouplingConfig, Hold};
+use koppel::coupling::{CouplingConfig, Hold, TimeForm};
 use koppel::plan::Steps;
 use koppel::record::Record;
 use koppel::run::{Change, RunConfig, ScheduleConfig};
@@ -110,8 +110,10 @@ fn takes_hold(coupling: &CouplingConfig) -> bool {
         CouplingConfig::Mixed { default, connections } => {
             takes_hold(default) || connections.values().any(takes_hold)
         }
-        // On learned models it works in discrete time and gives one value per step.
-        CouplingConfig::Prestep(config) => config.model.identify().is_some(),
+        // In discrete time, and so on learned models, it gives one value per step.
+        CouplingConfig::Prestep(config) => {
+            config.model.identify().is_some() || config.time == Some(TimeForm::Discrete)
+        }
         CouplingConfig::Foh { .. }
         | CouplingConfig::Soh { .. }
         | CouplingConfig::Hinf(_)

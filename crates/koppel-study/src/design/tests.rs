@@ -30,6 +30,14 @@ fn every_combination_once_and_the_last_factor_fastest() {
 }
 
 #[test]
+fn whole_numbers_are_levels_once() {
+    let source = Source::Range { from: 1.0, to: 3.0, steps: 5, is_log: false, is_whole: true };
+    let design = design(&[factor(source)], PlanKind::FullFactorial, 1);
+    let levels: Vec<Vec<f64>> = (0..design.runs()).map(|run| numbers(&design, run)).collect();
+    assert_eq!(levels, [[1.0], [2.0], [3.0]]);
+}
+
+#[test]
 fn drawn_factors_of_a_factorial_plan_stay_while_the_others_change() {
     let drawn = factor(Source::Uniform { low: 0.0, high: 1.0, is_log: false });
     let design = design(&[drawn, range(1.0, 2.0, 2, false)], PlanKind::FullFactorial, 5);

@@ -57,8 +57,11 @@ impl Course {
         }
         let distance = match row {
             row if row < last => self.times[row + 1] - self.times[row],
-            _ if last > 0 => self.times[last] - self.times[last - 1],
-            _ => 1.0,
+            // Where a change is, a time may stand twice.
+            _ => {
+                let before = self.times[..last].iter().rfind(|time| **time < self.times[last]);
+                before.map_or(1.0, |before| self.times[last] - before)
+            }
         };
         match (time - self.times[row]) / distance {
             part if part.abs() <= SAME => Some(Moment { row, part: 0.0 }),
@@ -229,5 +232,7 @@ mod tests {
         assert_eq!(at(0.3 + 1e-12), Some(-1.0));
         assert!(at(0.31).is_none() && at(-0.01).is_none());
         assert_eq!((course.ranges[0], course.largest[0], course.end()), (2.0, 1.0, 0.3));
+        let changed = Course::new(vec![0.0, 0.1, 0.1], vec![vec![0.0, 1.0, -1.0]]);
+        assert_eq!(changed.moment(0.1, 0).map(|moment| changed.value(0, moment)), Some(-1.0));
     }
 }

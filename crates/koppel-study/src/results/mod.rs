@@ -185,7 +185,11 @@ fn kinds_of_failures(failed: &[&Row]) -> Vec<Vec<String>> {
         .collect()
 }
 
-/// A name that any file system takes.
+/// A name that any file system takes, another one for every name.
 pub(crate) fn file_name(name: &str) -> String {
-    name.chars().map(|c| if c.is_alphanumeric() || "._-".contains(c) { c } else { '_' }).collect()
+    let one = |c: char| match c.is_alphanumeric() || "._-".contains(c) {
+        true => c.to_string(),
+        false => format!("~{:x}", u32::from(c)),
+    };
+    name.chars().map(one).collect()
 }

@@ -87,7 +87,10 @@ impl Source {
                     k if k + 1 == *steps => *to,
                     k => between(*from, *to, k as f64 / last, *is_log),
                 };
-                Some((0..*steps).map(|k| Value::number(at(k), *is_whole)).collect())
+                let mut levels: Vec<Value> = (0..*steps).map(|k| Value::number(at(k), *is_whole)).collect();
+                // There may be fewer whole numbers than steps.
+                levels.dedup_by(|a, b| a.text == b.text);
+                Some(levels)
             }
             Source::Uniform { .. } | Source::Normal { .. } => None,
         }

@@ -19,6 +19,9 @@ use std::ops::Range;
 /// Macro steps before the first column: past the start, with all memory filled.
 const WARM_UP: u64 = 4;
 
+/// Macro steps up to which it spans several rates.
+const LONGEST: u64 = 4096;
+
 /// How far a step may be from linear, relative to the numbers it is summed from.
 const NOT_LINEAR: f64 = 1e-6;
 
@@ -54,6 +57,9 @@ impl LinearSystem {
     /// [`crate::Error::Unsupported`] with the reason if a step with this coupling is not linear.
     pub fn step_matrix(&self, config: &RunConfig) -> Result<StepMatrix> {
         let steps = Schedule::new(config, &self.graph)?.period();
+        if steps > LONGEST {
+            return Err(unknown(format!("its rates meet only after {steps} steps")));
+        }
         let rest = vec![0.0; self.states()];
         let mut simulation = self.simulation(config, (WARM_UP + 8) * steps, &rest)?;
         let mut engine = Engine::new(&mut simulation, steps)?;

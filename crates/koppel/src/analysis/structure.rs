@@ -2,7 +2,7 @@
 
 use crate::error::Result;
 use crate::run::{Simulation, SubsystemLoop, Told, subsystem_loops};
-use crate::system::{AlgebraicLoop, Dependencies, Reach, Snapshot, SystemGraph, algebraic_loops};
+use crate::system::{AlgebraicLoop, Dependencies, Reach, SystemGraph, algebraic_loops};
 use serde::Serialize;
 
 /// A system's structure.
@@ -134,7 +134,7 @@ pub fn structure(simulation: &mut Simulation) -> Result<StructureReport> {
 
 fn subsystem(simulation: &mut Simulation, id: usize) -> Result<SubsystemReport> {
     let found = simulation.feed_through(id)?;
-    let saved = simulation.save_one(id, &mut Snapshot::default());
+    let saved = simulation.can_go_back(id);
     let graph: &SystemGraph = simulation.graph();
     let ports = graph.ports(id);
     let acting = |i: usize| -> Vec<String> {

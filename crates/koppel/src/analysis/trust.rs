@@ -95,6 +95,7 @@ fn compare(
     let count = system.graph.len();
     let start: Vec<Vec<f64>> = (0..count).map(|id| simulation.outputs(id).to_vec()).collect();
     let width = |id: usize| start[id].len();
+    let is_signal = |id: usize, k: usize| system.graph.is_signal(system.graph.outputs_of(id).start + k);
     let mut moved: Vec<Vec<f64>> = (0..count).map(|id| vec![0.0; width(id)]).collect();
     let mut missed = moved.clone();
     let left = simulation.steps() - simulation.index();
@@ -110,7 +111,8 @@ fn compare(
         }
     }
     for (id, model) in trust.models.iter_mut().enumerate() {
-        let ratios = (0..width(id)).filter(|k| moved[id][*k] > 0.0).map(|k| missed[id][k] / moved[id][k]);
+        let moving = (0..width(id)).filter(|k| moved[id][*k] > 0.0 && is_signal(id, *k));
+        let ratios = moving.map(|k| missed[id][k] / moved[id][k]);
         let worst =
             ratios.fold(None, |worst: Option<f64>, ratio| Some(worst.map_or(ratio, |w| w.max(ratio))));
         model.error = worst.filter(|error| error.is_finite());

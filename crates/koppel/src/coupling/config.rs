@@ -11,7 +11,7 @@ use super::nepce::Nepce;
 use super::phase::LearningKind;
 use super::prestep::PrestepConfig;
 use super::relaxed::RelaxedHold;
-use super::vfps::VfpsConfig;
+use super::vfps::{Nodes, VfpsConfig};
 use super::{Coupling, Hold};
 use crate::error::{Error, Result};
 use crate::identify::ModelConfig;
@@ -140,6 +140,14 @@ impl CouplingConfig {
         }
     }
 
+    /// Nodes for which subsystems are excited.
+    fn nodes(&self) -> Option<Nodes> {
+        match self {
+            CouplingConfig::Vfps(own) => Some(own.nodes),
+            _ => None,
+        }
+    }
+
     /// Its name.
     pub fn name(&self) -> &'static str {
         match self {
@@ -244,6 +252,11 @@ fn check_together(configs: &[&CouplingConfig]) -> Result<()> {
         CouplingConfig::Prestep(own) => Some(own),
         _ => None,
     });
+    let nodes: Vec<Nodes> = configs.iter().filter_map(|config| config.nodes()).collect();
+    if nodes.iter().any(|one| *one != nodes[0] || (nodes.len() > 1 && *one == Nodes::Auto)) {
+        let problem = "must be the same number for all methods: subsystems are excited for one only";
+        return Err(bad("mixed.connections", "nodes", problem));
+    }
     let known = presteps.clone().filter(|own| own.model.identify().is_none());
     if differ(known.map(|own| own.constant)) {
         let problem =

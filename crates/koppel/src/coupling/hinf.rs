@@ -49,7 +49,7 @@ pub struct HinfConfig {
     /// Radius of the disc of poles is one over this, in s; a tenth of the step unless given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub disc: Option<f64>,
-    /// The compensator adds at most this many times the signal's recent range; `inf` for no limit.
+    /// The compensator adds at most this many times the signal's recent range; 1e9 for none.
     pub limit: f64,
     /// Parts of a step in which sources are sampled.
     pub samples: u32,
@@ -92,7 +92,7 @@ impl HinfConfig {
         self.specification(1.0).check_orders()?;
         let mut problem = None;
         if self.limit.is_nan() || self.limit < 0.0 {
-            problem = Some(("limit", self.limit.to_string(), "must not be below zero; `inf` for no limit"));
+            problem = Some(("limit", self.limit.to_string(), "must not be below zero; 1e9 for none"));
         } else if !(1..=1000).contains(&self.samples) {
             problem = Some(("samples", self.samples.to_string(), "must lie in 1 to 1000"));
         } else if !(1..=100).contains(&self.pieces) {

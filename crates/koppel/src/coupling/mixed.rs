@@ -17,12 +17,17 @@ pub(super) struct Mixed {
     owned: Vec<Vec<InputId>>,
     /// Per method, how many channels it has; filled at the start.
     channels: Vec<usize>,
+    /// Subsystems that one of them does not excite.
+    spared: Vec<String>,
 }
 
 impl Mixed {
     /// `owner[input]` is the number of the method that fills it.
-    pub(super) fn new(methods: Vec<Box<dyn Coupling>>, owner: Vec<usize>) -> Self {
-        Mixed { methods, owner, owned: Vec::new(), channels: Vec::new() }
+    pub(super) fn new(mut methods: Vec<Box<dyn Coupling>>, owner: Vec<usize>) -> Self {
+        let spared = methods.iter().flat_map(|method| method.spared().to_vec()).collect();
+        let lack = "other methods fill some of the inputs";
+        methods.iter_mut().for_each(|method| method.set_repeatable(Some(lack.into())));
+        Mixed { methods, owner, owned: Vec::new(), channels: Vec::new(), spared }
     }
 }
 
@@ -48,7 +53,7 @@ impl Coupling for Mixed {
     }
 
     fn spared(&self) -> &[String] {
-        self.methods.iter().map(|m| m.spared()).find(|names| !names.is_empty()).unwrap_or(&[])
+        &self.spared
     }
 
     fn probed(&mut self, view: &View<'_>, probed: Vec<Probed>, steps: u64) -> Option<Vec<f64>> {
@@ -97,8 +102,13 @@ impl Coupling for Mixed {
         self.methods.iter_mut().for_each(|m| m.jumped(view, subsystem));
     }
 
+    /// Of the method that asked for models, if one did: by these figures they are taken anew.
     fn quality(&self) -> &[f64] {
-        self.methods.iter().map(|m| m.quality()).find(|figures| !figures.is_empty()).unwrap_or(&[])
+        let asked = |method: &&Box<dyn Coupling>| method.needs().models.is_some();
+        let figures = |method: &'_ Box<dyn Coupling>| !method.quality().is_empty();
+        let of = self.methods.iter().filter(asked).find(|method| figures(method));
+        of.or_else(|| self.methods.iter().find(|method| figures(method)))
+            .map_or(&[], |method| method.quality())
     }
 
     /// Where several methods have channels of the same name, those of the second are called `2.phase` and so on.
@@ -155,7 +165,11 @@ fn most_detailed(a: Request, b: Request) -> Request {
     match (a, b) {
         (Request::Nothing, other) | (other, Request::Nothing) => other,
         (Request::Nodes(m), Request::Nodes(n)) => Request::Nodes(m.max(n)),
-        (Request::SolverPoints, _) | (_, Request::SolverPoints) => Request::SolverPoints,
+        // Nodes are what their method cannot do without; solver points are one way among others to see inside a step.
+        (Request::Nodes(m), Request::SolverPoints) | (Request::SolverPoints, Request::Nodes(m)) => {
+            Request::Nodes(m)
+        }
+        (Request::SolverPoints, Request::SolverPoints) => Request::SolverPoints,
     }
 }
 

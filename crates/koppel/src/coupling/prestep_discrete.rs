@@ -232,6 +232,10 @@ impl Coupling for PrestepDiscrete {
     }
 
     fn judge(&mut self, view: &View<'_>) {
+        // Learned models are judged when they are learned from what was seen; others in the run may have known ones.
+        if self.settings.known.is_none() {
+            return;
+        }
         self.look_back(view);
         self.judge_known(view);
     }

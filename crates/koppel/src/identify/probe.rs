@@ -242,8 +242,9 @@ impl<'a> Probe<'a> {
         let mut snapshot = Snapshot::default();
         self.rewind = Some(match self.subsystem.save(&mut snapshot) {
             Ok(()) => Rewind::State(snapshot),
+            // Outputs may be those of other inputs: one that computes them only when initialised was given these later.
             Err(_) => {
-                self.subsystem.read(Some(self.place.rest), &mut self.outputs)?;
+                self.start_anew(None)?;
                 Rewind::Anew(self.outputs.clone())
             }
         });

@@ -22,7 +22,12 @@ impl Course {
     /// Adds where a run stands; `order` are its subsystems in the order of the columns.
     pub(super) fn add(&mut self, run: &Simulation, order: &[usize]) {
         self.times.push(run.time());
-        order.iter().for_each(|id| self.values.extend_from_slice(run.outputs(*id)));
+        let graph = run.graph();
+        for id in order {
+            let signals =
+                graph.outputs_of(*id).zip(run.outputs(*id)).filter(|(output, _)| graph.is_signal(*output));
+            self.values.extend(signals.map(|(_, y)| y));
+        }
         self.width = self.values.len() / self.times.len();
     }
 

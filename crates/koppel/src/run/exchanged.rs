@@ -4,6 +4,7 @@ use super::change::Target;
 use super::config::Reading;
 use super::simulation::Simulation;
 use crate::error::Result;
+use crate::signal::Samples;
 use crate::solver::SolverConfig;
 use crate::system::{InputId, Snapshot, SubsystemId, VariableId, VariableKind};
 
@@ -114,6 +115,11 @@ impl Simulation {
     /// Whether a linear model of a subsystem takes trial steps.
     pub(crate) fn needs_trials(&self, id: SubsystemId) -> bool {
         self.slots[id].subsystem.needs_trials()
+    }
+
+    /// What the coupling was shown of a subsystem inside the newest step.
+    pub(crate) fn samples(&self, id: SubsystemId) -> &Samples {
+        &self.slots[id].samples
     }
 
     /// Saves one subsystem alone.

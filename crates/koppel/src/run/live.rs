@@ -30,10 +30,12 @@ impl Simulation {
     pub fn advance_to(&mut self, time: f64) -> Result<()> {
         let margin = 1e-9 * self.clock.size();
         self.limit_steps(((time + margin - self.clock.time(0)) / self.clock.size()).max(0.0) as u64);
-        while !self.is_done() && self.clock.time(self.index + 1) <= time + margin {
-            self.advance()?;
+        let mut moved = Ok(());
+        while moved.is_ok() && !self.is_done() && self.clock.time(self.index + 1) <= time + margin {
+            moved = self.advance();
         }
         self.limit_steps(u64::MAX);
+        moved?;
         let start = self.time();
         if self.is_done() || time - start <= margin {
             return Ok(());

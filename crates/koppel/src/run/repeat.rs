@@ -35,7 +35,6 @@ impl Simulation {
     /// Why steps cannot be taken again.
     fn lack_of_repetition(&self) -> Option<String> {
         let is_iterated = self.is_iterated_somewhere() || self.halving.is_some();
-        let mut room = Snapshot::default();
         if !self.messages.is_empty() {
             return Some("messages cannot be taken back".into());
         }
@@ -45,7 +44,7 @@ impl Simulation {
         if self.stages.iter().any(|stage| !stage.held.is_empty()) {
             return Some("some inputs are held".into());
         }
-        let cannot = self.slots.iter().find(|slot| slot.subsystem.save(&mut room).is_err())?;
+        let cannot = self.slots.iter().find(|slot| slot.subsystem.can_go_back().is_err())?;
         Some(format!("`{}` cannot go back", self.graph.name(cannot.id)))
     }
 
@@ -74,11 +73,11 @@ impl Simulation {
             }
             repetition.count += 1;
             for (slot, snapshot) in self.slots.iter_mut().zip(&repetition.snapshots) {
-                slot.subsystem.restore(snapshot).map_err(|source| Error::Subsystem {
-                    subsystem: self.graph.name(slot.id).into(),
-                    time: step.start,
-                    source,
-                })?;
+                if let Err(source) = slot.subsystem.restore(snapshot) {
+                    let subsystem = self.graph.name(slot.id).into();
+                    // What broke it is worth more than that it cannot go back.
+                    return done.and(Err(Error::Subsystem { subsystem, time: step.start, source }.into()));
+                }
             }
         }
     }

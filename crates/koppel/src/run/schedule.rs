@@ -64,7 +64,7 @@ impl Schedule {
         })
     }
 
-    /// After how many macro steps all rates meet.
+    /// After how many macro steps all rates meet; as many as can be counted if that is beyond all counting.
     pub fn period(&self) -> u64 {
         let divisor = |mut a: u64, mut b: u64| {
             while b != 0 {
@@ -72,7 +72,10 @@ impl Schedule {
             }
             a
         };
-        self.every.iter().map(|n| u64::from(*n)).fold(1, |all, n| all / divisor(all, n) * n)
+        self.every
+            .iter()
+            .map(|n| u64::from(*n))
+            .fold(1_u64, |all, n| (all / divisor(all, n)).saturating_mul(n))
     }
 
     /// True if some subsystem moves less often than the others.

@@ -74,7 +74,7 @@ impl Simulation {
             Slot::new(id, subsystem, schedule.every[order[id]], &graph, needs, config.largest_step())
         };
         check_externals(&graph, &schedule, &order, config.largest_step())?;
-        let control = adaptive::control(config, &graph, &schedule, &needs)?;
+        let control = adaptive::control(config, &graph, (&schedule, &order), &needs)?;
         let changes = change::resolve(&config.at, &graph, config.start)?;
         step_sizes::check(&graph, (&schedule, &order), config, &needs, &changes)?;
         let slots: Vec<Slot> = subsystems.into_iter().enumerate().map(slot).collect();

@@ -46,9 +46,9 @@ impl Simulation {
             .try_for_each(|(slot, snapshot)| slot.subsystem.save(snapshot))
     }
 
-    /// Saves one subsystem's state: to see whether it can.
-    pub(crate) fn save_one(&self, id: usize, snapshot: &mut Snapshot) -> Result<()> {
-        self.slots[id].subsystem.save(snapshot)
+    /// Whether a subsystem can take a step again.
+    pub(crate) fn can_go_back(&self, id: usize) -> Result<()> {
+        self.slots[id].subsystem.can_go_back()
     }
 
     /// Everything but the subsystems' own states.

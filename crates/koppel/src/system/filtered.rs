@@ -275,6 +275,10 @@ impl Subsystem for WithFilters {
         self.inner.step_calls()
     }
 
+    fn can_go_back(&self) -> Result<()> {
+        self.inner.can_go_back()
+    }
+
     fn save(&self, snapshot: &mut Snapshot) -> Result<()> {
         self.inner.save(snapshot)?;
         snapshot.reals.push(f64::from(u8::from(self.is_starting)));

@@ -209,6 +209,13 @@ impl SystemGraph {
         self.wires_into(input).is_empty()
     }
 
+    /// True if the error of an output can be told by its distance from what it should be: not of those that jump, such as
+    /// counters, unless there are no others.
+    pub fn is_signal(&self, output: OutputId) -> bool {
+        !self.output_variable(output).is_held
+            || self.ports.iter().flat_map(|ports| &ports.outputs).all(|output| output.is_held)
+    }
+
     /// `subsystem.variable` of an input.
     pub fn input_name(&self, input: InputId) -> String {
         let id = self.subsystem_of_input(input);

@@ -59,7 +59,7 @@ pub struct Variable {
     pub description: String,
     /// For an output: the inputs that act on it directly.
     pub depends: Dependencies,
-    /// For an input: it is held over a step whatever the coupling, because it jumps: Booleans, integers and the like.
+    /// It jumps: Booleans, integers and the like. An input that does is held over a step, whatever the coupling.
     pub is_held: bool,
     /// For an output: it is another one behind a filter.
     // Always written: ports travel to isolated FMUs in a format without names, where nothing may be left out.

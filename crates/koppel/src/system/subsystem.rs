@@ -143,6 +143,11 @@ pub trait Subsystem: Send {
         None
     }
 
+    /// Whether it can go back inside a run, to take a step again: what can be saved can, unless coming back takes too long for that.
+    fn can_go_back(&self) -> Result<()> {
+        self.save(&mut Snapshot::default())
+    }
+
     /// Writes its state into `snapshot`, reusing the buffers.
     fn save(&self, snapshot: &mut Snapshot) -> Result<()>;
 

@@ -10,7 +10,7 @@ mod together;
 
 use koppel::coupling::{
     Against, ConstantConfig, CorrectorConfig, CouplingConfig, ErrorEquationConfig, Goal, LearningConfig,
-    LearningKind, PrestepConfig, Shape, TimeForm,
+    LearningKind, Nodes, PrestepConfig, Shape, TimeForm, VfpsConfig,
 };
 use koppel::identify::{ModelConfig, MoespConfig, RlsConfig};
 use koppel::linalg::Matrix;

@@ -47,6 +47,40 @@ fn methods_that_learn_differently_are_not_mixed() {
     }
 }
 
+/// A method that learns its models beside one that has them from the start.
+#[test]
+fn known_and_learned_models_share_a_run() {
+    let case = koppel::models::cases::case("two-mass").unwrap();
+    let learned = CouplingConfig::Prestep(PrestepConfig {
+        model: ModelConfig::Rls(RlsConfig::default()),
+        ..PrestepConfig::default()
+    });
+    let default = Box::new(CouplingConfig::Prestep(PrestepConfig::default()));
+    let connections = [(case.connections[0].to.clone(), learned)].into();
+    let coupling = CouplingConfig::Mixed { default, connections };
+    let (simulation, _) = run(case.system().unwrap(), &RunConfig { coupling, ..RunConfig::new(1.0, 0.01) });
+    assert!(simulation.is_done());
+}
+
+/// Subsystems are excited once, for one number of nodes; and the steps of VFPS beside others are taken once, which is told.
+#[test]
+fn vfps_beside_other_methods() {
+    let case = koppel::models::cases::case("two-mass").unwrap();
+    let vfps = |nodes| CouplingConfig::Vfps(VfpsConfig { nodes, ..VfpsConfig::default() });
+    let start = |default: CouplingConfig, other: CouplingConfig| {
+        let connections = [(case.connections[0].to.clone(), other)].into();
+        let coupling = CouplingConfig::Mixed { default: Box::new(default), connections };
+        Simulation::new(case.system().unwrap(), &RunConfig { coupling, ..RunConfig::new(1.0, 0.01) })
+    };
+    for other in [Nodes::Fixed(1), Nodes::Auto] {
+        let refused = start(vfps(Nodes::Fixed(10)), vfps(other)).map(|_| ()).unwrap_err().to_string();
+        assert!(refused.contains("nodes"), "{refused}");
+    }
+    let simulation = start(vfps(Nodes::Fixed(10)), CouplingConfig::Zoh {}).unwrap();
+    let remarks = simulation.remarks().join("\n");
+    assert!(remarks.contains("not taken again: other methods fill some of the inputs"), "{remarks}");
+}
+
 /// A stiff pair by the pre-step method and a slow absorber beside it by zero-order hold, in one run: as good as the pre-step
 /// method everywhere, where the hold everywhere is lost.
 #[test]

@@ -17,7 +17,7 @@ impl Summary {
             Worth::Doubtful => "doubtful",
             Worth::Wrong => "wrong",
         };
-        let mut facts = vec![("certificate", format!("{verdict}: {}{}", told.reason, evidence(told)))];
+        let mut facts = vec![("certificate", format!("{verdict}: {}{}", told.reason, self.evidence(told)))];
         if let Some(bond) = told.bonds.iter().max_by(|a, b| a.residual.total_cmp(&b.residual))
             && bond.energy > 0.0
         {
@@ -45,21 +45,23 @@ impl Summary {
         }
         grid
     }
-}
 
-/// What the error is known from.
-fn evidence(told: &Certificate) -> &'static str {
-    match told.evidence {
-        Evidence::LinearModel => " (from the defects of the connections)",
-        Evidence::LinearisedModel => " (from the defects of the connections, linearised on the way)",
-        Evidence::LearnedModel => {
-            " (from the defects of the connections, through models of what was seen of the subsystems)"
+    /// What the error is known from, or would be.
+    fn evidence(&self, told: &Certificate) -> &'static str {
+        match told.evidence {
+            Evidence::LinearModel => " (from the defects of the connections)",
+            Evidence::LinearisedModel => " (from the defects of the connections, linearised on the way)",
+            Evidence::LearnedModel => {
+                " (from the defects of the connections, through models of what was seen of the subsystems)"
+            }
+            Evidence::SecondRun => " (from a second run at half the step)",
+            // Steps that adapt have no half, and a run that failed does so again.
+            Evidence::None if self.step_sizes.is_some() || told.verdict == Worth::Wrong => "",
+            Evidence::None if told.unknown.as_ref().is_some_and(|why| !why.contains("second run")) => {
+                "; `koppel run --second-run` tells it"
+            }
+            Evidence::None => "",
         }
-        Evidence::SecondRun => " (from a second run at half the step)",
-        Evidence::None if told.unknown.as_ref().is_some_and(|why| !why.contains("second run")) => {
-            "; `koppel run --second-run` tells it"
-        }
-        Evidence::None => "",
     }
 }
 

@@ -90,9 +90,6 @@ impl Estimate {
         let closed = close(simulation, &parts)?;
         let states = closed.states();
         let has_black_box = (0..simulation.graph().len()).any(|id| simulation.solver_config(id).is_none());
-        if states > MOST_STATES {
-            return Err(unknown(format!("it has {states} states, more than {MOST_STATES}")));
-        }
         Ok(Estimate {
             is_exact,
             lengths: Vec::new(),
@@ -124,7 +121,7 @@ impl Estimate {
         self.note_inputs(simulation);
         let Length { leap, strides, .. } = &mut self.lengths[at];
         for (id, (inside, stride)) in self.parts.iter_mut().zip(strides).enumerate() {
-            let of = Followed { nodes: &self.inputs, stride: stride.as_mut(), before };
+            let of = Followed { nodes: &self.inputs, stride: stride.as_mut(), size, before };
             inside.follow(simulation, id, of, &mut self.outputs);
         }
         note_defects(simulation, &self.given, &self.outputs, &mut self.defects);
@@ -308,6 +305,10 @@ fn inside(simulation: &mut Simulation) -> Result<(Vec<Inside>, bool)> {
 fn count_parts(simulation: &mut Simulation) -> Result<usize> {
     let models = (0..simulation.graph().len()).map(|id| Ok(simulation.linear_model(id)?.0));
     let models: Vec<StateSpace> = models.collect::<Result<_>>()?;
+    let states: usize = models.iter().map(StateSpace::states).sum();
+    if states > MOST_STATES {
+        return Err(unknown(format!("it has {states} states, more than {MOST_STATES}")));
+    }
     let closed = monolithic_matrices(simulation.graph(), &models)?;
     let mut fastest = 0.0_f64;
     for matrix in models.iter().map(|model| &model.a).chain([&closed.a]) {

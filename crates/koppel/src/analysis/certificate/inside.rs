@@ -1,12 +1,14 @@
 //! What the outputs were between two communication points.
 //!
 //! They are known at the ends of a step. A subsystem that is exactly linear and whose state is known is solved from there,
-//! under the inputs it was given; what is left between that and its outputs at the end is spread over the step. Of any other, y - D u is taken as the parabola through its last three values.
+//! under the inputs it was given; what is left between that and its outputs at the end is spread over the step. Of any other, what the
+//! coupling has seen of it inside the step is taken, and if that is nothing, y - D u is the parabola through its last three values.
 
 use super::stride::Stride;
 use crate::error::Result;
 use crate::linalg::{Matrix, dot};
 use crate::run::Simulation;
+use crate::signal::Samples;
 use crate::system::{Snapshot, StateSpace, SubsystemId};
 use std::ops::Range;
 
@@ -36,6 +38,8 @@ pub(super) struct Followed<'a> {
     pub(super) nodes: &'a Matrix,
     /// The solution over one part, if the subsystem is solved.
     pub(super) stride: Option<&'a mut Stride>,
+    /// Its length, in s.
+    pub(super) size: f64,
     /// Length of the step before, relative to this one.
     pub(super) before: f64,
 }
@@ -138,7 +142,7 @@ impl Inside {
         of: Followed<'_>,
         out: &mut Matrix,
     ) {
-        let Followed { nodes, stride, before: ratio } = of;
+        let Followed { nodes, stride, size, before: ratio } = of;
         let last = nodes.rows() - 1;
         let Inside { shadow, matrices, inputs, outputs, feeds_through, .. } = self;
         if let (Some(x), Some(stride)) = (shadow, stride) {
@@ -151,6 +155,15 @@ impl Inside {
                 stride.walk(x, u, v, &mut out.row_mut(j)[outputs.clone()]);
                 u = v;
             }
+        } else if let Some(samples) = seen(simulation, id, size) {
+            let begin = samples.times()[0];
+            for j in 0..=last {
+                let time = begin + size * j as f64 / last as f64;
+                let row = &mut out.row_mut(j)[outputs.clone()];
+                row.iter_mut().enumerate().for_each(|(k, y)| *y = between(samples, k, time));
+            }
+            self.look(simulation, id, simulation.all_outputs());
+            return;
         } else {
             for j in 0..=last {
                 let y = &mut out.row_mut(j)[outputs.clone()];
@@ -215,4 +228,26 @@ impl Inside {
         }
         self.known += 1;
     }
+}
+
+/// What was seen of a subsystem inside the step of this length that was just made, if it was seen from begin to end.
+fn seen(simulation: &Simulation, id: SubsystemId, size: f64) -> Option<&Samples> {
+    let samples = simulation.samples(id);
+    let (first, last) = (samples.times().first()?, samples.times().last()?);
+    let is_near = |a: f64, b: f64| (a - b).abs() <= 1e-6 * size;
+    let is_whole = is_near(*last, simulation.time()) && is_near(*first, simulation.time() - size);
+    (is_whole && samples.times().len() > 3).then_some(samples)
+}
+
+/// An output at a time between two samples: the mean of the parabolas through these and the one before or behind.
+fn between(samples: &Samples, output: usize, time: f64) -> f64 {
+    let times = samples.times();
+    let y = |k: usize| samples.at(k)[output];
+    let k = times.partition_point(|t| *t <= time).clamp(1, times.len() - 1) - 1;
+    let slope = |k: usize| (y(k + 1) - y(k)) / (times[k + 1] - times[k]);
+    let bend = |k: usize| (slope(k + 1) - slope(k)) / (times[k + 2] - times[k]);
+    let bends = [k.checked_sub(1), Some(k)].into_iter().flatten().filter(|k| k + 2 < times.len());
+    let (sum, count) = bends.fold((0.0, 0.0), |(sum, count), k| (sum + bend(k), count + 1.0));
+    let line = y(k) + slope(k) * (time - times[k]);
+    line + sum / f64::max(count, 1.0) * (time - times[k]) * (time - times[k + 1])
 }

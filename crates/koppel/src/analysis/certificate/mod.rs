@@ -295,7 +295,9 @@ impl Certifier {
         }
         let unstable = self.estimate.as_ref().ok().and_then(|estimate| estimate.unstable_solver(simulation));
         if let Some(sign) = unstable {
-            if verdict == Worth::Trusted {
+            if self.ripples.exploding().is_some() {
+                (verdict, reason) = (Worth::Wrong, sign.clone());
+            } else if verdict == Worth::Trusted {
                 (verdict, reason) = (Worth::Doubtful, sign.clone());
             }
             signs.push(sign);
@@ -333,16 +335,16 @@ fn judge(
     let largest = errors.first().map_or(String::new(), |e| format!(", mostly of `{}`", e.signal));
     if overall.error.is_nan() || overall.error > WRONG {
         let figure = if overall.error <= 10.0 { "about " } else { "" };
-        return (Worth::Wrong, format!("its error is {figure}{}{largest}", percent(overall.error)));
+        return (Worth::Wrong, format!("its mean error is {figure}{}{largest}", percent(overall.error)));
     }
     if overall.error > TRUSTED || overall.high > WRONG {
-        let reason = format!("its error may be as large as {}{largest}", percent(overall.high));
+        let reason = format!("its mean error may be as large as {}{largest}", percent(overall.high));
         return (Worth::Doubtful, reason);
     }
     if is_rippling {
         return (Worth::Doubtful, "an output swings from step to step, or grows without end".into());
     }
-    (Worth::Trusted, format!("its error is at most {}", percent(overall.high)))
+    (Worth::Trusted, format!("its mean error is at most {}", percent(overall.high)))
 }
 
 fn reason(error: &Error) -> String {

@@ -129,7 +129,8 @@ impl Signals {
             largest: self.outputs[output].largest,
             time: self.outputs[output].time,
         };
-        let mut all: Vec<SignalError> = (0..graph.outputs()).map(one).collect();
+        let counted = (0..graph.outputs()).filter(|output| graph.is_signal(*output));
+        let mut all: Vec<SignalError> = counted.map(one).collect();
         all.sort_by(|a, b| b.relative.error.total_cmp(&a.relative.error));
         all
     }
@@ -138,8 +139,8 @@ impl Signals {
     pub(super) fn overall(&self, simulation: &Simulation, band: Spread) -> Band {
         let graph = simulation.graph();
         let of = |id: usize| {
-            let outputs = graph.outputs_of(id);
-            let count = outputs.len().max(1) as f64;
+            let outputs = graph.outputs_of(id).filter(|output| graph.is_signal(*output));
+            let count = outputs.clone().count().max(1) as f64;
             outputs.map(|output| self.relative(output)).sum::<f64>() / count
         };
         let sum: f64 = (0..graph.len()).map(|id| of(id) * of(id)).sum();

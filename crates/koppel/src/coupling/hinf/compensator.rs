@@ -14,6 +14,8 @@ use crate::system::{StateSpace, SubsystemId, Wire};
 
 /// Steps, beside the one that has ended, that count as recent.
 const RECENT: usize = 4;
+/// Step sizes whose matrices are kept.
+pub(super) const MOST_SIZES: usize = 32;
 
 /// The compensators of all wires.
 pub(super) struct Compensators {
@@ -99,6 +101,9 @@ impl Compensators {
         self.now = match self.discrete.iter().position(|known| known.size == size) {
             Some(known) => known,
             None => {
+                if self.discrete.len() >= MOST_SIZES {
+                    self.discrete.clear();
+                }
                 self.discrete.push(Discrete::new(&self.matrices, self.parts, size)?);
                 self.discrete.len() - 1
             }

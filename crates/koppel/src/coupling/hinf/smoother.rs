@@ -3,6 +3,7 @@
 //! w is a polynomial over the step: the newest value sent, or the line or parabola through the newest two or three. The
 //! receiver gets u piece by piece as the cubic with K2's values and slopes at both ends.
 
+use super::compensator::MOST_SIZES;
 use crate::coupling::{Polynomials, View};
 use crate::error::Result;
 use crate::hinf::{Design, HoldOrder};
@@ -104,6 +105,9 @@ impl Smoothers {
         self.now = match self.discrete.iter().position(|known| known.size == size) {
             Some(known) => known,
             None => {
+                if self.discrete.len() >= MOST_SIZES {
+                    self.discrete.clear();
+                }
                 let piece = size / self.pieces as f64;
                 let crate::system::Discrete { transition, inputs } =
                     self.matrices.discretize(piece, self.hold.points())?;

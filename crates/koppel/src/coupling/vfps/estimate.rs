@@ -118,7 +118,9 @@ impl Error {
             let sum: f64 = lacked.iter().skip(k).step_by(m).map(|e| e.abs()).sum();
             sum * m as f64 / (range * lacked.len() as f64)
         };
-        (0..m).map(of).fold(0.0, |worst, size| if size <= worst { worst } else { size })
+        (0..m)
+            .map(of)
+            .fold(0.0, |worst: f64, size| if size <= worst || worst.is_nan() { worst } else { size })
     }
 
     /// The figure, this step included.

@@ -100,7 +100,7 @@ impl Vfps {
         }
         let missed = |member: &Member| member.error.size_of(member.deviations[NEWEST].outputs(), LEAST);
         let sizes = self.members.iter().map(missed).chain([OF_INPUTS * lacked]);
-        sizes.fold(0.0, |worst, size| if size <= worst { worst } else { size })
+        sizes.fold(0.0, |worst: f64, size| if size <= worst || worst.is_nan() { worst } else { size })
     }
 
     /// Adds η to what is given.

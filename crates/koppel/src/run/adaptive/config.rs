@@ -26,7 +26,7 @@ impl Watched {
 
 /// Steps that adapt: from `run.step`, of which all are multiples, up to `max`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "a table such as { max = 0.1, tolerance = 0.01 }")]
 pub struct AdaptiveConfig {
     /// Largest step, in s.
     pub max: f64,

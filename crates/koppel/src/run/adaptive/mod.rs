@@ -17,7 +17,7 @@ use super::simulation::Simulation;
 use crate::coupling::Needs;
 use crate::error::Result;
 use crate::record::{Column, Source};
-use crate::system::SystemGraph;
+use crate::system::{SubsystemId, SystemGraph};
 
 /// The lengths of the steps of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -38,7 +38,7 @@ pub struct StepSizes {
 pub(super) fn control(
     config: &RunConfig,
     graph: &SystemGraph,
-    schedule: &Schedule,
+    (schedule, order): (&Schedule, &[SubsystemId]),
     needs: &Needs,
 ) -> Result<Option<Box<Control>>> {
     let Some(settings) = &config.adaptive else { return Ok(None) };
@@ -49,7 +49,7 @@ pub(super) fn control(
     if schedule.is_multi_rate() {
         let problem =
             "moves less often than the others, whose steps have one size then; remove `every` or `adaptive`";
-        let slow = schedule.every.iter().position(|every| *every > 1).unwrap_or(0);
+        let slow = order.iter().position(|id| schedule.every[*id] > 1).unwrap_or(0);
         return Err(bad("run.every", graph.name(slow), problem));
     }
     if config.iteration.as_ref().is_some_and(|iteration| iteration.kind == IterationKind::Step) {

@@ -105,13 +105,17 @@ impl Simulation {
     pub(in crate::run) fn check_roll_back(&mut self, time: f64) -> Result<()> {
         let Simulation { steps, slots, graph, halving, .. } = self;
         for l in &mut steps.loops {
-            save_members(&slots[l.members.clone()], &mut l.snapshots, graph, time)?;
+            let members = &slots[l.members.clone()];
+            members.iter().try_for_each(|slot| {
+                slot.subsystem.can_go_back().map_err(|source| cannot_go_back(slot, graph, time, &source))
+            })?;
+            save_members(members, &mut l.snapshots, graph, time)?;
         }
         if halving.is_none() {
             return Ok(());
         }
         for slot in slots {
-            slot.subsystem.save(&mut Snapshot::default()).map_err(|source| Error::Unsupported {
+            slot.subsystem.can_go_back().map_err(|source| Error::Unsupported {
                 what: "otherwise = \"halve\"".into(),
                 reason: format!(
                     "`{}` cannot roll back ({source}); use otherwise = \"stop\" or \"accept\"",
@@ -228,10 +232,12 @@ impl Simulation {
 
 fn save_members(slots: &[Slot], snapshots: &mut [Snapshot], graph: &SystemGraph, time: f64) -> Result<()> {
     for (slot, snapshot) in slots.iter().zip(snapshots) {
-        slot.subsystem.save(snapshot).map_err(|source| {
-            let subsystem = graph.name(slot.id).to_owned();
-            Error::CannotRollBack { subsystem, time, reason: source.to_string() }
-        })?;
+        slot.subsystem.save(snapshot).map_err(|source| cannot_go_back(slot, graph, time, &source))?;
     }
     Ok(())
+}
+
+fn cannot_go_back(slot: &Slot, graph: &SystemGraph, time: f64, source: &Error) -> Box<Error> {
+    let subsystem = graph.name(slot.id).to_owned();
+    Error::CannotRollBack { subsystem, time, reason: source.to_string() }.into()
 }
