@@ -3,7 +3,8 @@
 //!
 //! With `--once` VFPS takes every step once, as it does where subsystems cannot go back.
 //! The reference is the same system with a first-order hold at a twentieth of the smallest step. `--variants` has the same
-//! problems with other parameters, `--quality` judges the live quality figure of VFPS.
+//! problems with other parameters, `--quality` judges the live quality figure of VFPS. Where the number of nodes is chosen, it
+//! stands behind the step.
 
 #![expect(clippy::print_stdout, reason = "it prints a table")]
 
@@ -16,11 +17,12 @@ mod problems;
 mod quality;
 
 use couplings::couplings;
-use koppel::coupling::{CouplingConfig, StartUp, VfpsConfig};
+use koppel::coupling::{CouplingConfig, Nodes, StartUp, VfpsConfig};
 use koppel::record::{Record, Table};
 use koppel::run::{Flow, RunConfig, Simulation};
 use networks::random_network;
 use problems::{Fresh, problems};
+use rayon::prelude::*;
 
 /// Parameters that were held back while settings were chosen.
 const HELD_BACK: [f64; 4] = [0.5, 0.8, 1.25, 2.0];
@@ -35,6 +37,15 @@ pub(crate) struct Seen {
     pub(crate) figures: Vec<Vec<f64>>,
     /// Whether it came to its end.
     pub(crate) is_complete: bool,
+    nodes: usize,
+}
+
+/// What a coupling did at one step.
+#[derive(Clone, Copy)]
+struct Outcome {
+    error: f64,
+    /// Parts of a step, of VFPS.
+    nodes: usize,
 }
 
 pub(crate) fn run(
@@ -55,13 +66,14 @@ pub(crate) fn run(
     let mut table = Table::default();
     let is_complete = simulation.run(&mut table, &mut |_| Ok(Flow::Continue)).is_ok();
     let take = |list: &[usize]| list.iter().map(|column| table.column(*column).collect()).collect();
-    Some(Seen { outputs: take(&outputs), figures: take(&figures), is_complete })
+    let nodes = simulation.probing_nodes();
+    Some(Seen { outputs: take(&outputs), figures: take(&figures), is_complete, nodes })
 }
 
 /// Mean over the outputs of the mean distance relative to the range; infinite where the run failed, NaN where the method
 /// refuses the system.
-fn error(seen: Option<Seen>, exact: &[Vec<f64>], every: usize) -> f64 {
-    let Some(seen) = seen else { return f64::NAN };
+fn judge(seen: Option<Seen>, exact: &[Vec<f64>], every: usize) -> Outcome {
+    let Some(seen) = seen else { return Outcome { error: f64::NAN, nodes: 0 } };
     let mut sum = 0.0;
     for (seen, exact) in seen.outputs.iter().zip(exact) {
         let (low, high) =
@@ -71,39 +83,45 @@ fn error(seen: Option<Seen>, exact: &[Vec<f64>], every: usize) -> f64 {
         sum += mean / (high - low).max(1e-12);
     }
     let mean = sum / exact.len() as f64;
-    if mean.is_finite() && seen.is_complete { mean } else { f64::INFINITY }
+    let error = if mean.is_finite() && seen.is_complete { mean } else { f64::INFINITY };
+    Outcome { error, nodes: seen.nodes }
 }
 
-/// Errors at all steps, coupling by coupling.
-fn errors(problem: &Fresh, couplings: &[CouplingConfig]) -> Vec<Vec<f64>> {
+/// What happens at all steps, coupling by coupling.
+fn outcomes(problem: &Fresh, couplings: &[CouplingConfig]) -> Vec<Vec<Outcome>> {
     let foh = CouplingConfig::Foh { start: StartUp::Constant };
     let exact = run(problem, foh, problem.smallest / 20.0, 20, &[]).expect("the reference runs").outputs;
     let of = |coupling: &CouplingConfig| {
         let at = |k: u32| {
             let factor = 1_usize << k;
             let step = problem.smallest * factor as f64;
-            error(run(problem, coupling.clone(), step, 1, &[]), &exact, factor)
+            judge(run(problem, coupling.clone(), step, 1, &[]), &exact, factor)
         };
         (0..problem.doublings).map(at).collect()
     };
     couplings.iter().map(of).collect()
 }
 
+/// How many steps, from the smallest, have an error of at most 5 %.
+fn good(outcomes: &[Outcome]) -> usize {
+    outcomes.iter().take_while(|outcome| outcome.error <= 0.05).count()
+}
+
 /// The largest step with an error of at most 5 % there and below.
-fn largest(problem: &Fresh, errors: &[f64]) -> f64 {
-    let good = errors.iter().take_while(|error| **error <= 0.05).count();
+fn largest(problem: &Fresh, outcomes: &[Outcome]) -> f64 {
+    let good = good(outcomes);
     if good == 0 { 0.0 } else { problem.smallest * f64::from(1 << (good - 1)) }
 }
 
-/// Largest ratio of the last coupling's error, VFPS, to the best of the signal-based ones, where that is at most 5 %.
-fn worst_ratio(errors: &[Vec<f64>]) -> f64 {
-    let vfps = &errors[errors.len() - 1];
+/// Largest ratio of a coupling's error to the best of the signal-based ones, where that is at most 5 %.
+fn worst_ratio(outcomes: &[Vec<Outcome>], coupling: usize) -> f64 {
+    let own = &outcomes[coupling];
     let at = |k: usize| {
-        let best = errors[..SIGNAL_BASED].iter().map(|e| e[k]).fold(f64::INFINITY, f64::min);
+        let best = outcomes[..SIGNAL_BASED].iter().map(|all| all[k].error).fold(f64::INFINITY, f64::min);
         // Errors below 0.1 % are those of the reference.
-        if best <= 0.05 { vfps[k].max(1e-3) / best.max(1e-3) } else { 0.0 }
+        if best <= 0.05 { own[k].error.max(1e-3) / best.max(1e-3) } else { 0.0 }
     };
-    (0..vfps.len()).map(at).fold(0.0, f64::max)
+    (0..own.len()).map(at).fold(0.0, f64::max)
 }
 
 /// VFPS as asked for.
@@ -113,12 +131,11 @@ pub(crate) fn vfps() -> VfpsConfig {
     VfpsConfig { trials: if is_once { 1 } else { default.trials }, ..default }
 }
 
-/// ZOH, FOH, NEPCE and VFPS.
+/// ZOH, FOH, NEPCE and VFPS, the last of them with every step once.
 fn rivals() -> Vec<CouplingConfig> {
-    let mut all: Vec<CouplingConfig> = couplings().into_iter().map(|(_, coupling, _)| coupling).collect();
-    all.drain(SIGNAL_BASED..all.len() - 1);
-    all[SIGNAL_BASED] = CouplingConfig::Vfps(vfps());
-    all
+    let all = couplings().into_iter().map(|(_, coupling, _)| coupling);
+    let own = [vfps(), VfpsConfig { trials: 1, ..vfps() }];
+    all.take(SIGNAL_BASED).chain(own.map(CouplingConfig::Vfps)).collect()
 }
 
 fn main() {
@@ -133,62 +150,95 @@ fn main() {
     if is_asked("--variants") {
         return compare_variants();
     }
-    let all = couplings();
-    let names: Vec<&str> = all.iter().map(|(name, _, _)| *name).collect();
-    println!("| problem | {} | worst ratio |", names.join(" | "));
-    println!("| --- |{}", " --- |".repeat(names.len() + 1));
-    let configs: Vec<CouplingConfig> = all.iter().map(|(_, coupling, _)| coupling.clone()).collect();
     let parameters = arguments.get(1).and_then(|text| text.parse().ok()).unwrap_or(1.0);
     let asked = arguments.iter().find(|argument| !argument.starts_with("--"));
-    let wanted = |problem: &&Fresh| asked.is_none_or(|name| problem.name.contains(name.as_str()));
     let list = if is_asked("--late") { late::problems() } else { problems(parameters) };
-    for problem in list.iter().filter(wanted) {
-        let errors = errors(problem, &configs);
-        let show = |e: &Vec<f64>| {
-            if e[0].is_nan() { "-".into() } else { largest(problem, e).to_string() }
+    compare(&list, asked.map(String::as_str));
+}
+
+/// All couplings on these problems, or on one of them with all errors.
+fn compare(list: &[Fresh], asked: Option<&str>) {
+    let all = couplings();
+    let names: Vec<&str> = all.iter().map(|(name, _, _)| *name).collect();
+    println!("| problem | {} | worst ratio | with auto nodes |", names.join(" | "));
+    println!("| --- |{}", " --- |".repeat(names.len() + 2));
+    let configs: Vec<CouplingConfig> = all.iter().map(|(_, coupling, _)| coupling.clone()).collect();
+    let chosen =
+        |coupling: &CouplingConfig| matches!(coupling, CouplingConfig::Vfps(c) if c.nodes == Nodes::Auto);
+    let auto = configs.iter().position(chosen).expect("one has auto nodes");
+    let line = |problem: &Fresh| {
+        let outcomes = outcomes(problem, &configs);
+        let show = |(k, of): (usize, &Vec<Outcome>)| {
+            let nodes =
+                good(of).checked_sub(1).filter(|_| k == auto).map(|at| format!(" ({})", of[at].nodes));
+            let is_refused = of[0].error.is_nan();
+            if is_refused {
+                "-".into()
+            } else {
+                format!("{}{}", largest(problem, of), nodes.unwrap_or_default())
+            }
         };
-        let steps: Vec<String> = errors.iter().map(show).collect();
-        println!("| {} | {} | {:.2} |", problem.name, steps.join(" | "), worst_ratio(&errors));
+        let steps: Vec<String> = outcomes.iter().enumerate().map(show).collect();
+        let ratios = [configs.len() - 1, auto].map(|k| format!("{:.2}", worst_ratio(&outcomes, k)));
+        let mut text = format!("| {} | {} | {} |\n", problem.name, steps.join(" | "), ratios.join(" | "));
         if asked.is_some() {
-            errors.iter().for_each(|e| println!("    {e:.4?}"));
+            for of in &outcomes {
+                let errors: Vec<f64> = of.iter().map(|outcome| outcome.error).collect();
+                text += &format!("    {errors:.4?}\n");
+            }
         }
-    }
+        text
+    };
+    let wanted = |problem: &&Fresh| asked.is_none_or(|name| problem.name.contains(name));
+    let list: Vec<&Fresh> = list.iter().filter(wanted).collect();
+    let lines: Vec<String> = list.into_par_iter().map(line).collect();
+    print!("{}", lines.concat());
 }
 
 /// The same problems with parameters that were held back.
 fn compare_variants() {
-    println!("| problem | gain in step, by parameters | worst ratio, by parameters |\n| --- | --- | --- |");
-    let count = problems(1.0).len();
-    for number in 0..count {
-        let (mut gains, mut ratios, mut name) = (Vec::new(), Vec::new(), String::new());
+    println!("| problem | gain in step, by parameters | worst ratio, by parameters | with every step once |");
+    println!("| --- | --- | --- | --- |");
+    let line = |number: usize| {
+        let (mut gains, mut ratios, mut once, mut name) = (Vec::new(), Vec::new(), Vec::new(), String::new());
         for variant in HELD_BACK {
             let problem = problems(variant).swap_remove(number);
-            let errors = errors(&problem, &rivals());
-            let best = errors[..SIGNAL_BASED].iter().map(|e| largest(&problem, e)).fold(0.0, f64::max);
-            let own = largest(&problem, &errors[SIGNAL_BASED]);
+            let outcomes = outcomes(&problem, &rivals());
+            let best = outcomes[..SIGNAL_BASED].iter().map(|e| largest(&problem, e)).fold(0.0, f64::max);
+            let own = largest(&problem, &outcomes[SIGNAL_BASED]);
             gains.push(if best > 0.0 { format!("{}", own / best) } else { format!("{own} s / none") });
-            ratios.push(format!("{:.2}", worst_ratio(&errors)));
+            let ratio = |coupling: usize| match worst_ratio(&outcomes, coupling) {
+                0.0 => "-".into(),
+                ratio => format!("{ratio:.2}"),
+            };
+            ratios.push(ratio(SIGNAL_BASED));
+            once.push(ratio(SIGNAL_BASED + 1));
             name = problem.name;
         }
-        println!("| {name} | {} | {} |", gains.join(", "), ratios.join(", "));
-    }
+        format!("| {name} | {} | {} | {} |", gains.join(", "), ratios.join(", "), once.join(", "))
+    };
+    let lines: Vec<String> = (0..problems(1.0).len()).into_par_iter().map(line).collect();
+    println!("{}", lines.join("\n"));
 }
 
 fn compare_networks(count: u64) {
-    let mut gains = Vec::new();
-    let (mut worse, mut failed, mut failed_foh, mut lost) = (0, 0, 0, 0);
-    for seed in 0..count {
+    let of = |seed: u64| {
         let problem = random_network(seed);
-        let errors = errors(&problem, &rivals());
-        let best = errors[..SIGNAL_BASED].iter().map(|e| largest(&problem, e)).fold(0.0, f64::max);
-        let gain = largest(&problem, &errors[SIGNAL_BASED]) / best.max(0.5 * problem.smallest);
-        lost += u32::from(gain < 1.0);
-        gains.push(gain);
-        worse += u32::from(worst_ratio(&errors) > 1.2);
-        failed += u32::from(errors[SIGNAL_BASED].iter().any(|e| *e > 1.0));
-        failed_foh += u32::from(errors[1].iter().any(|e| *e > 1.0));
-    }
+        let outcomes = outcomes(&problem, &rivals());
+        let best = outcomes[..SIGNAL_BASED].iter().map(|e| largest(&problem, e)).fold(0.0, f64::max);
+        let gain = largest(&problem, &outcomes[SIGNAL_BASED]) / best.max(0.5 * problem.smallest);
+        let fails = |coupling: usize| outcomes[coupling].iter().any(|outcome| outcome.error > 1.0);
+        (gain, worst_ratio(&outcomes, SIGNAL_BASED) > 1.2, fails(SIGNAL_BASED), fails(1))
+    };
+    let all: Vec<(f64, bool, bool, bool)> = (0..count).into_par_iter().map(of).collect();
+    let mut gains: Vec<f64> = all.iter().map(|(gain, ..)| *gain).collect();
     gains.sort_by(f64::total_cmp);
+    let lost = gains.iter().filter(|gain| **gain < 1.0).count();
+    let [worse, failed, failed_foh] = [
+        all.iter().filter(|(_, worse, ..)| *worse).count(),
+        all.iter().filter(|(_, _, failed, _)| *failed).count(),
+        all.iter().filter(|(.., failed)| *failed).count(),
+    ];
     let at = |share: f64| gains[((gains.len() - 1) as f64 * share) as usize];
     println!(
         "{count} networks: gain in step {} (least), {} (median), {} (most), lost on {lost}; worse than 1.2 times the best anywhere: \

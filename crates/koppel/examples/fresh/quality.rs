@@ -4,6 +4,7 @@ use super::networks::random_network;
 use super::problems::{Fresh, problems};
 use super::{Seen, run};
 use koppel::coupling::{CouplingConfig, StartUp, VfpsConfig};
+use rayon::prelude::*;
 
 /// A run is bad beyond this error, and should be flagged before it passes the other.
 const BAD: f64 = 0.1;
@@ -80,16 +81,17 @@ fn threshold(runs: &[&Run]) -> f64 {
 }
 
 pub(crate) fn report() {
-    let mut runs = Vec::new();
+    let mut list = Vec::new();
     for variant in [1.0, 0.6, 0.75, 1.3, 1.6] {
-        for (number, problem) in problems(variant).iter().enumerate() {
-            runs.extend(runs_of(problem, number % 2, problem.doublings + 1));
-        }
+        let families = problems(variant).into_iter().enumerate();
+        list.extend(families.map(|(number, problem)| (problem.doublings + 1, number % 2, problem)));
     }
-    let without_networks = runs.len();
-    for seed in 0..40 {
-        runs.extend(runs_of(&random_network(seed), (seed % 2) as usize, 9));
-    }
+    let families = list.len();
+    list.extend((0..40).map(|seed| (9, (seed % 2) as usize, random_network(seed))));
+    let of = |(doublings, half, problem): &(u32, usize, Fresh)| runs_of(problem, *half, *doublings);
+    let by_problem: Vec<Vec<Run>> = list.par_iter().map(of).collect();
+    let without_networks = by_problem[..families].iter().map(Vec::len).sum();
+    let runs: Vec<Run> = by_problem.into_iter().flatten().collect();
     for (name, runs) in [("with networks", &runs[..]), ("without networks", &runs[..without_networks])] {
         for half in [0, 1] {
             let (own, others): (Vec<&Run>, Vec<&Run>) = runs.iter().partition(|run| run.half == half);

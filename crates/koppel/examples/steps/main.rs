@@ -81,7 +81,7 @@ fn cell(problem: &Problem, outcomes: &[Vec<Outcome>], coupling: usize) -> String
     format!("{more}{}", problem.steps[at])
 }
 
-/// Communications, repeated ones included, and sub-steps of all subsystems together at the largest step: the best of the
+/// Communications as steps + repetitions, and sub-steps of all subsystems together at the largest step: the best of the
 /// others, and VFPS.
 fn count(
     problem: &Problem,
@@ -92,22 +92,24 @@ fn count(
     let stop = problem.case.run.stop * 1e3;
     let numbers = |k: usize| {
         let at = reach(outcomes, k)?;
+        let (steps, again) = ((stop / problem.steps[at]).ceil() as u64, outcomes[at][k].repetitions);
         // A step that is taken again is exchanged again.
-        let communications = (stop / problem.steps[at]).ceil() as u64 + outcomes[at][k].repetitions;
+        let communications = steps + again;
         let nodes = if outcomes[at][k].nodes > 0 { outcomes[at][k].nodes } else { couplings[k].2 };
         let sub_steps = communications * parts * nodes as u64;
-        Some((communications, sub_steps, sub_steps + outcomes[at][k].probing))
+        let told = if again > 0 { format!("{steps} + {again}") } else { steps.to_string() };
+        Some((communications, told, sub_steps, sub_steps + outcomes[at][k].probing))
     };
     let others = couplings.len() - VARIANTS;
     let best = (0..others).filter_map(|k| Some((k, numbers(k)?))).min_by_key(|(_, numbers)| numbers.0);
     let first = match best {
-        Some((k, (communications, sub_steps, _))) => {
+        Some((k, (_, communications, sub_steps, _))) => {
             format!("{} | {communications} | {sub_steps}", couplings[k].0)
         }
         None => "none | - | -".into(),
     };
     let own = |k: usize| match numbers(k) {
-        Some((communications, sub_steps, all)) => format!("{communications} | {sub_steps} | {all}"),
+        Some((_, communications, sub_steps, all)) => format!("{communications} | {sub_steps} | {all}"),
         None => "- | - | -".into(),
     };
     format!(

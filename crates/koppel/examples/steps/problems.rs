@@ -5,6 +5,7 @@ use koppel::models::cases::{Case, case};
 use koppel::record::Table;
 use koppel::run::{Flow, RunConfig, Simulation};
 use koppel::signal::external::ExternalConfig;
+use rayon::prelude::*;
 use std::time::Instant;
 
 /// A problem with the steps it is tried at, in ms, ascending.
@@ -182,7 +183,7 @@ impl Problem {
             let exact = self.exact(*step);
             couplings.iter().map(|coupling| self.outcome(coupling, *step, &exact)).collect()
         };
-        self.steps.iter().map(at).collect()
+        self.steps.par_iter().map(at).collect()
     }
 
     /// The largest step, in ms, with an error of at most 5 % there and at all smaller ones; 0 if there is none.

@@ -35,6 +35,7 @@ mod pool;
 mod prediction;
 mod rehearsal;
 mod repetition;
+mod secant;
 
 pub use config::VfpsConfig;
 pub use nodes::Nodes;
@@ -143,7 +144,7 @@ impl Vfps {
         self.phase = PhaseKind::Full;
         self.notes = Notes::new(view.graph.len());
         self.coupled = Coupled::new(outputs);
-        self.repetition.make_room(&self.nodes);
+        self.repetition.make_room(&self.nodes, inputs.len() * self.parts);
         self.seen = vec![0.0; outputs * self.parts];
         self.now = vec![0.0; outputs];
         self.rise = vec![0.0; outputs];

@@ -16,6 +16,7 @@ mod excitation;
 mod past;
 mod poles;
 mod ranges;
+mod rewind;
 mod store;
 
 pub use ranges::{Known, Origin, Range};
@@ -24,8 +25,9 @@ pub use store::{Answer, Asked, Memory, ProbeStore, Question};
 use super::node_fit::{Experiment, NodeFit, fit};
 use crate::error::{Error, Result};
 use crate::signal::{Request, Samples, Segment, Step};
-use crate::system::{Snapshot, Subsystem, VariableId};
+use crate::system::{Subsystem, VariableId};
 use excitation::excite;
+use rewind::Rewind;
 use serde::{Deserialize, Serialize};
 
 /// Steps of one experiment.
@@ -123,13 +125,6 @@ pub struct Place<'a> {
     pub settings: Vec<(VariableId, f64)>,
 }
 
-/// How a subsystem is put back.
-enum Rewind {
-    State(Snapshot),
-    /// It is started again, and must then give these outputs.
-    Anew(Vec<f64>),
-}
-
 impl<'a> Probe<'a> {
     /// Lets the subsystem run with its inputs at rest, if that is not known from an earlier run.
     pub fn new(subsystem: &'a mut dyn Subsystem, place: Place<'a>, memory: Option<Memory<'a>>) -> Self {
@@ -193,62 +188,6 @@ impl<'a> Probe<'a> {
             store.keep(question, &answer);
         }
         Ok(answer)
-    }
-
-    /// Puts the subsystem back where it was.
-    pub fn rewind(&mut self) -> Result<()> {
-        match &self.rewind {
-            None => Ok(()),
-            Some(Rewind::State(snapshot)) => match self.subsystem.restore(snapshot) {
-                Ok(()) => Ok(()),
-                // One that has crashed remembers nothing, but may be there again.
-                Err(error) => self.start_anew(None).map_err(|_| error),
-            },
-            Some(Rewind::Anew(outputs)) => {
-                let outputs = outputs.clone();
-                self.start_anew(Some(&outputs))
-            }
-        }
-    }
-
-    /// Starts it again with what was set before the start; `wanted` are the outputs it then should have.
-    fn start_anew(&mut self, wanted: Option<&[f64]>) -> Result<()> {
-        self.subsystem.initialize(self.place.start)?;
-        for (variable, value) in &self.place.settings {
-            self.subsystem.set(*variable, *value)?;
-        }
-        self.subsystem.read(Some(self.place.rest), &mut self.outputs)?;
-        if self.subsystem.leave_initialization()? {
-            self.subsystem.read(None, &mut self.outputs)?;
-        }
-        let is_same = |a: f64, b: f64| a == b || (a - b).abs() <= 1e-9 * (a.abs() + b.abs()) || a.is_nan();
-        let pairs = self.outputs.iter().zip(wanted.unwrap_or(self.place.outputs));
-        match pairs.enumerate().find(|(_, (now, then))| !is_same(**then, **now)) {
-            Some((k, (now, then))) if wanted.is_some() => Err(Error::NotPutBack {
-                variable: self.subsystem.ports().outputs[k].name.clone(),
-                found: *now,
-                wanted: *then,
-            }
-            .into()),
-            _ => Ok(()),
-        }
-    }
-
-    /// Before the first experiment the place is noted, before every other one it is gone back to.
-    fn stand_at_start(&mut self) -> Result<()> {
-        if self.rewind.is_some() {
-            return self.rewind();
-        }
-        let mut snapshot = Snapshot::default();
-        self.rewind = Some(match self.subsystem.save(&mut snapshot) {
-            Ok(()) => Rewind::State(snapshot),
-            // Outputs may be those of other inputs: one that computes them only when initialised was given these later.
-            Err(_) => {
-                self.start_anew(None)?;
-                Rewind::Anew(self.outputs.clone())
-            }
-        });
-        Ok(())
     }
 
     /// Outputs at all nodes under inputs that deviate from rest by `moves`, a row per node; ends early where the subsystem

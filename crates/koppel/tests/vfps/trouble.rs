@@ -116,6 +116,68 @@ fn outputs_that_never_move_disturb_nobody() {
     }
 }
 
+/// x' = u - x from 5 s on, y = s x: nothing moves before.
+struct Gate(Ports, f64);
+
+impl Ode for Gate {
+    fn ports(&self) -> &Ports {
+        &self.0
+    }
+    fn states(&self) -> usize {
+        1
+    }
+    fn derivative(&self, time: f64, x: &[f64], u: &[f64], dx: &mut [f64]) {
+        dx[0] = if time < 5.0 { 0.0 } else { u[0] - x[0] };
+    }
+    fn output(&self, _: f64, x: &[f64], _: &[f64], y: &mut [f64]) {
+        y[0] = self.1 * x[0];
+    }
+    fn parameter(&self, _: usize) -> f64 {
+        0.0
+    }
+    fn set_parameter(&mut self, _: usize, _: f64) -> koppel::Result<()> {
+        Ok(())
+    }
+}
+
+fn gated(scale: f64) -> System {
+    let ports = Ports {
+        inputs: vec![Variable::new("u")],
+        outputs: vec![Variable::new("y")],
+        locals: vec![Variable::new("x")],
+        ..Ports::default()
+    };
+    let gate = OdeModel::new(Box::new(Gate(ports, scale)), &SolverConfig::Rk4 { step: 0.01 }).unwrap();
+    SystemBuilder::new()
+        .add("gate", gate)
+        .add("tank", scalar(-0.05, 3.0, 1.0, 0.0, 1.0))
+        .connect(Connection::new("tank.y", "gate.u"))
+        .connect(Connection::new("gate.y", "tank.u").gain(-1.0 / scale))
+        .build()
+        .unwrap()
+}
+
+/// Whatever its size then is: nothing was known of its range.
+#[test]
+fn an_output_that_rests_while_it_is_excited_is_learned_when_it_moves() {
+    let away = |scale: f64, coupling: CouplingConfig| {
+        let config = RunConfig { coupling, ..RunConfig::new(20.0, 0.25) };
+        let rows = run(gated(scale), &config).unwrap();
+        let foh = CouplingConfig::Foh { start: StartUp::Constant };
+        let fine = RunConfig { coupling: foh, record_every: 100, ..RunConfig::new(20.0, 0.0025) };
+        let exact = run(gated(scale), &fine).unwrap();
+        let off = |(a, b): (&Vec<f64>, &Vec<f64>)| ((a[0] - b[0]) / scale).abs().max((a[1] - b[1]).abs());
+        // From a few steps after it has begun to move.
+        rows.iter().zip(&exact).skip(30).map(off).fold(0.0, f64::max)
+    };
+    for scale in [1e-6, 1.0, 1e6] {
+        let once = CouplingConfig::Vfps(VfpsConfig { trials: 1, ..VfpsConfig::default() });
+        let [foh, once, again] =
+            [CouplingConfig::Foh { start: StartUp::Constant }, once, vfps()].map(|c| away(scale, c));
+        assert!(once < 0.5 * foh && again < 1e-3, "{scale}: {once} once, {again}, {foh} with FOH");
+    }
+}
+
 /// x' = -x + √(1 + u), y = x: no number for u < -1.
 struct Root(Ports);
 

@@ -7,13 +7,17 @@
 //! The quality figure (`estimate`) follows it from step to step, a repeated step (`repetition`) within that step.
 
 use super::member::Member;
-use crate::identify::Size;
+use super::pool::Pool;
+use crate::identify::{NodeModel, Size};
 use crate::linalg::{Lu, Matrix};
 
 /// Those of the run so far, for the quality figure.
 pub(super) const LASTING: usize = 0;
 /// Those of the newest step alone.
 pub(super) const NEWEST: usize = 1;
+
+/// Takes a model out of those of a subsystem.
+pub(super) type Choice = fn(&Pool) -> &NodeModel;
 
 /// ε and η of one subsystem, scaled, a row per node as in `Member::y`.
 #[derive(Clone, Debug)]
@@ -71,14 +75,20 @@ impl Coupled {
         Coupled { matrix, lu, all: vec![0.0; outputs] }
     }
 
-    /// (1) over the nodes of a step, for one kind of deviations; false if it cannot be solved.
-    pub(super) fn follow(&mut self, members: &mut [Member], nodes: usize, kind: usize) -> bool {
+    /// (1) over the nodes of a step, for one kind of deviations and one model of each; false if it cannot be solved.
+    pub(super) fn follow(
+        &mut self,
+        members: &mut [Member],
+        nodes: usize,
+        kind: usize,
+        model: Choice,
+    ) -> bool {
         self.matrix.as_mut_slice().fill(0.0);
         for member in members.iter() {
             for (row, output) in member.outputs.clone().enumerate() {
                 self.matrix[(output, output)] += 1.0;
                 for wire in &member.wires {
-                    let direct = member.pool.model().direct(row, wire.input);
+                    let direct = model(&member.pool).direct(row, wire.input);
                     self.matrix[(output, wire.source)] -= direct * wire.gain;
                 }
             }
@@ -89,7 +99,7 @@ impl Coupled {
         for node in 1..=nodes {
             for member in members.iter() {
                 let Deviation { y, u, .. } = &member.deviations[kind];
-                member.pool.model().node_deviation(y, u, node - 1, &mut self.all[member.outputs.clone()]);
+                model(&member.pool).node_deviation(y, u, node - 1, &mut self.all[member.outputs.clone()]);
             }
             self.lu.solve_in_place(&mut self.all);
             for member in members.iter_mut() {

@@ -19,6 +19,7 @@
 
 use super::deviation::{Coupled, Deviation, LASTING};
 use super::member::Member;
+use super::pool::Pool;
 use super::take;
 use crate::identify::Size;
 
@@ -158,7 +159,7 @@ fn widen(ends: &mut [f64; 2], value: f64) {
 
 /// (2) over the step that has ended; the figures of all subsystems.
 pub(super) fn advance(coupled: &mut Coupled, members: &mut [Member], nodes: usize, figures: &mut [f64]) {
-    if !coupled.follow(members, nodes, LASTING) {
+    if !coupled.follow(members, nodes, LASTING, Pool::model) {
         return;
     }
     let mut worst: f64 = 0.0;

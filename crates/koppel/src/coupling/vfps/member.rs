@@ -1,5 +1,7 @@
 //! One subsystem as VFPS sees it: its past, its experts, and what is wired to it.
 
+mod measured;
+
 use super::defect::{Defect, Handicap};
 use super::deviation::{Deviation, LASTING, NEWEST};
 use super::estimate::Error;
@@ -7,13 +9,12 @@ use super::pool::Pool;
 use super::take;
 use crate::coupling::View;
 use crate::identify::{NodeFit, Probed, Size};
-use crate::signal::Samples;
 use crate::system::{InputId, OutputId, SubsystemId};
 use std::ops::Range;
 
 /// Predictions that go this many times as far as outputs have ever been, or their ranges, are refused.
 const RUNAWAY: f64 = 100.0;
-/// The same where the expert in use has just missed much of what moved: after an event models go astray.
+/// The same where the expert in use has just missed much of what moved, and for corrections: after an event models go astray.
 const REACH: f64 = 3.0;
 
 /// A connection into one of its inputs that the method fills.
@@ -151,41 +152,6 @@ impl Member {
         (value - self.input_start[k] + outside) / self.input_ranges[k]
     }
 
-    /// Takes the nodes of the step that has ended.
-    pub(super) fn note(&mut self, view: &View<'_>, samples: &Samples) {
-        let (n, m, past) = (self.size.outputs, self.size.inputs, self.size.past);
-        let is_complete = samples.times().len() == self.nodes + 1;
-        for j in 1..=self.nodes {
-            let offset = view.step.size * j as f64 / self.nodes as f64;
-            let (row, time) = (past - 1 + j, view.step.start + offset);
-            for k in 0..n {
-                let value = if is_complete {
-                    samples.at(j)[k]
-                } else {
-                    // Without nodes inside, a line between the ends.
-                    let share = j as f64 / self.nodes as f64;
-                    let begin = self.y[(past - 1) * n + k] * self.output_ranges[k] + self.output_start[k];
-                    begin + (view.outputs[self.outputs.start + k] - begin) * share
-                };
-                self.y[row * n + k] = (value - self.output_start[k]) / self.output_ranges[k];
-            }
-            for k in 0..m {
-                let value = view.given(self.inputs[k], offset);
-                self.u[row * m + k] = self.scaled_input(view, k, value, time);
-                self.given[(j - 1) * m + k] = (value - self.input_start[k]) / self.input_ranges[k];
-            }
-        }
-        self.has_moved = true;
-    }
-
-    /// Notes how far its outputs have been.
-    pub(super) fn widen_extents(&mut self) {
-        let n = self.size.outputs;
-        for (i, y) in self.y[self.size.past * n..].iter().enumerate() {
-            self.extents[i % n] = self.extents[i % n].max(y.abs());
-        }
-    }
-
     /// Scores, adapts and selects its experts by the step that has ended.
     pub(super) fn learn(&mut self) {
         for ((weight, is_wired), extent) in self.weights.iter_mut().zip(&self.is_wired).zip(&self.extents) {
@@ -194,53 +160,6 @@ impl Member {
         self.pool.score(&self.y, &self.u, &self.weights, self.nodes);
         self.pool.adapt(&self.y, &self.u, self.nodes);
         self.pool.select();
-    }
-
-    /// The nodes of the finished step become the past.
-    pub(super) fn shift(&mut self) {
-        let (n, m) = (self.size.outputs, self.size.inputs);
-        self.y.copy_within(self.nodes * n.., 0);
-        self.u.copy_within(self.nodes * m.., 0);
-    }
-
-    /// The same after a step that was only `share` of a whole one: the past is read between its nodes.
-    pub(super) fn resample(&mut self, share: f64) {
-        let Size { outputs: n, inputs: m, past } = self.size;
-        for row in 0..past {
-            // Counted in sub-steps from the begin of the step; the oldest rows first, which overwrite none that are needed.
-            let place = share * self.nodes as f64 - (past - 1 - row) as f64;
-            let spacing = if place > 0.0 { share } else { 1.0 };
-            let at = (past - 1) as f64 + place / spacing;
-            let below = at.floor().clamp(0.0, (past + self.nodes - 2) as f64);
-            let (a, weight) = (below as usize, (at - below).clamp(0.0, 1.0));
-            for (signal, width) in [(&mut self.y, n), (&mut self.u, m)] {
-                for k in 0..width {
-                    let (low, high) = (signal[a * width + k], signal[(a + 1) * width + k]);
-                    signal[row * width + k] = low + (high - low) * weight;
-                }
-            }
-        }
-    }
-
-    /// After a jump of the outputs the past is moved along: increments stay what they were.
-    pub(super) fn follow_jump(&mut self, view: &View<'_>) {
-        if !std::mem::take(&mut self.has_jumped) {
-            return;
-        }
-        let Size { outputs: n, inputs: m, past } = self.size;
-        for k in 0..n {
-            let output = self.outputs.start + k;
-            let mut jump = (view.outputs[output] - self.output_start[k]) / self.output_ranges[k];
-            jump -= self.y[(past - 1) * n + k];
-            if view.graph.output_variable(output).depends != crate::system::Dependencies::None {
-                // It was read with the inputs that have arrived, not with those that were given.
-                for i in 0..m {
-                    let away = view.read_with[self.inputs[i]] - view.applied[self.inputs[i]];
-                    jump -= self.pool.fitted().direct(k, i) * away / self.input_ranges[i];
-                }
-            }
-            (0..past).for_each(|row| self.y[row * n + k] += jump);
-        }
     }
 
     /// Writes what is known of the inputs of a node: external signals, and inputs that others fill.
@@ -281,24 +200,9 @@ impl Member {
         }
     }
 
-    /// Nodes of its outputs in the step that has ended, into rows of all outputs.
-    pub(super) fn tell(&self, all: &mut [f64], width: usize) {
-        let n = self.size.outputs;
-        for j in 0..self.nodes {
-            let row = &self.y[(self.size.past + j) * n..][..n];
-            all[j * width + self.outputs.start..][..n].copy_from_slice(row);
-        }
-    }
-
     /// Whether nothing is known of it yet.
     pub(super) fn is_learning(&self) -> bool {
         self.is_unknown && !self.wires.is_empty() && self.pool.is_unlearned()
-    }
-
-    /// The newest outputs.
-    pub(super) fn newest(&self) -> &[f64] {
-        let n = self.size.outputs;
-        &self.y[(self.size.past - 1) * n..][..n]
     }
 
     /// What its inputs should have been given, and what they lacked; `all` has a row of all outputs per node.
@@ -323,20 +227,36 @@ impl Member {
         }
     }
 
-    /// Sets the deviations of the newest step to what its inputs lacked; the mean of that relative to their ranges.
-    pub(super) fn lacks(&mut self, all: &[f64], width: usize, least: f64) -> f64 {
-        self.gather(all, width);
+    /// Sets the deviations of the newest step to what its inputs lacked.
+    pub(super) fn begin_correction(&mut self) {
         let deviation = &mut self.deviations[NEWEST];
         deviation.forget();
         let pairs = self.defect.arrived.iter().zip(&self.given);
         deviation.inputs_mut().iter_mut().zip(pairs).for_each(|(e, (v, u))| *e = v - u);
-        self.error.size_of_inputs(deviation.inputs_mut(), least)
     }
 
-    /// What is added to one of its inputs at a node when the step is taken again.
+    /// The same of the step that was just tried; the mean of what the input that lacks most lacked, relative to its range.
+    pub(super) fn lacks(&mut self, all: &[f64], width: usize, least: f64) -> f64 {
+        self.gather(all, width);
+        self.begin_correction();
+        self.error.size_of_inputs(self.deviations[NEWEST].inputs_mut(), least)
+    }
+
+    /// True if ε of the newest step leaves everything seen so far.
+    pub(super) fn is_correction_astray(&self) -> bool {
+        let near = |(y, extent): (&f64, &f64)| y.abs() <= REACH * extent;
+        !self.deviations[NEWEST].outputs().iter().zip(self.extents.iter().cycle()).all(near)
+    }
+
+    /// What is added to one of its inputs at a node when the step is taken again, relative to its range.
     pub(super) fn correction(&self, k: usize, node: usize) -> f64 {
         let Deviation { size, u, .. } = &self.deviations[NEWEST];
-        u[(size.past - 1 + node) * size.inputs + k] * self.input_ranges[k]
+        u[(size.past - 1 + node) * size.inputs + k]
+    }
+
+    /// The range of one of its inputs.
+    pub(super) fn input_range(&self, k: usize) -> f64 {
+        self.input_ranges[k]
     }
 
     /// What had arrived at one of its inputs at the begin of the step.
@@ -377,27 +297,6 @@ impl Member {
     /// What one of its inputs is given at a node of the prediction, without external signals.
     pub(super) fn planned(&self, k: usize, node: usize) -> f64 {
         self.coupled[(node - 1) * self.size.inputs + k]
-    }
-
-    /// Widens the extremes of all outputs by its predicted nodes.
-    pub(super) fn widen(&self, low: &mut [f64], high: &mut [f64]) {
-        let n = self.size.outputs;
-        for (i, y) in self.y[self.size.past * n..].iter().enumerate() {
-            let output = self.outputs.start + i % n;
-            low[output] = low[output].min(*y);
-            high[output] = high[output].max(*y);
-        }
-    }
-
-    /// Adds what lines between its predicted nodes cut off, for outputs that are connected.
-    pub(super) fn add_bends(&self, sums: &mut [f64]) {
-        let (n, past) = (self.size.outputs, self.size.past);
-        for k in (0..n).filter(|k| self.is_wired[*k]) {
-            let y = |row: usize| self.y[row * n + k];
-            let rows = (past - 1).max(1)..past + self.nodes - 1;
-            let bends = rows.map(|row| (y(row + 1) - 2.0 * y(row) + y(row - 1)).abs() / 12.0);
-            sums[self.outputs.start + k] += bends.sum::<f64>();
-        }
     }
 
     /// Ranges of its outputs.

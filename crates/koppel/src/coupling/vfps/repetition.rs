@@ -7,17 +7,22 @@
 //!   u + η,     η_j = L ε_j + e_j
 //!
 //! For models that are right this is the solution; for those that are not it is a step of Newton's method with an
-//! approximate derivative, and the subsystems themselves tell the rest. So an event inside a step, of which no model knows,
-//! is there in the second trial. A trial is good enough if ε, and a quarter of e, are small against the ranges; if none is,
-//! the best is taken.
+//! approximate derivative, and the subsystems themselves tell the rest: an event inside a step, of which no model knows, is
+//! there in the second trial, and the trials together show how η really follows u (`secant`). Models that fit what was seen may
+//! still be wrong about what inputs do. Where ε leaves everything seen so far by a factor of three, the fitted ones take their
+//! place, and if they go astray too, none: inputs then get what has arrived, η = e.
+//!
+//! A trial is good enough if ε, and a quarter of e, are small against the ranges; if none is, the best is taken.
 
 use super::Vfps;
-use super::deviation::NEWEST;
+use super::deviation::{Choice, NEWEST};
 use super::member::Member;
+use super::pool::Pool;
+use super::secant::Secant;
 use crate::coupling::{Trial, View};
 
 /// Share of its range that outputs may be wrong by the inputs of one step.
-const TOLERANCE: f64 = 1e-3;
+const TOLERANCE: f64 = 1e-4;
 /// Of what inputs lack, relative to their ranges, this counts as much.
 const OF_INPUTS: f64 = 0.25;
 /// Ranges count as no smaller than this part of those the models were made with: at the start nothing has moved.
@@ -36,18 +41,34 @@ pub(super) struct Repetition {
     /// What the best was given, as `Vfps::nodes`.
     nodes: Vec<f64>,
     is_last: bool,
+    /// Models that have led astray in this step are replaced by simpler ones.
+    level: usize,
+    secant: Secant,
+    /// u and η of a trial, relative to the ranges.
+    given: Vec<f64>,
+    wanted: Vec<f64>,
 }
 
+/// Models a correction may come from, best first; without any, inputs are given what arrived.
+const CHOICES: [Choice; 2] = [Pool::model, Pool::fitted];
+
 impl Repetition {
-    /// Room for so many nodes.
-    pub(super) fn make_room(&mut self, nodes: &[f64]) {
+    /// Room for these nodes, so many of them without those at the begin of a step.
+    pub(super) fn make_room(&mut self, nodes: &[f64], inner: usize) {
         self.nodes.clear();
         self.nodes.extend_from_slice(nodes);
+        self.secant.make_room(inner);
+        for list in [&mut self.given, &mut self.wanted] {
+            list.clear();
+            list.resize(inner, 0.0);
+        }
     }
 
     /// Before the first trial of a step.
     pub(super) fn begin(&mut self) {
         (self.trials, self.fruitless, self.best, self.is_last) = (0, 0, f64::INFINITY, false);
+        self.level = 0;
+        self.secant.begin();
     }
 }
 
@@ -91,26 +112,40 @@ impl Vfps {
     fn find_correction(&mut self) -> f64 {
         let width = self.now.len();
         self.members.iter().for_each(|member| member.tell(&mut self.seen, width));
-        let mut lacked: f64 = 0.0;
-        for member in &mut self.members {
-            lacked = lacked.max(member.lacks(&self.seen, width, LEAST));
-        }
-        if !self.coupled.follow(&mut self.members, self.parts, NEWEST) {
-            return OF_INPUTS * lacked;
+        let worse = |a: f64, b: f64| if b <= a || a.is_nan() { a } else { b };
+        let lacks = |member: &mut Member| member.lacks(&self.seen, width, LEAST);
+        let lacked = self.members.iter_mut().map(lacks).fold(0.0, worse);
+        while let Some(model) = CHOICES.get(self.repetition.level) {
+            let is_solved = self.coupled.follow(&mut self.members, self.parts, NEWEST, *model);
+            if is_solved && !self.members.iter().any(Member::is_correction_astray) {
+                break;
+            }
+            self.repetition.level += 1;
+            self.repetition.secant.begin();
+            self.members.iter_mut().for_each(Member::begin_correction);
         }
         let missed = |member: &Member| member.error.size_of(member.deviations[NEWEST].outputs(), LEAST);
-        let sizes = self.members.iter().map(missed).chain([OF_INPUTS * lacked]);
-        sizes.fold(0.0, |worst: f64, size| if size <= worst || worst.is_nan() { worst } else { size })
+        self.members.iter().map(missed).fold(OF_INPUTS * lacked, worse)
     }
 
-    /// Adds η to what is given.
+    /// Adds η to what is given, corrected by what the trials have shown.
     fn correct(&mut self) {
         let m = self.parts;
-        let mut lists = self.nodes.chunks_exact_mut(m + 1);
-        for member in &self.members {
-            for (k, nodes) in member.owned().zip(&mut lists) {
-                nodes[1..].iter_mut().enumerate().for_each(|(j, u)| *u += member.correction(k, j + 1));
+        let Repetition { secant, given, wanted, .. } = &mut self.repetition;
+        let owned = || self.members.iter().flat_map(|member| member.owned().map(move |k| (member, k)));
+        let places = owned().zip(self.nodes.chunks_exact(m + 1));
+        let lists = given.chunks_exact_mut(m).zip(wanted.chunks_exact_mut(m));
+        for (((member, k), nodes), (given, wanted)) in places.zip(lists) {
+            for j in 1..=m {
+                given[j - 1] = nodes[j] / member.input_range(k);
+                wanted[j - 1] = member.correction(k, j);
             }
+        }
+        secant.improve(given, wanted);
+        for (((member, k), nodes), wanted) in
+            owned().zip(self.nodes.chunks_exact_mut(m + 1)).zip(wanted.chunks_exact(m))
+        {
+            nodes[1..].iter_mut().zip(wanted).for_each(|(u, add)| *u += add * member.input_range(k));
         }
     }
 

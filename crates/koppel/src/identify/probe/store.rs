@@ -93,6 +93,7 @@ const REVISION: u64 = fnv(&[
     include_bytes!("excitation.rs"),
     include_bytes!("past.rs"),
     include_bytes!("ranges.rs"),
+    include_bytes!("rewind.rs"),
     include_bytes!("../node_fit.rs"),
     include_bytes!("../../run/probing.rs"),
     include_bytes!("../../signal/part.rs"),
