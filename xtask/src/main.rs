@@ -5,6 +5,7 @@ mod command;
 mod papers;
 mod proof;
 mod test;
+mod wheel;
 
 use std::process::ExitCode;
 
@@ -15,7 +16,7 @@ usage: cargo xtask TASK
   bench [NAME...]  measure what koppel costs and write the figures to bench/README.md; all of it, or some of
                    engine, certificate, prestep, vfps, overhead, isolation
   proof [NAME...]  run the long proofs and write the figures to bench and docs; all of them, or some of
-                   soak, kills, mutations, strangers, vfps, hinf, auto, fmu-steps, papers
+                   soak, kills, mutations, strangers, wheel, vfps, hinf, auto, fmu-steps, papers
 ";
 
 fn main() -> ExitCode {

@@ -6,6 +6,7 @@
 //! * mutations: system files changed at random; every one must run or be refused with one message, never crash or hang;
 //! * strangers: a million archives, model descriptions, structures and packages changed at random; no reader may panic,
 //!   hang, or fill the memory.
+//! * wheel: the Python package as pip builds it, installed without Rust and tried;
 //! * VFPS beside every other coupling, on known and on fresh problems, into `bench/vfps.md`;
 //! * VFPS on FMUs: the largest steps, by how inputs reach them, into `docs/vfps.md`.
 //! * `auto` on every example beside a grid of methods and steps, into `docs/auto.md`.
@@ -26,8 +27,15 @@ type Proof = fn(&Path, &Path) -> Result<String>;
 type Table = fn() -> Result<()>;
 
 /// Those with a line in `bench/proof.md`, which begins with their name.
-const LINES: [(&str, Proof); 4] =
-    [("soak", soak), ("kills", kills), ("mutations", mutations), ("strangers", strangers)];
+const LINES: [(&str, Proof); 5] = [
+    ("soak", soak),
+    ("kills", kills),
+    ("mutations", mutations),
+    ("strangers", strangers),
+    ("wheel", |_, folder| crate::wheel::run(folder)),
+];
+/// Those of them that start the command line.
+const WITH_BINARY: [&str; 3] = ["soak", "kills", "mutations"];
 
 /// Those that write tables elsewhere.
 const TABLES: [(&str, Table); 5] = [
@@ -46,7 +54,7 @@ pub(crate) fn run(names: &[&str]) -> Result<()> {
     let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from);
     let folder = target.join("proof");
     std::fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
-    if LINES.iter().any(|(name, _)| is_wanted(name) && *name != "strangers") {
+    if WITH_BINARY.iter().any(|name| is_wanted(name)) {
         must(&mut cargo(&["build", "--release", "--package", "koppel-cli"]))?;
     }
     for (name, proof) in LINES.iter().filter(|(name, _)| is_wanted(name)) {

@@ -92,6 +92,39 @@ fn rows_are_those_of_single_runs() {
     assert!(error("0.001") < error("0.004") && error("0.001") > 0.0);
 }
 
+/// What certificates say agrees with the reference that they do not need.
+#[test]
+fn certificates_are_measures() {
+    let more = "certain = { certificate = \"error\" }\nmost = { certificate = \"most\" }\n\
+                trusted = { certificate = \"trusted\" }\nwrong = { certificate = \"wrong\" }\nscore =";
+    let folder = folder(&STUDY.replace("score =", more));
+    folder.succeed(&["study", "study.toml", "-q", "--out", "all"]);
+    let text = folder.read("all/runs.csv");
+    let rows: Vec<Vec<&str>> = text.lines().map(|line| line.split(',').collect()).collect();
+    let of = |name: &str| -> Vec<f64> {
+        let at = rows[0].iter().position(|column| *column == name).unwrap();
+        rows[1..].iter().map(|row| row[at].parse().unwrap()).collect()
+    };
+    let (error, certain, most) = (of("error"), of("certain"), of("most"));
+    let (trusted, wrong) = (of("trusted"), of("wrong"));
+    assert_eq!(error.len(), 16);
+    for run in 0..16 {
+        assert!(certain[run] <= most[run], "{run}");
+        assert!(trusted[run] + wrong[run] <= 1.0, "{run}");
+        if wrong[run] == 0.0 {
+            let apart = (certain[run] / error[run] - 1.0).abs();
+            assert!(apart < 0.2, "run {run}: {} by the certificate, {} in truth", certain[run], error[run]);
+        }
+    }
+    assert!(trusted.contains(&1.0) && trusted.contains(&0.0), "{trusted:?}");
+    let said = folder.run(&["study", "study.toml", "--out", "all"]);
+    assert_eq!(said.code, Some(0), "{}", said.err);
+    folder.write("study.toml", &STUDY.replace("score =", &more.replace("\"most\"", "\"mots\"")));
+    folder
+        .run(&["study", "study.toml", "--out", "b"])
+        .errs_with(&["unknown certificate `mots`", "did you mean `most`?"]);
+}
+
 /// Many short runs, killed while they are made: nothing that was finished is made again, and the tables are the same.
 #[cfg(unix)]
 #[test]

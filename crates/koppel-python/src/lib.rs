@@ -4,11 +4,13 @@
 //! | -------- | ------------------------------------------ |
 //! | `system` | a system file: run, check                  |
 //! | `result` | signals of a run as NumPy arrays           |
+//! | `fmus`   | messages of FMUs, and the cache of probes   |
 //! | `study`  | runs of a study, and those who collect them |
 //! | `toml`   | Python values as settings                  |
 //! | `error`  | exceptions                                 |
 
 mod error;
+mod fmus;
 mod result;
 mod study;
 mod system;

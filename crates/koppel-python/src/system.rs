@@ -1,19 +1,21 @@
 //! A system file: run, check.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use koppel::analysis::{Certificate, Certifier, Forecast, ForecastOptions};
 use koppel::run::{Flow, Simulation, Statistics};
 use koppel_fmi::isolate::{self, Worker};
+use koppel_io::probe_cache::ProbeCache;
 use koppel_io::system_file::{self, SystemFile};
 use koppel_ssp::Tolerance;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::error;
 use crate::result::{Columns, Result};
+use crate::{error, fmus};
 
 /// Time between two looks at signals and progress.
 const LOOK: Duration = Duration::from_millis(50);
@@ -22,20 +24,49 @@ const LOOK: Duration = Duration::from_millis(50);
 #[pyclass(frozen, module = "koppel")]
 pub(crate) struct System {
     file: SystemFile,
+    cache: Option<Arc<ProbeCache>>,
 }
 
-/// Reads a system file (.toml) or structure (.ssp, .ssd); `settings` replace those of the file, as `--set` does.
+/// Reads a system file (.toml) or structure (.ssp, .ssd).
+///
+/// settings: replace those of the file, as `--set` does: `{"run.step": 1e-3}`.
+/// cache: where answers of FMUs that were excited before a run are kept: True for the folder the command line uses,
+///     False for none, or a folder.
 #[pyfunction]
-#[pyo3(signature = (path, settings = None))]
-pub(crate) fn load(py: Python<'_>, path: PathBuf, settings: Option<&Bound<'_, PyDict>>) -> PyResult<System> {
+#[pyo3(signature = (path, settings = None, *, cache = None), text_signature = "(path, settings=None, *, cache=True)")]
+pub(crate) fn load(
+    py: Python<'_>,
+    path: PathBuf,
+    settings: Option<&Bound<'_, PyDict>>,
+    cache: Option<&Bound<'_, PyAny>>,
+) -> PyResult<System> {
     let settings = crate::toml::settings(settings)?;
+    let cache = fmus::cache(cache)?;
     let read = || match system_file::is_structure(&path) {
         true => system_file::load_structure(&path, &settings, Tolerance::Strict),
         false => system_file::load_with(&path, &settings),
     };
-    let file = py.detach(read).map_err(error::io)?;
+    let mut file = py.detach(read).map_err(error::io)?;
+    if let Some(cache) = &cache {
+        file.keep_probes(cache.clone());
+    }
     file.warnings().iter().try_for_each(|text| warn(py, text))?;
-    Ok(System { file })
+    Ok(System { file, cache })
+}
+
+impl System {
+    /// The file, whose FMUs talk to Python's `logging` from now on.
+    fn heard(&self, py: Python<'_>) -> PyResult<SystemFile> {
+        let mut file = self.file.clone();
+        file.log_to(fmus::log(py)?);
+        Ok(file)
+    }
+
+    /// Tells what is wrong with the cache.
+    fn warn_of_cache(&self, py: Python<'_>) -> PyResult<()> {
+        let warnings = self.cache.as_ref().map(|cache| cache.warnings()).unwrap_or_default();
+        warnings.iter().try_for_each(|text| warn(py, text))
+    }
 }
 
 #[pymethods]
@@ -58,7 +89,7 @@ impl System {
         let mut file = self.file.clone();
         py.detach(|| settings.iter().try_for_each(|s| file.set(&s.name, &s.value, &s.origin)))
             .map_err(error::io)?;
-        Ok(System { file })
+        Ok(System { file, cache: self.cache.clone() })
     }
 
     /// The system file as text.
@@ -80,7 +111,10 @@ impl System {
             return Err(PyValueError::new_err("second_run is for the certificate, which is switched off"));
         }
         let mut look = Look { progress, last: Instant::now(), raised: None };
-        let ran = py.detach(|| run(&self.file, certificate, second_run, &mut look))?;
+        let file = self.heard(py)?;
+        let ran = py.detach(|| run(&file, certificate, second_run, &mut look));
+        self.warn_of_cache(py)?;
+        let ran = ran?;
         if let Some(raised) = look.raised {
             return Err(raised);
         }
@@ -103,13 +137,15 @@ impl System {
         if vary.is_some_and(|share| share.is_nan() || share <= 0.0 || share >= 1.0) {
             return Err(PyValueError::new_err("vary: give a share between 0 and 1, such as 0.2"));
         }
+        let file = self.heard(py)?;
         let look = || -> koppel_io::Result<Forecast> {
-            let mut simulation = self.file.simulation()?;
+            let mut simulation = file.simulation()?;
             let options = ForecastOptions { error, vary, ..ForecastOptions::default() };
-            Ok(Forecast::of(&mut simulation, &self.file.run, &options))
+            Ok(Forecast::of(&mut simulation, &file.run, &options))
         };
-        let forecast = py.detach(look).map_err(error::io)?;
-        crate::python(py, &forecast)
+        let forecast = py.detach(look).map_err(error::io);
+        self.warn_of_cache(py)?;
+        crate::python(py, &forecast?)
     }
 
     fn __repr__(&self) -> String {

@@ -1,5 +1,6 @@
 """Load, run, check."""
 
+import logging
 import os
 import pathlib
 import signal
@@ -131,10 +132,65 @@ def test_result_files_of_the_command_line(tmp_path):
         koppel.read_results(tmp_path / "nothing.csv")
 
 
+FMUS = pathlib.Path(os.environ.get("KOPPEL_TEST_FMUS", ROOT / "target" / "test-fmus"))
+
+
 def test_an_isolated_fmu_lives_in_another_interpreter(tmp_path):
-    fmu = pathlib.Path(os.environ.get("KOPPEL_TEST_FMUS", ROOT / "target" / "test-fmus")) / "Oscillator3.fmu"
+    fmu = FMUS / "Oscillator3.fmu"
     path = tmp_path / "oscillator.toml"
     path.write_text(f'[run]\nstep = 0.1\nstop = 3.0\n[subsystems.a]\nfmu = "{fmu}"\nisolate = true\n')
     result = koppel.load(path).run()
     # m = c = 1, no damping, from x = 1.
     assert np.max(np.abs(result["a.x"] - np.cos(result.time))) < 1e-6
+
+
+def test_messages_of_fmus_go_to_logging(tmp_path, caplog):
+    path = tmp_path / "oscillator.toml"
+    fmu = FMUS / "Oscillator2.fmu"
+    path.write_text(
+        f'[run]\nstep = 0.1\nstop = 3.0\n[subsystems.a]\nfmu = "{fmu}"\nisolate = true\nparameters = {{ m = -1.0 }}\n'
+    )
+    # Those of pythonfmu say such things only if they are asked for debug messages.
+    with caplog.at_level(logging.DEBUG, logger="koppel.fmu"), pytest.raises(koppel.RunError, match="`a` failed at t = 0 s"):
+        koppel.load(path).run()
+    said = [record for record in caplog.records if "the mass must be positive" in record.getMessage()]
+    assert said and said[0].name == "koppel.fmu" and said[0].subsystem == "a" and said[0].time == 0.0
+    assert said[0].getMessage().startswith("`a` at t = 0 s [")
+    # Otherwise not.
+    caplog.clear()
+    with caplog.at_level(logging.INFO, logger="koppel.fmu"), pytest.raises(koppel.RunError):
+        koppel.load(path).run()
+    assert not caplog.records
+
+
+def test_probed_fmus_are_known_to_the_next_run(tmp_path):
+    path = tmp_path / "dual-mass.toml"
+    fmu = "fmu = '{}'\nisolate = true\n".format
+    path.write_text(
+        "[run]\nstep = 1e-3\nstop = 0.01\ncoupling = 'vfps'\n"
+        f"[subsystems.left]\n{fmu(FMUS / 'DualMassLeft.fmu')}[subsystems.right]\n{fmu(FMUS / 'DualMassRight.fmu')}"
+        + "".join(
+            f"[[connections]]\nfrom = '{a}'\nto = '{b}'\n"
+            for a, b in [("left.x", "right.x"), ("left.v", "right.v"), ("right.F", "left.F")]
+        )
+    )
+    folder = tmp_path / "cache"
+    first = koppel.load(path, cache=folder).run()
+    kept = sorted(folder.glob("*.probe"))
+    assert len(kept) >= 2
+    # The command line's own folder, named by the environment.
+    os.environ["KOPPEL_CACHE"] = str(folder)
+    try:
+        system = koppel.load(path)
+        np.testing.assert_array_equal(system.run()["left.x"], first["left.x"])
+        assert sorted(folder.glob("*.probe")) == kept
+        kept[0].write_bytes(kept[0].read_bytes()[:-1])
+        with pytest.warns(UserWarning, match="in the cache is damaged"):
+            system.run()
+    finally:
+        del os.environ["KOPPEL_CACHE"]
+    [file.unlink() for file in kept]
+    koppel.load(path, cache=False).run()
+    assert not list(folder.glob("*.probe"))
+    with pytest.raises(TypeError, match="True, False or a folder"):
+        koppel.load(path, cache=3)

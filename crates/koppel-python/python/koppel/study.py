@@ -1,9 +1,13 @@
 """Studies on this machine, or on whatever runs functions elsewhere."""
 
+from __future__ import annotations
+
 import concurrent.futures
 import functools
 import os
 import warnings
+from collections.abc import Callable
+from typing import Any
 
 from . import _koppel
 
@@ -12,7 +16,7 @@ BATCH = 50
 
 
 @functools.lru_cache(maxsize=4)
-def _opened(path, header):
+def _opened(path: str, header: str) -> _koppel.Study:
     """The study as this process finds it; read once."""
     study = _koppel.Study(path)
     different = study.differences(header)
@@ -21,29 +25,56 @@ def _opened(path, header):
     return study
 
 
-def _make(path, header, runs):
+def _make(path: str, header: str, runs: list[int]) -> list[str]:
     """What a worker does: some runs, as lines of the log."""
     return _opened(path, header).make(runs)
 
 
 class Study:
-    """A study file: what is varied, how, and what is measured."""
+    """A study file: what is varied, how, and what is measured.
 
-    def __init__(self, path):
+    A file with a mistake raises `koppel.Error`, which names the place.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = os.path.abspath(path)
         self._study = _koppel.Study(self.path)
         for text in self._study.warnings:
             warnings.warn(text, stacklevel=2)
 
-    title = property(lambda self: self._study.title, doc="Title.")
-    runs = property(lambda self: self._study.runs, doc="How many runs there are.")
-    factors = property(lambda self: self._study.factors, doc="Names of what is varied.")
-    measures = property(lambda self: self._study.measures, doc="Names of what is measured.")
+    @property
+    def title(self) -> str:
+        """Title."""
+        return self._study.title
 
-    def __repr__(self):
+    @property
+    def runs(self) -> int:
+        """How many runs there are."""
+        return self._study.runs
+
+    @property
+    def factors(self) -> list[str]:
+        """Names of what is varied."""
+        return self._study.factors
+
+    @property
+    def measures(self) -> list[str]:
+        """Names of what is measured."""
+        return self._study.measures
+
+    def __repr__(self) -> str:
         return f"<koppel.Study: {self.title}, {self.runs} runs>"
 
-    def run(self, folder, *, executor=None, threads=0, batch=None, retries=2, progress=None):
+    def run(
+        self,
+        folder: str | os.PathLike[str],
+        *,
+        executor: Any = None,
+        threads: int = 0,
+        batch: int | None = None,
+        retries: int = 2,
+        progress: Callable[[int, int], object] | None = None,
+    ) -> dict[str, Any]:
         """Makes all runs that are not in `folder` yet, and returns the table of all: a dict of columns.
 
         executor: a `concurrent.futures` executor or a Dask client; its workers need koppel and the files of the study
@@ -71,12 +102,20 @@ class Study:
             table = collection.finish()
         return table
 
-    def _spread(self, executor, collection, missing, batch, retries, progress):
+    def _spread(
+        self,
+        executor: Any,
+        collection: _koppel.Collection,
+        missing: list[int],
+        batch: int,
+        retries: int,
+        progress: Callable[[int, int], object] | None,
+    ) -> None:
         """Hands batches to the executor until all of them have come back."""
         header, done = self._study.header, self.runs - len(missing)
-        tries = {}
+        tries: dict[Any, tuple[list[int], int]] = {}
 
-        def submit(runs, number):
+        def submit(runs: list[int], number: int) -> None:
             tries[executor.submit(_make, self.path, header, runs)] = (runs, number)
 
         for begin in range(0, len(missing), batch):

@@ -4,7 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use koppel::analysis::LinearSystem;
+use koppel::analysis::{Certificate, Certifier, LinearSystem, Worth};
 use koppel::record::Record;
 use koppel::run::{Ending, Flow, Parallel, RunConfig, Simulation};
 
@@ -21,6 +21,7 @@ struct Seen {
     followed: Option<Vec<f64>>,
     figures: Option<Figures>,
     radius: Option<Radius>,
+    certificate: Option<Certificate>,
 }
 
 struct Figures {
@@ -75,8 +76,15 @@ fn make(prepared: &Prepared, cells: &[Cell], seen: &mut Seen, is_ended: &AtomicB
     let columns =
         prepared.signals.iter().map(|name| of(name).ok_or(format!("there is no `{name}` in this run")));
     let mut meter = Meter::new(&prepared.list, course, columns.collect::<Result<_, _>>()?);
-    let mut watch =
-        |_: &mut Simulation| Ok(if is_ended.load(Ordering::Relaxed) { Flow::Stop } else { Flow::Continue });
+    let is_certified =
+        |m: &Measure| matches!(m.kind, MeasureKind::Figure(figure) if figure.is_of_certificate());
+    let mut certifier = study.measures.iter().any(is_certified).then(|| Certifier::new(&mut simulation));
+    let mut watch = |simulation: &mut Simulation| {
+        if let Some(certifier) = &mut certifier {
+            certifier.look(simulation);
+        }
+        Ok(if is_ended.load(Ordering::Relaxed) { Flow::Stop } else { Flow::Continue })
+    };
     let ending = simulation.run(&mut meter, &mut watch).map_err(|error| error.to_string())?;
     if matches!(ending, Ending::Interrupted { .. }) {
         return Ok(false);
@@ -92,6 +100,7 @@ fn make(prepared: &Prepared, cells: &[Cell], seen: &mut Seen, is_ended: &AtomicB
         seconds: begin.elapsed().as_secs_f64(),
         defect: statistics.defects.iter().map(relative).fold(0.0, f64::max),
     });
+    seen.certificate = certifier.map(|certifier| certifier.certificate(&simulation));
     seen.followed = Some(meter.values());
     Ok(true)
 }
@@ -151,6 +160,10 @@ fn measured(prepared: &Prepared, cells: &[Cell], seen: &Seen, is_failed: bool) -
 
 fn figure_of(figure: Figure, seen: &Seen) -> Option<f64> {
     let of_run = |take: fn(&Figures) -> f64| seen.figures.as_ref().map(take);
+    let of_error =
+        |take: fn(&koppel::analysis::Band) -> f64| seen.certificate.as_ref()?.overall.as_ref().map(take);
+    let is =
+        |worth: Worth| seen.certificate.as_ref().map(|found| f64::from(u8::from(found.verdict == worth)));
     let of_forecast = |take: fn(&Radius) -> f64| seen.radius.as_ref().map(take);
     match figure {
         Figure::Steps => of_run(|f| f.steps),
@@ -161,5 +174,9 @@ fn figure_of(figure: Figure, seen: &Seen) -> Option<f64> {
         Figure::SpectralRadius => of_forecast(|r| r.spectral),
         Figure::StabilityRadius => of_forecast(|r| r.stability),
         Figure::Consistency => of_forecast(|r| r.consistency),
+        Figure::CertifiedError => of_error(|band| band.error),
+        Figure::MostError => of_error(|band| band.high),
+        Figure::Trusted => is(Worth::Trusted),
+        Figure::Wrong => is(Worth::Wrong),
     }
 }

@@ -6,6 +6,7 @@
 //! peak = { of = "abs(left.x - 0.1)", take = "max" }    # of a signal, or an expression of signals
 //! stable = { stable = "bounded", limit = 10 }
 //! radius = { forecast = "spectral-radius" }
+//! certain = { certificate = "error" }
 //! iterations = { figure = "iterations" }
 //! score = "error * iterations"                         # of measures above, and factors
 //! ```
@@ -50,7 +51,7 @@ pub enum Limit {
     Below(f64),
 }
 
-/// Numbers that the step matrix tells.
+/// Numbers that are told of a run, by its statistics, its step matrix or its certificate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the names say it")]
 pub enum Figure {
@@ -62,6 +63,17 @@ pub enum Figure {
     SpectralRadius,
     StabilityRadius,
     Consistency,
+    CertifiedError,
+    MostError,
+    Trusted,
+    Wrong,
+}
+
+impl Figure {
+    /// True if the certificate tells it.
+    pub(crate) fn is_of_certificate(self) -> bool {
+        CERTIFICATES.iter().any(|(_, figure)| *figure == self)
+    }
 }
 
 /// What a measure measures.
@@ -140,6 +152,12 @@ const FORECASTS: [(&str, Figure); 3] = [
     ("stability-radius", Figure::StabilityRadius),
     ("consistency", Figure::Consistency),
 ];
+const CERTIFICATES: [(&str, Figure); 4] = [
+    ("error", Figure::CertifiedError),
+    ("most", Figure::MostError),
+    ("trusted", Figure::Trusted),
+    ("wrong", Figure::Wrong),
+];
 
 fn chosen<T: Copy>(node: &Node, what: &'static str, known: &[(&str, T)]) -> Result<T> {
     let name = node.text(what)?;
@@ -191,8 +209,20 @@ fn one(entry: &Entry, before: &[Measure], factors: &[Factor]) -> Result<Measure>
     }
     let what = format!("measure `{}`", entry.name);
     let keys = [
-        "of", "error", "stable", "forecast", "figure", "take", "relative", "combine", "limit", "below",
-        "signals", "failed", "most",
+        "of",
+        "error",
+        "stable",
+        "forecast",
+        "certificate",
+        "figure",
+        "take",
+        "relative",
+        "combine",
+        "limit",
+        "below",
+        "signals",
+        "failed",
+        "most",
     ];
     let fields = node.fields(&what, &keys)?;
     let most = fields.get("most").map(|node| node.number("most")).transpose()?;
@@ -245,12 +275,15 @@ fn one(entry: &Entry, before: &[Measure], factors: &[Factor]) -> Result<Measure>
     } else if let Some(forecast) = fields.get("forecast") {
         allow(&["forecast"])?;
         Kind::Figure(chosen(forecast, "forecast", &FORECASTS)?)
+    } else if let Some(certificate) = fields.get("certificate") {
+        allow(&["certificate"])?;
+        Kind::Figure(chosen(certificate, "certificate", &CERTIFICATES)?)
     } else if let Some(figure) = fields.get("figure") {
         allow(&["figure"])?;
         Kind::Figure(chosen(figure, "figure", &FIGURES)?)
     } else {
         return Err(Mark::new(entry.key.clone(), format!("{what} says not what it measures"))
-            .hint("give one of: `of`, `error`, `stable`, `forecast`, `figure`"));
+            .hint("give one of: `of`, `error`, `stable`, `forecast`, `certificate`, `figure`"));
     };
     Ok(measure(kind, failed, most))
 }

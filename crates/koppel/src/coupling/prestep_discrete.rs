@@ -16,6 +16,7 @@ mod error_equation;
 mod extrapolate;
 mod known;
 mod learn;
+mod older;
 mod optimize;
 mod recursion;
 mod seen;
@@ -36,6 +37,7 @@ use crate::record::Channel;
 use crate::signal::{Request, Samples};
 use crate::system::{InputId, SubsystemId, SystemGraph};
 use known::Known;
+use older::Older;
 use recursion::Recursion;
 use std::collections::BTreeMap;
 
@@ -83,6 +85,7 @@ pub(super) struct PrestepDiscrete {
     ideal: Vec<f64>,
     extrapolated: Vec<f64>,
     errors: Vec<f64>,
+    older: Older,
     /// Inputs that step 3 may choose.
     is_free: Vec<bool>,
     known: Known,
@@ -128,6 +131,7 @@ impl PrestepDiscrete {
             ideal: Vec::new(),
             extrapolated: Vec::new(),
             errors: Vec::new(),
+            older: Older::default(),
             is_free: Vec::new(),
             known: Known::default(),
             recursion: None,
@@ -197,6 +201,8 @@ impl Coupling for PrestepDiscrete {
                 Identifier::new(identify, name, size(id), self.size, learned)
             };
             self.identifiers = (0..view.graph.len()).map(identifier).collect::<Result<_>>()?;
+            let config = |id| identify.with(self.settings.learned.get(view.graph.name(id)));
+            self.older = Older::new(&self.identifiers, config, view);
         }
         self.notes = Notes::new(view.graph.len());
         self.phase = self.settings.learning.phase(0.0, f64::NAN);
@@ -357,6 +363,7 @@ impl Coupling for PrestepDiscrete {
         {
             memory.extend_from_slice(list);
         }
+        self.older.save(memory);
         memory.push(self.size);
         memory.push(f64::from(u8::from(self.is_under_way)));
         self.known.save(&self.models, memory);
@@ -382,6 +389,7 @@ impl Coupling for PrestepDiscrete {
             list.copy_from_slice(mine);
             rest = others;
         }
+        rest = self.older.restore(rest);
         self.size = rest[0];
         self.is_under_way = rest[1] != 0.0;
         let rest = self.known.restore(&mut self.models, &rest[2..]);

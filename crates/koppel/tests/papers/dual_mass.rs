@@ -1,6 +1,6 @@
 //! The linear dual-mass oscillator of Genser 2020, chapter 3, with exact interface models.
 
-use super::watched::{Trace, Watched};
+use super::watched::{Trace, Watched, seen};
 use super::{global_error, prestep, stale};
 use koppel::coupling::{
     Against, ConstantConfig, CorrectorConfig, CouplingConfig, ErrorEquationConfig, OdeMethod, PrestepConfig,
@@ -98,7 +98,7 @@ fn is_stable(coupling: &CouplingConfig, ratio: f64, step: f64) -> bool {
             return false;
         }
     }
-    let trace = trace.lock().unwrap();
+    let trace = seen(&trace);
     let amplitude = |outputs: usize, j: usize, from: f64, to: f64| {
         let within = trace.iter().filter(|(t, y)| y.len() == outputs && *t > from - 1e-9 && *t < to + 1e-9);
         let values = within.map(|(_, y)| y[j]).chain((from == 0.0).then_some(start[2 - outputs][j]));

@@ -2,7 +2,7 @@
 
 use super::monte_carlo::{StepMatrix, seeds, unstable};
 use super::run;
-use super::watched::{Trace, Watched};
+use super::watched::{Trace, Watched, seen};
 use koppel::coupling::{CouplingConfig, HinfConfig, Hold, StartUp};
 use koppel::frequency::error_table;
 use koppel::hinf::HoldOrder;
@@ -96,7 +96,7 @@ fn reconstructed(
     while !simulation.is_done() {
         simulation.advance().unwrap();
     }
-    let [source, sink] = traces.map(|trace| trace.lock().unwrap().clone());
+    let [source, sink] = traces.map(|trace| seen(&trace));
     source.iter().zip(&sink).map(|((t, y), (_, u))| (*t, u[0], y[0])).collect()
 }
 

@@ -41,6 +41,11 @@ impl PrestepDiscrete {
                 &self.inputs[u.clone()],
                 &mut self.errors[y.clone()],
             );
+            if self.settings.error_equation != ErrorEquationConfig::Off {
+                for (row, output) in y.clone().enumerate() {
+                    self.errors[output] += self.older.sum(view, id, row, &self.identifiers);
+                }
+            }
             for (input, column) in u.zip(0..) {
                 self.ideal[input] = view.graph.offset(input) + self.external[input];
                 for (row, output) in y.clone().enumerate() {
