@@ -111,8 +111,8 @@ impl System {
             return Err(PyValueError::new_err("second_run is for the certificate, which is switched off"));
         }
         let mut look = Look { progress, last: Instant::now(), raised: None };
-        let file = self.heard(py)?;
-        let ran = py.detach(|| run(&file, certificate, second_run, &mut look));
+        let mut file = self.heard(py)?;
+        let ran = py.detach(|| run(&mut file, certificate, second_run, &mut look));
         self.warn_of_cache(py)?;
         let ran = ran?;
         if let Some(raised) = look.raised {
@@ -137,8 +137,9 @@ impl System {
         if vary.is_some_and(|share| share.is_nan() || share <= 0.0 || share >= 1.0) {
             return Err(PyValueError::new_err("vary: give a share between 0 and 1, such as 0.2"));
         }
-        let file = self.heard(py)?;
+        let mut file = self.heard(py)?;
         let look = || -> koppel_io::Result<Forecast> {
+            file.choose_settings(&|_| {})?;
             let mut simulation = file.simulation()?;
             let options = ForecastOptions { error, vary, ..ForecastOptions::default() };
             Ok(Forecast::of(&mut simulation, &file.run, &options))
@@ -163,12 +164,15 @@ struct Ran {
     failure: Option<Box<koppel::Error>>,
 }
 
-fn run(file: &SystemFile, is_certified: bool, is_repeated: bool, look: &mut Look) -> PyResult<Ran> {
+fn run(file: &mut SystemFile, is_certified: bool, is_repeated: bool, look: &mut Look) -> PyResult<Ran> {
+    // Once: the second run has the settings of the first.
+    file.choose_settings(&|_| {}).map_err(error::io)?;
+    file.choose_filters().map_err(error::io)?;
     let mut simulation = file.simulation().map_err(error::io)?;
     let second = match is_repeated {
         true => {
             let mut half = file.clone();
-            half.set("run.step", &format!("{:?}", file.run.step / 2.0), "second_run").map_err(error::io)?;
+            half.run.step /= 2.0;
             Some(half.simulation().map_err(error::io)?)
         }
         false => None,

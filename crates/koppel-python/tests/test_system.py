@@ -58,6 +58,14 @@ def test_settings_replace_those_of_the_file(examples):
     assert len(fine.run().time) == 201 and len(coarse.run().time) == 101
 
 
+def test_settings_are_chosen_once_for_both_runs_and_for_the_forecast(examples):
+    settings = {"run.coupling": {"method": "auto", "save": "calls"}, "run.step": "auto"}
+    system = koppel.load(examples / "quarter-truck.toml", settings)
+    result = system.run(second_run=True)
+    assert result.certificate["evidence"] == "second-run"
+    assert system.check()["verdict"] == "stable"
+
+
 def test_the_certificate_may_be_left_out_or_doubled(examples):
     system = koppel.load(examples / "dual-mass.toml", {"run.stop": 0.1})
     assert system.run(certificate=False).certificate is None
