@@ -104,9 +104,10 @@ impl System {
             return Err(PyValueError::new_err("vary: give a share between 0 and 1, such as 0.2"));
         }
         let look = || -> koppel_io::Result<Forecast> {
-            let mut simulation = self.file.simulation()?;
+            let mut file = self.file.clone();
+            file.choose_settings(&|_| {})?;
             let options = ForecastOptions { error, vary, ..ForecastOptions::default() };
-            Ok(Forecast::of(&mut simulation, &self.file.run, &options))
+            Ok(Forecast::of(&mut file.simulation()?, &file.run, &options))
         };
         let forecast = py.detach(look).map_err(error::io)?;
         crate::python(py, &forecast)
@@ -128,11 +129,13 @@ struct Ran {
 }
 
 fn run(file: &SystemFile, is_certified: bool, is_repeated: bool, look: &mut Look) -> PyResult<Ran> {
+    let mut file = file.clone();
+    file.choose_settings(&|_| {}).map_err(error::io)?;
     let mut simulation = file.simulation().map_err(error::io)?;
     let second = match is_repeated {
         true => {
             let mut half = file.clone();
-            half.set("run.step", &format!("{:?}", file.run.step / 2.0), "second_run").map_err(error::io)?;
+            half.run.step /= 2.0;
             Some(half.simulation().map_err(error::io)?)
         }
         false => None,
