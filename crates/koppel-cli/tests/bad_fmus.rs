@@ -17,7 +17,7 @@ fn system(body: &str, connections: &str) -> String {
 [run]
 stop = 1.0
 step = 0.05
-
+coupling = "zoh"
 [subsystems.body]
 {body}
 

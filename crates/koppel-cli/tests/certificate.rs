@@ -62,7 +62,7 @@ fn plain_fmus_are_trusted_by_a_second_run_alone() {
     let wires = "[[connections]]\nfrom = \"right.F\"\nto = \"left.F\"\n\
                  [[connections]]\nfrom = \"left.x\"\nto = \"right.x\"\n\
                  [[connections]]\nfrom = \"left.v\"\nto = \"right.v\"\n";
-    let run = "[run]\nstop = 0.2\nstep = 2e-4\nrecord = [\"left.x\", \"left.v\", \"right.F\"]\n";
+    let run = "[run]\nstop = 0.2\nstep = 2e-4\ncoupling = \"zoh\"\nrecord = [\"left.x\", \"left.v\", \"right.F\"]\n";
     let folder = Folder::with(&format!(
         "{run}[subsystems.left]\nfmu = \"left.fmu\"\n[subsystems.right]\nfmu = \"right.fmu\"\n{wires}"
     ));

@@ -117,7 +117,8 @@ fn fmus_are_judged_as_far_as_they_tell() {
     let wires = "[[connections]]\nfrom = \"right.F\"\nto = \"left.F\"\n\
                  [[connections]]\nfrom = \"left.x\"\nto = \"right.x\"\n\
                  [[connections]]\nfrom = \"left.v\"\nto = \"right.v\"\n";
-    let run = "[run]\nstop = 0.1\nstep = 1e-3\nschedule = \"parallel\"\nreading = \"stale\"\n";
+    let run =
+        "[run]\nstop = 0.1\nstep = 1e-3\ncoupling = \"zoh\"\nschedule = \"parallel\"\nreading = \"stale\"\n";
     let native = format!(
         "{run}[subsystems.left]\nmodel = \"mass\"\nparameters = {{ x0 = 0.1 }}\n\
          [subsystems.right]\nmodel = \"spring-mass\"\n{wires}"

@@ -11,6 +11,7 @@ title = "Two masses"
 [run]
 stop = 0.1
 step = 1e-3
+coupling = "zoh"
 [subsystems.left]
 model = "mass"
 parameters = { x0 = 0.1 }

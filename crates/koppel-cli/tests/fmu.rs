@@ -21,7 +21,7 @@ fn system(subsystem: &str) -> String {
 [run]
 stop = 0.5
 step = 1e-2
-
+coupling = "zoh"
 [subsystems.body]
 {subsystem}
 

@@ -14,6 +14,7 @@ fn system(first: &str, second: &str) -> String {
         r#"[run]
 stop = 4.0
 step = 0.05
+coupling = "zoh"
 reading = "stale"
 record = ["first.F", "second.v"]
 [subsystems.first]
@@ -99,7 +100,7 @@ fn loops_of_fmus_use_their_derivatives() {
             let out = [more, &["--out", &file]].concat();
             export(&folder, "feedthrough", parameters, &out);
         }
-        let text = "[run]\nstop = 0.1\nstep = 1e-3\nrecord = [\"first.y\", \"loops*\"]\n\
+        let text = "[run]\nstop = 0.1\nstep = 1e-3\ncoupling = \"zoh\"\nrecord = [\"first.y\", \"loops*\"]\n\
             iteration = { kind = \"outputs\", acceleration = \"newton\", reuse = false }\n\
             [subsystems.first]\nfmu = \"first.fmu\"\n[subsystems.second]\nfmu = \"second.fmu\"\n\
             [[connections]]\nfrom = \"second.y\"\nto = \"first.u\"\n\

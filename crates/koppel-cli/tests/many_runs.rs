@@ -11,7 +11,7 @@ const SYSTEM: &str = r#"
 [run]
 stop = 0.05
 step = 1e-2
-
+coupling = "zoh"
 [subsystems.left]
 fmu = "left.fmu"
 

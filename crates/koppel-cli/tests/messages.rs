@@ -49,7 +49,7 @@ fn system(connections: &str, parameters: &str) -> String {
 [run]
 stop = 1.5
 step = 0.25
-
+coupling = "zoh"
 [subsystems.a]
 fmu = "events.fmu"
 parameters = {{ n = 3, k = [1, 2, 3], u = [4, 5, 6], label = "first", key = "0a", b_in = true }}

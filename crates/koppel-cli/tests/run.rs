@@ -236,7 +236,7 @@ fn real_time_lasts_as_long_as_it_should() {
 
 #[test]
 fn long_tables_are_cut() {
-    let mut system = "[run]\nstop = 1\nstep = 0.1\n".to_owned();
+    let mut system = "[run]\nstop = 1\nstep = 0.1\ncoupling = \"zoh\"\n".to_owned();
     for i in 0..40 {
         system += &format!(
             "[subsystems.s{i}]\nmodel = \"pt1\"\n[[connections]]\nfrom = \"s{i}.y\"\nto = \"s{}.u\"\n",

@@ -293,6 +293,7 @@ const EVENTS: &str = r#"
 [run]
 stop = 0.5
 step = 1e-1
+coupling = "zoh"
 record = ["b.u*", "a.i32_out", "b.b_out", "b.e_out"]
 
 [subsystems.a]

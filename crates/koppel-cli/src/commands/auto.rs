@@ -1,5 +1,8 @@
 //! Settings in the place of `auto`, before a command goes on.
 
+use std::time::Duration;
+
+use koppel::plan::Basis;
 use koppel_io::system_file::SystemFile;
 
 use super::progress::Told;
@@ -15,11 +18,18 @@ pub(super) enum Tell {
     All,
 }
 
+/// Time after which it is told what is under way.
+const PATIENCE: Duration = Duration::from_secs(1);
+
 /// Chooses what is open.
 pub(super) fn choose(file: &mut SystemFile, tell: Tell) -> Result<()> {
-    let told = Told::new("choosing");
+    let told = Told::new("choosing").after(PATIENCE);
+    let is_asked = file.is_asked();
     let Some(choice) = file.choose_settings(&|what| told.about(what))? else { return Ok(()) };
-    choice.warnings.iter().for_each(|text| note("warning", text));
+    // Where nobody asked and nothing is known, the run is as it always was; the summary says why.
+    if is_asked || choice.basis != Basis::Nothing {
+        choice.warnings.iter().for_each(|text| note("warning", text));
+    }
     if tell == Tell::All {
         explanation(choice).iter().for_each(|(kind, text)| note(kind, text));
     }

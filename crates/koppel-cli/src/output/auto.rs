@@ -14,6 +14,13 @@ pub(super) fn facts(file: &SystemFile) -> Vec<(&'static str, String)> {
     let Some(choice) = file.chosen() else { return Vec::new() };
     let error = match choice.error {
         Some(error) => format!("predicted error {} (wanted {})", percent(error), percent(choice.aim.error)),
+        None if choice.basis == Basis::Nothing => {
+            let reason = choice.warnings.first().map_or("nothing is known of it", String::as_str);
+            return vec![
+                ("auto", format!("{}: {reason}", choice.chosen.words())),
+                ("pinned by", file.pin().join(", ")),
+            ];
+        }
         None => "its error is not known".to_owned(),
     };
     let time = duration(Duration::try_from_secs_f64(choice.seconds).unwrap_or_default());

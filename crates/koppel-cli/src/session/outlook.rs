@@ -14,11 +14,13 @@ const LARGE: f64 = 0.2;
 /// Disturbances that become so many times as large before the run ends make it useless.
 const GROWN: f64 = 10.0;
 
-/// Warns of a linear system whose run will be unstable or far off.
+/// Warns of a system whose run will be unstable, and of a linear one that will be far off. What is not linear is linearised where it
+/// stands.
 pub(super) fn warn(simulation: &mut Simulation, config: &RunConfig) {
-    // Of others it is told where they stand, not where they go: the certificate tells afterwards.
     let is_constant = config.at.iter().all(|change| change.time <= config.start);
-    if !is_constant || !simulation.is_linear() {
+    // FMUs would have to be called.
+    let is_native = (0..simulation.graph().len()).all(|id| simulation.model_source(id).is_none());
+    if !is_constant || !is_native {
         return;
     }
     let Ok(system) = LinearSystem::new(simulation) else { return };
@@ -30,12 +32,20 @@ pub(super) fn warn(simulation: &mut Simulation, config: &RunConfig) {
     let Ok(growth) = system.step_matrix(config).and_then(|_| system.growth(config)) else { return };
     // What hardly grows before the run ends does no harm in it.
     let steps = (config.stop - config.start) / step;
-    if !growth.is_bounded && growth.radius.powf(steps) > GROWN {
+    let (will, linearised, grown) = match system.is_exact() {
+        true => ("will", "", GROWN),
+        // What is not linear may grow no further, so only what is far beyond doubt is told.
+        false => ("is likely to", ", linearised at the start", GROWN * GROWN * GROWN),
+    };
+    if !growth.is_bounded && growth.radius.powf(steps) > grown {
         let radius = significant(growth.radius, 6);
         let text = format!(
-            "the run will be unstable: `{method}` at steps of {step} s has a spectral radius of {radius}\n{way_out}"
+            "the run {will} be unstable: `{method}` at steps of {step} s has a spectral radius of {radius}{linearised}\n{way_out}"
         );
         return note("warning", &text);
+    }
+    if !system.is_exact() {
+        return;
     }
     let error = system.reference(config).and_then(|reference| system.global_error(config, &reference));
     if let Some(error) = error.ok().filter(|error| error.overall > LARGE) {

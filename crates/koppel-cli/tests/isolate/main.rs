@@ -61,7 +61,7 @@ fn system(run: &str, body: &str) -> String {
 stop = 1
 step = 1e-2
 {run}
-
+coupling = "zoh"
 [subsystems.body]
 fmu = "mass.fmu"
 {body}

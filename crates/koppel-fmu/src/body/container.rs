@@ -47,6 +47,7 @@ impl Container {
     }
 
     pub(crate) fn of(mut file: SystemFile) -> Result<Container> {
+        file.choose_settings(&|_| {})?;
         file.choose_filters()?;
         let mut system = file.build()?;
         let open = system.graph.open_inputs();
@@ -272,6 +273,7 @@ mod tests {
 [run]
 stop = 1.0
 step = 0.01
+coupling = "zoh"
 every = { slow = 2 }
 
 [subsystems.fast]

@@ -127,6 +127,10 @@ impl Export {
     ///
     /// If it does not start, gives nothing, or a file it needs cannot be read.
     pub fn system(file: &SystemFile, name: &str) -> Result<Export> {
+        let mut chosen = file.clone();
+        // What runs inside the FMU cannot be chosen anew in every tool.
+        chosen.choose_settings(&|_| {})?;
+        let file = &chosen;
         let mut container = Container::of(file.clone())?;
         let inputs = vec![crate::polynomial::Polynomial::default(); container.interface().input_count()];
         container.initialize(file.run.start, &inputs)?;

@@ -123,6 +123,7 @@ title = "An FMU & a native model"
 [run]
 stop = 0.5
 step = 1e-2
+coupling = "zoh"
 [subsystems.body]
 fmu = "{fmu}"
 parameters = {parameters}
@@ -149,6 +150,7 @@ fn chain(folder: &Path) -> SystemFile {
 [run]
 stop = 0.1
 step = 1e-3
+coupling = "zoh"
 [subsystems.spring]
 model = "progressive-spring-mass"
 parameters = { x0 = 0.1 }

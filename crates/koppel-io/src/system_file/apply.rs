@@ -15,7 +15,7 @@ use koppel::run::ScheduleConfig;
 use toml_edit::{DocumentMut, Item, TableLike, Value as Edited};
 
 use super::document::Document;
-use super::{SystemFile, is_structure, load_structure, models, parse, run, structure, wiring};
+use super::{SystemFile, auto, is_structure, load_structure, models, parse, run, structure, wiring};
 use crate::results::write_whole;
 use crate::{Error, Result};
 
@@ -110,7 +110,7 @@ impl Now {
                 // Nothing if it was still to be chosen.
                 step: of("step").and_then(|node| node.number("step").ok()),
                 schedule: of("schedule").map_or(Ok(ScheduleConfig::PARALLEL), run::schedule)?,
-                coupling: of("coupling").map_or(Ok(CouplingConfig::default()), run::coupling)?,
+                coupling: of("coupling").map_or_else(|| Ok(auto::unsaid()), run::coupling)?,
                 connections: own.collect(),
             })
         };

@@ -3,13 +3,14 @@
 use std::cell::RefCell;
 
 use koppel::coupling::CouplingConfig;
-use koppel::plan::{Choice, Steps, Wish, choose};
+use koppel::plan::{Choice, Steps, Wish, choose, held_inputs};
 use koppel::run::{RunConfig, ScheduleConfig, Simulation};
 use toml::{Table, Value as Plain};
 
 use super::SystemFile;
 use super::mistake::Mark;
 use super::tree::{Node, Value};
+use super::wiring::Link;
 use crate::{Error, Result};
 
 type Marked<T> = std::result::Result<T, Mark>;
@@ -17,6 +18,11 @@ type Marked<T> = std::result::Result<T, Mark>;
 /// Steps of a run from which the search for a step begins.
 const FIRST: f64 = 500.0;
 const WANTED: &str = "a number of seconds, \"auto\", or { at_most = 0.01 } for rows every 0.01 s";
+
+/// The coupling of a run that says nothing of it.
+pub(super) fn unsaid() -> CouplingConfig {
+    CouplingConfig::default()
+}
 
 /// What stands in the place of a number.
 pub(super) fn steps(node: &Node) -> Marked<Steps> {
@@ -83,6 +89,26 @@ impl SystemFile {
         self.steps != Steps::Given || self.run.coupling.open().is_some()
     }
 
+    /// True if the file says what is to be chosen; false if it just says nothing of the coupling.
+    #[must_use]
+    pub fn is_asked(&self) -> bool {
+        let run = self.document.root.get("run");
+        let is_own = |link: &Link| link.coupling.as_ref().is_some_and(|own| own.open().is_some());
+        self.steps != Steps::Given
+            || run.is_some_and(|run| run.get("coupling").is_some())
+            || self.links.iter().any(is_own)
+    }
+
+    /// Holds inputs where nothing is said of the coupling: for runs that are compared with each other, so that what is chosen makes no
+    /// difference between them.
+    ///
+    /// # Errors
+    ///
+    /// None but those of the file itself.
+    pub fn hold_if_unasked(&mut self) -> Result<()> {
+        if self.is_open() && !self.is_asked() { self.set("run.coupling", "zoh", "a study") } else { Ok(()) }
+    }
+
     /// What was chosen in place of `auto`.
     #[must_use]
     pub fn chosen(&self) -> Option<&Choice> {
@@ -98,17 +124,41 @@ impl SystemFile {
         if !self.is_open() {
             return Ok(None);
         }
-        let failed = RefCell::new(None);
-        let mut start = |config: &RunConfig| self.copy(config).map_err(|error| engine(error, &failed));
-        let choice = choose(&self.wish(), &mut start, progress);
-        let choice = choice.map_err(|error| match failed.take() {
-            Some(error) => error,
-            None => self.blame(*error),
-        })?;
+        if self.links.is_empty() && !self.is_asked() {
+            // There is nothing to couple.
+            self.run.coupling = self.run.coupling.filled(&CouplingConfig::Zoh {});
+            return Ok(None);
+        }
+        let choice = if self.is_asked() { self.choice(progress)? } else { self.unasked_choice(progress) };
         self.run = choice.on(&self.run);
         self.steps = Steps::Given;
         self.chosen = Some(Box::new(choice));
         Ok(self.chosen())
+    }
+
+    fn choice(&self, progress: &dyn Fn(&str)) -> Result<Choice> {
+        let failed = RefCell::new(None);
+        let mut start = |config: &RunConfig| self.copy(config).map_err(|error| engine(error, &failed));
+        choose(&self.wish(), &mut start, progress).map_err(|error| match failed.take() {
+            Some(error) => error,
+            None => self.blame(*error),
+        })
+    }
+
+    /// Whatever fails in a choice that nobody asked for, the run will tell it, with the logs of its FMUs.
+    fn unasked_choice(&self, progress: &dyn Fn(&str)) -> Choice {
+        let wish = self.wish();
+        let spared = wish.spared.first().map(|(name, reason)| format!("`{name}`: {reason}"));
+        let refused = || {
+            let system = self.build().ok()?;
+            let refusals = (0..system.graph.len()).map(|id| (id, system.subsystems[id].refusal()));
+            let (id, reason) = refusals.filter_map(|(id, reason)| Some((id, reason?))).next()?;
+            Some(format!("`{}`: {reason}", system.graph.name(id)))
+        };
+        match spared.or_else(refused) {
+            Some(reason) => held_inputs(&wish, reason),
+            None => self.choice(progress).unwrap_or_else(|_| held_inputs(&wish, "it cannot be tried".into())),
+        }
     }
 
     /// A copy of the system at its start, with other settings; it keeps no logs.
@@ -135,6 +185,7 @@ impl SystemFile {
             schedules,
             aim: self.run.coupling.open().unwrap_or_default(),
             spared: spared.map(|entry| (entry.name.clone(), reason.clone())).collect(),
+            patience: if self.is_asked() { Wish::ASKED } else { Wish::UNASKED },
         }
     }
 

@@ -21,7 +21,7 @@ type Result<T> = std::result::Result<T, Mark>;
 pub(super) fn read(root: &Fields<'_>, links: &[Link]) -> Result<(RunConfig, Steps)> {
     let node = root.need("run")?;
     let (mut plain, mut steps) = (Vec::new(), Steps::Given);
-    let mut config = RunConfig::new(1.0, 1.0);
+    let mut config = RunConfig { coupling: auto::unsaid(), ..RunConfig::new(1.0, 1.0) };
     for entry in node.table("[run]")? {
         match entry.name.as_str() {
             "schedule" => config.schedule = schedule(&entry.node)?,

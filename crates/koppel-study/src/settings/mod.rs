@@ -74,7 +74,7 @@ pub fn load(path: &Path) -> Result<Study> {
     let marked = |mark: Mark| document.mistake(mark);
     let folder = path.parent().map(Path::to_path_buf).unwrap_or_default();
     let root = document.root.fields("a study file", &KEYS).map_err(marked)?;
-    let (system, system_path) = match root.need("system").map_err(marked)? {
+    let (mut system, system_path) = match root.need("system").map_err(marked)? {
         Node { value: Toml::Table(_), .. } => (parse_part(&document, "system")?, None),
         node => {
             let file = folder.join(node.text("system").map_err(marked)?);
@@ -91,6 +91,8 @@ pub fn load(path: &Path) -> Result<Study> {
             }
         }
     };
+    // Runs are compared with each other: what nobody asked for must not make them differ.
+    system.hold_if_unasked()?;
     let mut study = Study {
         title: path.file_stem().unwrap_or_default().to_string_lossy().into_owned(),
         path: path.to_path_buf(),

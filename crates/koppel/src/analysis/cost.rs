@@ -6,6 +6,7 @@ use crate::error::{Error, Result};
 use crate::linalg::eigenvalues;
 use crate::run::RunConfig;
 use crate::signal::Request;
+use crate::system::SystemGraph;
 use serde::Serialize;
 
 /// Evaluations of a loop that is iterated, roughly.
@@ -36,22 +37,27 @@ pub struct Stiffness {
     pub slowest: f64,
 }
 
+/// Work of a run with these settings.
+pub(crate) fn cost_of(graph: &SystemGraph, config: &RunConfig) -> Result<Cost> {
+    let needs = build(&config.coupling, config.hold, graph)?.needs();
+    let nodes = match needs.samples {
+        Request::Nodes(nodes) => nodes as usize,
+        Request::SolverPoints | Request::Nothing => 1,
+    };
+    let parts = needs.pieces.max(nodes).max(1) as f64;
+    let times = if config.iteration.is_some() { ITERATIONS } else { 1.0 };
+    let every = |id: usize| config.every.get(graph.name(id)).copied().unwrap_or(1);
+    let moved: f64 = (0..graph.len()).map(|id| 1.0 / f64::from(every(id))).sum();
+    let calls_per_second = moved * parts * times / config.step;
+    let duration = config.stop - config.start;
+    let steps = (duration / config.step).ceil();
+    Ok(Cost { steps, calls: calls_per_second * duration, calls_per_second })
+}
+
 impl LinearSystem {
     /// Work with these settings.
     pub fn cost(&self, config: &RunConfig) -> Result<Cost> {
-        let needs = build(&config.coupling, config.hold, &self.graph)?.needs();
-        let nodes = match needs.samples {
-            Request::Nodes(nodes) => nodes as usize,
-            Request::SolverPoints | Request::Nothing => 1,
-        };
-        let parts = needs.pieces.max(nodes).max(1) as f64;
-        let times = if config.iteration.is_some() { ITERATIONS } else { 1.0 };
-        let every = |id: usize| config.every.get(self.graph.name(id)).copied().unwrap_or(1);
-        let moved: f64 = (0..self.graph.len()).map(|id| 1.0 / f64::from(every(id))).sum();
-        let calls_per_second = moved * parts * times / config.step;
-        let duration = config.stop - config.start;
-        let steps = (duration / config.step).ceil();
-        Ok(Cost { steps, calls: calls_per_second * duration, calls_per_second })
+        cost_of(&self.graph, config)
     }
 
     /// How far the rates of the system uncut lie apart; nothing if it has no rates.

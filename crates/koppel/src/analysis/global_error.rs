@@ -6,11 +6,13 @@
 //! subsystems share if its step is fixed, so that only the coupling makes the difference. Chen et al. 2021, (15).
 
 use super::linear_system::{LinearSystem, unknown};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::run::{RunConfig, Simulation};
 use crate::solver::SolverConfig;
 use crate::system::{Snapshot, System, driven_system, linear_system, uncut};
 use serde::Serialize;
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 /// Most steps of the run that are looked at.
 const MOST_STEPS: f64 = 4000.0;
@@ -74,6 +76,23 @@ impl Reference {
     }
 }
 
+/// Courses of the system uncut that were computed before, by the step.
+#[derive(Debug, Default)]
+pub(crate) struct Courses {
+    by_step: BTreeMap<u64, Vec<f64>>,
+}
+
+/// How far a run lies from the system uncut, output by output.
+struct Distances {
+    /// Sums of squares.
+    squares: Vec<f64>,
+    largest: Vec<f64>,
+    /// Communication points.
+    number: f64,
+    /// False if a number or an error left its limits.
+    is_within: bool,
+}
+
 impl LinearSystem {
     /// The system uncut, over the run's time or its first 4000 steps.
     ///
@@ -100,38 +119,91 @@ impl LinearSystem {
 
     /// The error with these settings; infinite if the run leaves the range of numbers.
     pub fn global_error(&self, config: &RunConfig, reference: &Reference) -> Result<GlobalError> {
-        let unfit = || unknown("the error cannot be told: it is not known what moves the system".into());
         let mut ideal = self.uncut(reference, config)?.ok_or_else(unfit)?;
-        let system = self.excited(reference.excitation)?.ok_or_else(unfit)?;
-        let mut run = Simulation::new(system, &self.settings(config, steps(reference.horizon, config.step)))?;
-        let order = self.places(&run);
-        let count = self.graph.outputs();
-        let (mut squares, mut largest, mut number) = (vec![0.0; count], vec![0.0_f64; count], 0.0);
-        let mut is_finite = true;
-        while !run.is_done() && is_finite {
+        let far = self.distances(config, reference, f64::INFINITY, &mut |_, row| {
             ideal.advance()?;
-            is_finite = run.advance().is_ok();
-            for ((at, y), (id, place)) in outputs(&ideal).enumerate().zip(&order) {
-                let error = (run.outputs(*id)[*place] - y).abs();
-                is_finite &= error.is_finite();
-                squares[at] += error * error;
-                largest[at] = largest[at].max(error);
-            }
-            number += 1.0;
-        }
-        let judged = (0..count).filter(|at| reference.ranges[*at] > 0.0);
+            row.copy_from_slice(ideal.outputs(0));
+            Ok(())
+        })?;
+        let judged = (0..far.squares.len()).filter(|at| reference.ranges[*at] > 0.0);
         let over =
-            |at: usize, error: f64| if is_finite { error / reference.ranges[at] } else { f64::INFINITY };
+            |at: usize, error: f64| if far.is_within { error / reference.ranges[at] } else { f64::INFINITY };
         let mut outputs: Vec<OutputError> = judged
             .map(|at| OutputError {
                 output: self.graph.output_name(at),
-                error: over(at, (squares[at] / number).sqrt()),
-                largest: over(at, largest[at]),
+                error: over(at, (far.squares[at] / far.number).sqrt()),
+                largest: over(at, far.largest[at]),
             })
             .collect();
         outputs.sort_by(|a, b| b.error.total_cmp(&a.error));
         let overall = outputs.first().map_or(0.0, |worst| worst.error);
         Ok(GlobalError { overall, outputs, horizon: reference.horizon, excitation: reference.excitation })
+    }
+
+    /// [`GlobalError::overall`], infinite as soon as it is certain to lie above `limit`. The course of the system uncut is computed
+    /// once for each step.
+    pub(crate) fn error_within(
+        &self,
+        config: &RunConfig,
+        reference: &Reference,
+        limit: f64,
+        courses: &mut Courses,
+    ) -> Result<f64> {
+        let course = match courses.by_step.entry(config.step.to_bits()) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(place) => {
+                let mut ideal = self.uncut(reference, config)?.ok_or_else(unfit)?;
+                let mut course = Vec::new();
+                while !ideal.is_done() {
+                    ideal.advance()?;
+                    course.extend_from_slice(ideal.outputs(0));
+                }
+                place.insert(course)
+            }
+        };
+        let width = self.graph.outputs();
+        let far = self.distances(config, reference, limit, &mut |k, row| {
+            row.copy_from_slice(&course[k * width..(k + 1) * width]);
+            Ok(())
+        })?;
+        let errors = far.squares.iter().zip(&reference.ranges).filter(|(_, range)| **range > 0.0);
+        let overall = errors.map(|(square, range)| (square / far.number).sqrt() / range).fold(0.0, f64::max);
+        Ok(if far.is_within { overall } else { f64::INFINITY })
+    }
+
+    /// How far the stand-ins lie from what `ideal` gives for each step.
+    fn distances(
+        &self,
+        config: &RunConfig,
+        reference: &Reference,
+        limit: f64,
+        ideal: &mut dyn FnMut(usize, &mut [f64]) -> Result<()>,
+    ) -> Result<Distances> {
+        let system = self.excited(reference.excitation)?.ok_or_else(unfit)?;
+        let count = steps(reference.horizon, config.step);
+        let mut run = Simulation::new(system, &self.settings(config, count))?;
+        let (order, width) = (self.places(&run), self.graph.outputs());
+        let most: Vec<f64> =
+            reference.ranges.iter().map(|range| (limit * range).powi(2) * count as f64).collect();
+        let mut row = vec![0.0; width];
+        let mut far =
+            Distances { squares: vec![0.0; width], largest: vec![0.0; width], number: 0.0, is_within: true };
+        let mut k = 0;
+        while !run.is_done() && far.is_within {
+            ideal(k, &mut row)?;
+            far.is_within = run.advance().is_ok();
+            for ((at, y), (id, place)) in row.iter().enumerate().zip(&order) {
+                let error = (run.outputs(*id)[*place] - y).abs();
+                far.squares[at] += error * error;
+                far.largest[at] = far.largest[at].max(error);
+                // Outputs that stand still are not judged.
+                let is_beyond = most[at] > 0.0 && far.squares[at] > most[at];
+                far.is_within &= error.is_finite() && !is_beyond;
+            }
+            far.number += 1.0;
+            k += 1;
+        }
+        Ok(far)
     }
 
     /// The stand-ins from a disturbance, with nothing else that moves them.
@@ -230,6 +302,10 @@ impl LinearSystem {
             _ => SolverConfig::Exact {},
         }
     }
+}
+
+fn unfit() -> Box<Error> {
+    unknown("the error cannot be told: it is not known what moves the system".into())
 }
 
 fn steps(horizon: f64, step: f64) -> u64 {

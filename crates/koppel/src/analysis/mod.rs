@@ -38,9 +38,11 @@ mod zero_stability;
 
 pub use blame::{Blame, Standing};
 pub use certificate::{Band, BondReport, Certificate, Certifier, Evidence, Gap, SignalError, Worth};
+pub(crate) use cost::cost_of;
 pub use cost::{Cost, Stiffness};
 pub use filters::{FilterChoice, choose_filter};
 pub use forecast::{Forecast, ForecastOptions, Verdict};
+pub(crate) use global_error::Courses;
 pub use global_error::{Excitation, GlobalError, OutputError, Reference};
 pub use growth::{Found, Growth};
 pub use intervals::{Interval, Scan, stable_steps};

@@ -23,16 +23,8 @@ use std::time::{Duration, Instant};
 const SMALL: usize = 60;
 /// What predicted errors are multiplied by where subsystems are not linear.
 const CAUTION: f64 = 2.0;
-/// Seconds that choosing takes if nothing can be run.
-const PATIENCE: f64 = 5.0;
 /// Of the time for choosing, what is left for the search at least.
 const LATER: f64 = 0.6;
-/// Rounds in which the best are timed against each other.
-const ROUNDS: usize = 4;
-/// Those that are timed again, by their cost over the least.
-const NEAR: f64 = 3.0;
-/// Settings that cost no more than this over the cheapest are as good; the first method of the list is taken.
-const SAME: f64 = 1.15;
 
 /// Chooses settings; `start` brings copies of the system to their start, `progress` is told what is under way.
 ///
@@ -44,31 +36,39 @@ pub fn choose<'a>(wish: &Wish, start: &'a mut Start<'a>, progress: &dyn Fn(&str)
     let begin = Instant::now();
     let held = RunConfig { coupling: CouplingConfig::Zoh {}, ..wish.config.clone() };
     let mut base = start(&held)?;
+    let set_up = begin.elapsed().as_secs_f64();
     let mut warnings = against_copies(&base, wish);
     let linear = LinearSystem::new(&mut base);
-    let (graph, time) = (base.graph().clone(), base.time());
-    drop(base);
-    let mut pilots = match warnings.is_empty() {
-        true => Some(Pilots::new(start, &held, wish.aim.save, &graph)?),
-        false => None,
-    };
-    let budget = pilots.as_ref().map_or(PATIENCE, |pilots| pilots.budget);
-    let work = Work { wish, held: &held, time, deadline: begin + Duration::from_secs_f64(budget), progress };
+    let time = base.time();
     // Matrices of the start say nothing of what is set later.
     let is_constant = wish.config.at.iter().all(|change| change.time <= time);
     let known = linear.as_ref().ok().filter(|system| system.states() <= SMALL && is_constant);
     let reference = known.and_then(|system| system.reference(&held).ok());
-    let choice = match (known.zip(reference.as_ref()), &mut pilots) {
-        (Some((system, reference)), pilots) if system.is_exact() || pilots.is_none() => {
-            work.by_forecast(system, reference, pilots.as_mut())?
+    let forecast = known.zip(reference.as_ref());
+    let is_exact = forecast.is_some_and(|(system, _)| system.is_exact());
+    // With a given step nothing is measured: methods that cost more come later.
+    let is_told = is_exact && (wish.steps == Steps::Given || wish.aim.save == Save::Communications);
+    let pilots = (warnings.is_empty() && !is_told)
+        .then(|| Pilots::new(start, &held, wish, (&mut base, set_up)))
+        .transpose();
+    drop(base);
+    let mut pilots = pilots.unwrap_or_else(|reason| {
+        warnings.push(format!("no copies were run to try settings: {reason}"));
+        None
+    });
+    let budget = pilots.as_ref().map_or(wish.patience, |pilots| pilots.budget);
+    let work = Work { wish, held: &held, time, deadline: begin + Duration::from_secs_f64(budget), progress };
+    let choice = match (forecast, &mut pilots) {
+        (Some((system, reference)), pilots) if is_exact || pilots.is_none() => {
+            work.by_forecast(system, reference, pilots.as_mut())
         }
-        (_, Some(pilots)) => work.by_pilots(pilots)?,
+        (_, Some(pilots)) => work.by_pilots(pilots),
         (_, None) => {
             let reason = match &linear {
                 Err(error) => error.to_string(),
                 Ok(_) => "there is no forecast for it, and no copies can be made".into(),
             };
-            nothing(wish, reason)
+            held_inputs(wish, reason)
         }
     };
     warnings.extend(choice.warnings.iter().cloned());
@@ -91,39 +91,36 @@ impl Work<'_> {
         &self,
         system: &LinearSystem,
         reference: &Reference,
-        mut pilots: Option<&mut Pilots<'_>>,
-    ) -> Result<Choice> {
+        pilots: Option<&mut Pilots<'_>>,
+    ) -> Choice {
         let (wish, is_exact) = (self.wish, system.is_exact());
         let (basis, caution) = match is_exact {
             true => (Basis::Forecast, 1.0),
             false => (Basis::LinearModels, CAUTION),
         };
-        let (config, save) = (self.held, wish.aim.save);
-        let pilot = pilots.as_deref_mut();
-        let mut judge = Forecasting { system, reference, config, save, pilots: pilot, caution };
-        let found = search(wish, &mut judge, self.deadline, self.progress);
-        let until = self.time + reference.horizon();
-        let mut choice = taken(wish, found, basis, until, pilots)?;
+        let judge = Forecasting::new((system, reference), self.held, wish, caution);
+        let found = search(wish, &mut judge.with_pilots(pilots), self.deadline, self.progress);
+        let mut choice = taken(wish, found, basis, self.time + reference.horizon());
         if !is_exact {
             choice.warnings.push(format!(
                 "linear models of `{}` were trusted where the run begins; errors may be larger elsewhere",
                 system.linearised().join("`, `")
             ));
         }
-        Ok(choice)
+        choice
     }
 
-    fn by_pilots(&self, pilots: &mut Pilots<'_>) -> Result<Choice> {
+    fn by_pilots(&self, pilots: &mut Pilots<'_>) -> Choice {
         (self.progress)("a run of very small steps to compare with");
         match pilots.find_reference(self.wish.aim.error) {
             Comparison::Found => {
                 // However long that took.
                 let later = Instant::now() + Duration::from_secs_f64(LATER * pilots.budget);
                 let found = search(self.wish, pilots, self.deadline.max(later), self.progress);
-                taken(self.wish, found, Basis::Pilots, pilots.until(), Some(pilots))
+                taken(self.wish, found, Basis::Pilots, pilots.until())
             }
-            Comparison::Still => Ok(nothing(self.wish, "nothing moves in it".into())),
-            Comparison::Unclear(nearest) => Ok(unclear(self.wish, nearest.map(|nearest| *nearest))),
+            Comparison::Still => held_inputs(self.wish, "nothing moves in it".into()),
+            Comparison::Unclear(nearest) => unclear(self.wish, nearest.map(|nearest| *nearest)),
         }
     }
 }
@@ -152,26 +149,15 @@ fn against_copies(base: &Simulation, wish: &Wish) -> Vec<String> {
 }
 
 /// The cheapest of what was found; the most exact one if nothing keeps the error.
-fn taken(
-    wish: &Wish,
-    mut found: Found,
-    basis: Basis,
-    until: f64,
-    pilots: Option<&mut Pilots<'_>>,
-) -> Result<Choice> {
-    if let Some(pilots) = pilots.filter(|_| wish.aim.save == Save::Time) {
-        time_again(&mut found, pilots)?;
-    }
-    let least = found.kept.iter().map(|(_, judged)| judged.cost).fold(f64::INFINITY, f64::min);
-    let margin = if wish.aim.save == Save::Time { SAME } else { 1.0 };
-    let best = found.kept.iter().find(|(_, judged)| judged.cost <= margin * least).cloned();
+fn taken(wish: &Wish, found: Found, basis: Basis, until: f64) -> Choice {
     let mut warnings: Vec<String> = until_only(wish, until).into_iter().collect();
-    let best = best.or_else(|| {
-        let nearest = found.missed.iter().min_by(|a, b| a.1.error.total_cmp(&b.1.error)).cloned()?;
+    let best = found.best(wish.aim.save).cloned().or_else(|| {
+        let nearest = found.missed.first().cloned()?;
         let (wanted, got) = (100.0 * wish.aim.error, 100.0 * nearest.1.error);
-        let way_out = match wish.steps {
-            Steps::Given => "; a smaller step may, or step = \"auto\"",
-            _ => "",
+        let way_out = match (wish.steps, &found.shorter) {
+            (Steps::Given, Some(shorter)) => format!("; {} would, or step = \"auto\"", shorter.words()),
+            (Steps::Given, None) => "; a smaller step may, or step = \"auto\"".into(),
+            _ => String::new(),
         };
         warnings.push(format!(
             "no settings were found that keep an error of {wanted:.3} % with margins: the most exact have {got:.2} %{way_out}"
@@ -180,9 +166,9 @@ fn taken(
     });
     let Some((chosen, Judged { error, cost })) = best else {
         let refused = found.refused;
-        return Ok(Choice { refused, ..nothing(wish, "no settings were found to be stable".into()) });
+        return Choice { refused, ..held_inputs(wish, "no settings were found to be stable".into()) };
     };
-    Ok(Choice {
+    Choice {
         record_every: wish.record_every(chosen.step),
         aim: wish.aim,
         error: Some(error).filter(|error| error.is_finite()),
@@ -194,24 +180,13 @@ fn taken(
         warnings,
         seconds: 0.0,
         chosen,
-    })
-}
-
-/// Those near the cheapest, in turns: what counts is the fastest time of each.
-fn time_again(found: &mut Found, pilots: &mut Pilots<'_>) -> Result<()> {
-    for _ in 0..ROUNDS {
-        let least = found.kept.iter().map(|(_, judged)| judged.cost).fold(f64::INFINITY, f64::min);
-        for (candidate, judged) in found.kept.iter_mut().filter(|(_, judged)| judged.cost <= NEAR * least) {
-            judged.cost = judged.cost.min(pilots.cost(candidate)?);
-        }
     }
-    Ok(())
 }
 
 /// Where no two runs agree, the settings that came nearest to it.
 fn unclear(wish: &Wish, nearest: Option<(Candidate, f64)>) -> Choice {
     let Some((nearest, difference)) = nearest.filter(|_| wish.steps != Steps::Given) else {
-        return nothing(wish, "runs at smaller and smaller steps never agreed".into());
+        return held_inputs(wish, "runs at smaller and smaller steps never agreed".into());
     };
     let step = wish.allowed(nearest.step);
     let coupling = wish.config.coupling.filled(&nearest.coupling);
@@ -224,12 +199,12 @@ fn unclear(wish: &Wish, nearest: Option<(Candidate, f64)>) -> Choice {
         record_every: wish.record_every(step),
         error: Some(difference),
         warnings: vec![warning],
-        ..nothing(wish, String::new())
+        ..held_inputs(wish, String::new())
     }
 }
 
-/// What does least harm where nothing is known.
-fn nothing(wish: &Wish, reason: String) -> Choice {
+/// What does least harm where nothing is known: inputs are held, and why.
+pub fn held_inputs(wish: &Wish, reason: String) -> Choice {
     let coupling = wish.config.coupling.filled(&CouplingConfig::Zoh {});
     let schedule = wish.schedules.first().unwrap_or(&wish.config.schedule).clone();
     let chosen =

@@ -79,6 +79,20 @@ impl Course {
         Some(judged.map(|(square, size)| (square / f64::max(number, 1.0)).sqrt() / size).fold(0.0, f64::max))
     }
 
+    /// Where this course and a coarser one of twice the step lead to if errors shrink like the step: 2 y - y_coarse, at the points of
+    /// the coarser one.
+    pub(super) fn beyond(&self, coarse: &Course) -> Course {
+        let (mut limit, mut at) = (Course { width: self.width, ..Course::default() }, 0);
+        for (time, row) in coarse.times.iter().zip(coarse.values.chunks(self.width.max(1))) {
+            while at + 2 < self.times.len() && self.times[at + 1] < *time {
+                at += 1;
+            }
+            limit.times.push(*time);
+            limit.values.extend(row.iter().enumerate().map(|(k, y)| 2.0 * self.between(at, *time, k) - y));
+        }
+        limit
+    }
+
     /// One output on the line from row `at` to the next.
     fn between(&self, at: usize, time: f64, output: usize) -> f64 {
         let next = (at + 1).min(self.times.len() - 1);

@@ -2,70 +2,105 @@
 
 use super::candidate::Candidate;
 use super::pilot::Pilots;
-use super::search::{Judge, Judged};
-use crate::analysis::{LinearSystem, Reference, is_learning};
-use crate::coupling::{CouplingConfig, Save};
+use super::search::Judge;
+use super::wish::{Steps, Wish};
+use crate::analysis::{Courses, LinearSystem, Reference, is_learning};
+use crate::coupling::{AutoConfig, Save};
 use crate::error::Result;
 use crate::run::RunConfig;
 
 /// An error beyond this is not that of a stable run.
 const ASTRAY: f64 = 0.5;
+/// Errors beyond so many times the wanted one need not be known where a shorter step can be taken.
+const ENOUGH: f64 = 2.0;
+/// Of the wanted error what exact models may have: only what rounding does is not seen.
+const EXACT: f64 = 0.95;
+/// The same of models that hold at the start.
+const LINEARISED: f64 = 0.8;
 
 /// Judges on linear models; costs are measured on copies if there may be any.
 pub(super) struct Forecasting<'a, 'p> {
-    pub(super) system: &'a LinearSystem,
-    pub(super) reference: &'a Reference,
-    pub(super) config: &'a RunConfig,
-    pub(super) save: Save,
-    pub(super) pilots: Option<&'a mut Pilots<'p>>,
+    system: &'a LinearSystem,
+    reference: &'a Reference,
+    config: &'a RunConfig,
+    wanted: f64,
+    /// Beyond this, errors need not be known.
+    limit: f64,
+    save: Save,
+    pilots: Option<&'a mut Pilots<'p>>,
     /// What predicted errors are multiplied by: more than 1 where models are not exact.
-    pub(super) caution: f64,
+    caution: f64,
+    courses: Courses,
 }
 
-impl Forecasting<'_, '_> {
-    fn cost(&mut self, candidate: &Candidate) -> Result<f64> {
-        // What is excited before the run is not told by the settings, nor what takes time.
-        let is_measured =
-            self.save == Save::Time || (self.save == Save::Calls && is_probing(&candidate.coupling));
-        if let Some(pilots) = self.pilots.as_mut().filter(|_| is_measured) {
-            return pilots.cost(candidate);
-        }
-        let cost = self.system.cost(&candidate.on(self.config))?;
-        Ok(match self.save {
-            Save::Communications => cost.steps,
-            Save::Time | Save::Calls => cost.calls,
-        })
+impl<'a, 'p> Forecasting<'a, 'p> {
+    /// On linear models and the system uncut; `config` is what candidates are put into.
+    pub(super) fn new(
+        (system, reference): (&'a LinearSystem, &'a Reference),
+        config: &'a RunConfig,
+        wish: &Wish,
+        caution: f64,
+    ) -> Self {
+        let (AutoConfig { error: wanted, save }, courses) = (wish.aim, Courses::default());
+        let limit = if wish.steps == Steps::Given { ASTRAY.max(wanted) } else { ENOUGH * wanted };
+        Forecasting { system, reference, config, wanted, limit, save, pilots: None, caution, courses }
     }
-}
 
-/// True if a method excites subsystems before the run.
-fn is_probing(coupling: &CouplingConfig) -> bool {
-    match coupling {
-        CouplingConfig::Vfps(_) => true,
-        CouplingConfig::Mixed { default, connections } => {
-            is_probing(default) || connections.values().any(is_probing)
-        }
-        _ => false,
+    /// With copies on which costs are measured.
+    #[must_use]
+    pub(super) fn with_pilots(self, pilots: Option<&'a mut Pilots<'p>>) -> Self {
+        Forecasting { pilots, ..self }
+    }
+
+    fn predicted(&mut self, config: &RunConfig, limit: f64) -> Result<f64> {
+        let limit = limit / self.caution;
+        let error = self.system.error_within(config, self.reference, limit, &mut self.courses)?;
+        Ok(self.caution * error)
     }
 }
 
 impl Judge for Forecasting<'_, '_> {
-    fn judge(&mut self, candidate: &Candidate) -> Result<Judged> {
+    fn error(&mut self, candidate: &Candidate) -> Result<f64> {
         let config = candidate.on(self.config);
-        // What a method learns shows in its error alone.
-        let is_bounded = is_learning(&config.coupling) || self.system.growth(&config)?.is_bounded;
-        let error = match is_bounded {
-            true => self.caution * self.system.global_error(&config, self.reference)?.overall,
-            false => f64::INFINITY,
-        };
-        Ok(Judged { error, cost: self.cost(candidate)? })
+        let error = self.predicted(&config, self.limit)?;
+        // What a method learns shows in its error alone; what is too large needs no other reason.
+        let is_sure = error > self.wanted || is_learning(&config.coupling);
+        Ok(if is_sure || self.system.growth(&config)?.is_bounded { error } else { f64::INFINITY })
     }
 
     fn is_stable(&mut self, candidate: &Candidate) -> bool {
         let config = candidate.on(self.config);
         match is_learning(&config.coupling) {
-            true => self.system.global_error(&config, self.reference).is_ok_and(|e| e.overall <= ASTRAY),
+            true => self.predicted(&config, 2.0 * ASTRAY).is_ok_and(|error| error <= ASTRAY),
             false => self.system.growth(&config).is_ok_and(|growth| growth.is_bounded),
+        }
+    }
+
+    fn share(&self) -> f64 {
+        if self.system.is_exact() { EXACT } else { LINEARISED }
+    }
+
+    fn longest_step(&self) -> f64 {
+        self.reference.longest_step()
+    }
+
+    fn counted(&self, candidate: &Candidate) -> Result<f64> {
+        let cost = self.system.cost(&candidate.on(self.config))?;
+        Ok(if self.save == Save::Communications { cost.steps } else { cost.calls })
+    }
+
+    fn cost(&mut self, candidate: &Candidate, limit: f64) -> Result<f64> {
+        match &mut self.pilots {
+            // What is excited before the run is not told by the settings, nor what takes time.
+            Some(pilots) if self.save != Save::Communications => pilots.cost(candidate, limit),
+            _ => self.counted(candidate),
+        }
+    }
+
+    fn cost_before(&mut self, candidate: &Candidate) -> Result<Option<f64>> {
+        match &mut self.pilots {
+            Some(pilots) => pilots.cost_before(candidate),
+            None => Ok(None),
         }
     }
 }

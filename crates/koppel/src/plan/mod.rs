@@ -12,6 +12,7 @@
 mod auto;
 mod candidate;
 mod choice;
+mod climb;
 mod course;
 pub mod evolution;
 mod forecasting;
@@ -23,7 +24,7 @@ mod search;
 pub mod tune;
 mod wish;
 
-pub use auto::choose;
+pub use auto::{choose, held_inputs};
 pub use candidate::Candidate;
 pub use choice::{Basis, Choice, Refused, Tried};
 pub use pilot::Start;

@@ -2,41 +2,44 @@
 
 use super::candidate::Candidate;
 use super::course::Course;
-use super::search::{Judge, Judged};
+use super::search::Judge;
+use super::wish::{FEWEST, Wish};
+use crate::analysis::cost_of;
 use crate::coupling::{CouplingConfig, Save};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::run::{RunConfig, Simulation};
 use crate::system::SystemGraph;
 use std::time::Instant;
 
 /// Seconds of the very first run, by which the others are planned.
-const FIRST: f64 = 0.1;
-/// Seconds that choosing may take, at least, and as a part of the run.
-const BUDGET: f64 = 6.0;
-/// The same where costs are counted: the machine must not decide.
+const FIRST: f64 = 0.05;
+/// Seconds that choosing may take where costs are counted: the machine must not decide.
 const COUNTED: f64 = 60.0;
+/// Of the run what choosing may take.
 const PART: f64 = 0.2;
 /// Runs among which that is divided.
-const RUNS: f64 = 20.0;
+const RUNS: f64 = 30.0;
+/// Copies that must fit into the time for choosing if nobody asked for it.
+const WORTH: f64 = 10.0;
 /// Most steps of one run.
 const MOST_STEPS: u64 = 400_000;
 /// Outputs that leave the reference by so many times its range have diverged.
-const FAR: f64 = 100.0;
+const FAR: f64 = 5.0;
 /// A run with an error beyond this is not stable.
 const ASTRAY: f64 = 0.5;
 /// Halvings of the step of the reference.
 const LEVELS: u32 = 12;
 /// Those that are made even if they take long.
-const SURE: u32 = 7;
+const SURE: u32 = 5;
 /// How well two of its runs must agree, of the wanted error.
 const AGREEMENT: f64 = 0.1;
 /// How well if time does not allow more.
 const ENOUGH: f64 = 0.5;
+/// Of the wanted error what settings may have, with what is not known of the reference.
+const SHARE: f64 = 0.9;
 
 /// What errors are multiplied by if only a part of the run is looked at.
 const CAUTION: f64 = 1.5;
-/// A cost measured in less than this, in s, is measured again: it may have been disturbed.
-const SHORT: f64 = 0.03;
 
 /// Brings a copy of the system to its start with other settings.
 pub type Start<'a> = dyn FnMut(&RunConfig) -> Result<Simulation> + 'a;
@@ -51,7 +54,9 @@ pub(super) struct Pilots<'a> {
     save: Save,
     /// Names of the subsystems in the order of columns.
     names: Vec<String>,
-    reference: Option<Course>,
+    graph: SystemGraph,
+    /// With how well its runs agreed.
+    reference: Option<(Course, f64)>,
     /// Seconds all this may take.
     pub(super) budget: f64,
 }
@@ -69,43 +74,51 @@ pub(super) enum Comparison {
 /// One run of a copy.
 struct Flight {
     course: Course,
+    /// Infinite if it was ended because it took too long.
     cost: f64,
-    /// To its start, and from there.
-    seconds: [f64; 2],
 }
 
 impl<'a> Pilots<'a> {
-    /// Looks how fast the system runs, with these settings, and plans the others by that.
+    /// Looks how fast `base` runs, which took `set_up` seconds to its start, and plans copies by that. Nothing, and why, if nobody
+    /// asked for copies and they do not pay.
     pub(super) fn new(
         start: &'a mut Start<'a>,
         config: &RunConfig,
-        save: Save,
-        graph: &SystemGraph,
-    ) -> Result<Self> {
+        wish: &Wish,
+        (base, set_up): (&mut Simulation, f64),
+    ) -> std::result::Result<Self, String> {
+        let graph = base.graph().clone();
         let names = (0..graph.len()).map(|id| graph.name(id).to_owned()).collect();
-        let mut pilots = Pilots {
-            start,
-            config: config.clone(),
-            times: 1.0,
-            save,
-            names,
-            reference: None,
-            budget: if save == Save::Time { BUDGET } else { COUNTED },
-        };
-        let held = Candidate { coupling: CouplingConfig::Zoh {}, ..Candidate::of(config) };
-        let flight = pilots.fly(&held, FIRST)?;
-        let duration = config.stop - config.start;
-        let [set_up, moving] = flight.seconds;
-        let rate = moving / (flight.course.end() - config.start).max(1e-3 * duration);
-        pilots.budget = pilots.budget.max(PART * (set_up + rate * duration));
-        // However long it takes to start one, it is to show something.
-        let each = (pilots.budget / RUNS - set_up).max(0.2 * pilots.budget / RUNS);
-        let looked = (each / rate).min(duration);
-        if looked < 0.999 * duration {
-            pilots.config.stop = config.start + looked;
-            pilots.times = duration / looked;
+        let save = wish.aim.save;
+        let patience = if save == Save::Time { wish.patience } else { COUNTED };
+        let (begin, time) = (Instant::now(), base.time());
+        while !base.is_done() && begin.elapsed().as_secs_f64() < FIRST {
+            match base.advance() {
+                Ok(()) => {}
+                Err(error) if !wish.is_asked() && is_foreign(&error) => {
+                    return Err("what is not koppel's own failed on the way; the run will tell".into());
+                }
+                // Another method may do better.
+                Err(_) => break,
+            }
         }
-        Ok(pilots)
+        let duration = config.stop - config.start;
+        let rate = begin.elapsed().as_secs_f64() / (base.time() - time).max(1e-3 * duration);
+        let budget = patience.max(PART * (set_up + rate * duration));
+        if !wish.is_asked() && WORTH * set_up > budget {
+            return Err(format!(
+                "each copy takes {set_up:.2} s to its start, too long for this run (coupling = \"auto\" tries all the same)"
+            ));
+        }
+        // However long it takes to start one, it is to show something.
+        let each = (budget / RUNS - set_up).max(0.2 * budget / RUNS);
+        let looked = (each / rate).min(duration);
+        let (mut config, mut times) = (config.clone(), 1.0);
+        if looked < 0.999 * duration {
+            config.stop = config.start + looked;
+            times = duration / looked;
+        }
+        Ok(Pilots { start, config, times, save, names, graph, reference: None, budget })
     }
 
     /// Until when copies run, in s.
@@ -113,12 +126,12 @@ impl<'a> Pilots<'a> {
         self.config.stop
     }
 
-    /// A copy to its end, or until `patience` seconds have passed.
-    fn fly(&mut self, candidate: &Candidate, patience: f64) -> Result<Flight> {
+    /// A copy to its end, or until it has cost `limit` seconds.
+    fn fly(&mut self, candidate: &Candidate, limit: f64) -> Result<Flight> {
         let begin = Instant::now();
         let mut run = (self.start)(&candidate.on(&self.config))?;
         let order = self.names.iter().map(|name| run.graph().find(name)).collect::<Result<Vec<_>>>()?;
-        let bounds: Vec<(f64, f64)> = self.reference.as_ref().map_or(Vec::new(), |course| {
+        let bounds: Vec<(f64, f64)> = self.reference.as_ref().map_or(Vec::new(), |(course, _)| {
             course
                 .ranges()
                 .into_iter()
@@ -128,7 +141,7 @@ impl<'a> Pilots<'a> {
         let mut course = Course::default();
         course.add(&run, &order);
         let set_up = begin.elapsed().as_secs_f64();
-        let moving = Instant::now();
+        let (moving, patience, mut is_whole) = (Instant::now(), (limit - set_up) / self.times, true);
         for step in 1..=MOST_STEPS {
             if run.is_done() || run.advance().is_err() {
                 break;
@@ -139,45 +152,45 @@ impl<'a> Pilots<'a> {
                 break;
             }
             if step % 16 == 0 && moving.elapsed().as_secs_f64() > patience {
+                is_whole = false;
                 break;
             }
         }
         let seconds = moving.elapsed().as_secs_f64();
         let cost = match self.save {
+            _ if !is_whole => f64::INFINITY,
             Save::Time => set_up + self.times * seconds,
             Save::Calls => {
                 let in_run: u64 = run.statistics().shares.iter().map(|share| share.step_calls).sum();
-                let before: u64 = run.probing().iter().map(|report| report.step_calls).sum();
-                before as f64 + self.times * in_run as f64
+                probed(&run) + self.times * in_run as f64
             }
             Save::Communications => self.times * run.index() as f64,
         };
-        Ok(Flight { course, cost, seconds: [set_up, seconds] })
+        Ok(Flight { course, cost })
     }
 
-    /// Finds the run that others are compared with: two steps, one half the other, must agree.
+    /// Finds the run that others are compared with: two steps, one half the other, must agree, or what both lead to.
     pub(super) fn find_reference(&mut self, wanted: f64) -> Comparison {
-        let methods = [CouplingConfig::Zoh {}, CouplingConfig::Foh { start: Default::default() }];
+        let foh = CouplingConfig::Foh { start: Default::default() };
+        let mut ladders = [Ladder::new(CouplingConfig::Zoh {}), Ladder::new(foh)];
         let duration = self.config.stop - self.config.start;
         let (begin, mut best, mut moves) = (Instant::now(), None::<(f64, Candidate, Course)>, false);
-        let mut before: [Option<Course>; 2] = [None, None];
         let mut step = self.config.step.min(duration / 100.0);
         for level in 0..LEVELS {
-            for (coupling, before) in methods.iter().zip(&mut before) {
-                let candidate = Candidate { coupling: coupling.clone(), step, ..Candidate::of(&self.config) };
+            for ladder in &mut ladders {
+                let coupling = ladder.coupling.clone();
+                let candidate = Candidate { coupling, step, ..Candidate::of(&self.config) };
                 let Ok(flight) = self.fly(&candidate, f64::INFINITY) else { continue };
-                let agreement = before.as_ref().and_then(|before| before.error(&flight.course));
-                if let Some(error) = agreement {
+                for (error, course) in ladder.add(flight.course) {
                     moves = true;
                     if error.is_finite() && best.as_ref().is_none_or(|(known, ..)| error < *known) {
-                        best = Some((error, candidate, flight.course.clone()));
+                        best = Some((error, candidate.clone(), course));
                     }
                 }
-                *before = Some(flight.course);
             }
             let is_good = best.as_ref().is_some_and(|(error, ..)| *error <= AGREEMENT * wanted);
             // A slow machine is no reason to know nothing, within limits.
-            let part = if level < SURE { 2.0 } else { 0.4 };
+            let part = if level < SURE { 1.0 } else { 0.3 };
             if is_good || begin.elapsed().as_secs_f64() > part * self.budget {
                 break;
             }
@@ -185,7 +198,7 @@ impl<'a> Pilots<'a> {
         }
         match best {
             Some((agreement, _, course)) if agreement <= ENOUGH * wanted => {
-                self.reference = Some(course);
+                self.reference = Some((course, agreement));
                 Comparison::Found
             }
             Some((agreement, candidate, _)) => Comparison::Unclear(Some(Box::new((candidate, agreement)))),
@@ -193,32 +206,90 @@ impl<'a> Pilots<'a> {
             None => Comparison::Still,
         }
     }
+}
 
-    /// What a run with these settings costs.
-    pub(super) fn cost(&mut self, candidate: &Candidate) -> Result<f64> {
-        let cost = self.fly(candidate, f64::INFINITY)?.cost;
-        self.at_rest(candidate, cost)
+/// Runs of one method at steps that are halved.
+struct Ladder {
+    coupling: CouplingConfig,
+    last: Option<Course>,
+    /// Where the last two lead to.
+    limit: Option<Course>,
+}
+
+impl Ladder {
+    fn new(coupling: CouplingConfig) -> Self {
+        Ladder { coupling, last: None, limit: None }
     }
 
-    /// The smaller of two measurements, if they take no time.
-    fn at_rest(&mut self, candidate: &Candidate, cost: f64) -> Result<f64> {
-        match self.save == Save::Time && cost < SHORT * self.times {
-            true => Ok(cost.min(self.fly(candidate, f64::INFINITY)?.cost)),
-            false => Ok(cost),
+    /// Courses that may be compared with, each with how far it lies from the one before.
+    fn add(&mut self, course: Course) -> Vec<(f64, Course)> {
+        let mut all = Vec::new();
+        if let Some(last) = &self.last {
+            all.extend(last.error(&course).map(|error| (error, course.clone())));
+            // Errors of zero-order hold shrink like the step.
+            if self.coupling == (CouplingConfig::Zoh {}) {
+                let limit = course.beyond(last);
+                let error = self.limit.as_ref().and_then(|before| before.error(&limit));
+                all.extend(error.map(|error| (error, limit.clone())));
+                self.limit = Some(limit);
+            }
         }
+        self.last = Some(course);
+        all
     }
 }
 
+/// True if what failed is not of koppel's own making.
+fn is_foreign(error: &Error) -> bool {
+    match error {
+        Error::Subsystem { source, .. } | Error::Prediction { source, .. } => is_foreign(source),
+        Error::Foreign { .. } => true,
+        _ => false,
+    }
+}
+
+/// Steps of subsystems before the run.
+fn probed(run: &Simulation) -> f64 {
+    run.probing().iter().map(|report| report.step_calls as f64).sum()
+}
+
 impl Judge for Pilots<'_> {
-    fn judge(&mut self, candidate: &Candidate) -> Result<Judged> {
+    fn error(&mut self, candidate: &Candidate) -> Result<f64> {
         let flight = self.fly(candidate, f64::INFINITY)?;
-        let error = self.reference.as_ref().and_then(|reference| flight.course.error(reference));
-        let error = error.map(|error| if self.times > 1.0 { CAUTION * error } else { error });
-        let cost = self.at_rest(candidate, flight.cost)?;
-        Ok(Judged { error: error.unwrap_or(f64::INFINITY), cost })
+        let Some((reference, agreement)) = &self.reference else { return Ok(f64::INFINITY) };
+        let error = flight.course.error(reference).map_or(f64::INFINITY, |error| error + agreement);
+        Ok(if self.times > 1.0 { CAUTION * error } else { error })
     }
 
     fn is_stable(&mut self, candidate: &Candidate) -> bool {
-        self.judge(candidate).is_ok_and(|judged| judged.error <= ASTRAY)
+        self.error(candidate).is_ok_and(|error| error <= ASTRAY)
+    }
+
+    fn share(&self) -> f64 {
+        SHARE
+    }
+
+    fn longest_step(&self) -> f64 {
+        (self.config.stop - self.config.start) / FEWEST
+    }
+
+    fn counted(&self, candidate: &Candidate) -> Result<f64> {
+        let cost = cost_of(&self.graph, &candidate.on(&self.config))?;
+        Ok(if self.save == Save::Communications { cost.steps } else { cost.calls })
+    }
+
+    fn cost(&mut self, candidate: &Candidate, limit: f64) -> Result<f64> {
+        let limit = if self.save == Save::Time { limit } else { f64::INFINITY };
+        Ok(self.fly(candidate, limit)?.cost)
+    }
+
+    fn cost_before(&mut self, candidate: &Candidate) -> Result<Option<f64>> {
+        let begin = Instant::now();
+        let run = (self.start)(&candidate.on(&self.config))?;
+        Ok(match self.save {
+            Save::Time => Some(begin.elapsed().as_secs_f64()),
+            Save::Calls => Some(probed(&run)),
+            Save::Communications => None,
+        })
     }
 }

@@ -1,55 +1,74 @@
-//! The search for the cheapest settings that keep an error: method by method, each at the longest step it can take.
+//! The search for the cheapest settings that keep an error.
 //!
-//! A method begins at the step of the best one so far. From there it climbs while it keeps the error, or goes down until it
-//! does, unless it has become dearer than the best on the way. The last gap is halved. What is taken is stable at a
-//! longer step, too, and keeps the error at a shorter one: settings that are good by chance are not.
+//! ```text
+//! the step is given      methods in the order of what they cost; the first that keeps the error is taken
+//! the step is free       of every method the longest step that keeps the error, from the longest one down,
+//!                        unless it takes more calls than a simpler method; what is left is measured
+//! ```
+//!
+//! Methods that do much before the run are not looked at if that alone costs more than a whole run with another. What is
+//! taken is stable at a longer step, too, and keeps the error at a shorter one: settings that are good by chance are not.
 
 use super::candidate::Candidate;
 use super::choice::{Refused, Tried};
+use super::climb::Climb;
 use super::wish::{Steps, Wish};
+use crate::coupling::{CouplingConfig, Save};
 use crate::error::{Error, Result};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-/// From one step that is tried to the next.
-const RATIO: f64 = 1.6;
-/// Halvings of the last gap.
-const HALVINGS: usize = 3;
-/// Of the wanted error what settings may have when they are chosen: the rest is for what the judgement does not see.
-const SHARE: f64 = 0.8;
-/// A longer step that must be stable.
-const LONGER: f64 = 1.25;
-/// A shorter one that must keep the error.
-const SHORTER: f64 = 0.85;
 /// Part of the time that is left which one method may take: one of so many.
 const SHARES: u32 = 4;
-/// A method this much dearer than the best at a step that is still too long for it is given up.
-const HOPELESS: f64 = 1.5;
+/// A method that takes so many times the calls of a simpler one is given up.
+const HOPELESS: f64 = 1.2;
+/// Rounds in which the best are timed against each other.
+const ROUNDS: usize = 4;
+/// Of the time for choosing what these rounds may take.
+const ROUNDS_SHARE: f64 = 0.15;
+/// Those that are timed again, by their cost over the least.
+const NEAR: f64 = 2.0;
+/// Settings that cost no more than this over the cheapest are as good; the simplest method is taken.
+const SAME: f64 = 1.15;
+/// Levels of shorter steps that are looked at to name one where the given step is too long.
+const SHORTER_LEVELS: usize = 8;
 
 /// What is known of a setting.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Judged {
-    /// Over the range of each output, the worst; infinite if it is not stable.
+    /// Over the range of each output, the worst.
     pub(super) error: f64,
-    /// Of the whole run.
+    /// Of the whole run; infinite if it was not looked at.
     pub(super) cost: f64,
 }
 
 /// Tells what settings are worth.
 pub(super) trait Judge {
-    /// Error and cost.
-    fn judge(&mut self, candidate: &Candidate) -> Result<Judged>;
+    /// The error; infinite if it is far too large. What keeps the wanted error is stable.
+    fn error(&mut self, candidate: &Candidate) -> Result<f64>;
     /// Whether it is stable, however exact.
     fn is_stable(&mut self, candidate: &Candidate) -> bool;
+    /// Of the wanted error what settings may have when they are chosen: the rest is for what the judgement does not see.
+    fn share(&self) -> f64;
+    /// The longest step that can be judged, in s.
+    fn longest_step(&self) -> f64;
+    /// Calls or communications, counted: comparable between settings, what is done before the run left out.
+    fn counted(&self, candidate: &Candidate) -> Result<f64>;
+    /// What a run costs, measured if that is asked for; infinite if that is certain to be more than `limit`.
+    fn cost(&mut self, candidate: &Candidate, limit: f64) -> Result<f64>;
+    /// What is done before the run costs; nothing if it is not known.
+    fn cost_before(&mut self, candidate: &Candidate) -> Result<Option<f64>>;
 }
 
 /// What a search has found.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Found {
-    /// Settings that keep the error, one for each method.
+    /// Settings that keep the error, one for each method, the simplest method first.
     pub(super) kept: Vec<(Candidate, Judged)>,
     /// The most exact ones of those that do not.
     pub(super) missed: Vec<(Candidate, Judged)>,
     pub(super) refused: Vec<Refused>,
+    /// Where the given step is too long, settings with a shorter one that would do.
+    pub(super) shorter: Option<Candidate>,
 }
 
 impl Found {
@@ -68,8 +87,20 @@ impl Found {
         kept.iter().map(|each| one(each, true)).chain(missed.iter().map(|each| one(each, false))).collect()
     }
 
+    /// The cheapest; of those that cost about the same the simplest.
+    pub(super) fn best(&self, save: Save) -> Option<&(Candidate, Judged)> {
+        let least = self.least_cost();
+        let margin = if save == Save::Time { SAME } else { 1.0 };
+        // Of a single one nothing may have been measured.
+        self.kept.iter().find(|(_, judged)| judged.cost <= margin * least)
+    }
+
     fn least_cost(&self) -> f64 {
         self.kept.iter().map(|(_, judged)| judged.cost).fold(f64::INFINITY, f64::min)
+    }
+
+    fn refuse(&mut self, method: &Candidate, reason: impl Into<String>) {
+        self.refused.push(Refused { method: method.method(), reason: reason.into() });
     }
 }
 
@@ -80,154 +111,177 @@ pub(super) fn search(
     deadline: Instant,
     progress: &dyn Fn(&str),
 ) -> Found {
-    let mut found = Found::default();
-    for method in wish.methods() {
-        if Instant::now() > deadline {
-            found.refused.push(Refused {
-                method: method.method(),
-                reason: "not tried: choosing had taken long enough".into(),
-            });
-            continue;
-        }
-        progress(&method.method());
-        let from = found.kept.iter().min_by(|a, b| a.1.cost.total_cmp(&b.1.cost));
-        let from = from.map_or(method.step, |(best, _)| best.step);
-        // One method alone must not use up the time of all.
-        let now = Instant::now();
-        let own = now + deadline.saturating_duration_since(now) / SHARES;
-        let mut climb = Climb { wish, judge, deadline: own, limit: found.least_cost(), nearest: None };
-        match climb.of(&method.at(wish.allowed(from.min(wish.range().0)))) {
-            Ok(Some(kept)) => found.kept.push(kept),
-            Ok(None) => found.missed.extend(climb.nearest),
-            Err(error) => found.refused.push(Refused { method: method.method(), reason: reason(&error) }),
-        }
+    let mut search = Search { wish, judge, deadline, progress, found: Found::default() };
+    match wish.steps {
+        Steps::Given => search.at_given_step(),
+        Steps::Free | Steps::Within(_) => search.at_any_step(),
     }
-    found
+    search.found
 }
 
-/// One method.
-struct Climb<'a> {
+struct Search<'a> {
     wish: &'a Wish,
     judge: &'a mut dyn Judge,
     deadline: Instant,
-    /// Cost of the best of the others.
-    limit: f64,
-    /// The most exact setting that was seen.
-    nearest: Option<(Candidate, Judged)>,
+    progress: &'a dyn Fn(&str),
+    found: Found,
 }
 
-impl Climb<'_> {
-    /// The longest step that keeps the error.
-    fn of(&mut self, first: &Candidate) -> Result<Option<(Candidate, Judged)>> {
-        let judged = self.judge(first)?;
-        if self.wish.steps == Steps::Given {
-            let is_kept = self.keeps(&judged) && self.judge.is_stable(&first.at(LONGER * first.step));
-            return Ok(is_kept.then(|| (first.clone(), judged)));
-        }
-        let bracket = match self.keeps(&judged) {
-            true => Some(self.up((first.clone(), judged))?),
-            false => self.down(first, judged)?,
-        };
-        let Some((mut good, mut bad)) = bracket else { return Ok(None) };
-        for _ in 0..HALVINGS {
-            let Some(above) = bad else { break };
-            let middle = good.0.at(self.wish.allowed((good.0.step * above).sqrt()));
-            if middle.step <= good.0.step * 1.01 || self.is_late() {
-                break;
+impl Search<'_> {
+    /// Methods come in the order of what they cost.
+    fn at_given_step(&mut self) {
+        let mut methods = self.wish.methods();
+        let cost = |method: &Candidate| self.judge.counted(method).unwrap_or(f64::INFINITY);
+        methods.sort_by(|a, b| {
+            let by_cost = cost(a).total_cmp(&cost(b));
+            prepares(&a.coupling).cmp(&prepares(&b.coupling)).then(by_cost)
+        });
+        for method in methods {
+            if self.is_too_late(&method) {
+                continue;
             }
-            let judged = self.judge(&middle)?;
-            match self.keeps(&judged) {
-                true => good = (middle, judged),
-                false => bad = Some(middle.step),
+            let mut climb = self.climb(f64::INFINITY);
+            match climb.at(&method) {
+                Ok(Some(kept)) => return self.found.kept.push(kept),
+                Ok(None) => {
+                    let nearest = climb.nearest;
+                    self.found.missed.extend(nearest);
+                }
+                Err(error) => self.found.refuse(&method, reason(&error)),
             }
         }
-        self.with_margins(good)
+        self.leave_unstable_out();
+        self.find_shorter();
     }
 
-    /// Longer and longer steps; with the first that does not keep the error.
-    fn up(&mut self, mut good: (Candidate, Judged)) -> Result<((Candidate, Judged), Option<f64>)> {
-        let (longest, _) = self.wish.range();
-        loop {
-            let next = good.0.at(self.wish.allowed((RATIO * good.0.step).min(longest)));
-            if next.step <= good.0.step * 1.01 || self.is_late() {
-                return Ok((good, None));
+    fn at_any_step(&mut self) {
+        for method in self.wish.methods() {
+            if self.is_too_late(&method) || self.is_too_dear(&method) {
+                continue;
             }
-            let judged = self.judge(&next)?;
-            if !self.keeps(&judged) {
-                return Ok((good, Some(next.step)));
+            let least = self.found.kept.iter().map(|(known, _)| self.judge.counted(known));
+            let least = least.filter_map(Result::ok).fold(f64::INFINITY, f64::min);
+            let mut climb = self.climb(HOPELESS * least);
+            match climb.longest(&method) {
+                Ok(Some(kept)) => self.found.kept.push(kept),
+                Ok(None) => {
+                    let nearest = climb.nearest;
+                    self.found.missed.extend(nearest);
+                }
+                Err(error) => self.found.refuse(&method, reason(&error)),
             }
-            good = (next, judged);
         }
+        if self.found.kept.is_empty() {
+            self.leave_unstable_out();
+        }
+        self.measure();
     }
 
-    /// Shorter and shorter steps.
-    #[expect(clippy::type_complexity, reason = "the same as of `up`, or nothing")]
-    fn down(
-        &mut self,
-        first: &Candidate,
-        judged: Judged,
-    ) -> Result<Option<((Candidate, Judged), Option<f64>)>> {
-        let (mut bad, mut judged) = (first.step, judged);
-        let (_, shortest) = self.wish.range();
-        loop {
-            let next = first.at(self.wish.allowed(bad / RATIO));
-            // Shorter steps cost more; unstable ones may have ended early.
-            let is_hopeless = judged.error.is_finite() && judged.cost > HOPELESS * self.limit;
-            if next.step < shortest || next.step >= bad || is_hopeless || self.is_late() {
-                return Ok(None);
-            }
-            judged = self.judge(&next)?;
-            if self.keeps(&judged) {
-                return Ok(Some(((next, judged), Some(bad))));
-            }
-            bad = next.step;
-        }
+    fn climb(&mut self, limit: f64) -> Climb<'_> {
+        // One method alone must not use up the time of all.
+        let now = Instant::now();
+        let deadline = now + self.deadline.saturating_duration_since(now) / SHARES;
+        Climb { wish: self.wish, judge: &mut *self.judge, deadline, limit, seen: Vec::new(), nearest: None }
     }
 
-    /// Shortened until it is stable above and exact below.
-    fn with_margins(&mut self, mut good: (Candidate, Judged)) -> Result<Option<(Candidate, Judged)>> {
-        let (_, shortest) = self.wish.range();
-        loop {
-            let step = good.0.step;
-            let is_stable = self.judge.is_stable(&good.0.at(LONGER * step));
-            let shorter = good.0.at(self.wish.allowed(SHORTER * step));
-            let judged = self.judge(&shorter)?;
-            if is_stable && judged.error <= self.wish.aim.error {
-                return Ok(Some(good));
+    fn is_too_late(&mut self, method: &Candidate) -> bool {
+        let is_late = Instant::now() > self.deadline;
+        match is_late {
+            true => self.found.refuse(method, "not tried: choosing had taken long enough"),
+            false => (self.progress)(&method.method()),
+        }
+        is_late
+    }
+
+    /// True if what a method does before the run costs more than a run with another.
+    fn is_too_dear(&mut self, method: &Candidate) -> bool {
+        if !prepares(&method.coupling) || self.found.kept.is_empty() {
+            return false;
+        }
+        self.measure();
+        let longest = self.judge.longest_step().min(self.wish.range().0);
+        let longest = method.at(self.wish.allowed(longest));
+        match self.judge.cost_before(&longest) {
+            Ok(Some(cost)) if cost > self.found.least_cost() => {
+                self.found.refuse(
+                    method,
+                    "what it does before the run costs more than a whole run with another method",
+                );
+                true
             }
-            if self.is_late() {
-                // The shorter one has the longer one above it.
-                return Ok(self.keeps(&judged).then_some((shorter, judged)));
-            }
-            if shorter.step < shortest || shorter.step >= step {
-                return Ok(None);
-            }
-            good = (shorter, judged);
-            if !self.keeps(&judged) {
-                return match self.down(&good.0.clone(), judged)? {
-                    Some((lower, _)) => self.with_margins(lower),
-                    None => Ok(None),
-                };
+            Ok(_) => false,
+            Err(error) => {
+                self.found.refuse(method, reason(&error));
+                true
             }
         }
     }
 
-    fn judge(&mut self, candidate: &Candidate) -> Result<Judged> {
-        let judged = self.judge.judge(candidate)?;
-        if judged.error.is_finite()
-            && self.nearest.as_ref().is_none_or(|(_, known)| judged.error < known.error)
-        {
-            self.nearest = Some((candidate.clone(), judged));
+    /// What those cost of which that is not known yet; those near the cheapest in turns, where what counts is the fastest time.
+    fn measure(&mut self) {
+        let Search { judge, found, wish, .. } = self;
+        let mut least = found.least_cost();
+        let mut is_new = false;
+        for (candidate, judged) in found.kept.iter_mut().filter(|(_, judged)| judged.cost.is_infinite()) {
+            judged.cost = judge.cost(candidate, NEAR * least).unwrap_or(f64::INFINITY);
+            least = least.min(judged.cost);
+            is_new = true;
         }
-        Ok(judged)
+        if !is_new || wish.aim.save != Save::Time {
+            return;
+        }
+        let share = self.deadline.saturating_duration_since(Instant::now()).mul_f64(ROUNDS_SHARE);
+        let end = Instant::now() + share.max(Duration::from_millis(20));
+        for _ in 0..ROUNDS {
+            for (candidate, judged) in &mut found.kept {
+                if judged.cost > NEAR * least {
+                    continue;
+                }
+                if Instant::now() > end {
+                    return;
+                }
+                judged.cost = judged.cost.min(judge.cost(candidate, f64::INFINITY).unwrap_or(f64::INFINITY));
+                least = least.min(judged.cost);
+            }
+        }
     }
 
-    fn keeps(&self, judged: &Judged) -> bool {
-        judged.error <= SHARE * self.wish.aim.error
+    /// Where nothing keeps the error, the most exact of those that are stable is the next best.
+    fn leave_unstable_out(&mut self) {
+        let judge = &mut *self.judge;
+        self.found.missed.sort_by(|a, b| a.1.error.total_cmp(&b.1.error));
+        let first = self.found.missed.iter().position(|(candidate, _)| judge.is_stable(candidate));
+        self.found.missed.drain(..first.unwrap_or(self.found.missed.len()));
     }
 
-    fn is_late(&self) -> bool {
-        Instant::now() > self.deadline
+    /// A shorter step that would do where the given one is too long, with a method that holds inputs.
+    fn find_shorter(&mut self) {
+        for method in self.wish.methods().into_iter().filter(|method| !prepares(&method.coupling)).take(3) {
+            let mut step = method.step;
+            for _ in 0..SHORTER_LEVELS {
+                step /= 2.0;
+                if Instant::now() > self.deadline {
+                    return;
+                }
+                let shorter = method.at(step);
+                let is_kept = self.judge.error(&shorter).is_ok_and(|error| error <= self.wish.aim.error);
+                if is_kept && self.found.shorter.as_ref().is_none_or(|known| known.step < step) {
+                    self.found.shorter = Some(shorter);
+                    break;
+                }
+            }
+        }
+    }
+}
+
+/// True if a method excites subsystems or designs something before the run.
+fn prepares(coupling: &CouplingConfig) -> bool {
+    match coupling {
+        CouplingConfig::Vfps(_) | CouplingConfig::Hinf(_) => true,
+        CouplingConfig::Mixed { default, connections } => {
+            prepares(default) || connections.values().any(prepares)
+        }
+        _ => false,
     }
 }
 

@@ -19,6 +19,8 @@ pub struct Wish {
     pub aim: AutoConfig,
     /// Subsystems of which no copy may be made, each with the reason.
     pub spared: Vec<(String, String)>,
+    /// Seconds that choosing may take, at least: [`Wish::ASKED`] if it was asked for. A fifth of the run if that is more.
+    pub patience: f64,
 }
 
 /// Which macro steps may be taken.
@@ -33,52 +35,54 @@ pub enum Steps {
 }
 
 /// Fewest steps of a run.
-const FEWEST: f64 = 10.0;
+pub(super) const FEWEST: f64 = 10.0;
 /// Most steps of a run with a step of koppel's own choice.
 const MOST: f64 = 100_000.0;
 
 impl Wish {
-    /// Every method that is tried, at the step of the settings, those that are likely cheap and good first. An iteration makes methods
-    /// alike: then only holds are.
+    /// Seconds that choosing may take if it was asked for.
+    pub const ASKED: f64 = 6.0;
+    /// Seconds that choosing may take if nothing was said of it.
+    pub const UNASKED: f64 = 1.0;
+
+    /// True if somebody asked for a choice.
+    pub(super) fn is_asked(&self) -> bool {
+        self.patience >= Self::ASKED
+    }
+
+    /// Every method that is tried, at the step of the settings, the simplest first. An iteration makes methods alike: then only holds
+    /// are.
     pub(super) fn methods(&self) -> Vec<Candidate> {
         let config = &self.config;
-        let candidate = |coupling: CouplingConfig, schedule: &ScheduleConfig| Candidate {
-            coupling,
+        let candidate = |coupling: &CouplingConfig, schedule: &ScheduleConfig| Candidate {
+            coupling: config.coupling.filled(coupling),
             schedule: schedule.clone(),
             ..Candidate::of(config)
         };
         if config.coupling.open().is_none() {
-            return self.schedules.iter().map(|s| candidate(config.coupling.clone(), s)).collect();
+            return self.schedules.iter().map(|schedule| candidate(&config.coupling, schedule)).collect();
         }
         let carried = PrestepConfig { error_equation: ErrorEquationConfig::Carried, ..Default::default() };
         let holds = [
-            CouplingConfig::Foh { start: Default::default() },
             CouplingConfig::Zoh {},
+            CouplingConfig::Foh { start: Default::default() },
             CouplingConfig::Soh { start: Default::default() },
         ];
         let others = [
-            CouplingConfig::Prestep(PrestepConfig::default()),
             CouplingConfig::Nepce { gain: 1.0, against: Default::default(), anti_aliasing: false },
+            CouplingConfig::Prestep(PrestepConfig::default()),
             CouplingConfig::Prestep(carried),
-            CouplingConfig::Vfps(VfpsConfig::default()),
             CouplingConfig::Corrector(CorrectorConfig::default()),
             CouplingConfig::Hinf(HinfConfig::default()),
+            CouplingConfig::Vfps(VfpsConfig::default()),
         ];
-        let holds = holds.iter().flat_map(|hold| self.schedules.iter().map(move |schedule| (hold, schedule)));
+        let both = self.schedules.iter().flat_map(|schedule| holds.iter().map(move |hold| (hold, schedule)));
         // These predict all inputs at once or need the step's mean: what moves first changes little.
         let others = others
             .iter()
             .filter(|_| config.iteration.is_none())
             .zip(self.schedules.first().into_iter().cycle());
-        let mut all: Vec<Candidate> = holds
-            .chain(others)
-            .map(|(one, schedule)| candidate(config.coupling.filled(one), schedule))
-            .collect();
-        // The pre-step method is often the best: what is found early saves time for all that come later.
-        if let Some(at) = all.iter().position(|one| matches!(one.coupling, CouplingConfig::Prestep(_))) {
-            all[1..=at].rotate_right(1);
-        }
-        all
+        both.chain(others).map(|(one, schedule)| candidate(one, schedule)).collect()
     }
 
     /// The longest and the shortest step that is tried.
@@ -125,7 +129,14 @@ mod tests {
         let coupling = CouplingConfig::Auto(AutoConfig::default());
         let config = RunConfig { coupling, ..RunConfig::new(1.0, 0.01) };
         let schedules = vec![ScheduleConfig::PARALLEL, ScheduleConfig::SEQUENCE];
-        Wish { config, steps, schedules, aim: AutoConfig::default(), spared: Vec::new() }
+        Wish {
+            config,
+            steps,
+            schedules,
+            aim: AutoConfig::default(),
+            spared: Vec::new(),
+            patience: Wish::ASKED,
+        }
     }
 
     #[test]
