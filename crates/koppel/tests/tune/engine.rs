@@ -95,6 +95,27 @@ fn points_of_the_front_are_what_they_are_said_to_be() {
     }
 }
 
+/// Connections that are not searched keep the method of their own.
+#[test]
+fn what_is_not_searched_stays() {
+    let case = case("two-mass").unwrap();
+    let (system, inputs, methods) = (linear(&case), connections(&case), names(&["foh", "nepce"]));
+    let own = CouplingConfig::Soh { start: Default::default() };
+    let coupling = CouplingConfig::Mixed {
+        default: Box::new(CouplingConfig::Zoh {}),
+        connections: inputs[..2].iter().map(|input| (input.clone(), own.clone())).collect(),
+    };
+    let options = TuneOptions { methods: &methods, connections: &inputs[..1], ..TuneOptions::default() };
+    let found = tune(&system, &RunConfig { coupling, ..case.run.clone() }, &options).unwrap();
+    for one in &found.front {
+        let CouplingConfig::Mixed { default, connections } = &one.candidate.coupling else {
+            panic!("{:?}", one.candidate);
+        };
+        assert_eq!((&**default, connections.get(&inputs[1])), (&CouplingConfig::Zoh {}, Some(&own)));
+        assert!(connections.get(&inputs[0]).is_some_and(|searched| *searched != own), "{connections:?}");
+    }
+}
+
 /// Settings that are said to be unstable are.
 #[test]
 fn what_is_left_out_for_its_growth_grows() {

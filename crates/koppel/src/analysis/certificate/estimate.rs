@@ -19,6 +19,8 @@ use std::f64::consts::PI;
 
 /// Parts of a step: at least, and at most, unless inputs have more pieces.
 const PARTS: (f64, f64) = (4.0, 32.0);
+/// Parts of each piece at least, if inputs have several pieces in a step.
+const IN_A_PIECE: usize = 3;
 
 /// How far the fastest mode may go in one part, as |λ| h.
 const PART: f64 = 0.7;
@@ -318,7 +320,9 @@ fn count_parts(simulation: &mut Simulation) -> Result<usize> {
     }
     let wanted = (fastest * simulation.largest_step() / PART).ceil().clamp(PARTS.0, PARTS.1) as usize;
     let pieces = simulation.pieces();
-    Ok(pieces * wanted.div_ceil(pieces))
+    // Pieces may meet what they stand for at their ends, and miss it in between.
+    let least = if pieces > 1 { IN_A_PIECE } else { 1 };
+    Ok(pieces * wanted.div_ceil(pieces).max(least))
 }
 
 /// How far the solver behind each input looks back, in s: explicit Euler by one of its own steps.

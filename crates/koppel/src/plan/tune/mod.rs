@@ -258,10 +258,15 @@ fn rest(system: &LinearSystem, config: &RunConfig, connections: &[String]) -> Re
         }
     }
     let is_left = |input: usize| !is_searched[input] && !graph.is_free(input);
-    Ok((0..graph.inputs()).any(is_left).then(|| match &config.coupling {
-        CouplingConfig::Mixed { default, .. } => (**default).clone(),
-        other => other.clone(),
-    }))
+    if !(0..graph.inputs()).any(is_left) {
+        return Ok(None);
+    }
+    let mut rest = config.coupling.clone();
+    if let CouplingConfig::Mixed { connections, .. } = &mut rest {
+        connections
+            .retain(|name, _| graph.find_inputs(name).is_ok_and(|inputs| inputs.into_iter().any(is_left)));
+    }
+    Ok(Some(rest))
 }
 
 /// Steps that are tried: those asked for, or around the run's own as far as time constants reach and errors can be told.

@@ -83,9 +83,15 @@ impl Space {
         let Some(most) = genes.iter().rev().max_by_key(|gene| count(gene)) else {
             return self.config.coupling.clone();
         };
-        let default = self.rest.clone().unwrap_or_else(|| of(most));
+        let (default, mut connections) = match &self.rest {
+            Some(CouplingConfig::Mixed { default, connections }) => {
+                ((**default).clone(), connections.clone())
+            }
+            Some(other) => (other.clone(), BTreeMap::new()),
+            None => (of(most), BTreeMap::new()),
+        };
         let all = self.connections.iter().zip(genes).map(|(input, gene)| (input.clone(), of(gene)));
-        let connections: BTreeMap<String, CouplingConfig> = all.filter(|(_, own)| *own != default).collect();
+        connections.extend(all.filter(|(_, own)| *own != default));
         match connections.is_empty() {
             true => default,
             false => CouplingConfig::Mixed { default: Box::new(default), connections },
@@ -110,13 +116,21 @@ impl Space {
             (None, Some(all)) => all.len() as f64,
             (None, None) => (1..=self.stages.len()).map(|k| k as f64).product(),
         };
-        let mixed = self.variants().iter().filter(|(method, _)| self.methods[*method].may_mix()).count();
-        let alone = self.variants().len() - mixed;
-        let methods = match self.places() {
+        self.steps.len() as f64 * schedules * self.count(&self.variants())
+    }
+
+    /// Those that share a run with others, and those that have it to themselves.
+    fn sorted(&self, variants: &[(usize, usize)]) -> (Vec<(usize, usize)>, Vec<(usize, usize)>) {
+        variants.iter().partition(|(method, _)| self.methods[*method].may_mix())
+    }
+
+    /// How many choices of methods there are.
+    fn count(&self, variants: &[(usize, usize)]) -> f64 {
+        let (mixed, alone) = self.sorted(variants);
+        match self.places() {
             0 => 1.0,
-            places => (mixed as f64).powi(places as i32) + alone as f64,
-        };
-        self.steps.len() as f64 * schedules * methods
+            places => (mixed.len() as f64).powi(places as i32) + alone.len() as f64,
+        }
     }
 
     /// All of them.
@@ -132,8 +146,7 @@ impl Space {
         };
         let variants: Vec<(usize, usize)> = (0..self.methods.len()).flat_map(levels).collect();
         let schedules = if self.kept_stages.is_some() { 1 } else { self.stages.all()?.len() };
-        let choices = (variants.len() as f64).powi(self.places() as i32);
-        let count = steps.len() as f64 * schedules as f64 * choices;
+        let count = steps.len() as f64 * schedules as f64 * self.count(&variants);
         (count <= most as f64).then(|| self.combined(&steps, &variants))
     }
 
@@ -142,12 +155,16 @@ impl Space {
             Some(kept) => vec![kept.clone()],
             None => self.stages.all().unwrap_or_default(),
         };
+        let (mixed, alone) = self.sorted(variants);
         let mut choices: Vec<Vec<(usize, usize)>> = vec![Vec::new()];
         for _ in 0..self.places() {
             let longer = |choice: Vec<(usize, usize)>| {
-                variants.iter().map(move |gene| [choice.clone(), vec![*gene]].concat())
+                mixed.iter().map(move |gene| [choice.clone(), vec![*gene]].concat())
             };
             choices = choices.into_iter().flat_map(longer).collect();
+        }
+        if self.places() > 0 {
+            choices.extend(alone.iter().map(|gene| vec![*gene; self.places()]));
         }
         let mut all = Vec::new();
         for step in steps {
