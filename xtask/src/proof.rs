@@ -81,13 +81,16 @@ fn fmu_steps() -> Result<()> {
 
 /// Tables of VFPS beside all other couplings, by examples of koppel.
 fn vfps() -> Result<()> {
-    let tables: [(&str, &str, &[&str]); 6] = [
+    let tables: [(&str, &str, &[&str]); 9] = [
         ("steps", "steps", &[]),
         ("fresh", "fresh", &[]),
         ("variants", "fresh", &["--variants"]),
         ("late", "fresh", &["--late"]),
         ("networks", "fresh", &["--networks", "100"]),
         ("quality", "fresh", &["--quality"]),
+        ("quality-once", "fresh", &["--quality", "--once"]),
+        ("probing", "fresh", &["--probing"]),
+        ("reprobing", "reprobing", &[]),
     ];
     for (block, example, more) in tables {
         let arguments = ["run", "--release", "--package", "koppel", "--example", example, "--"];
