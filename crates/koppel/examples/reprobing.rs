@@ -73,6 +73,9 @@ fn two_masses(x: &[f64], pull: fn(f64, f64) -> f64) -> System {
         .expect("wires fit")
 }
 
+/// A plant that begins with these states.
+type Build = fn(&[f64]) -> System;
+
 struct Seen {
     /// States and outputs, row by row.
     rows: Vec<Vec<f64>>,
@@ -119,7 +122,7 @@ fn error(seen: &[Vec<f64>], exact: &[Vec<f64>]) -> f64 {
 }
 
 fn main() {
-    let plants: [(&str, fn(&[f64]) -> System); 3] = [
+    let plants: [(&str, Build); 3] = [
         ("spring that stiffens a hundredfold", stiffening),
         ("spring that becomes four times as stiff", jumping),
         ("spring that hardens", hardening),
