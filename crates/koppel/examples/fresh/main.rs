@@ -1,11 +1,11 @@
 //! Couplings on problems they were not tuned on:
-//! `cargo run --release --example fresh [--networks COUNT | --quality | --variants | --late | --probing | PROBLEM [PARAMETERS]] [--once]`.
+//! `cargo run --release --example fresh [--networks COUNT | --quality [--others] | --variants | --late | --probing | PROBLEM [PARAMETERS]] [--once]`.
 //!
 //! With `--once` VFPS takes every step once, as it does where subsystems cannot go back.
 //! The reference is the same system with a first-order hold at a twentieth of the smallest step. `--variants` has the same
-//! problems with other parameters, `--quality` judges the live quality figure of VFPS, `--probing` what exciting
-//! subsystems is worth. Where the number of nodes is chosen, it
-//! stands behind the step.
+//! problems with other parameters, `--quality` judges the live quality figure of VFPS (with `--others` on problems that were not
+//! in view when it was made), `--probing` what exciting subsystems is worth. Where the number of nodes is chosen, it stands
+//! behind the step.
 
 #![expect(clippy::print_stdout, reason = "it prints a table")]
 
