@@ -89,20 +89,49 @@ fn fmu_steps() -> Result<()> {
 
 /// Tables of VFPS beside all other couplings, by examples of koppel.
 fn vfps() -> Result<()> {
-    let tables: [(&str, &str, &[&str]); 6] = [
+    let tables: [(&str, &str, &[&str]); 9] = [
         ("steps", "steps", &[]),
         ("fresh", "fresh", &[]),
         ("variants", "fresh", &["--variants"]),
         ("late", "fresh", &["--late"]),
         ("networks", "fresh", &["--networks", "100"]),
         ("quality", "fresh", &["--quality"]),
+        ("quality-once", "fresh", &["--quality", "--once"]),
+        ("probing", "fresh", &["--probing"]),
+        ("reprobing", "reprobing", &[]),
     ];
     for (block, example, more) in tables {
         let arguments = ["run", "--release", "--package", "koppel", "--example", example, "--"];
         let text = output(&mut cargo(&[&arguments, more].concat()))?;
         replace_block("bench/vfps.md", block, &format!("\n{}", text.trim()))?;
+        let shown = match block {
+            "steps" => {
+                "problem, ZOH, FOH, NEPCE, pre-step/ exact, VFPS/ 1 node, VFPS/ auto nodes, VFPS/ steps once, VFPS"
+            }
+            "fresh" | "late" => {
+                "problem, ZOH, FOH, NEPCE, VFPS/ auto nodes, VFPS/ steps once, VFPS, worst ratio"
+            }
+            _ => continue,
+        };
+        let names: Vec<String> = shown.split(", ").map(|name| name.replace('/', ",")).collect();
+        replace_block("docs/vfps.md", &format!("vfps-{block}"), &columns(&text, &names))?;
     }
     Ok(())
+}
+
+/// These columns of the first table of a text.
+fn columns(text: &str, names: &[String]) -> String {
+    let cells =
+        |line: &'_ str| -> Vec<String> { line.split('|').map(|cell| cell.trim().to_owned()).collect() };
+    let mut lines = text.trim().lines().take_while(|line| line.starts_with('|'));
+    let head = lines.next().map(cells).unwrap_or_default();
+    let places: Vec<usize> =
+        names.iter().filter_map(|name| head.iter().position(|cell| cell == name)).collect();
+    let pick = |line: Vec<String>| -> String {
+        let picked: Vec<&str> = places.iter().filter_map(|at| line.get(*at).map(String::as_str)).collect();
+        format!("| {} |\n", picked.join(" | "))
+    };
+    std::iter::once(head.clone()).chain(lines.map(cells)).map(pick).collect()
 }
 
 fn koppel(binary: &Path, folder: &Path, arguments: &[&str]) -> Command {

@@ -1,10 +1,11 @@
 //! Couplings on problems they were not tuned on:
-//! `cargo run --release --example fresh [--networks COUNT | --quality | --variants | --late | PROBLEM [PARAMETERS]] [--once]`.
+//! `cargo run --release --example fresh [--networks COUNT | --quality [--others] | --variants | --late | --probing | PROBLEM [PARAMETERS]] [--once]`.
 //!
 //! With `--once` VFPS takes every step once, as it does where subsystems cannot go back.
 //! The reference is the same system with a first-order hold at a twentieth of the smallest step. `--variants` has the same
-//! problems with other parameters, `--quality` judges the live quality figure of VFPS. Where the number of nodes is chosen, it
-//! stands behind the step.
+//! problems with other parameters, `--quality` judges the live quality figure of VFPS (with `--others` on problems that were not
+//! in view when it was made), `--probing` what exciting subsystems is worth. Where the number of nodes is chosen, it stands
+//! behind the step.
 
 #![expect(clippy::print_stdout, reason = "it prints a table")]
 
@@ -13,6 +14,7 @@ mod couplings;
 mod equations;
 mod late;
 mod networks;
+mod probing;
 mod problems;
 mod quality;
 
@@ -38,6 +40,8 @@ pub(crate) struct Seen {
     /// Whether it came to its end.
     pub(crate) is_complete: bool,
     nodes: usize,
+    repetitions: u64,
+    probing: u64,
 }
 
 /// What a coupling did at one step.
@@ -46,6 +50,10 @@ struct Outcome {
     error: f64,
     /// Parts of a step, of VFPS.
     nodes: usize,
+    /// How often a step was taken again.
+    repetitions: u64,
+    /// Sub-steps of probing.
+    probing: u64,
 }
 
 pub(crate) fn run(
@@ -66,14 +74,20 @@ pub(crate) fn run(
     let mut table = Table::default();
     let is_complete = simulation.run(&mut table, &mut |_| Ok(Flow::Continue)).is_ok();
     let take = |list: &[usize]| list.iter().map(|column| table.column(*column).collect()).collect();
-    let nodes = simulation.probing_nodes();
-    Some(Seen { outputs: take(&outputs), figures: take(&figures), is_complete, nodes })
+    Some(Seen {
+        outputs: take(&outputs),
+        figures: take(&figures),
+        is_complete,
+        nodes: simulation.probing_nodes(),
+        repetitions: simulation.repetitions(),
+        probing: simulation.statistics().review.and_then(|review| review.probing).unwrap_or(0),
+    })
 }
 
 /// Mean over the outputs of the mean distance relative to the range; infinite where the run failed, NaN where the method
 /// refuses the system.
 fn judge(seen: Option<Seen>, exact: &[Vec<f64>], every: usize) -> Outcome {
-    let Some(seen) = seen else { return Outcome { error: f64::NAN, nodes: 0 } };
+    let Some(seen) = seen else { return Outcome { error: f64::NAN, nodes: 0, repetitions: 0, probing: 0 } };
     let mut sum = 0.0;
     for (seen, exact) in seen.outputs.iter().zip(exact) {
         let (low, high) =
@@ -84,7 +98,8 @@ fn judge(seen: Option<Seen>, exact: &[Vec<f64>], every: usize) -> Outcome {
     }
     let mean = sum / exact.len() as f64;
     let error = if mean.is_finite() && seen.is_complete { mean } else { f64::INFINITY };
-    Outcome { error, nodes: seen.nodes }
+    let Seen { nodes, repetitions, probing, .. } = seen;
+    Outcome { error, nodes, repetitions, probing }
 }
 
 /// What happens at all steps, coupling by coupling.
@@ -146,6 +161,10 @@ fn main() {
     }
     if is_asked("--quality") {
         return quality::report();
+    }
+    if is_asked("--probing") {
+        let all: Vec<Fresh> = problems(1.0).into_iter().chain(late::problems()).collect();
+        return probing::compare(&all);
     }
     if is_asked("--variants") {
         return compare_variants();

@@ -37,7 +37,7 @@ fn main() {
             println!("{}: {}", problem.name, problem.cost(&configs[0]));
             continue;
         }
-        let outcomes = problem.outcomes(&configs);
+        let outcomes = problem.outcomes(&configs, is_asked("--errors"));
         if is_asked("--errors") {
             println!("{}", problem.name);
             for (k, name) in names.iter().enumerate() {

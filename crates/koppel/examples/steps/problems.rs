@@ -176,14 +176,25 @@ impl Problem {
         self.outcome(coupling, step, &self.exact(step)).error
     }
 
-    /// What all couplings do at all steps: step by step.
+    /// What all couplings do at all steps: step by step. A coupling whose error has passed 5 % is left alone at larger ones,
+    /// where its runs may take long, unless `all` are wanted.
     #[cfg_attr(test, expect(dead_code, reason = "tests take a few"))]
-    pub(crate) fn outcomes(&self, couplings: &[CouplingConfig]) -> Vec<Vec<Outcome>> {
-        let at = |step: &f64| {
-            let exact = self.exact(*step);
-            couplings.iter().map(|coupling| self.outcome(coupling, *step, &exact)).collect()
+    pub(crate) fn outcomes(&self, couplings: &[CouplingConfig], all: bool) -> Vec<Vec<Outcome>> {
+        let exact: Vec<Vec<Vec<f64>>> = self.steps.par_iter().map(|step| self.exact(*step)).collect();
+        let of = |coupling: &CouplingConfig| {
+            let mut last = Outcome { error: 0.0, probing: 0, repetitions: 0, nodes: 0 };
+            let mut seen = Vec::new();
+            for (step, exact) in self.steps.iter().zip(&exact) {
+                if all || last.error <= 0.05 {
+                    last = self.outcome(coupling, *step, exact);
+                }
+                seen.push(last);
+            }
+            seen
         };
-        self.steps.par_iter().map(at).collect()
+        let by_coupling: Vec<Vec<Outcome>> = couplings.par_iter().map(of).collect();
+        let at = |step: usize| by_coupling.iter().map(|seen| seen[step]).collect();
+        (0..self.steps.len()).map(at).collect()
     }
 
     /// The largest step, in ms, with an error of at most 5 % there and at all smaller ones; 0 if there is none.

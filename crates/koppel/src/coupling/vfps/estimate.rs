@@ -12,7 +12,8 @@
 //!
 //!   √(min(E, 1) min(D, 0.2))                                                                     (3)
 //!
-//! over about the last ten steps. E knows what the system does with errors, but trusts the models; D trusts nobody. Their
+//! over about the last ten steps, as if five without error had gone before: the first movements are measured against ranges that
+//! have hardly begun. E knows what the system does with errors, but trusts the models; D trusts nobody. Their
 //! geometric mean told bad runs from good ones better than either. What lines cut off is never given back, and where a
 //! system forgets nothing (a relay that is late stays late) it adds up unseen by E: twelve times its mean since the start, as
 //! if thirty steps without had gone before, is the figure if that is more.
@@ -31,8 +32,9 @@ const LARGEST_DEFECT: f64 = 0.2;
 /// How much what lines cut off counts, and steps without it that are taken to have gone before.
 const OF_CUT: f64 = 12.0;
 const BEFORE: f64 = 30.0;
-/// How much of the mean (3) remains after one step.
+/// How much of the mean (3) remains after one step, and steps without error that are taken to have gone before.
 const MEMORY: f64 = 0.9;
+const QUIET: f64 = 5.0;
 
 /// What the figure of one subsystem is made of, besides ε.
 #[derive(Clone, Debug)]
@@ -64,7 +66,7 @@ impl Error {
             defect: 0.0,
             curvature: 0.0,
             sum: 0.0,
-            weight: 0.0,
+            weight: QUIET,
             cut: 0.0,
             steps: 0.0,
         }
