@@ -12,18 +12,18 @@ use crate::exhibit::{Comparison, Within, curve, numbers, plot, short, texts};
 const POINTS: f64 = 5.0;
 
 impl Studied {
-    /// Table and heat map of the mean squares, with the printed shares in percent.
+    /// Table and heat map of the sums of squares, with the printed shares in percent.
     pub(super) fn variance(&self, exhibit: Exhibit, printed: &[(&[&str], f64)], reason: &str) -> Exhibit {
         let factors = &self.data.factors;
         let terms = &self.anova.terms;
         let names: Vec<String> = factors.iter().map(|factor| factor.name.clone()).collect();
-        let sum: f64 = terms.iter().map(|term| term.mean).sum();
+        let sum: f64 = terms.iter().map(|term| term.sum).sum();
         let value = |i: usize, j: usize| {
             let wanted = if i == j { vec![i] } else { vec![i.min(j), i.max(j)] };
-            terms.iter().find(|term| term.factors == wanted).map_or(f64::NAN, |term| 100.0 * term.mean / sum)
+            terms.iter().find(|term| term.factors == wanted).map_or(f64::NAN, |term| 100.0 * term.sum / sum)
         };
         let map = HeatMap {
-            title: "Shares of the mean squares, %".into(),
+            title: "Shares of the sums of squares, %".into(),
             x: String::new(),
             y: String::new(),
             columns: names.clone(),
@@ -43,7 +43,7 @@ impl Studied {
             numbers("sum of squares", terms.iter().map(|term| term.sum)),
             numbers("degrees of freedom", terms.iter().map(|term| term.freedom as f64)),
             numbers("mean square", terms.iter().map(|term| term.mean)),
-            numbers("share, %", terms.iter().map(|term| 100.0 * term.mean / sum)),
+            numbers("share, %", terms.iter().map(|term| 100.0 * term.sum / sum)),
             numbers("share in the thesis, %", terms.iter().map(paper)),
         ];
         // With --quick a factor may have one level, and then no effect.

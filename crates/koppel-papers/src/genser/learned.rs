@@ -1,6 +1,6 @@
 //! 3.2.2: settings of the pre-step method on learned models. Tables 3.10 to 3.13, Figures 3.19 to 3.51.
 
-use koppel::coupling::ErrorEquationConfig;
+use koppel::coupling::{ErrorEquationConfig, Hold};
 use koppel::identify::{ModelConfig, MoespConfig, RlsConfig};
 
 use super::optimal::optimal_run;
@@ -36,12 +36,13 @@ const MOESP: Plan = Plan {
 pub(super) const SYSTEM: &str = "1 s of the dual mass with a progressive spring, ΔT = 1 ms, kicks 1 ms wide (one micro step wide they excite nothing), errors above 1 \
      count as 1.";
 
-/// Table 3.10, in percent; what is not listed is below 1 %.
+/// Table 3.10, in percent; what is not listed is below 1 %. For thresholdMbcNoInputOpt 9.4 is printed, but its square 11 is 0.42 %
+/// of the sum 2595 of all.
 const TABLE_3_10: &[(&[&str], f64)] = &[
     (&["timeLearning"], 0.1),
     (&["timeSwitchphase"], 0.8),
     (&["thresholdMbc2sbcCoupling"], 1.2),
-    (&["thresholdMbcNoInputOpt"], 9.4),
+    (&["thresholdMbcNoInputOpt"], 0.42),
     (&["lambda"], 0.8),
     (&["M"], 14.3),
     (&["N"], 14.3),
@@ -72,9 +73,13 @@ const TABLE_3_11: &[(&[&str], f64)] = &[
     (&["modelOrder", "windowSize"], 2.0),
 ];
 
-/// What explains the differences of both studies.
-pub(super) const REASON: &str = "the cause is not settled; known to differ: the thesis' kicks and the solver of its step 1 are not printed in a form that can be run, \
-     its recursion (2.86) is corrected here, and step 1 on learned models loses most runs here";
+const ORDERS: &str = "by the printed squares all runs with M ≠ N were lost, whatever their thresholds; in no reading of the text are they (Section 3.2.2, readings), and M = 2 with N = 1 is as good as M = N = 1";
+const KICKS: &str = "the kicks are an input here, which models know; unknown to them, as the text has it, M = N = 1, step 1 and 172 nearly best runs come out (Table 3.12, as the text has it)";
+const THRESHOLDS: &str = "the models' error (2.93) stays below 0.5 but for the kicks, so that larger thresholds all do the same; the thesis' must often exceed 2";
+/// Why MOESP differs; each variation with 320 of the runs.
+pub(super) const STATES: &str = "the measured past stands for the state here, so that order 2 models what there is, while (2.18) forgets the states that one sample does not show. How inputs move over a step decides the rest: \
+     interpolated, as Figure 2.1 has it, 9 % of the runs are lost; held 32 %, held with r = 3 29 %, δ begun anew 34 %, read fresh 38 %, FOH while learning 15 %; in none of them has order 1 the best runs";
+const LEARNING: &str = "the shortest learning is the best here, as ZOH acts while it lasts";
 
 /// Numbers of the figures of one study.
 struct Numbers {
@@ -85,6 +90,8 @@ struct Numbers {
     histograms: &'static str,
     optimum: &'static str,
     by: &'static str,
+    /// Why shares of the analysis of variance differ.
+    shares: &'static str,
 }
 
 fn common(
@@ -95,13 +102,16 @@ fn common(
 ) -> Vec<Exhibit> {
     let full = if numbers.by == "RLS" { 17_640 } else { 7056 };
     let quick = format!("fewer levels of the factors, {} of {full} runs", studied.runs);
-    let how = format!("{} runs. {SYSTEM}", studied.runs);
+    let inputs =
+        if numbers.by == "RLS" { "held" } else { "interpolated between communication points (Figure 2.1)" };
+    let how =
+        format!("{} runs. {SYSTEM} Inputs are {inputs}. Shares are those of sums of squares.", studied.runs);
     let new = |number: &str, title: &str| {
         Exhibit::new(number, &format!("{title}, models by {}", numbers.by), how.clone())
             .reduced(context.is_quick, &quick)
     };
     vec![
-        studied.variance(new(numbers.table, "analysis of variance"), printed, REASON),
+        studied.variance(new(numbers.table, "analysis of variance"), printed, numbers.shares),
         studied.main_effects(new(numbers.main, "main effects")),
         studied.interactions(new(numbers.interactions, "interaction effects")),
         studied.sorted(new(numbers.sorted, "runs in ascending order"), 500),
@@ -110,22 +120,22 @@ fn common(
     ]
 }
 
-/// The mean of every number against the printed one, the most frequent of every name.
+/// The mean of every number against the printed one, the most frequent of every name, and why they differ.
 fn optimum(
     studied: &Studied,
     mut exhibit: Exhibit,
-    means: &[(&str, f64)],
-    names: &[(&str, &str)],
+    means: &[(&str, f64, &str)],
+    names: &[(&str, &str, &str)],
 ) -> Exhibit {
-    for (name, paper) in means {
+    for (name, paper, reason) in means {
         let found = studied.optimum(name);
         exhibit =
-            exhibit.compare(Comparison::number(*name, found, *paper, Within::Relative(0.1)).because(REASON));
+            exhibit.compare(Comparison::number(*name, found, *paper, Within::Relative(0.1)).because(*reason));
     }
-    for (name, paper) in names {
+    for (name, paper, reason) in names {
         let found = studied.mode(name);
         exhibit = exhibit
-            .compare(Comparison::statement(*paper, found == *paper, found).because(REASON).what(*name));
+            .compare(Comparison::statement(*paper, found == *paper, found).because(*reason).what(*name));
     }
     exhibit
 }
@@ -140,10 +150,13 @@ pub(super) fn rls(context: &Context<'_>) -> Result<Vec<Exhibit>> {
         histograms: "Figures 3.41, 3.42",
         optimum: "Table 3.12",
         by: "RLS",
+        shares: ORDERS,
     };
     let mut all = common(context, &studied, &numbers, TABLE_3_10);
     let [table, main, interactions, sorted, histograms, optimal] = &mut all[..] else { return Ok(all) };
-    *table = std::mem::take(table).compare(studied.largest_are(&["M", "N", "M – N"]).because(REASON));
+    *table = std::mem::take(table)
+        .compare(studied.largest_are(&["M", "N", "M – N"]).because(ORDERS))
+        .compare_all(if_unequal_are_lost(&studied));
     for name in ["M", "N"] {
         let means = studied.means(name);
         *main = std::mem::take(main).compare(
@@ -152,7 +165,7 @@ pub(super) fn rls(context: &Context<'_>) -> Result<Vec<Exhibit>> {
                 means[0] < means[1],
                 format!("mean errors {} and {}", short(means[0]), short(means[1])),
             )
-            .because(REASON)
+            .because(ORDERS)
             .what(name),
         );
     }
@@ -170,7 +183,7 @@ pub(super) fn rls(context: &Context<'_>) -> Result<Vec<Exhibit>> {
     let capped = studied.y.iter().filter(|y| **y < 1.0).count() as f64;
     *sorted = std::mem::take(sorted).compare(
         Comparison::number("runs below the largest error", capped, 5800.0, Within::Relative(0.1))
-            .because(REASON),
+            .because(ORDERS),
     );
     *histograms = std::mem::take(histograms).compare(
         Comparison::number(
@@ -179,21 +192,21 @@ pub(super) fn rls(context: &Context<'_>) -> Result<Vec<Exhibit>> {
             179.0,
             Within::Relative(0.1),
         )
-        .because(REASON),
+        .because(KICKS),
     );
     *optimal = optimum(
         &studied,
         std::mem::take(optimal),
         &[
-            ("timeLearning", 0.22),
-            ("timeSwitchphase", 0.005),
-            ("thresholdMbc2sbcCoupling", 3.54),
-            ("thresholdMbcNoInputOpt", 0.21),
-            ("lambda", 0.996),
-            ("M", 1.0),
-            ("N", 1.0),
+            ("timeLearning", 0.22, LEARNING),
+            ("timeSwitchphase", 0.005, KICKS),
+            ("thresholdMbc2sbcCoupling", 3.54, THRESHOLDS),
+            ("thresholdMbcNoInputOpt", 0.21, THRESHOLDS),
+            ("lambda", 0.996, KICKS),
+            ("M", 1.0, KICKS),
+            ("N", 1.0, KICKS),
         ],
-        &[("useErrDiffEqu", "true")],
+        &[("useErrDiffEqu", "true", KICKS)],
     );
     let model = ModelConfig::Rls(RlsConfig { forgetting: 0.996, ..RlsConfig::default() });
     all.push(optimal_run(
@@ -201,7 +214,7 @@ pub(super) fn rls(context: &Context<'_>) -> Result<Vec<Exhibit>> {
         "Table 3.12",
         model,
         [0.22, 0.005, 3.54, 0.21],
-        ErrorEquationConfig::Carried,
+        (ErrorEquationConfig::Carried, Hold::Constant),
     )?);
     Ok(all)
 }
@@ -221,7 +234,26 @@ fn equal_orders(studied: &Studied) -> Comparison {
             short(found[1][1])
         ),
     )
-    .because(REASON)
+    .because(ORDERS)
+}
+
+/// The largest effects if runs with M ≠ N count as lost, as the printed squares say.
+fn if_unequal_are_lost(studied: &Studied) -> Vec<Comparison> {
+    let order = |name: &str| &studied.data.factors[studied.factor(name)].numbers;
+    let (m, n) = (order("M"), order("N"));
+    let y = studied.y.iter().zip(m.iter().zip(n)).map(|(y, (m, n))| if m == n { *y } else { 1.0 });
+    let Some(lost) = studied.with_errors(y.collect()) else { return Vec::new() };
+    let share = |names: &[&str], paper: f64| {
+        let what = format!("share of {} if runs with M ≠ N count as lost, %", names.join(" – "));
+        Comparison::number(what, lost.effect(names).1, paper, Within::Absolute(5.0))
+            .because("the mean errors of M = N = 1 and M = N = 2 are 0.12 and 0.70 in the thesis")
+    };
+    vec![
+        share(&["M"], 14.3),
+        share(&["N"], 14.3),
+        share(&["M", "N"], 58.7),
+        lost.largest_are(&["M", "N", "M – N"]).what("if runs with M ≠ N count as lost"),
+    ]
 }
 
 /// What the thesis sees in the best runs.
@@ -237,17 +269,17 @@ fn best_runs(studied: &Studied) -> Vec<Comparison> {
     let told = |count: usize| format!("{count} of the first {total} differ from that");
     vec![
         Comparison::statement("in the best 500 runs M and N are equal", unequal == 0, told(unequal))
-            .because(REASON),
+            .because(KICKS),
         Comparison::statement("in the best 400 runs thresholdMbc2sbcCoupling is 2 or 5", low == 0, told(low))
-            .because(REASON),
+            .because(THRESHOLDS),
         Comparison::statement(
             "in the best 500 runs thresholdMbcNoInputOpt is below 2",
             high == 0,
             told(high),
         )
-        .because(REASON),
+        .because(THRESHOLDS),
         Comparison::statement("0.95 and 0.98 are to be avoided as λ", forgetful * 4 < total, told(forgetful))
-            .because(REASON),
+            .because(KICKS),
     ]
 }
 
@@ -261,11 +293,12 @@ pub(super) fn moesp(context: &Context<'_>) -> Result<Vec<Exhibit>> {
         histograms: "Figures 3.48, 3.49",
         optimum: "Table 3.13",
         by: "MOESP",
+        shares: STATES,
     };
     let mut all = common(context, &studied, &numbers, TABLE_3_11);
     let [table, main, _, sorted, histograms, optimal] = &mut all[..] else { return Ok(all) };
     *table = std::mem::take(table).compare(
-        studied.largest_are(&["thresholdMbc2sbcCoupling", "modelOrder", "useErrDiffEqu"]).because(REASON),
+        studied.largest_are(&["thresholdMbc2sbcCoupling", "modelOrder", "useErrDiffEqu"]).because(STATES),
     );
     let windows = studied.means("windowSize");
     let apart = |values: &[f64]| {
@@ -290,7 +323,7 @@ pub(super) fn moesp(context: &Context<'_>) -> Result<Vec<Exhibit>> {
             orders[0] < orders[1],
             format!("mean errors {} and {}", short(orders[0]), short(orders[1])),
         )
-        .because(REASON)
+        .because(STATES)
         .what("modelOrder"),
     );
     let first =
@@ -306,7 +339,7 @@ pub(super) fn moesp(context: &Context<'_>) -> Result<Vec<Exhibit>> {
                 high == 0,
                 format!("not in {high} of {many}"),
             )
-            .because(REASON),
+            .because(STATES),
         )
         .compare(
             Comparison::statement(
@@ -314,26 +347,26 @@ pub(super) fn moesp(context: &Context<'_>) -> Result<Vec<Exhibit>> {
                 low == 0,
                 format!("not in {low} of {few}"),
             )
-            .because(REASON),
+            .because(STATES),
         );
     *histograms = std::mem::take(histograms).compare(Comparison::number(
         "runs taken",
         studied.sorting.nearly_best as f64,
         50.0,
         Within::Absolute(0.0),
-    ));
+    ).because("all runs within 10 % of the best are taken, and fifty at least; the thesis has three of them"));
     *optimal = optimum(
         &studied,
         std::mem::take(optimal),
         &[
-            ("timeLearning", 0.29),
-            ("timeSwitchphase", 0.004),
-            ("thresholdMbc2sbcCoupling", 4.22),
-            ("thresholdMbcNoInputOpt", 1.72),
-            ("modelOrder", 1.0),
-            ("windowSize", 778.0),
+            ("timeLearning", 0.29, LEARNING),
+            ("timeSwitchphase", 0.004, STATES),
+            ("thresholdMbc2sbcCoupling", 4.22, STATES),
+            ("thresholdMbcNoInputOpt", 1.72, STATES),
+            ("modelOrder", 1.0, STATES),
+            ("windowSize", 778.0, STATES),
         ],
-        &[("useErrDiffEqu", "false")],
+        &[("useErrDiffEqu", "false", STATES)],
     );
     let model = ModelConfig::Moesp(MoespConfig { order: Some(1), window: 778, rows: None });
     all.push(optimal_run(
@@ -341,7 +374,7 @@ pub(super) fn moesp(context: &Context<'_>) -> Result<Vec<Exhibit>> {
         "Table 3.13",
         model,
         [0.29, 0.004, 4.22, 1.72],
-        ErrorEquationConfig::Off,
+        (ErrorEquationConfig::Off, Hold::Continuous),
     )?);
     Ok(all)
 }

@@ -1,11 +1,12 @@
 //! Courses with the optimal parameters of the thesis on learned models. Figures 3.43, 3.44, 3.50 and 3.51.
 
-use koppel::coupling::{CouplingConfig, ErrorEquationConfig, LearningConfig, PrestepConfig};
+use koppel::coupling::{CouplingConfig, ErrorEquationConfig, Hold, LearningConfig, PrestepConfig};
 use koppel::identify::ModelConfig;
 use koppel::models::cases::case;
+use koppel::run::RunConfig;
 
 use super::dual_mass::{SIGNALS, courses, differences, stale};
-use super::learned::{REASON, SYSTEM};
+use super::learned::{STATES, SYSTEM};
 use crate::course::{Course, global_error};
 use crate::exhibit::{Comparison, short};
 use crate::{Exhibit, Result};
@@ -16,14 +17,14 @@ pub(super) fn optimal_run(
     table: &str,
     model: ModelConfig,
     [duration, switch, hold_above, modified_above]: [f64; 4],
-    error_equation: ErrorEquationConfig,
+    (error_equation, hold): (ErrorEquationConfig, Hold),
 ) -> Result<Exhibit> {
     let case = case("nonlinear-dual-mass")?;
     let learning =
         LearningConfig { duration, switch, hold_above, modified_above, ..LearningConfig::default() };
     let prestep =
         PrestepConfig { model, error_equation, learning: Some(learning), ..PrestepConfig::default() };
-    let run = |coupling| stale(coupling, 1.0, 1e-3);
+    let run = |coupling| RunConfig { hold, ..stale(coupling, 1.0, 1e-3) };
     let settings = run(CouplingConfig::Prestep(prestep));
     let (course, exact) = (Course::of(&case, &settings)?, Course::reference(&case, &settings)?);
     let error = global_error(&case, &course, &exact)?;
@@ -51,7 +52,7 @@ pub(super) fn optimal_run(
                     short(after)
                 ),
             )
-            .because(REASON),
+            .because(STATES),
         )
         .compare(
             Comparison::statement(
@@ -59,6 +60,6 @@ pub(super) fn optimal_run(
                 error < 0.1,
                 format!("error (3.9) {}, ZOH {}", short(error), short(hold)),
             )
-            .because(REASON),
+            .because(STATES),
         ))
 }

@@ -79,29 +79,34 @@ impl Plan {
 }
 
 impl Studied {
+    /// The same runs with other errors; nothing if they cannot be analysed.
+    pub(super) fn with_errors(&self, y: Vec<f64>) -> Option<Studied> {
+        let factors = &self.data.factors;
+        let levels: Vec<usize> = factors.iter().map(|factor| factor.levels.len()).collect();
+        let at: Vec<&[usize]> = factors.iter().map(|factor| factor.at.as_slice()).collect();
+        let (anova, sorting) = anova(&levels, &at, &y).zip(sorting(factors, &y, 0.1, 1))?;
+        Some(Studied { data: self.data.clone(), y, anova, sorting, runs: self.runs })
+    }
+
     /// The factor of this name.
     pub(super) fn factor(&self, name: &str) -> usize {
         self.data.factors.iter().position(|factor| factor.name == name).unwrap_or(0)
     }
 
-    /// Mean square of an effect, and its share of all in percent.
+    /// Sum of squares of an effect, and its share of all in percent.
     pub(super) fn effect(&self, names: &[&str]) -> (f64, f64) {
         let mut wanted: Vec<usize> = names.iter().map(|name| self.factor(name)).collect();
         wanted.sort_unstable();
-        let sum: f64 = self.anova.terms.iter().map(|term| term.mean).sum();
+        let sum: f64 = self.anova.terms.iter().map(|term| term.sum).sum();
         let term = self.anova.terms.iter().find(|term| term.factors == wanted);
-        term.map_or((f64::NAN, f64::NAN), |term| (term.mean, 100.0 * term.mean / sum))
+        term.map_or((f64::NAN, f64::NAN), |term| (term.sum, 100.0 * term.sum / sum))
     }
 
-    /// Effects by their mean squares, the largest first: names and shares in percent.
+    /// Effects by their sums of squares, the largest first: names and shares in percent.
     pub(super) fn ranking(&self) -> Vec<(String, f64)> {
-        let sum: f64 = self.anova.terms.iter().map(|term| term.mean).sum();
-        let mut all: Vec<(String, f64)> = self
-            .anova
-            .terms
-            .iter()
-            .map(|term| (self.words(&term.factors), 100.0 * term.mean / sum))
-            .collect();
+        let sum: f64 = self.anova.terms.iter().map(|term| term.sum).sum();
+        let mut all: Vec<(String, f64)> =
+            self.anova.terms.iter().map(|term| (self.words(&term.factors), 100.0 * term.sum / sum)).collect();
         all.sort_by(|a, b| b.1.total_cmp(&a.1));
         all
     }
