@@ -32,7 +32,8 @@ pub(crate) fn run(folder: &Path) -> Result<String> {
         .map_err(|error| error.to_string())?;
     must(Command::new(&user).arg(&script).current_dir(&empty))?;
     must(&mut pip(&user, &["install", MYPY]))?;
-    must(Command::new(&user).args(["-m", "mypy.stubtest", "koppel"]).current_dir(&empty))?;
+    must(Command::new(&user).args(["-m", "mypy.stubtest", "koppel._koppel"]).current_dir(&empty))?;
+    must(Command::new(&user).args(["-m", "mypy", "--strict", "--package", "koppel"]).current_dir(&empty))?;
     let version = output(Command::new(&user).arg("--version"))?;
     let name = wheel.file_name().unwrap_or_default().to_string_lossy().into_owned();
     Ok(format!(

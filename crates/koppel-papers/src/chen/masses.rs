@@ -157,7 +157,7 @@ pub(super) fn tables(context: &Context<'_>) -> Result<Vec<Exhibit>> {
         format!("{times} times: {}", counts.collect::<Vec<_>>().join(", "))
     };
     let rule = format!(
-        "the paper judges traces by a rule it does not print, and many growing modes of SOH are slow: asking for a growth of {}",
+        "the paper judges traces by a rule it does not print, and many growing modes of SOH are slow; no growth that is asked for meets all four counts: of {}",
         [2.0, 10.0, 100.0].map(listed).join("; of ")
     );
     for (m, (name, _)) in methods().into_iter().enumerate() {

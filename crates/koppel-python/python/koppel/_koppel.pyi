@@ -5,6 +5,20 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
+__all__ = [
+    "Error",
+    "RunError",
+    "Result",
+    "read_results",
+    "Collection",
+    "Study",
+    "System",
+    "host_fmus_with",
+    "load",
+    "serve",
+    "__version__",
+]
+
 __version__: str
 
 class Error(Exception): ...
