@@ -131,3 +131,43 @@ fn a_system_structure() {
     folder.succeed(&["ssp", "export", "system.toml", "-o", "x.ssp"]);
     keeps_the_error(&folder, "x.ssp");
 }
+
+/// FMUs without a word on the coupling: copies are run if they are quickly made; the run is what it would be with the choice written.
+#[test]
+fn fmus_without_a_coupling() {
+    let folder = folder();
+    let solver = "{ method = \"rk4\", step = 1e-4 }";
+    folder.succeed(&[
+        "fmu", "export", "mass", "-o", "left.fmu", "--set", "x0=0.1", "--solver", solver, "--plain",
+    ]);
+    folder.succeed(&["fmu", "export", "spring-mass", "-o", "right.fmu", "--solver", solver]);
+    folder.write("fmus.toml", &system("fmu = \"left.fmu\"", "fmu = \"right.fmu\""));
+    let told = folder.succeed(&["run", "fmus.toml", "--json", "--out", "a.csv"]).json();
+    let method = told["settings"]["run"]["coupling"].to_string();
+    if told["auto"]["basis"] == "pilots" {
+        assert!(error(&folder, "a.csv") <= 0.05, "{:#}", told["auto"]);
+    } else {
+        // A machine so busy that copies do not pay.
+        assert_eq!(told["auto"]["basis"], "nothing", "{:#}", told["auto"]);
+    }
+    let schedule = told["settings"]["run"]["schedule"].to_string();
+    let coupling = toml(&method);
+    folder.succeed(&[
+        "run",
+        "fmus.toml",
+        "--coupling",
+        &coupling,
+        "--schedule",
+        schedule.trim_matches('"'),
+        "--out",
+        "b.csv",
+    ]);
+    assert!(folder.bytes("a.csv") == folder.bytes("b.csv"), "the same bytes");
+}
+
+/// A flat table of JSON as TOML.
+fn toml(json: &str) -> String {
+    let Value::Object(table) = serde_json::from_str(json).unwrap() else { panic!("{json}") };
+    let all: Vec<String> = table.iter().map(|(key, value)| format!("{key} = {value}")).collect();
+    format!("{{ {} }}", all.join(", "))
+}
