@@ -179,7 +179,7 @@ pub(crate) struct SettingArguments {
     #[arg(long, value_name = "T", allow_hyphen_values = true)]
     pub(crate) stop: Option<String>,
     /// A method (zoh, foh, soh, relaxed, anti-aliasing, nepce, corrector, prestep, hinf, vfps), `auto`, which
-    /// chooses one, or an inline table with its settings, also of `mixed`; docs/couplings.md lists them.
+    /// chooses one (also if nothing is said), or an inline table with its settings, also of `mixed`; docs/couplings.md lists them.
     #[arg(long, value_name = "C")]
     pub(crate) coupling: Option<String>,
     /// parallel, sequence, or a list of subsystems or of groups of them.

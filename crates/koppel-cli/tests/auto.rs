@@ -162,3 +162,65 @@ fn a_run_that_will_be_unstable_is_warned_of() {
     let said = folder.succeed(&["run", file.to_str().unwrap(), "--coupling", "zoh"]);
     assert!(!said.err.contains("warning"), "{}", said.err);
 }
+
+/// The quarter truck without a word on its coupling.
+fn unsaid(step: &str) -> String {
+    let system = open(step, "\"zoh\"");
+    let unsaid = system.replace("coupling = \"zoh\"\n", "");
+    assert!(!unsaid.contains("coupling"), "{unsaid}");
+    unsaid
+}
+
+/// A file that says nothing gets the simplest method that keeps the error at its step, quickly and without a word but in the
+/// summary; and a better one where holding inputs is not stable.
+#[test]
+fn a_coupling_that_is_not_said_is_chosen() {
+    let folder = Folder::with(&unsaid("2e-3"));
+    let said = folder.succeed(&["run", "system.toml", "--out", "a.csv"]);
+    said.says(&["auto  ", "zoh, parallel, 0.002 s", "pinned by"]);
+    assert_eq!(said.err, "");
+    folder.succeed(&["run", "system.toml", "--coupling", "zoh", "--out", "b.csv"]);
+    assert_eq!(folder.read("a.csv"), folder.read("b.csv"));
+    // Zero-order hold is stable up to 38.1 ms.
+    folder.write("system.toml", &unsaid("0.038"));
+    let told = summary(&folder, &["run", "system.toml"]);
+    assert_eq!(told["step"], 0.038);
+    assert_ne!(told["settings"]["run"]["coupling"]["method"], "zoh", "{:#}", told["auto"]);
+    assert!(told["auto"]["error"].as_f64().unwrap() <= 0.05, "{told:#}");
+    assert_ne!(told["certificate"]["verdict"], "wrong", "{told:#}");
+    // Where nothing keeps the error, a step that does is named.
+    folder.write("system.toml", &unsaid("0.29"));
+    let said = folder.run(&[
+        "run",
+        "system.toml",
+        "--coupling",
+        "{ method = \"auto\", error = 1e-4 }",
+        "--no-cache",
+    ]);
+    assert!(said.err.contains(" s would, or step = \"auto\""), "{}", said.err);
+}
+
+/// What goes without copies: connections that are none, subsystems that are spared, studies.
+#[test]
+fn where_nothing_may_be_tried_inputs_are_held() {
+    let folder = Folder::with("[run]\nstop = 1\nstep = 0.1\n[subsystems.a]\nmodel = \"pt1\"\n");
+    let told = summary(&folder, &["run", "system.toml"]);
+    assert!(told["auto"].is_null() && told["settings"]["run"]["coupling"]["method"] == "zoh", "{told:#}");
+    let spared = unsaid("0.038").replacen("model = ", "probe = false\nmodel = ", 1);
+    folder.write("spared.toml", &spared);
+    let said = folder.run(&["run", "spared.toml", "--json"]);
+    let told: Value = serde_json::from_str(&said.out).unwrap();
+    assert_eq!(told["auto"]["basis"], "nothing", "{:#}", told["auto"]);
+    assert_eq!(told["settings"]["run"]["coupling"]["method"], "zoh");
+    assert!(!said.err.contains("no copies"), "{}", said.err);
+    folder.write("system.toml", &unsaid("2e-3"));
+    folder.write(
+        "study.toml",
+        "system = \"system.toml\"\n[factors]\n\"run.step\" = [2e-3, 0.038]\n[reference]\nmonolithic = true\n[measures]\nerror = { error = \"all\" }\n",
+    );
+    folder.succeed(&["study", "study.toml", "--out", "found"]);
+    folder.write("said.toml", &open("2e-3", "\"zoh\""));
+    folder.write("study.toml", &folder.read("study.toml").replace("system.toml", "said.toml"));
+    folder.succeed(&["study", "study.toml", "--out", "wanted"]);
+    assert_eq!(folder.read("found/runs.csv"), folder.read("wanted/runs.csv"));
+}

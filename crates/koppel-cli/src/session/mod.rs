@@ -123,7 +123,9 @@ impl<'a> Session<'a> {
         };
         let stability =
             Stability::new(&mut simulation, &file.run, options.accept_unstable).inspect_err(|_| log.end())?;
-        if plan.origin == Origin::Start && !options.accept_unstable {
+        // FMUs would have to be called.
+        let is_known = simulation.is_linear() || file.fmus().is_empty();
+        if plan.origin == Origin::Start && !options.accept_unstable && is_known {
             outlook::warn(&mut simulation, &file.run);
         }
         let judge = Judge::new(&mut simulation, second, options.no_certificate).inspect_err(|_| log.end())?;

@@ -18,9 +18,7 @@ const GROWN: f64 = 10.0;
 /// stands.
 pub(super) fn warn(simulation: &mut Simulation, config: &RunConfig) {
     let is_constant = config.at.iter().all(|change| change.time <= config.start);
-    // FMUs would have to be called.
-    let is_native = (0..simulation.graph().len()).all(|id| simulation.model_source(id).is_none());
-    if !is_constant || !is_native {
+    if !is_constant {
         return;
     }
     let Ok(system) = LinearSystem::new(simulation) else { return };

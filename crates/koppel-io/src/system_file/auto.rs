@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 
-use koppel::coupling::CouplingConfig;
+use koppel::coupling::{AutoConfig, CouplingConfig};
 use koppel::plan::{Choice, Steps, Wish, choose, held_inputs};
 use koppel::run::{RunConfig, ScheduleConfig, Simulation};
 use toml::{Table, Value as Plain};
@@ -21,7 +21,8 @@ const WANTED: &str = "a number of seconds, \"auto\", or { at_most = 0.01 } for r
 
 /// The coupling of a run that says nothing of it.
 pub(super) fn unsaid() -> CouplingConfig {
-    CouplingConfig::default()
+    // The engine's own default holds inputs: a run of the library is what its settings say, without choosing.
+    CouplingConfig::Auto(AutoConfig::default())
 }
 
 /// What stands in the place of a number.
