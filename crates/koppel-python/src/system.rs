@@ -105,7 +105,9 @@ impl System {
         }
         let look = || -> koppel_io::Result<Forecast> {
             let mut simulation = self.file.simulation()?;
-            let options = ForecastOptions { error, vary, ..ForecastOptions::default() };
+            self.file.excite_unknown(&mut simulation, &|_| {})?;
+            let copy = || self.file.copy_to_walk();
+            let options = ForecastOptions { error, vary, copy: Some(&copy), ..ForecastOptions::default() };
             Ok(Forecast::of(&mut simulation, &self.file.run, &options))
         };
         let forecast = py.detach(look).map_err(error::io)?;

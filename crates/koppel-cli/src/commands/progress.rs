@@ -15,7 +15,8 @@ pub(super) struct Told {
     last: Mutex<Duration>,
 }
 
-/// Time between two notes.
+/// Time before the first note, and between two.
+const FIRST: Duration = Duration::from_secs(1);
 const PATIENCE: Duration = Duration::from_secs(3);
 
 impl Told {
@@ -31,7 +32,8 @@ impl Told {
     pub(super) fn about(&self, what: &str) {
         let now = self.begin.elapsed();
         let Ok(mut last) = self.last.lock() else { return };
-        if self.is_watched && now >= *last + PATIENCE {
+        let wait = if *last == Duration::ZERO { FIRST } else { PATIENCE };
+        if self.is_watched && now >= *last + wait {
             *last = now;
             note(self.doing, what);
         }
