@@ -3,8 +3,11 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod common;
+#[path = "../../koppel-fmi/tests/common/prepared.rs"]
+mod prepared;
 
 use common::{Folder, SYSTEM, examples};
+use prepared::prepared;
 use serde_json::Value;
 
 fn check(example: &str, more: &[&str]) -> Value {
@@ -111,7 +114,8 @@ fn wrong_wishes_get_one_message() {
     assert!(checked.err.contains("system.toml:"), "{}", checked.err);
 }
 
-/// The two masses as FMUs: with derivatives or saved states they have the limit of the native models; a plain one has no model.
+/// The two masses as FMUs: with derivatives or saved states they have the limit of the native models; a plain one as soon as it may be
+/// excited.
 #[test]
 fn fmus_are_judged_as_far_as_they_tell() {
     let wires = "[[connections]]\nfrom = \"right.F\"\nto = \"left.F\"\n\
@@ -149,7 +153,113 @@ fn fmus_are_judged_as_far_as_they_tell() {
         }
         folder.write("plain.toml", &system("plain.fmu"));
         let found = folder.succeed(&[&["check", "plain.toml"], &own[..]].concat()).json();
+        let plain = limit(&found).unwrap();
+        assert!((plain / models - 1.0).abs() < 0.01, "FMI {version}: {plain}, {models}\n{found:#}");
+        assert_eq!(found["trust"]["models"][0]["source"], "exciting it", "{found:#}");
+        let spared = system("plain.fmu").replace("plain.fmu\"", "plain.fmu\"\nprobe = false");
+        folder.write("plain.toml", &spared);
+        let found = folder.succeed(&[&["check", "plain.toml"], &own[..]].concat()).json();
         assert_eq!(found["verdict"], "untrusted", "{found:#}");
-        assert!(found["reason"].as_str().unwrap().contains("`left`"), "{found:#}");
+        let reason = found["reason"].as_str().unwrap();
+        assert!(reason.contains("`left`") && reason.contains("probe = false"), "{reason}");
+    }
+}
+
+/// The quarter truck of the examples with FMUs in place of its models, which are named after them.
+fn truck(chassis: &str, wheel: &str) -> String {
+    let text = std::fs::read_to_string(examples().join("quarter-truck.toml")).unwrap();
+    let is_kept = |line: &&str| !line.starts_with("parameters") && !line.starts_with("solver");
+    let text: String = text.lines().filter(is_kept).map(|line| format!("{line}\n")).collect();
+    text.replace("model = \"chassis\"", &format!("fmu = '{chassis}'"))
+        .replace("model = \"wheel\"", &format!("fmu = '{wheel}'"))
+}
+
+/// Where the stable steps of zero- and first-order holds end, of all that are told.
+fn ends(found: &Value) -> Vec<(String, f64)> {
+    let limits = found["limits"].as_array().unwrap().iter();
+    let limits = limits.filter(|limit| limit["method"] == "zoh" || limit["method"] == "foh");
+    limits
+        .map(|limit| {
+            let end = limit["intervals"][0]["to"].as_f64().unwrap_or(f64::NAN);
+            (format!("{} {}", limit["method"], limit["schedule"]), end)
+        })
+        .collect()
+}
+
+fn close(found: &Value, native: &Value) {
+    let (ours, theirs) = (ends(found), ends(native));
+    assert!(ours.len() >= 4 && ours.len() == theirs.len(), "{found:#}");
+    for ((name, ours), (_, theirs)) in ours.iter().zip(&theirs) {
+        assert!((ours / theirs - 1.0).abs() < 0.05, "{name}: {ours} in place of {theirs}\n{found:#}");
+    }
+}
+
+/// FMUs that offer nothing have the limits of the native models, recommended steps and connections to blame; what was found is kept.
+#[test]
+fn plain_fmus_are_judged_by_exciting_them() {
+    let folder = Folder::new();
+    for (version, reading) in [("2", "fresh"), ("3", "stale")] {
+        let solver = "{ method = \"rk4\", step = 2e-4 }";
+        let export = ["fmu", "export", "--fmi", version, "--plain", "--solver", solver];
+        for (model, values) in
+            [("chassis", ["m=400", "c=15000", "d=1000"]), ("wheel", ["m=40", "k=150000", "v0=0"])]
+        {
+            let name = format!("{model}.fmu");
+            let set = values.iter().flat_map(|value| ["--set", value]);
+            let arguments: Vec<&str> = export.into_iter().chain([model, "-o", &name]).chain(set).collect();
+            folder.succeed(&arguments);
+        }
+        folder.write("truck.toml", &truck("chassis.fmu", "wheel.fmu"));
+        let reading = format!("run.reading={reading}");
+        let more = ["--methods", "holds", "--set", &reading];
+        let native = check("quarter-truck.toml", &more);
+        let told = || folder.succeed(&[&["check", "truck.toml", "--json"], &more[..]].concat()).json();
+        let found = told();
+        assert_eq!(found["verdict"], "stable", "{found:#}");
+        close(&found, &native);
+        assert!(!found["recommended"].as_array().unwrap().is_empty(), "{found:#}");
+        assert!(!found["blame"].as_array().unwrap().is_empty(), "{found:#}");
+        for model in found["trust"]["models"].as_array().unwrap() {
+            let identified = &model["identified"];
+            assert!(identified["error"].as_f64().unwrap() < 0.01, "{model:#}");
+            assert!(identified["step_calls"].as_u64() > Some(100), "{model:#}");
+        }
+        let again = told();
+        assert_eq!(again["limits"], found["limits"]);
+        assert_eq!(again["trust"]["models"][0]["identified"]["from_cache"], true, "{again:#}");
+        let anew =
+            folder.succeed(&[&["check", "truck.toml", "--json", "--no-cache"], &more[..]].concat()).json();
+        assert_eq!(anew["trust"]["models"][0]["identified"]["from_cache"], false, "{anew:#}");
+        folder.succeed(&[&["check", "truck.toml"], &more[..]].concat()).says(&[
+            "stable: spectral radius",
+            "chassis: identified by exciting it (2 states; known from an earlier run)",
+            "wheel: identified",
+        ]);
+    }
+    // Settings are tuned on the same models.
+    let tune = ["tune", "truck.toml", "--methods", "zoh,foh", "--evaluations", "60", "--json"];
+    let tuned = folder.succeed(&tune).json();
+    assert!(!tuned["front"].as_array().unwrap().is_empty(), "{tuned:#}");
+}
+
+/// Outputs of these FMUs are evaluated in their steps alone, however they are read: limits are those of stale reading.
+#[test]
+fn fmus_of_pythonfmu_are_judged_by_exciting_them() {
+    let names = ["QuarterTruckChassis.fmu", "QuarterTruckWheel.fmu"];
+    let Some(paths) = names.map(prepared).into_iter().collect::<Option<Vec<_>>>() else { return };
+    let folder = Folder::new();
+    folder.write("truck.toml", &truck(paths[0].to_str().unwrap(), paths[1].to_str().unwrap()));
+    let more = ["--methods", "holds", "--set", "run.reading=stale"];
+    let native = check("quarter-truck.toml", &more);
+    for reading in ["run.reading=stale", "run.reading=fresh"] {
+        let more = ["check", "truck.toml", "--json", "--methods", "holds", "--set", reading];
+        let found = folder.succeed(&more).json();
+        assert_eq!(found["verdict"], "stable", "{found:#}");
+        if reading == "run.reading=stale" {
+            close(&found, &native);
+        }
+        // Under a schedule in which nobody waits for the other both readings are the same.
+        let own = |found: &Value| ends(found).iter().find(|(name, _)| name.contains("parallel")).unwrap().1;
+        assert!((own(&found) / own(&native) - 1.0).abs() < 0.05, "{reading}: {found:#}");
     }
 }

@@ -141,7 +141,9 @@ impl System {
         let look = || -> koppel_io::Result<Forecast> {
             file.choose_settings(&|_| {})?;
             let mut simulation = file.simulation()?;
-            let options = ForecastOptions { error, vary, ..ForecastOptions::default() };
+            file.excite_unknown(&mut simulation, &|_| {})?;
+            let copy = || file.copy_to_walk();
+            let options = ForecastOptions { error, vary, copy: Some(&copy), ..ForecastOptions::default() };
             Ok(Forecast::of(&mut simulation, &file.run, &options))
         };
         let forecast = py.detach(look).map_err(error::io);

@@ -1,7 +1,5 @@
 //! Settings in the place of `auto`, before a command goes on.
 
-use std::time::Duration;
-
 use koppel::plan::Basis;
 use koppel_io::system_file::SystemFile;
 
@@ -18,12 +16,9 @@ pub(super) enum Tell {
     All,
 }
 
-/// Time after which it is told what is under way.
-const PATIENCE: Duration = Duration::from_secs(1);
-
 /// Chooses what is open.
 pub(super) fn choose(file: &mut SystemFile, tell: Tell) -> Result<()> {
-    let told = Told::new("choosing").after(PATIENCE);
+    let told = Told::new("choosing");
     let is_asked = file.is_asked();
     let Some(choice) = file.choose_settings(&|what| told.about(what))? else { return Ok(()) };
     // Where nobody asked and nothing is known, the run is as it always was; the summary says why.

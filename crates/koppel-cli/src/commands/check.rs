@@ -40,11 +40,14 @@ pub(super) fn check(arguments: &CheckArguments) -> Result<Exit> {
     let structure = structure(&mut simulation)?;
     let stability = zero_stability(&mut simulation, &file.run);
     let told = Told::new("checking");
+    file.excite_unknown(&mut simulation, &|what| told.about(what))?;
+    cache.tell();
     let options = ForecastOptions {
         methods: arguments.methods.map(Into::into),
         error: arguments.error,
         vary: arguments.vary.map(|percent| percent / 100.0),
         progress: &|what| told.about(what),
+        copy: Some(&|| file.copy_to_walk()),
         ..ForecastOptions::default()
     };
     let forecast = Forecast::of(&mut simulation, &file.run, &options);
@@ -82,7 +85,9 @@ fn at_smallest(file: &SystemFile, step: f64) -> Result<Limit> {
     file.run.step = step;
     let options =
         ForecastOptions { methods: Some(Methods::Own), blame: Some(false), ..ForecastOptions::default() };
-    let forecast = Forecast::of(&mut file.simulation()?, &file.run, &options);
+    let mut simulation = file.simulation()?;
+    file.excite_unknown(&mut simulation, &|_| {})?;
+    let forecast = Forecast::of(&mut simulation, &file.run, &options);
     Ok(Limit { step, verdict: forecast.verdict, spectral_radius: forecast.spectral_radius })
 }
 

@@ -34,6 +34,8 @@ pub(super) fn tune(arguments: &TuneArguments) -> Result<Exit> {
     cache.tell();
     let mut simulation = simulation?;
     let told = Told::new("tuning");
+    file.excite_unknown(&mut simulation, &|what| told.about(what))?;
+    cache.tell();
     let system = LinearSystem::new(&mut simulation).map_err(|error| {
         Failure::words(format!("the settings cannot be tuned: {}", reason(&error)), NO_MODEL)
     })?;
@@ -41,6 +43,7 @@ pub(super) fn tune(arguments: &TuneArguments) -> Result<Exit> {
         methods: Some(Methods::Own),
         blame: Some(false),
         progress: &|what| told.about(what),
+        copy: Some(&|| file.copy_to_walk()),
         ..ForecastOptions::default()
     };
     let forecast = Forecast::of(&mut simulation, &file.run, &options);

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use koppel::analysis::{
     Blame, Excitation, Forecast, Found, Interval, Limit, ModelTrust, Recommendation, Robustness, Verdict,
 };
-use koppel::run::ScheduleConfig;
+use koppel::run::{Identified, ScheduleConfig};
 
 use super::{joined, significant};
 
@@ -118,12 +118,30 @@ fn verdict(forecast: &Forecast) -> String {
 
 fn trust(model: &ModelTrust) -> String {
     let ModelTrust { subsystem, source, .. } = model;
+    if let Some(found) = &model.identified {
+        let run = model.error.map_or(String::new(), |error| format!(", the run by {}", percent(error)));
+        return identified(subsystem, found) + &run;
+    }
     match model.error {
         None => format!("{subsystem}: by {source}, not compared with the run"),
         Some(error) => {
             format!("{subsystem}: by {source}, misses its first steps by {}", percent(error))
         }
     }
+}
+
+fn identified(subsystem: &str, found: &Identified) -> String {
+    let states = match found.order {
+        0 => "no states".into(),
+        1 => "1 state".into(),
+        order => format!("{order} states"),
+    };
+    let work = match found.from_cache {
+        true => "known from an earlier run".into(),
+        false => format!("{} steps, {} s", found.step_calls, significant(found.seconds, 2)),
+    };
+    let error = percent(found.error);
+    format!("{subsystem}: identified by exciting it ({states}; {work}), misses what was kept back by {error}")
 }
 
 fn recommended(item: &Recommendation) -> String {

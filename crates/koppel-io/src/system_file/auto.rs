@@ -163,7 +163,7 @@ impl SystemFile {
     }
 
     /// A copy of the system at its start, with other settings; it keeps no logs.
-    fn copy(&self, config: &RunConfig) -> Result<Simulation> {
+    pub(super) fn copy(&self, config: &RunConfig) -> Result<Simulation> {
         let run = config.clone();
         let file = SystemFile { run, steps: Steps::Given, journals: None, log: None, ..self.clone() };
         file.simulation()
@@ -175,17 +175,12 @@ impl SystemFile {
             Some(_) => vec![self.run.schedule.clone()],
             None => vec![ScheduleConfig::PARALLEL, ScheduleConfig::SEQUENCE],
         };
-        let subsystems = self.document.root.get("subsystems").map_or(&[][..], Node::entries);
-        let spared = subsystems.iter().filter(|entry| {
-            entry.node.get("probe").is_some_and(|node| matches!(node.value, Value::Bool(false)))
-        });
-        let reason = "it says probe = false".to_owned();
         Wish {
             config: self.run.clone(),
             steps: self.steps,
             schedules,
             aim: self.run.coupling.open().unwrap_or_default(),
-            spared: spared.map(|entry| (entry.name.clone(), reason.clone())).collect(),
+            spared: self.spared(),
             patience: if self.is_asked() { Wish::ASKED } else { Wish::UNASKED },
         }
     }

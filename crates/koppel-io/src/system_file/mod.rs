@@ -30,6 +30,7 @@
 
 mod apply;
 mod auto;
+mod black_box;
 mod decode;
 mod document;
 mod fields;

@@ -42,11 +42,13 @@ pub struct ForecastOptions<'a> {
     pub blame: Option<bool>,
     /// Told what is under way, for work that takes long.
     pub progress: &'a (dyn Fn(&str) + Sync),
+    /// Makes a copy of the run at its start, which is walked and thrown away where the run itself could not be put back.
+    pub copy: Option<&'a (dyn Fn() -> Option<Simulation> + Sync)>,
 }
 
 impl Default for ForecastOptions<'_> {
     fn default() -> Self {
-        ForecastOptions { methods: None, error: 0.05, vary: None, blame: None, progress: &|_| {} }
+        ForecastOptions { methods: None, error: 0.05, vary: None, blame: None, progress: &|_| {}, copy: None }
     }
 }
 
@@ -157,7 +159,7 @@ impl Forecast {
         let told = |method: &str| progress(&format!("stable steps of {method}"));
         forecast.limits = limits(&system, &settings[..1], scan, &told);
         progress("how far linear models hold");
-        forecast.trust = trust(simulation, &system, config, &forecast.limits[0]);
+        forecast.trust = trust(simulation, &system, config, &forecast.limits[0], options.copy);
         forecast.doubt();
         // Of what is not to be trusted nothing more is told unless it is asked for.
         let is_doubted = forecast.trust.doubt.is_some();

@@ -2,12 +2,13 @@
 //!
 //! Where a subsystem is not linear, the run is walked a little and linearised again on the way. If the verdict changes, or the
 //! largest stable step by more than a quarter, or linear models miss the first steps of the run by more than a quarter, the
-//! forecast is not to be trusted. The run is put back afterwards.
+//! forecast is not to be trusted. The run is put back afterwards; of one that cannot be put back, a copy is walked and held against its
+//! models of the start.
 
 use super::limits::Limit;
 use super::linear_system::LinearSystem;
 use crate::error::Result;
-use crate::run::{RunConfig, RunState, Simulation};
+use crate::run::{Identified, RunConfig, RunState, Simulation};
 use crate::system::driven_system;
 use serde::Serialize;
 
@@ -16,7 +17,7 @@ const POINTS: u64 = 5;
 /// Macro steps of the run that are walked at most.
 const MOST_STEPS: u64 = 1000;
 /// Macro steps that models are compared over.
-const COMPARED: usize = 100;
+const COMPARED: u64 = 100;
 /// How far the largest stable step may move.
 const MOVES: f64 = 1.25;
 /// How far the linear models may miss the run.
@@ -45,7 +46,12 @@ pub struct ModelTrust {
     /// By how much its outputs miss those of the run over its first steps, relative to how far they move; not known if they do
     /// not, or the run cannot be put back.
     pub error: Option<f64>,
+    /// How it was found, if by exciting the subsystem.
+    pub identified: Option<Identified>,
 }
+
+/// Makes a run like the one that is judged, at its start, which may be walked and is thrown away.
+pub(super) type Copy<'a> = Option<&'a (dyn Fn() -> Option<Simulation> + Sync)>;
 
 /// Looks at a run where it stands; `own` are the stable steps of its settings.
 pub(super) fn trust(
@@ -53,31 +59,55 @@ pub(super) fn trust(
     system: &LinearSystem,
     config: &RunConfig,
     own: &Limit,
+    copy: Copy<'_>,
 ) -> Trust {
     let model = |id: usize| ModelTrust {
         subsystem: system.graph.name(id).to_owned(),
         source: match system.parts[id].is_exact {
             true => "exact matrices".into(),
+            false if simulation.identified(id).is_some() => "exciting it".into(),
             false => simulation.model_source(id).unwrap_or_else(|| "derivatives of its equations".into()),
         },
         is_exact: system.parts[id].is_exact,
         error: None,
+        identified: simulation.identified(id).cloned(),
     };
     let models = (0..system.parts.len()).map(model).collect();
     let mut trust = Trust { models, walked_to: None, doubt: None };
+    trust.doubt = trust.models.iter().find_map(ModelTrust::doubt);
     if system.parts.iter().all(|part| part.is_exact) {
         return trust;
     }
     let mut start = RunState::default();
     if simulation.save(&mut start).is_ok() {
         // What goes wrong on the way is no fault of the forecast; the run will tell.
-        let _ = compare(simulation, system, config, &mut trust);
-        if simulation.restore(&start).is_ok() && trust.doubt.is_none() {
+        let _ = compare(simulation, system, config, COMPARED, &mut trust);
+        // What was excited at the start would be the same everywhere.
+        let is_told_anew = trust.models.iter().all(|model| model.identified.is_none());
+        if simulation.restore(&start).is_ok() && trust.doubt.is_none() && is_told_anew {
             let _ = walk(simulation, system, config, own, &mut trust);
             let _ = simulation.restore(&start);
         }
+    } else if trust.doubt.is_none() && (0..system.parts.len()).all(|id| simulation.refusal(id).is_none()) {
+        // It cannot be linearised again on the way, so its start must tell for longer. Where it is unstable it leads nowhere.
+        let is_bounded = system.growth(config).is_ok_and(|growth| growth.is_bounded);
+        let steps = if is_bounded { MOST_STEPS } else { COMPARED };
+        if let Some(mut copy) = copy.and_then(|copy| copy()) {
+            let _ = compare(&mut copy, system, config, steps, &mut trust);
+        }
     }
     trust
+}
+
+impl ModelTrust {
+    /// Why a model that was found by exciting the subsystem is not to be trusted.
+    fn doubt(&self) -> Option<String> {
+        let error = self.identified.as_ref().map(|found| found.error).filter(|error| *error > MISSES)?;
+        let (name, percent) = (&self.subsystem, 100.0 * error);
+        Some(format!(
+            "the model of `{name}` identified by exciting it misses what was kept back by {percent:.0} % of what moves there"
+        ))
+    }
 }
 
 /// The run and its stand-ins side by side.
@@ -85,10 +115,11 @@ fn compare(
     simulation: &mut Simulation,
     system: &LinearSystem,
     config: &RunConfig,
+    most: u64,
     trust: &mut Trust,
 ) -> Result<()> {
     let Some(driven) = driven_system(&system.graph, &system.parts)? else { return Ok(()) };
-    let mut stand_ins = Simulation::new(driven, &system.settings(config, COMPARED as u64))?;
+    let mut stand_ins = Simulation::new(driven, &system.settings(config, most))?;
     let places: Vec<usize> = (0..system.graph.len())
         .map(|id| stand_ins.graph().find(system.graph.name(id)))
         .collect::<Result<_>>()?;
@@ -99,7 +130,7 @@ fn compare(
     let mut moved: Vec<Vec<f64>> = (0..count).map(|id| vec![0.0; width(id)]).collect();
     let mut missed = moved.clone();
     let left = simulation.steps() - simulation.index();
-    for _ in 0..left.min(COMPARED as u64) {
+    for _ in 0..left.min(most) {
         simulation.advance()?;
         stand_ins.advance()?;
         for id in 0..count {
@@ -118,10 +149,10 @@ fn compare(
         model.error = worst.filter(|error| error.is_finite());
     }
     let misses = |model: &&ModelTrust| model.error.is_some_and(|error| error > MISSES);
-    if let Some(model) = trust.models.iter().find(misses) {
+    if let Some(model) = trust.models.iter().find(misses).filter(|_| trust.doubt.is_none()) {
         let percent = 100.0 * model.error.unwrap_or(f64::NAN);
         let name = &model.subsystem;
-        let steps = COMPARED.min(simulation.index() as usize);
+        let steps = most.min(simulation.index());
         trust.doubt = Some(format!(
             "the linear model of `{name}` misses the first {steps} steps of the run by {percent:.0} % of what moves there"
         ));

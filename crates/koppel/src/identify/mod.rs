@@ -18,6 +18,7 @@ mod quality;
 mod realization;
 mod rls;
 mod roll_back;
+mod surrogate;
 mod triangle;
 mod window;
 
@@ -34,10 +35,11 @@ pub use moesp::MoespConfig;
 pub use node_fit::NodeFit;
 pub use node_model::{NodeModel, Size};
 pub use probe::{
-    Answer, Asked, Known, Memory, Origin, Place, Probe, ProbeNeeds, ProbeStore, Probed, Question, Range,
+    Answer, Asked, Known, Look, Memory, Origin, Place, Probe, ProbeNeeds, ProbeStore, Probed, Question, Range,
 };
 pub(crate) use quality::Quality;
 pub use realization::realize;
 pub(crate) use rls::Rls;
 pub use rls::RlsConfig;
 pub use roll_back::{RollBack, Window};
+pub use surrogate::Surrogate;

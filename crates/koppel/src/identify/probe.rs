@@ -13,12 +13,14 @@
 //! same subsystem at the same place is taken from there (`store`), without moving it at all.
 
 mod excitation;
+mod held;
 mod past;
 mod poles;
 mod ranges;
 mod rewind;
 mod store;
 
+pub use held::Look;
 pub use ranges::{Known, Origin, Range};
 pub use store::{Answer, Asked, Memory, ProbeStore, Question};
 

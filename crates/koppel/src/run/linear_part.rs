@@ -4,15 +4,20 @@ use super::failure::failed;
 use super::simulation::Simulation;
 use super::slot::Slot;
 use crate::error::{Error, Result};
+use crate::identify::Surrogate;
 use crate::linalg::{Matrix, default_cutoff, pinv, rank};
 use crate::signal::Step;
 use crate::solver::SolverConfig;
 use crate::system::{Drive, LinearPart, StateSpace, SubsystemId, SystemGraph};
+use std::fmt::Write as _;
 
 impl Simulation {
     /// A linear stand-in for one subsystem, without its filters. Micro solvers of a fixed step are kept; others count as exact.
     /// The run is left as it was.
     pub fn linear_part(&mut self, id: SubsystemId) -> Result<LinearPart> {
+        if let Some(part) = self.identified_part(id) {
+            return Ok(part);
+        }
         let (found, is_exact) = self.linear_model(id)?;
         let (u, step) = (self.read_inputs(id), self.present_step());
         let Simulation { graph, slots, board, .. } = self;
@@ -45,7 +50,25 @@ impl Simulation {
             c.block(0, 0, outputs, states),
             d.block(0, 0, outputs, inputs),
         )?;
-        Ok(LinearPart { matrices, solver, is_exact, drive })
+        Ok(LinearPart { matrices, solver, is_exact, drive, reads_stale: false })
+    }
+
+    /// What exciting it has shown, from where it stood then.
+    fn identified_part(&self, id: SubsystemId) -> Option<LinearPart> {
+        let Surrogate { matrices, rates, reads_stale, .. } = self.surrogate(id)?;
+        let (u, y) = (self.read_inputs(id), &self.board.outputs[self.slots[id].outputs.clone()]);
+        let watched = y.iter().copied().take(matrices.outputs()).collect();
+        let drive = rates.clone().filter(|_| !has_filters(&self.graph, id)).map(|rates| Drive {
+            states: minus(&matrices.b, rates, &u),
+            outputs: minus(&matrices.d, watched, &u),
+        });
+        Some(LinearPart {
+            matrices: matrices.clone(),
+            solver: SolverConfig::Exact {},
+            is_exact: false,
+            drive,
+            reads_stale: *reads_stale,
+        })
     }
 
     /// The matrices of one subsystem with its filters where it stands, and whether it is exactly that. The run is left as it
@@ -60,10 +83,13 @@ impl Simulation {
         let found = slot.subsystem.linearize(&u).map_err(|source| failed(graph, slot, step, source))?;
         let Some(found) = found else {
             let lack = slot.subsystem.lack_of_model();
-            let reason = lack.unwrap_or_else(|| "has no matrices and gives no derivatives".into());
+            let mut reason = lack.unwrap_or_else(|| "has no matrices and gives no derivatives".into());
+            if let Some(found) = self.lack_of_surrogate(id) {
+                let _ = write!(reason, "; exciting it gave no model either: {found}");
+            }
             return Err(Error::Unsupported {
                 what: "a linear model".into(),
-                reason: format!("`{}` {reason}", graph.name(id)),
+                reason: format!("`{}` {reason}", self.graph.name(id)),
             }
             .into());
         };
@@ -100,9 +126,11 @@ fn drive(slot: &mut Slot, found: &StateSpace, u: &[f64], y: &[f64]) -> Result<Op
         let failed = |source| Error::Linalg { what: "rates of states".into(), source };
         rates = pinv(&found.c, default_cutoff(&found.c)).map_err(failed)?.mul_vec(&of_outputs);
     }
-    let minus = |of: &Matrix, mut list: Vec<f64>| {
-        list.iter_mut().zip(of.mul_vec(u)).for_each(|(x, part)| *x -= part);
-        list
-    };
-    Ok(Some(Drive { states: minus(&found.b, rates), outputs: minus(&found.d, y.to_vec()) }))
+    Ok(Some(Drive { states: minus(&found.b, rates, u), outputs: minus(&found.d, y.to_vec(), u) }))
+}
+
+/// What is left of a list without the part of the inputs.
+fn minus(of: &Matrix, mut list: Vec<f64>, u: &[f64]) -> Vec<f64> {
+    list.iter_mut().zip(of.mul_vec(u)).for_each(|(x, part)| *x -= part);
+    list
 }

@@ -30,6 +30,7 @@ mod stage;
 mod state;
 mod statistics;
 mod step_sizes;
+mod surrogates;
 mod varied;
 
 pub use adaptive::{AdaptiveConfig, StepSizes, Watched};
@@ -44,3 +45,4 @@ pub use schedule::{Schedule, SubsystemLoop, subsystem_loops};
 pub use simulation::Simulation;
 pub use state::RunState;
 pub use statistics::{Defect, Share, Statistics};
+pub use surrogates::{Identified, Spared};

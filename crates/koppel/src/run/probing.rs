@@ -7,8 +7,10 @@ use super::simulation::{Simulation, view};
 use super::slot::Slot;
 use crate::coupling::Needs;
 use crate::error::{Error, Result};
-use crate::identify::{Known, Memory, Origin, Place, Probe, ProbeNeeds, ProbeStore, Probed, Range};
-use crate::system::{InputId, SystemGraph, VariableId};
+use crate::identify::{
+    Known, Look, Memory, Origin, Place, Probe, ProbeNeeds, ProbeStore, Probed, Range, Surrogate,
+};
+use crate::system::{InputId, SubsystemId, SystemGraph, VariableId};
 use rayon::prelude::*;
 use std::time::Instant;
 
@@ -18,7 +20,8 @@ const ROUNDS: usize = 3;
 const POINTS: u32 = 4096;
 
 /// A subsystem and what is known of it so far.
-struct Candidate<'a> {
+pub(super) struct Candidate<'a> {
+    pub(super) id: SubsystemId,
     /// Nothing if it is not to be excited.
     probe: Option<Probe<'a>>,
     /// Why it has no model.
@@ -30,6 +33,21 @@ struct Candidate<'a> {
     /// Time spent, and calls of its stepping function before.
     seconds: f64,
     calls_before: Option<u64>,
+}
+
+/// What was found of one subsystem.
+pub(super) struct Excited<R> {
+    pub(super) found: R,
+    known: Known,
+    pub(super) work: Work,
+}
+
+/// What that took.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Work {
+    pub(super) seconds: f64,
+    pub(super) step_calls: u64,
+    pub(super) from_cache: bool,
 }
 
 /// What is the same for all.
@@ -77,6 +95,31 @@ impl Simulation {
         ranges: Option<&[f64]>,
         store: Option<&dyn ProbeStore>,
     ) -> Result<Vec<Probed>> {
+        let finished = self.excite_each((needs, spared), ranges, store, |candidate| candidate.finish())?;
+        let tau = self.clock.size() / needs.nodes as f64;
+        let mut all = Vec::with_capacity(finished.len());
+        let mut reports = Vec::with_capacity(finished.len());
+        for (id, Excited { found, known, work }) in finished.into_iter().enumerate() {
+            let failed = |source| Error::Probed { subsystem: self.graph.name(id).into(), source };
+            let probed = found.map_err(failed)?;
+            let report = ProbeReport::new(&self.graph, id, &probed, &known, tau);
+            let Work { seconds, step_calls, from_cache } = work;
+            let report = ProbeReport { seconds, step_calls, from_cache, ..report };
+            reports.push(report.after(self.probing.get(id)));
+            all.push(probed);
+        }
+        self.probing = reports;
+        Ok(all)
+    }
+
+    /// Finds the ranges of all signals, then what `finish` finds of each subsystem and puts it back after.
+    pub(super) fn excite_each<R: Send>(
+        &mut self,
+        (needs, spared): (ProbeNeeds, &[String]),
+        ranges: Option<&[f64]>,
+        store: Option<&dyn ProbeStore>,
+        finish: impl Fn(&mut Candidate<'_>) -> R + Send + Sync,
+    ) -> Result<Vec<Excited<R>>> {
         let (start, size) = (self.clock.time(0), self.clock.size());
         let stop = self.clock.time(self.clock.steps());
         for name in spared {
@@ -111,23 +154,16 @@ impl Simulation {
             }
         }
         find_ranges(graph, &mut candidates, &excited, &signals, threads)?;
-        let finished = each(threads, &mut candidates, |candidate| candidate.finish());
-        let tau = size / needs.nodes as f64;
-        let mut all = Vec::with_capacity(finished.len());
-        let mut reports = Vec::with_capacity(finished.len());
-        for (id, (probed, candidate)) in finished.into_iter().zip(&candidates).enumerate() {
-            let failed = |source| Error::Probed { subsystem: graph.name(id).into(), source };
-            let probed = probed.map_err(failed)?;
-            let report = ProbeReport::new(graph, id, &probed, &candidate.known, tau);
-            reports.push(candidate.work(report).after(self.probing.get(id)));
-            all.push(probed);
-        }
+        let finished = each(threads, &mut candidates, |candidate| Excited {
+            found: finish(candidate),
+            known: candidate.known.clone(),
+            work: candidate.work(),
+        });
         drop(candidates);
-        self.probing = reports;
         // Those that were started anew have forgotten their inputs.
         self.find_consistent_start(start)?;
         self.leave_initialization(start)?;
-        Ok(all)
+        Ok(finished)
     }
 
     fn inputs_at(&self, slot: &Slot, time: f64) -> Vec<f64> {
@@ -174,8 +210,16 @@ impl<'a> Candidate<'a> {
             slot.subsystem.refusal()
         };
         let (places, inputs) = (place.inputs.clone(), vec![0.0; place.inputs.len()]);
-        let mut new =
-            Candidate { probe: None, reason, known: Vec::new(), places, inputs, seconds: 0.0, calls_before };
+        let mut new = Candidate {
+            id: slot.id,
+            probe: None,
+            reason,
+            known: Vec::new(),
+            places,
+            inputs,
+            seconds: 0.0,
+            calls_before,
+        };
         if new.reason.is_some() {
             new.known = declared(&nominal, place.outputs);
             return new;
@@ -193,36 +237,72 @@ impl<'a> Candidate<'a> {
         new
     }
 
+    /// Ranges of the inputs that are excited and of all outputs.
+    fn ranges(&self) -> (Vec<f64>, Vec<f64>) {
+        let outputs = self.known.iter().map(|range| range.map_or(1.0, |r| r.value)).collect();
+        let inputs = self.inputs.iter().map(|r| if *r > 0.0 { *r } else { 1.0 }).collect();
+        (inputs, outputs)
+    }
+
     /// Excites it with the ranges that have been found, and puts it back.
     fn finish(&mut self) -> Result<Probed> {
-        let begin = Instant::now();
-        let outputs: Vec<f64> = self.known.iter().map(|range| range.map_or(1.0, |r| r.value)).collect();
-        let inputs: Vec<f64> = self.inputs.iter().map(|r| if *r > 0.0 { *r } else { 1.0 }).collect();
+        let (inputs, outputs) = self.ranges();
+        let places = self.places.clone();
         let without = |reason: String| {
-            Probed::without_model(self.places.clone(), inputs.clone(), outputs.clone(), Some(reason))
+            Probed::without_model(places.clone(), inputs.clone(), outputs.clone(), Some(reason))
         };
+        let found = self.tried(|probe| probe.run(&inputs, &outputs))?;
+        Ok(found.unwrap_or_else(without))
+    }
+
+    /// Its linear model of these outputs, or why there is none; and puts it back.
+    pub(super) fn linear(
+        &mut self,
+        watched: &[usize],
+        progress: &(dyn Fn(&str) + Sync),
+    ) -> Result<std::result::Result<Surrogate, String>> {
+        let (inputs, outputs) = self.ranges();
+        let look = Look { inputs: &inputs, outputs: &outputs, watched, progress };
+        self.tried(|probe| probe.linear(&look))
+    }
+
+    /// Puts it back where it was.
+    pub(super) fn leave(&mut self) -> Result<()> {
+        self.probe.as_mut().map_or(Ok(()), Probe::rewind)
+    }
+
+    /// What an attempt finds, or why nothing; an error if the subsystem cannot be put back.
+    fn tried<T>(
+        &mut self,
+        attempt: impl FnOnce(&mut Probe<'_>) -> Result<T>,
+    ) -> Result<std::result::Result<T, String>> {
+        let begin = Instant::now();
         let found = match (&mut self.probe, &self.reason) {
-            (Some(probe), None) => {
-                probe.run(&inputs, &outputs).unwrap_or_else(|error| without(error.to_string()))
-            }
-            (_, reason) => without(reason.clone().unwrap_or_default()),
+            (Some(probe), None) => attempt(probe).map_err(|error| reason(&error)),
+            (_, reason) => Err(reason.clone().unwrap_or_default()),
         };
-        let back = self.probe.as_mut().map_or(Ok(()), Probe::rewind);
+        let back = self.leave();
         self.seconds += begin.elapsed().as_secs_f64();
         back.map(|()| found)
     }
 
-    /// The report, with what it took.
-    fn work(&self, report: ProbeReport) -> ProbeReport {
-        let Some(probe) = &self.probe else { return report };
+    /// What it took.
+    fn work(&self) -> Work {
+        let Some(probe) = &self.probe else { return Work::default() };
         let counted =
             self.calls_before.zip(probe.step_calls()).map(|(before, now)| now.saturating_sub(before));
-        ProbeReport {
+        Work {
             seconds: self.seconds,
             step_calls: counted.unwrap_or(probe.steps()),
             from_cache: probe.is_recalled(),
-            ..report
         }
+    }
+}
+
+fn reason(error: &Error) -> String {
+    match error {
+        Error::Unsupported { reason, .. } => reason.clone(),
+        other => other.to_string(),
     }
 }
 

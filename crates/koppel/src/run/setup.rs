@@ -116,6 +116,7 @@ impl Simulation {
             parts_done: 0,
             outputs_after: vec![0.0; graph.outputs()],
             probing: Vec::new(),
+            surrogates: Vec::new(),
             row: vec![0.0; columns.len()],
             columns,
             record_every: config.record_every,

@@ -34,6 +34,7 @@ use super::repeat::Repetition;
 use super::slot::Slot;
 use super::stage::next_timed;
 use super::statistics::Extremes;
+use super::surrogates::Finding;
 use crate::coupling::{Coupling, Needs, View};
 use crate::error::Result;
 use crate::identify::{GivenModel, Learned};
@@ -88,6 +89,8 @@ pub struct Simulation {
     pub(super) are_models_old: bool,
     /// What exciting the subsystems before the run has shown.
     pub(super) probing: Vec<ProbeReport>,
+    /// Models of subsystems that tell nothing of themselves, where they were asked for.
+    pub(super) surrogates: Vec<Finding>,
     /// Ends of the parts of a macro step that is cut by changes or a cascade of first steps, and how many are done.
     pub(super) parts: Vec<f64>,
     pub(super) parts_done: usize,

@@ -2,7 +2,7 @@
 
 use super::failure::failed;
 use super::simulation::Simulation;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::system::{LinearPart, Snapshot, SubsystemId, VariableId, VariableKind};
 
 impl Simulation {
@@ -21,6 +21,16 @@ impl Simulation {
 
     /// What [`Simulation::linear_part`] is if parameters have these values. The run is left as it was.
     pub fn linear_part_under(&mut self, id: SubsystemId, values: &[(usize, f64)]) -> Result<LinearPart> {
+        if self.identified(id).is_some() {
+            return Err(Error::Unsupported {
+                what: "a linear model".into(),
+                reason: format!(
+                    "`{}` has a model that was found by exciting it with its parameters as they are",
+                    self.graph.name(id)
+                ),
+            }
+            .into());
+        }
         let mut before = Snapshot::default();
         let is_saved = self.slots[id].subsystem.save(&mut before).is_ok();
         let old = values.iter().map(|(index, _)| Ok((*index, self.parameter(id, *index)?)));

@@ -7,6 +7,7 @@ use super::linear_ode::LinearOde;
 use super::monolith::monolithic_matrices;
 use super::ode_model::OdeModel;
 use super::ports::Variable;
+use super::stale_reading::StaleReading;
 use super::state_space::StateSpace;
 use super::subsystem::Subsystem;
 use crate::error::Result;
@@ -24,6 +25,8 @@ pub struct LinearPart {
     pub is_exact: bool,
     /// What moves it where it stands, if that is known.
     pub drive: Option<Drive>,
+    /// True if its outputs are those of the end of its step, whatever inputs they are read with later.
+    pub reads_stale: bool,
 }
 
 /// Constants of a subsystem that is linear in what its states have moved since: x' = A x + B u + f, y = C x + D u + g.
@@ -124,7 +127,10 @@ fn stand_in(
         ports.outputs.iter().map(still).partition(|v| v.filtered.is_none());
     let inputs = ports.inputs.iter().map(still).chain(more.iter().cloned()).collect();
     let ode = LinearOde::new(part.matrices.clone(), inputs, own, x0)?;
-    let model = Box::new(OdeModel::new(Box::new(ode), &part.solver)?);
+    let mut model: Box<dyn Subsystem> = Box::new(OdeModel::new(Box::new(ode), &part.solver)?);
+    if part.reads_stale {
+        model = Box::new(StaleReading::new(model));
+    }
     Ok(match filtered.is_empty() {
         true => model,
         false => Box::new(WithFilters::new(graph.name(id), model, filtered)?),

@@ -119,7 +119,8 @@ impl Place<'_> {
             _ => None,
         };
         let solver = if a.solver == b.solver { a.solver } else { SolverConfig::Exact {} };
-        Ok(LinearPart { matrices, solver, is_exact: a.is_exact && b.is_exact, drive })
+        let reads_stale = a.reads_stale || b.reads_stale;
+        Ok(LinearPart { matrices, solver, is_exact: a.is_exact && b.is_exact, drive, reads_stale })
     }
 
     /// Ports of all subsystems that are left, in their order.

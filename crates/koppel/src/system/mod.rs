@@ -16,6 +16,7 @@ mod message;
 mod monolith;
 mod ode_model;
 mod ports;
+mod stale_reading;
 mod state_space;
 mod subsystem;
 mod tearing;

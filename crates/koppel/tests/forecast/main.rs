@@ -1,6 +1,7 @@
 //! The forecast: step matrices, spectral radii and stable steps before a run.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+mod black_box;
 mod blame;
 mod by_hand;
 mod global_error;

@@ -1,6 +1,6 @@
 //! Non-linear systems: the forecast is right, or says that it is not to be trusted.
 
-use koppel::analysis::{Forecast, ForecastOptions, Methods, Verdict};
+use koppel::analysis::{Forecast, ForecastOptions, Methods, ModelTrust, Verdict};
 use koppel::coupling::CouplingConfig;
 use koppel::models::cases::{Case, case};
 use koppel::run::{RunConfig, Simulation};
@@ -46,22 +46,24 @@ fn ranges(case: &Case) -> Vec<[f64; 2]> {
     all
 }
 
-#[test]
-fn limits_are_right_or_not_trusted() {
+/// What is told of every non-linear case, and what of it is wrong.
+pub(crate) fn right_or_not_trusted(
+    judge: impl Fn(&Case, &RunConfig, &ForecastOptions<'_>) -> Forecast,
+) -> (Vec<String>, Vec<String>) {
     let (mut told, mut bad) = (Vec::new(), Vec::new());
     for name in ["nonlinear-dual-mass", "pendulum-oscillator", "van-der-pol", "lugre-mass"] {
         let case = case(name).unwrap();
         let ranges = ranges(&case);
         for coupling in [CouplingConfig::Zoh {}, CouplingConfig::Foh { start: Default::default() }] {
             let run = RunConfig { coupling, ..case.run.clone() };
-            let mut simulation = Simulation::new(case.system().unwrap(), &run).unwrap();
             let options = ForecastOptions {
                 methods: Some(Methods::Own),
                 blame: Some(false),
                 ..ForecastOptions::default()
             };
-            let forecast = Forecast::of(&mut simulation, &run, &options);
-            let models = forecast.trust.models.iter().map(|model| model.error).collect::<Vec<_>>();
+            let forecast = judge(&case, &run, &options);
+            let error = |model: &ModelTrust| model.identified.as_ref().map_or(model.error, |i| Some(i.error));
+            let models = forecast.trust.models.iter().map(error).collect::<Vec<_>>();
             let what = format!("{name}, {}, models {models:?}", run.coupling.name());
             if forecast.verdict == Verdict::Untrusted {
                 told.push(format!("{what}: {}", forecast.reason.unwrap_or_default()));
@@ -79,6 +81,14 @@ fn limits_are_right_or_not_trusted() {
             }
         }
     }
+    (told, bad)
+}
+
+#[test]
+fn limits_are_right_or_not_trusted() {
+    let (told, bad) = right_or_not_trusted(|case, run, options| {
+        Forecast::of(&mut Simulation::new(case.system().unwrap(), run).unwrap(), run, options)
+    });
     // At least one of them is told with its limit.
     assert!(told.iter().any(|told| told.contains("Stable")), "{told:#?}");
     assert!(told.len() == 8 && bad.is_empty(), "{bad:#?}\nof {told:#?}");

@@ -1,10 +1,11 @@
 //! What probing found, kept between runs.
 //!
-//! Everything probing does with a subsystem answers one of three questions. The answers depend on nothing but what stands
+//! Everything probing does with a subsystem answers one of four questions. The answers depend on nothing but what stands
 //! in the question, so one that is kept is as good as one that is found, bit for bit.
 
 use super::{Place, Probed};
 use crate::fnv;
+use crate::identify::Surrogate;
 use serde::{Deserialize, Serialize};
 
 /// What is asked of a subsystem that stands at its start.
@@ -32,7 +33,7 @@ pub struct Question {
     pub asked: Asked,
 }
 
-/// The three questions.
+/// The questions.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Asked {
     /// What its outputs do with inputs at rest.
@@ -41,6 +42,8 @@ pub enum Asked {
     Moves(Vec<f64>),
     /// Its models, with these ranges of inputs and of outputs.
     Models(Vec<f64>, Vec<f64>),
+    /// Its linear model in continuous time, with these ranges, of these outputs.
+    Linear(Vec<f64>, Vec<f64>, Vec<usize>),
 }
 
 /// The answers.
@@ -52,6 +55,8 @@ pub enum Answer {
     Moves(Vec<f64>),
     /// The models.
     Models(Box<Probed>),
+    /// The linear model.
+    Linear(Box<Surrogate>),
 }
 
 /// Keeps answers, on a disk for example.
@@ -91,6 +96,7 @@ impl Memory<'_> {
 const REVISION: u64 = fnv(&[
     include_bytes!("../probe.rs"),
     include_bytes!("excitation.rs"),
+    include_bytes!("held.rs"),
     include_bytes!("past.rs"),
     include_bytes!("ranges.rs"),
     include_bytes!("rewind.rs"),
@@ -98,4 +104,5 @@ const REVISION: u64 = fnv(&[
     include_bytes!("../../run/probing.rs"),
     include_bytes!("../../signal/part.rs"),
     include_bytes!("../node_model.rs"),
+    include_bytes!("../surrogate.rs"),
 ]);

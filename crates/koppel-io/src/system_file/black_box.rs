@@ -1,0 +1,42 @@
+//! Subsystems that tell nothing of themselves: who may be excited, and who may be copied.
+
+use koppel::identify::ProbeStore;
+use koppel::run::{Simulation, Spared};
+
+use super::SystemFile;
+use super::tree::{Node, Value};
+use crate::Result;
+
+impl SystemFile {
+    /// Finds linear models of the subsystems of a run at its start that have none of their own, by exciting them; not of those with
+    /// `probe = false`. What was found before is taken from the cache, if there is one.
+    ///
+    /// # Errors
+    ///
+    /// If the consistent start is not found again afterwards.
+    pub fn excite_unknown(
+        &self,
+        simulation: &mut Simulation,
+        progress: &(dyn Fn(&str) + Sync),
+    ) -> Result<()> {
+        let store = self.cache.as_deref().map(|cache| cache as &dyn ProbeStore);
+        let done = simulation.excite_unknown(&self.spared(), store, progress);
+        done.map_err(|error| self.blame(*error))
+    }
+
+    /// Another run like this one, at its start, to be walked and thrown away; nothing if a subsystem has `probe = false`, or it cannot
+    /// be started.
+    #[must_use]
+    pub fn copy_to_walk(&self) -> Option<Simulation> {
+        if self.spared().is_empty() { self.copy(&self.run).ok() } else { None }
+    }
+
+    /// Subsystems that are not to be excited, and why.
+    pub(super) fn spared(&self) -> Vec<Spared> {
+        let subsystems = self.document.root.get("subsystems").map_or(&[][..], Node::entries);
+        let spared = subsystems.iter().filter(|entry| {
+            entry.node.get("probe").is_some_and(|node| matches!(node.value, Value::Bool(false)))
+        });
+        spared.map(|entry| (entry.name.clone(), "it says probe = false".to_owned())).collect()
+    }
+}

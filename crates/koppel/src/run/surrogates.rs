@@ -1,0 +1,146 @@
+//! Linear models of subsystems that tell nothing of themselves, by exciting them where the run begins.
+
+use super::probing::{Excited, Work};
+use super::simulation::Simulation;
+use crate::error::{Error, Result};
+use crate::identify::{ProbeNeeds, ProbeStore, Surrogate};
+use crate::system::SubsystemId;
+use serde::Serialize;
+
+/// What is known of one subsystem.
+#[derive(Clone, Debug, Default)]
+pub(super) enum Finding {
+    /// It was not asked for: it has a model of its own.
+    #[default]
+    Own,
+    /// The model, and how it was found.
+    Model(Box<Surrogate>, Identified),
+    /// Why there is none: the end of a sentence on why it was not excited, or what came of it.
+    Nothing(String),
+}
+
+/// How the model of a black box was found.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Identified {
+    /// States of the model.
+    pub order: usize,
+    /// By how much it misses experiments that were kept back, relative to how far outputs move there.
+    pub error: f64,
+    /// The steps it was excited at, in s.
+    pub step: f64,
+    /// How far its inputs were moved, relative to their ranges.
+    pub amplitude: f64,
+    /// Time it took.
+    pub seconds: f64,
+    /// Calls of its stepping function; 0 if all was known.
+    pub step_calls: u64,
+    /// All was known from an earlier run.
+    pub from_cache: bool,
+}
+
+/// A subsystem that is not to be excited, and why.
+pub type Spared = (String, String);
+
+impl Simulation {
+    /// Excites the subsystems that have no linear model of their own, and keeps what they then are to first order: from now on
+    /// [`Simulation::linear_part`] gives it. All subsystems stand as before afterwards; `spared` are left alone. What was found in
+    /// an earlier run is taken from `store`. Must be asked before the first step.
+    ///
+    /// # Errors
+    ///
+    /// If the consistent start cannot be found again. A subsystem without a model is no error: its reason is kept.
+    pub fn excite_unknown(
+        &mut self,
+        spared: &[Spared],
+        store: Option<&dyn ProbeStore>,
+        progress: &(dyn Fn(&str) + Sync),
+    ) -> Result<()> {
+        if self.index > 0 {
+            return Err(Error::Unsupported {
+                what: "exciting subsystems".into(),
+                reason: "the run is under way".into(),
+            }
+            .into());
+        }
+        let unknown: Vec<bool> = (0..self.slots.len()).map(|id| self.is_unknown(id)).collect();
+        if !unknown.contains(&true) {
+            return Ok(());
+        }
+        let watched: Vec<Vec<usize>> = (0..self.slots.len()).map(|id| self.unfiltered(id)).collect();
+        let mut names: Vec<String> = self.coupling.spared().to_vec();
+        names.extend(spared.iter().map(|(name, _)| name.clone()));
+        let labels: Vec<String> = (0..self.slots.len()).map(|id| self.graph.name(id).to_owned()).collect();
+        let found = self.excite_each((ProbeNeeds { nodes: 1 }, &names), None, store, |candidate| {
+            let id = candidate.id;
+            if !unknown[id] {
+                return candidate.leave().map(|()| None);
+            }
+            let told = |what: &str| progress(&format!("`{}` is {what}", labels[id]));
+            candidate.linear(&watched[id], &told).map(Some)
+        })?;
+        let finding = |(id, Excited { found, work, .. }): (usize, Excited<_>)| match found {
+            Ok(None) => Finding::Own,
+            Ok(Some(Ok(surrogate))) => Finding::new(surrogate, work),
+            Ok(Some(Err(reason))) => {
+                let own =
+                    spared.iter().find(|(name, _)| *name == labels[id]).map(|(_, reason)| reason.clone());
+                Finding::Nothing(own.unwrap_or(reason))
+            }
+            Err(error) => Finding::Nothing(format!("it could not be put back: {error}")),
+        };
+        self.surrogates = found.into_iter().enumerate().map(finding).collect();
+        Ok(())
+    }
+
+    /// How the model of a subsystem was found, if by exciting it.
+    pub fn identified(&self, id: SubsystemId) -> Option<&Identified> {
+        match self.surrogates.get(id)? {
+            Finding::Model(_, identified) => Some(identified),
+            _ => None,
+        }
+    }
+
+    /// The model that was found by exciting a subsystem.
+    pub(super) fn surrogate(&self, id: SubsystemId) -> Option<&Surrogate> {
+        match self.surrogates.get(id)? {
+            Finding::Model(surrogate, _) => Some(surrogate),
+            _ => None,
+        }
+    }
+
+    /// Why exciting a subsystem gave no model, if it was tried.
+    pub(super) fn lack_of_surrogate(&self, id: SubsystemId) -> Option<&str> {
+        match self.surrogates.get(id)? {
+            Finding::Nothing(reason) => Some(reason),
+            _ => None,
+        }
+    }
+
+    /// True if it has no linear model. One that fails to tell is asked again later, and its failure told then.
+    fn is_unknown(&mut self, id: SubsystemId) -> bool {
+        let inputs = self.read_inputs(id);
+        let subsystem = &mut self.slots[id].subsystem;
+        subsystem.linear().is_none() && subsystem.linearize(&inputs).is_ok_and(|found| found.is_none())
+    }
+
+    /// Outputs of a subsystem that are no filters.
+    fn unfiltered(&self, id: SubsystemId) -> Vec<usize> {
+        let outputs = self.graph.ports(id).outputs.iter().enumerate();
+        outputs.filter(|(_, variable)| variable.filtered.is_none()).map(|(k, _)| k).collect()
+    }
+}
+
+impl Finding {
+    fn new(surrogate: Surrogate, work: Work) -> Self {
+        let identified = Identified {
+            order: surrogate.matrices.states(),
+            error: surrogate.error,
+            step: surrogate.step,
+            amplitude: surrogate.amplitude,
+            seconds: work.seconds,
+            step_calls: work.step_calls,
+            from_cache: work.from_cache,
+        };
+        Finding::Model(Box::new(surrogate), identified)
+    }
+}

@@ -1,0 +1,115 @@
+//! A subsystem whose outputs are those its last step has left, whatever inputs they are read with: as many FMUs are, which evaluate
+//! their outputs in their steps alone.
+
+use super::ports::{Ports, VariableId};
+use super::state_space::StateSpace;
+use super::subsystem::{Snapshot, Subsystem};
+use crate::error::{Error, Result};
+use crate::linalg::Matrix;
+use crate::signal::{Samples, Segment, Step};
+use crate::solver::SolverConfig;
+
+/// Until the first step outputs follow inputs.
+pub(crate) struct StaleReading {
+    inner: Box<dyn Subsystem>,
+    left: Vec<f64>,
+    has_moved: bool,
+}
+
+impl StaleReading {
+    pub(crate) fn new(inner: Box<dyn Subsystem>) -> Self {
+        let left = vec![0.0; inner.ports().outputs.len()];
+        StaleReading { inner, left, has_moved: false }
+    }
+}
+
+impl Subsystem for StaleReading {
+    fn ports(&self) -> &Ports {
+        self.inner.ports()
+    }
+
+    fn initialize(&mut self, start: f64) -> Result<()> {
+        self.has_moved = false;
+        self.inner.initialize(start)
+    }
+
+    fn read(&mut self, inputs: Option<&[f64]>, outputs: &mut [f64]) -> Result<()> {
+        if self.has_moved {
+            outputs.copy_from_slice(&self.left);
+            return Ok(());
+        }
+        self.inner.read(inputs, outputs)
+    }
+
+    fn step(
+        &mut self,
+        step: &Step,
+        input: &Segment<'_>,
+        outputs: &mut [f64],
+        samples: &mut Samples,
+    ) -> Result<()> {
+        self.inner.step(step, input, outputs, samples)?;
+        self.left.copy_from_slice(outputs);
+        self.has_moved = true;
+        Ok(())
+    }
+
+    fn get(&mut self, variable: VariableId) -> Result<f64> {
+        self.inner.get(variable)
+    }
+
+    fn set(&mut self, variable: VariableId, value: f64) -> Result<()> {
+        self.inner.set(variable, value)
+    }
+
+    fn linear(&self) -> Option<StateSpace> {
+        self.inner.linear()
+    }
+
+    fn linearize(&mut self, inputs: &[f64]) -> Result<Option<StateSpace>> {
+        self.inner.linearize(inputs)
+    }
+
+    fn feed_through(&mut self, inputs: &[f64], out: &mut Matrix) -> Result<bool> {
+        self.inner.feed_through(inputs, out)
+    }
+
+    fn rates(&mut self, inputs: &[f64], rates: &mut [f64]) -> Result<bool> {
+        self.inner.rates(inputs, rates)
+    }
+
+    fn state_rates(&mut self, inputs: &[f64], rates: &mut [f64]) -> Result<bool> {
+        self.inner.state_rates(inputs, rates)
+    }
+
+    fn solver(&self) -> String {
+        self.inner.solver()
+    }
+
+    fn solver_config(&self) -> Option<SolverConfig> {
+        self.inner.solver_config()
+    }
+
+    fn save(&self, snapshot: &mut Snapshot) -> Result<()> {
+        self.inner.save(snapshot)?;
+        snapshot.reals.extend_from_slice(&self.left);
+        snapshot.reals.push(f64::from(u8::from(self.has_moved)));
+        Ok(())
+    }
+
+    fn restore(&mut self, snapshot: &Snapshot) -> Result<()> {
+        let own = self.left.len() + 1;
+        let Some(size) = snapshot.reals.len().checked_sub(own) else {
+            return Err(Error::Unsupported {
+                what: "restoring this state".into(),
+                reason: "it was saved by another subsystem".into(),
+            }
+            .into());
+        };
+        let (inner, mine) = snapshot.reals.split_at(size);
+        self.left.copy_from_slice(&mine[..own - 1]);
+        self.has_moved = mine[own - 1] != 0.0;
+        let inner = Snapshot { reals: inner.to_vec(), bytes: snapshot.bytes.clone() };
+        self.inner.restore(&inner)
+    }
+}

@@ -1,0 +1,269 @@
+//! Subsystems that tell nothing of themselves: their models come from exciting them.
+
+use super::linear;
+use super::nonlinear::right_or_not_trusted;
+use koppel::Result;
+use koppel::analysis::{Forecast, ForecastOptions, LinearSystem, Methods, Scan, Verdict, stable_steps};
+use koppel::coupling::{CouplingConfig, StartUp};
+use koppel::error::Error;
+use koppel::linalg::Matrix;
+use koppel::models::cases::{Case, case};
+use koppel::run::{Reading, RunConfig, ScheduleConfig, Simulation, Spared};
+use koppel::signal::{Samples, Segment, Step};
+use koppel::solver::SolverConfig;
+use koppel::system::{
+    Connection, LinearOde, OdeModel, Ports, Snapshot, StateSpace, Subsystem, System, SystemBuilder, Variable,
+    VariableId,
+};
+
+/// A subsystem that can be started, stepped and read, and no more.
+struct Closed(Box<dyn Subsystem>);
+
+fn refused<T>() -> Result<T> {
+    Err(Error::Unsupported { what: "saving".into(), reason: "it cannot".into() }.into())
+}
+
+impl Subsystem for Closed {
+    fn ports(&self) -> &Ports {
+        self.0.ports()
+    }
+
+    fn initialize(&mut self, start: f64) -> Result<()> {
+        self.0.initialize(start)
+    }
+
+    fn read(&mut self, inputs: Option<&[f64]>, outputs: &mut [f64]) -> Result<()> {
+        self.0.read(inputs, outputs)
+    }
+
+    fn step(
+        &mut self,
+        step: &Step,
+        input: &Segment<'_>,
+        outputs: &mut [f64],
+        samples: &mut Samples,
+    ) -> Result<()> {
+        self.0.step(step, input, outputs, samples)
+    }
+
+    fn get(&mut self, variable: VariableId) -> Result<f64> {
+        self.0.get(variable)
+    }
+
+    fn set(&mut self, variable: VariableId, value: f64) -> Result<()> {
+        self.0.set(variable, value)
+    }
+
+    fn solver(&self) -> String {
+        "its own".into()
+    }
+
+    fn save(&self, _: &mut Snapshot) -> Result<()> {
+        refused()
+    }
+
+    fn restore(&mut self, _: &Snapshot) -> Result<()> {
+        refused()
+    }
+}
+
+fn closed(system: System) -> System {
+    let subsystems =
+        system.subsystems.into_iter().map(|subsystem| Box::new(Closed(subsystem)) as Box<dyn Subsystem>);
+    System { subsystems: subsystems.collect(), graph: system.graph }
+}
+
+/// The system of a case, every subsystem excited at this step.
+fn excited(case: &Case, step: f64) -> LinearSystem {
+    let config = RunConfig { step, stop: 10.0 * step, ..case.run.clone() };
+    let mut simulation = Simulation::new(closed(case.system().unwrap()), &config).unwrap();
+    assert!(LinearSystem::new(&mut simulation).is_err(), "they tell nothing of themselves");
+    simulation.excite_unknown(&[], None, &|_| {}).unwrap();
+    LinearSystem::new(&mut simulation).unwrap()
+}
+
+/// The first end of the stable steps; nothing if there is none.
+fn limit(system: &LinearSystem, config: &RunConfig, scan: Scan) -> Option<f64> {
+    let intervals = stable_steps(system, config, scan).unwrap();
+    intervals.first().filter(|interval| !interval.to_is_open).map(|interval| interval.to)
+}
+
+/// Limits from what exciting shows against those from the exact matrices, excited at steps far below to far above the limit.
+fn compare(name: &str, factors: &[f64]) -> usize {
+    let holds = [CouplingConfig::Zoh {}, CouplingConfig::Foh { start: StartUp::Constant }];
+    let ways = [(Reading::Stale, ScheduleConfig::PARALLEL), (Reading::Fresh, ScheduleConfig::SEQUENCE)];
+    let case = case(name).unwrap();
+    let exact = linear(&case);
+    let mut wanted = Vec::new();
+    for coupling in &holds {
+        for (reading, schedule) in ways.clone() {
+            let config = RunConfig { coupling: coupling.clone(), reading, schedule, ..case.run.clone() };
+            wanted.extend(limit(&exact, &config, Scan::around(case.run.step)).map(|limit| (config, limit)));
+        }
+    }
+    for factor in factors {
+        let step = factor * wanted[0].1;
+        let system = excited(&case, step);
+        for (config, wanted) in &wanted {
+            let scan = Scan { from: wanted / 3.0, to: wanted * 1.5, per_decade: 10, accuracy: 1e-4 };
+            let found = limit(&system, config, scan).unwrap_or(f64::NAN);
+            let what =
+                format!("{name}, {}, {:?}, excited at {step:e} s", config.coupling.name(), config.reading);
+            assert!((found / wanted - 1.0).abs() < 0.02, "{what}: {found} in place of {wanted}");
+        }
+    }
+    factors.len() * wanted.len()
+}
+
+#[test]
+fn limits_of_black_boxes_are_those_of_their_matrices() {
+    let names = [
+        "control-loop",
+        "integral-loop",
+        "quarter-truck",
+        "quarter-truck-wheel-force",
+        "dual-mass",
+        "feedthrough-pair",
+    ];
+    let compared: usize = names.iter().map(|name| compare(name, &[0.01, 0.3, 1.0, 4.0])).sum();
+    assert!(compared >= 60, "{compared}");
+}
+
+/// Eight and twenty states.
+#[test]
+fn limits_of_the_helicopter_are_those_of_its_matrices() {
+    assert!(compare("helicopter", &[0.3, 1.0]) > 0);
+}
+
+#[test]
+fn non_linear_black_boxes_are_judged_right_or_not_trusted() {
+    let start = |case: &Case, run: &RunConfig| Simulation::new(closed(case.system().unwrap()), run).unwrap();
+    let (told, bad) = right_or_not_trusted(|case, run, options| {
+        let mut simulation = start(case, run);
+        simulation.excite_unknown(&[], None, &|_| {}).unwrap();
+        let copy = || Some(start(case, run));
+        Forecast::of(&mut simulation, run, &ForecastOptions { copy: Some(&copy), ..*options })
+    });
+    assert!(told.iter().any(|told| told.contains("Stable")), "{told:#?}");
+    assert!(told.len() == 8 && bad.is_empty(), "{bad:#?}\nof {told:#?}");
+}
+
+/// The second output never moves; the first follows its input with a gain and a lag of first order.
+struct Strange {
+    ports: Ports,
+    gain: f64,
+    /// Lags by whole steps, as nothing in continuous time does.
+    lag: Vec<f64>,
+    x: f64,
+}
+
+impl Strange {
+    fn new(gain: f64, lag: usize) -> Self {
+        let ports = Ports {
+            inputs: vec![Variable::new("u")],
+            outputs: vec![Variable::new("y"), Variable::new("still")],
+            ..Ports::default()
+        };
+        Strange { ports, gain, lag: vec![0.0; lag], x: 0.0 }
+    }
+}
+
+impl Subsystem for Strange {
+    fn ports(&self) -> &Ports {
+        &self.ports
+    }
+
+    fn initialize(&mut self, _: f64) -> Result<()> {
+        self.x = 0.0;
+        self.lag.fill(0.0);
+        Ok(())
+    }
+
+    fn read(&mut self, _: Option<&[f64]>, outputs: &mut [f64]) -> Result<()> {
+        outputs.copy_from_slice(&[*self.lag.first().unwrap_or(&self.x), 7.0]);
+        Ok(())
+    }
+
+    fn step(&mut self, step: &Step, input: &Segment<'_>, outputs: &mut [f64], _: &mut Samples) -> Result<()> {
+        let mut u = [0.0];
+        input.end_values(&mut u);
+        self.x = u[0] * self.gain + (self.x - u[0] * self.gain) * (-2.0 * step.size).exp();
+        if !self.lag.is_empty() {
+            self.lag.remove(0);
+            self.lag.push(self.x);
+        }
+        self.read(None, outputs)
+    }
+
+    fn get(&mut self, _: VariableId) -> Result<f64> {
+        refused()
+    }
+
+    fn set(&mut self, _: VariableId, _: f64) -> Result<()> {
+        refused()
+    }
+
+    fn solver(&self) -> String {
+        "its own".into()
+    }
+
+    fn save(&self, _: &mut Snapshot) -> Result<()> {
+        refused()
+    }
+
+    fn restore(&mut self, _: &Snapshot) -> Result<()> {
+        refused()
+    }
+}
+
+/// y' = 2 (g u - y) and an integrator that takes it back: x' = -y. Zero-order hold with step h: z² - (1 + e) z + e + g (1 - e) h, with
+/// e = e^{-2h}; the product of the poles is 1 where g (1 - e) h = 1 - e, so h = 1 / g.
+fn strange(gain: f64, lag: usize, spared: &[Spared]) -> (Forecast, Simulation) {
+    let matrix = |value: f64| Matrix::from_slice(1, 1, &[value]);
+    let integrator = StateSpace { a: matrix(0.0), b: matrix(-1.0), c: matrix(1.0), d: matrix(0.0) };
+    let ode = LinearOde::new(integrator, vec![Variable::new("u")], vec![Variable::new("y")], &[1.0]).unwrap();
+    let system = SystemBuilder::new()
+        .add("integrator", OdeModel::new(Box::new(ode), &SolverConfig::Exact {}).unwrap())
+        .add("box", Strange::new(gain, lag))
+        .connect(Connection::new("integrator.y", "box.u"))
+        .connect(Connection::new("box.y", "integrator.u"))
+        .build()
+        .unwrap();
+    let config = RunConfig { schedule: ScheduleConfig::PARALLEL, ..RunConfig::new(1.0, 0.1) };
+    let mut simulation = Simulation::new(system, &config).unwrap();
+    simulation.excite_unknown(spared, None, &|_| {}).unwrap();
+    let options = ForecastOptions { methods: Some(Methods::Own), ..ForecastOptions::default() };
+    (Forecast::of(&mut simulation, &config, &options), simulation)
+}
+
+#[test]
+fn outputs_that_never_move_do_no_harm() {
+    let (forecast, mut simulation) = strange(2.0, 0, &[]);
+    assert_eq!(forecast.verdict, Verdict::Stable, "{forecast:#?}");
+    let limit = forecast.limits[0].intervals[0];
+    assert!((limit.to / 0.5 - 1.0).abs() < 1e-3, "{limit:?}");
+    let id = simulation.graph().find("box").unwrap();
+    let model = &forecast.trust.models[id];
+    let found = model.identified.as_ref().unwrap();
+    assert!(found.error < 1e-6 && found.order == 1 && found.step_calls > 100, "{model:?}");
+    assert_eq!((model.source.as_str(), model.is_exact), ("exciting it", false));
+    // It stands at its start again.
+    assert_eq!(simulation.outputs(id), [0.0, 7.0]);
+    let part = simulation.linear_part(id).unwrap();
+    assert!((part.matrices.a[(0, 0)] + 2.0).abs() < 1e-6, "{part:?}");
+}
+
+/// What does nothing at all has a model, too; what lags by steps has none, and says so; so does what is spared.
+#[test]
+fn what_has_no_model_says_why() {
+    // What remains is an integrator, which does not count.
+    assert_eq!(strange(0.0, 0, &[]).0.verdict, Verdict::Stable);
+    let reason = |forecast: Forecast| {
+        assert_eq!(forecast.verdict, Verdict::Untrusted);
+        forecast.reason.unwrap()
+    };
+    let lags = reason(strange(2.0, 3, &[]).0);
+    assert!(lags.contains("`box`"), "{lags}");
+    let spared = reason(strange(2.0, 0, &[("box".into(), "it says probe = false".into())]).0);
+    assert!(spared.contains("`box`") && spared.contains("probe = false"), "{spared}");
+}
