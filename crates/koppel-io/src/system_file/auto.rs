@@ -52,7 +52,7 @@ pub(super) fn first_step(steps: Steps, run: &RunConfig) -> f64 {
     match steps {
         Steps::Given => run.step,
         // A run that ends before it begins is refused later on.
-        Steps::Free => {
+        Steps::Free | Steps::Dividing => {
             if first > 0.0 {
                 first
             } else {
@@ -66,7 +66,7 @@ pub(super) fn first_step(steps: Steps, run: &RunConfig) -> f64 {
 /// As it is written in a file; nothing for a number.
 pub(super) fn written(steps: Steps) -> Option<Plain> {
     match steps {
-        Steps::Given => None,
+        Steps::Given | Steps::Dividing => None,
         Steps::Free => Some(Plain::String("auto".into())),
         Steps::Within(grid) => {
             Some(Plain::Table(Table::from_iter([("at_most".to_owned(), Plain::Float(grid))])))

@@ -37,6 +37,9 @@ pub fn choose<'a>(wish: &Wish, start: &'a mut Start<'a>, progress: &dyn Fn(&str)
     let held = RunConfig { coupling: CouplingConfig::Zoh {}, ..wish.config.clone() };
     let mut base = start(&held)?;
     let set_up = begin.elapsed().as_secs_f64();
+    let is_picky = (0..base.graph().len()).any(|id| base.graph().ports(id).one_step_size);
+    let dividing = Wish { steps: Steps::Dividing, ..wish.clone() };
+    let wish = if is_picky && wish.steps == Steps::Free { &dividing } else { wish };
     let mut warnings = against_copies(&base, wish);
     let linear = LinearSystem::new(&mut base);
     let time = base.time();

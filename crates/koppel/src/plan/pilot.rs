@@ -129,7 +129,11 @@ impl<'a> Pilots<'a> {
     /// A copy to its end, or until it has cost `limit` seconds.
     fn fly(&mut self, candidate: &Candidate, limit: f64) -> Result<Flight> {
         let begin = Instant::now();
-        let mut run = (self.start)(&candidate.on(&self.config))?;
+        let mut config = candidate.on(&self.config);
+        // Some subsystems take no shorter last step.
+        let steps = ((config.stop - config.start) / config.step * (1.0 + 1e-9)).floor().max(1.0);
+        config.stop = config.start + steps * config.step;
+        let mut run = (self.start)(&config)?;
         let order = self.names.iter().map(|name| run.graph().find(name)).collect::<Result<Vec<_>>>()?;
         let bounds: Vec<(f64, f64)> = self.reference.as_ref().map_or(Vec::new(), |(course, _)| {
             course
@@ -164,7 +168,7 @@ impl<'a> Pilots<'a> {
                 let in_run: u64 = run.statistics().shares.iter().map(|share| share.step_calls).sum();
                 probed(&run) + self.times * in_run as f64
             }
-            Save::Communications => self.times * run.index() as f64,
+            Save::Communications => self.times * (run.steps_taken() + run.repetitions()) as f64,
         };
         Ok(Flight { course, cost })
     }

@@ -114,7 +114,7 @@ pub(super) fn search(
     let mut search = Search { wish, judge, deadline, progress, found: Found::default() };
     match wish.steps {
         Steps::Given => search.at_given_step(),
-        Steps::Free | Steps::Within(_) => search.at_any_step(),
+        Steps::Free | Steps::Dividing | Steps::Within(_) => search.at_any_step(),
     }
     search.found
 }

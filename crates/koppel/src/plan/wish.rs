@@ -30,6 +30,8 @@ pub enum Steps {
     Given,
     /// Any.
     Free,
+    /// A whole part of the run, for subsystems that take steps of one size only.
+    Dividing,
     /// A whole part of this time, so that there is a row at each of its multiples.
     Within(f64),
 }
@@ -78,10 +80,11 @@ impl Wish {
         ];
         let both = self.schedules.iter().flat_map(|schedule| holds.iter().map(move |hold| (hold, schedule)));
         // These predict all inputs at once or need the step's mean: what moves first changes little.
-        let others = others
-            .iter()
-            .filter(|_| config.iteration.is_none())
-            .zip(self.schedules.first().into_iter().cycle());
+        // VFPS would excite what is to be spared.
+        let is_allowed = |one: &&CouplingConfig| {
+            config.iteration.is_none() && (self.spared.is_empty() || !matches!(one, CouplingConfig::Vfps(_)))
+        };
+        let others = others.iter().filter(is_allowed).zip(self.schedules.first().into_iter().cycle());
         both.chain(others).map(|(one, schedule)| candidate(one, schedule)).collect()
     }
 
@@ -90,7 +93,7 @@ impl Wish {
         let duration = self.config.stop - self.config.start;
         let longest = match self.steps {
             Steps::Given => self.config.step,
-            Steps::Free => duration / FEWEST,
+            Steps::Free | Steps::Dividing => duration / FEWEST,
             Steps::Within(grid) => grid.min(duration / FEWEST),
         };
         (longest, (duration / MOST).min(longest))
@@ -101,17 +104,23 @@ impl Wish {
         match self.steps {
             Steps::Given => self.config.step,
             Steps::Free => rounded_down(step),
-            Steps::Within(grid) => grid / (grid / step * (1.0 - 1e-12)).ceil().max(1.0),
+            Steps::Dividing => part_of(self.config.stop - self.config.start, step),
+            Steps::Within(grid) => part_of(grid, step),
         }
     }
 
     /// Rows of the run at this step: one every so many steps.
     pub(super) fn record_every(&self, step: f64) -> u64 {
         match self.steps {
-            Steps::Given | Steps::Free => self.config.record_every,
+            Steps::Given | Steps::Free | Steps::Dividing => self.config.record_every,
             Steps::Within(grid) => self.config.record_every * (grid / step).round().max(1.0) as u64,
         }
     }
+}
+
+/// The longest whole part of a time that is at most so long.
+fn part_of(whole: f64, step: f64) -> f64 {
+    whole / (whole / step * (1.0 - 1e-12)).ceil().max(1.0)
 }
 
 /// To two digits.
@@ -144,6 +153,8 @@ mod tests {
         assert_eq!(wish(Steps::Given).allowed(0.003), 0.01);
         let free = wish(Steps::Free);
         assert!((free.allowed(0.003_456) - 0.0034).abs() < 1e-15);
+        let dividing = wish(Steps::Dividing);
+        assert_eq!((dividing.allowed(0.3), dividing.allowed(0.1)), (0.25, 0.1));
         let within = wish(Steps::Within(0.02));
         assert_eq!(within.allowed(0.5), 0.02);
         assert_eq!(within.allowed(0.0199), 0.01);
@@ -155,6 +166,8 @@ mod tests {
         let methods = wish(Steps::Free).methods();
         assert!(methods.iter().all(|one| one.coupling.open().is_none()), "{methods:?}");
         assert!(methods.len() > 8);
+        let spared = Wish { spared: vec![("device".into(), "it is one".into())], ..wish(Steps::Free) };
+        assert!(spared.methods().iter().all(|one| !matches!(one.coupling, CouplingConfig::Vfps(_))));
         let mut fixed = wish(Steps::Free);
         fixed.config.coupling = CouplingConfig::Zoh {};
         assert!(fixed.methods().iter().all(|one| one.coupling == CouplingConfig::Zoh {}));
