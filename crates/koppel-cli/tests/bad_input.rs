@@ -57,6 +57,11 @@ fn toml_syntax() {
 #[test]
 fn unknown_keys_everywhere() {
     refused(
+        "model = \"linear\"",
+        "fmu = \"left.fmu\"\nmodel = \"linear\"",
+        &["`left` is an FMU, which has no `model` here", "leave out one of them"],
+    );
+    refused(
         "[subsystems.left]",
         "[subsystem.left]",
         &["unknown key `subsystem`", "did you mean `subsystems`"],

@@ -93,6 +93,15 @@ pub(super) fn build(entry: &Entry, setting: Setting<'_>) -> Result<Box<dyn Subsy
 /// An instance of an FMU with its start values.
 fn fmu(entry: &Entry, setting: Setting<'_>) -> Result<Box<dyn Subsystem>> {
     let Setting { folder, step, log, isolation, journal } = setting;
+    for (key, hint) in [
+        ("model", "leave out one of them"),
+        ("start", "start values of an FMU's variables stand below `parameters`, with its parameters"),
+    ] {
+        if let Some(node) = entry.node.get(key) {
+            let problem = format!("subsystem `{}` is an FMU, which has no `{key}` here", entry.name);
+            return Err(Mark::new(node.span.clone(), problem).hint(hint));
+        }
+    }
     let fields = entry.node.fields(&format!("subsystem `{}`", entry.name), &FMU)?;
     let file = fields.need("fmu")?;
     let mut options = Options {
