@@ -31,6 +31,8 @@ const AS_GOOD: f64 = 1.15;
 const NEGLIGIBLE: f64 = 1e-9;
 /// What outputs follow inputs with at once, relative to the largest response, is left out up to this, if that is not seen.
 const SMALL_SHARES: [f64; 3] = [0.05, 1e-3, 1e-6];
+/// What is smaller than this share of the largest response is round-off.
+const ROUND_OFF: f64 = 1e-11;
 /// Errors that are not seen.
 const UNSEEN: f64 = 1e-8;
 /// A run at rest that models miss by more than this share of its move is not theirs.
@@ -71,7 +73,7 @@ pub(crate) struct Course {
     pub(crate) outputs: Vec<f64>,
 }
 
-/// Equations (1), and in continuous time.
+/// Equations (1), and (3) once it is wanted.
 #[derive(Clone, Debug)]
 pub(crate) struct Realization {
     pub(crate) model: StateSpace,
@@ -93,13 +95,19 @@ impl Seen {
         let is_some = |s: &&f64| **s > NOTHING * largest && largest > 0.0;
         let most = hankel.svd.s.iter().take(MOST_STATES).take_while(is_some).count();
         let candidates = (0..=most).filter_map(|order| {
-            let mut found = hankel.realization(order, step).ok()?;
+            let mut found = hankel.realization(order).ok()?;
             found.error = found.miss(kept, self.outputs);
             found.error.is_finite().then_some(found)
         });
-        let candidates: Vec<Realization> = candidates.collect();
+        let mut candidates: Vec<Realization> = candidates.collect();
         let best = candidates.iter().map(|found| found.error).fold(f64::INFINITY, f64::min);
-        let chosen = candidates.into_iter().find(|found| found.error <= (AS_GOOD * best).max(NEGLIGIBLE))?;
+        // The smallest order that is good enough, else by error.
+        let is_good = |found: &Realization| found.error <= (AS_GOOD * best).max(NEGLIGIBLE);
+        candidates.sort_by(|a, b| match (is_good(a), is_good(b)) {
+            (true, true) => a.model.states().cmp(&b.model.states()),
+            _ => a.error.total_cmp(&b.error),
+        });
+        let chosen = candidates.into_iter().find_map(|found| found.in_continuous_time(step))?;
         Some(self.without_noise(chosen, kept))
     }
 
@@ -109,10 +117,13 @@ impl Seen {
         let follows = |i: usize, j: usize| {
             self.steps[j].iter().skip(i).step_by(n).fold(0.0_f64, |most, s| most.max(s.abs()))
         };
+        // Where an output does not follow at all, that is round-off of the others.
+        let largest = self.steps.iter().flatten().fold(0.0_f64, |most, s| most.max(s.abs()));
         for share in SMALL_SHARES {
             let mut other = found.clone();
+            let limit = |i: usize, j: usize| share * follows(i, j) + ROUND_OFF * largest;
             for i in 0..n {
-                for j in (0..self.inputs).filter(|j| found.model.d[(i, *j)].abs() <= share * follows(i, *j)) {
+                for j in (0..self.inputs).filter(|j| found.model.d[(i, *j)].abs() <= limit(i, *j)) {
                     other.model.d[(i, j)] = 0.0;
                 }
             }
@@ -159,7 +170,7 @@ impl Hankel {
         })
     }
 
-    fn realization(&self, order: usize, step: f64) -> Result<Realization, LinalgError> {
+    fn realization(&self, order: usize) -> Result<Realization, LinalgError> {
         let (n, m) = (self.outputs, self.inputs);
         if order == 0 {
             let model = StateSpace {
@@ -183,13 +194,21 @@ impl Hankel {
         let later = Matrix::from_fn(n, order, |i, j| u[(i, j)] * roots[j]);
         let c = &later * &inverse(&phi)?;
         let d = &self.first - &(&c * &gamma);
-        let a = &logm(&phi)? * (1.0 / step);
-        let b = solve(&exponential_integral(&a, step)?, &gamma)?;
-        Ok(Realization { model: StateSpace { a, b, c, d }, phi, gamma, error: f64::INFINITY })
+        let model = StateSpace { a: Matrix::zeros(order, order), b: Matrix::zeros(order, m), c, d };
+        Ok(Realization { model, phi, gamma, error: f64::INFINITY })
     }
 }
 
 impl Realization {
+    /// With A and B of (3); nothing if there are none.
+    fn in_continuous_time(mut self, step: f64) -> Option<Self> {
+        if self.model.states() > 0 {
+            self.model.a = &logm(&self.phi).ok()? * (1.0 / step);
+            self.model.b = solve(&exponential_integral(&self.model.a, step).ok()?, &self.gamma).ok()?;
+        }
+        Some(self)
+    }
+
     /// The largest |ln z| and the largest |arg z| of its poles: how far they move in a step.
     pub(crate) fn pace(&self) -> (f64, f64) {
         let poles = eigenvalues(&self.phi).unwrap_or_default();

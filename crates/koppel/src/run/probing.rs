@@ -137,7 +137,7 @@ impl Simulation {
             let first = slot.inputs.start;
             let place = Place {
                 start,
-                size,
+                size: size * f64::from(slot.every),
                 nodes: needs.nodes,
                 rest: &rest[slot.id],
                 outputs: &outputs[slot.outputs.clone()],

@@ -62,10 +62,13 @@ impl Simulation {
             }
             .into());
         }
+        // Of systems with messages or tables nothing is told anyway.
+        let is_told = self.graph.maps().is_empty() && self.graph.message_wires().is_empty();
         let unknown: Vec<bool> = (0..self.slots.len()).map(|id| self.is_unknown(id)).collect();
-        if !unknown.contains(&true) {
+        if !is_told || !unknown.contains(&true) {
             return Ok(());
         }
+        let discrete: Vec<Option<String>> = (0..self.slots.len()).map(|id| self.discrete_input(id)).collect();
         let watched: Vec<Vec<usize>> = (0..self.slots.len()).map(|id| self.unfiltered(id)).collect();
         let mut names: Vec<String> = self.coupling.spared().to_vec();
         names.extend(spared.iter().map(|(name, _)| name.clone()));
@@ -74,6 +77,10 @@ impl Simulation {
             let id = candidate.id;
             if !unknown[id] {
                 return candidate.leave().map(|()| None);
+            }
+            if let Some(input) = &discrete[id] {
+                let reason = format!("its input `{input}` is discrete, and connected");
+                return candidate.leave().map(|()| Some(Err(reason)));
             }
             let told = |what: &str| progress(&format!("`{}` is {what}", labels[id]));
             candidate.linear(&watched[id], &told).map(Some)
@@ -121,6 +128,13 @@ impl Simulation {
         let inputs = self.read_inputs(id);
         let subsystem = &mut self.slots[id].subsystem;
         subsystem.linear().is_none() && subsystem.linearize(&inputs).is_ok_and(|found| found.is_none())
+    }
+
+    /// A connected input of a subsystem that is given values at events alone, if there is one: no small step shows what it does.
+    fn discrete_input(&self, id: SubsystemId) -> Option<String> {
+        let is_one = |input: &usize| self.graph.input_variable(*input).is_held && !self.graph.is_free(*input);
+        let input = self.slots[id].inputs.clone().find(is_one)?;
+        Some(self.graph.input_variable(input).name.clone())
     }
 
     /// Outputs of a subsystem that are no filters.

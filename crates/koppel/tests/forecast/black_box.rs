@@ -158,9 +158,10 @@ struct Strange {
 }
 
 impl Strange {
-    fn new(gain: f64, lag: usize) -> Self {
+    fn new(gain: f64, lag: usize, is_discrete: bool) -> Self {
+        let input = Variable::new("u");
         let ports = Ports {
-            inputs: vec![Variable::new("u")],
+            inputs: vec![if is_discrete { input.held() } else { input }],
             outputs: vec![Variable::new("y"), Variable::new("still")],
             ..Ports::default()
         };
@@ -219,12 +220,16 @@ impl Subsystem for Strange {
 /// y' = 2 (g u - y) and an integrator that takes it back: x' = -y. Zero-order hold with step h: z² - (1 + e) z + e + g (1 - e) h, with
 /// e = e^{-2h}; the product of the poles is 1 where g (1 - e) h = 1 - e, so h = 1 / g.
 fn strange(gain: f64, lag: usize, spared: &[Spared]) -> (Forecast, Simulation) {
+    judged(Strange::new(gain, lag, false), spared)
+}
+
+fn judged(strange: Strange, spared: &[Spared]) -> (Forecast, Simulation) {
     let matrix = |value: f64| Matrix::from_slice(1, 1, &[value]);
     let integrator = StateSpace { a: matrix(0.0), b: matrix(-1.0), c: matrix(1.0), d: matrix(0.0) };
     let ode = LinearOde::new(integrator, vec![Variable::new("u")], vec![Variable::new("y")], &[1.0]).unwrap();
     let system = SystemBuilder::new()
         .add("integrator", OdeModel::new(Box::new(ode), &SolverConfig::Exact {}).unwrap())
-        .add("box", Strange::new(gain, lag))
+        .add("box", strange)
         .connect(Connection::new("integrator.y", "box.u"))
         .connect(Connection::new("box.y", "integrator.u"))
         .build()
@@ -264,6 +269,8 @@ fn what_has_no_model_says_why() {
     };
     let lags = reason(strange(2.0, 3, &[]).0);
     assert!(lags.contains("`box`"), "{lags}");
+    let discrete = reason(judged(Strange::new(2.0, 0, true), &[]).0);
+    assert!(discrete.contains("`u` is discrete"), "{discrete}");
     let spared = reason(strange(2.0, 0, &[("box".into(), "it says probe = false".into())]).0);
     assert!(spared.contains("`box`") && spared.contains("probe = false"), "{spared}");
 }

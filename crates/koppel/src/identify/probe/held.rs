@@ -79,14 +79,13 @@ impl Probe<'_> {
     }
 
     fn find_linear(&mut self, look: &Look<'_>) -> Result<Surrogate> {
-        if look.inputs.is_empty() {
+        if look.inputs.is_empty() || look.watched.is_empty() {
             return self.without_inputs(look);
         }
         let may_vary = !self.subsystem.ports().one_step_size;
         let mut step = self.place.size;
         let (mut best, mut last): (Option<Attempt>, Option<Turn>) = (None, None);
         for _ in 0..SIZES {
-            (look.progress)(&format!("excited at steps of {step:.3e} s"));
             let attempt = self.attempt(look, step, may_vary)?;
             let turn = attempt.as_ref().map_or(Some(Turn::Shorter), Attempt::turn);
             if let Some(attempt) = attempt
@@ -173,6 +172,7 @@ impl Probe<'_> {
     /// Scaled outputs that are watched, at the ends of all steps, with inputs that deviate from rest by `moves`, a row per step;
     /// nothing if it does not come to the end.
     fn held(&mut self, look: &Look<'_>, size: f64, moves: &[f64]) -> Result<Option<Vec<f64>>> {
+        (look.progress)(&format!("excited in steps of {size:.3e} s"));
         self.stand_at_start()?;
         let width = look.inputs.len();
         let count = moves.len().checked_div(width).unwrap_or(STEPS);
@@ -253,7 +253,7 @@ impl Probe<'_> {
         Ok(true)
     }
 
-    /// Of one that has no input to excite: its outputs follow nobody.
+    /// Of one that has no input to excite, or no output: nobody follows anybody.
     fn without_inputs(&mut self, look: &Look<'_>) -> Result<Surrogate> {
         let step = self.place.size;
         let free = self.held(look, step, &[])?;
