@@ -104,11 +104,12 @@ impl Coupling for Mixed {
 
     /// Of the method that asked for models, if one did: by these figures they are taken anew.
     fn quality(&self) -> &[f64] {
-        let asked = |method: &&Box<dyn Coupling>| method.needs().models.is_some();
-        let figures = |method: &'_ Box<dyn Coupling>| !method.quality().is_empty();
-        let of = self.methods.iter().filter(asked).find(|method| figures(method));
-        of.or_else(|| self.methods.iter().find(|method| figures(method)))
-            .map_or(&[], |method| method.quality())
+        let figures = |is_wanted: fn(&dyn Coupling) -> bool| {
+            let wanted = self.methods.iter().filter(move |method| is_wanted(method.as_ref()));
+            wanted.map(|method| method.quality()).find(|figures| !figures.is_empty())
+        };
+        let asked = figures(|method| method.needs().models.is_some());
+        asked.or_else(|| figures(|_| true)).unwrap_or(&[])
     }
 
     /// Where several methods have channels of the same name, those of the second are called `2.phase` and so on.

@@ -8,6 +8,9 @@ use crate::plan::evolution::Random;
 use crate::run::RunConfig;
 use std::collections::BTreeMap;
 
+/// A method and one of its levels.
+type Gene = (usize, usize);
+
 /// One choice. Simple ones are less than others: fewer methods, then fewer stages.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Genome {
@@ -17,7 +20,7 @@ pub(super) struct Genome {
     pub(super) step: usize,
     pub(super) stages: Vec<u16>,
     /// Method and its level, for each connection or for all at once.
-    pub(super) methods: Vec<(usize, usize)>,
+    pub(super) methods: Vec<Gene>,
 }
 
 /// All choices.
@@ -45,7 +48,7 @@ const UNITED: f64 = 0.1;
 
 impl Space {
     /// The genome with what makes no difference taken out.
-    pub(super) fn genome(&self, step: usize, stages: &[u16], mut methods: Vec<(usize, usize)>) -> Genome {
+    pub(super) fn genome(&self, step: usize, stages: &[u16], mut methods: Vec<Gene>) -> Genome {
         let first = methods.first().copied();
         if let Some((first, _)) = first.filter(|(first, _)| !self.methods[*first].may_mix()) {
             let level = methods[0].1;
@@ -77,9 +80,9 @@ impl Space {
     }
 
     /// Where no connection is left over, what most of them have is the default.
-    fn coupling(&self, genes: &[(usize, usize)]) -> CouplingConfig {
-        let of = |gene: &(usize, usize)| self.methods[gene.0].coupling(gene.1);
-        let count = |gene: &(usize, usize)| genes.iter().filter(|other| *other == gene).count();
+    fn coupling(&self, genes: &[Gene]) -> CouplingConfig {
+        let of = |gene: &Gene| self.methods[gene.0].coupling(gene.1);
+        let count = |gene: &Gene| genes.iter().filter(|other| *other == gene).count();
         let Some(most) = genes.iter().rev().max_by_key(|gene| count(gene)) else {
             return self.config.coupling.clone();
         };
@@ -104,7 +107,7 @@ impl Space {
     }
 
     /// All methods with all their levels.
-    fn variants(&self) -> Vec<(usize, usize)> {
+    fn variants(&self) -> Vec<Gene> {
         let levels = |method: usize| (0..self.methods[method].levels()).map(move |level| (method, level));
         (0..self.methods.len()).flat_map(levels).collect()
     }
@@ -120,12 +123,12 @@ impl Space {
     }
 
     /// Those that share a run with others, and those that have it to themselves.
-    fn sorted(&self, variants: &[(usize, usize)]) -> (Vec<(usize, usize)>, Vec<(usize, usize)>) {
+    fn sorted(&self, variants: &[Gene]) -> (Vec<Gene>, Vec<Gene>) {
         variants.iter().partition(|(method, _)| self.methods[*method].may_mix())
     }
 
     /// How many choices of methods there are.
-    fn count(&self, variants: &[(usize, usize)]) -> f64 {
+    fn count(&self, variants: &[Gene]) -> f64 {
         let (mixed, alone) = self.sorted(variants);
         match self.places() {
             0 => 1.0,
@@ -144,23 +147,22 @@ impl Space {
         let levels = |method: usize| {
             self.methods[method].coarse_levels().into_iter().map(move |level| (method, level))
         };
-        let variants: Vec<(usize, usize)> = (0..self.methods.len()).flat_map(levels).collect();
+        let variants: Vec<Gene> = (0..self.methods.len()).flat_map(levels).collect();
         let schedules = if self.kept_stages.is_some() { 1 } else { self.stages.all()?.len() };
         let count = steps.len() as f64 * schedules as f64 * self.count(&variants);
         (count <= most as f64).then(|| self.combined(&steps, &variants))
     }
 
-    fn combined(&self, steps: &[usize], variants: &[(usize, usize)]) -> Vec<Genome> {
+    fn combined(&self, steps: &[usize], variants: &[Gene]) -> Vec<Genome> {
         let schedules = match &self.kept_stages {
             Some(kept) => vec![kept.clone()],
             None => self.stages.all().unwrap_or_default(),
         };
         let (mixed, alone) = self.sorted(variants);
-        let mut choices: Vec<Vec<(usize, usize)>> = vec![Vec::new()];
+        let mut choices: Vec<Vec<Gene>> = vec![Vec::new()];
         for _ in 0..self.places() {
-            let longer = |choice: Vec<(usize, usize)>| {
-                mixed.iter().map(move |gene| [choice.clone(), vec![*gene]].concat())
-            };
+            let longer =
+                |choice: Vec<Gene>| mixed.iter().map(move |gene| [choice.clone(), vec![*gene]].concat());
             choices = choices.into_iter().flat_map(longer).collect();
         }
         if self.places() > 0 {
@@ -202,7 +204,7 @@ impl Space {
         all
     }
 
-    fn any_method(&self, random: &mut Random) -> (usize, usize) {
+    fn any_method(&self, random: &mut Random) -> Gene {
         let method = random.below(self.methods.len());
         (method, random.below(self.methods[method].levels()))
     }
@@ -212,7 +214,7 @@ impl Space {
         let step = random.below(self.steps.len());
         let stages: Vec<u16> =
             (0..self.stages.len()).map(|_| random.below(self.stages.len()) as u16).collect();
-        let mut methods: Vec<(usize, usize)> = (0..self.places()).map(|_| self.any_method(random)).collect();
+        let mut methods: Vec<Gene> = (0..self.places()).map(|_| self.any_method(random)).collect();
         if random.happens(0.5) {
             let first = methods.first().copied().unwrap_or_default();
             methods.fill(first);
@@ -226,8 +228,7 @@ impl Space {
         let mut step = low + random.below(high - low + 1);
         let mut stages: Vec<u16> = if random.happens(0.5) { a.stages.clone() } else { b.stages.clone() };
         let both = a.methods.iter().zip(&b.methods);
-        let mut methods: Vec<(usize, usize)> =
-            both.map(|(a, b)| if random.happens(0.5) { *a } else { *b }).collect();
+        let mut methods: Vec<Gene> = both.map(|(a, b)| if random.happens(0.5) { *a } else { *b }).collect();
         if random.happens(CHANGED) {
             step = step.saturating_add_signed(random.nudge()).min(self.steps.len() - 1);
         }
