@@ -56,11 +56,8 @@ fn toml_syntax() {
 
 #[test]
 fn unknown_keys_everywhere() {
-    refused(
-        "model = \"linear\"",
-        "fmu = \"left.fmu\"\nmodel = \"linear\"",
-        &["`left` is an FMU, which has no `model` here", "leave out one of them"],
-    );
+    let twice = &["`left` is an FMU, which has no `model` here", "leave out one of them"];
+    refused("model = \"linear\"", "fmu = \"left.fmu\"\nmodel = \"linear\"", twice);
     refused(
         "[subsystems.left]",
         "[subsystem.left]",

@@ -2,6 +2,7 @@
 
 mod certificate;
 mod files;
+mod grids;
 mod models;
 
 use std::fmt::Write as _;
@@ -16,8 +17,8 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::auto::auto_document;
-use super::unconnected::{Default, defaults_grid, unconnected};
-use super::{Grid, Probing, SHOWN, duration, error_document, settings, significant};
+use super::unconnected::{Default, unconnected};
+use super::{Probing, duration, error_document, settings, significant};
 use crate::exit::Exit;
 use crate::failure::{Failure, Result, note};
 use crate::session::{Origin, Outcome, Overruns, Plan, Required, Written, nearby};
@@ -277,69 +278,6 @@ impl Summary {
         }
     }
 
-    /// Where the time went.
-    pub(super) fn work(&self) -> Grid {
-        let mut grid = Grid::new(&["where the time went", "solver", "time", "share", "per step"]);
-        let share = |s: f64| percent(s / self.wall_seconds.max(1e-9), 1e-6);
-        let waiting = self.realtime.iter().map(|_| ("(waiting)", self.waiting_seconds));
-        let own = [("(engine)", self.engine_seconds), ("(recording)", self.recording_seconds)];
-        for (name, time) in own.into_iter().chain(waiting) {
-            let each = duration(seconds(time / self.steps.max(1) as f64));
-            grid.row([name.into(), String::new(), duration(seconds(time)), share(time), each]);
-        }
-        let mut parts: Vec<&Work> = self.subsystems.iter().collect();
-        if parts.len() > SHOWN {
-            parts.sort_by(|a, b| b.seconds.total_cmp(&a.seconds));
-        }
-        for work in parts {
-            let each = duration(seconds(work.seconds / work.steps.max(1) as f64));
-            grid.row([
-                work.name.clone(),
-                work.solver.clone(),
-                duration(seconds(work.seconds)),
-                share(work.seconds),
-                each,
-            ]);
-        }
-        grid
-    }
-
-    /// Largest coupling errors.
-    pub(super) fn errors(&self) -> Grid {
-        let mut grid = Grid::new(&["connection", "largest coupling error", "of its range", "at t/s"]);
-        let mut errors: Vec<&CouplingError> = self.connections.iter().collect();
-        if errors.len() > SHOWN {
-            errors.sort_by(|a, b| b.relative.unwrap_or(0.0).total_cmp(&a.relative.unwrap_or(0.0)));
-        }
-        for error in errors {
-            let unit = error.unit.as_deref().filter(|unit| *unit != "1").unwrap_or("");
-            let relative = error.relative.map_or(String::new(), |r| percent(r, 1e-14));
-            let largest = format!("{} {unit}", significant(error.largest_error, 4)).trim_end().to_owned();
-            grid.row([error.connection.clone(), largest, relative, significant(error.time, 6)]);
-        }
-        grid
-    }
-
-    /// Iterated loops.
-    pub(super) fn iterations(&self) -> Grid {
-        let mut grid =
-            Grid::new(&["iterated loop", "evaluations per step", "most", "worst residual", "not converged"]);
-        for l in &self.loops {
-            let missed = match l.first_unconverged {
-                None => "0".to_owned(),
-                Some(time) => format!("{}, first at t = {} s", l.unconverged, significant(time, 6)),
-            };
-            let residual = significant(l.worst_residual, 3);
-            grid.row([l.path.clone(), significant(l.mean(), 3), l.most.to_string(), residual, missed]);
-        }
-        grid
-    }
-
-    /// Unconnected inputs.
-    pub(super) fn defaults(&self) -> Grid {
-        defaults_grid(&self.unconnected_inputs)
-    }
-
     /// The whole summary.
     pub(crate) fn text(&self) -> String {
         let mut text = format!("{}\n", self.title);
@@ -374,11 +312,6 @@ impl Work {
 /// What is left, without what rounding leaves.
 fn rest(seconds: f64, whole: f64) -> f64 {
     if seconds > 1e-9 * whole { seconds } else { 0.0 }
-}
-
-/// A share in percent; below `least` it is nothing.
-fn percent(share: f64, least: f64) -> String {
-    if share < least { "0 %".into() } else { format!("{} %", significant(100.0 * share, 2)) }
 }
 
 /// Estimates from a sample can exceed what there was: on one thread the parts are cut to the whole.

@@ -26,6 +26,7 @@
 //! | `locate.rs`    | from an error of the engine to the text that caused it     |
 //! | `structure/`   | the same tree from a system structure (SSP), and back      |
 //! | `apply.rs`     | chosen settings, written into the file                     |
+//! | `reads.rs`     | files that the system reads                                |
 //! | `resolved.rs`  | all settings as TOML again, defaults written out           |
 
 mod apply;
@@ -41,6 +42,7 @@ mod mistake;
 mod models;
 mod monolith;
 mod overrides;
+mod reads;
 mod resolved;
 mod run;
 mod structure;
@@ -378,37 +380,6 @@ impl SystemFile {
     #[must_use]
     pub fn choices(&self) -> &[(&'static str, String)] {
         &self.document.choices
-    }
-
-    /// Files that the system reads: tables, models, FMUs and the packages they lie in.
-    #[must_use]
-    pub fn reads(&self) -> Vec<PathBuf> {
-        let mut all = self.tables();
-        all.extend(self.document.files.iter().cloned());
-        all.extend(self.fmus().into_iter().map(|(_, path)| koppel_fmi::archive::split(&path).0));
-        all
-    }
-
-    fn tables(&self) -> Vec<PathBuf> {
-        let inputs = self.document.root.get("inputs").map_or(&[][..], Node::items);
-        let signals = inputs.iter().filter_map(|input| input.get("signal"));
-        let files = signals.flat_map(|signal| match signal.items() {
-            [] => std::slice::from_ref(signal),
-            list => list,
-        });
-        let names = files.filter_map(|signal| signal.get("file")?.text("file").ok());
-        names.map(|name| self.document.folder.join(name)).collect()
-    }
-
-    /// FMUs that the system file names, with the subsystems they are.
-    #[must_use]
-    pub fn fmus(&self) -> Vec<(String, PathBuf)> {
-        let entries = self.document.root.get("subsystems").map_or(&[][..], Node::entries);
-        let file = |entry: &tree::Entry| {
-            let file = entry.node.get("fmu")?.text("fmu").ok()?;
-            Some((entry.name.clone(), self.document.folder.join(file)))
-        };
-        entries.iter().filter_map(file).collect()
     }
 
     /// The text of the file as it was read.

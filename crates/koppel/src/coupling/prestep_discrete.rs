@@ -238,12 +238,11 @@ impl Coupling for PrestepDiscrete {
     }
 
     fn judge(&mut self, view: &View<'_>) {
-        // Learned models are judged when they are learned from what was seen; others in the run may have known ones.
-        if self.settings.known.is_none() {
-            return;
+        // Learned ones are judged where they learn.
+        if self.settings.known.is_some() {
+            self.look_back(view);
+            self.judge_known(view);
         }
-        self.look_back(view);
-        self.judge_known(view);
     }
 
     fn prepare(&mut self, view: &View<'_>) -> Result<()> {
