@@ -1,0 +1,75 @@
+//! The tables of a summary.
+
+use super::super::unconnected::defaults_grid;
+use super::super::{Grid, SHOWN, duration, significant};
+use super::{CouplingError, Summary, Work, seconds};
+
+impl Summary {
+    /// Where the time went.
+    pub(in crate::output) fn work(&self) -> Grid {
+        let mut grid = Grid::new(&["where the time went", "solver", "time", "share", "per step"]);
+        let share = |s: f64| percent(s / self.wall_seconds.max(1e-9), 1e-6);
+        let waiting = self.realtime.iter().map(|_| ("(waiting)", self.waiting_seconds));
+        let own = [("(engine)", self.engine_seconds), ("(recording)", self.recording_seconds)];
+        for (name, time) in own.into_iter().chain(waiting) {
+            let each = duration(seconds(time / self.steps.max(1) as f64));
+            grid.row([name.into(), String::new(), duration(seconds(time)), share(time), each]);
+        }
+        let mut parts: Vec<&Work> = self.subsystems.iter().collect();
+        if parts.len() > SHOWN {
+            parts.sort_by(|a, b| b.seconds.total_cmp(&a.seconds));
+        }
+        for work in parts {
+            let each = duration(seconds(work.seconds / work.steps.max(1) as f64));
+            grid.row([
+                work.name.clone(),
+                work.solver.clone(),
+                duration(seconds(work.seconds)),
+                share(work.seconds),
+                each,
+            ]);
+        }
+        grid
+    }
+
+    /// Largest coupling errors.
+    pub(in crate::output) fn errors(&self) -> Grid {
+        let mut grid = Grid::new(&["connection", "largest coupling error", "of its range", "at t/s"]);
+        let mut errors: Vec<&CouplingError> = self.connections.iter().collect();
+        if errors.len() > SHOWN {
+            errors.sort_by(|a, b| b.relative.unwrap_or(0.0).total_cmp(&a.relative.unwrap_or(0.0)));
+        }
+        for error in errors {
+            let unit = error.unit.as_deref().filter(|unit| *unit != "1").unwrap_or("");
+            let relative = error.relative.map_or(String::new(), |r| percent(r, 1e-14));
+            let largest = format!("{} {unit}", significant(error.largest_error, 4)).trim_end().to_owned();
+            grid.row([error.connection.clone(), largest, relative, significant(error.time, 6)]);
+        }
+        grid
+    }
+
+    /// Iterated loops.
+    pub(in crate::output) fn iterations(&self) -> Grid {
+        let mut grid =
+            Grid::new(&["iterated loop", "evaluations per step", "most", "worst residual", "not converged"]);
+        for l in &self.loops {
+            let missed = match l.first_unconverged {
+                None => "0".to_owned(),
+                Some(time) => format!("{}, first at t = {} s", l.unconverged, significant(time, 6)),
+            };
+            let residual = significant(l.worst_residual, 3);
+            grid.row([l.path.clone(), significant(l.mean(), 3), l.most.to_string(), residual, missed]);
+        }
+        grid
+    }
+
+    /// Unconnected inputs.
+    pub(in crate::output) fn defaults(&self) -> Grid {
+        defaults_grid(&self.unconnected_inputs)
+    }
+}
+
+/// A share in percent; below `least` it is nothing.
+fn percent(share: f64, least: f64) -> String {
+    if share < least { "0 %".into() } else { format!("{} %", significant(100.0 * share, 2)) }
+}
