@@ -74,7 +74,7 @@ const TABLE_3_11: &[(&[&str], f64)] = &[
 ];
 
 const ORDERS: &str = "by the printed squares all runs with M ≠ N were lost, whatever their thresholds; in no reading of the text are they (Section 3.2.2, readings), and M = 2 with N = 1 is as good as M = N = 1";
-const KICKS: &str = "the kicks are an input here, which models know; unknown to them, as the text has it, M = N = 1, step 1 and 172 nearly best runs come out (Table 3.12, as the text has it)";
+const KICKS: &str = "the kicks are an input here, which models know; unknown to them, as the text has it, M = N = 1 and step 1 come out (Table 3.12, as the text has it)";
 const THRESHOLDS: &str = "the models' error (2.93) stays below 0.5 but for the kicks, so that larger thresholds all do the same; the thesis' must often exceed 2";
 /// Why MOESP differs; each variation with 320 of the runs.
 pub(super) const STATES: &str = "the measured past stands for the state here, so that order 2 models what there is, while (2.18) forgets the states that one sample does not show. How inputs move over a step decides the rest: \
