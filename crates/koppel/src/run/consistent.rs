@@ -4,6 +4,7 @@
 use super::board::Board;
 use super::config::Reading;
 use super::iterate::{IterationConfig, LoopWork, OutputIteration};
+use super::late_start::LateStart;
 use super::loop_solver::LoopSolver;
 use super::slot::Slot;
 use crate::error::{Error, Result};
@@ -30,6 +31,8 @@ pub(super) struct Instant<'a> {
     pub(super) board: &'a mut Board,
     pub(super) inputs: &'a mut [f64],
     pub(super) time: f64,
+    /// Those that are started anew whenever they are read, at the start only.
+    pub(super) late: Option<&'a LateStart>,
 }
 
 impl Instant<'_> {
@@ -77,28 +80,15 @@ impl Instant<'_> {
     fn read_gathered(&mut self, id: SubsystemId) -> Result<()> {
         let slot = &mut self.slots[id];
         let inputs = &self.inputs[..slot.inputs.len()];
-        slot.subsystem.read(Some(inputs), &mut self.board.outputs[slot.outputs.clone()]).map_err(|source| {
+        let outputs = &mut self.board.outputs[slot.outputs.clone()];
+        let done = match self.late {
+            Some(late) if late.is_late(id) => late.read(id, &mut *slot.subsystem, self.time, inputs, outputs),
+            _ => slot.subsystem.read(Some(inputs), outputs),
+        };
+        done.map_err(|source| {
             let subsystem = self.graph.name(id).into();
             Error::Subsystem { subsystem, time: self.time, source }.into()
         })
-    }
-
-    /// One subsystem leaves its initialization; true if its outputs are others now.
-    fn leave_initialization(&mut self, id: SubsystemId) -> Result<bool> {
-        let slot = &mut self.slots[id];
-        let outputs = &mut self.board.outputs[slot.outputs.clone()];
-        let before = outputs.to_vec();
-        let left = match slot.subsystem.leave_initialization() {
-            Ok(true) => slot.subsystem.read(None, outputs),
-            other => other.map(drop),
-        };
-        let has_changed = before.iter().zip(&*outputs).any(|(a, b)| a.to_bits() != b.to_bits());
-        let (subsystem, time) = (self.graph.name(id).into(), self.time);
-        left.map_err(|source| Error::Subsystem { subsystem, time, source })?;
-        if has_changed {
-            self.deliver(id);
-        }
-        Ok(has_changed)
     }
 
     /// Sends its outputs on their way.
@@ -153,7 +143,7 @@ impl Consistency {
     }
 
     /// Reads everything at the start, first what depends on states alone.
-    pub(super) fn initialize(&mut self, mut now: Instant<'_>) -> Result<()> {
+    pub(super) fn initialize(&mut self, now: &mut Instant<'_>) -> Result<()> {
         for id in 0..now.slots.len() {
             now.read(id)?;
             now.deliver(id);
@@ -162,30 +152,18 @@ impl Consistency {
         let parts = if has_filters { &mut self.at_start } else { &mut self.parts };
         for part in parts.iter() {
             if let Part::Loop(solver, _) = part {
-                solver.guess(&mut now);
+                solver.guess(now);
             }
         }
-        parts.iter_mut().try_for_each(|part| part.refresh(&mut now, None))?;
+        parts.iter_mut().try_for_each(|part| part.refresh(now, None))?;
+        now.late = None;
         for part in &mut self.parts {
             if let Part::Loop(solver, _) = part {
-                solver.note_reactions(&mut now)?;
+                solver.note_reactions(now)?;
             }
         }
         // Once more, so that every subsystem, loops or not, has been given its consistent inputs.
         (0..now.slots.len()).try_for_each(|id| now.read(id))
-    }
-
-    /// The start is found. Some black boxes tell what their outputs are only when they leave their initialization: what has
-    /// changed then is the start.
-    pub(super) fn leave_initialization(&mut self, mut now: Instant<'_>) -> Result<()> {
-        let mut has_changed = false;
-        for id in 0..now.slots.len() {
-            if has_changed {
-                now.read(id)?;
-            }
-            has_changed |= now.leave_initialization(id)?;
-        }
-        if has_changed { self.initialize(now) } else { Ok(()) }
     }
 
     /// Makes the outputs of all subsystems that are here belong together.

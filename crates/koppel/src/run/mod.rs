@@ -11,6 +11,7 @@ mod failure;
 mod feed_through;
 mod held;
 mod iterate;
+mod late_start;
 mod linear_part;
 mod live;
 mod loop_derivatives;

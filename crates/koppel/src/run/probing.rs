@@ -172,7 +172,7 @@ impl Simulation {
     }
 
     /// What has been set in a subsystem since it was initialised.
-    fn set_at_start(&self, id: usize) -> Vec<(VariableId, f64)> {
+    pub(super) fn set_at_start(&self, id: usize) -> Vec<(VariableId, f64)> {
         let done = &self.changes[..self.changes_done];
         let of = |change: &super::change::Assignment| match change.target {
             Target::Variable(of, variable) if of == id => Some((variable, change.value)),

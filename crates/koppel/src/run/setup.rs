@@ -7,6 +7,7 @@ use super::config::RunConfig;
 use super::consistent::{Consistency, Instant};
 use super::failure::non_finite;
 use super::iterate::{self, IterationKind, StepIteration};
+use super::late_start::LateStart;
 use super::messages::Messages;
 use super::schedule::Schedule;
 use super::simulation::{Simulation, Stage, view};
@@ -206,13 +207,17 @@ impl Simulation {
 
     /// Once more where outputs are others when initialization is over.
     pub(super) fn leave_initialization(&mut self, time: f64) -> Result<()> {
+        // Who is started anew forgets what it has received.
+        let can_start_anew = self.messages.is_empty();
+        let settings = (0..self.slots.len()).map(|id| self.set_at_start(id)).collect();
         let Simulation { graph, slots, board, inputs, consistency, .. } = self;
-        consistency.leave_initialization(Instant { graph, slots, board, inputs, time })
+        let mut now = Instant { graph, slots, board, inputs, time, late: None };
+        LateStart::new(settings, can_start_anew).leave_initialization(consistency, &mut now)
     }
 
     pub(super) fn find_consistent_start(&mut self, time: f64) -> Result<()> {
         let Simulation { graph, slots, board, inputs, consistency, .. } = self;
-        consistency.initialize(Instant { graph, slots, board, inputs, time })
+        consistency.initialize(&mut Instant { graph, slots, board, inputs, time, late: None })
     }
 }
 

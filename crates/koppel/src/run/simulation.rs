@@ -312,7 +312,7 @@ impl Simulation {
     /// Outputs of one instant.
     pub(super) fn refresh(&mut self, time: f64) -> Result<()> {
         let Simulation { graph, slots, board, inputs, consistency, reading, .. } = self;
-        consistency.refresh(&mut Instant { graph, slots, board, inputs, time }, *reading)
+        consistency.refresh(&mut Instant { graph, slots, board, inputs, time, late: None }, *reading)
     }
 
     /// How well the coupling's model of each subsystem has predicted the last step (see

@@ -8,6 +8,7 @@ mod double_pendulum;
 mod failures;
 mod filters;
 mod halving;
+mod late;
 mod members;
 mod starts;
 mod steps;

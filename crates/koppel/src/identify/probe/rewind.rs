@@ -1,8 +1,8 @@
 //! How a subsystem that was moved is put back: by its saved state, or by starting it anew.
 
-use super::Probe;
+use super::{Place, Probe};
 use crate::error::{Error, Result};
-use crate::system::Snapshot;
+use crate::system::{Snapshot, start_anew};
 
 /// How a subsystem is put back.
 pub(super) enum Rewind {
@@ -30,14 +30,8 @@ impl Probe<'_> {
 
     /// Starts it again with what was set before the start; `wanted` are the outputs it then should have.
     fn start_anew(&mut self, wanted: Option<&[f64]>) -> Result<()> {
-        self.subsystem.initialize(self.place.start)?;
-        for (variable, value) in &self.place.settings {
-            self.subsystem.set(*variable, *value)?;
-        }
-        self.subsystem.read(Some(self.place.rest), &mut self.outputs)?;
-        if self.subsystem.leave_initialization()? {
-            self.subsystem.read(None, &mut self.outputs)?;
-        }
+        let Place { start, settings, rest, .. } = &self.place;
+        start_anew(&mut *self.subsystem, *start, settings, rest, &mut self.outputs)?;
         let is_same = |a: f64, b: f64| a == b || (a - b).abs() <= 1e-9 * (a.abs() + b.abs()) || a.is_nan();
         let pairs = self.outputs.iter().zip(wanted.unwrap_or(self.place.outputs));
         match pairs.enumerate().find(|(_, (now, then))| !is_same(**then, **now)) {
