@@ -119,10 +119,10 @@ impl LinearSystem {
         let mut ideal = Moves::new(self.disturbed_uncut(config, steps as u64)?);
         let found = |radius: f64, is_bounded: bool| Growth { radius, is_bounded, found: Found::Running };
         for k in 0..steps {
-            if !run.advance() {
+            if !run.advance()? {
                 return Ok(found(f64::INFINITY, false));
             }
-            if !ideal.advance() {
+            if !ideal.advance()? {
                 return Err(unknown("the system uncut leaves the range of numbers".into()));
             }
             let (first, last) = (largest(&run.all[..run.all.len().min(steps / 10)]), run.all[k]);
@@ -157,14 +157,17 @@ impl Moves {
     }
 
     /// False if a number leaves the range of numbers.
-    fn advance(&mut self) -> bool {
-        if self.simulation.advance().is_err() {
-            return false;
+    fn advance(&mut self) -> Result<bool> {
+        match self.simulation.advance() {
+            // What is not supported has not grown.
+            Err(error) if matches!(*error, Error::Unsupported { .. }) => return Err(error),
+            Err(_) => return Ok(false),
+            Ok(_) => {}
         }
         let now = outputs(&self.simulation);
         self.all.push(now.iter().zip(&self.before).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max));
         self.before = now;
-        true
+        Ok(true)
     }
 }
 

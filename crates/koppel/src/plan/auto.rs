@@ -10,7 +10,7 @@
 use super::candidate::Candidate;
 use super::choice::{Basis, Choice, Refused};
 use super::forecasting::Forecasting;
-use super::pilot::{Comparison, Pilots, Start};
+use super::pilot::{ASTRAY, Comparison, Pilots, Start};
 use super::search::{Found, Judged, search};
 use super::wish::{Steps, Wish};
 use crate::analysis::{LinearSystem, Reference};
@@ -123,7 +123,9 @@ impl Work<'_> {
                 taken(self.wish, found, Basis::Pilots, pilots.until())
             }
             Comparison::Still => held_inputs(self.wish, "nothing moves in it".into()),
-            Comparison::Unclear(nearest) => unclear(self.wish, nearest.map(|nearest| *nearest)),
+            Comparison::Unclear(nearest) => {
+                unclear(self.wish, nearest.map(|nearest| *nearest), pilots.may_excite)
+            }
         }
     }
 }
@@ -186,8 +188,13 @@ fn taken(wish: &Wish, found: Found, basis: Basis, until: f64) -> Choice {
     }
 }
 
-/// Where no two runs agree, the settings that came nearest to it.
-fn unclear(wish: &Wish, nearest: Option<(Candidate, f64)>) -> Choice {
+/// Where no two runs agree, the settings that came nearest to it; VFPS where holding inputs leads astray at smaller steps, too.
+fn unclear(wish: &Wish, nearest: Option<(Candidate, f64)>, may_excite: bool) -> Choice {
+    if may_excite && nearest.as_ref().is_none_or(|(_, difference)| *difference > ASTRAY) {
+        let vfps = CouplingConfig::Vfps(Default::default());
+        let warning = "vfps is taken without a trial: runs that hold inputs go astray at smaller steps, too";
+        return untried(wish, &vfps, warning.into());
+    }
     let Some((nearest, difference)) = nearest.filter(|_| wish.steps != Steps::Given) else {
         return held_inputs(wish, "runs at smaller and smaller steps never agreed".into());
     };
@@ -208,11 +215,17 @@ fn unclear(wish: &Wish, nearest: Option<(Candidate, f64)>) -> Choice {
 
 /// What does least harm where nothing is known: inputs are held, and why.
 pub fn held_inputs(wish: &Wish, reason: String) -> Choice {
-    let coupling = wish.config.coupling.filled(&CouplingConfig::Zoh {});
+    let step = wish.allowed(wish.config.step);
+    let warning = format!("inputs are held over steps of {step} s, whatever comes of it: {reason}");
+    untried(wish, &CouplingConfig::Zoh {}, warning)
+}
+
+/// A choice of which nothing is known.
+fn untried(wish: &Wish, coupling: &CouplingConfig, warning: String) -> Choice {
+    let coupling = wish.config.coupling.filled(coupling);
     let schedule = wish.schedules.first().unwrap_or(&wish.config.schedule).clone();
     let chosen =
         Candidate { coupling, schedule, ..Candidate::of(&wish.config) }.at(wish.allowed(wish.config.step));
-    let warning = format!("inputs are held over steps of {} s, whatever comes of it: {reason}", chosen.step);
     Choice {
         record_every: wish.record_every(chosen.step),
         chosen,

@@ -26,7 +26,7 @@ const MOST_STEPS: u64 = 400_000;
 /// Outputs that leave the reference by so many times its range have diverged.
 const FAR: f64 = 5.0;
 /// A run with an error beyond this is not stable.
-const ASTRAY: f64 = 0.5;
+pub(super) const ASTRAY: f64 = 0.5;
 /// Halvings of the step of the reference.
 const LEVELS: u32 = 12;
 /// Those that are made even if they take long.
@@ -59,6 +59,8 @@ pub(super) struct Pilots<'a> {
     reference: Option<(Course, f64)>,
     /// Seconds all this may take.
     pub(super) budget: f64,
+    /// Whether subsystems may be excited.
+    pub(super) may_excite: bool,
 }
 
 /// The search for a run that others can be compared with.
@@ -118,7 +120,8 @@ impl<'a> Pilots<'a> {
             config.stop = config.start + looked;
             times = duration / looked;
         }
-        Ok(Pilots { start, config, times, save, names, graph, reference: None, budget })
+        let may_excite = wish.spared.is_empty() && config.iteration.is_none();
+        Ok(Pilots { start, config, times, save, names, graph, reference: None, budget, may_excite })
     }
 
     /// Until when copies run, in s.
@@ -173,42 +176,68 @@ impl<'a> Pilots<'a> {
         Ok(Flight { course, cost })
     }
 
-    /// Finds the run that others are compared with: two steps, one half the other, must agree, or what both lead to.
+    /// Finds the run that others are compared with: two steps, one half the other, must agree, or what both lead to. Where runs that
+    /// hold inputs do not, as in loops of black boxes that evaluate outputs in their steps alone, those of VFPS may.
     pub(super) fn find_reference(&mut self, wanted: f64) -> Comparison {
         let foh = CouplingConfig::Foh { start: Default::default() };
-        let mut ladders = [Ladder::new(CouplingConfig::Zoh {}), Ladder::new(foh)];
+        let mut held = [CouplingConfig::Zoh {}, foh].map(Ladder::new);
         let duration = self.config.stop - self.config.start;
-        let (begin, mut best, mut moves) = (Instant::now(), None::<(f64, Candidate, Course)>, false);
-        let mut step = self.config.step.min(duration / 100.0);
+        let (begin, mut nearest) = (Instant::now(), Nearest::default());
+        let longest = self.config.step.min(duration / 100.0);
+        let mut step = longest;
         for level in 0..LEVELS {
-            for ladder in &mut ladders {
-                let coupling = ladder.coupling.clone();
-                let candidate = Candidate { coupling, step, ..Candidate::of(&self.config) };
-                let Ok(flight) = self.fly(&candidate, f64::INFINITY) else { continue };
-                for (error, course) in ladder.add(flight.course) {
-                    moves = true;
-                    if error.is_finite() && best.as_ref().is_none_or(|(known, ..)| error < *known) {
-                        best = Some((error, candidate.clone(), course));
-                    }
-                }
-            }
-            let is_good = best.as_ref().is_some_and(|(error, ..)| *error <= AGREEMENT * wanted);
+            held.iter_mut().for_each(|ladder| self.climb(ladder, step, &mut nearest));
             // A slow machine is no reason to know nothing, within limits.
             let part = if level < SURE { 1.0 } else { 0.3 };
-            if is_good || begin.elapsed().as_secs_f64() > part * self.budget {
+            if nearest.difference() <= AGREEMENT * wanted
+                || begin.elapsed().as_secs_f64() > part * self.budget
+            {
                 break;
             }
             step /= 2.0;
         }
-        match best {
+        if nearest.difference() > ENOUGH * wanted && self.may_excite {
+            let mut excited = Ladder::new(CouplingConfig::Vfps(Default::default()));
+            self.climb(&mut excited, longest, &mut nearest);
+            self.climb(&mut excited, 0.5 * longest, &mut nearest);
+        }
+        match nearest.found {
             Some((agreement, _, course)) if agreement <= ENOUGH * wanted => {
                 self.reference = Some((course, agreement));
                 Comparison::Found
             }
             Some((agreement, candidate, _)) => Comparison::Unclear(Some(Box::new((candidate, agreement)))),
-            None if moves => Comparison::Unclear(None),
+            None if nearest.moves => Comparison::Unclear(None),
             None => Comparison::Still,
         }
+    }
+
+    /// One more run of a method.
+    fn climb(&mut self, ladder: &mut Ladder, step: f64, nearest: &mut Nearest) {
+        let candidate = Candidate { coupling: ladder.coupling.clone(), step, ..Candidate::of(&self.config) };
+        let Ok(flight) = self.fly(&candidate, f64::INFINITY) else { return };
+        for (error, course) in ladder.add(flight.course) {
+            nearest.moves = true;
+            if error.is_finite() && error < nearest.difference() {
+                nearest.found = Some((error, candidate.clone(), course));
+            }
+        }
+    }
+}
+
+/// The two runs that agree best.
+#[derive(Default)]
+struct Nearest {
+    /// By how much they differ, and the settings and outputs of the finer one.
+    found: Option<(f64, Candidate, Course)>,
+    /// True if anything moves.
+    moves: bool,
+}
+
+impl Nearest {
+    /// Infinite if no two agree.
+    fn difference(&self) -> f64 {
+        self.found.as_ref().map_or(f64::INFINITY, |(difference, ..)| *difference)
     }
 }
 

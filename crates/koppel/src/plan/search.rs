@@ -136,8 +136,10 @@ impl Search<'_> {
             let by_cost = cost(a).total_cmp(&cost(b));
             prepares(&a.coupling).cmp(&prepares(&b.coupling)).then(by_cost)
         });
-        for method in methods {
-            if self.is_too_late(&method) {
+        let all = methods.len();
+        for (number, method) in methods.into_iter().enumerate() {
+            // The strongest is tried however late it is: nothing else has kept the error.
+            if number + 1 < all && self.is_too_late(&method) {
                 continue;
             }
             let mut climb = self.climb(f64::INFINITY);

@@ -156,7 +156,10 @@ impl Consistency {
             }
         }
         parts.iter_mut().try_for_each(|part| part.refresh(now, None))?;
-        now.late = None;
+        // Those that were late are left as they are, and show what they are exactly.
+        if now.late.take().is_some() {
+            (0..now.slots.len()).try_for_each(|id| now.read(id))?;
+        }
         for part in &mut self.parts {
             if let Part::Loop(solver, _) = part {
                 solver.note_reactions(now)?;

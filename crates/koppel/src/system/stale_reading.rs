@@ -1,5 +1,5 @@
 //! A subsystem whose outputs are those its last step has left, whatever inputs they are read with: as many FMUs are, which evaluate
-//! their outputs in their steps alone.
+//! their outputs when they leave their initialization and in their steps alone.
 
 use super::ports::{Ports, VariableId};
 use super::state_space::StateSpace;
@@ -9,17 +9,17 @@ use crate::linalg::Matrix;
 use crate::signal::{Samples, Segment, Step};
 use crate::solver::SolverConfig;
 
-/// Until the first step outputs follow inputs.
 pub(crate) struct StaleReading {
     inner: Box<dyn Subsystem>,
     left: Vec<f64>,
-    has_moved: bool,
+    inputs: Vec<f64>,
+    is_initializing: bool,
 }
 
 impl StaleReading {
     pub(crate) fn new(inner: Box<dyn Subsystem>) -> Self {
-        let left = vec![0.0; inner.ports().outputs.len()];
-        StaleReading { inner, left, has_moved: false }
+        let (left, inputs) = (vec![0.0; inner.ports().outputs.len()], vec![0.0; inner.ports().inputs.len()]);
+        StaleReading { inner, left, inputs, is_initializing: false }
     }
 }
 
@@ -29,16 +29,26 @@ impl Subsystem for StaleReading {
     }
 
     fn initialize(&mut self, start: f64) -> Result<()> {
-        self.has_moved = false;
-        self.inner.initialize(start)
+        self.inner.initialize(start)?;
+        self.is_initializing = true;
+        self.inputs.fill(0.0);
+        self.inner.read(Some(&self.inputs), &mut self.left)
+    }
+
+    fn leave_initialization(&mut self) -> Result<bool> {
+        let has_left = std::mem::take(&mut self.is_initializing);
+        if has_left {
+            self.inner.read(Some(&self.inputs), &mut self.left)?;
+        }
+        Ok(has_left)
     }
 
     fn read(&mut self, inputs: Option<&[f64]>, outputs: &mut [f64]) -> Result<()> {
-        if self.has_moved {
-            outputs.copy_from_slice(&self.left);
-            return Ok(());
+        if let Some(inputs) = inputs {
+            self.inputs.copy_from_slice(inputs);
         }
-        self.inner.read(inputs, outputs)
+        outputs.copy_from_slice(&self.left);
+        Ok(())
     }
 
     fn step(
@@ -50,7 +60,7 @@ impl Subsystem for StaleReading {
     ) -> Result<()> {
         self.inner.step(step, input, outputs, samples)?;
         self.left.copy_from_slice(outputs);
-        self.has_moved = true;
+        self.is_initializing = false;
         Ok(())
     }
 
@@ -93,22 +103,20 @@ impl Subsystem for StaleReading {
     fn save(&self, snapshot: &mut Snapshot) -> Result<()> {
         self.inner.save(snapshot)?;
         snapshot.reals.extend_from_slice(&self.left);
-        snapshot.reals.push(f64::from(u8::from(self.has_moved)));
         Ok(())
     }
 
     fn restore(&mut self, snapshot: &Snapshot) -> Result<()> {
-        let own = self.left.len() + 1;
-        let Some(size) = snapshot.reals.len().checked_sub(own) else {
+        let Some(size) = snapshot.reals.len().checked_sub(self.left.len()) else {
             return Err(Error::Unsupported {
                 what: "restoring this state".into(),
                 reason: "it was saved by another subsystem".into(),
             }
             .into());
         };
-        let (inner, mine) = snapshot.reals.split_at(size);
-        self.left.copy_from_slice(&mine[..own - 1]);
-        self.has_moved = mine[own - 1] != 0.0;
+        let (inner, left) = snapshot.reals.split_at(size);
+        self.left.copy_from_slice(left);
+        self.is_initializing = false;
         let inner = Snapshot { reals: inner.to_vec(), bytes: snapshot.bytes.clone() };
         self.inner.restore(&inner)
     }
