@@ -82,7 +82,7 @@ fn twenty_subsystems_take_seconds() {
     assert!(mixed.count() > 0, "no connection has a method of its own");
     let own = found.own.unwrap().score;
     let beats = |one: &koppel::plan::tune::Tuned| {
-        one.score.error < own.error && one.score.expense.total() < own.expense.total()
+        one.score.error < own.error && one.score.cost.calls < own.cost.calls
     };
     assert!(found.front.iter().any(beats));
 }
