@@ -9,6 +9,8 @@ mod helicopter;
 mod large;
 mod limits;
 mod nonlinear;
+#[path = "../common/plain.rs"]
+mod plain;
 mod robustness;
 mod running;
 mod two_mass;
