@@ -4,6 +4,8 @@
 mod black_box;
 mod blame;
 mod by_hand;
+#[path = "../common/chain.rs"]
+mod chain;
 mod global_error;
 mod helicopter;
 mod large;
