@@ -348,7 +348,7 @@ fn isolated_models_have_the_same_bits() {
             let model = body.linearize(&inputs).unwrap();
             let mut rates = vec![0.0; width];
             let is_told = body.rates(&inputs, &mut rates).unwrap();
-            (model, is_told, rates, body.lack_of_model())
+            (model, is_told, rates, body.model_source(), body.lack_of_model())
         };
         let (ours, theirs) = (asked(&mut *inside), asked(&mut *isolated));
         assert_eq!(ours, theirs);

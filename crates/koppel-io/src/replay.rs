@@ -14,9 +14,8 @@ mod log;
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 
-use koppel::linalg::Matrix;
 use koppel::signal::{Samples, Segment, Step};
-use koppel::system::{Message, Ports, Snapshot, StateSpace, Subsystem, VariableId};
+use koppel::system::{Snapshot, Subsystem, VariableId};
 
 use log::{Log, Record};
 
@@ -204,9 +203,12 @@ impl Replayed {
 const TICKET: &[u8; 8] = b"replay 1";
 
 impl Subsystem for Replayed {
-    fn ports(&self) -> &Ports {
-        self.inner.ports()
-    }
+    // Every step is logged: `step_held` by default calls `step`. What sends and receives messages is not replayed.
+    koppel::forward_to!(inner: ports, get, linear, linearize, linearize_into, feed_through, lack_of_model);
+    koppel::forward_to!(inner: needs_trials, model_source, rates, state_rates, solver, solver_config, identity);
+    koppel::forward_to!(inner: refusal, step_calls);
+    // By itself only: a log is replayed from its beginning.
+    koppel::forward_to!(inner: can_go_back);
 
     fn initialize(&mut self, start: f64) -> koppel::Result<()> {
         self.inner.initialize(start)?;
@@ -256,66 +258,9 @@ impl Subsystem for Replayed {
         })
     }
 
-    fn get(&mut self, variable: VariableId) -> koppel::Result<f64> {
-        self.inner.get(variable)
-    }
-
     fn set(&mut self, variable: VariableId, value: f64) -> koppel::Result<()> {
         self.note(&Record::Set { variable, value })?;
         self.inner.set(variable, value)
-    }
-
-    fn send(&mut self, output: usize, message: &mut Message) -> koppel::Result<()> {
-        self.inner.send(output, message)
-    }
-
-    fn linear(&self) -> Option<StateSpace> {
-        self.inner.linear()
-    }
-
-    fn linearize(&mut self, inputs: &[f64]) -> koppel::Result<Option<StateSpace>> {
-        self.inner.linearize(inputs)
-    }
-
-    fn linearize_into(&mut self, inputs: &[f64], out: &mut StateSpace) -> koppel::Result<bool> {
-        self.inner.linearize_into(inputs, out)
-    }
-
-    fn feed_through(&mut self, inputs: &[f64], out: &mut Matrix) -> koppel::Result<bool> {
-        self.inner.feed_through(inputs, out)
-    }
-
-    fn needs_trials(&self) -> bool {
-        self.inner.needs_trials()
-    }
-
-    fn lack_of_model(&self) -> Option<String> {
-        self.inner.lack_of_model()
-    }
-
-    fn rates(&mut self, inputs: &[f64], rates: &mut [f64]) -> koppel::Result<bool> {
-        self.inner.rates(inputs, rates)
-    }
-
-    fn solver(&self) -> String {
-        self.inner.solver()
-    }
-
-    fn identity(&self) -> Option<String> {
-        self.inner.identity()
-    }
-
-    fn refusal(&self) -> Option<String> {
-        self.inner.refusal()
-    }
-
-    fn step_calls(&self) -> Option<u64> {
-        self.inner.step_calls()
-    }
-
-    /// By itself only: a log is replayed from its beginning.
-    fn can_go_back(&self) -> koppel::Result<()> {
-        self.inner.can_go_back()
     }
 
     /// Where the log ends now, and the state itself if the FMU can keep it in its memory.

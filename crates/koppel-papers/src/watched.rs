@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use koppel::Result;
 use koppel::signal::{Request, Samples, Segment, Step};
-use koppel::system::{Ports, Snapshot, StateSpace, Subsystem, VariableId};
+use koppel::system::Subsystem;
 
 /// Times and outputs of one subsystem.
 pub(crate) type Trace = Arc<Mutex<Vec<(f64, Vec<f64>)>>>;
@@ -23,17 +23,11 @@ pub(crate) struct Watched {
 }
 
 impl Subsystem for Watched {
-    fn ports(&self) -> &Ports {
-        self.inner.ports()
-    }
-
-    fn initialize(&mut self, start: f64) -> Result<()> {
-        self.inner.initialize(start)
-    }
-
-    fn read(&mut self, inputs: Option<&[f64]>, outputs: &mut [f64]) -> Result<()> {
-        self.inner.read(inputs, outputs)
-    }
+    // `step_held` by default calls `step`.
+    koppel::forward_to!(inner: ports, initialize, leave_initialization, read, get, set, send, receive, linear);
+    koppel::forward_to!(inner: linearize, linearize_into, feed_through, lack_of_model, needs_trials);
+    koppel::forward_to!(inner: model_source, rates, state_rates, solver, solver_config, identity, refusal);
+    koppel::forward_to!(inner: step_calls, can_go_back, save, restore);
 
     fn step(
         &mut self,
@@ -60,37 +54,5 @@ impl Subsystem for Watched {
             samples.push(fine.times()[k]).copy_from_slice(fine.at(k));
         }
         Ok(())
-    }
-
-    fn get(&mut self, variable: VariableId) -> Result<f64> {
-        self.inner.get(variable)
-    }
-
-    fn set(&mut self, variable: VariableId, value: f64) -> Result<()> {
-        self.inner.set(variable, value)
-    }
-
-    fn linear(&self) -> Option<StateSpace> {
-        self.inner.linear()
-    }
-
-    fn linearize(&mut self, inputs: &[f64]) -> Result<Option<StateSpace>> {
-        self.inner.linearize(inputs)
-    }
-
-    fn rates(&mut self, inputs: &[f64], rates: &mut [f64]) -> Result<bool> {
-        self.inner.rates(inputs, rates)
-    }
-
-    fn solver(&self) -> String {
-        self.inner.solver()
-    }
-
-    fn save(&self, snapshot: &mut Snapshot) -> Result<()> {
-        self.inner.save(snapshot)
-    }
-
-    fn restore(&mut self, snapshot: &Snapshot) -> Result<()> {
-        self.inner.restore(snapshot)
     }
 }

@@ -7,16 +7,15 @@
 
 #![expect(clippy::print_stdout, clippy::unwrap_used, reason = "a benchmark prints and may panic")]
 
-use koppel::Result;
+#[path = "../tests/common/plain.rs"]
+mod plain;
+
 use koppel::analysis::Certifier;
 use koppel::linalg::Matrix;
 use koppel::run::{Parallel, RunConfig, Simulation};
-use koppel::signal::{Samples, Segment, Step};
 use koppel::solver::SolverConfig;
-use koppel::system::{
-    Connection, LinearOde, OdeModel, Ports, Snapshot, StateSpace, Subsystem, System, SystemBuilder, Variable,
-    VariableId,
-};
+use koppel::system::{Connection, LinearOde, OdeModel, StateSpace, System, SystemBuilder, Variable};
+use plain::Plain;
 use std::time::Instant;
 
 const ROUNDS: u64 = 200;
@@ -37,54 +36,18 @@ fn mass(x0: f64) -> OdeModel {
     OdeModel::new(Box::new(ode.unwrap()), &SolverConfig::Exact {}).unwrap()
 }
 
-/// A model of which nothing is known.
-struct Hidden(OdeModel);
-
-impl Subsystem for Hidden {
-    fn ports(&self) -> &Ports {
-        self.0.ports()
-    }
-    fn initialize(&mut self, start: f64) -> Result<()> {
-        self.0.initialize(start)
-    }
-    fn read(&mut self, inputs: Option<&[f64]>, outputs: &mut [f64]) -> Result<()> {
-        self.0.read(inputs, outputs)
-    }
-    fn step(&mut self, step: &Step, u: &Segment<'_>, y: &mut [f64], samples: &mut Samples) -> Result<()> {
-        self.0.step(step, u, y, samples)
-    }
-    fn get(&mut self, variable: VariableId) -> Result<f64> {
-        self.0.get(variable)
-    }
-    fn set(&mut self, variable: VariableId, value: f64) -> Result<()> {
-        self.0.set(variable, value)
-    }
-    fn solver(&self) -> String {
-        self.0.solver()
-    }
-    fn save(&self, snapshot: &mut Snapshot) -> Result<()> {
-        self.0.save(snapshot)
-    }
-    fn restore(&mut self, snapshot: &Snapshot) -> Result<()> {
-        self.0.restore(snapshot)
-    }
-    fn needs_trials(&self) -> bool {
-        true
-    }
-}
-
 /// Masses in a ring, each pulled by the next.
 fn ring(count: usize, is_hidden: bool) -> System {
     let mut builder = SystemBuilder::new();
     for k in 0..count {
-        let (name, mass) = (format!("m{k}"), mass(if k == 0 { 1.0 } else { 0.0 }));
-        builder = if is_hidden { builder.add(&name, Hidden(mass)) } else { builder.add(&name, mass) };
+        builder = builder.add(&format!("m{k}"), mass(if k == 0 { 1.0 } else { 0.0 }));
     }
     for k in 0..count {
         let (from, to) = (format!("m{}.y", (k + 1) % count), format!("m{k}.u"));
         builder = builder.connect(Connection::new(&from, &to));
     }
-    builder.build().unwrap()
+    let system = builder.build().unwrap();
+    if is_hidden { plain::each(system, |inner| Plain { inner, can_save: true }) } else { system }
 }
 
 fn simulation(count: usize, is_hidden: bool) -> Simulation {

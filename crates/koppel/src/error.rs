@@ -146,6 +146,11 @@ impl Error {
 }
 
 /// Suggests the names closest to `name`, or lists what is known when nothing is close.
+/// A setting that cannot be taken.
+pub(crate) fn bad(what: &str, value: impl ToString, problem: &str) -> Box<Error> {
+    Error::Setting { what: what.into(), value: value.to_string(), problem: problem.into() }.into()
+}
+
 fn known_names(known: &[String], name: &str) -> String {
     if known.is_empty() {
         return "; there are none".into();

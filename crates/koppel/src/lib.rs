@@ -17,7 +17,9 @@ pub mod record;
 pub mod run;
 pub mod signal;
 pub mod solver;
+mod splitmix;
 pub mod system;
 
 pub use error::{Error, Result};
 pub use fnv::fnv;
+pub use splitmix::SplitMix64;

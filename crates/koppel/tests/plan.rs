@@ -1,16 +1,11 @@
-//! Candidates, scores and the choice, on systems of the library.
+//! Candidates and the choice, on systems of the library.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-use koppel::analysis::LinearSystem;
 use koppel::coupling::{AutoConfig, CouplingConfig, Save};
 use koppel::models::cases::{Case, case};
-use koppel::plan::{Basis, Candidate, Choice, Prices, Scorer, Steps, Wish, choose};
+use koppel::plan::{Basis, Choice, Steps, Wish, choose};
 use koppel::run::{RunConfig, ScheduleConfig, Simulation};
-
-fn linear(case: &Case) -> LinearSystem {
-    LinearSystem::new(&mut Simulation::new(case.system().unwrap(), &case.run).unwrap()).unwrap()
-}
 
 fn auto(case: &Case, steps: Steps, aim: AutoConfig) -> Choice {
     let coupling = CouplingConfig::Auto(aim);
@@ -20,44 +15,6 @@ fn auto(case: &Case, steps: Steps, aim: AutoConfig) -> Choice {
     let wish = Wish { config, steps, schedules, aim, spared: Vec::new(), patience: Wish::ASKED };
     let mut start = |config: &RunConfig| Simulation::new(case.system()?, config);
     choose(&wish, &mut start, &|_| {}).unwrap()
-}
-
-/// Zero-order hold of the quarter truck is stable up to 38.1 ms (closed-form matrices, see the forecast's tests).
-#[test]
-fn a_score_tells_stability_with_its_margin_error_and_cost() {
-    let truck = case("quarter-truck").unwrap();
-    let system = linear(&truck);
-    let scorer = Scorer::new(&system, &truck.run, Prices::counted());
-    let zoh = Candidate { coupling: CouplingConfig::Zoh {}, ..Candidate::of(&truck.run) };
-    let score = |step: f64| scorer.score(&zoh.at(step)).unwrap();
-    for (step, margin) in [(0.02, 1.25), (0.033, 1.1), (0.036, 1.0)] {
-        let found = score(step);
-        assert!(found.is_stable && found.spectral_radius < 1.0 && found.margin == margin, "{found:?}");
-        let own = system.global_error(&zoh.at(step).on(&truck.run), scorer.reference().unwrap()).unwrap();
-        assert_eq!(found.error, Some(own.overall));
-    }
-    let lost = score(0.05);
-    assert!(!lost.is_stable && lost.margin == 0.0 && lost.error == Some(f64::INFINITY), "{lost:?}");
-    // Two subsystems, 3 s.
-    let expense = score(0.02).expense;
-    assert!((expense.steps - 150.0).abs() < 1e-9 && (expense.total() - 300.0).abs() < 1e-9, "{expense:?}");
-    let cheaper = Prices { call: 0.5, couplings: [("zoh".into(), 1.0)].into(), ..Prices::counted() };
-    let expense = Scorer::new(&system, &truck.run, cheaper).expense(&zoh.at(0.02)).unwrap();
-    assert!(
-        (expense.subsystems - 150.0).abs() < 1e-9 && (expense.coupling - 150.0).abs() < 1e-9,
-        "{expense:?}"
-    );
-}
-
-/// Prices that are measured are positive, and a longer step costs more of what grows with it.
-#[test]
-fn prices_are_measured_on_copies() {
-    let mass = case("dual-mass").unwrap();
-    let mut start = |config: &RunConfig| Simulation::new(mass.system()?, config);
-    let prices = Prices::measured(&mass.run, &mut start).unwrap();
-    let price = |step: f64| prices.steps_of("left", 1.0, step);
-    assert!(price(1e-3) > 0.0 && price(4e-3) > price(1e-3), "{prices:?}");
-    assert!(prices.couplings["zoh"] >= 0.0);
 }
 
 /// Counted costs do not depend on the machine: the same wish gives the same choice, and a stricter one a dearer choice.

@@ -99,7 +99,7 @@ impl Tuned<'_> {
             cells.extend(
                 has_consistency.then(|| score.consistency.map_or(String::new(), |c| significant(c, 3))),
             );
-            cells.extend([significant(score.expense.calls, 4), mark.to_owned()]);
+            cells.extend([significant(score.cost.calls, 4), mark.to_owned()]);
             grid.add(cells);
         };
         for row in &rows {
@@ -202,8 +202,8 @@ fn row(number: Option<usize>, one: &Found) -> Value {
         "is_stable": score.is_stable,
         "error": score.error.filter(|error| error.is_finite()),
         "consistency": score.consistency,
-        "steps": score.expense.steps,
-        "calls": score.expense.calls,
+        "steps": score.cost.steps,
+        "calls": score.cost.calls,
         "is_own": one.is_own,
     })
 }

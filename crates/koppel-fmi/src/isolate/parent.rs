@@ -16,6 +16,7 @@ use std::sync::Arc;
 pub(super) struct Isolated {
     ports: Ports,
     solver: String,
+    model_source: Option<String>,
     lack_of_model: Option<String>,
     /// As the worker told last.
     step_calls: Option<u64>,
@@ -33,6 +34,7 @@ impl Isolated {
         Ok(Isolated {
             ports,
             solver: isolated(&solver),
+            model_source: None,
             lack_of_model: None,
             step_calls: None,
             link: RefCell::new(link),
@@ -218,10 +220,10 @@ impl Subsystem for Isolated {
     fn linearize(&mut self, inputs: &[f64]) -> koppel::Result<Option<StateSpace>> {
         let asked = Call::Linearize(inputs.to_vec());
         let answer = self.call_under(&asked, "while it was linearised", inputs)?;
-        let Answer::Linear { model, lack, solver } = answer else {
+        let Answer::Linear { model, source, lack, solver } = answer else {
             return Ok(None);
         };
-        self.lack_of_model = lack;
+        (self.model_source, self.lack_of_model) = (source, lack);
         self.solver = isolated(&solver);
         Ok(model)
     }
@@ -229,6 +231,10 @@ impl Subsystem for Isolated {
     fn needs_trials(&self) -> bool {
         let section = self.fmu.description().co_simulation.as_ref();
         section.is_some_and(|section| !section.interface.provides_directional_derivatives)
+    }
+
+    fn model_source(&self) -> Option<String> {
+        self.model_source.clone()
     }
 
     fn lack_of_model(&self) -> Option<String> {

@@ -70,7 +70,7 @@ pub(super) enum Answer {
     Hosted { ports: Ports, solver: String },
     Saved(Snapshot),
     Sent(Message),
-    Linear { model: Option<StateSpace>, lack: Option<String>, solver: String },
+    Linear { model: Option<StateSpace>, source: Option<String>, lack: Option<String>, solver: String },
     Result(Vec<u8>),
 }
 

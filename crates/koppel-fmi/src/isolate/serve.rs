@@ -129,8 +129,8 @@ impl Worker<'_> {
             Call::Restore(snapshot) => subsystem.restore(&snapshot),
             Call::Linearize(inputs) => {
                 let model = subsystem.linearize(&inputs).map_err(|error| Trouble::from(&*error))?;
-                let (lack, solver) = (subsystem.lack_of_model(), subsystem.solver());
-                return Ok(Answer::Linear { model, lack, solver });
+                let (source, lack) = (subsystem.model_source(), subsystem.lack_of_model());
+                return Ok(Answer::Linear { model, source, lack, solver: subsystem.solver() });
             }
             Call::Save(mut snapshot) => {
                 subsystem.save(&mut snapshot).map_err(|error| Trouble::from(&*error))?;

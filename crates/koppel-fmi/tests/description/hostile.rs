@@ -19,19 +19,12 @@ fn hostile_files_are_refused_quickly() {
     assert!(begin.elapsed().as_secs() < 20, "{:?}", begin.elapsed());
 }
 
-/// A small generator of random numbers (splitmix64), so that every run makes the same edits.
-struct Random(u64);
+/// Random numbers, the same in every run.
+struct Random(koppel::SplitMix64);
 
 impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
     fn below(&mut self, limit: usize) -> usize {
-        (self.next() % limit.max(1) as u64) as usize
+        (self.0.bits() % limit.max(1) as u64) as usize
     }
 }
 
@@ -57,7 +50,7 @@ fn edit(bytes: &mut Vec<u8>, random: &mut Random) {
     let at = random.below(bytes.len());
     let length = random.below(40).min(bytes.len() - at);
     match random.below(10) {
-        0 => bytes[at] = random.next() as u8,
+        0 => bytes[at] = random.0.bits() as u8,
         1 => drop(bytes.drain(at..at + length)),
         2 => {
             let copy = bytes[at..at + length].to_vec();
@@ -85,7 +78,7 @@ fn mutated_descriptions_never_panic() {
     let good = parse(FMI3);
     let mut accepted = 0;
     for seed in 0..edits {
-        let mut random = Random(seed);
+        let mut random = Random(koppel::SplitMix64(seed));
         let fixture = [FMI2, FMI3, PYTHONFMU2, PYTHONFMU3, TERMINALS][random.below(5)];
         let mut bytes = fixture.as_bytes().to_vec();
         for _ in 0..=random.below(3) {

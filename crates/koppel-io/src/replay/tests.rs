@@ -11,15 +11,8 @@ struct Forgetful {
 }
 
 impl Subsystem for Forgetful {
-    fn ports(&self) -> &Ports {
-        self.inner.ports()
-    }
-    fn initialize(&mut self, start: f64) -> koppel::Result<()> {
-        self.inner.initialize(start)
-    }
-    fn read(&mut self, inputs: Option<&[f64]>, outputs: &mut [f64]) -> koppel::Result<()> {
-        self.inner.read(inputs, outputs)
-    }
+    koppel::forward_to!(inner: ports, initialize, read, get, set, solver);
+
     fn step(
         &mut self,
         step: &Step,
@@ -30,15 +23,6 @@ impl Subsystem for Forgetful {
         self.inner.step(step, u, y, samples)?;
         y[0] += self.drift;
         Ok(())
-    }
-    fn get(&mut self, variable: VariableId) -> koppel::Result<f64> {
-        self.inner.get(variable)
-    }
-    fn set(&mut self, variable: VariableId, value: f64) -> koppel::Result<()> {
-        self.inner.set(variable, value)
-    }
-    fn solver(&self) -> String {
-        self.inner.solver()
     }
     fn save(&self, _: &mut Snapshot) -> koppel::Result<()> {
         Err(koppel::Error::Unsupported { what: "saving".into(), reason: "it forgets".into() }.into())
@@ -181,4 +165,25 @@ fn a_state_saved_without_a_log_is_taken_as_it_is() {
     third.initialize(0.0).unwrap();
     third.restore(&later).unwrap();
     assert_eq!(drive(&mut third, 20, 30), drive(&mut alone, 20, 30));
+}
+
+/// What is logged tells the same of its model as what is not.
+#[test]
+fn logging_hides_nothing_of_a_model() {
+    struct Tried(OdeModel);
+    impl Subsystem for Tried {
+        koppel::forward_to!(0: ports, initialize, read, step, get, set, state_rates, solver, save, restore);
+
+        fn model_source(&self) -> Option<String> {
+            Some("trial steps".into())
+        }
+    }
+    let ode = models::build("mass", &BTreeMap::new()).unwrap();
+    let inner = Tried(OdeModel::new(ode, &koppel::solver::SolverConfig::default()).unwrap());
+    let journals = Journals::beside(&std::env::temp_dir().join("koppel-never-written"));
+    let mut logged = Replayed::new(Box::new(inner), "body", journals.of(0, "body"));
+    assert_eq!(logged.model_source().as_deref(), Some("trial steps"));
+    let (inputs, mut rates) = (vec![2.0; logged.ports().inputs.len()], [f64::NAN; 2]);
+    assert!(logged.state_rates(&inputs, &mut rates).unwrap());
+    assert!(rates.iter().all(|rate| rate.is_finite()), "{rates:?}");
 }

@@ -203,32 +203,13 @@ fn put_coupling(
     if ["learned", "models"].iter().any(|key| wanted.contains_key(*key)) {
         return Err(Unsaid(new.name()));
     }
-    put(table, KEY, inline(&short(new)));
+    put(table, KEY, inline(&auto::brief(new)));
     Ok(())
 }
 
 /// All settings of a coupling.
 fn settings(coupling: &CouplingConfig) -> toml::Table {
     toml::Table::try_from(coupling).unwrap_or_default()
-}
-
-/// Its name, or a table without what needs not be said.
-fn short(coupling: &CouplingConfig) -> toml::Value {
-    if let CouplingConfig::Mixed { default, connections } = coupling {
-        let connections = connections.iter().map(|(to, own)| (to.clone(), short(own))).collect();
-        return toml::Value::Table(toml::Table::from_iter([
-            ("method".into(), toml::Value::from("mixed")),
-            ("default".into(), short(default)),
-            ("connections".into(), toml::Value::Table(connections)),
-        ]));
-    }
-    let name = toml::Value::from(coupling.name());
-    let bare = toml::Table::from_iter([("method".to_owned(), name.clone())]);
-    let usual: Option<CouplingConfig> = toml::Value::Table(bare).try_into().ok();
-    let usual = usual.as_ref().map(settings).unwrap_or_default();
-    let mut said = toml::Table::from_iter([("method".to_owned(), name.clone())]);
-    said.extend(settings(coupling).into_iter().filter(|(key, value)| usual.get(key) != Some(value)));
-    if said.len() == 1 { name } else { toml::Value::Table(said) }
 }
 
 fn value(settings: &impl serde::Serialize) -> Edited {

@@ -1,26 +1,18 @@
 //! Random edits, the same ones for the same number.
 
-/// Numbers without pattern: splitmix64 (Steele, Lea & Flood 2014).
-pub(crate) struct Random(u64);
+/// Numbers without pattern.
+pub(crate) struct Random(koppel::SplitMix64);
 
 impl Random {
     /// The sequence of one input of one target.
     pub(crate) fn new(target: usize, index: u64) -> Self {
-        let mut random = Random(index ^ ((target as u64 + 1) << 56));
-        random.next();
-        random
-    }
-
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
+        let mut numbers = koppel::SplitMix64(index ^ ((target as u64 + 1) << 56));
+        numbers.bits();
+        Random(numbers)
     }
 
     pub(crate) fn below(&mut self, limit: usize) -> usize {
-        (self.next() % limit.max(1) as u64) as usize
+        (self.0.bits() % limit.max(1) as u64) as usize
     }
 }
 

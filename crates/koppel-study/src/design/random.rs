@@ -1,14 +1,9 @@
 //! Random numbers that depend on nothing but where they stand: any of them can be had without those before.
 
-/// The end of SplitMix64 (Steele, Lea, Flood 2014): every bit of the argument changes every bit of the result.
-pub(super) fn mixed(mut z: u64) -> u64 {
-    z = z.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
-}
+use koppel::SplitMix64;
 
 pub(super) fn drawn(seed: u64, run: u64, factor: u64) -> u64 {
+    let mixed = SplitMix64::first;
     mixed(mixed(mixed(seed) ^ run) ^ factor.rotate_left(32))
 }
 

@@ -2,18 +2,16 @@
 
 use super::equations::linear;
 use super::problems::{Fresh, wire};
+use koppel::SplitMix64;
 use koppel::linalg::{Matrix, eigenvalues};
 use koppel::system::SystemBuilder;
 
-/// Numbers in [-1, 1].
-struct Numbers(u64);
+/// Numbers in [-1, 1).
+struct Numbers(SplitMix64);
 
 impl Numbers {
     fn next(&mut self) -> f64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((z ^ (z >> 31)) >> 11) as f64 / (1_u64 << 52) as f64 - 1.0
+        2.0 * self.0.unit() - 1.0
     }
 }
 
@@ -38,7 +36,7 @@ fn random_part(numbers: &mut Numbers) -> (Matrix, Matrix, Matrix, Vec<f64>) {
 /// margin.
 pub(crate) fn random_network(seed: u64) -> Fresh {
     let build = move || {
-        let mut numbers = Numbers(seed.wrapping_mul(0x1000_0001));
+        let mut numbers = Numbers(SplitMix64(seed.wrapping_mul(0x1000_0001)));
         let count = 3 + (seed % 3) as usize;
         let parts: Vec<_> = (0..count).map(|_| random_part(&mut numbers)).collect();
         // Input 0 of each from output 0 of the one before, input 1 from output 1 of the one after.

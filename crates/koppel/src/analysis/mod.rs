@@ -50,6 +50,7 @@ pub use limits::{Limit, Methods, candidates, limits};
 pub use linear_system::LinearSystem;
 pub(crate) use linear_system::is_learning;
 pub use modes::{Mode, Scaling, Spectrum};
+pub(crate) use recommend::rounded_down;
 pub use recommend::{Recommendation, recommend};
 pub use robustness::{ParameterRange, Robustness, robustness};
 pub use step_matrix::StepMatrix;

@@ -125,7 +125,7 @@ fn step_for(
 }
 
 /// To two digits.
-fn rounded_down(step: f64) -> f64 {
+pub(crate) fn rounded_down(step: f64) -> f64 {
     let power = 10.0_f64.powf(1.0 - step.log10().floor());
     let digits = (step * power * (1.0 + 1e-12)).floor();
     // Divided by a whole power of ten where that is exact.

@@ -13,7 +13,7 @@ use super::prestep::PrestepConfig;
 use super::relaxed::RelaxedHold;
 use super::vfps::{Nodes, VfpsConfig};
 use super::{Coupling, Hold};
-use crate::error::{Error, Result};
+use crate::error::{Result, bad};
 use crate::identify::ModelConfig;
 use crate::system::SystemGraph;
 use serde::{Deserialize, Serialize};
@@ -299,8 +299,4 @@ fn check_together(configs: &[&CouplingConfig]) -> Result<()> {
 
 fn differ<T: PartialEq>(mut all: impl Iterator<Item = T>) -> bool {
     all.next().is_some_and(|first| all.any(|other| other != first))
-}
-
-fn bad(what: &str, value: impl ToString, problem: &str) -> Box<Error> {
-    Error::Setting { what: what.into(), value: value.to_string(), problem: problem.into() }.into()
 }

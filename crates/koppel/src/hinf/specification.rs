@@ -173,7 +173,7 @@ fn butterworth(order: usize, hz: f64) -> Zpk {
 }
 
 pub(super) fn bad(what: &str, value: impl ToString, problem: &str) -> Box<Error> {
-    Error::Setting { what: format!("hinf.{what}"), value: value.to_string(), problem: problem.into() }.into()
+    crate::error::bad(&format!("hinf.{what}"), value, problem)
 }
 
 #[cfg(test)]

@@ -5,9 +5,9 @@
 //!   d1 = ζ1 √(m1 k1),     d2 = 2 ζ2 √(m2 k2)                                             (1)
 //!
 //! Chen et al. 2021, Table 2. The text gives both dampings without the factor 2; the four cases it prints have it in d2
-//! only, as written here (MATH 10). Random numbers: SplitMix64 (Steele, Lea & Flood 2014), so that a seed means the
-//! same system everywhere and for ever.
+//! only, as written here (MATH 10). A seed means the same system everywhere and for ever.
 
+use crate::SplitMix64;
 use crate::error::{Error, Result};
 use crate::linalg::{Matrix, spectral_radius};
 use std::collections::BTreeMap;
@@ -30,7 +30,7 @@ pub struct RandomDualMass {
 /// The system that belongs to a seed.
 pub fn random_dual_mass(seed: u64) -> RandomDualMass {
     let mut numbers = SplitMix64(seed);
-    let mut up_to = |limit: f64| limit * numbers.next();
+    let mut up_to = |limit: f64| limit * numbers.unit();
     let m = [10.0 - up_to(10.0), 10.0 - up_to(10.0)];
     let (k, kc) = ([up_to(1000.0), up_to(1000.0)], up_to(1000.0));
     let zeta = [up_to(1.3), up_to(1.3)];
@@ -63,18 +63,5 @@ impl RandomDualMass {
         let radius = spectral_radius(&(&Matrix::identity(4) + &(&a * micro_step)))
             .map_err(|source| Error::Linalg { what: "eigenvalues of a random dual mass".into(), source })?;
         Ok(radius <= 1.0)
-    }
-}
-
-struct SplitMix64(u64);
-
-impl SplitMix64 {
-    /// Uniform in [0, 1).
-    fn next(&mut self) -> f64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((z ^ (z >> 31)) >> 11) as f64 / (1_u64 << 53) as f64
     }
 }

@@ -2,8 +2,6 @@
 //!
 //! ```text
 //! Candidate                    a macro step, a coupling for every connection, a schedule
-//! Prices                       what a step of each subsystem and of each coupling costs
-//! Scorer::score(candidate)     growth, stability with a margin, error to be expected, cost: on a `LinearSystem`
 //! choose(wish, start, ..)      `auto`: the cheapest settings that keep a wanted error, and why
 //! tune::tune(system, ..)       all settings that no others beat in stability, accuracy and cost
 //! evolution, pareto            how they are searched and compared
@@ -18,8 +16,6 @@ pub mod evolution;
 mod forecasting;
 pub mod pareto;
 mod pilot;
-mod prices;
-mod score;
 mod search;
 pub mod tune;
 mod wish;
@@ -28,6 +24,4 @@ pub use auto::{choose, held_inputs};
 pub use candidate::Candidate;
 pub use choice::{Basis, Choice, Refused, Tried};
 pub use pilot::Start;
-pub use prices::Prices;
-pub use score::{Expense, Score, Scorer};
 pub use wish::{Steps, Wish};

@@ -1,6 +1,7 @@
 //! What is asked of a choice of settings.
 
 use super::candidate::Candidate;
+use crate::analysis::rounded_down;
 use crate::coupling::{
     AutoConfig, CorrectorConfig, CouplingConfig, ErrorEquationConfig, HinfConfig, PrestepConfig, VfpsConfig,
 };
@@ -121,13 +122,6 @@ impl Wish {
 /// The longest whole part of a time that is at most so long.
 fn part_of(whole: f64, step: f64) -> f64 {
     whole / (whole / step * (1.0 - 1e-12)).ceil().max(1.0)
-}
-
-/// To two digits.
-fn rounded_down(step: f64) -> f64 {
-    let power = 10.0_f64.powf(1.0 - step.log10().floor());
-    let digits = (step * power * (1.0 + 1e-12)).floor();
-    digits / power
 }
 
 #[cfg(test)]

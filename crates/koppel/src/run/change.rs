@@ -1,8 +1,7 @@
 //! Changes of parameters and free inputs at given times.
 
-use super::config::bad;
 use super::simulation::{Simulation, view};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, bad};
 use crate::signal::Step;
 use crate::signal::external::External;
 use crate::system::{InputId, SubsystemId, SystemGraph, VariableId, VariableKind};

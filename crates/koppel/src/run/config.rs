@@ -4,7 +4,7 @@ use super::adaptive::AdaptiveConfig;
 use super::change::Change;
 use super::iterate::IterationConfig;
 use crate::coupling::{CouplingConfig, Hold};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, bad};
 use crate::record::Record;
 use crate::signal::Clock;
 use serde::{Deserialize, Serialize};
@@ -198,8 +198,4 @@ impl RunConfig {
         }
         Ok(())
     }
-}
-
-pub(super) fn bad(what: &str, value: impl ToString, problem: &str) -> Box<Error> {
-    Error::Setting { what: what.into(), value: value.to_string(), problem: problem.into() }.into()
 }

@@ -1,9 +1,9 @@
 //! Who moves when: stages one after the other, the members of a stage side by side.
 
-use super::config::{Named, RunConfig, ScheduleConfig, bad};
+use super::config::{Named, RunConfig, ScheduleConfig};
 use super::iterate::IterationKind;
 use crate::coupling::CouplingConfig;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, bad};
 use crate::system::{
     Component, OutputId, Signal, SubsystemId, SystemGraph, evaluation_order, strongly_connected, tear,
 };

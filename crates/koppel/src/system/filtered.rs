@@ -7,14 +7,12 @@
 
 use super::exact::Exact;
 use super::filter::{FilterConfig, Filtered};
-use super::message::Message;
 use super::ports::{Dependencies, Ports, Variable, VariableId, VariableKind};
 use super::state_space::StateSpace;
 use super::subsystem::{Snapshot, Subsystem};
 use crate::error::{Error, Result};
 use crate::linalg::{Matrix, solve};
 use crate::signal::{Request, Samples, Segment, Step};
-use crate::solver::SolverConfig;
 
 /// The subsystem and its filters.
 pub(super) struct WithFilters {
@@ -135,6 +133,10 @@ impl WithFilters {
 }
 
 impl Subsystem for WithFilters {
+    // `step_held` by default calls `step`, `linearize_into` calls `linearize`. `state_rates` would need those of the filters.
+    crate::forward_to!(inner: leave_initialization, set, send, receive, lack_of_model, needs_trials, model_source);
+    crate::forward_to!(inner: solver, solver_config, refusal, step_calls, can_go_back);
+
     fn ports(&self) -> &Ports {
         &self.ports
     }
@@ -142,10 +144,6 @@ impl Subsystem for WithFilters {
     fn initialize(&mut self, start: f64) -> Result<()> {
         self.is_starting = true;
         self.inner.initialize(start)
-    }
-
-    fn leave_initialization(&mut self) -> Result<bool> {
-        self.inner.leave_initialization()
     }
 
     fn read(&mut self, inputs: Option<&[f64]>, outputs: &mut [f64]) -> Result<()> {
@@ -193,18 +191,6 @@ impl Subsystem for WithFilters {
         }
     }
 
-    fn set(&mut self, variable: VariableId, value: f64) -> Result<()> {
-        self.inner.set(variable, value)
-    }
-
-    fn send(&mut self, output: usize, message: &mut Message) -> Result<()> {
-        self.inner.send(output, message)
-    }
-
-    fn receive(&mut self, input: usize, message: &Message) -> Result<()> {
-        self.inner.receive(input, message)
-    }
-
     fn linear(&self) -> Option<StateSpace> {
         self.inner.linear().map(|inner| self.with_filters(&inner))
     }
@@ -230,14 +216,6 @@ impl Subsystem for WithFilters {
         Ok(true)
     }
 
-    fn needs_trials(&self) -> bool {
-        self.inner.needs_trials()
-    }
-
-    fn lack_of_model(&self) -> Option<String> {
-        self.inner.lack_of_model()
-    }
-
     fn rates(&mut self, inputs: &[f64], rates: &mut [f64]) -> Result<bool> {
         if !self.inner.rates(inputs, &mut rates[..self.width])? {
             return Ok(false);
@@ -254,29 +232,9 @@ impl Subsystem for WithFilters {
         Ok(true)
     }
 
-    fn solver(&self) -> String {
-        self.inner.solver()
-    }
-
-    fn solver_config(&self) -> Option<SolverConfig> {
-        self.inner.solver_config()
-    }
-
     fn identity(&self) -> Option<String> {
         let filters: Vec<_> = self.filters.iter().map(|filter| (filter.of, &filter.matrices)).collect();
         Some(format!("{} with filters {filters:?}", self.inner.identity()?))
-    }
-
-    fn refusal(&self) -> Option<String> {
-        self.inner.refusal()
-    }
-
-    fn step_calls(&self) -> Option<u64> {
-        self.inner.step_calls()
-    }
-
-    fn can_go_back(&self) -> Result<()> {
-        self.inner.can_go_back()
     }
 
     fn save(&self, snapshot: &mut Snapshot) -> Result<()> {

@@ -7,6 +7,7 @@ mod exact;
 mod feedthrough;
 mod filter;
 mod filtered;
+mod forward;
 mod graph;
 mod linear_ode;
 mod linear_part;

@@ -1,13 +1,9 @@
 //! A subsystem whose outputs are those its last step has left, whatever inputs they are read with: as many FMUs are, which evaluate
 //! their outputs when they leave their initialization and in their steps alone.
 
-use super::ports::{Ports, VariableId};
-use super::state_space::StateSpace;
 use super::subsystem::{Snapshot, Subsystem};
 use crate::error::{Error, Result};
-use crate::linalg::Matrix;
 use crate::signal::{Samples, Segment, Step};
-use crate::solver::SolverConfig;
 
 pub(crate) struct StaleReading {
     inner: Box<dyn Subsystem>,
@@ -24,9 +20,10 @@ impl StaleReading {
 }
 
 impl Subsystem for StaleReading {
-    fn ports(&self) -> &Ports {
-        self.inner.ports()
-    }
+    // `step_held` by default calls `step`.
+    crate::forward_to!(inner: ports, leave_initialization, get, set, send, receive, linear, linearize, linearize_into);
+    crate::forward_to!(inner: feed_through, lack_of_model, needs_trials, model_source, rates, state_rates, solver);
+    crate::forward_to!(inner: solver_config, identity, refusal, step_calls, can_go_back);
 
     fn initialize(&mut self, start: f64) -> Result<()> {
         self.inner.initialize(start)?;
@@ -62,42 +59,6 @@ impl Subsystem for StaleReading {
         self.left.copy_from_slice(outputs);
         self.is_initializing = false;
         Ok(())
-    }
-
-    fn get(&mut self, variable: VariableId) -> Result<f64> {
-        self.inner.get(variable)
-    }
-
-    fn set(&mut self, variable: VariableId, value: f64) -> Result<()> {
-        self.inner.set(variable, value)
-    }
-
-    fn linear(&self) -> Option<StateSpace> {
-        self.inner.linear()
-    }
-
-    fn linearize(&mut self, inputs: &[f64]) -> Result<Option<StateSpace>> {
-        self.inner.linearize(inputs)
-    }
-
-    fn feed_through(&mut self, inputs: &[f64], out: &mut Matrix) -> Result<bool> {
-        self.inner.feed_through(inputs, out)
-    }
-
-    fn rates(&mut self, inputs: &[f64], rates: &mut [f64]) -> Result<bool> {
-        self.inner.rates(inputs, rates)
-    }
-
-    fn state_rates(&mut self, inputs: &[f64], rates: &mut [f64]) -> Result<bool> {
-        self.inner.state_rates(inputs, rates)
-    }
-
-    fn solver(&self) -> String {
-        self.inner.solver()
-    }
-
-    fn solver_config(&self) -> Option<SolverConfig> {
-        self.inner.solver_config()
     }
 
     fn save(&self, snapshot: &mut Snapshot) -> Result<()> {

@@ -2,70 +2,16 @@
 
 use super::cases::{CASES, exact, outputs, parts};
 use super::certified;
+use super::plain::{self, Plain};
 use super::random::{Example, Random, overall};
-use koppel::Result;
 use koppel::analysis::{Evidence, Worth};
 use koppel::coupling::{CouplingConfig, StartUp};
 use koppel::models::cases::case;
 use koppel::run::RunConfig;
-use koppel::signal::{Samples, Segment, Step};
-use koppel::system::{Ports, Snapshot, Subsystem, System, VariableId};
-
-/// A subsystem that can be stepped and read, and no more.
-struct Plain(Box<dyn Subsystem>);
-
-impl Subsystem for Plain {
-    fn ports(&self) -> &Ports {
-        self.0.ports()
-    }
-
-    fn initialize(&mut self, start: f64) -> Result<()> {
-        self.0.initialize(start)
-    }
-
-    fn read(&mut self, inputs: Option<&[f64]>, outputs: &mut [f64]) -> Result<()> {
-        self.0.read(inputs, outputs)
-    }
-
-    fn step(
-        &mut self,
-        step: &Step,
-        input: &Segment<'_>,
-        outputs: &mut [f64],
-        samples: &mut Samples,
-    ) -> Result<()> {
-        self.0.step(step, input, outputs, samples)
-    }
-
-    fn get(&mut self, variable: VariableId) -> Result<f64> {
-        self.0.get(variable)
-    }
-
-    fn set(&mut self, variable: VariableId, value: f64) -> Result<()> {
-        self.0.set(variable, value)
-    }
-
-    fn needs_trials(&self) -> bool {
-        true
-    }
-
-    fn solver(&self) -> String {
-        "its own".into()
-    }
-
-    fn save(&self, snapshot: &mut Snapshot) -> Result<()> {
-        self.0.save(snapshot)
-    }
-
-    fn restore(&mut self, snapshot: &Snapshot) -> Result<()> {
-        self.0.restore(snapshot)
-    }
-}
+use koppel::system::System;
 
 fn plain(system: System) -> System {
-    let subsystems =
-        system.subsystems.into_iter().map(|subsystem| Box::new(Plain(subsystem)) as Box<dyn Subsystem>);
-    System { subsystems: subsystems.collect(), graph: system.graph }
+    plain::each(system, |inner| Plain { inner, can_save: true })
 }
 
 /// Of non-linear subsystems hardly any is believed; where an estimate is given, it holds.

@@ -3,6 +3,8 @@
 
 mod black_box;
 mod cases;
+#[path = "../common/plain.rs"]
+mod plain;
 mod random;
 
 use koppel::analysis::{Certificate, Certifier, Evidence, Worth};

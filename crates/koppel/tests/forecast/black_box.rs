@@ -2,6 +2,7 @@
 
 use super::linear;
 use super::nonlinear::right_or_not_trusted;
+use super::plain::{self, Plain};
 use koppel::Result;
 use koppel::analysis::{Forecast, ForecastOptions, LinearSystem, Methods, Scan, Verdict, stable_steps};
 use koppel::coupling::{CouplingConfig, StartUp};
@@ -16,61 +17,8 @@ use koppel::system::{
     VariableId,
 };
 
-/// A subsystem that can be started, stepped and read, and no more.
-struct Closed(Box<dyn Subsystem>);
-
-fn refused<T>() -> Result<T> {
-    Err(Error::Unsupported { what: "saving".into(), reason: "it cannot".into() }.into())
-}
-
-impl Subsystem for Closed {
-    fn ports(&self) -> &Ports {
-        self.0.ports()
-    }
-
-    fn initialize(&mut self, start: f64) -> Result<()> {
-        self.0.initialize(start)
-    }
-
-    fn read(&mut self, inputs: Option<&[f64]>, outputs: &mut [f64]) -> Result<()> {
-        self.0.read(inputs, outputs)
-    }
-
-    fn step(
-        &mut self,
-        step: &Step,
-        input: &Segment<'_>,
-        outputs: &mut [f64],
-        samples: &mut Samples,
-    ) -> Result<()> {
-        self.0.step(step, input, outputs, samples)
-    }
-
-    fn get(&mut self, variable: VariableId) -> Result<f64> {
-        self.0.get(variable)
-    }
-
-    fn set(&mut self, variable: VariableId, value: f64) -> Result<()> {
-        self.0.set(variable, value)
-    }
-
-    fn solver(&self) -> String {
-        "its own".into()
-    }
-
-    fn save(&self, _: &mut Snapshot) -> Result<()> {
-        refused()
-    }
-
-    fn restore(&mut self, _: &Snapshot) -> Result<()> {
-        refused()
-    }
-}
-
 fn closed(system: System) -> System {
-    let subsystems =
-        system.subsystems.into_iter().map(|subsystem| Box::new(Closed(subsystem)) as Box<dyn Subsystem>);
-    System { subsystems: subsystems.collect(), graph: system.graph }
+    plain::each(system, |inner| Plain { inner, can_save: false })
 }
 
 /// The system of a case, every subsystem excited at this step.
@@ -167,6 +115,10 @@ impl Strange {
         };
         Strange { ports, gain, lag: vec![0.0; lag], x: 0.0 }
     }
+}
+
+fn refused<T>() -> Result<T> {
+    Err(Error::Unsupported { what: "saving".into(), reason: "it cannot".into() }.into())
 }
 
 impl Subsystem for Strange {

@@ -4,11 +4,15 @@
 mod black_box;
 mod blame;
 mod by_hand;
+#[path = "../common/chain.rs"]
+mod chain;
 mod global_error;
 mod helicopter;
 mod large;
 mod limits;
 mod nonlinear;
+#[path = "../common/plain.rs"]
+mod plain;
 mod robustness;
 mod running;
 mod two_mass;

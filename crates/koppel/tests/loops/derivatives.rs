@@ -5,11 +5,9 @@ use koppel::linalg::Matrix;
 use koppel::models::cases::case;
 use koppel::run::{AccelerationKind, IterationConfig, IterationKind, LoopWork, RunConfig, Simulation};
 use koppel::signal::external::ExternalConfig;
-use koppel::signal::{Samples, Segment, Step};
 use koppel::solver::SolverConfig;
 use koppel::system::{
-    Connection, LinearOde, OdeModel, Ports, Snapshot, StateSpace, Subsystem, System, SystemBuilder, Variable,
-    VariableId,
+    Connection, LinearOde, OdeModel, StateSpace, Subsystem, System, SystemBuilder, Variable,
 };
 
 fn newton() -> RunConfig {
@@ -112,52 +110,12 @@ fn the_solution_is_that_of_the_linear_equations() {
 struct Liar(Static);
 
 impl Subsystem for Liar {
-    fn ports(&self) -> &Ports {
-        self.0.ports()
-    }
-
-    fn initialize(&mut self, start: f64) -> koppel::Result<()> {
-        self.0.initialize(start)
-    }
-
-    fn read(&mut self, inputs: Option<&[f64]>, outputs: &mut [f64]) -> koppel::Result<()> {
-        self.0.read(inputs, outputs)
-    }
-
-    fn step(
-        &mut self,
-        step: &Step,
-        input: &Segment<'_>,
-        outputs: &mut [f64],
-        samples: &mut Samples,
-    ) -> koppel::Result<()> {
-        self.0.step(step, input, outputs, samples)
-    }
-
-    fn get(&mut self, variable: VariableId) -> koppel::Result<f64> {
-        self.0.get(variable)
-    }
-
-    fn set(&mut self, variable: VariableId, value: f64) -> koppel::Result<()> {
-        self.0.set(variable, value)
-    }
+    koppel::forward_to!(0: ports, initialize, read, step, get, set, solver, save, restore);
 
     // It follows its input with -2.
     fn feed_through(&mut self, _inputs: &[f64], out: &mut Matrix) -> koppel::Result<bool> {
         *out = Matrix::from_slice(1, 1, &[-1.6]);
         Ok(true)
-    }
-
-    fn solver(&self) -> String {
-        self.0.solver()
-    }
-
-    fn save(&self, snapshot: &mut Snapshot) -> koppel::Result<()> {
-        self.0.save(snapshot)
-    }
-
-    fn restore(&mut self, snapshot: &Snapshot) -> koppel::Result<()> {
-        self.0.restore(snapshot)
     }
 }
 

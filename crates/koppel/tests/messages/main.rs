@@ -283,18 +283,8 @@ fn a_failing_receiver_is_named() {
     let mut system = pair(["a", "b"]);
     struct Stubborn(Box<dyn Subsystem>);
     impl Subsystem for Stubborn {
-        fn ports(&self) -> &Ports {
-            self.0.ports()
-        }
-        fn initialize(&mut self, start: f64) -> Result<()> {
-            self.0.initialize(start)
-        }
-        fn read(&mut self, inputs: Option<&[f64]>, outputs: &mut [f64]) -> Result<()> {
-            self.0.read(inputs, outputs)
-        }
-        fn step(&mut self, step: &Step, input: &Segment<'_>, y: &mut [f64], s: &mut Samples) -> Result<()> {
-            self.0.step(step, input, y, s)
-        }
+        koppel::forward_to!(0: ports, initialize, read, step, get, set, solver, save, restore);
+
         fn receive(&mut self, _input: usize, message: &Message) -> Result<()> {
             match message {
                 Message::Text(text) if text == "3" => {
@@ -302,21 +292,6 @@ fn a_failing_receiver_is_named() {
                 }
                 _ => Ok(()),
             }
-        }
-        fn get(&mut self, variable: VariableId) -> Result<f64> {
-            self.0.get(variable)
-        }
-        fn set(&mut self, variable: VariableId, value: f64) -> Result<()> {
-            self.0.set(variable, value)
-        }
-        fn solver(&self) -> String {
-            self.0.solver()
-        }
-        fn save(&self, snapshot: &mut Snapshot) -> Result<()> {
-            self.0.save(snapshot)
-        }
-        fn restore(&mut self, snapshot: &Snapshot) -> Result<()> {
-            self.0.restore(snapshot)
         }
     }
     system.subsystems[1] = Box::new(Stubborn(Box::new(Teller::new())));

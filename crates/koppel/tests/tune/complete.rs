@@ -1,8 +1,10 @@
 //! The search against all combinations.
 
 use super::{connections, linear, names};
+use koppel::coupling::CouplingConfig;
 use koppel::models::cases::case;
 use koppel::plan::tune::{Objective, TuneOptions, Tuning, tune};
+use koppel::run::RunConfig;
 
 /// A part of the points of a front to which the other one has some that are no worse by more than this in any objective.
 fn share(of: &Tuning, reached_by: &Tuning, by: f64) -> f64 {
@@ -69,10 +71,33 @@ fn nothing_on_a_front_beats_another() {
             assert!(!better, "{:?} {:?}", found.front[a], found.front[b]);
         }
     }
-    assert!(found.front.is_sorted_by_key(|one| one.score.expense.total()));
+    assert!(found.front.is_sorted_by_key(|one| one.score.cost.calls));
     // The choice is the cheapest that keeps the error.
     let chosen = found.choice(0.05).unwrap();
     let keeps = |one: &koppel::plan::tune::Tuned| one.score.error.unwrap() <= 0.05;
     assert!(keeps(&found.front[chosen]) && !found.front[..chosen].iter().any(keeps));
     assert_eq!(found.choice(0.0), None);
+}
+
+/// Zero-order hold of the quarter truck is stable up to 38.1 ms (closed-form matrices, see the forecast's tests).
+#[test]
+fn a_score_tells_stability_error_and_cost() {
+    let truck = case("quarter-truck").unwrap();
+    let system = linear(&truck);
+    let own = |step: f64| {
+        let run = RunConfig { coupling: CouplingConfig::Zoh {}, step, ..truck.run.clone() };
+        let options = TuneOptions { steps: Some((0.02, 0.02)), schedules: false, ..TuneOptions::default() };
+        (tune(&system, &run, &options).unwrap().own.unwrap().score, run)
+    };
+    for step in [0.02, 0.033, 0.038] {
+        let (found, run) = own(step);
+        assert!(found.is_stable && found.spectral_radius < 1.0, "{found:?}");
+        let error = system.global_error(&run, &system.reference(&run).unwrap()).unwrap();
+        assert_eq!(found.error, Some(error.overall));
+    }
+    let (lost, _) = own(0.039);
+    assert!(!lost.is_stable && lost.spectral_radius > 1.0 && lost.error.is_none(), "{lost:?}");
+    // Two subsystems, 3 s.
+    let cost = own(0.02).0.cost;
+    assert!((cost.steps - 150.0).abs() < 1e-9 && (cost.calls - 300.0).abs() < 1e-9, "{cost:?}");
 }

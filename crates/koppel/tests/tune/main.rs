@@ -3,6 +3,8 @@
 #![expect(clippy::print_stdout, reason = "figures for the reader, shown with --nocapture")]
 
 mod analytic;
+#[path = "../common/chain.rs"]
+mod chain;
 mod complete;
 mod engine;
 mod glumac;

@@ -5,7 +5,7 @@ use crate::coupling::model_based::{ErrorEquationConfig, ErrorSettings, Goal, Ode
 use crate::coupling::phase::{LearningConfig, LearningKind};
 use crate::coupling::prestep_discrete::{DiscreteSettings, PrestepDiscrete};
 use crate::coupling::{Coupling, Hold, ModelNeeds};
-use crate::error::{Error, Result};
+use crate::error::{Result, bad};
 use crate::identify::{GivenModel, IdentifyConfig, Learned, ModelConfig};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -244,8 +244,4 @@ impl PrestepConfig {
             intermediate: self.intermediate,
         }
     }
-}
-
-fn bad(what: &str, value: impl ToString, problem: &str) -> Box<Error> {
-    Error::Setting { what: what.into(), value: value.to_string(), problem: problem.into() }.into()
 }

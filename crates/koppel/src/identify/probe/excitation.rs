@@ -1,26 +1,16 @@
 //! Random signals that a subsystem is excited with.
 
-/// Numbers that only need to be different from each other: SplitMix64 (Steele, Lea & Flood 2014).
-struct Signs(u64);
-
-impl Signs {
-    fn next(&mut self) -> f64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        if (z ^ (z >> 31)) >> 63 == 0 { 1.0 } else { -1.0 }
-    }
-}
+use crate::SplitMix64;
 
 /// Deviations from rest at all nodes, a row per node, (1) of the module above; the first row is zero.
 pub(super) fn excite(number: u64, ranges: &[f64], amplitude: f64, nodes: usize, steps: usize) -> Vec<f64> {
-    let mut signs = Signs(number.wrapping_mul(0x2545_f491_4f6c_dd1d).wrapping_add(17));
+    let mut numbers = SplitMix64(number.wrapping_mul(0x2545_f491_4f6c_dd1d).wrapping_add(17));
     let a = (-1.0 / nodes as f64).exp();
     let mut smooth = vec![0.0; ranges.len()];
     let mut moves = vec![0.0; ranges.len()];
     for _ in 0..steps * nodes {
         for (g, range) in smooth.iter_mut().zip(ranges) {
-            let sign = signs.next();
+            let sign = if numbers.bits() >> 63 == 0 { 1.0 } else { -1.0 };
             *g = a * *g + (1.0 - a * a).sqrt() * sign;
             moves.push(amplitude * range * (*g + 0.3 * sign));
         }

@@ -6,14 +6,16 @@
 
 mod methods;
 mod objective;
+mod score;
 mod space;
 mod stages;
 
 pub use objective::Objective;
+pub use score::Score;
 
+use super::Candidate;
 use super::evolution::{Breeding, Problem, Random, Seen, breed, try_all};
 use super::pareto::{Point, front};
-use super::{Candidate, Prices, Score, Scorer};
 use crate::analysis::{LinearSystem, Scan};
 use crate::coupling::CouplingConfig;
 use crate::error::{Error, Result};
@@ -21,6 +23,7 @@ use crate::run::RunConfig;
 use methods::Method;
 use objective::{choose, point};
 use rayon::prelude::*;
+use score::{Scorer, Told};
 use serde::Serialize;
 use space::{Genome, Space, steps_between, to_three_digits};
 use stages::Stages;
@@ -130,13 +133,13 @@ pub fn method(name: &str, config: &RunConfig, system: &LinearSystem) -> Option<C
 ///
 /// If a method has no such name, steps are none, or nothing at all can be judged.
 pub fn tune(system: &LinearSystem, config: &RunConfig, options: &TuneOptions<'_>) -> Result<Tuning> {
-    let scorer = Scorer::new(system, config, Prices::counted()).with_margins(&[]);
+    let scorer = Scorer::new(system, config, options.objectives);
     let evaluations = options.evaluations.unwrap_or_else(|| affordable(&scorer));
     let space = space(&scorer, options)?;
     let is_complete = space.size() <= evaluations as f64;
     let steps = (space.steps[0], space.steps[space.steps.len() - 1]);
     let combinations = space.size();
-    let problem = Settings { space: &space, scorer: &scorer, objectives: options.objectives, evaluations };
+    let problem = Settings { space: &space, scorer: &scorer, evaluations };
     let seen = match is_complete {
         true => {
             let all = space.all();
@@ -149,7 +152,8 @@ pub fn tune(system: &LinearSystem, config: &RunConfig, options: &TuneOptions<'_>
         }
     };
     let own = Candidate::of(config);
-    let own = problem.score(&own, Told::All).ok().map(|score| Tuned { candidate: own, score, is_own: true });
+    let own =
+        problem.scorer.score(&own, Told::All).ok().map(|score| Tuned { candidate: own, score, is_own: true });
     let front = best(&problem, &seen, own.as_ref());
     let objectives = options.objectives.to_vec();
     if front.is_empty() {
@@ -161,8 +165,8 @@ pub fn tune(system: &LinearSystem, config: &RunConfig, options: &TuneOptions<'_>
 /// How many settings are judged in seconds: by the work of an error, which is told over all micro steps of the run, and of a step
 /// matrix.
 fn affordable(scorer: &Scorer<'_>) -> usize {
-    let (system, config) = (scorer.system(), scorer.config());
-    let horizon = scorer.reference().map_or(0.0, |reference| reference.horizon());
+    let (system, config) = (scorer.system, scorer.config);
+    let horizon = scorer.reference.as_ref().map_or(0.0, |reference| reference.horizon());
     let steps = horizon / system.finest_micro_step().unwrap_or(config.step).min(config.step);
     let states = system.states() as f64;
     // Connections remember values, and all that is remembered is a state of the step matrix.
@@ -176,11 +180,11 @@ fn best(problem: &Settings<'_>, seen: &Seen<Genome>, own: Option<&Tuned>) -> Vec
     let found: Vec<&Genome> = seen.front().into_iter().map(|(genome, _)| genome).collect();
     let scored = found.par_iter().filter_map(|genome| {
         let candidate = problem.space.candidate(genome);
-        let score = problem.score(&candidate, Told::All).ok()?;
+        let score = problem.scorer.score(&candidate, Told::All).ok()?;
         Some(Tuned { is_own: own.is_some_and(|own| own.candidate == candidate), candidate, score })
     });
     let mut all: Vec<Tuned> = own.cloned().into_iter().chain(scored.collect::<Vec<_>>()).collect();
-    let points: Vec<Point> = all.iter().map(|one| point(&one.score, problem.objectives)).collect();
+    let points: Vec<Point> = all.iter().map(|one| point(&one.score, problem.scorer.objectives)).collect();
     let mut places = front(&points).into_iter();
     let mut place = places.next();
     let mut at = 0;
@@ -193,7 +197,7 @@ fn best(problem: &Settings<'_>, seen: &Seen<Genome>, own: Option<&Tuned>) -> Vec
         is_kept
     });
     all.sort_by(|a, b| {
-        let cost = a.score.expense.total().total_cmp(&b.score.expense.total());
+        let cost = a.score.cost.calls.total_cmp(&b.score.cost.calls);
         cost.then(a.score.spectral_radius.total_cmp(&b.score.spectral_radius))
     });
     all
@@ -201,7 +205,7 @@ fn best(problem: &Settings<'_>, seen: &Seen<Genome>, own: Option<&Tuned>) -> Vec
 
 /// Why nothing was found.
 fn refusal(problem: &Settings<'_>, seen: &Seen<Genome>) -> Box<Error> {
-    let judge = |genome: &Genome| problem.score(&problem.space.candidate(genome), Told::Objectives);
+    let judge = |genome: &Genome| problem.scorer.score(&problem.space.candidate(genome), Told::Objectives);
     let failed = seen.all().take(200).map(|(genome, _)| judge(genome));
     let mut first = None;
     for result in failed {
@@ -223,7 +227,7 @@ fn refusal(problem: &Settings<'_>, seen: &Seen<Genome>) -> Box<Error> {
 }
 
 fn space(scorer: &Scorer<'_>, options: &TuneOptions<'_>) -> Result<Space> {
-    let (system, config) = (scorer.system(), scorer.config());
+    let (system, config) = (scorer.system, scorer.config);
     let is_iterated = config.iteration.is_some();
     let is_linear = system.linearised().is_empty();
     let method = |name: &String| {
@@ -271,15 +275,15 @@ fn rest(system: &LinearSystem, config: &RunConfig, connections: &[String]) -> Re
 
 /// Steps that are tried: those asked for, or around the run's own as far as time constants reach and errors can be told.
 fn range(scorer: &Scorer<'_>, asked: Option<(f64, f64)>) -> Result<(f64, f64)> {
-    let step = scorer.config().step;
+    let step = scorer.config.step;
     if let Some((from, to)) = asked {
         let is_range = from > 0.0 && to >= from && to.is_finite();
         return if is_range { Ok((from, to)) } else { Err(no_range(from, to)) };
     }
-    let stiffness = scorer.system().stiffness().ok().flatten();
+    let stiffness = scorer.system.stiffness().ok().flatten();
     let scan = Scan::of(step, stiffness.as_ref());
-    let shortest = scorer.reference().map_or(0.0, |reference| reference.horizon() / MOST_STEPS);
-    let longest = scorer.reference().map_or(f64::INFINITY, |reference| reference.longest_step());
+    let shortest = scorer.reference.as_ref().map_or(0.0, |reference| reference.horizon() / MOST_STEPS);
+    let longest = scorer.reference.as_ref().map_or(f64::INFINITY, |reference| reference.longest_step());
     let from = to_three_digits(scan.from.max(shortest)).min(step);
     Ok((from, to_three_digits(scan.to.min(longest)).max(from)))
 }
@@ -293,7 +297,6 @@ fn no_range(from: f64, to: f64) -> Box<Error> {
 struct Settings<'a> {
     space: &'a Space,
     scorer: &'a Scorer<'a>,
-    objectives: &'a [Objective],
     evaluations: usize,
 }
 
@@ -314,51 +317,9 @@ impl Problem for Settings<'_> {
     }
 
     fn judge(&self, genome: &Genome) -> Point {
-        match self.score(&self.space.candidate(genome), Told::Objectives) {
-            Ok(score) => point(&score, self.objectives),
+        match self.scorer.score(&self.space.candidate(genome), Told::Objectives) {
+            Ok(score) => point(&score, self.scorer.objectives),
             Err(_) => Point::broken(f64::INFINITY),
         }
-    }
-}
-
-/// What is found out about settings.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Told {
-    /// What is to become small, and nothing if they are unstable.
-    Objectives,
-    /// All that is worth its time.
-    All,
-}
-
-/// Macro steps of a run whose error is told if nobody asks for it.
-const UNASKED_STEPS: f64 = 40_000.0;
-
-impl Settings<'_> {
-    fn score(&self, candidate: &Candidate, told: Told) -> Result<Score> {
-        let (system, config) = (self.scorer.system(), candidate.on(self.scorer.config()));
-        let growth = system.growth(&config)?;
-        let is_asked = |objective: Objective| self.objectives.contains(&objective);
-        let is_wanted =
-            |objective: Objective| growth.is_bounded && (is_asked(objective) || told == Told::All);
-        let reference = self.scorer.reference().filter(|reference| {
-            let is_short = reference.horizon() / config.step <= UNASKED_STEPS;
-            is_wanted(Objective::Error) && (is_asked(Objective::Error) || is_short)
-        });
-        let own = reference.filter(|_| told == Told::All).and_then(|common| {
-            // Over the same time, ranges as seen at this step: what a check of these settings says.
-            let own = system.reference(&config).ok()?;
-            (own.horizon() == common.horizon()).then_some(own)
-        });
-        let reference = own.as_ref().or(reference);
-        let error = reference.map(|reference| system.global_error(&config, reference)).transpose()?;
-        let is_told = is_wanted(Objective::Consistency);
-        Ok(Score {
-            spectral_radius: growth.radius,
-            is_stable: growth.is_bounded,
-            margin: if growth.is_bounded { 1.0 } else { 0.0 },
-            error: error.map(|error| error.overall),
-            consistency: if is_told { system.consistency(&config).ok() } else { None },
-            expense: self.scorer.expense(candidate)?,
-        })
     }
 }

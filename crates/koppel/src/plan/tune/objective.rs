@@ -1,7 +1,6 @@
 //! What is to become small, and which of the best to take.
 
-use super::Tuned;
-use crate::plan::Score;
+use super::{Score, Tuned};
 use crate::plan::pareto::Point;
 use serde::{Deserialize, Serialize};
 
@@ -40,7 +39,7 @@ impl Objective {
             Objective::Radius => Some(score.spectral_radius),
             Objective::Consistency => score.consistency,
             Objective::Error => score.error,
-            Objective::Cost => Some(score.expense.total()),
+            Objective::Cost => Some(score.cost.calls),
         }
     }
 }

@@ -1,7 +1,6 @@
 //! Settings of steps that adapt.
 
-use crate::error::Result;
-use crate::run::config::bad;
+use crate::error::{Result, bad};
 use serde::{Deserialize, Serialize};
 
 /// What is kept below the tolerance.

@@ -10,12 +10,12 @@ pub use config::{AdaptiveConfig, Watched};
 pub(super) use control::Control;
 use serde::{Deserialize, Serialize};
 
-use super::config::{RunConfig, bad};
+use super::config::RunConfig;
 use super::iterate::IterationKind;
 use super::schedule::Schedule;
 use super::simulation::Simulation;
 use crate::coupling::Needs;
-use crate::error::Result;
+use crate::error::{Result, bad};
 use crate::record::{Column, Source};
 use crate::system::{SubsystemId, SystemGraph};
 

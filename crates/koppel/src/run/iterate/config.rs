@@ -1,7 +1,6 @@
 //! How loops are iterated, as plain data.
 
-use crate::error::Result;
-use crate::run::config::bad;
+use crate::error::{Result, bad};
 use serde::{Deserialize, Serialize};
 
 /// `[run] iteration = { kind = "outputs", acceleration = "broyden", tolerance = 1e-8 }`.
