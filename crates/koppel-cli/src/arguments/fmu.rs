@@ -43,7 +43,7 @@ Examples:
   koppel fmu export mass -o mass.fmu --fmi 3                 a model (see `koppel models`)
   koppel fmu export mass -o m.fmu --set m=2 --solver '{ method = \"rk4\", step = 1e-4 }'
   koppel fmu export car.toml -o car.fmu --fmi 2              a system; unconnected inputs become inputs
-  koppel fmu export car.toml -o car.fmu --plain              no state, no derivatives: as most FMUs are";
+  koppel fmu export car.toml -o car.fmu --plain --force      no state, no derivatives: as most FMUs are";
 
 /// Arguments of `koppel fmu export`.
 #[derive(Debug, Args)]
@@ -54,6 +54,9 @@ pub(crate) struct ExportArguments {
     /// The FMU to write [default: NAME.fmu].
     #[arg(long, short, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
+    /// Replaces a file that exists.
+    #[arg(long)]
+    pub(crate) force: bool,
     /// Version of FMI.
     #[arg(long, value_name = "VERSION", default_value = "2", value_parser = PossibleValuesParser::new(["2", "3"]))]
     pub(crate) fmi: String,

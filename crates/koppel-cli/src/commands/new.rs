@@ -10,7 +10,7 @@ use super::examples;
 use crate::arguments::NewArguments;
 use crate::exit::Exit;
 use crate::failure::{Failure, Result};
-use crate::output::{is_standard_output, print, quoted};
+use crate::output::{exists_already, is_standard_output, print, quoted, refuse_existing};
 
 /// The system file with the main settings explained; it has a subsystem given by matrices.
 pub(super) const STARTER: &str = include_str!("../../templates/starter.toml");
@@ -54,6 +54,7 @@ fn named(name: &str) -> Result<PathBuf> {
 }
 
 fn write(path: &Path, text: &str, force: bool) -> Result<()> {
+    refuse_existing(path, force)?;
     let mut options = OpenOptions::new();
     options.write(true);
     if force {
@@ -62,10 +63,7 @@ fn write(path: &Path, text: &str, force: bool) -> Result<()> {
         options.create_new(true)
     };
     let mut file = options.open(path).map_err(|error| match error.kind() {
-        std::io::ErrorKind::AlreadyExists => Failure::words(
-            format!("`{}` exists already", path.display()),
-            "choose another name, or replace it with --force",
-        ),
+        std::io::ErrorKind::AlreadyExists => exists_already(path),
         _ => Failure::Input(Io::io("write", path)(error)),
     })?;
     let written = file.write_all(text.as_bytes()).and_then(|()| file.sync_all());

@@ -87,6 +87,22 @@ pub(crate) fn refuse_standard_output(path: &Path, what: &str) -> Result<()> {
     Err(Failure::words(message, "name a file with --out"))
 }
 
+/// Refuses to replace what users edit, hand on or couple (system files, FMUs, packages) unless they say so.
+pub(crate) fn refuse_existing(path: &Path, force: bool) -> Result<()> {
+    if path.is_dir() {
+        return Err(Failure::Input(koppel_io::Error::io("write", path)(ErrorKind::IsADirectory.into())));
+    }
+    if path.exists() && !force { Err(exists_already(path)) } else { Ok(()) }
+}
+
+/// What is said of a file that is not replaced.
+pub(crate) fn exists_already(path: &Path) -> Failure {
+    Failure::words(
+        format!("`{}` exists already", path.display()),
+        "choose another name, or replace it with --force",
+    )
+}
+
 /// A file name as it is written on a command line.
 pub(crate) fn quoted(path: &Path) -> String {
     let text = path.display().to_string();
