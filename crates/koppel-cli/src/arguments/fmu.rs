@@ -11,10 +11,13 @@ use super::{assignment, positive};
 #[derive(Debug, Subcommand)]
 pub(crate) enum FmuCommand {
     /// Shows what an FMU declares: interfaces, platforms, variables.
-    #[command(after_help = "Example:\n  koppel fmu info engine.fmu")]
+    #[command(after_help = "Examples:\n  koppel fmu info engine.fmu\n  koppel fmu info engine.fmu --json")]
     Info {
         /// The FMU.
         file: PathBuf,
+        /// Prints everything it declares as JSON.
+        #[arg(long)]
+        json: bool,
     },
     /// Tries what an FMU declares, and shows what holds.
     #[command(

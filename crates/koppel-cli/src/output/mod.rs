@@ -3,6 +3,7 @@
 mod auto;
 mod check;
 mod dry_run;
+mod fmu;
 mod forecast;
 mod grid;
 mod number;
@@ -24,6 +25,7 @@ use crate::failure::{Failure, Result};
 pub(crate) use auto::explanation;
 pub(crate) use check::{Check, Limit};
 pub(crate) use dry_run::DryRun;
+pub(crate) use fmu::{fmu_document, standard_word};
 pub(crate) use grid::{Grid, SHOWN, joined};
 pub(crate) use number::{bytes, duration, significant};
 pub(crate) use probing::Probing;
