@@ -204,6 +204,23 @@ fn files_stay_in_their_folder() {
         .says(&["more.csv: 101 rows"]);
 }
 
+/// A state belongs to the FMU that saved it.
+#[cfg(target_os = "linux")]
+#[test]
+fn an_fmu_that_was_replaced_does_not_go_on() {
+    let folder = Folder::with(&system("fmu = \"body.fmu\""));
+    mass(&folder.path("body.fmu"), MASS2);
+    let fmu = folder.bytes("body.fmu");
+    folder.succeed(&["run", "system.toml", "-q", "--checkpoint", "c", "--checkpoint-every", "30"]);
+    mass(&folder.path("body.fmu"), &MASS2.replace("koppel tests", "another tool"));
+    let said = folder.run(&["resume", "c", "--stop", "1"]);
+    assert_eq!(said.code, Some(2), "{}", said.err);
+    said.errs_with(&["`body.fmu` has changed since the run began", "`body`", "put the old file back"]);
+    std::fs::write(folder.path("body.fmu"), fmu).unwrap();
+    let said = folder.succeed(&["resume", "c", "--stop", "1"]);
+    assert!(!said.err.contains("changed"), "{}", said.err);
+}
+
 /// Values that a parameter cannot have are shown at their place in the file.
 #[cfg(target_os = "linux")]
 #[test]

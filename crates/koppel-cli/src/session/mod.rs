@@ -13,6 +13,7 @@ mod pace;
 mod papers_progress;
 mod progress;
 mod recording;
+mod sources;
 mod stability;
 mod study_progress;
 mod watch;
@@ -42,6 +43,7 @@ pub(crate) use log::{Log, LogLevel};
 pub(crate) use pace::Overruns;
 pub(crate) use papers_progress::PapersProgress;
 use recording::Recording;
+pub(crate) use sources::{Source, check_sources};
 use stability::Stability;
 pub(crate) use study_progress::StudyProgress;
 use watch::Watch;
@@ -63,7 +65,14 @@ pub(crate) enum Origin {
     /// At the start time.
     Start,
     /// At a checkpoint.
-    Checkpoint { path: PathBuf, time: f64, rows: Option<u64>, created: String },
+    Checkpoint {
+        path: PathBuf,
+        time: f64,
+        rows: Option<u64>,
+        created: String,
+        /// Files as they were when the run began.
+        sources: Vec<Source>,
+    },
 }
 
 /// A run that is about to happen.
