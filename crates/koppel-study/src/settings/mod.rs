@@ -179,7 +179,7 @@ impl Study {
 
 fn analysis(node: Option<&Node>, measures: &[Measure]) -> std::result::Result<Analysis, Mark> {
     let known: Vec<String> = measures.iter().map(|measure| measure.name.clone()).collect();
-    let default = measures.iter().filter(|m| m.is_repeatable()).map(|m| m.name.clone()).collect();
+    let default = measures.iter().filter(|m| m.is_repeatable).map(|m| m.name.clone()).collect();
     let mut analysis = Analysis { measures: default, nearly_best: 0.1, at_least: 1 };
     let Some(node) = node else { return Ok(analysis) };
     let fields = node.fields("[analysis]", &["measures", "nearly_best", "at_least"])?;
