@@ -128,6 +128,20 @@ fn new_files_run_and_are_not_replaced() {
         folder.read("first.toml"),
         std::fs::read_to_string(examples().join("dual-mass.toml")).unwrap()
     );
+    let text = folder.succeed(&["new", "a car"]).out;
+    assert!(text.contains("'a car.toml'"), "{text}");
+    let text = folder.read("a car.toml");
+    let head: Vec<&str> = text.lines().skip(1).take(2).collect();
+    assert_eq!(
+        head,
+        [
+            "# Run it:      koppel run 'a car.toml' --out 'a car.csv' --report 'a car.html'",
+            "# Check it:    koppel run 'a car.toml' --dry-run"
+        ]
+    );
+    folder.succeed(&["new", "wheel", "--from", "epas"]);
+    let text = folder.read("wheel.toml");
+    assert!(text.contains("koppel run wheel.toml --coupling hinf") && !text.contains("epas.toml"), "{text}");
     folder.run(&["new", "x", "--from", "dual-mas"]).errs_with(&["did you mean `dual-mass`"]);
 }
 

@@ -33,7 +33,8 @@ pub(super) fn new(arguments: &NewArguments) -> Result<Exit> {
         print(text)?;
         return Ok(Exit::Ok);
     }
-    write(&path, text, arguments.force)?;
+    let name = arguments.from.as_deref().unwrap_or("system");
+    write(&path, &addressed(text, name, &path), arguments.force)?;
     print(&format!(
         "wrote {}\nrun it with: koppel run {} --out {}\n",
         path.display(),
@@ -41,6 +42,22 @@ pub(super) fn new(arguments: &NewArguments) -> Result<Exit> {
         quoted(&path.with_extension("csv"))
     ))?;
     Ok(Exit::Ok)
+}
+
+/// The text with commands in its comments that name the file it is written to, and not the one it was copied from.
+fn addressed(text: &str, from: &str, path: &Path) -> String {
+    let name = |extension: &str| {
+        let file = path.with_extension(extension);
+        file.file_name().map(|name| quoted(Path::new(name))).filter(|name| !name.contains('\n'))
+    };
+    let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+    for line in lines.iter_mut().filter(|line| line.starts_with('#') && line.contains("koppel ")) {
+        for extension in ["toml", "csv", "html"] {
+            let Some(new) = name(extension) else { continue };
+            *line = line.replace(&format!(" {from}.{extension}"), &format!(" {new}"));
+        }
+    }
+    lines.join("\n") + "\n"
 }
 
 fn named(name: &str) -> Result<PathBuf> {
