@@ -338,6 +338,12 @@ impl SystemFile {
         resolved::text(self)
     }
 
+    /// The same without a schedule and a coupling that the file leaves open.
+    #[must_use]
+    pub fn to_open_toml(&self) -> String {
+        toml::to_string(&resolved::open_table(self)).unwrap_or_default()
+    }
+
     /// The same settings as JSON.
     #[must_use]
     pub fn to_json(&self) -> serde_json::Value {
