@@ -9,13 +9,13 @@ use koppel_io::system_file;
 use crate::arguments::ResumeArguments;
 use crate::exit::Exit;
 use crate::failure::{Failure, Result};
-use crate::session::{self, Cache, Checkpoint, Log, Origin, Plan, Session, anchored, check_sources, nearby};
+use crate::session::{self, Cache, Checkpoint, Log, Origin, Plan, Session, anchored, nearby, tell_changes};
 
 /// Continues a run from its checkpoint.
 pub(super) fn resume(arguments: &ResumeArguments) -> Result<Exit> {
     let path = &arguments.checkpoint_file;
     let checkpoint = Checkpoint::read(path)?;
-    check_sources(&checkpoint.sources)?;
+    tell_changes(&checkpoint.sources);
     let place = format!("settings in {}", path.display());
     let mut file = system_file::parse_from(&place, &checkpoint.settings, &nearby(&checkpoint.system))?;
     if let Some(stop) = &arguments.stop {

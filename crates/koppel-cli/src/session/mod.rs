@@ -43,7 +43,7 @@ pub(crate) use log::{Log, LogLevel};
 pub(crate) use pace::Overruns;
 pub(crate) use papers_progress::PapersProgress;
 use recording::Recording;
-pub(crate) use sources::{Source, check_sources};
+pub(crate) use sources::{Source, tell_changes};
 use stability::Stability;
 pub(crate) use study_progress::StudyProgress;
 use watch::Watch;

@@ -1,7 +1,7 @@
 //! Files a run was made of: whether they are still the same when it goes on.
 //!
-//! A checkpoint has all settings of its run, tables included, so other settings in the system file change nothing: that is
-//! told. FMUs are opened again, and a state saved by one FMU means nothing to another: that is refused.
+//! A checkpoint has all settings of its run, tables included, so other settings in the system file change nothing. FMUs are
+//! opened again, so that one that crashed can be mended. Both are told, and the run goes on.
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
@@ -13,7 +13,7 @@ use koppel_io::system_file::SystemFile;
 use serde::{Deserialize, Serialize};
 
 use super::anchored;
-use crate::failure::{Failure, Result, note};
+use crate::failure::note;
 
 /// Bytes at either end of a file that are looked at; of an archive, the end has the checksums of all that is in it.
 const LOOKED_AT: u64 = 1 << 21;
@@ -49,32 +49,24 @@ pub(super) fn sources(system: &Path, file: &SystemFile) -> Vec<Source> {
     all
 }
 
-/// Tells which files have changed since; fails if an FMU has. A file that is gone is missed where it is needed.
-pub(crate) fn check_sources(sources: &[Source]) -> Result<()> {
+/// Tells which files have changed since. A file that is gone is missed where it is needed.
+pub(crate) fn tell_changes(sources: &[Source]) {
     let has_changed = |source: &&Source| {
         let now = checksum(&source.path);
         now.is_some() && source.checksum.is_some() && now != source.checksum
     };
     for source in sources.iter().filter(has_changed) {
         let path = source.path.display();
-        match &source.subsystem {
-            Some(name) => {
-                return Err(Failure::words(
-                    format!(
-                        "`{path}` has changed since the run began: the saved state of `{name}` is that of another FMU"
-                    ),
-                    "put the old file back, or start the run anew",
-                ));
-            }
-            None => note(
-                "warning",
-                &format!(
-                    "`{path}` has changed since the run began: the run goes on with the settings it began with\n  hint: for other settings start the run anew; --stop alone can be changed"
-                ),
+        let text = match &source.subsystem {
+            Some(name) => format!(
+                "`{path}` has changed since the run began: the new one goes on as `{name}` from what the old one left\n  hint: that is good for an FMU that was mended; if another one is meant, start the run anew"
             ),
-        }
+            None => format!(
+                "`{path}` has changed since the run began: the run goes on with the settings it began with\n  hint: for other settings start the run anew; --stop alone can be changed"
+            ),
+        };
+        note("warning", &text);
     }
-    Ok(())
 }
 
 /// A checksum of a file: of all its bytes, or of its length and both ends if it is long.
