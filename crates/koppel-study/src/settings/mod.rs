@@ -73,6 +73,12 @@ pub fn load(path: &Path) -> Result<Study> {
     let document = Document::new(&text, path, &path.display().to_string())?;
     let marked = |mark: Mark| document.mistake(mark);
     let folder = path.parent().map(Path::to_path_buf).unwrap_or_default();
+    if let Some(node) = document.root.get("subsystems") {
+        let mark = Mark::new(node.span.clone(), "this is a system, not a study");
+        return Err(document.mistake(mark.hint(
+            "run it with `koppel run`; a study names it with system = \"FILE.toml\" and varies it with [factors]",
+        )));
+    }
     let root = document.root.fields("a study file", &KEYS).map_err(marked)?;
     let (mut system, system_path) = match root.need("system").map_err(marked)? {
         Node { value: Toml::Table(_), .. } => (parse_part(&document, "system")?, None),
