@@ -223,6 +223,9 @@ fn something_else_than_a_system() {
     told(&["run", "other.toml"], &["other.toml:5:7", "did you mean `mass.fmu`?"]);
     fmu("engine.fmu");
     told(&["run", "other.toml"], &["other.toml:5:7", "from the folder of the system file"]);
+    let table = "[[inputs]]\nto = \"right.F_ext\"\nsignal = { kind = \"table\", file = \"s.csv\" }\n";
+    folder.write("other.toml", &format!("{SYSTEM}{table}"));
+    told(&["run", "other.toml"], &["cannot open `s.csv`", "did you mean `r.csv`?"]);
     fmu("no/mass.fmu");
     told(&["run", "other.toml"], &["other.toml:5:7", "there is no `no`"]);
 }

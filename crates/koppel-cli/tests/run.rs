@@ -245,6 +245,19 @@ fn times_of_threads_are_told_as_such() {
     assert_eq!(engine("always"), (Some(1), None, false, true));
 }
 
+/// Only a step that is really shorter is told; large times are rounded.
+#[test]
+fn a_last_step_that_is_shorter_is_told() {
+    let folder = Folder::with(SYSTEM);
+    let told = |stop: &str| folder.succeed(&["run", "system.toml", "--dry-run", "--stop", stop]).out;
+    assert!(told("0.2005").contains("201 steps of 0.001 s, the last one shortened to 0.0005 s"));
+    for (stop, steps) in
+        [("1e6", "1000000000 steps of 0.001 s\n"), ("1e9", "1000000000000 steps of 0.001 s\n")]
+    {
+        assert!(told(stop).contains(steps), "{}", told(stop));
+    }
+}
+
 #[test]
 fn real_time_lasts_as_long_as_it_should() {
     let folder = Folder::with(SYSTEM);

@@ -13,6 +13,7 @@ mod pace;
 mod papers_progress;
 mod progress;
 mod recording;
+mod size;
 mod sources;
 mod stability;
 mod study_progress;
@@ -136,6 +137,12 @@ impl<'a> Session<'a> {
         let is_known = simulation.is_linear() || file.fmus().is_empty();
         if plan.origin == Origin::Start && !options.accept_unstable && is_known {
             outlook::warn(&mut simulation, &file.run);
+        }
+        if plan.origin == Origin::Start && file.run.adaptive.is_none() {
+            let (rows, numbers) =
+                (simulation.steps() / file.run.record_every, simulation.columns().len() + 1);
+            let told = size::warning(rows, numbers, plan.out.as_deref(), plan.report.is_some());
+            told.iter().for_each(|text| note("warning", text));
         }
         let judge = Judge::new(&mut simulation, second, options.no_certificate).inspect_err(|_| log.end())?;
         // From the first file on, Ctrl-C ends the run in good order.

@@ -119,7 +119,13 @@ fn table(node: &Node, folder: &Path) -> Result<ExternalConfig> {
     let file = fields.need("file")?;
     let path = folder.join(file.text("file")?);
     let read = read_table(&path);
-    let mut points = read.map_err(|error| Mark::from_text(file.span.clone(), &error.to_string()))?;
+    let mut points = read.map_err(|error| {
+        let mark = Mark::from_text(file.span.clone(), &error.to_string());
+        match super::other_kinds::missing(&path) {
+            Some(hint) => mark.hint(hint),
+            None => mark,
+        }
+    })?;
     points.columns.iter_mut().for_each(|(name, _)| *name = name.trim().to_owned());
     let values = values(&points, fields.get("column"), node)?;
     let times = match fields.get("time") {
