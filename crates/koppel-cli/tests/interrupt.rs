@@ -213,6 +213,12 @@ fn damaged_checkpoints_are_refused() {
         assert_eq!(said.code, Some(2));
         said.errs_with(&[text]);
     }
+    folder.succeed(&["run", "system.toml", "-q", "--out", "r.csv", "--checkpoint-every", "100"]);
+    for file in ["r.csv", "r"] {
+        let said = folder.run(&["resume", file]);
+        let is_named = said.err.contains("did you mean `r.csv.checkpoint`?");
+        assert_eq!((said.code, is_named), (Some(2), file == "r.csv"), "{}", said.err);
+    }
     let said = folder.run(&["recover", "system.toml"]);
     assert_eq!(said.code, Some(2));
     said.errs_with(&["is not the part file"]);

@@ -50,7 +50,7 @@ impl Checkpoint {
         let bytes = fs::read(path).map_err(|error| match error.kind() {
             std::io::ErrorKind::NotFound => Failure::words(
                 format!("there is no checkpoint `{}`", path.display()),
-                "it is written at Ctrl-C or by --checkpoint-every, beside the result file unless --checkpoint says where",
+                beside(path).unwrap_or_else(|| "it is written at Ctrl-C or by --checkpoint-every, beside the result file unless --checkpoint says where".into()),
             ),
             _ => Failure::Input(Io::io("read", path)(error)),
         })?;
@@ -63,7 +63,8 @@ impl Checkpoint {
             }
             return Err(Failure::words(
                 format!("`{}` is not a checkpoint of koppel", path.display()),
-                "name the file written at Ctrl-C or by --checkpoint-every",
+                beside(path)
+                    .unwrap_or_else(|| "name the file written at Ctrl-C or by --checkpoint-every".into()),
             ));
         };
         let broken = || {
@@ -108,6 +109,15 @@ impl Checkpoint {
             })
             .map_err(Io::io("write", path))
     }
+}
+
+/// The checkpoint beside a result or system file that was named in its place.
+fn beside(path: &Path) -> Option<String> {
+    let mut longer = path.as_os_str().to_owned();
+    longer.push(".checkpoint");
+    let found =
+        [PathBuf::from(longer), path.with_extension("checkpoint")].into_iter().find(|c| c.is_file())?;
+    Some(format!("did you mean `{}`?", found.display()))
 }
 
 /// How often checkpoints are written.
