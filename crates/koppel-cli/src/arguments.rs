@@ -281,6 +281,14 @@ fn positive(text: &str) -> Result<f64, String> {
     }
 }
 
+/// An error to aim at.
+fn part(text: &str) -> Result<f64, String> {
+    match positive(text) {
+        Ok(part) if part < 1.0 => Ok(part),
+        _ => Err("must be a part of the range, a number above zero and below 1, such as 0.05 for 5 %".into()),
+    }
+}
+
 /// Arguments of `koppel resume`.
 #[derive(Debug, Args)]
 pub(crate) struct ResumeArguments {

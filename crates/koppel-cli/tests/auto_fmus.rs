@@ -77,7 +77,7 @@ fn fmus_of_koppel_with_and_without_saved_states() {
     let folder = folder();
     let solver = "{ method = \"rk4\", step = 1e-4 }";
     for more in [&["--fmi", "2"][..], &["--fmi", "3", "--plain"]] {
-        let export = [&["fmu", "export", "--solver", solver], more].concat();
+        let export = [&["fmu", "export", "--force", "--solver", solver], more].concat();
         folder.succeed(&[&export[..], &["mass", "-o", "left.fmu", "--set", "x0=0.1"]].concat());
         folder.succeed(&[&export[..], &["spring-mass", "-o", "right.fmu"]].concat());
         folder.write("fmus.toml", &system("fmu = \"left.fmu\"", "fmu = \"right.fmu\""));

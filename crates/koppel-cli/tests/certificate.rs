@@ -77,7 +77,7 @@ fn plain_fmus_are_trusted_by_a_second_run_alone() {
     folder.succeed(&[&["run", "native.toml", "-q", "--out", "exact.csv"], &tiny[..]].concat());
     let solver = "{ method = \"rk4\", step = 1e-5 }";
     for version in ["2", "3"] {
-        let export = ["fmu", "export", "--fmi", version, "--plain", "--solver", solver];
+        let export = ["fmu", "export", "--force", "--fmi", version, "--plain", "--solver", solver];
         folder.succeed(&[&export[..], &["mass", "-o", "left.fmu", "--set", "x0=0.1"]].concat());
         folder.succeed(&[&export[..], &["spring-mass", "-o", "right.fmu"]].concat());
         for coupling in ["zoh", "foh"] {

@@ -97,6 +97,7 @@ fn wrong_wishes_get_one_message() {
     let folder = Folder::with(SYSTEM);
     for (arguments, parts) in [
         (&["--error", "0"][..], &["--error 0", "0.05"][..]),
+        (&["--error", "5"], &["--error 5", "below 1, such as 0.05 for 5 %"]),
         (&["--vary", "100"], &["--vary 100", "below 100"]),
         (&["--map", "missing/map.svg"], &["missing"]),
         (&["--map", "system.toml"], &["system.toml"]),
@@ -133,7 +134,7 @@ fn fmus_are_judged_as_far_as_they_tell() {
     let wanted = folder.succeed(&[&["check", "system.toml"], &own[..]].concat()).json();
     let solver = "{ method = \"rk4\", step = 1e-5 }";
     for version in ["2", "3"] {
-        let export = ["fmu", "export", "--fmi", version, "--solver", solver];
+        let export = ["fmu", "export", "--force", "--fmi", version, "--solver", solver];
         folder.succeed(&[&export[..], &["mass", "-o", "left.fmu", "--set", "x0=0.1"]].concat());
         folder.succeed(&[&export[..], &["spring-mass", "-o", "right.fmu"]].concat());
         folder.succeed(&[&export[..], &["mass", "-o", "plain.fmu", "--plain"]].concat());
@@ -200,7 +201,7 @@ fn plain_fmus_are_judged_by_exciting_them() {
     let folder = Folder::new();
     for (version, reading) in [("2", "fresh"), ("3", "stale")] {
         let solver = "{ method = \"rk4\", step = 2e-4 }";
-        let export = ["fmu", "export", "--fmi", version, "--plain", "--solver", solver];
+        let export = ["fmu", "export", "--force", "--fmi", version, "--plain", "--solver", solver];
         for (model, values) in
             [("chassis", ["m=400", "c=15000", "d=1000"]), ("wheel", ["m=40", "k=150000", "v0=0"])]
         {

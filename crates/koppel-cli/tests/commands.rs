@@ -3,6 +3,8 @@
 mod common;
 
 use common::{Folder, examples};
+use serde_json::Value;
+use std::collections::BTreeSet;
 
 #[test]
 fn models_are_listed_and_described() {
@@ -128,6 +130,20 @@ fn new_files_run_and_are_not_replaced() {
         folder.read("first.toml"),
         std::fs::read_to_string(examples().join("dual-mass.toml")).unwrap()
     );
+    let text = folder.succeed(&["new", "a car"]).out;
+    assert!(text.contains("'a car.toml'"), "{text}");
+    let text = folder.read("a car.toml");
+    let head: Vec<&str> = text.lines().skip(1).take(2).collect();
+    assert_eq!(
+        head,
+        [
+            "# Run it:      koppel run 'a car.toml' --out 'a car.csv' --report 'a car.html'",
+            "# Check it:    koppel run 'a car.toml' --dry-run"
+        ]
+    );
+    folder.succeed(&["new", "wheel", "--from", "epas"]);
+    let text = folder.read("wheel.toml");
+    assert!(text.contains("koppel run wheel.toml --coupling hinf") && !text.contains("epas.toml"), "{text}");
     folder.run(&["new", "x", "--from", "dual-mas"]).errs_with(&["did you mean `dual-mass`"]);
 }
 
@@ -204,4 +220,45 @@ fn standard_output_can_be_named_as_a_file() {
     let said = folder.run(&["fmu", "export", "mass", "-o", "/dev/stdout"]);
     assert_eq!(said.code, Some(2));
     said.errs_with(&["an FMU cannot be written to standard output", "name a file with --out"]);
+}
+
+/// Every key of a document is named in the documentation.
+#[test]
+fn keys_of_json_are_documented() {
+    fn collect(value: &Value, keys: &mut BTreeSet<String>) {
+        match value {
+            Value::Object(all) => {
+                for (key, inner) in all {
+                    keys.insert(key.clone());
+                    // Inside are keys of system files.
+                    if !["settings", "coupling", "iteration"].contains(&key.as_str()) {
+                        collect(inner, keys);
+                    }
+                }
+            }
+            Value::Array(list) => list.iter().for_each(|inner| collect(inner, keys)),
+            _ => {}
+        }
+    }
+    let docs = examples().join("../docs/json.md");
+    let docs = std::fs::read_to_string(docs).unwrap();
+    let folder = Folder::with(&std::fs::read_to_string(examples().join("loops/iterated.toml")).unwrap());
+    let run =
+        ["run", "system.toml", "--stop", "0.01", "--out", "r.csv", "--checkpoint-every", "10", "--json"];
+    let mut keys = BTreeSet::new();
+    collect(&folder.succeed(&run).json(), &mut keys);
+    collect(&folder.succeed(&[&run[..4], &["--dry-run", "--json"]].concat()).json(), &mut keys);
+    collect(&folder.succeed(&["check", "system.toml", "--json", "--vary", "10"]).json(), &mut keys);
+    collect(&folder.run(&["check", "none.toml", "--json"]).json(), &mut keys);
+    let sidecar: Value = serde_json::from_str(&folder.read("r.csv-metadata.json")).unwrap();
+    collect(&sidecar["notes"][0]["koppel"], &mut keys);
+    folder.succeed(&["new", "other", "--from", "dual-mass"]);
+    collect(
+        &folder.succeed(&["run", "other.toml", "--realtime", "--speed", "10", "--json"]).json(),
+        &mut keys,
+    );
+    collect(&folder.succeed(&["check", "other.toml", "--json"]).json(), &mut keys);
+    assert!(keys.len() > 120, "{keys:?}");
+    let missing: Vec<&String> = keys.iter().filter(|key| !docs.contains(&format!("`{key}`"))).collect();
+    assert!(missing.is_empty(), "not in docs/json.md: {missing:?}");
 }

@@ -37,7 +37,8 @@ fn a_system_runs_inside_an_fmu_as_outside() {
     let folder = Folder::with(SYSTEM);
     folder.succeed(&["run", "system.toml", "--out", "native.csv"]);
     for version in ["2", "3"] {
-        let said = folder.succeed(&["fmu", "export", "system.toml", "-o", "all.fmu", "--fmi", version]);
+        let said =
+            folder.succeed(&["fmu", "export", "system.toml", "-o", "all.fmu", "--fmi", version, "--force"]);
         said.says(&["all.fmu: FMI", "co-simulation", "1 inputs, 3 outputs"]);
         folder.succeed(&["fmu", "info", "all.fmu"]).says(&["left.F_ext", "saves its state", "Two masses"]);
         folder.write("outer.toml", &importing("all.fmu"));
@@ -106,6 +107,17 @@ fn wishes_that_cannot_be_met_get_one_message() {
     folder.succeed(&["fmu", "export", "mass"]);
     folder.write("outer.toml", &importing("mass.fmu"));
     refused(&["outer.toml", "-o", "mass.fmu"], &["is part of the system", "--out"]);
+    refused(&["outer.toml", "-o", "mass.fmu", "--force"], &["is part of the system", "--out"]);
+    refused(&["mass"], &["`mass.fmu` exists already", "--force"]);
+    refused(&["system.toml", "-o", "mass.fmu"], &["`mass.fmu` exists already", "--force"]);
+    let before = folder.bytes("mass.fmu");
+    refused(&["mass", "--set", "m=3"], &["exists already"]);
+    assert!(folder.bytes("mass.fmu") == before, "what was refused changes nothing");
+    folder.succeed(&["fmu", "export", "mass", "--set", "m=3", "--force"]);
+    assert!(folder.bytes("mass.fmu") != before, "replaced");
+    std::fs::create_dir(folder.path("folder.fmu")).unwrap();
+    refused(&["mass", "-o", "folder.fmu", "--force"], &["folder.fmu", "this is a folder"]);
+    std::fs::remove_dir(folder.path("folder.fmu")).unwrap();
     let left: Vec<_> = std::fs::read_dir(folder.path("")).unwrap().flatten().collect();
     assert_eq!(left.len(), 6, "nothing half done is left: {left:?}");
 }
@@ -115,7 +127,7 @@ fn systems_with_a_rough_coupling_take_steps_of_any_size() {
     let folder = Folder::new();
     for name in ["mixed", "pendulum-oscillator"] {
         let file = common::examples().join(format!("prestep/{name}.toml"));
-        folder.succeed(&["fmu", "export", file.to_str().unwrap(), "-o", "system.fmu"]);
+        folder.succeed(&["fmu", "export", file.to_str().unwrap(), "-o", "system.fmu", "--force"]);
         folder.succeed(&["fmu", "check", "system.fmu"]).says(&["the difference vanishes with the step"]);
     }
 }
@@ -144,7 +156,7 @@ fn a_system_with_recorded_loops_is_exported() {
 fn a_model_that_samples_is_for_co_simulation_alone() {
     let folder = Folder::new();
     for version in ["2", "3"] {
-        let said = folder.succeed(&["fmu", "export", "epas", "--fmi", version]);
+        let said = folder.succeed(&["fmu", "export", "epas", "--fmi", version, "--force"]);
         said.says(&["co-simulation; 2 inputs"]);
         let solver = "solver = { method = \"rk4\", step = 2.5e-4 }";
         let system = |model: &str| {
@@ -158,6 +170,7 @@ fn a_model_that_samples_is_for_co_simulation_alone() {
             "epas",
             "--fmi",
             version,
+            "--force",
             "--solver",
             &solver["solver = ".len()..],
         ]);

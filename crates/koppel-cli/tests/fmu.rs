@@ -10,9 +10,9 @@ mod common;
 mod prepared;
 
 use common::Folder;
-use common::masses::{MASS2, pack};
 #[cfg(target_os = "linux")]
-use common::masses::{mass, wandering};
+use common::masses::wandering;
+use common::masses::{MASS2, mass, pack};
 use prepared::prepared;
 
 fn system(subsystem: &str) -> String {
@@ -113,6 +113,37 @@ fn an_fmu_runs_like_the_native_model() {
     }
 }
 
+/// Columns are there where something stands in them.
+#[test]
+fn start_values_and_limits_are_shown() {
+    let folder = Folder::new();
+    mass(&folder.path("mass.fmu"), MASS2);
+    let said = folder.succeed(&["fmu", "info", "mass.fmu"]);
+    let lines: Vec<Vec<&str>> = said.out.lines().map(|line| line.split_whitespace().collect()).collect();
+    let has = |words: &[&str]| assert!(lines.iter().any(|line| line == words), "{words:?}\n{}", said.out);
+    has(&["variable", "causality", "variability", "type", "start", "unit"]);
+    has(&["x", "output", "continuous", "Float64", "1", "m"]);
+    has(&["c", "parameter", "tunable", "Float64", "1"]);
+    has(&["label", "parameter", "fixed", "String", "\"mass\""]);
+    has(&["on", "input", "discrete", "Boolean", "false"]);
+    let limited = MASS2.replace(
+        "<Real unit=\"N\" start=\"0\"/>",
+        "<Real unit=\"N\" start=\"0\" min=\"-5\" max=\"7.5\" nominal=\"2\"/>",
+    );
+    mass(&folder.path("limited.fmu"), &limited);
+    let said = folder.succeed(&["fmu", "info", "limited.fmu"]);
+    let words = "F input continuous Float64 0 N -5 7.5 2".split(' ').collect::<Vec<_>>();
+    assert!(said.out.lines().any(|line| line.split_whitespace().eq(words.iter().copied())), "{}", said.out);
+    said.says(&["nominal"]);
+    let told = folder.succeed(&["fmu", "info", "limited.fmu", "--json"]).json();
+    let force = &told["variables"][0];
+    let keys = ["min", "max", "nominal", "start"].map(|key| force[key].as_f64().unwrap());
+    assert_eq!(keys, [-5.0, 7.5, 2.0, 0.0]);
+    assert_eq!((&force["unit"], &force["reference"]), (&"N".into(), &0.into()));
+    let said = folder.run(&["fmu", "info", "none.fmu", "--json"]);
+    assert_eq!((said.code, &said.json()["status"]), (Some(2), &"invalid".into()));
+}
+
 #[test]
 fn bad_fmus_get_one_message() {
     let folder = Folder::with(&system("fmu = \"body.fmu\""));
@@ -171,6 +202,22 @@ fn files_stay_in_their_folder() {
     folder
         .succeed(&["resume", "c.checkpoint", "--stop", "1", "--out", "more.csv"])
         .says(&["more.csv: 101 rows"]);
+}
+
+/// Another FMU may be the one that was mended: it goes on, and that is told.
+#[cfg(target_os = "linux")]
+#[test]
+fn an_fmu_that_was_replaced_is_told() {
+    let folder = Folder::with(&system("fmu = \"body.fmu\""));
+    mass(&folder.path("body.fmu"), MASS2);
+    let fmu = folder.bytes("body.fmu");
+    folder.succeed(&["run", "system.toml", "-q", "--checkpoint", "c", "--checkpoint-every", "30"]);
+    mass(&folder.path("body.fmu"), &MASS2.replace("koppel tests", "another tool"));
+    let said = folder.succeed(&["resume", "c", "--stop", "1"]);
+    said.errs_with(&["warning: `body.fmu` has changed since the run began", "goes on as `body`"]);
+    std::fs::write(folder.path("body.fmu"), fmu).unwrap();
+    let said = folder.succeed(&["resume", "c", "--stop", "1"]);
+    assert!(!said.err.contains("changed"), "{}", said.err);
 }
 
 /// Values that a parameter cannot have are shown at their place in the file.

@@ -40,7 +40,7 @@ fn native(model: &str, parameters: &str) -> String {
 }
 
 fn export(folder: &Folder, model: &str, parameters: &str, more: &[&str]) {
-    let mut arguments = vec!["fmu", "export", model, "--solver", SOLVER];
+    let mut arguments = vec!["fmu", "export", model, "--force", "--solver", SOLVER];
     for parameter in parameters.split(' ') {
         arguments.extend(["--set", parameter]);
     }

@@ -158,6 +158,42 @@ fn resume_to_another_time_and_file() {
     said.errs_with(&["nothing to continue", "--stop"]);
 }
 
+/// The settings of a run are in its checkpoint: other ones in the file are told, and change nothing.
+#[test]
+fn a_system_file_that_was_edited_is_told() {
+    let folder = Folder::with(SYSTEM);
+    folder.succeed(&["run", "system.toml", "-q", "--out", "whole.csv", "--stop", "0.4"]);
+    folder.succeed(&[
+        "run",
+        "system.toml",
+        "-q",
+        "--out",
+        "r.csv",
+        "--checkpoint",
+        "c",
+        "--checkpoint-every",
+        "150",
+    ]);
+    let resumed =
+        |stop: &str| folder.succeed(&["resume", "c", "-q", "--stop", stop, "--checkpoint-every", "10"]);
+    // Written anew with the same bytes: nothing to tell.
+    folder.write("system.toml", SYSTEM);
+    assert_eq!(resumed("0.3").err, "");
+    let edited = SYSTEM.replace("[run]", "# harder\n[run]\nthreads = \"never\"");
+    assert_ne!(edited, SYSTEM);
+    folder.write("system.toml", &edited);
+    // Also the second time, from a checkpoint of a run that went on.
+    for stop in ["0.375", "0.4"] {
+        let said = resumed(stop);
+        said.errs_with(&["warning: `system.toml` has changed since the run began", "settings it began with"]);
+        assert_eq!(said.err.matches("warning").count(), 1, "{}", said.err);
+    }
+    assert!(folder.bytes("r.csv") == folder.bytes("whole.csv"));
+    // Nobody needs it any more.
+    std::fs::remove_file(folder.path("system.toml")).unwrap();
+    assert_eq!(resumed("0.5").err, "");
+}
+
 #[test]
 fn damaged_checkpoints_are_refused() {
     let folder = Folder::with(SYSTEM);
@@ -166,14 +202,22 @@ fn damaged_checkpoints_are_refused() {
     let last = bytes.len() - 1;
     bytes[last] ^= 1;
     std::fs::write(folder.path("c"), bytes).unwrap();
+    folder.write("old", "koppel checkpoint 1\n12345678");
     for (file, text) in [
         ("c", "is damaged"),
+        ("old", "was written by another version of koppel"),
         ("system.toml", "is not a checkpoint"),
         ("none", "there is no checkpoint `none`"),
     ] {
         let said = folder.run(&["resume", file]);
         assert_eq!(said.code, Some(2));
         said.errs_with(&[text]);
+    }
+    folder.succeed(&["run", "system.toml", "-q", "--out", "r.csv", "--checkpoint-every", "100"]);
+    for file in ["r.csv", "r"] {
+        let said = folder.run(&["resume", file]);
+        let is_named = said.err.contains("did you mean `r.csv.checkpoint`?");
+        assert_eq!((said.code, is_named), (Some(2), file == "r.csv"), "{}", said.err);
     }
     let said = folder.run(&["recover", "system.toml"]);
     assert_eq!(said.code, Some(2));

@@ -197,3 +197,33 @@ fn an_fmu_tells_its_terminals_arrays_and_clocks() {
         "event mode",
     ]);
 }
+
+#[test]
+fn everything_an_fmu_declares_is_told_as_json() {
+    let folder = folder("");
+    let told = folder.succeed(&["fmu", "info", "events.fmu", "--json"]).json();
+    let variable = |name: &str| {
+        let all = told["variables"].as_array().unwrap();
+        all.iter().find(|one| one["name"] == name).unwrap_or_else(|| panic!("no {name}")).clone()
+    };
+    assert_eq!((&told["model"], &told["fmi_version"]), (&"Events".into(), &"3.0".into()));
+    assert_eq!(told["platforms"], serde_json::json!(["x86_64-linux"]));
+    assert_eq!(told["co_simulation"]["has_event_mode"], true);
+    assert!(told["model_exchange"].is_null());
+    assert_eq!(
+        told["types"][0]["items"][1],
+        serde_json::json!({ "name": "on", "value": 2, "description": null })
+    );
+    let gains = variable("k");
+    assert_eq!(gains["start"], serde_json::json!([1.0, 1.0]));
+    assert_eq!((&gains["dimensions"], &gains["variability"]), (&serde_json::json!(["n"]), &"tunable".into()));
+    assert_eq!(variable("text_in")["start"], "silence");
+    assert_eq!(variable("n")["start"], 2);
+    assert_eq!(variable("n")["causality"], "structuralParameter");
+    let clock = &variable("periodic")["clock"];
+    assert_eq!(
+        (&clock["interval_variability"], &clock["interval_decimal"]),
+        (&"constant".into(), &0.1.into())
+    );
+    assert_eq!(told["terminals"][0]["power_bond"]["effort"], "ramp");
+}

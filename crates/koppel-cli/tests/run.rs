@@ -222,6 +222,42 @@ fn another_coupling_for_one_connection() {
     assert_eq!(document["coupling"]["default"]["method"], "zoh");
 }
 
+/// What is left of the wall time is the engine's only if nothing moves at the same time.
+#[test]
+fn times_of_threads_are_told_as_such() {
+    let folder = Folder::with(SYSTEM);
+    let engine = |threads: &str| {
+        let run = ["run", "system.toml", "--schedule", "parallel", "--threads", threads];
+        let text = folder.succeed(&[&run[..], &["--report", "r.html"]].concat()).out;
+        let told = folder.succeed(&[&run[..], &["--json"]].concat()).json();
+        let page = folder.read("r.html");
+        let words = "moved at the same time";
+        assert_eq!(text.contains(words), page.contains(words), "{text}");
+        (
+            told["parallel_stages"].as_u64(),
+            told["engine_seconds"].as_f64(),
+            text.contains("(engine)"),
+            text.contains(words),
+        )
+    };
+    let (stages, seconds, row, note) = engine("never");
+    assert!(stages == Some(0) && seconds > Some(0.0) && row && !note, "{seconds:?}");
+    assert_eq!(engine("always"), (Some(1), None, false, true));
+}
+
+/// Only a step that is really shorter is told; large times are rounded.
+#[test]
+fn a_last_step_that_is_shorter_is_told() {
+    let folder = Folder::with(SYSTEM);
+    let told = |stop: &str| folder.succeed(&["run", "system.toml", "--dry-run", "--stop", stop]).out;
+    assert!(told("0.2005").contains("201 steps of 0.001 s, the last one shortened to 0.0005 s"));
+    for (stop, steps) in
+        [("1e6", "1000000000 steps of 0.001 s\n"), ("1e9", "1000000000000 steps of 0.001 s\n")]
+    {
+        assert!(told(stop).contains(steps), "{}", told(stop));
+    }
+}
+
 #[test]
 fn real_time_lasts_as_long_as_it_should() {
     let folder = Folder::with(SYSTEM);

@@ -203,6 +203,28 @@ fn sums_of_outputs_ride_in_the_annotation() {
     assert_eq!(folder.read("ssp.csv"), folder.read("toml.csv"));
 }
 
+/// What a file leaves to koppel is left to it in the package, too; what is written is kept.
+#[test]
+fn open_settings_stay_open() {
+    let folder = masses();
+    let open = TOML.replace("coupling = \"foh\"\n", "").replace("coupling = \"zoh\"\n", "");
+    let native = "[run]\nstop = 0.1\nstep = 1e-3\n[subsystems.a]\nmodel = \"mass\"\n";
+    for (text, run, has) in [
+        (open.as_str(), "", [false, false]),
+        (native, "", [false, false]),
+        (native, "schedule = \"parallel\"\n", [true, false]),
+        (native, "coupling = \"zoh\"\n", [false, true]),
+        (native, "schedule = \"sequence\"\ncoupling = \"auto\"\n", [true, true]),
+    ] {
+        folder.write("system.toml", &text.replace("[run]\n", &format!("[run]\n{run}")));
+        folder.succeed(&["ssp", "export", "system.toml", "-o", "system.ssp", "--force"]);
+        let structure = packed(&folder, "system.ssp", "SystemStructure.ssd");
+        let found = ["\nschedule = ", "\n[run.coupling]"].map(|key| structure.contains(key));
+        assert_eq!(found, has, "{run}: {structure}");
+        folder.succeed(&["run", "system.ssp", "-q"]);
+    }
+}
+
 #[test]
 fn items_of_enumerations_are_written_by_name() {
     let folder = Folder::new();

@@ -74,6 +74,23 @@ fn tables_are_the_same_bytes_on_any_number_of_threads_and_from_parts() {
     assert_same(&folder, "one", "whole");
 }
 
+/// Times differ from run to run, and so does what is made of them: parts that overlap are joined all the same.
+#[test]
+fn what_is_made_of_times_is_not_compared() {
+    let folder = folder(
+        "system = \"system.toml\"\n[factors]\n\"run.step\" = [1e-3, 2e-3]\n[measures]\n\
+         seconds = { figure = \"seconds\" }\ntwice = \"2 * seconds\"\nthrice = \"twice * 1.5\"\n\
+         peak = { of = \"left.x\", take = \"max\" }\ndouble = \"2 * peak\"\n",
+    );
+    for out in ["one", "other"] {
+        folder.succeed(&["study", "study.toml", "--out", out, "-q"]);
+    }
+    assert_ne!(folder.read("one/runs.csv"), folder.read("other/runs.csv"), "times differ");
+    folder.succeed(&["study", "merge", "one", "other", "-o", "both"]).says(&["2 of 2"]);
+    assert!(folder.has("one/analysis/double") && folder.has("one/analysis/peak"));
+    assert!(!folder.has("one/analysis/thrice"), "times are not looked at unless asked for");
+}
+
 /// Errors against the monolithic solution fall with the step; every row is what `koppel run` gives.
 #[test]
 fn rows_are_those_of_single_runs() {

@@ -122,6 +122,9 @@ fn lies_of_co_simulation_fmus_are_caught() {
     );
     caught(&two("-DLIE_SLOPES"), C::InputDerivatives, "moves `");
     caught(&three("-DLIE_UPDATE"), C::IntermediateUpdate, "never asks");
+    let refusing = TestFmu::new("mass2.c", &fed2(), &["-DREFUSE_SLOPES=1", "-DREFUSAL=3"]);
+    caught(&refusing, C::InputDerivatives, "fmi2SetRealInputDerivatives returned error");
+    caught(&three("-DREFUSAL=3"), C::IntermediateUpdate, "fmi3SetFloat64 returned error");
     let undeclared = fed2()
         .replace("<Unknown index=\"7\" dependencies=\"1\"/>", "<Unknown index=\"7\" dependencies=\"\"/>");
     caught(&TestFmu::two(&undeclared), C::Reevaluation, "`a` changes with the inputs");

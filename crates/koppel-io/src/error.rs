@@ -23,6 +23,17 @@ pub enum Error {
         source: io::Error,
     },
 
+    /// A file of another kind is taken for a system file.
+    #[error("`{}` is {what}, not a system file\n  hint: {hint}", path.display())]
+    OtherKind {
+        /// The file.
+        path: PathBuf,
+        /// What it is.
+        what: &'static str,
+        /// What can be done with it.
+        hint: String,
+    },
+
     /// The file name ends in nothing koppel knows.
     #[error("`{}` is no kind of result file koppel knows\n  hint: end the name in `.csv` or `.parquet`", path.display())]
     UnknownFormat {

@@ -100,7 +100,7 @@ impl Header {
         let measures = study.measures.iter().map(|measure| MeasureEntry {
             name: measure.name.clone(),
             is_stability: measure.is_stability(),
-            is_repeatable: measure.is_repeatable(),
+            is_repeatable: measure.is_repeatable,
         });
         Ok(Header {
             version: VERSION,

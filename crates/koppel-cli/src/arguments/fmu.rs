@@ -11,10 +11,13 @@ use super::{assignment, positive};
 #[derive(Debug, Subcommand)]
 pub(crate) enum FmuCommand {
     /// Shows what an FMU declares: interfaces, platforms, variables.
-    #[command(after_help = "Example:\n  koppel fmu info engine.fmu")]
+    #[command(after_help = "Examples:\n  koppel fmu info engine.fmu\n  koppel fmu info engine.fmu --json")]
     Info {
         /// The FMU.
         file: PathBuf,
+        /// Prints everything it declares as JSON.
+        #[arg(long)]
+        json: bool,
     },
     /// Tries what an FMU declares, and shows what holds.
     #[command(
@@ -43,7 +46,7 @@ Examples:
   koppel fmu export mass -o mass.fmu --fmi 3                 a model (see `koppel models`)
   koppel fmu export mass -o m.fmu --set m=2 --solver '{ method = \"rk4\", step = 1e-4 }'
   koppel fmu export car.toml -o car.fmu --fmi 2              a system; unconnected inputs become inputs
-  koppel fmu export car.toml -o car.fmu --plain              no state, no derivatives: as most FMUs are";
+  koppel fmu export car.toml -o car.fmu --plain --force      no state, no derivatives: as most FMUs are";
 
 /// Arguments of `koppel fmu export`.
 #[derive(Debug, Args)]
@@ -54,6 +57,9 @@ pub(crate) struct ExportArguments {
     /// The FMU to write [default: NAME.fmu].
     #[arg(long, short, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
+    /// Replaces a file that exists.
+    #[arg(long)]
+    pub(crate) force: bool,
     /// Version of FMI.
     #[arg(long, value_name = "VERSION", default_value = "2", value_parser = PossibleValuesParser::new(["2", "3"]))]
     pub(crate) fmi: String,

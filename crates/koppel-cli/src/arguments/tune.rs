@@ -6,7 +6,7 @@ use clap::builder::PossibleValuesParser;
 use clap::{Args, ValueEnum};
 use koppel::plan::tune::{self, Objective};
 
-use super::{CacheArguments, SettingArguments, count, positive};
+use super::{CacheArguments, SettingArguments, count, part, positive};
 
 pub(super) const EXAMPLES: &str = "\
 Examples:
@@ -63,7 +63,7 @@ pub(crate) struct TuneArguments {
     #[arg(long, value_name = "N", num_args = 0..=1, value_parser = row)]
     pub(crate) apply: Option<Option<usize>>,
     /// The wanted error, relative to the range of each output.
-    #[arg(long, value_name = "PART", default_value_t = 0.05, value_parser = positive, allow_hyphen_values = true)]
+    #[arg(long, value_name = "PART", default_value_t = 0.05, value_parser = part, allow_hyphen_values = true)]
     pub(crate) error: f64,
     /// What is to become small, separated by commas [default: radius,error,cost; consistency where no error is known].
     #[arg(long, value_name = "WHICH", value_delimiter = ',')]

@@ -92,9 +92,12 @@ fn at_smallest(file: &SystemFile, step: f64) -> Result<Limit> {
 }
 
 fn check_numbers(arguments: &CheckArguments) -> Result<()> {
-    if !(arguments.error > 0.0 && arguments.error.is_finite()) {
+    if !(arguments.error > 0.0 && arguments.error < 1.0) {
         let message = format!("--error {} is no error to aim at", arguments.error);
-        return Err(Failure::words(message, "give a part of the range above zero, such as 0.05 for 5 %"));
+        return Err(Failure::words(
+            message,
+            "give a part of the range above zero and below 1, such as 0.05 for 5 %",
+        ));
     }
     if let Some(percent) = arguments.vary.filter(|percent| !(*percent > 0.0 && *percent < 100.0)) {
         let message = format!("--vary {percent} is no change that can be made both ways");

@@ -4,13 +4,12 @@ use std::path::Path;
 use std::time::Duration;
 
 use koppel_fmi::Fmu;
-use koppel_fmi::description::{Description, Dimension, Interface, PowerBond, Terminal, Variable};
 use koppel_fmi::ffi::Kind;
 use koppel_fmi::probe::Findings;
 
 use serde_json::{Value, json};
 
-use super::{fmu_export, told, worker};
+use super::{fmu_export, fmu_info, told, worker};
 use crate::arguments::FmuCommand;
 use crate::exit::Exit;
 use crate::failure::{Failure, Result};
@@ -19,13 +18,14 @@ use crate::output::{Grid, error_document, print, print_json};
 /// Does what was asked of an FMU.
 pub(super) fn fmu(command: &FmuCommand) -> Result<Exit> {
     match command {
-        FmuCommand::Info { file } => info(file),
+        FmuCommand::Info { file, json } => told(fmu_info::info(file, *json), *json),
         FmuCommand::Check { file, step, timeout, json } => told(check(file, *step, *timeout, *json), *json),
         FmuCommand::Export(arguments) => fmu_export::export(arguments),
     }
 }
 
-fn words(error: Box<koppel_fmi::Error>) -> Failure {
+/// What is said of an FMU that cannot be opened.
+pub(super) fn words(error: Box<koppel_fmi::Error>) -> Failure {
     Failure::Words { message: error.to_string(), hint: error.hint() }
 }
 
@@ -95,121 +95,4 @@ fn table(findings: &Findings) -> String {
         ]);
     }
     format!("{} in steps of {} s\n\n{}", findings.interface, findings.step, grid.whole())
-}
-
-/// What the FMU declares; nothing of it is run.
-fn info(file: &Path) -> Result<Exit> {
-    let fmu = Fmu::open(file).map_err(words)?;
-    let description = fmu.description();
-    let mut facts = Grid::new(&["", ""]);
-    let mut fact = |name: &str, value: String| {
-        if !value.is_empty() {
-            facts.row([name.into(), value]);
-        }
-    };
-    fact("model", description.model_name.clone());
-    fact("about", description.description.clone().unwrap_or_default());
-    fact("FMI version", description.fmi_version_text.clone());
-    fact("made by", description.generation_tool.clone().unwrap_or_default());
-    fact("platforms", fmu.platforms().join(", "));
-    fact("co-simulation", co_simulation(description));
-    fact("model exchange", model_exchange(description));
-    if let Some(experiment) = &description.default_experiment {
-        fact("default stop", experiment.stop_time.map(|t| format!("{t} s")).unwrap_or_default());
-        fact("default step", experiment.step_size.map(|t| format!("{t} s")).unwrap_or_default());
-    }
-    let mut variables = Grid::new(&["variable", "causality", "type", "unit", "meaning"]);
-    for variable in &description.variables {
-        variables.row(row(description, variable));
-    }
-    let terminals = terminals(description);
-    let warnings: String =
-        description.warnings.iter().map(|warning| format!("warning: {warning}\n")).collect();
-    let facts = facts.whole();
-    // The first line is the empty header.
-    let facts = facts.split_once('\n').map_or("", |(_, rest)| rest);
-    print(&format!("{facts}\n{}{terminals}{warnings}", variables.whole()))?;
-    Ok(Exit::Ok)
-}
-
-fn co_simulation(description: &Description) -> String {
-    let Some(section) = &description.co_simulation else { return "no".into() };
-    let mut list = flags(&section.interface);
-    let more = [
-        (section.can_handle_variable_communication_step_size, "variable step"),
-        (section.can_interpolate_inputs, "input derivatives"),
-        (section.provides_intermediate_update, "intermediate update"),
-        (section.has_event_mode, "event mode"),
-        (section.might_return_early_from_do_step, "may return early"),
-    ];
-    list.extend(more.iter().filter(|(has, _)| *has).map(|(_, name)| *name));
-    if list.is_empty() { "yes".into() } else { list.join(", ") }
-}
-
-fn model_exchange(description: &Description) -> String {
-    let Some(section) = &description.model_exchange else { return "no".into() };
-    let list = flags(&section.interface);
-    if list.is_empty() { "yes".into() } else { list.join(", ") }
-}
-
-/// What an interface declares.
-fn flags(interface: &Interface) -> Vec<&'static str> {
-    let all = [
-        (interface.can_get_and_set_fmu_state, "saves its state"),
-        (interface.can_serialize_fmu_state, "state as bytes"),
-        (interface.provides_directional_derivatives, "directional derivatives"),
-        (interface.provides_adjoint_derivatives, "adjoint derivatives"),
-        (interface.can_be_instantiated_only_once_per_process, "only once per process"),
-        (interface.needs_execution_tool, "needs its tool"),
-    ];
-    all.iter().filter(|(has, _)| *has).map(|(_, name)| *name).collect()
-}
-
-/// Which variables belong together; for a power bond, which is the effort and which the flow.
-fn terminals(description: &Description) -> String {
-    let mut grid = Grid::new(&["terminal", "rule", "kind", "members"]);
-    let mut waiting: Vec<(String, &Terminal)> =
-        description.terminals.iter().rev().map(|terminal| (terminal.name.clone(), terminal)).collect();
-    while let Some((name, terminal)) = waiting.pop() {
-        let of = |place: usize| description.variables[place].name.as_str();
-        let members: Vec<&str> = terminal.members.iter().map(|member| of(member.variable)).collect();
-        let members = match terminal.power_bond() {
-            Some(PowerBond { effort, flow, sign }) => {
-                let into = if sign > 0 { "into" } else { "out of" };
-                format!("power bond: effort {}, flow {} {into} the FMU", of(effort), of(flow))
-            }
-            None => members.join(", "),
-        };
-        let kind = terminal.terminal_kind.clone().unwrap_or_default();
-        grid.row([name.clone(), terminal.matching_rule.clone(), kind, members]);
-        let inner = terminal.terminals.iter().rev();
-        waiting.extend(inner.map(|inner| (format!("{name}.{}", inner.name), inner)));
-    }
-    if grid.is_empty() { String::new() } else { format!("\n{}", grid.whole()) }
-}
-
-/// `[2,n]` for an array.
-fn dimensions(description: &Description, variable: &Variable) -> String {
-    let size = |dimension: &Dimension| match dimension {
-        Dimension::Fixed(size) => size.to_string(),
-        Dimension::Parameter(place) => description.variables[*place].name.clone(),
-    };
-    let sizes: Vec<String> = variable.dimensions.iter().map(size).collect();
-    if sizes.is_empty() { String::new() } else { format!("[{}]", sizes.join(",")) }
-}
-
-/// How a clock ticks.
-fn ticking(variable: &Variable) -> String {
-    let Some(clock) = &variable.attributes.clock else { return String::new() };
-    format!(" ({})", format!("{:?}", clock.interval_variability).to_lowercase())
-}
-
-fn row(description: &Description, variable: &Variable) -> [String; 5] {
-    [
-        variable.name.clone(),
-        format!("{:?}", variable.causality).to_lowercase(),
-        format!("{}{}{}", variable.value_type.name(), dimensions(description, variable), ticking(variable)),
-        variable.attributes.unit.clone().unwrap_or_default(),
-        variable.description.clone().unwrap_or_default(),
-    ]
 }

@@ -13,7 +13,7 @@ use super::auto::{self, Tell};
 use crate::arguments::ExportArguments;
 use crate::exit::Exit;
 use crate::failure::{Failure, Result, note};
-use crate::output::{print, refuse_standard_output};
+use crate::output::{print, refuse_existing, refuse_standard_output};
 
 impl From<Box<Error>> for Failure {
     fn from(error: Box<Error>) -> Self {
@@ -32,7 +32,7 @@ pub(super) fn export(arguments: &ExportArguments) -> Result<Exit> {
     let default = || PathBuf::from(path.file_stem().unwrap_or(path.as_os_str())).with_extension("fmu");
     let out = arguments.out.clone().unwrap_or_else(default);
     refuse_standard_output(&out, "an FMU")?;
-    let export = if is_file { system(path, &out, arguments)? } else { model(arguments)? };
+    let export = if is_file { system(path, &out, arguments)? } else { model(&out, arguments)? };
     let options = Options {
         version: arguments.fmi.parse()?,
         is_plain: arguments.plain,
@@ -72,6 +72,7 @@ fn system(path: &Path, out: &Path, arguments: &ExportArguments) -> Result<Export
         system_file::load_with(path, &settings)?
     };
     check_not_read(&file, out)?;
+    refuse_existing(out, arguments.force)?;
     if file.is_open() {
         // What runs inside the FMU cannot be chosen anew in every tool.
         auto::choose(&mut file, Tell::Warnings)?;
@@ -81,7 +82,8 @@ fn system(path: &Path, out: &Path, arguments: &ExportArguments) -> Result<Export
     Ok(Export::system(&file, &name)?)
 }
 
-fn model(arguments: &ExportArguments) -> Result<Export> {
+fn model(out: &Path, arguments: &ExportArguments) -> Result<Export> {
+    refuse_existing(out, arguments.force)?;
     let mut parameters = BTreeMap::new();
     for (name, value) in &arguments.set {
         let number = value.parse::<f64>().map_err(|_| {

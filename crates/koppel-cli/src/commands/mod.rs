@@ -6,6 +6,7 @@ mod completions;
 mod examples;
 mod fmu;
 mod fmu_export;
+mod fmu_info;
 mod frequency;
 mod hinf;
 mod models;

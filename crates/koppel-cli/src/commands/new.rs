@@ -10,7 +10,7 @@ use super::examples;
 use crate::arguments::NewArguments;
 use crate::exit::Exit;
 use crate::failure::{Failure, Result};
-use crate::output::{is_standard_output, print, quoted};
+use crate::output::{exists_already, is_standard_output, print, quoted, refuse_existing};
 
 /// The system file with the main settings explained; it has a subsystem given by matrices.
 pub(super) const STARTER: &str = include_str!("../../templates/starter.toml");
@@ -33,7 +33,8 @@ pub(super) fn new(arguments: &NewArguments) -> Result<Exit> {
         print(text)?;
         return Ok(Exit::Ok);
     }
-    write(&path, text, arguments.force)?;
+    let name = arguments.from.as_deref().unwrap_or("system");
+    write(&path, &addressed(text, name, &path), arguments.force)?;
     print(&format!(
         "wrote {}\nrun it with: koppel run {} --out {}\n",
         path.display(),
@@ -41,6 +42,22 @@ pub(super) fn new(arguments: &NewArguments) -> Result<Exit> {
         quoted(&path.with_extension("csv"))
     ))?;
     Ok(Exit::Ok)
+}
+
+/// The text with commands in its comments that name the file it is written to, and not the one it was copied from.
+fn addressed(text: &str, from: &str, path: &Path) -> String {
+    let name = |extension: &str| {
+        let file = path.with_extension(extension);
+        file.file_name().map(|name| quoted(Path::new(name))).filter(|name| !name.contains('\n'))
+    };
+    let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+    for line in lines.iter_mut().filter(|line| line.starts_with('#') && line.contains("koppel ")) {
+        for extension in ["toml", "csv", "html"] {
+            let Some(new) = name(extension) else { continue };
+            *line = line.replace(&format!(" {from}.{extension}"), &format!(" {new}"));
+        }
+    }
+    lines.join("\n") + "\n"
 }
 
 fn named(name: &str) -> Result<PathBuf> {
@@ -54,6 +71,7 @@ fn named(name: &str) -> Result<PathBuf> {
 }
 
 fn write(path: &Path, text: &str, force: bool) -> Result<()> {
+    refuse_existing(path, force)?;
     let mut options = OpenOptions::new();
     options.write(true);
     if force {
@@ -62,10 +80,7 @@ fn write(path: &Path, text: &str, force: bool) -> Result<()> {
         options.create_new(true)
     };
     let mut file = options.open(path).map_err(|error| match error.kind() {
-        std::io::ErrorKind::AlreadyExists => Failure::words(
-            format!("`{}` exists already", path.display()),
-            "choose another name, or replace it with --force",
-        ),
+        std::io::ErrorKind::AlreadyExists => exists_already(path),
         _ => Failure::Input(Io::io("write", path)(error)),
     })?;
     let written = file.write_all(text.as_bytes()).and_then(|()| file.sync_all());

@@ -9,12 +9,13 @@ use koppel_io::system_file;
 use crate::arguments::ResumeArguments;
 use crate::exit::Exit;
 use crate::failure::{Failure, Result};
-use crate::session::{self, Cache, Checkpoint, Log, Origin, Plan, Session, anchored, nearby};
+use crate::session::{self, Cache, Checkpoint, Log, Origin, Plan, Session, anchored, nearby, tell_changes};
 
 /// Continues a run from its checkpoint.
 pub(super) fn resume(arguments: &ResumeArguments) -> Result<Exit> {
     let path = &arguments.checkpoint_file;
     let checkpoint = Checkpoint::read(path)?;
+    tell_changes(&checkpoint.sources);
     let place = format!("settings in {}", path.display());
     let mut file = system_file::parse_from(&place, &checkpoint.settings, &nearby(&checkpoint.system))?;
     if let Some(stop) = &arguments.stop {
@@ -50,6 +51,7 @@ pub(super) fn resume(arguments: &ResumeArguments) -> Result<Exit> {
             time: simulation.time(),
             rows: checkpoint.out.is_some().then_some(checkpoint.rows),
             created: checkpoint.created,
+            sources: checkpoint.sources,
         },
     }
     .anchored();

@@ -10,7 +10,7 @@ use super::ssp_models::as_fmus;
 use crate::arguments::SspCommand;
 use crate::exit::Exit;
 use crate::failure::{Failure, Result, note};
-use crate::output::{print, quoted};
+use crate::output::{print, quoted, refuse_existing};
 
 /// Does what was asked of a system structure.
 pub(super) fn ssp(command: &SspCommand) -> Result<Exit> {
@@ -77,10 +77,7 @@ fn export(file: &Path, out: &Path, version: Version, force: bool) -> Result<Exit
         let message = format!("`{}` is no name of a package", out.display());
         return Err(Failure::words(message, "end it in `.ssp`"));
     }
-    if out.exists() && !force {
-        let message = format!("`{}` exists already", out.display());
-        return Err(Failure::words(message, "choose another name, or replace it with --force"));
-    }
+    refuse_existing(out, force)?;
     let system = if system_file::is_structure(file) {
         system_file::load_structure(file, &[], Tolerance::Strict)?
     } else {

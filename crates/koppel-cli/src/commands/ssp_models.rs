@@ -13,7 +13,7 @@ use crate::failure::{Failure, Result};
 
 /// The system with FMUs in place of its built-in models, and the folder where these FMUs lie.
 pub(super) fn as_fmus(file: SystemFile, path: &Path) -> Result<(SystemFile, Option<TempDir>)> {
-    let mut table: Table = toml::from_str(&file.to_toml()).map_err(unreadable)?;
+    let mut table: Table = toml::from_str(&file.to_open_toml()).map_err(unreadable)?;
     let Some(Value::Table(subsystems)) = table.get_mut("subsystems") else { return Ok((file, None)) };
     if subsystems.iter().all(|(_, keys)| keys.get("model").is_none()) {
         return Ok((file, None));

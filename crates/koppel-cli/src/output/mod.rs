@@ -3,6 +3,7 @@
 mod auto;
 mod check;
 mod dry_run;
+mod fmu;
 mod forecast;
 mod grid;
 mod number;
@@ -24,6 +25,7 @@ use crate::failure::{Failure, Result};
 pub(crate) use auto::explanation;
 pub(crate) use check::{Check, Limit};
 pub(crate) use dry_run::DryRun;
+pub(crate) use fmu::{fmu_document, standard_word};
 pub(crate) use grid::{Grid, SHOWN, joined};
 pub(crate) use number::{bytes, duration, significant};
 pub(crate) use probing::Probing;
@@ -85,6 +87,22 @@ pub(crate) fn refuse_standard_output(path: &Path, what: &str) -> Result<()> {
     }
     let message = format!("{what} cannot be written to standard output (`{}`)", path.display());
     Err(Failure::words(message, "name a file with --out"))
+}
+
+/// Refuses to replace what users edit, hand on or couple (system files, FMUs, packages) unless they say so.
+pub(crate) fn refuse_existing(path: &Path, force: bool) -> Result<()> {
+    if path.is_dir() {
+        return Err(Failure::Input(koppel_io::Error::io("write", path)(ErrorKind::IsADirectory.into())));
+    }
+    if path.exists() && !force { Err(exists_already(path)) } else { Ok(()) }
+}
+
+/// What is said of a file that is not replaced.
+pub(crate) fn exists_already(path: &Path) -> Failure {
+    Failure::words(
+        format!("`{}` exists already", path.display()),
+        "choose another name, or replace it with --force",
+    )
 }
 
 /// A file name as it is written on a command line.

@@ -19,7 +19,7 @@ pub(crate) fn write_report(path: &Path, file: &SystemFile, summary: &Summary, si
     if !signals.columns.is_empty() {
         sections.push(Section::Plots { title: "Signals".into(), groups: plot_groups(&signals) });
     }
-    sections.extend(table("Where the time went", summary.work()));
+    sections.extend(noted("Where the time went", summary.work(), summary.work_note()));
     sections.extend(table("Coupling errors", summary.errors()));
     sections.extend(table("Estimated errors of outputs", summary.output_errors()));
     sections.extend(table("Models", summary.qualities()));
@@ -40,9 +40,13 @@ pub(crate) fn write_report(path: &Path, file: &SystemFile, summary: &Summary, si
 }
 
 fn table(title: &str, grid: Grid) -> Option<Section> {
+    noted(title, grid, None)
+}
+
+fn noted(title: &str, grid: Grid, note: Option<&str>) -> Option<Section> {
     if grid.is_empty() {
         return None;
     }
     let (header, rows) = grid.into_parts();
-    Some(Section::Table { title: title.into(), header, rows, note: None })
+    Some(Section::Table { title: title.into(), header, rows, note: note.map(str::to_owned) })
 }

@@ -50,7 +50,9 @@ pub(super) fn steps(file: &SystemFile, steps: u64) -> String {
     }
     let last = run.stop - run.start - (steps.saturating_sub(1)) as f64 * run.step;
     let each = format!("{steps} {} of {} s", plural(steps, "step", "steps"), significant(run.step, 15));
-    if last < run.step * (1.0 - 1e-9) {
+    // Times are rounded, the more the larger they are.
+    let rounding = 4.0 * f64::EPSILON * run.start.abs().max(run.stop.abs());
+    if last < run.step * (1.0 - 1e-9) - rounding {
         format!("{each}, the last one shortened to {} s", significant(last, 6))
     } else {
         each

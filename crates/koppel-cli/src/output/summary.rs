@@ -44,7 +44,8 @@ pub(crate) struct Summary {
     wall_seconds: f64,
     real_time_factor: f64,
     subsystems: Vec<Work>,
-    engine_seconds: f64,
+    /// Not known where subsystems move at the same time: what is left of the wall time is not the engine's.
+    engine_seconds: Option<f64>,
     recording_seconds: f64,
     /// Waiting for the clock, with `--realtime`.
     waiting_seconds: f64,
@@ -167,7 +168,7 @@ impl Summary {
             wall_seconds: wall,
             real_time_factor: (simulation.time() - from) / wall.max(1e-9),
             subsystems,
-            engine_seconds: rest(busy - working - recording, wall),
+            engine_seconds: (statistics.parallel_stages == 0).then(|| rest(busy - working - recording, wall)),
             recording_seconds: recording,
             waiting_seconds: waiting,
             parallel_stages: statistics.parallel_stages,
@@ -284,16 +285,19 @@ impl Summary {
         for (name, value) in self.facts() {
             let _ = writeln!(text, "  {name:17} {value}");
         }
-        for grid in [
-            self.work(),
-            self.errors(),
-            self.output_errors(),
-            self.qualities(),
-            self.iterations(),
-            self.defaults(),
+        for (grid, note) in [
+            (self.work(), self.work_note()),
+            (self.errors(), None),
+            (self.output_errors(), None),
+            (self.qualities(), None),
+            (self.iterations(), None),
+            (self.defaults(), None),
         ] {
             if !grid.is_empty() {
                 let _ = write!(text, "\n{}", grid.text());
+            }
+            if let Some(note) = note {
+                let _ = writeln!(text, "  {note}");
             }
         }
         text.push('\n');

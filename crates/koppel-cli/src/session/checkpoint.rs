@@ -1,7 +1,7 @@
 //! Checkpoints: everything needed to go on as if nothing had happened.
 //!
 //! ```text
-//! "koppel checkpoint 1\n"   8 bytes: FNV-1a of the rest   postcard of [`Checkpoint`]
+//! "koppel checkpoint 2\n"   8 bytes: FNV-1a of the rest   postcard of [`Checkpoint`]
 //! ```
 
 use std::fs::{self, File};
@@ -16,11 +16,12 @@ use koppel_io::Error as Io;
 use koppel_io::system_file::SystemFile;
 use serde::{Deserialize, Serialize};
 
-use super::{Plan, nearby};
+use super::sources::{Source, sources};
+use super::{Origin, Plan, nearby};
 use crate::failure::{Failure, Result};
 use crate::output::significant;
 
-const HEADER: &[u8] = b"koppel checkpoint 1\n";
+const HEADER: &[u8] = b"koppel checkpoint 2\n";
 
 /// A run between two steps, and where its rows are.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -31,6 +32,8 @@ pub(crate) struct Checkpoint {
     pub(crate) system: PathBuf,
     /// All settings, options applied, as a system file.
     pub(crate) settings: String,
+    /// The files it was made of, when it was started.
+    pub(crate) sources: Vec<Source>,
     /// When the run was started.
     pub(crate) created: String,
     /// The result file.
@@ -47,14 +50,21 @@ impl Checkpoint {
         let bytes = fs::read(path).map_err(|error| match error.kind() {
             std::io::ErrorKind::NotFound => Failure::words(
                 format!("there is no checkpoint `{}`", path.display()),
-                "it is written at Ctrl-C or by --checkpoint-every, beside the result file unless --checkpoint says where",
+                beside(path).unwrap_or_else(|| "it is written at Ctrl-C or by --checkpoint-every, beside the result file unless --checkpoint says where".into()),
             ),
             _ => Failure::Input(Io::io("read", path)(error)),
         })?;
         let Some(rest) = bytes.strip_prefix(HEADER) else {
+            if bytes.starts_with(b"koppel checkpoint ") {
+                return Err(Failure::words(
+                    format!("the checkpoint `{}` was written by another version of koppel", path.display()),
+                    "continue with the version that wrote it, or start the run anew",
+                ));
+            }
             return Err(Failure::words(
                 format!("`{}` is not a checkpoint of koppel", path.display()),
-                "name the file written at Ctrl-C or by --checkpoint-every",
+                beside(path)
+                    .unwrap_or_else(|| "name the file written at Ctrl-C or by --checkpoint-every".into()),
             ));
         };
         let broken = || {
@@ -99,6 +109,15 @@ impl Checkpoint {
             })
             .map_err(Io::io("write", path))
     }
+}
+
+/// The checkpoint beside a result or system file that was named in its place.
+fn beside(path: &Path) -> Option<String> {
+    let mut longer = path.as_os_str().to_owned();
+    longer.push(".checkpoint");
+    let found =
+        [PathBuf::from(longer), path.with_extension("checkpoint")].into_iter().find(|c| c.is_file())?;
+    Some(format!("did you mean `{}`?", found.display()))
 }
 
 /// How often checkpoints are written.
@@ -158,6 +177,10 @@ impl Checkpoints {
             version: env!("CARGO_PKG_VERSION").into(),
             system: plan.system.clone(),
             settings: file.to_toml(),
+            sources: match &plan.origin {
+                Origin::Start => sources(&plan.system, file),
+                Origin::Checkpoint { sources, .. } => sources.clone(),
+            },
             created: created.to_owned(),
             out: plan.out.clone(),
             rows: 0,

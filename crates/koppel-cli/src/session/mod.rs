@@ -13,6 +13,8 @@ mod pace;
 mod papers_progress;
 mod progress;
 mod recording;
+mod size;
+mod sources;
 mod stability;
 mod study_progress;
 mod watch;
@@ -42,6 +44,7 @@ pub(crate) use log::{Log, LogLevel};
 pub(crate) use pace::Overruns;
 pub(crate) use papers_progress::PapersProgress;
 use recording::Recording;
+pub(crate) use sources::{Source, tell_changes};
 use stability::Stability;
 pub(crate) use study_progress::StudyProgress;
 use watch::Watch;
@@ -63,7 +66,14 @@ pub(crate) enum Origin {
     /// At the start time.
     Start,
     /// At a checkpoint.
-    Checkpoint { path: PathBuf, time: f64, rows: Option<u64>, created: String },
+    Checkpoint {
+        path: PathBuf,
+        time: f64,
+        rows: Option<u64>,
+        created: String,
+        /// Files as they were when the run began.
+        sources: Vec<Source>,
+    },
 }
 
 /// A run that is about to happen.
@@ -127,6 +137,12 @@ impl<'a> Session<'a> {
         let is_known = simulation.is_linear() || file.fmus().is_empty();
         if plan.origin == Origin::Start && !options.accept_unstable && is_known {
             outlook::warn(&mut simulation, &file.run);
+        }
+        if plan.origin == Origin::Start && file.run.adaptive.is_none() {
+            let (rows, numbers) =
+                (simulation.steps() / file.run.record_every, simulation.columns().len() + 1);
+            let told = size::warning(rows, numbers, plan.out.as_deref(), plan.report.is_some());
+            told.iter().for_each(|text| note("warning", text));
         }
         let judge = Judge::new(&mut simulation, second, options.no_certificate).inspect_err(|_| log.end())?;
         // From the first file on, Ctrl-C ends the run in good order.

@@ -103,15 +103,15 @@ impl CoSimulation {
         };
         let inside = self.inside.as_ref().filter(|_| samples.request() == Request::SolverPoints);
         let (smooth, next, chosen) = (&self.smooth, &mut self.next, &mut self.chosen);
-        let asked = &mut self.asked;
+        let (asked, taken) = (&mut self.asked, &mut self.taken);
         let mut update = |fmu: &fmi3::Instance, moment: fmi3::Moment| {
             *asked += u64::from(moment.set_requested);
             if let (Some(piece), Some((references, places))) =
-                (piece.filter(|_| moment.set_requested), smooth.reals())
+                (piece.filter(|_| moment.set_requested && !taken.is_refused()), smooth.reals())
             {
                 piece.values((moment.time - piece.start).clamp(0.0, piece.size), next);
                 choose(next, places, chosen);
-                fmu.set_float64(references, chosen)?;
+                taken.note(1, fmu.set_float64(references, chosen))?;
             }
             match inside {
                 Some(inside) => inside.take(fmu, moment, chosen, samples),
@@ -119,6 +119,7 @@ impl CoSimulation {
             }
         };
         let done = fmu.do_step(time, size, &mut update);
+        self.do_without(time);
         let (instance, end) = (self.base.name.clone(), time + size);
         match done {
             Ok(info) if info.terminate_simulation => {

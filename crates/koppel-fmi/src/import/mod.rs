@@ -10,7 +10,7 @@
 //! 3. sub-steps: each sloped piece is walked in [`Options::substeps`] equal parts, with the input's mean over the part, or
 //!    where outputs are looked at inside the step as stairs that end with the input's value there (`stairs.rs`).
 //!
-//! [`koppel::system::Subsystem::solver`] says which was taken.
+//! What an FMU refuses when it is first tried is done without (`route.rs`). [`koppel::system::Subsystem::solver`] says which was taken.
 //!
 //! Integers, Booleans and enumerations are numbers that are held over a step; strings, binaries and triggered clocks are
 //! messages (`messages.rs`). Where the FMU has an event mode, its events are handled inside the step (`events.rs`).
@@ -61,7 +61,7 @@ use koppel::signal::{Request, Samples, Segment, Step};
 use koppel::system::{Dependencies, Message, Ports, Snapshot, StateSpace, Subsystem, VariableId};
 use linearization::Linearization;
 use matrices::Unknowns;
-use route::Route;
+use route::{Route, Taken};
 use std::ops::{Deref, DerefMut};
 use std::sync::{Arc, OnceLock};
 
@@ -93,6 +93,7 @@ pub struct CoSimulation {
     /// Those inputs that follow a polynomial inside steps.
     smooth: Access,
     route: Route,
+    taken: Taken,
     /// The FMU takes steps of different sizes.
     varies_steps: bool,
     /// Inputs as set last.
@@ -174,6 +175,7 @@ impl CoSimulation {
             knows_inputs: false,
             smooth,
             route,
+            taken: Taken::default(),
             varies_steps,
             applied: vec![0.0; width],
             next: vec![0.0; width],

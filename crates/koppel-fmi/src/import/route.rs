@@ -1,8 +1,14 @@
 //! How inputs reach the FMU inside a step.
+//!
+//! An FMU that refuses the first call by which it is given what it declares to take (tools declare what their library only
+//! has as an empty function) is driven without from then on, with a warning. By the letter of the standard an instance is
+//! lost after an error; one that is will say so in the next call.
 
-use super::Options;
 use super::ports::Slot;
+use super::{CoSimulation as Instance, Options};
 use crate::description::{CoSimulation, Description, FmiVersion, ValueType, Variability, Variable};
+use crate::error::Result;
+use crate::ffi::{CallError, LogMessage, Status};
 
 /// The way taken, best first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,6 +42,86 @@ impl Route {
             }
             _ => Route::Substeps,
         }
+    }
+}
+
+/// What an FMU has shown to take of moving inputs.
+#[derive(Debug, Default)]
+pub(super) struct Taken {
+    /// Highest order of derivatives; 1 for values inside a step.
+    order: usize,
+    /// What it refused just now.
+    refused: Option<CallError>,
+    /// What it refused last, in words.
+    told: Option<String>,
+}
+
+impl Taken {
+    /// Notes what came of giving it derivatives of an order, or values inside a step. A first refusal is kept, for
+    /// [`Instance::do_without`], if the FMU may still be of use.
+    #[inline]
+    pub(super) fn note(&mut self, order: usize, given: Result<(), CallError>) -> Result<(), CallError> {
+        match given {
+            Ok(()) => self.order = self.order.max(order),
+            Err(why) if self.order < order && is_harmless(&why) => self.refused = Some(why),
+            Err(why) => return Err(why),
+        }
+        Ok(())
+    }
+
+    /// True if something was refused just now.
+    pub(super) fn is_refused(&self) -> bool {
+        self.refused.is_some()
+    }
+}
+
+fn is_harmless(why: &CallError) -> bool {
+    matches!(
+        why,
+        CallError::Missing { .. } | CallError::Status { status: Status::Discard | Status::Error, .. }
+    )
+}
+
+impl Instance {
+    /// Takes another route if the FMU has just refused this one.
+    pub(super) fn do_without(&mut self, time: f64) {
+        let Some(why) = self.taken.refused.take() else { return };
+        let why = why.to_string();
+        let why = why.lines().next().unwrap_or_default();
+        let (declared, kept) = match self.route {
+            Route::Intermediate => ("values of inputs inside steps", "; this step kept those of its begin"),
+            _ => ("derivatives of inputs", ""),
+        };
+        // Steps of one size that have begun cannot be divided any more.
+        if !self.varies_steps && self.only_size.is_some() {
+            self.base.options.substeps = 1;
+        }
+        self.route = match self.route {
+            Route::Derivatives { .. } if self.taken.order > 0 => {
+                Route::Derivatives { order: self.taken.order }
+            }
+            _ => Route::Substeps,
+        };
+        self.knows_inputs = false;
+        let parts = self.options.substeps.max(1);
+        let instead = match self.route {
+            Route::Derivatives { order } => format!("order {order} at most, in {parts} sub-steps"),
+            _ => format!("means over {parts} sub-steps"),
+        };
+        let text = format!(
+            "`{}` declares that it takes {declared}, but {why}; it gets {instead} instead{kept}",
+            self.fmu.path().display()
+        );
+        self.taken.told = Some(why.to_owned());
+        if let Some(log) = &self.options.log {
+            let (instance, category) = (self.name.clone(), "koppel".into());
+            log(&LogMessage { instance, time, status: Status::Warning, category, text });
+        }
+    }
+
+    /// What the FMU refused to take though it declares it.
+    pub(crate) fn refused_inputs(&self) -> Option<&str> {
+        self.taken.told.as_deref()
     }
 }
 

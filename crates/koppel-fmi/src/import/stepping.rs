@@ -168,16 +168,19 @@ impl CoSimulation {
     fn do_step_asking(&mut self, time: f64, size: f64, piece: Option<Piece<'_>>) -> Result<()> {
         let Backend::Three(instance) = &self.base.backend else { return Ok(()) };
         let (smooth, next, chosen) = (&self.smooth, &mut self.next, &mut self.chosen);
-        let asked = &mut self.asked;
+        let (asked, taken) = (&mut self.asked, &mut self.taken);
         let mut update = |instance: &fmi3::Instance, moment: fmi3::Moment| {
             *asked += u64::from(moment.set_requested);
-            let Some(piece) = piece.filter(|_| moment.set_requested) else { return Ok(()) };
+            let Some(piece) = piece.filter(|_| moment.set_requested && !taken.is_refused()) else {
+                return Ok(());
+            };
             let Some((references, places)) = smooth.reals() else { return Ok(()) };
             piece.values((moment.time - piece.start).clamp(0.0, piece.size), next);
             choose(next, places, chosen);
-            instance.set_float64(references, chosen)
+            taken.note(1, instance.set_float64(references, chosen))
         };
         let info = instance.do_step(time, size, &mut update);
+        self.do_without(time);
         self.finish_step(info, time, size)
     }
 
@@ -220,6 +223,10 @@ impl CoSimulation {
             }
             Route::Derivatives { order } if piece.terms <= order + 1 => {
                 self.set_derivatives(part)?;
+                if self.taken.is_refused() {
+                    self.do_without(time);
+                    return self.advance(part, samples);
+                }
                 self.do_step(time, part.size, None)
             }
             Route::Derivatives { .. } | Route::Substeps => {
@@ -229,6 +236,11 @@ impl CoSimulation {
                     match self.route {
                         Route::Derivatives { .. } => self.set_chord(sub)?,
                         _ => self.set_stair(part, (k, parts), samples.request())?,
+                    }
+                    // A first refusal, so nothing of the part is walked yet.
+                    if self.taken.is_refused() {
+                        self.do_without(time);
+                        return self.advance(part, samples);
                     }
                     self.do_step(piece.start + sub.offset, sub.size, None)?;
                     if samples.request() == Request::SolverPoints && k + 1 < parts {
@@ -257,6 +269,9 @@ impl CoSimulation {
         for order in 1..part.piece.terms {
             part.derivative(order, &mut self.next);
             self.send_derivatives(order)?;
+            if self.taken.is_refused() {
+                break;
+            }
         }
         self.knows_inputs = false;
         Ok(())
@@ -280,7 +295,8 @@ impl CoSimulation {
         choose(&self.next, places, &mut self.chosen);
         self.orders.clear();
         self.orders.resize(references.len(), order as i32);
-        self.base.called(instance.set_real_input_derivatives(references, &self.orders, &self.chosen))
+        let given = instance.set_real_input_derivatives(references, &self.orders, &self.chosen);
+        self.base.called(self.taken.note(order, given))
     }
 
     /// Adds the outputs at the end of a part.

@@ -17,7 +17,7 @@ const AGREES: f64 = 0.3;
 impl Experiment<'_> {
     /// FMI 2.0 input derivatives.
     pub(super) fn input_derivatives(&self) -> Result<Seen> {
-        self.ramp("given by derivatives", |_| None)
+        self.ramp("given by derivatives", refused)
     }
 
     /// FMI 3.0 intermediate update: does the FMU ask, and does the answer act?
@@ -26,7 +26,7 @@ impl Experiment<'_> {
             Body::CoSimulation(body) if body.asked() == 0 => {
                 Some("the FMU never asks for inputs inside a step".into())
             }
-            _ => None,
+            body => refused(body),
         })
     }
 
@@ -85,6 +85,12 @@ impl Experiment<'_> {
         self.see(&mut body, &mut seen);
         Ok((seen, body))
     }
+}
+
+/// What it would not take: it is driven without, which proves nothing.
+fn refused(body: &Body) -> Option<String> {
+    let Body::CoSimulation(body) = body else { return None };
+    body.refused_inputs().map(str::to_owned)
 }
 
 fn minus(a: &[f64], b: &[f64]) -> Vec<f64> {

@@ -1,7 +1,12 @@
 /* An FMI 2.0 co-simulation FMU for the tests, without foreign headers. -DNO_RESET leaves a function out, -DWANDER changes the
- * current folder, -DSTRICT gives no derivatives before initialization is over. */
+ * current folder, -DSTRICT gives no derivatives before initialization is over, -DREFUSE_SLOPES=2 -DREFUSAL=3 answers input
+ * derivatives of order 2 or more with status 3, -DREFUSE_FROM=0.5 from that time on. */
 
 #include "mass.h"
+
+#ifndef REFUSE_FROM
+#define REFUSE_FROM 0.0
+#endif
 
 #ifdef WANDER
 int chdir(const char *);
@@ -130,6 +135,10 @@ int fmi2SetRealInputDerivatives(void *c, const unsigned *vr, size_t n, const int
 {
     Model *m = &((Instance *)c)->model;
     (void)m, (void)value;
+#ifdef REFUSE_SLOPES
+    if (order[0] >= REFUSE_SLOPES && m->time >= REFUSE_FROM)
+        return REFUSAL;
+#endif
     for (size_t k = 0; k < n; k++) {
         if (vr[k] != F || order[k] < 1 || order[k] > MAX_ORDER)
             return ERROR;

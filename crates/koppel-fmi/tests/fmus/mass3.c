@@ -1,4 +1,5 @@
-/* An FMI 3.0 co-simulation FMU for the tests, without foreign headers. */
+/* An FMI 3.0 co-simulation FMU for the tests, without foreign headers. -DREFUSAL=3 answers inputs that are set inside
+ * a step with status 3. */
 
 #include "mass.h"
 #include <stdbool.h>
@@ -11,6 +12,7 @@ typedef struct {
     void *environment;
     Log log;
     Update update;
+    bool is_inside;
     double vector[3];
     int8_t small;
     uint64_t large;
@@ -81,6 +83,10 @@ int fmi3SetFloat64(void *c, const uint32_t *vr, size_t n, const double *value, s
             memcpy(i->vector, value + at, sizeof i->vector);
             at += 3;
         } else {
+#ifdef REFUSAL
+            if (vr[k] == F && i->is_inside)
+                return REFUSAL;
+#endif
             i->model.r[vr[k]] = value[at++];
         }
     }
@@ -126,8 +132,10 @@ static double input(void *owner, double time)
 #ifdef LIE_UPDATE
     return i->model.r[F];
 #endif
+    i->is_inside = true;
     if (i->update)
         i->update(i->environment, time, true, true, false, false, &early, &early_time);
+    i->is_inside = false;
     return i->model.r[F];
 }
 

@@ -7,6 +7,7 @@ mod common;
 #[path = "../common/reals.rs"]
 mod reals;
 mod refusals;
+mod refused_inputs;
 mod states;
 mod values;
 

@@ -4,6 +4,7 @@
 
 use koppel::Error as Engine;
 use koppel::solver::SolverError;
+use koppel::system::unit::UnitError;
 
 use super::document::Document;
 use super::mistake::{Mark, Span, known_names};
@@ -57,6 +58,9 @@ impl Document {
     }
 }
 
+/// What to do about units that do not go together.
+const UNITS: &str = "connect another variable; if the numbers are meant as they are, write units = \"ignore\" below the connection";
+
 /// The message without what the snippet or the hint shows anyway.
 fn mark(error: &Engine, span: Span) -> Mark {
     let root = root_cause(error);
@@ -72,7 +76,9 @@ fn mark(error: &Engine, span: Span) -> Mark {
         _ => error.to_string(),
     };
     let mark = Mark::from_text(span, &text);
-    match (&mark.hint, error.hint()) {
+    let unit = matches!(root, Engine::ConnectionUnit { source: UnitError::Dimension { .. }, .. })
+        .then(|| UNITS.to_owned());
+    match (&mark.hint, error.hint().or(unit)) {
         (None, Some(hint)) => mark.hint(hint),
         _ => mark,
     }

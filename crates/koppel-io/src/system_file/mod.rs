@@ -41,6 +41,7 @@ mod log;
 mod mistake;
 mod models;
 mod monolith;
+mod other_kinds;
 mod overrides;
 mod reads;
 mod resolved;
@@ -117,7 +118,7 @@ pub fn load(path: &Path) -> Result<SystemFile> {
 ///
 /// If the file cannot be read, or it or a setting holds a mistake.
 pub fn load_with(path: &Path, settings: &[Setting]) -> Result<SystemFile> {
-    let text = std::fs::read_to_string(path).map_err(Error::io("read", path))?;
+    let text = other_kinds::read(path)?;
     let mut document = Document::new(&text, path, &path.display().to_string())?;
     overrides::apply_all(&mut document, settings)?;
     let file = SystemFile::read(document)?;
@@ -166,9 +167,13 @@ impl SystemFile {
 
     /// `inputs` that are known already are not read again: they may come from files.
     fn settings(document: &Document, inputs: Option<&[Input]>) -> std::result::Result<Self, Mark> {
-        let root = document.root.fields("a system file", &KEYS)?;
+        let root = document.root.fields("a system file", &KEYS).map_err(|mark| of_study(document, mark))?;
         let text = |key| root.get(key).map_or(Ok(String::new()), |node| Ok(node.text(key)?.to_owned()));
-        let subsystems = root.need("subsystems")?.table("subsystems")?;
+        for key in ["run", "subsystems"] {
+            root.need(key).map_err(|mark| mark.hint("`koppel new` writes a system file to start from"))?;
+        }
+        let subsystems = root.need("subsystems")?.table("subsystems");
+        let subsystems = subsystems.map_err(|mark| mark.hint("write [subsystems.NAME], once for each"))?;
         if subsystems.is_empty() {
             return Err(Mark::new(root.need("subsystems")?.span.clone(), "the system has no subsystems")
                 .hint("add one: [subsystems.left] with model = \"linear\" or a name from `koppel models`"));
@@ -338,6 +343,12 @@ impl SystemFile {
         resolved::text(self)
     }
 
+    /// The same without a schedule and a coupling that the file leaves open.
+    #[must_use]
+    pub fn to_open_toml(&self) -> String {
+        toml::to_string(&resolved::open_table(self)).unwrap_or_default()
+    }
+
     /// The same settings as JSON.
     #[must_use]
     pub fn to_json(&self) -> serde_json::Value {
@@ -386,6 +397,15 @@ impl SystemFile {
     #[must_use]
     pub fn text(&self) -> &str {
         self.document.text()
+    }
+}
+
+/// What is said of a file with an unknown key, if it is a study.
+fn of_study(document: &Document, mark: Mark) -> Mark {
+    match document.root.get("factors").or(document.root.get("measures")) {
+        Some(node) => Mark::new(node.span.clone(), "this is a study, not a system")
+            .hint("run it with `koppel study`, or name the system file it is about"),
+        None => mark,
     }
 }
 

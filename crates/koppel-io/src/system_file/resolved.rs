@@ -37,6 +37,21 @@ pub(super) fn table(file: &SystemFile) -> Table {
     table
 }
 
+/// The same without what the file leaves open: read again, a schedule and a coupling that are not written are still free.
+pub(super) fn open_table(file: &SystemFile) -> Table {
+    let mut table = table(file);
+    let is_written = |key: &str| file.document.root.get("run").is_some_and(|run| run.get(key).is_some());
+    if let Some(Value::Table(run)) = table.get_mut("run") {
+        if !is_written("schedule") && file.chosen.is_none() {
+            run.remove("schedule");
+        }
+        if !is_written("coupling") && file.is_open() {
+            run.remove("coupling");
+        }
+    }
+    table
+}
+
 fn insert_list(table: &mut Table, key: &str, list: Vec<Value>) {
     if !list.is_empty() {
         table.insert(key.into(), Value::Array(list));

@@ -243,7 +243,7 @@ fn changes(root: &Fields<'_>, start: f64) -> Result<Vec<Change>> {
             changes.push(Change { time: start, set });
         }
     }
-    let list = root.get("at").map_or(Ok(&[][..]), |node| node.list("at"))?;
+    let list = super::wiring::tables(root.get("at"), "at")?;
     for node in list {
         let fields = node.fields("[[at]]", &["time", "set"])?;
         let time = fields.need("time")?.number("time")?;

@@ -9,13 +9,14 @@ use koppel::solver::SolverConfig;
 use koppel::system::unit::Unit;
 use koppel::system::{LinearOde, Ode, OdeModel, StateSpace, Subsystem, Variable};
 use koppel_fmi::import::{self, Options, Solving, Value as Start};
-use koppel_fmi::{Fmu, isolate};
+use koppel_fmi::{Fmu, archive, isolate};
 
 use super::decode::decode_tagged;
 use super::fields::Fields;
 use super::isolation;
 use super::locate;
 use super::mistake::{Mark, Span, known_names};
+use super::other_kinds;
 use super::tree::{Entry, Node, Value};
 use crate::replay::{Journal, Replayed};
 
@@ -124,6 +125,7 @@ fn fmu(entry: &Entry, setting: Setting<'_>) -> Result<Box<dyn Subsystem>> {
     if let Some(Node { value: Value::Bool(is_allowed), .. }) = fields.get("probe") {
         options.probe = Some(*is_allowed);
     }
+    let path = folder.join(file.text("fmu")?);
     let failed = |error: Box<koppel_fmi::Error>| {
         let message = error.to_string();
         let named = values.iter().find(|value| message.contains(&format!("`{}`", value.name)));
@@ -135,12 +137,12 @@ fn fmu(entry: &Entry, setting: Setting<'_>) -> Result<Box<dyn Subsystem>> {
         };
         let is_crash = matches!(*error, koppel_fmi::Error::Ended(_));
         let mark = Mark { is_crash, ..Mark::from_text(span.clone(), &message) };
-        match error.hint() {
+        match error.hint().or_else(|| other_kinds::missing(&archive::split(&path).0)) {
             Some(hint) => mark.hint(hint),
             None => mark,
         }
     };
-    let fmu = Fmu::open(&folder.join(file.text("fmu")?)).map_err(failed)?;
+    let fmu = Fmu::open(&path).map_err(failed)?;
     if is_model_exchange(&fields, &fmu)? {
         let solver = fields.get("solver").map(|node| decode_tagged(node, "solver", "method"));
         options.solving = Solving::Koppel(solver.transpose()?);

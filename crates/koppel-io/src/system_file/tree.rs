@@ -45,7 +45,15 @@ pub struct Entry {
 pub(super) fn parse(text: &str) -> Result<Node> {
     let table = DeTable::parse(text).map_err(|error| {
         let span = error.span().unwrap_or(0..text.len());
-        Mark::new(on_characters(text, span), format!("not valid TOML: {}", error.message()))
+        let mark =
+            Mark::new(on_characters(text, span.clone()), format!("not valid TOML: {}", error.message()));
+        match text.get(span) {
+            Some(key @ ("connections" | "inputs" | "at")) => {
+                mark.hint(format!("write [[{key}]], once for each"))
+            }
+            Some("subsystems") => mark.hint("write [subsystems.NAME], once for each"),
+            _ => mark,
+        }
     })?;
     let mut root = table_node(table.get_ref(), 0..text.len())?;
     root.span = 0..0;

@@ -29,8 +29,14 @@ pub(super) struct Input {
     pub(super) signals: Vec<ExternalConfig>,
 }
 
+/// Tables that are written one by one.
+pub(super) fn tables<'a>(node: Option<&'a Node>, key: &str) -> Result<&'a [Node]> {
+    let list = node.map_or(Ok(&[][..]), |node| node.list(key));
+    list.map_err(|mark| mark.hint(format!("write [[{key}]], once for each")))
+}
+
 pub(super) fn links(node: Option<&Node>) -> Result<Vec<Link>> {
-    let list = node.map_or(Ok(&[][..]), |node| node.list("connections"))?;
+    let list = tables(node, "connections")?;
     list.iter().map(link).collect()
 }
 
@@ -79,7 +85,7 @@ fn pairs(node: &Node) -> Result<Vec<(f64, f64)>> {
 }
 
 pub(super) fn inputs(node: Option<&Node>, folder: &Path) -> Result<Vec<Input>> {
-    let list = node.map_or(Ok(&[][..]), |node| node.list("inputs"))?;
+    let list = tables(node, "inputs")?;
     list.iter().map(|node| input(node, folder)).collect()
 }
 
@@ -113,7 +119,13 @@ fn table(node: &Node, folder: &Path) -> Result<ExternalConfig> {
     let file = fields.need("file")?;
     let path = folder.join(file.text("file")?);
     let read = read_table(&path);
-    let mut points = read.map_err(|error| Mark::from_text(file.span.clone(), &error.to_string()))?;
+    let mut points = read.map_err(|error| {
+        let mark = Mark::from_text(file.span.clone(), &error.to_string());
+        match super::other_kinds::missing(&path) {
+            Some(hint) => mark.hint(hint),
+            None => mark,
+        }
+    })?;
     points.columns.iter_mut().for_each(|(name, _)| *name = name.trim().to_owned());
     let values = values(&points, fields.get("column"), node)?;
     let times = match fields.get("time") {

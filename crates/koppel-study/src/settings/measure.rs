@@ -105,6 +105,8 @@ pub struct Measure {
     pub failed: Option<f64>,
     /// What is above counts as this.
     pub most: Option<f64>,
+    /// Whether two runs of the same settings give the same number.
+    pub is_repeatable: bool,
     /// Where it stands in the study file.
     pub span: Span,
 }
@@ -120,12 +122,6 @@ impl Measure {
     #[must_use]
     pub fn is_stability(&self) -> bool {
         matches!(&self.kind, Kind::Bounded { .. } | Kind::ForecastStable)
-    }
-
-    /// Whether two runs of the same settings give the same number.
-    #[must_use]
-    pub fn is_repeatable(&self) -> bool {
-        !matches!(&self.kind, Kind::Figure(Figure::Seconds))
     }
 }
 
@@ -187,8 +183,9 @@ pub(super) fn read(node: &Node, factors: &[Factor]) -> Result<Vec<Measure>> {
 
 fn one(entry: &Entry, before: &[Measure], factors: &[Factor]) -> Result<Measure> {
     let node = &entry.node;
-    let measure = |kind, failed, most| Measure {
+    let measure = |kind: Kind, failed, most| Measure {
         name: entry.name.clone(),
+        is_repeatable: is_repeatable(&kind, before),
         kind,
         failed,
         most,
@@ -286,6 +283,18 @@ fn one(entry: &Entry, before: &[Measure], factors: &[Factor]) -> Result<Measure>
             .hint("give one of: `of`, `error`, `stable`, `forecast`, `certificate`, `figure`"));
     };
     Ok(measure(kind, failed, most))
+}
+
+/// Times are not, nor is what is made of them.
+fn is_repeatable(kind: &Kind, before: &[Measure]) -> bool {
+    match kind {
+        Kind::Figure(Figure::Seconds) => false,
+        Kind::Expression(expression) => {
+            let of = |name: &String| before.iter().find(|measure| measure.name == *name);
+            expression.names().iter().filter_map(of).all(|measure| measure.is_repeatable)
+        }
+        _ => true,
+    }
 }
 
 /// `"all"`, a name, or a list of names.

@@ -73,6 +73,12 @@ pub fn load(path: &Path) -> Result<Study> {
     let document = Document::new(&text, path, &path.display().to_string())?;
     let marked = |mark: Mark| document.mistake(mark);
     let folder = path.parent().map(Path::to_path_buf).unwrap_or_default();
+    if let Some(node) = document.root.get("subsystems") {
+        let mark = Mark::new(node.span.clone(), "this is a system, not a study");
+        return Err(document.mistake(mark.hint(
+            "run it with `koppel run`; a study names it with system = \"FILE.toml\" and varies it with [factors]",
+        )));
+    }
     let root = document.root.fields("a study file", &KEYS).map_err(marked)?;
     let (mut system, system_path) = match root.need("system").map_err(marked)? {
         Node { value: Toml::Table(_), .. } => (parse_part(&document, "system")?, None),
@@ -179,7 +185,7 @@ impl Study {
 
 fn analysis(node: Option<&Node>, measures: &[Measure]) -> std::result::Result<Analysis, Mark> {
     let known: Vec<String> = measures.iter().map(|measure| measure.name.clone()).collect();
-    let default = measures.iter().filter(|m| m.is_repeatable()).map(|m| m.name.clone()).collect();
+    let default = measures.iter().filter(|m| m.is_repeatable).map(|m| m.name.clone()).collect();
     let mut analysis = Analysis { measures: default, nearly_best: 0.1, at_least: 1 };
     let Some(node) = node else { return Ok(analysis) };
     let fields = node.fields("[analysis]", &["measures", "nearly_best", "at_least"])?;

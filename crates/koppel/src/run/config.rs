@@ -181,7 +181,8 @@ impl RunConfig {
         }
         let smallest = Clock::smallest_step(self.start.abs().max(self.stop.abs()));
         if self.step < smallest {
-            let problem = format!("is too small for times up to {}: use at least {smallest:e}", self.stop);
+            let problem =
+                format!("is too small for times up to {}: use at least {:.1e}", self.stop, 1.05 * smallest);
             return Err(bad("run.step", self.step, &problem));
         }
         if (self.stop - self.start) / self.step > 1e15 {

@@ -29,8 +29,8 @@ impl LinearOde {
             if found != expected {
                 return Err(Error::Setting {
                     what: what.into(),
-                    value: format!("{found} entries"),
-                    problem: format!("must have {expected}, as many as {reason}"),
+                    value: found.to_string(),
+                    problem: format!("entries are given, {expected} are needed, as many as {reason}"),
                 }
                 .into());
             }

@@ -10,8 +10,9 @@ impl Summary {
         let mut grid = Grid::new(&["where the time went", "solver", "time", "share", "per step"]);
         let share = |s: f64| percent(s / self.wall_seconds.max(1e-9), 1e-6);
         let waiting = self.realtime.iter().map(|_| ("(waiting)", self.waiting_seconds));
-        let own = [("(engine)", self.engine_seconds), ("(recording)", self.recording_seconds)];
-        for (name, time) in own.into_iter().chain(waiting) {
+        let engine = self.engine_seconds.map(|time| ("(engine)", time));
+        let own = engine.into_iter().chain([("(recording)", self.recording_seconds)]);
+        for (name, time) in own.chain(waiting) {
             let each = duration(seconds(time / self.steps.max(1) as f64));
             grid.row([name.into(), String::new(), duration(seconds(time)), share(time), each]);
         }
@@ -30,6 +31,12 @@ impl Summary {
             ]);
         }
         grid
+    }
+
+    /// What is to be known of these times.
+    pub(in crate::output) fn work_note(&self) -> Option<&'static str> {
+        let note = "subsystems moved at the same time: their times may add up to more than the wall time, and the engine's own is not known";
+        self.engine_seconds.is_none().then_some(note)
     }
 
     /// Largest coupling errors.

@@ -275,7 +275,7 @@ fn unpacked(path: &Path) -> Result<Vec<u8>> {
 
 /// What the standard does not say: the run, signals, changes, other settings of components, connections of koppel's own.
 fn settings(file: &SystemFile, kept: &[Kept]) -> String {
-    let mut table = resolved::table(file);
+    let mut table = resolved::open_table(file);
     if let Some(toml::Value::Table(subsystems)) = table.get_mut("subsystems") {
         for (_, subsystem) in subsystems.iter_mut() {
             if let toml::Value::Table(keys) = subsystem {

@@ -1,0 +1,55 @@
+//! Results that are larger than anybody means: told before the disk or the memory is full.
+
+use std::path::Path;
+
+use super::nearby;
+use crate::output::bytes;
+
+/// Bytes of a file from which on it is told.
+const LARGE_FILE: u64 = 10_000_000_000;
+/// Bytes of memory from which on a report is.
+const LARGE_PAGE: u64 = 2_000_000_000;
+/// Bytes of a number in CSV, about.
+const IN_TEXT: u64 = 19;
+/// Bytes of a number elsewhere.
+const IN_BINARY: u64 = 8;
+
+/// What is to be said of so many rows of so many numbers each.
+pub(super) fn warning(rows: u64, numbers: usize, out: Option<&Path>, has_report: bool) -> Option<String> {
+    let count = rows.saturating_mul(numbers as u64);
+    let told = |what: String, size: u64| {
+        format!(
+            "{what} {rows} rows of {numbers} numbers, about {}\n  hint: fewer rows with --record-every N, fewer columns with --record NAMES, or a longer step",
+            bytes(size)
+        )
+    };
+    if let Some(out) = out {
+        let is_text = out.extension().is_some_and(|extension| extension == "csv");
+        let size = count.saturating_mul(if is_text { IN_TEXT } else { IN_BINARY });
+        if size > LARGE_FILE {
+            return Some(told(format!("`{}` will have", nearby(out).display()), size));
+        }
+    }
+    let size = count.saturating_mul(IN_BINARY);
+    (has_report && size > LARGE_PAGE).then(|| told("the report keeps in memory".into(), size))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_is_large_is_told() {
+        let csv = Some(Path::new("r.csv"));
+        assert_eq!(warning(1_000_000, 100, csv, true), None);
+        let told = warning(1_000_000_001, 8, csv, true).unwrap();
+        assert!(told.starts_with("`r.csv` will have 1000000001 rows of 8 numbers, about 152 GB\n"), "{told}");
+        assert_eq!(warning(100_000_000, 8, Some(Path::new("r.parquet")), false), None);
+        let told = warning(100_000_000, 8, None, true).unwrap();
+        assert!(
+            told.starts_with("the report keeps in memory 100000000 rows of 8 numbers, about 6.4 GB"),
+            "{told}"
+        );
+        assert_eq!(warning(u64::MAX, 8, None, false), None, "nothing is kept");
+    }
+}
