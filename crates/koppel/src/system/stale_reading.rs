@@ -21,7 +21,7 @@ impl StaleReading {
 
 impl Subsystem for StaleReading {
     // `step_held` by default calls `step`.
-    crate::forward_to!(inner: ports, leave_initialization, get, set, send, receive, linear, linearize, linearize_into);
+    crate::forward_to!(inner: ports, get, set, send, receive, linear, linearize, linearize_into);
     crate::forward_to!(inner: feed_through, lack_of_model, needs_trials, model_source, rates, state_rates, solver);
     crate::forward_to!(inner: solver_config, identity, refusal, step_calls, can_go_back);
 
