@@ -20,6 +20,8 @@ const MOST_STEPS: u64 = 1000;
 const COMPARED: u64 = 100;
 /// How far the largest stable step may move.
 const MOVES: f64 = 1.25;
+/// An output that moves by no more than this part of its size stands still.
+const STILL: f64 = 1e-12;
 /// How far the linear models may miss the run.
 const MISSES: f64 = 0.25;
 
@@ -142,7 +144,8 @@ fn compare(
         }
     }
     for (id, model) in trust.models.iter_mut().enumerate() {
-        let moving = (0..width(id)).filter(|k| moved[id][*k] > 0.0 && is_signal(id, *k));
+        let is_moving = |k: usize| moved[id][k] > STILL * start[id][k].abs();
+        let moving = (0..width(id)).filter(|k| is_moving(*k) && is_signal(id, *k));
         let ratios = moving.map(|k| missed[id][k] / moved[id][k]);
         let worst =
             ratios.fold(None, |worst: Option<f64>, ratio| Some(worst.map_or(ratio, |w| w.max(ratio))));

@@ -10,7 +10,7 @@
 use super::candidate::Candidate;
 use super::choice::{Basis, Choice, Refused};
 use super::forecasting::Forecasting;
-use super::pilot::{ASTRAY, Comparison, Pilots, Start};
+use super::pilot::{Comparison, Pilots, Start};
 use super::search::{Found, Judged, search};
 use super::wish::{Steps, Wish};
 use crate::analysis::{LinearSystem, Reference};
@@ -123,9 +123,7 @@ impl Work<'_> {
                 taken(self.wish, found, Basis::Pilots, pilots.until())
             }
             Comparison::Still => held_inputs(self.wish, "nothing moves in it".into()),
-            Comparison::Unclear(nearest) => {
-                unclear(self.wish, nearest.map(|nearest| *nearest), pilots.may_excite)
-            }
+            Comparison::Unclear(nearest) => unclear(self.wish, nearest.map(|nearest| *nearest)),
         }
     }
 }
@@ -188,22 +186,21 @@ fn taken(wish: &Wish, found: Found, basis: Basis, until: f64) -> Choice {
     }
 }
 
-/// Where no two runs agree, the settings that came nearest to it; VFPS where holding inputs leads astray at smaller steps, too.
-fn unclear(wish: &Wish, nearest: Option<(Candidate, f64)>, may_excite: bool) -> Choice {
-    if may_excite && nearest.as_ref().is_none_or(|(_, difference)| *difference > ASTRAY) {
-        let vfps = CouplingConfig::Vfps(Default::default());
-        let warning = "vfps is taken without a trial: runs that hold inputs go astray at smaller steps, too";
-        return untried(wish, &vfps, warning.into());
-    }
-    let Some((nearest, difference)) = nearest.filter(|_| wish.steps != Steps::Given) else {
+/// Where no two runs agree, the settings that came nearest to it; at a given step, only a method that does more than hold inputs.
+fn unclear(wish: &Wish, nearest: Option<(Candidate, f64)>) -> Choice {
+    let is_of_use = |(candidate, _): &(Candidate, f64)| {
+        wish.steps != Steps::Given || matches!(candidate.coupling, CouplingConfig::Vfps(_))
+    };
+    let Some((nearest, difference)) = nearest.filter(is_of_use) else {
         return held_inputs(wish, "runs at smaller and smaller steps never agreed".into());
     };
-    let step = wish.allowed(nearest.step);
-    let coupling = wish.config.coupling.filled(&nearest.coupling);
     let warning = format!(
-        "runs at smaller and smaller steps did not come to agree within the wanted error: at {step} s and twice that they differ by {:.2} %",
+        "runs at smaller and smaller steps did not come to agree within the wanted error: at {} s and twice that they differ by {:.2} %",
+        nearest.step,
         100.0 * difference
     );
+    let step = wish.allowed(nearest.step);
+    let coupling = wish.config.coupling.filled(&nearest.coupling);
     Choice {
         chosen: Candidate { step, coupling, ..nearest },
         record_every: wish.record_every(step),
@@ -215,17 +212,11 @@ fn unclear(wish: &Wish, nearest: Option<(Candidate, f64)>, may_excite: bool) -> 
 
 /// What does least harm where nothing is known: inputs are held, and why.
 pub fn held_inputs(wish: &Wish, reason: String) -> Choice {
-    let step = wish.allowed(wish.config.step);
-    let warning = format!("inputs are held over steps of {step} s, whatever comes of it: {reason}");
-    untried(wish, &CouplingConfig::Zoh {}, warning)
-}
-
-/// A choice of which nothing is known.
-fn untried(wish: &Wish, coupling: &CouplingConfig, warning: String) -> Choice {
-    let coupling = wish.config.coupling.filled(coupling);
+    let coupling = wish.config.coupling.filled(&CouplingConfig::Zoh {});
     let schedule = wish.schedules.first().unwrap_or(&wish.config.schedule).clone();
     let chosen =
         Candidate { coupling, schedule, ..Candidate::of(&wish.config) }.at(wish.allowed(wish.config.step));
+    let warning = format!("inputs are held over steps of {} s, whatever comes of it: {reason}", chosen.step);
     Choice {
         record_every: wish.record_every(chosen.step),
         chosen,

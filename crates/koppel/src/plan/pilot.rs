@@ -26,7 +26,7 @@ const MOST_STEPS: u64 = 400_000;
 /// Outputs that leave the reference by so many times its range have diverged.
 const FAR: f64 = 5.0;
 /// A run with an error beyond this is not stable.
-pub(super) const ASTRAY: f64 = 0.5;
+const ASTRAY: f64 = 0.5;
 /// Halvings of the step of the reference.
 const LEVELS: u32 = 12;
 /// Those that are made even if they take long.
@@ -60,7 +60,7 @@ pub(super) struct Pilots<'a> {
     /// Seconds all this may take.
     pub(super) budget: f64,
     /// Whether subsystems may be excited.
-    pub(super) may_excite: bool,
+    may_excite: bool,
 }
 
 /// The search for a run that others can be compared with.

@@ -8,7 +8,7 @@ use super::late_start::LateStart;
 use super::loop_solver::LoopSolver;
 use super::slot::Slot;
 use crate::error::{Error, Result};
-use crate::system::{Component, Reach, SubsystemId, SystemGraph, evaluation_order_with};
+use crate::system::{Component, Reach, SubsystemId, SystemGraph, evaluation_order_with, start_anew};
 
 /// The order of evaluation, with a solver for each loop.
 pub(super) struct Consistency {
@@ -82,13 +82,24 @@ impl Instant<'_> {
         let inputs = &self.inputs[..slot.inputs.len()];
         let outputs = &mut self.board.outputs[slot.outputs.clone()];
         let done = match self.late {
-            Some(late) if late.is_late(id) => late.read(id, &mut *slot.subsystem, self.time, inputs, outputs),
+            Some(late) if late.is_late(id) => {
+                start_anew(&mut *slot.subsystem, &late.beginning(id, self.time, inputs), outputs)
+            }
             _ => slot.subsystem.read(Some(inputs), outputs),
         };
-        done.map_err(|source| {
-            let subsystem = self.graph.name(id).into();
-            Error::Subsystem { subsystem, time: self.time, source }.into()
-        })
+        done.map_err(|source| self.failed(id, source))
+    }
+
+    /// Reads a subsystem as it was left.
+    pub(super) fn read_left(&mut self, id: SubsystemId) -> Result<()> {
+        let slot = &mut self.slots[id];
+        let read = slot.subsystem.read(None, &mut self.board.outputs[slot.outputs.clone()]);
+        read.map_err(|source| self.failed(id, source))
+    }
+
+    #[cold]
+    pub(super) fn failed(&self, id: SubsystemId, source: Box<Error>) -> Box<Error> {
+        Error::Subsystem { subsystem: self.graph.name(id).into(), time: self.time, source }.into()
     }
 
     /// Sends its outputs on their way.
@@ -156,10 +167,6 @@ impl Consistency {
             }
         }
         parts.iter_mut().try_for_each(|part| part.refresh(now, None))?;
-        // Those that were late are left as they are, and show what they are exactly.
-        if now.late.take().is_some() {
-            (0..now.slots.len()).try_for_each(|id| now.read(id))?;
-        }
         for part in &mut self.parts {
             if let Part::Loop(solver, _) = part {
                 solver.note_reactions(now)?;
@@ -167,6 +174,30 @@ impl Consistency {
         }
         // Once more, so that every subsystem, loops or not, has been given its consistent inputs.
         (0..now.slots.len()).try_for_each(|id| now.read(id))
+    }
+
+    /// The start is found: all leave their initialization, in the order of evaluation, and once more while that changes inputs of
+    /// those who have left. Reading everything again is what the run begins with.
+    pub(super) fn leave_initialization(&mut self, now: &mut Instant<'_>, late: &mut LateStart) -> Result<()> {
+        let all = now.slots.len();
+        let graph = now.graph;
+        let is_source = |id: &SubsystemId| graph.inputs_of(*id).all(|input| graph.is_free(input));
+        (0..all).filter(is_source).try_for_each(|id| late.visit(id, now))?;
+        // One pass, unless those whose outputs regard no inputs tell others late.
+        for _ in 0..all + 2 {
+            let parts = if self.at_start.is_empty() { &mut self.parts } else { &mut self.at_start };
+            for part in parts {
+                match part {
+                    Part::Read(ids) => ids.iter().try_for_each(|id| late.visit(*id, now))?,
+                    Part::Loop(solver, _) => late.visit_loop(solver, now)?,
+                }
+            }
+            (0..all).try_for_each(|id| late.visit(id, now))?;
+            if !late.take_progress() {
+                break;
+            }
+        }
+        if late.has_changed { self.initialize(now) } else { Ok(()) }
     }
 
     /// Makes the outputs of all subsystems that are here belong together.

@@ -1,117 +1,162 @@
-//! The end of initialization. Some black boxes tell what their outputs are only then, when it is too late to give them other inputs:
-//! they are started anew with those that belong to what the others tell, in loops as often as the solver asks.
+//! The end of initialization. Some black boxes tell what their outputs are only then.
+//!
+//! All leave in the order of evaluation, each with inputs that belong to what the others have told by then. In loops, and wherever
+//! an output turns out to be another one later, that is too late: those who have left with other inputs are started anew.
 
-use super::consistent::{Consistency, Instant};
+use super::consistent::Instant;
+use super::loop_solver::LoopSolver;
 use crate::error::{Error, Result};
-use crate::system::{Subsystem, SubsystemId, VariableId, start_anew};
+use crate::system::{Beginning, SubsystemId, VariableId};
+
+/// Inputs that differ by less than this part of their size are the same.
+const SAME: f64 = 1e-9;
 
 pub(super) struct LateStart {
     /// What was set in each subsystem before the start.
     settings: Vec<Vec<(VariableId, f64)>>,
-    can_start_anew: bool,
-    is_late: Vec<bool>,
+    /// Whether each may be started again.
+    may_start: Vec<bool>,
+    /// The inputs each has left or was read with last.
+    given: Vec<Option<Vec<f64>>>,
+    /// Those that were in initialization.
+    has_left: Vec<bool>,
+    /// True if an output is another one than before.
+    pub(super) has_changed: bool,
+    /// True if the present pass has done something.
+    is_under_way: bool,
 }
 
 impl LateStart {
-    pub(super) fn new(settings: Vec<Vec<(VariableId, f64)>>, can_start_anew: bool) -> Self {
-        LateStart { is_late: vec![false; settings.len()], settings, can_start_anew }
-    }
-
-    /// True for those that tell their outputs only when they have left.
-    #[inline]
-    pub(super) fn is_late(&self, id: SubsystemId) -> bool {
-        self.is_late[id]
-    }
-
-    /// The outputs of such a subsystem with these inputs.
-    #[cold]
-    pub(super) fn read(
-        &self,
-        id: SubsystemId,
-        subsystem: &mut dyn Subsystem,
-        time: f64,
-        inputs: &[f64],
-        outputs: &mut [f64],
-    ) -> Result<()> {
-        start_anew(subsystem, time, &self.settings[id], inputs, outputs)
-    }
-
-    /// All leave their initialization, with inputs that belong to the outputs all have then.
-    ///
-    /// Every round finds one more that is late, or is the last one.
-    pub(super) fn leave_initialization(
-        &mut self,
-        consistency: &mut Consistency,
-        now: &mut Instant<'_>,
-    ) -> Result<()> {
-        let all = 0..now.slots.len();
-        let mut has_left = vec![false; all.len()];
-        loop {
-            let given: Vec<Vec<f64>> = all.clone().map(|id| now.gather(id, 0.0).to_vec()).collect();
-            let mut has_changed = false;
-            for id in all.clone() {
-                let Some(is_other) = self.leave(id, now)? else { continue };
-                has_left[id] = true;
-                if is_other {
-                    (self.is_late[id], has_changed) = (true, true);
-                    now.deliver(id);
-                }
-            }
-            if !has_changed {
-                return Ok(());
-            }
-            let is_missed = |id| has_left[id] && !same(now.gather(id, 0.0), &given[id]);
-            if !self.can_start_anew || !all.clone().any(is_missed) {
-                return consistency.initialize(now);
-            }
-            for id in all.clone() {
-                if has_left[id] && !self.is_late[id] {
-                    self.enter(id, now)?;
-                }
-            }
-            let Instant { graph, slots, board, inputs, time, .. } = now;
-            consistency.initialize(&mut Instant {
-                graph,
-                slots,
-                board,
-                inputs,
-                time: *time,
-                late: Some(self),
-            })?;
+    pub(super) fn new(settings: Vec<Vec<(VariableId, f64)>>, may_start: Vec<bool>) -> Self {
+        LateStart {
+            given: vec![None; settings.len()],
+            has_left: vec![false; settings.len()],
+            settings,
+            may_start,
+            has_changed: false,
+            is_under_way: false,
         }
     }
 
-    /// Some if it was in its initialization, and whether its outputs are others now.
-    fn leave(&self, id: SubsystemId, now: &mut Instant<'_>) -> Result<Option<bool>> {
-        let slot = &mut now.slots[id];
-        let outputs = &mut now.board.outputs[slot.outputs.clone()];
-        let before = outputs.to_vec();
-        let mut leave = || {
-            let has_left = slot.subsystem.leave_initialization()?;
-            if has_left {
-                slot.subsystem.read(None, outputs)?;
+    /// True if a subsystem is started anew to be read with other inputs.
+    #[inline]
+    pub(super) fn is_late(&self, id: SubsystemId) -> bool {
+        self.has_left[id] && self.may_start[id]
+    }
+
+    /// What such a subsystem begins with.
+    pub(super) fn beginning<'a>(&'a self, id: SubsystemId, time: f64, inputs: &'a [f64]) -> Beginning<'a> {
+        Beginning { time, settings: &self.settings[id], inputs }
+    }
+
+    /// True if something was done since this was asked last.
+    pub(super) fn take_progress(&mut self) -> bool {
+        std::mem::take(&mut self.is_under_way)
+    }
+
+    /// One subsystem leaves, or is evaluated again if its inputs are others now.
+    pub(super) fn visit(&mut self, id: SubsystemId, now: &mut Instant<'_>) -> Result<()> {
+        let inputs = now.gather(id, 0.0).to_vec();
+        match &self.given[id] {
+            None => self.leave(id, now)?,
+            Some(given) if near(&inputs, given) => return Ok(()),
+            Some(_) => {
+                self.has_changed |= self.is_late(id);
+                self.read_anew(id, now)?;
             }
-            Ok(has_left)
-        };
-        let has_left = leave().map_err(|source| failed(now, id, source))?;
-        Ok(has_left.then(|| !same(&before, &now.board.outputs[now.graph.outputs_of(id)])))
+        }
+        self.given[id] = Some(inputs);
+        self.is_under_way = true;
+        now.deliver(id);
+        Ok(())
     }
 
-    /// Back into its initialization.
-    fn enter(&self, id: SubsystemId, now: &mut Instant<'_>) -> Result<()> {
-        let subsystem = &mut now.slots[id].subsystem;
-        let mut enter = || {
-            subsystem.initialize(now.time)?;
-            self.settings[id].iter().try_for_each(|(variable, value)| subsystem.set(*variable, *value))
+    /// The members of a loop leave. Where they tell something else then, or have been given something else since, it is solved again.
+    pub(super) fn visit_loop(&mut self, solver: &mut LoopSolver, now: &mut Instant<'_>) -> Result<()> {
+        let members = solver.members().to_vec();
+        for &id in &members {
+            if self.given[id].is_none() {
+                self.visit(id, now)?;
+            }
+        }
+        let is_other = |id: &SubsystemId, now: &mut Instant<'_>| {
+            let inputs = now.gather(*id, 0.0);
+            self.given[*id].as_ref().is_none_or(|given| !near(inputs, given))
         };
-        enter().map_err(|source| failed(now, id, source).into())
+        if !members.iter().any(|id| is_other(id, now)) {
+            return Ok(());
+        }
+        self.is_under_way = true;
+        if members.iter().all(|id| self.may_start[*id] || !self.has_left[*id]) {
+            self.solve(solver, now)?;
+        } else {
+            self.read_in_turn(&members, now)?;
+        }
+        for id in members {
+            self.given[id] = Some(now.gather(id, 0.0).to_vec());
+        }
+        Ok(())
+    }
+
+    fn solve(&mut self, solver: &mut LoopSolver, now: &mut Instant<'_>) -> Result<()> {
+        self.has_changed = true;
+        let Instant { graph, slots, board, inputs, time, .. } = now;
+        let mut anew = Instant { graph, slots, board, inputs, time: *time, late: Some(self) };
+        let members = solver.members().to_vec();
+        match solver.solve(&mut anew) {
+            // They do not solve it between steps either: the run begins with what they told first.
+            Err(error) if is_unsolved(&error) => {
+                for &id in &members {
+                    let given = self.given[id].clone().unwrap_or_default();
+                    let Instant { graph, slots, board, inputs, time, .. } = now;
+                    let mut anew = Instant { graph, slots, board, inputs, time: *time, late: Some(self) };
+                    anew.read_with(id, &given)?;
+                }
+            }
+            other => other?,
+        }
+        // What they are exactly.
+        for id in members {
+            if self.has_left[id] {
+                now.read_left(id)?;
+            }
+            now.deliver(id);
+        }
+        Ok(())
+    }
+
+    /// Where members cannot be started again, once around with what they tell.
+    fn read_in_turn(&self, members: &[SubsystemId], now: &mut Instant<'_>) -> Result<()> {
+        for &id in members {
+            now.read(id)?;
+            now.deliver(id);
+        }
+        Ok(())
+    }
+
+    fn read_anew(&self, id: SubsystemId, now: &mut Instant<'_>) -> Result<()> {
+        let Instant { graph, slots, board, inputs, time, .. } = now;
+        Instant { graph, slots, board, inputs, time: *time, late: Some(self) }.read(id)
+    }
+
+    fn leave(&mut self, id: SubsystemId, now: &mut Instant<'_>) -> Result<()> {
+        now.read(id)?;
+        let before = now.board.outputs[now.graph.outputs_of(id)].to_vec();
+        let left = now.slots[id].subsystem.leave_initialization();
+        self.has_left[id] = left.map_err(|source| now.failed(id, source))?;
+        if self.has_left[id] {
+            now.read_left(id)?;
+            let outputs = &now.board.outputs[now.graph.outputs_of(id)];
+            self.has_changed |= before.iter().zip(outputs).any(|(a, b)| a.to_bits() != b.to_bits());
+        }
+        Ok(())
     }
 }
 
-fn failed(now: &Instant<'_>, id: SubsystemId, source: Box<Error>) -> Error {
-    Error::Subsystem { subsystem: now.graph.name(id).into(), time: now.time, source }
+fn is_unsolved(error: &Error) -> bool {
+    matches!(error, Error::LoopNotSolved { .. } | Error::Linalg { .. })
 }
 
-fn same(a: &[f64], b: &[f64]) -> bool {
-    a.iter().zip(b).all(|(a, b)| a.to_bits() == b.to_bits())
+fn near(a: &[f64], b: &[f64]) -> bool {
+    a.iter().zip(b).all(|(a, b)| (a - b).abs() <= SAME * a.abs().max(b.abs()) || a.to_bits() == b.to_bits())
 }

@@ -11,6 +11,8 @@ use crate::linalg::{Lu, Matrix};
 use crate::system::{AlgebraicLoop, OutputId, SubsystemId, SystemGraph, Wire};
 
 const MAX_ITERATIONS: usize = 100;
+/// Where members are started anew for every evaluation.
+const MAX_ITERATIONS_ANEW: usize = 20;
 /// Residual, relative to the unknowns as they are, at which the loop counts as solved.
 const TOLERANCE: f64 = 1e-12;
 /// Residual, relative to the largest values so far, that is accepted where round-off hides the last digits.
@@ -86,6 +88,10 @@ impl LoopSolver {
         }
     }
 
+    pub(super) fn members(&self) -> &[SubsystemId] {
+        &self.members
+    }
+
     /// Notes at the start which members follow their inputs.
     pub(super) fn note_reactions(&mut self, now: &mut Instant<'_>) -> Result<()> {
         self.reaction.note(now, &self.members)
@@ -112,7 +118,8 @@ impl LoopSolver {
         self.evaluations = 0;
         self.peak.fill(0.0);
         let (mut last, mut stalls) = (f64::INFINITY, 0);
-        for iteration in 0..MAX_ITERATIONS {
+        let iterations = if now.late.is_some() { MAX_ITERATIONS_ANEW } else { MAX_ITERATIONS };
+        for iteration in 0..iterations {
             let (size, of_largest) = self.evaluate(now)?;
             stalls = if size > 0.5 * last { stalls + 1 } else { 0 };
             if size <= TOLERANCE || (stalls > 2 && of_largest <= ROUND_OFF) {
@@ -137,7 +144,7 @@ impl LoopSolver {
         let (residual, _) = self.evaluate(now)?;
         let (path, time) = (self.path.clone(), now.time);
         let worst = now.graph.output_name(self.unknowns[self.worst]);
-        Err(Error::LoopNotSolved { path, time, residual, iterations: MAX_ITERATIONS, worst }.into())
+        Err(Error::LoopNotSolved { path, time, residual, iterations, worst }.into())
     }
 
     /// With a member ahead of time there is nothing to solve yet; the others are read with what has arrived.

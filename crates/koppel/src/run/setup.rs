@@ -205,14 +205,17 @@ impl Simulation {
         Ok(())
     }
 
-    /// Once more where outputs are others when initialization is over.
+    /// All leave their initialization, with inputs that belong to what the others then tell.
     pub(super) fn leave_initialization(&mut self, time: f64) -> Result<()> {
         // Who is started anew forgets what it has received.
-        let can_start_anew = self.messages.is_empty();
-        let settings = (0..self.slots.len()).map(|id| self.set_at_start(id)).collect();
+        let has_messages = !self.messages.is_empty();
+        let may_start = |id: usize| !has_messages && self.refusal(id).is_none();
+        let all = 0..self.slots.len();
+        let settings = all.clone().map(|id| self.set_at_start(id)).collect();
+        let mut late = LateStart::new(settings, all.map(may_start).collect());
         let Simulation { graph, slots, board, inputs, consistency, .. } = self;
         let mut now = Instant { graph, slots, board, inputs, time, late: None };
-        LateStart::new(settings, can_start_anew).leave_initialization(consistency, &mut now)
+        consistency.leave_initialization(&mut now, &mut late)
     }
 
     pub(super) fn find_consistent_start(&mut self, time: f64) -> Result<()> {

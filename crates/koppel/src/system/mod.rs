@@ -42,7 +42,7 @@ pub use message::{Message, MessageKind, MessagePort};
 pub use monolith::{monolith, monolithic_matrices};
 pub use ode_model::{Ode, OdeModel};
 pub use ports::{Dependencies, Ports, Variable, VariableId, VariableKind};
-pub(crate) use start_anew::start_anew;
+pub(crate) use start_anew::{Beginning, start_anew};
 pub use state_space::{Discrete, StateSpace};
 pub use subsystem::{Snapshot, Subsystem};
 pub use tearing::{Signal, Tearing, tear};

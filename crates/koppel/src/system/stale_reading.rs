@@ -3,6 +3,7 @@
 
 use super::subsystem::{Snapshot, Subsystem};
 use crate::error::{Error, Result};
+use crate::linalg::Matrix;
 use crate::signal::{Samples, Segment, Step};
 
 pub(crate) struct StaleReading {
@@ -20,9 +21,9 @@ impl StaleReading {
 }
 
 impl Subsystem for StaleReading {
-    // `step_held` by default calls `step`.
+    // `step_held` by default calls `step`; `feed_through` is not what readings show.
     crate::forward_to!(inner: ports, get, set, send, receive, linear, linearize, linearize_into);
-    crate::forward_to!(inner: feed_through, lack_of_model, needs_trials, model_source, rates, state_rates, solver);
+    crate::forward_to!(inner: lack_of_model, needs_trials, model_source, rates, state_rates, solver);
     crate::forward_to!(inner: solver_config, identity, refusal, step_calls, can_go_back);
 
     fn initialize(&mut self, start: f64) -> Result<()> {
@@ -59,6 +60,10 @@ impl Subsystem for StaleReading {
         self.left.copy_from_slice(outputs);
         self.is_initializing = false;
         Ok(())
+    }
+
+    fn feed_through(&mut self, _inputs: &[f64], _out: &mut Matrix) -> Result<bool> {
+        Ok(false)
     }
 
     fn save(&self, snapshot: &mut Snapshot) -> Result<()> {

@@ -4,19 +4,25 @@ use super::ports::VariableId;
 use super::subsystem::Subsystem;
 use crate::error::Result;
 
-/// Starts it with what is set before the start and these inputs; outputs are those of the begin of the run.
+/// What a subsystem begins with.
+pub(crate) struct Beginning<'a> {
+    pub(crate) time: f64,
+    /// What is set before the start.
+    pub(crate) settings: &'a [(VariableId, f64)],
+    pub(crate) inputs: &'a [f64],
+}
+
+/// Starts it so; outputs are those of the begin of the run.
 pub(crate) fn start_anew(
     subsystem: &mut dyn Subsystem,
-    start: f64,
-    settings: &[(VariableId, f64)],
-    inputs: &[f64],
+    beginning: &Beginning<'_>,
     outputs: &mut [f64],
 ) -> Result<()> {
-    subsystem.initialize(start)?;
-    for (variable, value) in settings {
+    subsystem.initialize(beginning.time)?;
+    for (variable, value) in beginning.settings {
         subsystem.set(*variable, *value)?;
     }
-    subsystem.read(Some(inputs), outputs)?;
+    subsystem.read(Some(beginning.inputs), outputs)?;
     if subsystem.leave_initialization()? {
         subsystem.read(None, outputs)?;
     }

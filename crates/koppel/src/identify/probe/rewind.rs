@@ -2,7 +2,7 @@
 
 use super::{Place, Probe};
 use crate::error::{Error, Result};
-use crate::system::{Snapshot, start_anew};
+use crate::system::{Beginning, Snapshot, start_anew};
 
 /// How a subsystem is put back.
 pub(super) enum Rewind {
@@ -31,7 +31,8 @@ impl Probe<'_> {
     /// Starts it again with what was set before the start; `wanted` are the outputs it then should have.
     fn start_anew(&mut self, wanted: Option<&[f64]>) -> Result<()> {
         let Place { start, settings, rest, .. } = &self.place;
-        start_anew(&mut *self.subsystem, *start, settings, rest, &mut self.outputs)?;
+        let beginning = Beginning { time: *start, settings, inputs: rest };
+        start_anew(&mut *self.subsystem, &beginning, &mut self.outputs)?;
         let is_same = |a: f64, b: f64| a == b || (a - b).abs() <= 1e-9 * (a.abs() + b.abs()) || a.is_nan();
         let pairs = self.outputs.iter().zip(wanted.unwrap_or(self.place.outputs));
         match pairs.enumerate().find(|(_, (now, then))| !is_same(**then, **now)) {
