@@ -199,12 +199,12 @@ fn unclear(wish: &Wish, nearest: Option<(Candidate, f64)>) -> Choice {
         nearest.step,
         100.0 * difference
     );
-    let step = wish.allowed(nearest.step);
+    let (step, compared) = (wish.allowed(nearest.step), nearest.step);
     let coupling = wish.config.coupling.filled(&nearest.coupling);
     Choice {
         chosen: Candidate { step, coupling, ..nearest },
         record_every: wish.record_every(step),
-        error: Some(difference),
+        error: Some(difference).filter(|_| step == compared),
         warnings: vec![warning],
         ..held_inputs(wish, String::new())
     }

@@ -5,8 +5,10 @@
 
 use super::consistent::Instant;
 use super::loop_solver::LoopSolver;
+use super::schedule::are_in_cycles;
 use crate::error::{Error, Result};
-use crate::system::{Beginning, SubsystemId, VariableId};
+use crate::system::{Beginning, SubsystemId, SystemGraph, VariableId};
+use std::cell::OnceCell;
 
 /// Inputs that differ by less than this part of their size are the same.
 const SAME: f64 = 1e-9;
@@ -16,6 +18,8 @@ pub(super) struct LateStart {
     settings: Vec<Vec<(VariableId, f64)>>,
     /// Whether each may be started again.
     may_start: Vec<bool>,
+    /// Those that follow themselves, at once or not, once that was asked.
+    are_in_cycles: OnceCell<Vec<bool>>,
     /// The inputs each has left or was read with last.
     given: Vec<Option<Vec<f64>>>,
     /// Those that were in initialization.
@@ -29,6 +33,7 @@ pub(super) struct LateStart {
 impl LateStart {
     pub(super) fn new(settings: Vec<Vec<(VariableId, f64)>>, may_start: Vec<bool>) -> Self {
         LateStart {
+            are_in_cycles: OnceCell::new(),
             given: vec![None; settings.len()],
             has_left: vec![false; settings.len()],
             settings,
@@ -60,14 +65,19 @@ impl LateStart {
         match &self.given[id] {
             None => self.leave(id, now)?,
             Some(given) if near(&inputs, given) => return Ok(()),
-            Some(_) => {
-                self.has_changed |= self.is_late(id);
-                self.read_anew(id, now)?;
+            // Those that follow themselves would be started for each other without end.
+            Some(_) if self.is_late(id) && !self.is_in_cycle(id, now.graph) => {
+                self.has_changed = true;
+                self.anew(now).read(id)?;
             }
+            Some(_) => now.read(id)?,
         }
         self.given[id] = Some(inputs);
-        self.is_under_way = true;
-        now.deliver(id);
+        // As long as nothing has changed everything is where it was.
+        if self.has_changed {
+            self.is_under_way = true;
+            now.deliver(id);
+        }
         Ok(())
     }
 
@@ -83,14 +93,18 @@ impl LateStart {
             let inputs = now.gather(*id, 0.0);
             self.given[*id].as_ref().is_none_or(|given| !near(inputs, given))
         };
-        if !members.iter().any(|id| is_other(id, now)) {
+        if !self.has_changed || !members.iter().any(|id| is_other(id, now)) {
             return Ok(());
         }
         self.is_under_way = true;
         if members.iter().all(|id| self.may_start[*id] || !self.has_left[*id]) {
             self.solve(solver, now)?;
         } else {
-            self.read_in_turn(&members, now)?;
+            // Once around with what they tell.
+            for &id in &members {
+                now.read(id)?;
+                now.deliver(id);
+            }
         }
         for id in members {
             self.given[id] = Some(now.gather(id, 0.0).to_vec());
@@ -98,19 +112,26 @@ impl LateStart {
         Ok(())
     }
 
-    fn solve(&mut self, solver: &mut LoopSolver, now: &mut Instant<'_>) -> Result<()> {
-        self.has_changed = true;
+    fn is_in_cycle(&self, id: SubsystemId, graph: &SystemGraph) -> bool {
+        self.are_in_cycles.get_or_init(|| are_in_cycles(graph))[id]
+    }
+
+    /// The instant with everybody who has left started anew to be read.
+    fn anew<'a>(&'a self, now: &'a mut Instant<'_>) -> Instant<'a> {
         let Instant { graph, slots, board, inputs, time, .. } = now;
-        let mut anew = Instant { graph, slots, board, inputs, time: *time, late: Some(self) };
+        Instant { graph, slots, board, inputs, time: *time, late: Some(self) }
+    }
+
+    fn solve(&mut self, solver: &mut LoopSolver, now: &mut Instant<'_>) -> Result<()> {
         let members = solver.members().to_vec();
-        match solver.solve(&mut anew) {
+        match solver.solve(&mut self.anew(now)) {
             // They do not solve it between steps either: the run begins with what they told first.
             Err(error) if is_unsolved(&error) => {
                 for &id in &members {
                     let given = self.given[id].clone().unwrap_or_default();
-                    let Instant { graph, slots, board, inputs, time, .. } = now;
-                    let mut anew = Instant { graph, slots, board, inputs, time: *time, late: Some(self) };
-                    anew.read_with(id, &given)?;
+                    if self.anew(now).read_with(id, &given).is_err() {
+                        return Err(error);
+                    }
                 }
             }
             other => other?,
@@ -125,22 +146,10 @@ impl LateStart {
         Ok(())
     }
 
-    /// Where members cannot be started again, once around with what they tell.
-    fn read_in_turn(&self, members: &[SubsystemId], now: &mut Instant<'_>) -> Result<()> {
-        for &id in members {
-            now.read(id)?;
-            now.deliver(id);
-        }
-        Ok(())
-    }
-
-    fn read_anew(&self, id: SubsystemId, now: &mut Instant<'_>) -> Result<()> {
-        let Instant { graph, slots, board, inputs, time, .. } = now;
-        Instant { graph, slots, board, inputs, time: *time, late: Some(self) }.read(id)
-    }
-
     fn leave(&mut self, id: SubsystemId, now: &mut Instant<'_>) -> Result<()> {
-        now.read(id)?;
+        if self.has_changed {
+            now.read(id)?;
+        }
         let before = now.board.outputs[now.graph.outputs_of(id)].to_vec();
         let left = now.slots[id].subsystem.leave_initialization();
         self.has_left[id] = left.map_err(|source| now.failed(id, source))?;
@@ -153,8 +162,9 @@ impl LateStart {
     }
 }
 
+/// A loop that its members do not let be solved, or in which one fails with what was tried.
 fn is_unsolved(error: &Error) -> bool {
-    matches!(error, Error::LoopNotSolved { .. } | Error::Linalg { .. })
+    matches!(error, Error::LoopNotSolved { .. } | Error::Linalg { .. } | Error::Subsystem { .. })
 }
 
 fn near(a: &[f64], b: &[f64]) -> bool {

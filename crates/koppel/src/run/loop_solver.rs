@@ -11,12 +11,16 @@ use crate::linalg::{Lu, Matrix};
 use crate::system::{AlgebraicLoop, OutputId, SubsystemId, SystemGraph, Wire};
 
 const MAX_ITERATIONS: usize = 100;
-/// Where members are started anew for every evaluation.
+/// Where members are started anew for every evaluation, they may be little exact: iterations, accepted residual, differences.
 const MAX_ITERATIONS_ANEW: usize = 20;
+const ROUND_OFF_ANEW: f64 = 1e-5;
+const DELTA_ANEW: f64 = 1e-4;
 /// Residual, relative to the unknowns as they are, at which the loop counts as solved.
 const TOLERANCE: f64 = 1e-12;
 /// Residual, relative to the largest values so far, that is accepted where round-off hides the last digits.
 const ROUND_OFF: f64 = 1e-10;
+/// By how much unknowns are moved to see what follows, relative to their size.
+const DELTA: f64 = 1e-7;
 /// A step that lowers the residual by less than this renews G.
 const SLOW: f64 = 0.3;
 /// A step that makes the residual this much larger is taken back by half.
@@ -118,11 +122,14 @@ impl LoopSolver {
         self.evaluations = 0;
         self.peak.fill(0.0);
         let (mut last, mut stalls) = (f64::INFINITY, 0);
-        let iterations = if now.late.is_some() { MAX_ITERATIONS_ANEW } else { MAX_ITERATIONS };
+        let (iterations, round_off) = match now.late {
+            Some(_) => (MAX_ITERATIONS_ANEW, ROUND_OFF_ANEW),
+            None => (MAX_ITERATIONS, ROUND_OFF),
+        };
         for iteration in 0..iterations {
             let (size, of_largest) = self.evaluate(now)?;
             stalls = if size > 0.5 * last { stalls + 1 } else { 0 };
-            if size <= TOLERANCE || (stalls > 2 && of_largest <= ROUND_OFF) {
+            if size <= TOLERANCE || (stalls > 2 && of_largest <= round_off) {
                 self.last_residual = size;
                 self.accept(now);
                 return Ok(());
@@ -210,7 +217,8 @@ impl LoopSolver {
         for j in 0..self.z.len() {
             let kept = self.z[j];
             let size = self.scale[j].max(kept.abs());
-            let delta = 1e-7 * if size > 0.0 { size } else { 1.0 };
+            let part = if now.late.is_some() { DELTA_ANEW } else { DELTA };
+            let delta = part * if size > 0.0 { size } else { 1.0 };
             self.z[j] += delta;
             let moved = self.z[j] - kept;
             self.evaluations += 1;

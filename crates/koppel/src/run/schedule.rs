@@ -203,6 +203,17 @@ pub struct SubsystemLoop {
     pub is_smallest: bool,
 }
 
+/// Whether each subsystem follows itself, at once or not.
+pub(super) fn are_in_cycles(graph: &SystemGraph) -> Vec<bool> {
+    let sources = feeders(graph);
+    let mut are = vec![false; graph.len()];
+    for members in strongly_connected(&sources) {
+        let is_cycle = members.len() > 1 || sources[members[0]].contains(&members[0]);
+        members.iter().for_each(|id| are[*id] = is_cycle);
+    }
+    are
+}
+
 /// All loops of subsystems, algebraic or not.
 pub fn subsystem_loops(graph: &SystemGraph) -> Vec<SubsystemLoop> {
     let sources = feeders(graph);

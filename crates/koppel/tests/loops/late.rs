@@ -20,6 +20,8 @@ struct Late {
     offset: f64,
     is_initializing: bool,
     starts: Arc<AtomicU64>,
+    /// Outputs are rounded to whole parts of one over this.
+    digits: Option<f64>,
 }
 
 impl Late {
@@ -32,11 +34,14 @@ impl Late {
             ..Ports::default()
         };
         let (u, y, starts) = (0.0, offset, Arc::default());
-        Late { ports, u, y, gain, first_offset: offset, offset, is_initializing: false, starts }
+        Late { ports, u, y, gain, first_offset: offset, offset, is_initializing: false, starts, digits: None }
     }
 
     fn tell(&mut self) {
         self.y = self.gain * self.u + self.offset;
+        if let Some(digits) = self.digits {
+            self.y = (self.y * digits).round() / digits;
+        }
     }
 }
 
@@ -270,4 +275,15 @@ fn a_loop_without_solution_starts_with_what_was_told_first() {
     let members: Vec<Box<dyn Subsystem>> = vec![Box::new(Late::new(1.0, 3.0)), Box::new(Late::new(1.0, 0.0))];
     let found = start(members, true, &RunConfig::new(1.0, 0.1));
     assert!(found.iter().all(|y| y.is_finite() && y.abs() < 10.0), "{found:?}");
+}
+
+/// Outputs in single precision, as some tools have them: solved as well as they tell.
+#[test]
+fn outputs_of_few_digits_are_solved_for() {
+    let rounded = |gain, offset| Late { digits: Some(1e6), ..Late::new(gain, offset) };
+    let members: Vec<Box<dyn Subsystem>> = vec![Box::new(rounded(1.0, 3.0)), Box::new(rounded(-0.9, 0.0))];
+    let found = start(members, true, &RunConfig::new(1.0, 0.1));
+    for (found, expected) in found.iter().zip([3.0 / 1.9, -2.7 / 1.9]) {
+        assert!((found - expected).abs() < 1e-5, "{found} instead of {expected}");
+    }
 }
