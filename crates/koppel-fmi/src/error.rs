@@ -91,8 +91,11 @@ pub enum Error {
     #[error("`{instance}`: more than {count} events within one step (t = {time} s)")]
     TooManyEvents { instance: String, time: f64, count: u64 },
 
-    #[error("`{instance}` cannot save its state: the FMU does not declare canGetAndSetFMUState")]
-    CannotSave { instance: String },
+    #[error("`{instance}` has no instance yet: it is made when the subsystem is initialised")]
+    NotStarted { instance: String },
+
+    #[error("`{instance}` cannot save its state: the FMU {reason}")]
+    CannotSave { instance: String, reason: String },
 
     #[error(
         "`{instance}` cannot save its state: it has events or discrete variables, which only the FMU can save, and it does not declare canGetAndSetFMUState"

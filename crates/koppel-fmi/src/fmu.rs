@@ -8,7 +8,7 @@ use crate::description::{Description, FmiVersion, Interface};
 use crate::digest::sha256;
 use crate::error::{Error, Result};
 use crate::ffi::{fmi2, fmi3};
-use crate::import::Solving;
+use crate::import::{Options, Solving};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -178,14 +178,25 @@ impl Fmu {
         names
     }
 
-    /// True if it declares that its state can be saved as bytes, which are good in another process, too.
-    pub fn saves_as_bytes(&self, solving: Solving) -> bool {
+    /// True if an instance made so can save its state, as far as it declares.
+    pub fn saves_states(&self, options: &Options) -> bool {
+        let declares = self.interface(options.solving).is_some_and(|i| i.can_get_and_set_fmu_state);
+        declares && options.without.states.is_none()
+    }
+
+    /// True if an instance made so can save its state as bytes, which are good in another process, too.
+    pub fn saves_as_bytes(&self, options: &Options) -> bool {
+        let declares = self.interface(options.solving).is_some_and(|i| i.can_serialize_fmu_state);
+        declares && self.saves_states(options) && options.without.serialization.is_none()
+    }
+
+    /// What it declares of an interface.
+    pub fn interface(&self, solving: Solving) -> Option<&Interface> {
         let Description { co_simulation, model_exchange, .. } = &self.description;
-        let interface = match solving {
+        match solving {
             Solving::Own => co_simulation.as_ref().map(|section| &section.interface),
             Solving::Koppel(_) => model_exchange.as_ref().map(|section| &section.interface),
-        };
-        interface.is_some_and(|i| i.can_get_and_set_fmu_state && i.can_serialize_fmu_state)
+        }
     }
 
     /// The library of an interface.

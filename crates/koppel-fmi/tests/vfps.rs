@@ -10,7 +10,7 @@ use common::{MASS2, MASS3, TestFmu};
 use koppel::coupling::{CouplingConfig, StartUp, VfpsConfig};
 use koppel::identify::{Answer, ProbeStore, Question};
 use koppel::record::Table;
-use koppel::run::{Change, Flow, Parallel, RunConfig, Simulation};
+use koppel::run::{Change, Flow, Parallel, Preparation, RunConfig, Simulation};
 use koppel::system::{Connection, Subsystem, System, SystemBuilder};
 use koppel_fmi::Fmu;
 use koppel_fmi::import::{Options, Value, instantiate_any};
@@ -170,8 +170,12 @@ fn what_is_known_is_not_excited_again_and_gives_the_same_bits() {
     let without = run(pair.system([&forgetful, &three]), &config);
     let store = Remembered::default();
     for round in 0..2 {
-        let mut simulation =
-            Simulation::with_store(pair.system([&forgetful, &three]), &config, &store).unwrap();
+        let mut simulation = Simulation::prepared(
+            pair.system([&forgetful, &three]),
+            &config,
+            Preparation { store: Some(&store), copies: None },
+        )
+        .unwrap();
         for report in simulation.probing() {
             assert_eq!(report.from_cache, round == 1, "{report:?}");
             assert_eq!(report.step_calls == 0, round == 1, "{report:?}");
@@ -184,14 +188,24 @@ fn what_is_known_is_not_excited_again_and_gives_the_same_bits() {
     // Another stiffness, set at the start, is another subsystem; the other one stands at another place then.
     let at = vec![Change { time: 0.0, set: BTreeMap::from([("a.c".to_owned(), 7.0)]) }];
     let changed = RunConfig { at, ..config };
-    let with = Simulation::with_store(pair.system([&forgetful, &three]), &changed, &store).unwrap();
+    let with = Simulation::prepared(
+        pair.system([&forgetful, &three]),
+        &changed,
+        Preparation { store: Some(&store), copies: None },
+    )
+    .unwrap();
     assert!(!with.probing()[0].from_cache);
     let mut with = with;
     assert!(positions(&mut with) == run(pair.system([&forgetful, &three]), &changed));
     // A file of other content is another FMU.
     let other = TestFmu::two(&self::forgetful().replace("koppel tests", "other tests"));
     let config = vfps(5.0, STEP);
-    let with = Simulation::with_store(pair.system([&other, &three]), &config, &store).unwrap();
+    let with = Simulation::prepared(
+        pair.system([&other, &three]),
+        &config,
+        Preparation { store: Some(&store), copies: None },
+    )
+    .unwrap();
     assert!(!with.probing()[0].from_cache && with.probing()[1].from_cache);
 }
 

@@ -10,6 +10,7 @@ pub mod report;
 pub mod results;
 pub mod stability_map;
 pub mod system_file;
+mod trials;
 
 mod error;
 

@@ -15,6 +15,8 @@ use std::time::{Duration, SystemTime};
 
 use koppel::identify::{Answer, ProbeStore, Question};
 use koppel_fmi::digest::sha256;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 
 use crate::{Error, Result};
 
@@ -120,7 +122,30 @@ impl ProbeCache {
         self.folder.join(sha256(asked)).with_extension(ENDING)
     }
 
-    fn read(&self, path: &Path, asked: &[u8]) -> std::result::Result<Option<Answer>, String> {
+    /// What was kept for a question, if it can be read.
+    pub(crate) fn recall_value<T: DeserializeOwned>(&self, asked: &[u8]) -> Option<T> {
+        let path = self.path(asked);
+        self.read(&path, asked).unwrap_or_else(|problem| {
+            self.told().insert(format!("`{}` in the cache {problem}: it is ignored", path.display()));
+            None
+        })
+    }
+
+    /// Keeps the answer to a question.
+    pub(crate) fn keep_value<T: Serialize>(&self, asked: &[u8], answer: &T) {
+        match self.write(&self.path(asked), asked, answer) {
+            Ok(()) => self.shrink(),
+            Err(error) => {
+                self.told().insert(format!(
+                    "the cache `{}` cannot be written ({error}): what was found by probing is not kept\n  \
+                     hint: choose another folder with --cache, or leave it out with --no-cache",
+                    self.folder.display()
+                ));
+            }
+        }
+    }
+
+    fn read<T: DeserializeOwned>(&self, path: &Path, asked: &[u8]) -> std::result::Result<Option<T>, String> {
         let bytes = match fs::read(path) {
             Ok(bytes) => bytes,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -131,8 +156,7 @@ impl ProbeCache {
         if sha256(content).as_bytes() != digest {
             return Err("is damaged".into());
         }
-        let (question, answer): (Vec<u8>, Answer) =
-            postcard::from_bytes(content).map_err(|_| "is damaged")?;
+        let (question, answer): (Vec<u8>, T) = postcard::from_bytes(content).map_err(|_| "is damaged")?;
         if question != asked {
             return Err("is the answer to another question".into());
         }
@@ -141,7 +165,7 @@ impl ProbeCache {
         Ok(Some(answer))
     }
 
-    fn write(&self, path: &Path, asked: &[u8], answer: &Answer) -> io::Result<()> {
+    fn write<T: Serialize>(&self, path: &Path, asked: &[u8], answer: &T) -> io::Result<()> {
         static NUMBER: AtomicU64 = AtomicU64::new(0);
         let content = postcard::to_stdvec(&(asked, answer)).map_err(io::Error::other)?;
         let text = [FIRST_LINE.as_bytes(), sha256(&content).as_bytes(), &content].concat();
@@ -191,25 +215,12 @@ fn bytes_of(question: &Question) -> Option<Vec<u8>> {
 
 impl ProbeStore for ProbeCache {
     fn recall(&self, question: &Question) -> Option<Answer> {
-        let asked = bytes_of(question)?;
-        let path = self.path(&asked);
-        self.read(&path, &asked).unwrap_or_else(|problem| {
-            self.told().insert(format!("`{}` in the cache {problem}: it is ignored", path.display()));
-            None
-        })
+        self.recall_value(&bytes_of(question)?)
     }
 
     fn keep(&self, question: &Question, answer: &Answer) {
-        let Some(asked) = bytes_of(question) else { return };
-        match self.write(&self.path(&asked), &asked, answer) {
-            Ok(()) => self.shrink(),
-            Err(error) => {
-                self.told().insert(format!(
-                    "the cache `{}` cannot be written ({error}): what was found by probing is not kept\n  \
-                     hint: choose another folder with --cache, or leave it out with --no-cache",
-                    self.folder.display()
-                ));
-            }
+        if let Some(asked) = bytes_of(question) {
+            self.keep_value(&asked, answer);
         }
     }
 }

@@ -15,7 +15,7 @@ use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 
 use koppel::signal::{Samples, Segment, Step};
-use koppel::system::{Snapshot, Subsystem, VariableId};
+use koppel::system::{Purpose, Snapshot, Subsystem, VariableId};
 
 use log::{Log, Record};
 
@@ -206,7 +206,7 @@ impl Subsystem for Replayed {
     // Every step is logged: `step_held` by default calls `step`. What sends and receives messages is not replayed.
     koppel::forward_to!(inner: ports, get, linear, linearize, linearize_into, feed_through, lack_of_model);
     koppel::forward_to!(inner: needs_trials, model_source, rates, state_rates, solver, solver_config, identity);
-    koppel::forward_to!(inner: refusal, step_calls);
+    koppel::forward_to!(inner: refusal, is_spared, step_calls);
     // By itself only: a log is replayed from its beginning.
     koppel::forward_to!(inner: can_go_back);
 
@@ -273,18 +273,29 @@ impl Subsystem for Replayed {
         let mut kept =
             snapshot.bytes.strip_prefix(TICKET).and_then(|rest| rest.split_at_checked(32)).map_or_else(
                 Snapshot::default,
-                |(_, bytes)| Snapshot { bytes: bytes.to_vec(), reals: Vec::new() },
+                |(_, bytes)| Snapshot { bytes: bytes.to_vec(), ..Snapshot::default() },
             );
-        let saved = self.inner.save(&mut kept);
-        let is_kept = saved.is_ok();
-        if self.log.borrow().is_none() {
-            // Without a log there is nothing else to come back by.
-            saved?;
-        }
+        kept.purpose = snapshot.purpose;
+        let has_log = self.log.borrow().is_some();
+        // What the FMU keeps in its memory is of no use to another process; the log is.
+        let is_kept = if has_log && snapshot.purpose == Purpose::Checkpoint {
+            false
+        } else {
+            let saved = self.inner.save(&mut kept);
+            let is_kept = saved.is_ok();
+            if !has_log {
+                // There is nothing else to come back by.
+                saved?;
+            }
+            is_kept
+        };
         snapshot.bytes.clear();
         snapshot.bytes.extend_from_slice(TICKET);
         for word in [place.0, place.1, self.steps, is_kept.into()] {
             snapshot.bytes.extend_from_slice(&word.to_le_bytes());
+        }
+        if !is_kept {
+            kept = Snapshot::default();
         }
         snapshot.bytes.extend_from_slice(&kept.bytes);
         snapshot.reals.clear();
@@ -310,7 +321,7 @@ impl Subsystem for Replayed {
         let (count, rest) = snapshot.reals.split_first().ok_or_else(other)?;
         let (last, rest) = rest.split_at_checked(*count as usize).ok_or_else(other)?;
         let (time, reals) = rest.split_first().ok_or_else(other)?;
-        let kept = Snapshot { reals: reals.to_vec(), bytes: bytes.to_vec() };
+        let kept = Snapshot { reals: reals.to_vec(), bytes: bytes.to_vec(), ..Snapshot::default() };
         if is_kept && self.inner.restore(&kept).is_ok() {
             let back = self.log.get_mut().as_mut().map_or(Ok(()), |log| log.back_to(length));
             self.written(back)?;

@@ -9,7 +9,7 @@ use koppel_io::{drawing, stability_map};
 use super::auto::{self, Tell};
 use super::frequency::Frequency;
 use super::progress::Told;
-use super::run::load;
+use super::run::{load, tell_trials};
 use crate::arguments::CheckArguments;
 use crate::exit::Exit;
 use crate::failure::{Failure, Result, note};
@@ -28,8 +28,10 @@ pub(super) fn check(arguments: &CheckArguments) -> Result<Exit> {
     cache.serve(&mut file);
     auto::choose(&mut file, Tell::Warnings)?;
     let filters = file.choose_filters()?;
+    let mut file = file.trial();
     let simulation = file.simulation();
     cache.tell();
+    tell_trials(&file);
     let mut simulation = simulation?;
     // Steps that adapt are judged at their limits.
     let smallest = file.run.adaptive.as_ref().map(|_| file.run.step);

@@ -4,7 +4,7 @@ use koppel::coupling::CouplingConfig;
 use koppel_io::system_file::SystemFile;
 use serde_json::json;
 
-use super::run::load;
+use super::run::{load, tell_trials};
 use crate::arguments::{ProbeArguments, SettingArguments};
 use crate::exit::Exit;
 use crate::failure::{Failure, Result, note};
@@ -45,8 +45,9 @@ pub(super) fn probe(arguments: &ProbeArguments) -> Result<Exit> {
 fn find(file: &mut SystemFile) -> Result<(Probing, usize)> {
     let log = Log::new(LogLevel::default());
     file.log_to(log.sink());
-    let simulation = file.choose_filters().and_then(|_| file.simulation());
+    let simulation = file.choose_filters().and_then(|_| file.trial().simulation());
     log.end();
+    tell_trials(file);
     let simulation = simulation?;
     let nodes = simulation.probing_nodes();
     Ok((Probing::new(&simulation), nodes))

@@ -84,8 +84,9 @@ fn dry_run(arguments: &RunArguments, mut file: SystemFile) -> Result<Exit> {
     let cache = Cache::new(&arguments.session.cache);
     cache.serve(&mut file);
     auto::choose(&mut file, tell(arguments))?;
-    let simulation = file.simulation();
+    let simulation = file.trial().simulation();
     cache.tell();
+    tell_trials(&file);
     let plan = DryRun::new(&file, &simulation?)?;
     if arguments.session.json {
         output::print_json(&serde_json::to_value(&plan).unwrap_or_default())?;
@@ -109,6 +110,7 @@ fn start(arguments: &RunArguments, mut file: SystemFile) -> Result<Exit> {
     let filters = file.choose_filters().inspect_err(|_| log.end())?;
     let simulation = file.simulation();
     cache.tell();
+    tell_trials(&file);
     let simulation = simulation.inspect_err(|_| log.end())?;
     simulation.remarks().iter().for_each(|text| note("warning", text));
     if file.run.iteration.is_some() && simulation.loop_works().next().is_none() {
@@ -120,6 +122,11 @@ fn start(arguments: &RunArguments, mut file: SystemFile) -> Result<Exit> {
     let second =
         if arguments.second_run { Some(second(arguments, &file).inspect_err(|_| log.end())?) } else { None };
     Session::new(file, simulation, second, plan, &arguments.session, log)?.run()
+}
+
+/// Says what of FMUs is done without.
+pub(super) fn tell_trials(file: &SystemFile) {
+    file.trial_warnings().iter().for_each(|text| note("warning", text));
 }
 
 /// The same run at half the step.

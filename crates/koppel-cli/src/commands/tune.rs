@@ -7,7 +7,7 @@ use koppel_io::system_file::SystemFile;
 
 use super::auto::{self, Tell};
 use super::progress::Told;
-use super::run::load;
+use super::run::{load, tell_trials};
 use crate::arguments::{Kept, TuneArguments};
 use crate::exit::Exit;
 use crate::failure::{Failure, Result, note};
@@ -30,8 +30,10 @@ pub(super) fn tune(arguments: &TuneArguments) -> Result<Exit> {
     cache.serve(&mut file);
     auto::choose(&mut file, Tell::Warnings)?;
     file.choose_filters()?;
+    let file = file.trial();
     let simulation = file.simulation();
     cache.tell();
+    tell_trials(&file);
     let mut simulation = simulation?;
     let told = Told::new("tuning");
     file.excite_unknown(&mut simulation, &|what| told.about(what))?;

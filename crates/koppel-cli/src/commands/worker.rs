@@ -2,17 +2,13 @@
 
 use koppel_fmi::Fmu;
 use koppel_fmi::ffi::Kind;
-use koppel_fmi::isolate::{self, Ending, Isolation, Job, Worker};
-use koppel_fmi::probe::{Findings, ProbeOptions, probe};
-use serde::{Deserialize, Serialize};
+use koppel_fmi::isolate::{self, Ending, Isolation, Worker};
+use koppel_fmi::probe::{Findings, ProbeOptions, probe_apart};
 use std::sync::Arc;
 use std::time::Duration;
 
 use crate::exit::Exit;
 use crate::failure::{Failure, Result};
-
-/// What can be done with an FMU in a process of its own.
-const JOBS: &[(&str, Job)] = &[(CHECK, check)];
 
 /// Makes this program its own host of isolated FMUs.
 pub(crate) fn announce() {
@@ -22,39 +18,20 @@ pub(crate) fn announce() {
 /// Does what the process with this number asks.
 pub(super) fn serve(parent: &str) -> Result<Exit> {
     let failed = |error| Failure::words(format!("{error}"), "this command is used by koppel itself");
-    isolate::serve(parent, JOBS).map_err(failed)?;
+    isolate::serve(parent, &[]).map_err(failed)?;
     Ok(Exit::Ok)
 }
 
-const CHECK: &str = "check";
-
-/// What a check is to try.
-#[derive(Serialize, Deserialize)]
-struct Trial {
-    interface: Kind,
-    step: Option<f64>,
-}
-
-/// Findings, or message and hint of what went wrong before there were any.
-type Outcome = std::result::Result<Findings, (String, Option<String>)>;
-
-/// Tries one interface of an FMU, here.
-fn check(fmu: &Arc<Fmu>, input: &[u8]) -> std::result::Result<Vec<u8>, String> {
-    let Trial { interface, step } = postcard::from_bytes(input).map_err(|error| error.to_string())?;
-    let options = ProbeOptions { interface: Some(interface), step, ..ProbeOptions::default() };
-    let outcome: Outcome = probe(fmu, &options).map_err(|error| (error.to_string(), error.hint()));
-    postcard::to_stdvec(&outcome).map_err(|error| error.to_string())
-}
-
-/// Tries one interface of an FMU in a process of its own, within the time given.
+/// Tries one interface of an FMU, each capability in a process of its own and within the time given.
 pub(super) fn check_apart(
     fmu: &Arc<Fmu>,
     interface: Kind,
     step: Option<f64>,
     timeout: Duration,
 ) -> Result<Findings> {
-    let words = |message: String| Failure::Words { message, hint: None };
-    let failed = |error: Box<koppel_fmi::Error>| {
+    let options = ProbeOptions { interface: Some(interface), step, ..ProbeOptions::default() };
+    let isolation = Isolation { step_timeout: Some(timeout), ..Isolation::default() };
+    probe_apart(fmu, &options, &isolation).map_err(|error| {
         let (message, hint) = (error.to_string(), error.hint());
         match *error {
             koppel_fmi::Error::Ended(ended) => Failure::Crash {
@@ -66,10 +43,5 @@ pub(super) fn check_apart(
             },
             _ => Failure::Words { message, hint },
         }
-    };
-    let input = postcard::to_stdvec(&Trial { interface, step }).map_err(|error| words(error.to_string()))?;
-    let isolation = Isolation { step_timeout: Some(timeout), ..Isolation::default() };
-    let bytes = isolate::run_job(fmu, CHECK, &input, &isolation).map_err(failed)?;
-    let outcome: Outcome = postcard::from_bytes(&bytes).map_err(|error| words(error.to_string()))?;
-    outcome.map_err(|(message, hint)| Failure::Words { message, hint })
+    })
 }

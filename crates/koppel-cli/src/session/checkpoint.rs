@@ -1,7 +1,7 @@
 //! Checkpoints: everything needed to go on as if nothing had happened.
 //!
 //! ```text
-//! "koppel checkpoint 2\n"   8 bytes: FNV-1a of the rest   postcard of [`Checkpoint`]
+//! "koppel checkpoint 3\n"   8 bytes: FNV-1a of the rest   postcard of [`Checkpoint`]
 //! ```
 
 use std::fs::{self, File};
@@ -21,7 +21,7 @@ use super::{Origin, Plan, nearby};
 use crate::failure::{Failure, Result};
 use crate::output::significant;
 
-const HEADER: &[u8] = b"koppel checkpoint 2\n";
+const HEADER: &[u8] = b"koppel checkpoint 3\n";
 
 /// A run between two steps, and where its rows are.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -208,7 +208,7 @@ impl Checkpoints {
 
     /// Saves the run as it is now. A file that cannot be written does not end the run: the warning, if it is news.
     pub(super) fn write(&mut self, simulation: &Simulation, rows: u64) -> koppel_io::Result<Option<String>> {
-        simulation.save(&mut self.checkpoint.state).map_err(Io::Engine)?;
+        simulation.checkpoint(&mut self.checkpoint.state).map_err(Io::Engine)?;
         self.checkpoint.rows = rows;
         self.last = Instant::now();
         let failed = self.checkpoint.write(&self.path).err();

@@ -132,7 +132,7 @@ impl<'a> Session<'a> {
             Origin::Start => None,
         };
         let stability =
-            Stability::new(&mut simulation, &file.run, options.accept_unstable).inspect_err(|_| log.end())?;
+            Stability::new(&mut simulation, &file, options.accept_unstable).inspect_err(|_| log.end())?;
         // FMUs would have to be called.
         let is_known = simulation.is_linear() || file.fmus().is_empty();
         if plan.origin == Origin::Start && !options.accept_unstable && is_known {

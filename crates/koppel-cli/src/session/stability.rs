@@ -1,8 +1,14 @@
 //! Zero-stability of the loops: before the run, and where feed-through may change on its way.
+//!
+//! FMUs of the run are left alone: loops with FMUs are judged once, at the start, on copies in processes of their own.
 
 use koppel::Result;
 use koppel::analysis::zero_stability;
 use koppel::run::{Reading, RunConfig, Simulation};
+use koppel::system::{Reach, algebraic_loops};
+use koppel_io::system_file::SystemFile;
+
+use crate::failure::note;
 
 /// How often loops are judged in a run.
 const LOOKS: u64 = 100;
@@ -17,17 +23,26 @@ pub(super) struct Stability {
 
 impl Stability {
     /// Refuses a run that is not zero-stable, unless that is accepted.
-    pub(super) fn new(simulation: &mut Simulation, config: &RunConfig, is_accepted: bool) -> Result<Self> {
+    pub(super) fn new(simulation: &mut Simulation, file: &SystemFile, is_accepted: bool) -> Result<Self> {
+        let config = &file.run;
         let stride = (simulation.steps() / LOOKS).max(1);
         let mut stability = Stability { config: None, stride, due: simulation.index() + stride };
-        if is_accepted {
+        // What koppel chose was judged then.
+        if is_accepted || file.chosen().is_some() {
             return Ok(stability);
         }
-        let told = zero_stability(simulation, config);
-        told.refuse_unstable(config)?;
+        if has_fmu_in_loop(simulation, file) {
+            // A checkpoint was judged when its run began.
+            if simulation.index() == 0 {
+                judge_copies(file)?;
+            }
+            return Ok(stability);
+        }
+        let found = zero_stability(simulation, config);
+        found.refuse_unstable(config)?;
         // Loops that are solved at every communication point stay so.
         let is_solved = config.reading == Reading::Fresh || config.iteration.is_some();
-        if told.loops.iter().any(|l| l.is_filtered || !is_solved) {
+        if found.loops.iter().any(|l| l.is_filtered || !is_solved) {
             stability.config = Some(Box::new(config.clone()));
         }
         Ok(stability)
@@ -43,4 +58,27 @@ impl Stability {
         }
         Ok(self.due)
     }
+}
+
+fn has_fmu_in_loop(simulation: &Simulation, file: &SystemFile) -> bool {
+    let (fmus, graph) = (file.fmus(), simulation.graph());
+    let is_fmu = |id: &usize| fmus.iter().any(|(name, _)| name == graph.name(*id));
+    algebraic_loops(graph, Reach::ThroughFilters).iter().any(|l| l.members.iter().any(is_fmu))
+}
+
+/// Where no copies can be had, or they fail, nothing is judged, and the run begins all the same.
+fn judge_copies(file: &SystemFile) -> Result<()> {
+    let reason = match file.copy_at_start() {
+        Err(reason) => Some(reason),
+        Ok(mut copy) => {
+            let found = zero_stability(&mut copy, &file.run);
+            found.refuse_unstable(&file.run)?;
+            found.loops.into_iter().find_map(|l| l.problem)
+        }
+    };
+    if let Some(reason) = reason {
+        let reason = reason.lines().next().unwrap_or_default().to_owned();
+        note("note", &format!("zero-stability was not judged: {reason}"));
+    }
+    Ok(())
 }

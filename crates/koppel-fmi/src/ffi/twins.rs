@@ -205,9 +205,10 @@ macro_rules! twins {
             }
         }
 
-        impl Drop for Instance {
-            fn drop(&mut self) {
-                if self.is_dead.get() {
+        impl Instance {
+            /// Frees the instance; nothing can be called any more.
+            pub(crate) fn free(&mut self) {
+                if self.is_dead.replace(true) {
                     // After a fatal status not even freeing is allowed; the context stays, as the FMU may still use it.
                     return;
                 }
@@ -217,6 +218,12 @@ macro_rules! twins {
                     (self.functions.free_instance)(self.pointer.as_ptr());
                     drop(Box::from_raw(self.context.as_ptr()));
                 }
+            }
+        }
+
+        impl Drop for Instance {
+            fn drop(&mut self) {
+                self.free();
             }
         }
     };

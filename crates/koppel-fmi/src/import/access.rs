@@ -331,6 +331,14 @@ impl Backend {
         }
     }
 
+    /// Frees the instance; nothing can be called any more.
+    pub(super) fn free(&mut self) {
+        match self {
+            Backend::Two(instance) => instance.free(),
+            Backend::Three(instance) => instance.free(),
+        }
+    }
+
     pub(super) fn reset(&self) -> Result<(), CallError> {
         match self {
             Backend::Two(instance) => instance.reset(),

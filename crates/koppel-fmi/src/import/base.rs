@@ -45,7 +45,12 @@ pub struct Base {
     /// The description with other sizes of arrays, if they were set.
     resized: Option<Box<Description>>,
     pub(super) fmu: Arc<Fmu>,
-    _only: Option<OnlyInstance>,
+    library: Library,
+    kind: Kind,
+    /// Variables set inside steps, if there are intermediate updates.
+    intermediate: Option<Box<[u32]>>,
+    only: Option<OnlyInstance>,
+    is_plain: bool,
 }
 
 impl Base {
@@ -64,7 +69,15 @@ impl Base {
         let library = fmu.library(interface)?;
         let only = fmu.take(interface)?;
         let backend = keeping_folder(|| instantiate(fmu, &library, options, made_for))?;
+        let (kind, intermediate) = match made_for {
+            Use::CoSimulation { intermediate, .. } => (Kind::CoSimulation, intermediate.map(Into::into)),
+            Use::ModelExchange { .. } => (Kind::ModelExchange, None),
+        };
         let base = Base {
+            library,
+            kind,
+            intermediate,
+            is_plain: false,
             name: options.name.clone(),
             options: options.clone(),
             backend,
@@ -79,7 +92,7 @@ impl Base {
             slots,
             resized,
             fmu: fmu.clone(),
-            _only: only,
+            only,
         };
         base.check_start_values()?;
         Ok(base)
@@ -88,7 +101,7 @@ impl Base {
     /// Goes into initialization mode at `start`, from wherever it is.
     pub(super) fn start(&mut self, start: f64) -> Result<()> {
         if self.phase != Phase::Instantiated {
-            self.called(self.backend.reset())?;
+            self.renew()?;
             self.phase = Phase::Instantiated;
         }
         self.mail = Mail::new(self.description(), &self.slots);
@@ -100,14 +113,55 @@ impl Base {
         Ok(())
     }
 
+    /// Makes a new instance in the place of this one: what a reset leaves behind, or does, differs from tool to tool. Only an FMU
+    /// that can be instantiated once per process is reset.
+    fn renew(&mut self) -> Result<()> {
+        if self.only.is_some() {
+            return self.reset();
+        }
+        self.release();
+        self.phase = Phase::Failed;
+        self.backend.free();
+        let description = self.description();
+        let made_for = match (self.kind, &description.co_simulation, &description.model_exchange) {
+            (Kind::CoSimulation, Some(section), _) => {
+                Use::CoSimulation { section, intermediate: self.intermediate.as_deref() }
+            }
+            (Kind::ModelExchange, _, Some(section)) => Use::ModelExchange { section },
+            _ => return Err(self.not_offered("this interface")),
+        };
+        self.backend = keeping_folder(|| instantiate(&self.fmu, &self.library, &self.options, made_for))?;
+        if self.is_plain {
+            self.prepare_plain_steps();
+        }
+        Ok(())
+    }
+
+    /// `fmi2Reset` or `fmi3Reset`.
+    pub(crate) fn reset(&mut self) -> Result<()> {
+        self.called(self.backend.reset())?;
+        self.phase = Phase::Instantiated;
+        Ok(())
+    }
+
+    /// Gives back all states, and ends a run that is under way.
+    fn release(&self) {
+        // Nobody is left to hear about failures; freeing follows in any case.
+        self.states.free(&self.backend);
+        if self.phase == Phase::Stepping {
+            let _ = self.backend.terminate();
+        }
+    }
+
     /// True if inputs and outputs are scalar reals, and steps can be plain.
     pub(super) fn prepare_plain_steps(&mut self) -> bool {
         let Base { inputs, outputs, backend, .. } = self;
         let (Some(inputs), Some(outputs)) = (inputs.only_reals(), outputs.only_reals()) else { return false };
-        match backend {
+        self.is_plain = match backend {
             Backend::Two(instance) => instance.prepare_plain_steps(inputs, outputs),
             Backend::Three(instance) => instance.prepare_plain_steps(inputs, outputs),
-        }
+        };
+        self.is_plain
     }
 
     /// Leaves initialization.
@@ -169,11 +223,7 @@ impl Base {
 
 impl Drop for Base {
     fn drop(&mut self) {
-        // Nobody is left to hear about failures; freeing follows in any case.
-        self.states.free(&self.backend);
-        if self.phase == Phase::Stepping {
-            let _ = self.backend.terminate();
-        }
+        self.release();
     }
 }
 

@@ -1,13 +1,20 @@
 //! What an instance is, for what is kept about it between runs, and whether it may be excited.
 
-use super::{Options, Solving};
+use super::{Options, Solving, Without};
 use crate::description::Description;
 use crate::fmu::Fmu;
 use koppel::fnv;
 
 /// The FMU's content and token, how the instance is made, and how inputs reach it.
 pub(crate) fn identity(fmu: &Fmu, options: &Options) -> Option<String> {
-    let made = Options { log: None, debug_logging: false, probe: None, ..options.clone() };
+    let made = Options {
+        log: None,
+        debug_logging: false,
+        probe: None,
+        without: Without::default(),
+        spared: false,
+        ..options.clone()
+    };
     let made = serde_json::to_string(&made).ok()?;
     let token = &fmu.description().instantiation_token;
     Some(format!("fmu {} token {token} delivery {DELIVERY:016x} made {made}", fmu.fingerprint()?))

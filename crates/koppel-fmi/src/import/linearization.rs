@@ -188,7 +188,8 @@ impl CoSimulation {
         ask: impl FnOnce(&mut CoSimulation, Window) -> koppel::Result<Result<T, String>>,
     ) -> koppel::Result<Result<T, String>> {
         if !self.base.states.is_able() {
-            return Ok(Err("it does not declare canGetAndSetFMUState".into()));
+            let lack = self.options.without.states.as_deref();
+            return Ok(Err(format!("it {}", lack.unwrap_or("does not declare canGetAndSetFMUState"))));
         }
         let Some(size) = self.only_size.or(self.last_size).or(self.options.step) else {
             return Ok(Err("its communication step is not known before the first".into()));

@@ -19,6 +19,7 @@ mod access;
 mod base;
 mod clocks;
 mod clockwork;
+mod deferred;
 mod derivatives;
 mod events;
 mod identity;
@@ -43,10 +44,12 @@ mod values;
 mod walking;
 
 pub use base::Base;
+pub use deferred::Deferred;
 pub(crate) use identity::{identity, refusal};
 pub use model_exchange::ModelExchange;
-pub use options::{Options, Solving};
+pub use options::{Options, Solving, Without};
 pub use ports::ports;
+pub(crate) use state::cannot_save;
 pub use value::Value;
 
 use crate::description::CoSimulation as Section;
@@ -72,6 +75,9 @@ pub fn instantiate_any(fmu: &Arc<Fmu>, options: &Options) -> Result<Box<dyn Subs
         Solving::Koppel(solver) => Box::new(ModelExchange::new(fmu, options, solver.as_ref())?),
     })
 }
+
+/// Why an instance that is spared has no linear model.
+pub(crate) const SPARED: &str = "is an FMU in a run that makes no trials";
 
 /// What the instance may be asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -140,7 +146,7 @@ impl DerefMut for CoSimulation {
 impl CoSimulation {
     /// Makes an instance.
     pub fn new(fmu: &Arc<Fmu>, options: &Options) -> Result<CoSimulation> {
-        let resized = starts::resized(fmu.description(), &options.name, &options.start_values)?.map(Box::new);
+        let resized = starts::adapted(fmu.description(), options)?;
         let description = resized.as_deref().unwrap_or(fmu.description());
         let not_one = || Error::NotCoSimulation { path: fmu.path().into() };
         let section = description.co_simulation.as_ref().ok_or_else(not_one)?;
@@ -201,7 +207,7 @@ impl CoSimulation {
     /// What it declares as a co-simulation FMU.
     fn section(&self) -> &Section {
         static NOTHING: OnceLock<Section> = OnceLock::new();
-        self.fmu.description().co_simulation.as_ref().unwrap_or_else(|| NOTHING.get_or_init(Section::default))
+        self.description().co_simulation.as_ref().unwrap_or_else(|| NOTHING.get_or_init(Section::default))
     }
 }
 
@@ -229,7 +235,9 @@ impl Subsystem for CoSimulation {
     fn read(&mut self, inputs: Option<&[f64]>, outputs: &mut [f64]) -> koppel::Result<()> {
         if let Some(inputs) = inputs {
             self.next.copy_from_slice(inputs);
-            if self.events.is_none() {
+            if self.phase == Phase::Stepping && self.options.without.reevaluation.is_some() {
+                // Outputs would not follow: they are those of the last step.
+            } else if self.events.is_none() {
                 self.set_inputs()?;
             } else {
                 self.set_inputs_and_events()?;
@@ -294,19 +302,20 @@ impl Subsystem for CoSimulation {
     }
 
     fn linearize(&mut self, inputs: &[f64]) -> koppel::Result<Option<StateSpace>> {
-        self.matrices(inputs)
+        if self.options.spared { Ok(None) } else { self.matrices(inputs) }
     }
 
     fn feed_through(&mut self, inputs: &[f64], out: &mut Matrix) -> koppel::Result<bool> {
-        Ok(self.given_feed_through(inputs)?.map(|d| *out = d).is_some())
+        let given = if self.options.spared { None } else { self.given_feed_through(inputs)? };
+        Ok(given.map(|d| *out = d).is_some())
     }
 
     fn needs_trials(&self) -> bool {
-        self.linearization.needs_trials()
+        self.options.spared || self.linearization.needs_trials()
     }
 
     fn lack_of_model(&self) -> Option<String> {
-        self.linearization.lack()
+        if self.options.spared { Some(SPARED.into()) } else { self.linearization.lack() }
     }
 
     fn state_rates(&mut self, inputs: &[f64], rates: &mut [f64]) -> koppel::Result<bool> {
@@ -318,7 +327,7 @@ impl Subsystem for CoSimulation {
     }
 
     fn rates(&mut self, inputs: &[f64], rates: &mut [f64]) -> koppel::Result<bool> {
-        self.output_rates(inputs, rates)
+        if self.options.spared { Ok(false) } else { self.output_rates(inputs, rates) }
     }
 
     fn solver(&self) -> String {
@@ -344,14 +353,22 @@ impl Subsystem for CoSimulation {
         refusal(self.description(), &self.options)
     }
 
+    fn is_spared(&self) -> bool {
+        self.options.spared
+    }
+
     fn step_calls(&self) -> Option<u64> {
         Some(self.step_calls)
     }
 
+    fn can_go_back(&self) -> koppel::Result<()> {
+        if self.states.is_able() { Ok(()) } else { Err(Box::new(state::cannot_save(&self.options)).into()) }
+    }
+
     fn save(&self, snapshot: &mut Snapshot) -> koppel::Result<()> {
         self.cut_memory(snapshot);
-        let saved = self.states.save(&self.backend, &mut snapshot.bytes);
-        state::explain(saved, &self.name)?;
+        let saved = self.states.save(&self.backend, snapshot.purpose, &mut snapshot.bytes);
+        state::explain(saved, &self.options)?;
         snapshot.reals.clear();
         snapshot.reals.push(if self.phase == Phase::Stepping { 1.0 } else { 0.0 });
         snapshot.reals.push(if self.knows_inputs { 1.0 } else { 0.0 });
@@ -382,6 +399,6 @@ impl Subsystem for CoSimulation {
             }
             _ => not_ours(),
         };
-        Ok(state::explain(restored, &self.name)?)
+        Ok(state::explain(restored, &self.options)?)
     }
 }

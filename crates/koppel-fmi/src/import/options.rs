@@ -1,6 +1,7 @@
 //! How instances are made and driven.
 
 use super::Value;
+use crate::description::Description;
 use crate::ffi::LogSink;
 use koppel::solver::SolverConfig;
 use serde::{Deserialize, Serialize};
@@ -31,6 +32,45 @@ mod as_text {
     }
 }
 
+/// What an instance does without although the FMU declares it, each with the reason: the end of a sentence that begins with the
+/// name of the FMU. It then behaves as an FMU that does not declare it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Without {
+    /// Getting and setting its state, and with it serialization.
+    pub states: Option<String>,
+    /// States as bytes.
+    pub serialization: Option<String>,
+    /// Directional derivatives.
+    pub derivatives: Option<String>,
+    /// Inputs that move inside a step, by derivatives or intermediate update.
+    pub input_derivatives: Option<String>,
+    /// Outputs that follow inputs which are set between two steps.
+    pub reevaluation: Option<String>,
+}
+
+impl Without {
+    /// The description of an FMU that does not declare what is done without; `None` if nothing is.
+    pub(super) fn hidden(&self, description: &Description) -> Option<Description> {
+        let Without { states, serialization, derivatives, input_derivatives, reevaluation: _ } = self;
+        if [states, serialization, derivatives, input_derivatives].iter().all(|lack| lack.is_none()) {
+            return None;
+        }
+        let mut hidden = description.clone();
+        if let (Some(section), Some(_)) = (&mut hidden.co_simulation, input_derivatives) {
+            section.can_interpolate_inputs = false;
+            section.provides_intermediate_update = false;
+        }
+        let co_simulation = hidden.co_simulation.iter_mut().map(|section| &mut section.interface);
+        let model_exchange = hidden.model_exchange.iter_mut().map(|section| &mut section.interface);
+        for interface in co_simulation.chain(model_exchange) {
+            interface.can_get_and_set_fmu_state &= states.is_none();
+            interface.can_serialize_fmu_state &= states.is_none() && serialization.is_none();
+            interface.provides_directional_derivatives &= derivatives.is_none();
+        }
+        Some(hidden)
+    }
+}
+
 /// How an instance is made and driven.
 #[derive(Clone, Serialize, Deserialize)]
 pub struct Options {
@@ -55,6 +95,10 @@ pub struct Options {
     pub debug_logging: bool,
     /// Whether it may be excited before a run; `None`: unless it declares that there can be one instance only.
     pub probe: Option<bool>,
+    /// What it does without although it declares it.
+    pub without: Without,
+    /// True if it serves a run that makes no trials: nobody needs its linear model, and it is not asked for one.
+    pub spared: bool,
     /// Receives its messages.
     #[serde(skip)]
     pub log: Option<LogSink>,
@@ -73,6 +117,8 @@ impl Default for Options {
             stop: None,
             debug_logging: false,
             probe: None,
+            without: Without::default(),
+            spared: false,
             log: None,
         }
     }

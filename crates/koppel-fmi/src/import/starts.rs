@@ -2,13 +2,21 @@
 
 use super::access::Access;
 use super::ports::{Slot, index_text, sizes, start_value};
-use super::{Base, Value};
+use super::{Base, Options, Value};
 use crate::description::{Causality, Description, Initial, Start, ValueType, Variability, Variable};
 use crate::error::{Error, Result};
 use koppel::system::Message;
 
+/// The description an instance follows where it is not the FMU's own: structural parameters have the values given, and what is
+/// done without is not declared.
+pub(super) fn adapted(description: &Description, options: &Options) -> Result<Option<Box<Description>>> {
+    let hidden = options.without.hidden(description);
+    let resized = resized(hidden.as_ref().unwrap_or(description), &options.name, &options.start_values)?;
+    Ok(resized.or(hidden).map(Box::new))
+}
+
 /// A description in which structural parameters have these values; `None` if none is among them.
-pub(super) fn resized(
+fn resized(
     description: &Description,
     instance: &str,
     values: &[(String, Value)],

@@ -1,13 +1,15 @@
 //! Saved states of an instance.
 //!
-//! Where the FMU can serialize, a snapshot holds its bytes and is good anywhere, also after the process. Where it can only
-//! keep states in its own memory, a snapshot holds a ticket: the slot, and a serial number that tells whether the slot has
-//! been used for a newer state since. Such snapshots end with the instance.
+//! To roll back, the FMU keeps the state in its own memory, and a snapshot holds a ticket: the slot, and a serial number that tells
+//! whether the slot has been used for a newer state since. Such snapshots end with the instance. For a checkpoint, an FMU that can
+//! serializes, and the snapshot holds bytes that are good in another process, too.
 
+use super::Options;
 use super::access::Backend;
 use crate::description::Interface;
 use crate::error::{Error, Result};
 use crate::ffi::{CallError, State};
+use koppel::system::Purpose;
 use std::cell::RefCell;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::OnceLock;
@@ -30,6 +32,8 @@ pub(super) struct SavedStates {
     /// Tells tickets of this instance from those of others.
     instance: u64,
     slots: RefCell<Vec<(Option<State>, u64)>>,
+    /// The state that was serialized last.
+    serialized: RefCell<Option<State>>,
 }
 
 /// Why a state was not saved or restored.
@@ -45,16 +49,22 @@ impl From<CallError> for StateError {
     }
 }
 
-/// Adds the name of the instance.
-pub(super) fn explain<T>(result: Result<T, StateError>, instance: &str) -> Result<T> {
+/// Adds the name of the instance, and why it has no state to give.
+pub(super) fn explain<T>(result: Result<T, StateError>, of: &Options) -> Result<T> {
     result.map_err(|error| {
-        let instance = instance.to_owned();
+        let instance = of.name.clone();
         Box::new(match error {
-            StateError::Unable => Error::CannotSave { instance },
+            StateError::Unable => cannot_save(of),
             StateError::Call(source) => Error::Call { instance, source },
             StateError::Restore(reason) => Error::CannotRestore { instance, reason },
         })
     })
+}
+
+/// Why an instance has no state to give.
+pub(crate) fn cannot_save(of: &Options) -> Error {
+    let reason = of.without.states.clone().unwrap_or_else(|| "does not declare canGetAndSetFMUState".into());
+    Error::CannotSave { instance: of.name.clone(), reason }
 }
 
 const TICKET: &[u8; 8] = b"koppel#1";
@@ -71,14 +81,7 @@ impl SavedStates {
         static FIRST: OnceLock<u64> = OnceLock::new();
         let first = *FIRST.get_or_init(|| RandomState::new().build_hasher().finish());
         let instance = first.wrapping_add(INSTANCES.fetch_add(1, Ordering::Relaxed));
-        SavedStates { ability, instance, slots: RefCell::default() }
-    }
-
-    /// Does without serializing.
-    pub(super) fn keep_in_memory(&mut self) {
-        if self.ability == Ability::Serialize {
-            self.ability = Ability::Keep;
-        }
+        SavedStates { ability, instance, slots: RefCell::default(), serialized: RefCell::default() }
     }
 
     /// True if the FMU can give and take its state.
@@ -86,20 +89,21 @@ impl SavedStates {
         self.ability != Ability::Nothing
     }
 
-    pub(super) fn save(&self, backend: &Backend, bytes: &mut Vec<u8>) -> Result<(), StateError> {
-        match self.ability {
-            Ability::Nothing => Err(StateError::Unable),
-            Ability::Serialize => {
-                let mut slots = self.slots.borrow_mut();
-                if slots.is_empty() {
-                    slots.push((None, 0));
-                }
-                let place = &mut slots[0].0;
+    pub(super) fn save(
+        &self,
+        backend: &Backend,
+        purpose: Purpose,
+        bytes: &mut Vec<u8>,
+    ) -> Result<(), StateError> {
+        match (self.ability, purpose) {
+            (Ability::Nothing, _) => Err(StateError::Unable),
+            (Ability::Serialize, Purpose::Checkpoint) => {
+                let place = &mut *self.serialized.borrow_mut();
                 backend.get_state(place)?;
                 bytes.clear();
                 Ok(place.as_ref().map_or(Ok(()), |state| backend.serialize(state, bytes))?)
             }
-            Ability::Keep => {
+            (Ability::Keep, _) | (Ability::Serialize, Purpose::RollBack) => {
                 let mut slots = self.slots.borrow_mut();
                 let slot = self.slot_for(&mut slots, bytes);
                 let serial = slots.iter().map(|(_, serial)| *serial).max().unwrap_or(0) + 1;
@@ -140,13 +144,13 @@ impl SavedStates {
     pub(super) fn restore(&self, backend: &Backend, bytes: &[u8]) -> Result<(), StateError> {
         match self.ability {
             Ability::Nothing => Err(StateError::Unable),
-            Ability::Serialize => {
+            Ability::Serialize if !bytes.starts_with(TICKET) => {
                 let state = backend.deserialize(bytes)?;
                 let restored = backend.set_state(&state);
                 backend.free_state(state)?;
                 Ok(restored?)
             }
-            Ability::Keep => {
+            Ability::Keep | Ability::Serialize => {
                 let Some((slot, serial)) = self.ticket(bytes) else {
                     return Err(StateError::Restore(
                         "the FMU kept it in memory, in another instance or process",
@@ -162,10 +166,9 @@ impl SavedStates {
 
     /// Gives all states back to the FMU.
     pub(super) fn free(&self, backend: &Backend) {
-        for (state, _) in self.slots.borrow_mut().drain(..) {
-            if let Some(state) = state {
-                let _ = backend.free_state(state);
-            }
+        let kept = self.slots.borrow_mut().drain(..).map(|(state, _)| state).collect::<Vec<_>>();
+        for state in kept.into_iter().chain([self.serialized.take()]).flatten() {
+            let _ = backend.free_state(state);
         }
     }
 }

@@ -19,11 +19,6 @@ impl Base {
         self.slots.inputs[input].variable
     }
 
-    /// States are kept in the FMU's memory, also where it could serialize them.
-    pub(crate) fn keep_states_in_memory(&mut self) {
-        self.states.keep_in_memory();
-    }
-
     /// Change of the unknowns for a change `seed` of the knowns.
     pub(crate) fn directional(
         &self,

@@ -6,7 +6,7 @@ use super::protocol::{self, Answer, Call, GET, NOT_COUNTED, RATES, READ, STEP};
 use super::{Ended, Ending, Isolation};
 use crate::error::{Error, Result};
 use crate::fmu::Fmu;
-use crate::import::{self, Options};
+use crate::import::{self, Options, Solving};
 use koppel::signal::{Samples, Segment, Step};
 use koppel::system::{Message, Ports, Snapshot, StateSpace, Subsystem, VariableId};
 use std::cell::RefCell;
@@ -218,6 +218,10 @@ impl Subsystem for Isolated {
     }
 
     fn linearize(&mut self, inputs: &[f64]) -> koppel::Result<Option<StateSpace>> {
+        if self.options.spared && self.options.solving == Solving::Own {
+            self.lack_of_model = Some(import::SPARED.into());
+            return Ok(None);
+        }
         let asked = Call::Linearize(inputs.to_vec());
         let answer = self.call_under(&asked, "while it was linearised", inputs)?;
         let Answer::Linear { model, source, lack, solver } = answer else {
@@ -230,7 +234,9 @@ impl Subsystem for Isolated {
 
     fn needs_trials(&self) -> bool {
         let section = self.fmu.description().co_simulation.as_ref();
-        section.is_some_and(|section| !section.interface.provides_directional_derivatives)
+        let section = section.filter(|_| self.options.solving == Solving::Own);
+        let is_done_without = self.options.spared || self.options.without.derivatives.is_some();
+        section.is_some_and(|section| is_done_without || !section.interface.provides_directional_derivatives)
     }
 
     fn model_source(&self) -> Option<String> {
@@ -271,8 +277,23 @@ impl Subsystem for Isolated {
         import::refusal(self.fmu.description(), &self.options)
     }
 
+    fn is_spared(&self) -> bool {
+        self.options.spared
+    }
+
     fn step_calls(&self) -> Option<u64> {
         self.step_calls
+    }
+
+    fn can_go_back(&self) -> koppel::Result<()> {
+        if self.fmu.saves_states(&self.options) {
+            return Ok(());
+        }
+        match self.options.solving {
+            Solving::Own => Err(Box::new(import::cannot_save(&self.options)).into()),
+            // One with continuous states alone can do without.
+            Solving::Koppel(_) => self.save(&mut Snapshot::default()),
+        }
     }
 
     fn save(&self, snapshot: &mut Snapshot) -> koppel::Result<()> {

@@ -10,6 +10,7 @@ use super::{Job, limits, ring};
 use crate::ffi::{LogMessage, LogSink, note_calls_in};
 use crate::fmu::Fmu;
 use crate::import::{self, Options};
+use crate::probe;
 use koppel::signal::{Samples, Segment, Step};
 use koppel::system::Subsystem;
 use std::fs::File;
@@ -155,9 +156,11 @@ impl Worker<'_> {
                 self.host(&fmu, options)
             }
             (Call::Job(name, input), Some(fmu)) => {
-                let job = self.jobs.iter().find(|(known, _)| *known == name).ok_or_else(|| {
-                    Trouble::Words { text: format!("there is no job `{name}`"), hint: None }
-                })?;
+                let own: (&str, Job) = (probe::JOB, probe::job);
+                let job =
+                    self.jobs.iter().chain([&own]).find(|(known, _)| *known == name).ok_or_else(|| {
+                        Trouble::Words { text: format!("there is no job `{name}`"), hint: None }
+                    })?;
                 let done = job.1(fmu, &input);
                 done.map(Answer::Result).map_err(|text| Trouble::Words { text, hint: None })
             }

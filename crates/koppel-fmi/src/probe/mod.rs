@@ -5,14 +5,17 @@
 //! a coupling method that relies on such a capability can call it before the first step, with the parameters of the run
 //! and [`Scope::Coupling`], the part that costs little: roll-back, re-evaluation of outputs and directional derivatives.
 //!
-//! An FMU that crashes takes the probe with it: isolate what is not trusted.
+//! An FMU that crashes takes the probe with it; [`probe_apart`] tries each capability in a process of its own.
 
+mod apart;
 mod derivatives;
 mod experiment;
 mod findings;
 mod inputs;
 mod state;
 
+pub use apart::probe_apart;
+pub(crate) use apart::{JOB, job};
 pub use findings::{Capability, Declared, Finding, Findings, Outcome};
 
 use crate::description::{CoSimulation, Description, FmiVersion, Interface};
@@ -33,6 +36,8 @@ pub enum Scope {
     All,
     /// What coupling methods rely on, at a few steps each.
     Coupling,
+    /// This alone.
+    Only(Capability),
 }
 
 /// How an FMU is probed.
@@ -53,23 +58,7 @@ pub struct ProbeOptions {
 /// Tries what an FMU declares. An `Err` is an FMU that cannot be instantiated at all.
 pub fn probe(fmu: &Arc<Fmu>, options: &ProbeOptions) -> Result<Findings> {
     let description = fmu.description();
-    let kind = options.interface.unwrap_or(match description.co_simulation {
-        None if description.model_exchange.is_some() => Kind::ModelExchange,
-        _ => Kind::CoSimulation,
-    });
-    let path = || fmu.path().into();
-    let (section, interface) = match kind {
-        Kind::CoSimulation => {
-            let section = description.co_simulation.as_ref();
-            let section = section.ok_or_else(|| Error::NotCoSimulation { path: path() })?;
-            (Some(section), &section.interface)
-        }
-        Kind::ModelExchange => {
-            let section = description.model_exchange.as_ref();
-            let section = section.ok_or_else(|| Error::NotModelExchange { path: path() })?;
-            (None, &section.interface)
-        }
-    };
+    let (kind, section, interface) = sections(fmu, options)?;
     let experiment = Experiment::new(fmu, kind, options).map_err(not_even_an_instance)?;
     let steps = seen((|| {
         let mut body = experiment.fresh()?;
@@ -87,11 +76,39 @@ pub fn probe(fmu: &Arc<Fmu>, options: &ProbeOptions) -> Result<Findings> {
         };
         list.push(finding(capability, declared, outcome));
     }
-    let interface = match kind {
+    Ok(Findings { interface: name_of(kind).into(), step: experiment.step, findings: list })
+}
+
+/// The interface that is probed, with what the description says of it.
+fn sections<'a>(
+    fmu: &'a Arc<Fmu>,
+    options: &ProbeOptions,
+) -> Result<(Kind, Option<&'a CoSimulation>, &'a Interface)> {
+    let description = fmu.description();
+    let kind = options.interface.unwrap_or(match description.co_simulation {
+        None if description.model_exchange.is_some() => Kind::ModelExchange,
+        _ => Kind::CoSimulation,
+    });
+    let path = || fmu.path().into();
+    Ok(match kind {
+        Kind::CoSimulation => {
+            let section = description.co_simulation.as_ref();
+            let section = section.ok_or_else(|| Error::NotCoSimulation { path: path() })?;
+            (kind, Some(section), &section.interface)
+        }
+        Kind::ModelExchange => {
+            let section = description.model_exchange.as_ref();
+            let section = section.ok_or_else(|| Error::NotModelExchange { path: path() })?;
+            (kind, None, &section.interface)
+        }
+    })
+}
+
+fn name_of(kind: Kind) -> &'static str {
+    match kind {
         Kind::CoSimulation => "co-simulation",
         Kind::ModelExchange => "model-exchange",
-    };
-    Ok(Findings { interface: interface.into(), step: experiment.step, findings: list })
+    }
 }
 
 fn finding(capability: Capability, declared: Declared, (outcome, text): Seen) -> Finding {
@@ -112,8 +129,11 @@ fn not_even_an_instance(error: Box<koppel::Error>) -> Box<Error> {
 fn capabilities(description: &Description, kind: Kind, scope: Scope) -> Vec<Capability> {
     use Capability as C;
     let mut list = vec![C::RollBack, C::Reevaluation, C::DirectionalDerivatives];
-    if scope == Scope::Coupling {
-        return list;
+    match scope {
+        Scope::Coupling => return list,
+        Scope::Only(C::Steps) => return Vec::new(),
+        Scope::Only(one) => return vec![one],
+        Scope::All => {}
     }
     list.insert(1, C::Serialization);
     match (kind, description.fmi_version) {

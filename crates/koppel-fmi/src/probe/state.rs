@@ -3,7 +3,7 @@
 use super::experiment::{Body, Difference, Experiment, TRIAL, WARM_UP};
 use super::findings::{Seen, failed, held};
 use koppel::Result;
-use koppel::system::Snapshot;
+use koppel::system::{Purpose, Snapshot};
 
 /// A sentence for two recordings that should be the same.
 fn compare(difference: Option<Difference>, what: &str) -> Seen {
@@ -18,7 +18,6 @@ impl Experiment<'_> {
     /// Save, go on, go back, go on again.
     pub(super) fn roll_back(&self) -> Result<Seen> {
         let mut body = self.warm()?;
-        body.base_mut().keep_states_in_memory();
         let mut snapshot = Snapshot::default();
         body.subsystem().save(&mut snapshot)?;
         let first = self.run(&mut body, WARM_UP, TRIAL)?;
@@ -31,7 +30,7 @@ impl Experiment<'_> {
     /// The same through bytes, also in another instance.
     pub(super) fn serialization(&self) -> Result<Seen> {
         let mut body = self.warm()?;
-        let mut snapshot = Snapshot::default();
+        let mut snapshot = Snapshot { purpose: Purpose::Checkpoint, ..Snapshot::default() };
         body.subsystem().save(&mut snapshot)?;
         let first = self.run(&mut body, WARM_UP, TRIAL)?;
         body.subsystem().restore(&snapshot)?;
@@ -53,6 +52,7 @@ impl Experiment<'_> {
     pub(super) fn reset(&self) -> Result<Seen> {
         let mut body = self.fresh()?;
         let first = self.run(&mut body, 0, TRIAL)?;
+        body.base_mut().reset()?;
         self.restart(&mut body)?;
         let second = self.run(&mut body, 0, TRIAL)?;
         let difference = self.difference(&mut body, &first, &second);

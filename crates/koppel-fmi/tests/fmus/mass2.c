@@ -1,16 +1,16 @@
 /* An FMI 2.0 co-simulation FMU for the tests, without foreign headers. -DNO_RESET leaves a function out, -DWANDER changes the
  * current folder, -DSTRICT gives no derivatives before initialization is over, -DREFUSE_SLOPES=2 -DREFUSAL=3 answers input
- * derivatives of order 2 or more with status 3, -DREFUSE_FROM=0.5 from that time on. */
+ * derivatives of order 2 or more with status 3, -DREFUSE_FROM=0.5 from that time on. -DBROKEN="fmi2GetFMUstate" -DHOW=CRASH
+ * (or HANG, FAIL, LEAVE) breaks one of the optional functions, -DCOUNT=1 counts instances in the file `instances`. */
 
 #include "mass.h"
+#include <unistd.h>
 
 #ifndef REFUSE_FROM
 #define REFUSE_FROM 0.0
 #endif
 
-#ifdef WANDER
-int chdir(const char *);
-#else
+#ifndef WANDER
 #define chdir(folder) 0
 #endif
 
@@ -24,6 +24,31 @@ int chdir(const char *);
 #define SPRING 1.1
 #else
 #define SPRING 1.0
+#endif
+
+#ifdef BROKEN
+#define TEXT(name) #name
+#define NAME(name) TEXT(name)
+enum { CRASH, HANG, FAIL, LEAVE };
+
+/* What is broken crashes, hangs, or returns an error. */
+static int breaks(const char *function)
+{
+    if (strcmp(function, NAME(BROKEN)) != 0)
+        return 0;
+    volatile int *volatile nowhere = NULL;
+    if (HOW == CRASH)
+        *nowhere = 0;
+    if (HOW == HANG)
+        for (;;)
+            pause();
+    if (HOW == LEAVE)
+        exit(0);
+    return 1;
+}
+#define BREAKS() if (breaks(__func__)) return 3
+#else
+#define BREAKS()
 #endif
 
 typedef void (*Logger)(void *, const char *, int, const char *, const char *, ...);
@@ -58,6 +83,11 @@ void *fmi2Instantiate(const char *name, int type, const char *guid, const char *
     }
     if (type != 1 || strncmp(resources, "file:///", 8) != 0 || chdir("/") != 0)
         return NULL;
+#ifdef COUNT
+    FILE *file = fopen("instances", "a");
+    fprintf(file, "%d\n", (int)getpid());
+    fclose(file);
+#endif
     Instance *i = callbacks->allocate(1, sizeof *i);
     model_start(&i->model);
     i->callbacks = callbacks;
@@ -79,7 +109,7 @@ int fmi2EnterInitializationMode(void *c) { ((Instance *)c)->is_initializing = 1;
 int fmi2ExitInitializationMode(void *c) { ((Instance *)c)->is_initializing = 0; return OK; }
 int fmi2Terminate(void *c) { (void)c; return OK; }
 #ifndef NO_RESET
-int fmi2Reset(void *c) { model_reset(&((Instance *)c)->model); return OK; }
+int fmi2Reset(void *c) { BREAKS(); model_reset(&((Instance *)c)->model); return OK; }
 #endif
 
 int fmi2GetReal(void *c, const unsigned *vr, size_t n, double *value)
@@ -133,6 +163,7 @@ int fmi2SetString(void *c, const unsigned *vr, size_t n, const char *const *valu
 
 int fmi2SetRealInputDerivatives(void *c, const unsigned *vr, size_t n, const int *order, const double *value)
 {
+    BREAKS();
     Model *m = &((Instance *)c)->model;
     (void)m, (void)value;
 #ifdef REFUSE_SLOPES
@@ -181,17 +212,19 @@ int fmi2GetBooleanStatus(void *c, int kind, int *value) { (void)c, (void)kind; *
 
 int fmi2GetFMUstate(void *c, void **state)
 {
+    BREAKS();
     if (!*state)
         *state = malloc(sizeof(Model));
     memcpy(*state, &((Instance *)c)->model, sizeof(Model));
     return OK;
 }
-int fmi2SetFMUstate(void *c, void *state) { model_restore(&((Instance *)c)->model, state); return OK; }
-int fmi2FreeFMUstate(void *c, void **state) { (void)c; free(*state); *state = NULL; return OK; }
-int fmi2SerializedFMUstateSize(void *c, void *state, size_t *size) { (void)c, (void)state; *size = sizeof(Model); return OK; }
-int fmi2SerializeFMUstate(void *c, void *state, char *bytes, size_t size) { (void)c, (void)size; model_write(state, bytes); return OK; }
+int fmi2SetFMUstate(void *c, void *state) { BREAKS(); model_restore(&((Instance *)c)->model, state); return OK; }
+int fmi2FreeFMUstate(void *c, void **state) { BREAKS(); (void)c; free(*state); *state = NULL; return OK; }
+int fmi2SerializedFMUstateSize(void *c, void *state, size_t *size) { BREAKS(); (void)c, (void)state; *size = sizeof(Model); return OK; }
+int fmi2SerializeFMUstate(void *c, void *state, char *bytes, size_t size) { BREAKS(); (void)c, (void)size; model_write(state, bytes); return OK; }
 int fmi2DeSerializeFMUstate(void *c, const char *bytes, size_t size, void **state)
 {
+    BREAKS();
     (void)c;
     if (size != sizeof(Model))
         return ERROR;
@@ -203,6 +236,7 @@ int fmi2DeSerializeFMUstate(void *c, const char *bytes, size_t size, void **stat
 int fmi2GetDirectionalDerivative(void *c, const unsigned *of, size_t n_of, const unsigned *by, size_t n_by,
                                  const double *seed, double *change)
 {
+    BREAKS();
     Model *m = &((Instance *)c)->model;
 #ifdef STRICT
     if (((Instance *)c)->is_initializing)

@@ -218,7 +218,7 @@ impl Body for Container {
     fn save(&self) -> Result<BodyState> {
         let Some(running) = &self.running else { return Ok(BodyState::Fresh) };
         let mut state = RunState::default();
-        running.simulation.save(&mut state)?;
+        running.simulation.checkpoint(&mut state)?;
         Ok(BodyState::Container(state))
     }
 

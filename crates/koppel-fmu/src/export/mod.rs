@@ -22,7 +22,7 @@ use crate::interface::Interface;
 use crate::plan::{self, Abilities, Content, ModelPlan, Plan};
 use koppel::models;
 use koppel::solver::SolverConfig;
-use koppel_fmi::import::Solving;
+use koppel_fmi::import::{self, Solving};
 use koppel_fmi::{Fmu, archive as archives};
 use koppel_io::system_file::SystemFile;
 use std::collections::BTreeMap;
@@ -236,8 +236,9 @@ fn abilities(container: &Container, file: &SystemFile) -> Result<(Abilities, Vec
         let fmu = Fmu::open(&path)?;
         // Whichever of its interfaces is used.
         let description = fmu.description();
-        let own = description.co_simulation.is_none() || fmu.saves_as_bytes(Solving::Own);
-        let other = description.model_exchange.is_none() || fmu.saves_as_bytes(Solving::Koppel(None));
+        let saves = |solving| fmu.saves_as_bytes(&import::Options { solving, ..Default::default() });
+        let own = description.co_simulation.is_none() || saves(Solving::Own);
+        let other = description.model_exchange.is_none() || saves(Solving::Koppel(None));
         if abilities.serialize && !(own && other) {
             notes.push(format!("its state cannot be written as bytes: that of `{name}` cannot"));
             abilities.serialize = false;

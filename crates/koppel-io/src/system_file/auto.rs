@@ -2,13 +2,16 @@
 
 use std::cell::RefCell;
 
+use koppel::analysis::zero_stability;
 use koppel::coupling::{AutoConfig, CouplingConfig};
-use koppel::plan::{Choice, Steps, Wish, choose, held_inputs};
+use koppel::plan::{Basis, Choice, Steps, Wish, choose, held_inputs};
 use koppel::run::{RunConfig, ScheduleConfig, Simulation};
+use koppel::system::{Reach, algebraic_loops};
 use toml::{Table, Value as Plain};
 
 use super::SystemFile;
 use super::mistake::Mark;
+use super::subsystem::Purpose;
 use super::tree::{Node, Value};
 use super::wiring::Link;
 use crate::{Error, Result};
@@ -130,16 +133,54 @@ impl SystemFile {
             self.run.coupling = self.run.coupling.filled(&CouplingConfig::Zoh {});
             return Ok(None);
         }
-        let choice = if self.is_asked() { self.choice(progress)? } else { self.unasked_choice(progress) };
+        let choice = self.stable_choice(progress)?;
         self.run = choice.on(&self.run);
         self.steps = Steps::Given;
         self.chosen = Some(Box::new(choice));
         Ok(self.chosen())
     }
 
-    fn choice(&self, progress: &dyn Fn(&str)) -> Result<Choice> {
+    /// A choice that is not refused for its loops; the next one where the first would be.
+    fn stable_choice(&self, progress: &dyn Fn(&str)) -> Result<Choice> {
+        let mut unstable: Vec<CouplingConfig> = Vec::new();
+        loop {
+            let mut choice = match self.is_asked() {
+                true => self.choice(&unstable, progress)?,
+                false => self.unasked_choice(&unstable, progress),
+            };
+            let config = choice.on(&self.run);
+            let Err(error) = self.judge_loops(&config) else { return Ok(choice) };
+            // The last resort is taken all the same.
+            if choice.basis == Basis::Nothing || unstable.contains(&config.coupling) {
+                let told = error.to_string();
+                choice.warnings.push(told.lines().next().unwrap_or_default().to_owned());
+                return Ok(choice);
+            }
+            unstable.push(config.coupling);
+        }
+    }
+
+    /// Refuses settings with which a loop is not zero-stable; what cannot be judged is not refused.
+    fn judge_loops(&self, config: &RunConfig) -> koppel::Result<()> {
+        let Ok(system) = self.build_for(Purpose::Check) else { return Ok(()) };
+        if algebraic_loops(&system.graph, Reach::ThroughFilters).is_empty() {
+            return Ok(());
+        }
+        match self.copy_at_start() {
+            Ok(mut copy) => zero_stability(&mut copy, config).refuse_unstable(config),
+            Err(_) => Ok(()),
+        }
+    }
+
+    fn choice(&self, unstable: &[CouplingConfig], progress: &dyn Fn(&str)) -> Result<Choice> {
         let failed = RefCell::new(None);
-        let mut start = |config: &RunConfig| self.copy(config).map_err(|error| engine(error, &failed));
+        let mut start = |config: &RunConfig| {
+            if unstable.contains(&config.coupling) {
+                let reason = "a loop would not be zero-stable with it".into();
+                return Err(koppel::Error::Unsupported { what: config.coupling.name().into(), reason }.into());
+            }
+            self.copy(config).map_err(|error| engine(error, &failed))
+        };
         choose(&self.wish(), &mut start, progress).map_err(|error| match failed.take() {
             Some(error) => error,
             None => self.blame(*error),
@@ -147,25 +188,21 @@ impl SystemFile {
     }
 
     /// Whatever fails in a choice that nobody asked for, the run will tell it, with the logs of its FMUs.
-    fn unasked_choice(&self, progress: &dyn Fn(&str)) -> Choice {
+    fn unasked_choice(&self, unstable: &[CouplingConfig], progress: &dyn Fn(&str)) -> Choice {
         let wish = self.wish();
-        let spared = wish.spared.first().map(|(name, reason)| format!("`{name}`: {reason}"));
-        let refused = || {
-            let system = self.build().ok()?;
-            let refusals = (0..system.graph.len()).map(|id| (id, system.subsystems[id].refusal()));
-            let (id, reason) = refusals.filter_map(|(id, reason)| Some((id, reason?))).next()?;
-            Some(format!("`{}`: {reason}", system.graph.name(id)))
-        };
-        match spared.or_else(refused) {
+        let refused = self.refused().into_iter().next().map(|(name, reason)| format!("`{name}`: {reason}"));
+        match refused {
             Some(reason) => held_inputs(&wish, reason),
-            None => self.choice(progress).unwrap_or_else(|_| held_inputs(&wish, "it cannot be tried".into())),
+            None => self
+                .choice(unstable, progress)
+                .unwrap_or_else(|_| held_inputs(&wish, "it cannot be tried".into())),
         }
     }
 
     /// A copy of the system at its start, with other settings; it keeps no logs.
     pub(super) fn copy(&self, config: &RunConfig) -> Result<Simulation> {
         let run = config.clone();
-        let file = SystemFile { run, steps: Steps::Given, journals: None, log: None, ..self.clone() };
+        let file = SystemFile { run, steps: Steps::Given, journals: None, log: None, ..self.trial() };
         file.simulation()
     }
 
@@ -202,8 +239,8 @@ impl SystemFile {
     }
 }
 
-/// Keeps the error as it was, for the one who asked; the search gets its words.
-fn engine(error: Box<Error>, kept: &RefCell<Option<Box<Error>>>) -> Box<koppel::Error> {
+/// Keeps the error as it was, for the one who asked; the engine gets its words.
+pub(super) fn engine(error: Box<Error>, kept: &RefCell<Option<Box<Error>>>) -> Box<koppel::Error> {
     let words = error.to_string();
     kept.replace(Some(error));
     Box::new(koppel::Error::Foreign { source: words.into(), hint: None })

@@ -1,9 +1,11 @@
 //! Subsystems that tell nothing of themselves: who may be excited, and who may be copied.
 
+use koppel::coupling::CouplingConfig;
 use koppel::identify::ProbeStore;
-use koppel::run::{Simulation, Spared};
+use koppel::run::{RunConfig, Simulation, Spared};
 
 use super::SystemFile;
+use super::subsystem::Purpose;
 use super::tree::{Node, Value};
 use crate::Result;
 
@@ -29,6 +31,31 @@ impl SystemFile {
     #[must_use]
     pub fn copy_to_walk(&self) -> Option<Simulation> {
         if self.spared().is_empty() { self.copy(&self.run).ok() } else { None }
+    }
+
+    /// A copy of the system at its start for trials, with inputs held, or why there is none.
+    ///
+    /// # Errors
+    ///
+    /// In words: a subsystem is not to be tried, or cannot be started a second time.
+    pub fn copy_at_start(&self) -> std::result::Result<Simulation, String> {
+        if let Some((name, reason)) = self.refused().first() {
+            return Err(format!("`{name}`: {reason}"));
+        }
+        let coupling = CouplingConfig::Zoh {};
+        let held = RunConfig { coupling, iteration: None, adaptive: None, ..self.run.clone() };
+        self.copy(&held).map_err(|error| error.to_string())
+    }
+
+    /// Subsystems that are not to be tried at all, and why.
+    pub(super) fn refused(&self) -> Vec<Spared> {
+        let spared = self.spared();
+        if !spared.is_empty() {
+            return spared;
+        }
+        let Ok(system) = self.build_for(Purpose::Check) else { return Vec::new() };
+        let reason = |id: usize| Some((system.graph.name(id).to_owned(), system.subsystems[id].refusal()?));
+        (0..system.graph.len()).filter_map(reason).collect()
     }
 
     /// Subsystems that are not to be excited, and why.

@@ -12,6 +12,9 @@ type Result<T> = std::result::Result<T, Mark>;
 /// The keys.
 pub(super) const KEYS: [&str; 3] = ["isolate", "step_timeout", "memory_limit"];
 
+/// Longest time for one call in a trial, if nothing is said.
+const PATIENCE: Duration = Duration::from_secs(60);
+
 /// What is said about the isolation of an FMU, or of all.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Settings {
@@ -55,11 +58,18 @@ impl Settings {
 
     /// How the FMU is isolated, if it is.
     pub(super) fn isolation(self) -> Option<Isolation> {
-        self.isolate.unwrap_or(false).then(|| Isolation {
-            worker: None,
-            step_timeout: self.step_timeout,
-            memory_limit: self.memory_limit.unwrap_or_default(),
-        })
+        self.isolate.unwrap_or(false).then(|| self.limits())
+    }
+
+    /// How it is isolated where it must be.
+    pub(super) fn limits(self) -> Isolation {
+        let memory_limit = self.memory_limit.unwrap_or_default();
+        Isolation { worker: None, step_timeout: self.step_timeout, memory_limit }
+    }
+
+    /// How copies are isolated on which something is tried.
+    pub(super) fn of_trials(self) -> Isolation {
+        Isolation { step_timeout: Some(self.step_timeout.unwrap_or(PATIENCE)), ..self.limits() }
     }
 
     /// A limit that nothing enforces.

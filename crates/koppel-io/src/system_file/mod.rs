@@ -55,16 +55,20 @@ mod wiring;
 #[cfg(test)]
 mod tests;
 
+use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use koppel::analysis::{FilterChoice, choose_filter};
+use koppel::identify::ProbeStore;
 use koppel::plan::{Choice, Steps};
-use koppel::run::{RunConfig, Simulation};
+use koppel::run::{Copies, Preparation, Reading, RunConfig, Simulation};
 use koppel::system::{Connection, FilterConfig, System, SystemBuilder};
+use koppel_fmi::probe::Capability;
 
 use crate::probe_cache::ProbeCache;
 use crate::replay::Journals;
+use crate::trials::Trials;
 use crate::{Error, Result};
 pub use auto::brief;
 pub use decode::decode_tagged;
@@ -74,6 +78,7 @@ pub use log::FmuLog;
 pub use mistake::{Mark, Mistake, Span, known_names};
 pub use monolith::MONOLITH;
 pub use structure::{Exported, export, is_structure, load_structure};
+use subsystem::{Purpose, Wanted};
 pub use tree::{Entry, Node, Value};
 pub use variant::{Place, parse_part};
 use wiring::{Input, Link};
@@ -101,6 +106,10 @@ pub struct SystemFile {
     steps: Steps,
     /// What koppel chose in place of `auto`.
     chosen: Option<Box<Choice>>,
+    /// What is known of its FMUs by trial.
+    trials: Arc<Trials>,
+    /// True if its runs are trials: FMUs are in processes of their own.
+    is_trial: bool,
 }
 
 /// Reads a system file and builds the system once, so that its mistakes are found now.
@@ -122,7 +131,7 @@ pub fn load_with(path: &Path, settings: &[Setting]) -> Result<SystemFile> {
     let mut document = Document::new(&text, path, &path.display().to_string())?;
     overrides::apply_all(&mut document, settings)?;
     let file = SystemFile::read(document)?;
-    file.build()?;
+    file.build_for(Purpose::Check)?;
     Ok(file)
 }
 
@@ -153,7 +162,7 @@ pub fn parse(text: &str, path: &Path) -> Result<SystemFile> {
 /// If the text holds a mistake; the error tells place, line and column.
 pub fn parse_from(place: &str, text: &str, path: &Path) -> Result<SystemFile> {
     let file = SystemFile::read(Document::new(text, path, place)?)?;
-    file.build()?;
+    file.build_for(Purpose::Check)?;
     Ok(file)
 }
 
@@ -204,15 +213,21 @@ impl SystemFile {
             cache: None,
             steps,
             chosen: None,
+            trials: Arc::default(),
+            is_trial: false,
         })
     }
 
-    /// Builds the system; may be called again and again.
+    /// Builds the system; may be called again and again. What FMUs declare is believed.
     ///
     /// # Errors
     ///
     /// If the parts do not fit together.
     pub fn build(&self) -> Result<System> {
+        self.build_for(Purpose::Any)
+    }
+
+    fn build_for(&self, purpose: Purpose<'_>) -> Result<System> {
         let mut builder = SystemBuilder::new();
         let subsystems = self.document.root.get("subsystems").map_or(&[][..], |node| node.entries());
         for (index, entry) in subsystems.iter().enumerate() {
@@ -221,6 +236,7 @@ impl SystemFile {
                 step: self.run.step * f64::from(self.run.every.get(&entry.name).copied().unwrap_or(1)),
                 log: self.log.as_ref(),
                 isolation: self.isolation,
+                purpose,
                 journal: self.journals.as_ref().map(|journals| journals.of(index, &entry.name)),
             };
             let model = subsystem::build(entry, setting).map_err(|mark| self.document.mistake(mark))?;
@@ -262,12 +278,58 @@ impl SystemFile {
     }
 
     fn start(&self) -> Result<Simulation> {
-        let system = self.build()?;
-        match &self.cache {
-            Some(cache) => Simulation::with_store(system, &self.run, &**cache),
-            None => Simulation::new(system, &self.run),
+        let wanted = self.wanted();
+        let purpose = if self.is_trial { Purpose::Trial(&wanted) } else { Purpose::Run(&wanted) };
+        let system = self.build_for(purpose)?;
+        let failed = RefCell::new(None);
+        let copies = || self.build_for(Purpose::Copy(&wanted)).map_err(|error| auto::engine(error, &failed));
+        let copies: &Copies<'_> = &copies;
+        let preparation = Preparation {
+            store: self.cache.as_deref().map(|cache| cache as &dyn ProbeStore),
+            copies: (!self.fmus().is_empty()).then_some(copies),
+        };
+        Simulation::prepared(system, &self.run, preparation).map_err(|error| match failed.take() {
+            Some(error) => error,
+            None => self.blame(*error),
+        })
+    }
+
+    /// What its runs want of FMUs: only what the method needs, and nothing of what was not tried.
+    fn wanted(&self) -> Wanted<'_> {
+        let makes_trials = self.is_trial || self.chosen.is_some() || self.run.makes_trials();
+        let mut capabilities = Vec::new();
+        if makes_trials || self.journals.is_some() {
+            capabilities.push(Capability::RollBack);
         }
-        .map_err(|error| self.blame(*error))
+        if self.journals.is_some() {
+            capabilities.push(Capability::Serialization);
+        }
+        if makes_trials {
+            capabilities.push(Capability::DirectionalDerivatives);
+        }
+        // Slopes inside a step, of a coupling or of a signal.
+        if self.run.coupling.gives_slopes(self.run.hold) || !self.inputs.is_empty() {
+            capabilities.extend([Capability::InputDerivatives, Capability::IntermediateUpdate]);
+        }
+        Wanted {
+            capabilities,
+            is_fresh: self.run.reading == Reading::Fresh,
+            spared: !makes_trials,
+            trials: &self.trials,
+            cache: self.cache.as_deref(),
+        }
+    }
+
+    /// The same system for trials: each FMU in a process of its own, whatever the file says.
+    #[must_use]
+    pub fn trial(&self) -> SystemFile {
+        SystemFile { is_trial: true, ..self.clone() }
+    }
+
+    /// What was found of FMUs by trial since this was asked last: functions that koppel does without.
+    #[must_use]
+    pub fn trial_warnings(&self) -> Vec<String> {
+        self.trials.warnings()
     }
 
     fn blame(&self, error: koppel::Error) -> Box<Error> {
@@ -284,7 +346,7 @@ impl SystemFile {
         if open.is_empty() {
             return Ok(Vec::new());
         }
-        let mut trial = self.start()?;
+        let mut trial = self.trial().start()?;
         // What is stable at the largest step is so at smaller ones.
         let run = self.run.with_one_step(self.run.largest_step());
         let choose = |to: &String| choose_filter(&mut trial, &run, to);
@@ -328,7 +390,8 @@ impl SystemFile {
         let mut document = self.document.clone();
         overrides::apply(&mut document, name, value, origin)?;
         let (log, journals, cache) = (self.log.take(), self.journals.take(), self.cache.take());
-        *self = SystemFile { log, journals, cache, ..Self::read(document)? };
+        let (trials, is_trial) = (self.trials.clone(), self.is_trial);
+        *self = SystemFile { log, journals, cache, trials, is_trial, ..Self::read(document)? };
         Ok(())
     }
 

@@ -2,13 +2,15 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::Arc;
 
 use koppel::linalg::Matrix;
 use koppel::models;
 use koppel::solver::SolverConfig;
 use koppel::system::unit::Unit;
-use koppel::system::{LinearOde, Ode, OdeModel, StateSpace, Subsystem, Variable};
-use koppel_fmi::import::{self, Options, Solving, Value as Start};
+use koppel::system::{Dependencies, LinearOde, Ode, OdeModel, StateSpace, Subsystem, Variable};
+use koppel_fmi::import::{self, Deferred, Options, Solving, Value as Start};
+use koppel_fmi::probe::Capability;
 use koppel_fmi::{Fmu, archive, isolate};
 
 use super::decode::decode_tagged;
@@ -18,7 +20,9 @@ use super::locate;
 use super::mistake::{Mark, Span, known_names};
 use super::other_kinds;
 use super::tree::{Entry, Node, Value};
+use crate::probe_cache::ProbeCache;
 use crate::replay::{Journal, Replayed};
+use crate::trials::Trials;
 
 type Result<T> = std::result::Result<T, Mark>;
 
@@ -77,8 +81,37 @@ pub(super) struct Setting<'a> {
     pub(super) log: Option<&'a super::FmuLog>,
     /// How an FMU is isolated that does not say so itself.
     pub(super) isolation: isolation::Settings,
+    /// What it is built for.
+    pub(super) purpose: Purpose<'a>,
     /// Where an FMU that cannot save its state logs its inputs.
     pub(super) journal: Option<Journal>,
+}
+
+/// What an FMU is instantiated for.
+#[derive(Clone, Copy)]
+pub(super) enum Purpose<'a> {
+    /// To be wired and checked only: there is no instance.
+    Check,
+    /// Whatever comes: what it declares is believed.
+    Any,
+    /// A run, which does without what fails in trials.
+    Run(&'a Wanted<'a>),
+    /// Trials: in a process of its own.
+    Trial(&'a Wanted<'a>),
+    /// The same, made only when it is initialised.
+    Copy(&'a Wanted<'a>),
+}
+
+/// What a run wants of its FMUs.
+pub(super) struct Wanted<'a> {
+    /// Optional functions that must hold, but for `Reevaluation`, which is asked of FMUs that may feed inputs through.
+    pub(super) capabilities: Vec<Capability>,
+    /// True if outputs are read with the inputs of their own instant.
+    pub(super) is_fresh: bool,
+    /// True if no more is asked of FMUs than to take steps.
+    pub(super) spared: bool,
+    pub(super) trials: &'a Trials,
+    pub(super) cache: Option<&'a ProbeCache>,
 }
 
 /// The subsystem, ready to be wired.
@@ -93,7 +126,7 @@ pub(super) fn build(entry: &Entry, setting: Setting<'_>) -> Result<Box<dyn Subsy
 
 /// An instance of an FMU with its start values.
 fn fmu(entry: &Entry, setting: Setting<'_>) -> Result<Box<dyn Subsystem>> {
-    let Setting { folder, step, log, isolation, journal } = setting;
+    let Setting { folder, step, log, isolation, purpose, journal } = setting;
     for (key, hint) in [
         ("model", "leave out one of them"),
         ("start", "start values of an FMU's variables stand below `parameters`, with its parameters"),
@@ -147,19 +180,72 @@ fn fmu(entry: &Entry, setting: Setting<'_>) -> Result<Box<dyn Subsystem>> {
         let solver = fields.get("solver").map(|node| decode_tagged(node, "solver", "method"));
         options.solving = Solving::Koppel(solver.transpose()?);
     }
-    let instance = match isolation::read(&entry.node)?.or(isolation).isolation() {
-        Some(isolation) => isolate::host(&fmu, &options, &isolation),
-        None => import::instantiate_any(&fmu, &options),
+    let isolation = isolation::read(&entry.node)?.or(isolation);
+    if let Purpose::Run(wanted) | Purpose::Trial(wanted) | Purpose::Copy(wanted) = purpose {
+        let capabilities = wanted.capabilities_of(&fmu, &options);
+        let Wanted { trials, cache, .. } = wanted;
+        options.without = trials.without(&fmu, &options, &capabilities, &isolation.limits(), *cache);
+        options.spared = wanted.spared;
+    }
+    let instance = match (purpose, isolation.isolation()) {
+        (Purpose::Check, _) => {
+            Deferred::new(&fmu, &options, not_in_a_check).map(|one| Box::new(one) as Box<dyn Subsystem>)
+        }
+        (Purpose::Trial(_), _) => apart(&fmu, &options, &isolation.of_trials()),
+        (Purpose::Copy(_), _) => {
+            let (of, with, isolation) = (fmu.clone(), options.clone(), isolation.of_trials());
+            let make = move || apart(&of, &with, &isolation);
+            Deferred::new(&fmu, &options, make).map(|one| Box::new(one) as Box<dyn Subsystem>)
+        }
+        (Purpose::Any | Purpose::Run(_), Some(isolation)) => isolate::host(&fmu, &options, &isolation),
+        (Purpose::Any | Purpose::Run(_), None) => import::instantiate_any(&fmu, &options),
     };
     let instance = instance.map_err(failed)?;
     // Messages are not logged: such an FMU is not replayed.
     let ports = instance.ports();
     let has_messages = !(ports.message_inputs.is_empty() && ports.message_outputs.is_empty());
-    let can_replay = !fmu.saves_as_bytes(options.solving) && !has_messages;
+    let can_replay = !fmu.saves_as_bytes(&options) && !has_messages;
     Ok(match journal.filter(|_| can_replay) {
         Some(journal) => Box::new(Replayed::new(instance, &entry.name, journal)),
         None => instance,
     })
+}
+
+/// An instance in a process of its own, where that can be had.
+fn apart(
+    fmu: &Arc<Fmu>,
+    options: &Options,
+    isolation: &isolate::Isolation,
+) -> koppel_fmi::Result<Box<dyn Subsystem>> {
+    use koppel_fmi::Error;
+    match isolate::host(fmu, options, isolation) {
+        Err(error) if matches!(*error, Error::NoWorker | Error::NoIsolation) => {
+            import::instantiate_any(fmu, options)
+        }
+        hosted => hosted,
+    }
+}
+
+fn not_in_a_check() -> koppel_fmi::Result<Box<dyn Subsystem>> {
+    Err(koppel_fmi::Error::NotStarted { instance: "a system that is only checked".into() }.into())
+}
+
+impl Wanted<'_> {
+    /// What must hold of one FMU. One that is not to be tried is believed.
+    fn capabilities_of(&self, fmu: &Fmu, options: &Options) -> Vec<Capability> {
+        let is_only_one =
+            fmu.interface(options.solving).is_some_and(|i| i.can_be_instantiated_only_once_per_process);
+        if options.probe == Some(false) || is_only_one && options.probe != Some(true) {
+            return Vec::new();
+        }
+        let mut all = self.capabilities.clone();
+        let feeds_through =
+            || import::ports(fmu.description()).outputs.iter().any(|y| y.depends != Dependencies::None);
+        if self.is_fresh && feeds_through() {
+            all.push(Capability::Reevaluation);
+        }
+        all
+    }
 }
 
 /// The interface asked for, else co-simulation where the FMU has it; other keys must go with it.

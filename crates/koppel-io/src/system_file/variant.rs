@@ -1,5 +1,6 @@
 //! The same system with other settings, again and again: places are found once, no file is read twice.
 
+use super::subsystem::Purpose;
 use super::{Document, Mark, SystemFile, models, overrides};
 use crate::Result;
 
@@ -59,6 +60,7 @@ impl SystemFile {
         let inputs = (!has_new_inputs).then_some(self.inputs.as_slice());
         let mut file = Self::settings(&document, inputs).map_err(|mark| document.mistake(mark))?;
         file.log.clone_from(&self.log);
+        file.trials.clone_from(&self.trials);
         Ok(file)
     }
 }
@@ -75,6 +77,6 @@ pub fn parse_part(document: &Document, key: &str) -> Result<SystemFile> {
         None => return Err(document.mistake(Mark::new(0..0, format!("there is no table `{key}`")))),
     };
     let file = SystemFile::read(own)?;
-    file.build()?;
+    file.build_for(Purpose::Check)?;
     Ok(file)
 }

@@ -96,6 +96,40 @@ impl Default for CouplingConfig {
 }
 
 impl CouplingConfig {
+    /// True if it predicts inputs from what has arrived alone, and asks nothing of the subsystems.
+    pub fn only_extrapolates(&self) -> bool {
+        match self {
+            CouplingConfig::Zoh {}
+            | CouplingConfig::Foh { .. }
+            | CouplingConfig::Soh { .. }
+            | CouplingConfig::Relaxed { .. }
+            | CouplingConfig::AntiAliasing { .. }
+            | CouplingConfig::Nepce { .. } => true,
+            CouplingConfig::Mixed { default, connections } => {
+                default.only_extrapolates() && connections.values().all(CouplingConfig::only_extrapolates)
+            }
+            CouplingConfig::Corrector(_)
+            | CouplingConfig::Prestep(_)
+            | CouplingConfig::Hinf(_)
+            | CouplingConfig::Vfps(_)
+            | CouplingConfig::Auto(_) => false,
+        }
+    }
+
+    /// True if inputs may move inside a step.
+    pub fn gives_slopes(&self, hold: Hold) -> bool {
+        match self {
+            CouplingConfig::Zoh {}
+            | CouplingConfig::Relaxed { .. }
+            | CouplingConfig::AntiAliasing { order: 0 }
+            | CouplingConfig::Nepce { .. } => hold != Hold::Constant,
+            CouplingConfig::Mixed { default, connections } => {
+                default.gives_slopes(hold) || connections.values().any(|one| one.gives_slopes(hold))
+            }
+            _ => true,
+        }
+    }
+
     /// Every method's name, with one line about it.
     pub const METHODS: [(&str, &str); 12] = [
         ("zoh", "zero-order hold: the newest value"),

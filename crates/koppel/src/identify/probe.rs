@@ -125,6 +125,8 @@ pub struct Place<'a> {
     pub inputs: Vec<usize>,
     /// What was set after it was initialised.
     pub settings: Vec<(VariableId, f64)>,
+    /// True if it is a copy, which is not even initialised.
+    pub is_copy: bool,
 }
 
 impl<'a> Probe<'a> {

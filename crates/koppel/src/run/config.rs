@@ -160,6 +160,11 @@ impl RunConfig {
         self.adaptive.as_ref().map_or(self.step, |adaptive| adaptive.max)
     }
 
+    /// True if its method asks more of subsystems than to take steps: models of them, or to roll back.
+    pub fn makes_trials(&self) -> bool {
+        self.iteration.is_some() || !self.coupling.only_extrapolates()
+    }
+
     /// The same run with one step of this size.
     pub fn with_one_step(&self, step: f64) -> Self {
         RunConfig { step, adaptive: None, ..self.clone() }

@@ -117,6 +117,11 @@ impl Simulation {
         self.slots[id].subsystem.needs_trials()
     }
 
+    /// Whether nothing is asked of a subsystem but what the run itself needs.
+    pub(crate) fn is_spared(&self, id: SubsystemId) -> bool {
+        self.slots[id].subsystem.is_spared()
+    }
+
     /// What the coupling was shown of a subsystem inside the newest step.
     pub(crate) fn samples(&self, id: SubsystemId) -> &Samples {
         &self.slots[id].samples

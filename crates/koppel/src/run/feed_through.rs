@@ -2,7 +2,7 @@
 
 use super::failure::failed;
 use super::simulation::Simulation;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::linalg::Matrix;
 use crate::system::{Dependencies, SubsystemId};
 use serde::{Deserialize, Serialize};
@@ -42,6 +42,13 @@ impl Simulation {
         let mut matrix = Matrix::zeros(outputs.len(), slot.inputs.len());
         if outputs.iter().all(|output| output.depends == Dependencies::None) {
             return Ok(FeedThrough { matrix, told: Told::Declared });
+        }
+        if slot.subsystem.is_spared() {
+            return Err(Error::Unsupported {
+                what: "feed-through".into(),
+                reason: format!("a run with a given method makes no trials with `{}`", graph.name(id)),
+            }
+            .into());
         }
         let arrivals = board.read_with()[slot.inputs.clone()].iter();
         let external = |input| slot.external(graph, input, time);

@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::identify::{
     Known, Look, Memory, Origin, Place, Probe, ProbeNeeds, ProbeStore, Probed, Range, Surrogate,
 };
-use crate::system::{InputId, SubsystemId, SystemGraph, VariableId};
+use crate::system::{InputId, Subsystem, SubsystemId, SystemGraph, VariableId};
 use rayon::prelude::*;
 use std::time::Instant;
 
@@ -33,7 +33,11 @@ pub(super) struct Candidate<'a> {
     /// Time spent, and calls of its stepping function before.
     seconds: f64,
     calls_before: Option<u64>,
+    is_copy: bool,
 }
+
+/// Subsystems that are excited in the place of the run's own, in the same order.
+pub(super) struct Bench(pub(super) Vec<Box<dyn Subsystem>>);
 
 /// What was found of one subsystem.
 pub(super) struct Excited<R> {
@@ -59,11 +63,16 @@ struct Surroundings<'a> {
 
 impl Simulation {
     /// Excites all subsystems, again with other ranges if the coupling finds that better.
-    pub(super) fn probe_all(&mut self, mut needs: ProbeNeeds, store: Option<&dyn ProbeStore>) -> Result<()> {
+    pub(super) fn probe_all(
+        &mut self,
+        mut needs: ProbeNeeds,
+        store: Option<&dyn ProbeStore>,
+        mut copies: Option<Bench>,
+    ) -> Result<()> {
         let spared = self.coupling.spared().to_vec();
         let mut ranges = None;
         for _ in 0..ROUNDS {
-            let probed = self.probe(needs, &spared, ranges.as_deref(), store)?;
+            let probed = self.probe((needs, &spared), ranges.as_deref(), store, copies.as_mut())?;
             let view = view(&self.graph, &self.board, self.clock.step(0, 1));
             ranges = self.coupling.probed(&view, probed, self.clock.steps());
             if ranges.is_none() {
@@ -90,12 +99,25 @@ impl Simulation {
     /// What exciting each subsystem tells about it. All subsystems stand as before afterwards.
     fn probe(
         &mut self,
-        needs: ProbeNeeds,
-        spared: &[String],
+        (needs, spared): (ProbeNeeds, &[String]),
         ranges: Option<&[f64]>,
         store: Option<&dyn ProbeStore>,
+        copies: Option<&mut Bench>,
     ) -> Result<Vec<Probed>> {
-        let finished = self.excite_each((needs, spared), ranges, store, |candidate| candidate.finish())?;
+        let finish = |candidate: &mut Candidate<'_>| candidate.finish();
+        let finished = match copies {
+            None => {
+                let finished = self.excite_each((needs, spared), ranges, store, finish)?;
+                self.stand_at_start()?;
+                finished
+            }
+            Some(copies) => {
+                self.exchange_subsystems(copies);
+                let finished = self.excite_each((needs, spared), ranges, store, finish);
+                self.exchange_subsystems(copies);
+                finished?
+            }
+        };
         let tau = self.clock.size() / needs.nodes as f64;
         let mut all = Vec::with_capacity(finished.len());
         let mut reports = Vec::with_capacity(finished.len());
@@ -110,6 +132,21 @@ impl Simulation {
         }
         self.probing = reports;
         Ok(all)
+    }
+
+    /// Copies take the place of the run's own subsystems, or give it back.
+    fn exchange_subsystems(&mut self, copies: &mut Bench) {
+        for (slot, copy) in self.slots.iter_mut().zip(&mut copies.0) {
+            std::mem::swap(&mut slot.subsystem, copy);
+        }
+        self.are_copies = !self.are_copies;
+    }
+
+    /// Subsystems that were excited and started again have forgotten their inputs.
+    pub(super) fn stand_at_start(&mut self) -> Result<()> {
+        let start = self.clock.time(0);
+        self.find_consistent_start(start)?;
+        self.leave_initialization(start)
     }
 
     /// Finds the ranges of all signals, then what `finish` finds of each subsystem and puts it back after.
@@ -131,7 +168,7 @@ impl Simulation {
         let excited: Vec<Vec<InputId>> = self.slots.iter().map(|slot| excited(graph, slot)).collect();
         let settings: Vec<_> = (0..self.slots.len()).map(|id| self.set_at_start(id)).collect();
         let signals: Vec<f64> = (0..graph.inputs()).map(|input| moves(graph, input, start, stop)).collect();
-        let (outputs, threads) = (&self.board.outputs, self.threads);
+        let (outputs, threads, are_copies) = (&self.board.outputs, self.threads, self.are_copies);
         let candidate = |slot| {
             let slot: &mut Slot = slot;
             let first = slot.inputs.start;
@@ -143,6 +180,7 @@ impl Simulation {
                 outputs: &outputs[slot.outputs.clone()],
                 inputs: excited[slot.id].iter().map(|input| input - first).collect(),
                 settings: settings[slot.id].clone(),
+                is_copy: are_copies,
             };
             Candidate::new(&around, slot, place)
         };
@@ -159,10 +197,6 @@ impl Simulation {
             known: candidate.known.clone(),
             work: candidate.work(),
         });
-        drop(candidates);
-        // Those that were started anew have forgotten their inputs.
-        self.find_consistent_start(start)?;
-        self.leave_initialization(start)?;
         Ok(finished)
     }
 
@@ -211,6 +245,7 @@ impl<'a> Candidate<'a> {
         };
         let (places, inputs) = (place.inputs.clone(), vec![0.0; place.inputs.len()]);
         let mut new = Candidate {
+            is_copy: place.is_copy,
             id: slot.id,
             probe: None,
             reason,
@@ -283,7 +318,8 @@ impl<'a> Candidate<'a> {
         };
         let back = self.leave();
         self.seconds += begin.elapsed().as_secs_f64();
-        back.map(|()| found)
+        // What became of a copy is of no matter to the run.
+        if self.is_copy { Ok(found) } else { back.map(|()| found) }
     }
 
     /// What it took.

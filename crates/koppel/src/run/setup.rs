@@ -9,6 +9,8 @@ use super::failure::non_finite;
 use super::iterate::{self, IterationKind, StepIteration};
 use super::late_start::LateStart;
 use super::messages::Messages;
+use super::preparation::Preparation;
+use super::probing::Bench;
 use super::schedule::Schedule;
 use super::simulation::{Simulation, Stage, view};
 use super::slot::Slot;
@@ -16,7 +18,6 @@ use super::statistics::Extremes;
 use super::step_sizes;
 use crate::coupling::{self, Coupling, Needs};
 use crate::error::{Error, Result};
-use crate::identify::ProbeStore;
 use crate::record::{Column, Columns, Condition};
 use crate::signal::{Clock, Request};
 use crate::system::{Reach, SubsystemId, System, SystemGraph, algebraic_loops};
@@ -24,25 +25,23 @@ use crate::system::{Reach, SubsystemId, System, SystemGraph, algebraic_loops};
 impl Simulation {
     /// Wires, initialises and finds the consistent start.
     pub fn new(system: System, config: &RunConfig) -> Result<Self> {
-        Self::assemble(system, config, None, |graph| coupling::build(&config.coupling, config.hold, graph))
+        Self::prepared(system, config, Preparation::default())
     }
 
-    /// The same; what exciting the subsystems shows before the run is taken from `store` as far as it is there, and else
-    /// kept in it.
-    pub fn with_store(system: System, config: &RunConfig, store: &dyn ProbeStore) -> Result<Self> {
-        let build = |graph: &SystemGraph| coupling::build(&config.coupling, config.hold, graph);
-        Self::assemble(system, config, Some(store), build)
+    /// The same with what is there to prepare it by.
+    pub fn prepared(system: System, config: &RunConfig, by: Preparation<'_>) -> Result<Self> {
+        Self::assemble(system, config, by, |graph| coupling::build(&config.coupling, config.hold, graph))
     }
 
     /// The same with a method of one's own in place of `config.coupling`.
     pub fn with_coupling(system: System, config: &RunConfig, coupling: Box<dyn Coupling>) -> Result<Self> {
-        Self::assemble(system, config, None, |_| Ok(coupling))
+        Self::assemble(system, config, Preparation::default(), |_| Ok(coupling))
     }
 
     fn assemble(
         system: System,
         config: &RunConfig,
-        store: Option<&dyn ProbeStore>,
+        by: Preparation<'_>,
         build: impl FnOnce(&SystemGraph) -> Result<Box<dyn Coupling>>,
     ) -> Result<Self> {
         config.check()?;
@@ -117,6 +116,7 @@ impl Simulation {
             parts_done: 0,
             outputs_after: vec![0.0; graph.outputs()],
             probing: Vec::new(),
+            are_copies: false,
             surrogates: Vec::new(),
             row: vec![0.0; columns.len()],
             columns,
@@ -134,7 +134,7 @@ impl Simulation {
         };
         simulation.is_usually_plain = simulation.is_usually_plain();
         simulation.is_simple = simulation.is_simple();
-        simulation.initialize(store)?;
+        simulation.initialize(by, &order)?;
         Ok(simulation)
     }
 
@@ -157,7 +157,7 @@ impl Simulation {
     }
 
     /// Start values, then all outputs of the start time.
-    fn initialize(&mut self, store: Option<&dyn ProbeStore>) -> Result<()> {
+    fn initialize(&mut self, by: Preparation<'_>, order: &[SubsystemId]) -> Result<()> {
         let time = self.clock.time(0);
         for (id, slot) in self.slots.iter_mut().enumerate() {
             let failed = |source| Error::Subsystem { subsystem: self.graph.name(id).into(), time, source };
@@ -190,7 +190,8 @@ impl Simulation {
             board.stages.extend(stage.members.clone().map(|_| number));
         }
         if let Some(needs) = self.needs.probe {
-            self.probe_all(needs, store)?;
+            let copies = by.copies.map(|make| make()).transpose()?;
+            self.probe_all(needs, by.store, copies.map(|system| Bench(system.reordered(order).subsystems)))?;
         }
         let step = self.clock.step(0, 1);
         self.take_models(step)?;

@@ -89,6 +89,8 @@ pub struct Simulation {
     pub(super) are_models_old: bool,
     /// What exciting the subsystems before the run has shown.
     pub(super) probing: Vec<ProbeReport>,
+    /// True while copies stand in the place of the subsystems.
+    pub(super) are_copies: bool,
     /// Models of subsystems that tell nothing of themselves, where they were asked for.
     pub(super) surrogates: Vec<Finding>,
     /// Ends of the parts of a macro step that is cut by changes or a cascade of first steps, and how many are done.

@@ -3,7 +3,7 @@
 use super::board::Board;
 use super::simulation::Simulation;
 use crate::error::{Error, Result};
-use crate::system::{Message, Snapshot};
+use crate::system::{Message, Purpose, Snapshot};
 use serde::{Deserialize, Serialize};
 
 /// A run between two macro steps. Reused as a buffer.
@@ -32,18 +32,28 @@ impl RunState {
 }
 
 impl Simulation {
-    /// Writes everything the next step depends on into `state`.
+    /// Writes everything the next step depends on into `state`, to roll back in this process. Black boxes may keep their states in
+    /// their own memory, and only the newest of them.
     pub fn save(&self, state: &mut RunState) -> Result<()> {
+        self.save_for(Purpose::RollBack, state)
+    }
+
+    /// The same to continue in another process, as far as the subsystems can.
+    pub fn checkpoint(&self, state: &mut RunState) -> Result<()> {
+        self.save_for(Purpose::Checkpoint, state)
+    }
+
+    fn save_for(&self, purpose: Purpose, state: &mut RunState) -> Result<()> {
         state.index = self.index;
         state.changes_done = self.changes_done;
         state.inside = self.inside;
         self.save_numbers(&mut state.numbers);
         self.messages.save(&mut state.messages);
         state.subsystems.resize_with(self.slots.len(), Default::default);
-        self.slots
-            .iter()
-            .zip(&mut state.subsystems)
-            .try_for_each(|(slot, snapshot)| slot.subsystem.save(snapshot))
+        self.slots.iter().zip(&mut state.subsystems).try_for_each(|(slot, snapshot)| {
+            snapshot.purpose = purpose;
+            slot.subsystem.save(snapshot)
+        })
     }
 
     /// Whether a subsystem can take a step again.

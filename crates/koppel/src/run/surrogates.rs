@@ -85,6 +85,7 @@ impl Simulation {
             let told = |what: &str| progress(&format!("`{}` is {what}", labels[id]));
             candidate.linear(&watched[id], &told).map(Some)
         })?;
+        self.stand_at_start()?;
         let finding = |(id, Excited { found, work, .. }): (usize, Excited<_>)| match found {
             Ok(None) => Finding::Own,
             Ok(Some(Ok(surrogate))) => Finding::new(surrogate, work),

@@ -12,9 +12,21 @@ use crate::signal::{Samples, Segment, Step};
 use crate::solver::SolverConfig;
 use serde::{Deserialize, Serialize};
 
+/// What a state is saved for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Purpose {
+    /// To roll back in this run: a black box may keep the state in its own memory.
+    #[default]
+    RollBack,
+    /// To continue in another process: a black box that can writes its state as bytes.
+    Checkpoint,
+}
+
 /// Everything a subsystem's future depends on; reused as a buffer.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Snapshot {
+    /// What it is for; set by who asks for it.
+    pub purpose: Purpose,
     /// Numbers.
     pub reals: Vec<f64>,
     /// Opaque state of a black box.
@@ -99,7 +111,7 @@ pub trait Subsystem: Send {
         None
     }
 
-    /// True if `linearize` would have to make trial steps: what asks often, or without being told to, lets it be.
+    /// True if its linear model or its feed-through takes trials: whoever has no need of them lets it be.
     fn needs_trials(&self) -> bool {
         false
     }
@@ -138,6 +150,11 @@ pub trait Subsystem: Send {
         None
     }
 
+    /// True if it serves a run that makes no trials: nothing is asked of it but what the run itself needs.
+    fn is_spared(&self) -> bool {
+        false
+    }
+
     /// How often its own stepping function was called so far, if it counts.
     fn step_calls(&self) -> Option<u64> {
         None
@@ -148,7 +165,7 @@ pub trait Subsystem: Send {
         self.save(&mut Snapshot::default())
     }
 
-    /// Writes its state into `snapshot`, reusing the buffers.
+    /// Writes its state into `snapshot`, reusing the buffers, for the purpose that is set there.
     fn save(&self, snapshot: &mut Snapshot) -> Result<()>;
 
     /// Takes back a state written by `save`; what follows is bit for bit what followed then.

@@ -40,8 +40,8 @@ impl ModelExchange {
         }
         reals.extend_from_slice(self.solver.memory());
         if self.base.states.is_able() {
-            let saved = self.base.states.save(&self.base.backend, &mut snapshot.bytes);
-            state::explain(saved, &self.base.name)?;
+            let saved = self.base.states.save(&self.base.backend, snapshot.purpose, &mut snapshot.bytes);
+            state::explain(saved, &self.base.options)?;
         } else {
             self.check_smooth()?;
             snapshot.bytes.clear();
@@ -88,7 +88,7 @@ impl ModelExchange {
         let own = own.ok_or_else(|| not_ours(&self.base.name))?;
         if is_able {
             let restored = self.base.states.restore(&self.base.backend, own);
-            state::explain(restored, &self.base.name)?;
+            state::explain(restored, &self.base.options)?;
             self.base.phase = if phase == INITIALIZING { Phase::Initializing } else { Phase::Stepping };
             self.mode = if phase == CONTINUOUS { Mode::Continuous } else { Mode::Event };
         } else {

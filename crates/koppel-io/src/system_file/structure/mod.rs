@@ -20,6 +20,7 @@ use std::path::{Path, PathBuf};
 use koppel_ssp::{Options, Ssp, Tolerance};
 
 use super::document::tag_span;
+use super::subsystem::Purpose;
 use super::{Mistake, Setting, SystemFile, overrides};
 use crate::{Error, Result};
 
@@ -45,7 +46,7 @@ pub fn load_structure(path: &Path, settings: &[Setting], tolerance: Tolerance) -
     document.choices.retain(|(key, _)| !settings.iter().any(|setting| setting.name == format!("run.{key}")));
     settings::complete(&mut document, path, &components).map_err(|mark| document.mistake(mark))?;
     let file = SystemFile::read(document)?;
-    file.build()?;
+    file.build_for(Purpose::Check)?;
     Ok(file)
 }
 

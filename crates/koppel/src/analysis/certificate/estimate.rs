@@ -362,7 +362,11 @@ fn refuse_unknown(simulation: &Simulation) -> Result<()> {
         return Err(unknown(format!("`{from}` and `{to}` exchange messages")));
     }
     if let Some(id) = (0..graph.len()).find(|id| simulation.needs_trials(*id)) {
-        return Err(unknown(format!("`{}` offers no derivatives", graph.name(id))));
+        let name = graph.name(id);
+        return Err(unknown(match simulation.is_spared(id) {
+            true => format!("the run makes no trials with the FMU `{name}` (--second-run confirms a result)"),
+            false => format!("`{name}` offers no derivatives"),
+        }));
     }
     if !simulation.has_one_rate() {
         return Err(unknown("its subsystems move at several rates".into()));

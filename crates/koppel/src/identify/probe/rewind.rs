@@ -51,6 +51,9 @@ impl Probe<'_> {
         if self.rewind.is_some() {
             return self.rewind();
         }
+        if self.place.is_copy {
+            self.start_anew(None)?;
+        }
         let mut snapshot = Snapshot::default();
         self.rewind = Some(match self.subsystem.save(&mut snapshot) {
             Ok(()) => Rewind::State(snapshot),

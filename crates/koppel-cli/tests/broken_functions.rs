@@ -1,0 +1,165 @@
+//! FMUs whose optional functions crash, hang, fail or end the process: the run is that of FMUs which do not declare them.
+
+#![cfg(all(target_os = "linux", target_arch = "x86_64"))]
+
+mod common;
+
+use common::Folder;
+use common::masses::{MASS2, compile, pack};
+
+const BINARY: &str = "binaries/linux64/mass.so";
+
+/// Two masses on springs, with a spring between them.
+const SYSTEM: &str = r#"
+[run]
+stop = 2.0
+step = 0.05
+coupling = "zoh"
+step_timeout = 0.1
+
+[subsystems.left]
+fmu = "mass.fmu"
+parameters = { c = 10.0, d = 0.5 }
+
+[subsystems.right]
+fmu = "mass.fmu"
+parameters = { c = 20.0, d = 0.3 }
+
+[[connections]]
+from = "right.x"
+to = "left.F"
+gain = 5.0
+
+[[connections]]
+from = "left.x"
+to = "right.F"
+gain = 5.0
+"#;
+
+/// A folder with the system and its FMU.
+fn folder(description: &str, flags: &[&str]) -> Folder {
+    let folder = Folder::with(SYSTEM);
+    let files = [("modelDescription.xml", description.as_bytes()), (BINARY, &compile("mass2.c", flags))];
+    pack(&folder.path("mass.fmu"), &files);
+    folder
+}
+
+/// The description without these words.
+fn without(words: &[&str]) -> String {
+    // Both masses are pushed in m: the gain has no unit.
+    let plain = MASS2.replace(" unit=\"N\"", "").replace(" unit=\"m\"", "");
+    words.iter().fold(plain, |text, word| {
+        assert!(text.contains(&format!("{word}=\"true\"")), "{word}");
+        text.replace(&format!("{word}=\"true\""), "")
+    })
+}
+
+/// The rows of a run.
+#[track_caller]
+fn rows(folder: &Folder, options: &[&str]) -> (String, String) {
+    let said = folder.succeed(&[&["run", "system.toml", "--out", "out.csv"], options].concat());
+    (folder.read("out.csv"), said.err)
+}
+
+const STATES: [&str; 2] = ["canGetAndSetFMUstate", "canSerializeFMUstate"];
+
+#[test]
+fn a_run_with_a_given_method_makes_one_instance_and_calls_nothing_optional() {
+    // Any optional function ends the process.
+    for function in ["fmi2GetFMUstate", "fmi2GetDirectionalDerivative", "fmi2Reset"] {
+        let folder = folder(&without(&[]), &["-DCOUNT=1", &format!("-DBROKEN={function}"), "-DHOW=CRASH"]);
+        for coupling in ["zoh", "nepce"] {
+            let (_, said) = rows(&folder, &["--coupling", coupling]);
+            assert!(!said.contains("tried"), "{said}");
+        }
+        let instances = folder.read("instances");
+        assert!(instances.lines().count() == 4, "two masses, two runs: {instances}");
+    }
+}
+
+/// Runs with an FMU that lacks something, and with one in which it is broken so.
+fn as_good_as_none(function: &str, lacks: &[&str], how: &str) {
+    let plain = folder(&without(lacks), &[]);
+    let broken = folder(&without(&[]), &[&format!("-DBROKEN={function}"), &format!("-DHOW={how}")]);
+    for coupling in ["foh", "vfps"] {
+        let options = ["--coupling", coupling];
+        let ((expected, _), (found, said)) = (rows(&plain, &options), rows(&broken, &options));
+        assert!(expected == found, "{function} {how} {coupling}\n{said}");
+        // Told once for each mass, with the call.
+        let told = said.matches("koppel does without it").count();
+        let is_needed = coupling == "vfps" || function == "fmi2SetRealInputDerivatives";
+        assert!(told == if is_needed { 2 } else { 0 }, "{function} {how} {coupling}: {said}");
+        assert!(!is_needed || said.contains(function), "{function} {how}: {said}");
+        assert!(!is_needed || how != "CRASH" || said.contains("SIGSEGV"), "{said}");
+    }
+}
+
+#[test]
+fn broken_states_are_as_good_as_none() {
+    for (function, how) in
+        [("fmi2GetFMUstate", "CRASH"), ("fmi2SetFMUstate", "CRASH"), ("fmi2SetFMUstate", "FAIL")]
+    {
+        as_good_as_none(function, &STATES, how);
+    }
+    // What needs roll-back is refused, with the reason.
+    let broken = folder(&without(&[]), &["-DBROKEN=fmi2SetFMUstate", "-DHOW=CRASH"]);
+    let system = broken.read("system.toml");
+    broken.write("system.toml", &system.replace("coupling", "iteration = { kind = \"step\" }\ncoupling"));
+    let said = broken.run(&["run", "system.toml"]);
+    assert!(said.code == Some(2) && said.err.contains("fmi2SetFMUstate"), "{:?} {}", said.code, said.err);
+}
+
+#[test]
+fn states_that_cannot_be_freed_are_as_good_as_none() {
+    as_good_as_none("fmi2FreeFMUstate", &STATES, "CRASH");
+}
+
+#[test]
+fn broken_derivatives_are_as_good_as_none() {
+    for (function, lack) in [
+        ("fmi2GetDirectionalDerivative", "providesDirectionalDerivative"),
+        ("fmi2SetRealInputDerivatives", "canInterpolateInputs"),
+    ] {
+        as_good_as_none(function, &[lack], "CRASH");
+        as_good_as_none(function, &[lack], "FAIL");
+    }
+}
+
+#[test]
+fn functions_that_hang_or_leave_cost_a_message() {
+    let plain = folder(&without(&STATES), &[]);
+    let (expected, _) = rows(&plain, &["--coupling", "vfps"]);
+    for how in ["HANG", "LEAVE"] {
+        let broken = folder(&without(&[]), &["-DBROKEN=fmi2GetFMUstate", &format!("-DHOW={how}")]);
+        let (found, said) = rows(&broken, &["--coupling", "vfps"]);
+        assert!(expected == found, "{how}\n{said}");
+        assert!(said.contains("fmi2GetFMUstate"), "{said}");
+        // Known from now on.
+        let begin = std::time::Instant::now();
+        let (again, said) = rows(&broken, &["--coupling", "vfps"]);
+        assert!(expected == again && said.contains("fmi2GetFMUstate"), "{said}");
+        assert!(begin.elapsed().as_secs_f64() < 2.0, "it was tried again");
+    }
+}
+
+#[test]
+fn nothing_koppel_does_dies_of_a_broken_function() {
+    for function in ["fmi2GetFMUstate", "fmi2SetFMUstate", "fmi2GetDirectionalDerivative"] {
+        let broken = folder(&without(&[]), &[&format!("-DBROKEN={function}"), "-DHOW=CRASH"]);
+        for command in [
+            &["run", "system.toml", "--coupling", "auto"][..],
+            &["run", "system.toml", "--coupling", "auto", "--step", "auto"],
+            &["run", "system.toml", "--coupling", "vfps", "--second-run"],
+            &["run", "system.toml", "--checkpoint-every", "10"],
+            &["check", "system.toml"],
+            &["tune", "system.toml", "--evaluations", "50"],
+            &["probe", "system.toml"],
+        ] {
+            let said = broken.succeed(command);
+            assert!(!said.err.contains("panic"), "{command:?}: {}", said.err);
+        }
+        let said = broken.run(&["fmu", "check", "mass.fmu"]);
+        assert!(said.code == Some(1) && said.out.contains(function), "{}\n{}", said.out, said.err);
+        assert!(said.out.contains("SIGSEGV") && said.out.contains("variable step size"), "{}", said.out);
+    }
+}

@@ -1,0 +1,172 @@
+//! What FMUs can really do of what they declare: tried on fresh instances in processes of their own, and remembered.
+//!
+//! Optional functions (states, serialization, directional derivatives, outputs that follow inputs between steps) crash, hang or do
+//! nothing in FMUs of several tools. A run that needs one finds out first, where a crash does no harm. What fails is done without:
+//! the FMU is driven as one that does not declare it. Answers are kept by the FMU's content, the platform and koppel's version.
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use koppel_fmi::Fmu;
+use koppel_fmi::import::{Options, Solving, Without};
+use koppel_fmi::isolate::Isolation;
+use koppel_fmi::probe::{Capability, Finding, Outcome, ProbeOptions, Scope, probe_apart};
+
+use crate::probe_cache::ProbeCache;
+
+/// How long one capability may take to try, if nothing is said of how long a step may take; else so many times that.
+const PATIENCE: Duration = Duration::from_secs(30);
+const CALLS: u32 = 20;
+
+/// What came of a trial.
+type Verdict = (Outcome, String);
+
+/// What was tried so far.
+#[derive(Debug, Default)]
+pub(crate) struct Trials {
+    known: Mutex<HashMap<String, Verdict>>,
+    told: Mutex<BTreeSet<String>>,
+}
+
+impl Trials {
+    /// What an instance made with these options had better do without, as far as `wanted` goes. Where nothing can be tried, what
+    /// the FMU declares is believed.
+    pub(crate) fn without(
+        &self,
+        fmu: &Arc<Fmu>,
+        options: &Options,
+        wanted: &[Capability],
+        isolation: &Isolation,
+        cache: Option<&ProbeCache>,
+    ) -> Without {
+        let declared = wanted.iter().filter(|capability| is_declared(fmu, options, **capability));
+        let mut without = Without::default();
+        for capability in declared {
+            let (outcome, text) = self.verdict(fmu, options, *capability, isolation, cache);
+            if outcome != Outcome::Failed {
+                continue;
+            }
+            let (place, what) = match capability {
+                Capability::RollBack => (&mut without.states, "canGetAndSetFMUState"),
+                Capability::Serialization => (&mut without.serialization, "canSerializeFMUState"),
+                Capability::DirectionalDerivatives => {
+                    (&mut without.derivatives, "providesDirectionalDerivative")
+                }
+                Capability::InputDerivatives => (&mut without.input_derivatives, "canInterpolateInputs"),
+                Capability::IntermediateUpdate => {
+                    (&mut without.input_derivatives, "providesIntermediateUpdate")
+                }
+                Capability::Reevaluation => {
+                    self.tell(format!(
+                        "outputs of `{}` may be one communication step old: they do not follow inputs that are set between two steps ({text})",
+                        options.name
+                    ));
+                    without.reevaluation = Some(text);
+                    continue;
+                }
+                _ => continue,
+            };
+            self.tell(format!(
+                "`{}` declares {what}, but when that was tried in a process of its own: {text}; koppel does without it",
+                options.name
+            ));
+            *place = Some(format!("declares {what}, but failed when that was tried ({text})"));
+        }
+        without
+    }
+
+    fn verdict(
+        &self,
+        fmu: &Arc<Fmu>,
+        options: &Options,
+        capability: Capability,
+        isolation: &Isolation,
+        cache: Option<&ProbeCache>,
+    ) -> Verdict {
+        let key = question(fmu, options, capability);
+        if let Some(known) = key.as_ref().and_then(|key| self.lock().get(key).cloned()) {
+            return known;
+        }
+        let kept = cache.zip(key.as_ref()).and_then(|(cache, key)| cache.recall_value(key.as_bytes()));
+        let verdict = kept.unwrap_or_else(|| {
+            let verdict = tried(fmu, options, capability, isolation);
+            // What could not be tried now may be later.
+            if let (Some(cache), Some(key), true) = (cache, &key, verdict.0 != Outcome::NotTried) {
+                cache.keep_value(key.as_bytes(), &verdict);
+            }
+            verdict
+        });
+        if let Some(key) = key {
+            self.lock().insert(key, verdict.clone());
+        }
+        verdict
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<String, Verdict>> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn tell(&self, text: String) {
+        self.told.lock().unwrap_or_else(PoisonError::into_inner).insert(text);
+    }
+
+    /// What was found since this was asked last.
+    pub(crate) fn warnings(&self) -> Vec<String> {
+        std::mem::take(&mut *self.told.lock().unwrap_or_else(PoisonError::into_inner)).into_iter().collect()
+    }
+}
+
+/// True if there is anything to try.
+fn is_declared(fmu: &Fmu, options: &Options, capability: Capability) -> bool {
+    let Some(interface) = fmu.interface(options.solving) else { return false };
+    let is_own = options.solving == Solving::Own;
+    match capability {
+        Capability::RollBack => interface.can_get_and_set_fmu_state,
+        Capability::Serialization => interface.can_get_and_set_fmu_state && interface.can_serialize_fmu_state,
+        Capability::DirectionalDerivatives => interface.provides_directional_derivatives,
+        Capability::InputDerivatives => {
+            is_own && fmu.description().co_simulation.as_ref().is_some_and(|s| s.can_interpolate_inputs)
+        }
+        Capability::IntermediateUpdate => {
+            is_own && fmu.description().co_simulation.as_ref().is_some_and(|s| s.provides_intermediate_update)
+        }
+        // Model exchange is made of such readings.
+        Capability::Reevaluation => is_own,
+        _ => false,
+    }
+}
+
+/// What an answer is kept by; nothing if the file is gone.
+fn question(fmu: &Fmu, options: &Options, capability: Capability) -> Option<String> {
+    let (os, arch, version) = (std::env::consts::OS, std::env::consts::ARCH, env!("CARGO_PKG_VERSION"));
+    let interface = match options.solving {
+        Solving::Own => "co-simulation",
+        Solving::Koppel(_) => "model-exchange",
+    };
+    Some(format!("trial {} {interface} {capability} {os} {arch} {version}", fmu.fingerprint()?))
+}
+
+fn tried(fmu: &Arc<Fmu>, options: &Options, capability: Capability, isolation: &Isolation) -> Verdict {
+    let (interface, solver) = match &options.solving {
+        Solving::Own => (koppel_fmi::ffi::Kind::CoSimulation, None),
+        Solving::Koppel(solver) => (koppel_fmi::ffi::Kind::ModelExchange, *solver),
+    };
+    let options = ProbeOptions {
+        instance: Options { log: None, ..options.clone() },
+        interface: Some(interface),
+        solver,
+        step: options.step,
+        scope: Scope::Only(capability),
+    };
+    let timeout = isolation.step_timeout.map_or(PATIENCE, |timeout| CALLS * timeout);
+    let isolation = Isolation { step_timeout: Some(timeout), ..isolation.clone() };
+    match probe_apart(fmu, &options, &isolation) {
+        Ok(findings) => match findings.findings.into_iter().find(|one| one.capability == capability) {
+            Some(Finding { outcome, text, .. }) => (outcome, text),
+            None => (Outcome::NotTried, "nothing was found".into()),
+        },
+        // One that does not even take steps there is no reason to distrust it here: a licence, a missing worker.
+        Err(error) => (Outcome::NotTried, error.to_string()),
+    }
+}
