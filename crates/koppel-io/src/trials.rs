@@ -19,6 +19,9 @@ use crate::probe_cache::ProbeCache;
 const PATIENCE: Duration = Duration::from_secs(30);
 const CALLS: u32 = 20;
 
+/// Relative difference up to which repeated steps are the same: solvers with step control remember more than the state.
+const SAME: f64 = 1e-4;
+
 /// What came of a trial.
 type Verdict = (Outcome, String);
 
@@ -158,9 +161,10 @@ fn tried(fmu: &Arc<Fmu>, options: &Options, capability: Capability, isolation: &
         solver,
         step: options.step,
         scope: Scope::Only(capability),
+        same: Some(SAME),
     };
     let timeout = isolation.step_timeout.map_or(PATIENCE, |timeout| CALLS * timeout);
-    let isolation = Isolation { step_timeout: Some(timeout), ..isolation.clone() };
+    let isolation = Isolation { step_timeout: Some(timeout), is_quiet: true, ..isolation.clone() };
     match probe_apart(fmu, &options, &isolation) {
         Ok(findings) => match findings.findings.into_iter().find(|one| one.capability == capability) {
             Some(Finding { outcome, text, .. }) => (outcome, text),

@@ -30,7 +30,7 @@ pub(super) fn check_apart(
     timeout: Duration,
 ) -> Result<Findings> {
     let options = ProbeOptions { interface: Some(interface), step, ..ProbeOptions::default() };
-    let isolation = Isolation { step_timeout: Some(timeout), ..Isolation::default() };
+    let isolation = Isolation { step_timeout: Some(timeout), is_quiet: true, ..Isolation::default() };
     probe_apart(fmu, &options, &isolation).map_err(|error| {
         let (message, hint) = (error.to_string(), error.hint());
         match *error {

@@ -55,7 +55,8 @@ impl Link {
         let worker = isolation.worker()?;
         let failed = |source| Error::WorkerStart { program: worker.program.clone(), source };
         let shared = Memory::create().map_err(failed)?;
-        let process = Process::start(&worker, shared.file().map_err(failed)?).map_err(failed)?;
+        let process =
+            Process::start(&worker, shared.file().map_err(failed)?, isolation.is_quiet).map_err(failed)?;
         let memory = isolation.memory_limit.bytes();
         let mut link = Link {
             name: name.into(),

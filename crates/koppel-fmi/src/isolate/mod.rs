@@ -101,6 +101,8 @@ pub struct Isolation {
     pub step_timeout: Option<Duration>,
     /// Most memory it may have.
     pub memory_limit: MemoryLimit,
+    /// True if what it prints is not shown, as in trials.
+    pub is_quiet: bool,
 }
 
 impl Isolation {

@@ -36,16 +36,19 @@ impl Process {
     /// Starts a worker. `memory` becomes its standard input; what it prints goes to standard error, as results may be on
     /// standard output. It leads a process group of its own: Ctrl-C does not reach it before this process has
     /// finished its step, and its children can be ended with it.
-    pub(super) fn start(worker: &Worker, memory: OwnedFd) -> io::Result<Process> {
+    pub(super) fn start(worker: &Worker, memory: OwnedFd, is_quiet: bool) -> io::Result<Process> {
         let mut command = Command::new(&worker.program);
         command.args(&worker.arguments).arg(std::process::id().to_string()).process_group(0);
         if let (true, Some(own)) = (worker.is_this_program(), std::env::args_os().next()) {
             command.arg0(own);
         }
         command.stdin(Stdio::from(memory));
+        if is_quiet {
+            command.stderr(Stdio::null());
+        }
         command.stdout(match io::stderr().as_fd().try_clone_to_owned() {
-            Ok(stderr) => Stdio::from(stderr),
-            Err(_) => Stdio::null(),
+            Ok(stderr) if !is_quiet => Stdio::from(stderr),
+            _ => Stdio::null(),
         });
         let child = command.spawn()?;
         WORKERS.fetch_add(1, Ordering::Relaxed);

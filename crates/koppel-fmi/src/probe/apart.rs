@@ -24,6 +24,7 @@ struct Order {
     /// For model exchange with the solver.
     instance: Options,
     only: Capability,
+    same: Option<f64>,
 }
 
 /// What came of it: findings, or message and hint.
@@ -89,7 +90,7 @@ fn try_one(
         Kind::ModelExchange => Solving::Koppel(options.solver),
     };
     let instance = Options { solving, ..options.instance.clone() };
-    let order = Order { interface, step: options.step, instance, only };
+    let order = Order { interface, step: options.step, instance, only, same: options.same };
     let words = |text: String| Box::new(Error::Remote { text, hint: None });
     let input = postcard::to_stdvec(&order).map_err(|error| words(error.to_string()))?;
     let bytes = run_job(fmu, JOB, &input, isolation)?;
@@ -99,14 +100,14 @@ fn try_one(
 
 /// What a worker does.
 pub(crate) fn job(fmu: &Arc<Fmu>, input: &[u8]) -> Result<Vec<u8>, String> {
-    let Order { interface, step, instance, only } =
+    let Order { interface, step, instance, only, same } =
         postcard::from_bytes(input).map_err(|error| error.to_string())?;
     let solver = match &instance.solving {
         Solving::Koppel(solver) => *solver,
         Solving::Own => None,
     };
     let options =
-        ProbeOptions { instance, interface: Some(interface), solver, step, scope: Scope::Only(only) };
+        ProbeOptions { instance, interface: Some(interface), solver, step, scope: Scope::Only(only), same };
     let reply: Reply = probe(fmu, &options).map_err(|error| (error.to_string(), error.hint()));
     postcard::to_stdvec(&reply).map_err(|error| error.to_string())
 }

@@ -181,7 +181,8 @@ impl<'a> Experiment<'a> {
             if worst.as_ref().is_none_or(|worst| relative > worst.relative) {
                 let name =
                     names.get(k % names.len().max(1)).map_or_else(String::new, |(_, name)| name.clone());
-                worst = Some(Difference { name, first: *first, second: *second, relative });
+                let limit = self.options.same.unwrap_or(SAME);
+                worst = Some(Difference { name, first: *first, second: *second, relative, limit });
             }
         }
         worst
@@ -195,6 +196,7 @@ pub(super) struct Difference {
     pub(super) first: f64,
     pub(super) second: f64,
     pub(super) relative: f64,
+    limit: f64,
 }
 
 /// Bits need not be the same, digits must.
@@ -202,7 +204,7 @@ const SAME: f64 = 1e-9;
 
 impl Difference {
     pub(super) fn is_small(&self) -> bool {
-        self.relative <= SAME
+        self.relative <= self.limit
     }
 
     /// `v` is 0.3 instead of 0.5.

@@ -53,6 +53,8 @@ pub struct ProbeOptions {
     pub step: Option<f64>,
     /// How much is tried.
     pub scope: Scope,
+    /// Relative difference up to which steps that are repeated count as the same; without it 1e-9.
+    pub same: Option<f64>,
 }
 
 /// Tries what an FMU declares. An `Err` is an FMU that cannot be instantiated at all.

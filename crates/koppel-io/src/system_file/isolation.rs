@@ -64,12 +64,13 @@ impl Settings {
     /// How it is isolated where it must be.
     pub(super) fn limits(self) -> Isolation {
         let memory_limit = self.memory_limit.unwrap_or_default();
-        Isolation { worker: None, step_timeout: self.step_timeout, memory_limit }
+        Isolation { step_timeout: self.step_timeout, memory_limit, ..Isolation::default() }
     }
 
     /// How copies are isolated on which something is tried.
     pub(super) fn of_trials(self) -> Isolation {
-        Isolation { step_timeout: Some(self.step_timeout.unwrap_or(PATIENCE)), ..self.limits() }
+        let step_timeout = Some(self.step_timeout.unwrap_or(PATIENCE));
+        Isolation { step_timeout, is_quiet: true, ..self.limits() }
     }
 
     /// A limit that nothing enforces.
