@@ -163,3 +163,24 @@ fn nothing_koppel_does_dies_of_a_broken_function() {
         assert!(said.out.contains("SIGSEGV") && said.out.contains("variable step size"), "{}", said.out);
     }
 }
+
+#[test]
+fn an_fmu_with_one_licence_runs_with_every_method() {
+    // With feed-through, so that there is a loop to be judged.
+    let description = without(&[]).replace("index=\"2\" dependencies=\"\"", "index=\"2\" dependencies=\"1\"");
+    let folder = folder(&description, &["-DLICENCE"]);
+    let native = "model = \"linear\"\nD = [[0.5]]\ninputs = [\"F\"]\noutputs = [\"x\"]";
+    let system = SYSTEM.replacen("fmu = \"mass.fmu\"\nparameters = { c = 20.0, d = 0.3 }", native, 1);
+    folder.write("system.toml", &system);
+    for coupling in ["zoh", "vfps", "auto"] {
+        let said = folder.succeed(&["run", "system.toml", "--coupling", coupling, "--reading", "stale"]);
+        if coupling == "zoh" {
+            assert!(said.err.contains("zero-stability was not judged"), "{}", said.err);
+            assert!(said.err.contains("no licence left"), "{}", said.err);
+        }
+    }
+    for command in ["check", "tune", "probe"] {
+        let said = folder.run(&[command, "system.toml"]);
+        assert!(said.code.is_some_and(|code| code < 3), "{command}: {}", said.err);
+    }
+}

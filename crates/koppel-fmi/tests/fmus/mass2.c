@@ -1,7 +1,8 @@
 /* An FMI 2.0 co-simulation FMU for the tests, without foreign headers. -DNO_RESET leaves a function out, -DWANDER changes the
  * current folder, -DSTRICT gives no derivatives before initialization is over, -DREFUSE_SLOPES=2 -DREFUSAL=3 answers input
  * derivatives of order 2 or more with status 3, -DREFUSE_FROM=0.5 from that time on. -DBROKEN="fmi2GetFMUstate" -DHOW=CRASH
- * (or HANG, FAIL, LEAVE) breaks one of the optional functions, -DCOUNT=1 counts instances in the file `instances`. */
+ * (or HANG, FAIL, LEAVE) breaks one of the optional functions, -DCOUNT=1 counts instances in the file `instances`, -DLICENCE allows one at a
+ * time, in whatever process. */
 
 #include "mass.h"
 #include <unistd.h>
@@ -88,6 +89,14 @@ void *fmi2Instantiate(const char *name, int type, const char *guid, const char *
     fprintf(file, "%d\n", (int)getpid());
     fclose(file);
 #endif
+#ifdef LICENCE
+    FILE *licence = fopen("licence", "wx");
+    if (!licence) {
+        callbacks->logger(callbacks->environment, name, ERROR, "logStatusError", "no licence left");
+        return NULL;
+    }
+    fclose(licence);
+#endif
     Instance *i = callbacks->allocate(1, sizeof *i);
     model_start(&i->model);
     i->callbacks = callbacks;
@@ -95,7 +104,13 @@ void *fmi2Instantiate(const char *name, int type, const char *guid, const char *
     return i;
 }
 
-void fmi2FreeInstance(void *c) { ((Instance *)c)->callbacks->release(c); }
+void fmi2FreeInstance(void *c)
+{
+#ifdef LICENCE
+    remove("licence");
+#endif
+    ((Instance *)c)->callbacks->release(c);
+}
 int fmi2SetDebugLogging(void *c, int on, size_t n, const char *const *list) { (void)c, (void)on, (void)n, (void)list; return OK; }
 
 int fmi2SetupExperiment(void *c, int has_tolerance, double tolerance, double start, int has_stop, double stop)
