@@ -99,7 +99,8 @@ impl Case {
             }
         }
         let time = self.input_file().and_then(|file| std::fs::read_to_string(file).ok());
-        let time = time.and_then(|text| Some(Table::parse(&text)?.names.first()?.clone())).unwrap_or_default();
+        let time =
+            time.and_then(|text| Some(Table::parse(&text)?.names.first()?.clone())).unwrap_or_default();
         for input in &self.inputs {
             let is_continuous = self.variables.get(input).is_some_and(Variable::is_continuous);
             let interpolation = if is_continuous { "linear" } else { "previous" };

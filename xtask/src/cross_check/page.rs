@@ -61,7 +61,8 @@ fn summary(all: &[Seen], absent: &[Entry], collection: Option<&str>, took: Durat
     );
     text.push_str("| command | ok | other exit codes | crashes and hangs |\n| --- | ---: | ---: | ---: |\n");
     for (name, _) in TRIALS {
-        let of = |seen: &Seen| trials(seen).into_iter().find(|(known, _)| *known == name).map(|(_, t)| t.clone());
+        let of =
+            |seen: &Seen| trials(seen).into_iter().find(|(known, _)| *known == name).map(|(_, t)| t.clone());
         let trials: Vec<Trial> = all.iter().filter_map(of).collect();
         let ok = trials.iter().filter(|trial| trial.is_ok()).count();
         let crashes = trials.iter().filter(|trial| trial.is_crash()).count();
