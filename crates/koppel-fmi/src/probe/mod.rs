@@ -11,6 +11,7 @@ mod derivatives;
 mod experiment;
 mod findings;
 mod inputs;
+mod reading;
 mod state;
 
 pub use findings::{Capability, Declared, Finding, Findings, Outcome};
