@@ -2,6 +2,7 @@
 
 mod bench;
 mod command;
+mod cross_check;
 mod papers;
 mod proof;
 mod test;
@@ -17,6 +18,9 @@ usage: cargo xtask TASK
                    engine, certificate, prestep, vfps, overhead, isolation
   proof [NAME...]  run the long proofs and write the figures to bench and docs; all of them, or some of
                    soak, kills, mutations, strangers, wheel, vfps, hinf, auto, fmu-steps, papers
+  proof cross-check PATH
+                   try the FMUs of a checkout or bare git directory of modelica/fmi-cross-check and write
+                   bench/cross-check.md
 ";
 
 fn main() -> ExitCode {
@@ -24,6 +28,8 @@ fn main() -> ExitCode {
     let done = match arguments.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
         ["test"] => test::run(),
         ["bench", names @ ..] => bench::run(names),
+        ["proof", "cross-check", path] => cross_check::run(path),
+        ["proof", "cross-check", ..] => Err(USAGE.into()),
         ["proof", names @ ..] => proof::run(names),
         _ => Err(USAGE.into()),
     };

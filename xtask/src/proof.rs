@@ -12,6 +12,8 @@
 //! * `auto` on every example beside a grid of methods and steps, into `docs/auto.md`.
 //! * H∞ coupling: 10 000 random dual masses, vehicle and steering, into `bench/hinf.md`;
 //! * the papers' tables and figures in full, and the cost of their studies, into `bench/papers.md`.
+//!
+//! `cross-check PATH` needs files from outside the project and runs only by its name: see `cross_check`.
 
 use crate::command::{Result, cargo, check_names, must, output, replace_block, replace_line, root};
 use std::path::{Path, PathBuf};

@@ -3,6 +3,7 @@
 mod common;
 
 use common::Folder;
+use common::masses::{MASS2, compile, pack};
 use std::path::Path;
 use std::process::Command;
 
@@ -184,5 +185,49 @@ fn a_model_that_samples_is_for_co_simulation_alone() {
         for (a, b) in fmu.iter().zip(&native) {
             assert!((a - b).abs() < 1e-6 * largest, "FMI {version}: {a} against {b}");
         }
+    }
+}
+
+/// A system declares what the FMU inside keeps, and holds all of it in its own check.
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+#[test]
+fn systems_declare_what_their_fmus_keep() {
+    let gain = include_str!("../../koppel-fmi/tests/fixtures/gain2.xml");
+    let without = |words: &[&str]| words.iter().fold(MASS2.to_owned(), |text, word| text.replace(word, ""));
+    let steps = "canHandleVariableCommunicationStepSize=\"true\"";
+    let (state, bytes) = ("canGetAndSetFMUstate=\"true\"", "canSerializeFMUstate=\"true\"");
+    let once =
+        MASS2.replace("modelIdentifier", "canBeInstantiatedOnlyOncePerProcess=\"true\" modelIdentifier");
+    // What inside, and what of it the system does not declare.
+    let cases: [(String, &str, &[&str], &[&str]); 6] = [
+        (MASS2.into(), "mass2.c", &[], &[]),
+        (without(&[state, bytes]), "mass2.c", &[], &["roll-back", "serialization"]),
+        (without(&[bytes]), "mass2.c", &[], &["serialization"]),
+        (
+            without(&[steps, "canInterpolateInputs=\"true\""]),
+            "mass2.c",
+            &[],
+            &["input-derivatives", "variable-step-size"],
+        ),
+        (once, "mass2.c", &[], &["second-instance"]),
+        (gain.into(), "gain2.c", &["-DLAZY"], &["roll-back", "serialization", "directional-derivatives"]),
+    ];
+    let folder = Folder::with(
+        "[run]\nstop = 1.0\nstep = 0.01\ncoupling = \"zoh\"\n[subsystems.part]\nfmu = \"part.fmu\"\n",
+    );
+    for (description, source, flags, lacks) in cases {
+        let library = compile(source, flags);
+        let files =
+            [("modelDescription.xml", description.as_bytes()), ("binaries/linux64/mass.so", &library)];
+        pack(&folder.path("part.fmu"), &files);
+        folder.succeed(&["fmu", "export", "system.toml", "-o", "all.fmu", "--fmi", "2", "--force"]);
+        let found = folder.succeed(&["fmu", "check", "all.fmu", "--json"]).json();
+        let list = found["interfaces"][0]["findings"].as_array().unwrap();
+        let undeclared: Vec<&str> = list
+            .iter()
+            .filter(|finding| finding["declared"] == "no")
+            .map(|finding| finding["capability"].as_str().unwrap())
+            .collect();
+        assert_eq!(undeclared, lacks, "{source} {flags:?}");
     }
 }

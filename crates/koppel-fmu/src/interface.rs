@@ -45,6 +45,8 @@ pub(crate) struct Variable {
     pub(crate) state: Option<usize>,
     /// Of outputs and derivatives: the variables that act on them directly.
     pub(crate) depends: Vec<usize>,
+    /// It jumps, as Booleans and integers of an FMU inside do.
+    pub(crate) is_held: bool,
 }
 
 impl Variable {
@@ -59,6 +61,7 @@ impl Variable {
             start: port.start,
             state: None,
             depends: Vec::new(),
+            is_held: port.is_held,
         }
     }
 }

@@ -47,7 +47,8 @@ impl Trials {
         let mut without = Without::default();
         for capability in declared {
             let (outcome, text) = self.verdict(fmu, options, *capability, isolation, cache);
-            if outcome != Outcome::Failed {
+            // Notes are no faults, but here they are what the run must know.
+            if !matches!(outcome, Outcome::Failed | Outcome::Noted) {
                 continue;
             }
             let (place, what) = match capability {

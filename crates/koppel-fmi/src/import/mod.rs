@@ -387,6 +387,10 @@ impl Subsystem for CoSimulation {
             [phase, knows_inputs, time, numbers @ ..]
                 if numbers.len() == size + events + self.memory_size() =>
             {
+                // FMUs exist whose state does not hold the mode: one that is to step must have left initialization.
+                if *phase == 1.0 && self.phase == Phase::Initializing {
+                    self.begin_step(self.time, 0.0)?;
+                }
                 self.phase = if *phase == 1.0 { Phase::Stepping } else { Phase::Initializing };
                 self.knows_inputs = *knows_inputs == 1.0;
                 self.time = *time;

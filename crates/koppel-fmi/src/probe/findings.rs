@@ -13,7 +13,8 @@ pub enum Capability {
     RollBack,
     /// A state survives as bytes, also in another instance.
     Serialization,
-    /// Outputs follow inputs that are set without a step, and nothing else happens.
+    /// Outputs follow inputs that are set without a step, and nothing else happens. The standard promises the first of
+    /// model exchange only: where outputs of co-simulation stay, that is a note.
     Reevaluation,
     /// They agree with differences.
     DirectionalDerivatives,
@@ -21,7 +22,7 @@ pub enum Capability {
     AdjointDerivatives,
     /// Slopes of inputs act inside a step.
     InputDerivatives,
-    /// The FMU asks for inputs inside a step, and they act.
+    /// The FMU asks for inputs inside a step, and they act; one that never asks gets a note.
     IntermediateUpdate,
     /// One step or two of half the size lead to the same place.
     VariableStepSize,
@@ -79,6 +80,8 @@ pub enum Outcome {
     Held,
     /// It does not.
     Failed,
+    /// It does not, and no rule asks for it; worth knowing all the same.
+    Noted,
     /// There was no way or no reason to try.
     NotTried,
 }
@@ -88,6 +91,7 @@ impl fmt::Display for Outcome {
         f.write_str(match self {
             Outcome::Held => "held",
             Outcome::Failed => "FAILED",
+            Outcome::Noted => "note",
             Outcome::NotTried => "not tried",
         })
     }
@@ -152,6 +156,10 @@ pub(super) fn held(text: impl Into<String>) -> Seen {
 
 pub(super) fn failed(text: impl Into<String>) -> Seen {
     (Outcome::Failed, text.into())
+}
+
+pub(super) fn noted(text: impl Into<String>) -> Seen {
+    (Outcome::Noted, text.into())
 }
 
 pub(super) fn not_tried(text: impl Into<String>) -> Seen {

@@ -12,6 +12,7 @@ mod derivatives;
 mod experiment;
 mod findings;
 mod inputs;
+mod reading;
 mod state;
 
 pub use apart::probe_apart;

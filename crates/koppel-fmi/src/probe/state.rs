@@ -75,51 +75,55 @@ impl Experiment<'_> {
     }
 
     /// One step, or two halves. They differ by the error of a solver, or of the coupling inside, which may be large but
-    /// vanishes with the step; a step of the wrong size is as wrong when it is small.
+    /// vanishes with the step over the same time; steps of the wrong size are as wrong when they are small.
     pub(super) fn variable_step(&self) -> Result<Seen> {
-        let mut size = self.step;
-        let first = self.halved(size)?;
+        let first = self.halved(1)?;
         let mut figure = format!(
-            "one step of {size} s and two of half the size differ by {:.1e} of the change",
-            first.apart
+            "one step of {} s and two of half the size differ by {:.1e} of the change",
+            self.step, first.apart
         );
         if first.apart <= MOST_OF_CHANGE {
             return Ok(held(figure));
         }
-        for _ in 0..REFINEMENTS {
-            size *= 0.5;
-            let finer = self.halved(size)?;
+        for count in (1..=REFINEMENTS).map(|k| 1 << k) {
+            let finer = self.halved(count)?;
             if finer.apart <= MOST_OF_CHANGE && finer.changed.contains(&first.worst) {
-                figure +=
-                    &format!(", at {size} s by {:.1e}: the difference vanishes with the step", finer.apart);
+                figure += &format!(
+                    ", {count} and {} by {:.1e}: the difference vanishes with the step",
+                    2 * count,
+                    finer.apart
+                );
                 return Ok(held(figure));
             }
         }
-        Ok(failed(format!("`{}`: {figure}, and at {size} s by no less", first.worst)))
+        let count = 1_u32 << REFINEMENTS;
+        Ok(failed(format!("`{}`: {figure}, {count} and {} by no less", first.worst, 2 * count)))
     }
 
-    /// One step of this size against two halves.
-    fn halved(&self, size: f64) -> Result<Halved> {
-        let inputs = self.inputs(WARM_UP);
-        let start = self.time(WARM_UP);
-        let outputs = |body: &mut Body| -> Result<Vec<f64>> {
-            let mut seen = Vec::new();
-            self.see(body, &mut seen);
-            Ok(seen)
-        };
+    /// All that is seen after one step of the trial, taken in so many parts.
+    fn in_parts(&self, parts: u32) -> Result<(Vec<f64>, Body)> {
+        let (inputs, start) = (self.inputs(WARM_UP), self.time(WARM_UP));
+        let size = self.step / f64::from(parts);
         let mut body = self.warm()?;
-        let before = outputs(&mut body)?;
-        self.advance(&mut body, start, size, 1, &inputs)?;
-        let whole = outputs(&mut body)?;
+        for k in 0..parts {
+            self.advance(&mut body, start + f64::from(k) * size, size, 1, &inputs)?;
+        }
+        let mut seen = Vec::new();
+        self.see(&mut body, &mut seen);
+        Ok((seen, body))
+    }
+
+    /// So many parts against twice as many.
+    fn halved(&self, parts: u32) -> Result<Halved> {
+        let mut before = Vec::new();
+        self.see(&mut self.warm()?, &mut before);
+        let (whole, body) = self.in_parts(parts)?;
         drop(body);
-        let mut body = self.warm()?;
-        self.advance(&mut body, start, 0.5 * size, 1, &inputs)?;
-        self.advance(&mut body, start + 0.5 * size, 0.5 * size, 1, &inputs)?;
-        let halves = outputs(&mut body)?;
+        let (halves, mut body) = self.in_parts(2 * parts)?;
         let names = self.visible(&mut body);
         let mut halved = Halved::default();
         for (k, (_, name)) in names.iter().enumerate() {
-            // What counts steps may differ by one.
+            // What counts steps differs by their number.
             let is_whole = |value: f64| value.fract() == 0.0;
             if is_whole(before[k]) && is_whole(whole[k]) && is_whole(halves[k]) {
                 continue;

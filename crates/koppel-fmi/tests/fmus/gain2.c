@@ -1,5 +1,6 @@
 /* y = k u + x, x' = u, as an FMI 2.0 co-simulation FMU without states that could be saved.
-   -DLAZY: outputs follow inputs while it is initialised, later only at the end of a step. */
+   -DLAZY: outputs follow inputs while it is initialised, later only at the end of a step.
+   -DDIFFERENCE: y = u - w, and a body whose brake opens at 0.15 s: z' = v, v' = 1, by Euler's method. */
 
 #include <stdlib.h>
 
@@ -11,7 +12,7 @@ typedef struct {
     void *environment;
 } Callbacks;
 
-enum { U, Y, K, X, COUNT };
+enum { U, Y, K, X, W, Z, V, COUNT };
 
 typedef struct {
     double r[COUNT];
@@ -19,7 +20,11 @@ typedef struct {
     const Callbacks *callbacks;
 } Instance;
 
+#ifdef DIFFERENCE
+static void evaluate(Instance *i) { i->r[Y] = i->r[U] - i->r[W]; }
+#else
 static void evaluate(Instance *i) { i->r[Y] = i->r[K] * i->r[U] + i->r[X]; }
+#endif
 
 const char *fmi2GetVersion(void) { return "2.0"; }
 const char *fmi2GetTypesPlatform(void) { return "default"; }
@@ -68,8 +73,11 @@ int fmi2SetReal(void *c, const unsigned *vr, size_t n, const double *value)
 
 int fmi2DoStep(void *c, double time, double size, int no_set_before)
 {
-    (void)time, (void)no_set_before;
+    (void)no_set_before;
     Instance *i = c;
+    i->r[Z] += size * i->r[V];
+    if (time > 0.15 - 1e-9)
+        i->r[V] += size;
     i->r[X] += size * i->r[U];
     evaluate(i);
     return 0;

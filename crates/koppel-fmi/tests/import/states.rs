@@ -91,3 +91,18 @@ fn a_failed_step_can_be_rolled_back() {
         assert_eq!([outputs[0], outputs[1]], at_half);
     }
 }
+
+/// Reference FMUs keep out of their states whether they have left initialization: restored before, they never move.
+#[test]
+fn a_state_reaches_a_new_instance_that_has_left_initialization() {
+    let fmu = TestFmu::new("mass2.c", MASS2, &["-DMODE_APART"]);
+    let mut body = instance(&fmu.path(), options(&[]));
+    drive(&mut body, 7, &[0.2, 1.0]).unwrap();
+    let mut snapshot = Snapshot::default();
+    body.save(&mut snapshot).unwrap();
+    let expected = go_on(&mut body, 7, 5, &[0.1, -1.0]).unwrap();
+    let mut other = instance(&fmu.path(), options(&[]));
+    other.initialize(0.0).unwrap();
+    other.restore(&snapshot).unwrap();
+    assert_eq!(go_on(&mut other, 7, 5, &[0.1, -1.0]).unwrap(), expected);
+}

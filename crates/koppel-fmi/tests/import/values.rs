@@ -2,8 +2,9 @@
 
 use super::{drive, go_on, id, instance, options};
 use crate::common::{MASS2, MASS3, TestFmu};
+use koppel::run::{RunConfig, Simulation, Told};
 use koppel::signal::{Request, Samples, Segment, Step};
-use koppel::system::Subsystem;
+use koppel::system::{Subsystem, SystemBuilder};
 use koppel_fmi::Fmu;
 use koppel_fmi::import::{CoSimulation, Options};
 use std::sync::{Arc, Mutex};
@@ -118,4 +119,20 @@ fn one_library_serves_all_instances_and_the_folder_goes_with_the_last() {
     assert!(folder.exists());
     drop(bodies);
     assert!(!folder.exists());
+}
+
+/// Feed-through is looked for by small changes of inputs, which Booleans and integers do not take.
+#[test]
+fn feed_through_is_probed_without_parts_of_whole_numbers() {
+    let description = MASS2
+        .replace("providesDirectionalDerivative=\"true\"", "")
+        .replace("index=\"2\" dependencies=\"\"", "index=\"2\"")
+        .replace("index=\"8\" dependencies=\"\"", "index=\"8\"");
+    let fmu = TestFmu::two(&description);
+    let body = Box::new(instance(&fmu.path(), options(&[])));
+    let system = SystemBuilder::new().add_boxed("body", body).build().unwrap();
+    let mut simulation = Simulation::new(system, &RunConfig::new(1.0, 0.1)).unwrap();
+    let found = simulation.feed_through(0).unwrap();
+    assert_eq!(found.told, Told::Probing);
+    assert_eq!(found.matrix.max_abs(), 0.0, "{:?}", found.matrix);
 }

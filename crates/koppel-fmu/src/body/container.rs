@@ -140,7 +140,12 @@ impl Body for Container {
         &self.interface
     }
 
+    fn release(&mut self) {
+        self.running = None;
+    }
+
     fn initialize(&mut self, start: f64, inputs: &[Polynomial]) -> Result<()> {
+        self.release();
         self.running = Some(self.start(start, inputs)?);
         Ok(())
     }
@@ -229,6 +234,7 @@ impl Body for Container {
                 if self.running.as_ref().is_none_or(|running| running.start != start) {
                     let inputs: Vec<Polynomial> =
                         self.interface.inputs.iter().map(|_| Polynomial::default()).collect();
+                    self.release();
                     self.running = Some(self.start(start, &inputs)?);
                 }
                 self.running()?.simulation.restore(state)?;

@@ -34,6 +34,9 @@ pub(crate) trait Body: Send {
     /// Its variables.
     fn interface(&self) -> &Interface;
 
+    /// Lets go of what runs: an FMU inside may allow one instance only.
+    fn release(&mut self) {}
+
     /// Finds the start at this time, with parameters as they are and inputs as given.
     fn initialize(&mut self, start: f64, inputs: &[Polynomial]) -> Result<()>;
 

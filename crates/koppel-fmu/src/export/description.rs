@@ -58,7 +58,8 @@ fn interfaces(xml: &mut Xml, export: &Export, version: FmiVersion, abilities: &A
         let attributes = Attributes::new()
             .with("modelIdentifier", identifier)
             .flag(&format!("canGetAndSet{state}"), abilities.state)
-            .flag(&format!("canSerialize{state}"), abilities.serialize);
+            .flag(&format!("canSerialize{state}"), abilities.serialize)
+            .flag("canBeInstantiatedOnlyOncePerProcess", export.is_single);
         if is_two {
             attributes.flag("providesDirectionalDerivative", abilities.derivatives)
         } else {
@@ -108,7 +109,9 @@ fn kind(export: &Export, variable: &Variable) -> (&'static str, &'static str, Op
     let initial = if variable.setting == Setting::Start { "exact" } else { "calculated" };
     match variable.role {
         Role::Time => ("independent", "continuous", None),
+        Role::Input(_) if variable.is_held => ("input", "discrete", None),
         Role::Input(_) => ("input", "continuous", None),
+        Role::Output(_) if variable.is_held => ("output", "discrete", Some(initial)),
         Role::Output(_) => ("output", "continuous", Some(initial)),
         Role::Parameter(_) if variable.setting == Setting::Always => ("parameter", "tunable", Some("exact")),
         Role::Parameter(_) => ("parameter", "fixed", Some("exact")),

@@ -9,6 +9,7 @@
 //! # }
 //! ```
 
+mod abilities;
 mod archive;
 mod description;
 mod documentation;
@@ -20,10 +21,10 @@ use crate::body::{Body, Container};
 use crate::error::{Error, Result};
 use crate::interface::Interface;
 use crate::plan::{self, Abilities, Content, ModelPlan, Plan};
+use abilities::Kept;
 use koppel::models;
 use koppel::solver::SolverConfig;
-use koppel_fmi::import::{self, Solving};
-use koppel_fmi::{Fmu, archive as archives};
+use koppel_fmi::archive as archives;
 use koppel_io::system_file::SystemFile;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -66,7 +67,7 @@ struct Experiment {
     start: f64,
     stop: f64,
     step: Option<f64>,
-    /// Steps may have any length; not where parts of a system have rates of their own.
+    /// Steps may have any length; not where parts of a system have rates of their own, or an FMU inside takes one length only.
     is_free: bool,
 }
 
@@ -84,6 +85,8 @@ pub struct Export {
     interface: Interface,
     abilities: Abilities,
     experiment: Experiment,
+    /// An FMU inside allows one instance per process only.
+    is_single: bool,
     /// Its system file and the FMUs in it, by their names within the resources.
     resources: Vec<File>,
     notes: Vec<String>,
@@ -116,6 +119,7 @@ impl Export {
             content: Content::Model(model),
             abilities: Abilities::ALL,
             experiment: Experiment { start: 0.0, stop: 1.0, step: None, is_free: true },
+            is_single: false,
             resources: Vec::new(),
             notes: Vec::new(),
         })
@@ -134,7 +138,7 @@ impl Export {
         let mut container = Container::of(file.clone())?;
         let inputs = vec![crate::polynomial::Polynomial::default(); container.interface().input_count()];
         container.initialize(file.run.start, &inputs)?;
-        let (abilities, mut notes) = abilities(&container, file)?;
+        let Kept { abilities, is_free, is_single, mut notes } = Kept::of(&container, file)?;
         if file.run.stop_when.is_some() {
             notes.push("`stop_when` is left out: an FMU runs as long as its importer wants".into());
         }
@@ -152,8 +156,9 @@ impl Export {
                 start: file.run.start,
                 stop: file.run.stop,
                 step: Some(file.run.step),
-                is_free: file.run.every.values().all(|every| *every == 1),
+                is_free,
             },
+            is_single,
             resources: resources(file)?,
             notes,
         })
@@ -223,28 +228,6 @@ fn identifier(name: &str) -> String {
     let fits = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
     let name: String = name.chars().map(fits).collect();
     if name.starts_with(|c: char| c.is_ascii_alphabetic()) { name } else { format!("m_{name}") }
-}
-
-/// What a system can do: with FMUs inside, what they all can.
-fn abilities(container: &Container, file: &SystemFile) -> Result<(Abilities, Vec<String>)> {
-    let (mut abilities, mut notes) = (Abilities::ALL, Vec::new());
-    if let Err(error) = container.save() {
-        notes.push(format!("it has no FMU state: {error}"));
-        (abilities.state, abilities.serialize) = (false, false);
-    }
-    for (name, path) in file.fmus() {
-        let fmu = Fmu::open(&path)?;
-        // Whichever of its interfaces is used.
-        let description = fmu.description();
-        let saves = |solving| fmu.saves_as_bytes(&import::Options { solving, ..Default::default() });
-        let own = description.co_simulation.is_none() || saves(Solving::Own);
-        let other = description.model_exchange.is_none() || saves(Solving::Koppel(None));
-        if abilities.serialize && !(own && other) {
-            notes.push(format!("its state cannot be written as bytes: that of `{name}` cannot"));
-            abilities.serialize = false;
-        }
-    }
-    Ok((abilities, notes))
 }
 
 /// Settings of processes of their own: inside an FMU there is no program of koppel that could be one.

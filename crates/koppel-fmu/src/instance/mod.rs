@@ -118,6 +118,7 @@ impl Instance {
     }
 
     pub(crate) fn reset(&mut self) -> Result<()> {
+        self.body.release();
         self.body = build(&self.plan, &self.resources)?;
         self.phase = Phase::Instantiated;
         self.inputs = self.start_inputs();

@@ -67,13 +67,17 @@ impl Simulation {
                     let variable = &graph.ports(id).inputs[j];
                     let size = variable.nominal.map_or(u[j].abs(), f64::abs).max(u[j].abs());
                     let delta = DELTA * if size > 0.0 { size } else { 1.0 };
+                    let mut is_refused = false;
                     for (value, out) in [(u[j] + delta, &mut above), (u[j] - delta, &mut below)] {
                         disturbed[j] = value;
-                        let read = slot.subsystem.read(Some(&disturbed), out);
-                        read.map_err(|source| failed(graph, slot, step, source))?;
+                        match slot.subsystem.read(Some(&disturbed), out) {
+                            // Booleans and integers cannot be moved a little.
+                            Err(_) if variable.is_held => is_refused = true,
+                            read => read.map_err(|source| failed(graph, slot, step, source))?,
+                        }
                     }
                     disturbed[j] = u[j];
-                    for i in 0..outputs.len() {
+                    for i in (0..outputs.len()).filter(|_| !is_refused) {
                         matrix[(i, j)] = (above[i] - below[i]) / (2.0 * delta);
                     }
                 }

@@ -1,0 +1,139 @@
+//! Trial of outputs that are read after inputs were set, without a step between.
+//!
+//! Inputs are moved one by one: what depends on their difference would not move if all moved alike.
+
+use super::experiment::{Body, Experiment, TRIAL, WARM_UP};
+use super::findings::{Seen, failed, held, not_tried, noted};
+use koppel::Result;
+use koppel::system::{Dependencies, Ports};
+
+/// Most inputs that are moved.
+const MOST: usize = 30;
+
+/// What outputs do at one instant.
+struct Reaction {
+    ports: Ports,
+    /// Outputs with inputs as they are.
+    before: Vec<f64>,
+    /// For each input that was moved alone, its place and which outputs changed.
+    alone: Vec<(usize, Vec<bool>)>,
+    /// Which outputs changed when all moved.
+    together: Vec<bool>,
+}
+
+impl Experiment<'_> {
+    /// Outputs follow inputs without a step; afterwards everything goes on as if nothing had been.
+    pub(super) fn reevaluation(&self) -> Result<Seen> {
+        if !self.moves() {
+            return Ok(not_tried("it has no continuous inputs"));
+        }
+        let mut undisturbed = self.warm()?;
+        let reference = self.run(&mut undisturbed, WARM_UP, TRIAL)?;
+        drop(undisturbed);
+        let mut body = self.warm()?;
+        let reaction = match self.react(&mut body)? {
+            Ok(reaction) => reaction,
+            Err(seen) => return Ok(seen),
+        };
+        if let Some(text) = reaction.undeclared() {
+            return Ok(failed(text));
+        }
+        let after = self.run(&mut body, WARM_UP, TRIAL)?;
+        if let Some(difference) = self.difference(&mut body, &reference, &after).filter(|d| !d.is_small()) {
+            return Ok(failed(format!("after inputs were only tried, {} in later steps", difference.text())));
+        }
+        let stays = |k: usize| {
+            let (name, value) = (&reaction.ports.outputs[k].name, reaction.before[k]);
+            format!("`{name}` stays at {value} when inputs it depends on directly are set")
+        };
+        Ok(match (reaction.stale().next(), &body) {
+            (Some(k), Body::ModelExchange(_)) => failed(stays(k)),
+            (Some(k), Body::CoSimulation(_)) => noted(format!("{}: it is evaluated in steps only", stays(k))),
+            (None, _) => held(format!(
+                "{} of {} outputs follow their inputs at once, as declared; later steps are unharmed",
+                reaction.following(),
+                reaction.before.len()
+            )),
+        })
+    }
+
+    /// Outputs of co-simulation that are evaluated in steps only, by name.
+    pub(super) fn stale(&self, body: &mut Body) -> Result<Vec<String>> {
+        if !self.moves() || matches!(body, Body::ModelExchange(_)) {
+            return Ok(Vec::new());
+        }
+        let name = |reaction: &Reaction, k: usize| reaction.ports.outputs[k].name.clone();
+        let names = |reaction: Reaction| reaction.stale().map(|k| name(&reaction, k)).collect();
+        Ok(self.react(body)?.map_or_else(|_| Vec::new(), names))
+    }
+
+    /// Moves inputs one by one, then all; what does not come back is a finding.
+    fn react(&self, body: &mut Body) -> Result<std::result::Result<Reaction, Seen>> {
+        let ports = body.subsystem().ports().clone();
+        let (rest, other) = (self.inputs(WARM_UP), self.inputs(WARM_UP + 1));
+        let mut read = |inputs: &[f64]| -> Result<Vec<f64>> {
+            let mut outputs = vec![0.0; ports.outputs.len()];
+            body.subsystem().read(Some(inputs), &mut outputs)?;
+            Ok(outputs)
+        };
+        let changes = |before: &[f64], after: &[f64]| -> Vec<bool> {
+            before.iter().zip(after).map(|(a, b)| differs(*a, *b)).collect()
+        };
+        let before = read(&rest)?;
+        let mut alone = Vec::new();
+        for input in (0..rest.len()).filter(|input| self.reach[*input] != 0.0).take(MOST) {
+            let mut inputs = rest.clone();
+            inputs[input] = other[input];
+            alone.push((input, changes(&before, &read(&inputs)?)));
+        }
+        let together = changes(&before, &read(&other)?);
+        let back = read(&rest)?;
+        if let Some(k) = changes(&before, &back).iter().position(|changed| *changed) {
+            let (name, before, back) = (&ports.outputs[k].name, before[k], back[k]);
+            let text =
+                format!("`{name}` is {back} instead of {before} after its inputs were set and set back");
+            return Ok(Err(failed(text)));
+        }
+        Ok(Ok(Reaction { ports, before, alone, together }))
+    }
+}
+
+impl Reaction {
+    /// An output that follows an input it does not declare to depend on.
+    fn undeclared(&self) -> Option<String> {
+        for (k, output) in self.ports.outputs.iter().enumerate() {
+            let is_declared = |input: usize| match &output.depends {
+                Dependencies::None => false,
+                Dependencies::On(list) => list.contains(&input),
+                Dependencies::Unknown => true,
+            };
+            let mut moving = self.alone.iter().filter(|(_, changed)| changed[k]).map(|(input, _)| *input);
+            if let Some(input) = moving.find(|input| !is_declared(*input)) {
+                return Some(format!(
+                    "`{}` changes with `{}` at once, but declares no direct dependence",
+                    output.name, self.ports.inputs[input].name
+                ));
+            }
+        }
+        None
+    }
+
+    /// Outputs that stay whatever input they declare to depend on is moved.
+    fn stale(&self) -> impl Iterator<Item = usize> {
+        (0..self.before.len()).filter(|k| {
+            let Dependencies::On(list) = &self.ports.outputs[*k].depends else { return false };
+            let is_fed = self.alone.iter().any(|(input, _)| list.contains(input));
+            is_fed && !self.together[*k] && !self.alone.iter().any(|(_, changed)| changed[*k])
+        })
+    }
+
+    /// How many outputs follow any input.
+    fn following(&self) -> usize {
+        let follows = |k: &usize| self.together[*k] || self.alone.iter().any(|(_, changed)| changed[*k]);
+        (0..self.before.len()).filter(follows).count()
+    }
+}
+
+fn differs(a: f64, b: f64) -> bool {
+    (a - b).abs() > 1e-9 * a.abs().max(b.abs()).max(1e-9)
+}

@@ -1,0 +1,70 @@
+//! What a system can do as an FMU: of what koppel can do, what all FMUs inside keep.
+
+use crate::body::{Body, Container};
+use crate::error::Result;
+use crate::plan::Abilities;
+use koppel_fmi::Fmu;
+use koppel_fmi::description::CoSimulation;
+use koppel_io::system_file::SystemFile;
+
+/// What an exported system declares.
+pub(super) struct Kept {
+    pub(super) abilities: Abilities,
+    /// Steps may have any length.
+    pub(super) is_free: bool,
+    /// One instance per process only.
+    pub(super) is_single: bool,
+    /// What is missing, and whose fault it is.
+    pub(super) notes: Vec<String>,
+}
+
+impl Kept {
+    pub(super) fn of(container: &Container, file: &SystemFile) -> Result<Kept> {
+        let is_free = file.run.every.values().all(|every| *every == 1);
+        let mut kept = Kept { abilities: Abilities::ALL, is_free, is_single: false, notes: Vec::new() };
+        if let Err(error) = container.save() {
+            kept.notes.push(format!("it has no FMU state: {error}"));
+            (kept.abilities.state, kept.abilities.serialize) = (false, false);
+        }
+        let settings: toml::Table = toml::from_str(&file.to_toml()).unwrap_or_default();
+        for (name, path) in file.fmus() {
+            let fmu = Fmu::open(&path)?;
+            let entry = settings.get("subsystems").and_then(|all| all.get(&name));
+            let interface = entry.and_then(|entry| entry.get("interface")).and_then(toml::Value::as_str);
+            kept.inside(&name, &fmu, interface == Some("model-exchange"));
+        }
+        Ok(kept)
+    }
+
+    /// Takes away what an FMU inside does not keep.
+    fn inside(&mut self, name: &str, fmu: &Fmu, is_model_exchange: bool) {
+        let description = fmu.description();
+        let section = description.co_simulation.as_ref().filter(|_| !is_model_exchange);
+        let exchange = description.model_exchange.as_ref().map(|section| &section.interface);
+        let Some(interface) = section.map(|section| &section.interface).or(exchange) else { return };
+        self.is_single |= interface.can_be_instantiated_only_once_per_process;
+        let abilities = &mut self.abilities;
+        let saves_as_bytes = interface.can_get_and_set_fmu_state && interface.can_serialize_fmu_state;
+        if abilities.serialize && !saves_as_bytes {
+            self.notes.push(format!("its state cannot be written as bytes: that of `{name}` cannot"));
+            abilities.serialize = false;
+        }
+        // Equations of model exchange can be evaluated anywhere, and koppel solves them in any step.
+        let Some(section) = section else { return };
+        let CoSimulation { can_interpolate_inputs, provides_intermediate_update, .. } = section;
+        let is_free = section.can_handle_variable_communication_step_size;
+        if self.is_free && !is_free {
+            self.notes.push(format!("its steps must all have one length: those of `{name}` must"));
+            self.is_free = false;
+        }
+        if abilities.moving_inputs && !(is_free || *can_interpolate_inputs || *provides_intermediate_update) {
+            self.notes.push(format!("inputs cannot move inside its steps: those of `{name}` cannot"));
+            abilities.moving_inputs = false;
+        }
+        // Outputs of co-simulation need not follow inputs before the next step.
+        if abilities.derivatives && !interface.provides_directional_derivatives {
+            self.notes.push(format!("it has no directional derivatives: `{name}` has none"));
+            abilities.derivatives = false;
+        }
+    }
+}
