@@ -140,7 +140,7 @@ impl DerefMut for CoSimulation {
 impl CoSimulation {
     /// Makes an instance.
     pub fn new(fmu: &Arc<Fmu>, options: &Options) -> Result<CoSimulation> {
-        let resized = starts::resized(fmu.description(), &options.name, &options.start_values)?.map(Box::new);
+        let resized = starts::adapted(fmu.description(), options)?.map(Box::new);
         let description = resized.as_deref().unwrap_or(fmu.description());
         let not_one = || Error::NotCoSimulation { path: fmu.path().into() };
         let section = description.co_simulation.as_ref().ok_or_else(not_one)?;

@@ -55,6 +55,8 @@ pub struct Options {
     pub debug_logging: bool,
     /// Whether it may be excited before a run; `None`: unless it declares that there can be one instance only.
     pub probe: Option<bool>,
+    /// Real inputs and outputs declared discrete that are driven as if they were continuous, by variable name.
+    pub continuous: Vec<String>,
     /// Receives its messages.
     #[serde(skip)]
     pub log: Option<LogSink>,
@@ -73,6 +75,7 @@ impl Default for Options {
             stop: None,
             debug_logging: false,
             probe: None,
+            continuous: Vec::new(),
             log: None,
         }
     }

@@ -81,7 +81,7 @@ impl ModelExchange {
     /// Makes an instance. Without `solver` it is [`SolverConfig::Adaptive`] with the tolerance of the options, else the one
     /// the FMU proposes, else 1e-6.
     pub fn new(fmu: &Arc<Fmu>, options: &Options, solver: Option<&SolverConfig>) -> Result<ModelExchange> {
-        let resized = starts::resized(fmu.description(), &options.name, &options.start_values)?.map(Box::new);
+        let resized = starts::adapted(fmu.description(), options)?.map(Box::new);
         let description = resized.as_deref().unwrap_or(fmu.description());
         let not_one = || Error::NotModelExchange { path: fmu.path().into() };
         let section = description.model_exchange.as_ref().ok_or_else(not_one)?;
