@@ -3,7 +3,7 @@
 use crate::Ssp;
 use crate::error::{Error, Result};
 use crate::finding::{Finding, Place, Report, Rule, suggest};
-use crate::flatten::{self, FlatComponent, FlatConnector, FlatParameter, FlatSystem};
+use crate::flatten::{self, FlatComponent, FlatConnector, FlatParameter, FlatSystem, Port};
 use crate::load::FMU;
 use crate::model::{Class, Implementation, Kind, Location, Value};
 use koppel::system::unit::Unit;
@@ -62,8 +62,9 @@ impl Ssp {
                 check.parameter(parameter, items.map(|(name, value)| (name.as_str(), *value)).collect());
             }
         }
+        let (descriptions, addresses): (Vec<_>, Vec<_>) = described.into_iter().unzip();
+        note_unknown_units(&flat, &descriptions, &mut report);
         let findings = self.sound(report)?;
-        let (descriptions, addresses) = described.into_iter().unzip();
         Ok(Components { flat, descriptions, addresses, findings })
     }
 
@@ -77,7 +78,7 @@ impl Ssp {
         let element = format!("Component {}", component.name);
         let place = Place::new(&component.origin.file, component.origin.at, element);
         let Some(source) = &component.source else {
-            report.fault(&place, Rule::Runnable, "has no source and cannot be run");
+            report.fault(&place, Rule::Runnable, "has no source and cannot be run: it is an interface without a model; name an FMU as its `source`");
             return None;
         };
         if source.media_type != FMU {
@@ -128,6 +129,39 @@ fn units(description: &Description) -> Vec<(String, Unit)> {
         Some((v.name.clone(), unit))
     };
     ports.all().filter_map(|(_, variable)| unit(variable)).collect()
+}
+
+/// Notes, once for each pair, units of different names of which one is not known: nothing is converted between them.
+fn note_unknown_units(flat: &FlatSystem, descriptions: &[Arc<Description>], report: &mut Report) {
+    let unit = |port: &Port| {
+        let number = port.component?;
+        let connector = flat.components[number].connectors.iter().find(|c| c.name == port.connector)?;
+        let written = connector.data.as_ref().and_then(|data| data.unit.clone());
+        let description = &descriptions[number];
+        let own = || description.variables[description.find(&port.connector)?].attributes.unit.clone();
+        Some((written.or_else(own)?, connector.unit.is_some()))
+    };
+    let mut told: Vec<(String, String)> = Vec::new();
+    for connection in flat.connections.iter().filter(|c| !c.suppresses_units) {
+        if (connection.factor.abs(), connection.offset) != (1.0, 0.0) || connection.mapping.is_some() {
+            continue;
+        }
+        let (Some(source), Some(target)) = (unit(&connection.from), unit(&connection.to)) else { continue };
+        let pair = (source.0, target.0);
+        if pair.0 == pair.1 || source.1 && target.1 || told.contains(&pair) {
+            continue;
+        }
+        let ends = (flat.port_name(&connection.from), flat.port_name(&connection.to));
+        let element = format!("Connection {} -> {}", ends.0, ends.1);
+        let place = Place::new(&connection.origin.file, connection.origin.at, element);
+        let unknown = if source.1 { &pair.1 } else { &pair.0 };
+        let message = format!(
+            "unit `{unknown}` is not known: values in `{}` go unchanged into `{}`; define it in `Units`, add a `LinearTransformation`, or write suppressUnitConversion=\"true\" if the numbers are meant as they are",
+            pair.0, pair.1
+        );
+        report.note(&place, Rule::Unit, message);
+        told.push(pair);
+    }
 }
 
 struct Check<'a> {

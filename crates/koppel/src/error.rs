@@ -56,8 +56,8 @@ pub enum Error {
     #[error("`{place}` is not finite ({value})")]
     NotFinite { place: String, value: f64 },
 
-    #[error("subsystem `{subsystem}`, variable `{variable}` became {value} at t = {time} s")]
-    BecameNonFinite { subsystem: String, variable: String, value: f64, time: f64 },
+    #[error("subsystem `{subsystem}`, variable `{variable}` became {value} at t = {time} s{}", .inputs.words())]
+    BecameNonFinite { subsystem: String, variable: String, value: f64, time: f64, inputs: InputsThen },
 
     #[error("subsystem `{subsystem}` failed at t = {time} s: {source}")]
     Subsystem { subsystem: String, time: f64, source: Box<Error> },
@@ -111,6 +111,41 @@ pub enum Error {
     Recorder { source: Box<dyn std::error::Error + Send + Sync> },
 }
 
+/// The inputs under which a variable became something that is no number.
+#[derive(Clone, Debug, PartialEq)]
+pub enum InputsThen {
+    /// Nobody looked.
+    Unknown,
+    /// All were finite; the largest of them, if there is any.
+    Finite(Option<(String, f64)>),
+    /// This one was not.
+    NotFinite(String),
+}
+
+/// Inputs beyond this have grown: an unstable coupling is to blame, not what the subsystem makes of them.
+const GROWN: f64 = 1e9;
+
+impl InputsThen {
+    /// True if they are such as a subsystem must be able to bear.
+    fn are_ordinary(&self) -> bool {
+        match self {
+            InputsThen::Finite(largest) => largest.as_ref().is_none_or(|(_, value)| value.abs() < GROWN),
+            InputsThen::NotFinite(_) | InputsThen::Unknown => false,
+        }
+    }
+
+    fn words(&self) -> String {
+        match self {
+            InputsThen::Unknown => String::new(),
+            InputsThen::Finite(None) => ", though it has no inputs".into(),
+            InputsThen::Finite(Some((name, value))) => {
+                format!(", from finite inputs (largest: `{name}` = {value})")
+            }
+            InputsThen::NotFinite(name) => format!(", from an input that is not finite (`{name}`)"),
+        }
+    }
+}
+
 impl From<SolverError> for Box<Error> {
     fn from(source: SolverError) -> Self {
         Box::new(Error::Solver(source))
@@ -121,6 +156,9 @@ impl Error {
     /// What the user can do about it, when there is more to say than the message.
     pub fn hint(&self) -> Option<String> {
         match self {
+            Error::BecameNonFinite { inputs, subsystem, .. } if inputs.are_ordinary() => Some(format!(
+                "`{subsystem}` itself computed it: look at its parameters and start values, and at what it does with these inputs; if a solver of koppel's drives it, give that a smaller step"
+            )),
             Error::BecameNonFinite { .. } => Some(
                 "the coupling or the subsystem's own solver is unstable: use a smaller communication step, another coupling, or a smaller solver step"
                     .into(),

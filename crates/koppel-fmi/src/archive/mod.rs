@@ -13,6 +13,7 @@
 //! What an entry declares is only believed until it is read: an entry with more bytes than declared is an error, and so
 //! is a wrong check sum.
 
+mod directory;
 mod folder;
 mod name;
 mod nested;
@@ -60,8 +61,8 @@ pub enum ArchiveError {
     Name { name: String, problem: NameProblem },
     #[error("entry `{name}` is refused: it is a {kind}, only files and folders are unpacked")]
     Special { name: String, kind: &'static str },
-    #[error("a name occurs twice in its directory")]
-    Duplicate,
+    #[error("the name `{name}` occurs twice in its directory")]
+    Duplicate { name: String },
     #[error("entries `{first}` and `{second}` are refused: {problem}")]
     Clash { first: String, second: String, problem: &'static str },
     #[error("entry `{name}` is encrypted")]
@@ -96,8 +97,6 @@ pub enum NameProblem {
     Absolute,
     #[error("`..` leaves the folder")]
     Parent,
-    #[error("a backslash is a separator on some systems only")]
-    Backslash,
     #[error("a colon, as in a drive letter")]
     Colon,
     #[error("a control character")]
@@ -145,6 +144,11 @@ impl<R: Read + Seek> Archive<R> {
     /// Checks an archive of `size` bytes; `path` is only for messages.
     pub fn new(path: &Path, reader: R, size: u64) -> Result<Archive<R>> {
         let checked = open_zip(reader).and_then(|mut zip| {
+            if zip.has_duplicate_names() {
+                let start = zip.central_directory_start();
+                let name = directory::repeated(zip.into_inner(), start).unwrap_or_default();
+                return Err(ArchiveError::Duplicate { name });
+            }
             let entries = check(&mut zip, size)?;
             Ok((zip, entries))
         });
@@ -243,12 +247,9 @@ fn check<R: Read + Seek>(zip: &mut ZipArchive<R>, archive_size: u64) -> Result<V
     if zip.len() > MAX_ENTRIES {
         return Err(ArchiveError::TooManyEntries { entries: zip.len() });
     }
-    if zip.has_duplicate_names() {
-        return Err(ArchiveError::Duplicate);
-    }
     let mut names = Names::default();
-    let entries: Vec<Entry> =
-        (0..zip.len()).map(|index| check_entry(zip, index, &mut names)).collect::<Result<_, _>>()?;
+    let entries = (0..zip.len()).filter_map(|index| check_entry(zip, index, &mut names).transpose());
+    let entries: Vec<Entry> = entries.collect::<Result<_, _>>()?;
     check_size(&entries, archive_size)?;
     let overlap = zip.has_overlapping_entries();
     if overlap.map_err(|error| ArchiveError::Damaged { reason: error.to_string() })? {
@@ -275,11 +276,12 @@ const SYMLINK: u32 = 0o120_000;
 const REGULAR: u32 = 0o100_000;
 const FOLDER: u32 = 0o040_000;
 
+/// An entry that may be unpacked; none for the folder of the archive itself.
 fn check_entry<R: Read + Seek>(
     zip: &ZipArchive<R>,
     index: usize,
     names: &mut Names,
-) -> Result<Entry, ArchiveError> {
+) -> Result<Option<Entry>, ArchiveError> {
     let damaged = |error: ZipError| ArchiveError::Damaged { reason: error.to_string() };
     let data = zip.by_index_data(index).map_err(damaged)?;
     let Ok(name) = data.name().map(|name| name.into_owned()) else {
@@ -288,11 +290,12 @@ fn check_entry<R: Read + Seek>(
     };
     let path = match name::normalize(&name) {
         Ok(path) => path,
+        Err(NameProblem::Empty) if name::is_root(&name) && data.size() == 0 => return Ok(None),
         Err(problem) => return Err(ArchiveError::Name { name, problem }),
     };
     let mode = data.unix_mode().unwrap_or(0);
     let kind = match mode & 0o111 {
-        _ if name.ends_with('/') => Kind::Folder,
+        _ if name::is_folder(&name) => Kind::Folder,
         0 => Kind::File,
         _ => Kind::Executable,
     };
@@ -311,7 +314,7 @@ fn check_entry<R: Read + Seek>(
         return Err(ArchiveError::Compression { name, method: data.compression().to_string() });
     }
     names.add(&name, &path, kind)?;
-    Ok(Entry { index, path, kind, size: data.size() })
+    Ok(Some(Entry { index, path, kind, size: data.size() }))
 }
 
 /// Reads one entry to its end, but not further than it declared.

@@ -6,28 +6,42 @@ use std::collections::HashMap;
 /// Longest path of an entry in bytes.
 pub(super) const MAX_LENGTH: usize = 1024;
 
-/// The path an entry unpacks to: parts separated by `/`, without empty and `.` parts.
+/// The path an entry unpacks to: parts separated by `/`, without empty and `.` parts. A backslash separates parts too: some
+/// tools on Windows write it, against the rules of zip.
 pub fn normalize(name: &str) -> Result<String, NameProblem> {
     if name.len() > MAX_LENGTH {
         return Err(NameProblem::TooLong);
     }
-    if name.starts_with('/') {
+    if name.starts_with(SEPARATORS) {
         return Err(NameProblem::Absolute);
     }
     for c in name.chars() {
         match c {
-            '\\' => return Err(NameProblem::Backslash),
             ':' => return Err(NameProblem::Colon),
             c if c.is_control() => return Err(NameProblem::Control),
             _ => {}
         }
     }
-    let parts: Vec<&str> = name.split('/').filter(|part| !matches!(*part, "" | ".")).collect();
+    let parts: Vec<&str> = name.split(SEPARATORS).filter(|part| !matches!(*part, "" | ".")).collect();
     if parts.contains(&"..") {
         return Err(NameProblem::Parent);
     }
     if parts.is_empty() { Err(NameProblem::Empty) } else { Ok(parts.join("/")) }
 }
+
+/// True of the entry of the archive's own folder, such as `./`.
+pub(super) fn is_root(name: &str) -> bool {
+    !name.is_empty()
+        && !name.starts_with(SEPARATORS)
+        && name.split(SEPARATORS).all(|part| matches!(part, "" | "."))
+}
+
+/// True of the entry of a folder.
+pub(super) fn is_folder(name: &str) -> bool {
+    name.ends_with(SEPARATORS)
+}
+
+const SEPARATORS: [char; 2] = ['/', '\\'];
 
 /// What is known about one path, in lower case.
 struct Taken {
@@ -83,6 +97,8 @@ mod tests {
             ("resources/", "resources"),
             ("resources/...", "resources/..."),
             ("résumé/ü.txt", "résumé/ü.txt"),
+            ("binaries\\win64\\a.dll", "binaries/win64/a.dll"),
+            (".\\a\\", "a"),
         ] {
             assert_eq!(normalize(name).as_deref(), Ok(path));
         }
@@ -99,8 +115,12 @@ mod tests {
             ("../x", Parent),
             ("a/../b", Parent),
             ("a/..", Parent),
-            ("..\\x", Backslash),
-            ("a\\b", Backslash),
+            ("..\\x", Parent),
+            ("a\\..\\..\\x", Parent),
+            ("a/..\\x", Parent),
+            ("\\x", Absolute),
+            ("\\\\server\\share", Absolute),
+            (".\\", Empty),
             ("C:/x", Colon),
             ("c:x", Colon),
             ("a.txt:stream", Colon),
@@ -124,6 +144,7 @@ mod tests {
         assert!(add_all(&["a/", "a/b", "a/c/d", "a/c/"]).is_ok());
         assert!(add_all(&["a/b", "a//b"]).is_err());
         assert!(add_all(&["a/b", "./a/b"]).is_err());
+        assert!(add_all(&["a/b", "a\\b"]).is_err());
         assert!(add_all(&["a/b", "A/B"]).is_err());
         assert!(add_all(&["a", "a/b"]).is_err());
         assert!(add_all(&["a/b", "a"]).is_err());

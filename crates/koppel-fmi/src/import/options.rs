@@ -99,6 +99,8 @@ pub struct Options {
     pub without: Without,
     /// True if it serves a run that makes no trials: nobody needs its linear model, and it is not asked for one.
     pub spared: bool,
+    /// Real inputs and outputs declared discrete that are driven as if they were continuous, by variable name.
+    pub continuous: Vec<String>,
     /// Receives its messages.
     #[serde(skip)]
     pub log: Option<LogSink>,
@@ -119,6 +121,7 @@ impl Default for Options {
             probe: None,
             without: Without::default(),
             spared: false,
+            continuous: Vec::new(),
             log: None,
         }
     }

@@ -69,6 +69,9 @@ pub(super) fn of(description: &Description) -> (Ports, Slots) {
                 start: start_value(variable, element),
                 description: variable.description.clone().unwrap_or_default(),
                 is_held: variable.variability != Variability::Continuous,
+                is_discrete_real: variable.variability == Variability::Discrete
+                    && variable.value_type.is_float()
+                    && variable.clocks.is_empty(),
                 is_fixed: variable.causality == Causality::Parameter
                     && variable.variability != Variability::Tunable,
                 ..Port::new(format!("{}{}", variable.name, index_text(&sizes, element)))
@@ -120,12 +123,16 @@ pub(super) fn start_value(variable: &Variable, element: usize) -> f64 {
     }
 }
 
+/// What tools write where a variable has no unit.
+const NO_UNITS: [&str; 5] = ["null", "none", "None", "n/a", "undefined"];
+
 /// The name of a unit and, where the engine would not read it as the FMU means it, its definition. A name that neither
-/// the FMU nor the engine knows the meaning of is nothing.
+/// the FMU nor the engine knows the meaning of is kept: connections tell of it.
 fn unit_of(variable: &Variable, units: &HashMap<&str, Option<BaseUnit>>) -> Option<(String, Option<Unit>)> {
     let name = variable.attributes.unit.as_deref()?;
     let Some(base) = units.get(name).copied().flatten() else {
-        return Unit::parse(name).is_ok().then(|| (name.to_owned(), None));
+        let is_unit = !name.trim().is_empty() && !NO_UNITS.contains(&name.trim());
+        return is_unit.then(|| (name.to_owned(), None));
     };
     let close = |a: f64, b: f64| (a - b).abs() <= 1e-9 * a.abs().max(b.abs());
     let agrees = Unit::parse(name).is_ok_and(|unit| {
@@ -213,6 +220,7 @@ mod tests {
         assert_eq!(unit("velocity", speed(1.0)), defined(1.0));
         assert_eq!(unit("knots of mine", speed(0.5)), defined(0.5));
         assert_eq!(unit("kg", speed(1.0)), defined(1.0), "the FMU's own meaning counts");
-        assert_eq!(unit("no unit at all", None), None);
+        assert_eq!(unit("no unit at all", None), Some(None), "its name is kept");
+        assert_eq!(unit("null", None), None);
     }
 }

@@ -7,12 +7,31 @@ use crate::description::{Causality, Description, Initial, Start, ValueType, Vari
 use crate::error::{Error, Result};
 use koppel::system::Message;
 
-/// The description an instance follows where it is not the FMU's own: structural parameters have the values given, and what is
-/// done without is not declared.
+/// The description an instance follows where it is not the FMU's own: sizes of arrays, discrete reals that are continuous, and
+/// nothing declared that is done without; `None` if the options change nothing.
 pub(super) fn adapted(description: &Description, options: &Options) -> Result<Option<Box<Description>>> {
     let hidden = options.without.hidden(description);
     let resized = resized(hidden.as_ref().unwrap_or(description), &options.name, &options.start_values)?;
-    Ok(resized.or(hidden).map(Box::new))
+    let adapted = resized.or(hidden);
+    if options.continuous.is_empty() {
+        return Ok(adapted.map(Box::new));
+    }
+    let mut adapted = adapted.unwrap_or_else(|| description.clone());
+    for name in &options.continuous {
+        let is_one = |v: &Variable| {
+            v.value_type.is_float() && matches!(v.causality, Causality::Input | Causality::Output)
+        };
+        let place = adapted.find(name).filter(|place| is_one(&adapted.variables[*place]));
+        let Some(place) = place else {
+            let instance = options.name.clone();
+            let known =
+                adapted.variables.iter().filter(|v| is_one(v) && v.variability == Variability::Discrete);
+            let known = known.map(|v| v.name.clone()).collect();
+            return Err(Error::UnknownVariable { instance, name: name.clone(), known }.into());
+        };
+        adapted.variables[place].variability = Variability::Continuous;
+    }
+    Ok(Some(Box::new(adapted)))
 }
 
 /// A description in which structural parameters have these values; `None` if none is among them.
@@ -50,18 +69,16 @@ fn resized(
 pub(super) fn start_inputs(inputs: &mut [koppel::system::Variable], values: &[(String, Value)]) {
     for (name, value) in values {
         match value {
-            Value::Number(number) => {
+            Value::Number(_) | Value::Boolean(_) => {
                 let named = inputs.iter_mut().find(|input| input.name == *name);
-                named.into_iter().for_each(|input| input.start = *number);
+                named.into_iter().for_each(|input| input.start = value.number().unwrap_or(input.start));
             }
             Value::List(list) => {
                 let is_element = |input: &&mut koppel::system::Variable| {
                     input.name.strip_prefix(name.as_str()).is_some_and(|index| index.starts_with('['))
                 };
                 for (input, value) in inputs.iter_mut().filter(is_element).zip(list) {
-                    if let Value::Number(number) = value {
-                        input.start = *number;
-                    }
+                    input.start = value.number().unwrap_or(input.start);
                 }
             }
             Value::Text(_) | Value::Bytes(_) => {}
@@ -111,6 +128,7 @@ impl Base {
         let fits = match variable.value_type {
             ValueType::String => matches!(value, Value::Text(_)),
             ValueType::Binary => bytes_of(value).is_some(),
+            ValueType::Boolean => value.number().is_some(),
             _ => matches!(value, Value::Number(_)),
         };
         let (instance, name) = (self.name.clone(), name.into());
@@ -222,8 +240,7 @@ impl Base {
             return self.called(self.backend.set_messages(variable, messages.iter()));
         }
         let slots: Vec<Slot> = (0..values.len()).map(|element| Slot { variable: place, element }).collect();
-        let number = |value: &Value| if let Value::Number(number) = value { *number } else { f64::NAN };
-        let numbers: Vec<f64> = values.iter().map(number).collect();
+        let numbers: Vec<f64> = values.iter().map(|value| value.number().unwrap_or(f64::NAN)).collect();
         debug_assert!(element.is_none(), "elements are set together");
         let access = Access::new(self.description(), &slots);
         self.accessed(access.write(&self.backend, &mut self.scratch.borrow_mut(), &numbers), &slots)

@@ -7,6 +7,8 @@ use serde::{Deserialize, Serialize};
 pub enum Value {
     /// A number, for floats, integers, Booleans (0 or 1) and enumerations.
     Number(f64),
+    /// True or false, for Booleans.
+    Boolean(bool),
     /// A text, for strings; hexadecimal digits, for binaries.
     Text(String),
     /// Bytes, for binaries.
@@ -19,9 +21,21 @@ impl std::fmt::Display for Value {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Value::Number(number) => write!(f, "{number}"),
+            Value::Boolean(value) => write!(f, "{value}"),
             Value::Text(text) => write!(f, "{text:?}"),
             Value::Bytes(bytes) => write!(f, "{} bytes", bytes.len()),
             Value::List(list) => write!(f, "a list of {}", list.len()),
+        }
+    }
+}
+
+impl Value {
+    /// As a number; a Boolean is 0 or 1.
+    pub(super) fn number(&self) -> Option<f64> {
+        match self {
+            Value::Number(number) => Some(*number),
+            Value::Boolean(value) => Some(f64::from(u8::from(*value))),
+            _ => None,
         }
     }
 }

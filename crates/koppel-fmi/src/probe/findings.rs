@@ -16,6 +16,8 @@ pub enum Capability {
     /// Outputs follow inputs that are set without a step, and nothing else happens. The standard promises the first of
     /// model exchange only: where outputs of co-simulation stay, that is a note.
     Reevaluation,
+    /// Outputs follow only inputs they declare to depend on.
+    Dependencies,
     /// They agree with differences.
     DirectionalDerivatives,
     /// They agree with directional derivatives, or with differences.
@@ -39,6 +41,7 @@ impl fmt::Display for Capability {
             Capability::RollBack => "roll-back",
             Capability::Serialization => "serialization",
             Capability::Reevaluation => "re-evaluation",
+            Capability::Dependencies => "dependencies",
             Capability::DirectionalDerivatives => "directional derivatives",
             Capability::AdjointDerivatives => "adjoint derivatives",
             Capability::InputDerivatives => "input derivatives",

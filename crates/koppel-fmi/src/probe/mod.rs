@@ -139,6 +139,7 @@ fn capabilities(description: &Description, kind: Kind, scope: Scope) -> Vec<Capa
         Scope::All => {}
     }
     list.insert(1, C::Serialization);
+    list.insert(3, C::Dependencies);
     match (kind, description.fmi_version) {
         (Kind::CoSimulation, FmiVersion::Fmi2) => list.extend([C::InputDerivatives, C::VariableStepSize]),
         (Kind::CoSimulation, FmiVersion::Fmi3) => {
@@ -154,7 +155,7 @@ fn capabilities(description: &Description, kind: Kind, scope: Scope) -> Vec<Capa
 fn declared(capability: Capability, interface: &Interface, section: Option<&CoSimulation>) -> Declared {
     use Capability as C;
     let says = match capability {
-        C::Steps | C::Reevaluation | C::Reset => return Declared::Always,
+        C::Steps | C::Reevaluation | C::Dependencies | C::Reset => return Declared::Always,
         C::RollBack => interface.can_get_and_set_fmu_state,
         C::Serialization => interface.can_serialize_fmu_state,
         C::DirectionalDerivatives => interface.provides_directional_derivatives,
@@ -181,6 +182,7 @@ impl Experiment<'_> {
             }
             Capability::Serialization => self.serialization(),
             Capability::Reevaluation => self.reevaluation(),
+            Capability::Dependencies => self.dependencies(),
             Capability::DirectionalDerivatives => self.directional(),
             Capability::AdjointDerivatives => self.adjoint(),
             Capability::InputDerivatives | Capability::IntermediateUpdate if !varies => {

@@ -35,9 +35,6 @@ impl Experiment<'_> {
             Ok(reaction) => reaction,
             Err(seen) => return Ok(seen),
         };
-        if let Some(text) = reaction.undeclared() {
-            return Ok(failed(text));
-        }
         let after = self.run(&mut body, WARM_UP, TRIAL)?;
         if let Some(difference) = self.difference(&mut body, &reference, &after).filter(|d| !d.is_small()) {
             return Ok(failed(format!("after inputs were only tried, {} in later steps", difference.text())));
@@ -50,10 +47,25 @@ impl Experiment<'_> {
             (Some(k), Body::ModelExchange(_)) => failed(stays(k)),
             (Some(k), Body::CoSimulation(_)) => noted(format!("{}: it is evaluated in steps only", stays(k))),
             (None, _) => held(format!(
-                "{} of {} outputs follow their inputs at once, as declared; later steps are unharmed",
+                "{} of {} outputs follow their inputs at once; later steps are unharmed",
                 reaction.following(),
                 reaction.before.len()
             )),
+        })
+    }
+
+    /// Outputs follow only inputs they declare to depend on.
+    pub(super) fn dependencies(&self) -> Result<Seen> {
+        if !self.moves() {
+            return Ok(not_tried("it has no continuous inputs"));
+        }
+        let reaction = match self.react(&mut self.warm()?)? {
+            Ok(reaction) => reaction,
+            Err(seen) => return Ok(seen),
+        };
+        Ok(match reaction.undeclared() {
+            Some(text) => failed(text),
+            None => held(format!("{} outputs follow what they declare", reaction.before.len())),
         })
     }
 

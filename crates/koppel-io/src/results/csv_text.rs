@@ -135,15 +135,66 @@ fn parse_row(line: &[u8], columns: usize, row: &mut Vec<f64>) -> bool {
     row.len() == columns
 }
 
+/// Signs between the fields of other people's files.
+const SEPARATORS: [u8; 3] = [b',', b';', b'\t'];
+
+/// The sign between the names of the first line: the one that stands there most often outside quotes.
+fn separator(header: &[u8]) -> u8 {
+    let mut counts = [0_usize; SEPARATORS.len()];
+    let mut is_quoted = false;
+    for byte in header {
+        is_quoted ^= *byte == b'"';
+        if let Some(at) = SEPARATORS.iter().position(|sign| sign == byte).filter(|_| !is_quoted) {
+            counts[at] += 1;
+        }
+    }
+    let most = (0..counts.len()).rev().max_by_key(|at| counts[*at]).unwrap_or(0);
+    SEPARATORS[most]
+}
+
+/// A reader of any CSV file whose first line names the columns, set to the file's own separator.
+fn reader(path: &Path) -> Result<(csv::Reader<BufReader<File>>, u8)> {
+    let mut file = BufReader::with_capacity(BUFFER, File::open(path).map_err(Error::io("open", path))?);
+    let start = file.fill_buf().map_err(Error::io("read", path))?;
+    let mark = if start.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len() } else { 0 };
+    let line = start.iter().position(|byte| *byte == b'\n').unwrap_or(start.len());
+    let separator = separator(&start[mark.min(line)..line]);
+    file.consume(mark);
+    let mut builder = csv::ReaderBuilder::new();
+    let reader = builder.flexible(true).trim(csv::Trim::Fields).delimiter(separator).from_reader(file);
+    Ok((reader, separator))
+}
+
+/// What some editors begin a file of UTF-8 with.
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
+/// The name of the first column.
+pub(crate) fn first_name(path: &Path) -> Option<String> {
+    Some(reader(path).ok()?.0.headers().ok()?.get(0)?.trim().to_owned())
+}
+
+/// A number, or a Boolean in words.
+fn number(field: &str, separator: u8) -> Option<f64> {
+    let text = field.trim();
+    if let Ok(value) = text.parse() {
+        return Some(value);
+    }
+    match text.to_ascii_lowercase().as_str() {
+        "true" => Some(1.0),
+        "false" => Some(0.0),
+        // With `;` between the fields, a comma may stand in a number.
+        decimal if separator != b',' => decimal.replacen(',', ".", 1).parse().ok(),
+        _ => None,
+    }
+}
+
 /// Names and columns of any CSV file whose first line names the columns; also of one we did not write.
 pub(super) fn read(path: &Path) -> Result<(Vec<String>, Vec<Vec<f64>>)> {
-    let file = File::open(path).map_err(Error::io("open", path))?;
-    let mut reader = csv::ReaderBuilder::new()
-        .flexible(true)
-        .trim(csv::Trim::Fields)
-        .buffer_capacity(BUFFER)
-        .from_reader(file);
-    let names: Vec<String> = reader.headers().map_err(broken(path))?.iter().map(String::from).collect();
+    let (mut reader, separator) = reader(path)?;
+    let mut names: Vec<String> = reader.headers().map_err(broken(path))?.iter().map(String::from).collect();
+    if names.len() > 1 {
+        names.pop_if(|name| name.trim().is_empty());
+    }
     let is_number = |name: &String| name.trim().parse::<f64>().is_ok();
     if names.iter().all(is_number) {
         return Err(Box::new(Error::NoHeader { path: path.into() }));
@@ -152,7 +203,9 @@ pub(super) fn read(path: &Path) -> Result<(Vec<String>, Vec<Vec<f64>>)> {
     let mut record = csv::StringRecord::new();
     while reader.read_record(&mut record).map_err(broken(path))? {
         let line = record.position().map_or(0, csv::Position::line);
-        if record.len() != names.len() {
+        // A separator at the end of each line opens no column.
+        let has_tail = record.len() == names.len() + 1 && record.get(names.len()) == Some("");
+        if record.len() != names.len() && !has_tail {
             return Err(Box::new(Error::FieldCount {
                 path: path.into(),
                 line,
@@ -161,7 +214,7 @@ pub(super) fn read(path: &Path) -> Result<(Vec<String>, Vec<Vec<f64>>)> {
             }));
         }
         for ((field, name), column) in record.iter().zip(&names).zip(&mut columns) {
-            column.push(field.parse().map_err(|_| Error::NotANumber {
+            column.push(number(field, separator).ok_or_else(|| Error::NotANumber {
                 path: path.into(),
                 line,
                 column: name.clone(),
@@ -174,8 +227,7 @@ pub(super) fn read(path: &Path) -> Result<(Vec<String>, Vec<Vec<f64>>)> {
 
 /// The line, counted from 1, of a row of a CSV file.
 pub(crate) fn row_line(path: &Path, row: usize) -> Option<u64> {
-    let mut reader = csv::ReaderBuilder::new().flexible(true).from_path(path).ok()?;
-    let record = reader.records().nth(row)?.ok()?;
+    let record = reader(path).ok()?.0.records().nth(row)?.ok()?;
     record.position().map(csv::Position::line)
 }
 

@@ -37,7 +37,7 @@ mod whole;
 mod writer;
 
 pub use cells::{Cells, write_cells};
-pub(crate) use csv_text::row_line;
+pub(crate) use csv_text::{first_name, row_line};
 pub use files::write_whole;
 pub use metadata::{Column, Metadata};
 pub use recover::recover;

@@ -430,6 +430,8 @@ impl SystemFile {
         let empty = self.inputs.iter().filter(|input| input.signals.is_empty());
         warnings
             .extend(empty.map(|input| format!("[[inputs]] for `{}`: `signal` is an empty list", input.to)));
+        let RunConfig { start, stop, .. } = self.run;
+        warnings.extend(self.inputs.iter().flat_map(|input| input.gaps(start, stop)));
         let subsystems = self.document.root.get("subsystems").map_or(&[][..], |node| node.entries());
         for entry in subsystems.iter().filter(|entry| subsystem::is_fmu(entry)) {
             let idle = isolation::read(&entry.node).ok().and_then(|own| own.or(self.isolation).idle_limit());

@@ -19,6 +19,26 @@ pub(super) fn read(path: &Path) -> Result<String> {
     })
 }
 
+/// Refuses a file that is called a system structure and is plainly something else.
+pub(super) fn check_structure(path: &Path) -> Result<()> {
+    if path.extension().is_none_or(|extension| !extension.eq_ignore_ascii_case("ssd")) {
+        return Ok(());
+    }
+    // One that cannot be read is told by its reader.
+    let bytes = std::fs::read(path).unwrap_or_else(|_| b"<".to_vec());
+    if bytes.trim_ascii().is_empty() {
+        let message = format!("the system structure `{}` is empty", path.display());
+        return Err(Box::new(Error::Structure { message }));
+    }
+    match xml_root(&bytes) {
+        Some(root) if root.starts_with("Osp") || root == "fmiModelDescription" => {
+            let (what, hint) = xml_kind(&root);
+            Err(Box::new(Error::OtherKind { path: path.into(), what, hint }))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// What a file is, and what can be done with it.
 fn other_kind(path: &Path, bytes: &[u8]) -> Option<(&'static str, String)> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
@@ -33,11 +53,50 @@ fn other_kind(path: &Path, bytes: &[u8]) -> Option<(&'static str, String)> {
             ("a zip archive", "the name of a system structure ends in `.ssp`".into())
         });
     }
+    if let Some(root) = xml_root(bytes) {
+        return Some(xml_kind(&root));
+    }
     if bytes.starts_with(b"koppel checkpoint ") {
         return Some(("a checkpoint", "go on from it with `koppel resume`".into()));
     }
     if bytes.starts_with(b"PAR1") || ends_in("csv") && bytes.starts_with(b"time") {
         return Some(("a result file", "name the system file it was made with".into()));
+    }
+    None
+}
+
+/// What an XML file is, by its outermost element.
+fn xml_kind(root: &str) -> (&'static str, String) {
+    match root {
+        "OspSystemStructure" => (
+            "an OSP system structure, which koppel does not read yet",
+            "write a system file: its simulators as [subsystems.NAME] with fmu = \"FILE.fmu\", its connections as [[connections]]".into(),
+        ),
+        "OspModelDescription" => {
+            ("an OSP model description", "it belongs to an FMU; name that FMU in a system file".into())
+        }
+        "SystemStructureDescription" => {
+            ("a system structure", "the name of one that is not packed ends in `.ssd`".into())
+        }
+        "fmiModelDescription" => {
+            ("the description of an FMU", "name the whole FMU in a system file, fmu = \"FILE.fmu\"".into())
+        }
+        _ => ("an XML file", "a system file is TOML; `koppel new` writes one to start from".into()),
+    }
+}
+
+/// The local name of the outermost element, if the file is XML.
+fn xml_root(bytes: &[u8]) -> Option<String> {
+    let text = String::from_utf8_lossy(&bytes[..bytes.len().min(1 << 16)]);
+    let mut rest = text.trim_start_matches('\u{feff}').trim_start();
+    while let Some(inner) = rest.strip_prefix('<') {
+        if inner.starts_with(['?', '!']) {
+            let end = if inner.starts_with("!--") { "-->" } else { ">" };
+            rest = inner.split_once(end)?.1.trim_start();
+            continue;
+        }
+        let name = inner.split(|c: char| c.is_whitespace() || matches!(c, '>' | '/')).next()?;
+        return Some(name.rsplit(':').next().unwrap_or(name).to_owned());
     }
     None
 }

@@ -32,7 +32,7 @@ const LINEAR: [&str; 11] =
 /// Keys of a built-in model.
 const BUILT_IN: [&str; 5] = ["model", "solver", "start", "parameters", "probe"];
 /// Keys of an FMU.
-const FMU: [&str; 9] = [
+const FMU: [&str; 10] = [
     "fmu",
     "interface",
     "parameters",
@@ -42,6 +42,7 @@ const FMU: [&str; 9] = [
     "step_timeout",
     "memory_limit",
     "probe",
+    "continuous",
 ];
 /// Values of `interface`.
 const INTERFACES: [&str; 2] = ["co-simulation", "model-exchange"];
@@ -157,6 +158,10 @@ fn fmu(entry: &Entry, setting: Setting<'_>) -> Result<Box<dyn Subsystem>> {
     }
     if let Some(Node { value: Value::Bool(is_allowed), .. }) = fields.get("probe") {
         options.probe = Some(*is_allowed);
+    }
+    if let Some(node) = fields.get("continuous") {
+        let names = node.list("continuous")?.iter().map(|name| Ok(name.text("continuous")?.to_owned()));
+        options.continuous = names.collect::<Result<_>>()?;
     }
     let path = folder.join(file.text("fmu")?);
     let failed = |error: Box<koppel_fmi::Error>| {
@@ -279,7 +284,7 @@ fn is_model_exchange(fields: &Fields<'_>, fmu: &Fmu) -> Result<bool> {
 fn start_value(name: &str, node: &Node) -> Result<Start> {
     Ok(match &node.value {
         Value::Text(text) => text.as_str().into(),
-        Value::Bool(value) => f64::from(u8::from(*value)).into(),
+        Value::Bool(value) => Start::Boolean(*value),
         Value::List(list) => {
             let values = list.iter().map(|node| start_value(name, node)).collect::<Result<Vec<_>>>()?;
             let flat = values.into_iter().flat_map(|value| match value {

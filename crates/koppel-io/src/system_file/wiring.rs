@@ -4,14 +4,14 @@ use std::path::Path;
 
 use koppel::coupling::CouplingConfig;
 use koppel::error::closest;
-use koppel::signal::external::{External, ExternalConfig};
+use koppel::signal::external::{External, ExternalConfig, Interpolation};
 use koppel::system::{Connection, UnitRule};
 
 use super::decode::decode_tagged;
 use super::mistake::Mark;
 use super::run;
 use super::tree::{Entry, Node, Value};
-use crate::results::{Table, read_table, row_line};
+use crate::results::{Table, first_name, read_table, row_line};
 
 type Result<T> = std::result::Result<T, Mark>;
 
@@ -27,6 +27,39 @@ pub(super) struct Link {
 pub(super) struct Input {
     pub(super) to: String,
     pub(super) signals: Vec<ExternalConfig>,
+    /// Per signal, the file its points come from, as it is written.
+    files: Vec<Option<String>>,
+}
+
+impl Input {
+    /// Tables that do not cover the run from `start` to `stop`, in words: their outermost values hold there.
+    pub(super) fn gaps(&self, start: f64, stop: f64) -> Vec<String> {
+        let with_files = self.signals.iter().zip(&self.files);
+        with_files.filter_map(|(signal, file)| self.gap(signal, file.as_deref(), start, stop)).collect()
+    }
+
+    fn gap(&self, signal: &ExternalConfig, file: Option<&str>, start: f64, stop: f64) -> Option<String> {
+        let ExternalConfig::Table { times, values, interpolation } = signal else { return None };
+        let (first, last) = (*times.first()?, *times.last()?);
+        let margin = 1e-9 * (stop - start);
+        // Written by hand, a table may end in a value that is meant to last.
+        let lasts = file.is_none()
+            && (*interpolation == Interpolation::Previous
+                || values.len() == 1
+                || values[values.len() - 1] == values[values.len() - 2]);
+        let what = file.map_or("its table".to_owned(), |file| format!("its table `{file}`"));
+        let to = &self.to;
+        if last < stop - margin && !lasts {
+            return Some(format!(
+                "[[inputs]] for `{to}`: {what} ends at t = {last} s, before the stop at {stop} s: its last value holds from there on"
+            ));
+        }
+        (first > start + margin && file.is_some()).then(|| {
+            format!(
+                "[[inputs]] for `{to}`: {what} begins at t = {first} s, after the start at {start} s: its first value holds until then"
+            )
+        })
+    }
 }
 
 /// Tables that are written one by one.
@@ -92,11 +125,14 @@ pub(super) fn inputs(node: Option<&Node>, folder: &Path) -> Result<Vec<Input>> {
 fn input(node: &Node, folder: &Path) -> Result<Input> {
     let fields = node.fields("[[inputs]]", &["to", "signal"])?;
     let signal_node = fields.need("signal")?;
-    let signals = match &signal_node.value {
-        Value::List(list) => list.iter().map(|node| signal(node, folder)).collect::<Result<_>>()?,
-        _ => vec![signal(signal_node, folder)?],
+    let nodes = match &signal_node.value {
+        Value::List(list) => list.as_slice(),
+        _ => std::slice::from_ref(signal_node),
     };
-    Ok(Input { to: fields.need("to")?.text("to")?.to_owned(), signals })
+    let signals = nodes.iter().map(|node| signal(node, folder)).collect::<Result<_>>()?;
+    let file = |node: &Node| Some(node.get("file")?.text("file").ok()?.to_owned());
+    let files = nodes.iter().map(file).collect();
+    Ok(Input { to: fields.need("to")?.text("to")?.to_owned(), signals, files })
 }
 
 fn signal(node: &Node, folder: &Path) -> Result<ExternalConfig> {
@@ -147,15 +183,15 @@ fn table(node: &Node, folder: &Path) -> Result<ExternalConfig> {
     decode_tagged(&plain, "signal", "kind")
 }
 
-/// Numbers must be finite and times must grow; else the row and what is wrong with it.
+/// Numbers must be finite and times must not fall; else the row and what is wrong with it.
 fn check_points(times: &[f64], values: &[f64]) -> std::result::Result<(), (usize, String)> {
     for (row, (time, value)) in times.iter().zip(values).enumerate() {
         if let Some(number) = [time, value].into_iter().find(|number| !number.is_finite()) {
             return Err((row, format!("{number} is not finite")));
         }
-        if row > 0 && *time <= times[row - 1] {
+        if row > 0 && *time < times[row - 1] {
             let before = times[row - 1];
-            return Err((row, format!("the time {time} s does not lie after the time before, {before} s")));
+            return Err((row, format!("the time {time} s lies before the time above it, {before} s")));
         }
     }
     Ok(())
@@ -166,8 +202,7 @@ fn first_column(path: &Path) -> Option<String> {
     if path.extension().is_some_and(|extension| extension != "csv") {
         return Some("time".into());
     }
-    let mut reader = csv::Reader::from_path(path).ok()?;
-    Some(reader.headers().ok()?.get(0)?.trim().to_owned())
+    first_name(path)
 }
 
 fn numbers(name: &str, values: &[f64], at: &Node) -> Entry {

@@ -144,6 +144,8 @@ pub struct FlatConnection {
     pub mapping: Option<Mapping>,
     /// Units at the source and at the target as far as they are known.
     pub units: (Option<Unit>, Option<Unit>),
+    /// True if a part of it suppresses the conversion of units.
+    pub suppresses_units: bool,
     /// Where its last part stands, the one that ends at the target.
     pub origin: Origin,
 }

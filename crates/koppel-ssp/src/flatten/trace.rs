@@ -152,6 +152,7 @@ impl Walk<'_, '_> {
             offset: chain.offset,
             mapping: chain.mapping,
             units: (graph.nodes[source].unit.clone(), chain.unit),
+            suppresses_units: self.path.iter().any(|edge| graph.edges[*edge].suppress_unit_conversion),
             origin: self
                 .path
                 .first()

@@ -67,7 +67,7 @@ fn unsafe_archives_are_refused() {
     refused(whole[..whole.len() / 2].to_vec(), "possibly truncated");
     refused(archive(&[("../evil", b"")]), "leaves the folder");
     refused(archive(&[("/etc/evil", b"")]), "absolute");
-    refused(archive(&[("a\\b", b"")]), "backslash");
+    refused(archive(&[("a\\..\\..\\b", b"")]), "leaves the folder");
     refused(archive(&[("a/x", b""), ("a/./x", b"")]), "the same path");
     let zeros = vec![0; 80 << 20];
     let mut zip = zip::ZipWriter::new(Cursor::new(Vec::new()));
@@ -86,7 +86,7 @@ fn the_same_name_twice_in_the_directory_is_refused() {
     for at in places {
         bytes[at] = b'a';
     }
-    refused(bytes, "occurs twice");
+    refused(bytes, "`a.ssd` occurs twice");
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Changes of parameters and free inputs at given times.
 
+use super::config::RunConfig;
 use super::simulation::{Simulation, view};
 use crate::error::{Error, Result, bad};
 use crate::signal::Step;
@@ -33,10 +34,10 @@ pub(super) struct Assignment {
     pub(super) value: f64,
 }
 
-/// All assignments in order of time, for a run that begins at `start`.
-pub(super) fn resolve(changes: &[Change], graph: &SystemGraph, start: f64) -> Result<Vec<Assignment>> {
-    let mut assignments = Vec::new();
-    for change in changes {
+/// All assignments of a run in order of time: timed changes, and tables of parameters.
+pub(super) fn resolve(config: &RunConfig, graph: &SystemGraph) -> Result<Vec<Assignment>> {
+    let mut assignments = driven(config, graph);
+    for change in &config.at {
         for (name, value) in &change.set {
             for (what, number) in [("time", change.time), (name.as_str(), *value)] {
                 if !number.is_finite() {
@@ -45,7 +46,7 @@ pub(super) fn resolve(changes: &[Change], graph: &SystemGraph, start: f64) -> Re
             }
             let target = target(name, graph)?;
             if let Target::Variable(id, variable) = target
-                && change.time > start
+                && change.time > config.start
                 && graph.ports(id).variable(variable).is_fixed
             {
                 return Err(bad("at.set", name, "is fixed once the run is under way; set it at its start"));
@@ -55,6 +56,28 @@ pub(super) fn resolve(changes: &[Change], graph: &SystemGraph, start: f64) -> Re
     }
     assignments.sort_by(|a, b| a.time.total_cmp(&b.time));
     Ok(assignments)
+}
+
+/// The rows of the tables that drive parameters, each at the first communication point from its time on.
+fn driven(config: &RunConfig, graph: &SystemGraph) -> Vec<Assignment> {
+    let RunConfig { start, step, .. } = *config;
+    let mut assignments: Vec<Assignment> = Vec::new();
+    for drive in graph.drives() {
+        let target = Target::Variable(drive.subsystem, drive.variable);
+        let mut last: Option<f64> = None;
+        for (row, (&time, &value)) in drive.times.iter().zip(&drive.values).enumerate() {
+            let is_replaced = drive.times.get(row + 1).is_some_and(|next| *next <= time.max(start));
+            if is_replaced || last == Some(value) {
+                continue;
+            }
+            let point = start + ((time - start) / step - 1e-9).ceil().max(0.0) * step;
+            // The first value holds from the start.
+            let time = if last.is_none() { start } else { point };
+            assignments.push(Assignment { time, target, value });
+            last = Some(value);
+        }
+    }
+    assignments
 }
 
 /// Parameters, states and inputs that nothing is connected to can be set.

@@ -193,6 +193,13 @@ impl RunConfig {
         if (self.stop - self.start) / self.step > 1e15 {
             return Err(bad("run.step", self.step, "makes more than 1e15 steps"));
         }
+        if Clock::new(self.start, self.stop, self.step).steps() == 0 {
+            let problem = format!(
+                "is so long that the run of {} s has no step: use at most that",
+                self.stop - self.start
+            );
+            return Err(bad("run.step", self.step, &problem));
+        }
         if let Some(adaptive) = &self.adaptive {
             adaptive.check(self.step)?;
         }

@@ -1,10 +1,12 @@
 //! Failures of subsystems, with names and times.
 
+use super::board::Board;
+use super::simulation::Simulation;
 use super::slot::Slot;
-use crate::error::Error;
+use crate::error::{Error, InputsThen};
 use crate::signal::Step;
 use crate::solver::SolverError;
-use crate::system::SystemGraph;
+use crate::system::{SubsystemId, SystemGraph};
 
 /// A subsystem's failure with its name; a state that is not finite gets its own.
 pub(super) fn failed(graph: &SystemGraph, slot: &Slot, step: Step, source: Box<Error>) -> Box<Error> {
@@ -13,7 +15,8 @@ pub(super) fn failed(graph: &SystemGraph, slot: &Slot, step: Step, source: Box<E
         Error::Solver(SolverError::NonFinite { time, index, .. }) => {
             let variable =
                 graph.ports(slot.id).locals.get(index).map_or_else(String::new, |v| v.name.clone());
-            Error::BecameNonFinite { subsystem, variable, value: f64::NAN, time }.into()
+            let inputs = InputsThen::Unknown;
+            Error::BecameNonFinite { subsystem, variable, value: f64::NAN, time, inputs }.into()
         }
         _ => Error::Subsystem { subsystem, time: step.start, source }.into(),
     }
@@ -30,5 +33,40 @@ pub(super) fn non_finite(graph: &SystemGraph, outputs: &[f64], output: usize, ti
     let id = graph.subsystem_of_output(output);
     let variable = graph.ports(id).outputs[output - graph.outputs_of(id).start].name.clone();
     let (subsystem, value) = (graph.name(id).into(), outputs[output]);
-    Error::BecameNonFinite { subsystem, variable, value, time }.into()
+    Error::BecameNonFinite { subsystem, variable, value, time, inputs: InputsThen::Unknown }.into()
+}
+
+impl Simulation {
+    /// The same failure; if a number became none, with the inputs from which it did.
+    #[cold]
+    pub(super) fn with_inputs(&self, error: Box<Error>) -> Box<Error> {
+        match *error {
+            Error::BecameNonFinite { subsystem, variable, value, time, inputs: InputsThen::Unknown } => {
+                let id = self.graph.find(&subsystem).ok();
+                let inputs =
+                    id.map_or(InputsThen::Unknown, |id| inputs_then(&self.graph, &self.board, id, time));
+                Error::BecameNonFinite { subsystem, variable, value, time, inputs }.into()
+            }
+            error => error.into(),
+        }
+    }
+}
+
+/// What a subsystem was given last: what had arrived, and what was predicted, with external signals.
+fn inputs_then(graph: &SystemGraph, board: &Board, id: SubsystemId, time: f64) -> InputsThen {
+    let mut largest: Option<(&str, f64)> = None;
+    for input in graph.inputs_of(id) {
+        let name = graph.input_variable(input).name.as_str();
+        let signals = graph.externals().iter().filter(|(other, _)| *other == input);
+        let signal: f64 = signals.map(|(_, signal)| signal.value(time)).sum();
+        let value = board.history.arrivals()[input] + signal;
+        let planned = board.planned.of_all(&(input..input + 1));
+        if !value.is_finite() || planned.iter().any(|coefficient| !coefficient.is_finite()) {
+            return InputsThen::NotFinite(name.to_owned());
+        }
+        if largest.is_none_or(|(_, known)| value.abs() > known.abs()) {
+            largest = Some((name, value));
+        }
+    }
+    InputsThen::Finite(largest.map(|(name, value)| (name.to_owned(), value)))
 }

@@ -75,7 +75,7 @@ impl Simulation {
         };
         check_externals(&graph, &schedule, &order, config.largest_step())?;
         let control = adaptive::control(config, &graph, (&schedule, &order), &needs)?;
-        let changes = change::resolve(&config.at, &graph, config.start)?;
+        let changes = change::resolve(config, &graph)?;
         step_sizes::check(&graph, (&schedule, &order), config, &needs, &changes)?;
         let slots: Vec<Slot> = subsystems.into_iter().enumerate().map(slot).collect();
         let condition = config.stop_when.as_deref().map(|text| Condition::new(text, &graph)).transpose()?;
@@ -134,8 +134,10 @@ impl Simulation {
         };
         simulation.is_usually_plain = simulation.is_usually_plain();
         simulation.is_simple = simulation.is_simple();
-        simulation.initialize(by, &order)?;
-        Ok(simulation)
+        match simulation.initialize(by, &order) {
+            Ok(()) => Ok(simulation),
+            Err(error) => Err(simulation.with_inputs(error)),
+        }
     }
 
     /// True if neither the system nor the coupling wants anything beside the exchange of values.

@@ -125,6 +125,9 @@ pub(super) struct Stage {
     pub(super) is_parallel: bool,
 }
 
+/// Most inputs that one remark names.
+const MOST_NAMED: usize = 10;
+
 impl Simulation {
     /// Takes one macro step; at the stop time, none.
     pub fn advance(&mut self) -> Result<()> {
@@ -133,11 +136,18 @@ impl Simulation {
 
     /// Goes to the next exchange of values: by a whole macro step, or by a part of one that is cut.
     pub fn advance_part(&mut self) -> Result<()> {
-        if self.index >= self.plain_until { self.advance_slowly() } else { self.advance() }
+        if self.index < self.plain_until {
+            return self.advance();
+        }
+        self.advance_slowly().map_err(|error| self.with_inputs(error))
     }
 
     /// Takes so many macro steps, or fewer to the stop time; of steps that adapt, those that begin within so many ticks.
     pub fn advance_by(&mut self, steps: u64) -> Result<()> {
+        self.take_steps(steps).map_err(|error| self.with_inputs(error))
+    }
+
+    fn take_steps(&mut self, steps: u64) -> Result<()> {
         let stop = self.index.saturating_add(steps);
         while self.index < stop {
             if self.index >= self.plain_until {
@@ -334,9 +344,34 @@ impl Simulation {
         known.map(|id| (self.graph.name(id).to_owned(), self.board.models.of(id).into())).collect()
     }
 
-    /// What the coupling wants the user to know before the run.
+    /// What the user should know before the run, of the wiring and of the coupling.
     pub fn remarks(&self) -> Vec<String> {
-        self.coupling.remarks(&self.graph)
+        let of_coupling = self.coupling.remarks(&self.graph);
+        let of_wiring = self.graph.remarks().iter().cloned();
+        of_wiring.chain(self.remark_on_discrete_reals()).chain(of_coupling).collect()
+    }
+
+    /// Names the real numbers that the coupling would predict, were they not declared discrete.
+    fn remark_on_discrete_reals(&self) -> Option<String> {
+        let graph = &self.graph;
+        let is_one = |input: &InputId| {
+            graph.input_variable(*input).is_discrete_real
+                && !graph.is_free(*input)
+                && graph.map(*input).is_none()
+        };
+        let inputs: Vec<InputId> = (0..graph.inputs()).filter(is_one).collect();
+        let first = *inputs.first().filter(|_| !self.needs.only_holds)?;
+        let mut names: Vec<String> =
+            inputs.iter().take(MOST_NAMED).map(|input| format!("`{}`", graph.input_name(*input))).collect();
+        if inputs.len() > MOST_NAMED {
+            names.push(format!("and {} others", inputs.len() - MOST_NAMED));
+        }
+        let (subsystem, name) =
+            (graph.name(graph.subsystem_of_input(first)), &graph.input_variable(first).name);
+        Some(format!(
+            "held over each step, whatever the coupling, because their FMUs declare them discrete: {}\n  hint: if they are signals like any other, write continuous = [\"{name}\"] below [subsystems.{subsystem}]",
+            names.join(", ")
+        ))
     }
 
     /// The wiring.

@@ -105,8 +105,12 @@ impl Slot {
         outputs: &mut [f64],
     ) -> Result<()> {
         self.buffer.begin(step, plan.terms(), plan.pieces(), plan.of_all(&self.inputs));
+        let may_cut = !self.subsystem.ports().one_step_size;
         for (input, signal) in &graph.externals()[self.signals()] {
-            self.buffer.add(input - self.inputs.start, signal);
+            match may_cut {
+                true => self.buffer.add(input - self.inputs.start, signal),
+                false => self.buffer.add_uncut(input - self.inputs.start, signal),
+            }
         }
         self.subsystem.step(step, &self.buffer.view(), outputs, &mut self.samples)
     }

@@ -130,6 +130,7 @@ impl External {
         match &self.shape {
             Shape::Step { .. } | Shape::Ramp { .. } | Shape::Pulses(_) => self.next_break(after),
             Shape::Table(table) if table.interpolation == Interpolation::Previous => self.next_break(after),
+            Shape::Table(table) => table.next_jump(after),
             _ => None,
         }
     }

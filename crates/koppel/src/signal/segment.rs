@@ -255,6 +255,33 @@ impl SegmentBuffer {
         }
     }
 
+    /// Adds an external signal to one input without cutting the segment: a signal with a break inside the step, or one that
+    /// needs several pieces, becomes the line between its values at both ends, or its value at the begin if it jumps only.
+    pub fn add_uncut(&mut self, input: usize, external: &External) {
+        let margin = 1e-9 * self.size;
+        let (start, end) = (self.start, self.start + self.size);
+        let has_break = external.next_break(start + margin).is_some_and(|next| next < end - margin);
+        if !has_break && self.size <= external.longest_piece() * (1.0 + 1e-9) {
+            return self.add(input, external);
+        }
+        let first = external.next_break(start).filter(|next| *next <= start + margin).unwrap_or(start);
+        let from = external.value(first);
+        let slope = match external.degree() {
+            0 => 0.0,
+            _ => {
+                self.raise(2);
+                (external.value(end - margin) - from) / self.size
+            }
+        };
+        for p in 0..self.offsets.len() {
+            let at = (p * self.inputs + input) * self.terms;
+            self.coefficients[at] += from + slope * self.offsets[p];
+            if slope != 0.0 {
+                self.coefficients[at + 1] += slope;
+            }
+        }
+    }
+
     /// Cuts wherever the signal has a break inside the step.
     fn cut_at_breaks(&mut self, external: &External) {
         let margin = 1e-9 * self.size;

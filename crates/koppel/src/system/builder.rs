@@ -1,12 +1,13 @@
 //! Systems: subsystems and connections as the user gives them, checked against each other and wired.
 
 use super::filter::FilterConfig;
-use super::graph::{InputId, SubsystemId, SystemGraph, Wire, number_ports};
+use super::graph::{InputId, ParameterTable, SubsystemId, SystemGraph, Wire, number_ports};
+use super::ports::{VariableId, VariableKind};
 use super::subsystem::Subsystem;
 use super::transfer::UnitRule;
 use super::wiring::{self, MessageWire};
 use crate::error::{Error, Result};
-use crate::signal::external::{External, ExternalConfig};
+use crate::signal::external::{External, ExternalConfig, Interpolation};
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
 
@@ -96,6 +97,9 @@ impl System {
         let mut maps: Vec<_> = old.maps.iter().map(|(i, map)| (input(*i), map.clone())).collect();
         maps.sort_by_key(|(i, _)| *i);
         graph.maps = maps;
+        graph.remarks = old.remarks;
+        graph.drives = old.drives;
+        graph.drives.iter_mut().for_each(|drive| drive.subsystem = place[drive.subsystem]);
         graph.offsets = offsets;
         graph.externals = externals;
         graph.set_wires(wires);
@@ -155,7 +159,13 @@ impl SystemBuilder {
         let (mut graph, subsystems, connections) = wiring::filter(graph, subsystems, self.connections)?;
         wiring::wire(&mut graph, &connections)?;
         for (input, config) in self.externals {
+            if let Some(parameter) = parameter(&graph, &input) {
+                let drive = drive(&graph, &input, parameter, config)?;
+                graph.drives.push(drive);
+                continue;
+            }
             let id = graph.find_input(&input)?;
+            let config = if graph.input_variable(id).is_held { held(config) } else { config };
             let external = External::new(&config).map_err(|source| Error::External { input, source })?;
             if graph.is_free(id) {
                 // The signal takes the place of the value for want of anything else.
@@ -165,5 +175,51 @@ impl SystemBuilder {
         }
         graph.externals.sort_by_key(|(id, _)| *id);
         Ok(System { graph, subsystems })
+    }
+}
+
+/// The parameter of this name, if it is one.
+fn parameter(graph: &SystemGraph, name: &str) -> Option<(SubsystemId, VariableId)> {
+    let (id, variable) = graph.split_name(name, "input").ok()?;
+    let ports = graph.ports(id);
+    let found = ports.find_any(variable)?;
+    (found.kind == VariableKind::Parameter).then_some((id, found))
+}
+
+/// A table for a parameter, which keeps the value of a row until the next.
+fn drive(
+    graph: &SystemGraph,
+    name: &str,
+    (subsystem, variable): (SubsystemId, VariableId),
+    config: ExternalConfig,
+) -> Result<ParameterTable> {
+    let refused = |problem: &str| {
+        let (what, value) = ("external input of".into(), name.into());
+        Box::new(Error::Setting { what, value, problem: problem.into() })
+    };
+    if graph.ports(subsystem).variable(variable).is_fixed {
+        return Err(refused(
+            "is a parameter that is fixed once the run is under way; only tunable ones follow a table",
+        ));
+    }
+    if graph.drives.iter().any(|drive| (drive.subsystem, drive.variable) == (subsystem, variable)) {
+        return Err(refused("is a parameter, which follows one table only"));
+    }
+    config.validate().map_err(|source| Error::External { input: name.into(), source })?;
+    match config {
+        ExternalConfig::Table { times, values, .. } => {
+            Ok(ParameterTable { subsystem, variable, times, values })
+        }
+        _ => Err(refused("is a parameter, which follows kind = \"table\" only; see also [[at]]")),
+    }
+}
+
+/// The same signal for an input that jumps: a table holds each of its values.
+fn held(config: ExternalConfig) -> ExternalConfig {
+    match config {
+        ExternalConfig::Table { times, values, .. } => {
+            ExternalConfig::Table { times, values, interpolation: Interpolation::Previous }
+        }
+        other => other,
     }
 }

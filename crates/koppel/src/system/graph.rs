@@ -5,7 +5,7 @@
 //! Inputs and outputs are numbered through all subsystems, those of one subsystem side by side. A [`Wire`] is one
 //! non-zero entry of L. Wiring is data: every coupling reads it, none owns it.
 
-use super::ports::{Dependencies, Ports, Variable, VariableKind};
+use super::ports::{Dependencies, Ports, Variable, VariableId, VariableKind};
 use super::subsystem::Subsystem;
 use super::transfer::ValueMap;
 use super::wiring::{self, MessageWire};
@@ -34,6 +34,19 @@ pub struct Wire {
     pub gain: f64,
 }
 
+/// A table that a parameter follows.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ParameterTable {
+    /// Whose.
+    pub subsystem: SubsystemId,
+    /// The parameter.
+    pub variable: VariableId,
+    /// When it changes; of several rows at one time the last counts.
+    pub times: Vec<f64>,
+    /// To what.
+    pub values: Vec<f64>,
+}
+
 /// Names, ports and wires of a system.
 #[derive(Clone, Debug, Default)]
 pub struct SystemGraph {
@@ -52,6 +65,10 @@ pub struct SystemGraph {
     pub(super) message_wires: Vec<MessageWire>,
     /// Sorted by input.
     pub(super) maps: Vec<(InputId, ValueMap)>,
+    /// Tables that drive parameters.
+    pub(super) drives: Vec<ParameterTable>,
+    /// What is not certain about the wiring.
+    pub(super) remarks: Vec<String>,
 }
 
 impl SystemGraph {
@@ -157,9 +174,19 @@ impl SystemGraph {
         &self.externals
     }
 
+    /// Tables that drive parameters.
+    pub fn drives(&self) -> &[ParameterTable] {
+        &self.drives
+    }
+
     /// Wires of texts, bytes and ticks, sorted by source.
     pub fn message_wires(&self) -> &[MessageWire] {
         &self.message_wires
+    }
+
+    /// What the user should know of the wiring, such as units that are not known.
+    pub fn remarks(&self) -> &[String] {
+        &self.remarks
     }
 
     /// Inputs whose one wire passes a table, sorted; the gain of such a wire is 0.

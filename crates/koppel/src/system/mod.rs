@@ -33,7 +33,7 @@ pub use builder::{Connection, System, SystemBuilder};
 pub use feedthrough::{Component, Reach, evaluation_order};
 pub(crate) use feedthrough::{evaluation_order_with, strongly_connected};
 pub use filter::{FilterConfig, Filtered};
-pub use graph::{InputId, OutputId, SubsystemId, SystemGraph, Wire};
+pub use graph::{InputId, OutputId, ParameterTable, SubsystemId, SystemGraph, Wire};
 pub use linear_ode::LinearOde;
 pub use linear_part::{Drive, LinearPart};
 pub(crate) use linear_part::{driven_system, linear_system, uncut};

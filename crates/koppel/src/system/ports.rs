@@ -61,6 +61,8 @@ pub struct Variable {
     pub depends: Dependencies,
     /// It jumps: Booleans, integers and the like. An input that does is held over a step, whatever the coupling.
     pub is_held: bool,
+    /// It is held only because its FMU declares a real number discrete: a coupling could predict it.
+    pub is_discrete_real: bool,
     /// For an output: it is another one behind a filter.
     // Always written: ports travel to isolated FMUs in a format without names, where nothing may be left out.
     pub filtered: Option<Filtered>,
@@ -80,6 +82,7 @@ impl Variable {
             description: String::new(),
             depends: Dependencies::None,
             is_held: false,
+            is_discrete_real: false,
             filtered: None,
             is_fixed: false,
         }

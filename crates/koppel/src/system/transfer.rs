@@ -1,7 +1,7 @@
 //! What happens to a value between an output and an input: unit conversion, or a table in its place.
 
 use super::ports::Variable;
-use super::unit::{Conversion, Unit};
+use super::unit::{Conversion, Unit, UnitError};
 use crate::error::{Error, Result};
 use serde::{Deserialize, Serialize};
 
@@ -57,34 +57,92 @@ impl ValueMap {
     }
 }
 
-/// Factor and offset between the units of both ends; none where a unit is missing.
+/// Factor and offset between the units of both ends; none where a unit is missing. What cannot be told of a unit is
+/// noted in `doubts`, and the value goes as it is.
 pub(super) fn conversion(
     (from, output): (&str, &Variable),
     (to, input): (&str, &Variable),
     rule: UnitRule,
+    doubts: &mut Doubts,
 ) -> Result<Conversion> {
-    if rule == UnitRule::Ignore {
+    let (Some(sent), Some(wanted)) = (&output.unit, &input.unit) else { return Ok(Conversion::IDENTITY) };
+    let has_definition = output.definition.is_some() || input.definition.is_some();
+    if rule == UnitRule::Ignore || (!has_definition && sent == wanted) {
         return Ok(Conversion::IDENTITY);
     }
-    if output.definition.is_none() && input.definition.is_none() && output.unit == input.unit {
-        return Ok(Conversion::IDENTITY);
-    }
-    let (Some(a), Some(b)) = (meaning(output, from)?, meaning(input, to)?) else {
-        return Ok(Conversion::IDENTITY);
+    let (a, b) = match (meaning(output), meaning(input)) {
+        (Ok(a), Ok(b)) => (a, b),
+        // Whatever it means, both ends mean the same.
+        _ if sent == wanted => return Ok(Conversion::IDENTITY),
+        (Err(error), _) | (_, Err(error)) => {
+            doubts.add(from, to, (sent, wanted), error);
+            return Ok(Conversion::IDENTITY);
+        }
     };
+    for (name, variable) in [(from, output), (to, input)] {
+        doubts.add_disagreement(name, variable);
+    }
     let failed = |source| Error::ConnectionUnit { from: from.into(), to: to.into(), source }.into();
     Unit::conversion(&a, &b).map_err(failed)
 }
 
 /// The unit as defined, else as its name says.
-fn meaning(variable: &Variable, place: &str) -> Result<Option<Unit>> {
-    match (&variable.definition, &variable.unit) {
-        (Some(unit), _) => Ok(Some(unit.clone())),
-        (None, Some(text)) => {
-            let failed = |source| Error::Unit { place: place.to_owned(), source };
-            Ok(Some(Unit::parse(text).map_err(failed)?))
+fn meaning(variable: &Variable) -> std::result::Result<Unit, UnitError> {
+    match &variable.definition {
+        Some(unit) => Ok(unit.clone()),
+        None => Unit::parse(variable.unit.as_deref().unwrap_or_default()),
+    }
+}
+
+/// What is not certain about the units of connections, once for each pair of units.
+#[derive(Debug, Default)]
+pub(super) struct Doubts {
+    /// Connection, units of both ends, problem, further connections of the same units.
+    unknown: Vec<(String, (String, String), UnitError, usize)>,
+    /// Name of the unit, and the text.
+    disagreements: Vec<(String, String)>,
+}
+
+impl Doubts {
+    fn add(&mut self, from: &str, to: &str, (sent, wanted): (&str, &str), error: UnitError) {
+        if let Some(known) =
+            self.unknown.iter_mut().find(|(_, units, ..)| units.0 == sent && units.1 == wanted)
+        {
+            known.3 += 1;
+            return;
         }
-        (None, None) => Ok(None),
+        self.unknown.push((format!("`{from}` -> `{to}`"), (sent.to_owned(), wanted.to_owned()), error, 0));
+    }
+
+    /// A definition that is not what its name says elsewhere.
+    fn add_disagreement(&mut self, name: &str, variable: &Variable) {
+        let Some(own) = &variable.definition else { return };
+        let Ok(usual) = Unit::parse(&own.name) else { return };
+        if own.agrees(&usual) || self.disagreements.iter().any(|(unit, _)| *unit == own.name) {
+            return;
+        }
+        let text = format!(
+            "`{name}`: its FMU defines unit `{}` as {}, which elsewhere is {}; the FMU's own definition is used",
+            own.name,
+            own.in_base_units(),
+            usual.in_base_units()
+        );
+        self.disagreements.push((own.name.clone(), text));
+    }
+
+    /// One text for each.
+    pub(super) fn texts(self) -> Vec<String> {
+        let unknown = self.unknown.into_iter().map(|(connection, (sent, wanted), error, more)| {
+            let problem = error.to_string();
+            let problem = problem.lines().next().unwrap_or_default();
+            let others = match more {
+                0 => String::new(),
+                1 => "; so does 1 other connection of these units".to_owned(),
+                _ => format!("; so do {more} other connections of these units"),
+            };
+            format!("connection {connection}: {problem}. Values in `{sent}` go unchanged into `{wanted}`{others}\n  hint: give the connection a `gain` and an `offset`, or units = \"ignore\" if the numbers are meant as they are")
+        });
+        unknown.chain(self.disagreements.into_iter().map(|(_, text)| text)).collect()
     }
 }
 
@@ -114,16 +172,50 @@ mod tests {
             Variable::new("w").defined(unit)
         };
         let (rad, rpm) = (speed("rad/s", 1.0), speed("1/min", std::f64::consts::PI / 30.0));
-        let found = conversion(("a.w", &rad), ("b.w", &rpm), UnitRule::Convert).unwrap();
+        let mut doubts = Doubts::default();
+        let mut between =
+            |a: &Variable, b: &Variable, rule| conversion(("a.w", a), ("b.w", b), rule, &mut doubts);
+        let found = between(&rad, &rpm, UnitRule::Convert).unwrap();
         assert!((found.factor - 30.0 / std::f64::consts::PI).abs() < 1e-12);
         let odd = Variable::new("w").unit("flurbs");
-        assert!(conversion(("a.w", &odd), ("b.w", &rpm), UnitRule::Convert).is_err());
-        assert!(conversion(("a.w", &odd), ("b.w", &rpm), UnitRule::Ignore).unwrap().is_identity());
+        assert!(between(&odd, &rpm, UnitRule::Ignore).unwrap().is_identity());
         let torque = Variable::new("M").unit("N.m");
-        let error = conversion(("a.w", &rad), ("b.M", &torque), UnitRule::Convert).unwrap_err().to_string();
+        let error = between(&rad, &torque, UnitRule::Convert).unwrap_err().to_string();
         assert!(
-            error.contains("`a.w` -> `b.M`") && error.contains("rad/s") && error.contains("N.m"),
+            error.contains("`a.w` -> `b.w`") && error.contains("rad/s") && error.contains("N.m"),
             "{error}"
         );
+        assert_eq!(doubts.texts(), Vec::<String>::new(), "1/min of turns is what people mean by it");
+    }
+
+    #[test]
+    fn an_unknown_unit_is_told_once_for_each_pair() {
+        let (odd, torque) = (Variable::new("w").unit("flurbs"), Variable::new("M").unit("N.m"));
+        let mut doubts = Doubts::default();
+        let mut between = |a: &Variable, b: &Variable| {
+            assert!(
+                conversion(("a.w", a), ("b.M", b), UnitRule::Convert, &mut doubts).unwrap().is_identity()
+            );
+        };
+        between(&odd, &torque);
+        between(&odd, &torque);
+        between(&odd, &odd);
+        between(&odd, &Variable::new("x"));
+        between(&torque, &odd);
+        let texts = doubts.texts();
+        assert_eq!(texts.len(), 2, "{texts:?}");
+        let parts = ["`a.w` -> `b.M`", "unknown name `flurbs`", "`N.m`", "1 other connection", "`gain`"];
+        assert!(parts.iter().all(|part| texts[0].contains(part)), "{}", texts[0]);
+    }
+
+    #[test]
+    fn a_definition_against_its_name_is_used_and_told() {
+        let kilonewton = Unit::from_base("kn", [1, 1, -2, 0, 0, 0, 0, 0], 1000.0, 0.0).unwrap();
+        let (own, newton) = (Variable::new("F").defined(kilonewton), Variable::new("F").unit("N"));
+        let mut doubts = Doubts::default();
+        let found = conversion(("a.F", &own), ("b.F", &newton), UnitRule::Convert, &mut doubts).unwrap();
+        assert_eq!(found.factor, 1000.0);
+        let texts = doubts.texts();
+        assert!(texts.len() == 1 && texts[0].contains("1000 kg.m.s-2"), "{texts:?}");
     }
 }

@@ -11,25 +11,30 @@
 //! The base units are kg, m, s, A, K, mol, cd and rad. FMI 3.0.1, section 2.4.4.
 //!
 //! Differs from the standard in: `rad` and `1` convert into each other with factor 1, as in SI (so `N.m/rad` meets
-//! `N.m`, and `rad/s` meets `1/s`). The one trap of that rule is refused: `Hz` counts turns, so `Hz` to `rad/s` is an
-//! error; write `rev/s` for turns or `1/s` for a plain rate.
+//! `N.m`, and `rad/s` meets `1/s`). The one trap of that rule is refused: `Hz` and `1/min` count turns, so `Hz` to `rad/s`
+//! is an error; write `rev/s` for turns or `1/s` for a plain rate. Turns meet turns: `1/min` is `rpm`.
 //!
 //! Expressions: product `.` `*` `·` or a blank, quotient `/`, powers `m2` `m^2` `m²` `s-1`, parentheses. A product
 //! right of a quotient (`W/m2.K`) is refused because authors mean either reading; write `W/(m2.K)`.
 //! `degC` and `degF` carry their offset only when they stand alone; in `J/degC` they are differences.
+//! Square brackets around a whole unit (`[m]`) are read past. `Nm` is `N.m`, but `Nm2` is refused: (N.m)2 or N.m2.
 
 mod parse;
 mod table;
 
 use parse::Parser;
 use serde::{Deserialize, Serialize};
-use table::OFFSETS;
+use std::f64::consts::TAU;
+use table::{OFFSETS, SPELLINGS};
 use thiserror::Error;
 
 /// Names of the base units, in the order of [`Unit::exponents`].
 pub const BASE: [&str; 8] = ["kg", "m", "s", "A", "K", "mol", "cd", "rad"];
 
 const RADIAN: usize = 7;
+
+/// Rates per minute and per hour, which hardly anybody counts radians in.
+const TURN_RATES: [f64; 2] = [1.0 / 60.0, 1.0 / 3600.0];
 
 const LARGEST_EXPONENT: i32 = 99;
 
@@ -80,7 +85,7 @@ pub enum UnitError {
     #[error("unit `{from}` ({from_dimension}) does not convert to `{to}` ({to_dimension})")]
     Dimension { from: String, to: String, from_dimension: String, to_dimension: String },
     #[error(
-        "unit `{from}` does not convert to `{to}`: one counts turns, the other angle\n  hint: write `rev/s` for turns per second, `1/s` or `rad/s` for a rate"
+        "unit `{from}` does not convert to `{to}`: one counts turns, the other angle\n  hint: write `rev/s` for turns per second, `1/s` or `rad/s` for a rate; or give the connection a gain and units = \"ignore\""
     )]
     TurnOrAngle { from: String, to: String },
 }
@@ -93,15 +98,16 @@ impl Unit {
     /// Reads a unit expression such as `km/h`, `kJ/(kg.K)` or `degC`.
     pub fn parse(text: &str) -> Result<Unit, UnitError> {
         let trimmed = text.trim();
-        if trimmed.is_empty() {
+        let inner = trimmed.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).map(str::trim);
+        let text = inner.unwrap_or(text);
+        if text.trim().is_empty() {
             return Err(UnitError::Empty);
         }
-        if trimmed == "-" {
-            return Unit::from_base(trimmed, [0; 8], 1.0, 0.0);
-        }
+        let spelled = SPELLINGS.iter().find(|(other, _)| *other == text.trim()).map(|(_, name)| *name);
+        let text = spelled.unwrap_or(text);
         let product = Parser { unit: text, rest: text, depth: 0 }.whole()?;
         let exponents = product.exponents.map(|e| e as i8);
-        let offset = OFFSETS.iter().find(|(name, _)| *name == trimmed).map_or(0.0, |(_, offset)| *offset);
+        let offset = OFFSETS.iter().find(|(name, _)| *name == text.trim()).map_or(0.0, |(_, offset)| *offset);
         Unit::from_base(trimmed, exponents, product.factor(), offset)
     }
 
@@ -129,10 +135,32 @@ impl Unit {
                 to_dimension: to.dimension(),
             });
         }
+        let mut factor = from.factor / to.factor;
         if from.exponents[RADIAN] != to.exponents[RADIAN] && (from.counts_turns() || to.counts_turns()) {
-            return Err(UnitError::TurnOrAngle { from: from.name.clone(), to: to.name.clone() });
+            match (from.is_in_turns(), to.is_in_turns()) {
+                (true, _) if to.counts_turns() => factor /= TAU,
+                (_, true) if from.counts_turns() => factor *= TAU,
+                _ => return Err(UnitError::TurnOrAngle { from: from.name.clone(), to: to.name.clone() }),
+            }
+            // Turns per minute are turns per minute, without the round-off of 2π.
+            if (factor - 1.0).abs() < 1e-14 {
+                factor = 1.0;
+            }
         }
-        Ok(Conversion { factor: from.factor / to.factor, offset: (from.offset - to.offset) / to.factor })
+        Ok(Conversion { factor, offset: (from.offset - to.offset) / to.factor })
+    }
+
+    /// True if both mean the same: dimension, factor and offset, up to the digits in which files give them. Radians count
+    /// as nothing, and turns as angles.
+    pub fn agrees(&self, other: &Unit) -> bool {
+        let close = |a: f64, b: f64| (a - b).abs() <= 1e-4 * a.abs().max(b.abs());
+        let is_close = |factor: f64| close(self.factor * factor, other.factor);
+        self.exponents[..RADIAN] == other.exponents[..RADIAN]
+            && close(self.offset, other.offset)
+            && (is_close(1.0)
+                || self.exponents[RADIAN] != other.exponents[RADIAN]
+                    && (self.counts_turns() || other.counts_turns())
+                    && (is_close(TAU) || is_close(1.0 / TAU)))
     }
 
     /// The dimension in base units, such as `kg.m2.s-3`, or `1`.
@@ -148,8 +176,24 @@ impl Unit {
         if words.is_empty() { "1".to_owned() } else { words.join(".") }
     }
 
+    /// The unit in base units, such as `1000 kg.m.s-2`, with its zero if that is not zero.
+    pub fn in_base_units(&self) -> String {
+        let zero = if self.offset == 0.0 { String::new() } else { format!(" from {}", self.offset) };
+        format!("{} {}{zero}", self.factor, self.dimension())
+    }
+
+    /// True of cycles per time without an angle in their dimension.
     fn counts_turns(&self) -> bool {
-        self.name.contains("Hz")
+        let is_rate = self.exponents == [0, 0, -1, 0, 0, 0, 0, 0];
+        self.exponents[RADIAN] == 0
+            && (self.name.contains("Hz") || is_rate && TURN_RATES.contains(&self.factor))
+    }
+
+    /// True of an angle per time that is written in turns.
+    fn is_in_turns(&self) -> bool {
+        let turns = self.factor / TAU;
+        let is_whole = |rate: &f64| (turns / rate - 1.0).abs() < 1e-9;
+        self.exponents == [0, 0, -1, 0, 0, 0, 0, 1] && (turns == 1.0 || TURN_RATES.iter().any(is_whole))
     }
 }
 

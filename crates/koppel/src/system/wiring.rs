@@ -9,7 +9,7 @@ use super::graph::{InputId, SubsystemId, SystemGraph, Wire, number_ports};
 use super::message::MessagePort;
 use super::ports::{Ports, Variable, VariableKind};
 use super::subsystem::Subsystem;
-use super::transfer::{UnitRule, ValueMap, conversion};
+use super::transfer::{Doubts, UnitRule, ValueMap, conversion};
 use crate::error::{Error, Result};
 
 /// One message output feeding one message input.
@@ -69,6 +69,7 @@ struct End {
 pub(super) fn wire(graph: &mut SystemGraph, connections: &[Connection]) -> Result<()> {
     let mut seen: Vec<Option<&Connection>> = vec![None; graph.inputs()];
     let mut wires = Vec::new();
+    let mut doubts = Doubts::default();
     for connection in connections {
         let target = end(graph, &connection.to, Side::Target)?;
         check_factors(connection)?;
@@ -93,13 +94,17 @@ pub(super) fn wire(graph: &mut SystemGraph, connections: &[Connection]) -> Resul
         }
         let is_mapped = !connection.map.is_empty();
         let rule = if is_mapped { UnitRule::Ignore } else { connection.units };
+        // Somebody who gives a factor knows the units.
+        let mut settled = Doubts::default();
+        let is_plain = (connection.gain.abs(), connection.offset) == (1.0, 0.0);
+        let doubts = if is_plain { &mut doubts } else { &mut settled };
         for from in &connection.from {
             let source = matching(graph, from, &connection.to, &target)?;
             let outputs = graph.outputs_of(source.subsystem).start;
             for (output, input) in source.places.iter().zip(&target.places) {
                 let (output, input) = (outputs + output, first + input);
                 let ends = (graph.output_variable(output), graph.input_variable(input));
-                let unit = conversion((from, ends.0), (&connection.to, ends.1), rule)?;
+                let unit = conversion((from, ends.0), (&connection.to, ends.1), rule, doubts)?;
                 graph.offsets[input] += connection.gain * unit.offset;
                 let gain = if is_mapped { 0.0 } else { connection.gain * unit.factor };
                 wires.push(Wire { source: output, from: source.subsystem, target: input, gain });
@@ -107,6 +112,7 @@ pub(super) fn wire(graph: &mut SystemGraph, connections: &[Connection]) -> Resul
         }
     }
     graph.set_wires(wires);
+    graph.remarks = doubts.texts();
     graph.message_wires.sort();
     graph.maps.sort_by_key(|(input, _)| *input);
     Ok(())

@@ -21,7 +21,7 @@ use koppel_ssp::{Options, Ssp, Tolerance};
 
 use super::document::tag_span;
 use super::subsystem::Purpose;
-use super::{Mistake, Setting, SystemFile, overrides};
+use super::{Mistake, Setting, SystemFile, other_kinds, overrides};
 use crate::{Error, Result};
 
 /// True if a file is to be read as a system structure, by its name.
@@ -38,8 +38,16 @@ pub fn is_structure(path: &Path) -> bool {
 /// If the structure, an FMU, or koppel's settings hold a mistake; the error tells file, element and line.
 pub fn load_structure(path: &Path, settings: &[Setting], tolerance: Tolerance) -> Result<SystemFile> {
     let refused = |error| refused(path, error, tolerance);
+    other_kinds::check_structure(path)?;
     let ssp = Ssp::open(path, &Options { tolerance, ..Options::default() }).map_err(refused)?;
     let components = ssp.components().map_err(refused)?;
+    if components.flat.components.is_empty() {
+        let message = format!(
+            "the system structure `{}` has no components: there is nothing to run\n  hint: a component is an FMU, <ssd:Component name=\"...\" source=\"resources/FILE.fmu\"> below <ssd:Elements>",
+            path.display()
+        );
+        return Err(Box::new(Error::Structure { message }));
+    }
     let mut document = import::document(path, &ssp, &components)?;
     settings::add(&mut document, path, &ssp)?;
     overrides::apply_all(&mut document, settings)?;

@@ -97,7 +97,7 @@ pub enum ExternalConfig {
     },
     /// Points in time; the first and the last value hold outside.
     Table {
-        /// Strictly increasing.
+        /// Increasing; two equal ones are a jump.
         times: Vec<f64>,
         /// One for each time.
         values: Vec<f64>,
@@ -149,7 +149,7 @@ pub enum ExternalError {
     Lengths { times: usize, values: usize },
     #[error("table: no points\n  hint: give at least one time and one value")]
     Empty,
-    #[error("table: times[{index}] = {time} s does not lie after the time before, {before} s")]
+    #[error("table: times[{index}] = {time} s lies before the time above it, {before} s")]
     NotIncreasing { index: usize, time: f64, before: f64 },
 }
 
@@ -233,7 +233,7 @@ fn check_table(times: &[f64], values: &[f64]) -> Result<(), ExternalError> {
     for (&time, &value) in times.iter().zip(values) {
         finite("table", &[("times", time), ("values", value)])?;
     }
-    match times.windows(2).position(|pair| pair[1] <= pair[0]) {
+    match times.windows(2).position(|pair| pair[1] < pair[0]) {
         Some(i) => Err(ExternalError::NotIncreasing { index: i + 1, time: times[i + 1], before: times[i] }),
         None => Ok(()),
     }

@@ -1,6 +1,8 @@
-//! Points in time with lines, steps or cubics between them.
+//! Points in time with lines, steps or cubics between them. Two points at one time are a jump: the first is where the
+//! values before lead to, the last is what counts from then on.
 
 use super::{COEFFICIENTS, Interpolation, line, shift};
+use std::ops::Range;
 
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Table {
@@ -9,15 +11,26 @@ pub(super) struct Table {
     /// At the points; only for cubics.
     pub(super) slopes: Vec<f64>,
     pub(super) interpolation: Interpolation,
+    /// Times of jumps between lines or cubics.
+    jumps: Vec<f64>,
 }
 
 impl Table {
     pub(super) fn new(times: &[f64], values: &[f64], interpolation: Interpolation) -> Table {
+        let (times, values) = without_middles(times, values);
         let slopes = match interpolation {
-            Interpolation::Cubic => slopes(times, values),
+            Interpolation::Cubic => {
+                sections(&times).flat_map(|of| slopes(&times[of.clone()], &values[of])).collect()
+            }
             Interpolation::Linear | Interpolation::Previous => vec![],
         };
-        Table { times: times.to_vec(), values: values.to_vec(), slopes, interpolation }
+        let jumps = times.windows(2).filter(|pair| pair[0] == pair[1]).map(|pair| pair[0]).collect();
+        Table { times, values, slopes, interpolation, jumps }
+    }
+
+    /// First jump after `after`.
+    pub(super) fn next_jump(&self, after: f64) -> Option<f64> {
+        self.jumps.get(self.jumps.partition_point(|time| *time <= after)).copied()
     }
 
     /// The point left of `t`, or `None` where the table holds its first or last value.
@@ -82,6 +95,22 @@ impl Table {
         }
         most
     }
+}
+
+/// The points; of several at one time only the first and the last.
+fn without_middles(times: &[f64], values: &[f64]) -> (Vec<f64>, Vec<f64>) {
+    let is_middle =
+        |i: usize| i > 0 && i + 1 < times.len() && times[i - 1] == times[i] && times[i] == times[i + 1];
+    (0..times.len()).filter(|i| !is_middle(*i)).map(|i| (times[i], values[i])).unzip()
+}
+
+/// Runs of points without a jump between them.
+fn sections(times: &[f64]) -> impl Iterator<Item = Range<usize>> {
+    let mut first = 0;
+    (1..=times.len()).filter_map(move |end| {
+        let is_end = end == times.len() || times[end] == times[end - 1];
+        is_end.then(|| std::mem::replace(&mut first, end)..end)
+    })
 }
 
 /// Slopes at the points such that cubics keep the monotony of the points: the weighted harmonic mean of the chords,

@@ -275,7 +275,7 @@ fn senseless_numbers_are_refused() {
             interpolation: Interpolation::Linear,
         },
         ExternalConfig::Table {
-            times: vec![0.0, 0.0],
+            times: vec![0.0, -1.0],
             values: vec![1.0, 2.0],
             interpolation: Interpolation::Linear,
         },
@@ -285,4 +285,27 @@ fn senseless_numbers_are_refused() {
     }
     let error = pulses(1.0, 1.1, 0.0).validate().unwrap_err();
     assert_eq!(error.to_string(), "pulses: width 1.1 s is longer than the period 1 s");
+}
+
+#[test]
+fn two_points_at_one_time_are_a_jump() {
+    let table = |interpolation| {
+        let times = vec![0.0, 1.0, 1.0, 1.0, 2.0, 3.0];
+        build(ExternalConfig::Table { times, values: vec![0.0, 1.0, 9.0, 5.0, 4.0, 4.0], interpolation })
+    };
+    for interpolation in [Interpolation::Linear, Interpolation::Previous, Interpolation::Cubic] {
+        let signal = table(interpolation);
+        let before = if interpolation == Interpolation::Previous { 0.0 } else { 1.0 };
+        assert!((signal.value(1.0 - 1e-12) - before).abs() < 1e-9, "{interpolation:?}");
+        assert_eq!(signal.value(1.0), 5.0);
+        assert_eq!(signal.next_break(0.5), Some(1.0));
+        assert_eq!(signal.next_break(1.0), Some(2.0));
+        assert_eq!(signal.next_event(0.5), Some(1.0));
+        let mut piece = [0.0; COEFFICIENTS];
+        signal.piece(0.0, 1.0, &mut piece);
+        let end: f64 = piece.iter().sum();
+        assert!((end - before).abs() < 1e-12, "{interpolation:?}: {end}");
+    }
+    assert_eq!(table(Interpolation::Linear).next_event(1.0), None);
+    assert_eq!(table(Interpolation::Linear).value(0.5), 0.5);
 }

@@ -1,6 +1,6 @@
 //! Reads unit expressions.
 
-use super::table::{close_names, lookup};
+use super::table::{close_names, is_compound, lookup};
 use super::{DEEPEST_NESTING, LARGEST_EXPONENT, UnitError};
 
 /// A unit while it is read. Powers of ten and the two sides of the quotient stay apart until the end, so that
@@ -100,7 +100,7 @@ impl<'a> Parser<'a> {
             _ => return Err(self.expected("a unit, `1` or `(`")),
         };
         let marked = self.eat(&["**", "^"]);
-        let follows = self.rest.starts_with(|c: char| c.is_ascii_digit() || "+-⁺⁻⁰¹²³⁴⁵⁶⁷⁸⁹".contains(c));
+        let follows = self.rest.starts_with(raises) && !self.rest.starts_with('^');
         let power = if marked || follows { base.power(self.exponent()?) } else { base };
         self.check(&power)?;
         Ok(power)
@@ -155,7 +155,9 @@ impl<'a> Parser<'a> {
     fn name(&mut self) -> Result<Product, UnitError> {
         let end = self.rest.find(|c| !is_name(c)).unwrap_or(self.rest.len());
         let name = &self.rest[..end];
-        let product = lookup(name).ok_or_else(|| UnitError::Unknown {
+        let rest = &self.rest[end..];
+        let is_raised = is_compound(name) && (rest.starts_with(raises) || rest.starts_with("**"));
+        let product = lookup(name).filter(|_| !is_raised).ok_or_else(|| UnitError::Unknown {
             unit: self.unit.to_owned(),
             name: name.to_owned(),
             close: close_names(name),
@@ -194,6 +196,11 @@ impl<'a> Parser<'a> {
 
 fn is_name(c: char) -> bool {
     c.is_alphabetic() || matches!(c, '_' | '%' | '°' | 'µ' | '\'' | '"')
+}
+
+/// True of what an exponent begins with.
+fn raises(c: char) -> bool {
+    c.is_ascii_digit() || "^+-⁺⁻⁰¹²³⁴⁵⁶⁷⁸⁹".contains(c)
 }
 
 fn digit(c: char) -> Option<i32> {
