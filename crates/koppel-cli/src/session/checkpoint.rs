@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 
 use koppel::fnv;
 use koppel::run::{RunState, Simulation};
+use koppel::system::Horizon;
 use koppel_io::Error as Io;
 use koppel_io::system_file::SystemFile;
 use serde::{Deserialize, Serialize};
@@ -184,7 +185,7 @@ impl Checkpoints {
             created: created.to_owned(),
             out: plan.out.clone(),
             rows: 0,
-            state: RunState::default(),
+            state: RunState::new(Horizon::Elsewhere),
         };
         Checkpoints {
             path: plan.checkpoint.clone(),

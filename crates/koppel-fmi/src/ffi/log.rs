@@ -45,13 +45,17 @@ impl Log {
         self.time.store(time.to_bits(), Ordering::Relaxed);
     }
 
+    pub(crate) fn time(&self) -> f64 {
+        f64::from_bits(self.time.load(Ordering::Relaxed))
+    }
+
     /// Takes what was said since the last time.
     pub(super) fn take(&self) -> Vec<LogMessage> {
         self.recent.lock().unwrap_or_else(PoisonError::into_inner).drain(..).collect()
     }
 
     fn add(&self, status: Status, category: String, text: String) {
-        let time = f64::from_bits(self.time.load(Ordering::Relaxed));
+        let time = self.time();
         let text = text.trim_end().to_owned();
         let message = LogMessage { instance: self.instance.clone(), time, status, category, text };
         if let Some(sink) = &self.sink {

@@ -98,6 +98,7 @@ impl CoSimulation {
         self.check_size(time, size)?;
         self.step_calls += 1;
         self.base.backend.set_log_time(time);
+        let step = self.step_call(time, size);
         let Backend::Three(fmu) = &self.base.backend else {
             unreachable!("only FMUs of FMI 3.0 have events and intermediate updates");
         };
@@ -118,7 +119,7 @@ impl CoSimulation {
                 None => Ok(()),
             }
         };
-        let done = fmu.do_step(time, size, &mut update);
+        let done = fmu.do_step(step, &mut update);
         self.do_without(time);
         let (instance, end) = (self.base.name.clone(), time + size);
         match done {

@@ -30,7 +30,9 @@ mod memory;
 mod messages;
 mod model_exchange;
 mod options;
+mod past;
 mod ports;
+mod read_back;
 mod route;
 mod stairs;
 mod starts;
@@ -51,6 +53,7 @@ pub use value::Value;
 
 use crate::description::CoSimulation as Section;
 use crate::error::{Error, Result};
+use crate::ffi::StepCall;
 use crate::fmu::Fmu;
 use access::Access;
 use base::Use;
@@ -61,6 +64,7 @@ use koppel::signal::{Request, Samples, Segment, Step};
 use koppel::system::{Dependencies, Message, Ports, Snapshot, StateSpace, Subsystem, VariableId};
 use linearization::Linearization;
 use matrices::Unknowns;
+use past::Past;
 use route::{Route, Taken};
 use std::ops::{Deref, DerefMut};
 use std::sync::{Arc, OnceLock};
@@ -213,6 +217,7 @@ impl Subsystem for CoSimulation {
     fn initialize(&mut self, start: f64) -> koppel::Result<()> {
         (self.time, self.last_size, self.only_size) = (start, None, None);
         self.knows_inputs = false;
+        self.past = Past::default();
         self.events.iter_mut().for_each(Events::reset);
         Ok(self.start(start)?)
     }
@@ -259,7 +264,9 @@ impl Subsystem for CoSimulation {
             (self.time, self.last_size) = (step.start + step.size, Some(step.size));
             self.knows_inputs = false;
             self.step_calls += 1;
-            return match self.backend.plain_step(step, inputs, outputs) {
+            let never_back = self.past.is_over(step.start);
+            let call = StepCall { time: step.start, size: step.size, never_back };
+            return match self.backend.plain_step(call, inputs, outputs) {
                 Ok(()) => Ok(()),
                 Err(interruption) => self.interrupted(*interruption, step, outputs),
             };
@@ -352,6 +359,7 @@ impl Subsystem for CoSimulation {
         self.cut_memory(snapshot);
         let saved = self.states.save(&self.backend, &mut snapshot.bytes);
         state::explain(saved, &self.name)?;
+        self.past.note(snapshot.horizon, self.time);
         snapshot.reals.clear();
         snapshot.reals.push(if self.phase == Phase::Stepping { 1.0 } else { 0.0 });
         snapshot.reals.push(if self.knows_inputs { 1.0 } else { 0.0 });
@@ -383,5 +391,10 @@ impl Subsystem for CoSimulation {
             _ => not_ours(),
         };
         Ok(state::explain(restored, &self.name)?)
+    }
+
+    fn discard(&mut self) -> koppel::Result<()> {
+        self.past.discard();
+        Ok(())
     }
 }

@@ -7,6 +7,9 @@ use crate::description::{Causality, Description, Initial, Start, ValueType, Vari
 use crate::error::{Error, Result};
 use koppel::system::Message;
 
+/// A value that is given: the variable's place in the description, the element of an array.
+pub(super) type Given<'a> = (usize, Option<usize>, &'a Value);
+
 /// A description in which structural parameters have these values; `None` if none is among them.
 pub(super) fn resized(
     description: &Description,
@@ -146,14 +149,21 @@ impl Base {
         Err(Error::UnknownVariable { instance: self.name.clone(), name: name.into(), known }.into())
     }
 
-    pub(super) fn apply_start_values(&self) -> Result<()> {
-        let is_structural =
-            |place: usize| self.description().variables[place].causality == Causality::StructuralParameter;
+    /// What is to be set: inputs, and all others.
+    pub(super) fn given_values(&self) -> Result<(Vec<Given<'_>>, Vec<Given<'_>>)> {
         let mut values = Vec::new();
         for (name, value) in &self.options.start_values {
             let (place, element) = self.find(name)?;
             values.push((place, element, value));
         }
+        let is_input =
+            |given: &Given<'_>| self.description().variables[given.0].causality == Causality::Input;
+        Ok(values.into_iter().partition(is_input))
+    }
+
+    pub(super) fn apply_start_values(&self, values: &[Given<'_>]) -> Result<()> {
+        let is_structural =
+            |place: usize| self.description().variables[place].causality == Causality::StructuralParameter;
         if let super::access::Backend::Three(fmu) = &self.backend
             && values.iter().any(|(place, ..)| is_structural(*place))
         {

@@ -5,7 +5,7 @@ use super::route::Route;
 use super::stairs::stair;
 use super::{CoSimulation, Phase};
 use crate::error::{Error, Result};
-use crate::ffi::{CallError, Interruption, Status, fmi2, fmi3};
+use crate::ffi::{CallError, Interruption, Status, StepCall, fmi2, fmi3};
 use koppel::signal::{Part, Piece, Request, Samples, Segment, Step};
 
 impl CoSimulation {
@@ -18,6 +18,7 @@ impl CoSimulation {
         samples: &mut Samples,
     ) -> Result<()> {
         (self.time, self.last_size) = (step.start + step.size, Some(step.size));
+        self.past.begin_step(step.start);
         let done = self.go(step, input, outputs, samples);
         if done.is_err() {
             self.phase = Phase::Failed;
@@ -91,12 +92,18 @@ impl CoSimulation {
         self.step_calls += 1;
         self.backend.set_log_time(time);
         match &self.backend {
-            Backend::Two(instance) => match instance.do_step(time, size) {
+            Backend::Two(instance) => match instance.do_step(self.step_call(time, size)) {
                 Ok(()) => Ok(()),
                 Err(source) => Err(self.step_failed(instance, source, time, size)),
             },
             Backend::Three(_) => self.do_step_asking(time, size, piece),
         }
+    }
+
+    /// A step from here, and whether the FMU may forget what was before.
+    #[inline]
+    pub(super) fn step_call(&self, time: f64, size: f64) -> StepCall {
+        StepCall { time, size, never_back: self.past.is_over_inside(time) }
     }
 
     /// All steps of an FMU that says so have the size of the first.
@@ -166,6 +173,7 @@ impl CoSimulation {
 
     /// A step of FMI 3.0, which may ask for inputs on the way.
     fn do_step_asking(&mut self, time: f64, size: f64, piece: Option<Piece<'_>>) -> Result<()> {
+        let step = self.step_call(time, size);
         let Backend::Three(instance) = &self.base.backend else { return Ok(()) };
         let (smooth, next, chosen) = (&self.smooth, &mut self.next, &mut self.chosen);
         let (asked, taken) = (&mut self.asked, &mut self.taken);
@@ -179,7 +187,7 @@ impl CoSimulation {
             choose(next, places, chosen);
             taken.note(1, instance.set_float64(references, chosen))
         };
-        let info = instance.do_step(time, size, &mut update);
+        let info = instance.do_step(step, &mut update);
         self.do_without(time);
         self.finish_step(info, time, size)
     }

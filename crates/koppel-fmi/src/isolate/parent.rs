@@ -276,15 +276,23 @@ impl Subsystem for Isolated {
     }
 
     fn save(&self, snapshot: &mut Snapshot) -> koppel::Result<()> {
-        if let Answer::Saved(saved) =
-            self.call(&Call::Save(std::mem::take(snapshot)), "while its state was saved")?
-        {
-            *snapshot = saved;
-        }
-        Ok(())
+        let horizon = snapshot.horizon;
+        let asked = Call::Save(std::mem::take(snapshot), horizon);
+        let answer = self.call(&asked, "while its state was saved");
+        let done = answer.map(|answer| {
+            if let Answer::Saved(saved) = answer {
+                *snapshot = saved;
+            }
+        });
+        snapshot.horizon = horizon;
+        done
     }
 
     fn restore(&mut self, snapshot: &Snapshot) -> koppel::Result<()> {
         self.call(&Call::Restore(snapshot.clone()), "while its state was restored").map(|_| ())
+    }
+
+    fn discard(&mut self) -> koppel::Result<()> {
+        self.call(&Call::Discard, "after a trial").map(|_| ())
     }
 }

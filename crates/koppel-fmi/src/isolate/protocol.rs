@@ -21,7 +21,7 @@ use crate::import::Options;
 use koppel::Error as Engine;
 use koppel::signal::Request;
 use koppel::solver::SolverError;
-use koppel::system::{Message, Ports, Snapshot, StateSpace, VariableId, VariableKind};
+use koppel::system::{Horizon, Message, Ports, Snapshot, StateSpace, VariableId, VariableKind};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
@@ -55,8 +55,9 @@ pub(super) enum Call {
     Set(VariableId, f64),
     Send(usize, Message),
     Receive(usize, Message),
-    Save(Snapshot),
+    Save(Snapshot, Horizon),
     Restore(Snapshot),
+    Discard,
     Linearize(Vec<f64>),
     Job(String, Vec<u8>),
     Quit,

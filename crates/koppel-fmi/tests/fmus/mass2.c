@@ -1,6 +1,9 @@
 /* An FMI 2.0 co-simulation FMU for the tests, without foreign headers. -DNO_RESET leaves a function out, -DWANDER changes the
  * current folder, -DSTRICT gives no derivatives before initialization is over, -DREFUSE_SLOPES=2 -DREFUSAL=3 answers input
- * derivatives of order 2 or more with status 3, -DREFUSE_FROM=0.5 from that time on. */
+ * derivatives of order 2 or more with status 3, -DREFUSE_FROM=0.5 from that time on. -DNOTE_PAST says in its log whether it
+ * may forget its past, and which states it gets back; -DRESTARTS begins anew in every step in which it may not. -DFORGETS loses its
+ * parameters when the experiment is set up, -DLOSES when initialization ends; -DORDER takes parameters after that set-up and
+ * inputs after initialization has begun only. */
 
 #include "mass.h"
 
@@ -40,9 +43,16 @@ typedef struct {
     const Callbacks *callbacks;
     char name[64];
     int is_initializing;
+    int is_set_up, has_begun;
 } Instance;
 
 enum { OK, WARNING, DISCARD, ERROR, FATAL, PENDING };
+
+#ifdef NOTE_PAST
+#define NOTE(what, time, flag) i->callbacks->logger(i->callbacks->environment, i->name, OK, what, "%.17g %d", time, flag)
+#else
+#define NOTE(what, time, flag) (void)i
+#endif
 
 const char *fmi2GetVersion(void) { return "2.0"; }
 const char *fmi2GetTypesPlatform(void) { return "default"; }
@@ -71,12 +81,28 @@ int fmi2SetDebugLogging(void *c, int on, size_t n, const char *const *list) { (v
 int fmi2SetupExperiment(void *c, int has_tolerance, double tolerance, double start, int has_stop, double stop)
 {
     (void)has_tolerance, (void)tolerance, (void)has_stop, (void)stop;
+#ifdef FORGETS
+    model_start(&((Instance *)c)->model);
+#endif
     ((Instance *)c)->model.time = start;
+    ((Instance *)c)->is_set_up = 1;
     return OK;
 }
 
-int fmi2EnterInitializationMode(void *c) { ((Instance *)c)->is_initializing = 1; return chdir("/") == 0 ? OK : ERROR; }
-int fmi2ExitInitializationMode(void *c) { ((Instance *)c)->is_initializing = 0; return OK; }
+int fmi2EnterInitializationMode(void *c)
+{
+    ((Instance *)c)->is_initializing = ((Instance *)c)->has_begun = 1;
+    return chdir("/") == 0 ? OK : ERROR;
+}
+int fmi2ExitInitializationMode(void *c)
+{
+#ifdef LOSES
+    ((Instance *)c)->model.r[M] = 1;
+    strcpy(((Instance *)c)->model.label, "lost");
+#endif
+    ((Instance *)c)->is_initializing = 0;
+    return OK;
+}
 int fmi2Terminate(void *c) { (void)c; return OK; }
 #ifndef NO_RESET
 int fmi2Reset(void *c) { model_reset(&((Instance *)c)->model); return OK; }
@@ -95,6 +121,10 @@ int fmi2SetReal(void *c, const unsigned *vr, size_t n, const double *value)
 {
     Model *m = &((Instance *)c)->model;
     for (size_t k = 0; k < n; k++) {
+#ifdef ORDER
+        if (vr[k] == F ? !((Instance *)c)->has_begun : vr[k] == M && !((Instance *)c)->is_set_up)
+            return ERROR;
+#endif
         m->r[vr[k]] = value[k];
         if (vr[k] == F) {
             memset(m->slope, 0, sizeof m->slope);
@@ -154,7 +184,14 @@ static double input(void *owner, double time) { return force(owner, time); }
 int fmi2DoStep(void *c, double time, double size, int no_set_state)
 {
     Instance *i = c;
-    (void)no_set_state;
+    NOTE("step", time, no_set_state);
+#ifdef RESTARTS
+    if (!no_set_state) {
+        double force = i->model.r[F];
+        model_start(&i->model);
+        i->model.r[F] = force, i->model.time = i->model.since = time;
+    }
+#endif
     if (chdir("/") != 0)
         return ERROR;
     if (fabs(time - i->model.time) > 1e-9) {
@@ -186,7 +223,13 @@ int fmi2GetFMUstate(void *c, void **state)
     memcpy(*state, &((Instance *)c)->model, sizeof(Model));
     return OK;
 }
-int fmi2SetFMUstate(void *c, void *state) { model_restore(&((Instance *)c)->model, state); return OK; }
+int fmi2SetFMUstate(void *c, void *state)
+{
+    Instance *i = c;
+    model_restore(&i->model, state);
+    NOTE("restore", i->model.time, 0);
+    return OK;
+}
 int fmi2FreeFMUstate(void *c, void **state) { (void)c; free(*state); *state = NULL; return OK; }
 int fmi2SerializedFMUstateSize(void *c, void *state, size_t *size) { (void)c, (void)state; *size = sizeof(Model); return OK; }
 int fmi2SerializeFMUstate(void *c, void *state, char *bytes, size_t size) { (void)c, (void)size; model_write(state, bytes); return OK; }

@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::identify::{
     Known, Look, Memory, Origin, Place, Probe, ProbeNeeds, ProbeStore, Probed, Range, Surrogate,
 };
-use crate::system::{InputId, SubsystemId, SystemGraph, VariableId};
+use crate::system::{Horizon, InputId, Snapshot, SubsystemId, SystemGraph, VariableId};
 use rayon::prelude::*;
 use std::time::Instant;
 
@@ -204,7 +204,7 @@ impl<'a> Candidate<'a> {
         let gets_messages = graph.message_wires().iter().any(|wire| wire.to == slot.id);
         let reason = if spared.iter().any(|name| name == graph.name(slot.id)) {
             Some("it is not to be excited".into())
-        } else if gets_messages && slot.subsystem.save(&mut crate::system::Snapshot::default()).is_err() {
+        } else if gets_messages && slot.subsystem.save(&mut Snapshot::new(Horizon::Elsewhere)).is_err() {
             Some("it gets messages, which it would forget, as it cannot save its state".into())
         } else {
             slot.subsystem.refusal()

@@ -3,7 +3,7 @@
 use super::board::Board;
 use super::simulation::Simulation;
 use crate::error::{Error, Result};
-use crate::system::{Message, Snapshot};
+use crate::system::{Horizon, Message, Snapshot};
 use serde::{Deserialize, Serialize};
 
 /// A run between two macro steps. Reused as a buffer.
@@ -21,9 +21,17 @@ pub struct RunState {
     pub(super) messages: Vec<Message>,
     /// Per subsystem, in the order in which they move.
     pub(super) subsystems: Vec<Snapshot>,
+    /// How long it may be restored.
+    #[serde(skip)]
+    horizon: Horizon,
 }
 
 impl RunState {
+    /// Room for a state that may be restored so long.
+    pub fn new(horizon: Horizon) -> Self {
+        RunState { horizon, ..RunState::default() }
+    }
+
     /// Every number of it: those of the run, then those of the subsystems in the order in which they move. For linear
     /// subsystems and methods a macro step is linear in those that are signals; others are times, counts and parameters.
     pub fn reals_mut(&mut self) -> impl Iterator<Item = &mut f64> {
@@ -40,10 +48,15 @@ impl Simulation {
         self.save_numbers(&mut state.numbers);
         self.messages.save(&mut state.messages);
         state.subsystems.resize_with(self.slots.len(), Default::default);
-        self.slots
-            .iter()
-            .zip(&mut state.subsystems)
-            .try_for_each(|(slot, snapshot)| slot.subsystem.save(snapshot))
+        self.slots.iter().zip(&mut state.subsystems).try_for_each(|(slot, snapshot)| {
+            snapshot.horizon = state.horizon;
+            slot.subsystem.save(snapshot)
+        })
+    }
+
+    /// A state with [`Horizon::Run`] will not be restored any more.
+    pub fn discard(&mut self) -> Result<()> {
+        self.slots.iter_mut().try_for_each(|slot| slot.subsystem.discard())
     }
 
     /// Whether a subsystem can take a step again.

@@ -19,6 +19,28 @@ pub struct Snapshot {
     pub reals: Vec<f64>,
     /// Opaque state of a black box.
     pub bytes: Vec<u8>,
+    /// How long it may be restored: to be set before it is written.
+    #[serde(skip)]
+    pub horizon: Horizon,
+}
+
+impl Snapshot {
+    /// Room for a state that may be restored so long.
+    pub fn new(horizon: Horizon) -> Self {
+        Snapshot { horizon, ..Snapshot::default() }
+    }
+}
+
+/// How long a snapshot may be restored. Black boxes are told whether they may forget what was before a step.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Horizon {
+    /// At any later time of the run, until it is discarded.
+    #[default]
+    Run,
+    /// Until the step is done that begins where it was saved.
+    Step,
+    /// Never by this subsystem: it is for another run, or only shows that a state can be saved.
+    Elsewhere,
 }
 
 /// One model with its own solver, seen from outside.
@@ -145,7 +167,7 @@ pub trait Subsystem: Send {
 
     /// Whether it can go back inside a run, to take a step again: what can be saved can, unless coming back takes too long for that.
     fn can_go_back(&self) -> Result<()> {
-        self.save(&mut Snapshot::default())
+        self.save(&mut Snapshot::new(Horizon::Elsewhere))
     }
 
     /// Writes its state into `snapshot`, reusing the buffers.
@@ -153,4 +175,10 @@ pub trait Subsystem: Send {
 
     /// Takes back a state written by `save`; what follows is bit for bit what followed then.
     fn restore(&mut self, snapshot: &Snapshot) -> Result<()>;
+
+    /// One snapshot with [`Horizon::Run`] will not be restored any more: what was before now can be forgotten, unless
+    /// there are others.
+    fn discard(&mut self) -> Result<()> {
+        Ok(())
+    }
 }

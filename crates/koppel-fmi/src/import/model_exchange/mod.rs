@@ -13,6 +13,7 @@ mod stepping;
 use super::access::Access;
 use super::base::{Base, Use};
 use super::matrices::{Trust, Unknowns};
+use super::past::Past;
 use super::ports::{self, Slot};
 use super::{Options, Phase, starts};
 use crate::description::{Description, FmiVersion, Unknown, Variability};
@@ -23,7 +24,6 @@ use koppel::signal::{Samples, Segment, Step};
 use koppel::solver::{Solver, SolverConfig, Tolerances};
 use koppel::system::{Message, Ports, Snapshot, StateSpace, Subsystem, VariableId, VariableKind};
 use linearization::Linearization;
-use std::cell::Cell;
 use std::sync::Arc;
 
 /// Relative tolerance where neither user nor FMU names one.
@@ -57,8 +57,6 @@ pub struct ModelExchange {
     completes_steps: bool,
     /// It has no events and no discrete variables.
     is_smooth: bool,
-    /// A state has been saved: the FMU must not forget what was before.
-    may_go_back: Cell<bool>,
     mode: Mode,
     /// The states have not been read yet.
     is_fresh: bool,
@@ -131,7 +129,6 @@ impl ModelExchange {
             linearization,
             completes_steps,
             is_smooth,
-            may_go_back: Cell::new(false),
             mode: Mode::Event,
             is_fresh: true,
             time: 0.0,
@@ -211,6 +208,7 @@ impl Subsystem for ModelExchange {
 
     fn initialize(&mut self, start: f64) -> koppel::Result<()> {
         self.base.start(start)?;
+        self.base.past = Past::default();
         self.solver.reset();
         self.mode = Mode::Event;
         self.is_fresh = true;
@@ -318,6 +316,11 @@ impl Subsystem for ModelExchange {
 
     fn restore(&mut self, snapshot: &Snapshot) -> koppel::Result<()> {
         Ok(self.take_back(snapshot)?)
+    }
+
+    fn discard(&mut self) -> koppel::Result<()> {
+        self.base.past.discard();
+        Ok(())
     }
 }
 

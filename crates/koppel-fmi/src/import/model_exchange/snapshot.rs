@@ -52,7 +52,7 @@ impl ModelExchange {
             self.base.accessed(read, &self.tunables)?;
         }
         self.base.save_memory(snapshot);
-        self.may_go_back.set(true);
+        self.base.past.note(snapshot.horizon, self.time);
         Ok(())
     }
 

@@ -13,7 +13,7 @@ use crate::run::failure::non_finite;
 use crate::run::simulation::{Simulation, Stage};
 use crate::run::slot::Slot;
 use crate::signal::Step;
-use crate::system::{OutputId, Snapshot, SubsystemId, SystemGraph};
+use crate::system::{Horizon, OutputId, Snapshot, SubsystemId, SystemGraph};
 use std::ops::Range;
 
 /// Size of differences: results of steps are exact to the solvers' tolerances.
@@ -91,7 +91,7 @@ impl StepLoop {
         StepLoop {
             search: Search::new(graph, torn, config, DELTA),
             owners,
-            snapshots: members.clone().map(|_| Snapshot::default()).collect(),
+            snapshots: members.clone().map(|_| Snapshot::new(Horizon::Step)).collect(),
             stages: range,
             members,
             otherwise: config.otherwise,
