@@ -2,7 +2,7 @@
 
 use super::ports::Slot;
 use crate::description::{Description, ValueType, Variable};
-use crate::ffi::{CallError, Interruption, State, StepCall, fmi2, fmi3};
+use crate::ffi::{CallError, Interruption, LogMessage, State, StepCall, fmi2, fmi3};
 
 /// An instance of either version.
 pub(super) enum Backend {
@@ -312,6 +312,14 @@ impl Backend {
         match self {
             Backend::Two(instance) => instance.log().set_time(time),
             Backend::Three(instance) => instance.log().set_time(time),
+        }
+    }
+
+    /// What the FMU has said of late.
+    pub(super) fn said(&self) -> Vec<LogMessage> {
+        match self {
+            Backend::Two(instance) => instance.log().take(),
+            Backend::Three(instance) => instance.log().take(),
         }
     }
 

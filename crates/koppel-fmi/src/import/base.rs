@@ -155,6 +155,13 @@ impl Base {
         Box::new(Error::Call { instance: self.name.clone(), source })
     }
 
+    /// The FMU wants to end the simulation where it stands now.
+    #[cold]
+    pub(super) fn ended(&self, time: f64) -> Box<Error> {
+        let (instance, messages) = (self.name.clone(), self.backend.said());
+        Box::new(Error::Terminated { instance, time, has_outputs: false, messages })
+    }
+
     #[cold]
     pub(super) fn not_offered(&self, what: &str) -> Box<Error> {
         Error::NotOffered { instance: self.name.clone(), what: what.into() }.into()
@@ -186,7 +193,7 @@ impl Drop for Base {
     fn drop(&mut self) {
         // Nobody is left to hear about failures; freeing follows in any case.
         self.states.free(&self.backend);
-        if self.phase == Phase::Stepping {
+        if matches!(self.phase, Phase::Stepping | Phase::Over) {
             let _ = self.backend.terminate();
         }
     }

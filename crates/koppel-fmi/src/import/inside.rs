@@ -79,7 +79,8 @@ impl CoSimulation {
             let info = self.do_step_for_info(time, sub.size, asked, samples)?;
             if info.early_return && info.last_successful_time < end - 1e-9 * sub.size {
                 let (instance, reached) = (self.base.name.clone(), info.last_successful_time);
-                return Err(Error::EndedEarly { instance, reached, end }.into());
+                let messages = self.backend.said();
+                return Err(Error::EndedEarly { instance, reached, end, messages }.into());
             }
         }
         // The end belongs to the caller, who sets the inputs first where outputs follow them at once.
@@ -124,7 +125,7 @@ impl CoSimulation {
         let (instance, end) = (self.base.name.clone(), time + size);
         match done {
             Ok(info) if info.terminate_simulation => {
-                Err(Error::Terminated { instance, time: info.last_successful_time, source: None }.into())
+                Err(self.ended(info.last_successful_time))
             }
             Ok(info) => Ok(info),
             Err(source @ CallError::Status { status: Status::Discard, .. }) => {

@@ -52,8 +52,8 @@ pub use ports::ports;
 pub use value::Value;
 
 use crate::description::CoSimulation as Section;
-use crate::error::{Error, Result};
-use crate::ffi::StepCall;
+use crate::error::Result;
+use crate::ffi::{Kind, StepCall};
 use crate::fmu::Fmu;
 use access::Access;
 use base::Use;
@@ -83,6 +83,8 @@ enum Phase {
     Instantiated,
     Initializing,
     Stepping,
+    /// It has asked to end the simulation: values can be read, nothing else.
+    Over,
     /// A step has failed: only a saved state or a new start leads on.
     Failed,
 }
@@ -146,7 +148,7 @@ impl CoSimulation {
     pub fn new(fmu: &Arc<Fmu>, options: &Options) -> Result<CoSimulation> {
         let resized = starts::resized(fmu.description(), &options.name, &options.start_values)?.map(Box::new);
         let description = resized.as_deref().unwrap_or(fmu.description());
-        let not_one = || Error::NotCoSimulation { path: fmu.path().into() };
+        let not_one = || fmu.lacks(Kind::CoSimulation);
         let section = description.co_simulation.as_ref().ok_or_else(not_one)?;
         let (mut ports, slots) = ports::of(description);
         starts::start_inputs(&mut ports.inputs, &options.start_values);
@@ -232,7 +234,7 @@ impl Subsystem for CoSimulation {
     }
 
     fn read(&mut self, inputs: Option<&[f64]>, outputs: &mut [f64]) -> koppel::Result<()> {
-        if let Some(inputs) = inputs {
+        if let Some(inputs) = inputs.filter(|_| self.phase != Phase::Over) {
             self.next.copy_from_slice(inputs);
             if self.events.is_none() {
                 self.set_inputs()?;

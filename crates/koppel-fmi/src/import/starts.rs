@@ -20,9 +20,8 @@ pub(super) fn resized(
     for (name, value) in values {
         let Some(place) = description.find(name) else { continue };
         let variable = &description.variables[place];
-        if variable.causality != Causality::StructuralParameter || variable.is_array() {
-            continue;
-        }
+        let is_size = variable.causality == Causality::StructuralParameter && !variable.is_array();
+        let Some((least, most)) = variable.value_type.integer_range().filter(|_| is_size) else { continue };
         let refused = || Error::WrongType {
             instance: instance.into(),
             name: name.clone(),
@@ -30,7 +29,6 @@ pub(super) fn resized(
             value: value.to_string(),
         };
         let Value::Number(number) = value else { return Err(refused().into()) };
-        let (least, most) = variable.value_type.integer_range().unwrap_or((0, 0));
         let size = *number as i128;
         if size as f64 != *number || size < least.max(0) || size > most {
             return Err(refused().into());

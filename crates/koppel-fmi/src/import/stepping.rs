@@ -20,8 +20,21 @@ impl CoSimulation {
         (self.time, self.last_size) = (step.start + step.size, Some(step.size));
         self.past.begin_step(step.start);
         let done = self.go(step, input, outputs, samples);
-        if done.is_err() {
-            self.phase = Phase::Failed;
+        self.close(done, step, outputs)
+    }
+
+    /// After a step: an FMU that asks to end the simulation still shows its outputs, any other failure leaves nothing to ask
+    /// for.
+    fn close(&mut self, mut done: Result<()>, step: &Step, outputs: &mut [f64]) -> Result<()> {
+        match done.as_mut().map_err(|error| &mut **error) {
+            Ok(()) => {}
+            Err(Error::Terminated { time, has_outputs, .. }) => {
+                *time = time.clamp(step.start, step.end());
+                self.time = *time;
+                *has_outputs = self.get_outputs(outputs).is_ok();
+                self.phase = Phase::Over;
+            }
+            Err(_) => self.phase = Phase::Failed,
         }
         done
     }
@@ -139,10 +152,7 @@ impl CoSimulation {
             (Interruption::Stopped(info), _) => self.finish_step(Ok(info), time, size),
         };
         let done = finished.and_then(|()| self.get_outputs(outputs));
-        if done.is_err() {
-            self.phase = Phase::Failed;
-        }
-        Ok(done?)
+        Ok(self.close(done, step, outputs)?)
     }
 
     /// A step under held inputs that is not plain. Apart, so that those that are have little to carry.
@@ -164,10 +174,11 @@ impl CoSimulation {
             return self.failed(source);
         }
         let (instance, end, reached) = (self.name.clone(), time + size, of.last_successful_time());
-        Box::new(if of.is_terminated() {
-            Error::Terminated { instance, time: reached.unwrap_or(time), source: Some(source) }
-        } else {
-            Error::Discarded { instance, time, end, reached, source }
+        Box::new(match source {
+            CallError::Status { messages, .. } if of.is_terminated() => {
+                Error::Terminated { instance, time: reached.unwrap_or(time), has_outputs: false, messages }
+            }
+            source => Error::Discarded { instance, time, end, reached, source },
         })
     }
 
@@ -196,10 +207,11 @@ impl CoSimulation {
         let (instance, end) = (self.name.clone(), time + size);
         match info {
             Ok(info) if info.terminate_simulation => {
-                Err(Error::Terminated { instance, time: info.last_successful_time, source: None }.into())
+                Err(self.ended(info.last_successful_time))
             }
             Ok(info) if info.early_return && info.last_successful_time < end - 1e-9 * size => {
-                Err(Error::EndedEarly { instance, reached: info.last_successful_time, end }.into())
+                let (reached, messages) = (info.last_successful_time, self.backend.said());
+                Err(Error::EndedEarly { instance, reached, end, messages }.into())
             }
             Ok(_) => Ok(()),
             Err(source @ CallError::Status { status: Status::Discard, .. }) => {

@@ -179,10 +179,17 @@ impl Subsystem for Isolated {
                 link.time = step.end();
                 Ok(())
             }
-            Err(failure) => Err(explain(&mut self.link.borrow_mut(), failure, || {
-                let during = format!("in the step from t = {} s to t = {} s", step.start, step.end());
-                (during, self.inputs(input))
-            })),
+            Err(failure) => {
+                let error = explain(&mut self.link.borrow_mut(), failure, || {
+                    let during = format!("in the step from t = {} s to t = {} s", step.start, step.end());
+                    (during, self.inputs(input))
+                });
+                if let koppel::Error::Terminated { reached: Some(reached), .. } = *error {
+                    self.link.get_mut().time = reached;
+                    self.read(None, outputs)?;
+                }
+                Err(error)
+            }
         }
     }
 

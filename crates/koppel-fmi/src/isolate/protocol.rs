@@ -84,6 +84,11 @@ pub(super) enum Trouble {
         index: usize,
         hint: String,
     },
+    /// The FMU asks to end the simulation.
+    Terminated {
+        reached: Option<f64>,
+        text: String,
+    },
     Words {
         text: String,
         hint: Option<String>,
@@ -95,6 +100,9 @@ impl From<&Engine> for Trouble {
         match error {
             Engine::Solver(SolverError::NonFinite { time, index, hint }) => {
                 Trouble::NonFinite { time: *time, index: *index, hint: (*hint).to_owned() }
+            }
+            Engine::Terminated { reached, text } => {
+                Trouble::Terminated { reached: *reached, text: text.clone() }
             }
             other => Trouble::Words { text: other.to_string(), hint: other.hint() },
         }
@@ -116,6 +124,7 @@ impl Trouble {
                 let hint = String::leak(hint);
                 Box::new(Engine::Solver(SolverError::NonFinite { time, index, hint }))
             }
+            Trouble::Terminated { reached, text } => Box::new(Engine::Terminated { reached, text }),
             Trouble::Words { text, hint } => Box::new(Error::Remote { text, hint }).into(),
         }
     }

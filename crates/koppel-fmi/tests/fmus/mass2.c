@@ -204,8 +204,9 @@ int fmi2DoStep(void *c, double time, double size, int no_set_state)
         return i->model.misbehave + 1;
     }
     i->model.time = time;
-    model_step(&i->model, size, input, &i->model);
-    return OK;
+    int is_end = time + size > 0.5 + 1e-9 && i->model.misbehave >= 6 && i->model.misbehave <= 7;
+    model_step(&i->model, is_end && i->model.misbehave == 6 ? 0.5 * size : size, input, &i->model);
+    return is_end ? DISCARD : OK;
 }
 
 int fmi2CancelStep(void *c) { (void)c; return ERROR; }
@@ -214,7 +215,11 @@ int fmi2GetRealStatus(void *c, int kind, double *value)
     *value = ((Instance *)c)->model.time;
     return kind == 2 ? OK : DISCARD;
 }
-int fmi2GetBooleanStatus(void *c, int kind, int *value) { (void)c, (void)kind; *value = 0; return OK; }
+int fmi2GetBooleanStatus(void *c, int kind, int *value)
+{
+    *value = kind == 3 && ((Instance *)c)->model.misbehave >= 6;
+    return OK;
+}
 
 int fmi2GetFMUstate(void *c, void **state)
 {

@@ -167,8 +167,9 @@ int fmi3DoStep(void *c, double time, double size, bool no_set_state, bool *event
         return i->model.misbehave + 1;
     }
     i->model.time = time;
-    model_step(&i->model, size, input, i);
-    *reached = time + size;
+    *terminate = time + size > 0.5 + 1e-9 && i->model.misbehave >= 6 && i->model.misbehave <= 7;
+    model_step(&i->model, *terminate && i->model.misbehave == 6 ? 0.5 * size : size, input, i);
+    *reached = i->model.time;
     return OK;
 }
 

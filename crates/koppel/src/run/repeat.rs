@@ -72,6 +72,7 @@ impl Simulation {
                 return done;
             }
             repetition.count += 1;
+            self.termination = None;
             for (slot, snapshot) in self.slots.iter_mut().zip(&repetition.snapshots) {
                 if let Err(source) = slot.subsystem.restore(snapshot) {
                     let subsystem = self.graph.name(slot.id).into();

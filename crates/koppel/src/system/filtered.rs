@@ -173,7 +173,12 @@ impl Subsystem for WithFilters {
         self.samples.clear();
         input.piece(0).values(0.0, &mut self.u);
         self.inner.read(Some(&self.u), &mut self.before)?;
-        self.inner.step(step, input, &mut outputs[..self.width], &mut self.samples)?;
+        let moved = self.inner.step(step, input, &mut outputs[..self.width], &mut self.samples);
+        // Where it ends on the way, the filters have not come along.
+        moved.map_err(|error| match *error {
+            Error::Terminated { text, .. } => Box::new(Error::Terminated { reached: None, text }),
+            _ => error,
+        })?;
         self.walk(step, &outputs[..self.width], samples)?;
         self.write_filtered(outputs);
         if samples.request() == Request::Nothing {

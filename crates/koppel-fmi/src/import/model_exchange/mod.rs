@@ -18,6 +18,7 @@ use super::ports::{self, Slot};
 use super::{Options, Phase, starts};
 use crate::description::{Description, FmiVersion, Unknown, Variability};
 use crate::error::{Error, Result};
+use crate::ffi::Kind;
 use crate::fmu::Fmu;
 use equations::{Buffers, Jacobian};
 use koppel::signal::{Samples, Segment, Step};
@@ -81,7 +82,7 @@ impl ModelExchange {
     pub fn new(fmu: &Arc<Fmu>, options: &Options, solver: Option<&SolverConfig>) -> Result<ModelExchange> {
         let resized = starts::resized(fmu.description(), &options.name, &options.start_values)?.map(Box::new);
         let description = resized.as_deref().unwrap_or(fmu.description());
-        let not_one = || Error::NotModelExchange { path: fmu.path().into() };
+        let not_one = || fmu.lacks(Kind::ModelExchange);
         let section = description.model_exchange.as_ref().ok_or_else(not_one)?;
         let config = solver.copied().unwrap_or_else(|| default_solver(description, options));
         let (mut ports, slots) = ports::of(description);
@@ -220,7 +221,7 @@ impl Subsystem for ModelExchange {
     }
 
     fn read(&mut self, inputs: Option<&[f64]>, outputs: &mut [f64]) -> koppel::Result<()> {
-        if let Some(inputs) = inputs {
+        if let Some(inputs) = inputs.filter(|_| self.base.phase != Phase::Over) {
             self.next.copy_from_slice(inputs);
             let changes =
                 |place: &usize| self.next[*place] != self.applied[*place] && !self.is_clocked[*place];
@@ -240,9 +241,14 @@ impl Subsystem for ModelExchange {
         outputs: &mut [f64],
         samples: &mut Samples,
     ) -> koppel::Result<()> {
-        let done = self.go(step, input, outputs, samples);
-        if done.is_err() {
-            self.base.phase = Phase::Failed;
+        let mut done = self.go(step, input, outputs, samples);
+        match done.as_mut().map_err(|error| &mut **error) {
+            Ok(()) => {}
+            Err(Error::Terminated { has_outputs, .. }) => {
+                *has_outputs = self.base.get_outputs(outputs).is_ok();
+                self.base.phase = Phase::Over;
+            }
+            Err(_) => self.base.phase = Phase::Failed,
         }
         Ok(done?)
     }

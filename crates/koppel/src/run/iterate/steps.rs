@@ -176,7 +176,7 @@ impl Simulation {
     }
 
     fn judge_loop(&mut self, number: usize, step: &Step, end: f64) -> Result<usize> {
-        let Simulation { steps, slots, board, graph, .. } = self;
+        let Simulation { steps, slots, board, graph, termination, .. } = self;
         let l = &mut steps.loops[number];
         // Nobody knows derivatives of a whole step.
         let verdict = match l.search.judge(&board.outputs) {
@@ -184,6 +184,7 @@ impl Simulation {
             verdict => verdict,
         };
         if verdict == Verdict::Again {
+            *termination = None;
             for (slot, snapshot) in slots[l.members.clone()].iter_mut().zip(&l.snapshots) {
                 slot.subsystem.restore(snapshot).map_err(|source| Error::Subsystem {
                     subsystem: graph.name(slot.id).into(),
