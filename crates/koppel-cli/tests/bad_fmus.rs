@@ -5,7 +5,7 @@
 
 mod common;
 
-use common::masses::{MASS2, compile, mass, pack};
+use common::masses::{MASS2, MASS3, compile, mass, pack};
 use common::{Folder, Said};
 
 const BINARY: &str = "binaries/linux64/mass.so";
@@ -190,4 +190,36 @@ fn an_only_once_fmu_is_used_once() {
     refused(&folder, &two(""), &[], 2, &words);
     folder.write("system.toml", &two("isolate = true"));
     folder.succeed(&["run", "system.toml", "-q"]);
+}
+
+#[test]
+fn one_that_asks_for_it_ends_the_run() {
+    let folder = Folder::new();
+    mass(&folder.path("body.fmu"), MASS2);
+    // After half of the step from 0.5 s, and after all of it.
+    for (how, end) in [(6, 0.5), (7, 0.55)] {
+        let body = format!("fmu = \"body.fmu\"\nparameters = {{ misbehave = {how} }}");
+        for options in [&[][..], &["--isolate"]] {
+            folder.write("system.toml", &system(&body, ""));
+            let run = ["run", "system.toml", "--out", "kept.csv"];
+            let said = folder.run(&[&run[..], options].concat());
+            assert_eq!(said.code, Some(0), "{}", said.err);
+            let words = format!("at t = {end} s: `body` asks to end the simulation");
+            assert!(said.out.contains(&words), "{}", said.out);
+            let times = folder.column("kept.csv", "time");
+            assert!((times.last().unwrap() - end).abs() < 1e-9, "{times:?}");
+            let said = folder.run(&[&run[..], &["--json"], options].concat());
+            let json: serde_json::Value = serde_json::from_str(&said.out).unwrap();
+            assert_eq!((&json["status"], &json["ended_by"]), (&"stopped".into(), &"body".into()));
+        }
+    }
+}
+
+#[test]
+fn scheduled_execution_is_named() {
+    let folder = Folder::new();
+    let description = MASS3.replace("<CoSimulation", "<ScheduledExecution");
+    mass(&folder.path("body.fmu"), &description);
+    let words = ["offers scheduled execution only, which koppel does not drive", "hint: export it for"];
+    refused(&folder, &system("fmu = \"body.fmu\"", ""), &[], 2, &words);
 }

@@ -2,7 +2,7 @@
 
 use crate::archive::ArchiveError;
 use crate::description::DescriptionError;
-use crate::ffi::{CallError, LoadError, Status};
+use crate::ffi::{CallError, LoadError, LogMessage, Status};
 use crate::isolate::Ended;
 use std::path::PathBuf;
 
@@ -32,6 +32,9 @@ pub enum Error {
     #[error("`{}` is no co-simulation FMU", .path.display())]
     NotCoSimulation { path: PathBuf },
 
+    #[error("`{}` offers scheduled execution only, which koppel does not drive", .path.display())]
+    ScheduledExecution { path: PathBuf },
+
     #[error("`{}` is no model-exchange FMU", .path.display())]
     NotModelExchange { path: PathBuf },
 
@@ -59,8 +62,8 @@ pub enum Error {
     #[error("`{instance}` discarded the step from {time} s to {end} s{}{}", came_to(.reached), log(.source))]
     Discarded { instance: String, time: f64, end: f64, reached: Option<f64>, source: CallError },
 
-    #[error("`{instance}` ended the step at {reached} s instead of {end} s")]
-    EndedEarly { instance: String, reached: f64, end: f64 },
+    #[error("`{instance}` ended the step at {reached} s instead of {end} s{}", crate::ffi::tail(.messages))]
+    EndedEarly { instance: String, reached: f64, end: f64, messages: Vec<LogMessage> },
 
     #[error("`{instance}` does not get on at {time} s: {attempts} steps led nowhere")]
     Stuck { instance: String, time: f64, attempts: usize },
@@ -79,8 +82,8 @@ pub enum Error {
     #[error("`{name}` of `{instance}` cannot be {value}: {wanted}")]
     OutOfRange { instance: String, name: String, value: String, wanted: String },
 
-    #[error("`{instance}` asks to end the simulation at {time} s{}", .source.as_ref().map_or_else(String::new, log))]
-    Terminated { instance: String, time: f64, source: Option<CallError> },
+    #[error("`{instance}` asks to end the simulation at {time} s{}", crate::ffi::tail(.messages))]
+    Terminated { instance: String, time: f64, has_outputs: bool, messages: Vec<LogMessage> },
 
     #[error("`{instance}` does not offer {what}")]
     NotOffered { instance: String, what: String },
@@ -192,6 +195,9 @@ impl Error {
                     .into()
             }
             Error::CannotCut { .. } => "use a communication step that ends where its clocks tick".into(),
+            Error::ScheduledExecution { .. } => {
+                "export it for co-simulation or model exchange".into()
+            }
             Error::NotModelExchange { .. } => "use its co-simulation interface, if it has one".into(),
             Error::NotCoSimulation { .. } => {
                 "`interface = \"model-exchange\"` runs it with a solver of koppel's".into()
@@ -251,6 +257,10 @@ fn of_call(error: &CallError) -> Option<&'static str> {
 
 impl From<Box<Error>> for Box<koppel::Error> {
     fn from(error: Box<Error>) -> Self {
+        if let Error::Terminated { time, has_outputs, .. } = *error {
+            let reached = has_outputs.then_some(time);
+            return Box::new(koppel::Error::Terminated { reached, text: error.to_string() });
+        }
         Box::new(koppel::Error::Foreign { hint: error.hint(), source: error })
     }
 }

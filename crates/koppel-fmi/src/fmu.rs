@@ -7,7 +7,7 @@ use crate::archive::{self, Archive, Unpacked};
 use crate::description::{Description, FmiVersion, Interface};
 use crate::digest::sha256;
 use crate::error::{Error, Result};
-use crate::ffi::{fmi2, fmi3};
+use crate::ffi::{Kind, fmi2, fmi3};
 use crate::import::{Options, Solving};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -108,6 +108,19 @@ impl Fmu {
             open.kept.push(fmu.clone());
         }
         Ok(fmu)
+    }
+
+    /// Why it has no such interface.
+    pub(crate) fn lacks(&self, kind: Kind) -> Error {
+        let (description, path) = (self.description(), self.path().into());
+        let has_other = description.co_simulation.is_some() || description.model_exchange.is_some();
+        match kind {
+            _ if description.scheduled_execution.is_some() && !has_other => {
+                Error::ScheduledExecution { path }
+            }
+            Kind::CoSimulation => Error::NotCoSimulation { path },
+            Kind::ModelExchange => Error::NotModelExchange { path },
+        }
     }
 
     fn read(path: &Path) -> Result<Fmu> {

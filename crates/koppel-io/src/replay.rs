@@ -15,7 +15,7 @@ use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 
 use koppel::signal::{Samples, Segment, Step};
-use koppel::system::{Purpose, Snapshot, Subsystem, VariableId};
+use koppel::system::{Horizon, Snapshot, Subsystem, VariableId};
 
 use log::{Log, Record};
 
@@ -206,7 +206,7 @@ impl Subsystem for Replayed {
     // Every step is logged: `step_held` by default calls `step`. What sends and receives messages is not replayed.
     koppel::forward_to!(inner: ports, get, linear, linearize, linearize_into, feed_through, lack_of_model);
     koppel::forward_to!(inner: needs_trials, model_source, rates, state_rates, solver, solver_config, identity);
-    koppel::forward_to!(inner: refusal, is_spared, step_calls);
+    koppel::forward_to!(inner: refusal, is_spared, step_calls, discard);
     // By itself only: a log is replayed from its beginning.
     koppel::forward_to!(inner: can_go_back);
 
@@ -270,15 +270,12 @@ impl Subsystem for Replayed {
             None => (0, 0),
         };
         // What the FMU keeps in its memory for this snapshot is to be used again.
-        let mut kept =
-            snapshot.bytes.strip_prefix(TICKET).and_then(|rest| rest.split_at_checked(32)).map_or_else(
-                Snapshot::default,
-                |(_, bytes)| Snapshot { bytes: bytes.to_vec(), ..Snapshot::default() },
-            );
-        kept.purpose = snapshot.purpose;
+        let mut kept = Snapshot::new(snapshot.horizon);
+        let before = snapshot.bytes.strip_prefix(TICKET).and_then(|rest| rest.split_at_checked(32));
+        kept.bytes.extend_from_slice(before.map_or(&[], |(_, bytes)| bytes));
         let has_log = self.log.borrow().is_some();
         // What the FMU keeps in its memory is of no use to another process; the log is.
-        let is_kept = if has_log && snapshot.purpose == Purpose::Checkpoint {
+        let is_kept = if has_log && snapshot.horizon == Horizon::Elsewhere {
             false
         } else {
             let saved = self.inner.save(&mut kept);
@@ -321,7 +318,7 @@ impl Subsystem for Replayed {
         let (count, rest) = snapshot.reals.split_first().ok_or_else(other)?;
         let (last, rest) = rest.split_at_checked(*count as usize).ok_or_else(other)?;
         let (time, reals) = rest.split_first().ok_or_else(other)?;
-        let kept = Snapshot { reals: reals.to_vec(), bytes: bytes.to_vec(), ..Snapshot::default() };
+        let kept = Snapshot { reals: reals.to_vec(), bytes: bytes.to_vec(), horizon: snapshot.horizon };
         if is_kept && self.inner.restore(&kept).is_ok() {
             let back = self.log.get_mut().as_mut().map_or(Ok(()), |log| log.back_to(length));
             self.written(back)?;

@@ -5,6 +5,8 @@
 //! 17<TAB>0.25<TAB>NaN<TAB>"..."<TAB>9f0c2a11 number, measures, why it failed (JSON or nothing), sum over the line
 //! ```
 //!
+//! Where a subsystem ended a run, its name follows the failure (JSON).
+//!
 //! A process may be killed at any byte: a last line without its end is cut off, a line whose sum is wrong is left out, and its
 //! run is made again.
 
@@ -30,6 +32,8 @@ pub struct Row {
     pub values: Vec<f64>,
     /// Why it failed.
     pub failure: Option<String>,
+    /// The subsystem that asked to end it before its stop time.
+    pub ended_by: Option<String>,
 }
 
 /// What a study is: everything that is needed to look at its results.
@@ -165,6 +169,10 @@ impl Row {
         if let Some(failure) = &self.failure {
             line.push_str(&serde_json::Value::String(failure.clone()).to_string());
         }
+        if let Some(subsystem) = &self.ended_by {
+            line.push('\t');
+            line.push_str(&serde_json::Value::String(subsystem.clone()).to_string());
+        }
         let sum = fnv(&[line.as_bytes()]) as u32;
         line.push_str(&format!("\t{sum:08x}\n"));
         line
@@ -184,7 +192,8 @@ impl Row {
             "" => None,
             json => Some(serde_json::from_str(json).ok()?),
         };
-        fields.next().is_none().then_some(Row { run, values, failure })
+        let ended_by = fields.next().map(serde_json::from_str).transpose().ok()?;
+        fields.next().is_none().then_some(Row { run, values, failure, ended_by })
     }
 }
 

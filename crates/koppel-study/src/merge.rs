@@ -94,7 +94,7 @@ mod tests {
 
     #[test]
     fn gaps_at_both_ends_and_between() {
-        let row = |run| Row { run, values: Vec::new(), failure: None };
+        let row = |run| Row { run, values: Vec::new(), failure: None, ended_by: None };
         assert_eq!(gaps(&[row(2), row(3), row(6)], 9), [(0, 1), (4, 5), (7, 8)]);
         assert_eq!(gaps(&[], 3), [(0, 2)]);
         assert!(gaps(&[row(0), row(1)], 2).is_empty());

@@ -62,6 +62,10 @@ pub enum Error {
     #[error("subsystem `{subsystem}` failed at t = {time} s: {source}")]
     Subsystem { subsystem: String, time: f64, source: Box<Error> },
 
+    /// It asks to end the run. Where it names the time it has `reached`, it stands there and its outputs are those of then.
+    #[error("{text}")]
+    Terminated { reached: Option<f64>, text: String },
+
     #[error("inputs were not predicted at t = {time} s: {source}")]
     Prediction { time: f64, source: Box<Error> },
 

@@ -30,6 +30,8 @@ pub(crate) struct Summary {
     status: &'static str,
     exit_code: u8,
     ending: String,
+    /// The subsystem that asked to end the run.
+    ended_by: Option<String>,
     title: String,
     koppel_version: &'static str,
     resumed_at: Option<f64>,
@@ -157,6 +159,10 @@ impl Summary {
             status,
             exit_code: code.number(),
             ending,
+            ended_by: match &outcome.ending {
+                Ok(Ending::Terminated(request)) => Some(request.subsystem.clone()),
+                _ => None,
+            },
             title: if file.title.is_empty() { shown(&plan.system) } else { file.title.clone() },
             koppel_version: env!("CARGO_PKG_VERSION"),
             resumed_at,
@@ -345,6 +351,10 @@ fn ending(outcome: &Outcome) -> (&'static str, Exit, String) {
         Ok(Ending::Reached) => ("finished", Exit::Ok, "at the stop time".into()),
         Ok(Ending::Condition { time }) => {
             ("stopped", Exit::Ok, format!("at t = {} s: stop_when became true", significant(*time, 12)))
+        }
+        Ok(Ending::Terminated(request)) => {
+            let (time, text) = (significant(request.time, 12), request.text.replace("\n  ", "; "));
+            ("stopped", Exit::Ok, format!("at t = {time} s: {text}"))
         }
         Ok(Ending::Interrupted { time }) => {
             ("interrupted", Exit::Interrupted, format!("at t = {} s: interrupted", significant(*time, 12)))

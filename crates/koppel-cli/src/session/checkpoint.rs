@@ -1,7 +1,7 @@
 //! Checkpoints: everything needed to go on as if nothing had happened.
 //!
 //! ```text
-//! "koppel checkpoint 3\n"   8 bytes: FNV-1a of the rest   postcard of [`Checkpoint`]
+//! "koppel checkpoint 2\n"   8 bytes: FNV-1a of the rest   postcard of [`Checkpoint`]
 //! ```
 
 use std::fs::{self, File};
@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 
 use koppel::fnv;
 use koppel::run::{RunState, Simulation};
+use koppel::system::Horizon;
 use koppel_io::Error as Io;
 use koppel_io::system_file::SystemFile;
 use serde::{Deserialize, Serialize};
@@ -21,7 +22,7 @@ use super::{Origin, Plan, nearby};
 use crate::failure::{Failure, Result};
 use crate::output::significant;
 
-const HEADER: &[u8] = b"koppel checkpoint 3\n";
+const HEADER: &[u8] = b"koppel checkpoint 2\n";
 
 /// A run between two steps, and where its rows are.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -184,7 +185,7 @@ impl Checkpoints {
             created: created.to_owned(),
             out: plan.out.clone(),
             rows: 0,
-            state: RunState::default(),
+            state: RunState::new(Horizon::Elsewhere),
         };
         Checkpoints {
             path: plan.checkpoint.clone(),
@@ -208,7 +209,7 @@ impl Checkpoints {
 
     /// Saves the run as it is now. A file that cannot be written does not end the run: the warning, if it is news.
     pub(super) fn write(&mut self, simulation: &Simulation, rows: u64) -> koppel_io::Result<Option<String>> {
-        simulation.checkpoint(&mut self.checkpoint.state).map_err(Io::Engine)?;
+        simulation.save(&mut self.checkpoint.state).map_err(Io::Engine)?;
         self.checkpoint.rows = rows;
         self.last = Instant::now();
         let failed = self.checkpoint.write(&self.path).err();

@@ -4,7 +4,7 @@ use super::fmi3::StepInfo;
 use super::log::Environment;
 use super::plain::{self, PlainStep};
 use super::twins::{call, function, lists, simple, twins};
-use super::{CallError, Kind, Log, Owned, c_string, trace};
+use super::{CallError, Kind, Log, Owned, StepCall, c_string, trace};
 use std::cell::Cell;
 use std::ffi::{c_char, c_int, c_uint, c_void};
 use std::ptr::NonNull;
@@ -106,9 +106,9 @@ impl plain::PlainCalls for PlainCalls {
     }
 
     #[inline(always)]
-    unsafe fn step(&self, instance: *mut c_void, time: f64, size: f64) -> (c_int, Option<StepInfo>) {
+    unsafe fn step(&self, instance: *mut c_void, step: StepCall) -> (c_int, Option<StepInfo>) {
         // SAFETY: promised by the caller.
-        (unsafe { (self.step)(instance, time, size, 0) }, None)
+        (unsafe { (self.step)(instance, step.time, step.size, step.never_back.into()) }, None)
     }
 
     #[inline(always)]
@@ -297,11 +297,11 @@ impl Instance {
         )
     }
 
-    /// `fmi2DoStep`; states saved before may be restored later.
+    /// `fmi2DoStep`.
     #[inline]
-    pub fn do_step(&self, time: f64, size: f64) -> Result<(), CallError> {
-        let step = function!(self, do_step, "fmi2DoStep");
-        call!(self, "fmi2DoStep", step, time, size, 0)
+    pub fn do_step(&self, step: StepCall) -> Result<(), CallError> {
+        let call = function!(self, do_step, "fmi2DoStep");
+        call!(self, "fmi2DoStep", call, step.time, step.size, step.never_back.into())
     }
 
     /// After a discarded step: how far it came, if the FMU says.

@@ -45,13 +45,19 @@ impl Log {
         self.time.store(time.to_bits(), Ordering::Relaxed);
     }
 
-    /// Takes what was said since the last time.
-    pub(super) fn take(&self) -> Vec<LogMessage> {
-        self.recent.lock().unwrap_or_else(PoisonError::into_inner).drain(..).collect()
+    pub(crate) fn time(&self) -> f64 {
+        f64::from_bits(self.time.load(Ordering::Relaxed))
+    }
+
+    /// Takes what was said since the last time: warnings and errors, and of the rest what belongs to the present call.
+    pub(crate) fn take(&self) -> Vec<LogMessage> {
+        let now = self.time();
+        let mut recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
+        recent.drain(..).filter(|message| message.status != Status::Ok || message.time == now).collect()
     }
 
     fn add(&self, status: Status, category: String, text: String) {
-        let time = f64::from_bits(self.time.load(Ordering::Relaxed));
+        let time = self.time();
         let text = text.trim_end().to_owned();
         let message = LogMessage { instance: self.instance.clone(), time, status, category, text };
         if let Some(sink) = &self.sink {
@@ -59,7 +65,9 @@ impl Log {
         }
         let mut recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
         if recent.len() == KEPT {
-            recent.pop_front();
+            // What is only news goes first.
+            let oldest = recent.iter().position(|message| message.status == Status::Ok).unwrap_or(0);
+            recent.remove(oldest);
         }
         recent.push_back(message);
     }
@@ -115,5 +123,23 @@ pub(super) unsafe fn record(
         unsafe { (environment.cast::<Environment>().as_ref(), text_from(category), text_from(text)) };
     if let Some(environment) = environment {
         environment.messages.add(status.into(), category, text);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn warnings_outlive_news_and_news_belong_to_the_present_call() {
+        let log = Log::new("a", None);
+        log.add(Status::Warning, "w".into(), "careful".into());
+        (0..100).for_each(|k| log.add(Status::Ok, "i".into(), format!("news {k}")));
+        log.set_time(0.5);
+        log.add(Status::Ok, "i".into(), "now".into());
+        log.add(Status::Error, "e".into(), "no".into());
+        let texts: Vec<String> = log.take().into_iter().map(|message| message.text).collect();
+        assert_eq!(texts, ["careful", "now", "no"]);
+        assert_eq!(log.take(), []);
     }
 }

@@ -20,6 +20,7 @@ mod twins;
 
 pub(crate) use log::{Log, tail};
 pub use log::{LogMessage, LogSink};
+pub use plain::StepCall;
 #[cfg(target_os = "linux")]
 pub(crate) use trace::{Calls, call_name, note_calls_in};
 

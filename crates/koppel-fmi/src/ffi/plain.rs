@@ -7,6 +7,17 @@ use super::fmi3::StepInfo;
 use super::{Interruption, OK, trace};
 use std::ffi::{c_int, c_void};
 
+/// One call of `doStep`.
+#[derive(Clone, Copy, Debug)]
+pub struct StepCall {
+    /// Its begin.
+    pub time: f64,
+    /// Its length.
+    pub size: f64,
+    /// No state from before its begin will be restored: `noSetFMUStatePriorToCurrentPoint`.
+    pub never_back: bool,
+}
+
 /// The three functions, and how they are called.
 pub(super) trait PlainCalls {
     /// Their names: set, step, get.
@@ -22,7 +33,7 @@ pub(super) trait PlainCalls {
     /// # Safety
     ///
     /// As above.
-    unsafe fn step(&self, instance: *mut c_void, time: f64, size: f64) -> (c_int, Option<StepInfo>);
+    unsafe fn step(&self, instance: *mut c_void, step: StepCall) -> (c_int, Option<StepInfo>);
 
     /// # Safety
     ///
@@ -51,7 +62,7 @@ impl<C: PlainCalls> PlainStep<C> {
     pub(super) unsafe fn run<const NOTED: bool>(
         &self,
         instance: *mut c_void,
-        (time, size): (f64, f64),
+        step: StepCall,
         values: &[f64],
         results: &mut [f64],
         failed: impl Fn(&'static str, c_int) -> Box<Interruption>,
@@ -72,7 +83,7 @@ impl<C: PlainCalls> PlainStep<C> {
             trace::enter(const { trace::number(C::NAMES[1]) });
         }
         // SAFETY: promised by the caller.
-        let (code, stopped) = unsafe { calls.step(instance, time, size) };
+        let (code, stopped) = unsafe { calls.step(instance, step) };
         if !OK.contains(&code) {
             return Err(failed(C::NAMES[1], code));
         }

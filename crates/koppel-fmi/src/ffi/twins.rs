@@ -78,31 +78,31 @@ macro_rules! twins {
             #[inline]
             pub(crate) fn plain_step(
                 &self,
-                (time, size): (f64, f64),
+                step: $crate::ffi::StepCall,
                 values: &[f64],
                 results: &mut [f64],
             ) -> Result<(), Box<$crate::ffi::Interruption>> {
                 if $crate::ffi::trace::is_on() {
-                    return self.noted_plain_step((time, size), values, results);
+                    return self.noted_plain_step(step, values, results);
                 }
-                self.plain_calls::<false>((time, size), values, results)
+                self.plain_calls::<false>(step, values, results)
             }
 
             /// The same with its calls noted for another process.
             #[inline(never)]
             fn noted_plain_step(
                 &self,
-                when: (f64, f64),
+                step: $crate::ffi::StepCall,
                 values: &[f64],
                 results: &mut [f64],
             ) -> Result<(), Box<$crate::ffi::Interruption>> {
-                self.plain_calls::<true>(when, values, results)
+                self.plain_calls::<true>(step, values, results)
             }
 
             #[inline(always)]
             fn plain_calls<const NOTED: bool>(
                 &self,
-                when: (f64, f64),
+                step: $crate::ffi::StepCall,
                 values: &[f64],
                 results: &mut [f64],
             ) -> Result<(), Box<$crate::ffi::Interruption>> {
@@ -111,12 +111,12 @@ macro_rules! twins {
                         call: concat!($fmi, "DoStep"),
                     }));
                 };
-                self.log.set_time(when.0);
+                self.log.set_time(step.time);
                 let failed = |call, code: std::ffi::c_int| {
                     $crate::ffi::Interruption::of(self.failed(call, code.into()))
                 };
                 // SAFETY: the instance is alive.
-                unsafe { plain.run::<NOTED>(self.pointer.as_ptr(), when, values, results, failed) }
+                unsafe { plain.run::<NOTED>(self.pointer.as_ptr(), step, values, results, failed) }
             }
 
             #[doc = concat!("`", $fmi, "ExitInitializationMode`.")]

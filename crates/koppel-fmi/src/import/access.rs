@@ -2,13 +2,20 @@
 
 use super::ports::Slot;
 use crate::description::{Description, ValueType, Variable};
-use crate::ffi::{CallError, Interruption, State, fmi2, fmi3};
-use koppel::signal::Step;
+use crate::ffi::{CallError, Interruption, LogMessage, State, StepCall, fmi2, fmi3};
 
 /// An instance of either version.
 pub(super) enum Backend {
     Two(fmi2::Instance),
     Three(fmi3::Instance),
+}
+
+/// What an FMU is told of the simulation to come.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Experiment {
+    pub(super) tolerance: Option<f64>,
+    pub(super) start: f64,
+    pub(super) stop: Option<f64>,
 }
 
 /// Variables of one type that are moved in one call.
@@ -275,14 +282,13 @@ impl Backend {
     #[inline]
     pub(super) fn plain_step(
         &self,
-        step: &Step,
+        step: StepCall,
         inputs: &[f64],
         outputs: &mut [f64],
     ) -> Result<(), Box<Interruption>> {
-        let when = (step.start, step.size);
         match self {
-            Backend::Two(instance) => instance.plain_step(when, inputs, outputs),
-            Backend::Three(instance) => instance.plain_step(when, inputs, outputs),
+            Backend::Two(instance) => instance.plain_step(step, inputs, outputs),
+            Backend::Three(instance) => instance.plain_step(step, inputs, outputs),
         }
     }
 
@@ -309,17 +315,34 @@ impl Backend {
         }
     }
 
-    pub(super) fn enter_initialization(
-        &self,
-        tolerance: Option<f64>,
-        start: f64,
-        stop: Option<f64>,
-    ) -> Result<(), CallError> {
+    /// What the FMU has said of late.
+    pub(super) fn said(&self) -> Vec<LogMessage> {
         match self {
-            Backend::Two(instance) => {
-                instance.setup_experiment(tolerance, start, stop)?;
-                instance.enter_initialization_mode()
-            }
+            Backend::Two(instance) => instance.log().take(),
+            Backend::Three(instance) => instance.log().take(),
+        }
+    }
+
+    pub(super) fn log_time(&self) -> f64 {
+        match self {
+            Backend::Two(instance) => instance.log().time(),
+            Backend::Three(instance) => instance.log().time(),
+        }
+    }
+
+    /// What FMI 2.0 is told before anything is set; FMI 3.0 learns it when initialization begins.
+    pub(super) fn set_up(&self, experiment: Experiment) -> Result<(), CallError> {
+        let Experiment { tolerance, start, stop } = experiment;
+        match self {
+            Backend::Two(instance) => instance.setup_experiment(tolerance, start, stop),
+            Backend::Three(_) => Ok(()),
+        }
+    }
+
+    pub(super) fn enter_initialization(&self, experiment: Experiment) -> Result<(), CallError> {
+        let Experiment { tolerance, start, stop } = experiment;
+        match self {
+            Backend::Two(instance) => instance.enter_initialization_mode(),
             Backend::Three(instance) => instance.enter_initialization_mode(tolerance, start, stop),
         }
     }

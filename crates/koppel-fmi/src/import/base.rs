@@ -1,8 +1,9 @@
 //! What every kind of instance has: the FMU's functions behind it, its variables, its options.
 
-use super::access::{Access, AccessError, Backend, Scratch};
+use super::access::{Access, AccessError, Backend, Experiment, Scratch};
 use super::clockwork::Clockwork;
 use super::messages::Mail;
+use super::past::Past;
 use super::ports::{Slot, Slots};
 use super::state::SavedStates;
 use super::{Options, Phase};
@@ -39,6 +40,9 @@ pub struct Base {
     pub(super) phase: Phase,
     pub(super) scratch: RefCell<Scratch>,
     pub(super) states: SavedStates,
+    pub(super) past: Past,
+    /// Parameters were compared with what was given.
+    has_read_back: bool,
     /// Texts, bytes and ticks.
     pub(super) mail: Mail,
     pub(super) clockwork: Clockwork,
@@ -86,6 +90,8 @@ impl Base {
             phase: Phase::Instantiated,
             scratch: RefCell::default(),
             states: SavedStates::new(interface),
+            past: Past::default(),
+            has_read_back: false,
             mail: Mail::new(description, &slots),
             clockwork: Clockwork::new(description, &slots),
             ports,
@@ -98,7 +104,8 @@ impl Base {
         Ok(base)
     }
 
-    /// Goes into initialization mode at `start`, from wherever it is.
+    /// Goes into initialization mode at `start`, from wherever it is. Parameters and start values are set before, but after
+    /// FMI 2.0 has heard of the experiment, with which some FMUs begin anew; inputs are set in that mode.
     pub(super) fn start(&mut self, start: f64) -> Result<()> {
         if self.phase != Phase::Instantiated {
             self.renew()?;
@@ -106,9 +113,13 @@ impl Base {
         }
         self.mail = Mail::new(self.description(), &self.slots);
         self.backend.set_log_time(start);
-        self.apply_start_values()?;
-        let enter = || self.backend.enter_initialization(self.options.tolerance, start, self.options.stop);
-        self.called(keeping_folder(enter))?;
+        let (tolerance, stop) = (self.options.tolerance, self.options.stop);
+        let experiment = Experiment { tolerance, start, stop };
+        self.called(keeping_folder(|| self.backend.set_up(experiment)))?;
+        let (inputs, others) = self.given_values()?;
+        self.apply_start_values(&others)?;
+        self.called(keeping_folder(|| self.backend.enter_initialization(experiment)))?;
+        self.apply_start_values(&inputs)?;
         self.phase = Phase::Initializing;
         Ok(())
     }
@@ -120,6 +131,7 @@ impl Base {
             return self.reset();
         }
         self.release();
+        self.past = Past::default();
         self.phase = Phase::Failed;
         self.backend.free();
         let description = self.description();
@@ -148,7 +160,7 @@ impl Base {
     fn release(&self) {
         // Nobody is left to hear about failures; freeing follows in any case.
         self.states.free(&self.backend);
-        if self.phase == Phase::Stepping {
+        if matches!(self.phase, Phase::Stepping | Phase::Over) {
             let _ = self.backend.terminate();
         }
     }
@@ -168,6 +180,10 @@ impl Base {
     pub(super) fn exit_initialization(&mut self) -> Result<()> {
         self.called(self.backend.exit_initialization())?;
         self.phase = Phase::Stepping;
+        if !self.has_read_back {
+            self.has_read_back = true;
+            self.warn_of_lost_parameters();
+        }
         Ok(())
     }
 
@@ -192,6 +208,13 @@ impl Base {
     #[cold]
     pub(super) fn failed(&self, source: CallError) -> Box<Error> {
         Box::new(Error::Call { instance: self.name.clone(), source })
+    }
+
+    /// The FMU wants to end the simulation where it stands now.
+    #[cold]
+    pub(super) fn ended(&self, time: f64) -> Box<Error> {
+        let (instance, messages) = (self.name.clone(), self.backend.said());
+        Box::new(Error::Terminated { instance, time, has_outputs: false, messages })
     }
 
     #[cold]

@@ -5,6 +5,7 @@
 
 use super::{Options, Solving, identity, ports, refusal, starts};
 use crate::error::{Error, Result};
+use crate::ffi::Kind;
 use crate::fmu::Fmu;
 use koppel::linalg::Matrix;
 use koppel::signal::{Samples, Segment, Step};
@@ -63,10 +64,8 @@ fn described(fmu: &Arc<Fmu>, options: &Options) -> Result<Ports> {
         (Solving::Own, Some(section), _) => {
             ports.one_step_size = !section.can_handle_variable_communication_step_size;
         }
-        (Solving::Own, None, _) => return Err(Error::NotCoSimulation { path: fmu.path().into() }.into()),
-        (Solving::Koppel(_), _, None) => {
-            return Err(Error::NotModelExchange { path: fmu.path().into() }.into());
-        }
+        (Solving::Own, None, _) => return Err(fmu.lacks(Kind::CoSimulation).into()),
+        (Solving::Koppel(_), _, None) => return Err(fmu.lacks(Kind::ModelExchange).into()),
         (Solving::Koppel(_), _, Some(_)) => {}
     }
     Ok(ports)
@@ -178,5 +177,9 @@ impl Subsystem for Deferred {
 
     fn restore(&mut self, snapshot: &Snapshot) -> koppel::Result<()> {
         self.inner()?.restore(snapshot)
+    }
+
+    fn discard(&mut self) -> koppel::Result<()> {
+        self.inner()?.discard()
     }
 }

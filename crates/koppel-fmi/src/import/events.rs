@@ -184,7 +184,7 @@ impl CoSimulation {
             events.next_event = update.next_event;
             let (instance, time) = (self.base.name.clone(), events.time);
             if update.terminate {
-                return Err(Error::Terminated { instance, time, source: None }.into());
+                return Err(self.base.ended(time));
             }
             rounds += 1;
             if rounds > MAX_ROUNDS {

@@ -79,7 +79,8 @@ impl CoSimulation {
             let info = self.do_step_for_info(time, sub.size, asked, samples)?;
             if info.early_return && info.last_successful_time < end - 1e-9 * sub.size {
                 let (instance, reached) = (self.base.name.clone(), info.last_successful_time);
-                return Err(Error::EndedEarly { instance, reached, end }.into());
+                let messages = self.backend.said();
+                return Err(Error::EndedEarly { instance, reached, end, messages }.into());
             }
         }
         // The end belongs to the caller, who sets the inputs first where outputs follow them at once.
@@ -98,6 +99,7 @@ impl CoSimulation {
         self.check_size(time, size)?;
         self.step_calls += 1;
         self.base.backend.set_log_time(time);
+        let step = self.step_call(time, size);
         let Backend::Three(fmu) = &self.base.backend else {
             unreachable!("only FMUs of FMI 3.0 have events and intermediate updates");
         };
@@ -118,13 +120,11 @@ impl CoSimulation {
                 None => Ok(()),
             }
         };
-        let done = fmu.do_step(time, size, &mut update);
+        let done = fmu.do_step(step, &mut update);
         self.do_without(time);
         let (instance, end) = (self.base.name.clone(), time + size);
         match done {
-            Ok(info) if info.terminate_simulation => {
-                Err(Error::Terminated { instance, time: info.last_successful_time, source: None }.into())
-            }
+            Ok(info) if info.terminate_simulation => Err(self.ended(info.last_successful_time)),
             Ok(info) => Ok(info),
             Err(source @ CallError::Status { status: Status::Discard, .. }) => {
                 Err(Error::Discarded { instance, time, end, reached: None, source }.into())

@@ -31,7 +31,9 @@ mod memory;
 mod messages;
 mod model_exchange;
 mod options;
+mod past;
 mod ports;
+mod read_back;
 mod route;
 mod stairs;
 mod starts;
@@ -53,7 +55,8 @@ pub(crate) use state::cannot_save;
 pub use value::Value;
 
 use crate::description::CoSimulation as Section;
-use crate::error::{Error, Result};
+use crate::error::Result;
+use crate::ffi::{Kind, StepCall};
 use crate::fmu::Fmu;
 use access::Access;
 use base::Use;
@@ -64,6 +67,7 @@ use koppel::signal::{Request, Samples, Segment, Step};
 use koppel::system::{Dependencies, Message, Ports, Snapshot, StateSpace, Subsystem, VariableId};
 use linearization::Linearization;
 use matrices::Unknowns;
+use past::Past;
 use route::{Route, Taken};
 use std::ops::{Deref, DerefMut};
 use std::sync::{Arc, OnceLock};
@@ -85,6 +89,8 @@ enum Phase {
     Instantiated,
     Initializing,
     Stepping,
+    /// It has asked to end the simulation: values can be read, nothing else.
+    Over,
     /// A step has failed: only a saved state or a new start leads on.
     Failed,
 }
@@ -148,7 +154,7 @@ impl CoSimulation {
     pub fn new(fmu: &Arc<Fmu>, options: &Options) -> Result<CoSimulation> {
         let resized = starts::adapted(fmu.description(), options)?;
         let description = resized.as_deref().unwrap_or(fmu.description());
-        let not_one = || Error::NotCoSimulation { path: fmu.path().into() };
+        let not_one = || fmu.lacks(Kind::CoSimulation);
         let section = description.co_simulation.as_ref().ok_or_else(not_one)?;
         let (mut ports, slots) = ports::of(description);
         starts::start_inputs(&mut ports.inputs, &options.start_values);
@@ -219,6 +225,7 @@ impl Subsystem for CoSimulation {
     fn initialize(&mut self, start: f64) -> koppel::Result<()> {
         (self.time, self.last_size, self.only_size) = (start, None, None);
         self.knows_inputs = false;
+        self.past = Past::default();
         self.events.iter_mut().for_each(Events::reset);
         Ok(self.start(start)?)
     }
@@ -233,7 +240,7 @@ impl Subsystem for CoSimulation {
     }
 
     fn read(&mut self, inputs: Option<&[f64]>, outputs: &mut [f64]) -> koppel::Result<()> {
-        if let Some(inputs) = inputs {
+        if let Some(inputs) = inputs.filter(|_| self.phase != Phase::Over) {
             self.next.copy_from_slice(inputs);
             if self.phase == Phase::Stepping && self.options.without.reevaluation.is_some() {
                 // Outputs would not follow: they are those of the last step.
@@ -267,7 +274,9 @@ impl Subsystem for CoSimulation {
             (self.time, self.last_size) = (step.start + step.size, Some(step.size));
             self.knows_inputs = false;
             self.step_calls += 1;
-            return match self.backend.plain_step(step, inputs, outputs) {
+            let never_back = self.past.is_over(step.start);
+            let call = StepCall { time: step.start, size: step.size, never_back };
+            return match self.backend.plain_step(call, inputs, outputs) {
                 Ok(()) => Ok(()),
                 Err(interruption) => self.interrupted(*interruption, step, outputs),
             };
@@ -367,8 +376,9 @@ impl Subsystem for CoSimulation {
 
     fn save(&self, snapshot: &mut Snapshot) -> koppel::Result<()> {
         self.cut_memory(snapshot);
-        let saved = self.states.save(&self.backend, snapshot.purpose, &mut snapshot.bytes);
+        let saved = self.states.save(&self.backend, snapshot.horizon, &mut snapshot.bytes);
         state::explain(saved, &self.options)?;
+        self.past.note(snapshot.horizon, self.time);
         snapshot.reals.clear();
         snapshot.reals.push(if self.phase == Phase::Stepping { 1.0 } else { 0.0 });
         snapshot.reals.push(if self.knows_inputs { 1.0 } else { 0.0 });
@@ -404,5 +414,10 @@ impl Subsystem for CoSimulation {
             _ => not_ours(),
         };
         Ok(state::explain(restored, &self.options)?)
+    }
+
+    fn discard(&mut self) -> koppel::Result<()> {
+        self.past.discard();
+        Ok(())
     }
 }

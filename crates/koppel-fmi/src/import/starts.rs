@@ -7,6 +7,9 @@ use crate::description::{Causality, Description, Initial, Start, ValueType, Vari
 use crate::error::{Error, Result};
 use koppel::system::Message;
 
+/// A value that is given: the variable's place in the description, the element of an array.
+pub(super) type Given<'a> = (usize, Option<usize>, &'a Value);
+
 /// The description an instance follows where it is not the FMU's own: sizes of arrays, discrete reals that are continuous, and
 /// nothing declared that is done without; `None` if the options change nothing.
 pub(super) fn adapted(description: &Description, options: &Options) -> Result<Option<Box<Description>>> {
@@ -44,9 +47,8 @@ fn resized(
     for (name, value) in values {
         let Some(place) = description.find(name) else { continue };
         let variable = &description.variables[place];
-        if variable.causality != Causality::StructuralParameter || variable.is_array() {
-            continue;
-        }
+        let is_size = variable.causality == Causality::StructuralParameter && !variable.is_array();
+        let Some((least, most)) = variable.value_type.integer_range().filter(|_| is_size) else { continue };
         let refused = || Error::WrongType {
             instance: instance.into(),
             name: name.clone(),
@@ -54,7 +56,6 @@ fn resized(
             value: value.to_string(),
         };
         let Value::Number(number) = value else { return Err(refused().into()) };
-        let (least, most) = variable.value_type.integer_range().unwrap_or((0, 0));
         let size = *number as i128;
         if size as f64 != *number || size < least.max(0) || size > most {
             return Err(refused().into());
@@ -172,14 +173,21 @@ impl Base {
         Err(Error::UnknownVariable { instance: self.name.clone(), name: name.into(), known }.into())
     }
 
-    pub(super) fn apply_start_values(&self) -> Result<()> {
-        let is_structural =
-            |place: usize| self.description().variables[place].causality == Causality::StructuralParameter;
+    /// What is to be set: inputs, and all others.
+    pub(super) fn given_values(&self) -> Result<(Vec<Given<'_>>, Vec<Given<'_>>)> {
         let mut values = Vec::new();
         for (name, value) in &self.options.start_values {
             let (place, element) = self.find(name)?;
             values.push((place, element, value));
         }
+        let is_input =
+            |given: &Given<'_>| self.description().variables[given.0].causality == Causality::Input;
+        Ok(values.into_iter().partition(is_input))
+    }
+
+    pub(super) fn apply_start_values(&self, values: &[Given<'_>]) -> Result<()> {
+        let is_structural =
+            |place: usize| self.description().variables[place].causality == Causality::StructuralParameter;
         if let super::access::Backend::Three(fmu) = &self.backend
             && values.iter().any(|(place, ..)| is_structural(*place))
         {

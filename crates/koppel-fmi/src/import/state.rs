@@ -9,7 +9,7 @@ use super::access::Backend;
 use crate::description::Interface;
 use crate::error::{Error, Result};
 use crate::ffi::{CallError, State};
-use koppel::system::Purpose;
+use koppel::system::Horizon;
 use std::cell::RefCell;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::OnceLock;
@@ -92,18 +92,18 @@ impl SavedStates {
     pub(super) fn save(
         &self,
         backend: &Backend,
-        purpose: Purpose,
+        horizon: Horizon,
         bytes: &mut Vec<u8>,
     ) -> Result<(), StateError> {
-        match (self.ability, purpose) {
+        match (self.ability, horizon) {
             (Ability::Nothing, _) => Err(StateError::Unable),
-            (Ability::Serialize, Purpose::Checkpoint) => {
+            (Ability::Serialize, Horizon::Elsewhere | Horizon::Anywhere) => {
                 let place = &mut *self.serialized.borrow_mut();
                 backend.get_state(place)?;
                 bytes.clear();
                 Ok(place.as_ref().map_or(Ok(()), |state| backend.serialize(state, bytes))?)
             }
-            (Ability::Keep, _) | (Ability::Serialize, Purpose::RollBack) => {
+            (Ability::Keep, _) | (Ability::Serialize, Horizon::Run | Horizon::Step) => {
                 let mut slots = self.slots.borrow_mut();
                 let slot = self.slot_for(&mut slots, bytes);
                 let serial = slots.iter().map(|(_, serial)| *serial).max().unwrap_or(0) + 1;

@@ -5,7 +5,7 @@ use super::route::Route;
 use super::stairs::stair;
 use super::{CoSimulation, Phase};
 use crate::error::{Error, Result};
-use crate::ffi::{CallError, Interruption, Status, fmi2, fmi3};
+use crate::ffi::{CallError, Interruption, Status, StepCall, fmi2, fmi3};
 use koppel::signal::{Part, Piece, Request, Samples, Segment, Step};
 
 impl CoSimulation {
@@ -18,9 +18,23 @@ impl CoSimulation {
         samples: &mut Samples,
     ) -> Result<()> {
         (self.time, self.last_size) = (step.start + step.size, Some(step.size));
+        self.past.begin_step(step.start);
         let done = self.go(step, input, outputs, samples);
-        if done.is_err() {
-            self.phase = Phase::Failed;
+        self.close(done, step, outputs)
+    }
+
+    /// After a step: an FMU that asks to end the simulation still shows its outputs, any other failure leaves nothing to ask
+    /// for.
+    fn close(&mut self, mut done: Result<()>, step: &Step, outputs: &mut [f64]) -> Result<()> {
+        match done.as_mut().map_err(|error| &mut **error) {
+            Ok(()) => {}
+            Err(Error::Terminated { time, has_outputs, .. }) => {
+                *time = time.clamp(step.start, step.end());
+                self.time = *time;
+                *has_outputs = self.get_outputs(outputs).is_ok();
+                self.phase = Phase::Over;
+            }
+            Err(_) => self.phase = Phase::Failed,
         }
         done
     }
@@ -91,12 +105,18 @@ impl CoSimulation {
         self.step_calls += 1;
         self.backend.set_log_time(time);
         match &self.backend {
-            Backend::Two(instance) => match instance.do_step(time, size) {
+            Backend::Two(instance) => match instance.do_step(self.step_call(time, size)) {
                 Ok(()) => Ok(()),
                 Err(source) => Err(self.step_failed(instance, source, time, size)),
             },
             Backend::Three(_) => self.do_step_asking(time, size, piece),
         }
+    }
+
+    /// A step from here, and whether the FMU may forget what was before.
+    #[inline]
+    pub(super) fn step_call(&self, time: f64, size: f64) -> StepCall {
+        StepCall { time, size, never_back: self.past.is_over_inside(time) }
     }
 
     /// All steps of an FMU that says so have the size of the first.
@@ -132,10 +152,7 @@ impl CoSimulation {
             (Interruption::Stopped(info), _) => self.finish_step(Ok(info), time, size),
         };
         let done = finished.and_then(|()| self.get_outputs(outputs));
-        if done.is_err() {
-            self.phase = Phase::Failed;
-        }
-        Ok(done?)
+        Ok(self.close(done, step, outputs)?)
     }
 
     /// A step under held inputs that is not plain. Apart, so that those that are have little to carry.
@@ -157,15 +174,17 @@ impl CoSimulation {
             return self.failed(source);
         }
         let (instance, end, reached) = (self.name.clone(), time + size, of.last_successful_time());
-        Box::new(if of.is_terminated() {
-            Error::Terminated { instance, time: reached.unwrap_or(time), source: Some(source) }
-        } else {
-            Error::Discarded { instance, time, end, reached, source }
+        Box::new(match source {
+            CallError::Status { messages, .. } if of.is_terminated() => {
+                Error::Terminated { instance, time: reached.unwrap_or(time), has_outputs: false, messages }
+            }
+            source => Error::Discarded { instance, time, end, reached, source },
         })
     }
 
     /// A step of FMI 3.0, which may ask for inputs on the way.
     fn do_step_asking(&mut self, time: f64, size: f64, piece: Option<Piece<'_>>) -> Result<()> {
+        let step = self.step_call(time, size);
         let Backend::Three(instance) = &self.base.backend else { return Ok(()) };
         let (smooth, next, chosen) = (&self.smooth, &mut self.next, &mut self.chosen);
         let (asked, taken) = (&mut self.asked, &mut self.taken);
@@ -179,7 +198,7 @@ impl CoSimulation {
             choose(next, places, chosen);
             taken.note(1, instance.set_float64(references, chosen))
         };
-        let info = instance.do_step(time, size, &mut update);
+        let info = instance.do_step(step, &mut update);
         self.do_without(time);
         self.finish_step(info, time, size)
     }
@@ -187,11 +206,10 @@ impl CoSimulation {
     fn finish_step(&self, info: Result<fmi3::StepInfo, CallError>, time: f64, size: f64) -> Result<()> {
         let (instance, end) = (self.name.clone(), time + size);
         match info {
-            Ok(info) if info.terminate_simulation => {
-                Err(Error::Terminated { instance, time: info.last_successful_time, source: None }.into())
-            }
+            Ok(info) if info.terminate_simulation => Err(self.ended(info.last_successful_time)),
             Ok(info) if info.early_return && info.last_successful_time < end - 1e-9 * size => {
-                Err(Error::EndedEarly { instance, reached: info.last_successful_time, end }.into())
+                let (reached, messages) = (info.last_successful_time, self.backend.said());
+                Err(Error::EndedEarly { instance, reached, end, messages }.into())
             }
             Ok(_) => Ok(()),
             Err(source @ CallError::Status { status: Status::Discard, .. }) => {

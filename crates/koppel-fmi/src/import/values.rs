@@ -58,7 +58,7 @@ impl Base {
         };
         let name = self.ports.variable(variable).name.clone();
         let is_allowed = match (variable.kind, self.phase) {
-            (VariableKind::Parameter, Phase::Stepping | Phase::Failed) => is_tunable,
+            (VariableKind::Parameter, Phase::Stepping | Phase::Over | Phase::Failed) => is_tunable,
             (VariableKind::Parameter, _) => true,
             (VariableKind::Local, Phase::Initializing | Phase::Instantiated) => is_start,
             _ => false,

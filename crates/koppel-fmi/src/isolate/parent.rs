@@ -179,10 +179,17 @@ impl Subsystem for Isolated {
                 link.time = step.end();
                 Ok(())
             }
-            Err(failure) => Err(explain(&mut self.link.borrow_mut(), failure, || {
-                let during = format!("in the step from t = {} s to t = {} s", step.start, step.end());
-                (during, self.inputs(input))
-            })),
+            Err(failure) => {
+                let error = explain(&mut self.link.borrow_mut(), failure, || {
+                    let during = format!("in the step from t = {} s to t = {} s", step.start, step.end());
+                    (during, self.inputs(input))
+                });
+                if let koppel::Error::Terminated { reached: Some(reached), .. } = *error {
+                    self.link.get_mut().time = reached;
+                    self.read(None, outputs)?;
+                }
+                Err(error)
+            }
         }
     }
 
@@ -292,20 +299,28 @@ impl Subsystem for Isolated {
         match self.options.solving {
             Solving::Own => Err(Box::new(import::cannot_save(&self.options)).into()),
             // One with continuous states alone can do without.
-            Solving::Koppel(_) => self.save(&mut Snapshot::default()),
+            Solving::Koppel(_) => self.save(&mut Snapshot::new(Horizon::Elsewhere)),
         }
     }
 
     fn save(&self, snapshot: &mut Snapshot) -> koppel::Result<()> {
-        if let Answer::Saved(saved) =
-            self.call(&Call::Save(std::mem::take(snapshot)), "while its state was saved")?
-        {
-            *snapshot = saved;
-        }
-        Ok(())
+        let horizon = snapshot.horizon;
+        let asked = Call::Save(std::mem::take(snapshot), horizon);
+        let answer = self.call(&asked, "while its state was saved");
+        let done = answer.map(|answer| {
+            if let Answer::Saved(saved) = answer {
+                *snapshot = saved;
+            }
+        });
+        snapshot.horizon = horizon;
+        done
     }
 
     fn restore(&mut self, snapshot: &Snapshot) -> koppel::Result<()> {
         self.call(&Call::Restore(snapshot.clone()), "while its state was restored").map(|_| ())
+    }
+
+    fn discard(&mut self) -> koppel::Result<()> {
+        self.call(&Call::Discard, "after a trial").map(|_| ())
     }
 }

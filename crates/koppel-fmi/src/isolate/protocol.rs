@@ -21,7 +21,7 @@ use crate::import::Options;
 use koppel::Error as Engine;
 use koppel::signal::Request;
 use koppel::solver::SolverError;
-use koppel::system::{Message, Ports, Snapshot, StateSpace, VariableId, VariableKind};
+use koppel::system::{Horizon, Message, Ports, Snapshot, StateSpace, VariableId, VariableKind};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
@@ -55,8 +55,9 @@ pub(super) enum Call {
     Set(VariableId, f64),
     Send(usize, Message),
     Receive(usize, Message),
-    Save(Snapshot),
+    Save(Snapshot, Horizon),
     Restore(Snapshot),
+    Discard,
     Linearize(Vec<f64>),
     Job(String, Vec<u8>),
     Quit,
@@ -83,6 +84,11 @@ pub(super) enum Trouble {
         index: usize,
         hint: String,
     },
+    /// The FMU asks to end the simulation.
+    Terminated {
+        reached: Option<f64>,
+        text: String,
+    },
     Words {
         text: String,
         hint: Option<String>,
@@ -94,6 +100,9 @@ impl From<&Engine> for Trouble {
         match error {
             Engine::Solver(SolverError::NonFinite { time, index, hint }) => {
                 Trouble::NonFinite { time: *time, index: *index, hint: (*hint).to_owned() }
+            }
+            Engine::Terminated { reached, text } => {
+                Trouble::Terminated { reached: *reached, text: text.clone() }
             }
             other => Trouble::Words { text: other.to_string(), hint: other.hint() },
         }
@@ -115,6 +124,7 @@ impl Trouble {
                 let hint = String::leak(hint);
                 Box::new(Engine::Solver(SolverError::NonFinite { time, index, hint }))
             }
+            Trouble::Terminated { reached, text } => Box::new(Engine::Terminated { reached, text }),
             Trouble::Words { text, hint } => Box::new(Error::Remote { text, hint }).into(),
         }
     }

@@ -133,7 +133,9 @@ impl Worker<'_> {
                 let (source, lack) = (subsystem.model_source(), subsystem.lack_of_model());
                 return Ok(Answer::Linear { model, source, lack, solver: subsystem.solver() });
             }
-            Call::Save(mut snapshot) => {
+            Call::Discard => subsystem.discard(),
+            Call::Save(mut snapshot, horizon) => {
+                snapshot.horizon = horizon;
                 subsystem.save(&mut snapshot).map_err(|error| Trouble::from(&*error))?;
                 return Ok(Answer::Saved(snapshot));
             }

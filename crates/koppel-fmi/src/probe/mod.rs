@@ -92,16 +92,15 @@ fn sections<'a>(
         None if description.model_exchange.is_some() => Kind::ModelExchange,
         _ => Kind::CoSimulation,
     });
-    let path = || fmu.path().into();
     Ok(match kind {
         Kind::CoSimulation => {
             let section = description.co_simulation.as_ref();
-            let section = section.ok_or_else(|| Error::NotCoSimulation { path: path() })?;
+            let section = section.ok_or_else(|| fmu.lacks(kind))?;
             (kind, Some(section), &section.interface)
         }
         Kind::ModelExchange => {
             let section = description.model_exchange.as_ref();
-            let section = section.ok_or_else(|| Error::NotModelExchange { path: path() })?;
+            let section = section.ok_or_else(|| fmu.lacks(kind))?;
             (kind, None, &section.interface)
         }
     })

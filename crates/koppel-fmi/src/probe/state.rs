@@ -3,7 +3,7 @@
 use super::experiment::{Body, Difference, Experiment, TRIAL, WARM_UP};
 use super::findings::{Seen, failed, held};
 use koppel::Result;
-use koppel::system::{Purpose, Snapshot};
+use koppel::system::{Horizon, Snapshot};
 
 /// A sentence for two recordings that should be the same.
 fn compare(difference: Option<Difference>, what: &str) -> Seen {
@@ -30,7 +30,7 @@ impl Experiment<'_> {
     /// The same through bytes, also in another instance.
     pub(super) fn serialization(&self) -> Result<Seen> {
         let mut body = self.warm()?;
-        let mut snapshot = Snapshot { purpose: Purpose::Checkpoint, ..Snapshot::default() };
+        let mut snapshot = Snapshot::new(Horizon::Anywhere);
         body.subsystem().save(&mut snapshot)?;
         let first = self.run(&mut body, WARM_UP, TRIAL)?;
         body.subsystem().restore(&snapshot)?;

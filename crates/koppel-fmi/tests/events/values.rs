@@ -161,3 +161,13 @@ fn numbers_of_every_type_are_carried_and_held() {
     };
     assert!(error.contains("subsystem `e` failed") && error.contains("`b_in` is a Boolean, 0.1"), "{error}");
 }
+
+#[test]
+fn structural_parameters_that_are_no_sizes_are_taken() {
+    let boolean = "<Boolean name=\"fast\" valueReference=\"900\" causality=\"structuralParameter\" variability=\"fixed\" start=\"false\"/>";
+    let description = EVENTS3.replacen("<UInt64 name=\"n\"", &format!("{boolean}\n<UInt64 name=\"n\""), 1);
+    let fmu = super::common::TestFmu::new("events3.c", &description, &[]);
+    let made = |value: f64| try_instance(&fmu, &[("fast", value.into()), ("n", 3.0.into())]).map(|_| ());
+    assert_eq!((made(1.0), made(0.0)), (Ok(()), Ok(())));
+    assert!(made(2.0).unwrap_err().contains("a Boolean is true or false"));
+}

@@ -1,4 +1,5 @@
-/* An FMI 2.0 model-exchange FMU for the tests, without foreign headers. */
+/* An FMI 2.0 model-exchange FMU for the tests, without foreign headers. -DNOTE_PAST says in its log whether it may forget its
+ * past, and which states it gets back. */
 
 #include "exchange.h"
 
@@ -29,6 +30,13 @@ typedef struct {
         to->logger(to->environment, "", ERROR, "logStatusError", "%s is not allowed in mode %d", __func__, m->mode);   \
         return ERROR;                                                                                                  \
     }
+
+#ifdef NOTE_PAST
+#define NOTE(what, time, flag)                                                                                         \
+    ((Instance *)c)->callbacks->logger(((Instance *)c)->callbacks->environment, "", OK, what, "%.17g %d", time, flag)
+#else
+#define NOTE(what, time, flag) (void)m
+#endif
 
 const char *fmi2GetVersion(void) { return "2.0"; }
 const char *fmi2GetTypesPlatform(void) { return "default"; }
@@ -72,6 +80,7 @@ int fmi2NewDiscreteStates(void *c, EventInfo *info)
 int fmi2CompletedIntegratorStep(void *c, int never_back, int *event, int *terminate)
 {
     ALLOWED(CONTINUOUS)
+    NOTE("step", m->time, never_back);
     m->completed = never_back ? m->time : -DBL_MAX;
     *event = MODEL == WRAP && m->r[X1] > 2 * M_PI;
     *terminate = 0;
@@ -145,7 +154,13 @@ int fmi2GetFMUstate(void *c, void **state)
     model_save(&((Instance *)c)->model, *state);
     return OK;
 }
-int fmi2SetFMUstate(void *c, void *state) { model_restore(&((Instance *)c)->model, state); return OK; }
+int fmi2SetFMUstate(void *c, void *state)
+{
+    Model *m = &((Instance *)c)->model;
+    model_restore(m, state);
+    NOTE("restore", m->time, 0);
+    return OK;
+}
 int fmi2FreeFMUstate(void *c, void **state) { (void)c; free(*state); *state = NULL; return OK; }
 int fmi2SerializedFMUstateSize(void *c, void *state, size_t *size) { (void)c, (void)state; *size = sizeof(Model); return OK; }
 int fmi2SerializeFMUstate(void *c, void *state, char *bytes, size_t size) { (void)c; memcpy(bytes, state, size); return OK; }

@@ -1,5 +1,6 @@
 /* The model of the test FMUs: a mass on a spring and damper, m a + d v + c x = F, by Runge-Kutta 4 with steps of 1 ms.
- * The parameter `misbehave` makes steps that end after 0.5 s fail: 1 discard, 2 error, 3 fatal, 4 pending, 5 not a number;
+ * The parameter `misbehave` makes steps that end after 0.5 s fail: 1 discard, 2 error, 3 fatal, 4 pending (FMI 3.0: the end of
+ * the simulation), 5 not a number, 6 the end of the simulation after half of the step, 7 after all of it;
  * from 10 on, see misbehave.h.
  *
  * Lies, for probes: -DLIE_STATE restores all but the speed, -DLIE_BYTES loses it on the way through bytes, -DLIE_RESET

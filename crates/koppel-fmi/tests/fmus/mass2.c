@@ -2,7 +2,10 @@
  * current folder, -DSTRICT gives no derivatives before initialization is over, -DREFUSE_SLOPES=2 -DREFUSAL=3 answers input
  * derivatives of order 2 or more with status 3, -DREFUSE_FROM=0.5 from that time on. -DBROKEN="fmi2GetFMUstate" -DHOW=CRASH
  * (or HANG, FAIL, LEAVE) breaks one of the optional functions, -DCOUNT=1 counts instances in the file `instances`, -DLICENCE allows one at a
- * time, in whatever process. -DMODE_APART takes no steps in initialization, and keeps that out of its state. */
+ * time, in whatever process. -DMODE_APART takes no steps in initialization, and keeps that out of its state. -DNOTE_PAST says in its log
+ * whether it may forget its past, and which states it gets back; -DRESTARTS begins anew in every step in which it may not. -DFORGETS loses its
+ * parameters when the experiment is set up, -DLOSES when initialization ends; -DORDER takes parameters after that set-up and
+ * inputs after initialization has begun only. */
 
 #include "mass.h"
 #include <unistd.h>
@@ -66,9 +69,16 @@ typedef struct {
     const Callbacks *callbacks;
     char name[64];
     int is_initializing;
+    int is_set_up, has_begun;
 } Instance;
 
 enum { OK, WARNING, DISCARD, ERROR, FATAL, PENDING };
+
+#ifdef NOTE_PAST
+#define NOTE(what, time, flag) i->callbacks->logger(i->callbacks->environment, i->name, OK, what, "%.17g %d", time, flag)
+#else
+#define NOTE(what, time, flag) (void)i
+#endif
 
 const char *fmi2GetVersion(void) { return "2.0"; }
 const char *fmi2GetTypesPlatform(void) { return "default"; }
@@ -116,12 +126,28 @@ int fmi2SetDebugLogging(void *c, int on, size_t n, const char *const *list) { (v
 int fmi2SetupExperiment(void *c, int has_tolerance, double tolerance, double start, int has_stop, double stop)
 {
     (void)has_tolerance, (void)tolerance, (void)has_stop, (void)stop;
+#ifdef FORGETS
+    model_start(&((Instance *)c)->model);
+#endif
     ((Instance *)c)->model.time = start;
+    ((Instance *)c)->is_set_up = 1;
     return OK;
 }
 
-int fmi2EnterInitializationMode(void *c) { ((Instance *)c)->is_initializing = 1; return chdir("/") == 0 ? OK : ERROR; }
-int fmi2ExitInitializationMode(void *c) { ((Instance *)c)->is_initializing = 0; return OK; }
+int fmi2EnterInitializationMode(void *c)
+{
+    ((Instance *)c)->is_initializing = ((Instance *)c)->has_begun = 1;
+    return chdir("/") == 0 ? OK : ERROR;
+}
+int fmi2ExitInitializationMode(void *c)
+{
+#ifdef LOSES
+    ((Instance *)c)->model.r[M] = 1;
+    strcpy(((Instance *)c)->model.label, "lost");
+#endif
+    ((Instance *)c)->is_initializing = 0;
+    return OK;
+}
 int fmi2Terminate(void *c) { (void)c; return OK; }
 #ifndef NO_RESET
 int fmi2Reset(void *c) { BREAKS(); model_reset(&((Instance *)c)->model); return OK; }
@@ -140,6 +166,10 @@ int fmi2SetReal(void *c, const unsigned *vr, size_t n, const double *value)
 {
     Model *m = &((Instance *)c)->model;
     for (size_t k = 0; k < n; k++) {
+#ifdef ORDER
+        if (vr[k] == F ? !((Instance *)c)->has_begun : vr[k] == M && !((Instance *)c)->is_set_up)
+            return ERROR;
+#endif
         m->r[vr[k]] = value[k];
         if (vr[k] == F) {
             memset(m->slope, 0, sizeof m->slope);
@@ -200,7 +230,14 @@ static double input(void *owner, double time) { return force(owner, time); }
 int fmi2DoStep(void *c, double time, double size, int no_set_state)
 {
     Instance *i = c;
-    (void)no_set_state;
+    NOTE("step", time, no_set_state);
+#ifdef RESTARTS
+    if (!no_set_state) {
+        double force = i->model.r[F];
+        model_start(&i->model);
+        i->model.r[F] = force, i->model.time = i->model.since = time;
+    }
+#endif
     if (chdir("/") != 0)
         return ERROR;
     if (fabs(time - i->model.time) > 1e-9) {
@@ -219,8 +256,9 @@ int fmi2DoStep(void *c, double time, double size, int no_set_state)
         return OK;
     }
 #endif
-    model_step(&i->model, size, input, &i->model);
-    return OK;
+    int is_end = time + size > 0.5 + 1e-9 && i->model.misbehave >= 6 && i->model.misbehave <= 7;
+    model_step(&i->model, is_end && i->model.misbehave == 6 ? 0.5 * size : size, input, &i->model);
+    return is_end ? DISCARD : OK;
 }
 
 int fmi2CancelStep(void *c) { (void)c; return ERROR; }
@@ -229,7 +267,11 @@ int fmi2GetRealStatus(void *c, int kind, double *value)
     *value = ((Instance *)c)->model.time;
     return kind == 2 ? OK : DISCARD;
 }
-int fmi2GetBooleanStatus(void *c, int kind, int *value) { (void)c, (void)kind; *value = 0; return OK; }
+int fmi2GetBooleanStatus(void *c, int kind, int *value)
+{
+    *value = kind == 3 && ((Instance *)c)->model.misbehave >= 6;
+    return OK;
+}
 
 int fmi2GetFMUstate(void *c, void **state)
 {
@@ -239,7 +281,14 @@ int fmi2GetFMUstate(void *c, void **state)
     memcpy(*state, &((Instance *)c)->model, sizeof(Model));
     return OK;
 }
-int fmi2SetFMUstate(void *c, void *state) { BREAKS(); model_restore(&((Instance *)c)->model, state); return OK; }
+int fmi2SetFMUstate(void *c, void *state)
+{
+    BREAKS();
+    Instance *i = c;
+    model_restore(&i->model, state);
+    NOTE("restore", i->model.time, 0);
+    return OK;
+}
 int fmi2FreeFMUstate(void *c, void **state) { BREAKS(); (void)c; free(*state); *state = NULL; return OK; }
 int fmi2SerializedFMUstateSize(void *c, void *state, size_t *size) { BREAKS(); (void)c, (void)state; *size = sizeof(Model); return OK; }
 int fmi2SerializeFMUstate(void *c, void *state, char *bytes, size_t size) { BREAKS(); (void)c, (void)size; model_write(state, bytes); return OK; }

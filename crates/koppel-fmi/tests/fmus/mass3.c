@@ -1,5 +1,5 @@
 /* An FMI 3.0 co-simulation FMU for the tests, without foreign headers. -DREFUSAL=3 answers inputs that are set inside
- * a step with status 3. */
+ * a step with status 3. -DNOTE_PAST says in its log whether it may forget its past, and which states it gets back. */
 
 #include "mass.h"
 #include <stdbool.h>
@@ -19,6 +19,17 @@ typedef struct {
 } Instance;
 
 enum { OK, WARNING, DISCARD, ERROR, FATAL };
+
+static void note(Instance *i, const char *what, double time, int flag)
+{
+#ifdef NOTE_PAST
+    char text[64];
+    snprintf(text, sizeof text, "%.17g %d", time, flag);
+    i->log(i->environment, OK, what, text);
+#else
+    (void)i, (void)what, (void)time, (void)flag;
+#endif
+}
 
 const char *fmi3GetVersion(void) { return "3.0"; }
 
@@ -142,7 +153,7 @@ static double input(void *owner, double time)
 int fmi3DoStep(void *c, double time, double size, bool no_set_state, bool *event, bool *terminate, bool *early, double *reached)
 {
     Instance *i = c;
-    (void)no_set_state;
+    note(i, "step", time, no_set_state);
     *event = *terminate = *early = false;
     *reached = i->model.time;
     if (fabs(time - i->model.time) > 1e-9)
@@ -156,8 +167,9 @@ int fmi3DoStep(void *c, double time, double size, bool no_set_state, bool *event
         return i->model.misbehave + 1;
     }
     i->model.time = time;
-    model_step(&i->model, size, input, i);
-    *reached = time + size;
+    *terminate = time + size > 0.5 + 1e-9 && i->model.misbehave >= 6 && i->model.misbehave <= 7;
+    model_step(&i->model, *terminate && i->model.misbehave == 6 ? 0.5 * size : size, input, i);
+    *reached = i->model.time;
     return OK;
 }
 
@@ -168,7 +180,13 @@ int fmi3GetFMUState(void *c, void **state)
     memcpy(*state, &((Instance *)c)->model, sizeof(Model));
     return OK;
 }
-int fmi3SetFMUState(void *c, void *state) { model_restore(&((Instance *)c)->model, state); return OK; }
+int fmi3SetFMUState(void *c, void *state)
+{
+    Instance *i = c;
+    model_restore(&i->model, state);
+    note(i, "restore", i->model.time, 0);
+    return OK;
+}
 int fmi3FreeFMUState(void *c, void **state) { (void)c; free(*state); *state = NULL; return OK; }
 int fmi3SerializedFMUStateSize(void *c, void *state, size_t *size) { (void)c, (void)state; *size = sizeof(Model); return OK; }
 int fmi3SerializeFMUState(void *c, void *state, uint8_t *bytes, size_t size) { (void)c, (void)size; model_write(state, bytes); return OK; }

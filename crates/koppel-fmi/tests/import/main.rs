@@ -8,6 +8,7 @@ mod common;
 mod reals;
 mod refusals;
 mod refused_inputs;
+mod set_up;
 mod states;
 mod values;
 

@@ -10,7 +10,7 @@ use crate::polynomial::Polynomial;
 use koppel::record::Record;
 use koppel::run::{Change, Parallel, RunConfig, RunState, Simulation};
 use koppel::signal::external::External;
-use koppel::system::{InputId, OutputId, System, SystemGraph, VariableId, VariableKind};
+use koppel::system::{Horizon, InputId, OutputId, System, SystemGraph, VariableId, VariableKind};
 use koppel_io::system_file::{self, SystemFile};
 use std::path::Path;
 
@@ -222,8 +222,8 @@ impl Body for Container {
 
     fn save(&self) -> Result<BodyState> {
         let Some(running) = &self.running else { return Ok(BodyState::Fresh) };
-        let mut state = RunState::default();
-        running.simulation.checkpoint(&mut state)?;
+        let mut state = RunState::new(Horizon::Anywhere);
+        running.simulation.save(&mut state)?;
         Ok(BodyState::Container(state))
     }
 

@@ -22,6 +22,7 @@ struct Seen {
     figures: Option<Figures>,
     radius: Option<Radius>,
     certificate: Option<Certificate>,
+    ended_by: Option<String>,
 }
 
 struct Figures {
@@ -50,7 +51,8 @@ pub(super) fn run(prepared: &Prepared, number: u64, is_ended: &AtomicBool) -> Op
         Ok(Err(failure)) => Some(failure),
         Err(_) => Some("koppel itself failed (a bug)".into()),
     };
-    Some(Row { run: number, values: measured(prepared, &cells, &seen, failure.is_some()), failure })
+    let values = measured(prepared, &cells, &seen, failure.is_some());
+    Some(Row { run: number, values, failure, ended_by: seen.ended_by })
 }
 
 /// True if the run came to its end.
@@ -88,6 +90,9 @@ fn make(prepared: &Prepared, cells: &[Cell], seen: &mut Seen, is_ended: &AtomicB
     let ending = simulation.run(&mut meter, &mut watch).map_err(|error| error.to_string())?;
     if matches!(ending, Ending::Interrupted { .. }) {
         return Ok(false);
+    }
+    if let Ending::Terminated(request) = ending {
+        seen.ended_by = Some(request.subsystem);
     }
     let statistics = simulation.statistics();
     let relative = |defect: &koppel::run::Defect| {

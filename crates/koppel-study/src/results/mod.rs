@@ -104,6 +104,10 @@ fn columns(data: &Data, rows: &[Row]) -> Vec<(String, Cells)> {
         columns.push((entry.name.clone(), Cells::Numbers(values.clone())));
     }
     columns.push(("failure".to_owned(), Cells::Texts(rows.iter().map(|row| row.failure.clone()).collect())));
+    if rows.iter().any(|row| row.ended_by.is_some()) {
+        let names = rows.iter().map(|row| row.ended_by.clone()).collect();
+        columns.push(("ended_by".to_owned(), Cells::Texts(names)));
+    }
     columns
 }
 

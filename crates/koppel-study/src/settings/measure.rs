@@ -167,7 +167,7 @@ pub(super) fn read(node: &Node, factors: &[Factor]) -> Result<Vec<Measure>> {
     let mut measures: Vec<Measure> = Vec::new();
     for entry in node.table("[measures]")? {
         let taken = factors.iter().any(|factor| factor.name == entry.name);
-        if taken || ["run", "failure"].contains(&entry.name.as_str()) {
+        if taken || ["run", "failure", "ended_by"].contains(&entry.name.as_str()) {
             let message = format!("the name `{}` is taken by another column", entry.name);
             return Err(Mark::new(entry.key.clone(), message));
         }

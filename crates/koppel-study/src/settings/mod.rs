@@ -125,7 +125,7 @@ impl Study {
         let factors = root.need("factors")?;
         for entry in factors.table("[factors]")? {
             let factor = factor::read(entry, &self.system)?;
-            if ["run", "failure"].contains(&factor.name.as_str()) {
+            if ["run", "failure", "ended_by"].contains(&factor.name.as_str()) {
                 return Err(Mark::new(
                     factor.span,
                     format!("the name `{}` is taken by another column", factor.name),

@@ -179,6 +179,7 @@ impl RollBack {
                 _ => lost,
             });
         }
+        of.discard()?;
         Ok(done.map_err(|trouble| trouble.text()))
     }
 

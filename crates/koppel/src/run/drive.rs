@@ -2,6 +2,7 @@
 //! watcher, steps are taken in one go.
 
 use super::board::Board;
+use super::failure::termination;
 use super::iterate::column_value;
 use super::simulation::{Simulation, view};
 use super::slot::Slot;
@@ -24,6 +25,19 @@ pub enum Ending {
         /// When.
         time: f64,
     },
+    /// Because a subsystem asked for it.
+    Terminated(Termination),
+}
+
+/// A subsystem asks to end the run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Termination {
+    /// Which.
+    pub subsystem: String,
+    /// When the run ends.
+    pub time: f64,
+    /// What it says.
+    pub text: String,
 }
 
 /// What the watcher of a run wants.
@@ -46,6 +60,44 @@ impl Simulation {
     ///
     /// Once threads are found to pay, the whole loop moves onto one of them, so that the others are a short call away.
     pub fn run(&mut self, recorder: &mut dyn Recorder, watch: &mut Watch<'_>) -> Result<Ending> {
+        match self.run_to_the_end(recorder, watch) {
+            Ok(ending) => Ok(ending),
+            Err(error) => match termination(&error) {
+                Some((request, reached)) => self.end_on_the_way(recorder, request, reached),
+                None => Err(error),
+            },
+        }
+    }
+
+    /// A subsystem has asked to end the run inside of a step. If it is the only one, the run ends where it stands; else at
+    /// the last point all have in common, whose row is there already.
+    fn end_on_the_way(
+        &mut self,
+        recorder: &mut dyn Recorder,
+        request: Termination,
+        reached: Option<f64>,
+    ) -> Result<Ending> {
+        if let (true, Some(reached)) = (self.slots.len() == 1, reached.filter(|time| *time > self.time())) {
+            self.inside = Some(reached);
+            self.record(recorder)?;
+        }
+        let request = Termination { time: self.time(), ..request };
+        self.termination = Some(request.clone());
+        Ok(Ending::Terminated(request))
+    }
+
+    /// The subsystem that has asked to end the run, if one has.
+    pub fn termination(&self) -> Option<&Termination> {
+        self.termination.as_ref()
+    }
+
+    /// True where a subsystem has asked to end the run and all have come there.
+    pub(super) fn is_ended(&self) -> bool {
+        let margin = 1e-9 * self.clock.size();
+        self.termination.as_ref().is_some_and(|request| self.time() >= request.time - margin)
+    }
+
+    fn run_to_the_end(&mut self, recorder: &mut dyn Recorder, watch: &mut Watch<'_>) -> Result<Ending> {
         if self.index == 0 {
             self.record(recorder)?;
             if self.stop_condition()? {
@@ -81,7 +133,8 @@ impl Simulation {
         look: &mut u64,
     ) -> Result<Option<Ending>> {
         if self.is_done() {
-            return Ok(Some(Ending::Reached));
+            let request = self.termination.clone().filter(|_| self.is_ended());
+            return Ok(Some(request.map_or(Ending::Reached, Ending::Terminated)));
         }
         match self.unseen_steps(*look) {
             1 => self.advance_part()?,

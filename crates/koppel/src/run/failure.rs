@@ -1,6 +1,7 @@
 //! Failures of subsystems, with names and times.
 
 use super::board::Board;
+use super::drive::Termination;
 use super::simulation::Simulation;
 use super::slot::Slot;
 use crate::error::{Error, InputsThen};
@@ -19,6 +20,35 @@ pub(super) fn failed(graph: &SystemGraph, slot: &Slot, step: Step, source: Box<E
             Error::BecameNonFinite { subsystem, variable, value: f64::NAN, time, inputs }.into()
         }
         _ => Error::Subsystem { subsystem, time: step.start, source }.into(),
+    }
+}
+
+/// What a subsystem's failure comes to: it asks to end the run and stands at the end of its step, so that all others can go
+/// there; or a failure with its name.
+#[cold]
+pub(super) fn ended_or_failed(
+    graph: &SystemGraph,
+    slot: &Slot,
+    step: Step,
+    source: Box<Error>,
+) -> Result<Termination, Box<Error>> {
+    match *source {
+        Error::Terminated { reached: Some(time), text } if time >= step.end() - 1e-9 * step.size => {
+            Ok(Termination { subsystem: graph.name(slot.id).to_owned(), time: step.end(), text })
+        }
+        source => Err(failed(graph, slot, step, source.into())),
+    }
+}
+
+/// The request to end the run that this failure is, with where the subsystem stands.
+pub(super) fn termination(error: &Error) -> Option<(Termination, Option<f64>)> {
+    let Error::Subsystem { subsystem, time, source } = error else { return None };
+    match &**source {
+        Error::Terminated { reached, text } => {
+            let (subsystem, text) = (subsystem.clone(), text.clone());
+            Some((Termination { subsystem, time: *time, text }, *reached))
+        }
+        inner => termination(inner),
     }
 }
 

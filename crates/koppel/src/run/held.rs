@@ -12,7 +12,7 @@
 //! not connected have the same value in both, which never changes here.
 
 use super::board::{Board, first_non_finite};
-use super::failure::{failed, non_finite};
+use super::failure::{ended_or_failed, non_finite};
 use super::simulation::{Simulation, Stage};
 use crate::error::Result;
 use crate::signal::{Step, copy};
@@ -42,8 +42,8 @@ impl Simulation {
     }
 
     #[inline(always)]
-    fn take_simple_steps(&mut self, stop: u64) -> Result<()> {
-        let Simulation { graph, slots, stages, board, extremes, clock, index, .. } = self;
+    fn take_simple_steps(&mut self, mut stop: u64) -> Result<()> {
+        let Simulation { graph, slots, stages, board, extremes, clock, index, termination, .. } = self;
         let [Stage { deliveries, .. }] = &stages[..] else { return Ok(()) };
         let Board { history, applied, outputs, .. } = board;
         let (wires, outputs, mut notes) = (deliveries.wires(), &mut outputs[..], extremes.notes());
@@ -60,7 +60,10 @@ impl Simulation {
                 (ours, inputs) = inputs.split_at(slot.inputs.end - slot.inputs.start);
                 (mine, rest) = rest.split_at_mut(slot.outputs.end - slot.outputs.start);
                 if let Err(source) = slot.subsystem.step_held(&step, ours, mine) {
-                    break 'steps Err(failed(graph, slot, step, source));
+                    match ended_or_failed(graph, slot, step, source) {
+                        Ok(request) => (*termination, stop) = (Some(request), step.index + 1),
+                        Err(error) => break 'steps Err(error),
+                    }
                 }
             }
             let end = clock.on_grid(step.index + 1);

@@ -38,7 +38,7 @@ mod varied;
 pub use adaptive::{AdaptiveConfig, StepSizes, Watched};
 pub use change::Change;
 pub use config::{Parallel, Reading, RunConfig, ScheduleConfig};
-pub use drive::{Ending, Flow, Watch};
+pub use drive::{Ending, Flow, Termination, Watch};
 pub use feed_through::{FeedThrough, Told};
 pub use iterate::{AccelerationKind, IterationConfig, IterationKind, LoopWork, Otherwise};
 pub(crate) use places::{Place, Places};

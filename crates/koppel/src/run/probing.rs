@@ -238,7 +238,7 @@ impl<'a> Candidate<'a> {
         let gets_messages = graph.message_wires().iter().any(|wire| wire.to == slot.id);
         let reason = if spared.iter().any(|name| name == graph.name(slot.id)) {
             Some("it is not to be excited".into())
-        } else if gets_messages && slot.subsystem.save(&mut crate::system::Snapshot::default()).is_err() {
+        } else if gets_messages && slot.subsystem.can_go_back().is_err() {
             Some("it gets messages, which it would forget, as it cannot save its state".into())
         } else {
             slot.subsystem.refusal()

@@ -8,7 +8,7 @@ use super::simulation::{Simulation, view};
 use crate::coupling::Trial;
 use crate::error::{Error, Result};
 use crate::signal::Step;
-use crate::system::Snapshot;
+use crate::system::{Horizon, Snapshot};
 
 /// Where to go back to.
 #[derive(Default)]
@@ -26,7 +26,7 @@ impl Simulation {
         }
         let lack = self.lack_of_repetition();
         if lack.is_none() {
-            let snapshots = self.slots.iter().map(|_| Snapshot::default()).collect();
+            let snapshots = self.slots.iter().map(|_| Snapshot::new(Horizon::Step)).collect();
             self.repetition = Some(Box::new(Repetition { snapshots, count: 0 }));
         }
         self.coupling.set_repeatable(lack);
@@ -72,6 +72,7 @@ impl Simulation {
                 return done;
             }
             repetition.count += 1;
+            self.termination = None;
             for (slot, snapshot) in self.slots.iter_mut().zip(&repetition.snapshots) {
                 if let Err(source) = slot.subsystem.restore(snapshot) {
                     let subsystem = self.graph.name(slot.id).into();

@@ -122,6 +122,7 @@ impl Simulation {
             columns,
             record_every: config.record_every,
             condition,
+            termination: None,
             state_size: 0,
             extremes: Extremes::new(graph.inputs()),
             threads: config.threads,

@@ -26,6 +26,7 @@ use super::board::{Board, Deliveries};
 use super::change::Assignment;
 use super::config::{Parallel, Reading};
 use super::consistent::{Consistency, Instant};
+use super::drive::Termination;
 use super::failure::{non_finite, unpredicted};
 use super::iterate::{Halving, StepIteration};
 use super::messages::Messages;
@@ -102,6 +103,8 @@ pub struct Simulation {
     pub(super) row: Vec<f64>,
     pub(super) record_every: u64,
     pub(super) condition: Option<Condition>,
+    /// A subsystem that has asked to end the run, at a time all others can reach.
+    pub(super) termination: Option<Termination>,
     /// Numbers in a saved state.
     pub(super) state_size: usize,
     pub(super) extremes: Extremes,
@@ -149,7 +152,7 @@ impl Simulation {
 
     fn take_steps(&mut self, steps: u64) -> Result<()> {
         let stop = self.index.saturating_add(steps);
-        while self.index < stop {
+        while self.index < stop && !self.is_ended() {
             if self.index >= self.plain_until {
                 self.advance_slowly()?;
                 if self.is_done() {
@@ -394,9 +397,9 @@ impl Simulation {
         self.clock.steps()
     }
 
-    /// True at the stop time.
+    /// True at the stop time, and where a subsystem has asked to end the run.
     pub fn is_done(&self) -> bool {
-        self.index >= self.clock.steps()
+        self.index >= self.clock.steps() || self.is_ended()
     }
 
     /// The recorded columns, without time.

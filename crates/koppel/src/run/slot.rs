@@ -31,6 +31,9 @@ pub(super) struct Slot {
     first_nanoseconds: u64,
     nanoseconds: u64,
     timed_steps: u64,
+    /// Calls of its stepping function in the first step, and in those that were timed after it.
+    first_calls: u64,
+    timed_calls: u64,
     /// Calls of its stepping function before the run.
     calls_before: u64,
 }
@@ -63,6 +66,8 @@ impl Slot {
             first_nanoseconds: 0,
             nanoseconds: 0,
             timed_steps: 0,
+            first_calls: 0,
+            timed_calls: 0,
             calls_before: 0,
         };
         slot.take_needs(graph, needs, size);
@@ -123,14 +128,18 @@ impl Slot {
         plan: &Planned,
         outputs: &mut [f64],
     ) {
+        let calls_before = self.subsystem.step_calls().unwrap_or(0);
         let begin = Instant::now();
         self.failure = self.advance(graph, step, plan, outputs).err();
         let nanoseconds = begin.elapsed().as_nanos() as u64;
+        let calls = self.subsystem.step_calls().unwrap_or(0).saturating_sub(calls_before);
         if self.first_nanoseconds == 0 {
             self.first_nanoseconds = nanoseconds.max(1);
+            self.first_calls = calls;
         } else {
             self.nanoseconds += nanoseconds;
             self.timed_steps += 1;
+            self.timed_calls += calls;
         }
     }
 
@@ -149,9 +158,17 @@ impl Slot {
         self.every == 1 || step.index.is_multiple_of(u64::from(self.every))
     }
 
-    /// Seconds of so many steps, estimated from the first and a sample of the others.
+    /// Seconds of so many steps, estimated from the first and a sample of the others. Steps in several parts, and those that
+    /// are repeated, count by the calls of its stepping function where these are counted.
     pub(super) fn seconds(&self, steps: u64) -> f64 {
-        self.first_nanoseconds as f64 * 1e-9 + self.seconds_per_step() * steps.saturating_sub(1) as f64
+        let first = self.first_nanoseconds as f64 * 1e-9;
+        match self.step_calls() {
+            Some(calls) if self.timed_calls > 0 => {
+                let per_call = self.nanoseconds as f64 * 1e-9 / self.timed_calls as f64;
+                first + per_call * calls.saturating_sub(self.first_calls) as f64
+            }
+            _ => first + self.seconds_per_step() * steps.saturating_sub(1) as f64,
+        }
     }
 
     /// From now on calls of its stepping function belong to the run.

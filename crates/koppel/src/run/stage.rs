@@ -1,7 +1,7 @@
 //! The members of a stage move: one by one, or side by side where that pays.
 
 use super::config::Parallel;
-use super::failure::failed;
+use super::failure::ended_or_failed;
 use super::simulation::{Simulation, Stage};
 use super::slot::Slot;
 use crate::error::Result;
@@ -39,13 +39,13 @@ impl Simulation {
                 return self.move_watched(stage, step);
             }
         }
-        let Simulation { slots, graph, board, .. } = self;
+        let Simulation { slots, graph, board, termination, .. } = self;
         let plan = &board.planned;
         let outputs = board.outputs.as_mut_slice();
         for slot in &mut slots[self.stages[stage].members.clone()] {
             let outputs = &mut outputs[slot.outputs.clone()];
             if let Err(source) = slot.advance(graph, step, plan, outputs) {
-                return Err(failed(graph, slot, *step, source));
+                *termination = Some(ended_or_failed(graph, slot, *step, source)?);
             }
         }
         Ok(())
@@ -53,16 +53,18 @@ impl Simulation {
 
     /// The same with times taken, on threads, or with members that are not due.
     fn move_watched(&mut self, stage: usize, step: &Step) -> Result<()> {
-        let Simulation { slots, graph, board, clock, pool, .. } = self;
+        let Simulation { slots, graph, board, clock, pool, termination, .. } = self;
         let Stage { members, outputs, is_parallel, .. } = &self.stages[stage];
         let plan = &board.planned;
         let slots = &mut slots[members.clone()];
         let outputs = &mut board.outputs[outputs.clone()];
+        let own = |slot: &Slot| match slot.every {
+            1 => *step,
+            every => clock.step(step.index, u64::from(every)),
+        };
         let work = |slot: &mut Slot, outputs: &mut [f64]| {
             if slot.is_due(step) {
-                let own = clock.step(step.index, u64::from(slot.every));
-                let step = if slot.every == 1 { *step } else { own };
-                slot.advance_timed(graph, &step, plan, outputs);
+                slot.advance_timed(graph, &own(slot), plan, outputs);
             }
         };
         match pool {
@@ -71,7 +73,7 @@ impl Simulation {
         }
         for slot in slots {
             if let Some(source) = slot.failure.take() {
-                return Err(failed(graph, slot, *step, source));
+                *termination = Some(ended_or_failed(graph, slot, own(slot), source)?);
             }
         }
         Ok(())

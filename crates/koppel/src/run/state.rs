@@ -3,7 +3,7 @@
 use super::board::Board;
 use super::simulation::Simulation;
 use crate::error::{Error, Result};
-use crate::system::{Message, Purpose, Snapshot};
+use crate::system::{Horizon, Message, Snapshot};
 use serde::{Deserialize, Serialize};
 
 /// A run between two macro steps. Reused as a buffer.
@@ -21,9 +21,17 @@ pub struct RunState {
     pub(super) messages: Vec<Message>,
     /// Per subsystem, in the order in which they move.
     pub(super) subsystems: Vec<Snapshot>,
+    /// How long it may be restored.
+    #[serde(skip)]
+    horizon: Horizon,
 }
 
 impl RunState {
+    /// Room for a state that may be restored so long.
+    pub fn new(horizon: Horizon) -> Self {
+        RunState { horizon, ..RunState::default() }
+    }
+
     /// Every number of it: those of the run, then those of the subsystems in the order in which they move. For linear
     /// subsystems and methods a macro step is linear in those that are signals; others are times, counts and parameters.
     pub fn reals_mut(&mut self) -> impl Iterator<Item = &mut f64> {
@@ -32,18 +40,8 @@ impl RunState {
 }
 
 impl Simulation {
-    /// Writes everything the next step depends on into `state`, to roll back in this process. Black boxes may keep their states in
-    /// their own memory, and only the newest of them.
+    /// Writes everything the next step depends on into `state`, for as long as its horizon says.
     pub fn save(&self, state: &mut RunState) -> Result<()> {
-        self.save_for(Purpose::RollBack, state)
-    }
-
-    /// The same to continue in another process, as far as the subsystems can.
-    pub fn checkpoint(&self, state: &mut RunState) -> Result<()> {
-        self.save_for(Purpose::Checkpoint, state)
-    }
-
-    fn save_for(&self, purpose: Purpose, state: &mut RunState) -> Result<()> {
         state.index = self.index;
         state.changes_done = self.changes_done;
         state.inside = self.inside;
@@ -51,9 +49,14 @@ impl Simulation {
         self.messages.save(&mut state.messages);
         state.subsystems.resize_with(self.slots.len(), Default::default);
         self.slots.iter().zip(&mut state.subsystems).try_for_each(|(slot, snapshot)| {
-            snapshot.purpose = purpose;
+            snapshot.horizon = state.horizon;
             slot.subsystem.save(snapshot)
         })
+    }
+
+    /// A state with [`Horizon::Run`] will not be restored any more.
+    pub fn discard(&mut self) -> Result<()> {
+        self.slots.iter_mut().try_for_each(|slot| slot.subsystem.discard())
     }
 
     /// Whether a subsystem can take a step again.
@@ -112,6 +115,7 @@ impl Simulation {
         self.index = state.index;
         self.changes_done = state.changes_done;
         self.inside = state.inside;
+        self.termination = None;
         self.plain_until = 0;
         self.messages.restore(&state.messages);
         self.restore_numbers(&state.numbers);

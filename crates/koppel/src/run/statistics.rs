@@ -233,3 +233,82 @@ impl Simulation {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::record::Table;
+    use crate::run::{Flow, RunConfig, Simulation};
+    use crate::signal::{Samples, Segment, Step};
+    use crate::system::{Ports, Snapshot, Subsystem, SystemBuilder, VariableId};
+    use std::time::{Duration, Instant};
+
+    /// Takes a millisecond for each call of its stepping function: one in early steps, five in later ones.
+    struct Slow {
+        ports: Ports,
+        calls: u64,
+    }
+
+    impl Subsystem for Slow {
+        fn ports(&self) -> &Ports {
+            &self.ports
+        }
+
+        fn initialize(&mut self, _start: f64) -> crate::Result<()> {
+            Ok(())
+        }
+
+        fn read(&mut self, _inputs: Option<&[f64]>, _outputs: &mut [f64]) -> crate::Result<()> {
+            Ok(())
+        }
+
+        fn step(
+            &mut self,
+            step: &Step,
+            _input: &Segment<'_>,
+            _outputs: &mut [f64],
+            _samples: &mut Samples,
+        ) -> crate::Result<()> {
+            for _ in 0..if step.index < 20 { 1 } else { 5 } {
+                self.calls += 1;
+                let begin = Instant::now();
+                while begin.elapsed() < Duration::from_millis(1) {}
+            }
+            Ok(())
+        }
+
+        fn get(&mut self, _variable: VariableId) -> crate::Result<f64> {
+            Ok(0.0)
+        }
+
+        fn set(&mut self, _variable: VariableId, _value: f64) -> crate::Result<()> {
+            Ok(())
+        }
+
+        fn solver(&self) -> String {
+            "none".into()
+        }
+
+        fn step_calls(&self) -> Option<u64> {
+            Some(self.calls)
+        }
+
+        fn save(&self, _snapshot: &mut Snapshot) -> crate::Result<()> {
+            Ok(())
+        }
+
+        fn restore(&mut self, _snapshot: &Snapshot) -> crate::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn sub_steps_of_steps_that_are_not_timed_count() {
+        let slow = Slow { ports: Ports::default(), calls: 0 };
+        let system = SystemBuilder::new().add("slow", slow).build().unwrap();
+        let mut simulation = Simulation::new(system, &RunConfig::new(6.0, 0.1)).unwrap();
+        simulation.run(&mut Table::default(), &mut |_| Ok(Flow::Continue)).unwrap();
+        let share = &simulation.statistics().shares[0];
+        assert_eq!((share.steps, share.step_calls), (60, 220));
+        assert!(share.seconds > 0.2, "{} s of at least 0.22 s", share.seconds);
+    }
+}

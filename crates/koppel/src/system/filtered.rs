@@ -135,7 +135,7 @@ impl WithFilters {
 impl Subsystem for WithFilters {
     // `step_held` by default calls `step`, `linearize_into` calls `linearize`. `state_rates` would need those of the filters.
     crate::forward_to!(inner: leave_initialization, set, send, receive, lack_of_model, needs_trials, model_source);
-    crate::forward_to!(inner: solver, solver_config, refusal, is_spared, step_calls, can_go_back);
+    crate::forward_to!(inner: solver, solver_config, refusal, is_spared, step_calls, can_go_back, discard);
 
     fn ports(&self) -> &Ports {
         &self.ports
@@ -173,7 +173,12 @@ impl Subsystem for WithFilters {
         self.samples.clear();
         input.piece(0).values(0.0, &mut self.u);
         self.inner.read(Some(&self.u), &mut self.before)?;
-        self.inner.step(step, input, &mut outputs[..self.width], &mut self.samples)?;
+        let moved = self.inner.step(step, input, &mut outputs[..self.width], &mut self.samples);
+        // Where it ends on the way, the filters have not come along.
+        moved.map_err(|error| match *error {
+            Error::Terminated { text, .. } => Box::new(Error::Terminated { reached: None, text }),
+            _ => error,
+        })?;
         self.walk(step, &outputs[..self.width], samples)?;
         self.write_filtered(outputs);
         if samples.request() == Request::Nothing {

@@ -122,6 +122,7 @@ macro_rules! forward_to {
             self.$inner.restore(snapshot)
         }
     };
+    (@ $inner:tt discard) => { fn discard(&mut self) -> $crate::Result<()> { self.$inner.discard() } };
 }
 
 #[cfg(test)]

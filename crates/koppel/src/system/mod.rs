@@ -44,7 +44,7 @@ pub use ode_model::{Ode, OdeModel};
 pub use ports::{Dependencies, Ports, Variable, VariableId, VariableKind};
 pub(crate) use start_anew::{Beginning, start_anew};
 pub use state_space::{Discrete, StateSpace};
-pub use subsystem::{Purpose, Snapshot, Subsystem};
+pub use subsystem::{Horizon, Snapshot, Subsystem};
 pub use tearing::{Signal, Tearing, tear};
 pub use terminal::{Flow, PowerBond, Terminal, TerminalMember};
 pub use transfer::{UnitRule, ValueMap};

@@ -12,25 +12,37 @@ use crate::signal::{Samples, Segment, Step};
 use crate::solver::SolverConfig;
 use serde::{Deserialize, Serialize};
 
-/// What a state is saved for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Purpose {
-    /// To roll back in this run: a black box may keep the state in its own memory.
-    #[default]
-    RollBack,
-    /// To continue in another process: a black box that can writes its state as bytes.
-    Checkpoint,
-}
-
 /// Everything a subsystem's future depends on; reused as a buffer.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Snapshot {
-    /// What it is for; set by who asks for it.
-    pub purpose: Purpose,
     /// Numbers.
     pub reals: Vec<f64>,
     /// Opaque state of a black box.
     pub bytes: Vec<u8>,
+    /// How long it may be restored: to be set before it is written.
+    #[serde(skip)]
+    pub horizon: Horizon,
+}
+
+impl Snapshot {
+    /// Room for a state that may be restored so long.
+    pub fn new(horizon: Horizon) -> Self {
+        Snapshot { horizon, ..Snapshot::default() }
+    }
+}
+
+/// How long a snapshot may be restored. Black boxes are told whether they may forget what was before a step.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Horizon {
+    /// At any later time of the run, until it is discarded: a black box may keep its state in its own memory.
+    #[default]
+    Run,
+    /// Until the step is done that begins where it was saved.
+    Step,
+    /// Never by this subsystem, but by one in another process: a black box that can writes its state as bytes.
+    Elsewhere,
+    /// At any later time, by this subsystem or another one: bytes, as far as a black box can.
+    Anywhere,
 }
 
 /// One model with its own solver, seen from outside.
@@ -162,12 +174,18 @@ pub trait Subsystem: Send {
 
     /// Whether it can go back inside a run, to take a step again: what can be saved can, unless coming back takes too long for that.
     fn can_go_back(&self) -> Result<()> {
-        self.save(&mut Snapshot::default())
+        self.save(&mut Snapshot::new(Horizon::Elsewhere))
     }
 
-    /// Writes its state into `snapshot`, reusing the buffers, for the purpose that is set there.
+    /// Writes its state into `snapshot`, reusing the buffers, for as long as its horizon says.
     fn save(&self, snapshot: &mut Snapshot) -> Result<()>;
 
     /// Takes back a state written by `save`; what follows is bit for bit what followed then.
     fn restore(&mut self, snapshot: &Snapshot) -> Result<()>;
+
+    /// One snapshot with [`Horizon::Run`] will not be restored any more: what was before now can be forgotten, unless
+    /// there are others.
+    fn discard(&mut self) -> Result<()> {
+        Ok(())
+    }
 }

@@ -2,7 +2,7 @@
 
 use super::{Context, Functions, Instance, InstancePointer, Moment, Reference, StatusCode, StepInfo, Update};
 use crate::ffi::twins::{call, function};
-use crate::ffi::{CallError, plain, trace};
+use crate::ffi::{CallError, StepCall, plain, trace};
 use std::ffi::{c_int, c_void};
 
 /// The callback of the running step, and what went wrong in it.
@@ -13,8 +13,9 @@ pub(super) struct Running {
 }
 
 impl Instance {
-    /// `fmi3DoStep`; states saved before may be restored later. `update` answers the FMU's questions inside the step.
-    pub fn do_step(&self, time: f64, size: f64, update: &mut Update<'_>) -> Result<StepInfo, CallError> {
+    /// `fmi3DoStep`. `update` answers the FMU's questions inside the step.
+    pub fn do_step(&self, step: StepCall, update: &mut Update<'_>) -> Result<StepInfo, CallError> {
+        let StepCall { time, size, never_back } = step;
         let step = function!(self, do_step, "fmi3DoStep");
         let update: *mut Update<'_> = update;
         // SAFETY: only the lifetime changes; the pointer is taken back before this function returns.
@@ -31,7 +32,7 @@ impl Instance {
                 step,
                 time,
                 size,
-                false,
+                never_back,
                 &mut event,
                 &mut terminate,
                 &mut early,
@@ -81,11 +82,21 @@ impl plain::PlainCalls for PlainCalls {
     }
 
     #[inline(always)]
-    unsafe fn step(&self, instance: *mut c_void, time: f64, size: f64) -> (c_int, Option<StepInfo>) {
+    unsafe fn step(&self, instance: *mut c_void, step: StepCall) -> (c_int, Option<StepInfo>) {
+        let StepCall { time, size, never_back } = step;
         let (mut event, mut terminate, mut early, mut reached) = (0_u8, 0_u8, 0_u8, time + size);
         // SAFETY: promised by the caller; the places to write to are those of the standard.
         let code = unsafe {
-            (self.step)(instance, time, size, false, &mut event, &mut terminate, &mut early, &mut reached)
+            (self.step)(
+                instance,
+                time,
+                size,
+                never_back,
+                &mut event,
+                &mut terminate,
+                &mut early,
+                &mut reached,
+            )
         };
         let stopped = (terminate | early != 0).then_some(StepInfo {
             event_needed: event != 0,

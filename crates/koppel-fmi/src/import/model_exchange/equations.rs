@@ -5,6 +5,7 @@
 
 use crate::ffi::{CallError, Status};
 use crate::import::access::{Access, AccessError, Backend, Scratch};
+use crate::import::past::Past;
 use koppel::signal::{Piece, Samples};
 use koppel::solver::{Point, Rhs, difference_jacobian, has_crossed};
 use std::cell::RefCell;
@@ -74,7 +75,7 @@ pub(super) struct Equations<'a> {
     pub(super) scales: &'a [f64],
     pub(super) jacobian: Option<&'a Jacobian>,
     pub(super) completes_steps: bool,
-    pub(super) never_back: bool,
+    pub(super) past: &'a Past,
     /// Samples wanted at every micro step.
     pub(super) samples: Option<&'a mut Samples>,
     pub(super) at: &'a mut Buffers,
@@ -144,17 +145,17 @@ impl Equations<'_> {
         std::mem::swap(&mut at.z, &mut at.z_now);
         at.time = time;
         at.x.copy_from_slice(x);
-        let stop = self.complete()?;
+        let stop = self.complete(time)?;
         self.sample(time)?;
         Ok(stop)
     }
 
     /// Tells the FMU that the solver has accepted the point it is at.
-    pub(super) fn complete(&mut self) -> Result<Option<Stop>, AccessError> {
+    pub(super) fn complete(&mut self, time: f64) -> Result<Option<Stop>, AccessError> {
         if !self.completes_steps {
             return Ok(None);
         }
-        let done = self.backend.completed_step(self.never_back)?;
+        let done = self.backend.completed_step(self.past.is_over_inside(time))?;
         Ok(match (done.terminate, done.enter_event_mode) {
             (true, _) => Some(Stop::Terminate),
             (false, true) => Some(Stop::StepEvent),

@@ -62,7 +62,7 @@ impl ModelExchange {
     }
 
     pub(super) fn terminated(&self) -> Box<Error> {
-        Box::new(Error::Terminated { instance: self.base.name.clone(), time: self.time, source: None })
+        self.base.ended(self.time)
     }
 
     /// Reads the states from the FMU.

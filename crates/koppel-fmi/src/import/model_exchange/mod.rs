@@ -13,17 +13,18 @@ mod stepping;
 use super::access::Access;
 use super::base::{Base, Use};
 use super::matrices::{Trust, Unknowns};
+use super::past::Past;
 use super::ports::{self, Slot};
 use super::{Options, Phase, starts};
 use crate::description::{Description, FmiVersion, Unknown, Variability};
 use crate::error::{Error, Result};
+use crate::ffi::Kind;
 use crate::fmu::Fmu;
 use equations::{Buffers, Jacobian};
 use koppel::signal::{Samples, Segment, Step};
 use koppel::solver::{Solver, SolverConfig, Tolerances};
 use koppel::system::{Message, Ports, Snapshot, StateSpace, Subsystem, VariableId, VariableKind};
 use linearization::Linearization;
-use std::cell::Cell;
 use std::sync::Arc;
 
 /// Relative tolerance where neither user nor FMU names one.
@@ -57,8 +58,6 @@ pub struct ModelExchange {
     completes_steps: bool,
     /// It has no events and no discrete variables.
     is_smooth: bool,
-    /// A state has been saved: the FMU must not forget what was before.
-    may_go_back: Cell<bool>,
     mode: Mode,
     /// The states have not been read yet.
     is_fresh: bool,
@@ -83,7 +82,7 @@ impl ModelExchange {
     pub fn new(fmu: &Arc<Fmu>, options: &Options, solver: Option<&SolverConfig>) -> Result<ModelExchange> {
         let resized = starts::adapted(fmu.description(), options)?;
         let description = resized.as_deref().unwrap_or(fmu.description());
-        let not_one = || Error::NotModelExchange { path: fmu.path().into() };
+        let not_one = || fmu.lacks(Kind::ModelExchange);
         let section = description.model_exchange.as_ref().ok_or_else(not_one)?;
         let config = solver.copied().unwrap_or_else(|| default_solver(description, options));
         let (mut ports, slots) = ports::of(description);
@@ -131,7 +130,6 @@ impl ModelExchange {
             linearization,
             completes_steps,
             is_smooth,
-            may_go_back: Cell::new(false),
             mode: Mode::Event,
             is_fresh: true,
             time: 0.0,
@@ -211,6 +209,7 @@ impl Subsystem for ModelExchange {
 
     fn initialize(&mut self, start: f64) -> koppel::Result<()> {
         self.base.start(start)?;
+        self.base.past = Past::default();
         self.solver.reset();
         self.mode = Mode::Event;
         self.is_fresh = true;
@@ -222,7 +221,7 @@ impl Subsystem for ModelExchange {
     }
 
     fn read(&mut self, inputs: Option<&[f64]>, outputs: &mut [f64]) -> koppel::Result<()> {
-        if let Some(inputs) = inputs {
+        if let Some(inputs) = inputs.filter(|_| self.base.phase != Phase::Over) {
             self.next.copy_from_slice(inputs);
             let changes =
                 |place: &usize| self.next[*place] != self.applied[*place] && !self.is_clocked[*place];
@@ -242,9 +241,14 @@ impl Subsystem for ModelExchange {
         outputs: &mut [f64],
         samples: &mut Samples,
     ) -> koppel::Result<()> {
-        let done = self.go(step, input, outputs, samples);
-        if done.is_err() {
-            self.base.phase = Phase::Failed;
+        let mut done = self.go(step, input, outputs, samples);
+        match done.as_mut().map_err(|error| &mut **error) {
+            Ok(()) => {}
+            Err(Error::Terminated { has_outputs, .. }) => {
+                *has_outputs = self.base.get_outputs(outputs).is_ok();
+                self.base.phase = Phase::Over;
+            }
+            Err(_) => self.base.phase = Phase::Failed,
         }
         Ok(done?)
     }
@@ -318,6 +322,11 @@ impl Subsystem for ModelExchange {
 
     fn restore(&mut self, snapshot: &Snapshot) -> koppel::Result<()> {
         Ok(self.take_back(snapshot)?)
+    }
+
+    fn discard(&mut self) -> koppel::Result<()> {
+        self.base.past.discard();
+        Ok(())
     }
 }
 

@@ -40,7 +40,7 @@ impl ModelExchange {
         }
         reals.extend_from_slice(self.solver.memory());
         if self.base.states.is_able() {
-            let saved = self.base.states.save(&self.base.backend, snapshot.purpose, &mut snapshot.bytes);
+            let saved = self.base.states.save(&self.base.backend, snapshot.horizon, &mut snapshot.bytes);
             state::explain(saved, &self.base.options)?;
         } else {
             self.check_smooth()?;
@@ -52,7 +52,7 @@ impl ModelExchange {
             self.base.accessed(read, &self.tunables)?;
         }
         self.base.save_memory(snapshot);
-        self.may_go_back.set(true);
+        self.base.past.note(snapshot.horizon, self.time);
         Ok(())
     }
 

@@ -41,6 +41,7 @@ impl ModelExchange {
     ) -> Result<()> {
         samples.clear();
         self.base.mail.forget_told();
+        self.base.past.begin_step(step.start);
         self.events_left = MOST_EVENTS;
         self.base.backend.set_log_time(step.start);
         self.begin(input.piece(0), step.start)?;
@@ -157,7 +158,7 @@ impl ModelExchange {
             scales: &self.scales,
             jacobian: self.jacobian.as_ref(),
             completes_steps: self.completes_steps,
-            never_back: !self.may_go_back.get(),
+            past: &self.base.past,
             samples: is_sampled.then_some(samples),
             at: &mut self.at,
             stop: None,
@@ -238,7 +239,7 @@ fn locate(
 /// Ends the shortened micro step.
 fn arrive(equations: &mut Equations<'_>, time: f64, x: &[f64]) -> Result<(), AccessError> {
     equations.place(time, x)?;
-    if let Some(Stop::Terminate) = equations.complete()? {
+    if let Some(Stop::Terminate) = equations.complete(time)? {
         equations.stop = Some(Stop::Terminate);
     }
     equations.sample(time)

@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::linalg::{Matrix, dot};
 use crate::run::Simulation;
 use crate::signal::Samples;
-use crate::system::{Snapshot, StateSpace, SubsystemId};
+use crate::system::{Horizon, Snapshot, StateSpace, SubsystemId};
 use std::ops::Range;
 
 /// What C x + D u may differ from the outputs of a subsystem that is linear, relative to their size.
@@ -58,7 +58,7 @@ impl Inside {
             matrices,
             shadow: None,
             filter_states: Self::filter_states(simulation, id)?,
-            saved: Snapshot::default(),
+            saved: Snapshot::new(Horizon::Elsewhere),
             known: 0,
         };
         if is_exact && let Some(x) = inside.state(simulation, id) {

@@ -6,16 +6,22 @@ use crate::error::{Error, Result};
 use crate::run::simulation::Simulation;
 use crate::run::state::RunState;
 use crate::signal::Step;
+use crate::system::Horizon;
 
 /// A step is cut into at most 2 to this power.
 const MOST_HALVINGS: u32 = 10;
 
 /// Where to go back to.
-#[derive(Default)]
 pub(in crate::run) struct Halving {
     state: RunState,
     /// What was counted up to there, loop by loop.
     marks: Vec<Mark>,
+}
+
+impl Default for Halving {
+    fn default() -> Self {
+        Halving { state: RunState::new(Horizon::Step), marks: Vec::new() }
+    }
 }
 
 impl Simulation {

@@ -13,7 +13,7 @@ use crate::run::failure::non_finite;
 use crate::run::simulation::{Simulation, Stage};
 use crate::run::slot::Slot;
 use crate::signal::Step;
-use crate::system::{OutputId, Snapshot, SubsystemId, SystemGraph};
+use crate::system::{Horizon, OutputId, Snapshot, SubsystemId, SystemGraph};
 use std::ops::Range;
 
 /// Size of differences: results of steps are exact to the solvers' tolerances.
@@ -91,7 +91,7 @@ impl StepLoop {
         StepLoop {
             search: Search::new(graph, torn, config, DELTA),
             owners,
-            snapshots: members.clone().map(|_| Snapshot::default()).collect(),
+            snapshots: members.clone().map(|_| Snapshot::new(Horizon::Step)).collect(),
             stages: range,
             members,
             otherwise: config.otherwise,
@@ -176,7 +176,7 @@ impl Simulation {
     }
 
     fn judge_loop(&mut self, number: usize, step: &Step, end: f64) -> Result<usize> {
-        let Simulation { steps, slots, board, graph, .. } = self;
+        let Simulation { steps, slots, board, graph, termination, .. } = self;
         let l = &mut steps.loops[number];
         // Nobody knows derivatives of a whole step.
         let verdict = match l.search.judge(&board.outputs) {
@@ -184,6 +184,7 @@ impl Simulation {
             verdict => verdict,
         };
         if verdict == Verdict::Again {
+            *termination = None;
             for (slot, snapshot) in slots[l.members.clone()].iter_mut().zip(&l.snapshots) {
                 slot.subsystem.restore(snapshot).map_err(|source| Error::Subsystem {
                     subsystem: graph.name(slot.id).into(),
