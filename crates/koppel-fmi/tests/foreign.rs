@@ -12,7 +12,7 @@ use koppel::record::Table;
 use koppel::run::{Flow, RunConfig, Simulation};
 use koppel::solver::SolverConfig;
 use koppel::system::{
-    Connection, LinearOde, OdeModel, Snapshot, StateSpace, Subsystem, SystemBuilder, Variable,
+    Connection, Horizon, LinearOde, OdeModel, Snapshot, StateSpace, Subsystem, SystemBuilder, Variable,
 };
 use koppel_fmi::Fmu;
 use koppel_fmi::import::{CoSimulation, ModelExchange, Options, Value, instantiate_any};
@@ -90,7 +90,7 @@ fn rolls_back(name: &str) {
         outputs.map(f64::to_bits)
     };
     step(&mut body, 0);
-    let mut snapshot = Snapshot::default();
+    let mut snapshot = Snapshot::new(Horizon::Anywhere);
     body.save(&mut snapshot).unwrap();
     let first = step(&mut body, 1);
     step(&mut body, 2);

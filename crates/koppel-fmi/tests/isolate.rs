@@ -10,7 +10,7 @@ use koppel::coupling::CouplingConfig;
 use koppel::record::Table;
 use koppel::run::{Flow, Parallel, RunConfig, ScheduleConfig, Simulation};
 use koppel::signal::{Request, Samples, Segment, Step};
-use koppel::system::{Connection, Snapshot, Subsystem, SystemBuilder, VariableId, VariableKind};
+use koppel::system::{Connection, Horizon, Snapshot, Subsystem, SystemBuilder, VariableId, VariableKind};
 use koppel_fmi::Fmu;
 use koppel_fmi::ffi::LogMessage;
 use koppel_fmi::import::{CoSimulation, Options};
@@ -224,7 +224,7 @@ fn states_are_saved_and_restored_across_processes() {
     one.step(&step(0), &Segment::new(&step(0), 2, 2, &u), &mut y, &mut samples).unwrap();
     assert_eq!(samples.times().len(), 5);
     assert_eq!(samples.at(4), y);
-    let mut snapshot = Snapshot::default();
+    let mut snapshot = Snapshot::new(Horizon::Elsewhere);
     one.save(&mut snapshot).unwrap();
     one.step(&step(1), &Segment::new(&step(1), 2, 2, &u), &mut y, &mut samples).unwrap();
     let mut other = make();

@@ -12,7 +12,15 @@ fn auto(case: &Case, steps: Steps, aim: AutoConfig) -> Choice {
     let step = if steps == Steps::Given { case.run.step } else { (case.run.stop - case.run.start) / 500.0 };
     let config = RunConfig { coupling, step, ..case.run.clone() };
     let schedules = vec![ScheduleConfig::PARALLEL, ScheduleConfig::SEQUENCE];
-    let wish = Wish { config, steps, schedules, aim, spared: Vec::new(), patience: Wish::ASKED };
+    let wish = Wish {
+        config,
+        steps,
+        schedules,
+        aim,
+        spared: Vec::new(),
+        excluded: Vec::new(),
+        patience: Wish::ASKED,
+    };
     let mut start = |config: &RunConfig| Simulation::new(case.system()?, config);
     choose(&wish, &mut start, &|_| {}).unwrap()
 }

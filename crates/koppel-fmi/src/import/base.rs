@@ -100,7 +100,7 @@ impl Base {
             fmu: fmu.clone(),
             only,
         };
-        base.check_start_values()?;
+        base.start_values().check()?;
         Ok(base)
     }
 

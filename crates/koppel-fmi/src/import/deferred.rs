@@ -3,6 +3,7 @@
 //! Its ports are those of the description. So a system can be wired and checked without any instance, and copies for trials cost
 //! nothing until somebody uses them.
 
+use super::start_values::StartValues;
 use super::{Options, Solving, identity, ports, refusal, starts};
 use crate::error::{Error, Result};
 use crate::ffi::Kind;
@@ -58,6 +59,7 @@ impl Deferred {
 fn described(fmu: &Arc<Fmu>, options: &Options) -> Result<Ports> {
     let adapted = starts::adapted(fmu.description(), options)?;
     let description = adapted.as_deref().unwrap_or(fmu.description());
+    StartValues { instance: &options.name, description, values: &options.start_values }.check()?;
     let mut ports = ports::ports(description);
     starts::start_inputs(&mut ports.inputs, &options.start_values);
     match (&options.solving, &description.co_simulation, &description.model_exchange) {

@@ -36,6 +36,7 @@ mod ports;
 mod read_back;
 mod route;
 mod stairs;
+mod start_values;
 mod starts;
 mod state;
 mod stepping;

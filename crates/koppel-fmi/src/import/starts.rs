@@ -1,9 +1,10 @@
 //! Start values: parameters, inputs and other variables that are set before the start.
 
 use super::access::Access;
-use super::ports::{Slot, index_text, sizes, start_value};
+use super::ports::{Slot, start_value};
+use super::start_values::StartValues;
 use super::{Base, Options, Value};
-use crate::description::{Causality, Description, Initial, Start, ValueType, Variability, Variable};
+use crate::description::{Causality, Description, Start, ValueType, Variability, Variable};
 use crate::error::{Error, Result};
 use koppel::system::Message;
 
@@ -88,96 +89,17 @@ pub(super) fn start_inputs(inputs: &mut [koppel::system::Variable], values: &[(S
 }
 
 impl Base {
-    /// Start values must name variables that can be set before the start, and have their type and size.
-    pub(super) fn check_start_values(&self) -> Result<()> {
-        for (name, value) in &self.options.start_values {
-            let (place, element) = self.find(name)?;
-            let variable = &self.description().variables[place];
-            let is_start = matches!(variable.initial, Some(Initial::Exact | Initial::Approx));
-            let is_clock = variable.value_type == ValueType::Clock;
-            if is_clock
-                || variable.variability == Variability::Constant
-                || !(is_start || variable.causality == Causality::Input)
-            {
-                let reason = "it is neither a parameter, nor an input, nor does it have a start value";
-                return Err(self.not_settable(name, reason.into()));
-            }
-            let elements = self.description().elements(variable) as usize;
-            match (value, element) {
-                (Value::List(list), None) if variable.is_array() => {
-                    if list.len() != elements {
-                        let reason = format!("it has {elements} elements, {} are given", list.len());
-                        return Err(self.not_settable(name, reason));
-                    }
-                    list.iter().try_for_each(|value| self.check_type(name, variable, value))?;
-                }
-                (_, None) if variable.is_array() => {
-                    let reason = format!("it is an array of {elements}: give a list");
-                    return Err(self.not_settable(name, reason));
-                }
-                _ => self.check_type(name, variable, value)?,
-            }
-        }
-        Ok(())
-    }
-
-    fn not_settable(&self, name: &str, reason: String) -> Box<Error> {
-        Error::NotSettable { instance: self.name.clone(), name: name.into(), reason }.into()
-    }
-
-    fn check_type(&self, name: &str, variable: &Variable, value: &Value) -> Result<()> {
-        let fits = match variable.value_type {
-            ValueType::String => matches!(value, Value::Text(_)),
-            ValueType::Binary => bytes_of(value).is_some(),
-            ValueType::Boolean => value.number().is_some(),
-            _ => matches!(value, Value::Number(_)),
-        };
-        let (instance, name) = (self.name.clone(), name.into());
-        if !fits {
-            let (expected, value) = (variable.value_type.name(), value.to_string());
-            return Err(Error::WrongType { instance, name, expected, value }.into());
-        }
-        match value {
-            Value::Number(number) => match wanted(self.description(), variable, *number) {
-                None => Ok(()),
-                Some(wanted) => {
-                    Err(Error::OutOfRange { instance, name, value: number.to_string(), wanted }.into())
-                }
-            },
-            _ => Ok(()),
-        }
-    }
-
-    /// Finds a variable by name, or one element of an array.
-    pub(super) fn find(&self, name: &str) -> Result<(usize, Option<usize>)> {
-        let description = self.description();
-        if let Some(place) = description.find(name) {
-            return Ok((place, None));
-        }
-        let array = name.split_once('[').and_then(|(array, _)| description.find(array));
-        if let Some(place) = array {
-            let variable = &description.variables[place];
-            let sizes = sizes(description, variable);
-            let index = &name[variable.name.len().min(name.len())..];
-            let mut elements = 0..description.elements(variable) as usize;
-            if let Some(element) = elements.find(|element| index_text(&sizes, *element) == index) {
-                return Ok((place, Some(element)));
-            }
-        }
-        // What is meant to be set comes first.
-        let is_set =
-            |v: &&Variable| matches!(v.causality, Causality::Parameter | Causality::StructuralParameter);
-        let (first, others): (Vec<&Variable>, Vec<&Variable>) =
-            description.variables.iter().partition(is_set);
-        let known = first.into_iter().chain(others).map(|v| v.name.clone()).collect();
-        Err(Error::UnknownVariable { instance: self.name.clone(), name: name.into(), known }.into())
+    /// Its start values and what they are for.
+    pub(super) fn start_values(&self) -> StartValues<'_> {
+        let Base { name, options, .. } = self;
+        StartValues { instance: name, description: self.description(), values: &options.start_values }
     }
 
     /// What is to be set: inputs, and all others.
     pub(super) fn given_values(&self) -> Result<(Vec<Given<'_>>, Vec<Given<'_>>)> {
         let mut values = Vec::new();
         for (name, value) in &self.options.start_values {
-            let (place, element) = self.find(name)?;
+            let (place, element) = self.start_values().find(name)?;
             values.push((place, element, value));
         }
         let is_input =
@@ -221,7 +143,9 @@ impl Base {
         let mut all: Vec<Value> =
             (0..elements).map(|element| Value::Number(start_value(variable, element))).collect();
         if matches!(variable.value_type, ValueType::String | ValueType::Binary) {
-            return Err(self.not_settable(&variable.name, "give all its elements as a list".into()));
+            return Err(self
+                .start_values()
+                .not_settable(&variable.name, "give all its elements as a list".into()));
         }
         for (element, value) in given {
             match (element, value) {
@@ -255,35 +179,8 @@ impl Base {
     }
 }
 
-/// What a variable takes, if a number is nothing for it.
-fn wanted(description: &Description, variable: &Variable, number: f64) -> Option<String> {
-    let value_type = variable.value_type;
-    if value_type == ValueType::Boolean {
-        return (number != 0.0 && number != 1.0).then(|| "a Boolean is true or false, 1 or 0".into());
-    }
-    let (least, most) = value_type.integer_range()?;
-    let whole = number as i128;
-    if value_type == ValueType::Enumeration {
-        let declared = variable.declared_type.as_deref();
-        let definition = description.types.iter().find(|known| Some(known.name.as_str()) == declared);
-        let items = definition.map_or(&[][..], |definition| &definition.items);
-        if items.is_empty() || items.iter().any(|item| item.value as f64 == number) {
-            return (whole as f64 != number).then(|| "an enumeration has whole numbers".into());
-        }
-        let list: Vec<String> =
-            items.iter().take(MOST_ITEMS).map(|item| format!("{} ({})", item.value, item.name)).collect();
-        let more = if items.len() > MOST_ITEMS { ", ..." } else { "" };
-        return Some(format!("it is one of {}{more}", list.join(", ")));
-    }
-    let fits = whole as f64 == number && (least..=most).contains(&whole);
-    (!fits).then(|| format!("{} holds whole numbers from {least} to {most}", value_type.name()))
-}
-
-/// Most items of an enumeration that are named.
-const MOST_ITEMS: usize = 10;
-
 /// Bytes as they are, or written in hexadecimal digits.
-fn bytes_of(value: &Value) -> Option<Vec<u8>> {
+pub(super) fn bytes_of(value: &Value) -> Option<Vec<u8>> {
     match value {
         Value::Bytes(bytes) => Some(bytes.clone()),
         Value::Text(text) if text.len().is_multiple_of(2) && text.is_ascii() => {

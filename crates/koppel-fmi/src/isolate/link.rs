@@ -105,7 +105,11 @@ impl Link {
         }
         let bytes = postcard::to_stdvec(call).map_err(io::Error::other)?;
         self.channel.write_bytes(CALL, &bytes)?;
-        self.take_turns(if matches!(call, Call::Linearize(_)) { Limit::Call } else { Limit::Request })?;
+        self.take_turns(if matches!(call, Call::Linearize(_) | Call::FeedThrough(_)) {
+            Limit::Call
+        } else {
+            Limit::Request
+        })?;
         match self.channel.read()? {
             (ANSWER, mut content) => Ok(decode(&content.bytes()?)?),
             (FAILED, mut content) => Err(Failure::Trouble(decode(&content.bytes()?)?)),

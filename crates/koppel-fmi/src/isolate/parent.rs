@@ -7,8 +7,9 @@ use super::{Ended, Ending, Isolation};
 use crate::error::{Error, Result};
 use crate::fmu::Fmu;
 use crate::import::{self, Options, Solving};
+use koppel::linalg::Matrix;
 use koppel::signal::{Samples, Segment, Step};
-use koppel::system::{Message, Ports, Snapshot, StateSpace, Subsystem, VariableId};
+use koppel::system::{Horizon, Message, Ports, Snapshot, StateSpace, Subsystem, VariableId};
 use std::cell::RefCell;
 use std::sync::Arc;
 
@@ -237,6 +238,25 @@ impl Subsystem for Isolated {
         (self.model_source, self.lack_of_model) = (source, lack);
         self.solver = isolated(&solver);
         Ok(model)
+    }
+
+    fn feed_through(&mut self, inputs: &[f64], out: &mut Matrix) -> koppel::Result<bool> {
+        if self.options.spared {
+            return Ok(false);
+        }
+        let asked = Call::FeedThrough(inputs.to_vec());
+        let answer = self.call_under(&asked, "while its feed-through was found", inputs)?;
+        let Answer::FeedThrough(Some(matrix)) = answer else { return Ok(false) };
+        *out = matrix;
+        Ok(true)
+    }
+
+    fn state_rates(&mut self, inputs: &[f64], rates: &mut [f64]) -> koppel::Result<bool> {
+        let asked = Call::StateRates(inputs.to_vec(), rates.len());
+        let answer = self.call_under(&asked, "while the rates of its states were found", inputs)?;
+        let Answer::Rates(Some(found)) = answer else { return Ok(false) };
+        rates.copy_from_slice(&found);
+        Ok(true)
     }
 
     fn needs_trials(&self) -> bool {

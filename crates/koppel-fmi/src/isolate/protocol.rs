@@ -19,6 +19,7 @@
 use crate::error::Error;
 use crate::import::Options;
 use koppel::Error as Engine;
+use koppel::linalg::Matrix;
 use koppel::signal::Request;
 use koppel::solver::SolverError;
 use koppel::system::{Horizon, Message, Ports, Snapshot, StateSpace, VariableId, VariableKind};
@@ -59,6 +60,9 @@ pub(super) enum Call {
     Restore(Snapshot),
     Discard,
     Linearize(Vec<f64>),
+    FeedThrough(Vec<f64>),
+    /// Under these inputs, of so many states.
+    StateRates(Vec<f64>, usize),
     Job(String, Vec<u8>),
     Quit,
 }
@@ -72,6 +76,8 @@ pub(super) enum Answer {
     Saved(Snapshot),
     Sent(Message),
     Linear { model: Option<StateSpace>, source: Option<String>, lack: Option<String>, solver: String },
+    FeedThrough(Option<Matrix>),
+    Rates(Option<Vec<f64>>),
     Result(Vec<u8>),
 }
 

@@ -11,6 +11,7 @@ use crate::ffi::{LogMessage, LogSink, note_calls_in};
 use crate::fmu::Fmu;
 use crate::import::{self, Options};
 use crate::probe;
+use koppel::linalg::Matrix;
 use koppel::signal::{Samples, Segment, Step};
 use koppel::system::Subsystem;
 use std::fs::File;
@@ -134,6 +135,18 @@ impl Worker<'_> {
                 return Ok(Answer::Linear { model, source, lack, solver: subsystem.solver() });
             }
             Call::Discard => subsystem.discard(),
+            Call::FeedThrough(inputs) => {
+                let mut matrix = Matrix::zeros(hosted.outputs.len(), inputs.len());
+                let is_known = subsystem.feed_through(&inputs, &mut matrix);
+                let is_known = is_known.map_err(|error| Trouble::from(&*error))?;
+                return Ok(Answer::FeedThrough(is_known.then_some(matrix)));
+            }
+            Call::StateRates(inputs, states) => {
+                let mut rates = vec![0.0; states];
+                let are_known = subsystem.state_rates(&inputs, &mut rates);
+                let are_known = are_known.map_err(|error| Trouble::from(&*error))?;
+                return Ok(Answer::Rates(are_known.then_some(rates)));
+            }
             Call::Save(mut snapshot, horizon) => {
                 snapshot.horizon = horizon;
                 subsystem.save(&mut snapshot).map_err(|error| Trouble::from(&*error))?;

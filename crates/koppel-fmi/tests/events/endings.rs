@@ -4,7 +4,7 @@ use super::{EVENTS3, alone, ends, fmu, instance};
 use crate::common::TestFmu;
 use koppel::record::Table;
 use koppel::run::{Ending, Flow, RunConfig, RunState, Simulation};
-use koppel::system::{Connection, Message, SystemBuilder};
+use koppel::system::{Connection, Horizon, Message, SystemBuilder};
 
 #[test]
 fn without_event_mode_the_fmu_is_left_to_itself() {
@@ -63,7 +63,7 @@ fn what_is_saved_is_restored_with_clocks_and_messages() {
             while simulation.index() < before {
                 simulation.advance().unwrap();
             }
-            let mut state = RunState::default();
+            let mut state = RunState::new(Horizon::Anywhere);
             simulation.save(&mut state).unwrap();
             let mut reached = Vec::new();
             for _ in 0..3 {

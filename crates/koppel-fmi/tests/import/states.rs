@@ -2,7 +2,7 @@
 
 use super::{drive, go_on, instance, options};
 use crate::common::{MASS2, MASS3, TestFmu};
-use koppel::system::{Snapshot, Subsystem};
+use koppel::system::{Horizon, Snapshot, Subsystem};
 use koppel_fmi::import::Options;
 
 #[test]
@@ -17,7 +17,8 @@ fn what_is_saved_is_restored_bit_for_bit() {
         (TestFmu::three(&keep(MASS3)), false),
     ] {
         let mut body = instance(&fmu.path(), options(&[]));
-        let (mut at_start, mut later) = (Snapshot::default(), Snapshot::default());
+        let room = || Snapshot::new(Horizon::Anywhere);
+        let (mut at_start, mut later) = (room(), room());
         body.initialize(0.0).unwrap();
         body.save(&mut at_start).unwrap();
         let first = go_on(&mut body, 0, 7, &[0.2, 1.0]).unwrap();

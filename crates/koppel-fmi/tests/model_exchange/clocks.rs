@@ -1,7 +1,7 @@
 //! Clocks, texts and bytes of a model-exchange FMU that refuses them where the standard forbids them.
 
 use super::*;
-use koppel::system::Message;
+use koppel::system::{Horizon, Message};
 
 const DESCRIPTION: &str = r#"<?xml version="1.0" encoding="UTF-8"?>
 <fmiModelDescription fmiVersion="3.0" modelName="Clocks" instantiationToken="{clocks}" generationTool="the tests">
@@ -121,7 +121,7 @@ fn saved_states_hold_clocks_and_messages() {
     go(&mut body, 0..11);
     say(&mut body, "text_in", &Message::Text("later".into()));
     say(&mut body, "alarm_in", &Message::Tick(true));
-    let mut snapshot = Snapshot::default();
+    let mut snapshot = Snapshot::new(Horizon::Anywhere);
     body.save(&mut snapshot).unwrap();
     let seen = |body: &mut ModelExchange| {
         go(body, 11..30);

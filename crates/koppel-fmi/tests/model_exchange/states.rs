@@ -1,6 +1,7 @@
 //! Saved states, and parameters that change.
 
 use super::*;
+use koppel::system::Horizon;
 use koppel_fmi::import::{Solving, instantiate_any};
 use koppel_fmi::isolate::{self, Isolation, Worker};
 
@@ -30,7 +31,8 @@ fn parameters_may_change_while_it_runs() {
 fn rolls_back(fmu: &TestFmu, solver: SolverConfig, u: impl Fn(f64) -> Vec<f64> + Copy) {
     let mut body = instance(fmu, &[], solver);
     body.initialize(0.0).unwrap();
-    let (mut at_start, mut later) = (Snapshot::default(), Snapshot::default());
+    let room = || Snapshot::new(Horizon::Anywhere);
+    let (mut at_start, mut later) = (room(), room());
     body.save(&mut at_start).unwrap();
     let run = |body: &mut ModelExchange, steps: std::ops::Range<u64>| {
         let mut seen = Vec::new();

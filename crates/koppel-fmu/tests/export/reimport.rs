@@ -6,7 +6,7 @@ use koppel::models;
 use koppel::run::{RunConfig, ScheduleConfig, Simulation};
 use koppel::signal::{Request, Samples, Segment, Step};
 use koppel::solver::SolverConfig;
-use koppel::system::{Connection, OdeModel, Snapshot, Subsystem, SystemBuilder};
+use koppel::system::{Connection, Horizon, OdeModel, Snapshot, Subsystem, SystemBuilder};
 use koppel_fmi::Fmu;
 use koppel_fmi::import::{CoSimulation, Options, Value};
 use koppel_fmu::export::FmiVersion;
@@ -113,7 +113,7 @@ fn states_are_kept_and_moved_to_other_instances() {
             let mut outputs = vec![0.0; width];
             instance.initialize(0.0).unwrap();
             (0..3).for_each(|k| step(&mut instance, k, &vec![0.3; inputs], &mut outputs));
-            let mut snapshot = Snapshot::default();
+            let mut snapshot = Snapshot::new(Horizon::Anywhere);
             instance.save(&mut snapshot).unwrap();
             let mut go_on = |instance: &mut CoSimulation| {
                 (3..6).for_each(|k| step(instance, k, &vec![0.7; inputs], &mut outputs));

@@ -133,68 +133,66 @@ impl SystemFile {
             self.run.coupling = self.run.coupling.filled(&CouplingConfig::Zoh {});
             return Ok(None);
         }
-        let choice = self.stable_choice(progress)?;
+        let choice = self.accepted_choice(progress)?;
         self.run = choice.on(&self.run);
         self.steps = Steps::Given;
         self.chosen = Some(Box::new(choice));
         Ok(self.chosen())
     }
 
-    /// A choice that is not refused for its loops; the next one where the first would be.
-    fn stable_choice(&self, progress: &dyn Fn(&str)) -> Result<Choice> {
-        let mut unstable: Vec<CouplingConfig> = Vec::new();
+    /// A choice that the run does not refuse; the next one where the first would be.
+    fn accepted_choice(&self, progress: &dyn Fn(&str)) -> Result<Choice> {
+        // What FMUs can do is found out first, so that it is not taken for the time a copy needs.
+        let _ = self.build_for(Purpose::Copy(&self.trial().wanted()));
+        let mut excluded: Vec<CouplingConfig> = Vec::new();
         loop {
             let mut choice = match self.is_asked() {
-                true => self.choice(&unstable, progress)?,
-                false => self.unasked_choice(&unstable, progress),
+                true => self.choice(&excluded, progress)?,
+                false => self.unasked_choice(&excluded, progress),
             };
             let config = choice.on(&self.run);
-            let Err(error) = self.judge_loops(&config) else { return Ok(choice) };
+            let Err(reason) = self.accepts(&config, choice.basis) else { return Ok(choice) };
             // The last resort is taken all the same.
-            if choice.basis == Basis::Nothing || unstable.contains(&config.coupling) {
-                let told = error.to_string();
-                choice.warnings.push(told.lines().next().unwrap_or_default().to_owned());
+            if choice.basis == Basis::Nothing || excluded.contains(&choice.chosen.coupling) {
+                choice.warnings.push(reason);
                 return Ok(choice);
             }
-            unstable.push(config.coupling);
+            excluded.push(choice.chosen.coupling);
         }
     }
 
-    /// Refuses settings with which a loop is not zero-stable; what cannot be judged is not refused.
-    fn judge_loops(&self, config: &RunConfig) -> koppel::Result<()> {
+    /// Refuses settings with which no run begins, or a loop is not zero-stable; what cannot be judged is not refused.
+    fn accepts(&self, config: &RunConfig, basis: Basis) -> std::result::Result<(), String> {
+        let first = |text: String| text.lines().next().unwrap_or_default().to_owned();
+        // What was run on copies can be run.
+        if matches!(basis, Basis::Forecast | Basis::LinearModels) {
+            self.copy(config).map_err(|error| first(error.to_string()))?;
+        }
         let Ok(system) = self.build_for(Purpose::Check) else { return Ok(()) };
         if algebraic_loops(&system.graph, Reach::ThroughFilters).is_empty() {
             return Ok(());
         }
-        match self.copy_at_start() {
-            Ok(mut copy) => zero_stability(&mut copy, config).refuse_unstable(config),
-            Err(_) => Ok(()),
-        }
+        let Ok(mut copy) = self.copy_at_start() else { return Ok(()) };
+        zero_stability(&mut copy, config).refuse_unstable(config).map_err(|error| first(error.to_string()))
     }
 
-    fn choice(&self, unstable: &[CouplingConfig], progress: &dyn Fn(&str)) -> Result<Choice> {
+    fn choice(&self, excluded: &[CouplingConfig], progress: &dyn Fn(&str)) -> Result<Choice> {
         let failed = RefCell::new(None);
-        let mut start = |config: &RunConfig| {
-            if unstable.contains(&config.coupling) {
-                let reason = "a loop would not be zero-stable with it".into();
-                return Err(koppel::Error::Unsupported { what: config.coupling.name().into(), reason }.into());
-            }
-            self.copy(config).map_err(|error| engine(error, &failed))
-        };
-        choose(&self.wish(), &mut start, progress).map_err(|error| match failed.take() {
+        let mut start = |config: &RunConfig| self.copy(config).map_err(|error| engine(error, &failed));
+        choose(&self.wish(excluded), &mut start, progress).map_err(|error| match failed.take() {
             Some(error) => error,
             None => self.blame(*error),
         })
     }
 
     /// Whatever fails in a choice that nobody asked for, the run will tell it, with the logs of its FMUs.
-    fn unasked_choice(&self, unstable: &[CouplingConfig], progress: &dyn Fn(&str)) -> Choice {
-        let wish = self.wish();
+    fn unasked_choice(&self, excluded: &[CouplingConfig], progress: &dyn Fn(&str)) -> Choice {
+        let wish = self.wish(excluded);
         let refused = self.refused().into_iter().next().map(|(name, reason)| format!("`{name}`: {reason}"));
         match refused {
             Some(reason) => held_inputs(&wish, reason),
             None => self
-                .choice(unstable, progress)
+                .choice(excluded, progress)
                 .unwrap_or_else(|_| held_inputs(&wish, "it cannot be tried".into())),
         }
     }
@@ -206,7 +204,7 @@ impl SystemFile {
         file.simulation()
     }
 
-    fn wish(&self) -> Wish {
+    fn wish(&self, excluded: &[CouplingConfig]) -> Wish {
         let run = self.document.root.get("run");
         let schedules = match run.and_then(|run| run.get("schedule")) {
             Some(_) => vec![self.run.schedule.clone()],
@@ -218,6 +216,7 @@ impl SystemFile {
             schedules,
             aim: self.run.coupling.open().unwrap_or_default(),
             spared: self.spared(),
+            excluded: excluded.to_vec(),
             patience: if self.is_asked() { Wish::ASKED } else { Wish::UNASKED },
         }
     }

@@ -20,6 +20,8 @@ pub struct Wish {
     pub aim: AutoConfig,
     /// Subsystems of which no copy may be made, each with the reason.
     pub spared: Vec<(String, String)>,
+    /// Couplings that were found not to be of use.
+    pub excluded: Vec<CouplingConfig>,
     /// Seconds that choosing may take, at least: [`Wish::ASKED`] if it was asked for. A fifth of the run if that is more.
     pub patience: f64,
 }
@@ -86,7 +88,8 @@ impl Wish {
             config.iteration.is_none() && (self.spared.is_empty() || !matches!(one, CouplingConfig::Vfps(_)))
         };
         let others = others.iter().filter(is_allowed).zip(self.schedules.first().into_iter().cycle());
-        both.chain(others).map(|(one, schedule)| candidate(one, schedule)).collect()
+        let all = both.chain(others).map(|(one, schedule)| candidate(one, schedule));
+        all.filter(|one| !self.excluded.contains(&one.coupling)).collect()
     }
 
     /// The longest and the shortest step that is tried.
@@ -133,6 +136,7 @@ mod tests {
         let config = RunConfig { coupling, ..RunConfig::new(1.0, 0.01) };
         let schedules = vec![ScheduleConfig::PARALLEL, ScheduleConfig::SEQUENCE];
         Wish {
+            excluded: Vec::new(),
             config,
             steps,
             schedules,
