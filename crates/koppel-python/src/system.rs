@@ -140,6 +140,7 @@ impl System {
         let mut file = self.heard(py)?;
         let look = || -> koppel_io::Result<Forecast> {
             file.choose_settings(&|_| {})?;
+            let file = file.trial();
             let mut simulation = file.simulation()?;
             file.excite_unknown(&mut simulation, &|_| {})?;
             let copy = || file.copy_to_walk();
@@ -180,7 +181,8 @@ fn run(file: &mut SystemFile, is_certified: bool, is_repeated: bool, look: &mut 
         false => None,
     };
     let names = simulation.columns().iter().map(|c| (c.name.clone(), c.unit.clone())).collect::<Vec<_>>();
-    let remarks = simulation.remarks().to_vec();
+    let mut remarks = file.trial_warnings();
+    remarks.extend(simulation.remarks());
     let mut rows = Columns::new(names.len());
     let mut certifier = is_certified.then(|| Certifier::new(&mut simulation));
     if let Some(second) = second {

@@ -228,12 +228,14 @@ impl<'a> Session<'a> {
         watch.end();
         self.log.end();
         let mut ending = ending.map_err(Failure::on_the_way);
-        if let Ok(Ending::Interrupted { .. }) = ending
-            && let Err(error) = watch.checkpoint_now(&self.simulation)
-        {
+        let is_interrupted = matches!(ending, Ok(Ending::Interrupted { .. }));
+        let lack = if is_interrupted { self.file.lack_of_checkpoint() } else { None };
+        if let Some(reason) = &lack {
+            note("warning", &no_checkpoint(reason));
+        } else if is_interrupted && let Err(error) = watch.checkpoint_now(&self.simulation) {
             match *error {
                 error @ koppel::Error::Recorder { .. } => ending = Err(Failure::Run(Box::new(error))),
-                error => note("warning", &no_checkpoint(&error)),
+                error => note("warning", &no_checkpoint(&error.to_string())),
             }
         }
         let certificate = self.judge.certificate(&self.simulation, ending.is_ok());
@@ -273,7 +275,7 @@ impl<'a> Session<'a> {
 }
 
 /// Why an interrupted run cannot be continued.
-fn no_checkpoint(error: &koppel::Error) -> String {
+fn no_checkpoint(error: &str) -> String {
     format!(
         "no checkpoint: {error}\n  hint: with --checkpoint or --checkpoint-every the inputs of such an FMU are logged, and it can be continued all the same"
     )

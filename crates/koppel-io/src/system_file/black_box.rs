@@ -4,9 +4,14 @@ use koppel::coupling::CouplingConfig;
 use koppel::identify::ProbeStore;
 use koppel::run::{RunConfig, Simulation, Spared};
 
+use koppel_fmi::Fmu;
+use koppel_fmi::import::{Options, Solving};
+use koppel_fmi::probe::Capability;
+
 use super::SystemFile;
 use super::subsystem::Purpose;
-use super::tree::{Node, Value};
+use super::isolation;
+use super::tree::{Entry, Node, Value};
 use crate::Result;
 
 impl SystemFile {
@@ -45,6 +50,30 @@ impl SystemFile {
         let coupling = CouplingConfig::Zoh {};
         let held = RunConfig { coupling, iteration: None, adaptive: None, ..self.run.clone() };
         self.copy(&held).map_err(|error| error.to_string())
+    }
+
+    /// Why no checkpoint can be written although all FMUs declare their states: what fails when it is tried in a process of its own.
+    /// Asked when a run that was not made for it is to be saved.
+    #[must_use]
+    pub fn lack_of_checkpoint(&self) -> Option<String> {
+        let subsystems = self.document.root.get("subsystems").map_or(&[][..], Node::entries);
+        let spared = self.refused();
+        let tried = |entry: &Entry| {
+            let file = entry.node.get("fmu")?.text("fmu").ok()?;
+            let fmu = Fmu::open(&self.document.folder.join(file)).ok()?;
+            let interface = entry.node.get("interface").and_then(|node| node.text("interface").ok());
+            let is_exchange =
+                interface == Some("model-exchange") || fmu.description().co_simulation.is_none();
+            let solving = if is_exchange { Solving::Koppel(None) } else { Solving::Own };
+            let (name, step) = (entry.name.clone(), Some(self.run.step));
+            let options = Options { name, solving, step, ..Options::default() };
+            let isolation = isolation::read(&entry.node).ok()?.or(self.isolation).limits();
+            let wanted = [Capability::RollBack, Capability::Serialization];
+            let without = self.trials.without(&fmu, &options, &wanted, &isolation, self.cache.as_deref());
+            let reason = without.states.or(without.serialization)?;
+            Some(format!("`{}` {reason}", entry.name))
+        };
+        subsystems.iter().filter(|entry| !spared.iter().any(|(name, _)| *name == entry.name)).find_map(tried)
     }
 
     /// Subsystems that are not to be tried at all, and why.
