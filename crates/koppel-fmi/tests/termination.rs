@@ -95,7 +95,8 @@ fn all_go_to_the_end_of_the_step_that_was_done() {
             assert_eq!(subsystem, "a");
             assert!(text.contains("`a` asks to end the simulation at 0.6"), "{text}");
             assert!(close(time, 0.6) && close(*times.last().unwrap(), 0.6), "{time} {times:?}");
-            let (_, whole_times, whole) = run(pair(version, 0.0, false), &RunConfig { record_every: 1, ..config.clone() });
+            let (_, whole_times, whole) =
+                run(pair(version, 0.0, false), &RunConfig { record_every: 1, ..config.clone() });
             let at = whole_times.iter().position(|time| close(*time, 0.6)).unwrap();
             for (ended, whole) in columns.iter().zip(&whole) {
                 assert_eq!(*ended.last().unwrap(), whole[at]);

@@ -124,9 +124,7 @@ impl CoSimulation {
         self.do_without(time);
         let (instance, end) = (self.base.name.clone(), time + size);
         match done {
-            Ok(info) if info.terminate_simulation => {
-                Err(self.ended(info.last_successful_time))
-            }
+            Ok(info) if info.terminate_simulation => Err(self.ended(info.last_successful_time)),
             Ok(info) => Ok(info),
             Err(source @ CallError::Status { status: Status::Discard, .. }) => {
                 Err(Error::Discarded { instance, time, end, reached: None, source }.into())

@@ -1,7 +1,7 @@
 //! Start values: parameters, inputs and other variables that are set before the start.
 
 use super::access::Access;
-use super::ports::{Slot, index_text, sizes, start_value};
+use super::ports::{Slot, exact_start, index_text, sizes, start_value};
 use super::{Base, Value};
 use crate::description::{Causality, Description, Initial, Start, ValueType, Variability, Variable};
 use crate::error::{Error, Result};
@@ -10,7 +10,7 @@ use koppel::system::Message;
 /// A value that is given: the variable's place in the description, the element of an array.
 pub(super) type Given<'a> = (usize, Option<usize>, &'a Value);
 
-/// A description in which structural parameters have these values; `None` if none is among them.
+/// A description in which structural parameters and inputs of many digits have these values; `None` if none is among them.
 pub(super) fn resized(
     description: &Description,
     instance: &str,
@@ -20,6 +20,14 @@ pub(super) fn resized(
     for (name, value) in values {
         let Some(place) = description.find(name) else { continue };
         let variable = &description.variables[place];
+        if let (Causality::Input, Value::Integer(number), false) =
+            (variable.causality, value, variable.is_array())
+        {
+            // While nothing is connected it keeps all of its digits.
+            let resized = resized.get_or_insert_with(|| description.clone());
+            resized.variables[place].start = Some(Start::Integers(vec![(*number).into()]));
+            continue;
+        }
         let is_size = variable.causality == Causality::StructuralParameter && !variable.is_array();
         let Some((least, most)) = variable.value_type.integer_range().filter(|_| is_size) else { continue };
         let refused = || Error::WrongType {
@@ -28,9 +36,9 @@ pub(super) fn resized(
             expected: variable.value_type.name(),
             value: value.to_string(),
         };
-        let Value::Number(number) = value else { return Err(refused().into()) };
-        let size = *number as i128;
-        if size as f64 != *number || size < least.max(0) || size > most {
+        let Some(number) = value.number() else { return Err(refused().into()) };
+        let size = number as i128;
+        if size as f64 != number || size < least.max(0) || size > most {
             return Err(refused().into());
         }
         let resized = resized.get_or_insert_with(|| description.clone());
@@ -43,17 +51,17 @@ pub(super) fn resized(
 pub(super) fn start_inputs(inputs: &mut [koppel::system::Variable], values: &[(String, Value)]) {
     for (name, value) in values {
         match value {
-            Value::Number(number) => {
+            Value::Number(_) | Value::Integer(_) => {
                 let named = inputs.iter_mut().find(|input| input.name == *name);
-                named.into_iter().for_each(|input| input.start = *number);
+                named.zip(value.number()).into_iter().for_each(|(input, number)| input.start = number);
             }
             Value::List(list) => {
                 let is_element = |input: &&mut koppel::system::Variable| {
                     input.name.strip_prefix(name.as_str()).is_some_and(|index| index.starts_with('['))
                 };
                 for (input, value) in inputs.iter_mut().filter(is_element).zip(list) {
-                    if let Value::Number(number) = value {
-                        input.start = *number;
+                    if let Some(number) = value.number() {
+                        input.start = number;
                     }
                 }
             }
@@ -104,21 +112,18 @@ impl Base {
         let fits = match variable.value_type {
             ValueType::String => matches!(value, Value::Text(_)),
             ValueType::Binary => bytes_of(value).is_some(),
-            _ => matches!(value, Value::Number(_)),
+            _ => value.number().is_some(),
         };
         let (instance, name) = (self.name.clone(), name.into());
         if !fits {
             let (expected, value) = (variable.value_type.name(), value.to_string());
             return Err(Error::WrongType { instance, name, expected, value }.into());
         }
-        match value {
-            Value::Number(number) => match wanted(self.description(), variable, *number) {
-                None => Ok(()),
-                Some(wanted) => {
-                    Err(Error::OutOfRange { instance, name, value: number.to_string(), wanted }.into())
-                }
-            },
-            _ => Ok(()),
+        match value.number().and_then(|number| wanted(self.description(), variable, number)) {
+            None => Ok(()),
+            Some(wanted) => {
+                Err(Error::OutOfRange { instance, name, value: value.to_string(), wanted }.into())
+            }
         }
     }
 
@@ -192,8 +197,11 @@ impl Base {
     ) -> Result<()> {
         let variable = &self.description().variables[place];
         let elements = self.description().elements(variable) as usize;
-        let mut all: Vec<Value> =
-            (0..elements).map(|element| Value::Number(start_value(variable, element))).collect();
+        let start = |element: usize| match exact_start(variable, element).map(i64::try_from) {
+            Some(Ok(number)) => Value::Integer(number),
+            _ => Value::Number(start_value(variable, element)),
+        };
+        let mut all: Vec<Value> = (0..elements).map(start).collect();
         if matches!(variable.value_type, ValueType::String | ValueType::Binary) {
             return Err(self.not_settable(&variable.name, "give all its elements as a list".into()));
         }
@@ -222,10 +230,14 @@ impl Base {
             return self.called(self.backend.set_messages(variable, messages.iter()));
         }
         let slots: Vec<Slot> = (0..values.len()).map(|element| Slot { variable: place, element }).collect();
-        let number = |value: &Value| if let Value::Number(number) = value { *number } else { f64::NAN };
-        let numbers: Vec<f64> = values.iter().map(number).collect();
+        let numbers: Vec<f64> = values.iter().map(|value| value.number().unwrap_or(f64::NAN)).collect();
         debug_assert!(element.is_none(), "elements are set together");
-        let access = Access::new(self.description(), &slots);
+        let mut access = Access::new(self.description(), &slots);
+        for (place, value) in values.iter().enumerate() {
+            if let Value::Integer(number) = value {
+                access.keep_exact(place, Some((*number).into()));
+            }
+        }
         self.accessed(access.write(&self.backend, &mut self.scratch.borrow_mut(), &numbers), &slots)
     }
 }

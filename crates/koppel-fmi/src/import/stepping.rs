@@ -206,9 +206,7 @@ impl CoSimulation {
     fn finish_step(&self, info: Result<fmi3::StepInfo, CallError>, time: f64, size: f64) -> Result<()> {
         let (instance, end) = (self.name.clone(), time + size);
         match info {
-            Ok(info) if info.terminate_simulation => {
-                Err(self.ended(info.last_successful_time))
-            }
+            Ok(info) if info.terminate_simulation => Err(self.ended(info.last_successful_time)),
             Ok(info) if info.early_return && info.last_successful_time < end - 1e-9 * size => {
                 let (reached, messages) = (info.last_successful_time, self.backend.said());
                 Err(Error::EndedEarly { instance, reached, end, messages }.into())

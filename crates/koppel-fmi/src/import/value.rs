@@ -7,6 +7,8 @@ use serde::{Deserialize, Serialize};
 pub enum Value {
     /// A number, for floats, integers, Booleans (0 or 1) and enumerations.
     Number(f64),
+    /// An integer that may have more digits than a floating-point number.
+    Integer(i64),
     /// A text, for strings; hexadecimal digits, for binaries.
     Text(String),
     /// Bytes, for binaries.
@@ -19,9 +21,21 @@ impl std::fmt::Display for Value {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Value::Number(number) => write!(f, "{number}"),
+            Value::Integer(number) => write!(f, "{number}"),
             Value::Text(text) => write!(f, "{text:?}"),
             Value::Bytes(bytes) => write!(f, "{} bytes", bytes.len()),
             Value::List(list) => write!(f, "a list of {}", list.len()),
+        }
+    }
+}
+
+impl Value {
+    /// The number it is, rounded if need be.
+    pub(crate) fn number(&self) -> Option<f64> {
+        match self {
+            Value::Number(number) => Some(*number),
+            Value::Integer(number) => Some(*number as f64),
+            Value::Text(_) | Value::Bytes(_) | Value::List(_) => None,
         }
     }
 }

@@ -66,6 +66,8 @@ pub struct Variable {
     pub filtered: Option<Filtered>,
     /// For a parameter: it cannot be changed once the run is under way.
     pub is_fixed: bool,
+    /// It holds integers that may have more digits than a floating-point number.
+    pub is_wide: bool,
 }
 
 impl Variable {
@@ -82,6 +84,7 @@ impl Variable {
             is_held: false,
             filtered: None,
             is_fixed: false,
+            is_wide: false,
         }
     }
 
