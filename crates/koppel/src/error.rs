@@ -59,6 +59,11 @@ pub enum Error {
     #[error("subsystem `{subsystem}`, variable `{variable}` became {value} at t = {time} s{}", .inputs.words())]
     BecameNonFinite { subsystem: String, variable: String, value: f64, time: f64, inputs: InputsThen },
 
+    #[error(
+        "`{output}` is about {value} at t = {time} s, more than a floating-point number holds exactly, and it is {used}"
+    )]
+    NotExact { output: String, value: f64, time: f64, used: &'static str },
+
     #[error("subsystem `{subsystem}` failed at t = {time} s: {source}")]
     Subsystem { subsystem: String, time: f64, source: Box<Error> },
 
@@ -166,6 +171,9 @@ impl Error {
             Error::BecameNonFinite { .. } => Some(
                 "the coupling or the subsystem's own solver is unstable: use a smaller communication step, another coupling, or a smaller solver step"
                     .into(),
+            ),
+            Error::NotExact { .. } => Some(
+                "whole numbers are exact up to 2^53; leave it out of connections, `record` and `stop_when`".into(),
             ),
             Error::LoopNotSolved { .. } => {
                 Some("give other start values, use another acceleration or more iterations (run.iteration), or break the loop with a filter or a state".into())

@@ -128,7 +128,7 @@ pub enum Problem {
     DimensionSource { name: String },
     #[error("the array has more than {limit} elements")]
     ArrayTooLarge { limit: u64 },
-    #[error("a structural parameter must be an integer")]
+    #[error("a structural parameter must be an integer or a Boolean")]
     StructuralType,
     #[error("there are two independent variables")]
     TwoIndependents,

@@ -145,7 +145,8 @@ fn check_combination(element: Element<'_>, variable: &Variable) -> Result<()> {
     if variability == V::Continuous && !value_type.is_float() {
         return Err(element.error(Problem::NotContinuous));
     }
-    if causality == C::StructuralParameter && value_type.integer_range().is_none() {
+    let is_whole = value_type.integer_range().is_some() || value_type == ValueType::Boolean;
+    if causality == C::StructuralParameter && !is_whole {
         return Err(element.error(Problem::StructuralType));
     }
     Ok(())

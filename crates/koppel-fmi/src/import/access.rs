@@ -1,6 +1,6 @@
 //! Numbers in and out of an instance, whatever their types.
 
-use super::ports::Slot;
+use super::ports::{Slot, exact_start};
 use crate::description::{Description, ValueType, Variable};
 use crate::ffi::{CallError, Interruption, LogMessage, State, StepCall, fmi2, fmi3};
 
@@ -49,12 +49,21 @@ pub(super) struct Scratch {
     u32: Vec<u32>,
     i64: Vec<i64>,
     u64: Vec<u64>,
+    /// What was rounded last: its place and value.
+    pub(super) rounded: Option<(usize, i128)>,
 }
+
+/// Up to here every whole number is a floating-point number.
+pub(super) const LARGEST: f64 = 9_007_199_254_740_992.0;
 
 /// A list of ports, grouped by type.
 #[derive(Debug, Default)]
 pub(super) struct Access {
     groups: Vec<(Group, Option<usize>)>,
+    /// Integers of too many digits are rounded when they are read.
+    rounds: bool,
+    /// Integers of many digits that ports start with, written when their rounded values are.
+    exact: Vec<(usize, i128)>,
 }
 
 /// What can go wrong when numbers are moved.
@@ -116,7 +125,25 @@ impl Access {
             let run = group.run();
             (group, run)
         };
-        Access { groups: groups.into_iter().map(with_run).collect() }
+        let mut access =
+            Access { groups: groups.into_iter().map(with_run).collect(), rounds: false, exact: Vec::new() };
+        for (place, slot) in slots.iter().enumerate() {
+            access.keep_exact(place, exact_start(&description.variables[slot.variable], slot.element));
+        }
+        access
+    }
+
+    /// Rounds integers of too many digits instead of refusing them.
+    pub(super) fn rounding(mut self) -> Access {
+        self.rounds = true;
+        self
+    }
+
+    /// Wherever a port is given the rounded value of this integer, the integer itself is meant.
+    pub(super) fn keep_exact(&mut self, place: usize, value: Option<i128>) {
+        self.exact.retain(|(known, _)| *known != place);
+        self.exact
+            .extend(value.filter(|value| value.unsigned_abs() > LARGEST as u128).map(|value| (place, value)));
     }
 
     /// Reads all ports of the list.
@@ -132,7 +159,7 @@ impl Access {
                 Some(first) => {
                     from.get_real(&group.references, &mut values[*first..][..group.places.len()])?
                 }
-                None => group.read(from, scratch, values)?,
+                None => group.read(from, scratch, values, self.rounds)?,
             }
         }
         Ok(())
@@ -149,7 +176,7 @@ impl Access {
         for (group, run) in &self.groups {
             match run {
                 Some(first) => to.set_real(&group.references, &values[*first..][..group.places.len()])?,
-                None => group.write(to, scratch, values)?,
+                None => group.write(to, scratch, values, &self.exact)?,
             }
         }
         Ok(())
@@ -175,27 +202,43 @@ impl Access {
     }
 }
 
+/// The integer that is meant by a rounded value, if there is one.
+fn exact_value(exact: &[(usize, i128)], place: usize, number: f64) -> Option<i128> {
+    if number.abs() < LARGEST {
+        return None;
+    }
+    exact.iter().find(|(known, value)| *known == place && *value as f64 == number).map(|(_, value)| *value)
+}
+
 /// Moves values of one type between a buffer and the ports.
 macro_rules! move_values {
-    (read $group:ident, $values:ident, $buffer:expr, $call:expr) => {{
-        let buffer = &mut $buffer;
+    (read $group:ident, $values:ident, $s:ident.$buffer:ident, $rounds:ident, $call:expr) => {{
+        let buffer = &mut $s.$buffer;
         buffer.resize($group.places.len(), Default::default());
         $call(&$group.references, &mut buffer[..])?;
         for (place, value) in $group.places.iter().zip(buffer.iter()) {
             let number = *value as f64;
-            // 2^53 and beyond: not every integer is a floating-point number.
-            if number.abs() > 9_007_199_254_740_992.0 && !$group.value_type.is_float() {
-                return Err(AccessError::NotExact { place: *place, value: value.to_string() });
+            if number.abs() >= LARGEST
+                && !$group.value_type.is_float()
+                && (*value as i128).unsigned_abs() > LARGEST as u128
+            {
+                if !$rounds {
+                    return Err(AccessError::NotExact { place: *place, value: value.to_string() });
+                }
+                $s.rounded = Some((*place, *value as i128));
             }
             $values[*place] = number;
         }
     }};
-    (write $group:ident, $values:ident, $buffer:expr, $type:ty, $call:expr) => {{
+    (write $group:ident, $values:ident, $exact:ident, $buffer:expr, $type:ty, $call:expr) => {{
         let buffer = &mut $buffer;
         buffer.clear();
         for place in &$group.places {
             let number = $values[*place];
-            let value = number as $type;
+            let value = match exact_value($exact, *place, number) {
+                Some(exact) => exact as $type,
+                None => number as $type,
+            };
             if value as f64 != number && !$group.value_type.is_float() {
                 let expected = $group.value_type.name();
                 return Err(AccessError::WrongType { place: *place, expected, value: number });
@@ -207,36 +250,66 @@ macro_rules! move_values {
 }
 
 impl Group {
-    fn read(&self, from: &Backend, s: &mut Scratch, values: &mut [f64]) -> Result<(), AccessError> {
+    fn read(
+        &self,
+        from: &Backend,
+        s: &mut Scratch,
+        values: &mut [f64],
+        rounds: bool,
+    ) -> Result<(), AccessError> {
         use ValueType as T;
         match from {
             Backend::Two(i) => match self.value_type {
-                T::Boolean => move_values!(read self, values, s.i32, |r, v: &mut [i32]| i.get_boolean(r, v)),
-                T::Int32 | T::Enumeration => {
-                    move_values!(read self, values, s.i32, |r, v: &mut [i32]| i.get_integer(r, v));
+                T::Boolean => {
+                    move_values!(read self, values, s.i32, rounds, |r, v: &mut [i32]| i.get_boolean(r, v))
                 }
-                _ => move_values!(read self, values, s.f64, |r, v: &mut [f64]| i.get_real(r, v)),
+                T::Int32 | T::Enumeration => {
+                    move_values!(read self, values, s.i32, rounds, |r, v: &mut [i32]| i.get_integer(r, v));
+                }
+                _ => move_values!(read self, values, s.f64, rounds, |r, v: &mut [f64]| i.get_real(r, v)),
             },
             Backend::Three(i) => match self.value_type {
-                T::Float32 => move_values!(read self, values, s.f32, |r, v: &mut [f32]| i.get_float32(r, v)),
-                T::Int8 => move_values!(read self, values, s.i8, |r, v: &mut [i8]| i.get_int8(r, v)),
-                T::UInt8 => move_values!(read self, values, s.u8, |r, v: &mut [u8]| i.get_uint8(r, v)),
-                T::Int16 => move_values!(read self, values, s.i16, |r, v: &mut [i16]| i.get_int16(r, v)),
-                T::UInt16 => move_values!(read self, values, s.u16, |r, v: &mut [u16]| i.get_uint16(r, v)),
-                T::Int32 => move_values!(read self, values, s.i32, |r, v: &mut [i32]| i.get_int32(r, v)),
-                T::UInt32 => move_values!(read self, values, s.u32, |r, v: &mut [u32]| i.get_uint32(r, v)),
-                T::Int64 | T::Enumeration => {
-                    move_values!(read self, values, s.i64, |r, v: &mut [i64]| i.get_int64(r, v));
+                T::Float32 => {
+                    move_values!(read self, values, s.f32, rounds, |r, v: &mut [f32]| i.get_float32(r, v))
                 }
-                T::UInt64 => move_values!(read self, values, s.u64, |r, v: &mut [u64]| i.get_uint64(r, v)),
-                T::Boolean => move_values!(read self, values, s.u8, |r, v: &mut [u8]| i.get_boolean(r, v)),
-                _ => move_values!(read self, values, s.f64, |r, v: &mut [f64]| i.get_float64(r, v)),
+                T::Int8 => move_values!(read self, values, s.i8, rounds, |r, v: &mut [i8]| i.get_int8(r, v)),
+                T::UInt8 => {
+                    move_values!(read self, values, s.u8, rounds, |r, v: &mut [u8]| i.get_uint8(r, v))
+                }
+                T::Int16 => {
+                    move_values!(read self, values, s.i16, rounds, |r, v: &mut [i16]| i.get_int16(r, v))
+                }
+                T::UInt16 => {
+                    move_values!(read self, values, s.u16, rounds, |r, v: &mut [u16]| i.get_uint16(r, v))
+                }
+                T::Int32 => {
+                    move_values!(read self, values, s.i32, rounds, |r, v: &mut [i32]| i.get_int32(r, v))
+                }
+                T::UInt32 => {
+                    move_values!(read self, values, s.u32, rounds, |r, v: &mut [u32]| i.get_uint32(r, v))
+                }
+                T::Int64 | T::Enumeration => {
+                    move_values!(read self, values, s.i64, rounds, |r, v: &mut [i64]| i.get_int64(r, v));
+                }
+                T::UInt64 => {
+                    move_values!(read self, values, s.u64, rounds, |r, v: &mut [u64]| i.get_uint64(r, v))
+                }
+                T::Boolean => {
+                    move_values!(read self, values, s.u8, rounds, |r, v: &mut [u8]| i.get_boolean(r, v))
+                }
+                _ => move_values!(read self, values, s.f64, rounds, |r, v: &mut [f64]| i.get_float64(r, v)),
             },
         }
         Ok(())
     }
 
-    fn write(&self, to: &Backend, s: &mut Scratch, values: &[f64]) -> Result<(), AccessError> {
+    fn write(
+        &self,
+        to: &Backend,
+        s: &mut Scratch,
+        values: &[f64],
+        exact: &[(usize, i128)],
+    ) -> Result<(), AccessError> {
         use ValueType as T;
         if self.value_type == T::Boolean
             && let Some(place) =
@@ -247,29 +320,43 @@ impl Group {
         match to {
             Backend::Two(i) => match self.value_type {
                 T::Boolean => {
-                    move_values!(write self, values, s.i32, i32, |r, v: &[i32]| i.set_boolean(r, v))
+                    move_values!(write self, values, exact, s.i32, i32, |r, v: &[i32]| i.set_boolean(r, v))
                 }
                 T::Int32 | T::Enumeration => {
-                    move_values!(write self, values, s.i32, i32, |r, v: &[i32]| i.set_integer(r, v));
+                    move_values!(write self, values, exact, s.i32, i32, |r, v: &[i32]| i.set_integer(r, v));
                 }
-                _ => move_values!(write self, values, s.f64, f64, |r, v: &[f64]| i.set_real(r, v)),
+                _ => move_values!(write self, values, exact, s.f64, f64, |r, v: &[f64]| i.set_real(r, v)),
             },
             Backend::Three(i) => match self.value_type {
                 T::Float32 => {
-                    move_values!(write self, values, s.f32, f32, |r, v: &[f32]| i.set_float32(r, v))
+                    move_values!(write self, values, exact, s.f32, f32, |r, v: &[f32]| i.set_float32(r, v))
                 }
-                T::Int8 => move_values!(write self, values, s.i8, i8, |r, v: &[i8]| i.set_int8(r, v)),
-                T::UInt8 => move_values!(write self, values, s.u8, u8, |r, v: &[u8]| i.set_uint8(r, v)),
-                T::Int16 => move_values!(write self, values, s.i16, i16, |r, v: &[i16]| i.set_int16(r, v)),
-                T::UInt16 => move_values!(write self, values, s.u16, u16, |r, v: &[u16]| i.set_uint16(r, v)),
-                T::Int32 => move_values!(write self, values, s.i32, i32, |r, v: &[i32]| i.set_int32(r, v)),
-                T::UInt32 => move_values!(write self, values, s.u32, u32, |r, v: &[u32]| i.set_uint32(r, v)),
+                T::Int8 => move_values!(write self, values, exact, s.i8, i8, |r, v: &[i8]| i.set_int8(r, v)),
+                T::UInt8 => {
+                    move_values!(write self, values, exact, s.u8, u8, |r, v: &[u8]| i.set_uint8(r, v))
+                }
+                T::Int16 => {
+                    move_values!(write self, values, exact, s.i16, i16, |r, v: &[i16]| i.set_int16(r, v))
+                }
+                T::UInt16 => {
+                    move_values!(write self, values, exact, s.u16, u16, |r, v: &[u16]| i.set_uint16(r, v))
+                }
+                T::Int32 => {
+                    move_values!(write self, values, exact, s.i32, i32, |r, v: &[i32]| i.set_int32(r, v))
+                }
+                T::UInt32 => {
+                    move_values!(write self, values, exact, s.u32, u32, |r, v: &[u32]| i.set_uint32(r, v))
+                }
                 T::Int64 | T::Enumeration => {
-                    move_values!(write self, values, s.i64, i64, |r, v: &[i64]| i.set_int64(r, v));
+                    move_values!(write self, values, exact, s.i64, i64, |r, v: &[i64]| i.set_int64(r, v));
                 }
-                T::UInt64 => move_values!(write self, values, s.u64, u64, |r, v: &[u64]| i.set_uint64(r, v)),
-                T::Boolean => move_values!(write self, values, s.u8, u8, |r, v: &[u8]| i.set_boolean(r, v)),
-                _ => move_values!(write self, values, s.f64, f64, |r, v: &[f64]| i.set_float64(r, v)),
+                T::UInt64 => {
+                    move_values!(write self, values, exact, s.u64, u64, |r, v: &[u64]| i.set_uint64(r, v))
+                }
+                T::Boolean => {
+                    move_values!(write self, values, exact, s.u8, u8, |r, v: &[u8]| i.set_boolean(r, v))
+                }
+                _ => move_values!(write self, values, exact, s.f64, f64, |r, v: &[f64]| i.set_float64(r, v)),
             },
         }
         Ok(())

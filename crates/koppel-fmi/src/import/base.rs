@@ -9,10 +9,10 @@ use super::state::SavedStates;
 use super::{Options, Phase};
 use crate::description::{CoSimulation, Description, ModelExchange};
 use crate::error::{Error, Result};
-use crate::ffi::{CallError, Kind, Log, fmi2, fmi3};
+use crate::ffi::{CallError, Kind, Log, LogMessage, Status, fmi2, fmi3};
 use crate::fmu::{Fmu, Library, OnlyInstance};
 use koppel::system::Ports;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 
 /// What an instance is made for.
@@ -43,6 +43,8 @@ pub struct Base {
     pub(super) past: Past,
     /// Parameters were compared with what was given.
     has_read_back: bool,
+    /// It was told that an output is rounded.
+    has_warned: Cell<bool>,
     /// Texts, bytes and ticks.
     pub(super) mail: Mail,
     pub(super) clockwork: Clockwork,
@@ -85,13 +87,14 @@ impl Base {
             name: options.name.clone(),
             options: options.clone(),
             backend,
-            outputs: Access::new(description, &slots.outputs),
+            outputs: Access::new(description, &slots.outputs).rounding(),
             inputs,
             phase: Phase::Instantiated,
             scratch: RefCell::default(),
             states: SavedStates::new(interface),
             past: Past::default(),
             has_read_back: false,
+            has_warned: Cell::new(false),
             mail: Mail::new(description, &slots),
             clockwork: Clockwork::new(description, &slots),
             ports,
@@ -189,8 +192,28 @@ impl Base {
 
     #[inline]
     pub(super) fn get_outputs(&self, outputs: &mut [f64]) -> Result<()> {
-        let read = self.outputs.read(&self.backend, &mut self.scratch.borrow_mut(), outputs);
+        let scratch = &mut *self.scratch.borrow_mut();
+        let read = self.outputs.read(&self.backend, scratch, outputs);
+        if let Some((place, value)) = scratch.rounded.take() {
+            self.warn_of_rounding(place, value);
+        }
         self.accessed(read, &self.slots.outputs)
+    }
+
+    /// Says once that an output has too many digits.
+    #[cold]
+    fn warn_of_rounding(&self, place: usize, value: i128) {
+        if self.has_warned.replace(true) {
+            return;
+        }
+        let Some(log) = &self.options.log else { return };
+        let (instance, category) = (self.name.clone(), "koppel".into());
+        let text = format!(
+            "`{}` is {value}, more than a floating-point number holds exactly: where nothing uses it, it is rounded",
+            self.ports.outputs[place].name
+        );
+        let time = self.backend.log_time();
+        log(&LogMessage { instance, time, status: Status::Warning, category, text });
     }
 
     pub(crate) fn description(&self) -> &Description {

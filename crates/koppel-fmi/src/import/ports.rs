@@ -74,6 +74,7 @@ pub(super) fn of(description: &Description) -> (Ports, Slots) {
                     && variable.clocks.is_empty(),
                 is_fixed: variable.causality == Causality::Parameter
                     && variable.variability != Variability::Tunable,
+                is_wide: matches!(variable.value_type, ValueType::Int64 | ValueType::UInt64),
                 ..Port::new(format!("{}{}", variable.name, index_text(&sizes, element)))
             });
             slot_list.push(Slot { variable: place, element });
@@ -121,6 +122,12 @@ pub(super) fn start_value(variable: &Variable, element: usize) -> f64 {
         }
         _ => 0.0,
     }
+}
+
+/// The same as the integer it is.
+pub(super) fn exact_start(variable: &Variable, element: usize) -> Option<i128> {
+    let Some(Start::Integers(list)) = &variable.start else { return None };
+    list.get(if list.len() == 1 { 0 } else { element }).copied()
 }
 
 /// What tools write where a variable has no unit.

@@ -53,14 +53,11 @@ impl Base {
         }
         let elements = self.description().elements(variable) as usize;
         let slots: Vec<Slot> = (0..elements).map(|element| Slot { variable: *place, element }).collect();
-        let access = Access::new(self.description(), &slots);
+        let access = Access::new(self.description(), &slots).rounding();
         let mut found = vec![0.0; elements];
         access.read(&self.backend, &mut self.scratch.borrow_mut(), &mut found).ok()?;
         let found = found.iter().skip(element.unwrap_or(0));
-        let numbers = values.iter().filter_map(|value| match value {
-            Value::Number(number) => Some(*number),
-            _ => None,
-        });
+        let numbers = values.iter().filter_map(Value::number);
         let mut pairs = numbers.zip(found);
         let (asked, found) = pairs.find(|(asked, found)| !is_same(variable.value_type, *asked, **found))?;
         Some((asked.to_string(), found.to_string()))

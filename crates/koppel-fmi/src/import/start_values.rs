@@ -56,21 +56,18 @@ impl StartValues<'_> {
             ValueType::String => matches!(value, Value::Text(_)),
             ValueType::Binary => bytes_of(value).is_some(),
             ValueType::Boolean => value.number().is_some(),
-            _ => matches!(value, Value::Number(_)),
+            _ => matches!(value, Value::Number(_) | Value::Integer(_)),
         };
         let (instance, name) = (self.instance.to_owned(), name.into());
         if !fits {
             let (expected, value) = (variable.value_type.name(), value.to_string());
             return Err(Error::WrongType { instance, name, expected, value }.into());
         }
-        match value {
-            Value::Number(number) => match wanted(self.description, variable, *number) {
-                None => Ok(()),
-                Some(wanted) => {
-                    Err(Error::OutOfRange { instance, name, value: number.to_string(), wanted }.into())
-                }
-            },
-            _ => Ok(()),
+        match value.number().and_then(|number| wanted(self.description, variable, number)) {
+            None => Ok(()),
+            Some(wanted) => {
+                Err(Error::OutOfRange { instance, name, value: value.to_string(), wanted }.into())
+            }
         }
     }
 

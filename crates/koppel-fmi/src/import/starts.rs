@@ -1,7 +1,7 @@
 //! Start values: parameters, inputs and other variables that are set before the start.
 
 use super::access::Access;
-use super::ports::{Slot, start_value};
+use super::ports::{Slot, exact_start, start_value};
 use super::start_values::StartValues;
 use super::{Base, Options, Value};
 use crate::description::{Causality, Description, Start, ValueType, Variability, Variable};
@@ -38,7 +38,7 @@ pub(super) fn adapted(description: &Description, options: &Options) -> Result<Op
     Ok(Some(Box::new(adapted)))
 }
 
-/// A description in which structural parameters have these values; `None` if none is among them.
+/// A description in which structural parameters and inputs of many digits have these values; `None` if none is among them.
 fn resized(
     description: &Description,
     instance: &str,
@@ -48,6 +48,14 @@ fn resized(
     for (name, value) in values {
         let Some(place) = description.find(name) else { continue };
         let variable = &description.variables[place];
+        if let (Causality::Input, Value::Integer(number), false) =
+            (variable.causality, value, variable.is_array())
+        {
+            // While nothing is connected it keeps all of its digits.
+            let resized = resized.get_or_insert_with(|| description.clone());
+            resized.variables[place].start = Some(Start::Integers(vec![(*number).into()]));
+            continue;
+        }
         let is_size = variable.causality == Causality::StructuralParameter && !variable.is_array();
         let Some((least, most)) = variable.value_type.integer_range().filter(|_| is_size) else { continue };
         let refused = || Error::WrongType {
@@ -56,9 +64,9 @@ fn resized(
             expected: variable.value_type.name(),
             value: value.to_string(),
         };
-        let Value::Number(number) = value else { return Err(refused().into()) };
-        let size = *number as i128;
-        if size as f64 != *number || size < least.max(0) || size > most {
+        let Some(number) = value.number() else { return Err(refused().into()) };
+        let size = number as i128;
+        if size as f64 != number || size < least.max(0) || size > most {
             return Err(refused().into());
         }
         let resized = resized.get_or_insert_with(|| description.clone());
@@ -71,7 +79,7 @@ fn resized(
 pub(super) fn start_inputs(inputs: &mut [koppel::system::Variable], values: &[(String, Value)]) {
     for (name, value) in values {
         match value {
-            Value::Number(_) | Value::Boolean(_) => {
+            Value::Number(_) | Value::Integer(_) | Value::Boolean(_) => {
                 let named = inputs.iter_mut().find(|input| input.name == *name);
                 named.into_iter().for_each(|input| input.start = value.number().unwrap_or(input.start));
             }
@@ -140,8 +148,11 @@ impl Base {
     ) -> Result<()> {
         let variable = &self.description().variables[place];
         let elements = self.description().elements(variable) as usize;
-        let mut all: Vec<Value> =
-            (0..elements).map(|element| Value::Number(start_value(variable, element))).collect();
+        let start = |element: usize| match exact_start(variable, element).map(i64::try_from) {
+            Some(Ok(number)) => Value::Integer(number),
+            _ => Value::Number(start_value(variable, element)),
+        };
+        let mut all: Vec<Value> = (0..elements).map(start).collect();
         if matches!(variable.value_type, ValueType::String | ValueType::Binary) {
             return Err(self
                 .start_values()
@@ -174,7 +185,12 @@ impl Base {
         let slots: Vec<Slot> = (0..values.len()).map(|element| Slot { variable: place, element }).collect();
         let numbers: Vec<f64> = values.iter().map(|value| value.number().unwrap_or(f64::NAN)).collect();
         debug_assert!(element.is_none(), "elements are set together");
-        let access = Access::new(self.description(), &slots);
+        let mut access = Access::new(self.description(), &slots);
+        for (place, value) in values.iter().enumerate() {
+            if let Value::Integer(number) = value {
+                access.keep_exact(place, Some((*number).into()));
+            }
+        }
         self.accessed(access.write(&self.backend, &mut self.scratch.borrow_mut(), &numbers), &slots)
     }
 }

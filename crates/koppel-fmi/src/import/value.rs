@@ -9,6 +9,8 @@ pub enum Value {
     Number(f64),
     /// True or false, for Booleans.
     Boolean(bool),
+    /// An integer that may have more digits than a floating-point number.
+    Integer(i64),
     /// A text, for strings; hexadecimal digits, for binaries.
     Text(String),
     /// Bytes, for binaries.
@@ -22,6 +24,7 @@ impl std::fmt::Display for Value {
         match self {
             Value::Number(number) => write!(f, "{number}"),
             Value::Boolean(value) => write!(f, "{value}"),
+            Value::Integer(number) => write!(f, "{number}"),
             Value::Text(text) => write!(f, "{text:?}"),
             Value::Bytes(bytes) => write!(f, "{} bytes", bytes.len()),
             Value::List(list) => write!(f, "a list of {}", list.len()),
@@ -30,12 +33,13 @@ impl std::fmt::Display for Value {
 }
 
 impl Value {
-    /// As a number; a Boolean is 0 or 1.
-    pub(super) fn number(&self) -> Option<f64> {
+    /// The number it is, rounded if need be; a Boolean is 0 or 1.
+    pub(crate) fn number(&self) -> Option<f64> {
         match self {
             Value::Number(number) => Some(*number),
+            Value::Integer(number) => Some(*number as f64),
             Value::Boolean(value) => Some(f64::from(u8::from(*value))),
-            _ => None,
+            Value::Text(_) | Value::Bytes(_) | Value::List(_) => None,
         }
     }
 }

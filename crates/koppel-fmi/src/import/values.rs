@@ -1,6 +1,6 @@
 //! Single variables by port.
 
-use super::access::Access;
+use super::access::{Access, LARGEST};
 use super::base::Base;
 use super::ports::Slot;
 use super::{Phase, Value};
@@ -34,9 +34,16 @@ impl Base {
         let elements = self.description().elements(variable) as usize;
         let all: Vec<Slot> = (0..elements).map(|element| Slot { element, ..slot }).collect();
         let mut values = vec![0.0; elements];
-        let access = Access::new(self.description(), &all);
-        self.accessed(access.read(&self.backend, &mut self.scratch.borrow_mut(), &mut values), &all)?;
-        Ok(values[slot.element])
+        let access = Access::new(self.description(), &all).rounding();
+        let scratch = &mut *self.scratch.borrow_mut();
+        self.accessed(access.read(&self.backend, scratch, &mut values), &all)?;
+        let value = values[slot.element];
+        // Others in an array may have more digits than are exact, this one may not.
+        if scratch.rounded.take().is_some() && value.abs() >= LARGEST {
+            let (instance, name) = (self.name.clone(), variable.name.clone());
+            return Err(Error::NotExact { instance, name, value: value.to_string() }.into());
+        }
+        Ok(value)
     }
 
     pub(super) fn slot(&self, variable: VariableId) -> Slot {

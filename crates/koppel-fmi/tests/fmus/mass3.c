@@ -122,7 +122,14 @@ int fmi3SetInt32(void *c, const uint32_t *vr, size_t n, const int32_t *value, si
 }
 int fmi3GetInt8(void *c, const uint32_t *vr, size_t n, int8_t *value, size_t n_values) { (void)vr, (void)n, (void)n_values; *value = ((Instance *)c)->small; return OK; }
 int fmi3SetInt8(void *c, const uint32_t *vr, size_t n, const int8_t *value, size_t n_values) { (void)vr, (void)n, (void)n_values; ((Instance *)c)->small = *value; return OK; }
-int fmi3GetUInt64(void *c, const uint32_t *vr, size_t n, uint64_t *value, size_t n_values) { (void)vr, (void)n, (void)n_values; *value = ((Instance *)c)->large; return OK; }
+/* Reference 14 has the last three digits. */
+int fmi3GetUInt64(void *c, const uint32_t *vr, size_t n, uint64_t *value, size_t n_values)
+{
+    (void)n_values;
+    for (size_t k = 0; k < n; k++)
+        value[k] = vr[k] == 14 ? ((Instance *)c)->large % 1000 : ((Instance *)c)->large;
+    return OK;
+}
 int fmi3SetUInt64(void *c, const uint32_t *vr, size_t n, const uint64_t *value, size_t n_values) { (void)vr, (void)n, (void)n_values; ((Instance *)c)->large = *value; return OK; }
 int fmi3GetBoolean(void *c, const uint32_t *vr, size_t n, bool *value, size_t n_values) { (void)vr, (void)n, (void)n_values; *value = ((Instance *)c)->model.on; return OK; }
 int fmi3SetBoolean(void *c, const uint32_t *vr, size_t n, const bool *value, size_t n_values) { (void)vr, (void)n, (void)n_values; ((Instance *)c)->model.on = *value; return OK; }

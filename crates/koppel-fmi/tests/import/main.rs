@@ -11,6 +11,7 @@ mod refused_inputs;
 mod set_up;
 mod states;
 mod values;
+mod wide;
 
 use common::{MASS2, MASS3, TestFmu};
 use koppel::linalg::Matrix;

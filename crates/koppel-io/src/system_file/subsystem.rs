@@ -293,6 +293,8 @@ fn start_value(name: &str, node: &Node) -> Result<Start> {
             });
             Start::List(flat.collect())
         }
+        // What a floating-point number does not hold exactly stays whole.
+        Value::Integer(number) if number.unsigned_abs() > 1 << 53 => Start::Integer(*number),
         Value::Integer(_) | Value::Float(_) => node.number(name)?.into(),
         _ => return Err(node.wanted(name, "a number, text, true, false, or a list of these")),
     })

@@ -32,6 +32,11 @@ impl Condition {
         Ok(Condition { expression, variables, values })
     }
 
+    /// The variables it looks at.
+    pub(crate) fn variables(&self) -> &[(SubsystemId, VariableId)] {
+        &self.variables
+    }
+
     /// True if it holds now.
     pub(crate) fn holds(
         &mut self,

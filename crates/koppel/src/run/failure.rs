@@ -32,12 +32,13 @@ pub(super) fn ended_or_failed(
     step: Step,
     source: Box<Error>,
 ) -> Result<Termination, Box<Error>> {
-    match *source {
-        Error::Terminated { reached: Some(time), text } if time >= step.end() - 1e-9 * step.size => {
-            Ok(Termination { subsystem: graph.name(slot.id).to_owned(), time: step.end(), text })
-        }
-        source => Err(failed(graph, slot, step, source.into())),
+    if let Error::Terminated { reached: Some(time), text } = &*source
+        && *time >= step.end() - 1e-9 * step.size
+    {
+        let (subsystem, text) = (graph.name(slot.id).to_owned(), text.clone());
+        return Ok(Termination { subsystem, time: step.end(), text });
     }
+    Err(failed(graph, slot, step, source))
 }
 
 /// The request to end the run that this failure is, with where the subsystem stands.

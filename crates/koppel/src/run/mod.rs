@@ -34,6 +34,7 @@ mod statistics;
 mod step_sizes;
 mod surrogates;
 mod varied;
+mod wide;
 
 pub use adaptive::{AdaptiveConfig, StepSizes, Watched};
 pub use change::Change;

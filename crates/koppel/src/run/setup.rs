@@ -123,6 +123,7 @@ impl Simulation {
             record_every: config.record_every,
             condition,
             termination: None,
+            wide: Vec::new(),
             state_size: 0,
             extremes: Extremes::new(graph.inputs()),
             threads: config.threads,
@@ -133,6 +134,7 @@ impl Simulation {
             coupling,
             needs,
         };
+        simulation.wide = simulation.wide_outputs(&config.record);
         simulation.is_usually_plain = simulation.is_usually_plain();
         simulation.is_simple = simulation.is_simple();
         match simulation.initialize(by, &order) {
@@ -157,6 +159,7 @@ impl Simulation {
             && !self.is_multi_rate
             && self.messages.is_empty()
             && self.graph.maps().is_empty()
+            && self.wide.is_empty()
     }
 
     /// Start values, then all outputs of the start time.
@@ -178,6 +181,8 @@ impl Simulation {
         self.leave_initialization(time)?;
         let Simulation { graph, board, .. } = self;
         board.check_maps(graph, &(0..graph.inputs()), time)?;
+        self.check_exact(time)?;
+        let Simulation { graph, board, .. } = self;
         if let Some(output) = board.non_finite(0..graph.outputs()) {
             return Err(non_finite(graph, &board.outputs, output, time));
         }

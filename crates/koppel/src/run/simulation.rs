@@ -36,6 +36,7 @@ use super::slot::Slot;
 use super::stage::next_timed;
 use super::statistics::Extremes;
 use super::surrogates::Finding;
+use super::wide::WideOutput;
 use crate::coupling::{Coupling, Needs, View};
 use crate::error::Result;
 use crate::identify::{GivenModel, Learned};
@@ -103,6 +104,8 @@ pub struct Simulation {
     pub(super) row: Vec<f64>,
     pub(super) record_every: u64,
     pub(super) condition: Option<Condition>,
+    /// Outputs with integers of many digits that somebody uses.
+    pub(super) wide: Vec<WideOutput>,
     /// A subsystem that has asked to end the run, at a time all others can reach.
     pub(super) termination: Option<Termination>,
     /// Numbers in a saved state.
@@ -221,6 +224,7 @@ impl Simulation {
         }
         if !PLAIN {
             self.board.check_maps(&self.graph, &(0..self.graph.inputs()), end)?;
+            self.check_exact(end)?;
         }
         self.note_defects::<PLAIN>(end);
         Ok(())

@@ -68,6 +68,8 @@ pub struct Variable {
     pub filtered: Option<Filtered>,
     /// For a parameter: it cannot be changed once the run is under way.
     pub is_fixed: bool,
+    /// It holds integers that may have more digits than a floating-point number.
+    pub is_wide: bool,
 }
 
 impl Variable {
@@ -85,6 +87,7 @@ impl Variable {
             is_discrete_real: false,
             filtered: None,
             is_fixed: false,
+            is_wide: false,
         }
     }
 
