@@ -293,10 +293,10 @@ fn tables_from_files() {
     folder.write("system.toml", &input("force.csv", ""));
     folder.write("force.csv", "time,F\n0,1\n1,x\n");
     folder.run(&["run", "system.toml"]).errs_with(&["force.csv", "line 3", "`x` is not a number"]);
-    folder.write("force.csv", "time,F\n1,1\n1,2\n");
+    folder.write("force.csv", "time,F\n1,1\n0.5,2\n");
     let said = folder.run(&["run", "system.toml"]);
     assert_eq!(said.code, Some(2));
-    said.errs_with(&["does not lie after the time before"]);
+    said.errs_with(&["0.5 s lies before the time above it, 1 s"]);
 }
 
 #[test]
@@ -447,7 +447,7 @@ fn tables_tell_their_line() {
     let names: Vec<String> = (0..40).map(|i| format!("c{i}")).collect();
     for (table, expected) in [
         ("0,1\n1,2\n".to_owned(), "`f.csv` has no header line"),
-        ("time,F\n\n0,1\n0,2\n".to_owned(), "`f.csv`, line 4: the time 0 s does not lie after"),
+        ("time,F\n\n0,1\n-1,2\n".to_owned(), "`f.csv`, line 4: the time -1 s lies before"),
         ("time,F\n0,1\n1,nan\n".to_owned(), "`f.csv`, line 3: NaN is not finite"),
         (format!("time,{}\n", names.join(",")), "`c38`, `c39`"),
     ] {

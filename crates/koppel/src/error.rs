@@ -148,10 +148,21 @@ impl InputsThen {
             InputsThen::Unknown => String::new(),
             InputsThen::Finite(None) => ", though it has no inputs".into(),
             InputsThen::Finite(Some((name, value))) => {
-                format!(", from finite inputs (largest: `{name}` = {value})")
+                let which =
+                    if self.are_ordinary() { "from finite inputs" } else { "from inputs that have grown" };
+                format!(", {which} (largest: `{name}` = {})", short(*value))
             }
             InputsThen::NotFinite(name) => format!(", from an input that is not finite (`{name}`)"),
         }
+    }
+}
+
+/// Four digits.
+fn short(value: f64) -> String {
+    let text = format!("{value:.3e}");
+    match text.parse::<f64>() {
+        Ok(rounded) if (1e-3..1e6).contains(&rounded.abs()) || rounded == 0.0 => rounded.to_string(),
+        _ => text,
     }
 }
 

@@ -47,7 +47,7 @@ impl Prepared {
         let open = KeepOpen::new();
         let mut fmus = study.system.fmus().into_iter().filter_map(|(_, path)| Fmu::open(&path).ok());
         let is_single = fmus.any(|fmu| is_only_once(&fmu));
-        let (run, file, known) = first(&study, &design)?;
+        let First { run, file, known, remarks } = first(&study, &design)?;
         let mut prepared = Prepared {
             study: study.clone(),
             design,
@@ -55,7 +55,7 @@ impl Prepared {
             follows: Vec::new(),
             list: Vec::new(),
             references: None,
-            warnings: Vec::new(),
+            warnings: remarks,
             _open: open,
             is_single,
         };
@@ -175,8 +175,15 @@ fn is_only_once(fmu: &Fmu) -> bool {
     interfaces.into_iter().any(|interface| interface.can_be_instantiated_only_once_per_process)
 }
 
-/// The first run that can be built, and all variables it has.
-fn first(study: &Study, design: &Design) -> Result<(u64, SystemFile, Vec<Column>)> {
+/// The first run that can be built, all variables it has, and what there is to say of its wiring.
+struct First {
+    run: u64,
+    file: SystemFile,
+    known: Vec<Column>,
+    remarks: Vec<String>,
+}
+
+fn first(study: &Study, design: &Design) -> Result<First> {
     let mut problem = None;
     let step = (design.runs() / TRIED).max(1);
     for run in (0..design.runs()).step_by(step as usize) {
@@ -184,10 +191,11 @@ fn first(study: &Study, design: &Design) -> Result<(u64, SystemFile, Vec<Column>
         let built = study.system.with(&values(study, &cells), "factor").and_then(|mut file| {
             file.run.record = Record::One("*".into());
             let simulation = file.simulation()?;
-            Ok((file, simulation.columns().to_vec()))
+            let (known, remarks) = (simulation.columns().to_vec(), simulation.graph().remarks().to_vec());
+            Ok(First { run, file, known, remarks })
         });
         match built {
-            Ok((file, known)) => return Ok((run, file, known)),
+            Ok(first) => return Ok(first),
             Err(error) => problem.get_or_insert((error, cells)),
         };
     }

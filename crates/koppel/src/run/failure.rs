@@ -70,16 +70,14 @@ pub(super) fn non_finite(graph: &SystemGraph, outputs: &[f64], output: usize, ti
 impl Simulation {
     /// The same failure; if a number became none, with the inputs from which it did.
     #[cold]
-    pub(super) fn with_inputs(&self, error: Box<Error>) -> Box<Error> {
-        match *error {
-            Error::BecameNonFinite { subsystem, variable, value, time, inputs: InputsThen::Unknown } => {
-                let id = self.graph.find(&subsystem).ok();
-                let inputs =
-                    id.map_or(InputsThen::Unknown, |id| inputs_then(&self.graph, &self.board, id, time));
-                Error::BecameNonFinite { subsystem, variable, value, time, inputs }.into()
-            }
-            error => error.into(),
+    pub(super) fn with_inputs(&self, mut error: Box<Error>) -> Box<Error> {
+        if let Error::BecameNonFinite { subsystem, time, inputs, .. } = error.as_mut()
+            && *inputs == InputsThen::Unknown
+            && let Ok(id) = self.graph.find(subsystem)
+        {
+            *inputs = inputs_then(&self.graph, &self.board, id, *time);
         }
+        error
     }
 }
 

@@ -106,7 +106,7 @@ pub(super) const SPELLINGS: [(&str, &str); 25] = [
 /// Names made of others without a sign between them: what stands behind them is no exponent of the whole.
 pub(super) fn is_compound(name: &str) -> bool {
     let is_listed = |row: &&str| name.strip_suffix(*row).is_some_and(|prefix| prefix.chars().count() <= 2);
-    COMPOUNDS.iter().any(|row| is_listed(&row))
+    COMPOUNDS.iter().any(is_listed)
 }
 
 const COMPOUNDS: [&str; 8] = ["Nm", "Nms", "Ns", "Js", "Ws", "As", "Vs", "Pas"];
