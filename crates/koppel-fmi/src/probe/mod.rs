@@ -49,17 +49,25 @@ pub struct ProbeOptions {
     pub step: Option<f64>,
     /// How much is tried.
     pub scope: Scope,
+    /// Only this, beside the steps everything needs.
+    pub only: Option<Capability>,
 }
 
-/// Tries what an FMU declares. An `Err` is an FMU that cannot be instantiated at all.
-pub fn probe(fmu: &Arc<Fmu>, options: &ProbeOptions) -> Result<Findings> {
+/// What an interface of an FMU declares, in the order of a probe; nothing of one it does not have.
+pub fn declarations(fmu: &Fmu, kind: Kind) -> Vec<(Capability, Declared)> {
+    let Ok((section, interface)) = sections(fmu, kind) else { return Vec::new() };
+    let others = capabilities(fmu.description(), kind, Scope::All);
+    std::iter::once(Capability::Steps)
+        .chain(others)
+        .map(|capability| (capability, declared(capability, interface, section)))
+        .collect()
+}
+
+/// The section of an interface, if it is co-simulation, and what both kinds have in common.
+fn sections(fmu: &Fmu, kind: Kind) -> Result<(Option<&CoSimulation>, &Interface)> {
     let description = fmu.description();
-    let kind = options.interface.unwrap_or(match description.co_simulation {
-        None if description.model_exchange.is_some() => Kind::ModelExchange,
-        _ => Kind::CoSimulation,
-    });
     let path = || fmu.path().into();
-    let (section, interface) = match kind {
+    Ok(match kind {
         Kind::CoSimulation => {
             let section = description.co_simulation.as_ref();
             let section = section.ok_or_else(|| Error::NotCoSimulation { path: path() })?;
@@ -70,7 +78,17 @@ pub fn probe(fmu: &Arc<Fmu>, options: &ProbeOptions) -> Result<Findings> {
             let section = section.ok_or_else(|| Error::NotModelExchange { path: path() })?;
             (None, &section.interface)
         }
-    };
+    })
+}
+
+/// Tries what an FMU declares. An `Err` is an FMU that cannot be instantiated at all.
+pub fn probe(fmu: &Arc<Fmu>, options: &ProbeOptions) -> Result<Findings> {
+    let description = fmu.description();
+    let kind = options.interface.unwrap_or(match description.co_simulation {
+        None if description.model_exchange.is_some() => Kind::ModelExchange,
+        _ => Kind::CoSimulation,
+    });
+    let (section, interface) = sections(fmu, kind)?;
     let experiment = Experiment::new(fmu, kind, options).map_err(not_even_an_instance)?;
     let steps = seen((|| {
         let mut body = experiment.fresh()?;
@@ -79,7 +97,8 @@ pub fn probe(fmu: &Arc<Fmu>, options: &ProbeOptions) -> Result<Findings> {
     })());
     let runs = steps.0 == Outcome::Held;
     let mut list = vec![finding(Capability::Steps, Declared::Always, steps)];
-    for capability in capabilities(description, kind, options.scope) {
+    let is_wanted = |capability: &Capability| options.only.is_none_or(|only| only == *capability);
+    for capability in capabilities(description, kind, options.scope).into_iter().filter(is_wanted) {
         let declared = declared(capability, interface, section);
         let outcome = match declared {
             _ if !runs => not_tried("it does not run"),

@@ -1,7 +1,7 @@
 /* An FMI 2.0 co-simulation FMU for the tests, without foreign headers. -DNO_RESET leaves a function out, -DWANDER changes the
  * current folder, -DSTRICT gives no derivatives before initialization is over, -DREFUSE_SLOPES=2 -DREFUSAL=3 answers input
  * derivatives of order 2 or more with status 3, -DREFUSE_FROM=0.5 from that time on, -DMODE_APART takes no steps in
- * initialization, and keeps that out of its state. */
+ * initialization, and keeps that out of its state, -DCRASH_STATE crashes where a state is restored. */
 
 #include "mass.h"
 
@@ -193,7 +193,14 @@ int fmi2GetFMUstate(void *c, void **state)
     memcpy(*state, &((Instance *)c)->model, sizeof(Model));
     return OK;
 }
-int fmi2SetFMUstate(void *c, void *state) { model_restore(&((Instance *)c)->model, state); return OK; }
+int fmi2SetFMUstate(void *c, void *state)
+{
+#ifdef CRASH_STATE
+    __builtin_trap();
+#endif
+    model_restore(&((Instance *)c)->model, state);
+    return OK;
+}
 int fmi2FreeFMUstate(void *c, void **state) { (void)c; free(*state); *state = NULL; return OK; }
 int fmi2SerializedFMUstateSize(void *c, void *state, size_t *size) { (void)c, (void)state; *size = sizeof(Model); return OK; }
 int fmi2SerializeFMUstate(void *c, void *state, char *bytes, size_t size) { (void)c, (void)size; model_write(state, bytes); return OK; }
