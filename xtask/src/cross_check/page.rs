@@ -96,10 +96,13 @@ fn findings(seen: &Seen) -> Vec<String> {
         !is_fmpy && (trial.is_crash() || must_succeed && seen.fmpy.is_ok() && !trial.is_ok())
     };
     let bad = trials(seen).into_iter().enumerate().filter(is_bad);
-    bad.map(|(_, (name, trial))| {
-        format!("`{}`: `{name}`: {}: {}", seen.case.entry.slug(), trial.cell(), trial.message())
-    })
-    .collect()
+    bad.map(|(_, (name, trial))| format!("`{}`: `{name}`: {}", seen.case.entry.slug(), told(trial))).collect()
+}
+
+/// How a command ended, and what it said of it.
+fn told(trial: &Trial) -> String {
+    let message = trial.message();
+    if message.is_empty() { trial.cell() } else { format!("{}: {message}", trial.cell()) }
 }
 
 fn rows(all: &[Seen]) -> String {
@@ -171,7 +174,7 @@ fn messages(seen: &Seen) -> Vec<String> {
         if trial.is_ok() || is_accusation {
             continue;
         }
-        let line = format!("{}: {}", trial.cell(), trial.message());
+        let line = told(trial);
         match lines.iter_mut().find(|(known, _)| *known == line) {
             Some((_, names)) => names.push(name),
             None => lines.push((line, vec![name])),

@@ -62,7 +62,10 @@ impl Table {
             let (Some(ours), Some(theirs)) = (self.column(name), reference.column(name)) else { continue };
             let error = self.error(ours, (reference.times(), theirs), is_held(name), delay);
             // What is not a number is worst.
-            if worst.as_ref().is_none_or(|worst| !worst.error.is_nan() && !(error <= worst.error)) {
+            if worst
+                .as_ref()
+                .is_none_or(|worst| !worst.error.is_nan() && (error.is_nan() || error > worst.error))
+            {
                 worst = Some(Worst { name: name.clone(), error, is_late: false });
             }
         }

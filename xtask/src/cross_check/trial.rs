@@ -51,7 +51,9 @@ impl Trial {
     /// The line that says most: an error of koppel, or the last line of a traceback.
     pub(super) fn message(&self) -> String {
         let lines: Vec<&str> = self.complaints.lines().filter(|line| !line.trim().is_empty()).collect();
-        let error = lines.iter().find(|line| line.starts_with("error")).or(lines.last());
+        // What a process said before it died need not be the reason.
+        let last = lines.last().filter(|_| matches!(self.end, End::Exit(_)));
+        let error = lines.iter().find(|line| line.starts_with("error")).or(last);
         let error = error.map_or("", |line| line.trim());
         without_paths(error).chars().take(240).collect::<String>().replace('|', "\\|")
     }
