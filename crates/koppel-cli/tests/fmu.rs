@@ -10,9 +10,9 @@ mod common;
 mod prepared;
 
 use common::Folder;
-#[cfg(target_os = "linux")]
-use common::masses::wandering;
 use common::masses::{MASS2, mass, pack};
+#[cfg(target_os = "linux")]
+use common::masses::{compile, wandering};
 use prepared::prepared;
 
 fn system(subsystem: &str) -> String {
@@ -319,6 +319,35 @@ fn what_an_fmu_declares_is_checked() {
         list.iter().filter(|f| f["outcome"] == "failed").map(|f| f["capability"].as_str().unwrap()).collect();
     assert_eq!(failed, ["input-derivatives"], "{}", said.out);
     assert_eq!(folder.run(&["fmu", "check", "none.fmu"]).code, Some(2));
+}
+
+/// A crash in one trial is the finding of that trial, and leaves the others.
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+#[test]
+fn a_crash_in_one_trial_leaves_the_others() {
+    let folder = Folder::new();
+    let library = compile("mass2.c", &["-DCRASH_STATE"]);
+    let files = [("modelDescription.xml", MASS2.as_bytes()), ("binaries/linux64/mass.so", &library)];
+    pack(&folder.path("crash.fmu"), &files);
+    let said = folder.run(&["fmu", "check", "crash.fmu", "--step", "0.05", "--json"]);
+    assert_eq!(said.code, Some(1), "{}", said.err);
+    let found = said.json();
+    let list = found["interfaces"][0]["findings"].as_array().unwrap();
+    let with = |outcome: &str| -> Vec<&str> {
+        let is = |finding: &&serde_json::Value| finding["outcome"] == outcome;
+        list.iter().filter(is).map(|finding| finding["capability"].as_str().unwrap()).collect()
+    };
+    assert_eq!(with("failed"), ["roll-back", "serialization"], "{found}");
+    let held = [
+        "steps",
+        "directional-derivatives",
+        "input-derivatives",
+        "variable-step-size",
+        "reset",
+        "second-instance",
+    ];
+    assert!(held.iter().all(|name| with("held").contains(name)), "{found}");
+    assert!(list[1]["text"].as_str().unwrap().contains("crashed with SIGILL"), "{found}");
 }
 
 /// One interface without its library leaves the findings of the other.

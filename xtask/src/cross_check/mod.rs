@@ -94,10 +94,7 @@ impl Tools {
         std::thread::scope(|scope| {
             for _ in 0..AT_ONCE {
                 scope.spawn(|| {
-                    loop {
-                        let Some((k, entry)) = next.lock().ok().and_then(|mut next| next.next()) else {
-                            break;
-                        };
+                    while let Some((k, entry)) = next.lock().ok().and_then(|mut next| next.next()) {
                         let seen = self.try_one(collection, entry);
                         eprintln!("cross-check: {} of {}: {}", k + 1, entries.len(), entry.slug());
                         if let Ok(mut list) = results.lock() {

@@ -96,10 +96,13 @@ fn findings(seen: &Seen) -> Vec<String> {
         !is_fmpy && (trial.is_crash() || must_succeed && seen.fmpy.is_ok() && !trial.is_ok())
     };
     let bad = trials(seen).into_iter().enumerate().filter(is_bad);
-    bad.map(|(_, (name, trial))| {
-        format!("`{}`: `{name}`: {}: {}", seen.case.entry.slug(), trial.cell(), trial.message())
-    })
-    .collect()
+    bad.map(|(_, (name, trial))| format!("`{}`: `{name}`: {}", seen.case.entry.slug(), told(trial))).collect()
+}
+
+/// How a command ended, and what it said of it.
+fn told(trial: &Trial) -> String {
+    let message = trial.message();
+    if message.is_empty() { trial.cell() } else { format!("{}: {message}", trial.cell()) }
 }
 
 fn rows(all: &[Seen]) -> String {
@@ -139,30 +142,50 @@ fn rows(all: &[Seen]) -> String {
 }
 
 fn error(worst: Option<&Worst>) -> String {
-    worst.map_or_else(|| "-".into(), |worst| format!("{:.1e}", worst.error))
+    match worst {
+        None => "-".into(),
+        Some(worst) if worst.is_late => "0 one step later".into(),
+        Some(worst) => format!("{:.1e}", worst.error),
+    }
 }
 
+/// Lines with the FMUs they hold of.
 fn list(all: &[Seen], of: impl Fn(&Seen) -> Vec<String>) -> String {
-    let mut text = String::new();
+    let mut lines: Vec<(String, Vec<String>)> = Vec::new();
     for seen in all {
         for line in of(seen) {
-            text.push_str(&format!("* `{}`: {line}\n", seen.case.entry.slug()));
+            match lines.iter_mut().find(|(known, _)| *known == line) {
+                Some((_, slugs)) => slugs.push(seen.case.entry.slug()),
+                None => lines.push((line, vec![seen.case.entry.slug()])),
+            }
         }
     }
-    if text.is_empty() { "none\n".into() } else { text }
+    if lines.is_empty() {
+        return "none\n".into();
+    }
+    lines.iter().map(|(line, slugs)| format!("* {line} (`{}`)\n", slugs.join("`, `"))).collect()
 }
 
-/// Why commands failed.
+/// Why commands failed; those that say the same in one line.
 fn messages(seen: &Seen) -> Vec<String> {
-    let failed = trials(seen).into_iter().filter(|(name, trial)| {
-        !trial.is_ok() && (*name != "fmu check" || accused(seen).is_empty() || trial.is_crash())
-    });
-    failed.map(|(name, trial)| format!("`{name}`: {}: {}", trial.cell(), trial.message())).collect()
+    let mut lines: Vec<(String, Vec<&str>)> = Vec::new();
+    for (name, trial) in trials(seen) {
+        let is_accusation = name == "fmu check" && !trial.is_crash() && !accused(seen).is_empty();
+        if trial.is_ok() || is_accusation {
+            continue;
+        }
+        let line = told(trial);
+        match lines.iter_mut().find(|(known, _)| *known == line) {
+            Some((_, names)) => names.push(name),
+            None => lines.push((line, vec![name])),
+        }
+    }
+    lines.iter().map(|(line, names)| format!("`{}`: {line}", names.join("`, `"))).collect()
 }
 
 fn deviations(seen: &Seen) -> Vec<String> {
     let one = |what: &str, worst: &Option<Worst>| {
-        let worst = worst.as_ref().filter(|worst| !(worst.error <= LARGE))?;
+        let worst = worst.as_ref().filter(|worst| !(worst.is_late || worst.error <= LARGE))?;
         Some(format!("`{}` by {:.3} of its range to {what}", worst.name, worst.error))
     };
     [one("the reference", &seen.to_reference), one("FMPy", &seen.to_fmpy)].into_iter().flatten().collect()

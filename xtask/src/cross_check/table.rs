@@ -1,7 +1,8 @@
 //! Tables of numbers: references, inputs and results; and how far two of them are apart.
 //!
 //! The error of a variable is the root mean square of the difference at the times of the reference, over the
-//! range of the reference (or its largest value, if it is constant).
+//! range of the reference (or its largest value, if it is constant). References exist that hold the inputs of the end of a step: a
+//! result that is theirs one step later is told as such.
 
 /// Columns of a CSV file, the first being time.
 pub(super) struct Table {
@@ -14,7 +15,12 @@ pub(super) struct Table {
 pub(super) struct Worst {
     pub(super) name: String,
     pub(super) error: f64,
+    /// One step later all agree.
+    pub(super) is_late: bool,
 }
+
+/// Round-off.
+const SAME: f64 = 1e-9;
 
 impl Table {
     /// Of a file with names in its first line; rows that are not numbers end it.
@@ -43,29 +49,40 @@ impl Table {
 
     /// How far this is from a reference; only variables both have, up to the last time both have.
     pub(super) fn worst(&self, reference: &Table, is_held: impl Fn(&str) -> bool) -> Option<Worst> {
+        let mut now = self.worst_after(reference, &is_held, 0.0)?;
+        let step = self.times().get(1)? - self.times().first()?;
+        let later = self.worst_after(reference, &is_held, step)?;
+        now.is_late = now.error > SAME && later.error <= SAME;
+        Some(now)
+    }
+
+    fn worst_after(&self, reference: &Table, is_held: impl Fn(&str) -> bool, delay: f64) -> Option<Worst> {
         let mut worst: Option<Worst> = None;
         for name in reference.names.iter().skip(1) {
             let (Some(ours), Some(theirs)) = (self.column(name), reference.column(name)) else { continue };
-            let error = self.error(ours, reference.times(), theirs, is_held(name));
+            let error = self.error(ours, (reference.times(), theirs), is_held(name), delay);
             // What is not a number is worst.
-            if worst.as_ref().is_none_or(|worst| !worst.error.is_nan() && !(error <= worst.error)) {
-                worst = Some(Worst { name: name.clone(), error });
+            if worst
+                .as_ref()
+                .is_none_or(|worst| !worst.error.is_nan() && (error.is_nan() || error > worst.error))
+            {
+                worst = Some(Worst { name: name.clone(), error, is_late: false });
             }
         }
         worst
     }
 
-    fn error(&self, ours: &[f64], times: &[f64], theirs: &[f64], is_held: bool) -> f64 {
+    fn error(&self, ours: &[f64], (times, theirs): (&[f64], &[f64]), is_held: bool, delay: f64) -> f64 {
         let end = self.times().last().copied().unwrap_or(f64::NEG_INFINITY);
         let slack = 1e-9 * end.abs();
         let (mut sum, mut count) = (0.0, 0_u32);
         let (mut least, mut most) = (f64::INFINITY, f64::NEG_INFINITY);
-        for (time, reference) in times.iter().zip(theirs).filter(|(time, _)| **time <= end + slack) {
-            sum += (self.at(ours, *time, is_held) - reference).powi(2);
+        for (time, reference) in times.iter().zip(theirs).filter(|(time, _)| **time + delay <= end + slack) {
+            sum += (self.at(ours, *time + delay, is_held) - reference).powi(2);
             count += 1;
             (least, most) = (least.min(*reference), most.max(*reference));
         }
-        let size = if most - least > 1e-9 * most.abs().max(least.abs()) {
+        let size = if most - least > SAME * most.abs().max(least.abs()) {
             most - least
         } else if most.abs() > 0.0 {
             most.abs()
@@ -133,6 +150,14 @@ mod tests {
         let reference = table("time,n\n0,0\n0.5,0\n1,1\n");
         assert_eq!(ours.worst(&reference, |_| true).expect("both have it").error, 0.0);
         assert!(ours.worst(&reference, |_| false).expect("both have it").error > 0.2);
+    }
+
+    #[test]
+    fn a_result_one_step_later_is_told_as_such() {
+        let ours = table("time,n\n0,7\n1,0\n2,3\n3,1\n");
+        let reference = table("time,n\n0,0\n1,3\n2,1\n");
+        let worst = ours.worst(&reference, |_| true).expect("both have it");
+        assert!(worst.is_late && worst.error > 0.5, "{worst:?}");
     }
 
     #[test]

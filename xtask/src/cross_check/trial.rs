@@ -51,10 +51,24 @@ impl Trial {
     /// The line that says most: an error of koppel, or the last line of a traceback.
     pub(super) fn message(&self) -> String {
         let lines: Vec<&str> = self.complaints.lines().filter(|line| !line.trim().is_empty()).collect();
-        let error = lines.iter().find(|line| line.starts_with("error")).or(lines.last());
+        // What a process said before it died need not be the reason.
+        let last = lines.last().filter(|_| matches!(self.end, End::Exit(_)));
+        let error = lines.iter().find(|line| line.starts_with("error")).or(last);
         let error = error.map_or("", |line| line.trim());
-        error.chars().take(240).collect::<String>().replace('|', "\\|")
+        without_paths(error).chars().take(240).collect::<String>().replace('|', "\\|")
     }
+}
+
+/// Names of files without the folders before them, which belong to this machine.
+fn without_paths(line: &str) -> String {
+    let short = |word: &str| match word.find('/') {
+        Some(at) if word[..at].chars().all(|c| "`(\"".contains(c)) => {
+            let name = word.rsplit('/').next().unwrap_or_default();
+            format!("{}{name}", &word[..at])
+        }
+        _ => word.to_owned(),
+    };
+    line.split(' ').map(short).collect::<Vec<_>>().join(" ")
 }
 
 /// Runs a command in a folder; what it prints is kept there under a name.

@@ -5,7 +5,7 @@
  * time, in whatever process. -DMODE_APART takes no steps in initialization, and keeps that out of its state. -DNOTE_PAST says in its log
  * whether it may forget its past, and which states it gets back; -DRESTARTS begins anew in every step in which it may not. -DFORGETS loses its
  * parameters when the experiment is set up, -DLOSES when initialization ends; -DORDER takes parameters after that set-up and
- * inputs after initialization has begun only. */
+ * inputs after initialization has begun only. -DCRASH_STATE crashes where a state is restored. */
 
 #include "mass.h"
 #include <unistd.h>
@@ -283,6 +283,9 @@ int fmi2GetFMUstate(void *c, void **state)
 }
 int fmi2SetFMUstate(void *c, void *state)
 {
+#ifdef CRASH_STATE
+    __builtin_trap();
+#endif
     BREAKS();
     Instance *i = c;
     model_restore(&i->model, state);

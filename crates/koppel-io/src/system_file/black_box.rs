@@ -9,8 +9,8 @@ use koppel_fmi::import::{Options, Solving};
 use koppel_fmi::probe::Capability;
 
 use super::SystemFile;
-use super::subsystem::Purpose;
 use super::isolation;
+use super::subsystem::Purpose;
 use super::tree::{Entry, Node, Value};
 use crate::Result;
 
