@@ -47,7 +47,7 @@ impl Isolated {
 
     fn hosted(fmu: &Arc<Fmu>, options: &Options, isolation: &Isolation) -> Result<(Link, Ports, String)> {
         let mut link = Link::new(fmu, &options.name, options.log.clone(), isolation)?;
-        match link.call(&Call::Host(options.clone())) {
+        match link.call(&Call::Host(Box::new(options.clone()))) {
             Ok(Answer::Hosted { ports, solver }) => Ok((link, ports, solver)),
             Ok(_) => Err(link.explain(Failure::Ended(Ending::Damaged), "")),
             Err(failure) => Err(link.explain(failure, "while it was instantiated")),

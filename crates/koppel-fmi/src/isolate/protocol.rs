@@ -50,7 +50,7 @@ pub(super) struct Place {
 #[derive(Serialize, Deserialize)]
 pub(super) enum Call {
     Open(Place),
-    Host(Options),
+    Host(Box<Options>),
     Initialize(f64),
     LeaveInitialization,
     Set(VariableId, f64),

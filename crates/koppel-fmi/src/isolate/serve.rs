@@ -168,7 +168,7 @@ impl Worker<'_> {
             (Call::Open(place), _) => self.open(&place),
             (Call::Host(options), Some(fmu)) => {
                 let fmu = fmu.clone();
-                self.host(&fmu, options)
+                self.host(&fmu, *options)
             }
             (Call::Job(name, input), Some(fmu)) => {
                 let own: (&str, Job) = (probe::JOB, probe::job);
