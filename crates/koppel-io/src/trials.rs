@@ -47,8 +47,13 @@ impl Trials {
         let mut without = Without::default();
         for capability in declared {
             let (outcome, text) = self.verdict(fmu, options, *capability, isolation, cache);
-            // Notes are no faults, but here they are what the run must know.
-            if !matches!(outcome, Outcome::Failed | Outcome::Noted) {
+            // An output that is evaluated in steps only harms nobody, but is to be known.
+            if (*capability, outcome) == (Capability::Reevaluation, Outcome::Noted) {
+                self.tell(format!("outputs of `{}` may be one communication step old: {text}", options.name));
+            }
+            let is_lacking = outcome == Outcome::Failed
+                || (*capability, outcome) == (Capability::IntermediateUpdate, Outcome::Noted);
+            if !is_lacking {
                 continue;
             }
             let (place, what) = match capability {
@@ -63,7 +68,7 @@ impl Trials {
                 }
                 Capability::Reevaluation => {
                     self.tell(format!(
-                        "outputs of `{}` may be one communication step old: they do not follow inputs that are set between two steps ({text})",
+                        "outputs of `{}` may be one communication step old: inputs cannot be set between two steps ({text})",
                         options.name
                     ));
                     without.reevaluation = Some(text);
@@ -72,7 +77,7 @@ impl Trials {
                 _ => continue,
             };
             self.tell(format!(
-                "`{}` declares {what}, but when that was tried in a process of its own: {text}; koppel does without it",
+                "`{}` declares {what}, but it failed when tried in a separate process ({text}); koppel does without it",
                 options.name
             ));
             *place = Some(format!("declares {what}, but failed when that was tried ({text})"));

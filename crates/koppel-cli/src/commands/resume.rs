@@ -30,6 +30,7 @@ pub(super) fn resume(arguments: &ResumeArguments) -> Result<Exit> {
     cache.serve(&mut file);
     let simulation = file.simulation();
     cache.tell();
+    super::run::tell_trials(&file);
     let mut simulation = simulation.inspect_err(|_| log.end())?;
     simulation.restore(&checkpoint.state)?;
     // A run that was killed between its last step and the end of its result file is still to be finished.

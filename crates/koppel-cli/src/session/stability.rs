@@ -27,19 +27,25 @@ impl Stability {
         let config = &file.run;
         let stride = (simulation.steps() / LOOKS).max(1);
         let mut stability = Stability { config: None, stride, due: simulation.index() + stride };
-        // What koppel chose was judged then.
-        if is_accepted || file.chosen().is_some() {
+        if is_accepted {
             return Ok(stability);
         }
+        let is_chosen = file.has_chosen_coupling();
         if has_fmu_in_loop(simulation, file) {
-            // A checkpoint was judged when its run began.
-            if simulation.index() == 0 {
+            // What koppel chose was judged then, a checkpoint when its run began.
+            if simulation.index() == 0 && !is_chosen {
                 judge_copies(file)?;
             }
             return Ok(stability);
         }
         let found = zero_stability(simulation, config);
-        found.refuse_unstable(config)?;
+        match found.refuse_unstable(config) {
+            Err(error) if is_chosen => {
+                note("warning", error.to_string().lines().next().unwrap_or_default());
+                return Ok(stability);
+            }
+            judged => judged?,
+        }
         // Loops that are solved at every communication point stay so.
         let is_solved = config.reading == Reading::Fresh || config.iteration.is_some();
         if found.loops.iter().any(|l| l.is_filtered || !is_solved) {

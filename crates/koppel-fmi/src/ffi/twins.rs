@@ -208,6 +208,7 @@ macro_rules! twins {
         impl Instance {
             /// Frees the instance; nothing can be called any more.
             pub(crate) fn free(&mut self) {
+                self.plain = None;
                 if self.is_dead.replace(true) {
                     // After a fatal status not even freeing is allowed; the context stays, as the FMU may still use it.
                     return;

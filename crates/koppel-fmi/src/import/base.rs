@@ -145,7 +145,14 @@ impl Base {
             (Kind::ModelExchange, _, Some(section)) => Use::ModelExchange { section },
             _ => return Err(self.not_offered("this interface")),
         };
+        let interface = match made_for {
+            Use::CoSimulation { section, .. } => &section.interface,
+            Use::ModelExchange { section } => &section.interface,
+        };
+        // Tickets of the old instance are void.
+        let states = SavedStates::new(interface);
         self.backend = keeping_folder(|| instantiate(&self.fmu, &self.library, &self.options, made_for))?;
+        self.states = states;
         if self.is_plain {
             self.prepare_plain_steps();
         }

@@ -22,6 +22,7 @@ pub struct Deferred {
     ports: Ports,
     identity: Option<String>,
     refusal: Option<String>,
+    saves_states: bool,
     make: Make,
     inner: Option<Box<dyn Subsystem>>,
 }
@@ -42,6 +43,7 @@ impl Deferred {
             ports: described(fmu, options)?,
             identity: identity(fmu, options),
             refusal: refusal(fmu.description(), options),
+            saves_states: fmu.saves_states(options),
             make: Box::new(make),
             inner: None,
         })
@@ -166,6 +168,7 @@ impl Subsystem for Deferred {
     fn can_go_back(&self) -> koppel::Result<()> {
         match &self.inner {
             Some(inner) => inner.can_go_back(),
+            None if self.saves_states => Ok(()),
             None => Err(Box::new(Error::NotStarted { instance: self.name.clone() }).into()),
         }
     }

@@ -55,7 +55,11 @@ impl Base {
         let slots: Vec<Slot> = (0..elements).map(|element| Slot { variable: *place, element }).collect();
         let access = Access::new(self.description(), &slots).rounding();
         let mut found = vec![0.0; elements];
-        access.read(&self.backend, &mut self.scratch.borrow_mut(), &mut found).ok()?;
+        let scratch = &mut self.scratch.borrow_mut();
+        let read = access.read(&self.backend, scratch, &mut found);
+        // What was rounded here is no output.
+        scratch.rounded = None;
+        read.ok()?;
         let found = found.iter().skip(element.unwrap_or(0));
         let numbers = values.iter().filter_map(Value::number);
         let mut pairs = numbers.zip(found);

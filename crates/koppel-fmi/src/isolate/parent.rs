@@ -305,7 +305,7 @@ impl Subsystem for Isolated {
     }
 
     fn is_spared(&self) -> bool {
-        self.options.spared
+        self.options.spared && self.options.solving == Solving::Own
     }
 
     fn step_calls(&self) -> Option<u64> {

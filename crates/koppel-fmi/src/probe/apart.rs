@@ -52,7 +52,8 @@ pub fn probe_apart(fmu: &Arc<Fmu>, options: &ProbeOptions, isolation: &Isolation
                         not_tried(format!("it takes too long to try: {}", ending(&ended)))
                     }
                     Error::Ended(ended) => failed(ending(&ended)),
-                    other => failed(other.to_string()),
+                    // A worker that could not be started, a licence that is gone: that says nothing of the FMU.
+                    other => not_tried(other.to_string()),
                 },
             },
         };
@@ -72,7 +73,7 @@ fn is_slow(ended: &Ended, capability: Capability) -> bool {
     let own = match capability {
         Capability::RollBack | Capability::Serialization => "FMUstate",
         Capability::DirectionalDerivatives | Capability::AdjointDerivatives => "Derivative",
-        _ => "",
+        _ => return matches!(ended.how, Ending::Hung(_)),
     };
     let is_own = ended.call.is_some_and(|call| call.to_lowercase().contains(&own.to_lowercase()));
     matches!(ended.how, Ending::Hung(_)) && !is_own

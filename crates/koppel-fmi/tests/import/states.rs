@@ -99,7 +99,7 @@ fn a_state_reaches_a_new_instance_that_has_left_initialization() {
     let fmu = TestFmu::new("mass2.c", MASS2, &["-DMODE_APART"]);
     let mut body = instance(&fmu.path(), options(&[]));
     drive(&mut body, 7, &[0.2, 1.0]).unwrap();
-    let mut snapshot = Snapshot::default();
+    let mut snapshot = Snapshot::new(Horizon::Anywhere);
     body.save(&mut snapshot).unwrap();
     let expected = go_on(&mut body, 7, 5, &[0.1, -1.0]).unwrap();
     let mut other = instance(&fmu.path(), options(&[]));

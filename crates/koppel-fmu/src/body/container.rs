@@ -190,7 +190,14 @@ impl Body for Container {
         let wanted = running.simulation.time() + size;
         let point = running.start + ((wanted - running.start) / grid).round() * grid;
         let end = if (wanted - point).abs() <= 1e-6 * grid { point } else { wanted };
-        Ok(running.simulation.advance_to(end)?)
+        running.simulation.advance_to(end)?;
+        match running.simulation.termination() {
+            Some(request) => {
+                let (reached, text) = (Some(request.time), request.text.clone());
+                Err(Box::new(koppel::Error::Terminated { reached, text }).into())
+            }
+            None => Ok(()),
+        }
     }
 
     fn column(&mut self, known: Role) -> Result<Column> {

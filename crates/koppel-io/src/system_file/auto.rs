@@ -113,6 +113,12 @@ impl SystemFile {
         if self.is_open() && !self.is_asked() { self.set("run.coupling", "zoh", "a study") } else { Ok(()) }
     }
 
+    /// True if koppel chose the coupling: it was judged then, and is not refused.
+    #[must_use]
+    pub fn has_chosen_coupling(&self) -> bool {
+        self.has_chosen_coupling
+    }
+
     /// What was chosen in place of `auto`.
     #[must_use]
     pub fn chosen(&self) -> Option<&Choice> {
@@ -134,6 +140,7 @@ impl SystemFile {
             return Ok(None);
         }
         let choice = self.accepted_choice(progress)?;
+        self.has_chosen_coupling = self.run.coupling.open().is_some();
         self.run = choice.on(&self.run);
         self.steps = Steps::Given;
         self.chosen = Some(Box::new(choice));
@@ -142,6 +149,7 @@ impl SystemFile {
 
     /// A choice that the run does not refuse; the next one where the first would be.
     fn accepted_choice(&self, progress: &dyn Fn(&str)) -> Result<Choice> {
+        let is_open = self.run.coupling.open().is_some();
         // What FMUs can do is found out first, so that it is not taken for the time a copy needs.
         let _ = self.build_for(Purpose::Copy(&self.trial().wanted()));
         let mut excluded: Vec<CouplingConfig> = Vec::new();
@@ -150,6 +158,10 @@ impl SystemFile {
                 true => self.choice(&excluded, progress)?,
                 false => self.unasked_choice(&excluded, progress),
             };
+            // A coupling that was given is judged as any other.
+            if !is_open {
+                return Ok(choice);
+            }
             let config = choice.on(&self.run);
             let Err(reason) = self.accepts(&config, choice.basis) else { return Ok(choice) };
             // The last resort is taken all the same.

@@ -56,6 +56,10 @@ impl SystemFile {
     /// Asked when a run that was not made for it is to be saved.
     #[must_use]
     pub fn lack_of_checkpoint(&self) -> Option<String> {
+        // Then inputs are logged where states fail.
+        if self.journals.is_some() {
+            return None;
+        }
         let subsystems = self.document.root.get("subsystems").map_or(&[][..], Node::entries);
         let spared = self.refused();
         let tried = |entry: &Entry| {
@@ -78,13 +82,13 @@ impl SystemFile {
 
     /// Subsystems that are not to be tried at all, and why.
     pub(super) fn refused(&self) -> Vec<Spared> {
-        let spared = self.spared();
-        if !spared.is_empty() {
-            return spared;
+        let mut refused = self.spared();
+        if let Ok(system) = self.build_for(Purpose::Check) {
+            let reason =
+                |id: usize| Some((system.graph.name(id).to_owned(), system.subsystems[id].refusal()?));
+            refused.extend((0..system.graph.len()).filter_map(reason));
         }
-        let Ok(system) = self.build_for(Purpose::Check) else { return Vec::new() };
-        let reason = |id: usize| Some((system.graph.name(id).to_owned(), system.subsystems[id].refusal()?));
-        (0..system.graph.len()).filter_map(reason).collect()
+        refused
     }
 
     /// Subsystems that are not to be excited, and why.

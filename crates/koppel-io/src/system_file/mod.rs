@@ -106,6 +106,8 @@ pub struct SystemFile {
     steps: Steps,
     /// What koppel chose in place of `auto`.
     chosen: Option<Box<Choice>>,
+    /// True if that is a coupling, not a step alone.
+    has_chosen_coupling: bool,
     /// What is known of its FMUs by trial.
     trials: Arc<Trials>,
     /// True if its runs are trials: FMUs are in processes of their own.
@@ -213,6 +215,7 @@ impl SystemFile {
             cache: None,
             steps,
             chosen: None,
+            has_chosen_coupling: false,
             trials: Arc::default(),
             is_trial: false,
         })
@@ -282,7 +285,9 @@ impl SystemFile {
         let purpose = if self.is_trial { Purpose::Trial(&wanted) } else { Purpose::Run(&wanted) };
         let system = self.build_for(purpose)?;
         let failed = RefCell::new(None);
-        let copies = || self.build_for(Purpose::Copy(&wanted)).map_err(|error| auto::engine(error, &failed));
+        // Copies keep no logs of their own.
+        let apart = SystemFile { journals: None, log: None, ..self.clone() };
+        let copies = || apart.build_for(Purpose::Copy(&wanted)).map_err(|error| auto::engine(error, &failed));
         let copies: &Copies<'_> = &copies;
         let preparation = Preparation {
             store: self.cache.as_deref().map(|cache| cache as &dyn ProbeStore),

@@ -244,6 +244,10 @@ impl Wanted<'_> {
             return Vec::new();
         }
         let mut all = self.capabilities.clone();
+        // A stiff solver takes the FMU's own Jacobian.
+        if let Solving::Koppel(Some(SolverConfig::Stiff(_))) = options.solving {
+            all.push(Capability::DirectionalDerivatives);
+        }
         let feeds_through =
             || import::ports(fmu.description()).outputs.iter().any(|y| y.depends != Dependencies::None);
         if self.is_fresh && feeds_through() {

@@ -63,8 +63,13 @@ impl Simulation {
         match self.run_to_the_end(recorder, watch) {
             Ok(ending) => Ok(ending),
             Err(error) => match termination(&error) {
-                Some((request, reached)) => self.end_on_the_way(recorder, request, reached),
-                None => Err(error),
+                // A run without a single step is no result.
+                Some((request, reached))
+                    if self.time() > self.clock.time(0) || reached > Some(self.time()) =>
+                {
+                    self.end_on_the_way(recorder, request, reached)
+                }
+                _ => Err(error),
             },
         }
     }
@@ -140,7 +145,7 @@ impl Simulation {
             1 => self.advance_part()?,
             steps => self.advance_by(steps)?,
         }
-        if self.is_inside_step() {
+        if self.is_inside_step() && !self.is_ended() {
             if *look <= self.index + 1 {
                 watch(self)?;
             }

@@ -108,7 +108,8 @@ impl ModelExchange {
         let gives_it = section.interface.provides_directional_derivatives;
         let tunable = Access::new(description, &tunables);
         let jacobian = if wants_jacobian && gives_it { jacobian(description) } else { None };
-        let linearization = Linearization::new(Unknowns::new(description, &slots), gives_it);
+        let is_asked = gives_it && !options.spared;
+        let linearization = Linearization::new(Unknowns::new(description, &slots), is_asked);
         let has_messages = !(ports.message_inputs.is_empty() && ports.message_outputs.is_empty());
         let is_smooth = snapshot::is_smooth(description) && !has_messages;
         let at = Buffers::new(states, inputs, indicators(description));

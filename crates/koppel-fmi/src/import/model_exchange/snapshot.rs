@@ -87,12 +87,6 @@ impl ModelExchange {
         let own = self.base.restore_memory(&snapshot.reals[count..], &snapshot.bytes);
         let own = own.ok_or_else(|| not_ours(&self.base.name))?;
         if is_able {
-            // FMUs exist whose state does not hold the mode: one that is to step must have left initialization.
-            if phase != INITIALIZING && self.base.phase == Phase::Initializing {
-                self.base.exit_initialization()?;
-                self.mode = Mode::Event;
-                self.event()?;
-            }
             let restored = self.base.states.restore(&self.base.backend, own);
             state::explain(restored, &self.base.options)?;
             self.base.phase = if phase == INITIALIZING { Phase::Initializing } else { Phase::Stepping };

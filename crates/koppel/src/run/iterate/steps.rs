@@ -184,7 +184,11 @@ impl Simulation {
             verdict => verdict,
         };
         if verdict == Verdict::Again {
-            *termination = None;
+            // A request of one that is rolled back with its step is void.
+            let is_member = |name: &str| l.members.clone().any(|id| graph.name(id) == name);
+            if termination.as_ref().is_some_and(|request| is_member(&request.subsystem)) {
+                *termination = None;
+            }
             for (slot, snapshot) in slots[l.members.clone()].iter_mut().zip(&l.snapshots) {
                 slot.subsystem.restore(snapshot).map_err(|source| Error::Subsystem {
                     subsystem: graph.name(slot.id).into(),
