@@ -83,8 +83,9 @@ fn judge_copies(file: &SystemFile) -> Result<()> {
         }
     };
     if let Some(reason) = reason {
-        let reason = reason.lines().next().unwrap_or_default().to_owned();
-        note("note", &format!("zero-stability was not judged: {reason}"));
+        // The reason, and what the FMU says of it.
+        let lines: Vec<&str> = reason.lines().take(2).map(str::trim).collect();
+        note("note", &format!("zero-stability was not judged: {}", lines.join("; ")));
     }
     Ok(())
 }

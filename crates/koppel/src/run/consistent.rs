@@ -67,7 +67,7 @@ impl Instant<'_> {
             *u = arrival + slot.external(self.graph, input, self.time);
             if part == 0.0 {
                 self.board.note_read(input, arrival);
-            } else {
+            } else if !self.graph.input_variable(input).is_held {
                 let nominal = self.graph.input_variable(input).nominal.unwrap_or(0.0).abs();
                 let size = u.abs().max(nominal);
                 *u += part * if size > 0.0 { size } else { 1.0 };
