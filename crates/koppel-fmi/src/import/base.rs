@@ -134,7 +134,6 @@ impl Base {
             return self.reset();
         }
         self.release();
-        self.past = Past::default();
         self.phase = Phase::Failed;
         self.backend.free();
         let description = self.description();
