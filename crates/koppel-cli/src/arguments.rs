@@ -197,6 +197,9 @@ pub(crate) struct SettingArguments {
     /// Records one row every N steps.
     #[arg(long, value_name = "N", allow_hyphen_values = true)]
     pub(crate) record_every: Option<String>,
+    /// Records rows at events of FMUs and at changes between communication points, too.
+    #[arg(long)]
+    pub(crate) record_events: bool,
     /// Ends the run when this becomes true, such as 'left.x > 0.2'.
     #[arg(long, value_name = "CONDITION")]
     pub(crate) stop_when: Option<String>,

@@ -88,9 +88,20 @@ fn arrays_texts_and_clocks_are_connected_like_numbers() {
     assert_eq!((last("b.alarms"), last("b.last_alarm"), last("b.b_out")), (1.0, 1.0, 1.0));
     folder.succeed(&["run", "system.toml", "--coupling", "foh", "-q", "--out", "foh.csv"]);
     assert_eq!(folder.column("foh.csv", "b.alarms"), folder.column("r.csv", "b.alarms"));
-    let said = folder.run(&["run", "system.toml", "--record", "a.text_out"]);
-    assert_eq!(said.code, Some(2));
-    said.errs_with(&["`a.text_out` is a text, and only numbers are recorded"]);
+    // Texts and bytes beside numbers, in CSV and in Parquet.
+    let recorded = ["--record", "b.alarms", "--record", "*.text_out", "--record", "a.data_out"];
+    for out in ["texts.csv", "texts.parquet"] {
+        let run: Vec<&str> = ["run", "system.toml", "-q", "--out", out].into_iter().chain(recorded).collect();
+        folder.succeed(&run);
+        let table = koppel_io::results::read_table(&folder.path(out)).unwrap();
+        let names: Vec<&str> = table.messages.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!((names, table.columns.len()), (vec!["a.text_out", "a.data_out", "b.text_out"], 1));
+        let texts = &table.messages[0].1;
+        assert!(texts.len() == 7 && texts.iter().any(|text| *text != texts[0]), "{texts:?}");
+    }
+    let [csv, parquet] =
+        ["texts.csv", "texts.parquet"].map(|out| koppel_io::results::read_table(&folder.path(out)).unwrap());
+    assert_eq!(csv.messages, parquet.messages);
     // Continued after an interruption, clocks and messages go on as if nothing had been.
     folder.succeed(&["run", "system.toml", "--stop", "3", "--out", "whole.csv", "-q"]);
     folder.succeed(&[
@@ -106,6 +117,36 @@ fn arrays_texts_and_clocks_are_connected_like_numbers() {
     ]);
     folder.succeed(&["resume", "part.csv.checkpoint", "--stop", "3", "-q"]);
     assert_eq!(folder.read("part.csv"), folder.read("whole.csv"));
+}
+
+/// `ramp` falls back to 0 when it reaches 1, inside of a step; the other FMU is interpolated there.
+#[test]
+fn events_become_rows_where_asked() {
+    let folder = folder(&system("", ""));
+    let run_to = |stop: &str, out: &str, more: &[&str]| {
+        let all = ["run", "system.toml", "--step", "0.4", "--stop", stop, "-q", "--out", out];
+        let columns = ["--record", "a.ramp", "--record", "b.time", "--record", "a.falls"];
+        folder.succeed(&[&all[..], &columns, more].concat());
+        folder.read(out)
+    };
+    let run = |out: &str, more: &[&str]| run_to("1.6", out, more);
+    let plain = run("plain.csv", &[]);
+    let events = run("events.csv", &["--record-events"]);
+    assert_eq!(plain.lines().count(), 6);
+    let falls: Vec<&str> =
+        events.lines().filter(|line| line.starts_with("1,") || line.starts_with("1.0,")).collect();
+    assert_eq!(falls.len(), 2, "{events}");
+    let cells = |line: &str| -> Vec<f64> { line.split(',').map(|cell| cell.parse().unwrap()).collect() };
+    let (before, after) = (cells(falls[0]), cells(falls[1]));
+    assert!((before[1] - 1.0).abs() < 1e-9 && after[1].abs() < 1e-9, "{events}");
+    assert!(plain.lines().all(|line| events.lines().any(|other| line == other)), "{events}");
+    let times: Vec<f64> = events.lines().skip(1).map(|line| cells(line)[0]).collect();
+    assert!(times.is_sorted(), "{times:?}");
+    assert_eq!(run("isolated.csv", &["--record-events", "--isolate"]), events);
+    // Continued, the rows are the same.
+    run_to("0.8", "part.csv", &["--record-events", "--checkpoint-every", "1"]);
+    folder.succeed(&["resume", "part.csv.checkpoint", "--stop", "1.6", "-q"]);
+    assert_eq!(folder.read("part.csv"), events);
 }
 
 #[test]

@@ -202,7 +202,7 @@ pub enum Error {
     #[error("{0}")]
     Engine(Box<koppel::Error>),
 
-    /// An Arrow stream or Parquet file is broken or could not be written.
+    /// A Parquet file is broken or could not be written.
     #[cfg(feature = "parquet")]
     #[error("cannot {action} `{}`: {reason}", path.display())]
     Parquet {

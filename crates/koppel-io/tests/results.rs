@@ -4,8 +4,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use koppel::system::Message;
 use koppel_io::Error;
-use koppel_io::results::{Column, Metadata, ResultWriter, Table, read_table, recover};
+use koppel_io::results::{Column, Kind, Metadata, ResultWriter, Table, read_table, recover};
 
 #[cfg(feature = "parquet")]
 const FORMATS: [&str; 2] = ["csv", "parquet"];
@@ -16,14 +17,20 @@ fn metadata() -> Metadata {
     let column = |name: &str, unit: Option<&str>| Column {
         name: name.into(),
         unit: unit.map(Into::into),
-        description: None,
+        ..Column::default()
     };
+    let other = |name: &str, kind: Kind| Column { kind, ..column(name, None) };
     Metadata {
         koppel_version: "0.1.0".into(),
         created: "2026-01-02T03:04:05Z".into(),
         system: "two masses".into(),
         settings: serde_json::json!({ "step": 0.001, "coupling": "nepce" }),
-        columns: vec![column("left.x", Some("m")), column("odd, \"name\"\nhere", None)],
+        columns: vec![
+            column("left.x", Some("m")),
+            column("odd, \"name\"\nhere", None),
+            other("left.state", Kind::Text),
+            other("left.frame", Kind::Bytes),
+        ],
         extra: serde_json::Map::from_iter([("host".to_string(), "here".into())]),
     }
 }
@@ -50,20 +57,30 @@ fn row(index: u64) -> (f64, [f64; 2]) {
     (time, [hard, (time * 1e3).sin() * 1e-7])
 }
 
+/// Texts and bytes that are hard to write exactly.
+fn messages(index: u64) -> [Message; 2] {
+    let text = ["", "plain", " blanks ", "a \"b\",\nc", "\"", "grün,", "1.5", "\n\n"][index as usize % 8];
+    let bytes = (0..index % 5).map(|k| (index * 37 + k * 101) as u8).collect();
+    [Message::Text(text.into()), Message::Bytes(bytes)]
+}
+
 fn push(writer: &mut ResultWriter, rows: std::ops::Range<u64>) {
     for index in rows {
         let (time, values) = row(index);
-        writer.row(time, &values).unwrap();
+        writer.row_with(time, &values, &messages(index)).unwrap();
     }
 }
 
 fn assert_is_prefix(table: &Table, rows: usize) {
-    assert_eq!(table.time.len(), rows);
+    assert_eq!((table.time.len(), table.columns.len(), table.messages.len()), (rows, 2, 2));
     for index in 0..rows {
         let (time, values) = row(index as u64);
         assert_eq!(table.time[index].to_bits(), time.to_bits());
         for (column, value) in table.columns.iter().zip(values) {
             assert_eq!(column.1[index].to_bits(), value.to_bits(), "row {index}");
+        }
+        for (column, message) in table.messages.iter().zip(messages(index as u64)) {
+            assert_eq!(column.1[index], message, "row {index}");
         }
     }
 }
@@ -126,9 +143,12 @@ fn a_part_cut_anywhere_gives_a_prefix() {
         }
         drop(writer);
         let whole = fs::read(part(&path)).unwrap();
+        let sidecar = PathBuf::from(format!("{}-metadata.json", part(&path).display()));
+        let description = fs::read(&sidecar).ok();
         let mut most = 0;
         for length in 0..=whole.len() {
             fs::write(part(&path), &whole[..length]).unwrap();
+            description.iter().for_each(|text| fs::write(&sidecar, text).unwrap());
             match recover(&part(&path), None) {
                 Ok(finished) => {
                     assert!(finished.rows >= most, "more bytes, fewer rows");
@@ -181,6 +201,43 @@ fn recover_converts_when_asked() {
         assert_eq!(table.metadata, Some(metadata()));
         assert!(!part(&path).exists());
     }
+}
+
+/// Texts are known by their quotes, bytes are left as Base64.
+#[test]
+fn a_part_without_its_metadata_keeps_its_texts() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("out.csv");
+    fs::write(part(&path), "time,a,b,c\n0,1,\"x\ny\",\"AP8=\"\n1,2,\"\",\"\"\n2,3,\"cut").unwrap();
+    let finished = recover(&part(&path), None).unwrap();
+    assert_eq!((finished.rows, finished.part_kept), (2, false));
+    let table = read_table(&path).unwrap();
+    assert_eq!(table.columns, [("a".to_string(), vec![1.0, 2.0])]);
+    let texts = |texts: [&str; 2]| texts.map(|text| Message::Text(text.into())).to_vec();
+    assert_eq!(
+        table.messages,
+        [("b".to_string(), texts(["x\ny", ""])), ("c".to_string(), texts(["AP8=", ""]))]
+    );
+}
+
+#[test]
+#[cfg(feature = "parquet")]
+fn damage_to_a_block_is_seen() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("out.parquet");
+    let mut writer = ResultWriter::create(&path, metadata()).unwrap();
+    for block in 0..3 {
+        push(&mut writer, block * 10..(block + 1) * 10);
+        writer.flush().unwrap();
+    }
+    drop(writer);
+    let mut bytes = fs::read(part(&path)).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    fs::write(part(&path), &bytes).unwrap();
+    let finished = recover(&part(&path), None).unwrap();
+    assert!(finished.rows < 30 && finished.part_kept, "{finished:?}");
+    assert_is_prefix(&read_table(&path).unwrap(), finished.rows as usize);
 }
 
 #[test]

@@ -3,10 +3,11 @@
 use std::path::PathBuf;
 
 use koppel::record::Recorder;
+use koppel::system::Message;
 use koppel_io::results::read_table;
 use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList};
+use pyo3::types::{PyBytes, PyDict, PyList};
 
 use crate::error;
 
@@ -15,11 +16,13 @@ use crate::error;
 pub(crate) struct Columns {
     times: Vec<f64>,
     values: Vec<Vec<f64>>,
+    messages: Vec<Vec<Message>>,
 }
 
 impl Columns {
-    pub(crate) fn new(count: usize) -> Self {
-        Columns { times: Vec::new(), values: vec![Vec::new(); count] }
+    /// So many columns of numbers, and of texts and bytes.
+    pub(crate) fn new(numbers: usize, messages: usize) -> Self {
+        Columns { times: Vec::new(), values: vec![Vec::new(); numbers], messages: vec![Vec::new(); messages] }
     }
 }
 
@@ -29,9 +32,14 @@ impl Recorder for Columns {
         self.values.iter_mut().zip(values).for_each(|(column, value)| column.push(*value));
         Ok(())
     }
+
+    fn row_with(&mut self, time: f64, values: &[f64], messages: &[Message]) -> koppel::Result<()> {
+        self.messages.iter_mut().zip(messages).for_each(|(column, message)| column.push(message.clone()));
+        self.row(time, values)
+    }
 }
 
-/// Signals over time. A mapping from names to arrays, the first of which is `time`.
+/// Signals over time. A mapping from names to arrays, the first of which is `time`; texts and bytes are lists.
 #[pyclass(frozen, mapping, module = "koppel")]
 pub(crate) struct Result {
     columns: Py<PyDict>,
@@ -55,9 +63,14 @@ impl Result {
         let (columns, units) = (PyDict::new(py), PyDict::new(py));
         columns.set_item("time", crate::array(py, &rows.times)?)?;
         units.set_item("time", "s")?;
+        let numbers = rows.values.len();
         for ((name, unit), values) in names.iter().zip(rows.values) {
             columns.set_item(name, crate::array(py, &values)?)?;
             units.set_item(name, unit)?;
+        }
+        for ((name, _), messages) in names[numbers..].iter().zip(rows.messages) {
+            columns.set_item(name, list(py, &messages)?)?;
+            units.set_item(name, py.None())?;
         }
         let certificate = crate::python(py, certificate)?.unbind();
         let statistics = crate::python(py, statistics)?.unbind();
@@ -111,15 +124,36 @@ impl Result {
     }
 }
 
+/// Texts as `str`, bytes as `bytes`.
+fn list<'py>(py: Python<'py>, messages: &[Message]) -> PyResult<Bound<'py, PyList>> {
+    let list = PyList::empty(py);
+    for message in messages {
+        match message {
+            Message::Text(text) => list.append(text)?,
+            Message::Bytes(bytes) => list.append(PyBytes::new(py, bytes))?,
+            Message::Tick(tick) => list.append(tick)?,
+        }
+    }
+    Ok(list)
+}
+
 /// Reads a result file that `koppel run` wrote, CSV or Parquet.
 #[pyfunction]
 pub(crate) fn read_results(py: Python<'_>, path: PathBuf) -> PyResult<Py<Result>> {
     let table = py.detach(|| read_table(&path)).map_err(error::io)?;
     let unit = |name: &String| table.unit(name).map(str::to_owned);
-    let names: Vec<(String, Option<String>)> =
-        table.columns.iter().map(|(name, _)| (name.clone(), unit(name))).collect();
+    let names: Vec<(String, Option<String>)> = table
+        .columns
+        .iter()
+        .map(|(name, _)| name)
+        .chain(table.messages.iter().map(|(name, _)| name))
+        .map(|name| (name.clone(), unit(name)))
+        .collect();
     let certificate = table.metadata.as_ref().and_then(|m| m.extra.get("certificate").cloned());
-    let rows =
-        Columns { times: table.time, values: table.columns.into_iter().map(|(_, values)| values).collect() };
+    let rows = Columns {
+        times: table.time,
+        values: table.columns.into_iter().map(|(_, values)| values).collect(),
+        messages: table.messages.into_iter().map(|(_, messages)| messages).collect(),
+    };
     Result::new(py, rows, &names, &certificate, &serde_json::Value::Null)
 }

@@ -180,10 +180,11 @@ fn run(file: &mut SystemFile, is_certified: bool, is_repeated: bool, look: &mut 
         }
         false => None,
     };
-    let names = simulation.columns().iter().map(|c| (c.name.clone(), c.unit.clone())).collect::<Vec<_>>();
+    let mut names = simulation.columns().iter().map(|c| (c.name.clone(), c.unit.clone())).collect::<Vec<_>>();
+    let mut rows = Columns::new(names.len(), simulation.message_columns().len());
+    names.extend(simulation.message_columns().iter().map(|column| (column.name.clone(), None)));
     let mut remarks = file.trial_warnings();
     remarks.extend(simulation.remarks());
-    let mut rows = Columns::new(names.len());
     let mut certifier = is_certified.then(|| Certifier::new(&mut simulation));
     if let Some(second) = second {
         let with = |alone: Certifier| alone.with_second_run(&simulation, second).map_err(error::engine);

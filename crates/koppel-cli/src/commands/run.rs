@@ -64,6 +64,9 @@ fn settings(settings: &SettingArguments) -> Vec<Setting> {
     if settings.isolate {
         set("run.isolate", "true", "--isolate");
     }
+    if settings.record_events {
+        set("run.record_events", "true", "--record-events");
+    }
     if let Some(condition) = &settings.stop_when {
         set("run.stop_when", &quoted(condition), "--stop-when");
     }

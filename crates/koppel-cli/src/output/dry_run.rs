@@ -74,6 +74,12 @@ struct Reading {
     is_loop: bool,
 }
 
+/// Names of all columns, those of numbers first.
+fn column_names(simulation: &Simulation) -> Vec<String> {
+    let messages = simulation.message_columns().iter().map(|column| column.name.clone());
+    simulation.columns().iter().map(|column| column.name.clone()).chain(messages).collect()
+}
+
 impl DryRun {
     pub(crate) fn new(file: &SystemFile, simulation: &Simulation) -> Result<Self> {
         let graph = simulation.graph();
@@ -99,7 +105,7 @@ impl DryRun {
             changes: settings::changes(&settings),
             grid: settings::steps(file, simulation.steps()),
             words: settings::facts(file, &settings),
-            columns: simulation.columns().iter().map(|column| column.name.clone()).collect(),
+            columns: column_names(simulation),
             auto: auto_document(file),
             settings,
         })

@@ -24,8 +24,9 @@ use std::time::{Duration, Instant};
 
 use koppel::analysis::Certificate;
 use koppel::run::{Ending, Flow, Simulation};
+use koppel::system::MessageKind;
 use koppel_io::model_file;
-use koppel_io::results::{Column, Finished, Metadata};
+use koppel_io::results::{Column, Finished, Kind, Metadata};
 use koppel_io::system_file::SystemFile;
 
 use crate::arguments::SessionArguments;
@@ -287,6 +288,13 @@ fn metadata(file: &SystemFile, simulation: &Simulation, plan: &Plan, created: St
         name: column.name.clone(),
         unit: column.unit.clone(),
         description: text(&column.description),
+        kind: Kind::Number,
+    });
+    let messages = simulation.message_columns().iter().map(|column| Column {
+        name: column.name.clone(),
+        unit: None,
+        description: text(&column.description),
+        kind: if column.kind == MessageKind::Bytes { Kind::Bytes } else { Kind::Text },
     });
     let stem = plan.system.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     Metadata {
@@ -294,7 +302,7 @@ fn metadata(file: &SystemFile, simulation: &Simulation, plan: &Plan, created: St
         created,
         system: if file.title.is_empty() { stem } else { file.title.clone() },
         settings: file.to_json(),
-        columns: columns.collect(),
+        columns: columns.chain(messages).collect(),
         extra: serde_json::Map::new(),
     }
 }

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use koppel::record::Recorder;
+use koppel::system::Message;
 use koppel_io::results::{Finished, Metadata, ResultWriter, Table, read_table};
 
 use crate::failure::{Failure, Result, note};
@@ -110,7 +111,8 @@ impl Recording {
         let names = metadata.columns.iter().enumerate();
         let columns =
             names.map(|(index, column)| (column.name.clone(), table.column(index).collect())).collect();
-        Ok(Table { metadata: Some(metadata.clone()), time: table.times.clone(), columns })
+        let (metadata, time) = (Some(metadata.clone()), table.times.clone());
+        Ok(Table { metadata, time, columns, ..Table::default() })
     }
 }
 
@@ -146,10 +148,10 @@ impl Shared {
         }
     }
 
-    fn row(&self, time: f64, values: &[f64]) -> koppel::Result<()> {
+    fn row(&self, time: f64, values: &[f64], messages: &[Message]) -> koppel::Result<()> {
         match &mut *self.lock() {
             Place::File(writer) => writer
-                .row(time, values)
+                .row_with(time, values, messages)
                 .map_err(|error| Box::new(koppel::Error::Recorder { source: error.into() })),
             Place::Memory(table) => table.row(time, values),
             Place::Nowhere => Ok(()),
@@ -160,12 +162,16 @@ impl Shared {
 
 impl Recorder for Recording {
     fn row(&mut self, time: f64, values: &[f64]) -> koppel::Result<()> {
+        self.row_with(time, values, &[])
+    }
+
+    fn row_with(&mut self, time: f64, values: &[f64], messages: &[Message]) -> koppel::Result<()> {
         self.rows += 1;
         if !self.rows.is_multiple_of(TIMED) {
-            return self.place.row(time, values);
+            return self.place.row(time, values, messages);
         }
         let begin = Instant::now();
-        let result = self.place.row(time, values);
+        let result = self.place.row(time, values, messages);
         self.timed += begin.elapsed();
         self.timed_rows += 1;
         result

@@ -11,6 +11,7 @@ use crate::description::{CoSimulation, Description, ModelExchange};
 use crate::error::{Error, Result};
 use crate::ffi::{CallError, Kind, Log, LogMessage, Status, fmi2, fmi3};
 use crate::fmu::{Fmu, Library, OnlyInstance};
+use koppel::record::{Event, EventLog};
 use koppel::system::Ports;
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
@@ -45,6 +46,8 @@ pub struct Base {
     has_read_back: bool,
     /// It was told that an output is rounded.
     has_warned: Cell<bool>,
+    /// Events, for whoever watches them.
+    pub(super) event_log: EventLog,
     /// Texts, bytes and ticks.
     pub(super) mail: Mail,
     pub(super) clockwork: Clockwork,
@@ -95,6 +98,7 @@ impl Base {
             past: Past::default(),
             has_read_back: false,
             has_warned: Cell::new(false),
+            event_log: EventLog::default(),
             mail: Mail::new(description, &slots),
             clockwork: Clockwork::new(description, &slots),
             ports,
@@ -237,6 +241,20 @@ impl Base {
     #[cold]
     pub(super) fn failed(&self, source: CallError) -> Box<Error> {
         Box::new(Error::Call { instance: self.name.clone(), source })
+    }
+
+    /// The watched variables as they are now; nothing if nobody watches events.
+    pub(super) fn watched(&self) -> Result<Option<Vec<f64>>> {
+        let Some(variables) = self.event_log.variables() else { return Ok(None) };
+        variables.iter().map(|variable| self.read_one(self.slot(*variable))).collect::<Result<_>>().map(Some)
+    }
+
+    /// Notes an event at `time`, of which these were the watched variables before.
+    pub(super) fn note_event(&mut self, time: f64, before: Option<Vec<f64>>) -> Result<()> {
+        if let (Some(before), Some(after)) = (before, self.watched()?) {
+            self.event_log.note(Event { time, before, after });
+        }
+        Ok(())
     }
 
     /// The FMU wants to end the simulation where it stands now.

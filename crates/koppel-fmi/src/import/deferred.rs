@@ -9,6 +9,7 @@ use crate::error::{Error, Result};
 use crate::ffi::Kind;
 use crate::fmu::Fmu;
 use koppel::linalg::Matrix;
+use koppel::record::EventLog;
 use koppel::signal::{Samples, Segment, Step};
 use koppel::system::{Message, Ports, Snapshot, StateSpace, Subsystem, VariableId};
 use std::sync::Arc;
@@ -119,6 +120,10 @@ impl Subsystem for Deferred {
 
     fn receive(&mut self, input: usize, message: &Message) -> koppel::Result<()> {
         self.inner()?.receive(input, message)
+    }
+
+    fn events(&mut self) -> Option<&mut EventLog> {
+        self.inner().ok()?.events()
     }
 
     fn linearize(&mut self, inputs: &[f64]) -> koppel::Result<Option<StateSpace>> {

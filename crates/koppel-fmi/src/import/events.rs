@@ -161,6 +161,14 @@ impl CoSimulation {
 
     /// One event at `time`: inputs, due clocks and what was received go in; what ticks comes out.
     pub(super) fn event(&mut self, time: f64, margin: f64) -> Result<()> {
+        // The first one belongs to the start.
+        let is_first = self.events.as_ref().is_some_and(|events| events.is_in_event_mode);
+        let before = if is_first { None } else { self.base.watched()? };
+        self.handle_event(time, margin)?;
+        self.base.note_event(time, before)
+    }
+
+    fn handle_event(&mut self, time: f64, margin: f64) -> Result<()> {
         self.base.backend.set_log_time(time);
         self.enter_event_mode()?;
         let Some(events) = &mut self.events else { return Ok(()) };

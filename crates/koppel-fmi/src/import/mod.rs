@@ -64,6 +64,7 @@ use base::Use;
 use events::Events;
 use inside::Inside;
 use koppel::linalg::Matrix;
+use koppel::record::EventLog;
 use koppel::signal::{Request, Samples, Segment, Step};
 use koppel::system::{Dependencies, Message, Ports, Snapshot, StateSpace, Subsystem, VariableId};
 use linearization::Linearization;
@@ -311,6 +312,10 @@ impl Subsystem for CoSimulation {
         Ok(self.base.take_message(input, message, has_events)?)
     }
 
+    fn events(&mut self) -> Option<&mut EventLog> {
+        self.has_event_mode().then_some(&mut self.base.event_log)
+    }
+
     fn linearize(&mut self, inputs: &[f64]) -> koppel::Result<Option<StateSpace>> {
         if self.options.spared { Ok(None) } else { self.matrices(inputs) }
     }
@@ -405,6 +410,7 @@ impl Subsystem for CoSimulation {
                 self.phase = if *phase == 1.0 { Phase::Stepping } else { Phase::Initializing };
                 self.knows_inputs = *knows_inputs == 1.0;
                 self.time = *time;
+                self.base.event_log.forget_after(*time);
                 self.applied.copy_from_slice(&numbers[..size]);
                 self.events.iter_mut().for_each(|now| now.restore(&numbers[size..size + events]));
                 match self.restore_memory(&numbers[size + events..], &snapshot.bytes) {

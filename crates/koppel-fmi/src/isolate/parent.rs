@@ -8,6 +8,7 @@ use crate::error::{Error, Result};
 use crate::fmu::Fmu;
 use crate::import::{self, Options, Solving};
 use koppel::linalg::Matrix;
+use koppel::record::EventLog;
 use koppel::signal::{Samples, Segment, Step};
 use koppel::system::{Horizon, Message, Ports, Snapshot, StateSpace, Subsystem, VariableId};
 use std::cell::RefCell;
@@ -21,6 +22,9 @@ pub(super) struct Isolated {
     lack_of_model: Option<String>,
     /// As the worker told last.
     step_calls: Option<u64>,
+    event_log: EventLog,
+    /// The worker notes events.
+    is_watched: bool,
     /// Saving a state needs the worker, too.
     link: RefCell<Link>,
     fmu: Arc<Fmu>,
@@ -38,6 +42,8 @@ impl Isolated {
             model_source: None,
             lack_of_model: None,
             step_calls: None,
+            event_log: EventLog::default(),
+            is_watched: false,
             link: RefCell::new(link),
             fmu: fmu.clone(),
             options: options.clone(),
@@ -117,6 +123,7 @@ impl Subsystem for Isolated {
         if self.link.get_mut().is_gone() {
             // A new worker: what the old one did to end itself, in an experiment before the run for example, is over.
             self.link = RefCell::new(Self::hosted(&self.fmu, &self.options, &self.isolation)?.0);
+            self.is_watched = false;
         }
         self.link.get_mut().time = start;
         self.call(&Call::Initialize(start), "while it was initialised").map(|_| ())
@@ -151,6 +158,12 @@ impl Subsystem for Isolated {
         outputs: &mut [f64],
         samples: &mut Samples,
     ) -> koppel::Result<()> {
+        if !self.is_watched
+            && let Some(variables) = self.event_log.variables()
+        {
+            self.call(&Call::Watch(variables.to_vec()), "while its events were asked for")?;
+            self.is_watched = true;
+        }
         let link = self.link.get_mut();
         link.time = step.start;
         let (offsets, coefficients) = (input.offsets(), input.coefficients());
@@ -223,6 +236,22 @@ impl Subsystem for Isolated {
     fn receive(&mut self, input: usize, message: &Message) -> koppel::Result<()> {
         let name = &self.ports.message_inputs[input].name;
         self.call(&Call::Receive(input, message.clone()), &format!("while `{name}` was set")).map(|_| ())
+    }
+
+    fn events(&mut self) -> Option<&mut EventLog> {
+        let section = self.fmu.description().co_simulation.as_ref();
+        let has_events = match self.options.solving {
+            Solving::Own => section.is_some_and(|section| section.has_event_mode),
+            Solving::Koppel(_) => true,
+        };
+        if self.is_watched {
+            let asked = Call::Events(self.link.get_mut().time);
+            // A worker that has ended says so in the next step.
+            if let Ok(Answer::Events(events)) = self.call(&asked, "while its events were read") {
+                events.into_iter().for_each(|event| self.event_log.note(event));
+            }
+        }
+        has_events.then_some(&mut self.event_log)
     }
 
     fn linearize(&mut self, inputs: &[f64]) -> koppel::Result<Option<StateSpace>> {

@@ -20,6 +20,7 @@ use crate::error::Error;
 use crate::import::Options;
 use koppel::Error as Engine;
 use koppel::linalg::Matrix;
+use koppel::record::Event;
 use koppel::signal::Request;
 use koppel::solver::SolverError;
 use koppel::system::{Horizon, Message, Ports, Snapshot, StateSpace, VariableId, VariableKind};
@@ -56,6 +57,10 @@ pub(super) enum Call {
     Set(VariableId, f64),
     Send(usize, Message),
     Receive(usize, Message),
+    /// From now on, notes these at every event.
+    Watch(Vec<VariableId>),
+    /// The events up to this time.
+    Events(f64),
     Save(Snapshot, Horizon),
     Restore(Snapshot),
     Discard,
@@ -75,6 +80,7 @@ pub(super) enum Answer {
     Hosted { ports: Ports, solver: String },
     Saved(Snapshot),
     Sent(Message),
+    Events(Vec<Event>),
     Linear { model: Option<StateSpace>, source: Option<String>, lack: Option<String>, solver: String },
     FeedThrough(Option<Matrix>),
     Rates(Option<Vec<f64>>),

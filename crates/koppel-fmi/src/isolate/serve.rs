@@ -128,6 +128,14 @@ impl Worker<'_> {
                 subsystem.send(output, &mut message).map_err(|error| Trouble::from(&*error))?;
                 return Ok(Answer::Sent(message));
             }
+            Call::Watch(variables) => {
+                subsystem.events().into_iter().for_each(|log| log.watch(variables.clone()));
+                Ok(())
+            }
+            Call::Events(time) => {
+                let events = subsystem.events().into_iter().flat_map(|log| log.take_until(time));
+                return Ok(Answer::Events(events.collect()));
+            }
             Call::Restore(snapshot) => subsystem.restore(&snapshot),
             Call::Linearize(inputs) => {
                 let model = subsystem.linearize(&inputs).map_err(|error| Trouble::from(&*error))?;

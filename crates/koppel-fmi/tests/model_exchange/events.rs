@@ -1,7 +1,10 @@
 //! State, time and step events, discrete inputs.
 
 use super::*;
+use koppel::record::Table;
+use koppel::run::{Flow, RunConfig, Simulation};
 use koppel::signal::Segment;
+use koppel::system::SystemBuilder;
 use std::f64::consts::PI;
 
 /// Height and number of bounces of a ball dropped from 1 m at 9.81 m/s², restitution 0.7, at rest below 0.1 m/s.
@@ -173,5 +176,44 @@ fn discrete_inputs_act_from_a_communication_point_on() {
         }
         let error = body.read(Some(&[0.0, 0.5]), &mut outputs).unwrap_err().to_string();
         assert!(error.contains("`on` is a Boolean, 0.5 is not one"), "{error}");
+    }
+}
+
+/// Times of the first bounces.
+fn bounces() -> impl Iterator<Item = f64> {
+    let first = (2.0 / 9.81_f64).sqrt();
+    (0..).map(move |k| first * (1.0 + 2.0 * (1..=k).map(|j| 0.7_f64.powi(j)).sum::<f64>()))
+}
+
+#[test]
+fn bounces_become_rows_where_asked() {
+    for version in VERSIONS {
+        let fmu = BALL.fmu(version, ALL, &[]);
+        let run = |record_events: bool| -> Table {
+            let ball = instance(&fmu, &[], adaptive(1e-10));
+            let system = SystemBuilder::new().add("ball", ball).build().unwrap();
+            let config = RunConfig { record_events, ..RunConfig::new(2.0, 0.25) };
+            let mut table = Table::default();
+            let mut simulation = Simulation::new(system, &config).unwrap();
+            simulation.run(&mut table, &mut |_| Ok(Flow::Continue)).unwrap();
+            table
+        };
+        let (plain, table) = (run(false), run(true));
+        let at_points = |time: &f64| plain.times.contains(time);
+        let mut events = table.times.iter().zip(&table.rows).filter(|(time, _)| !at_points(time));
+        for bounce in bounces().take_while(|time| *time < 2.0) {
+            let mut next = || {
+                let (time, row) = events.next().unwrap();
+                assert!((time - bounce).abs() < 1e-8 && row[0].abs() < 1e-8, "{time} for {bounce}: {row:?}");
+                (row[1], row[3])
+            };
+            let ((speed, count), (speed_after, count_after)) = (next(), next());
+            assert!(speed < 0.0 && (speed_after + 0.7 * speed).abs() < 1e-12, "{speed} {speed_after}");
+            assert_eq!(count_after, count + 1.0);
+        }
+        assert_eq!(events.next(), None);
+        // The others are as they were.
+        let others = table.times.iter().zip(&table.rows).filter(|(time, _)| at_points(time));
+        assert!(others.eq(plain.times.iter().zip(&plain.rows)));
     }
 }

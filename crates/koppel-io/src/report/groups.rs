@@ -59,12 +59,13 @@ mod tests {
         let columns = names.map(|(name, unit)| Column {
             name: name.into(),
             unit: Some(unit.into()),
-            description: None,
+            ..Column::default()
         });
         let mut table = Table {
             metadata: Some(Metadata { columns: columns.into(), ..Metadata::default() }),
             time: vec![0.0],
             columns: names.map(|(name, _)| (name.to_string(), vec![1.0])).into(),
+            ..Table::default()
         };
         let shape = |table: &Table| -> Vec<(String, usize)> {
             plot_groups(table).into_iter().map(|g| (g.title, g.series.len())).collect()

@@ -67,18 +67,11 @@ fn csv_text(path: &Path, columns: &[(String, Cells)], rows: usize) -> Result<Str
 
 #[cfg(feature = "parquet")]
 mod parquet {
-    use super::super::batch::failure;
     use super::super::files;
+    use super::super::parquet_file::{Cell, Chunk, ParquetWriter};
     use super::Cells;
-    use crate::{Error, Result};
-    use ::parquet::arrow::ArrowWriter;
-    use ::parquet::basic::Compression;
-    use ::parquet::file::properties::WriterProperties;
-    use arrow_array::{ArrayRef, Float64Array, RecordBatch, StringArray, UInt64Array};
-    use arrow_schema::{DataType, Field, Schema};
-    use std::fs::File;
+    use crate::Result;
     use std::path::Path;
-    use std::sync::Arc;
 
     pub(super) fn write(path: &Path, columns: &[(String, Cells)]) -> Result<()> {
         let temporary = files::with_suffix(path, ".tmp");
@@ -92,31 +85,21 @@ mod parquet {
     }
 
     fn write_to(path: &Path, columns: &[(String, Cells)]) -> Result<()> {
-        let field = |(name, cells): &(String, Cells)| match cells {
-            Cells::Whole(_) => Field::new(name, DataType::UInt64, false),
-            Cells::Numbers(_) => Field::new(name, DataType::Float64, false),
-            Cells::Texts(_) => Field::new(name, DataType::Utf8, true),
+        let cell = |cells: &Cells| match cells {
+            Cells::Whole(_) => Cell::Whole,
+            Cells::Numbers(_) => Cell::Number,
+            Cells::Texts(_) => Cell::Text { is_optional: true },
         };
-        let array = |(_, cells): &(String, Cells)| -> ArrayRef {
-            match cells {
-                Cells::Whole(cells) => Arc::new(UInt64Array::from(cells.clone())),
-                Cells::Numbers(cells) => Arc::new(Float64Array::from(cells.clone())),
-                Cells::Texts(cells) => Arc::new(StringArray::from(cells.clone())),
+        let named: Vec<_> = columns.iter().map(|(name, cells)| (name.clone(), cell(cells))).collect();
+        let mut writer = ParquetWriter::create(path, &named, env!("CARGO_PKG_VERSION"), None)?;
+        writer.group(columns.iter().map(|(_, cells)| match cells {
+            Cells::Whole(cells) => Chunk::Whole(cells),
+            Cells::Numbers(cells) => Chunk::Numbers(cells),
+            Cells::Texts(cells) => {
+                Chunk::Texts(cells.iter().map(|cell| cell.as_deref().map(Into::into)).collect())
             }
-        };
-        let schema = Arc::new(Schema::new(columns.iter().map(field).collect::<Vec<_>>()));
-        let batch = RecordBatch::try_new(schema.clone(), columns.iter().map(array).collect());
-        let batch = batch.map_err(failure("write", path))?;
-        let properties = WriterProperties::builder()
-            .set_created_by(format!("koppel {}", env!("CARGO_PKG_VERSION")))
-            .set_compression(Compression::SNAPPY)
-            .build();
-        let file = File::create(path).map_err(Error::io("create", path))?;
-        let mut writer =
-            ArrowWriter::try_new(file, schema, Some(properties)).map_err(failure("write", path))?;
-        writer.write(&batch).map_err(failure("write", path))?;
-        let file = writer.into_inner().map_err(failure("write", path))?;
-        file.sync_all().map_err(Error::io("write", path))
+        }))?;
+        writer.finish()
     }
 }
 
@@ -145,21 +128,17 @@ mod tests {
     #[cfg(feature = "parquet")]
     #[test]
     fn parquet_keeps_types_and_nulls() {
-        use ::parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
-        use arrow_array::Array;
-        use arrow_array::cast::AsArray;
-        use arrow_array::types::{Float64Type, UInt64Type};
+        use ::parquet::file::reader::{FileReader, SerializedFileReader};
+        use ::parquet::record::RowAccessor;
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("r.parquet");
         write_cells(&path, &columns()).unwrap();
-        let file = std::fs::File::open(&path).unwrap();
-        let batch =
-            ParquetRecordBatchReaderBuilder::try_new(file).unwrap().build().unwrap().next().unwrap().unwrap();
-        assert_eq!(batch.column(0).as_primitive::<UInt64Type>().value(1), u64::MAX);
-        let numbers = batch.column(1).as_primitive::<Float64Type>();
-        assert!(numbers.value(0) == 0.1 && numbers.value(1).is_nan());
-        let texts = batch.column(2).as_string::<i32>();
-        assert!(texts.is_null(0) && texts.value(1) == "a \"b\",\nc");
+        let file = SerializedFileReader::new(std::fs::File::open(&path).unwrap()).unwrap();
+        let rows: Vec<_> = file.get_row_iter(None).unwrap().map(|row| row.unwrap()).collect();
+        assert_eq!(rows[1].get_ulong(0).unwrap(), u64::MAX);
+        assert!(rows[0].get_double(1).unwrap() == 0.1 && rows[1].get_double(1).unwrap().is_nan());
+        assert!(rows[0].get_string(2).is_err(), "null");
+        assert_eq!(rows[1].get_string(2).unwrap(), "a \"b\",\nc");
         assert!(!folder.path().join("r.parquet.tmp").exists());
     }
 }

@@ -9,12 +9,12 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::files::sidecar_of;
-use super::metadata::{Column, Metadata, TIME};
+use super::metadata::{Column, Kind, Metadata, TIME};
 use crate::{Error, Result};
 
 /// The text of the sidecar of `csv`.
 pub(super) fn describe(metadata: &Metadata, csv: &Path) -> String {
-    let time = Column { name: TIME.to_string(), unit: Some("s".to_string()), description: None };
+    let time = Column { name: TIME.to_string(), unit: Some("s".to_string()), ..Column::default() };
     let columns: Vec<Value> = std::iter::once(&time).chain(&metadata.columns).map(column).collect();
     let description = json!({
         "@context": "http://www.w3.org/ns/csvw",
@@ -51,7 +51,11 @@ fn column(column: &Column) -> Value {
     let mut entry = json!({
         "name": encode(&column.name),
         "titles": column.name,
-        "datatype": "number",
+        "datatype": match column.kind {
+            Kind::Number => "number",
+            Kind::Text => "string",
+            Kind::Bytes => "base64Binary",
+        },
     });
     if let Some(unit) = &column.unit {
         entry["schema:unitText"] = json!(unit);
@@ -87,6 +91,7 @@ mod tests {
                 name: "a.x y".into(),
                 unit: Some("m".into()),
                 description: Some("position".into()),
+                kind: Kind::Number,
             }],
             ..Metadata::default()
         };

@@ -6,7 +6,7 @@
 //! | `out.csv.part-metadata.json`  | while running     | its metadata, so that a killed run keeps it       |
 //! | `out.csv`                     | after `finish`    | one header line, then one line per row            |
 //! | `out.csv-metadata.json`       | after `finish`    | metadata, W3C "CSV on the Web"                    |
-//! | `out.parquet.part`            | while running     | Arrow IPC stream, metadata in its schema          |
+//! | `out.parquet.part`            | while running     | blocks of rows, the metadata in the first         |
 //! | `out.parquet`                 | after `finish`    | Parquet, metadata under the key `koppel`          |
 //!
 //! Rules:
@@ -16,17 +16,16 @@
 //!   [`recover`] makes a finished file of what is left.
 //! * A part file of an earlier killed run is never lost: a new run renames it to `.part.1` (`.part.2`, …) and says so in
 //!   [`ResultWriter::notes`]. A part file that a living process is writing is refused.
-//! * The first column is `time`; `columns` of the [`Metadata`] are the others. All values are `f64` and read back bit for
-//!   bit (in CSV every NaN becomes the one written `NaN`).
+//! * The first column is `time`; `columns` of the [`Metadata`] are the others. Numbers are `f64` and read back bit for
+//!   bit (in CSV every NaN becomes the one written `NaN`). Columns of texts and bytes come last; in CSV their cells stand in
+//!   quotes, bytes as Base64.
 
 #[cfg(feature = "parquet")]
-mod batch;
+mod blocks;
 mod cells;
 mod csv_text;
 mod csvw;
 mod files;
-#[cfg(feature = "parquet")]
-mod ipc_stream;
 mod metadata;
 #[cfg(feature = "parquet")]
 mod parquet_file;
@@ -39,7 +38,7 @@ mod writer;
 pub use cells::{Cells, write_cells};
 pub(crate) use csv_text::{first_name, row_line};
 pub use files::write_whole;
-pub use metadata::{Column, Metadata};
+pub use metadata::{Column, Kind, Metadata};
 pub use recover::recover;
 pub use table::{Table, read_table};
 pub use writer::{Finished, ResultWriter};

@@ -8,13 +8,10 @@ use super::files::{self, Format, result_of, sidecar_of, with_suffix};
 use super::resume::copy_start;
 use super::whole::Whole;
 use super::writer::{Finished, ResultWriter, finish_csv};
-use super::{Column, Metadata, csv_text, csvw};
+use super::{Column, Kind, Metadata, csv_text, csvw};
 #[cfg(feature = "parquet")]
-use super::{batch, ipc_stream, writer::finish_parquet};
+use super::{blocks, writer::finish_parquet};
 use crate::{Error, Result};
-
-/// How an Arrow IPC stream begins.
-const IPC_START: [u8; 4] = [0xff; 4];
 
 /// Turns the part file of a killed run, also one that is cut off anywhere, into a finished file.
 ///
@@ -54,6 +51,9 @@ pub fn recover(part: &Path, out: Option<&Path>) -> Result<Finished> {
     })
 }
 
+/// How the blocks of a Parquet file begin.
+const BLOCKS: &[u8] = b"koppe";
+
 /// What the first bytes say.
 fn detect(part: &Path) -> Result<Format> {
     let mut start = Vec::new();
@@ -62,7 +62,7 @@ fn detect(part: &Path) -> Result<Format> {
     if start.len() < 5 {
         return Err(Box::new(Error::NothingToRecover { path: part.into() }));
     }
-    if start.starts_with(&IPC_START) {
+    if start == BLOCKS {
         #[cfg(feature = "parquet")]
         return Ok(Format::Parquet);
         #[cfg(not(feature = "parquet"))]
@@ -71,7 +71,7 @@ fn detect(part: &Path) -> Result<Format> {
     if start == b"time," || start == b"time\n" {
         return Ok(Format::Csv);
     }
-    Err(not_a_part(part, "it holds neither CSV with a `time` column nor an Arrow stream"))
+    Err(not_a_part(part, "it holds neither CSV with a `time` column nor the blocks of a Parquet file"))
 }
 
 /// The name the run was asked for, unless that would replace a file.
@@ -90,8 +90,9 @@ fn default_output(named: &Path, format: Format) -> Result<PathBuf> {
 fn recover_as(format: Format, part: &Path, out: &Path) -> Result<Whole> {
     match format {
         Format::Csv => {
-            let (names, whole) = csv_text::scan(part, u64::MAX, |_, _| Ok(()))?;
-            let metadata = csv_metadata(part, &names)?;
+            let metadata = csv_metadata(part)?;
+            let kinds = metadata.message_kinds();
+            let (_, whole) = csv_text::scan(part, u64::MAX, &kinds, |_, _, _| Ok(()))?;
             let temporary = with_suffix(out, ".tmp");
             let mut old = std::fs::File::open(part).map_err(Error::io("open", part))?;
             drop(copy_start(&mut old, whole.bytes, &temporary).map_err(Error::io("write", &temporary))?);
@@ -100,7 +101,7 @@ fn recover_as(format: Format, part: &Path, out: &Path) -> Result<Whole> {
         }
         #[cfg(feature = "parquet")]
         Format::Parquet => {
-            let metadata = ipc_stream::stream_metadata(part)?;
+            let metadata = blocks::metadata(part)?;
             finish_parquet(part, out, &metadata)
         }
     }
@@ -110,17 +111,22 @@ fn recover_as(format: Format, part: &Path, out: &Path) -> Result<Whole> {
 fn convert(format: Format, part: &Path, out: &Path) -> Result<Whole> {
     match format {
         Format::Csv => {
-            let (names, _) = csv_text::scan(part, 0, |_, _| Ok(()))?;
-            let mut writer = ResultWriter::create(out, csv_metadata(part, &names)?)?;
-            let (_, whole) = csv_text::scan(part, u64::MAX, |time, values| writer.row(time, values))?;
+            let metadata = csv_metadata(part)?;
+            let kinds = metadata.message_kinds();
+            let mut writer = ResultWriter::create(out, metadata)?;
+            let (_, whole) = csv_text::scan(part, u64::MAX, &kinds, |time, values, messages| {
+                writer.row_with(time, values, messages)
+            })?;
             writer.finish()?;
             Ok(whole)
         }
         #[cfg(feature = "parquet")]
         Format::Parquet => {
-            let mut writer = ResultWriter::create(out, ipc_stream::stream_metadata(part)?)?;
-            let whole = ipc_stream::scan_stream(part, |batch| {
-                batch::for_each_row(batch, |time, values| writer.row(time, values))
+            let metadata = blocks::metadata(part)?;
+            let kinds = metadata.message_kinds();
+            let mut writer = ResultWriter::create(out, metadata)?;
+            let whole = blocks::scan(part, |batch| {
+                batch.for_each_row(&kinds, |time, values, messages| writer.row_with(time, values, messages))
             })?;
             writer.finish()?;
             Ok(whole)
@@ -128,11 +134,21 @@ fn convert(format: Format, part: &Path, out: &Path) -> Result<Whole> {
     }
 }
 
-/// The metadata beside the part file; if it is lost, the names in the header are all that is known.
-fn csv_metadata(part: &Path, names: &[String]) -> Result<Metadata> {
-    let columns = names[1..].iter().map(|name| Column { name: name.clone(), ..Column::default() });
-    let metadata = csvw::read(part)?.filter(|metadata| metadata.names() == names);
-    Ok(metadata.unwrap_or_else(|| Metadata { columns: columns.collect(), ..Metadata::default() }))
+/// The metadata beside the part file; if it is lost, the names in the header and the quotes of the first row are all that is known.
+fn csv_metadata(part: &Path) -> Result<Metadata> {
+    let mut texts = 0;
+    let (names, _) = csv_text::scan(part, 1, &[], |_, _, messages| {
+        texts = messages.len();
+        Ok(())
+    })?;
+    if let Some(metadata) = csvw::read(part)?.filter(|metadata| metadata.names() == names) {
+        return Ok(metadata);
+    }
+    let kind = |at: usize| if at + texts < names.len() { Kind::Number } else { Kind::Text };
+    let columns = names.iter().enumerate().skip(1);
+    let columns =
+        columns.map(|(at, name)| Column { name: name.clone(), kind: kind(at), ..Column::default() });
+    Ok(Metadata { columns: columns.collect(), ..Metadata::default() })
 }
 
 fn not_a_part(path: &Path, reason: &'static str) -> Box<Error> {

@@ -11,8 +11,9 @@ use super::metadata::Metadata;
 use super::writer::Sink;
 #[cfg(feature = "parquet")]
 use super::{
-    ipc_stream::{self, IpcSink},
+    blocks::{self, BlockSink},
     parquet_file,
+    whole::Whole,
 };
 use crate::{Error, Result};
 
@@ -21,7 +22,7 @@ pub(super) fn resume_csv(path: &Path, metadata: &Metadata, rows: u64) -> Result<
     let part = part_of(path);
     let source = if part.exists() { &part } else { path };
     let mut old = files::lock(source, OpenOptions::new().read(true).write(true))?;
-    let (names, whole) = csv_text::scan(source, rows, |_, _| Ok(()))?;
+    let (names, whole) = csv_text::scan(source, rows, &metadata.message_kinds(), |_, _, _| Ok(()))?;
     if names != metadata.names() {
         return Err(Box::new(Error::ResumeColumns {
             path: source.into(),
@@ -53,11 +54,11 @@ pub(super) fn resume_parquet(path: &Path, metadata: &Metadata, rows: u64) -> Res
     let old = files::lock(source, OpenOptions::new().read(true))?;
     let temporary = with_suffix(&part, ".tmp");
     let file = create_locked(&temporary).map_err(Error::io("create", &temporary))?;
-    let mut sink = IpcSink::new(file, metadata).map_err(Error::io("write", &temporary))?;
+    let mut sink = BlockSink::new(file, metadata).map_err(Error::io("write", &temporary))?;
     let copied = if source == part {
-        ipc_stream::copy_stream(source, rows, &mut sink)
+        copy_blocks(source, rows, metadata, &mut sink)
     } else {
-        parquet_file::copy_parquet(source, rows, &mut sink)
+        parquet_file::copy_parquet(source, rows, metadata, &mut sink)
     };
     let kept = copied.and_then(|copied| check_length(source, copied.rows, rows).map(|()| copied));
     let kept = match kept {
@@ -70,7 +71,21 @@ pub(super) fn resume_parquet(path: &Path, metadata: &Metadata, rows: u64) -> Res
     sink.sync().map_err(Error::io("write", &temporary))?;
     drop(old);
     files::rename(&temporary, &part)?;
-    Ok((Sink::Ipc(Box::new(sink)), kept.last_time))
+    Ok((Sink::Blocks(Box::new(sink)), kept.last_time))
+}
+
+/// Copies the first `rows` rows of a file of blocks into `sink`; what was copied.
+#[cfg(feature = "parquet")]
+fn copy_blocks(path: &Path, rows: u64, metadata: &Metadata, sink: &mut BlockSink) -> Result<Whole> {
+    let (expected, found) = (metadata.names(), blocks::metadata(path)?.names());
+    if found != expected {
+        return Err(Box::new(Error::ResumeColumns { path: path.into(), expected, found }));
+    }
+    let mut copied = Whole::default();
+    blocks::scan(path, |batch| {
+        sink.copy(batch, rows, &mut copied).map_err(Error::io("write the part file of", path))
+    })?;
+    Ok(copied)
 }
 
 fn check_length(path: &Path, found: u64, needed: u64) -> Result<()> {

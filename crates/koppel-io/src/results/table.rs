@@ -1,12 +1,14 @@
-//! A result file, or any table of numbers over time, in memory.
+//! A result file, or any table over time, in memory.
 
 use std::path::Path;
+
+use koppel::system::Message;
 
 use super::files::Format;
 use super::{Metadata, csv_text, csvw};
 use crate::Result;
 
-/// A table of numbers over time.
+/// A table over time.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Table {
     /// What the file says about itself; `None` if koppel did not write it.
@@ -15,16 +17,11 @@ pub struct Table {
     pub time: Vec<f64>,
     /// The other columns with their names.
     pub columns: Vec<(String, Vec<f64>)>,
+    /// Columns of texts and bytes with their names.
+    pub messages: Vec<(String, Vec<Message>)>,
 }
 
 impl Table {
-    /// Of at least one column; the first is the time.
-    pub(super) fn new(metadata: Option<Metadata>, names: Vec<String>, mut columns: Vec<Vec<f64>>) -> Self {
-        let time = columns.remove(0);
-        let columns = names.into_iter().skip(1).zip(columns).collect();
-        Self { metadata, time, columns }
-    }
-
     /// The values of a column.
     #[must_use]
     pub fn column(&self, name: &str) -> Option<&[f64]> {
@@ -47,10 +44,7 @@ impl Table {
 /// If the file cannot be read or a field is not a number; the text names line, column and field.
 pub fn read_table(path: &Path) -> Result<Table> {
     match Format::of(path)? {
-        Format::Csv => {
-            let (names, columns) = csv_text::read(path)?;
-            Ok(Table::new(csvw::read(path)?, names, columns))
-        }
+        Format::Csv => csv_text::read(path, csvw::read(path)?),
         #[cfg(feature = "parquet")]
         Format::Parquet => super::parquet_file::read(path),
     }

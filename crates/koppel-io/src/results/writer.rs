@@ -5,13 +5,15 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use koppel::system::Message;
+
 use super::csv_text::CsvSink;
 use super::csvw;
 use super::files::{self, Format, part_of, sidecar_of};
 use super::metadata::Metadata;
 use super::resume::resume_csv;
 #[cfg(feature = "parquet")]
-use super::{ipc_stream::IpcSink, parquet_file, resume::resume_parquet, whole::Whole};
+use super::{blocks::BlockSink, parquet_file, resume::resume_parquet, whole::Whole};
 use crate::{Error, Result};
 
 /// Rows wait in memory no longer than this, as long as rows keep coming.
@@ -23,7 +25,7 @@ const FLUSH_INTERVAL: Duration = Duration::from_secs(1);
 ///
 /// ```no_run
 /// use koppel_io::results::{Column, Metadata, ResultWriter};
-/// let columns = vec![Column { name: "mass.x".into(), unit: Some("m".into()), description: None }];
+/// let columns = vec![Column { name: "mass.x".into(), unit: Some("m".into()), ..Column::default() }];
 /// let metadata = Metadata { system: "mass".into(), columns, ..Metadata::default() };
 /// let mut writer = ResultWriter::create("out.csv".as_ref(), metadata)?;
 /// writer.row(0.0, &[1.0])?;
@@ -36,6 +38,8 @@ pub struct ResultWriter {
     path: PathBuf,
     part: PathBuf,
     metadata: Metadata,
+    /// Columns of numbers.
+    numbers: usize,
     /// `None` after a failed write.
     sink: Option<Sink>,
     rows: u64,
@@ -65,7 +69,7 @@ pub struct Finished {
 pub(super) enum Sink {
     Csv(CsvSink),
     #[cfg(feature = "parquet")]
-    Ipc(Box<IpcSink>),
+    Blocks(Box<BlockSink>),
 }
 
 impl ResultWriter {
@@ -88,8 +92,8 @@ impl ResultWriter {
             }
             #[cfg(feature = "parquet")]
             Format::Parquet => {
-                let sink = IpcSink::new(file, &metadata).map_err(Error::io("write", &part));
-                sink.map(|sink| Sink::Ipc(Box::new(sink)))
+                let sink = BlockSink::new(file, &metadata).map_err(Error::io("write", &part));
+                sink.map(|sink| Sink::Blocks(Box::new(sink)))
             }
         };
         let sink = sink.inspect_err(|_| {
@@ -132,6 +136,7 @@ impl ResultWriter {
         Self {
             path: path.to_path_buf(),
             part: part_of(path),
+            numbers: metadata.numbers(),
             metadata,
             sink: Some(sink),
             rows: 0,
@@ -141,7 +146,7 @@ impl ResultWriter {
         }
     }
 
-    /// Adds one row; `values` in the order of the columns. Allocates nothing.
+    /// Adds one row of numbers; see [`row_with`](Self::row_with).
     ///
     /// # Errors
     ///
@@ -149,10 +154,28 @@ impl ResultWriter {
     ///
     /// # Panics
     ///
-    /// If `values` has not one value per column.
+    /// If there is not one value per column.
     pub fn row(&mut self, time: f64, values: &[f64]) -> Result<()> {
-        assert_eq!(values.len(), self.metadata.columns.len(), "a row has one value per column");
-        self.write(|sink| sink.push(time, values))?;
+        self.row_with(time, values, &[])
+    }
+
+    /// Adds one row; `values` and `messages` in the order of the columns. Numbers allocate nothing.
+    ///
+    /// # Errors
+    ///
+    /// If the file cannot be written, or an earlier write failed.
+    ///
+    /// # Panics
+    ///
+    /// If there is not one value per column.
+    pub fn row_with(&mut self, time: f64, values: &[f64], messages: &[Message]) -> Result<()> {
+        assert_eq!(values.len(), self.numbers, "a row has one value per column of numbers");
+        assert_eq!(
+            values.len() + messages.len(),
+            self.metadata.columns.len(),
+            "a row has one value per column"
+        );
+        self.write(|sink| sink.push(time, values, messages))?;
         self.rows += 1;
         self.last_time = Some(time);
         if self.last_flush.elapsed() >= FLUSH_INTERVAL { self.flush() } else { Ok(()) }
@@ -197,8 +220,8 @@ impl ResultWriter {
                 finish_csv(&self.part, &self.path, &self.metadata)?;
             }
             #[cfg(feature = "parquet")]
-            Some(Sink::Ipc(sink)) => {
-                sink.close().map_err(Error::io("write", &self.part))?;
+            Some(Sink::Blocks(sink)) => {
+                drop(sink);
                 let whole = finish_parquet(&self.part, &self.path, &self.metadata)?;
                 assert_eq!(whole.rows, self.rows, "the part file holds every row written");
                 files::remove(&self.part)?;
@@ -253,11 +276,11 @@ impl Drop for ResultWriter {
 }
 
 impl Sink {
-    fn push(&mut self, time: f64, values: &[f64]) -> io::Result<()> {
+    fn push(&mut self, time: f64, values: &[f64], messages: &[Message]) -> io::Result<()> {
         match self {
-            Self::Csv(sink) => sink.push(time, values),
+            Self::Csv(sink) => sink.push(time, values, messages),
             #[cfg(feature = "parquet")]
-            Self::Ipc(sink) => sink.push(time, values),
+            Self::Blocks(sink) => sink.push(time, values, messages),
         }
     }
 
@@ -265,7 +288,7 @@ impl Sink {
         match self {
             Self::Csv(sink) => sink.flush(),
             #[cfg(feature = "parquet")]
-            Self::Ipc(sink) => sink.flush(),
+            Self::Blocks(sink) => sink.flush(),
         }
     }
 
@@ -273,7 +296,7 @@ impl Sink {
         match self {
             Self::Csv(sink) => sink.sync(),
             #[cfg(feature = "parquet")]
-            Self::Ipc(sink) => sink.sync(),
+            Self::Blocks(sink) => sink.sync(),
         }
     }
 }
@@ -283,7 +306,7 @@ impl std::fmt::Debug for Sink {
         f.write_str(match self {
             Self::Csv(_) => "Csv",
             #[cfg(feature = "parquet")]
-            Self::Ipc(_) => "Ipc",
+            Self::Blocks(_) => "Blocks",
         })
     }
 }
@@ -295,7 +318,7 @@ pub(super) fn finish_csv(part: &Path, path: &Path, metadata: &Metadata) -> Resul
     files::remove(&sidecar_of(part))
 }
 
-/// Makes a Parquet file of the whole batches of a part file, which stays in place.
+/// Makes a Parquet file of the whole blocks of a part file, which stays in place.
 #[cfg(feature = "parquet")]
 pub(super) fn finish_parquet(part: &Path, path: &Path, metadata: &Metadata) -> Result<Whole> {
     let temporary = files::with_suffix(path, ".tmp");

@@ -2,7 +2,7 @@
 
 use super::Channel;
 use crate::error::{Error, Result};
-use crate::system::{MessagePort, SubsystemId, SystemGraph, VariableId, VariableKind};
+use crate::system::{MessageKind, MessagePort, SubsystemId, SystemGraph, VariableId, VariableKind};
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
 
@@ -42,6 +42,30 @@ pub enum Source {
     Loop(usize),
     /// The length of the last step.
     Step,
+    /// Whether a clock that goes out ticks, 1 or 0.
+    Tick {
+        /// Whose clock it is.
+        subsystem: SubsystemId,
+        /// Its place among the message outputs.
+        output: usize,
+    },
+}
+
+/// One recorded text, or bytes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MessageColumn {
+    /// `subsystem.variable`.
+    pub name: String,
+    /// Text or bytes.
+    pub kind: MessageKind,
+    /// One line about it.
+    pub description: String,
+    /// Whose variable it is.
+    pub subsystem: SubsystemId,
+    /// Whose output it is; of an input, the one that is connected to it.
+    pub from: SubsystemId,
+    /// Its place among the message outputs.
+    pub output: usize,
 }
 
 /// One recorded variable.
@@ -61,10 +85,11 @@ pub struct Column {
 #[derive(Clone, Debug, Default)]
 pub struct Columns {
     list: Vec<Column>,
+    messages: Vec<MessageColumn>,
 }
 
 impl Columns {
-    /// All inputs and outputs for `"all"`, and the channels that are recorded unasked; else every variable and channel whose full
+    /// All inputs and outputs that are numbers for `"all"`, and the channels that are recorded unasked; else every variable and channel whose full
     /// name matches one of the patterns, in which `*` stands for any text and `?` for any character. A pattern that matches
     /// nothing is an error.
     pub fn select(
@@ -82,13 +107,17 @@ impl Columns {
             source: Source::Coupling(index),
         }));
         everything.extend(others);
+        let (ticks, every_message) = every_message(graph);
+        everything.extend(ticks);
         let is_unasked = |column: &Column| match column.source {
             Source::Variable { variable, .. } => {
                 matches!(variable.kind, VariableKind::Input | VariableKind::Output)
             }
             Source::Coupling(index) => channels[index].is_recorded,
             Source::Loop(_) | Source::Step => true,
+            Source::Tick { .. } => false,
         };
+        let mut is_message_wanted = vec![false; every_message.len()];
         let mut is_wanted = vec![false; everything.len()];
         for pattern in patterns {
             let mut any = false;
@@ -97,31 +126,45 @@ impl Columns {
                 *wanted |= fits;
                 any |= fits;
             }
+            for (column, wanted) in every_message.iter().zip(&mut is_message_wanted) {
+                let fits = pattern != "all" && matches(pattern, &column.name);
+                *wanted |= fits;
+                any |= fits;
+            }
             if !any && let Some(port) = message_port(pattern, graph) {
-                let problem = format!("is {}, and only numbers are recorded", port.kind.name());
+                let problem = format!("is {} that nothing is connected to", port.kind.name());
                 return Err(Error::Setting { what: "record".into(), value: pattern.into(), problem }.into());
             }
             if !any && pattern != "all" {
-                let known = everything.iter().map(|c| c.name.clone()).collect();
+                let messages = every_message.iter().map(|c| c.name.clone());
+                let known = everything.iter().map(|c| c.name.clone()).chain(messages).collect();
                 return Err(Error::Unknown { kind: "variable to record", name: pattern.into(), known }.into());
             }
         }
         let list =
             everything.into_iter().zip(is_wanted).filter_map(|(c, wanted)| wanted.then_some(c)).collect();
-        Ok(Columns { list })
+        let messages = every_message.into_iter().zip(is_message_wanted);
+        let messages = messages.filter_map(|(column, wanted)| wanted.then_some(column)).collect();
+        Ok(Columns { list, messages })
     }
 
     /// The same columns in the order in which subsystems were defined, number k being the one defined as `order[k]`; those of the
     /// coupling and of loops stay last.
     pub(crate) fn in_order_of_definition(mut self, order: &[SubsystemId]) -> Self {
         self.list.sort_by_key(|column| match column.source {
-            Source::Variable { subsystem, .. } => order[subsystem],
+            Source::Variable { subsystem, .. } | Source::Tick { subsystem, .. } => order[subsystem],
             Source::Coupling(_) | Source::Loop(_) | Source::Step => order.len(),
         });
+        self.messages.sort_by_key(|column| order[column.subsystem]);
         self
     }
 
-    /// The columns in order.
+    /// Texts and bytes, which come after all numbers.
+    pub fn messages(&self) -> &[MessageColumn] {
+        &self.messages
+    }
+
+    /// The columns of numbers in order.
     pub fn list(&self) -> &[Column] {
         &self.list
     }
@@ -163,6 +206,30 @@ fn every_variable(graph: &SystemGraph) -> Vec<Column> {
         }
     }
     columns
+}
+
+/// All message outputs and all message inputs that are connected: clocks that go out as numbers, texts and bytes.
+fn every_message(graph: &SystemGraph) -> (Vec<Column>, Vec<MessageColumn>) {
+    let (mut ticks, mut messages) = (Vec::new(), Vec::new());
+    let mut add = |owner: SubsystemId, port: &MessagePort, from: SubsystemId, output: usize| {
+        let (name, description) = (format!("{}.{}", graph.name(owner), port.name), port.description.clone());
+        match port.kind {
+            MessageKind::Tick if owner == from => {
+                let source = Source::Tick { subsystem: from, output };
+                ticks.push(Column { name, unit: None, description, source });
+            }
+            MessageKind::Tick => {}
+            kind => messages.push(MessageColumn { name, kind, description, subsystem: owner, from, output }),
+        }
+    };
+    for id in 0..graph.len() {
+        let outputs = graph.ports(id).message_outputs.iter().enumerate();
+        outputs.for_each(|(output, port)| add(id, port, id, output));
+        for wire in graph.message_wires().iter().filter(|wire| wire.to == id) {
+            add(id, &graph.ports(id).message_inputs[wire.input], wire.from, wire.output);
+        }
+    }
+    (ticks, messages)
 }
 
 /// The first text, bytes or clock that fits the pattern.

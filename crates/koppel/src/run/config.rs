@@ -110,6 +110,9 @@ pub struct RunConfig {
     /// One row every n-th step; the first and the last are always kept.
     #[serde(default = "one")]
     pub record_every: u64,
+    /// Rows at events between communication points, too.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub record_events: bool,
     /// Ends the run when it becomes true.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stop_when: Option<String>,
@@ -149,6 +152,7 @@ impl RunConfig {
             iteration: None,
             record: all(),
             record_every: 1,
+            record_events: false,
             stop_when: None,
             at: Vec::new(),
             threads: Parallel::default(),

@@ -3,11 +3,10 @@
 
 use super::board::Board;
 use super::failure::termination;
-use super::iterate::column_value;
-use super::simulation::{Simulation, view};
+use super::simulation::Simulation;
 use super::slot::Slot;
 use crate::error::Result;
-use crate::record::{Recorder, Source};
+use crate::record::Recorder;
 use crate::system::{SubsystemId, SystemGraph, VariableId, VariableKind};
 
 /// How a run ended.
@@ -52,7 +51,7 @@ pub enum Flow {
 }
 
 /// Is asked after every exchange of values whether to go on, or as rarely as it wants: after macro steps, and after the parts
-/// of those that are cut (see [`Simulation::is_inside_step`]), where nothing is recorded and the run does not end.
+/// of those that are cut (see [`Simulation::is_inside_step`]), where nothing is recorded (unless rows at events are asked for) and the run does not end.
 pub type Watch<'a> = dyn FnMut(&mut Simulation) -> Result<Flow> + Send + 'a;
 
 impl Simulation {
@@ -103,7 +102,9 @@ impl Simulation {
     }
 
     fn run_to_the_end(&mut self, recorder: &mut dyn Recorder, watch: &mut Watch<'_>) -> Result<Ending> {
-        if self.index == 0 {
+        if self.index > 0 || self.is_inside_step() {
+            self.recall_row()?;
+        } else {
             self.record(recorder)?;
             if self.stop_condition()? {
                 return Ok(Ending::Condition { time: self.time() });
@@ -146,6 +147,9 @@ impl Simulation {
             steps => self.advance_by(steps)?,
         }
         if self.is_inside_step() && !self.is_ended() {
+            if self.row.has_events() {
+                self.record(recorder)?;
+            }
             if *look <= self.index + 1 {
                 watch(self)?;
             }
@@ -186,34 +190,6 @@ impl Simulation {
         self.index.is_multiple_of(self.record_every) || self.is_done()
     }
 
-    /// Gives the present row to `recorder`.
-    pub fn record(&mut self, recorder: &mut dyn Recorder) -> Result<()> {
-        let time = self.time();
-        let Simulation {
-            columns,
-            slots,
-            row,
-            graph,
-            board,
-            coupling,
-            clock,
-            consistency,
-            steps,
-            control,
-            ..
-        } = self;
-        let seen = view(graph, board, clock.step(self.index, 1));
-        columns.fill(row, |source| match source {
-            Source::Variable { subsystem, variable } => {
-                value(&mut slots[subsystem], variable, graph, board, time)
-            }
-            Source::Coupling(channel) => Ok(coupling.channel(&seen, channel)),
-            Source::Step => Ok(control.as_ref().map_or(clock.size(), |control| control.last_size())),
-            Source::Loop(index) => Ok(column_value(consistency.works().chain(steps.works()), index)),
-        })?;
-        recorder.row(time, row)
-    }
-
     /// Present value of any variable of a subsystem, which is numbered in the order in which they move.
     pub fn value(&mut self, id: SubsystemId, variable: VariableId) -> Result<f64> {
         let time = self.time();
@@ -230,7 +206,7 @@ impl Simulation {
 
 /// Present value of any variable; of an input, what it was given at the end of its last step. Outputs and inputs of a
 /// slow subsystem that is ahead keep their last values until their time has come; its states are those it has reached.
-fn value(
+pub(super) fn value(
     slot: &mut Slot,
     variable: VariableId,
     graph: &SystemGraph,

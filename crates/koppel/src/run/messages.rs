@@ -5,6 +5,7 @@
 //! of algebraic loops: a message output that depends on a message input follows one communication point later.
 
 use super::simulation::Simulation;
+use super::slot::Slot;
 use crate::error::{Error, Result};
 use crate::system::{Message, MessageWire, SubsystemId, SystemGraph};
 use std::ops::Range;
@@ -64,6 +65,23 @@ impl Messages {
     }
 }
 
+impl Messages {
+    /// Writes the present message of an output into `message`: as it was last carried, or if nothing is connected, as its
+    /// subsystem gives it now.
+    pub(super) fn present(
+        &self,
+        slots: &mut [Slot],
+        (from, output): (SubsystemId, usize),
+        message: &mut Message,
+    ) -> Result<()> {
+        match self.boxes.iter().find(|mailbox| (mailbox.from, mailbox.output) == (from, output)) {
+            Some(mailbox) => message.clone_from(&mailbox.message),
+            None => slots[from].subsystem.send(output, message)?,
+        }
+        Ok(())
+    }
+}
+
 impl Simulation {
     /// What these subsystems have to say at `time` reaches its receivers.
     #[cold]
@@ -95,18 +113,11 @@ impl Simulation {
     /// subsystem gives it now.
     pub fn message(&mut self, name: &str) -> Result<Message> {
         let (id, output) = self.graph.find_message_output(name)?;
-        let carried =
-            self.messages.boxes.iter().find(|mailbox| (mailbox.from, mailbox.output) == (id, output));
-        if let Some(mailbox) = carried {
-            return Ok(mailbox.message.clone());
-        }
         let mut message = self.graph.ports(id).message_outputs[output].kind.empty();
         let time = self.time();
-        self.slots[id].subsystem.send(output, &mut message).map_err(|source| Error::Subsystem {
-            subsystem: self.graph.name(id).into(),
-            time,
-            source,
-        })?;
+        self.messages
+            .present(&mut self.slots, (id, output), &mut message)
+            .map_err(|source| Error::Subsystem { subsystem: self.graph.name(id).into(), time, source })?;
         Ok(message)
     }
 }

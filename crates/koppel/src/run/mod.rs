@@ -24,6 +24,7 @@ mod probe_report;
 mod probing;
 mod reaction;
 mod repeat;
+mod row;
 mod schedule;
 mod setup;
 mod simulation;

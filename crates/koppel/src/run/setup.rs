@@ -11,6 +11,7 @@ use super::late_start::LateStart;
 use super::messages::Messages;
 use super::preparation::Preparation;
 use super::probing::Bench;
+use super::row::Row;
 use super::schedule::Schedule;
 use super::simulation::{Simulation, Stage, view};
 use super::slot::Slot;
@@ -118,7 +119,7 @@ impl Simulation {
             probing: Vec::new(),
             are_copies: false,
             surrogates: Vec::new(),
-            row: vec![0.0; columns.len()],
+            row: Row::new(&columns, config.record_events),
             columns,
             record_every: config.record_every,
             condition,
@@ -138,7 +139,10 @@ impl Simulation {
         simulation.is_usually_plain = simulation.is_usually_plain();
         simulation.is_simple = simulation.is_simple();
         match simulation.initialize(by, &order) {
-            Ok(()) => Ok(simulation),
+            Ok(()) => {
+                simulation.watch_events();
+                Ok(simulation)
+            }
             Err(error) => Err(simulation.with_inputs(error)),
         }
     }

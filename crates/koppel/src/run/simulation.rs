@@ -32,6 +32,7 @@ use super::iterate::{Halving, StepIteration};
 use super::messages::Messages;
 use super::probe_report::ProbeReport;
 use super::repeat::Repetition;
+use super::row::Row;
 use super::slot::Slot;
 use super::stage::next_timed;
 use super::statistics::Extremes;
@@ -40,7 +41,7 @@ use super::wide::WideOutput;
 use crate::coupling::{Coupling, Needs, View};
 use crate::error::Result;
 use crate::identify::{GivenModel, Learned};
-use crate::record::{Column, Columns, Condition};
+use crate::record::{Column, Columns, Condition, MessageColumn};
 use crate::signal::{Clock, Request, Step};
 use crate::system::{InputId, OutputId, SubsystemId, SystemGraph};
 use std::collections::BTreeMap;
@@ -101,7 +102,7 @@ pub struct Simulation {
     /// Outputs after the last timed changes.
     pub(super) outputs_after: Vec<f64>,
     pub(super) columns: Columns,
-    pub(super) row: Vec<f64>,
+    pub(super) row: Row,
     pub(super) record_every: u64,
     pub(super) condition: Option<Condition>,
     /// Outputs with integers of many digits that somebody uses.
@@ -406,7 +407,12 @@ impl Simulation {
         self.index >= self.clock.steps() || self.is_ended()
     }
 
-    /// The recorded columns, without time.
+    /// The recorded texts and bytes.
+    pub fn message_columns(&self) -> &[MessageColumn] {
+        self.columns.messages()
+    }
+
+    /// The recorded numbers, without time.
     pub fn columns(&self) -> &[Column] {
         self.columns.list()
     }

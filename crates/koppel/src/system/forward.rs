@@ -64,6 +64,9 @@ macro_rules! forward_to {
             self.$inner.receive(input, message)
         }
     };
+    (@ $inner:tt events) => {
+        fn events(&mut self) -> Option<&mut $crate::record::EventLog> { self.$inner.events() }
+    };
     (@ $inner:tt linear) => {
         fn linear(&self) -> Option<$crate::system::StateSpace> { self.$inner.linear() }
     };

@@ -8,6 +8,7 @@ use super::ports::{Ports, VariableId};
 use super::state_space::StateSpace;
 use crate::error::Result;
 use crate::linalg::Matrix;
+use crate::record::EventLog;
 use crate::signal::{Samples, Segment, Step};
 use crate::solver::SolverConfig;
 use serde::{Deserialize, Serialize};
@@ -93,6 +94,11 @@ pub trait Subsystem: Send {
     fn receive(&mut self, input: usize, message: &Message) -> Result<()> {
         let _ = (input, message);
         Ok(())
+    }
+
+    /// Where it notes its events, if it has any.
+    fn events(&mut self) -> Option<&mut EventLog> {
+        None
     }
 
     /// The linear model it is, if it is one exactly.

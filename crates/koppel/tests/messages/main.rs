@@ -4,7 +4,7 @@
 
 mod arrays;
 
-use koppel::record::{Record, Table};
+use koppel::record::{Record, Recorder, Table};
 use koppel::run::{Flow, Parallel, RunConfig, RunState, ScheduleConfig, Simulation};
 use koppel::signal::{Samples, Segment, Step};
 use koppel::system::{
@@ -270,12 +270,53 @@ fn wrong_wiring_is_refused() {
     assert_eq!(error, "`a.text_in` is a text, where a number is needed");
 }
 
+/// Rows with texts and bytes.
+#[derive(Default)]
+struct Kept(Vec<(f64, Vec<f64>, Vec<Message>)>);
+
+impl Recorder for Kept {
+    fn row(&mut self, time: f64, values: &[f64]) -> Result<()> {
+        self.row_with(time, values, &[])
+    }
+
+    fn row_with(&mut self, time: f64, values: &[f64], messages: &[Message]) -> Result<()> {
+        self.0.push((time, values.to_vec(), messages.to_vec()));
+        Ok(())
+    }
+}
+
+/// Connected outputs, what their receivers were given, and outputs that nothing listens to; ticks as numbers.
 #[test]
-fn messages_are_not_recorded() {
-    let record = Record::Many(vec!["a.text_out".into()]);
+fn messages_are_recorded() {
+    let names = ["a.text_out", "a.bytes_out", "a.clock_out", "b.text_*"];
+    let record = Record::Many(names.map(Into::into).into());
+    let config = RunConfig { record, ..RunConfig::new(0.5, 0.1) };
+    let mut simulation = Simulation::new(pair(["a", "b"]), &config).unwrap();
+    let found: Vec<&str> = simulation.message_columns().iter().map(|column| column.name.as_str()).collect();
+    assert_eq!(found, ["a.text_out", "a.bytes_out", "b.text_out", "b.text_in"]);
+    assert_eq!(simulation.columns().len(), 1, "the clock is a number");
+    let mut rows = Kept::default();
+    simulation.run(&mut rows, &mut |_| Ok(Flow::Continue)).unwrap();
+    let mut alone = Simulation::new(pair(["a", "b"]), &RunConfig::new(0.5, 0.1)).unwrap();
+    for (index, (_, numbers, messages)) in rows.0.iter().enumerate() {
+        let present = |name: &str| -> Message { alone.message(name).unwrap() };
+        let expected = ["a.text_out", "a.bytes_out", "b.text_out", "a.text_out"].map(present);
+        assert_eq!(messages[..], expected, "row {index}");
+        let ticks = alone.message("a.clock_out").unwrap() == Message::Tick(true);
+        assert_eq!(numbers[0], f64::from(u8::from(ticks)), "row {index}");
+        alone.advance_by(1).unwrap();
+    }
+    assert_eq!(rows.0.len(), 6);
+    assert_ne!(rows.0[1].2, rows.0[2].2);
+}
+
+#[test]
+fn an_input_that_gets_no_messages_is_not_recorded() {
+    let system = SystemBuilder::new().add("a", Teller::new()).build().unwrap();
+    let record = Record::Many(vec!["a.text_in".into()]);
     let config = RunConfig { record, ..RunConfig::new(1.0, 0.1) };
-    let error = Simulation::new(pair(["a", "b"]), &config).err().unwrap().to_string();
-    assert_eq!(error, "record: `a.text_out` is a text, and only numbers are recorded");
+    let error = Simulation::new(system, &config).err().unwrap().to_string();
+    assert_eq!(error, "record: `a.text_in` is a text that nothing is connected to");
 }
 
 #[test]

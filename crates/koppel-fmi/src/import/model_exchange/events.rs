@@ -15,6 +15,17 @@ impl ModelExchange {
         Ok(())
     }
 
+    /// An event inside of a step, or with new inputs at its begin, noted for whoever watches.
+    pub(super) fn noted_event(&mut self, has_inputs: bool) -> Result<()> {
+        let before = if self.is_fresh { None } else { self.base.watched()? };
+        self.enter_event_mode()?;
+        if has_inputs {
+            self.write_inputs()?;
+        }
+        self.event()?;
+        self.base.note_event(self.time, before)
+    }
+
     /// When the FMU wants its next event, or a clock ticks.
     pub(super) fn next_stop(&self) -> Option<f64> {
         self.next_event.into_iter().chain(self.base.clockwork.next()).min_by(f64::total_cmp)

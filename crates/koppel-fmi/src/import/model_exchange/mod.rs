@@ -21,6 +21,7 @@ use crate::error::{Error, Result};
 use crate::ffi::Kind;
 use crate::fmu::Fmu;
 use equations::{Buffers, Jacobian};
+use koppel::record::EventLog;
 use koppel::signal::{Samples, Segment, Step};
 use koppel::solver::{Solver, SolverConfig, Tolerances};
 use koppel::system::{Message, Ports, Snapshot, StateSpace, Subsystem, VariableId, VariableKind};
@@ -273,6 +274,10 @@ impl Subsystem for ModelExchange {
         Ok(self.base.take_message(input, message, true)?)
     }
 
+    fn events(&mut self) -> Option<&mut EventLog> {
+        Some(&mut self.base.event_log)
+    }
+
     fn linearize(&mut self, inputs: &[f64]) -> koppel::Result<Option<StateSpace>> {
         Ok(Some(self.matrices(inputs)?))
     }
@@ -322,7 +327,9 @@ impl Subsystem for ModelExchange {
     }
 
     fn restore(&mut self, snapshot: &Snapshot) -> koppel::Result<()> {
-        Ok(self.take_back(snapshot)?)
+        self.take_back(snapshot)?;
+        self.base.event_log.forget_after(self.time);
+        Ok(())
     }
 
     fn discard(&mut self) -> koppel::Result<()> {

@@ -71,9 +71,7 @@ impl ModelExchange {
         let mut pairs = self.next.iter().zip(&self.settled).zip(&self.is_clocked);
         let jumps = pairs.any(|(pair, is_clocked)| !is_clocked && differs(pair));
         if self.mode == Mode::Event || jumps || self.base.mail.has_pending() {
-            self.enter_event_mode()?;
-            self.write_inputs()?;
-            self.event()?;
+            self.noted_event(true)?;
         } else {
             self.write_inputs()?;
         }
@@ -113,8 +111,7 @@ impl ModelExchange {
                 _ => {}
             }
             self.settle(piece);
-            self.enter_event_mode()?;
-            self.event()?;
+            self.noted_event(false)?;
             if is_sampled {
                 self.base.get_outputs(samples.push(self.time))?;
             }
