@@ -66,7 +66,7 @@ fn signals() -> Table {
         ("right.mode", "", vec![2.0; time.len()]),
     ];
     let describe =
-        |name: &str, unit: &str| Column { name: name.into(), unit: Some(unit.into()), description: None };
+        |name: &str, unit: &str| Column { name: name.into(), unit: Some(unit.into()), ..Column::default() };
     Table {
         metadata: Some(Metadata {
             columns: columns.iter().map(|(name, unit, _)| describe(name, unit)).collect(),
@@ -74,5 +74,6 @@ fn signals() -> Table {
         }),
         time: time.clone(),
         columns: columns.into_iter().map(|(name, _, values)| (name.to_string(), values)).collect(),
+        ..Table::default()
     }
 }
