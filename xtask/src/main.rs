@@ -5,6 +5,7 @@ mod command;
 mod cross_check;
 mod papers;
 mod proof;
+mod stages;
 mod test;
 mod wheel;
 

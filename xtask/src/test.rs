@@ -1,23 +1,39 @@
 //! `cargo xtask test`: everything that must hold, from a fresh checkout.
 
 use crate::command::{Result, cargo, is_installed, must, program, root};
+use crate::stages::Stages;
 use std::path::PathBuf;
 
 pub(crate) fn run() -> Result<()> {
-    install_chromium()?;
+    let mut stages = Stages::default();
+    let done = all(&mut stages);
+    eprintln!("{}", stages.text());
+    done
+}
+
+fn all(stages: &mut Stages) -> Result<()> {
+    stages.run("chromium", |_| install_chromium())?;
     // The toolchain's extra components are not on every machine; the tests themselves are.
     if is_installed("cargo-fmt") {
-        must(&mut cargo(&["fmt", "--all", "--check"]))?;
+        stages.run("format", |_| must(&mut cargo(&["fmt", "--all", "--check"])))?;
     }
     if is_installed("cargo-clippy") {
-        must(&mut cargo(&["clippy", "--workspace", "--all-targets", "--", "--deny", "warnings"]))?;
+        let lints = ["clippy", "--workspace", "--all-targets", "--", "--deny", "warnings"];
+        stages.run("lints", |_| must(&mut cargo(&lints)))?;
     }
-    let fmus = foreign_fmus()?;
-    must(cargo(&["test", "--workspace", "--no-fail-fast"]).env("KOPPEL_TEST_FMUS", fmus))?;
+    let fmus = stages.run("FMUs of other tools", |_| foreign_fmus())?;
+    let kinds = ["--workspace", "--lib", "--bins", "--tests", "--examples"];
+    let build = [&["test", "--no-run"], &kinds[..]].concat();
+    stages.run("build of the tests", |_| must(&mut cargo(&build)))?;
+    let test = [&["test", "--no-fail-fast"], &kinds[..]].concat();
+    let tests = stages.run("tests", |stages| stages.tests(cargo(&test).env("KOPPEL_TEST_FMUS", &fmus)));
+    let documents = ["test", "--workspace", "--no-fail-fast", "--doc"];
+    let documents = stages.run("examples in documents", |_| must(&mut cargo(&documents)));
     // What is off by default: only the command line is built anew.
     let with_lmi =
         ["test", "--workspace", "--features", "koppel-cli/lmi", "--test", "commands", "inequalities"];
-    must(&mut cargo(&with_lmi))
+    stages.run("matrix inequalities", |_| must(&mut cargo(&with_lmi)))?;
+    tests.and(documents)
 }
 
 /// FMUs of exporters koppel did not write, built in a Python environment of their own.
