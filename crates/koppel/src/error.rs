@@ -230,29 +230,10 @@ pub fn closest<'a>(name: &str, known: &'a [String]) -> Option<&'a str> {
     let wanted = name.to_lowercase();
     known
         .iter()
-        .map(|k| (edit_distance(&wanted, &k.to_lowercase()), k))
+        .map(|k| (strsim::osa_distance(&wanted, &k.to_lowercase()), k))
         .min_by_key(|(distance, _)| *distance)
         .filter(|(distance, k)| *distance <= 1 + k.len().max(name.len()) / 4)
         .map(|(_, k)| k.as_str())
-}
-
-/// Edit distance in characters; two neighbours that changed places count as one edit (optimal string alignment).
-fn edit_distance(a: &str, b: &str) -> usize {
-    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
-    let mut older: Vec<usize> = Vec::new();
-    let mut old: Vec<usize> = (0..=b.len()).collect();
-    for i in 0..a.len() {
-        let mut row = vec![i + 1];
-        for j in 0..b.len() {
-            let mut best = (old[j] + usize::from(a[i] != b[j])).min(old[j + 1] + 1).min(row[j] + 1);
-            if i > 0 && j > 0 && a[i] == b[j - 1] && a[i - 1] == b[j] {
-                best = best.min(older[j - 1] + 1);
-            }
-            row.push(best);
-        }
-        older = std::mem::replace(&mut old, row);
-    }
-    old[b.len()]
 }
 
 #[cfg(test)]

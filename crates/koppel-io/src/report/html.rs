@@ -1,5 +1,7 @@
 //! Text and numbers as they may stand in a page.
 
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
 use std::fmt::Write;
 
 /// Text with everything escaped that means something in HTML, inside elements and inside quoted attributes.
@@ -35,21 +37,8 @@ pub(super) fn script_json(value: &serde_json::Value) -> String {
 
 /// Numbers as base64 of little-endian `f64`: exact, and smaller than their digits.
 pub(super) fn base64(numbers: impl Iterator<Item = f64>) -> String {
-    const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let bytes: Vec<u8> = numbers.flat_map(f64::to_le_bytes).collect();
-    let mut out = String::with_capacity(bytes.len().div_ceil(3) * 4);
-    for group in bytes.chunks(3) {
-        let byte = |index: usize| u32::from(group.get(index).copied().unwrap_or(0));
-        let bits = byte(0) << 16 | byte(1) << 8 | byte(2);
-        for letter in 0..4 {
-            if letter <= group.len() {
-                out.push(LETTERS[(bits >> (18 - 6 * letter) & 63) as usize].into());
-            } else {
-                out.push('=');
-            }
-        }
-    }
-    out
+    BASE64_STANDARD.encode(bytes)
 }
 
 #[cfg(test)]
