@@ -115,6 +115,19 @@ fn states_that_cannot_be_freed_are_as_good_as_none() {
 }
 
 #[test]
+fn broken_serialization_is_as_good_as_none() {
+    let options = ["--checkpoint-every", "10", "--checkpoint", "state"];
+    let (expected, _) = rows(&folder(&without(&STATES[1..]), &[]), &options);
+    for function in ["fmi2SerializedFMUstateSize", "fmi2SerializeFMUstate", "fmi2DeSerializeFMUstate"] {
+        for how in ["CRASH", "FAIL"] {
+            let broken = folder(&without(&[]), &[&format!("-DBROKEN={function}"), &format!("-DHOW={how}")]);
+            let (found, said) = rows(&broken, &options);
+            assert!(expected == found && said.contains(function), "{function} {how}\n{said}");
+        }
+    }
+}
+
+#[test]
 fn broken_derivatives_are_as_good_as_none() {
     for (function, lack) in [
         ("fmi2GetDirectionalDerivative", "providesDirectionalDerivative"),
