@@ -12,9 +12,11 @@ const MOST_STEPS: f64 = 20_000.0;
 /// Steps where nothing says how long they are.
 const STEPS: f64 = 500.0;
 
-/// Start values without which a reference is not met: the collection has no place for them. Tool, FMU, and variables with values that
-/// are the same in TOML and JSON.
-const START_VALUES: [(&str, &str, &[(&str, &str)]); 1] = [
+/// A variable and its start value, in words that TOML and JSON share.
+type StartValue = (&'static str, &'static str);
+
+/// Start values without which a reference is not met, by tool and FMU: the collection has no place for them.
+const START_VALUES: [(&str, &str, &[StartValue]); 1] = [
     // The reference was made with these, not with the defaults.
     ("Test-FMUs", "Feedthrough", &[("real_fixed_param", "1.0"), ("string_param", "\"FMI is awesome!\"")]),
 ];
@@ -88,7 +90,7 @@ impl Case {
         format!("{open}{}{close}", values.collect::<Vec<_>>().join(", "))
     }
 
-    fn known_values(&self) -> impl Iterator<Item = &(&str, &str)> {
+    fn known_values(&self) -> impl Iterator<Item = &StartValue> {
         let is_own =
             |(tool, name, _): &&(&str, &str, _)| *tool == self.entry.tool && *name == self.entry.name;
         let known = START_VALUES.iter().find(is_own).map_or(&[][..], |(_, _, values)| values);
