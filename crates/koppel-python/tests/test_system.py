@@ -194,7 +194,8 @@ def test_probed_fmus_are_known_to_the_next_run(tmp_path):
         system = koppel.load(path)
         np.testing.assert_array_equal(system.run()["left.x"], first["left.x"])
         assert sorted(folder.glob("*.probe")) == kept
-        kept[0].write_bytes(kept[0].read_bytes()[:-1])
+        # What was tried is known to the system itself; what was probed is read again.
+        [file.write_bytes(file.read_bytes()[:-1]) for file in kept]
         with pytest.warns(UserWarning, match="in the cache is damaged"):
             system.run()
     finally:
