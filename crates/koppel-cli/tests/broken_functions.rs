@@ -115,6 +115,19 @@ fn states_that_cannot_be_freed_are_as_good_as_none() {
 }
 
 #[test]
+fn broken_serialization_is_as_good_as_none() {
+    let options = ["--checkpoint-every", "10", "--checkpoint", "state"];
+    let (expected, _) = rows(&folder(&without(&STATES[1..]), &[]), &options);
+    for function in ["fmi2SerializedFMUstateSize", "fmi2SerializeFMUstate", "fmi2DeSerializeFMUstate"] {
+        for how in ["CRASH", "FAIL"] {
+            let broken = folder(&without(&[]), &[&format!("-DBROKEN={function}"), &format!("-DHOW={how}")]);
+            let (found, said) = rows(&broken, &options);
+            assert!(expected == found && said.contains(function), "{function} {how}\n{said}");
+        }
+    }
+}
+
+#[test]
 fn broken_derivatives_are_as_good_as_none() {
     for (function, lack) in [
         ("fmi2GetDirectionalDerivative", "providesDirectionalDerivative"),
@@ -162,6 +175,67 @@ fn nothing_koppel_does_dies_of_a_broken_function() {
         assert!(said.code == Some(1) && said.out.contains(function), "{}\n{}", said.out, said.err);
         assert!(said.out.contains("SIGSEGV") && said.out.contains("variable step size"), "{}", said.out);
     }
+}
+
+#[test]
+fn a_study_says_once_what_is_done_without() {
+    let broken = folder(&without(&[]), &["-DBROKEN=fmi2SetFMUstate", "-DHOW=CRASH"]);
+    // The first value needs no states.
+    let study = "title = \"Two couplings\"\nsystem = \"system.toml\"\n[factors]\n\"run.coupling\" = [\"zoh\", \"vfps\"]\n\"left.d\" = [0.1, 0.2, 0.3]\n[measures]\npeak = { of = \"left.x\", take = \"max\" }\n";
+    broken.write("study.toml", study);
+    let said = broken.succeed(&["study", "study.toml", "--threads", "2"]);
+    assert!(said.out.contains("6 of 6, 0 failed"), "{}", said.out);
+    assert_eq!(said.err.matches("koppel does without it").count(), 2, "one for each mass: {}", said.err);
+    // So it is with real inputs that are held because they are declared discrete.
+    let discrete = without(&[]).replacen("variability=\"continuous\"", "variability=\"discrete\"", 1);
+    let held = folder(&discrete, &[]);
+    held.write("study.toml", &study.replace("\"vfps\"", "\"foh\""));
+    let said = held.succeed(&["study", "study.toml"]);
+    assert_eq!(said.err.matches("declare them discrete").count(), 1, "{}", said.err);
+    for command in ["check", "run"] {
+        let said = held.succeed(&[command, "system.toml", "--set", "run.coupling=foh"]);
+        assert_eq!(said.err.matches("declare them discrete").count(), 1, "{command}: {}", said.err);
+    }
+}
+
+#[test]
+fn a_step_that_hangs_after_a_state_was_restored_is_a_failed_trial() {
+    let plain = folder(&without(&STATES), &[]);
+    let (expected, _) = rows(&plain, &["--coupling", "vfps"]);
+    let broken = folder(&without(&[]), &["-DBROKEN=fmi2SetFMUstate", "-DHOW=LATER"]);
+    let (found, said) = rows(&broken, &["--coupling", "vfps"]);
+    assert!(expected == found && said.contains("did not return within 2 s in fmi2DoStep"), "{said}");
+    // Without a time of the user's own, what plain steps take says how long a trial may.
+    let system = broken.read("system.toml").replace("step_timeout = 0.1\n", "");
+    broken.write("system.toml", &system);
+    let begin = std::time::Instant::now();
+    let (found, said) = rows(&broken, &["--coupling", "vfps", "--no-cache"]);
+    assert!(expected == found && said.contains("did not return within 5 s in fmi2DoStep"), "{said}");
+    assert!(begin.elapsed().as_secs_f64() < 15.0);
+}
+
+#[test]
+fn outputs_that_may_be_old_are_all_named_once() {
+    // Nothing is said of dependencies, and the acceleration is computed in steps only.
+    let silent = without(&[])
+        .replace(" dependencies=\"\"", "")
+        .replace(
+            "name=\"a\" valueReference=\"6\" causality=\"local\"",
+            "name=\"a\" valueReference=\"6\" causality=\"output\" variability=\"continuous\"",
+        )
+        .replace("</Outputs>", "<Unknown index=\"7\"/></Outputs>");
+    let (_, said) = rows(&folder(&silent, &["-DLIE_FEED"]), &[]);
+    let told: Vec<&str> = said.lines().filter(|line| line.contains("one communication step old")).collect();
+    assert!(told.len() == 2 && told[0].contains("`a` stays at"), "{said}");
+    assert!(!said.contains("`x` stays") && !said.contains("`v` stays"), "{said}");
+    // Where steps have one size, nothing tells states and inputs apart.
+    let fixed = silent.replace("canHandleVariableCommunicationStepSize=\"true\"", "");
+    let (_, said) = rows(&folder(&fixed, &["-DLIE_FEED"]), &[]);
+    let told: Vec<&str> = said.lines().filter(|line| line.contains("one communication step old")).collect();
+    assert!(told.len() == 2 && told[0].contains("each of `x`, `v`, `a` stays"), "{said}");
+    // What follows its inputs at once, or depends on states alone, is nothing to speak of.
+    let (_, said) = rows(&folder(&silent, &[]), &[]);
+    assert!(!said.contains("one communication step old"), "{said}");
 }
 
 #[test]

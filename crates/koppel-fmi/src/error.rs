@@ -101,9 +101,9 @@ pub enum Error {
     CannotSave { instance: String, reason: String },
 
     #[error(
-        "`{instance}` cannot save its state: it has events or discrete variables, which only the FMU can save, and it does not declare canGetAndSetFMUState"
+        "`{instance}` cannot save its state: it has events or discrete variables, which only the FMU can save, and it {reason}"
     )]
-    CannotSaveEvents { instance: String },
+    CannotSaveEvents { instance: String, reason: String },
 
     #[error("{source}")]
     Probe { source: Box<koppel::Error> },

@@ -174,6 +174,47 @@ fn lies_of_co_simulation_fmus_are_caught() {
 }
 
 #[test]
+fn outputs_without_declared_dependencies_are_told_apart_by_short_steps() {
+    use Capability as C;
+    const GAIN: &str = include_str!("fixtures/gain2.xml");
+    let silent = |text: &str| text.replace(" dependencies=\"1\"", "").replace(" dependencies=\"\"", "");
+    let gain = |text: &str, flags: &[&str]| TestFmu::new("gain2.c", text, flags);
+    let found = findings(&gain(&silent(GAIN), &[]));
+    assert!(found.holds(C::Freshness), "{found}");
+    let is_noted = |text: &str, words: &[&str]| {
+        let found = findings(&gain(text, &["-DLAZY"]));
+        let finding = found.of(C::Freshness).unwrap();
+        assert!(
+            finding.outcome == Outcome::Noted && words.iter().all(|w| finding.text.contains(w)),
+            "{found}"
+        );
+    };
+    is_noted(&silent(GAIN), &["`y` stays at", "however short"]);
+    let fixed = silent(GAIN).replace("canHandleVariableCommunicationStepSize=\"true\"", "");
+    is_noted(&fixed, &["`y` stays at", "does not say on which it depends"]);
+    // Position and speed depend on the states alone, the acceleration on the force.
+    let mass = |flags: &[&str]| TestFmu::new("mass2.c", &silent(&fed2()), flags);
+    let found = findings(&mass(&[]));
+    assert!(found.hold() && found.holds(C::Freshness), "{found}");
+    let found = findings(&mass(&["-DLIE_FEED"]));
+    let text = &found.of(C::Freshness).unwrap().text;
+    assert!(text.starts_with("`a` stays at") && text.contains("however short"), "{text}");
+    assert!(!text.contains("`x`") && !text.contains("`v`"), "{text}");
+    // What stays does not prove its derivative wrong.
+    assert_ne!(found.of(C::DirectionalDerivatives).unwrap().outcome, Outcome::Failed, "{found}");
+    // Where all is declared there is nothing to find.
+    assert!(findings(&TestFmu::two(&fed2())).of(C::Freshness).is_none());
+}
+
+#[test]
+fn every_output_that_is_evaluated_in_steps_only_is_named() {
+    let two = fed2()
+        .replace("<Unknown index=\"2\" dependencies=\"\"/>", "<Unknown index=\"2\" dependencies=\"1\"/>");
+    let words = "each of `x`, `a` stays as it is when inputs";
+    noted(&TestFmu::new("mass2.c", &two, &["-DLIE_FEED"]), Capability::Reevaluation, words);
+}
+
+#[test]
 fn lies_of_model_exchange_fmus_are_caught() {
     use Capability as C;
     for version in VERSIONS {

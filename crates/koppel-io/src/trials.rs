@@ -9,13 +9,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use koppel_fmi::Fmu;
+use koppel_fmi::ffi::Kind;
 use koppel_fmi::import::{Options, Solving, Without};
 use koppel_fmi::isolate::Isolation;
-use koppel_fmi::probe::{Capability, Finding, Outcome, ProbeOptions, Scope, probe_apart};
+use koppel_fmi::probe::{Capability, Declared, Finding, Outcome, ProbeOptions, Scope, declared, probe_apart};
 
 use crate::probe_cache::ProbeCache;
 
-/// How long one capability may take to try, if nothing is said of how long a step may take; else so many times that.
+/// How long the plain steps of a trial may take, if nothing is said of how long a step may take; else so many times that. The limit of
+/// the trial itself follows from how long they took.
 const PATIENCE: Duration = Duration::from_secs(30);
 const CALLS: u32 = 20;
 
@@ -43,13 +45,22 @@ impl Trials {
         isolation: &Isolation,
         cache: Option<&ProbeCache>,
     ) -> Without {
-        let declared = wanted.iter().filter(|capability| is_declared(fmu, options, **capability));
+        let is_declared =
+            |one: &&Capability| declared(**one, fmu.description(), interface(options)) != Declared::No;
         let mut without = Without::default();
-        for capability in declared {
+        let (mut old, mut is_reread) = (Vec::new(), false);
+        for capability in wanted.iter().filter(is_declared) {
+            if *capability == Capability::Freshness && !is_reread {
+                continue;
+            }
             let (outcome, text) = self.verdict(fmu, options, *capability, isolation, cache);
+            is_reread |=
+                *capability == Capability::Reevaluation && matches!(outcome, Outcome::Held | Outcome::Noted);
             // An output that is evaluated in steps only harms nobody, but is to be known.
-            if (*capability, outcome) == (Capability::Reevaluation, Outcome::Noted) {
-                self.tell(format!("outputs of `{}` may be one communication step old: {text}", options.name));
+            if matches!(capability, Capability::Reevaluation | Capability::Freshness)
+                && outcome == Outcome::Noted
+            {
+                old.push(text.clone());
             }
             let is_lacking = outcome == Outcome::Failed
                 || (*capability, outcome) == (Capability::IntermediateUpdate, Outcome::Noted);
@@ -81,6 +92,10 @@ impl Trials {
                 options.name
             ));
             *place = Some(format!("declares {what}, but failed when that was tried ({text})"));
+        }
+        if !old.is_empty() {
+            let text = old.join("; ");
+            self.tell(format!("outputs of `{}` may be one communication step old: {text}", options.name));
         }
         without
     }
@@ -126,44 +141,31 @@ impl Trials {
     }
 }
 
-/// True if there is anything to try.
-fn is_declared(fmu: &Fmu, options: &Options, capability: Capability) -> bool {
-    let Some(interface) = fmu.interface(options.solving) else { return false };
-    let is_own = options.solving == Solving::Own;
-    match capability {
-        Capability::RollBack => interface.can_get_and_set_fmu_state,
-        Capability::Serialization => interface.can_get_and_set_fmu_state && interface.can_serialize_fmu_state,
-        Capability::DirectionalDerivatives => interface.provides_directional_derivatives,
-        Capability::InputDerivatives => {
-            is_own && fmu.description().co_simulation.as_ref().is_some_and(|s| s.can_interpolate_inputs)
-        }
-        Capability::IntermediateUpdate => {
-            is_own && fmu.description().co_simulation.as_ref().is_some_and(|s| s.provides_intermediate_update)
-        }
-        // Model exchange is made of such readings.
-        Capability::Reevaluation => is_own,
-        _ => false,
+fn interface(options: &Options) -> Kind {
+    match options.solving {
+        Solving::Own => Kind::CoSimulation,
+        Solving::Koppel(_) => Kind::ModelExchange,
     }
 }
 
 /// What an answer is kept by; nothing if the file is gone.
 fn question(fmu: &Fmu, options: &Options, capability: Capability) -> Option<String> {
     let (os, arch, version) = (std::env::consts::OS, std::env::consts::ARCH, env!("CARGO_PKG_VERSION"));
-    let interface = match options.solving {
-        Solving::Own => "co-simulation",
-        Solving::Koppel(_) => "model-exchange",
+    let interface = match interface(options) {
+        Kind::CoSimulation => "co-simulation",
+        Kind::ModelExchange => "model-exchange",
     };
     Some(format!("trial {} {interface} {capability} {os} {arch} {version}", fmu.fingerprint()?))
 }
 
 fn tried(fmu: &Arc<Fmu>, options: &Options, capability: Capability, isolation: &Isolation) -> Verdict {
-    let (interface, solver) = match &options.solving {
-        Solving::Own => (koppel_fmi::ffi::Kind::CoSimulation, None),
-        Solving::Koppel(solver) => (koppel_fmi::ffi::Kind::ModelExchange, *solver),
+    let solver = match &options.solving {
+        Solving::Own => None,
+        Solving::Koppel(solver) => *solver,
     };
     let options = ProbeOptions {
         instance: Options { log: None, ..options.clone() },
-        interface: Some(interface),
+        interface: Some(interface(options)),
         solver,
         step: options.step,
         scope: Scope::Only(capability),

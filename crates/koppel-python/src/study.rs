@@ -12,6 +12,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::error;
+use crate::system::warn;
 
 /// A study file that has been read and checked.
 #[pyclass(frozen, module = "koppel._koppel")]
@@ -109,6 +110,7 @@ impl Study {
             Ok((header, rows))
         });
         let made = made.map_err(error::study);
+        self.prepared.later_warnings().iter().try_for_each(|text| warn(py, text))?;
         match raised {
             Some(error) => Err(error),
             None => made.and_then(|(header, rows)| columns(py, &header, &rows)),

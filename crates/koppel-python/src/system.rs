@@ -138,10 +138,14 @@ impl System {
             return Err(PyValueError::new_err("vary: give a share between 0 and 1, such as 0.2"));
         }
         let mut file = self.heard(py)?;
+        let mut remarks = Vec::new();
         let look = || -> koppel_io::Result<Forecast> {
             file.choose_settings(&|_| {})?;
             let file = file.trial();
-            let mut simulation = file.simulation()?;
+            let simulation = file.simulation();
+            remarks = file.trial_warnings();
+            let mut simulation = simulation?;
+            remarks.extend(simulation.remarks());
             file.excite_unknown(&mut simulation, &|_| {})?;
             let copy = || file.copy_to_walk();
             let options = ForecastOptions { error, vary, copy: Some(&copy), ..ForecastOptions::default() };
@@ -149,6 +153,7 @@ impl System {
         };
         let forecast = py.detach(look).map_err(error::io);
         self.warn_of_cache(py)?;
+        remarks.iter().try_for_each(|text| warn(py, text))?;
         crate::python(py, &forecast?)
     }
 
@@ -229,7 +234,7 @@ impl Look {
     }
 }
 
-fn warn(py: Python<'_>, text: &str) -> PyResult<()> {
+pub(crate) fn warn(py: Python<'_>, text: &str) -> PyResult<()> {
     py.import("warnings")?.call_method1("warn", (text,)).map(|_| ())
 }
 

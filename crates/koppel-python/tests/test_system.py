@@ -4,8 +4,10 @@ import logging
 import os
 import pathlib
 import signal
+import subprocess
 import threading
 import time
+import zipfile
 
 import koppel
 import numpy as np
@@ -192,7 +194,8 @@ def test_probed_fmus_are_known_to_the_next_run(tmp_path):
         system = koppel.load(path)
         np.testing.assert_array_equal(system.run()["left.x"], first["left.x"])
         assert sorted(folder.glob("*.probe")) == kept
-        kept[0].write_bytes(kept[0].read_bytes()[:-1])
+        # What was tried is known to the system itself; what was probed is read again.
+        [file.write_bytes(file.read_bytes()[:-1]) for file in kept]
         with pytest.warns(UserWarning, match="in the cache is damaged"):
             system.run()
     finally:
@@ -202,3 +205,40 @@ def test_probed_fmus_are_known_to_the_next_run(tmp_path):
     assert not list(folder.glob("*.probe"))
     with pytest.raises(TypeError, match="True, False or a folder"):
         koppel.load(path, cache=3)
+
+
+def broken_mass(folder):
+    """Two coupled masses whose states cannot be restored."""
+    tests = ROOT / "crates" / "koppel-fmi" / "tests"
+    library = folder / "mass.so"
+    flags = ["-O2", "-fPIC", "-shared", "-DBROKEN=fmi2SetFMUstate", "-DHOW=CRASH"]
+    subprocess.run(["cc", *flags, "-o", library, tests / "fmus" / "mass2.c", "-lm"], check=True)
+    with zipfile.ZipFile(folder / "mass.fmu", "w") as archive:
+        description = (tests / "fixtures" / "mass2.xml").read_text()
+        archive.writestr("modelDescription.xml", description.replace(' unit="N"', "").replace(' unit="m"', ""))
+        archive.write(library, "binaries/linux64/mass.so")
+    path = folder / "masses.toml"
+    path.write_text(
+        "[run]\nstep = 0.05\nstop = 1.0\ncoupling = 'vfps'\n"
+        + "".join(f"[subsystems.{name}]\nfmu = 'mass.fmu'\n" for name in ["left", "right"])
+        + "".join(
+            f"[[connections]]\nfrom = '{a}.x'\nto = '{b}.F'\n" for a, b in [("left", "right"), ("right", "left")]
+        )
+    )
+    return path
+
+
+def test_what_is_done_without_is_told_by_run_check_and_studies(tmp_path):
+    path = broken_mass(tmp_path)
+    for call in [koppel.System.check, koppel.System.run]:
+        with pytest.warns(UserWarning, match="koppel does without it") as told:
+            call(koppel.load(path, cache=False))
+        assert len([one for one in told if "`left` declares canGetAndSetFMUState" in str(one.message)]) == 1
+    study = tmp_path / "study.toml"
+    study.write_text(
+        'title = "Steps"\nsystem = "masses.toml"\n[factors]\n"run.step" = [0.05, 0.1]\n'
+        '[measures]\npeak = { of = "left.x", take = "max" }\n'
+    )
+    with pytest.warns(UserWarning, match="koppel does without it") as told:
+        koppel.Study(study).run(tmp_path / "out")
+    assert len([one for one in told if "`left` declares canGetAndSetFMUState" in str(one.message)]) == 1

@@ -12,6 +12,15 @@ const MOST_STEPS: f64 = 20_000.0;
 /// Steps where nothing says how long they are.
 const STEPS: f64 = 500.0;
 
+/// A variable and its start value, in words that TOML and JSON share.
+type StartValue = (&'static str, &'static str);
+
+/// Start values without which a reference is not met, by tool and FMU: the collection has no place for them.
+const START_VALUES: [(&str, &str, &[StartValue]); 1] = [
+    // The reference was made with these, not with the defaults.
+    ("Test-FMUs", "Feedthrough", &[("real_fixed_param", "1.0"), ("string_param", "\"FMI is awesome!\"")]),
+];
+
 /// What FMPy reads of a variable.
 pub(super) struct Variable {
     kind: String,
@@ -75,6 +84,19 @@ impl Case {
         (!self.inputs.is_empty()).then(|| self.folder.join(format!("{}_in.csv", self.entry.name)))
     }
 
+    /// Its known start values as a table, with what stands around and inside it.
+    pub(super) fn start_values(&self, open: &str, between: &str, close: &str) -> String {
+        let values = self.known_values().map(|(name, value)| format!("\"{name}\"{between}{value}"));
+        format!("{open}{}{close}", values.collect::<Vec<_>>().join(", "))
+    }
+
+    fn known_values(&self) -> impl Iterator<Item = &StartValue> {
+        let is_own =
+            |(tool, name, _): &&(&str, &str, _)| *tool == self.entry.tool && *name == self.entry.name;
+        let known = START_VALUES.iter().find(is_own).map_or(&[][..], |(_, _, values)| values);
+        known.iter().filter(|(name, _)| self.variables.contains_key(*name))
+    }
+
     pub(super) fn fmu(&self) -> PathBuf {
         self.folder.join(format!("{}.fmu", self.entry.name))
     }
@@ -92,6 +114,9 @@ impl Case {
             add(format_args!("record = [{}]\n", names.join(", ")))?;
         }
         add(format_args!("\n[subsystems.fmu]\nfmu = {}\n", quoted(&format!("{name}.fmu"))))?;
+        if self.known_values().next().is_some() {
+            add(format_args!("parameters = {}\n", self.start_values("{ ", " = ", " }")))?;
+        }
         if self.entry.kind == "me" {
             add(format_args!("interface = \"model-exchange\"\n"))?;
             if self.tolerance > 0.0 {

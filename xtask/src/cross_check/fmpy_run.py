@@ -1,14 +1,15 @@
 """FMPy beside koppel, for `cargo xtask proof cross-check`; one FMU per process.
 
     python fmpy_run.py describe FMU
-    python fmpy_run.py run FMU KIND START STOP STEP TOLERANCE INPUT OUT NAME...
+    python fmpy_run.py run FMU KIND START STOP STEP TOLERANCE INPUT VALUES OUT NAME...
 
 `describe` prints the step the FMU proposes, then a line per variable: name, type, causality and variability. `run` simulates and
 writes the variables NAME at every communication point to OUT (CSV). KIND is cs or me; a TOLERANCE of 0 is that of the FMU;
-INPUT is a CSV file, or `-`.
+INPUT is a CSV file, or `-`; VALUES are start values by name, as JSON.
 """
 
 import csv
+import json
 import sys
 
 
@@ -23,7 +24,7 @@ def describe(fmu: str) -> None:
         print(variable.name, variable.type, variable.causality, variable.variability, sep="\t")
 
 
-def run(fmu, kind, start, stop, step, tolerance, table, out, *names) -> None:
+def run(fmu, kind, start, stop, step, tolerance, table, values, out, *names) -> None:
     from fmpy import simulate_fmu
     from fmpy.util import read_csv
 
@@ -38,6 +39,7 @@ def run(fmu, kind, start, stop, step, tolerance, table, out, *names) -> None:
         fmi_type={"cs": "CoSimulation", "me": "ModelExchange"}[kind],
         solver="CVode",
         record_events=False,
+        start_values=json.loads(values),
         input=None if table == "-" else read_csv(table),
         output=list(names),
         fmi_call_logger=None,

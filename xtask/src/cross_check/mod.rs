@@ -24,7 +24,7 @@ use table::{Table, Worst};
 use trial::{Trial, run as try_out};
 
 /// Longest time of one command.
-const LIMIT: Duration = Duration::from_secs(60);
+const LIMIT: Duration = Duration::from_secs(120);
 /// FMUs that are tried at the same time.
 const AT_ONCE: usize = 2;
 
@@ -174,7 +174,8 @@ impl Tools {
         let mut command = self.fmpy("run");
         command.arg(case.fmu()).arg(&case.entry.kind);
         command.args([case.start, case.stop, case.step, case.tolerance].map(|number| format!("{number:?}")));
-        command.arg(case.input_file().unwrap_or_else(|| "-".into())).arg("fmpy.csv").args(&case.outputs);
+        command.arg(case.input_file().unwrap_or_else(|| "-".into())).arg(case.start_values("{", ": ", "}"));
+        command.arg("fmpy.csv").args(&case.outputs);
         try_out(command, &case.folder, "fmpy", LIMIT)
     }
 

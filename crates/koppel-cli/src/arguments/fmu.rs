@@ -29,7 +29,7 @@ pub(crate) enum FmuCommand {
         /// Communication step of the trials, in s [default: the FMU's own proposal, or 1e-3].
         #[arg(long, value_name = "H", allow_hyphen_values = true, value_parser = positive)]
         step: Option<f64>,
-        /// Longest time for all trials of an interface, in s.
+        /// Longest time of the plain steps each trial begins with, in s; the rest may take 50 times what these took, and 5 s.
         #[arg(long, value_name = "SECONDS", default_value = "60", allow_hyphen_values = true, value_parser = positive)]
         timeout: f64,
         /// Prints the findings as JSON.

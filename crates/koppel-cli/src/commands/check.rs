@@ -33,7 +33,7 @@ pub(super) fn check(arguments: &CheckArguments) -> Result<Exit> {
     cache.tell();
     tell_trials(&file);
     let mut simulation = simulation?;
-    simulation.graph().remarks().iter().for_each(|text| note("warning", text));
+    simulation.remarks().iter().for_each(|text| note("warning", text));
     // Steps that adapt are judged at their limits.
     let smallest = file.run.adaptive.as_ref().map(|_| file.run.step);
     if smallest.is_some() {

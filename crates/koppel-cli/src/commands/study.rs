@@ -85,6 +85,7 @@ fn start(arguments: &StudyArguments) -> Result<Exit> {
     };
     let made = run(&prepared, &folder, options, &mut watch);
     bar.end();
+    prepared.later_warnings().iter().for_each(|text| note("warning", text));
     let (header, rows, progress) = made.map_err(|error| match error {
         // Rows are being written: the disk is at fault, not the study.
         StudyError::File(error) if matches!(*error, koppel_io::Error::Io { .. }) => Failure::Write(error),

@@ -63,8 +63,12 @@ pub(super) fn explain<T>(result: Result<T, StateError>, of: &Options) -> Result<
 
 /// Why an instance has no state to give.
 pub(crate) fn cannot_save(of: &Options) -> Error {
-    let reason = of.without.states.clone().unwrap_or_else(|| "does not declare canGetAndSetFMUState".into());
-    Error::CannotSave { instance: of.name.clone(), reason }
+    Error::CannotSave { instance: of.name.clone(), reason: lack(of) }
+}
+
+/// The end of a sentence that begins with the FMU.
+pub(super) fn lack(of: &Options) -> String {
+    of.without.states.clone().unwrap_or_else(|| "does not declare canGetAndSetFMUState".into())
 }
 
 const TICKET: &[u8; 8] = b"koppel#1";

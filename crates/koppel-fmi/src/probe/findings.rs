@@ -16,6 +16,9 @@ pub enum Capability {
     /// Outputs follow inputs that are set without a step, and nothing else happens. The standard promises the first of
     /// model exchange only: where outputs of co-simulation stay, that is a note.
     Reevaluation,
+    /// Outputs of co-simulation that do not say on which inputs they depend are as new as these. The standard does not promise it: what
+    /// is not so, or cannot be told, is a note.
+    Freshness,
     /// Outputs follow only inputs they declare to depend on.
     Dependencies,
     /// They agree with differences.
@@ -41,6 +44,7 @@ impl fmt::Display for Capability {
             Capability::RollBack => "roll-back",
             Capability::Serialization => "serialization",
             Capability::Reevaluation => "re-evaluation",
+            Capability::Freshness => "fresh outputs",
             Capability::Dependencies => "dependencies",
             Capability::DirectionalDerivatives => "directional derivatives",
             Capability::AdjointDerivatives => "adjoint derivatives",

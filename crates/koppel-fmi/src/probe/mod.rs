@@ -11,6 +11,7 @@ mod apart;
 mod derivatives;
 mod experiment;
 mod findings;
+mod freshness;
 mod inputs;
 mod reading;
 mod state;
@@ -19,14 +20,15 @@ pub use apart::probe_apart;
 pub(crate) use apart::{JOB, job};
 pub use findings::{Capability, Declared, Finding, Findings, Outcome};
 
-use crate::description::{CoSimulation, Description, FmiVersion, Interface};
+use crate::description::{Description, FmiVersion};
 use crate::error::{Error, Result};
 use crate::ffi::Kind;
 use crate::fmu::Fmu;
-use crate::import::Options;
+use crate::import::{Options, ports};
 use experiment::{Experiment, TRIAL, WARM_UP};
 use findings::{Seen, failed, held, not_tried};
 use koppel::solver::SolverConfig;
+use koppel::system::Dependencies;
 use std::sync::Arc;
 
 /// How much is tried.
@@ -61,7 +63,7 @@ pub struct ProbeOptions {
 /// Tries what an FMU declares. An `Err` is an FMU that cannot be instantiated at all.
 pub fn probe(fmu: &Arc<Fmu>, options: &ProbeOptions) -> Result<Findings> {
     let description = fmu.description();
-    let (kind, section, interface) = sections(fmu, options)?;
+    let kind = interface(fmu, options)?;
     let experiment = Experiment::new(fmu, kind, options).map_err(not_even_an_instance)?;
     let steps = seen((|| {
         let mut body = experiment.fresh()?;
@@ -71,39 +73,29 @@ pub fn probe(fmu: &Arc<Fmu>, options: &ProbeOptions) -> Result<Findings> {
     let runs = steps.0 == Outcome::Held;
     let mut list = vec![finding(Capability::Steps, Declared::Always, steps)];
     for capability in capabilities(description, kind, options.scope) {
-        let declared = declared(capability, interface, section);
+        let declared = declared(capability, description, kind);
         let outcome = match declared {
             _ if !runs => not_tried("it does not run"),
             Declared::No => not_tried("it is not declared"),
-            Declared::Yes | Declared::Always => seen(experiment.try_out(capability, interface)),
+            Declared::Yes | Declared::Always => seen(experiment.try_out(capability)),
         };
         list.push(finding(capability, declared, outcome));
     }
     Ok(Findings { interface: name_of(kind).into(), step: experiment.step, findings: list })
 }
 
-/// The interface that is probed, with what the description says of it.
-fn sections<'a>(
-    fmu: &'a Arc<Fmu>,
-    options: &ProbeOptions,
-) -> Result<(Kind, Option<&'a CoSimulation>, &'a Interface)> {
-    let description = fmu.description();
-    let kind = options.interface.unwrap_or(match description.co_simulation {
-        None if description.model_exchange.is_some() => Kind::ModelExchange,
+/// The interface that is probed.
+fn interface(fmu: &Arc<Fmu>, options: &ProbeOptions) -> Result<Kind> {
+    let Description { co_simulation, model_exchange, .. } = fmu.description();
+    let kind = options.interface.unwrap_or(match co_simulation {
+        None if model_exchange.is_some() => Kind::ModelExchange,
         _ => Kind::CoSimulation,
     });
-    Ok(match kind {
-        Kind::CoSimulation => {
-            let section = description.co_simulation.as_ref();
-            let section = section.ok_or_else(|| fmu.lacks(kind))?;
-            (kind, Some(section), &section.interface)
-        }
-        Kind::ModelExchange => {
-            let section = description.model_exchange.as_ref();
-            let section = section.ok_or_else(|| fmu.lacks(kind))?;
-            (kind, None, &section.interface)
-        }
-    })
+    let is_there = match kind {
+        Kind::CoSimulation => co_simulation.is_some(),
+        Kind::ModelExchange => model_exchange.is_some(),
+    };
+    if is_there { Ok(kind) } else { Err(fmu.lacks(kind).into()) }
 }
 
 fn name_of(kind: Kind) -> &'static str {
@@ -139,6 +131,9 @@ fn capabilities(description: &Description, kind: Kind, scope: Scope) -> Vec<Capa
     }
     list.insert(1, C::Serialization);
     list.insert(3, C::Dependencies);
+    if declared(C::Freshness, description, kind) == Declared::Always {
+        list.insert(3, C::Freshness);
+    }
     match (kind, description.fmi_version) {
         (Kind::CoSimulation, FmiVersion::Fmi2) => list.extend([C::InputDerivatives, C::VariableStepSize]),
         (Kind::CoSimulation, FmiVersion::Fmi3) => {
@@ -151,12 +146,24 @@ fn capabilities(description: &Description, kind: Kind, scope: Scope) -> Vec<Capa
     list
 }
 
-fn declared(capability: Capability, interface: &Interface, section: Option<&CoSimulation>) -> Declared {
+/// What an FMU says of a capability of one interface; one that it does not have has nothing.
+pub fn declared(capability: Capability, description: &Description, kind: Kind) -> Declared {
     use Capability as C;
+    let section = description.co_simulation.as_ref().filter(|_| kind == Kind::CoSimulation);
+    let interface = match kind {
+        Kind::CoSimulation => section.map(|section| &section.interface),
+        Kind::ModelExchange => description.model_exchange.as_ref().map(|section| &section.interface),
+    };
+    let Some(interface) = interface else { return Declared::No };
     let says = match capability {
         C::Steps | C::Reevaluation | C::Dependencies | C::Reset => return Declared::Always,
+        // Of outputs that tell what they depend on, the trial of re-evaluation tells all.
+        C::Freshness if section.is_some() && has_unknown_dependencies(description) => {
+            return Declared::Always;
+        }
+        C::Freshness => false,
         C::RollBack => interface.can_get_and_set_fmu_state,
-        C::Serialization => interface.can_serialize_fmu_state,
+        C::Serialization => interface.can_get_and_set_fmu_state && interface.can_serialize_fmu_state,
         C::DirectionalDerivatives => interface.provides_directional_derivatives,
         C::AdjointDerivatives => interface.provides_adjoint_derivatives,
         C::InputDerivatives => section.is_some_and(|section| section.can_interpolate_inputs),
@@ -169,18 +176,20 @@ fn declared(capability: Capability, interface: &Interface, section: Option<&CoSi
     if says { Declared::Yes } else { Declared::No }
 }
 
+fn has_unknown_dependencies(description: &Description) -> bool {
+    ports(description).outputs.iter().any(|output| output.depends == Dependencies::Unknown)
+}
+
 impl Experiment<'_> {
-    fn try_out(&self, capability: Capability, interface: &Interface) -> koppel::Result<Seen> {
+    fn try_out(&self, capability: Capability) -> koppel::Result<Seen> {
         let varies = self.fmu.description().co_simulation.as_ref();
         let varies = varies.is_some_and(|section| section.can_handle_variable_communication_step_size);
         match capability {
             Capability::Steps => Ok(not_tried("")),
             Capability::RollBack => self.roll_back(),
-            Capability::Serialization if !interface.can_get_and_set_fmu_state => {
-                Ok(not_tried("it does not declare canGetAndSetFMUState"))
-            }
             Capability::Serialization => self.serialization(),
             Capability::Reevaluation => self.reevaluation(),
+            Capability::Freshness => self.freshness(),
             Capability::Dependencies => self.dependencies(),
             Capability::DirectionalDerivatives => self.directional(),
             Capability::AdjointDerivatives => self.adjoint(),

@@ -11,8 +11,8 @@ use koppel::system::{Dependencies, Ports};
 const MOST: usize = 30;
 
 /// What outputs do at one instant.
-struct Reaction {
-    ports: Ports,
+pub(super) struct Reaction {
+    pub(super) ports: Ports,
     /// Outputs with inputs as they are.
     before: Vec<f64>,
     /// For each input that was moved alone, its place and which outputs changed.
@@ -39,18 +39,17 @@ impl Experiment<'_> {
         if let Some(difference) = self.difference(&mut body, &reference, &after).filter(|d| !d.is_small()) {
             return Ok(failed(format!("after inputs were only tried, {} in later steps", difference.text())));
         }
-        let stays = |k: usize| {
-            let (name, value) = (&reaction.ports.outputs[k].name, reaction.before[k]);
-            format!("`{name}` stays at {value} when inputs it depends on directly are set")
-        };
-        Ok(match (reaction.stale().next(), &body) {
-            (Some(k), Body::ModelExchange(_)) => failed(stays(k)),
-            (Some(k), Body::CoSimulation(_)) => noted(format!("{}: it is evaluated in steps only", stays(k))),
-            (None, _) => held(format!(
+        let stale: Vec<usize> = reaction.stale().collect();
+        Ok(match (&stale[..], &body) {
+            ([], _) => held(format!(
                 "{} of {} outputs follow their inputs at once; later steps are unharmed",
                 reaction.following(),
                 reaction.before.len()
             )),
+            (stale, Body::ModelExchange(_)) => failed(reaction.stays(stale, OF_DECLARED)),
+            (stale, Body::CoSimulation(_)) => {
+                noted(format!("{}: evaluated in steps only", reaction.stays(stale, OF_DECLARED)))
+            }
         })
     }
 
@@ -69,18 +68,18 @@ impl Experiment<'_> {
         })
     }
 
-    /// Outputs of co-simulation that are evaluated in steps only, by name.
-    pub(super) fn stale(&self, body: &mut Body) -> Result<Vec<String>> {
+    /// Outputs of co-simulation by name: those that are evaluated in steps only, and those of which that cannot be told.
+    pub(super) fn stale(&self, body: &mut Body) -> Result<(Vec<String>, Vec<String>)> {
         if !self.moves() || matches!(body, Body::ModelExchange(_)) {
-            return Ok(Vec::new());
+            return Ok(Default::default());
         }
-        let name = |reaction: &Reaction, k: usize| reaction.ports.outputs[k].name.clone();
-        let names = |reaction: Reaction| reaction.stale().map(|k| name(&reaction, k)).collect();
-        Ok(self.react(body)?.map_or_else(|_| Vec::new(), names))
+        let Ok(reaction) = self.react(body)? else { return Ok(Default::default()) };
+        let name = |k: usize| reaction.ports.outputs[k].name.clone();
+        Ok((reaction.stale().map(name).collect(), reaction.silent().map(name).collect()))
     }
 
     /// Moves inputs one by one, then all; what does not come back is a finding.
-    fn react(&self, body: &mut Body) -> Result<std::result::Result<Reaction, Seen>> {
+    pub(super) fn react(&self, body: &mut Body) -> Result<std::result::Result<Reaction, Seen>> {
         let ports = body.subsystem().ports().clone();
         let (rest, other) = (self.inputs(WARM_UP), self.inputs(WARM_UP + 1));
         let mut read = |inputs: &[f64]| -> Result<Vec<f64>> {
@@ -110,7 +109,22 @@ impl Experiment<'_> {
     }
 }
 
+/// Of outputs that say on which inputs they depend.
+const OF_DECLARED: &str = "when inputs it depends on directly are set";
+
 impl Reaction {
+    /// `y` stays at 2 ...; several are listed without their values.
+    pub(super) fn stays(&self, outputs: &[usize], when: &str) -> String {
+        let name = |k: &usize| format!("`{}`", self.ports.outputs[*k].name);
+        match outputs {
+            [k] => format!("{} stays at {} {when}", name(k), self.before[*k]),
+            several => {
+                let names: Vec<String> = several.iter().map(name).collect();
+                format!("each of {} stays as it is {when}", names.join(", "))
+            }
+        }
+    }
+
     /// An output that follows an input it does not declare to depend on.
     fn undeclared(&self) -> Option<String> {
         for (k, output) in self.ports.outputs.iter().enumerate() {
@@ -135,17 +149,26 @@ impl Reaction {
         (0..self.before.len()).filter(|k| {
             let Dependencies::On(list) = &self.ports.outputs[*k].depends else { return false };
             let is_fed = self.alone.iter().any(|(input, _)| list.contains(input));
-            is_fed && !self.together[*k] && !self.alone.iter().any(|(_, changed)| changed[*k])
+            is_fed && !self.follows(*k)
         })
+    }
+
+    /// Outputs that stay whatever input is moved, and do not say on which they depend.
+    pub(super) fn silent(&self) -> impl Iterator<Item = usize> {
+        let is_unknown = |k: &usize| self.ports.outputs[*k].depends == Dependencies::Unknown;
+        (0..self.before.len()).filter(move |k| is_unknown(k) && !self.follows(*k))
     }
 
     /// How many outputs follow any input.
     fn following(&self) -> usize {
-        let follows = |k: &usize| self.together[*k] || self.alone.iter().any(|(_, changed)| changed[*k]);
-        (0..self.before.len()).filter(follows).count()
+        (0..self.before.len()).filter(|k| self.follows(*k)).count()
+    }
+
+    fn follows(&self, output: usize) -> bool {
+        self.together[output] || self.alone.iter().any(|(_, changed)| changed[output])
     }
 }
 
-fn differs(a: f64, b: f64) -> bool {
+pub(super) fn differs(a: f64, b: f64) -> bool {
     (a - b).abs() > 1e-9 * a.abs().max(b.abs()).max(1e-9)
 }

@@ -1,6 +1,7 @@
 /* An FMI 2.0 model-exchange FMU for the tests, without foreign headers. -DNOTE_PAST says in its log whether it may forget its
- * past, and which states it gets back. */
+ * past, and which states it gets back. broken.h breaks optional functions. */
 
+#include "broken.h"
 #include "exchange.h"
 
 typedef void (*Logger)(void *, const char *, int, const char *, const char *, ...);
@@ -79,6 +80,7 @@ int fmi2NewDiscreteStates(void *c, EventInfo *info)
 
 int fmi2CompletedIntegratorStep(void *c, int never_back, int *event, int *terminate)
 {
+    HANGS_IF_LOST();
     ALLOWED(CONTINUOUS)
     NOTE("step", m->time, never_back);
     m->completed = never_back ? m->time : -DBL_MAX;
@@ -149,6 +151,7 @@ int fmi2SetString(void *c, const unsigned *vr, size_t n, const char *const *valu
 
 int fmi2GetFMUstate(void *c, void **state)
 {
+    BREAKS();
     if (!*state)
         *state = malloc(sizeof(Model));
     model_save(&((Instance *)c)->model, *state);
@@ -156,16 +159,18 @@ int fmi2GetFMUstate(void *c, void **state)
 }
 int fmi2SetFMUstate(void *c, void *state)
 {
+    BREAKS();
     Model *m = &((Instance *)c)->model;
     model_restore(m, state);
     NOTE("restore", m->time, 0);
     return OK;
 }
-int fmi2FreeFMUstate(void *c, void **state) { (void)c; free(*state); *state = NULL; return OK; }
-int fmi2SerializedFMUstateSize(void *c, void *state, size_t *size) { (void)c, (void)state; *size = sizeof(Model); return OK; }
-int fmi2SerializeFMUstate(void *c, void *state, char *bytes, size_t size) { (void)c; memcpy(bytes, state, size); return OK; }
+int fmi2FreeFMUstate(void *c, void **state) { BREAKS(); (void)c; free(*state); *state = NULL; return OK; }
+int fmi2SerializedFMUstateSize(void *c, void *state, size_t *size) { BREAKS(); (void)c, (void)state; *size = sizeof(Model); return OK; }
+int fmi2SerializeFMUstate(void *c, void *state, char *bytes, size_t size) { BREAKS(); (void)c; memcpy(bytes, state, size); return OK; }
 int fmi2DeSerializeFMUstate(void *c, const char *bytes, size_t size, void **state)
 {
+    BREAKS();
     (void)c;
     *state = malloc(size);
     memcpy(*state, bytes, size);
@@ -175,6 +180,7 @@ int fmi2DeSerializeFMUstate(void *c, const char *bytes, size_t size, void **stat
 int fmi2GetDirectionalDerivative(void *c, const unsigned *of, size_t n_of, const unsigned *by, size_t n_by,
                                  const double *seed, double *change)
 {
+    BREAKS();
     ALLOWED(INITIALIZATION | EVENT | CONTINUOUS)
     for (size_t k = 0; k < n_of; k++) {
         change[k] = 0;

@@ -1,5 +1,7 @@
-/* An FMI 3.0 model-exchange FMU for the tests, without foreign headers. Integers have references from 20, the Boolean 30. */
+/* An FMI 3.0 model-exchange FMU for the tests, without foreign headers. Integers have references from 20, the Boolean 30.
+ * broken.h breaks optional functions. */
 
+#include "broken.h"
 #include "exchange.h"
 
 typedef void (*Log)(void *, int, const char *, const char *);
@@ -62,6 +64,7 @@ int fmi3UpdateDiscreteStates(void *c, bool *again, bool *terminate, bool *nomina
 
 int fmi3CompletedIntegratorStep(void *c, bool never_back, bool *event, bool *terminate)
 {
+    HANGS_IF_LOST();
     ALLOWED(CONTINUOUS)
     m->completed = never_back ? m->time : -DBL_MAX;
     *event = MODEL == WRAP && m->r[X1] > 2 * M_PI;
@@ -131,17 +134,19 @@ int fmi3SetBoolean(void *c, const uint32_t *vr, size_t n, const bool *value, siz
 
 int fmi3GetFMUState(void *c, void **state)
 {
+    BREAKS();
     if (!*state)
         *state = malloc(sizeof(Model));
     model_save(&((Instance *)c)->model, *state);
     return OK;
 }
-int fmi3SetFMUState(void *c, void *state) { model_restore(&((Instance *)c)->model, state); return OK; }
-int fmi3FreeFMUState(void *c, void **state) { (void)c; free(*state); *state = NULL; return OK; }
-int fmi3SerializedFMUStateSize(void *c, void *state, size_t *size) { (void)c, (void)state; *size = sizeof(Model); return OK; }
-int fmi3SerializeFMUState(void *c, void *state, uint8_t *bytes, size_t size) { (void)c; memcpy(bytes, state, size); return OK; }
+int fmi3SetFMUState(void *c, void *state) { BREAKS(); model_restore(&((Instance *)c)->model, state); return OK; }
+int fmi3FreeFMUState(void *c, void **state) { BREAKS(); (void)c; free(*state); *state = NULL; return OK; }
+int fmi3SerializedFMUStateSize(void *c, void *state, size_t *size) { BREAKS(); (void)c, (void)state; *size = sizeof(Model); return OK; }
+int fmi3SerializeFMUState(void *c, void *state, uint8_t *bytes, size_t size) { BREAKS(); (void)c; memcpy(bytes, state, size); return OK; }
 int fmi3DeserializeFMUState(void *c, const uint8_t *bytes, size_t size, void **state)
 {
+    BREAKS();
     (void)c;
     *state = malloc(size);
     memcpy(*state, bytes, size);
@@ -151,6 +156,7 @@ int fmi3DeserializeFMUState(void *c, const uint8_t *bytes, size_t size, void **s
 int fmi3GetDirectionalDerivative(void *c, const uint32_t *of, size_t n_of, const uint32_t *by, size_t n_by,
                                  const double *seed, size_t n_seed, double *change, size_t n_change)
 {
+    BREAKS();
     ALLOWED(INITIALIZATION | EVENT | CONTINUOUS)
     for (size_t k = 0; k < n_of; k++) {
         change[k] = 0;
@@ -163,6 +169,7 @@ int fmi3GetDirectionalDerivative(void *c, const uint32_t *of, size_t n_of, const
 int fmi3GetAdjointDerivative(void *c, const uint32_t *of, size_t n_of, const uint32_t *by, size_t n_by,
                              const double *seed, size_t n_seed, double *change, size_t n_change)
 {
+    BREAKS();
     ALLOWED(INITIALIZATION | EVENT | CONTINUOUS)
     for (size_t j = 0; j < n_by; j++) {
         change[j] = 0;

@@ -1,14 +1,14 @@
 /* An FMI 2.0 co-simulation FMU for the tests, without foreign headers. -DNO_RESET leaves a function out, -DWANDER changes the
  * current folder, -DSTRICT gives no derivatives before initialization is over, -DREFUSE_SLOPES=2 -DREFUSAL=3 answers input
- * derivatives of order 2 or more with status 3, -DREFUSE_FROM=0.5 from that time on. -DBROKEN="fmi2GetFMUstate" -DHOW=CRASH
- * (or HANG, FAIL, LEAVE) breaks one of the optional functions, -DCOUNT=1 counts instances in the file `instances`, -DLICENCE allows one at a
+ * derivatives of order 2 or more with status 3, -DREFUSE_FROM=0.5 from that time on. broken.h breaks one
+ * of the optional functions. -DCOUNT=1 counts instances in the file `instances`, -DLICENCE allows one at a
  * time, in whatever process. -DMODE_APART takes no steps in initialization, and keeps that out of its state. -DNOTE_PAST says in its log
  * whether it may forget its past, and which states it gets back; -DRESTARTS begins anew in every step in which it may not. -DFORGETS loses its
  * parameters when the experiment is set up, -DLOSES when initialization ends; -DORDER takes parameters after that set-up and
  * inputs after initialization has begun only. -DCRASH_STATE crashes where a state is restored. */
 
+#include "broken.h"
 #include "mass.h"
-#include <unistd.h>
 
 #ifndef REFUSE_FROM
 #define REFUSE_FROM 0.0
@@ -28,31 +28,6 @@
 #define SPRING 1.1
 #else
 #define SPRING 1.0
-#endif
-
-#ifdef BROKEN
-#define TEXT(name) #name
-#define NAME(name) TEXT(name)
-enum { CRASH, HANG, FAIL, LEAVE };
-
-/* What is broken crashes, hangs, or returns an error. */
-static int breaks(const char *function)
-{
-    if (strcmp(function, NAME(BROKEN)) != 0)
-        return 0;
-    volatile int *volatile nowhere = NULL;
-    if (HOW == CRASH)
-        *nowhere = 0;
-    if (HOW == HANG)
-        for (;;)
-            pause();
-    if (HOW == LEAVE)
-        exit(0);
-    return 1;
-}
-#define BREAKS() if (breaks(__func__)) return 3
-#else
-#define BREAKS()
 #endif
 
 typedef void (*Logger)(void *, const char *, int, const char *, const char *, ...);
@@ -229,6 +204,7 @@ static double input(void *owner, double time) { return force(owner, time); }
 
 int fmi2DoStep(void *c, double time, double size, int no_set_state)
 {
+    HANGS_IF_LOST();
     Instance *i = c;
     NOTE("step", time, no_set_state);
 #ifdef RESTARTS

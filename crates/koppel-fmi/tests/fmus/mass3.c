@@ -1,6 +1,7 @@
 /* An FMI 3.0 co-simulation FMU for the tests, without foreign headers. -DREFUSAL=3 answers inputs that are set inside
- * a step with status 3. -DNOTE_PAST says in its log whether it may forget its past, and which states it gets back. */
+ * a step with status 3; broken.h breaks them or other optional functions. -DNOTE_PAST says in its log whether it may forget its past, and which states it gets back. */
 
+#include "broken.h"
 #include "mass.h"
 #include <stdbool.h>
 
@@ -98,6 +99,8 @@ int fmi3SetFloat64(void *c, const uint32_t *vr, size_t n, const double *value, s
             if (vr[k] == F && i->is_inside)
                 return REFUSAL;
 #endif
+            if (i->is_inside)
+                BREAKS();
             i->model.r[vr[k]] = value[at++];
         }
     }
@@ -159,6 +162,7 @@ static double input(void *owner, double time)
 
 int fmi3DoStep(void *c, double time, double size, bool no_set_state, bool *event, bool *terminate, bool *early, double *reached)
 {
+    HANGS_IF_LOST();
     Instance *i = c;
     note(i, "step", time, no_set_state);
     *event = *terminate = *early = false;
@@ -182,6 +186,7 @@ int fmi3DoStep(void *c, double time, double size, bool no_set_state, bool *event
 
 int fmi3GetFMUState(void *c, void **state)
 {
+    BREAKS();
     if (!*state)
         *state = malloc(sizeof(Model));
     memcpy(*state, &((Instance *)c)->model, sizeof(Model));
@@ -189,20 +194,39 @@ int fmi3GetFMUState(void *c, void **state)
 }
 int fmi3SetFMUState(void *c, void *state)
 {
+    BREAKS();
     Instance *i = c;
     model_restore(&i->model, state);
     note(i, "restore", i->model.time, 0);
     return OK;
 }
-int fmi3FreeFMUState(void *c, void **state) { (void)c; free(*state); *state = NULL; return OK; }
-int fmi3SerializedFMUStateSize(void *c, void *state, size_t *size) { (void)c, (void)state; *size = sizeof(Model); return OK; }
-int fmi3SerializeFMUState(void *c, void *state, uint8_t *bytes, size_t size) { (void)c, (void)size; model_write(state, bytes); return OK; }
+int fmi3FreeFMUState(void *c, void **state) { BREAKS(); (void)c; free(*state); *state = NULL; return OK; }
+int fmi3SerializedFMUStateSize(void *c, void *state, size_t *size) { BREAKS(); (void)c, (void)state; *size = sizeof(Model); return OK; }
+int fmi3SerializeFMUState(void *c, void *state, uint8_t *bytes, size_t size) { BREAKS(); (void)c, (void)size; model_write(state, bytes); return OK; }
 int fmi3DeserializeFMUState(void *c, const uint8_t *bytes, size_t size, void **state)
 {
+    BREAKS();
     (void)c;
     if (size != sizeof(Model))
         return ERROR;
     *state = malloc(size);
     memcpy(*state, bytes, size);
     return OK;
+}
+
+int fmi3GetDirectionalDerivative(void *c, const uint32_t *of, size_t n_of, const uint32_t *by, size_t n_by,
+                                 const double *seed, size_t n_seed, double *change, size_t n_change)
+{
+    BREAKS();
+    const double *r = ((Instance *)c)->model.r;
+    for (size_t k = 0; k < n_of; k++) {
+        change[k] = 0;
+        for (size_t j = 0; j < n_by; j++) {
+            double factor = of[k] == by[j] ? 1.0 : 0.0;
+            if (of[k] == A)
+                factor = by[j] == F ? 1 / r[M] : by[j] == X ? -r[C] / r[M] : by[j] == V ? -r[D] / r[M] : 0;
+            change[k] += factor * seed[j];
+        }
+    }
+    return n_of == n_change && n_by == n_seed ? OK : ERROR;
 }

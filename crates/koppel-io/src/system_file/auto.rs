@@ -17,6 +17,8 @@ use super::wiring::Link;
 use crate::{Error, Result};
 
 type Marked<T> = std::result::Result<T, Mark>;
+/// A coupling that the run would refuse with this schedule.
+type Excluded = (CouplingConfig, ScheduleConfig);
 
 /// Steps of a run from which the search for a step begins.
 const FIRST: f64 = 500.0;
@@ -152,7 +154,7 @@ impl SystemFile {
         let is_open = self.run.coupling.open().is_some();
         // What FMUs can do is found out first, so that it is not taken for the time a copy needs.
         let _ = self.build_for(Purpose::Copy(&self.trial().wanted()));
-        let mut excluded: Vec<CouplingConfig> = Vec::new();
+        let mut excluded: Vec<Excluded> = Vec::new();
         loop {
             let mut choice = match self.is_asked() {
                 true => self.choice(&excluded, progress)?,
@@ -165,11 +167,12 @@ impl SystemFile {
             let config = choice.on(&self.run);
             let Err(reason) = self.accepts(&config, choice.basis) else { return Ok(choice) };
             // The last resort is taken all the same.
-            if choice.basis == Basis::Nothing || excluded.contains(&choice.chosen.coupling) {
+            let refused = (choice.chosen.coupling.clone(), choice.chosen.schedule.clone());
+            if choice.basis == Basis::Nothing || excluded.contains(&refused) {
                 choice.warnings.push(reason);
                 return Ok(choice);
             }
-            excluded.push(choice.chosen.coupling);
+            excluded.push(refused);
         }
     }
 
@@ -188,7 +191,7 @@ impl SystemFile {
         zero_stability(&mut copy, config).refuse_unstable(config).map_err(|error| first(error.to_string()))
     }
 
-    fn choice(&self, excluded: &[CouplingConfig], progress: &dyn Fn(&str)) -> Result<Choice> {
+    fn choice(&self, excluded: &[Excluded], progress: &dyn Fn(&str)) -> Result<Choice> {
         let failed = RefCell::new(None);
         let mut start = |config: &RunConfig| self.copy(config).map_err(|error| engine(error, &failed));
         choose(&self.wish(excluded), &mut start, progress).map_err(|error| match failed.take() {
@@ -198,7 +201,7 @@ impl SystemFile {
     }
 
     /// Whatever fails in a choice that nobody asked for, the run will tell it, with the logs of its FMUs.
-    fn unasked_choice(&self, excluded: &[CouplingConfig], progress: &dyn Fn(&str)) -> Choice {
+    fn unasked_choice(&self, excluded: &[Excluded], progress: &dyn Fn(&str)) -> Choice {
         let wish = self.wish(excluded);
         let refused = self.refused().into_iter().next().map(|(name, reason)| format!("`{name}`: {reason}"));
         match refused {
@@ -216,7 +219,7 @@ impl SystemFile {
         file.simulation()
     }
 
-    fn wish(&self, excluded: &[CouplingConfig]) -> Wish {
+    fn wish(&self, excluded: &[Excluded]) -> Wish {
         let run = self.document.root.get("run");
         let schedules = match run.and_then(|run| run.get("schedule")) {
             Some(_) => vec![self.run.schedule.clone()],

@@ -250,8 +250,9 @@ impl Wanted<'_> {
         }
         let feeds_through =
             || import::ports(fmu.description()).outputs.iter().any(|y| y.depends != Dependencies::None);
-        if self.is_fresh && feeds_through() {
-            all.push(Capability::Reevaluation);
+        // Model exchange is made of such readings.
+        if self.is_fresh && options.solving == Solving::Own && feeds_through() {
+            all.extend([Capability::Reevaluation, Capability::Freshness]);
         }
         all
     }

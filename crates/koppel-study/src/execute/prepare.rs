@@ -71,7 +71,18 @@ impl Prepared {
             prepared.references = Some(store);
         }
         prepared.warn(run, &file);
+        let found = prepared.later_warnings();
+        prepared.warnings.extend(found);
         Ok(prepared)
+    }
+
+    /// What was found of FMUs by trial and is not among the warnings: in runs that need more of them than the first.
+    #[must_use]
+    pub fn later_warnings(&self) -> Vec<String> {
+        // All variants of the system share what was tried.
+        let mut found = self.study.system.trial_warnings();
+        found.retain(|text| !self.warnings.contains(text));
+        found
     }
 
     /// Finds the signals of all measures; the names of those that are compared with the reference.
@@ -157,10 +168,20 @@ impl Prepared {
                 cells[at] = Cell { level: None, value };
                 let built =
                     study.system.with(&values(&study, &cells), "factor").and_then(|file| file.simulation());
-                if let Err(error) = built {
-                    let text =
-                        format!("factor `{}`, value `{label}`: {}", factor.name, super::one_line(&error));
-                    self.warnings.push(text);
+                let remarks = match built {
+                    Ok(simulation) => simulation.remarks(),
+                    Err(error) => {
+                        vec![format!(
+                            "factor `{}`, value `{label}`: {}",
+                            factor.name,
+                            super::one_line(&error)
+                        )]
+                    }
+                };
+                for remark in remarks {
+                    if !self.warnings.contains(&remark) {
+                        self.warnings.push(remark);
+                    }
                 }
             }
         }
@@ -175,7 +196,7 @@ fn is_only_once(fmu: &Fmu) -> bool {
     interfaces.into_iter().any(|interface| interface.can_be_instantiated_only_once_per_process)
 }
 
-/// The first run that can be built, all variables it has, and what there is to say of its wiring.
+/// The first run that can be built, all variables it has, and what there is to say of its wiring and coupling.
 struct First {
     run: u64,
     file: SystemFile,
@@ -191,7 +212,7 @@ fn first(study: &Study, design: &Design) -> Result<First> {
         let built = study.system.with(&values(study, &cells), "factor").and_then(|mut file| {
             file.run.record = Record::One("*".into());
             let simulation = file.simulation()?;
-            let (known, remarks) = (simulation.columns().to_vec(), simulation.graph().remarks().to_vec());
+            let (known, remarks) = (simulation.columns().to_vec(), simulation.remarks());
             Ok(First { run, file, known, remarks })
         });
         match built {

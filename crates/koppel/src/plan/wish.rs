@@ -20,8 +20,8 @@ pub struct Wish {
     pub aim: AutoConfig,
     /// Subsystems of which no copy may be made, each with the reason.
     pub spared: Vec<(String, String)>,
-    /// Couplings that were found not to be of use.
-    pub excluded: Vec<CouplingConfig>,
+    /// Couplings that were found not to be of use, each with its schedule: in another order of steps it may be.
+    pub excluded: Vec<(CouplingConfig, ScheduleConfig)>,
     /// Seconds that choosing may take, at least: [`Wish::ASKED`] if it was asked for. A fifth of the run if that is more.
     pub patience: f64,
 }
@@ -89,7 +89,12 @@ impl Wish {
         };
         let others = others.iter().filter(is_allowed).zip(self.schedules.first().into_iter().cycle());
         let all = both.chain(others).map(|(one, schedule)| candidate(one, schedule));
-        all.filter(|one| !self.excluded.contains(&one.coupling)).collect()
+        let is_excluded = |one: &Candidate| {
+            self.excluded
+                .iter()
+                .any(|(coupling, schedule)| (coupling, schedule) == (&one.coupling, &one.schedule))
+        };
+        all.filter(|one| !is_excluded(one)).collect()
     }
 
     /// The longest and the shortest step that is tried.
@@ -157,6 +162,15 @@ mod tests {
         assert_eq!(within.allowed(0.5), 0.02);
         assert_eq!(within.allowed(0.0199), 0.01);
         assert_eq!((within.record_every(0.01), within.record_every(0.02)), (2, 1));
+    }
+
+    #[test]
+    fn a_coupling_is_excluded_with_its_schedule_alone() {
+        let excluded = vec![(CouplingConfig::Zoh {}, ScheduleConfig::PARALLEL)];
+        let methods = Wish { excluded, ..wish(Steps::Free) }.methods();
+        let holds: Vec<_> = methods.iter().filter(|one| one.coupling == CouplingConfig::Zoh {}).collect();
+        assert!(holds.len() == 1 && holds[0].schedule == ScheduleConfig::SEQUENCE, "{methods:?}");
+        assert_eq!(methods.len() + 1, wish(Steps::Free).methods().len());
     }
 
     #[test]

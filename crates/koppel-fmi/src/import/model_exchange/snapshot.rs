@@ -60,7 +60,8 @@ impl ModelExchange {
         if self.is_smooth && self.next_event.is_none() {
             return Ok(());
         }
-        Err(Error::CannotSaveEvents { instance: self.base.name.clone() }.into())
+        let (instance, reason) = (self.base.name.clone(), state::lack(&self.base.options));
+        Err(Error::CannotSaveEvents { instance, reason }.into())
     }
 
     pub(super) fn take_back(&mut self, snapshot: &Snapshot) -> Result<()> {
