@@ -256,8 +256,9 @@ int fmi2DoStep(void *c, double time, double size, int no_set_state)
         return OK;
     }
 #endif
-    int is_end = time + size > 0.5 + 1e-9 && i->model.misbehave >= 6 && i->model.misbehave <= 7;
-    model_step(&i->model, is_end && i->model.misbehave == 6 ? 0.5 * size : size, input, &i->model);
+    int is_end;
+    double done = part_done(&i->model, time, size, i->model.r[F], &is_end);
+    model_step(&i->model, done, input, &i->model);
     return is_end ? DISCARD : OK;
 }
 

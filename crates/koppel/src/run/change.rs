@@ -173,6 +173,9 @@ impl Simulation {
                 self.inside = Some(start);
             }
             self.exchange(Step { index: self.steps_taken(), start, size: end - start }, end)?;
+            if self.termination.is_some() {
+                return Ok(());
+            }
             start = end;
         }
         self.parts_done = self.parts.len();

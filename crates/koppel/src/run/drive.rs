@@ -2,7 +2,6 @@
 //! watcher, steps are taken in one go.
 
 use super::board::Board;
-use super::failure::termination;
 use super::iterate::column_value;
 use super::simulation::{Simulation, view};
 use super::slot::Slot;
@@ -60,34 +59,17 @@ impl Simulation {
     ///
     /// Once threads are found to pay, the whole loop moves onto one of them, so that the others are a short call away.
     pub fn run(&mut self, recorder: &mut dyn Recorder, watch: &mut Watch<'_>) -> Result<Ending> {
-        match self.run_to_the_end(recorder, watch) {
-            Ok(ending) => Ok(ending),
-            Err(error) => match termination(&error) {
-                // A run without a single step is no result.
-                Some((request, reached))
-                    if self.time() > self.clock.time(0) || reached > Some(self.time()) =>
-                {
-                    self.end_on_the_way(recorder, request, reached)
-                }
-                _ => Err(error),
-            },
-        }
-    }
-
-    /// A subsystem has asked to end the run inside of a step. If it is the only one, the run ends where it stands; else at
-    /// the last point all have in common, whose row is there already.
-    fn end_on_the_way(
-        &mut self,
-        recorder: &mut dyn Recorder,
-        request: Termination,
-        reached: Option<f64>,
-    ) -> Result<Ending> {
-        if let (true, Some(reached)) = (self.slots.len() == 1, reached.filter(|time| *time > self.time())) {
-            self.inside = Some(reached);
+        let error = match self.run_to_the_end(recorder, watch) {
+            Ok(ending) => return Ok(ending),
+            Err(error) => error,
+        };
+        let Some((request, is_there)) = self.end_on_request(&error) else { return Err(error) };
+        if is_there {
             self.record(recorder)?;
+        } else if let Some(time) = self.unwritten.take() {
+            // The last point all have in common.
+            recorder.row(time, &self.row)?;
         }
-        let request = Termination { time: self.time(), ..request };
-        self.termination = Some(request.clone());
         Ok(Ending::Terminated(request))
     }
 
@@ -98,8 +80,7 @@ impl Simulation {
 
     /// True where a subsystem has asked to end the run and all have come there.
     pub(super) fn is_ended(&self) -> bool {
-        let margin = 1e-9 * self.clock.size();
-        self.termination.as_ref().is_some_and(|request| self.time() >= request.time - margin)
+        self.termination.as_ref().is_some_and(|request| self.time() >= request.time - self.margin())
     }
 
     fn run_to_the_end(&mut self, recorder: &mut dyn Recorder, watch: &mut Watch<'_>) -> Result<Ending> {
@@ -108,6 +89,8 @@ impl Simulation {
             if self.stop_condition()? {
                 return Ok(Ending::Condition { time: self.time() });
             }
+        } else if self.keeps_rows() {
+            self.keep_row()?;
         }
         let mut look = self.index + 1;
         while self.pool.is_none() {
@@ -154,6 +137,8 @@ impl Simulation {
         let stop = self.stop_condition()?;
         if self.is_row_due() || stop {
             self.record(recorder)?;
+        } else if self.keeps_rows() {
+            self.keep_row()?;
         }
         let time = self.time();
         if stop {
@@ -174,7 +159,7 @@ impl Simulation {
     /// How many steps can be taken in one go: to the next row or look, and not beyond the steps in which nothing happens but
     /// that values are exchanged.
     fn unseen_steps(&self, look: u64) -> u64 {
-        if self.condition.is_some() {
+        if self.condition.is_some() || self.keeps_rows() {
             return 1;
         }
         let row = self.record_every - self.index % self.record_every;
@@ -186,8 +171,27 @@ impl Simulation {
         self.index.is_multiple_of(self.record_every) || self.is_done()
     }
 
+    /// True if points between rows are looked at, too: where a subsystem ends the run in the step that follows, they are the last
+    /// it has.
+    fn keeps_rows(&self) -> bool {
+        self.record_every > 1 && self.retreat.is_some()
+    }
+
+    /// Keeps the present row, which is not written unless it is the last.
+    fn keep_row(&mut self) -> Result<()> {
+        self.fill_row()?;
+        self.unwritten = Some(self.time());
+        Ok(())
+    }
+
     /// Gives the present row to `recorder`.
     pub fn record(&mut self, recorder: &mut dyn Recorder) -> Result<()> {
+        self.fill_row()?;
+        self.unwritten = None;
+        recorder.row(self.time(), &self.row)
+    }
+
+    fn fill_row(&mut self) -> Result<()> {
         let time = self.time();
         let Simulation {
             columns,
@@ -210,8 +214,7 @@ impl Simulation {
             Source::Coupling(channel) => Ok(coupling.channel(&seen, channel)),
             Source::Step => Ok(control.as_ref().map_or(clock.size(), |control| control.last_size())),
             Source::Loop(index) => Ok(column_value(consistency.works().chain(steps.works()), index)),
-        })?;
-        recorder.row(time, row)
+        })
     }
 
     /// Present value of any variable of a subsystem, which is numbered in the order in which they move.
