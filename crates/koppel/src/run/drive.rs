@@ -63,14 +63,24 @@ impl Simulation {
             Ok(ending) => return Ok(ending),
             Err(error) => error,
         };
-        let Some((request, is_there)) = self.end_on_request(&error) else { return Err(error) };
-        if is_there {
-            self.record(recorder)?;
-        } else if let Some(time) = self.unwritten.take() {
-            // The last point all have in common.
-            recorder.row(time, &self.row)?;
+        let is_begin = self.time() <= self.clock.time(0);
+        match self.end_on_request(&error) {
+            // A run without a single step is no result.
+            Some((_, false)) if is_begin => Err(error),
+            Some((request, is_there)) => {
+                self.write_last_row(recorder, is_there).map(|()| Ending::Terminated(request))
+            }
+            None => Err(error),
         }
-        Ok(Ending::Terminated(request))
+    }
+
+    /// The last row of a run that was ended inside of a step: where all are, or the last point they had in common.
+    fn write_last_row(&mut self, recorder: &mut dyn Recorder, is_there: bool) -> Result<()> {
+        match self.unwritten.take() {
+            _ if is_there => self.record(recorder),
+            Some(time) => recorder.row(time, &self.row),
+            None => Ok(()),
+        }
     }
 
     /// The subsystem that has asked to end the run, if one has.

@@ -41,7 +41,8 @@ impl Simulation {
         let snapshots: Vec<_> =
             self.slots.iter().map(|slot| snapshot(slot.subsystem.may_end_run())).collect();
         // Steps of the simplest form save nothing.
-        self.is_simple &= snapshots.iter().all(Option::is_none);
+        // Who writes no rows reads the values of the last common point from the board.
+        self.is_simple &= snapshots.iter().all(Option::is_none) && !self.columns.is_empty();
         self.retreat = Some(Box::new(Retreat { numbers: Vec::new(), snapshots }));
     }
 
@@ -62,10 +63,6 @@ impl Simulation {
     pub(super) fn end_on_request(&mut self, error: &Error) -> Option<(Termination, bool)> {
         let (request, reached) = termination(error)?;
         let reached = reached.filter(|time| *time > self.time() + self.margin());
-        // A run without a single step is no result.
-        if reached.is_none() && self.time() <= self.clock.time(0) {
-            return None;
-        }
         let is_there = reached.is_some_and(|reached| self.go_to(reached, &request.subsystem));
         let request = Termination { time: self.time(), ..request };
         self.termination = Some(request.clone());
