@@ -13,8 +13,8 @@ use koppel::coupling::{CouplingConfig, StartUp};
 use koppel::models;
 use koppel::record::Table;
 use koppel::run::{
-    AccelerationKind, Ending, Flow, IterationConfig, IterationKind, RunConfig, ScheduleConfig, Simulation,
-    Termination,
+    AccelerationKind, Ending, Flow, IterationConfig, IterationKind, Parallel, RunConfig, ScheduleConfig,
+    Simulation, Termination,
 };
 use koppel::solver::SolverConfig;
 use koppel::system::{Connection, OdeModel, Subsystem, System, SystemBuilder, UnitRule};
@@ -202,7 +202,7 @@ fn lacking(source: &str, description: &str, ability: &str) -> TestFmu {
 const AT_055: f64 = 8.0;
 const AT_055_IF_PUSHED: f64 = 9.0;
 
-/// Who has not moved yet, who is a model of koppel's, and whose state is kept for the iteration, goes along.
+/// Who moves later, who is a model of koppel's, and whose state is kept for the iteration, goes along.
 #[test]
 fn all_go_to_where_one_has_ended_the_run() {
     let usual = RunConfig { record_every: 4, ..RunConfig::new(2.0, STEP) };
@@ -214,15 +214,18 @@ fn all_go_to_where_one_has_ended_the_run() {
     let a_first = RunConfig { schedule: order(["a", "b"]), ..usual.clone() };
     let b_first = RunConfig { schedule: order(["b", "a"]), ..usual.clone() };
     let iterated = RunConfig { iteration, ..usual };
+    let side_by_side = RunConfig { threads: Parallel::Always, ..zoh.clone() };
+    let a_first_foh = RunConfig { schedule: order(["a", "b"]), ..foh.clone() };
     let cases = [
-        (Other::Fmu, true, &zoh),
-        (Other::Forgetful, true, &zoh),
-        (Other::Fmu, true, &foh),
+        (Other::Fmu, true, &a_first),
+        (Other::Forgetful, true, &a_first),
+        (Other::Fmu, true, &a_first_foh),
         (Other::Native, true, &zoh),
         (Other::Native, false, &zoh),
+        (Other::Native, true, &side_by_side),
+        (Other::Native, false, &side_by_side),
         (Other::Native, false, &foh),
         (Other::Native, false, &b_first),
-        (Other::Fmu, true, &a_first),
         (Other::Fmu, true, &iterated),
         (Other::Fmu, false, &iterated),
         (Other::Native, false, &iterated),
@@ -251,11 +254,21 @@ fn all_go_to_where_one_has_ended_the_run() {
 /// Who has moved and cannot go back, or takes no shorter step, keeps the run at the last communication point; its row is written.
 #[test]
 fn where_one_cannot_go_along_the_last_common_row_is_written() {
-    let config = RunConfig { record_every: 4, ..RunConfig::new(2.0, STEP) };
-    let cases = [(Other::Forgetful, false), (Other::Rigid, true), (Other::Rigid, false)];
+    let usual = RunConfig { record_every: 4, ..RunConfig::new(2.0, STEP) };
+    let in_turn = ScheduleConfig::Order(vec!["a".into(), "b".into()]);
+    let in_turn = RunConfig { schedule: in_turn, ..usual.clone() };
+    let alone = RunConfig { threads: Parallel::Never, ..usual.clone() };
+    let side_by_side = RunConfig { threads: Parallel::Always, ..usual };
+    let cases = [
+        (Other::Forgetful, false, &alone),
+        (Other::Fmu, true, &alone),
+        (Other::Fmu, true, &side_by_side),
+        (Other::Rigid, true, &in_turn),
+        (Other::Rigid, false, &alone),
+    ];
     for version in [2, 3] {
-        for (other, is_first) in cases {
-            let (ending, times, columns) = run(couple(version, AT_055, other, is_first, 0.5), &config);
+        for (other, is_first, config) in cases {
+            let (ending, times, columns) = run(couple(version, AT_055, other, is_first, 0.5), config);
             assert!(close(request(ending).time, 0.5), "{other:?}");
             assert_eq!(times.len(), 3, "{times:?}");
             let every = RunConfig { record_every: 1, ..config.clone() };

@@ -63,7 +63,7 @@ impl Simulation {
                     match ended_or_failed(graph, slot, step, source) {
                         Ok(request) => (*termination, stop) = (Some(request), step.index + 1),
                         Err(error) => {
-                            *moved = slot.id;
+                            *moved = stages[0].members.end;
                             break 'steps Err(error);
                         }
                     }

@@ -1,8 +1,9 @@
 //! Runs that a subsystem ends inside of a communication step.
 //!
 //! It stands at t_r, its last successful time, between the begin T^k of the step and its end. The run ends at t_r if all others
-//! can be there, too: they take the step from T^k to t_r in place of the whole one. Those that have not moved yet simply do; those
-//! that have moved go back to T^k first. Models of koppel's own always can. Black boxes can where the method keeps their states
+//! can be there, too: they take the step from T^k to t_r in place of the whole one. Those of later stages have not moved yet and simply do;
+//! the others go back to T^k first, also those of the same stage, which may have moved side by side with it.
+//! Models of koppel's own always can. Black boxes can where the method keeps their states
 //! anyway, as step iteration does: no other run calls optional functions of an FMU for the sake of an end that may never come.
 //! Where somebody cannot, the run ends at T^k, the last point all have in common.
 

@@ -113,7 +113,7 @@ pub struct Simulation {
     pub(super) ended_trial: Option<Box<Error>>,
     /// The way back, if a subsystem may end the run inside of a step.
     pub(super) retreat: Option<Box<Retreat>>,
-    /// After a failure: so many subsystems have moved, or may have.
+    /// After a failure: so many subsystems have moved, or may have; members of a stage all together, whatever threads do.
     pub(super) moved: usize,
     /// One that has ended the run on the way and is not moved any more.
     pub(super) standing: Option<Standing>,

@@ -52,7 +52,7 @@ impl Simulation {
                     // A better guess may lead elsewhere.
                     Err(error) if is_iterated && is_request(&error) => *ended_trial = Some(error),
                     Err(error) => {
-                        *moved = slot.id;
+                        *moved = self.stages[stage].members.end;
                         return Err(error);
                     }
                 }
@@ -88,14 +88,13 @@ impl Simulation {
             Some(pool) if *is_parallel => pool.install(|| side_by_side(slots, outputs, &work)),
             _ => one_by_one(slots, outputs, &work),
         }
-        let end = if *is_parallel { members.end } else { members.start };
         for slot in slots {
             if let Some(source) = slot.failure.take() {
                 match ended_or_failed(graph, slot, own(slot), source) {
                     Ok(request) => *termination = Some(request),
                     Err(error) if is_iterated && is_request(&error) => *ended_trial = Some(error),
                     Err(error) => {
-                        *moved = end.max(slot.id);
+                        *moved = members.end;
                         return Err(error);
                     }
                 }
