@@ -230,3 +230,123 @@ fn systems_declare_what_their_fmus_keep() {
         assert_eq!(undeclared, lacks, "{source} {flags:?}");
     }
 }
+
+/// One FMU inside, and the file `all.fmu` it is exported to.
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+fn inside(description: &str, flags: &[&str], parameters: &str) -> Folder {
+    let folder = Folder::with(&format!(
+        "[run]\nstop = 1.0\nstep = 0.1\ncoupling = \"zoh\"\n[subsystems.part]\nfmu = \"part.fmu\"\n{parameters}\n"
+    ));
+    let library = compile("mass2.c", flags);
+    let files = [("modelDescription.xml", description.as_bytes()), ("binaries/linux64/mass.so", &library)];
+    pack(&folder.path("part.fmu"), &files);
+    folder
+}
+
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+const EXPORT: [&str; 6] = ["fmu", "export", "system.toml", "-o", "all.fmu", "--force"];
+
+/// What an FMU inside declares but does not keep is tried elsewhere: a crash costs a note.
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+#[test]
+fn systems_do_not_declare_what_fails_inside() {
+    let states = ["roll-back", "serialization"];
+    let cases: [(&str, &str, &[&str]); 5] = [
+        ("fmi2GetFMUstate", "CRASH", &states),
+        ("fmi2SetFMUstate", "CRASH", &states),
+        ("fmi2SetFMUstate", "FAIL", &states),
+        ("fmi2SerializeFMUstate", "CRASH", &states[1..]),
+        ("fmi2GetDirectionalDerivative", "CRASH", &["directional-derivatives"]),
+    ];
+    for (function, how, lacks) in cases {
+        let folder = inside(MASS2, &[&format!("-DBROKEN={function}"), &format!("-DHOW={how}")], "");
+        let said = folder.succeed(&EXPORT);
+        said.errs_with(&["`part`", function]);
+        let found = folder.succeed(&["fmu", "check", "all.fmu", "--json"]).json();
+        let list = found["interfaces"][0]["findings"].as_array().unwrap();
+        let of = |key: &str, value: &str| -> Vec<&str> {
+            let those = list.iter().filter(|finding| finding[key] == value);
+            those.map(|finding| finding["capability"].as_str().unwrap()).collect()
+        };
+        assert_eq!(of("declared", "no"), lacks, "{function} {how}");
+        assert!(of("outcome", "failed").is_empty(), "{function} {how}: {list:?}");
+    }
+}
+
+/// An FMU inside that asks to end the simulation ends it for the importer, where it stands.
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+#[test]
+fn an_fmu_inside_ends_the_simulation_outside() {
+    for (how, end) in [(7, 0.6), (8, 0.55)] {
+        for version in ["2", "3"] {
+            let folder = inside(MASS2, &[], &format!("parameters = {{ misbehave = {how} }}"));
+            folder.succeed(&[&EXPORT[..], &["--fmi", version]].concat());
+            folder.write("outer.toml", &importing("all.fmu").replace("0.1\nstep = 1e-3", "1.0\nstep = 0.2"));
+            let said = folder.succeed(&["run", "outer.toml", "--out", "out.csv", "--json"]).json();
+            assert_eq!(said["ended_by"], "all", "{said}");
+            let last = *folder.column("out.csv", "time").last().unwrap();
+            assert!((last - end).abs() < 1e-9, "FMI {version}: {last}");
+            let x = *folder.column("out.csv", "all.part.x").last().unwrap();
+            assert!((x - f64::cos(end)).abs() < 1e-6, "FMI {version}: {x}");
+        }
+    }
+}
+
+/// The importer repeats each step from its begin: what was before may be forgotten, inside as outside.
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+#[test]
+fn an_fmu_inside_may_forget_what_its_importer_will_not_restore() {
+    let folder = inside(MASS2, &["-DFLAGS"], "");
+    folder.succeed(&[&EXPORT[..], &["--fmi", "2"]].concat());
+    folder.write(
+        "outer.toml",
+        "[run]\nstop = 1.0\nstep = 0.1\ncoupling = \"zoh\"\niteration = { kind = \"step\" }\n[subsystems.all]\nfmu = \"all.fmu\"\n[subsystems.one]\nmodel = \"mass\"\nparameters = { m = 1, c = 1 }\n[[connections]]\nfrom = \"all.part.x\"\nto = \"one.F\"\nunits = \"ignore\"\n[[connections]]\nfrom = \"one.x\"\nto = \"all.part.F\"\nunits = \"ignore\"\ngain = 0.1\n",
+    );
+    folder.succeed(&["run", "outer.toml"]);
+    let flags = folder.read("flags");
+    let steps: Vec<(&str, f64, &str)> = flags
+        .lines()
+        .map(|line| {
+            let [process, time, flag] = line.split(' ').collect::<Vec<_>>()[..] else { panic!("{line}") };
+            (process, time.parse().unwrap(), flag)
+        })
+        .collect();
+    // The run itself is the one that comes to the end.
+    let run = steps.iter().rfind(|(_, time, _)| *time > 0.85).unwrap().0;
+    let own: Vec<&(&str, f64, &str)> = steps.iter().filter(|(process, ..)| *process == run).collect();
+    assert!(own.len() > 15 && own.iter().all(|(.., flag)| *flag == "1"), "{own:?}");
+}
+
+/// A unit that an FMU inside defines itself means the same outside.
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+#[test]
+fn units_of_an_fmu_inside_keep_their_meaning() {
+    let definition = "<Unit name=\"N\"><BaseUnit kg=\"1\" m=\"1\" s=\"-2\" factor=\"1000\"/></Unit>";
+    let start = MASS2.find("<ModelVariables>").unwrap();
+    let units = match MASS2.find("<UnitDefinitions>") {
+        Some(_) => {
+            let from = MASS2.find("<Unit name=\"N\">").unwrap();
+            let to = from + MASS2[from..].find("</Unit>").unwrap() + "</Unit>".len();
+            format!("{}{definition}{}", &MASS2[..from], &MASS2[to..])
+        }
+        None => {
+            format!("{}<UnitDefinitions>{definition}</UnitDefinitions>{}", &MASS2[..start], &MASS2[start..])
+        }
+    };
+    for version in ["2", "3"] {
+        let folder = inside(&units, &[], "");
+        folder.succeed(&[&EXPORT[..], &["--fmi", version]].concat());
+        folder.write(
+            "outer.toml",
+            "[run]\nstop = 1.0\nstep = 0.1\ncoupling = \"zoh\"\n[subsystems.all]\nfmu = \"all.fmu\"\n[subsystems.spring]\nmodel = \"spring-mass\"\n[[connections]]\nfrom = \"spring.F\"\nto = \"all.part.F\"\n[[connections]]\nfrom = \"all.part.x\"\nto = \"spring.x\"\n",
+        );
+        folder.succeed(&["run", "outer.toml", "--out", "out.csv", "--accept-unstable"]);
+        let (given, force) = (folder.column("out.csv", "all.part.F"), folder.column("out.csv", "spring.F"));
+        // What it is given over a step is what was there at its begin.
+        let pairs: Vec<(f64, f64)> = force.iter().copied().zip(given[1..].iter().copied()).collect();
+        assert!(pairs.iter().any(|(force, _)| force.abs() > 1.0), "{pairs:?}");
+        for (force, given) in pairs {
+            assert!((force / 1000.0 - given).abs() <= 1e-9 * force.abs(), "FMI {version}: {force} {given}");
+        }
+    }
+}

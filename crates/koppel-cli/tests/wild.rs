@@ -433,3 +433,28 @@ fn units_nobody_knows_are_told_in_structures_too() {
     folder.write("two.ssd", &ssd(" suppressUnitConversion=\"true\""));
     assert!(!folder.succeed(&run).err.contains("flurbs"));
 }
+
+/// A run that an FMU has ended is not continued from a checkpoint as if nothing had happened.
+#[test]
+fn a_run_that_an_fmu_has_ended_is_not_continued() {
+    let folder = Folder::new();
+    mass(&folder.path("body.fmu"), MASS2);
+    for (how, end) in [(7, 0.6), (8, 0.55)] {
+        folder.write(
+            "system.toml",
+            &format!(
+                "[run]\nstop = 1\nstep = 0.1\nrecord_every = 4\n\n[subsystems.body]\nfmu = \"body.fmu\"\nparameters = {{ misbehave = {how} }}\n"
+            ),
+        );
+        let run = ["run", "system.toml", "--out", "out.csv", "--checkpoint-every", "1", "--json"];
+        let said = folder.succeed(&run);
+        let summary: serde_json::Value = serde_json::from_str(&said.out).unwrap();
+        assert_eq!((&summary["ended_by"], &summary["exit_code"]), (&"body".into(), &0.into()));
+        let last = *folder.column("out.csv", "time").last().unwrap();
+        assert!((last - end).abs() < 1e-9, "{last}");
+        let text = format!("`body` asked to end this run at t = {end} s");
+        folder.run(&["resume", "out.csv.checkpoint"]).errs_with(&["nothing to continue", &text]);
+        folder.run(&["resume", "out.csv.checkpoint", "--stop", "2"]).errs_with(&[&text]);
+        std::fs::remove_file(folder.path("out.csv.checkpoint")).unwrap();
+    }
+}

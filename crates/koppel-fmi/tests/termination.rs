@@ -10,11 +10,14 @@ mod exchange;
 use common::{MASS2, MASS3, TestFmu};
 use exchange::{ALL, BALL};
 use koppel::coupling::{CouplingConfig, StartUp};
+use koppel::models;
 use koppel::record::Table;
 use koppel::run::{
-    AccelerationKind, Ending, Flow, IterationConfig, IterationKind, RunConfig, Simulation, Termination,
+    AccelerationKind, Ending, Flow, IterationConfig, IterationKind, Parallel, RunConfig, ScheduleConfig,
+    Simulation, Termination,
 };
-use koppel::system::{Connection, Subsystem, System, SystemBuilder};
+use koppel::solver::SolverConfig;
+use koppel::system::{Connection, OdeModel, Subsystem, System, SystemBuilder, UnitRule};
 use koppel_fmi::Fmu;
 use koppel_fmi::import::{Options, Solving, Value, instantiate_any};
 use koppel_fmi::isolate::{Isolation, Worker, host};
@@ -147,5 +150,165 @@ fn events_end_a_run_where_they_happen() {
         let (ending, times, _) = run(system, &RunConfig::new(5.0, STEP));
         let (time, expected) = (request(ending).time, 2.4 * (2.0 / 9.81_f64).sqrt());
         assert!((time - expected).abs() < 1e-5 && *times.last().unwrap() == time, "{time} {expected}");
+    }
+}
+
+/// Who stands where.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Other {
+    Fmu,
+    /// Without states.
+    Forgetful,
+    /// With steps of one size.
+    Rigid,
+    Native,
+}
+
+/// `a` ends the run at 0.55 s; `b` moves before or after it.
+fn couple(version: u32, misbehave: f64, other: Other, is_first: bool, gain: f64) -> System {
+    let fmu = match (other, version) {
+        (Other::Forgetful, 2) => lacking("mass2.c", MASS2, "canGetAndSetFMUstate"),
+        (Other::Forgetful, _) => lacking("mass3.c", MASS3, "canGetAndSetFMUState"),
+        (Other::Rigid, 2) => lacking("mass2.c", MASS2, "canHandleVariableCommunicationStepSize"),
+        (Other::Rigid, _) => lacking("mass3.c", MASS3, "canHandleVariableCommunicationStepSize"),
+        _ => mass(version),
+    };
+    let a = instance(&mass(version), "a", &[("misbehave", misbehave), ("x", 0.3)], false);
+    let b: Box<dyn Subsystem> = match other {
+        Other::Native => {
+            let values = [("m", 1.0), ("c", 1.0), ("d", 0.0), ("x0", 1.0)];
+            let model = models::build("mass", &values.map(|(name, value)| (name.to_owned(), value)).into());
+            Box::new(OdeModel::new(model.unwrap(), &SolverConfig::Exact {}).unwrap())
+        }
+        _ => instance(&fmu, "b", &[], false),
+    };
+    let builder = SystemBuilder::new();
+    let builder = match is_first {
+        true => builder.add_boxed("a", a).add_boxed("b", b),
+        false => builder.add_boxed("b", b).add_boxed("a", a),
+    };
+    let to_b = Connection { units: UnitRule::Ignore, ..Connection::new("a.x", "b.F").gain(0.01) };
+    let to_a = Connection { units: UnitRule::Ignore, ..Connection::new("b.x", "a.F").gain(gain) };
+    builder.connect(to_b).connect(to_a).build().unwrap()
+}
+
+fn lacking(source: &str, description: &str, ability: &str) -> TestFmu {
+    let description = description.replace(" unit=\"N\"", "").replace(" unit=\"m\"", "");
+    let (yes, no) = (format!("{ability}=\"true\""), format!("{ability}=\"false\""));
+    assert!(description.contains(&yes));
+    TestFmu::new(source, &description.replace(&yes, &no), &[])
+}
+
+const AT_055: f64 = 8.0;
+const AT_055_IF_PUSHED: f64 = 9.0;
+
+/// Who moves later, who is a model of koppel's, and whose state is kept for the iteration, goes along.
+#[test]
+fn all_go_to_where_one_has_ended_the_run() {
+    let usual = RunConfig { record_every: 4, ..RunConfig::new(2.0, STEP) };
+    let coupling = CouplingConfig::Foh { start: StartUp::default() };
+    let iteration = Some(IterationConfig::new(IterationKind::Step, AccelerationKind::FixedPoint));
+    let order = |names: [&str; 2]| ScheduleConfig::Order(names.map(str::to_owned).to_vec());
+    let zoh = usual.clone();
+    let foh = RunConfig { coupling, ..usual.clone() };
+    let a_first = RunConfig { schedule: order(["a", "b"]), ..usual.clone() };
+    let b_first = RunConfig { schedule: order(["b", "a"]), ..usual.clone() };
+    let iterated = RunConfig { iteration, ..usual };
+    let side_by_side = RunConfig { threads: Parallel::Always, ..zoh.clone() };
+    let a_first_foh = RunConfig { schedule: order(["a", "b"]), ..foh.clone() };
+    let cases = [
+        (Other::Fmu, true, &a_first),
+        (Other::Forgetful, true, &a_first),
+        (Other::Fmu, true, &a_first_foh),
+        (Other::Native, true, &zoh),
+        (Other::Native, false, &zoh),
+        (Other::Native, true, &side_by_side),
+        (Other::Native, false, &side_by_side),
+        (Other::Native, false, &foh),
+        (Other::Native, false, &b_first),
+        (Other::Fmu, true, &iterated),
+        (Other::Fmu, false, &iterated),
+        (Other::Native, false, &iterated),
+    ];
+    for version in [2, 3] {
+        for (other, is_first, config) in cases {
+            let case = format!("FMI {version}, {other:?}, {is_first}, {config:?}");
+            let (ending, times, columns) = run(couple(version, AT_055, other, is_first, 0.5), config);
+            let request = request(ending);
+            assert_eq!(request.subsystem, "a");
+            assert!(close(request.time, 0.55) && close(*times.last().unwrap(), 0.55), "{times:?} {case}");
+            // The same by a run whose last step is that short.
+            let short = RunConfig { stop: 0.55, ..config.clone() };
+            let (_, whole_times, whole) = run(couple(version, 0.0, other, is_first, 0.5), &short);
+            assert!(close(*whole_times.last().unwrap(), 0.55));
+            for (ended, whole) in columns.iter().zip(&whole) {
+                // Who has ended the run has done so with the inputs of the whole step.
+                let tolerance = if std::ptr::eq(config, &b_first) { 1e-4 } else { 1e-9 };
+                let gap = ended.last().unwrap() - whole.last().unwrap();
+                assert!(gap.abs() < tolerance, "{columns:?} {whole:?} {case}");
+            }
+        }
+    }
+}
+
+/// Who has moved and cannot go back, or takes no shorter step, keeps the run at the last communication point; its row is written.
+#[test]
+fn where_one_cannot_go_along_the_last_common_row_is_written() {
+    let usual = RunConfig { record_every: 4, ..RunConfig::new(2.0, STEP) };
+    let in_turn = ScheduleConfig::Order(vec!["a".into(), "b".into()]);
+    let in_turn = RunConfig { schedule: in_turn, ..usual.clone() };
+    let alone = RunConfig { threads: Parallel::Never, ..usual.clone() };
+    let side_by_side = RunConfig { threads: Parallel::Always, ..usual };
+    let cases = [
+        (Other::Forgetful, false, &alone),
+        (Other::Fmu, true, &alone),
+        (Other::Fmu, true, &side_by_side),
+        (Other::Rigid, true, &in_turn),
+        (Other::Rigid, false, &alone),
+    ];
+    for version in [2, 3] {
+        for (other, is_first, config) in cases {
+            let (ending, times, columns) = run(couple(version, AT_055, other, is_first, 0.5), config);
+            assert!(close(request(ending).time, 0.5), "{other:?}");
+            assert_eq!(times.len(), 3, "{times:?}");
+            let every = RunConfig { record_every: 1, ..config.clone() };
+            let (_, whole_times, whole) = run(couple(version, 0.0, other, is_first, 0.5), &every);
+            let at = whole_times.iter().position(|time| close(*time, 0.5)).unwrap();
+            assert_eq!(times[2], whole_times[at]);
+            for (ended, whole) in columns.iter().zip(&whole) {
+                assert_eq!(ended[2], whole[at], "{other:?}");
+            }
+        }
+    }
+}
+
+/// The first guess of the step from 0.5 s to 1 s is a line that overshoots. A request in a trial that is rejected is void; one in
+/// a trial that is accepted ends the run.
+#[test]
+fn a_trial_that_is_rejected_does_not_end_the_run() {
+    let iteration = Some(IterationConfig::new(IterationKind::Step, AccelerationKind::FixedPoint));
+    let config = RunConfig { iteration, ..RunConfig::new(2.0, 0.5) };
+    for version in [2, 3] {
+        for is_first in [true, false] {
+            for (gain, expected) in [(0.385, None), (0.5, Some(0.55))] {
+                let system = |misbehave: f64| couple(version, misbehave, Other::Fmu, is_first, gain);
+                let (ending, times, columns) = run(system(AT_055_IF_PUSHED), &config);
+                let Some(expected) = expected else {
+                    assert_eq!(ending, Ending::Reached);
+                    let (_, whole_times, whole) = run(system(0.0), &config);
+                    assert_eq!((times, columns.len()), (whole_times, whole.len()));
+                    assert!(
+                        columns
+                            .iter()
+                            .flatten()
+                            .zip(whole.iter().flatten())
+                            .all(|(a, b)| (a - b).abs() < 1e-5)
+                    );
+                    continue;
+                };
+                assert!(close(request(ending).time, expected), "{times:?}");
+                assert!(close(*times.last().unwrap(), expected), "{times:?}");
+            }
+        }
     }
 }

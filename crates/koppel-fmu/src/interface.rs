@@ -4,6 +4,7 @@ use crate::error::{Error, Result};
 use koppel::models::ModelEntry;
 use koppel::record::{Columns, Source};
 use koppel::run::{Reading, RunConfig};
+use koppel::system::unit::Unit;
 use koppel::system::{
     Dependencies, InputId, Ode, Ports, SystemGraph, Variable as Port, VariableId, VariableKind,
 };
@@ -35,6 +36,8 @@ pub(crate) enum Setting {
 pub(crate) struct Variable {
     pub(crate) name: String,
     pub(crate) unit: Option<String>,
+    /// What the unit means, where its name alone does not tell.
+    pub(crate) definition: Option<Unit>,
     pub(crate) nominal: Option<f64>,
     pub(crate) description: String,
     pub(crate) role: Role,
@@ -54,6 +57,7 @@ impl Variable {
         Variable {
             name,
             unit: port.unit.clone(),
+            definition: port.definition.clone(),
             nominal: port.nominal,
             description: port.description.clone(),
             role,
@@ -227,10 +231,37 @@ impl Interface {
             }
         }
         interface = Interface { inputs, outputs, parameters, locals, ..interface };
+        interface.tell_units_apart();
         if run.reading == Reading::Fresh {
             interface.follow_feed_through(graph)?;
         }
         Ok(interface)
+    }
+
+    /// FMUs may mean different things by one name of a unit: the second gets a name of its own.
+    fn tell_units_apart(&mut self) {
+        let mut known: Vec<(String, Option<Unit>)> = Vec::new();
+        for variable in &mut self.variables {
+            let Some(name) = variable.unit.clone() else { continue };
+            let meaning = variable.definition.clone().or_else(|| Unit::parse(&name).ok());
+            let is_same = |other: &Option<Unit>| match (other, &meaning) {
+                (Some(a), Some(b)) => a.agrees(b),
+                (a, b) => a.is_none() && b.is_none(),
+            };
+            let names = (1..).map(|n| if n == 1 { name.clone() } else { format!("{name}_{n}") });
+            for own in names {
+                match known.iter().find(|(other, _)| *other == own) {
+                    Some((_, other)) if !is_same(other) => continue,
+                    Some(_) => {}
+                    None => known.push((own.clone(), meaning.clone())),
+                }
+                if own != name {
+                    variable.definition = meaning;
+                }
+                variable.unit = Some(own);
+                break;
+            }
+        }
     }
 
     /// Which open inputs act on which outputs at the same instant, along the wires.

@@ -2,6 +2,7 @@
 
 use crate::error::{Error, Result};
 use koppel::solver::SolverConfig;
+use koppel_fmi::import::Without;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -18,6 +19,9 @@ pub(crate) struct Plan {
     pub(crate) token: String,
     pub(crate) abilities: Abilities,
     pub(crate) content: Content,
+    /// What FMUs inside declare but failed at when it was tried, by subsystem.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(crate) lacks: BTreeMap<String, Without>,
 }
 
 /// What runs inside.

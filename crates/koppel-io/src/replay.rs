@@ -206,7 +206,7 @@ impl Subsystem for Replayed {
     // Every step is logged: `step_held` by default calls `step`. What sends and receives messages is not replayed.
     koppel::forward_to!(inner: ports, get, events, linear, linearize, linearize_into, feed_through, lack_of_model);
     koppel::forward_to!(inner: needs_trials, model_source, rates, state_rates, solver, solver_config, identity);
-    koppel::forward_to!(inner: refusal, is_spared, step_calls, discard);
+    koppel::forward_to!(inner: refusal, is_spared, may_end_run, step_calls, discard);
     // By itself only: a log is replayed from its beginning.
     koppel::forward_to!(inner: can_go_back);
 

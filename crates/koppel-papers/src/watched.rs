@@ -27,7 +27,7 @@ impl Subsystem for Watched {
     koppel::forward_to!(inner: ports, initialize, leave_initialization, read, get, set, send, receive, events, linear);
     koppel::forward_to!(inner: linearize, linearize_into, feed_through, lack_of_model, needs_trials);
     koppel::forward_to!(inner: model_source, rates, state_rates, solver, solver_config, identity, refusal);
-    koppel::forward_to!(inner: step_calls, can_go_back, save, restore, discard);
+    koppel::forward_to!(inner: may_end_run, step_calls, can_go_back, save, restore, discard);
 
     fn step(
         &mut self,

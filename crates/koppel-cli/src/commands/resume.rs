@@ -9,13 +9,23 @@ use koppel_io::system_file;
 use crate::arguments::ResumeArguments;
 use crate::exit::Exit;
 use crate::failure::{Failure, Result};
+use crate::output::significant;
 use crate::session::{self, Cache, Checkpoint, Log, Origin, Plan, Session, anchored, nearby, tell_changes};
 
 /// Continues a run from its checkpoint.
 pub(super) fn resume(arguments: &ResumeArguments) -> Result<Exit> {
     let path = &arguments.checkpoint_file;
     let checkpoint = Checkpoint::read(path)?;
-    tell_changes(&checkpoint.sources);
+    let is_mended = tell_changes(&checkpoint.sources);
+    if let Some((subsystem, time)) = checkpoint.ended.as_ref().filter(|_| !is_mended) {
+        return Err(Failure::words(
+            format!(
+                "nothing to continue: `{subsystem}` asked to end this run at t = {} s",
+                significant(*time, 12)
+            ),
+            "its results are complete; with another FMU, parameter or input start the run anew",
+        ));
+    }
     let place = format!("settings in {}", path.display());
     let mut file = system_file::parse_from(&place, &checkpoint.settings, &nearby(&checkpoint.system))?;
     if let Some(stop) = &arguments.stop {

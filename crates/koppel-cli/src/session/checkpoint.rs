@@ -1,7 +1,7 @@
 //! Checkpoints: everything needed to go on as if nothing had happened.
 //!
 //! ```text
-//! "koppel checkpoint 2\n"   8 bytes: FNV-1a of the rest   postcard of [`Checkpoint`]
+//! "koppel checkpoint 3\n"   8 bytes: FNV-1a of the rest   postcard of [`Checkpoint`]
 //! ```
 
 use std::fs::{self, File};
@@ -11,7 +11,7 @@ use std::str::FromStr;
 use std::time::{Duration, Instant};
 
 use koppel::fnv;
-use koppel::run::{RunState, Simulation};
+use koppel::run::{RunState, Simulation, Termination};
 use koppel::system::Horizon;
 use koppel_io::Error as Io;
 use koppel_io::system_file::SystemFile;
@@ -22,7 +22,7 @@ use super::{Origin, Plan, nearby};
 use crate::failure::{Failure, Result};
 use crate::output::significant;
 
-const HEADER: &[u8] = b"koppel checkpoint 2\n";
+const HEADER: &[u8] = b"koppel checkpoint 3\n";
 
 /// A run between two steps, and where its rows are.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -41,6 +41,8 @@ pub(crate) struct Checkpoint {
     pub(crate) out: Option<PathBuf>,
     /// Rows in it.
     pub(crate) rows: u64,
+    /// The subsystem that ended the run later on, and when.
+    pub(crate) ended: Option<(String, f64)>,
     /// The run itself.
     pub(crate) state: RunState,
 }
@@ -185,6 +187,7 @@ impl Checkpoints {
             created: created.to_owned(),
             out: plan.out.clone(),
             rows: 0,
+            ended: None,
             state: RunState::new(Horizon::Elsewhere),
         };
         Checkpoints {
@@ -219,6 +222,17 @@ impl Checkpoints {
         let is_news = failed.is_some() && !self.is_failing;
         self.is_failing = failed.is_some();
         Ok(failed.filter(|_| is_news).map(|error| self.warning(&error)))
+    }
+
+    /// A subsystem has ended the run: what was saved before, by this run or the one it continues, says so.
+    pub(super) fn note_end(&self, request: &Termination) {
+        if let Ok(mut saved) = Checkpoint::read(&self.path)
+            && (self.written.is_some() || saved.created == self.checkpoint.created)
+        {
+            saved.ended = Some((request.subsystem.clone(), request.time));
+            // Without the note the run would end there once more.
+            let _ = saved.write(&self.path);
+        }
     }
 
     fn warning(&self, error: &Io) -> String {

@@ -229,6 +229,9 @@ impl<'a> Session<'a> {
         watch.end();
         self.log.end();
         let mut ending = ending.map_err(Failure::on_the_way);
+        if let Ok(Ending::Terminated(request)) = &ending {
+            watch.note_end(request);
+        }
         let is_interrupted = matches!(ending, Ok(Ending::Interrupted { .. }));
         let lack = if is_interrupted { self.file.lack_of_checkpoint() } else { None };
         if let Some(reason) = &lack {

@@ -49,13 +49,15 @@ pub(super) fn sources(system: &Path, file: &SystemFile) -> Vec<Source> {
     all
 }
 
-/// Tells which files have changed since. A file that is gone is missed where it is needed.
-pub(crate) fn tell_changes(sources: &[Source]) {
+/// Tells which files have changed since, and whether an FMU is among them. A file that is gone is missed where it is needed.
+pub(crate) fn tell_changes(sources: &[Source]) -> bool {
     let has_changed = |source: &&Source| {
         let now = checksum(&source.path);
         now.is_some() && source.checksum.is_some() && now != source.checksum
     };
+    let mut is_fmu = false;
     for source in sources.iter().filter(has_changed) {
+        is_fmu |= source.subsystem.is_some();
         let path = source.path.display();
         let text = match &source.subsystem {
             Some(name) => format!(
@@ -67,6 +69,7 @@ pub(crate) fn tell_changes(sources: &[Source]) {
         };
         note("warning", &text);
     }
+    is_fmu
 }
 
 /// A checksum of a file: of all its bytes, or of its length and both ends if it is long.

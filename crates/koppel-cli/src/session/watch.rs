@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use koppel::run::{Flow, Simulation};
+use koppel::run::{Flow, Simulation, Termination};
 use koppel::{Error, Result};
 use koppel_io::Error as Io;
 
@@ -72,6 +72,10 @@ impl Watch {
         if interrupt::is_asked() {
             return Ok(Flow::Stop);
         }
+        // From where a subsystem has ended the run, nobody goes on.
+        if simulation.termination().is_some() {
+            return Ok(Flow::Continue);
+        }
         let (index, taken) = (simulation.index(), simulation.steps_taken());
         if taken >= self.checkpoint {
             self.checkpoint_now(simulation)?;
@@ -120,6 +124,11 @@ impl Watch {
             self.progress.as_ref().map_or_else(show, |progress| progress.aside(show));
         }
         Ok(())
+    }
+
+    /// A subsystem has ended the run.
+    pub(super) fn note_end(&self, request: &Termination) {
+        self.checkpoints.note_end(request);
     }
 
     pub(super) fn last_checkpoint(&self) -> Option<Written> {

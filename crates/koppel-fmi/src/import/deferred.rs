@@ -166,6 +166,10 @@ impl Subsystem for Deferred {
         self.refusal.clone()
     }
 
+    fn may_end_run(&self) -> bool {
+        true
+    }
+
     fn step_calls(&self) -> Option<u64> {
         self.inner.as_ref()?.step_calls()
     }

@@ -372,6 +372,10 @@ impl Subsystem for CoSimulation {
         self.options.spared
     }
 
+    fn may_end_run(&self) -> bool {
+        true
+    }
+
     fn step_calls(&self) -> Option<u64> {
         Some(self.step_calls)
     }

@@ -337,6 +337,10 @@ impl Subsystem for Isolated {
         self.options.spared && self.options.solving == Solving::Own
     }
 
+    fn may_end_run(&self) -> bool {
+        true
+    }
+
     fn step_calls(&self) -> Option<u64> {
         self.step_calls
     }

@@ -1,6 +1,7 @@
 /* The model of the test FMUs: a mass on a spring and damper, m a + d v + c x = F, by Runge-Kutta 4 with steps of 1 ms.
  * The parameter `misbehave` makes steps that end after 0.5 s fail: 1 discard, 2 error, 3 fatal, 4 pending (FMI 3.0: the end of
- * the simulation), 5 not a number, 6 the end of the simulation after half of the step, 7 after all of it;
+ * the simulation), 5 not a number, 6 the end of the simulation after half of the step, 7 after all of it,
+ * 8 at 0.55 s, 9 the same if the force at the begin of the step is above 0.25;
  * from 10 on, see misbehave.h.
  *
  * Lies, for probes: -DLIE_STATE restores all but the speed, -DLIE_BYTES loses it on the way through bytes, -DLIE_RESET
@@ -30,6 +31,21 @@ typedef struct {
     int on;
     char label[64];
 } Model;
+
+/* How much of a step is done: less than all of it where the simulation is to end on the way. */
+static double part_done(const Model *m, double time, double size, double force, int *is_end)
+{
+    *is_end = 0;
+    if (time + size > 0.5 + 1e-9 && (m->misbehave == 6 || m->misbehave == 7)) {
+        *is_end = 1;
+        return m->misbehave == 6 ? 0.5 * size : size;
+    }
+    if (time + size > 0.55 + 1e-9 && (m->misbehave == 8 || (m->misbehave == 9 && force > 0.25))) {
+        *is_end = 1;
+        return time < 0.55 ? 0.55 - time : 0;
+    }
+    return size;
+}
 
 #ifdef LIE_INSTANCE
 static double shared_speed;

@@ -5,7 +5,8 @@
  * time, in whatever process. -DMODE_APART takes no steps in initialization, and keeps that out of its state. -DNOTE_PAST says in its log
  * whether it may forget its past, and which states it gets back; -DRESTARTS begins anew in every step in which it may not. -DFORGETS loses its
  * parameters when the experiment is set up, -DLOSES when initialization ends; -DORDER takes parameters after that set-up and
- * inputs after initialization has begun only. -DCRASH_STATE crashes where a state is restored. */
+ * inputs after initialization has begun only. -DCRASH_STATE crashes where a state is restored. -DFLAGS
+ * writes process, time and whether it may forget its past into the file `flags` at every step. */
 
 #include "broken.h"
 #include "mass.h"
@@ -207,6 +208,11 @@ int fmi2DoStep(void *c, double time, double size, int no_set_state)
     HANGS_IF_LOST();
     Instance *i = c;
     NOTE("step", time, no_set_state);
+#ifdef FLAGS
+    FILE *flags = fopen("flags", "a");
+    fprintf(flags, "%d %.17g %d\n", (int)getpid(), time, no_set_state);
+    fclose(flags);
+#endif
 #ifdef RESTARTS
     if (!no_set_state) {
         double force = i->model.r[F];
@@ -232,8 +238,9 @@ int fmi2DoStep(void *c, double time, double size, int no_set_state)
         return OK;
     }
 #endif
-    int is_end = time + size > 0.5 + 1e-9 && i->model.misbehave >= 6 && i->model.misbehave <= 7;
-    model_step(&i->model, is_end && i->model.misbehave == 6 ? 0.5 * size : size, input, &i->model);
+    int is_end;
+    double done = part_done(&i->model, time, size, i->model.r[F], &is_end);
+    model_step(&i->model, done, input, &i->model);
     return is_end ? DISCARD : OK;
 }
 

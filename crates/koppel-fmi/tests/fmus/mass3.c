@@ -178,8 +178,10 @@ int fmi3DoStep(void *c, double time, double size, bool no_set_state, bool *event
         return i->model.misbehave + 1;
     }
     i->model.time = time;
-    *terminate = time + size > 0.5 + 1e-9 && i->model.misbehave >= 6 && i->model.misbehave <= 7;
-    model_step(&i->model, *terminate && i->model.misbehave == 6 ? 0.5 * size : size, input, i);
+    int is_end;
+    double done = part_done(&i->model, time, size, i->model.r[F], &is_end);
+    *terminate = is_end;
+    model_step(&i->model, done, input, i);
     *reached = i->model.time;
     return OK;
 }

@@ -3,7 +3,7 @@
 //! Inputs that nothing is connected to are open: the importer gives them as polynomials. Steps of the importer are walked in
 //! the communication steps of the system; one that ends between two of them cuts the last.
 
-use super::{Body, BodyState, Column, distance, foreign_state, fourth_order};
+use super::{Body, BodyState, Column, Ended, distance, foreign_state, fourth_order};
 use crate::error::{Error, Result};
 use crate::interface::{Interface, Role, Target};
 use crate::polynomial::Polynomial;
@@ -11,7 +11,10 @@ use koppel::record::Record;
 use koppel::run::{Change, Parallel, RunConfig, RunState, Simulation};
 use koppel::signal::external::External;
 use koppel::system::{Horizon, InputId, OutputId, System, SystemGraph, VariableId, VariableKind};
+use koppel_fmi::import::Without;
+use koppel_fmi::probe::Capability;
 use koppel_io::system_file::{self, SystemFile};
+use std::collections::BTreeMap;
 use std::path::Path;
 
 /// An FMU does not know when it ends: more steps than anyone takes.
@@ -19,6 +22,8 @@ const STEPS: f64 = 1e12;
 
 pub(crate) struct Container {
     file: SystemFile,
+    /// Its FMUs run in processes of their own, without what fails there: to find out what they keep.
+    is_apart: bool,
     interface: Interface,
     /// Parameters that were set, to be given to the subsystems before they find their start.
     parameters: Vec<Option<f64>>,
@@ -41,21 +46,32 @@ struct Running {
 }
 
 impl Container {
-    /// Reads the system file and names its variables.
-    pub(crate) fn new(path: &Path) -> Result<Container> {
-        Container::of(system_file::load(path)?)
+    /// Reads the system file and names its variables; its FMUs do without what they are known to fail at.
+    pub(crate) fn new(path: &Path, lacks: BTreeMap<String, Without>) -> Result<Container> {
+        let mut file = system_file::load(path)?;
+        file.do_without(lacks);
+        Container::of(file)
     }
 
-    pub(crate) fn of(mut file: SystemFile) -> Result<Container> {
+    pub(crate) fn of(file: SystemFile) -> Result<Container> {
+        Container::made(file, false)
+    }
+
+    /// The same with FMUs in processes of their own, without what fails there.
+    pub(crate) fn apart(file: SystemFile) -> Result<Container> {
+        Container::made(file, true)
+    }
+
+    fn made(mut file: SystemFile, is_apart: bool) -> Result<Container> {
         file.choose_settings(&|_| {})?;
         file.choose_filters()?;
-        let mut system = file.build()?;
+        let mut system = build(&file, is_apart)?;
         let open = system.graph.open_inputs();
         let mut interface = Interface::of_system(&system.graph, &file.run, &open)?;
         set_start_values(&mut interface, &file.run, &mut system)?;
         let is_linear = system.subsystems.iter().all(|subsystem| subsystem.linear().is_some());
         let parameters = vec![None; interface.parameters.len()];
-        Ok(Container { file, interface, parameters, running: None, is_linear })
+        Ok(Container { file, is_apart, interface, parameters, running: None, is_linear })
     }
 
     fn running(&mut self) -> Result<&mut Running> {
@@ -64,7 +80,7 @@ impl Container {
 
     /// The system with the parameters and inputs as given, at its start.
     fn start(&self, start: f64, inputs: &[Polynomial]) -> Result<Running> {
-        let mut system = self.file.build()?;
+        let mut system = build(&self.file, self.is_apart)?;
         system.graph.open_inputs();
         for (target, value) in self.interface.parameters.iter().zip(&self.parameters) {
             if let Some(value) = value {
@@ -183,21 +199,19 @@ impl Body for Container {
     }
 
     /// The importer's time is a sum of steps more often than not: the run goes on from its own, and stays on its grid.
-    fn step(&mut self, _time: f64, size: f64, inputs: &[Polynomial]) -> Result<()> {
+    fn step(&mut self, _time: f64, size: f64, inputs: &[Polynomial]) -> Result<Option<Ended>> {
         let grid = self.file.run.step;
         let running = self.running()?;
         running.give(inputs);
-        let wanted = running.simulation.time() + size;
+        let begin = running.simulation.time();
+        let wanted = begin + size;
         let point = running.start + ((wanted - running.start) / grid).round() * grid;
         let end = if (wanted - point).abs() <= 1e-6 * grid { point } else { wanted };
-        running.simulation.advance_to(end)?;
-        match running.simulation.termination() {
-            Some(request) => {
-                let (reached, text) = (Some(request.time), request.text.clone());
-                Err(Box::new(koppel::Error::Terminated { reached, text }).into())
-            }
-            None => Ok(()),
-        }
+        let request = match running.simulation.advance_to(end) {
+            Ok(()) => running.simulation.termination().cloned(),
+            Err(error) => Some(running.simulation.end_by(error)?),
+        };
+        Ok(request.map(|request| Ended { done: (request.time - begin).clamp(0.0, size), text: request.text }))
     }
 
     fn column(&mut self, known: Role) -> Result<Column> {
@@ -234,6 +248,13 @@ impl Body for Container {
         Ok(BodyState::Container(state))
     }
 
+    fn discard(&mut self) -> Result<()> {
+        match &mut self.running {
+            Some(running) => Ok(running.simulation.discard()?),
+            None => Ok(()),
+        }
+    }
+
     fn restore(&mut self, state: &BodyState, start: f64) -> Result<()> {
         match state {
             BodyState::Fresh => self.running = None,
@@ -250,6 +271,19 @@ impl Body for Container {
         }
         Ok(())
     }
+}
+
+/// Optional functions of FMUs that a system uses as an FMU.
+pub(crate) const USED: [Capability; 5] = [
+    Capability::RollBack,
+    Capability::Serialization,
+    Capability::DirectionalDerivatives,
+    Capability::InputDerivatives,
+    Capability::IntermediateUpdate,
+];
+
+fn build(file: &SystemFile, is_apart: bool) -> Result<System> {
+    Ok(if is_apart { file.build_apart(&USED)? } else { file.build()? })
 }
 
 /// The input behind a variable, in the numbers of this graph.

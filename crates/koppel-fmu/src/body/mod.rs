@@ -3,7 +3,7 @@
 mod container;
 mod model;
 
-pub(crate) use container::Container;
+pub(crate) use container::{Container, USED};
 pub(crate) use model::ModelBody;
 
 use crate::error::{Error, Result};
@@ -20,6 +20,15 @@ pub(crate) enum BodyState {
     Fresh,
     Model(Snapshot),
     Container(RunState),
+}
+
+/// The simulation is to end.
+#[derive(Clone, Debug)]
+pub(crate) struct Ended {
+    /// How much of the step is done, in s.
+    pub(crate) done: f64,
+    /// Who asks for it.
+    pub(crate) text: String,
 }
 
 /// How outputs and derivatives follow one input or state.
@@ -52,14 +61,19 @@ pub(crate) trait Body: Send {
     /// Changes a state.
     fn set_state(&mut self, index: usize, value: f64) -> Result<()>;
 
-    /// Moves from `time` over `size` under these inputs.
-    fn step(&mut self, time: f64, size: f64, inputs: &[Polynomial]) -> Result<()>;
+    /// Moves from `time` over `size` under these inputs, or tells how far it came and why the simulation is to end there.
+    fn step(&mut self, time: f64, size: f64, inputs: &[Polynomial]) -> Result<Option<Ended>>;
 
     /// How everything follows one input or state at this instant; `Role::Local` stands for a state.
     fn column(&mut self, known: Role) -> Result<Column>;
 
     /// Its state.
     fn save(&self) -> Result<BodyState>;
+
+    /// One state it has saved will not be taken back any more.
+    fn discard(&mut self) -> Result<()> {
+        Ok(())
+    }
 
     /// Takes a state back; `start` is the time its run began.
     fn restore(&mut self, state: &BodyState, start: f64) -> Result<()>;

@@ -1,6 +1,6 @@
 //! A built-in model with its solver.
 
-use super::{Body, BodyState, Column, distance, foreign_state, fourth_order};
+use super::{Body, BodyState, Column, Ended, distance, foreign_state, fourth_order};
 use crate::error::{Error, Result};
 use crate::interface::{Interface, Role};
 use crate::plan::ModelPlan;
@@ -112,7 +112,7 @@ impl Body for ModelBody {
         Ok(self.model.set(local(index), value)?)
     }
 
-    fn step(&mut self, time: f64, size: f64, inputs: &[Polynomial]) -> Result<()> {
+    fn step(&mut self, time: f64, size: f64, inputs: &[Polynomial]) -> Result<Option<Ended>> {
         let terms = inputs.iter().map(Polynomial::terms).max().unwrap_or(1);
         self.coefficients.clear();
         for input in inputs {
@@ -123,7 +123,7 @@ impl Body for ModelBody {
         self.model.step(&step, &segment, &mut self.outputs, &mut self.samples)?;
         self.time = time + size;
         self.u.iter_mut().zip(inputs).for_each(|(u, input)| *u = input.value(size));
-        Ok(())
+        Ok(None)
     }
 
     fn column(&mut self, known: Role) -> Result<Column> {

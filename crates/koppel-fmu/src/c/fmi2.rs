@@ -2,9 +2,9 @@
 
 use super::log::{Log, Logger, Logger2};
 use super::memory::{folder, given, put, text, wanted};
-use super::{Component, OK, call, free, instantiate};
+use super::{Component, DISCARD, OK, call, free, instantiate};
 use crate::error::{Error, Result};
-use crate::instance::{Instance, Kind, Phase, State};
+use crate::instance::{Instance, Kind, Past, Phase, State};
 use std::ffi::{CString, c_char, c_int, c_void};
 
 type Pointer = *mut c_void;
@@ -115,13 +115,15 @@ functions! {
     fmi2SetString(_references: Refs, count: usize, _values: *const Text) _c => none_of("string", count);
 
     fmi2GetFMUstate(state: *mut *mut State) c => {
+        discard(&mut c.instance, state)?;
         let saved = c.instance.save()?;
         keep(state, saved)
     };
     fmi2SetFMUstate(state: *const State) c => c.instance.restore(state.as_ref().ok_or_else(no_state)?);
-    fmi2FreeFMUstate(state: *mut *mut State) _c => {
+    fmi2FreeFMUstate(state: *mut *mut State) c => {
+        let done = discard(&mut c.instance, state);
         forget(state);
-        Ok(())
+        done
     };
     fmi2SerializedFMUstateSize(state: *const State, size: *mut usize) c => {
         put(size, c.instance.serialize(state.as_ref().ok_or_else(no_state)?)?.len());
@@ -200,7 +202,6 @@ functions! {
     fmi2GetRealOutputDerivatives(_references: Refs, _count: usize, _orders: *const c_int, _values: *mut f64) _c => {
         Err(Error::misuse("this FMU gives no output derivatives"))
     };
-    fmi2DoStep(time: f64, size: f64, _no_set: c_int) c => c.instance.step("fmi2DoStep", time, size);
     fmi2CancelStep() _c => Err(Error::misuse("there is no step to cancel"));
     fmi2GetStatus(_kind: c_int, status: *mut c_int) _c => {
         put(status, OK);
@@ -210,19 +211,35 @@ functions! {
         if kind != LAST_SUCCESSFUL_TIME {
             return Err(Error::misuse("there is no such status"));
         }
-        let time = c.instance.get(0)?;
-        put(value, time);
+        put(value, c.instance.reached());
         Ok(())
     };
     fmi2GetIntegerStatus(_kind: c_int, _value: *mut c_int) _c => Err(Error::misuse("there is no such status"));
-    fmi2GetBooleanStatus(kind: c_int, value: *mut c_int) _c => {
+    fmi2GetBooleanStatus(kind: c_int, value: *mut c_int) c => {
         if kind != TERMINATED {
             return Err(Error::misuse("there is no such status"));
         }
-        put(value, 0);
+        put(value, c_int::from(c.instance.is_ended()));
         Ok(())
     };
     fmi2GetStringStatus(_kind: c_int, _value: *mut Text) _c => Err(Error::misuse("there is no such status"));
+}
+
+/// A step; one on which the simulation is to end is discarded from where that is.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn fmi2DoStep(pointer: Pointer, time: f64, size: f64, no_set: c_int) -> c_int {
+    let mut is_ended = false;
+    let go = |c: &mut Component| {
+        let past = if no_set == 0 { Past::Open } else { Past::Over };
+        if let Some(text) = c.instance.step("fmi2DoStep", time, size, past)? {
+            is_ended = true;
+            c.log.write(DISCARD, &text);
+        }
+        Ok(())
+    };
+    // SAFETY: promised by the importer.
+    let status = unsafe { call(pointer, go) };
+    if status == OK && is_ended { DISCARD } else { status }
 }
 
 /// All variables are real numbers.
@@ -249,6 +266,19 @@ pub(super) unsafe fn keep(place: *mut *mut State, state: State) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// The state that is in a place is not going to be set any more.
+///
+/// # Safety
+///
+/// As for [`keep`].
+pub(super) unsafe fn discard(instance: &mut Instance, place: *mut *mut State) -> Result<()> {
+    // SAFETY: promised by the caller.
+    match unsafe { place.as_ref().and_then(|state| state.as_ref()) } {
+        Some(state) => instance.discard(state),
+        None => Ok(()),
+    }
 }
 
 /// Hands a new state to the importer; what was in its place may never have been set.

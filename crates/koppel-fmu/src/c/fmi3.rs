@@ -1,11 +1,11 @@
 //! FMI 3.0.
 
-use super::fmi2::{fill, forget, hand_out, keep, no_state, none_of};
+use super::fmi2::{discard, fill, forget, hand_out, keep, no_state, none_of};
 use super::log::{Log, Logger, Logger3};
 use super::memory::{folder, given, put, text, wanted};
 use super::{Component, OK, call, free, instantiate};
 use crate::error::{Error, Result};
-use crate::instance::{Instance, Kind, Phase, State};
+use crate::instance::{Instance, Kind, Past, Phase, State};
 use crate::polynomial::NODES;
 use std::ffi::{CString, c_char, c_int, c_void};
 
@@ -137,7 +137,7 @@ unsafe extern "C" fn fmi3DoStep(
     pointer: Pointer,
     time: f64,
     size: f64,
-    _no_set: bool,
+    no_set: bool,
     event: *mut bool,
     terminate: *mut bool,
     early: *mut bool,
@@ -182,15 +182,20 @@ unsafe extern "C" fn fmi3DoStep(
         if asked.is_some() {
             c.instance.take_nodes(size);
         }
-        c.instance.step(CALL, time, size)
+        let past = if no_set { Past::Over } else { Past::Open };
+        let ended = c.instance.step(CALL, time, size, past)?;
+        if let Some(text) = &ended {
+            c.log.write(OK, text);
+        }
+        // SAFETY: promised by the importer: these may be written to.
+        unsafe {
+            put(terminate, ended.is_some());
+            put(reached, c.instance.reached());
+        }
+        Ok(())
     };
     // SAFETY: promised by the importer.
-    let status = unsafe { call(pointer, go) };
-    if status == OK {
-        // SAFETY: promised by the importer.
-        unsafe { put(reached, time + size) };
-    }
-    status
+    unsafe { call(pointer, go) }
 }
 
 functions! {
@@ -252,13 +257,15 @@ functions! {
     ) _c => Err(Error::misuse("dependencies do not change: they are those of the model description"));
 
     fmi3GetFMUState(state: *mut *mut State) c => {
+        discard(&mut c.instance, state)?;
         let saved = c.instance.save()?;
         keep(state, saved)
     };
     fmi3SetFMUState(state: *const State) c => c.instance.restore(state.as_ref().ok_or_else(no_state)?);
-    fmi3FreeFMUState(state: *mut *mut State) _c => {
+    fmi3FreeFMUState(state: *mut *mut State) c => {
+        let done = discard(&mut c.instance, state);
         forget(state);
-        Ok(())
+        done
     };
     fmi3SerializedFMUStateSize(state: *const State, size: *mut usize) c => {
         put(size, c.instance.serialize(state.as_ref().ok_or_else(no_state)?)?.len());

@@ -19,6 +19,7 @@ use std::ffi::{c_int, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 const OK: c_int = 0;
+const DISCARD: c_int = 2;
 const ERROR: c_int = 3;
 const FATAL: c_int = 4;
 

@@ -81,13 +81,18 @@ fn interfaces(xml: &mut Xml, export: &Export, version: FmiVersion, abilities: &A
 }
 
 fn units(xml: &mut Xml, export: &Export) {
-    let mut names: Vec<&str> = export.interface.variables.iter().filter_map(|v| v.unit.as_deref()).collect();
+    let variables = &export.interface.variables;
+    let mut names: Vec<&str> = variables.iter().filter_map(|v| v.unit.as_deref()).collect();
     names.sort_unstable();
     names.dedup();
+    // What an FMU inside means by a name comes before what the name means elsewhere.
+    let defined = |name: &str| {
+        variables.iter().filter(|v| v.unit.as_deref() == Some(name)).find_map(|v| v.definition.clone())
+    };
     xml.open("UnitDefinitions", Attributes::new());
     for name in names {
         let attributes = Attributes::new().with("name", name);
-        let Ok(unit) = Unit::parse(name) else {
+        let Some(unit) = defined(name).or_else(|| Unit::parse(name).ok()) else {
             xml.empty("Unit", attributes);
             continue;
         };

@@ -25,6 +25,7 @@ use abilities::Kept;
 use koppel::models;
 use koppel::solver::SolverConfig;
 use koppel_fmi::archive as archives;
+use koppel_fmi::import::Without;
 use koppel_io::system_file::SystemFile;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -87,6 +88,8 @@ pub struct Export {
     experiment: Experiment,
     /// An FMU inside allows one instance per process only.
     is_single: bool,
+    /// What FMUs inside declare but failed at.
+    lacks: BTreeMap<String, Without>,
     /// Its system file and the FMUs in it, by their names within the resources.
     resources: Vec<File>,
     notes: Vec<String>,
@@ -120,6 +123,7 @@ impl Export {
             abilities: Abilities::ALL,
             experiment: Experiment { start: 0.0, stop: 1.0, step: None, is_free: true },
             is_single: false,
+            lacks: BTreeMap::new(),
             resources: Vec::new(),
             notes: Vec::new(),
         })
@@ -135,10 +139,10 @@ impl Export {
         // What runs inside the FMU cannot be chosen anew in every tool.
         chosen.choose_settings(&|_| {})?;
         let file = &chosen;
-        let mut container = Container::of(file.clone())?;
+        let mut container = Container::apart(file.clone())?;
         let inputs = vec![crate::polynomial::Polynomial::default(); container.interface().input_count()];
         container.initialize(file.run.start, &inputs)?;
-        let Kept { abilities, is_free, is_single, mut notes } = Kept::of(&container, file)?;
+        let Kept { abilities, is_free, is_single, lacks, mut notes } = Kept::of(&container, file)?;
         if file.run.stop_when.is_some() {
             notes.push("`stop_when` is left out: an FMU runs as long as its importer wants".into());
         }
@@ -159,6 +163,7 @@ impl Export {
                 is_free,
             },
             is_single,
+            lacks,
             resources: resources(file)?,
             notes,
         })
@@ -198,7 +203,12 @@ impl Export {
         let abilities = if options.is_plain { Abilities::default() } else { self.abilities };
         let identifier = identifier(&self.name);
         let describe = |token: &str| description::text(self, options.version, &abilities, &identifier, token);
-        let mut plan = Plan { token: String::new(), abilities, content: self.content.clone() };
+        let mut plan = Plan {
+            token: String::new(),
+            abilities,
+            content: self.content.clone(),
+            lacks: self.lacks.clone(),
+        };
         let parts = [describe(""), plan_text(&plan)];
         let parts = parts.iter().map(String::as_bytes).chain(self.resources.iter().map(|f| &f.content[..]));
         plan.token = token::of(parts);

@@ -5,6 +5,7 @@ mod state;
 mod stepping;
 
 pub(crate) use state::State;
+pub(crate) use stepping::Past;
 
 use crate::body::{Body, Container, ModelBody};
 use crate::error::{Error, Result};
@@ -33,6 +34,8 @@ pub(crate) enum Phase {
     /// Model exchange between events.
     Continuous,
     Terminated,
+    /// What runs inside has asked to end the simulation: values can be read, and a saved state or a reset leads on.
+    Ended,
     /// A step has failed: only a saved state or a reset leads on.
     Failed,
 }
@@ -54,6 +57,10 @@ pub(crate) struct Instance {
     needs_outputs: bool,
     /// Inputs seen inside the step to come.
     nodes: Vec<[f64; NODES]>,
+    /// States that the importer may set: their tickets, and when they were saved.
+    held: Vec<(u64, f64)>,
+    /// Tickets given.
+    tickets: u64,
 }
 
 impl Instance {
@@ -80,6 +87,8 @@ impl Instance {
             time: 0.0,
             needs_start: true,
             needs_outputs: true,
+            held: Vec::new(),
+            tickets: 0,
         };
         instance.inputs = instance.start_inputs();
         instance.nodes = vec![[0.0; NODES]; instance.inputs.len()];
@@ -112,6 +121,7 @@ impl Instance {
             Phase::Event => "in event mode",
             Phase::Continuous => "in continuous-time mode",
             Phase::Terminated => "after termination",
+            Phase::Ended => "after the simulation was ended from inside; set a saved state or reset",
             Phase::Failed => "after a failed step; set a saved state or reset",
         };
         Err(Error::misuse(format!("{call} is not allowed {now}")))
@@ -121,6 +131,7 @@ impl Instance {
         self.body.release();
         self.body = build(&self.plan, &self.resources)?;
         self.phase = Phase::Instantiated;
+        self.held.clear();
         self.inputs = self.start_inputs();
         self.starts.fill(None);
         (self.needs_start, self.needs_outputs) = (true, true);
@@ -154,7 +165,10 @@ impl Instance {
     }
 
     pub(crate) fn terminate(&mut self) -> Result<()> {
-        self.expect("terminating", &[Phase::Stepping, Phase::Event, Phase::Continuous, Phase::Failed])?;
+        self.expect(
+            "terminating",
+            &[Phase::Stepping, Phase::Event, Phase::Continuous, Phase::Ended, Phase::Failed],
+        )?;
         self.phase = Phase::Terminated;
         Ok(())
     }
@@ -210,7 +224,7 @@ impl Instance {
         let is_allowed = match setting {
             Setting::Never => false,
             Setting::Start => is_start,
-            Setting::Always => !matches!(self.phase, Phase::Terminated | Phase::Failed),
+            Setting::Always => !matches!(self.phase, Phase::Terminated | Phase::Ended | Phase::Failed),
         };
         let name = || variable.name.clone();
         if !is_allowed {
@@ -245,6 +259,6 @@ impl Instance {
 fn build(plan: &Plan, resources: &Path) -> Result<Box<dyn Body>> {
     Ok(match &plan.content {
         Content::Model(model) => Box::new(ModelBody::new(model)?),
-        Content::System {} => Box::new(Container::new(&resources.join(plan::SYSTEM))?),
+        Content::System {} => Box::new(Container::new(&resources.join(plan::SYSTEM), plan.lacks.clone())?),
     })
 }

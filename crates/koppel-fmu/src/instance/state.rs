@@ -18,12 +18,21 @@ pub(crate) struct State {
     starts: Vec<Option<f64>>,
     needs_outputs: bool,
     body: BodyState,
+    /// Under which it is held; of one that was read from bytes, none.
+    #[serde(skip)]
+    ticket: Option<u64>,
 }
 
 impl Instance {
     pub(crate) fn save(&mut self) -> Result<State> {
         self.needs(self.plan.abilities.state, "keeps no states")?;
         let parameters = self.body.interface().places(|role| matches!(role, Role::Parameter(_)));
+        let body = if self.needs_start { BodyState::Fresh } else { self.body.save()? };
+        let ticket = matches!(body, BodyState::Container(_)).then(|| {
+            self.tickets += 1;
+            self.held.push((self.tickets, self.time));
+            self.tickets
+        });
         Ok(State {
             phase: self.phase,
             start: self.start,
@@ -32,7 +41,8 @@ impl Instance {
             parameters: parameters.into_iter().map(|at| self.get(at as u32)).collect::<Result<_>>()?,
             starts: self.starts.clone(),
             needs_outputs: self.needs_outputs,
-            body: if self.needs_start { BodyState::Fresh } else { self.body.save()? },
+            body,
+            ticket,
         })
     }
 
@@ -54,6 +64,26 @@ impl Instance {
         self.inputs.copy_from_slice(&state.inputs);
         self.starts.copy_from_slice(&state.starts);
         Ok(())
+    }
+
+    /// A state that the importer has freed, or saved another one in its place.
+    pub(crate) fn discard(&mut self, state: &State) -> Result<()> {
+        let place = self.held.iter().position(|(ticket, _)| Some(*ticket) == state.ticket);
+        match place {
+            Some(place) => {
+                self.held.swap_remove(place);
+                self.body.discard()
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// No state from before this point will be set any more.
+    pub(super) fn discard_past(&mut self) -> Result<()> {
+        let now = self.time - 8.0 * f64::EPSILON * self.time.abs();
+        let before = self.held.len();
+        self.held.retain(|(_, time)| *time >= now);
+        (self.held.len()..before).try_for_each(|_| self.body.discard())
     }
 
     /// The state as bytes, with the token before it.

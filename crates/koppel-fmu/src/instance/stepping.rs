@@ -1,9 +1,19 @@
 //! Co-simulation: inputs that move inside a step, and the step itself.
 
 use super::{Instance, Phase};
+use crate::body::Ended;
 use crate::error::{Error, Result};
 use crate::interface::Role;
 use crate::polynomial::{Polynomial, TERMS};
+
+/// What the importer says of states it has saved before a step (`noSetFMUStatePriorToCurrentPoint`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Past {
+    /// They may still be set.
+    Open,
+    /// They will not be set any more.
+    Over,
+}
 
 impl Instance {
     /// Derivative of an input over the step to come.
@@ -59,18 +69,38 @@ impl Instance {
         Ok(())
     }
 
-    /// Moves over a step; afterwards inputs keep the values they ended with.
-    pub(crate) fn step(&mut self, call: &str, time: f64, size: f64) -> Result<()> {
+    /// Moves over a step; afterwards inputs keep the values they ended with. What runs inside may end the simulation on the way, and
+    /// says so.
+    pub(crate) fn step(&mut self, call: &str, time: f64, size: f64, past: Past) -> Result<Option<String>> {
         self.check_step(call, time, size)?;
-        let done = self.settle().and_then(|()| self.body.step(time, size, &self.inputs));
-        if let Err(error) = done {
-            self.phase = Phase::Failed;
-            return Err(error);
+        if past == Past::Over {
+            self.discard_past()?;
         }
-        self.time = time + size;
+        let ended = match self.settle().and_then(|()| self.body.step(time, size, &self.inputs)) {
+            Ok(ended) => ended,
+            Err(error) => {
+                self.phase = Phase::Failed;
+                return Err(error);
+            }
+        };
+        let done = ended.as_ref().map_or(size, |Ended { done, .. }| *done);
+        self.time = time + done;
         for input in &mut self.inputs {
-            *input = Polynomial::constant(input.value(size));
+            *input = Polynomial::constant(input.value(done));
         }
-        Ok(())
+        Ok(ended.map(|ended| {
+            self.phase = Phase::Ended;
+            ended.text
+        }))
+    }
+
+    /// True if what runs inside has asked to end the simulation.
+    pub(crate) fn is_ended(&self) -> bool {
+        self.phase == Phase::Ended
+    }
+
+    /// The time it has reached.
+    pub(crate) fn reached(&self) -> f64 {
+        self.time
     }
 }

@@ -1,16 +1,19 @@
 //! Subsystems that tell nothing of themselves: who may be excited, and who may be copied.
 
+use std::collections::BTreeMap;
+
 use koppel::coupling::CouplingConfig;
 use koppel::identify::ProbeStore;
-use koppel::run::{RunConfig, Simulation, Spared};
+use koppel::run::{Reading, RunConfig, Simulation, Spared};
+use koppel::system::System;
 
 use koppel_fmi::Fmu;
-use koppel_fmi::import::{Options, Solving};
+use koppel_fmi::import::{Options, Solving, Without};
 use koppel_fmi::probe::Capability;
 
 use super::SystemFile;
 use super::isolation;
-use super::subsystem::Purpose;
+use super::subsystem::{Purpose, Wanted};
 use super::tree::{Entry, Node, Value};
 use crate::Result;
 
@@ -60,6 +63,17 @@ impl SystemFile {
         if self.journals.is_some() {
             return None;
         }
+        let lacks = self.lacks(&[Capability::RollBack, Capability::Serialization]);
+        lacks.into_iter().find_map(|(name, without)| {
+            let reason = without.states.or(without.serialization)?;
+            Some(format!("`{name}` {reason}"))
+        })
+    }
+
+    /// What each FMU declares of these capabilities but fails at when it is tried in a process of its own, by subsystem. Of those
+    /// that are not to be tried, what they declare is believed.
+    #[must_use]
+    pub fn lacks(&self, wanted: &[Capability]) -> Vec<(String, Without)> {
         let subsystems = self.document.root.get("subsystems").map_or(&[][..], Node::entries);
         let spared = self.refused();
         let tried = |entry: &Entry| {
@@ -72,12 +86,33 @@ impl SystemFile {
             let (name, step) = (entry.name.clone(), Some(self.run.step));
             let options = Options { name, solving, step, ..Options::default() };
             let isolation = isolation::read(&entry.node).ok()?.or(self.isolation).limits();
-            let wanted = [Capability::RollBack, Capability::Serialization];
-            let without = self.trials.without(&fmu, &options, &wanted, &isolation, self.cache.as_deref());
-            let reason = without.states.or(without.serialization)?;
-            Some(format!("`{}` {reason}", entry.name))
+            let without = self.trials.without(&fmu, &options, wanted, &isolation, self.cache.as_deref());
+            Some((entry.name.clone(), without))
         };
-        subsystems.iter().filter(|entry| !spared.iter().any(|(name, _)| *name == entry.name)).find_map(tried)
+        let is_tried = |entry: &&Entry| !spared.iter().any(|(name, _)| *name == entry.name);
+        subsystems.iter().filter(is_tried).filter_map(tried).collect()
+    }
+
+    /// From now on FMUs built outside of runs do without what they are known to fail at, by subsystem.
+    pub fn do_without(&mut self, lacks: BTreeMap<String, Without>) {
+        self.lacks = lacks;
+    }
+
+    /// The system with each FMU in a process of its own and without what fails of these capabilities when it is tried: whatever is
+    /// asked of it, a crash is an error.
+    ///
+    /// # Errors
+    ///
+    /// If the parts do not fit together, or an FMU cannot be instantiated.
+    pub fn build_apart(&self, wanted: &[Capability]) -> Result<System> {
+        let wanted = Wanted {
+            capabilities: wanted.to_vec(),
+            is_fresh: self.run.reading == Reading::Fresh,
+            spared: false,
+            trials: &self.trials,
+            cache: self.cache.as_deref(),
+        };
+        self.build_for(Purpose::Trial(&wanted))
     }
 
     /// Subsystems that are not to be tried at all, and why.

@@ -56,6 +56,7 @@ mod wiring;
 mod tests;
 
 use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -64,6 +65,7 @@ use koppel::identify::ProbeStore;
 use koppel::plan::{Choice, Steps};
 use koppel::run::{Copies, Preparation, Reading, RunConfig, Simulation};
 use koppel::system::{Connection, FilterConfig, System, SystemBuilder};
+use koppel_fmi::import::Without;
 use koppel_fmi::probe::Capability;
 
 use crate::probe_cache::ProbeCache;
@@ -112,6 +114,8 @@ pub struct SystemFile {
     trials: Arc<Trials>,
     /// True if its runs are trials: FMUs are in processes of their own.
     is_trial: bool,
+    /// What FMUs are known to fail at, by subsystem.
+    lacks: BTreeMap<String, Without>,
 }
 
 /// Reads a system file and builds the system once, so that its mistakes are found now.
@@ -218,6 +222,7 @@ impl SystemFile {
             has_chosen_coupling: false,
             trials: Arc::default(),
             is_trial: false,
+            lacks: BTreeMap::new(),
         })
     }
 
@@ -240,6 +245,7 @@ impl SystemFile {
                 log: self.log.as_ref(),
                 isolation: self.isolation,
                 purpose,
+                without: self.lacks.get(&entry.name),
                 journal: self.journals.as_ref().map(|journals| journals.of(index, &entry.name)),
             };
             let model = subsystem::build(entry, setting).map_err(|mark| self.document.mistake(mark))?;
@@ -395,8 +401,8 @@ impl SystemFile {
         let mut document = self.document.clone();
         overrides::apply(&mut document, name, value, origin)?;
         let (log, journals, cache) = (self.log.take(), self.journals.take(), self.cache.take());
-        let (trials, is_trial) = (self.trials.clone(), self.is_trial);
-        *self = SystemFile { log, journals, cache, trials, is_trial, ..Self::read(document)? };
+        let (trials, is_trial, lacks) = (self.trials.clone(), self.is_trial, self.lacks.clone());
+        *self = SystemFile { log, journals, cache, trials, is_trial, lacks, ..Self::read(document)? };
         Ok(())
     }
 

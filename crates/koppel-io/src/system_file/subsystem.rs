@@ -9,7 +9,7 @@ use koppel::models;
 use koppel::solver::SolverConfig;
 use koppel::system::unit::Unit;
 use koppel::system::{Dependencies, LinearOde, Ode, OdeModel, StateSpace, Subsystem, Variable};
-use koppel_fmi::import::{self, Deferred, Options, Solving, Value as Start};
+use koppel_fmi::import::{self, Deferred, Options, Solving, Value as Start, Without};
 use koppel_fmi::probe::Capability;
 use koppel_fmi::{Fmu, archive, isolate};
 
@@ -84,6 +84,8 @@ pub(super) struct Setting<'a> {
     pub(super) isolation: isolation::Settings,
     /// What it is built for.
     pub(super) purpose: Purpose<'a>,
+    /// What an FMU is known to fail at.
+    pub(super) without: Option<&'a Without>,
     /// Where an FMU that cannot save its state logs its inputs.
     pub(super) journal: Option<Journal>,
 }
@@ -127,7 +129,7 @@ pub(super) fn build(entry: &Entry, setting: Setting<'_>) -> Result<Box<dyn Subsy
 
 /// An instance of an FMU with its start values.
 fn fmu(entry: &Entry, setting: Setting<'_>) -> Result<Box<dyn Subsystem>> {
-    let Setting { folder, step, log, isolation, purpose, journal } = setting;
+    let Setting { folder, step, log, isolation, purpose, without, journal } = setting;
     for (key, hint) in [
         ("model", "leave out one of them"),
         ("start", "start values of an FMU's variables stand below `parameters`, with its parameters"),
@@ -144,6 +146,7 @@ fn fmu(entry: &Entry, setting: Setting<'_>) -> Result<Box<dyn Subsystem>> {
         step: Some(step),
         log: log.map(|log| log.sink.clone()),
         debug_logging: log.is_some_and(|log| log.is_debug),
+        without: without.cloned().unwrap_or_default(),
         ..Options::default()
     };
     let values = fields.get("parameters").map_or(Ok(&[][..]), |node| node.table("parameters"))?;

@@ -66,7 +66,9 @@ fn driven(config: &RunConfig, graph: &SystemGraph) -> Vec<Assignment> {
         let target = Target::Variable(drive.subsystem, drive.variable);
         let mut last: Option<f64> = None;
         for (row, (&time, &value)) in drive.times.iter().zip(&drive.values).enumerate() {
-            let is_replaced = drive.times.get(row + 1).is_some_and(|next| *next <= time.max(start));
+            // Of several rows at one time the last counts; before the first rows, their first does.
+            let is_replaced =
+                drive.times.get(row + 1).is_some_and(|next| *next <= start || row > 0 && *next == time);
             if is_replaced || last == Some(value) {
                 continue;
             }
@@ -171,6 +173,9 @@ impl Simulation {
                 self.inside = Some(start);
             }
             self.exchange(Step { index: self.steps_taken(), start, size: end - start }, end)?;
+            if self.termination.is_some() {
+                return Ok(());
+            }
             start = end;
         }
         self.parts_done = self.parts.len();

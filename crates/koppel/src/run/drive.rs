@@ -2,7 +2,6 @@
 //! watcher, steps are taken in one go.
 
 use super::board::Board;
-use super::failure::termination;
 use super::simulation::Simulation;
 use super::slot::Slot;
 use crate::error::Result;
@@ -59,35 +58,28 @@ impl Simulation {
     ///
     /// Once threads are found to pay, the whole loop moves onto one of them, so that the others are a short call away.
     pub fn run(&mut self, recorder: &mut dyn Recorder, watch: &mut Watch<'_>) -> Result<Ending> {
-        match self.run_to_the_end(recorder, watch) {
-            Ok(ending) => Ok(ending),
-            Err(error) => match termination(&error) {
-                // A run without a single step is no result.
-                Some((request, reached))
-                    if self.time() > self.clock.time(0) || reached > Some(self.time()) =>
-                {
-                    self.end_on_the_way(recorder, request, reached)
-                }
-                _ => Err(error),
-            },
+        let error = match self.run_to_the_end(recorder, watch) {
+            Ok(ending) => return Ok(ending),
+            Err(error) => error,
+        };
+        let is_begin = self.time() <= self.clock.time(0);
+        match self.end_on_request(&error) {
+            // A run without a single step is no result.
+            Some((_, false)) if is_begin => Err(error),
+            Some((request, is_there)) => {
+                self.write_last_row(recorder, is_there).map(|()| Ending::Terminated(request))
+            }
+            None => Err(error),
         }
     }
 
-    /// A subsystem has asked to end the run inside of a step. If it is the only one, the run ends where it stands; else at
-    /// the last point all have in common, whose row is there already.
-    fn end_on_the_way(
-        &mut self,
-        recorder: &mut dyn Recorder,
-        request: Termination,
-        reached: Option<f64>,
-    ) -> Result<Ending> {
-        if let (true, Some(reached)) = (self.slots.len() == 1, reached.filter(|time| *time > self.time())) {
-            self.inside = Some(reached);
-            self.record(recorder)?;
+    /// The last row of a run that was ended inside of a step: where all are, or the last point they had in common.
+    fn write_last_row(&mut self, recorder: &mut dyn Recorder, is_there: bool) -> Result<()> {
+        match self.unwritten.take() {
+            _ if is_there => self.record(recorder),
+            Some(time) => self.write_row(time, recorder),
+            None => Ok(()),
         }
-        let request = Termination { time: self.time(), ..request };
-        self.termination = Some(request.clone());
-        Ok(Ending::Terminated(request))
     }
 
     /// The subsystem that has asked to end the run, if one has.
@@ -97,17 +89,19 @@ impl Simulation {
 
     /// True where a subsystem has asked to end the run and all have come there.
     pub(super) fn is_ended(&self) -> bool {
-        let margin = 1e-9 * self.clock.size();
-        self.termination.as_ref().is_some_and(|request| self.time() >= request.time - margin)
+        self.termination.as_ref().is_some_and(|request| self.time() >= request.time - self.margin())
     }
 
     fn run_to_the_end(&mut self, recorder: &mut dyn Recorder, watch: &mut Watch<'_>) -> Result<Ending> {
-        if self.index > 0 || self.is_inside_step() {
-            self.recall_row()?;
-        } else {
+        if self.index == 0 && !self.is_inside_step() {
             self.record(recorder)?;
             if self.stop_condition()? {
                 return Ok(Ending::Condition { time: self.time() });
+            }
+        } else {
+            self.recall_row()?;
+            if self.keeps_rows() {
+                self.keep_row()?;
             }
         }
         let mut look = self.index + 1;
@@ -158,6 +152,8 @@ impl Simulation {
         let stop = self.stop_condition()?;
         if self.is_row_due() || stop {
             self.record(recorder)?;
+        } else if self.keeps_rows() {
+            self.keep_row()?;
         }
         let time = self.time();
         if stop {
@@ -178,7 +174,7 @@ impl Simulation {
     /// How many steps can be taken in one go: to the next row or look, and not beyond the steps in which nothing happens but
     /// that values are exchanged.
     fn unseen_steps(&self, look: u64) -> u64 {
-        if self.condition.is_some() {
+        if self.condition.is_some() || self.keeps_rows() {
             return 1;
         }
         let row = self.record_every - self.index % self.record_every;
@@ -188,6 +184,12 @@ impl Simulation {
     /// True at points that become rows.
     fn is_row_due(&self) -> bool {
         self.index.is_multiple_of(self.record_every) || self.is_done()
+    }
+
+    /// True if points between rows are looked at, too: where a subsystem ends the run in the step that follows, they are the last
+    /// it has.
+    fn keeps_rows(&self) -> bool {
+        self.record_every > 1 && self.retreat.is_some()
     }
 
     /// Present value of any variable of a subsystem, which is numbered in the order in which they move.

@@ -32,13 +32,23 @@ pub(super) fn ended_or_failed(
     step: Step,
     source: Box<Error>,
 ) -> Result<Termination, Box<Error>> {
-    if let Error::Terminated { reached: Some(time), text } = &*source
-        && *time >= step.end() - 1e-9 * step.size
+    if let Error::Terminated { text, .. } = &*source
+        && has_ended(&source, &step)
     {
         let (subsystem, text) = (graph.name(slot.id).to_owned(), text.clone());
         return Ok(Termination { subsystem, time: step.end(), text });
     }
     Err(failed(graph, slot, step, source))
+}
+
+/// True if this is a request to end the run by one that stands at the end of its step.
+pub(super) fn has_ended(error: &Error, step: &Step) -> bool {
+    matches!(error, Error::Terminated { reached: Some(time), .. } if *time >= step.end() - 1e-9 * step.size)
+}
+
+/// True if this is a request to end the run by one that stands somewhere.
+pub(super) fn is_request(error: &Error) -> bool {
+    matches!(termination(error), Some((_, Some(_))))
 }
 
 /// The request to end the run that this failure is, with where the subsystem stands.

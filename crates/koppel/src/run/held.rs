@@ -43,7 +43,7 @@ impl Simulation {
 
     #[inline(always)]
     fn take_simple_steps(&mut self, mut stop: u64) -> Result<()> {
-        let Simulation { graph, slots, stages, board, extremes, clock, index, termination, .. } = self;
+        let Simulation { graph, slots, stages, board, extremes, clock, index, termination, moved, .. } = self;
         let [Stage { deliveries, .. }] = &stages[..] else { return Ok(()) };
         let Board { history, applied, outputs, .. } = board;
         let (wires, outputs, mut notes) = (deliveries.wires(), &mut outputs[..], extremes.notes());
@@ -62,7 +62,10 @@ impl Simulation {
                 if let Err(source) = slot.subsystem.step_held(&step, ours, mine) {
                     match ended_or_failed(graph, slot, step, source) {
                         Ok(request) => (*termination, stop) = (Some(request), step.index + 1),
-                        Err(error) => break 'steps Err(error),
+                        Err(error) => {
+                            *moved = stages[0].members.end;
+                            break 'steps Err(error);
+                        }
                     }
                 }
             }

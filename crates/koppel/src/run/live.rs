@@ -55,7 +55,7 @@ impl Simulation {
         } else {
             self.exchange(Step { index: self.steps_taken(), start, size: time - start }, time)?;
         }
-        self.inside = Some(time);
+        self.inside = Some(self.ended_before(time).unwrap_or(time));
         self.plain_until = 0;
         Ok(())
     }

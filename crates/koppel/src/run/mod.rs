@@ -24,6 +24,7 @@ mod probe_report;
 mod probing;
 mod reaction;
 mod repeat;
+mod retreat;
 mod row;
 mod schedule;
 mod setup;

@@ -8,7 +8,7 @@ use super::simulation::{Simulation, view};
 use crate::coupling::Trial;
 use crate::error::{Error, Result};
 use crate::signal::Step;
-use crate::system::{Horizon, Snapshot};
+use crate::system::{Horizon, Snapshot, SubsystemId};
 
 /// Where to go back to.
 #[derive(Default)]
@@ -16,6 +16,13 @@ pub(super) struct Repetition {
     snapshots: Vec<Snapshot>,
     /// Steps that were taken again, each time counted.
     count: u64,
+}
+
+impl Repetition {
+    /// The state of a subsystem at the begin of the step.
+    pub(super) fn snapshot(&self, id: SubsystemId) -> Option<&Snapshot> {
+        self.snapshots.get(id)
+    }
 }
 
 impl Simulation {
@@ -72,7 +79,7 @@ impl Simulation {
                 return done;
             }
             repetition.count += 1;
-            self.termination = None;
+            (self.termination, self.ended_trial) = (None, None);
             for (slot, snapshot) in self.slots.iter_mut().zip(&repetition.snapshots) {
                 if let Err(source) = slot.subsystem.restore(snapshot) {
                     let subsystem = self.graph.name(slot.id).into();

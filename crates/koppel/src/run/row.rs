@@ -151,7 +151,19 @@ impl Simulation {
     /// Gives the present row to `recorder`, after those at events since the last one.
     pub fn record(&mut self, recorder: &mut dyn Recorder) -> Result<()> {
         self.fill_row()?;
-        let time = self.time();
+        self.write_row(self.time(), recorder)
+    }
+
+    /// Keeps the present row, which is not written unless it is the last.
+    pub(super) fn keep_row(&mut self) -> Result<()> {
+        self.fill_row()?;
+        self.unwritten = Some(self.time());
+        Ok(())
+    }
+
+    /// Gives the row that was filled at `time` to `recorder`, after those at events since the last one.
+    pub(super) fn write_row(&mut self, time: f64, recorder: &mut dyn Recorder) -> Result<()> {
+        self.unwritten = None;
         let Simulation { row: Row { numbers, messages, events, .. }, slots, .. } = self;
         if let Some(events) = events {
             for (slot, noted) in slots.iter_mut().zip(&mut events.noted) {

@@ -124,6 +124,11 @@ impl Simulation {
             record_every: config.record_every,
             condition,
             termination: None,
+            ended_trial: None,
+            retreat: None,
+            moved: 0,
+            standing: None,
+            unwritten: None,
             wide: Vec::new(),
             state_size: 0,
             extremes: Extremes::new(graph.inputs()),
@@ -211,6 +216,7 @@ impl Simulation {
         self.coupling.start(&view(&self.graph, &self.board, step), &wired)?;
         self.check_roll_back(step.start)?;
         self.prepare_repetition();
+        self.prepare_retreat();
         let mut numbers = Vec::new();
         self.save_numbers(&mut numbers);
         self.state_size = numbers.len();

@@ -32,6 +32,7 @@ use super::iterate::{Halving, StepIteration};
 use super::messages::Messages;
 use super::probe_report::ProbeReport;
 use super::repeat::Repetition;
+use super::retreat::{Retreat, Standing};
 use super::row::Row;
 use super::slot::Slot;
 use super::stage::next_timed;
@@ -39,7 +40,7 @@ use super::statistics::Extremes;
 use super::surrogates::Finding;
 use super::wide::WideOutput;
 use crate::coupling::{Coupling, Needs, View};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::identify::{GivenModel, Learned};
 use crate::record::{Column, Columns, Condition, MessageColumn};
 use crate::signal::{Clock, Request, Step};
@@ -109,6 +110,16 @@ pub struct Simulation {
     pub(super) wide: Vec<WideOutput>,
     /// A subsystem that has asked to end the run, at a time all others can reach.
     pub(super) termination: Option<Termination>,
+    /// The same inside of its step, in a trial of a loop that is iterated.
+    pub(super) ended_trial: Option<Box<Error>>,
+    /// The way back, if a subsystem may end the run inside of a step.
+    pub(super) retreat: Option<Box<Retreat>>,
+    /// After a failure: so many subsystems have moved, or may have; members of a stage all together, whatever threads do.
+    pub(super) moved: usize,
+    /// One that has ended the run on the way and is not moved any more.
+    pub(super) standing: Option<Standing>,
+    /// Time of the row in `row`, if it was not written.
+    pub(super) unwritten: Option<f64>,
     /// Numbers in a saved state.
     pub(super) state_size: usize,
     pub(super) extremes: Extremes,
@@ -193,7 +204,7 @@ impl Simulation {
             _ => Step { index, start, size: part.unwrap_or(end) - start },
         };
         self.exchange(step, part.unwrap_or(end))?;
-        self.inside = part.filter(|part| *part < end);
+        self.inside = self.ended_before(end).or(part.filter(|part| *part < end));
         if self.inside.is_some() {
             return Ok(());
         }
@@ -211,6 +222,17 @@ impl Simulation {
         if !PLAIN {
             self.apply_changes(step.start)?;
             self.refresh_models(step)?;
+        }
+        if self.retreat.is_some() {
+            self.keep_begin();
+        }
+        self.move_from_begin::<PLAIN>(step, end)
+    }
+
+    /// The same once what is due at the begin of the step has happened.
+    #[inline(always)]
+    pub(super) fn move_from_begin<const PLAIN: bool>(&mut self, step: Step, end: f64) -> Result<()> {
+        if !PLAIN {
             let view = view(&self.graph, &self.board, step);
             self.coupling.prepare(&view).map_err(|source| unpredicted(step, source))?;
         }

@@ -1,7 +1,7 @@
 //! The members of a stage move: one by one, or side by side where that pays.
 
 use super::config::Parallel;
-use super::failure::ended_or_failed;
+use super::failure::{ended_or_failed, has_ended, is_request};
 use super::simulation::{Simulation, Stage};
 use super::slot::Slot;
 use crate::error::Result;
@@ -35,17 +35,27 @@ impl Simulation {
             if is_timed {
                 self.decide_threads(stage, step.index);
             }
-            if is_timed || self.stages[stage].is_parallel || self.is_multi_rate {
+            let is_special = self.is_multi_rate || self.standing.is_some();
+            if is_timed || self.stages[stage].is_parallel || is_special {
                 return self.move_watched(stage, step);
             }
         }
-        let Simulation { slots, graph, board, termination, .. } = self;
+        let is_iterated = !PLAIN && self.is_iterated(stage);
+        let Simulation { slots, graph, board, termination, ended_trial, moved, .. } = self;
         let plan = &board.planned;
         let outputs = board.outputs.as_mut_slice();
         for slot in &mut slots[self.stages[stage].members.clone()] {
             let outputs = &mut outputs[slot.outputs.clone()];
             if let Err(source) = slot.advance(graph, step, plan, outputs) {
-                *termination = Some(ended_or_failed(graph, slot, *step, source)?);
+                match ended_or_failed(graph, slot, *step, source) {
+                    Ok(request) => *termination = Some(request),
+                    // A better guess may lead elsewhere.
+                    Err(error) if is_iterated && is_request(&error) => *ended_trial = Some(error),
+                    Err(error) => {
+                        *moved = self.stages[stage].members.end;
+                        return Err(error);
+                    }
+                }
             }
         }
         Ok(())
@@ -53,19 +63,26 @@ impl Simulation {
 
     /// The same with times taken, on threads, or with members that are not due.
     fn move_watched(&mut self, stage: usize, step: &Step) -> Result<()> {
-        let Simulation { slots, graph, board, clock, pool, termination, .. } = self;
+        let is_iterated = self.is_iterated(stage);
+        let Simulation {
+            slots, graph, board, clock, pool, termination, ended_trial, moved, standing, ..
+        } = self;
         let Stage { members, outputs, is_parallel, .. } = &self.stages[stage];
-        let plan = &board.planned;
+        let (plan, standing) = (&board.planned, standing.as_ref());
         let slots = &mut slots[members.clone()];
         let outputs = &mut board.outputs[outputs.clone()];
         let own = |slot: &Slot| match slot.every {
             1 => *step,
             every => clock.step(step.index, u64::from(every)),
         };
+        // True if others may move after it.
         let work = |slot: &mut Slot, outputs: &mut [f64]| {
-            if slot.is_due(step) {
-                slot.advance_timed(graph, &own(slot), plan, outputs);
+            match standing {
+                Some(ended) if ended.id == slot.id => outputs.copy_from_slice(&ended.outputs),
+                _ if slot.is_due(step) => slot.advance_timed(graph, &own(slot), plan, outputs),
+                _ => {}
             }
+            is_iterated || slot.failure.as_ref().is_none_or(|error| has_ended(error, &own(slot)))
         };
         match pool {
             Some(pool) if *is_parallel => pool.install(|| side_by_side(slots, outputs, &work)),
@@ -73,7 +90,14 @@ impl Simulation {
         }
         for slot in slots {
             if let Some(source) = slot.failure.take() {
-                *termination = Some(ended_or_failed(graph, slot, own(slot), source)?);
+                match ended_or_failed(graph, slot, own(slot), source) {
+                    Ok(request) => *termination = Some(request),
+                    Err(error) if is_iterated && is_request(&error) => *ended_trial = Some(error),
+                    Err(error) => {
+                        *moved = members.end;
+                        return Err(error);
+                    }
+                }
             }
         }
         Ok(())
@@ -103,17 +127,24 @@ impl Simulation {
     }
 }
 
-fn one_by_one(slots: &mut [Slot], outputs: &mut [f64], work: &impl Fn(&mut Slot, &mut [f64])) {
+/// Until one fails.
+fn one_by_one(slots: &mut [Slot], outputs: &mut [f64], work: &impl Fn(&mut Slot, &mut [f64]) -> bool) {
     let mut rest = outputs;
     for slot in slots {
         let (mine, others) = rest.split_at_mut(slot.outputs.len());
-        work(slot, mine);
+        if !work(slot, mine) {
+            return;
+        }
         rest = others;
     }
 }
 
 /// Halves the list until single subsystems are left, which run wherever a thread is free.
-fn side_by_side(slots: &mut [Slot], outputs: &mut [f64], work: &(impl Fn(&mut Slot, &mut [f64]) + Sync)) {
+fn side_by_side(
+    slots: &mut [Slot],
+    outputs: &mut [f64],
+    work: &(impl Fn(&mut Slot, &mut [f64]) -> bool + Sync),
+) {
     if slots.len() < 2 {
         one_by_one(slots, outputs, work);
         return;

@@ -115,7 +115,7 @@ impl Simulation {
         self.index = state.index;
         self.changes_done = state.changes_done;
         self.inside = state.inside;
-        self.termination = None;
+        (self.termination, self.ended_trial, self.unwritten) = (None, None, None);
         self.plain_until = 0;
         self.messages.restore(&state.messages);
         self.restore_numbers(&state.numbers);

@@ -135,7 +135,8 @@ impl WithFilters {
 impl Subsystem for WithFilters {
     // `step_held` by default calls `step`, `linearize_into` calls `linearize`. `state_rates` would need those of the filters.
     crate::forward_to!(inner: leave_initialization, set, send, receive, events, lack_of_model, needs_trials, model_source);
-    crate::forward_to!(inner: solver, solver_config, refusal, is_spared, step_calls, can_go_back, discard);
+    crate::forward_to!(inner: solver, solver_config, refusal, is_spared, may_end_run, step_calls, can_go_back);
+    crate::forward_to!(inner: discard);
 
     fn ports(&self) -> &Ports {
         &self.ports

@@ -111,6 +111,7 @@ macro_rules! forward_to {
     (@ $inner:tt identity) => { fn identity(&self) -> Option<String> { self.$inner.identity() } };
     (@ $inner:tt refusal) => { fn refusal(&self) -> Option<String> { self.$inner.refusal() } };
     (@ $inner:tt is_spared) => { fn is_spared(&self) -> bool { self.$inner.is_spared() } };
+    (@ $inner:tt may_end_run) => { fn may_end_run(&self) -> bool { self.$inner.may_end_run() } };
     (@ $inner:tt step_calls) => { fn step_calls(&self) -> Option<u64> { self.$inner.step_calls() } };
     (@ $inner:tt can_go_back) => {
         fn can_go_back(&self) -> $crate::Result<()> { self.$inner.can_go_back() }

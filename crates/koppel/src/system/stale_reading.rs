@@ -24,7 +24,8 @@ impl Subsystem for StaleReading {
     // `step_held` by default calls `step`; `feed_through` is not what readings show.
     crate::forward_to!(inner: ports, get, set, send, receive, events, linear, linearize, linearize_into);
     crate::forward_to!(inner: lack_of_model, needs_trials, model_source, rates, state_rates, solver);
-    crate::forward_to!(inner: solver_config, identity, refusal, is_spared, step_calls, can_go_back, discard);
+    crate::forward_to!(inner: solver_config, identity, refusal, is_spared, may_end_run, step_calls);
+    crate::forward_to!(inner: can_go_back, discard);
 
     fn initialize(&mut self, start: f64) -> Result<()> {
         self.inner.initialize(start)?;

@@ -173,6 +173,11 @@ pub trait Subsystem: Send {
         false
     }
 
+    /// True if it may ask to end the run ([`crate::Error::Terminated`]): a black box, of which nothing is saved for that case alone.
+    fn may_end_run(&self) -> bool {
+        false
+    }
+
     /// How often its own stepping function was called so far, if it counts.
     fn step_calls(&self) -> Option<u64> {
         None

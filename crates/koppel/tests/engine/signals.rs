@@ -2,10 +2,13 @@
 
 use super::{gain, integrator, last, run, scalar, step};
 use koppel::coupling::{CouplingConfig, StartUp};
-use koppel::record::Table;
+use koppel::models;
+use koppel::record::{Record, Table};
 use koppel::run::{Flow, RunConfig, ScheduleConfig, Simulation};
-use koppel::signal::external::ExternalConfig;
-use koppel::system::{Connection, SystemBuilder};
+use koppel::signal::external::{ExternalConfig, Interpolation};
+use koppel::solver::SolverConfig;
+use koppel::system::{Connection, OdeModel, SystemBuilder};
+use std::collections::BTreeMap;
 
 #[test]
 fn external_signals_act_inside_a_step() {
@@ -108,5 +111,43 @@ fn a_table_is_held_and_says_what_it_lacks() {
     assert!(error.to_string().contains("no entry for 3 (t = 3 s)"), "{error}");
     for (map, words) in [(&[(0.5, 1.0)][..], "no whole number"), (&[(1.0, 1.0), (1.0, 2.0)], "twice")] {
         assert!(system(map).err().unwrap().to_string().contains(words));
+    }
+}
+
+/// Rows at one time are a jump, for a parameter as for an input: the first value before, the last from then on.
+#[test]
+fn a_table_that_begins_with_a_jump_has_its_first_value_before() {
+    let of = |target: &str, start: f64, times: &[f64], values: &[f64]| {
+        let mass = models::build("mass", &BTreeMap::new()).unwrap();
+        let table = ExternalConfig::Table {
+            times: times.to_vec(),
+            values: values.to_vec(),
+            interpolation: Interpolation::Previous,
+        };
+        let system = SystemBuilder::new()
+            .add("a", OdeModel::new(mass, &SolverConfig::Exact {}).unwrap())
+            .external(target, table)
+            .build()
+            .unwrap();
+        let record = Record::Many(vec![target.into()]);
+        let (table, ..) = run(system, &RunConfig { start, record, ..RunConfig::new(start + 2.0, 0.5) });
+        table.column(0).collect::<Vec<f64>>()
+    };
+    // Values at the begin of each of the four steps.
+    let cases: [(&[f64], &[f64], [f64; 4]); 5] = [
+        (&[1.0, 1.0, 1.5], &[5.0, 7.0, 9.0], [5.0, 5.0, 7.0, 9.0]),
+        (&[1.0, 1.0, 1.0], &[5.0, 6.0, 7.0], [5.0, 5.0, 7.0, 7.0]),
+        (&[0.5, 0.5, 1.0, 1.0], &[5.0, 7.0, 6.0, 8.0], [5.0, 7.0, 8.0, 8.0]),
+        // At or before the start the last value counts.
+        (&[0.0, 0.0, 1.5], &[5.0, 7.0, 9.0], [7.0, 7.0, 7.0, 9.0]),
+        (&[-1.0, -1.0, 1.0, 1.0], &[5.0, 7.0, 7.0, 8.0], [7.0, 7.0, 8.0, 8.0]),
+    ];
+    for start in [0.0, 0.25] {
+        for (times, values, expected) in cases {
+            let times: Vec<f64> = times.iter().map(|time| time + start).collect();
+            assert_eq!(of("a.F", start, &times, values)[..4], expected, "{times:?}");
+            // A row shows the parameter of the step that ended there.
+            assert_eq!(of("a.m", start, &times, values)[1..], expected, "{times:?}");
+        }
     }
 }

@@ -298,6 +298,10 @@ impl Subsystem for ModelExchange {
         Ok(true)
     }
 
+    fn may_end_run(&self) -> bool {
+        true
+    }
+
     fn solver(&self) -> String {
         let description = self.base.description();
         let version = &description.fmi_version_text;

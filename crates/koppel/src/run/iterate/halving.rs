@@ -52,6 +52,9 @@ impl Simulation {
         let half = 0.5 * step.size;
         let (middle, inside) = (step.start + half, self.inside);
         self.exchange_halved(Step { size: half, ..step }, middle, depth + 1)?;
+        if self.termination.is_some() {
+            return Ok(());
+        }
         // Within a macro step the state must not be checked against its grid.
         self.inside = Some(middle);
         let rest = Step { index: step.index, start: middle, size: end - middle };

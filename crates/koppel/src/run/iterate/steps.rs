@@ -53,6 +53,12 @@ impl StepIteration {
         StepIteration { loops, loop_of }
     }
 
+    /// The state of a member of a loop at the begin of the step.
+    pub(in crate::run) fn snapshot(&self, id: SubsystemId) -> Option<&Snapshot> {
+        let of = self.loops.iter().find(|l| l.members.contains(&id))?;
+        of.snapshots.get(id - of.members.start)
+    }
+
     pub(in crate::run) fn works(&self) -> impl Iterator<Item = &LoopWork> {
         self.loops.iter().map(|l| &l.work)
     }
@@ -176,8 +182,9 @@ impl Simulation {
     }
 
     fn judge_loop(&mut self, number: usize, step: &Step, end: f64) -> Result<usize> {
-        let Simulation { steps, slots, board, graph, termination, .. } = self;
+        let Simulation { steps, slots, board, graph, termination, ended_trial, moved, .. } = self;
         let l = &mut steps.loops[number];
+        let ended = ended_trial.take();
         // Nobody knows derivatives of a whole step.
         let verdict = match l.search.judge(&board.outputs) {
             Verdict::Derivatives => l.search.differences(),
@@ -202,6 +209,11 @@ impl Simulation {
         }
         let (evaluations, residual) = (l.search.evaluations(), l.search.size());
         l.work.note(evaluations, residual);
+        // There is no better trial: a member that has ended the run inside of it has done so.
+        if let Some(error) = ended {
+            *moved = l.members.end;
+            return Err(error);
+        }
         if verdict == Verdict::Failed {
             l.work.note_unconverged(end);
             if l.otherwise != Otherwise::Accept || !residual.is_finite() {
