@@ -45,7 +45,7 @@ const TABLES: [(&str, Table); 5] = [
     ("hinf", hinf),
     ("auto", auto),
     ("fmu-steps", fmu_steps),
-    ("papers", crate::papers::run),
+    ("papers", crate::papers::prove),
 ];
 
 /// Runs those that are named, or all.

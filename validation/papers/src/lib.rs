@@ -1,4 +1,4 @@
-//! The experiments of the papers koppel's methods come from, made again.
+//! The experiments of the papers koppel's methods come from, reproduced.
 //!
 //! ```text
 //! paper -> stages -> exhibits (a table or a figure: our numbers, the paper's, a verdict) -> CSV, SVG, pages, summary.json
@@ -24,6 +24,8 @@ mod genser_benedikt;
 mod glumac;
 mod kuebler;
 mod paper;
+// Shared with a test of the engine.
+#[path = "../../../crates/koppel/tests/papers/watched.rs"]
 mod watched;
 
 pub use context::{Progress, Wish};
@@ -54,7 +56,7 @@ pub enum Error {
     Study(#[from] koppel_study::Error),
     /// The folder belongs to somebody else.
     #[error(
-        "`{}` is not empty and was not written by `koppel papers`\n  hint: choose another folder with --out; nothing in it was touched",
+        "`{}` is not empty and was not written by `cargo xtask papers`\n  hint: choose another folder with --out; nothing in it was touched",
         folder.display()
     )]
     Occupied {

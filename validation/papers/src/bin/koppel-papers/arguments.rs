@@ -1,30 +1,31 @@
-//! Arguments of `koppel papers`.
+//! Arguments of `cargo xtask papers`.
 
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::Parser;
 use clap::builder::PossibleValuesParser;
 use koppel_papers::Paper;
 
-pub(super) const EXAMPLES: &str = "\
+const EXAMPLES: &str = "\
 Examples:
-  koppel papers --quick                        all papers with small designs
-  koppel papers glumac chen --out again        two papers in full
-  koppel papers genser --threads 1
+  cargo xtask papers --quick                        all papers with small designs
+  cargo xtask papers glumac chen --out again        two papers in full
+  cargo xtask papers genser --threads 1
 
-Tables and figures of the papers koppel's methods come from, made again: ours beside the paper's, with agreement or the
-reason for the difference. Without a name, all papers. A study that was interrupted goes on where it was.";
+Each table and figure shows our numbers beside the paper's and says whether they agree, or why they differ.
+An interrupted study continues where it stopped.";
 
-/// Arguments of `koppel papers`.
-#[derive(Debug, Args)]
-pub(crate) struct PapersArguments {
+/// Reproduces tables and figures of the papers koppel's methods come from, and compares them.
+#[derive(Debug, Parser)]
+#[command(name = "koppel-papers", bin_name = "cargo xtask papers", max_term_width = 100, after_help = EXAMPLES)]
+pub(crate) struct Arguments {
     /// Which papers [default: all].
     #[arg(value_name = "PAPER", value_parser = PossibleValuesParser::new(Paper::ALL.map(Paper::name)))]
     pub(crate) papers: Vec<String>,
     /// Folder for results.
     #[arg(long, short, value_name = "DIR", default_value = "papers")]
     pub(crate) out: PathBuf,
-    /// Smaller designs; what is reduced is told.
+    /// Smaller designs; reduced exhibits are listed.
     #[arg(long)]
     pub(crate) quick: bool,
     /// Runs side by side [default: all cores].

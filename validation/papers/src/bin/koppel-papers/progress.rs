@@ -1,21 +1,17 @@
-//! Progress of papers: a bar on a terminal, else a line now and then.
+//! Progress: a bar on a terminal, else a line now and then.
 
 use std::io::{IsTerminal, stderr};
 use std::time::{Duration, Instant};
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{ProgressBar, ProgressStyle};
 use koppel_papers::Progress;
 
-use super::margin::Margin;
-use crate::failure::note;
-use crate::output::duration;
-
-/// Tells how far papers are.
+/// Shows how far the work is.
 #[derive(Debug)]
-pub(crate) struct PapersProgress {
+pub(crate) struct Display {
     bar: Option<ProgressBar>,
     is_quiet: bool,
-    told: Instant,
+    last_line: Instant,
 }
 
 /// Time between two lines where there is no terminal.
@@ -23,30 +19,28 @@ const INTERVAL: Duration = Duration::from_secs(10);
 /// Parts of the bar.
 const PARTS: u64 = 1000;
 
-impl PapersProgress {
+impl Display {
     pub(crate) fn new(is_quiet: bool) -> Self {
-        PapersProgress { bar: None, is_quiet, told: Instant::now() }
+        Display { bar: None, is_quiet, last_line: Instant::now() }
     }
 
     pub(crate) fn show(&mut self, progress: &Progress) {
         if self.is_quiet {
             return;
         }
-        let left = progress.left.map(|seconds| duration(Duration::from_secs_f64(seconds)));
-        let left = left.map_or(String::new(), |left| format!(", {left} left"));
+        let left = progress.left.map_or(String::new(), |seconds| format!(", {} left", duration(seconds)));
         if !stderr().is_terminal() {
-            if self.told.elapsed() >= INTERVAL {
-                self.told = Instant::now();
-                note("papers", &format!("{:.0} %, {}{left}", 100.0 * progress.done, progress.stage));
+            if self.last_line.elapsed() >= INTERVAL {
+                self.last_line = Instant::now();
+                eprintln!("papers: {:.0} %, {}{left}", 100.0 * progress.done, progress.stage);
             }
             return;
         }
         let bar = self.bar.get_or_insert_with(|| {
-            let bar = ProgressBar::with_draw_target(Some(PARTS), ProgressDrawTarget::hidden());
+            let bar = ProgressBar::new(PARTS);
             if let Ok(style) = ProgressStyle::with_template("{bar:30} {percent:>3} %  {msg}") {
                 bar.set_style(style);
             }
-            bar.set_draw_target(ProgressDrawTarget::term_like_with_hz(Box::new(Margin::stderr()), 10));
             bar
         });
         bar.set_message(format!("{}{left}", progress.stage));
@@ -58,4 +52,9 @@ impl PapersProgress {
             bar.finish_and_clear();
         }
     }
+}
+
+/// Seconds, or minutes from two minutes on.
+pub(crate) fn duration(seconds: f64) -> String {
+    if seconds >= 120.0 { format!("{:.1} min", seconds / 60.0) } else { format!("{seconds:.1} s") }
 }

@@ -44,7 +44,7 @@ pub struct Outcome {
 }
 
 /// Who wrote a folder.
-const MADE_BY: &str = "koppel papers";
+const MADE_BY: &str = "koppel-papers";
 
 /// Makes the exhibits of these papers and writes them.
 ///
@@ -215,7 +215,7 @@ fn write_overview(options: &Options, outcome: &Outcome, status: &str) -> Result<
         });
     }
     let report = Report {
-        title: "The papers, made again".into(),
+        title: "Reproducing the published results".into(),
         generated_by: format!("koppel {} papers", env!("CARGO_PKG_VERSION")),
         summary: facts(&all),
         sections,
