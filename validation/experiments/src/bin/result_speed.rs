@@ -1,4 +1,4 @@
-//! Rows per second of each result format: `cargo run --release -p koppel-io --example result_speed`.
+//! Rows per second of each result format: `cargo run --release --package koppel-experiments --bin result_speed`.
 
 use std::time::Instant;
 

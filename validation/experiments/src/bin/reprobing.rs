@@ -1,4 +1,4 @@
-//! What probing again in the middle of a run could bring at most: `cargo run --release --example reprobing`.
+//! What probing again in the middle of a run could bring at most: `cargo run --release --package koppel-experiments --bin reprobing`.
 //!
 //! A plant changes for good. One run goes through the change with the models it was given at its start, and adapts them. Another
 //! begins at the change, from the exact state, with subsystems that were excited there: no run that is probed again can
@@ -8,7 +8,7 @@
 #![expect(clippy::print_stdout, reason = "it prints a table")]
 
 #[expect(dead_code, reason = "one of them is enough here")]
-#[path = "fresh/equations.rs"]
+#[path = "../../../../crates/koppel/tests/vfps/fresh/equations.rs"]
 mod equations;
 
 use equations::model;

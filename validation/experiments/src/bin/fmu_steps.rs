@@ -1,15 +1,16 @@
 //! Prints the largest step at which VFPS is within 5 % of the reference, by how inputs that move reach the subsystems.
 //!
-//! `cargo run --release --package koppel-fmu --example fmu_steps [-- --errors] [PROBLEM]`
+//! `cargo run --release --package koppel-experiments --bin fmu_steps [-- [--errors] [PROBLEM]]`
 //!
 //! FMUs are exported by koppel, and taken from `target/test-fmus` (or where `KOPPEL_TEST_FMUS` says) as
 //! `crates/koppel-fmi/tests/make_fmus.py` builds them with pythonfmu.
 
 #![expect(clippy::print_stdout, reason = "it prints a table")]
-#![expect(clippy::unwrap_used, reason = "an example that cannot go on has failed")]
+#![expect(clippy::unwrap_used, reason = "an experiment that cannot go on has failed")]
 
-#[path = "../../../koppel-fmi/tests/common/prepared.rs"]
+#[path = "../../../../crates/koppel-fmi/tests/common/prepared.rs"]
 mod prepared;
+#[path = "../../../../crates/koppel-fmu/tests/vfps/problems.rs"]
 mod problems;
 
 use koppel::coupling::{Against, CouplingConfig, StartUp, VfpsConfig};

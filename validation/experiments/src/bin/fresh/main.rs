@@ -1,5 +1,5 @@
 //! Couplings on problems they were not tuned on:
-//! `cargo run --release --example fresh [--networks COUNT | --quality [--others] | --variants | --late | --probing | PROBLEM [PARAMETERS]] [--once]`.
+//! `cargo run --release --package koppel-experiments --bin fresh [-- --networks COUNT | --quality [--others] | --variants | --late | --probing | PROBLEM [PARAMETERS]] [--once]`.
 //!
 //! With `--once` VFPS takes every step once, as it does where subsystems cannot go back.
 //! The reference is the same system with a first-order hold at a twentieth of the smallest step. `--variants` has the same
@@ -9,19 +9,20 @@
 
 #![expect(clippy::print_stdout, reason = "it prints a table")]
 
-#[path = "../shared/couplings.rs"]
-mod couplings;
+#[path = "../../../../../crates/koppel/tests/vfps/fresh/equations.rs"]
 mod equations;
+#[path = "../../../../../crates/koppel/tests/vfps/fresh/late.rs"]
 mod late;
 mod networks;
 mod probing;
+#[path = "../../../../../crates/koppel/tests/vfps/fresh/problems.rs"]
 mod problems;
 mod quality;
 
-use couplings::couplings;
 use koppel::coupling::{CouplingConfig, Nodes, StartUp, VfpsConfig};
 use koppel::record::{Record, Table};
 use koppel::run::{Flow, RunConfig, Simulation};
+use koppel_experiments::couplings;
 use networks::random_network;
 use problems::{Fresh, problems};
 use rayon::prelude::*;

@@ -3,7 +3,6 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-#[path = "../examples/auto_figures/grid.rs"]
 mod grid;
 
 use grid::{Example, WANTED, paths};

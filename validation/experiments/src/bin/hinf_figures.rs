@@ -4,7 +4,7 @@
 
 #![expect(clippy::print_stdout, clippy::unwrap_used, reason = "a program of figures prints and may panic")]
 
-#[path = "../../koppel/tests/papers/monte_carlo.rs"]
+#[path = "../../../../crates/koppel/tests/papers/monte_carlo.rs"]
 mod monte_carlo;
 
 use koppel::coupling::{CouplingConfig, HinfConfig, Hold, PrestepConfig, StartUp, VfpsConfig};

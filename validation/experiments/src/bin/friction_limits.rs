@@ -1,10 +1,10 @@
 //! What limits the step on the mass with LuGre friction: how good VFPS would be if its prediction were made with the equations
 //! themselves, and with the equations linearised at the begin of every step.
 //!
-//! `cargo run --release --example friction_limits`
+//! `cargo run --release --package koppel-experiments --bin friction_limits`
 //!
 //! Both predict the whole system over a step from its true state; inputs are lines through ten nodes of that, as VFPS gives
-//! them. Errors as in the example `steps`.
+//! them. Errors as in `steps`.
 
 #![expect(clippy::print_stdout, reason = "it prints a table")]
 

@@ -4,6 +4,7 @@
 
 #![expect(clippy::print_stdout, clippy::unwrap_used, reason = "a program of figures prints and may panic")]
 
+#[path = "../../../../crates/koppel-io/tests/auto/grid.rs"]
 mod grid;
 
 use grid::{Example, paths};

@@ -1,4 +1,4 @@
-//! Writes a report of a made-up run: `cargo run -p koppel-io --example report -- report.html`.
+//! Writes a report of a made-up run: `cargo run --package koppel-experiments --bin report -- report.html`.
 
 use std::path::PathBuf;
 

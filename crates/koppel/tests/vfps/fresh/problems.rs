@@ -1,6 +1,6 @@
 //! Problems on which no method was tuned: written down before any was run on them.
 
-// Named, because tests take this file from elsewhere.
+// Named, because experiments take this file from elsewhere.
 #[path = "problems/events.rs"]
 mod events;
 #[path = "problems/linear.rs"]

@@ -18,7 +18,7 @@ pub(crate) struct Target {
 
 /// All targets with their seeds.
 pub(crate) fn targets() -> std::io::Result<Vec<Target>> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../crates/koppel-ssp");
     let files = |folders: &[&str], ends: &[&str]| -> std::io::Result<Vec<Vec<u8>>> {
         let mut paths: Vec<PathBuf> = Vec::new();
         for folder in folders {

@@ -114,13 +114,10 @@ pub(crate) struct Outcome {
     /// Euclidean norm over subsystems. Infinite where the run failed, NaN where the method refuses the system.
     pub(crate) error: f64,
     /// Sub-steps of probing, all subsystems together.
-    #[cfg_attr(test, expect(dead_code, reason = "tests look at errors"))]
     pub(crate) probing: u64,
     /// How often a step was taken again.
-    #[cfg_attr(test, expect(dead_code, reason = "tests look at errors"))]
     pub(crate) repetitions: u64,
     /// Parts of a step that VFPS has chosen or was told.
-    #[cfg_attr(test, expect(dead_code, reason = "tests look at errors"))]
     pub(crate) nodes: usize,
 }
 
@@ -178,7 +175,6 @@ impl Problem {
 
     /// What all couplings do at all steps: step by step. A coupling whose error has passed 5 % is left alone at larger ones,
     /// where its runs may take long, unless `all` are wanted.
-    #[cfg_attr(test, expect(dead_code, reason = "tests take a few"))]
     pub(crate) fn outcomes(&self, couplings: &[CouplingConfig], all: bool) -> Vec<Vec<Outcome>> {
         let exact: Vec<Vec<Vec<f64>>> = self.steps.par_iter().map(|step| self.exact(*step)).collect();
         let of = |coupling: &CouplingConfig| {
@@ -198,14 +194,12 @@ impl Problem {
     }
 
     /// The largest step, in ms, with an error of at most 5 % there and at all smaller ones; 0 if there is none.
-    #[cfg_attr(not(test), expect(dead_code, reason = "the table takes all couplings at once"))]
     pub(crate) fn largest_step(&self, coupling: &CouplingConfig) -> f64 {
         let good = self.steps.iter().take_while(|step| self.error(coupling, **step) <= 0.05);
         good.last().copied().unwrap_or(0.0)
     }
 
     /// Time of the start, and of one macro step all subsystems included: the least of many.
-    #[cfg_attr(test, expect(dead_code, reason = "tests measure no time"))]
     pub(crate) fn cost(&self, coupling: &CouplingConfig) -> String {
         let config = RunConfig { coupling: coupling.clone(), stop: 1e9, ..self.case.run.clone() };
         let start = || {

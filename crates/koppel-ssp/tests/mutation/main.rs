@@ -1,13 +1,10 @@
 //! Thousands of random edits, always the same ones: never a panic, and always an answer. `cargo xtask proof` makes a million.
 
-#[path = "../examples/mutations/driver.rs"]
-#[allow(unreachable_pub, dead_code, reason = "the example uses the rest")]
+#[allow(unreachable_pub, dead_code, reason = "the experiment `mutations` uses the rest")]
 mod driver;
-#[path = "../examples/mutations/mutate.rs"]
-#[allow(unreachable_pub, dead_code, reason = "the example uses the rest")]
+#[allow(unreachable_pub, dead_code, reason = "the experiment `mutations` uses the rest")]
 mod mutate;
-#[path = "../examples/mutations/targets.rs"]
-#[allow(unreachable_pub, dead_code, reason = "the example uses the rest")]
+#[allow(unreachable_pub, dead_code, reason = "the experiment `mutations` uses the rest")]
 mod targets;
 
 /// Inputs of each target.

@@ -2,10 +2,9 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-#[path = "../../koppel-fmi/tests/common/prepared.rs"]
+#[path = "../../../koppel-fmi/tests/common/prepared.rs"]
 mod prepared;
-#[path = "../examples/fmu_steps/problems.rs"]
-#[expect(dead_code, reason = "the example uses more of it")]
+#[expect(dead_code, reason = "the experiment `fmu_steps` uses more of it")]
 mod problems;
 
 use koppel::coupling::{CouplingConfig, VfpsConfig};

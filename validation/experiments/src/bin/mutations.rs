@@ -1,14 +1,17 @@
 //! A million mutated inputs for the readers of FMU archives, model descriptions, structures and packages.
 //!
 //! ```console
-//! $ cargo run --package koppel-ssp --example mutations -- 1000000
-//! $ cargo run --package koppel-ssp --example mutations -- show structure 4711 > input
+//! $ cargo run --package koppel-experiments --bin mutations -- 1000000
+//! $ cargo run --package koppel-experiments --bin mutations -- show structure 4711 > input
 //! ```
 //!
 //! Every input follows from its target and number: the second command writes the one that made trouble.
 
+#[path = "../../../../crates/koppel-ssp/tests/mutation/driver.rs"]
 mod driver;
+#[path = "../../../../crates/koppel-ssp/tests/mutation/mutate.rs"]
 mod mutate;
+#[path = "../../../../crates/koppel-ssp/tests/mutation/targets.rs"]
 mod targets;
 
 use std::io::Write;

@@ -1,16 +1,16 @@
 //! Prints the largest step at which each coupling is within 5 % of the reference, for the problems of the papers, and what it
 //! takes there: communications and sub-steps, with and without probing.
 //!
-//! `cargo run --release --example steps [--errors | --cost] [--vfps] [PROBLEM]`
+//! `cargo run --release --package koppel-experiments --bin steps [-- [--errors | --cost] [--vfps] [PROBLEM]]`
 
 #![expect(clippy::print_stdout, reason = "it prints a table")]
 
-#[path = "../shared/couplings.rs"]
-mod couplings;
+#[expect(dead_code, reason = "tests use the rest")]
+#[path = "../../../../crates/koppel/tests/vfps/problems.rs"]
 mod problems;
 
-use couplings::couplings;
 use koppel::coupling::CouplingConfig;
+use koppel_experiments::couplings;
 use problems::{Outcome, Problem};
 
 /// How many of the couplings, the last ones, are VFPS.
