@@ -1,4 +1,4 @@
-//! The project's tasks: `cargo xtask test | bench [NAME...] | proof [NAME...]`.
+//! The project's tasks: `cargo xtask test | bench [NAME...] | papers [ARGUMENTS] | proof [NAME...]`.
 
 mod bench;
 mod command;
@@ -17,6 +17,8 @@ usage: cargo xtask TASK
   test             install what the tests need, then check format, lints and every test
   bench [NAME...]  measure what koppel costs and write the figures to bench/README.md; all of it, or some of
                    engine, certificate, prestep, vfps, overhead, isolation
+  papers [ARGUMENTS]
+                   reproduce tables and figures of the papers; `papers --help` lists the arguments
   proof [NAME...]  run the long proofs and write the figures to bench and docs; all of them, or some of
                    soak, kills, mutations, strangers, wheel, vfps, hinf, auto, fmu-steps, papers
   proof cross-check PATH
@@ -26,7 +28,11 @@ usage: cargo xtask TASK
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let done = match arguments.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    if let ["papers", more @ ..] = arguments.as_slice() {
+        return papers::run(more).unwrap_or_else(failed);
+    }
+    let done = match arguments.as_slice() {
         ["test"] => test::run(),
         ["bench", names @ ..] => bench::run(names),
         ["proof", "cross-check", path] => cross_check::run(path),
@@ -34,11 +40,10 @@ fn main() -> ExitCode {
         ["proof", names @ ..] => proof::run(names),
         _ => Err(USAGE.into()),
     };
-    match done {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(message) => {
-            eprintln!("{message}");
-            ExitCode::FAILURE
-        }
-    }
+    done.map_or_else(failed, |()| ExitCode::SUCCESS)
+}
+
+fn failed(message: String) -> ExitCode {
+    eprintln!("{message}");
+    ExitCode::FAILURE
 }

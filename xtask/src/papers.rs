@@ -1,10 +1,11 @@
-//! `cargo xtask proof papers`: every table and figure of the papers in full, and what the studies among them cost.
+//! `cargo xtask papers`: tables and figures of the papers, by the binary of `validation/papers`.
 //!
-//! Best on a quiet machine: times are elapsed, on all its cores.
+//! `cargo xtask proof papers` makes all of them in full and measures what the studies among them cost. Best on a quiet
+//! machine: times are elapsed, on all its cores.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::command::{Result, cargo, must, replace_block, root};
@@ -17,8 +18,19 @@ const MOST_MEMORY: f64 = 500.0;
 /// Threads of one process must reach this part of the speed of as many processes.
 const LEAST_SCALING: f64 = 0.95;
 
-pub(crate) fn run() -> Result<()> {
-    must(&mut cargo(&["build", "--release", "--package", "koppel-cli"]))?;
+/// Reproduces papers with the arguments of the binary, in the folder of the caller.
+pub(crate) fn run(arguments: &[&str]) -> Result<ExitCode> {
+    let options = ["run", "--release", "--quiet", "--package", "koppel-papers", "--manifest-path"];
+    let mut command = Command::new(cargo(&[]).get_program());
+    command.args(options).arg(root().join("Cargo.toml")).arg("--").args(arguments);
+    let status = command.status().map_err(|error| format!("cargo: {error}"))?;
+    let code = status.code().and_then(|code| u8::try_from(code).ok());
+    Ok(code.map_or(ExitCode::FAILURE, ExitCode::from))
+}
+
+/// All papers in full, and the cost of their studies.
+pub(crate) fn prove() -> Result<()> {
+    must(&mut cargo(&["build", "--release", "--package", "koppel-cli", "--package", "koppel-papers"]))?;
     let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from);
     let folder = target.join("proof/papers");
     if folder.exists() {
@@ -29,7 +41,7 @@ pub(crate) fn run() -> Result<()> {
     replace_block(FILE, "studies", &format!("\n{}", studies(&binary, &folder)?))?;
     let out = folder.join("all");
     let begin = Instant::now();
-    must(Command::new(&binary).args(["papers", "--out"]).arg(&out))?;
+    must(Command::new(target.join("release/koppel-papers")).arg("--out").arg(&out))?;
     let summary = std::fs::read_to_string(out.join("summary.md")).map_err(|error| error.to_string())?;
     let seconds = begin.elapsed().as_secs_f64();
     replace_block(FILE, "papers", &format!("\nAll papers in full took {seconds:.0} s.\n\n{summary}"))
@@ -82,7 +94,7 @@ fn studies(binary: &Path, folder: &Path) -> Result<String> {
 
 fn study(binary: &Path, folder: &Path, name: &str, out: &str, more: &[&str]) -> Command {
     let mut command = Command::new(binary);
-    let file = root().join(format!("crates/koppel-papers/studies/{name}.toml"));
+    let file = root().join(format!("validation/papers/studies/{name}.toml"));
     command.arg("study").arg(file).arg("--out").arg(folder.join(out)).arg("--quiet").args(more);
     command.stdin(Stdio::null()).stdout(Stdio::null());
     command

@@ -45,7 +45,7 @@ const TABLES: [(&str, Table); 5] = [
     ("hinf", hinf),
     ("auto", auto),
     ("fmu-steps", fmu_steps),
-    ("papers", crate::papers::run),
+    ("papers", crate::papers::prove),
 ];
 
 /// Runs those that are named, or all.
@@ -67,29 +67,33 @@ pub(crate) fn run(names: &[&str]) -> Result<()> {
     TABLES.iter().filter(|(name, _)| is_wanted(name)).try_for_each(|(_, table)| table())
 }
 
+/// A binary of `validation/experiments`, optimised.
+fn experiment(name: &str, more: &[&str]) -> Command {
+    let arguments = ["run", "--release", "--package", "koppel-experiments", "--bin", name, "--"];
+    cargo(&[&arguments, more].concat())
+}
+
 /// Figures of the H-infinity coupling.
 fn hinf() -> Result<()> {
-    let arguments =
-        ["run", "--release", "--package", "koppel-io", "--example", "hinf_figures", "--", "bench"];
-    replace_block("bench/hinf.md", "hinf", &format!("\n{}", output(&mut cargo(&arguments))?))
+    let text = output(&mut experiment("hinf_figures", &["bench"]))?;
+    replace_block("bench/hinf.md", "hinf", &format!("\n{text}"))
 }
 
 /// Chosen settings beside a grid of others.
 fn auto() -> Result<()> {
-    let arguments = ["run", "--release", "--package", "koppel-io", "--example", "auto_figures"];
-    replace_block("docs/auto.md", "auto", &format!("\n{}", output(&mut cargo(&arguments))?))
+    let text = output(&mut experiment("auto_figures", &[]))?;
+    replace_block("docs/auto.md", "auto", &format!("\n{text}"))
 }
 
 /// Steps VFPS allows on FMUs, those of pythonfmu among them.
 fn fmu_steps() -> Result<()> {
     let fmus = crate::test::foreign_fmus()?;
-    let arguments = ["run", "--release", "--package", "koppel-fmu", "--example", "fmu_steps"];
-    let mut steps = cargo(&arguments);
+    let mut steps = experiment("fmu_steps", &[]);
     steps.env("KOPPEL_TEST_FMUS", &fmus);
     replace_block("docs/vfps.md", "fmu-steps", &output(&mut steps)?)
 }
 
-/// Tables of VFPS beside all other couplings, by examples of koppel.
+/// Tables of VFPS beside all other couplings.
 fn vfps() -> Result<()> {
     let tables: [(&str, &str, &[&str]); 9] = [
         ("steps", "steps", &[]),
@@ -102,9 +106,8 @@ fn vfps() -> Result<()> {
         ("probing", "fresh", &["--probing"]),
         ("reprobing", "reprobing", &[]),
     ];
-    for (block, example, more) in tables {
-        let arguments = ["run", "--release", "--package", "koppel", "--example", example, "--"];
-        let text = output(&mut cargo(&[&arguments, more].concat()))?;
+    for (block, name, more) in tables {
+        let text = output(&mut experiment(name, more))?;
         replace_block("bench/vfps.md", block, &format!("\n{}", text.trim()))?;
         let shown = match block {
             "steps" => {
@@ -299,10 +302,10 @@ fn mutations(binary: &Path, folder: &Path) -> Result<String> {
     ))
 }
 
-/// The readers in one process, by the example `mutations` of koppel-ssp; optimised, but with overflow checks.
+/// The readers in one process, by the experiment `mutations`; optimised, but with overflow checks.
 fn strangers(_: &Path, _: &Path) -> Result<String> {
     let count = STRANGERS.to_string();
-    let arguments = ["run", "--package", "koppel-ssp", "--example", "mutations", "--", &count];
+    let arguments = ["run", "--package", "koppel-experiments", "--bin", "mutations", "--", &count];
     let figures = output(&mut cargo(&arguments))?;
     let figures = figures.trim();
     let most: u64 = figures

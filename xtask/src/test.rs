@@ -29,10 +29,6 @@ fn all(stages: &mut Stages) -> Result<()> {
     let tests = stages.run("tests", |stages| stages.tests(cargo(&test).env("KOPPEL_TEST_FMUS", &fmus)));
     let documents = ["test", "--workspace", "--no-fail-fast", "--doc"];
     let documents = stages.run("examples in documents", |_| must(&mut cargo(&documents)));
-    // What is off by default: only the command line is built anew.
-    let with_lmi =
-        ["test", "--workspace", "--features", "koppel-cli/lmi", "--test", "commands", "inequalities"];
-    stages.run("matrix inequalities", |_| must(&mut cargo(&with_lmi)))?;
     tests.and(documents)
 }
 

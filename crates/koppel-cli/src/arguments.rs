@@ -3,7 +3,6 @@
 mod check;
 mod fmu;
 mod hinf;
-mod papers;
 mod probe;
 mod study;
 mod tune;
@@ -19,7 +18,6 @@ use crate::session::{CheckpointEvery, LogLevel, Required};
 pub(crate) use check::CheckArguments;
 pub(crate) use fmu::{ExportArguments, FmuCommand};
 pub(crate) use hinf::HinfArguments;
-pub(crate) use papers::PapersArguments;
 pub(crate) use probe::{CacheArguments, ProbeArguments};
 pub(crate) use study::{StudyArguments, StudyCommand};
 pub(crate) use tune::{Kept, TuneArguments};
@@ -79,9 +77,6 @@ pub(crate) enum Command {
     /// Runs a system again and again with other settings, and looks at the results.
     #[command(after_help = study::EXAMPLES)]
     Study(Box<StudyArguments>),
-    /// Makes tables and figures of the papers koppel's methods come from, and compares them.
-    #[command(after_help = papers::EXAMPLES)]
-    Papers(PapersArguments),
     /// Writes a system file to start from.
     #[command(after_help = NEW_EXAMPLES)]
     New(NewArguments),

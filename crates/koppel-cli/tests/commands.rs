@@ -45,31 +45,6 @@ fn compensators_are_designed_alone() {
     assert_eq!((&refused["status"], &refused["exit_code"]), (&"invalid".into(), &2.into()));
 }
 
-/// With the feature, γ of the matrix inequalities; without, how to come by it.
-#[test]
-fn compensators_by_matrix_inequalities() {
-    let folder = Folder::new();
-    let arguments = ["hinf", "--step", "0.01", "--disc", "0.001", "--method", "lmi", "--json"];
-    if cfg!(feature = "lmi") {
-        let document = folder.succeed(&arguments).json();
-        assert!((document["gamma"].as_f64().unwrap() - 0.0126133).abs() < 1e-6, "{document:#}");
-        folder
-            .succeed(&[&arguments[..7], &["--plot", "e.svg"]].concat())
-            .says(&["matrix inequalities, margin 0.01"]);
-        assert!(folder.read("e.svg").contains(">hinf by inequalities</text>"));
-        let mut on_the_edge = arguments.to_vec();
-        on_the_edge.extend(["--margin", "0"]);
-        let document = folder.succeed(&on_the_edge).json();
-        assert!((document["gamma"].as_f64().unwrap() - 0.0124877).abs() < 1e-6, "{document:#}");
-        folder
-            .run(&["hinf", "--step", "0.01", "--method", "lmi", "--margin", "-1"])
-            .errs_with(&["hinf.margin"]);
-    } else {
-        let refused = folder.run(&arguments[..7]);
-        refused.errs_with(&["built without matrix inequalities", "--features lmi"]);
-    }
-}
-
 /// Every option that takes a number takes a wrong one, too, and says what is wrong with it.
 #[test]
 fn negative_numbers_are_numbers() {
@@ -89,7 +64,6 @@ fn negative_numbers_are_numbers() {
     folder.run(&["fmu", "check", "x.fmu", "--step", "-1"]).errs_with(&["above zero"]);
     folder.run(&["fmu", "check", "x.fmu", "--timeout", "-1"]).errs_with(&["above zero"]);
     folder.run(&["hinf", "--step", "0.01", "--weight-order", "-1"]).errs_with(&["whole number"]);
-    folder.run(&["hinf", "--step", "0.01", "--margin", "-1"]).errs_with(&["--margin is for --method lmi"]);
     folder.run(&["hinf", "--step", "one"]).errs_with(&["must be a number"]);
 }
 

@@ -42,7 +42,6 @@ fn commands() -> Vec<(&'static str, String, Vec<&'static str>)> {
         good("help-probe", &["probe", "--help"]),
         good("help-study", &["study", "--help"]),
         good("help-tune", &["tune", "--help"]),
-        good("help-papers", &["papers", "--help"]),
         good("hinf", &["hinf", "--step", "0.01", "--disc", "0.001"]),
         good("hinf-order", &["hinf", "--step", "0.01", "--weight-order", "4"]),
         good("hinf-disc", &["hinf", "--step", "0.01", "--weight-hz", "400"]),

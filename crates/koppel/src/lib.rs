@@ -2,6 +2,40 @@
 //!
 //! Numbers in, numbers out: no file is opened here and nothing is printed. Start with [`system::SystemBuilder`] and
 //! [`run::Simulation`].
+//!
+//! A first-order plant y' = u - y, y(0) = 1, under the PI controller u = -10 (y + ∫ y dt). Uncut it follows
+//! y = (10 e^{-10 t} - e^{-t}) / 9:
+//!
+//! ```
+//! use koppel::coupling::{CouplingConfig, StartUp};
+//! use koppel::record::{Record, Table};
+//! use koppel::run::{Flow, RunConfig, Simulation};
+//! use koppel::solver::SolverConfig;
+//! use koppel::system::{Connection, OdeModel, SystemBuilder};
+//!
+//! let part = |model: &str, parameters: &[(&str, f64)]| {
+//!     let parameters = parameters.iter().map(|(name, value)| (name.to_string(), *value)).collect();
+//!     OdeModel::new(koppel::models::build(model, &parameters)?, &SolverConfig::Exact {})
+//! };
+//! let system = SystemBuilder::new()
+//!     .add("plant", part("pt1", &[("K", 1.0), ("T", 1.0), ("y0", 1.0)])?)
+//!     .add("controller", part("pi-controller", &[("KP", 10.0), ("KI", 10.0)])?)
+//!     .connect(Connection::new("controller.u", "plant.u"))
+//!     .connect(Connection::new("plant.y", "controller.e").gain(-1.0))
+//!     .build()?;
+//! let coupling = CouplingConfig::Foh { start: StartUp::Constant };
+//! let record = Record::One("plant.y".into());
+//! let mut simulation = Simulation::new(system, &RunConfig { coupling, record, ..RunConfig::new(1.0, 0.01) })?;
+//! let mut table = Table::default();
+//! simulation.run(&mut table, &mut |_| Ok(Flow::Continue))?;
+//! for (t, y) in table.times.iter().zip(table.column(0)) {
+//!     let exact = (10.0 * (-10.0 * t).exp() - (-t).exp()) / 9.0;
+//!     assert!((y - exact).abs() < 0.01, "{y} at {t} s");
+//! }
+//! # Ok::<(), Box<koppel::Error>>(())
+//! ```
+//!
+//! `examples/` compares methods, asks for stable steps and a certificate, and has a subsystem of its own.
 
 pub mod analysis;
 pub mod coupling;

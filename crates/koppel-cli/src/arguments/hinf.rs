@@ -12,7 +12,6 @@ Examples:
   koppel hinf --step 0.01                                    with the proposed settings
   koppel hinf --step 0.01 --weight-order 3 --weight-hz 6     more weight on low frequencies
   koppel hinf --step 0.05 --disc 0.001 --plot error.svg      faster poles; the error over frequency
-  koppel hinf --step 0.01 --method lmi                       the paper's way, if built with it
   koppel hinf --step 0.01 --json                             everything, for programs";
 
 /// What the compensator is for. The names are those of `coupling = { method = \"hinf\", ... }`.
@@ -39,12 +38,6 @@ pub(crate) struct HinfArguments {
     /// How sent values are held.
     #[arg(long, default_value = "zoh", value_parser = PossibleValuesParser::new(["zoh", "foh", "soh"]))]
     pub(crate) hold: String,
-    /// How it is found: in closed form, or by matrix inequalities, for comparison (needs a koppel built with the feature `lmi`).
-    #[arg(long, default_value = "closed", value_parser = PossibleValuesParser::new(["closed", "lmi"]))]
-    pub(crate) method: String,
-    /// With --method lmi: poles keep away from the edge of the disc by this part of its radius [default: 0.01].
-    #[arg(long, value_name = "M", allow_hyphen_values = true, value_parser = number)]
-    pub(crate) margin: Option<f64>,
     /// Writes the error over frequency, beside those of the holds, as an SVG picture.
     #[arg(long, value_name = "FILE")]
     pub(crate) plot: Option<PathBuf>,

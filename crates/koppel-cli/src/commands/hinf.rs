@@ -1,7 +1,6 @@
 //! `koppel hinf`.
 
 use std::path::Path;
-use std::sync::Arc;
 
 use koppel::coupling::{CouplingConfig, HinfConfig, Hold, StartUp};
 use koppel::frequency::error_table;
@@ -14,6 +13,9 @@ use crate::arguments::HinfArguments;
 use crate::exit::Exit;
 use crate::failure::{Failure, Result};
 use crate::output::{Grid, print, print_json, significant, write_text};
+
+/// How compensators are found.
+const METHOD: &str = "closed form";
 
 /// Designs a compensator and shows it.
 pub(super) fn hinf(arguments: &HinfArguments) -> Result<Exit> {
@@ -31,67 +33,21 @@ pub(super) fn hinf(arguments: &HinfArguments) -> Result<Exit> {
         ..HinfConfig::default()
     };
     let specification = config.specification(arguments.step);
-    let method = match (arguments.method.as_str(), arguments.margin) {
-        ("lmi", margin) => Method::Inequalities { margin: margin.unwrap_or(0.01) },
-        (_, None) => Method::Closed,
-        (_, Some(_)) => {
-            return Err(Failure::words(
-                "--margin is for --method lmi: poles of the closed form lie where they lie",
-                "leave --margin out, or add --method lmi",
-            ));
-        }
-    };
-    let design = match method {
-        Method::Inequalities { margin } => by_inequalities(&specification, margin)?,
-        Method::Closed => designed(&specification).map_err(refused)?,
-    };
+    let refused =
+        |error: Box<koppel::Error>| Failure::Words { message: error.to_string(), hint: error.hint() };
+    let design = designed(&specification).map_err(refused)?;
     if let Some(path) = &arguments.plot {
-        write_plot(&config, &design, method, path)?;
+        write_plot(&config, &design, path)?;
     }
     if arguments.json {
-        print_json(&document(&design, method))?;
+        print_json(&document(&design))?;
     } else {
-        print(&text(&design, method))?;
+        print(&text(&design))?;
     }
     Ok(Exit::Ok)
 }
 
-/// How a compensator is found.
-#[derive(Clone, Copy, Debug)]
-enum Method {
-    Closed,
-    Inequalities { margin: f64 },
-}
-
-impl Method {
-    fn words(self) -> String {
-        match self {
-            Method::Closed => "closed form".into(),
-            Method::Inequalities { margin } => {
-                format!("matrix inequalities, margin {}", significant(margin, 6))
-            }
-        }
-    }
-}
-
-fn refused(error: Box<koppel::Error>) -> Failure {
-    Failure::Words { message: error.to_string(), hint: error.hint() }
-}
-
-#[cfg(feature = "lmi")]
-fn by_inequalities(specification: &Specification, margin: f64) -> Result<Arc<Design>> {
-    koppel_lmi::synthesize(specification, margin).map(Arc::new).map_err(refused)
-}
-
-#[cfg(not(feature = "lmi"))]
-fn by_inequalities(_: &Specification, _: f64) -> Result<Arc<Design>> {
-    Err(Failure::words(
-        "--method lmi: this koppel was built without matrix inequalities",
-        "leave --method out for the closed form, or build with `cargo build --features lmi`",
-    ))
-}
-
-fn text(design: &Design, method: Method) -> String {
+fn text(design: &Design) -> String {
     let Specification { step, hold, smoother_order, smoother_hz, weight_order, weight_hz, disc } =
         design.specification;
     let number = |value: f64| significant(value, 6);
@@ -101,7 +57,7 @@ fn text(design: &Design, method: Method) -> String {
         ("smoother", format!("order {smoother_order}, {} Hz", number(smoother_hz))),
         ("weight", format!("order {weight_order}, {} Hz", number(weight_hz))),
         ("disc", format!("{} s", number(disc))),
-        ("method", method.words()),
+        ("method", METHOD.into()),
         ("gamma", significant(design.gamma, 4)),
         ("gain", format!("{} (of a jump just before an exchange)", number(design.jump_gain()))),
         ("constants", format!("times {}; a run scales this to 1", number(design.static_gain()))),
@@ -134,7 +90,7 @@ fn name_of(hold: HoldOrder) -> &'static str {
     }
 }
 
-fn document(design: &Design, method: Method) -> Value {
+fn document(design: &Design) -> Value {
     let roots = |list: &[Complex]| list.iter().map(|z| json!([z.re, z.im])).collect::<Vec<_>>();
     let Specification { step, hold, smoother_order, smoother_hz, weight_order, weight_hz, disc } =
         design.specification;
@@ -146,7 +102,7 @@ fn document(design: &Design, method: Method) -> Value {
         "weight_order": weight_order,
         "weight_hz": weight_hz,
         "disc": disc,
-        "method": method.words(),
+        "method": METHOD,
         "gamma": design.gamma,
         "static_gain": design.static_gain(),
         "gain": design.jump_gain(),
@@ -156,7 +112,7 @@ fn document(design: &Design, method: Method) -> Value {
 }
 
 /// |φ| over f H, beside the holds.
-fn write_plot(config: &HinfConfig, design: &Design, method: Method, path: &Path) -> Result<()> {
+fn write_plot(config: &HinfConfig, design: &Design, path: &Path) -> Result<()> {
     // Everything in multiples of the step, as the table is.
     let specification = design.specification;
     let step = specification.step;
@@ -179,23 +135,12 @@ fn write_plot(config: &HinfConfig, design: &Design, method: Method, path: &Path)
         let points = frequencies.iter().copied().zip(errors?).collect();
         Some(Curve { name: method.name().into(), points })
     });
-    let mut curves: Vec<Curve> = curves.collect();
-    if let Method::Inequalities { .. } = method {
-        // As in a run, constants pass.
-        let error = |f: f64| {
-            let s = Complex::imaginary(std::f64::consts::TAU * f / step);
-            let passed = (Complex::ONE - design.real_error(s)) * (1.0 / design.static_gain());
-            (f, (Complex::ONE - passed).abs())
-        };
-        let points = frequencies.iter().map(|f| error(*f)).collect();
-        curves.push(Curve { name: "hinf by inequalities".into(), points });
-    }
     let plot = Plot {
         title: format!("Coupling error, step {} s", significant(step, 6)),
         x: "frequency times step".into(),
         y: "|u - y| / |y|".into(),
         scale: [Scale::Logarithmic, Scale::Logarithmic],
-        curves,
+        curves: curves.collect(),
     };
     write_text(path, &plot.svg())
 }

@@ -11,7 +11,6 @@ mod frequency;
 mod hinf;
 mod models;
 mod new;
-mod papers;
 mod probe;
 mod progress;
 mod recover;
@@ -44,7 +43,6 @@ pub(crate) fn execute(command: Command) -> Result<Exit> {
         Command::Ssp(command) => ssp::ssp(&command),
         Command::Hinf(arguments) => told(hinf::hinf(&arguments), arguments.json),
         Command::Study(arguments) => told(study::study(&arguments), arguments.json),
-        Command::Papers(arguments) => told(papers::papers(&arguments), arguments.json),
         Command::New(arguments) => new::new(&arguments),
         Command::Completions { shell } => completions::completions(shell),
         Command::IsolatedFmu { parent } => worker::serve(&parent),

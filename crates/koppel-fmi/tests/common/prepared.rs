@@ -9,7 +9,7 @@ pub(crate) fn folder() -> PathBuf {
 }
 
 /// A file of it, or nothing if there was no preparation, which is said. Where `KOPPEL_TEST_FMUS` is set, it must be there.
-#[allow(dead_code, reason = "an example needs the folder alone")]
+#[allow(dead_code, reason = "an experiment needs the folder alone")]
 pub(crate) fn prepared(name: &str) -> Option<PathBuf> {
     let path = folder().join(name);
     if path.exists() {

@@ -12,8 +12,6 @@ mod identified;
 mod monte_carlo;
 mod nonlinear_dual_mass;
 mod pendulum;
-// The one of `koppel papers`.
-#[path = "../../../koppel-papers/src/watched.rs"]
 mod watched;
 
 use koppel::Result;

@@ -1,11 +1,8 @@
 //! Problems with events, and the live quality figure.
 
-#[expect(dead_code, reason = "random networks are left to the example")]
-#[path = "../../examples/fresh/equations.rs"]
+#[expect(dead_code, reason = "random networks are left to the experiment `fresh`")]
 mod equations;
-#[path = "../../examples/fresh/late.rs"]
 mod late;
-#[path = "../../examples/fresh/problems.rs"]
 mod problems;
 
 use super::{signal_based, vfps};

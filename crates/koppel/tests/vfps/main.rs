@@ -3,7 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod fresh;
-#[path = "../../examples/steps/problems.rs"]
+#[expect(dead_code, reason = "the experiment `steps` uses the rest")]
 mod problems;
 mod trouble;
 
