@@ -2,6 +2,7 @@
 //! watcher, steps are taken in one go.
 
 use super::board::Board;
+use super::retreat::LastPoint;
 use super::simulation::Simulation;
 use super::slot::Slot;
 use crate::error::Result;
@@ -78,6 +79,8 @@ impl Simulation {
         match self.unwritten.take() {
             _ if is_there => self.record(recorder),
             Some(time) => self.write_row(time, recorder),
+            // Its outputs have come back.
+            None if !self.index.is_multiple_of(self.record_every) => self.record(recorder),
             None => Ok(()),
         }
     }
@@ -189,7 +192,7 @@ impl Simulation {
     /// True if points between rows are looked at, too: where a subsystem ends the run in the step that follows, they are the last
     /// it has.
     fn keeps_rows(&self) -> bool {
-        self.record_every > 1 && self.retreat.is_some()
+        matches!(self.last_point, LastPoint::Row)
     }
 
     /// Present value of any variable of a subsystem, which is numbered in the order in which they move.

@@ -13,6 +13,7 @@
 
 use super::board::{Board, first_non_finite};
 use super::failure::{ended_or_failed, non_finite};
+use super::retreat::LastPoint;
 use super::simulation::{Simulation, Stage};
 use crate::error::Result;
 use crate::signal::{Step, copy};
@@ -33,6 +34,7 @@ impl Simulation {
     /// Takes macro steps until `stop` of them are done.
     #[inline(always)]
     pub(super) fn advance_simply(&mut self, stop: u64) -> Result<()> {
+        self.forget_begin();
         let done = self.take_simple_steps(stop);
         // Nobody asks for these in between.
         let Simulation { board, clock, index, .. } = self;
@@ -43,7 +45,19 @@ impl Simulation {
 
     #[inline(always)]
     fn take_simple_steps(&mut self, mut stop: u64) -> Result<()> {
-        let Simulation { graph, slots, stages, board, extremes, clock, index, termination, moved, .. } = self;
+        let Simulation {
+            graph,
+            slots,
+            stages,
+            board,
+            extremes,
+            clock,
+            index,
+            termination,
+            moved,
+            last_point,
+            ..
+        } = self;
         let [Stage { deliveries, .. }] = &stages[..] else { return Ok(()) };
         let Board { history, applied, outputs, .. } = board;
         let (wires, outputs, mut notes) = (deliveries.wires(), &mut outputs[..], extremes.notes());
@@ -53,6 +67,9 @@ impl Simulation {
         let done = 'steps: loop {
             if step.index >= stop {
                 break Ok(());
+            }
+            if let LastPoint::Outputs(kept) = last_point {
+                copy(outputs, kept);
             }
             let (mut inputs, mut rest) = (&*arrived, &mut *outputs);
             for slot in slots.iter_mut() {

@@ -9,10 +9,11 @@
 
 use super::drive::Termination;
 use super::failure::termination;
-use super::simulation::Simulation;
+use super::simulation::{Simulation, Stage};
 use crate::error::{Error, Result};
+use crate::record::{Column, Source};
 use crate::signal::Step;
-use crate::system::{Horizon, Snapshot, SubsystemId};
+use crate::system::{Horizon, Snapshot, SubsystemId, VariableKind};
 
 /// In a loop that is iterated, the end may move while the step is shortened: so often it is followed.
 const MOST_ATTEMPTS: u32 = 10;
@@ -25,6 +26,18 @@ pub(super) struct Retreat {
     snapshots: Vec<Option<Snapshot>>,
 }
 
+/// What is kept between rows of the point at which the run ends if a subsystem ends it in the step that follows.
+#[derive(Default)]
+pub(super) enum LastPoint {
+    /// Nothing: every point is a row, or nobody ends the run.
+    #[default]
+    Nothing,
+    /// Its outputs; all else stays on the board until the step is done.
+    Outputs(Vec<f64>),
+    /// Its whole row.
+    Row,
+}
+
 /// One that has asked to end the run and is not moved any more.
 pub(super) struct Standing {
     pub(super) id: SubsystemId,
@@ -35,7 +48,14 @@ pub(super) struct Standing {
 impl Simulation {
     /// Makes room to go back, if a subsystem may end the run.
     pub(super) fn prepare_retreat(&mut self) {
-        if !self.slots.iter().any(|slot| slot.subsystem.may_end_run()) {
+        if self.record_every > 1 && self.slots.iter().any(|slot| slot.subsystem.may_end_run()) {
+            self.last_point = if self.is_on_board() {
+                LastPoint::Outputs(vec![0.0; self.graph.outputs()])
+            } else {
+                LastPoint::Row
+            };
+        }
+        if !self.can_ever_retreat() {
             return;
         }
         let snapshot = |may_end: bool| (!may_end).then(|| Snapshot::new(Horizon::Step));
@@ -47,8 +67,46 @@ impl Simulation {
         self.retreat = Some(Box::new(Retreat { numbers: Vec::new(), snapshots }));
     }
 
+    /// True if all columns are on the board, where nothing but outputs changes before all have moved.
+    fn is_on_board(&self) -> bool {
+        let is_on_board = |column: &Column| match column.source {
+            Source::Variable { variable, .. } => {
+                matches!(variable.kind, VariableKind::Input | VariableKind::Output)
+            }
+            _ => false,
+        };
+        let is_plain = self.stages.len() == 1 && !self.is_multi_rate && self.columns.messages().is_empty();
+        is_plain && self.columns.list().iter().all(is_on_board)
+    }
+
+    /// False if nobody ends the run, and if wherever one does, another black box has moved that keeps no state: such runs save nothing.
+    fn can_ever_retreat(&self) -> bool {
+        let may_end = |id: &SubsystemId| self.slots[*id].subsystem.may_end_run();
+        let in_stage = |stage: &Stage| stage.members.clone().filter(may_end).count();
+        let first = self.stages.iter().map(in_stage).find(|count| *count > 0);
+        let keeps_states = self.is_iterated_somewhere() || self.repetition.is_some();
+        first.is_some_and(|count| count == 1 || keeps_states)
+    }
+
     /// Nobody has moved, and what is due at the begin of the step has happened.
+    #[inline]
     pub(super) fn keep_begin(&mut self) {
+        if let LastPoint::Outputs(kept) = &mut self.last_point {
+            kept.copy_from_slice(&self.board.outputs);
+        }
+        if self.retreat.is_some() {
+            self.keep_states();
+        }
+    }
+
+    /// Steps of the simplest form keep no more than outputs.
+    pub(super) fn forget_begin(&mut self) {
+        if let Some(retreat) = &mut self.retreat {
+            retreat.numbers.clear();
+        }
+    }
+
+    fn keep_states(&mut self) {
         let Some(mut retreat) = self.retreat.take() else { return };
         for (slot, snapshot) in self.slots.iter().zip(&mut retreat.snapshots) {
             if snapshot.as_mut().is_some_and(|snapshot| slot.subsystem.save(snapshot).is_err()) {
@@ -65,6 +123,10 @@ impl Simulation {
         let (request, reached) = termination(error)?;
         let reached = reached.filter(|time| *time > self.time() + self.margin());
         let is_there = reached.is_some_and(|reached| self.go_to(reached, &request.subsystem));
+        if !is_there {
+            // What is left is the board as it was.
+            self.restore_begin();
+        }
         let request = Termination { time: self.time(), ..request };
         self.termination = Some(request.clone());
         self.plain_until = 0;
@@ -101,8 +163,6 @@ impl Simulation {
                 Err(_) => break,
             }
         }
-        // What is left is the board as it was.
-        self.restore_begin();
         false
     }
 
@@ -140,7 +200,15 @@ impl Simulation {
         self.move_from_begin::<false>(step, step.end())
     }
 
+    /// The outputs of the last common point come back, if they were kept.
+    fn restore_outputs(&mut self) {
+        if let LastPoint::Outputs(kept) = &self.last_point {
+            self.board.outputs.copy_from_slice(kept);
+        }
+    }
+
     fn restore_begin(&mut self) {
+        self.restore_outputs();
         if let Some(retreat) = self.retreat.take() {
             if !retreat.numbers.is_empty() {
                 self.restore_numbers(&retreat.numbers);

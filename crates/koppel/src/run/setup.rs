@@ -11,6 +11,7 @@ use super::late_start::LateStart;
 use super::messages::Messages;
 use super::preparation::Preparation;
 use super::probing::Bench;
+use super::retreat::LastPoint;
 use super::row::Row;
 use super::schedule::Schedule;
 use super::simulation::{Simulation, Stage, view};
@@ -126,6 +127,7 @@ impl Simulation {
             termination: None,
             ended_trial: None,
             retreat: None,
+            last_point: LastPoint::default(),
             moved: 0,
             standing: None,
             unwritten: None,

@@ -32,7 +32,7 @@ use super::iterate::{Halving, StepIteration};
 use super::messages::Messages;
 use super::probe_report::ProbeReport;
 use super::repeat::Repetition;
-use super::retreat::{Retreat, Standing};
+use super::retreat::{LastPoint, Retreat, Standing};
 use super::row::Row;
 use super::slot::Slot;
 use super::stage::next_timed;
@@ -114,6 +114,7 @@ pub struct Simulation {
     pub(super) ended_trial: Option<Box<Error>>,
     /// The way back, if a subsystem may end the run inside of a step.
     pub(super) retreat: Option<Box<Retreat>>,
+    pub(super) last_point: LastPoint,
     /// After a failure: so many subsystems have moved, or may have; members of a stage all together, whatever threads do.
     pub(super) moved: usize,
     /// One that has ended the run on the way and is not moved any more.
@@ -223,9 +224,7 @@ impl Simulation {
             self.apply_changes(step.start)?;
             self.refresh_models(step)?;
         }
-        if self.retreat.is_some() {
-            self.keep_begin();
-        }
+        self.keep_begin();
         self.move_from_begin::<PLAIN>(step, end)
     }
 
