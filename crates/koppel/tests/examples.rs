@@ -1,7 +1,5 @@
 //! The examples: each runs, and its numbers are those of a closed form.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
 #[path = "../examples/compare_methods.rs"]
 mod compare_methods;
 #[path = "../examples/own_subsystem.rs"]
