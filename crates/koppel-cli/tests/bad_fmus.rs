@@ -197,7 +197,7 @@ fn one_that_asks_for_it_ends_the_run() {
     let folder = Folder::new();
     mass(&folder.path("body.fmu"), MASS2);
     // After half of the step from 0.5 s, and after all of it.
-    for (how, end) in [(6, 0.5), (7, 0.55)] {
+    for (how, end) in [(6, 0.525), (7, 0.55)] {
         let body = format!("fmu = \"body.fmu\"\nparameters = {{ misbehave = {how} }}");
         for options in [&[][..], &["--isolate"]] {
             folder.write("system.toml", &system(&body, ""));

@@ -149,6 +149,35 @@ fn events_become_rows_where_asked() {
     assert_eq!(folder.read("part.csv"), events);
 }
 
+/// Times of FMUs are sums of steps, those of rows are products: events at communication points stay before their rows.
+#[test]
+fn rows_at_events_never_go_back() {
+    let folder = folder(&system("", ""));
+    let all = ["run", "system.toml", "--step", "0.1", "-q", "--record", "a.falls", "--record-events"];
+    let run = |stop: &str, out: &str| {
+        folder.succeed(&[&all[..], &["--stop", stop, "--out", out, "--checkpoint-every", "10"]].concat());
+    };
+    run("12", "whole.csv");
+    for column in ["time", "a.falls"] {
+        assert!(folder.column("whole.csv", column).is_sorted(), "{}", folder.read("whole.csv"));
+    }
+    run("6", "part.csv");
+    folder.succeed(&["resume", "part.csv.checkpoint", "--stop", "12", "-q"]);
+    assert_eq!(folder.read("part.csv"), folder.read("whole.csv"));
+    // A page without a result file.
+    folder.succeed(&[
+        "run",
+        "system.toml",
+        "-q",
+        "--record",
+        "a.text_out",
+        "--record",
+        "a.y",
+        "--report",
+        "r.html",
+    ]);
+}
+
 #[test]
 fn wrong_wiring_gets_one_message_with_its_place() {
     for (from, to, place, parts) in [

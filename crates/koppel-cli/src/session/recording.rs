@@ -108,7 +108,8 @@ impl Recording {
         }
         let place = self.place.lock();
         let Place::Memory(table) = &*place else { return Ok(Table::default()) };
-        let names = metadata.columns.iter().enumerate();
+        // Texts and bytes are not kept: pages show numbers.
+        let names = metadata.columns.iter().filter(|column| column.kind.is_number()).enumerate();
         let columns =
             names.map(|(index, column)| (column.name.clone(), table.column(index).collect())).collect();
         let (metadata, time) = (Some(metadata.clone()), table.times.clone());

@@ -25,6 +25,8 @@ pub(super) struct Isolated {
     event_log: EventLog,
     /// The worker notes events.
     is_watched: bool,
+    /// The end of its last step, and a little more.
+    reached: f64,
     /// Saving a state needs the worker, too.
     link: RefCell<Link>,
     fmu: Arc<Fmu>,
@@ -44,6 +46,7 @@ impl Isolated {
             step_calls: None,
             event_log: EventLog::default(),
             is_watched: false,
+            reached: f64::NEG_INFINITY,
             link: RefCell::new(link),
             fmu: fmu.clone(),
             options: options.clone(),
@@ -191,6 +194,7 @@ impl Subsystem for Isolated {
         match done {
             Ok(()) => {
                 link.time = step.end();
+                self.reached = step.end() + 1e-6 * step.size;
                 Ok(())
             }
             Err(failure) => {
@@ -245,7 +249,7 @@ impl Subsystem for Isolated {
             Solving::Koppel(_) => true,
         };
         if self.is_watched {
-            let asked = Call::Events(self.link.get_mut().time);
+            let asked = Call::Events(self.reached);
             // A worker that has ended says so in the next step.
             if let Ok(Answer::Events(events)) = self.call(&asked, "while its events were read") {
                 events.into_iter().for_each(|event| self.event_log.note(event));

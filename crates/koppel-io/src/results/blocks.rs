@@ -5,7 +5,7 @@
 //! | bytes | what |
 //! | --- | --- |
 //! | 14 | `koppel rows 1\n` |
-//! | 1 + 8 + 4 | kind of a block (`M` metadata as JSON, `R` rows), length of its content, CRC-32 of it; integers are little-endian |
+//! | 1 + 8 + 4 + 4 | kind of a block (`M` metadata as JSON, `R` rows), length of its content, CRC-32 of it, CRC-32 of these; integers are little-endian |
 //! | ... | content |
 //!
 //! The content of rows: their number (8 bytes), the columns of numbers one after the other, the time first; then for each
@@ -24,7 +24,7 @@ use crate::{Error, Result};
 /// How a part file begins.
 pub(super) const MARK: &[u8; 14] = b"koppel rows 1\n";
 /// Bytes before the content of a block.
-const HEAD: usize = 13;
+const HEAD: usize = 17;
 /// Most rows of one block; fewer if there are many columns.
 const BLOCK_ROWS: usize = 8192;
 /// Most numbers of one block, 8 MiB.
@@ -102,6 +102,11 @@ impl Batch {
         self.numbers[0].len()
     }
 
+    /// Bytes of all texts.
+    pub(super) fn text_bytes(&self) -> usize {
+        self.messages.iter().map(|cells| cells.bytes.len()).sum()
+    }
+
     /// Time of the last row.
     pub(super) fn last_time(&self) -> Option<f64> {
         self.numbers[0].last().copied()
@@ -166,7 +171,7 @@ impl Batch {
     fn write(&self, content: &mut Vec<u8>) {
         content.extend_from_slice(&(self.rows() as u64).to_le_bytes());
         for column in &self.numbers {
-            content.extend(column.iter().flat_map(|value| value.to_le_bytes()));
+            column.iter().for_each(|value| content.extend_from_slice(&value.to_le_bytes()));
         }
         for cells in &self.messages {
             content.extend(cells.lengths.iter().flat_map(|length| length.to_le_bytes()));
@@ -220,9 +225,12 @@ impl BlockSink {
     }
 
     fn block(&mut self, kind: u8, content: &[u8]) -> io::Result<()> {
-        self.file.write_all(&[kind])?;
-        self.file.write_all(&(content.len() as u64).to_le_bytes())?;
-        self.file.write_all(&crc32fast::hash(content).to_le_bytes())?;
+        let mut head = [kind; HEAD];
+        head[1..9].copy_from_slice(&(content.len() as u64).to_le_bytes());
+        head[9..13].copy_from_slice(&crc32fast::hash(content).to_le_bytes());
+        let own = crc32fast::hash(&head[..13]);
+        head[13..].copy_from_slice(&own.to_le_bytes());
+        self.file.write_all(&head)?;
         self.file.write_all(content)?;
         self.file.flush()
     }
@@ -230,8 +238,8 @@ impl BlockSink {
     /// Adds one row.
     pub(super) fn push(&mut self, time: f64, values: &[f64], messages: &[Message]) -> io::Result<()> {
         self.batch.push(time, values, messages)?;
-        let bytes: usize = self.batch.messages.iter().map(|cells| cells.bytes.len()).sum();
-        if self.batch.rows() >= self.capacity || bytes >= BLOCK_BYTES { self.flush() } else { Ok(()) }
+        let is_full = self.batch.rows() >= self.capacity || self.batch.text_bytes() >= BLOCK_BYTES;
+        if is_full { self.flush() } else { Ok(()) }
     }
 
     /// Adds the first rows of a batch, at most as many as are missing in `copied`, where they are counted.
@@ -340,22 +348,21 @@ impl Input {
         }
         let mut head = [0; HEAD];
         self.file.read_exact(&mut head)?;
-        let (kind, rest) = (head[0], &head[1..]);
-        if kind != b'M' && kind != b'R' {
+        if crc32fast::hash(&head[..13]).to_le_bytes() != head[13..] {
             return Ok(Block::Broken);
         }
         let mut length = [0; 8];
-        length.copy_from_slice(&rest[..8]);
+        length.copy_from_slice(&head[1..9]);
         let length = u64::from_le_bytes(length);
         if length > left - HEAD as u64 {
             return Ok(Block::CutOff);
         }
         self.content.resize(usize::try_from(length).map_err(io::Error::other)?, 0);
         self.file.read_exact(&mut self.content)?;
-        if crc32fast::hash(&self.content).to_le_bytes() != rest[8..] {
+        if crc32fast::hash(&self.content).to_le_bytes() != head[9..13] {
             return Ok(Block::Broken);
         }
         self.position += HEAD as u64 + length;
-        Ok(Block::Whole(kind, &self.content))
+        Ok(Block::Whole(head[0], &self.content))
     }
 }

@@ -117,7 +117,9 @@ pub(super) fn scan(
     while whole.rows < limit {
         let (line, read) = scan_row(&mut input, path)?;
         if !parse_row(&line, names.len(), kinds, &mut row, &mut messages) {
-            whole.damaged = is_whole(&line);
+            let mut rows = line.split_inclusive(|byte| *byte == b'\n').skip(1);
+            whole.damaged = is_whole(&line)
+                || rows.any(|line| parse_row(line, names.len(), kinds, &mut row, &mut messages));
             break;
         }
         visit(row[0], &row[1..], &messages)?;
@@ -130,10 +132,12 @@ pub(super) fn scan(
 
 /// The text of one row, which may hold newlines in quotes, and its length in bytes.
 fn scan_row(input: &mut impl BufRead, path: &Path) -> Result<(Vec<u8>, u64)> {
-    let mut text = Vec::new();
+    let (mut text, mut is_quoted) = (Vec::new(), false);
     loop {
+        let from = text.len();
         let read = input.read_until(b'\n', &mut text).map_err(Error::io("read", path))?;
-        if read == 0 || is_whole(&text) {
+        is_quoted ^= quotes(&text[from..]) % 2 == 1;
+        if read == 0 || !is_quoted {
             let length = text.len() as u64;
             return Ok((text, length));
         }
@@ -142,7 +146,11 @@ fn scan_row(input: &mut impl BufRead, path: &Path) -> Result<(Vec<u8>, u64)> {
 
 /// True if the text ends in a newline outside of quotes.
 fn is_whole(text: &[u8]) -> bool {
-    text.ends_with(b"\n") && text.iter().filter(|&&byte| byte == b'"').count() % 2 == 0
+    text.ends_with(b"\n") && quotes(text).is_multiple_of(2)
+}
+
+fn quotes(text: &[u8]) -> usize {
+    text.iter().filter(|&&byte| byte == b'"').count()
 }
 
 fn header_names(text: &[u8], path: &Path) -> Result<Vec<String>> {

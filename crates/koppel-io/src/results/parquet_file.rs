@@ -29,6 +29,8 @@ use crate::{Error, Result};
 const KEY: &str = "koppel";
 /// Most numbers of one row group, 128 MiB: bounds the memory needed to finish.
 const GROUP_VALUES: usize = 1 << 24;
+/// Most bytes of texts in one row group.
+const GROUP_BYTES: usize = 1 << 26;
 /// Rows that are read in one go.
 const CHUNK: usize = 1 << 16;
 
@@ -161,7 +163,7 @@ pub(super) fn convert(part: &Path, metadata: &Metadata, parquet: &Path) -> Resul
     let mut group = Batch::new(metadata);
     let whole = blocks::scan(part, |batch| {
         group.append(batch);
-        if group.rows() >= group_rows {
+        if group.rows() >= group_rows || group.text_bytes() >= GROUP_BYTES {
             writer.group(chunks(&group))?;
             group.clear();
         }
@@ -189,7 +191,9 @@ pub(super) fn copy_parquet(
 ) -> Result<Whole> {
     let file = open(path)?;
     let found: Vec<String> = fields(&file).iter().map(|field| field.name().to_owned()).collect();
-    if found != metadata.names() {
+    let kinds: Vec<Option<Kind>> = fields(&file).iter().map(|field| kind_of(field)).collect();
+    let wanted = std::iter::once(Kind::Number).chain(metadata.columns.iter().map(|column| column.kind));
+    if found != metadata.names() || !kinds.into_iter().eq(wanted.map(Some)) {
         let expected = metadata.names();
         return Err(Box::new(Error::ResumeColumns { path: path.into(), expected, found }));
     }

@@ -77,8 +77,9 @@ pub(super) fn resume_parquet(path: &Path, metadata: &Metadata, rows: u64) -> Res
 /// Copies the first `rows` rows of a file of blocks into `sink`; what was copied.
 #[cfg(feature = "parquet")]
 fn copy_blocks(path: &Path, rows: u64, metadata: &Metadata, sink: &mut BlockSink) -> Result<Whole> {
-    let (expected, found) = (metadata.names(), blocks::metadata(path)?.names());
-    if found != expected {
+    let old = blocks::metadata(path)?;
+    let (expected, found) = (metadata.names(), old.names());
+    if found != expected || old.message_kinds() != metadata.message_kinds() {
         return Err(Box::new(Error::ResumeColumns { path: path.into(), expected, found }));
     }
     let mut copied = Whole::default();

@@ -307,7 +307,7 @@ impl SystemFile {
 
     /// What its runs want of FMUs: only what the method needs, and nothing of what was not tried.
     fn wanted(&self) -> Wanted<'_> {
-        let makes_trials = self.is_trial || self.chosen.is_some() || self.run.makes_trials();
+        let makes_trials = self.is_trial || self.run.makes_trials();
         let mut capabilities = Vec::new();
         if makes_trials || self.journals.is_some() {
             capabilities.push(Capability::RollBack);

@@ -212,6 +212,7 @@ impl Store {
                 file.run.threads = Parallel::Never;
                 file.run.record = Record::Many(self.signals.clone());
                 file.run.record_every = 1;
+                file.run.record_events = false;
                 record(file.simulation().map_err(words)?, &self.signals)
             }
         }

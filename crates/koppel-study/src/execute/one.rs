@@ -63,6 +63,7 @@ fn make(prepared: &Prepared, cells: &[Cell], seen: &mut Seen, is_ended: &AtomicB
     file.run.threads = Parallel::Never;
     file.run.record = Record::Many(prepared.signals.clone());
     file.run.record_every = 1;
+    file.run.record_events = false;
     let needs_course = study.measures.iter().any(Measure::needs_reference);
     let course = match prepared.references.as_ref().filter(|_| needs_course) {
         Some(store) => Some(store.course(&settings)?),

@@ -122,12 +122,12 @@ impl Columns {
         for pattern in patterns {
             let mut any = false;
             for (column, wanted) in everything.iter().zip(&mut is_wanted) {
-                let fits = if pattern == "all" { is_unasked(column) } else { matches(pattern, &column.name) };
+                let fits = if pattern == "all" { is_unasked(column) } else { names(pattern, &column.name) };
                 *wanted |= fits;
                 any |= fits;
             }
             for (column, wanted) in every_message.iter().zip(&mut is_message_wanted) {
-                let fits = pattern != "all" && matches(pattern, &column.name);
+                let fits = pattern != "all" && names(pattern, &column.name);
                 *wanted |= fits;
                 any |= fits;
             }
@@ -252,6 +252,12 @@ pub(crate) fn find(name: &str, graph: &SystemGraph) -> Result<(SubsystemId, Vari
     Ok((id, found))
 }
 
+/// True if a pattern fits a name, or the name of the array that it is an element of.
+fn names(pattern: &str, name: &str) -> bool {
+    let array = name.strip_suffix(']').and_then(|name| name.split_once('['));
+    matches(pattern, name) || array.is_some_and(|(array, _)| matches(pattern, array))
+}
+
 /// Shell-like matching: `*` any text, `?` any character.
 fn matches(pattern: &str, text: &str) -> bool {
     let (pattern, text): (Vec<char>, Vec<char>) = (pattern.chars().collect(), text.chars().collect());
@@ -276,7 +282,13 @@ fn matches(pattern: &str, text: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::matches;
+    use super::{matches, names};
+
+    #[test]
+    fn the_name_of_an_array_is_that_of_its_elements() {
+        assert!(names("left.y", "left.y[2]") && names("left.y", "left.y[2,3]") && names("left.y", "left.y"));
+        assert!(!names("left.y", "left.yy[2]") && !names("left.x", "left.y[2]"));
+    }
 
     #[test]
     fn patterns() {

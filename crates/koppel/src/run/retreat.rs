@@ -29,10 +29,10 @@ pub(super) struct Retreat {
 /// What is kept between rows of the point at which the run ends if a subsystem ends it in the step that follows.
 #[derive(Default)]
 pub(super) enum LastPoint {
-    /// Nothing: every point is a row, or nobody ends the run.
+    /// Nothing: every point is a row, nobody ends the run, or subsystems would have to be asked.
     #[default]
     Nothing,
-    /// Its outputs; all else stays on the board until the step is done.
+    /// Its outputs; where all move at once, all else stays on the board until the step is done.
     Outputs(Vec<f64>),
     /// Its whole row.
     Row,
@@ -48,11 +48,13 @@ pub(super) struct Standing {
 impl Simulation {
     /// Makes room to go back, if a subsystem may end the run.
     pub(super) fn prepare_retreat(&mut self) {
-        if self.record_every > 1 && self.slots.iter().any(|slot| slot.subsystem.may_end_run()) {
-            self.last_point = if self.is_on_board() {
-                LastPoint::Outputs(vec![0.0; self.graph.outputs()])
-            } else {
-                LastPoint::Row
+        let is_asked_for = self.record_every > 1 || self.columns.is_empty();
+        let may_end = self.slots.iter().any(|slot| slot.subsystem.may_end_run());
+        if is_asked_for && may_end && self.is_on_board() {
+            let is_plain = self.stages.len() == 1 && !self.is_multi_rate;
+            self.last_point = match is_plain {
+                true => LastPoint::Outputs(vec![0.0; self.graph.outputs()]),
+                false => LastPoint::Row,
             };
         }
         if !self.can_ever_retreat() {
@@ -67,7 +69,7 @@ impl Simulation {
         self.retreat = Some(Box::new(Retreat { numbers: Vec::new(), snapshots }));
     }
 
-    /// True if all columns are on the board, where nothing but outputs changes before all have moved.
+    /// True if all columns are on the board: nobody is asked for them.
     fn is_on_board(&self) -> bool {
         let is_on_board = |column: &Column| match column.source {
             Source::Variable { variable, .. } => {
@@ -75,8 +77,7 @@ impl Simulation {
             }
             _ => false,
         };
-        let is_plain = self.stages.len() == 1 && !self.is_multi_rate && self.columns.messages().is_empty();
-        is_plain && self.columns.list().iter().all(is_on_board)
+        self.columns.messages().is_empty() && self.columns.list().iter().all(is_on_board)
     }
 
     /// False if nobody ends the run, and if wherever one does, another black box has moved that keeps no state: such runs save nothing.
@@ -91,6 +92,7 @@ impl Simulation {
     /// Nobody has moved, and what is due at the begin of the step has happened.
     #[inline]
     pub(super) fn keep_begin(&mut self) {
+        self.moved = 0;
         if let LastPoint::Outputs(kept) = &mut self.last_point {
             kept.copy_from_slice(&self.board.outputs);
         }

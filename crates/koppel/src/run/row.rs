@@ -74,7 +74,8 @@ impl Events {
             self.fill(at, Side::Before, (time, numbers));
             let before = self.between.clone();
             self.fill(at, Side::After, (time, numbers));
-            if before != self.between {
+            // At the time of the last row, that one was before.
+            if before != self.between && self.time.is_some_and(|last| at > last) {
                 recorder.row_with(at, &before, &self.messages)?;
             }
             // At the time of the present row, that one follows.
@@ -164,11 +165,17 @@ impl Simulation {
     /// Gives the row that was filled at `time` to `recorder`, after those at events since the last one.
     pub(super) fn write_row(&mut self, time: f64, recorder: &mut dyn Recorder) -> Result<()> {
         self.unwritten = None;
+        let margin = self.margin();
         let Simulation { row: Row { numbers, messages, events, .. }, slots, .. } = self;
         if let Some(events) = events {
             for (slot, noted) in slots.iter_mut().zip(&mut events.noted) {
                 noted.clear();
-                noted.extend(slot.subsystem.events().into_iter().flat_map(|log| log.take_until(time)));
+                noted.extend(
+                    slot.subsystem.events().into_iter().flat_map(|log| log.take_until(time + margin)),
+                );
+                // Times of subsystems are sums of steps, which differ from those of rows in their last bits.
+                let last = events.time.unwrap_or(time);
+                noted.iter_mut().for_each(|event| event.time = event.time.clamp(last, time));
             }
             // The first row shows the start as it is.
             if events.time.is_some() {

@@ -240,6 +240,7 @@ impl Simulation {
         } else {
             self.move_all::<PLAIN>(&step, end)?;
         }
+        self.moved = self.slots.len();
         if !PLAIN && self.consistency.is_due(self.reading) {
             self.refresh(end)?;
             self.check_finite(end)?;
