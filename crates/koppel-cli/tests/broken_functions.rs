@@ -1,6 +1,7 @@
 //! FMUs whose optional functions crash, hang, fail or end the process: the run is that of FMUs which do not declare them.
 
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod common;
 
@@ -75,6 +76,27 @@ fn a_run_with_a_given_method_makes_one_instance_and_calls_nothing_optional() {
         let instances = folder.read("instances");
         assert!(instances.lines().count() == 4, "two masses, two runs: {instances}");
     }
+}
+
+/// States that come back but for their last digits are good enough for trials, which must not touch the run.
+#[test]
+fn neither_auto_nor_the_certificate_changes_a_run() {
+    let folder = folder(&without(&["providesDirectionalDerivative"]), &["-DROUGH_STATE"]);
+    folder.write("system.toml", &SYSTEM.replace("step_timeout = 0.1\n", ""));
+    let run = |options: &[&str]| -> (String, serde_json::Value) {
+        let said = folder.succeed(&[&["run", "system.toml", "--out", "out.csv", "--json"], options].concat());
+        (folder.read("out.csv"), serde_json::from_str(&said.out).unwrap())
+    };
+    let (auto, summary) = run(&["--coupling", "auto"]);
+    // What it has chosen, given: nothing is tried.
+    let pinned: Vec<String> = serde_json::from_value(summary["auto"]["pin"].clone()).unwrap();
+    let settings: Vec<String> =
+        pinned.iter().map(|line| format!("run.{}", line.replace(" = ", "="))).collect();
+    let mut options = vec!["--no-certificate"];
+    settings.iter().for_each(|setting| options.extend(["--set", setting]));
+    assert!(auto == run(&options).0, "trials change rows: {settings:?}");
+    options.push("--isolate");
+    assert!(auto == run(&options).0, "isolation changes rows");
 }
 
 /// Runs with an FMU that lacks something, and with one in which it is broken so.

@@ -4,7 +4,7 @@
  * 8 at 0.55 s, 9 the same if the force at the begin of the step is above 0.25;
  * from 10 on, see misbehave.h.
  *
- * Lies, for probes: -DLIE_STATE restores all but the speed, -DLIE_BYTES loses it on the way through bytes, -DLIE_RESET
+ * Lies, for probes: -DLIE_STATE restores all but the speed, -DROUGH_STATE all but the speed's last digits, -DLIE_BYTES loses it on the way through bytes, -DLIE_RESET
  * resets nothing, -DLIE_STEP always moves by 1 ms, -DLIE_INSTANCE shares the speed among instances, -DLIE_FEED computes the
  * acceleration in steps only, -DLIE_DERIVATIVE gives a wrong one by the force, -DLIE_STIFFNESS by the way, -DLIE_SLOPES and
  * -DLIE_UPDATE know no inputs inside steps. */
@@ -97,6 +97,9 @@ static void model_restore(Model *m, const void *state)
     m->r[V] = speed;
 #else
     (void)speed;
+#endif
+#ifdef ROUGH_STATE
+    m->r[V] *= 1 + 1e-6;
 #endif
 }
 

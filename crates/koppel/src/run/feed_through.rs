@@ -46,7 +46,7 @@ impl Simulation {
         if slot.subsystem.is_spared() {
             return Err(Error::Unsupported {
                 what: "feed-through".into(),
-                reason: format!("a run with a given method makes no trials with `{}`", graph.name(id)),
+                reason: format!("a run makes no trials with `{}`", graph.name(id)),
             }
             .into());
         }

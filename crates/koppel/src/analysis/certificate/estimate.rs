@@ -364,7 +364,7 @@ fn refuse_unknown(simulation: &Simulation) -> Result<()> {
     if let Some(id) = (0..graph.len()).find(|id| simulation.needs_trials(*id)) {
         let name = graph.name(id);
         return Err(unknown(match simulation.is_spared(id) {
-            true => format!("a run with a given method makes no trials with the FMU `{name}`"),
+            true => format!("a run makes no trials with the FMU `{name}`"),
             false => format!("`{name}` offers no derivatives"),
         }));
     }
