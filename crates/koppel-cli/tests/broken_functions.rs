@@ -1,7 +1,6 @@
 //! FMUs whose optional functions crash, hang, fail or end the process: the run is that of FMUs which do not declare them.
 
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod common;
 
