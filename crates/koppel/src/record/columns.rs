@@ -121,13 +121,19 @@ impl Columns {
         let mut is_wanted = vec![false; everything.len()];
         for pattern in patterns {
             let mut any = false;
+            // The name of an array stands for its elements, unless something has that name.
+            let mut every_name =
+                everything.iter().map(|c| &c.name).chain(every_message.iter().map(|c| &c.name));
+            let is_array = !every_name.any(|name| matches(pattern, name));
+            let fits_name =
+                |name: &str| if is_array { names_array(pattern, name) } else { matches(pattern, name) };
             for (column, wanted) in everything.iter().zip(&mut is_wanted) {
-                let fits = if pattern == "all" { is_unasked(column) } else { names(pattern, &column.name) };
+                let fits = if pattern == "all" { is_unasked(column) } else { fits_name(&column.name) };
                 *wanted |= fits;
                 any |= fits;
             }
             for (column, wanted) in every_message.iter().zip(&mut is_message_wanted) {
-                let fits = pattern != "all" && names(pattern, &column.name);
+                let fits = pattern != "all" && fits_name(&column.name);
                 *wanted |= fits;
                 any |= fits;
             }
@@ -252,10 +258,10 @@ pub(crate) fn find(name: &str, graph: &SystemGraph) -> Result<(SubsystemId, Vari
     Ok((id, found))
 }
 
-/// True if a pattern fits a name, or the name of the array that it is an element of.
-fn names(pattern: &str, name: &str) -> bool {
+/// True if a pattern fits the name of the array that something is an element of.
+fn names_array(pattern: &str, name: &str) -> bool {
     let array = name.strip_suffix(']').and_then(|name| name.split_once('['));
-    matches(pattern, name) || array.is_some_and(|(array, _)| matches(pattern, array))
+    array.is_some_and(|(array, _)| matches(pattern, array))
 }
 
 /// Shell-like matching: `*` any text, `?` any character.
@@ -282,12 +288,12 @@ fn matches(pattern: &str, text: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{matches, names};
+    use super::{matches, names_array};
 
     #[test]
     fn the_name_of_an_array_is_that_of_its_elements() {
-        assert!(names("left.y", "left.y[2]") && names("left.y", "left.y[2,3]") && names("left.y", "left.y"));
-        assert!(!names("left.y", "left.yy[2]") && !names("left.x", "left.y[2]"));
+        assert!(names_array("left.y", "left.y[2]") && names_array("left.y", "left.y[2,3]"));
+        assert!(!names_array("left.y", "left.yy[2]") && !names_array("left.x", "left.y[2]"));
     }
 
     #[test]
