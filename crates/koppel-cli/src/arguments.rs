@@ -12,9 +12,11 @@ use std::path::PathBuf;
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
+use koppel_session::{Kind, Remark};
 
+use crate::execution::{CheckpointEvery, LogLevel, Required};
 use crate::exit;
-use crate::session::{CheckpointEvery, LogLevel, Required};
+use crate::failure::tell;
 pub(crate) use check::CheckArguments;
 pub(crate) use fmu::{ExportArguments, FmuCommand};
 pub(crate) use hinf::HinfArguments;
@@ -262,6 +264,18 @@ pub(crate) struct SessionArguments {
     pub(crate) quiet: bool,
     #[command(flatten)]
     pub(crate) cache: CacheArguments,
+}
+
+impl SessionArguments {
+    /// Shows remarks on a run: all, or without notes if it is to be quiet.
+    pub(crate) fn tell(&self) -> impl Fn(&Remark) {
+        let is_quiet = self.quiet;
+        move |remark| {
+            if !(is_quiet && remark.kind == Kind::Note) {
+                tell(remark);
+            }
+        }
+    }
 }
 
 fn number(text: &str) -> Result<f64, String> {

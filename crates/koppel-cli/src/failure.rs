@@ -18,10 +18,11 @@ use koppel::Error as Engine;
 use koppel::solver::SolverError;
 use koppel_io::Error as Io;
 use koppel_io::system_file::Mistake;
+use koppel_session::{Kind, Remark};
 
+use crate::execution::nearby_names;
 use crate::exit::Exit;
 use crate::output::significant;
-use crate::session::nearby_names;
 
 const RECOVER: &str = "`koppel recover FILE.part` keeps the rows written before";
 
@@ -227,6 +228,15 @@ fn engine_code(error: &Engine) -> Exit {
         Engine::Linalg { .. } | Engine::Foreign { .. } => Exit::RunFailed,
         _ => Exit::BadInput,
     }
+}
+
+/// Shows a remark on a run.
+pub(crate) fn tell(remark: &Remark) {
+    let kind = match remark.kind {
+        Kind::Note => "note",
+        Kind::Warning => "warning",
+    };
+    note(kind, &remark.text);
 }
 
 /// A remark on standard error that the user can act on.

@@ -2,10 +2,10 @@
 
 mod arguments;
 mod commands;
+mod execution;
 mod exit;
 mod failure;
 mod output;
-mod session;
 
 use std::process::ExitCode;
 

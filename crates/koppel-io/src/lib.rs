@@ -4,13 +4,10 @@ pub mod drawing;
 pub mod front_plot;
 pub mod model_file;
 pub mod plot;
-pub mod probe_cache;
-pub mod replay;
 pub mod report;
 pub mod results;
 pub mod stability_map;
 pub mod system_file;
-mod trials;
 
 mod error;
 

@@ -22,7 +22,11 @@ pub(crate) fn plain(error: impl Display) -> PyErr {
 
 /// Text with place and hint.
 pub(crate) fn io(error: Box<Io>) -> PyErr {
-    let Io::File(mistake) = &*error else { return plain(error) };
+    let mistake = match &*error {
+        Io::File(mistake) => mistake,
+        Io::Engine(error) => return Error::new_err(words(error)),
+        _ => return plain(error),
+    };
     let (line, column) = mistake.line_column();
     let hint = mistake.hint.as_ref().map_or(String::new(), |hint| format!("\n  hint: {hint}"));
     Error::new_err(format!("{}:{line}:{column}: {}{hint}", mistake.place, mistake.message))
@@ -34,11 +38,6 @@ pub(crate) fn study(error: koppel_study::Error) -> PyErr {
         koppel_study::Error::File(error) => io(error),
         other => plain(other),
     }
-}
-
-/// An error of the engine, with its hint.
-pub(crate) fn engine(error: Box<koppel::Error>) -> PyErr {
-    Error::new_err(words(&error))
 }
 
 fn words(error: &koppel::Error) -> String {

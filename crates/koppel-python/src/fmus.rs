@@ -4,8 +4,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use koppel_fmi::ffi::{LogMessage, Status};
-use koppel_io::probe_cache::ProbeCache;
-use koppel_io::system_file::FmuLog;
+use koppel_session::FmuLog;
+use koppel_session::probe_cache::ProbeCache;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;

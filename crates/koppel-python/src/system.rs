@@ -1,15 +1,13 @@
 //! A system file: run, check.
 
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use koppel::analysis::{Certificate, Certifier, Forecast, ForecastOptions};
+use koppel::analysis::{Certificate, Forecast, ForecastOptions};
 use koppel::run::{Flow, Simulation, Statistics};
 use koppel_fmi::isolate::{self, Worker};
-use koppel_io::probe_cache::ProbeCache;
-use koppel_io::system_file::{self, SystemFile};
-use koppel_ssp::Tolerance;
+use koppel_session::{Remark, Session, Start};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -23,8 +21,7 @@ const LOOK: Duration = Duration::from_millis(50);
 /// A coupled system, ready to be run. Settings are never changed in place: `replace` gives another system.
 #[pyclass(frozen, module = "koppel")]
 pub(crate) struct System {
-    file: SystemFile,
-    cache: Option<Arc<ProbeCache>>,
+    session: Session,
 }
 
 /// Reads a system file (.toml) or structure (.ssp, .ssd).
@@ -42,30 +39,22 @@ pub(crate) fn load(
 ) -> PyResult<System> {
     let settings = crate::toml::settings(settings)?;
     let cache = fmus::cache(cache)?;
-    let read = || match system_file::is_structure(&path) {
-        true => system_file::load_structure(&path, &settings, Tolerance::Strict),
-        false => system_file::load_with(&path, &settings),
-    };
-    let mut file = py.detach(read).map_err(error::io)?;
-    if let Some(cache) = &cache {
-        file.keep_probes(cache.clone());
+    let mut session = py.detach(|| Session::load(&path, &settings)).map_err(error::io)?;
+    if let Some(cache) = cache {
+        session.keep_probes(cache);
     }
-    file.warnings().iter().try_for_each(|text| warn(py, text))?;
-    Ok(System { file, cache })
+    let spec = &session.spec;
+    let notices = spec.notices().iter().map(|(kind, text)| format!("{kind}: {text}"));
+    notices.chain(spec.warnings()).try_for_each(|text| warn(py, &text))?;
+    Ok(System { session })
 }
 
 impl System {
-    /// The file, whose FMUs talk to Python's `logging` from now on.
-    fn heard(&self, py: Python<'_>) -> PyResult<SystemFile> {
-        let mut file = self.file.clone();
-        file.log_to(fmus::log(py)?);
-        Ok(file)
-    }
-
-    /// Tells what is wrong with the cache.
-    fn warn_of_cache(&self, py: Python<'_>) -> PyResult<()> {
-        let warnings = self.cache.as_ref().map(|cache| cache.warnings()).unwrap_or_default();
-        warnings.iter().try_for_each(|text| warn(py, text))
+    /// The system, whose FMUs talk to Python's `logging` from now on.
+    fn heard(&self, py: Python<'_>) -> PyResult<Session> {
+        let mut session = self.session.clone();
+        session.log_to(fmus::log(py)?);
+        Ok(session)
     }
 }
 
@@ -74,51 +63,62 @@ impl System {
     /// Title of the file, or nothing.
     #[getter]
     fn title(&self) -> &str {
-        &self.file.title
+        &self.session.spec.title
     }
 
     /// All settings.
     #[getter]
     fn settings<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        crate::python(py, &self.file.to_json())
+        crate::python(py, &self.session.spec.to_json())
     }
 
     /// The system with other settings: `system.replace({"run.step": 1e-3, "left.m": 2.0})`.
     fn replace(&self, py: Python<'_>, settings: &Bound<'_, PyDict>) -> PyResult<System> {
         let settings = crate::toml::settings(Some(settings))?;
-        let mut file = self.file.clone();
-        py.detach(|| settings.iter().try_for_each(|s| file.set(&s.name, &s.value, &s.origin)))
+        let mut session = self.session.clone();
+        py.detach(|| settings.iter().try_for_each(|s| session.set(&s.name, &s.value, &s.origin)))
             .map_err(error::io)?;
-        Ok(System { file, cache: self.cache.clone() })
+        Ok(System { session })
     }
 
     /// The system file as text.
     fn to_toml(&self) -> String {
-        self.file.to_toml()
+        self.session.spec.to_toml()
     }
 
     /// Runs the system. `progress` is called with the share that is done, now and then. With `second_run` the certificate
-    /// comes from a second run at half the step.
-    #[pyo3(signature = (*, certificate = true, second_run = false, progress = None))]
+    /// comes from a second run at half the step. A run with a loop that is not zero-stable is refused, unless `accept_unstable`.
+    #[pyo3(signature = (*, certificate = true, second_run = false, accept_unstable = false, progress = None))]
     fn run(
         &self,
         py: Python<'_>,
         certificate: bool,
         second_run: bool,
+        accept_unstable: bool,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<Py<Result>> {
         if second_run && !certificate {
             return Err(PyValueError::new_err("second_run is for the certificate, which is switched off"));
         }
         let mut look = Look { progress, last: Instant::now(), raised: None };
-        let mut file = self.heard(py)?;
-        let ran = py.detach(|| run(&mut file, certificate, second_run, &mut look));
-        self.warn_of_cache(py)?;
-        let ran = ran?;
+        let mut session = self.heard(py)?;
+        let start = Start {
+            is_certified: certificate,
+            has_second_run: second_run,
+            accepts_unstable: accept_unstable,
+            ..Start::default()
+        };
+        let remarks = Mutex::new(Vec::new());
+        let ran = py.detach(|| run(&mut session, start, &remarks, &mut look));
+        remarks
+            .into_inner()
+            .unwrap_or_else(PoisonError::into_inner)
+            .iter()
+            .try_for_each(|text| warn(py, text))?;
+        let ran = ran.map_err(error::io)?;
         if let Some(raised) = look.raised {
             return Err(raised);
         }
-        ran.remarks.iter().try_for_each(|text| warn(py, text))?;
         let result = Result::new(py, ran.rows, &ran.names, &ran.certificate, &ran.statistics)?;
         match ran.failure {
             None => Ok(result),
@@ -137,28 +137,31 @@ impl System {
         if vary.is_some_and(|share| share.is_nan() || share <= 0.0 || share >= 1.0) {
             return Err(PyValueError::new_err("vary: give a share between 0 and 1, such as 0.2"));
         }
-        let mut file = self.heard(py)?;
+        let mut session = self.heard(py)?;
         let mut remarks = Vec::new();
-        let look = || -> koppel_io::Result<Forecast> {
-            file.choose_settings(&|_| {})?;
-            let file = file.trial();
-            let simulation = file.simulation();
-            remarks = file.trial_warnings();
+        let look = || -> koppel_session::Result<Forecast> {
+            session.choose_settings(&|_| {})?;
+            session.choose_filters()?;
+            let session = session.trial();
+            let simulation = session.simulation();
+            remarks = session.warnings_of_fmus();
             let mut simulation = simulation?;
             remarks.extend(simulation.remarks());
-            file.excite_unknown(&mut simulation, &|_| {})?;
-            let copy = || file.copy_to_walk();
+            session.excite_unknown(&mut simulation, &|_| {})?;
+            let copy = || session.copy_to_walk();
             let options = ForecastOptions { error, vary, copy: Some(&copy), ..ForecastOptions::default() };
-            Ok(Forecast::of(&mut simulation, &file.run, &options))
+            let forecast = Forecast::of(&mut simulation, &session.spec.run, &options);
+            remarks.extend(session.warnings_of_fmus());
+            Ok(forecast)
         };
         let forecast = py.detach(look).map_err(error::io);
-        self.warn_of_cache(py)?;
         remarks.iter().try_for_each(|text| warn(py, text))?;
         crate::python(py, &forecast?)
     }
 
     fn __repr__(&self) -> String {
-        let title = if self.file.title.is_empty() { "without title" } else { &self.file.title };
+        let title =
+            if self.session.spec.title.is_empty() { "without title" } else { &self.session.spec.title };
         format!("<koppel.System: {title}>")
     }
 }
@@ -168,43 +171,28 @@ struct Ran {
     names: Vec<(String, Option<String>)>,
     certificate: Option<Certificate>,
     statistics: Statistics,
-    remarks: Vec<String>,
     failure: Option<Box<koppel::Error>>,
 }
 
-fn run(file: &mut SystemFile, is_certified: bool, is_repeated: bool, look: &mut Look) -> PyResult<Ran> {
-    // Once: the second run has the settings of the first.
-    file.choose_settings(&|_| {}).map_err(error::io)?;
-    file.choose_filters().map_err(error::io)?;
-    let mut simulation = file.simulation().map_err(error::io)?;
-    let second = match is_repeated {
-        true => {
-            let mut half = file.clone();
-            half.run.step /= 2.0;
-            Some(half.simulation().map_err(error::io)?)
-        }
-        false => None,
-    };
-    let mut names = simulation.columns().iter().map(|c| (c.name.clone(), c.unit.clone())).collect::<Vec<_>>();
-    let mut rows = Columns::new(names.len(), simulation.message_columns().len());
-    names.extend(simulation.message_columns().iter().map(|column| (column.name.clone(), None)));
-    let mut remarks = file.trial_warnings();
-    remarks.extend(simulation.remarks());
-    let mut certifier = is_certified.then(|| Certifier::new(&mut simulation));
-    if let Some(second) = second {
-        let with = |alone: Certifier| alone.with_second_run(&simulation, second).map_err(error::engine);
-        certifier = certifier.map(with).transpose()?;
-    }
-    let (start, stop) = (file.run.start, file.run.stop);
-    let mut watch = |simulation: &mut Simulation| {
-        if let Some(certifier) = &mut certifier {
-            certifier.look(simulation);
-        }
-        Ok(look.at((simulation.time() - start) / (stop - start)))
-    };
-    let failure = simulation.run(&mut rows, &mut watch).err();
-    let certificate = certifier.map(|certifier| certifier.certificate(&simulation));
-    Ok(Ran { rows, names, certificate, statistics: simulation.statistics(), remarks, failure })
+fn run(
+    session: &mut Session,
+    start: Start<'_>,
+    remarks: &Mutex<Vec<String>>,
+    look: &mut Look,
+) -> koppel_session::Result<Ran> {
+    let tell =
+        |remark: &Remark| remarks.lock().unwrap_or_else(PoisonError::into_inner).push(remark.text.clone());
+    let mut run = session.start(start, &tell)?;
+    let (columns, messages) = (run.simulation.columns(), run.simulation.message_columns());
+    let mut rows = Columns::new(columns.len(), messages.len());
+    let numbers = columns.iter().map(|column| (column.name.clone(), column.unit.clone()));
+    let names = numbers.chain(messages.iter().map(|column| (column.name.clone(), None))).collect();
+    let (begin, end) = (session.spec.run.start, session.spec.run.stop);
+    let mut watch =
+        |simulation: &mut Simulation, _: u64| Ok(look.at((simulation.time() - begin) / (end - begin)));
+    let failure = run.run(&mut rows, &mut watch).err();
+    let certificate = run.certificate(failure.is_none());
+    Ok(Ran { rows, names, certificate, statistics: run.simulation.statistics(), failure })
 }
 
 /// Looks after signals and progress, which need the interpreter, now and then.

@@ -66,6 +66,9 @@ pub(crate) struct ExportArguments {
     /// Without FMU state, directional derivatives and inputs that move inside a step.
     #[arg(long)]
     pub(crate) plain: bool,
+    /// Exports a system although a loop of it is not zero-stable.
+    #[arg(long)]
+    pub(crate) accept_unstable: bool,
     /// A parameter of the model (m=2); of a system, any setting (left.m=2, run.step=1e-3); may be repeated.
     #[arg(long, value_name = "NAME=VALUE", value_parser = assignment)]
     pub(crate) set: Vec<(String, String)>,

@@ -1,10 +1,9 @@
 //! Settings in the place of `auto`, before a command goes on.
 
-use koppel::plan::Basis;
-use koppel_io::system_file::SystemFile;
+use koppel_session::Session;
 
 use super::progress::Told;
-use crate::failure::{Result, note};
+use crate::failure::{Result, note, tell};
 use crate::output::explanation;
 
 /// Whether everything that was tried is told.
@@ -17,15 +16,10 @@ pub(super) enum Tell {
 }
 
 /// Chooses what is open.
-pub(super) fn choose(file: &mut SystemFile, tell: Tell) -> Result<()> {
+pub(super) fn choose(session: &mut Session, how: Tell) -> Result<()> {
     let told = Told::new("choosing");
-    let is_asked = file.is_asked();
-    let Some(choice) = file.choose_settings(&|what| told.about(what))? else { return Ok(()) };
-    // Where nobody asked and nothing is known, the run is as it always was; the summary says why.
-    if is_asked || choice.basis != Basis::Nothing {
-        choice.warnings.iter().for_each(|text| note("warning", text));
-    }
-    if tell == Tell::All {
+    let choice = session.choose(&|what| told.about(what), &tell)?;
+    if let Some(choice) = choice.filter(|_| how == Tell::All) {
         explanation(choice).iter().for_each(|(kind, text)| note(kind, text));
     }
     Ok(())

@@ -3,66 +3,68 @@
 use std::path::Path;
 
 use koppel::analysis::{Forecast, ForecastOptions, Methods, structure, zero_stability};
-use koppel_io::system_file::SystemFile;
 use koppel_io::{drawing, stability_map};
+use koppel_session::Session;
 
 use super::auto::{self, Tell};
 use super::frequency::Frequency;
 use super::progress::Told;
-use super::run::{load, tell_trials};
+use super::run::{load, tell_fmus};
 use crate::arguments::CheckArguments;
+use crate::execution::{self, Cache};
 use crate::exit::Exit;
 use crate::failure::{Failure, Result, note};
 use crate::output::{self, Check, Limit};
-use crate::session::{self, Cache};
 
 /// Looks at a system without running it: structure, loops, zero-stability, forecast.
 pub(super) fn check(arguments: &CheckArguments) -> Result<Exit> {
     let CheckArguments { graph, plot, map, .. } = arguments;
     check_numbers(arguments)?;
-    let mut file = load(&arguments.file, &arguments.settings, arguments.tolerant)?;
-    file.notices().iter().for_each(|(kind, text)| note(kind, text));
-    file.warnings().iter().for_each(|text| note("warning", text));
-    session::check_drawings(&arguments.file, &file.reads(), graph, plot, map)?;
+    let mut session = load(&arguments.file, &arguments.settings, arguments.tolerant)?;
+    session.spec.notices().iter().for_each(|(kind, text)| note(kind, text));
+    session.spec.warnings().iter().for_each(|text| note("warning", text));
+    execution::check_drawings(&arguments.file, &session.spec.reads(), graph, plot, map)?;
     let cache = Cache::new(&arguments.cache);
-    cache.serve(&mut file);
-    auto::choose(&mut file, Tell::Warnings)?;
-    let filters = file.choose_filters()?;
-    let mut file = file.trial();
-    let simulation = file.simulation();
-    cache.tell();
-    tell_trials(&file);
+    cache.serve(&mut session);
+    auto::choose(&mut session, Tell::Warnings)?;
+    let filters = session.choose_filters()?;
+    let mut session = session.trial();
+    let simulation = session.simulation();
+    tell_fmus(&session);
     let mut simulation = simulation?;
     simulation.remarks().iter().for_each(|text| note("warning", text));
     // Steps that adapt are judged at their limits.
-    let smallest = file.run.adaptive.as_ref().map(|_| file.run.step);
+    let smallest = session.spec.run.adaptive.as_ref().map(|_| session.spec.run.step);
     if smallest.is_some() {
-        file.run = file.run.with_one_step(file.run.largest_step());
-        simulation = file.simulation()?;
+        session.spec.run = session.spec.run.with_one_step(session.spec.run.largest_step());
+        simulation = session.simulation()?;
     }
     let structure = structure(&mut simulation)?;
-    let stability = zero_stability(&mut simulation, &file.run);
+    let stability = zero_stability(&mut simulation, &session.spec.run);
     let told = Told::new("checking");
-    file.excite_unknown(&mut simulation, &|what| told.about(what))?;
-    cache.tell();
+    session.excite_unknown(&mut simulation, &|what| told.about(what))?;
+    tell_fmus(&session);
     let options = ForecastOptions {
         methods: arguments.methods.map(Into::into),
         error: arguments.error,
         vary: arguments.vary.map(|percent| percent / 100.0),
         progress: &|what| told.about(what),
-        copy: Some(&|| file.copy_to_walk()),
+        copy: Some(&|| session.copy_to_walk()),
         ..ForecastOptions::default()
     };
-    let forecast = Forecast::of(&mut simulation, &file.run, &options);
-    let smallest = smallest.map(|step| at_smallest(&file, step)).transpose()?;
+    let forecast = Forecast::of(&mut simulation, &session.spec.run, &options);
+    let smallest = smallest.map(|step| at_smallest(&session, step)).transpose()?;
     if let Some(path) = graph {
         output::write_text(path, &drawing::svg(&structure, &stability))?;
     }
-    let check = Check::new(&file, structure, stability, filters, (forecast, smallest));
+    let check = Check::new(&session, structure, stability, filters, (forecast, smallest));
     if let Some(path) = map {
-        output::write_text(path, &stability_map::svg(&file.title, check.forecast(), file.run.step))?;
+        output::write_text(
+            path,
+            &stability_map::svg(&session.spec.title, check.forecast(), session.spec.run.step),
+        )?;
     }
-    let frequency = if arguments.frequency { Some(Frequency::new(&file)?) } else { None };
+    let frequency = if arguments.frequency { Some(Frequency::new(&session)?) } else { None };
     if let (Some(path), Some(frequency)) = (plot, &frequency) {
         frequency.plot(path)?;
     }
@@ -83,14 +85,14 @@ pub(super) fn check(arguments: &CheckArguments) -> Result<Exit> {
 }
 
 /// The same at the smallest of the steps that adapt, and no more than the verdict.
-fn at_smallest(file: &SystemFile, step: f64) -> Result<Limit> {
-    let mut file = file.clone();
-    file.run.step = step;
+fn at_smallest(session: &Session, step: f64) -> Result<Limit> {
+    let mut session = session.clone();
+    session.spec.run.step = step;
     let options =
         ForecastOptions { methods: Some(Methods::Own), blame: Some(false), ..ForecastOptions::default() };
-    let mut simulation = file.simulation()?;
-    file.excite_unknown(&mut simulation, &|_| {})?;
-    let forecast = Forecast::of(&mut simulation, &file.run, &options);
+    let mut simulation = session.simulation()?;
+    session.excite_unknown(&mut simulation, &|_| {})?;
+    let forecast = Forecast::of(&mut simulation, &session.spec.run, &options);
     Ok(Limit { step, verdict: forecast.verdict, spectral_radius: forecast.spectral_radius })
 }
 

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use koppel::solver::SolverConfig;
 use koppel_fmu::Error;
 use koppel_fmu::export::{Export, Options, library};
-use koppel_io::system_file::{self, Setting, SystemFile};
-use koppel_ssp::Tolerance;
+use koppel_io::system_file::{self, Setting};
+use koppel_session::Session;
 
 use super::auto::{self, Tell};
 use crate::arguments::ExportArguments;
@@ -66,20 +66,19 @@ fn system(path: &Path, out: &Path, arguments: &ExportArguments) -> Result<Export
         origin: "--set".into(),
     };
     let settings: Vec<Setting> = arguments.set.iter().map(setting).collect();
-    let mut file = if system_file::is_structure(path) {
-        system_file::load_structure(path, &settings, Tolerance::Strict)?
-    } else {
-        system_file::load_with(path, &settings)?
-    };
-    check_not_read(&file, out)?;
+    let mut session = Session::load(path, &settings)?;
+    check_not_read(&session, out)?;
     refuse_existing(out, arguments.force)?;
-    if file.is_open() {
+    if session.spec.is_open() {
         // What runs inside the FMU cannot be chosen anew in every tool.
-        auto::choose(&mut file, Tell::Warnings)?;
-        note("note", &format!("the FMU has what was chosen in place of `auto`: {}", file.pin().join(", ")));
+        auto::choose(&mut session, Tell::Warnings)?;
+        note(
+            "note",
+            &format!("the FMU has what was chosen in place of `auto`: {}", session.pin().join(", ")),
+        );
     }
     let name = path.file_stem().map_or("system".into(), |stem| stem.to_string_lossy());
-    Ok(Export::system(&file, &name)?)
+    Ok(Export::system(&session, &name, arguments.accept_unstable)?)
 }
 
 fn model(out: &Path, arguments: &ExportArguments) -> Result<Export> {
@@ -113,10 +112,10 @@ fn solver(text: &str) -> Result<SolverConfig> {
 }
 
 /// An FMU that is part of the system must not be replaced by it.
-fn check_not_read(file: &SystemFile, out: &Path) -> Result<()> {
+fn check_not_read(session: &Session, out: &Path) -> Result<()> {
     let Ok(out_path) = out.canonicalize() else { return Ok(()) };
     let is_same = |(_, used): &(String, PathBuf)| used.canonicalize().is_ok_and(|used| used == out_path);
-    match file.fmus().into_iter().find(is_same) {
+    match session.spec.fmus().into_iter().find(is_same) {
         None => Ok(()),
         Some((name, _)) => Err(Failure::words(
             format!("`{}` is part of the system, as subsystem `{name}`", out.display()),

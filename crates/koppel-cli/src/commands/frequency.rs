@@ -6,7 +6,7 @@ use std::path::Path;
 use koppel::coupling::{CouplingConfig, HinfConfig, StartUp};
 use koppel::frequency::{Interface, Taker, Verdict};
 use koppel_io::plot::{Curve, Plot, Scale};
-use koppel_io::system_file::SystemFile;
+use koppel_session::Session;
 use serde_json::{Value, json};
 
 use crate::failure::{Failure, Result};
@@ -19,16 +19,16 @@ pub(super) struct Frequency {
 }
 
 impl Frequency {
-    pub(super) fn new(file: &SystemFile) -> Result<Self> {
+    pub(super) fn new(session: &Session) -> Result<Self> {
         let refused =
             |error: Box<koppel::Error>| Failure::Words { message: error.to_string(), hint: error.hint() };
-        let run = &file.run;
+        let run = &session.spec.run;
         let given = match &run.coupling {
             CouplingConfig::Prestep(config) => config.models.clone(),
             CouplingConfig::Corrector(config) => config.models.clone(),
             _ => BTreeMap::new(),
         };
-        let interface = Interface::between(&mut file.build()?, &given).map_err(refused)?;
+        let interface = Interface::between(&mut session.build()?, &given).map_err(refused)?;
         let start = StartUp::Constant;
         let usual = [
             CouplingConfig::Zoh {},

@@ -1,53 +1,56 @@
 //! `koppel probe`.
 
 use koppel::coupling::CouplingConfig;
-use koppel_io::system_file::SystemFile;
+use koppel_session::Session;
 use serde_json::json;
 
-use super::run::{load, tell_trials};
+use super::run::{load, tell_fmus};
 use crate::arguments::{ProbeArguments, SettingArguments};
+use crate::execution::{Cache, Log, LogLevel};
 use crate::exit::Exit;
 use crate::failure::{Failure, Result, note};
 use crate::output::{self, Probing, bytes};
-use crate::session::{Cache, Log, LogLevel};
 
 /// Excites the subsystems of a system and shows what was found, or removes what was kept.
 pub(super) fn probe(arguments: &ProbeArguments) -> Result<Exit> {
     let cache = Cache::new(&arguments.cache);
     let Some(path) = &arguments.file else { return clear(arguments, &cache) };
-    let mut file = load(path, &arguments.settings, arguments.tolerant)?;
-    file.notices().iter().for_each(|(kind, text)| note(kind, text));
-    file.warnings().iter().for_each(|text| note("warning", text));
-    if !is_probing(&file.run.coupling) {
-        let name = file.run.coupling.name();
+    let mut session = load(path, &arguments.settings, arguments.tolerant)?;
+    session.spec.notices().iter().for_each(|(kind, text)| note(kind, text));
+    session.spec.warnings().iter().for_each(|text| note("warning", text));
+    if !is_probing(&session.spec.run.coupling) {
+        let name = session.spec.run.coupling.name();
         note("note", &format!("the coupling `{name}` excites nothing; this is what `vfps` would find"));
         let settings = SettingArguments { coupling: Some("vfps".into()), ..arguments.settings.clone() };
-        file = load(path, &settings, arguments.tolerant)?;
+        session = load(path, &settings, arguments.tolerant)?;
     }
-    cache.serve(&mut file);
-    let found = find(&mut file);
-    cache.tell();
+    cache.serve(&mut session);
+    let found = find(&mut session);
     let (probing, nodes) = found?;
     if arguments.json {
         let mut document = serde_json::to_value(&probing).unwrap_or_default();
-        document["step"] = json!(file.run.step);
+        document["step"] = json!(session.spec.run.step);
         document["nodes"] = json!(nodes);
         document["cache"] = json!(cache.get().map(|cache| cache.folder()));
         output::print_json(&document)?;
     } else {
-        let title = if file.title.is_empty() { path.display().to_string() } else { file.title.clone() };
+        let title = if session.spec.title.is_empty() {
+            path.display().to_string()
+        } else {
+            session.spec.title.clone()
+        };
         let folder = cache.get().map(|cache| cache.folder());
-        output::print(&probing.text(&title, file.run.step, nodes, folder))?;
+        output::print(&probing.text(&title, session.spec.run.step, nodes, folder))?;
     }
     Ok(Exit::Ok)
 }
 
-fn find(file: &mut SystemFile) -> Result<(Probing, usize)> {
+fn find(session: &mut Session) -> Result<(Probing, usize)> {
     let log = Log::new(LogLevel::default());
-    file.log_to(log.sink());
-    let simulation = file.choose_filters().and_then(|_| file.trial().simulation());
+    session.log_to(log.sink());
+    let simulation = session.choose_filters().and_then(|_| session.trial().simulation());
     log.end();
-    tell_trials(file);
+    tell_fmus(session);
     let simulation = simulation?;
     let nodes = simulation.probing_nodes();
     Ok((Probing::new(&simulation), nodes))

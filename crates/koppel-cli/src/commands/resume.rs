@@ -3,14 +3,17 @@
 use std::path::{Path, PathBuf};
 
 use koppel_io::Error as Io;
-use koppel_io::replay::Journals;
 use koppel_io::system_file;
+use koppel_session::replay::Journals;
+use koppel_session::{Session, Start};
 
 use crate::arguments::ResumeArguments;
+use crate::execution::{
+    self, Cache, Checkpoint, Execution, Log, Origin, Plan, anchored, nearby, tell_changes,
+};
 use crate::exit::Exit;
 use crate::failure::{Failure, Result};
 use crate::output::significant;
-use crate::session::{self, Cache, Checkpoint, Log, Origin, Plan, Session, anchored, nearby, tell_changes};
 
 /// Continues a run from its checkpoint.
 pub(super) fn resume(arguments: &ResumeArguments) -> Result<Exit> {
@@ -27,22 +30,26 @@ pub(super) fn resume(arguments: &ResumeArguments) -> Result<Exit> {
         ));
     }
     let place = format!("settings in {}", path.display());
-    let mut file = system_file::parse_from(&place, &checkpoint.settings, &nearby(&checkpoint.system))?;
+    let mut session =
+        Session::new(system_file::parse_from(&place, &checkpoint.settings, &nearby(&checkpoint.system))?)?;
     if let Some(stop) = &arguments.stop {
-        file.set("run.stop", stop, "--stop")?;
+        session.set("run.stop", stop, "--stop")?;
     }
     let whole = anchored(path);
     let next = arguments.session.checkpoint.as_deref().map_or_else(|| whole.clone(), anchored);
-    file.log_inputs(Journals::beside(&next).continuing(&whole));
+    session.log_inputs(Journals::beside(&next).continuing(&whole));
     let log = Log::new(arguments.session.log);
-    file.log_to(log.sink());
-    let cache = Cache::new(&arguments.session.cache);
-    cache.serve(&mut file);
-    let simulation = file.simulation();
-    cache.tell();
-    super::run::tell_trials(&file);
-    let mut simulation = simulation.inspect_err(|_| log.end())?;
-    simulation.restore(&checkpoint.state)?;
+    session.log_to(log.sink());
+    let options = &arguments.session;
+    Cache::new(&options.cache).serve(&mut session);
+    let start = Start {
+        is_certified: !options.no_certificate,
+        accepts_unstable: options.accept_unstable,
+        from: Some(&checkpoint.state),
+        ..Start::default()
+    };
+    let run = session.start(start, &options.tell()).inspect_err(|_| log.end())?;
+    let simulation = &run.simulation;
     // A run that was killed between its last step and the end of its result file is still to be finished.
     let is_unfinished = checkpoint.out.as_deref().is_some_and(|out| part(out).exists());
     if simulation.is_done() && !is_unfinished {
@@ -66,11 +73,11 @@ pub(super) fn resume(arguments: &ResumeArguments) -> Result<Exit> {
         },
     }
     .anchored();
-    session::check(&plan, &file.reads(), &arguments.session)?;
+    execution::check(&plan, &session.spec.reads(), options)?;
     if let (Some(old), Some(new)) = (&checkpoint.out, &plan.out) {
         copy_rows(old, new)?;
     }
-    Session::new(file, simulation, None, plan, &arguments.session, log)?.run()
+    Execution::new(session, run, plan, options, log)?.run()
 }
 
 /// Copies what the interrupted run has written, finished or not, to continue the copy.

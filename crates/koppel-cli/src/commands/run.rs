@@ -2,38 +2,35 @@
 
 use std::path::{Path, PathBuf};
 
-use koppel::run::Simulation;
-use koppel_io::replay::Journals;
-use koppel_io::system_file::{self, Setting, SystemFile};
+use koppel_io::system_file::{self, Setting};
+use koppel_session::replay::Journals;
+use koppel_session::{Session, Start};
 use koppel_ssp::Tolerance;
 
 use super::auto::{self, Tell};
 use crate::arguments::{RunArguments, SettingArguments};
+use crate::execution::{self, Cache, Execution, Log, Origin, Plan};
 use crate::exit::Exit;
 use crate::failure::{Failure, Result, note};
 use crate::output::{self, DryRun};
-use crate::session::{self, Cache, Log, Origin, Plan, Session};
 
 /// Runs a system file.
 pub(super) fn run(arguments: &RunArguments) -> Result<Exit> {
-    let file = load(&arguments.file, &arguments.settings, arguments.tolerant)?;
-    file.notices().iter().for_each(|(kind, text)| note(kind, text));
-    file.warnings().iter().for_each(|text| note("warning", text));
-    if arguments.dry_run { dry_run(arguments, file) } else { start(arguments, file) }
+    let session = load(&arguments.file, &arguments.settings, arguments.tolerant)?;
+    session.spec.notices().iter().for_each(|(kind, text)| note(kind, text));
+    session.spec.warnings().iter().for_each(|text| note("warning", text));
+    if arguments.dry_run { dry_run(arguments, session) } else { start(arguments, session) }
 }
 
 /// Reads a system file or structure with the settings of the command line.
-pub(super) fn load(file: &Path, given: &SettingArguments, is_tolerant: bool) -> Result<SystemFile> {
+pub(super) fn load(file: &Path, given: &SettingArguments, is_tolerant: bool) -> Result<Session> {
     let settings = settings(given);
-    if system_file::is_structure(file) {
-        let tolerance = if is_tolerant { Tolerance::Tolerant } else { Tolerance::Strict };
-        return Ok(system_file::load_structure(file, &settings, tolerance)?);
-    }
-    if is_tolerant {
+    let tolerance = if is_tolerant { Tolerance::Tolerant } else { Tolerance::Strict };
+    if is_tolerant && !system_file::is_structure(file) {
         let message = format!("--tolerant is for system structures; `{}` is none", file.display());
         return Err(Failure::words(message, "leave it out, or name an .ssp or .ssd file"));
     }
-    Ok(system_file::load_with(file, &settings)?)
+    Ok(Session::load_tolerant(file, &settings, tolerance)?)
 }
 
 /// Options replace settings of the file.
@@ -82,15 +79,13 @@ fn quoted(text: &str) -> String {
     if text.contains(['\'', '\n']) { format!("{text:?}") } else { format!("'{text}'") }
 }
 
-fn dry_run(arguments: &RunArguments, mut file: SystemFile) -> Result<Exit> {
-    session::check(&plan(arguments), &file.reads(), &arguments.session)?;
-    let cache = Cache::new(&arguments.session.cache);
-    cache.serve(&mut file);
-    auto::choose(&mut file, tell(arguments))?;
-    let simulation = file.trial().simulation();
-    cache.tell();
-    tell_trials(&file);
-    let plan = DryRun::new(&file, &simulation?)?;
+fn dry_run(arguments: &RunArguments, mut session: Session) -> Result<Exit> {
+    execution::check(&plan(arguments), &session.spec.reads(), &arguments.session)?;
+    Cache::new(&arguments.session.cache).serve(&mut session);
+    auto::choose(&mut session, explains(arguments))?;
+    let simulation = session.trial().simulation();
+    tell_fmus(&session);
+    let plan = DryRun::new(&session, &simulation?)?;
     if arguments.session.json {
         output::print_json(&serde_json::to_value(&plan).unwrap_or_default())?;
     } else {
@@ -99,49 +94,33 @@ fn dry_run(arguments: &RunArguments, mut file: SystemFile) -> Result<Exit> {
     Ok(Exit::Ok)
 }
 
-fn start(arguments: &RunArguments, mut file: SystemFile) -> Result<Exit> {
+fn start(arguments: &RunArguments, mut session: Session) -> Result<Exit> {
     let plan = plan(arguments);
-    session::check(&plan, &file.reads(), &arguments.session)?;
-    if arguments.session.checkpoint.is_some() || arguments.session.checkpoint_every.is_some() {
-        file.log_inputs(Journals::beside(&plan.checkpoint));
+    let options = &arguments.session;
+    execution::check(&plan, &session.spec.reads(), options)?;
+    if options.checkpoint.is_some() || options.checkpoint_every.is_some() {
+        session.log_inputs(Journals::beside(&plan.checkpoint));
     }
-    let log = Log::new(arguments.session.log);
-    file.log_to(log.sink());
-    let cache = Cache::new(&arguments.session.cache);
-    cache.serve(&mut file);
-    auto::choose(&mut file, tell(arguments)).inspect_err(|_| log.end())?;
-    let filters = file.choose_filters().inspect_err(|_| log.end())?;
-    let simulation = file.simulation();
-    cache.tell();
-    tell_trials(&file);
-    let simulation = simulation.inspect_err(|_| log.end())?;
-    simulation.remarks().iter().for_each(|text| note("warning", text));
-    if file.run.iteration.is_some() && simulation.loop_works().next().is_none() {
-        note("warning", "`iteration` does nothing: there is no loop of that kind (see `koppel check`)");
-    }
-    if !arguments.session.quiet {
-        filters.iter().for_each(|choice| note("note", &choice.words()));
-    }
-    let second =
-        if arguments.second_run { Some(second(arguments, &file).inspect_err(|_| log.end())?) } else { None };
-    Session::new(file, simulation, second, plan, &arguments.session, log)?.run()
+    let log = Log::new(options.log);
+    session.log_to(log.sink());
+    Cache::new(&options.cache).serve(&mut session);
+    auto::choose(&mut session, explains(arguments)).inspect_err(|_| log.end())?;
+    let start = Start {
+        is_certified: !options.no_certificate,
+        has_second_run: arguments.second_run,
+        accepts_unstable: options.accept_unstable,
+        ..Start::default()
+    };
+    let run = session.start(start, &options.tell()).inspect_err(|_| log.end())?;
+    Execution::new(session, run, plan, options, log)?.run()
 }
 
 /// Says what of FMUs is done without.
-pub(super) fn tell_trials(file: &SystemFile) {
-    file.trial_warnings().iter().for_each(|text| note("warning", text));
+pub(super) fn tell_fmus(session: &Session) {
+    session.warnings_of_fmus().iter().for_each(|text| note("warning", text));
 }
 
-/// The same run at half the step.
-fn second(arguments: &RunArguments, first: &SystemFile) -> Result<Simulation> {
-    // With the filters that were chosen for the first.
-    let place = format!("settings in {}", arguments.file.display());
-    let mut file = system_file::parse_from(&place, &first.to_toml(), &arguments.file)?;
-    file.set("run.step", &format!("{:?}", first.run.step / 2.0), "--second-run")?;
-    Ok(file.simulation()?)
-}
-
-fn tell(arguments: &RunArguments) -> Tell {
+fn explains(arguments: &RunArguments) -> Tell {
     if arguments.explain { Tell::All } else { Tell::Warnings }
 }
 

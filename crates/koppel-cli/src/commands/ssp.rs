@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use koppel_io::system_file;
+use koppel_session::Session;
 use koppel_ssp::model::Version;
 use koppel_ssp::{Finding, Options, Rule, Severity, Ssp, Tolerance, check_with};
 
@@ -78,11 +79,7 @@ fn export(file: &Path, out: &Path, version: Version, force: bool) -> Result<Exit
         return Err(Failure::words(message, "end it in `.ssp`"));
     }
     refuse_existing(out, force)?;
-    let system = if system_file::is_structure(file) {
-        system_file::load_structure(file, &[], Tolerance::Strict)?
-    } else {
-        system_file::load(file)?
-    };
+    let system = Session::load(file, &[])?.spec;
     let (system, folder) = as_fmus(system, file)?;
     let exported = system_file::export(&system, out, version)?;
     drop(folder);

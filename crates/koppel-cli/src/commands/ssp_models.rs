@@ -5,14 +5,15 @@ use std::path::Path;
 
 use koppel::solver::SolverConfig;
 use koppel_fmu::export::{Export, Options, library};
-use koppel_io::system_file::{self, SystemFile};
+use koppel_io::system_file::SystemSpec;
+use koppel_session::Session;
 use tempfile::TempDir;
 use toml::{Table, Value};
 
 use crate::failure::{Failure, Result};
 
 /// The system with FMUs in place of its built-in models, and the folder where these FMUs lie.
-pub(super) fn as_fmus(file: SystemFile, path: &Path) -> Result<(SystemFile, Option<TempDir>)> {
+pub(super) fn as_fmus(file: SystemSpec, path: &Path) -> Result<(SystemSpec, Option<TempDir>)> {
     let mut table: Table = toml::from_str(&file.to_open_toml()).map_err(unreadable)?;
     let Some(Value::Table(subsystems)) = table.get_mut("subsystems") else { return Ok((file, None)) };
     if subsystems.iter().all(|(_, keys)| keys.get("model").is_none()) {
@@ -28,7 +29,7 @@ pub(super) fn as_fmus(file: SystemFile, path: &Path) -> Result<(SystemFile, Opti
         *keys = Value::Table(Table::from_iter([("fmu".into(), fmu.to_string_lossy().into_owned().into())]));
     }
     let text = toml::to_string(&table).map_err(unreadable)?;
-    Ok((system_file::parse(&text, path)?, Some(folder)))
+    Ok((Session::parse(&text, path)?.spec, Some(folder)))
 }
 
 /// The model behind a subsystem, with its parameters and solver.

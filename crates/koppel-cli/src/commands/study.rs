@@ -11,10 +11,10 @@ use koppel_study::{
 use serde_json::json;
 
 use crate::arguments::{StudyArguments, StudyCommand};
+use crate::execution::{self, StudyProgress};
 use crate::exit::Exit;
 use crate::failure::{Failure, Result, note};
 use crate::output::{Grid, duration, print, print_json, quoted, significant};
-use crate::session::{self, StudyProgress};
 
 impl From<StudyError> for Failure {
     fn from(error: StudyError) -> Self {
@@ -76,12 +76,12 @@ fn start(arguments: &StudyArguments) -> Result<Exit> {
         return Ok(Exit::Ok);
     }
     let folder = arguments.out.clone().unwrap_or_else(|| folder_of(file, shard));
-    session::listen();
+    execution::listen();
     let options = Options { threads: arguments.threads, shard, is_large_accepted: arguments.accept_large };
     let mut bar = StudyProgress::new(arguments.quiet);
     let mut watch = |progress: &Progress| {
         bar.show(progress);
-        if session::is_asked() { Wish::Stop } else { Wish::Continue }
+        if execution::is_asked() { Wish::Stop } else { Wish::Continue }
     };
     let made = run(&prepared, &folder, options, &mut watch);
     bar.end();

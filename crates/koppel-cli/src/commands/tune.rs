@@ -3,16 +3,16 @@
 use koppel::analysis::{Forecast, ForecastOptions, LinearSystem, Methods, Verdict};
 use koppel::plan::tune::{self, Objective, TuneOptions, Tuning};
 use koppel_io::front_plot;
-use koppel_io::system_file::SystemFile;
+use koppel_session::Session;
 
 use super::auto::{self, Tell};
 use super::progress::Told;
-use super::run::{load, tell_trials};
+use super::run::{load, tell_fmus};
 use crate::arguments::{Kept, TuneArguments};
+use crate::execution::{self, Cache};
 use crate::exit::Exit;
 use crate::failure::{Failure, Result, note};
 use crate::output::{self, Tuned};
-use crate::session::{self, Cache};
 
 /// States of a system with which methods that learn on the way are tried, too: each of them must be run.
 const SMALL: usize = 24;
@@ -22,22 +22,21 @@ const MOST_CONNECTIONS: usize = 200;
 /// Searches the settings of a run.
 pub(super) fn tune(arguments: &TuneArguments) -> Result<Exit> {
     check_numbers(arguments)?;
-    let mut file = load(&arguments.file, &arguments.settings, arguments.tolerant)?;
-    file.notices().iter().for_each(|(kind, text)| note(kind, text));
-    file.warnings().iter().for_each(|text| note("warning", text));
-    session::check_drawings(&arguments.file, &file.reads(), &None, &arguments.plot, &None)?;
+    let mut session = load(&arguments.file, &arguments.settings, arguments.tolerant)?;
+    session.spec.notices().iter().for_each(|(kind, text)| note(kind, text));
+    session.spec.warnings().iter().for_each(|text| note("warning", text));
+    execution::check_drawings(&arguments.file, &session.spec.reads(), &None, &arguments.plot, &None)?;
     let cache = Cache::new(&arguments.cache);
-    cache.serve(&mut file);
-    auto::choose(&mut file, Tell::Warnings)?;
-    file.choose_filters()?;
-    let file = file.trial();
-    let simulation = file.simulation();
-    cache.tell();
-    tell_trials(&file);
+    cache.serve(&mut session);
+    auto::choose(&mut session, Tell::Warnings)?;
+    session.choose_filters()?;
+    let session = session.trial();
+    let simulation = session.simulation();
+    tell_fmus(&session);
     let mut simulation = simulation?;
     let told = Told::new("tuning");
-    file.excite_unknown(&mut simulation, &|what| told.about(what))?;
-    cache.tell();
+    session.excite_unknown(&mut simulation, &|what| told.about(what))?;
+    tell_fmus(&session);
     let system = LinearSystem::new(&mut simulation).map_err(|error| {
         Failure::words(format!("the settings cannot be tuned: {}", reason(&error)), NO_MODEL)
     })?;
@@ -45,19 +44,19 @@ pub(super) fn tune(arguments: &TuneArguments) -> Result<Exit> {
         methods: Some(Methods::Own),
         blame: Some(false),
         progress: &|what| told.about(what),
-        copy: Some(&|| file.copy_to_walk()),
+        copy: Some(&|| session.copy_to_walk()),
         ..ForecastOptions::default()
     };
-    let forecast = Forecast::of(&mut simulation, &file.run, &options);
-    warn(&file, &forecast);
-    let (methods, left_out) = methods(arguments, &file, &system)?;
-    let connections = connections(arguments, &file, &system)?;
-    let objectives = objectives(arguments, system.reference(&file.run).is_ok());
+    let forecast = Forecast::of(&mut simulation, &session.spec.run, &options);
+    warn(&session, &forecast);
+    let (methods, left_out) = methods(arguments, &session, &system)?;
+    let connections = connections(arguments, &session, &system)?;
+    let objectives = objectives(arguments, system.reference(&session.spec.run).is_ok());
     let options = TuneOptions {
         objectives: &objectives,
         methods: &methods,
         steps: if arguments.keep.contains(&Kept::Step) {
-            Some((file.run.step, file.run.step))
+            Some((session.spec.run.step, session.spec.run.step))
         } else {
             arguments.steps
         },
@@ -67,20 +66,20 @@ pub(super) fn tune(arguments: &TuneArguments) -> Result<Exit> {
         seed: arguments.seed,
         progress: &|judged, most| told.about(&format!("{judged} of {most} settings judged")),
     };
-    let found = tune::tune(&system, &file.run, &options)?;
+    let found = tune::tune(&system, &session.spec.run, &options)?;
     let chosen = found.choice(arguments.error);
     if let Some(path) = &arguments.plot {
-        output::write_text(path, &front_plot::svg(&file.title, &found, chosen))?;
+        output::write_text(path, &front_plot::svg(&session.spec.title, &found, chosen))?;
     }
     let applied = match arguments.apply {
         None => None,
         Some(asked) => {
             let row = row(&found, chosen, asked, arguments.error)?;
-            Some((row, apply(arguments, &file, &found, row)?))
+            Some((row, apply(arguments, &session, &found, row)?))
         }
     };
     let shown = Tuned {
-        file: &file,
+        session: &session,
         found: &found,
         chosen,
         left_out: &left_out,
@@ -132,7 +131,7 @@ fn check_numbers(arguments: &TuneArguments) -> Result<()> {
 }
 
 /// What the linear models do not see.
-fn warn(file: &SystemFile, forecast: &Forecast) {
+fn warn(session: &Session, forecast: &Forecast) {
     if forecast.verdict == Verdict::Untrusted {
         let reason = forecast.reason.as_deref().unwrap_or("nothing is known");
         note(
@@ -140,13 +139,19 @@ fn warn(file: &SystemFile, forecast: &Forecast) {
             &format!("the figures hold where the run begins, but are not to be trusted beyond: {reason}"),
         );
     }
-    if file.run.at.iter().any(|change| change.time > file.run.start && change.time < file.run.stop) {
+    if session
+        .spec
+        .run
+        .at
+        .iter()
+        .any(|change| change.time > session.spec.run.start && change.time < session.spec.run.stop)
+    {
         note(
             "warning",
             "changes by [[at]] are not looked at: the figures hold for the system as it is at the start",
         );
     }
-    if file.run.iteration.is_some() {
+    if session.spec.run.iteration.is_some() {
         note("note", "with `iteration`, which makes methods and schedules alike, only the step is searched");
     }
 }
@@ -157,11 +162,11 @@ type LeftOut = (String, String);
 /// Methods to choose from, and those that cannot be used, with the reason.
 fn methods(
     arguments: &TuneArguments,
-    file: &SystemFile,
+    session: &Session,
     system: &LinearSystem,
 ) -> Result<(Vec<String>, Vec<LeftOut>)> {
     let (mut usable, mut left_out) = (Vec::new(), Vec::new());
-    if arguments.keep.contains(&Kept::Method) || file.run.iteration.is_some() {
+    if arguments.keep.contains(&Kept::Method) || session.spec.run.iteration.is_some() {
         return Ok((usable, left_out));
     }
     let asked: Vec<String> = match arguments.methods.is_empty() {
@@ -170,7 +175,7 @@ fn methods(
     };
     for name in asked {
         let is_asked = !arguments.methods.is_empty();
-        if let Some(reason) = against(&name, is_asked, file, system) {
+        if let Some(reason) = against(&name, is_asked, session, system) {
             if is_asked {
                 let message = format!("`{name}` cannot be used here: {reason}");
                 return Err(Failure::words(message, "leave it out of --methods"));
@@ -178,9 +183,9 @@ fn methods(
             left_out.push((name, reason.to_owned()));
             continue;
         }
-        let Some(coupling) = tune::method(&name, &file.run, system) else { continue };
-        let mut trial = file.clone();
-        trial.run.coupling = coupling;
+        let Some(coupling) = tune::method(&name, &session.spec.run, system) else { continue };
+        let mut trial = session.clone();
+        trial.spec.run.coupling = coupling;
         match trial.simulation() {
             Ok(_) => usable.push(name),
             Err(error) if is_asked => {
@@ -195,23 +200,23 @@ fn methods(
 }
 
 /// Why a method that excites subsystems is not tried.
-fn against(name: &str, is_asked: bool, file: &SystemFile, system: &LinearSystem) -> Option<&'static str> {
-    if name != "vfps" || file.run.coupling.name() == name {
+fn against(name: &str, is_asked: bool, session: &Session, system: &LinearSystem) -> Option<&'static str> {
+    if name != "vfps" || session.spec.run.coupling.name() == name {
         return None;
     }
-    let subsystems = file.to_json()["subsystems"].clone();
+    let subsystems = session.spec.to_json()["subsystems"].clone();
     let is_spared = |one: &serde_json::Value| one["probe"] == false;
     if subsystems.as_object().is_some_and(|all| all.values().any(is_spared)) {
         return Some("a subsystem has probe = false and must not be excited");
     }
-    let takes_long = system.states() > SMALL || !file.fmus().is_empty();
+    let takes_long = system.states() > SMALL || !session.spec.fmus().is_empty();
     (takes_long && !is_asked)
         .then_some("it must be run to be judged, which takes long; ask for it with --methods")
 }
 
 /// Inputs that may have methods of their own.
-fn connections(arguments: &TuneArguments, file: &SystemFile, system: &LinearSystem) -> Result<Vec<String>> {
-    let known: Vec<String> = file.connections().map(|connection| connection.to.clone()).collect();
+fn connections(arguments: &TuneArguments, session: &Session, system: &LinearSystem) -> Result<Vec<String>> {
+    let known: Vec<String> = session.spec.connections().map(|connection| connection.to.clone()).collect();
     if !arguments.connections.is_empty() {
         for name in &arguments.connections {
             system.graph().find_inputs(name)?;
@@ -269,13 +274,13 @@ fn row(found: &Tuning, chosen: Option<usize>, asked: Option<usize>, wanted: f64)
 /// Writes a row into the file; the run must be able to begin with it.
 fn apply(
     arguments: &TuneArguments,
-    file: &SystemFile,
+    session: &Session,
     found: &Tuning,
     row: usize,
 ) -> Result<std::path::PathBuf> {
     let chosen = &found.front[row].candidate;
-    let mut trial = file.clone();
-    trial.run = chosen.on(&file.run);
+    let mut trial = session.clone();
+    trial.spec.run = chosen.on(&session.spec.run);
     trial.simulation()?;
-    file.apply(&arguments.file, chosen).map_err(Failure::Write)
+    session.spec.apply(&arguments.file, chosen).map_err(Failure::Write)
 }

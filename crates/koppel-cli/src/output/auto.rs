@@ -4,21 +4,21 @@ use std::time::Duration;
 
 use koppel::coupling::Save;
 use koppel::plan::{Basis, Choice, Tried};
-use koppel_io::system_file::SystemFile;
+use koppel_session::Session;
 use serde_json::{Value, json};
 
 use super::{duration, significant};
 
 /// In pairs, for the summary.
-pub(super) fn facts(file: &SystemFile) -> Vec<(&'static str, String)> {
-    let Some(choice) = file.chosen() else { return Vec::new() };
+pub(super) fn facts(session: &Session) -> Vec<(&'static str, String)> {
+    let Some(choice) = session.chosen() else { return Vec::new() };
     let error = match choice.error {
         Some(error) => format!("predicted error {} (wanted {})", percent(error), percent(choice.aim.error)),
         None if choice.basis == Basis::Nothing => {
             let reason = choice.warnings.first().map_or("nothing is known of it", String::as_str);
             return vec![
                 ("auto", format!("{}: {reason}", choice.chosen.words())),
-                ("pinned by", file.pin().join(", ")),
+                ("pinned by", session.pin().join(", ")),
             ];
         }
         None => "its error is not known".to_owned(),
@@ -31,15 +31,15 @@ pub(super) fn facts(file: &SystemFile) -> Vec<(&'static str, String)> {
     if !others.is_empty() {
         facts.push(("next best", others.join("; ")));
     }
-    facts.push(("pinned by", file.pin().join(", ")));
+    facts.push(("pinned by", session.pin().join(", ")));
     facts
 }
 
 /// Everything, for programs.
-pub(crate) fn auto_document(file: &SystemFile) -> Option<Value> {
-    let choice = file.chosen()?;
+pub(crate) fn auto_document(session: &Session) -> Option<Value> {
+    let choice = session.chosen()?;
     let mut document = json!(choice);
-    document["pin"] = json!(file.pin());
+    document["pin"] = json!(session.pin());
     Some(document)
 }
 

@@ -7,7 +7,7 @@ use koppel::analysis::{
     FilterChoice, Forecast, LoopReport, LoopStability, StepLoopReport, StructureReport, Verdict,
     ZeroStability,
 };
-use koppel_io::system_file::SystemFile;
+use koppel_session::Session;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -128,24 +128,24 @@ impl Loop {
 
 impl Check {
     pub(crate) fn new(
-        file: &SystemFile,
+        session: &Session,
         structure: StructureReport,
         stability: ZeroStability,
         filters: Vec<FilterChoice>,
         (forecast, smallest): (Forecast, Option<Limit>),
     ) -> Self {
         let Forecast { verdict, spectral_radius, .. } = forecast;
-        let largest = Limit { step: file.run.step, verdict, spectral_radius };
-        let settings = file.to_json();
+        let largest = Limit { step: session.spec.run.step, verdict, spectral_radius };
+        let settings = session.spec.to_json();
         let run = &settings["run"];
-        let refused = stability.refuse_unstable(&file.run).err();
+        let refused = stability.refuse_unstable(&session.spec.run).err();
         let hint = refused.and_then(|error| error.hint()).unwrap_or_default();
         let ways_out =
             hint.split("\n  hint: ").filter(|way| !way.is_empty()).map(ToOwned::to_owned).collect();
         let ZeroStability { zero_stable, zero_stability_radius, loops, .. } = stability;
         Check {
             status: "checked",
-            title: file.title.clone(),
+            title: session.spec.title.clone(),
             adaptive: smallest.map(|smallest| Limits { largest, smallest }),
             forecast,
             zero_stable,
@@ -159,8 +159,8 @@ impl Check {
             reading: run["reading"].clone(),
             coupling: run["coupling"].clone(),
             schedule: run["schedule"].clone(),
-            auto: auto_document(file),
-            auto_words: auto_words(file),
+            auto: auto_document(session),
+            auto_words: auto_words(session),
             ways_out,
         }
     }
@@ -218,9 +218,13 @@ impl Check {
 }
 
 /// What was chosen, and what was not.
-fn auto_words(file: &SystemFile) -> Vec<(&'static str, String)> {
-    let explained = file.chosen().map(explanation).unwrap_or_default();
-    super::auto::facts(file).into_iter().filter(|(name, _)| *name != "next best").chain(explained).collect()
+fn auto_words(session: &Session) -> Vec<(&'static str, String)> {
+    let explained = session.chosen().map(explanation).unwrap_or_default();
+    super::auto::facts(session)
+        .into_iter()
+        .filter(|(name, _)| *name != "next best")
+        .chain(explained)
+        .collect()
 }
 
 /// What follows what at once, and where that is known from.

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use koppel::run::{Schedule, Simulation};
 use koppel::system::{Component, evaluation_order};
-use koppel_io::system_file::SystemFile;
+use koppel_session::Session;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -81,32 +81,32 @@ fn column_names(simulation: &Simulation) -> Vec<String> {
 }
 
 impl DryRun {
-    pub(crate) fn new(file: &SystemFile, simulation: &Simulation) -> Result<Self> {
+    pub(crate) fn new(session: &Session, simulation: &Simulation) -> Result<Self> {
         let graph = simulation.graph();
-        let schedule = Schedule::new(&file.run, graph)?;
+        let schedule = Schedule::new(&session.spec.run, graph)?;
         let names = |ids: &Vec<usize>| ids.iter().map(|id| graph.name(*id).to_owned()).collect();
-        let last_is_extra = !simulation.steps().is_multiple_of(file.run.record_every);
+        let last_is_extra = !simulation.steps().is_multiple_of(session.spec.run.record_every);
         let solvers = simulation.statistics().shares;
-        let settings = file.to_json();
+        let settings = session.spec.to_json();
         Ok(DryRun {
             status: "checked",
-            title: file.title.clone(),
-            start: file.run.start,
-            stop: file.run.stop,
-            step: file.run.step,
+            title: session.spec.title.clone(),
+            start: session.spec.run.start,
+            stop: session.spec.run.stop,
+            step: session.spec.run.step,
             steps: simulation.steps(),
-            rows: simulation.steps() / file.run.record_every + 1 + u64::from(last_is_extra),
+            rows: simulation.steps() / session.spec.run.record_every + 1 + u64::from(last_is_extra),
             coupling: settings["run"]["coupling"].clone(),
             schedule: schedule.stages.iter().map(names).collect(),
             subsystems: (0..graph.len()).map(|id| part(graph, id, &solvers[id].solver, &schedule)).collect(),
-            connections: links(file, graph),
+            connections: links(session, graph),
             unconnected_inputs: unconnected(simulation),
             evaluation: evaluation_order(graph).iter().map(|c| reading(graph, c)).collect(),
             changes: settings::changes(&settings),
-            grid: settings::steps(file, simulation.steps()),
-            words: settings::facts(file, &settings),
+            grid: settings::steps(session, simulation.steps()),
+            words: settings::facts(session, &settings),
             columns: column_names(simulation),
-            auto: auto_document(file),
+            auto: auto_document(session),
             settings,
         })
     }
@@ -202,7 +202,7 @@ fn part(graph: &Graph, id: usize, solver: &str, schedule: &Schedule) -> Part {
 }
 
 /// An array is shown as one connection, by its first element; texts, bytes and clocks have neither gain nor unit.
-fn links(file: &SystemFile, graph: &Graph) -> Vec<Link> {
+fn links(session: &Session, graph: &Graph) -> Vec<Link> {
     let one = |connection: &koppel::system::Connection| {
         let target = graph.find_inputs(&connection.to).ok().and_then(|inputs| inputs.first().copied());
         let wires = target.map_or(0..0, |target| graph.wires_into(target));
@@ -220,7 +220,7 @@ fn links(file: &SystemFile, graph: &Graph) -> Vec<Link> {
             map: connection.map.clone(),
         }
     };
-    file.connections().map(one).collect()
+    session.spec.connections().map(one).collect()
 }
 
 fn reading(graph: &Graph, component: &Component) -> Reading {

@@ -4,17 +4,17 @@ use std::path::Path;
 
 use koppel_io::report::{Report, Section, plot_groups};
 use koppel_io::results::Table;
-use koppel_io::system_file::SystemFile;
+use koppel_io::system_file::SystemSpec;
 
 use super::{Grid, Summary, is_standard_output, print};
+use crate::execution::timestamp;
 use crate::failure::{Failure, Result};
-use crate::session::timestamp;
 
 /// Writes the page.
-pub(crate) fn write_report(path: &Path, file: &SystemFile, summary: &Summary, signals: Table) -> Result<()> {
+pub(crate) fn write_report(path: &Path, spec: &SystemSpec, summary: &Summary, signals: Table) -> Result<()> {
     let mut sections = Vec::new();
-    if !file.description.is_empty() {
-        sections.push(Section::Text { title: "Description".into(), text: file.description.clone() });
+    if !spec.description.is_empty() {
+        sections.push(Section::Text { title: "Description".into(), text: spec.description.clone() });
     }
     if !signals.columns.is_empty() {
         sections.push(Section::Plots { title: "Signals".into(), groups: plot_groups(&signals) });
@@ -25,8 +25,8 @@ pub(crate) fn write_report(path: &Path, file: &SystemFile, summary: &Summary, si
     sections.extend(table("Models", summary.qualities()));
     sections.extend(table("Iterated loops", summary.iterations()));
     sections.extend(table("Unconnected inputs", summary.defaults()));
-    sections.push(Section::Code { title: "Settings".into(), text: file.to_toml() });
-    let title = if file.title.is_empty() { "koppel run".to_owned() } else { file.title.clone() };
+    sections.push(Section::Code { title: "Settings".into(), text: spec.to_toml() });
+    let title = if spec.title.is_empty() { "koppel run".to_owned() } else { spec.title.clone() };
     let report = Report {
         title,
         generated_by: format!("koppel {}, {}", env!("CARGO_PKG_VERSION"), timestamp()),

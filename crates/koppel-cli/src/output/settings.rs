@@ -1,20 +1,20 @@
 //! What a run does, in words: for the dry run and the summary.
 
 use koppel::run::{StepSizes, Watched};
-use koppel_io::system_file::SystemFile;
+use koppel_session::Session;
 use serde_json::Value;
 
 use super::{auto, joined, significant};
 
 /// Settings that change the numbers of a run, in pairs.
-pub(super) fn facts(file: &SystemFile, settings: &Value) -> Vec<(&'static str, String)> {
+pub(super) fn facts(session: &Session, settings: &Value) -> Vec<(&'static str, String)> {
     let run = &settings["run"];
     let text = |key: &str| run[key].as_str().unwrap_or_default().to_owned();
     let mut facts = vec![
         ("coupling", inline(&run["coupling"])),
         ("inputs", format!("reading {}, hold {}", text("reading"), text("hold"))),
     ];
-    if let Some(adaptive) = &file.run.adaptive {
+    if let Some(adaptive) = &session.spec.run.adaptive {
         let what = match adaptive.on {
             Watched::Defect => "defects below",
             Watched::Power => "residual power below",
@@ -24,9 +24,9 @@ pub(super) fn facts(file: &SystemFile, settings: &Value) -> Vec<(&'static str, S
     if run["iteration"].is_object() {
         facts.push(("iteration", iteration(&run["iteration"])));
     }
-    facts.extend(auto::facts(file));
-    facts.extend(file.choices().iter().cloned());
-    if let Some(condition) = &file.run.stop_when {
+    facts.extend(auto::facts(session));
+    facts.extend(session.spec.choices().iter().cloned());
+    if let Some(condition) = &session.spec.run.stop_when {
         facts.push(("stop when", condition.clone()));
     }
     let signals = signals(settings);
@@ -42,8 +42,8 @@ pub(super) fn facts(file: &SystemFile, settings: &Value) -> Vec<(&'static str, S
 }
 
 /// How the time is cut: steps, and a last one that is shorter.
-pub(super) fn steps(file: &SystemFile, steps: u64) -> String {
-    let run = &file.run;
+pub(super) fn steps(session: &Session, steps: u64) -> String {
+    let run = &session.spec.run;
     if let Some(adaptive) = &run.adaptive {
         let (least, most) = (significant(run.step, 15), significant(adaptive.max, 15));
         return format!("at most {steps} {} of {least} to {most} s", plural(steps, "step", "steps"));

@@ -12,16 +12,16 @@ use std::time::Duration;
 use koppel::analysis::Certificate;
 use koppel::coupling::Review;
 use koppel::run::{Ending, Simulation, StepSizes};
-use koppel_io::system_file::SystemFile;
+use koppel_session::Session;
 use serde::Serialize;
 use serde_json::Value;
 
 use super::auto::auto_document;
 use super::unconnected::{Default, unconnected};
 use super::{Probing, duration, error_document, settings, significant};
+use crate::execution::{Origin, Outcome, Overruns, Plan, Required, Written, nearby};
 use crate::exit::Exit;
 use crate::failure::{Failure, Result, note};
-use crate::session::{Origin, Outcome, Overruns, Plan, Required, Written, nearby};
 
 /// Numbers of a run that has ended.
 #[derive(Debug, Serialize)]
@@ -133,7 +133,7 @@ struct File {
 
 impl Summary {
     pub(crate) fn new(
-        file: &SystemFile,
+        session: &Session,
         simulation: &Simulation,
         plan: &Plan,
         outcome: &Outcome,
@@ -141,7 +141,7 @@ impl Summary {
     ) -> Self {
         let statistics = simulation.statistics();
         let (resumed_at, from) = match plan.origin {
-            Origin::Start => (None, file.run.start),
+            Origin::Start => (None, session.spec.run.start),
             Origin::Checkpoint { time, .. } => (Some(time), time),
         };
         let (status, code, ending) = ending(outcome);
@@ -149,7 +149,7 @@ impl Summary {
         let waiting = outcome.waiting.as_secs_f64().min(wall);
         let busy = wall - waiting;
         let recording = outcome.recording.as_secs_f64().min(busy);
-        let settings = file.to_json();
+        let settings = session.spec.to_json();
         let mut subsystems: Vec<Work> = statistics.shares.into_iter().map(Work::new).collect();
         if statistics.parallel_stages == 0 {
             fit(&mut subsystems, busy - recording);
@@ -163,12 +163,16 @@ impl Summary {
                 Ok(Ending::Terminated(request)) => Some(request.subsystem.clone()),
                 _ => None,
             },
-            title: if file.title.is_empty() { shown(&plan.system) } else { file.title.clone() },
+            title: if session.spec.title.is_empty() {
+                shown(&plan.system)
+            } else {
+                session.spec.title.clone()
+            },
             koppel_version: env!("CARGO_PKG_VERSION"),
             resumed_at,
             steps: statistics.steps,
             steps_planned: statistics.sizes.is_none().then(|| simulation.steps()),
-            step: file.run.step,
+            step: session.spec.run.step,
             step_sizes: statistics.sizes,
             end_time: simulation.time(),
             wall_seconds: wall,
@@ -178,7 +182,7 @@ impl Summary {
             recording_seconds: recording,
             waiting_seconds: waiting,
             parallel_stages: statistics.parallel_stages,
-            auto: auto_document(file),
+            auto: auto_document(session),
             certificate,
             probing: Probing::of(simulation),
             models: statistics.review,
@@ -197,11 +201,11 @@ impl Summary {
             report: None,
             saved_models: None,
             checkpoint: outcome.checkpoint.clone(),
-            input_logs: file.input_logs().iter().map(|path| shown(path)).collect(),
+            input_logs: session.input_logs().iter().map(|path| shown(path)).collect(),
             error: outcome.ending.as_ref().err().map(error_document),
             report_error: None,
-            words: settings::facts(file, &settings),
-            grid: settings::steps(file, simulation.steps()),
+            words: settings::facts(session, &settings),
+            grid: settings::steps(session, simulation.steps()),
             is_crash: outcome.ending.as_ref().err().is_some_and(Failure::is_crash),
             settings,
         }

@@ -8,7 +8,7 @@ use koppel::coupling::CouplingConfig;
 use koppel::plan::pareto::{Point, room};
 use koppel::plan::tune::{Objective, Tuned as Found, Tuning};
 use koppel::run::ScheduleConfig;
-use koppel_io::system_file::SystemFile;
+use koppel_session::Session;
 use serde_json::{Value, json};
 
 use super::forecast::percent;
@@ -16,7 +16,7 @@ use super::{Grid, SHOWN, quoted, significant};
 
 /// What was found, and what was done with it.
 pub(crate) struct Tuned<'a> {
-    pub(crate) file: &'a SystemFile,
+    pub(crate) session: &'a Session,
     pub(crate) found: &'a Tuning,
     /// The row to take.
     pub(crate) chosen: Option<usize>,
@@ -36,8 +36,8 @@ impl Tuned<'_> {
     /// For readers.
     pub(crate) fn text(&self, plot: Option<&Path>) -> String {
         let mut text = String::new();
-        if !self.file.title.is_empty() {
-            let _ = writeln!(text, "{}", self.file.title);
+        if !self.session.spec.title.is_empty() {
+            let _ = writeln!(text, "{}", self.session.spec.title);
         }
         text.push_str(&self.summary());
         for (method, reason) in self.left_out {
@@ -172,7 +172,7 @@ impl Tuned<'_> {
             found.front.iter().enumerate().map(|(at, one)| row(Some(at + 1), one)).collect();
         let applied = self.applied.as_ref();
         json!({
-            "title": self.file.title,
+            "title": self.session.spec.title,
             "objectives": found.objectives,
             "front": front,
             "own": found.own.as_ref().map(|own| row(None, own)),

@@ -13,7 +13,7 @@ use koppel::signal::external::External;
 use koppel::system::{Horizon, InputId, OutputId, System, SystemGraph, VariableId, VariableKind};
 use koppel_fmi::import::Without;
 use koppel_fmi::probe::Capability;
-use koppel_io::system_file::{self, SystemFile};
+use koppel_session::Session;
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -21,7 +21,7 @@ use std::path::Path;
 const STEPS: f64 = 1e12;
 
 pub(crate) struct Container {
-    file: SystemFile,
+    session: Session,
     /// Its FMUs run in processes of their own, without what fails there: to find out what they keep.
     is_apart: bool,
     interface: Interface,
@@ -48,30 +48,30 @@ struct Running {
 impl Container {
     /// Reads the system file and names its variables; its FMUs do without what they are known to fail at.
     pub(crate) fn new(path: &Path, lacks: BTreeMap<String, Without>) -> Result<Container> {
-        let mut file = system_file::load(path)?;
-        file.do_without(lacks);
-        Container::of(file)
+        let mut session = Session::load(path, &[])?;
+        session.do_without(lacks);
+        Container::of(session)
     }
 
-    pub(crate) fn of(file: SystemFile) -> Result<Container> {
-        Container::made(file, false)
+    pub(crate) fn of(session: Session) -> Result<Container> {
+        Container::made(session, false)
     }
 
     /// The same with FMUs in processes of their own, without what fails there.
-    pub(crate) fn apart(file: SystemFile) -> Result<Container> {
-        Container::made(file, true)
+    pub(crate) fn apart(session: Session) -> Result<Container> {
+        Container::made(session, true)
     }
 
-    fn made(mut file: SystemFile, is_apart: bool) -> Result<Container> {
-        file.choose_settings(&|_| {})?;
-        file.choose_filters()?;
-        let mut system = build(&file, is_apart)?;
+    fn made(mut session: Session, is_apart: bool) -> Result<Container> {
+        session.choose_settings(&|_| {})?;
+        session.choose_filters()?;
+        let mut system = build(&session, is_apart)?;
         let open = system.graph.open_inputs();
-        let mut interface = Interface::of_system(&system.graph, &file.run, &open)?;
-        set_start_values(&mut interface, &file.run, &mut system)?;
+        let mut interface = Interface::of_system(&system.graph, &session.spec.run, &open)?;
+        set_start_values(&mut interface, &session.spec.run, &mut system)?;
         let is_linear = system.subsystems.iter().all(|subsystem| subsystem.linear().is_some());
         let parameters = vec![None; interface.parameters.len()];
-        Ok(Container { file, is_apart, interface, parameters, running: None, is_linear })
+        Ok(Container { session, is_apart, interface, parameters, running: None, is_linear })
     }
 
     fn running(&mut self) -> Result<&mut Running> {
@@ -80,7 +80,7 @@ impl Container {
 
     /// The system with the parameters and inputs as given, at its start.
     fn start(&self, start: f64, inputs: &[Polynomial]) -> Result<Running> {
-        let mut system = build(&self.file, self.is_apart)?;
+        let mut system = build(&self.session, self.is_apart)?;
         system.graph.open_inputs();
         for (target, value) in self.interface.parameters.iter().zip(&self.parameters) {
             if let Some(value) = value {
@@ -100,7 +100,7 @@ impl Container {
 
     /// The settings of the file, from another start on and without end.
     fn config(&self, start: f64) -> RunConfig {
-        let run = &self.file.run;
+        let run = &self.session.spec.run;
         let variables = &self.interface.variables;
         let is_given =
             |name: &str| variables.iter().any(|v| matches!(v.role, Role::Input(_)) && v.name == name);
@@ -200,7 +200,7 @@ impl Body for Container {
 
     /// The importer's time is a sum of steps more often than not: the run goes on from its own, and stays on its grid.
     fn step(&mut self, _time: f64, size: f64, inputs: &[Polynomial]) -> Result<Option<Ended>> {
-        let grid = self.file.run.step;
+        let grid = self.session.spec.run.step;
         let running = self.running()?;
         running.give(inputs);
         let begin = running.simulation.time();
@@ -282,8 +282,8 @@ pub(crate) const USED: [Capability; 5] = [
     Capability::IntermediateUpdate,
 ];
 
-fn build(file: &SystemFile, is_apart: bool) -> Result<System> {
-    Ok(if is_apart { file.build_apart(&USED)? } else { file.build()? })
+fn build(session: &Session, is_apart: bool) -> Result<System> {
+    Ok(if is_apart { session.build_apart(&USED)? } else { session.build()? })
 }
 
 /// The input behind a variable, in the numbers of this graph.
@@ -336,7 +336,7 @@ units = "ignore"
 "#;
 
     fn container() -> Container {
-        Container::of(system_file::parse(SYSTEM, Path::new("system.toml")).unwrap()).unwrap()
+        Container::of(Session::parse(SYSTEM, Path::new("system.toml")).unwrap()).unwrap()
     }
 
     #[test]

@@ -6,7 +6,7 @@ use crate::plan::Abilities;
 use koppel_fmi::Fmu;
 use koppel_fmi::description::CoSimulation;
 use koppel_fmi::import::Without;
-use koppel_io::system_file::SystemFile;
+use koppel_session::Session;
 use std::collections::BTreeMap;
 
 /// What an exported system declares.
@@ -23,8 +23,8 @@ pub(super) struct Kept {
 }
 
 impl Kept {
-    pub(super) fn of(container: &Container, file: &SystemFile) -> Result<Kept> {
-        let is_free = file.run.every.values().all(|every| *every == 1);
+    pub(super) fn of(container: &Container, session: &Session) -> Result<Kept> {
+        let is_free = session.spec.run.every.values().all(|every| *every == 1);
         let mut kept = Kept {
             abilities: Abilities::ALL,
             is_free,
@@ -36,14 +36,14 @@ impl Kept {
             kept.notes.push(format!("it has no FMU state: {error}"));
             (kept.abilities.state, kept.abilities.serialize) = (false, false);
         }
-        let settings: toml::Table = toml::from_str(&file.to_toml()).unwrap_or_default();
-        kept.lacks = file.lacks(&USED).into_iter().filter(|(_, lack)| *lack != Without::default()).collect();
-        for (name, path) in file.fmus() {
-            let fmu = Fmu::open(&path)?;
-            let entry = settings.get("subsystems").and_then(|all| all.get(&name));
-            let interface = entry.and_then(|entry| entry.get("interface")).and_then(toml::Value::as_str);
-            let lack = kept.lacks.get(&name).cloned().unwrap_or_default();
-            kept.inside(&name, &fmu, interface == Some("model-exchange"), &lack);
+        kept.lacks =
+            session.lacks(&USED).into_iter().filter(|(_, lack)| *lack != Without::default()).collect();
+        for (name, spec) in
+            session.spec.subsystems().iter().filter_map(|one| Some((&one.name, one.fmu.as_ref()?)))
+        {
+            let fmu = Fmu::open(&spec.path)?;
+            let lack = kept.lacks.get(name).cloned().unwrap_or_default();
+            kept.inside(name, &fmu, spec.is_model_exchange(fmu.description()), &lack);
         }
         Ok(kept)
     }

@@ -26,7 +26,9 @@ use koppel::models;
 use koppel::solver::SolverConfig;
 use koppel_fmi::archive as archives;
 use koppel_fmi::import::Without;
-use koppel_io::system_file::SystemFile;
+use koppel_io::system_file::SystemSpec;
+use koppel_session::{Remark, Session, Start};
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -133,23 +135,29 @@ impl Export {
     ///
     /// # Errors
     ///
-    /// If it does not start, gives nothing, or a file it needs cannot be read.
-    pub fn system(file: &SystemFile, name: &str) -> Result<Export> {
-        let mut chosen = file.clone();
+    /// If it does not start, a loop is not zero-stable (unless that is accepted), it gives nothing, or a file it needs cannot be read.
+    pub fn system(session: &Session, name: &str, accepts_unstable: bool) -> Result<Export> {
+        let mut chosen = session.clone();
         // What runs inside the FMU cannot be chosen anew in every tool.
         chosen.choose_settings(&|_| {})?;
-        let file = &chosen;
-        let mut container = Container::apart(file.clone())?;
+        let remarks = RefCell::new(Vec::new());
+        let tell = |remark: &Remark| remarks.borrow_mut().push(remark.text.clone());
+        let start = Start { is_certified: false, accepts_unstable, ..Start::default() };
+        // What runs inside is judged here, where somebody reads it: as a run of the file would be.
+        chosen.trial().start(start, &tell)?;
+        let spec = &chosen.spec;
+        let mut container = Container::apart(chosen.clone())?;
         let inputs = vec![crate::polynomial::Polynomial::default(); container.interface().input_count()];
-        container.initialize(file.run.start, &inputs)?;
-        let Kept { abilities, is_free, is_single, lacks, mut notes } = Kept::of(&container, file)?;
-        if file.run.stop_when.is_some() {
+        container.initialize(spec.run.start, &inputs)?;
+        let Kept { abilities, is_free, is_single, lacks, mut notes } = Kept::of(&container, &chosen)?;
+        notes.extend(remarks.into_inner());
+        if spec.run.stop_when.is_some() {
             notes.push("`stop_when` is left out: an FMU runs as long as its importer wants".into());
         }
-        if file.run.record.patterns().iter().any(|pattern| pattern.starts_with("loops")) {
+        if spec.run.record.patterns().iter().any(|pattern| pattern.starts_with("loops")) {
             notes.push("what is recorded of loops stays inside".into());
         }
-        let title = if file.title.is_empty() { name } else { &file.title };
+        let title = if spec.title.is_empty() { name } else { &spec.title };
         Ok(Export {
             name: name.into(),
             description: title.into(),
@@ -157,14 +165,14 @@ impl Export {
             content: Content::System {},
             abilities,
             experiment: Experiment {
-                start: file.run.start,
-                stop: file.run.stop,
-                step: Some(file.run.step),
+                start: spec.run.start,
+                stop: spec.run.stop,
+                step: Some(spec.run.step),
                 is_free,
             },
             is_single,
             lacks,
-            resources: resources(file)?,
+            resources: resources(spec)?,
             notes,
         })
     }
@@ -253,7 +261,7 @@ fn bytes_of(path: &Path) -> Result<Vec<u8>> {
 }
 
 /// The system file with all settings written out, and the FMUs it names beside it.
-fn resources(file: &SystemFile) -> Result<Vec<File>> {
+fn resources(file: &SystemSpec) -> Result<Vec<File>> {
     let failed = |reason: String| Error::Plan { path: plan::SYSTEM.into(), reason };
     let mut table: toml::Table =
         toml::from_str(&file.to_toml()).map_err(|error| failed(error.to_string()))?;

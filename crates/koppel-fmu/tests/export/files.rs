@@ -2,7 +2,7 @@
 
 use super::{VERSIONS, example, model, options, system};
 use koppel_fmu::export::{Export, FmiVersion, Options, library};
-use koppel_io::system_file;
+use koppel_session::Session;
 use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::Path;
@@ -83,8 +83,8 @@ record = ["a.m"]
 [subsystems.a]
 model = "mass"
 "#;
-    let file = system_file::parse(silent, Path::new("silent.toml")).unwrap();
-    assert!(refused(Export::system(&file, "silent")).contains("none of its outputs is recorded"));
+    let file = Session::parse(silent, Path::new("silent.toml")).unwrap();
+    assert!(refused(Export::system(&file, "silent", false)).contains("none of its outputs is recorded"));
 
     let export = Export::model("mass", &none, None).unwrap();
     let write = |options: &Options, name: &str| export.write(options, &folder.path().join(name)).unwrap_err();

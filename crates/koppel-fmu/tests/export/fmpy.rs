@@ -12,7 +12,7 @@ use koppel::signal::{Request, Samples, Segment, Step};
 use koppel::solver::SolverConfig;
 use koppel::system::{OdeModel, Subsystem};
 use koppel_fmu::export::FmiVersion;
-use koppel_io::system_file::{self, SystemFile};
+use koppel_session::Session;
 use prepared::prepared;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -83,11 +83,11 @@ fn model_entry(folder: &Path, name: &str, version: FmiVersion) -> Value {
 fn system_entry(
     folder: &Path,
     name: &str,
-    file: &SystemFile,
+    file: &Session,
     version: FmiVersion,
     change: &[(&str, f64)],
 ) -> Value {
-    let rows = |file: &SystemFile| {
+    let rows = |file: &Session| {
         let (names, times, rows) = run(file);
         let is_output = |name: &String| {
             let system = file.build().unwrap();
@@ -106,7 +106,7 @@ fn system_entry(
     json!({
         "fmu": system(folder, name, file, &options(version, false)),
         "version": number(version),
-        "step": file.run.step,
+        "step": file.spec.run.step,
         "outputs": outputs,
         "times": times,
         "rows": expected,
@@ -116,7 +116,7 @@ fn system_entry(
 }
 
 /// A system one of whose subsystems is an FMU.
-fn with_fmu_inside(folder: &Path, fmu: &str, parameters: &str) -> SystemFile {
+fn with_fmu_inside(folder: &Path, fmu: &str, parameters: &str) -> Session {
     let text = format!(
         r#"
 title = "An FMU & a native model"
@@ -141,11 +141,11 @@ from = "body.v"
 to = "spring.v"
 "#
     );
-    system_file::parse(&text, &folder.join("inside.toml")).unwrap_or_else(|error| panic!("{error}"))
+    Session::parse(&text, &folder.join("inside.toml")).unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// Open inputs that act on outputs at once, through two subsystems, not linearly.
-fn chain(folder: &Path) -> SystemFile {
+fn chain(folder: &Path) -> Session {
     let text = r#"
 [run]
 stop = 0.1
@@ -163,7 +163,7 @@ outputs = ["y"]
 from = "spring.F"
 to = "gain.u"
 "#;
-    system_file::parse(text, &folder.join("chain.toml")).unwrap_or_else(|error| panic!("{error}"))
+    Session::parse(text, &folder.join("chain.toml")).unwrap_or_else(|error| panic!("{error}"))
 }
 
 #[test]

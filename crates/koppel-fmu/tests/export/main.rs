@@ -8,7 +8,8 @@ mod reimport;
 
 use koppel::solver::SolverConfig;
 use koppel_fmu::export::{Export, FmiVersion, Options, library};
-use koppel_io::system_file::{self, Setting, SystemFile};
+use koppel_io::system_file::Setting;
+use koppel_session::Session;
 use std::path::{Path, PathBuf};
 
 const VERSIONS: [FmiVersion; 2] = [FmiVersion::Two, FmiVersion::Three];
@@ -38,15 +39,15 @@ fn model(
 }
 
 /// Writes a system and returns the file.
-fn system(folder: &Path, name: &str, file: &SystemFile, options: &Options) -> PathBuf {
-    let export = Export::system(file, name).unwrap_or_else(|error| panic!("{name}: {error}"));
+fn system(folder: &Path, name: &str, file: &Session, options: &Options) -> PathBuf {
+    let export = Export::system(file, name, false).unwrap_or_else(|error| panic!("{name}: {error}"));
     let plain = if options.is_plain { "-plain" } else { "" };
     let path = folder.join(format!("system-{name}-{}{plain}.fmu", number(options.version)));
     export.write(options, &path).unwrap_or_else(|error| panic!("{name}: {error}"));
     path
 }
 
-fn example(name: &str, settings: &[(&str, &str)]) -> SystemFile {
+fn example(name: &str, settings: &[(&str, &str)]) -> Session {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../examples/{name}.toml"));
     let setting = |(name, value): &(&str, &str)| Setting {
         name: (*name).into(),
@@ -54,11 +55,11 @@ fn example(name: &str, settings: &[(&str, &str)]) -> SystemFile {
         origin: "test".into(),
     };
     let settings: Vec<Setting> = settings.iter().map(setting).collect();
-    system_file::load_with(&path, &settings).unwrap_or_else(|error| panic!("{name}: {error}"))
+    Session::load(&path, &settings).unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
 /// Every row of a run, one value per recorded column, with the names of the columns.
-fn run(file: &SystemFile) -> (Vec<String>, Vec<f64>, Vec<Vec<f64>>) {
+fn run(file: &Session) -> (Vec<String>, Vec<f64>, Vec<Vec<f64>>) {
     struct Rows(Vec<f64>, Vec<Vec<f64>>);
     impl koppel::record::Recorder for Rows {
         fn row(&mut self, time: f64, values: &[f64]) -> koppel::Result<()> {

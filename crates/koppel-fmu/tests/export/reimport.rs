@@ -10,7 +10,7 @@ use koppel::system::{Connection, Horizon, OdeModel, Snapshot, Subsystem, SystemB
 use koppel_fmi::Fmu;
 use koppel_fmi::import::{CoSimulation, Options, Value};
 use koppel_fmu::export::FmiVersion;
-use koppel_io::system_file;
+use koppel_session::Session;
 use std::path::Path;
 
 fn imported(path: &Path, values: &[(&str, f64)]) -> CoSimulation {
@@ -171,7 +171,7 @@ to = "spring.v"
             "[[inputs]]\nto = \"{to}\"\nsignal = {{ kind = \"ramp\", start = 0.0, stop = 1.0, from = 10.0, to = 5000.0 }}\n"
         )
     };
-    let parse = |text: &str| system_file::parse(text, &folder.path().join("system.toml")).unwrap();
+    let parse = |text: &str| Session::parse(text, &folder.path().join("system.toml")).unwrap();
     let (names, _, expected) = run(&parse(&text(&signal("mass.F_ext"))));
     let inner = parse(&text(""));
     for version in VERSIONS {

@@ -15,11 +15,11 @@ use koppel::run::ScheduleConfig;
 use toml_edit::{DocumentMut, Item, TableLike, Value as Edited};
 
 use super::document::Document;
-use super::{SystemFile, auto, is_structure, load_structure, models, parse, run, structure, wiring};
+use super::{SystemSpec, auto, is_structure, load_structure, models, parse, run, structure, wiring};
 use crate::results::write_whole;
 use crate::{Error, Result};
 
-impl SystemFile {
+impl SystemSpec {
     /// Writes chosen settings into the system file, or into the file of settings beside a system structure, and tells which.
     /// The file is replaced as a whole or not at all.
     ///
@@ -68,7 +68,7 @@ fn beside(path: &Path, chosen: &Candidate) -> Result<PathBuf> {
     Err(refused(&target, "something else in the structure's settings has the last word", "set them by hand"))
 }
 
-fn is_meant(file: &SystemFile, chosen: &Candidate) -> bool {
+fn is_meant(file: &SystemSpec, chosen: &Candidate) -> bool {
     let plain = |coupling: &CouplingConfig| -> (CouplingConfig, BTreeMap<String, CouplingConfig>) {
         let (default, mut own) = parts(coupling);
         own.retain(|_, method| *method != default);

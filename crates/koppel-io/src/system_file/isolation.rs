@@ -17,14 +17,14 @@ const PATIENCE: Duration = Duration::from_secs(60);
 
 /// What is said about the isolation of an FMU, or of all.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Settings {
+pub struct Isolating {
     isolate: Option<bool>,
     step_timeout: Option<Duration>,
     memory_limit: Option<MemoryLimit>,
 }
 
 /// Reads the keys of a table that may have others.
-pub(super) fn read(node: &Node) -> Result<Settings> {
+pub(super) fn read(node: &Node) -> Result<Isolating> {
     let isolate = match node.get("isolate") {
         None => None,
         Some(Node { value: Value::Bool(is_wanted), .. }) => Some(*is_wanted),
@@ -43,13 +43,18 @@ pub(super) fn read(node: &Node) -> Result<Settings> {
         }
         _ => Err(node.wanted("memory_limit", "an amount such as \"2 GiB\", or \"none\"")),
     });
-    Ok(Settings { isolate, step_timeout: step_timeout.transpose()?, memory_limit: memory_limit.transpose()? })
+    Ok(Isolating {
+        isolate,
+        step_timeout: step_timeout.transpose()?,
+        memory_limit: memory_limit.transpose()?,
+    })
 }
 
-impl Settings {
+impl Isolating {
     /// These settings, and `others` for what they leave open.
-    pub(super) fn or(self, others: Settings) -> Settings {
-        Settings {
+    #[must_use]
+    pub fn or(self, others: Isolating) -> Isolating {
+        Isolating {
             isolate: self.isolate.or(others.isolate),
             step_timeout: self.step_timeout.or(others.step_timeout),
             memory_limit: self.memory_limit.or(others.memory_limit),
@@ -57,18 +62,21 @@ impl Settings {
     }
 
     /// How the FMU is isolated, if it is.
-    pub(super) fn isolation(self) -> Option<Isolation> {
+    #[must_use]
+    pub fn isolation(self) -> Option<Isolation> {
         self.isolate.unwrap_or(false).then(|| self.limits())
     }
 
     /// How it is isolated where it must be.
-    pub(super) fn limits(self) -> Isolation {
+    #[must_use]
+    pub fn limits(self) -> Isolation {
         let memory_limit = self.memory_limit.unwrap_or_default();
         Isolation { step_timeout: self.step_timeout, memory_limit, ..Isolation::default() }
     }
 
     /// How copies are isolated on which something is tried.
-    pub(super) fn of_trials(self) -> Isolation {
+    #[must_use]
+    pub fn of_trials(self) -> Isolation {
         let step_timeout = Some(self.step_timeout.unwrap_or(PATIENCE));
         Isolation { step_timeout, is_quiet: true, ..self.limits() }
     }
@@ -76,9 +84,9 @@ impl Settings {
     /// A limit that nothing enforces.
     pub(super) fn idle_limit(self) -> Option<&'static str> {
         match self {
-            Settings { isolate: Some(true), .. } => None,
-            Settings { step_timeout: Some(_), .. } => Some("step_timeout"),
-            Settings { memory_limit: Some(_), .. } => Some("memory_limit"),
+            Isolating { isolate: Some(true), .. } => None,
+            Isolating { step_timeout: Some(_), .. } => Some("step_timeout"),
+            Isolating { memory_limit: Some(_), .. } => Some("memory_limit"),
             _ => None,
         }
     }

@@ -1,9 +1,11 @@
 //! System files: subsystems, connections and the run, in TOML.
 //!
 //! ```text
-//! text -> tree (every key and value with its place) -> settings -> system
+//! text -> tree (every key and value with its place) -> settings
 //!          ^ options of the command line are put into the tree
 //! ```
+//!
+//! [`SystemSpec`] is plain data with its places in the text: no FMU is loaded here, and no system built. `koppel-session` does that.
 //!
 //! Every mistake becomes one [`Mistake`]: the file, the place, what is wrong, and what is known instead. Errors of the
 //! engine are led back to the text that caused them (`locate.rs`).
@@ -16,13 +18,13 @@
 //! | `decode.rs`    | serde settings (couplings, solvers, signals) from a node   |
 //! | `run.rs`       | `[run]` and `[[at]]`                                       |
 //! | `subsystem.rs` | `[subsystems.*]`                                           |
+//! | `fmu.rs`       | subsystems that are FMUs                                   |
 //! | `isolation.rs` | FMUs in processes of their own                             |
 //! | `models.rs`    | models of subsystems from files of their own                |
 //! | `wiring.rs`    | `[[connections]]` and `[[inputs]]`                         |
 //! | `auto.rs`      | settings that koppel chooses                               |
 //! | `overrides.rs` | settings that replace those of the file                    |
 //! | `variant.rs`   | the same system with other settings, again and again       |
-//! | `monolith.rs`  | the system uncut, as a reference                           |
 //! | `locate.rs`    | from an error of the engine to the text that caused it     |
 //! | `structure/`   | the same tree from a system structure (SSP), and back      |
 //! | `apply.rs`     | chosen settings, written into the file                     |
@@ -31,16 +33,14 @@
 
 mod apply;
 mod auto;
-mod black_box;
 mod decode;
 mod document;
 mod fields;
+mod fmu;
 mod isolation;
 mod locate;
-mod log;
 mod mistake;
 mod models;
-mod monolith;
 mod other_kinds;
 mod overrides;
 mod reads;
@@ -52,78 +52,54 @@ mod tree;
 mod variant;
 mod wiring;
 
-#[cfg(test)]
-mod tests;
+use std::path::Path;
 
-use std::cell::RefCell;
-use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use koppel::plan::Steps;
+use koppel::run::RunConfig;
+use koppel::signal::external::ExternalConfig;
+use koppel::system::{Connection, FilterConfig};
 
-use koppel::analysis::{FilterChoice, choose_filter};
-use koppel::identify::ProbeStore;
-use koppel::plan::{Choice, Steps};
-use koppel::run::{Copies, Preparation, Reading, RunConfig, Simulation};
-use koppel::system::{Connection, FilterConfig, System, SystemBuilder};
-use koppel_fmi::import::Without;
-use koppel_fmi::probe::Capability;
-
-use crate::probe_cache::ProbeCache;
-use crate::replay::Journals;
-use crate::trials::Trials;
 use crate::{Error, Result};
 pub use auto::brief;
 pub use decode::decode_tagged;
 pub use document::Document;
 pub use fields::Fields;
-pub use log::FmuLog;
+pub use fmu::FmuSpec;
+pub use isolation::Isolating;
 pub use mistake::{Mark, Mistake, Span, known_names};
-pub use monolith::MONOLITH;
 pub use structure::{Exported, export, is_structure, load_structure};
-use subsystem::{Purpose, Wanted};
+pub use subsystem::SubsystemSpec;
 pub use tree::{Entry, Node, Value};
 pub use variant::{Place, parse_part};
 use wiring::{Input, Link};
 
-/// A system file that has been read and checked.
+/// A coupled system and its run as plain data, every part with its place in the text it came from.
 #[derive(Clone, Debug)]
-pub struct SystemFile {
+pub struct SystemSpec {
     /// Title, or empty.
     pub title: String,
     /// Description, or empty.
     pub description: String,
     /// Everything about the run.
     pub run: RunConfig,
-    document: Document,
+    /// Which steps may be taken.
+    pub steps: Steps,
+    /// How FMUs are isolated that say nothing themselves.
+    pub isolating: Isolating,
+    subsystems: Vec<SubsystemSpec>,
     links: Vec<Link>,
     inputs: Vec<Input>,
-    log: Option<FmuLog>,
-    /// How FMUs are isolated that say nothing themselves.
-    isolation: isolation::Settings,
-    /// Where FMUs that cannot save their state log what they are given.
-    journals: Option<Journals>,
-    /// Where what is found by exciting FMUs is kept.
-    cache: Option<Arc<ProbeCache>>,
-    /// Which steps may be taken.
-    steps: Steps,
-    /// What koppel chose in place of `auto`.
-    chosen: Option<Box<Choice>>,
-    /// True if that is a coupling, not a step alone.
-    has_chosen_coupling: bool,
-    /// What is known of its FMUs by trial.
-    trials: Arc<Trials>,
-    /// True if its runs are trials: FMUs are in processes of their own.
-    is_trial: bool,
-    /// What FMUs are known to fail at, by subsystem.
-    lacks: BTreeMap<String, Without>,
+    document: Document,
+    /// True if step, schedule and coupling were put in the place of `auto`.
+    is_settled: bool,
 }
 
-/// Reads a system file and builds the system once, so that its mistakes are found now.
+/// Reads a system file.
 ///
 /// # Errors
 ///
 /// If the file cannot be read or holds a mistake; the error tells file, line and column.
-pub fn load(path: &Path) -> Result<SystemFile> {
+pub fn load(path: &Path) -> Result<SystemSpec> {
     load_with(path, &[])
 }
 
@@ -132,13 +108,11 @@ pub fn load(path: &Path) -> Result<SystemFile> {
 /// # Errors
 ///
 /// If the file cannot be read, or it or a setting holds a mistake.
-pub fn load_with(path: &Path, settings: &[Setting]) -> Result<SystemFile> {
+pub fn load_with(path: &Path, settings: &[Setting]) -> Result<SystemSpec> {
     let text = other_kinds::read(path)?;
     let mut document = Document::new(&text, path, &path.display().to_string())?;
     overrides::apply_all(&mut document, settings)?;
-    let file = SystemFile::read(document)?;
-    file.build_for(Purpose::Check)?;
-    Ok(file)
+    SystemSpec::read(document)
 }
 
 /// A setting that replaces one of the file: `left.m`, `left.x` (start value), `left.solver.step`, `run.step`, `title`.
@@ -157,7 +131,7 @@ pub struct Setting {
 /// # Errors
 ///
 /// If the text holds a mistake; the error tells file, line and column.
-pub fn parse(text: &str, path: &Path) -> Result<SystemFile> {
+pub fn parse(text: &str, path: &Path) -> Result<SystemSpec> {
     parse_from(&path.display().to_string(), text, path)
 }
 
@@ -166,15 +140,13 @@ pub fn parse(text: &str, path: &Path) -> Result<SystemFile> {
 /// # Errors
 ///
 /// If the text holds a mistake; the error tells place, line and column.
-pub fn parse_from(place: &str, text: &str, path: &Path) -> Result<SystemFile> {
-    let file = SystemFile::read(Document::new(text, path, place)?)?;
-    file.build_for(Purpose::Check)?;
-    Ok(file)
+pub fn parse_from(place: &str, text: &str, path: &Path) -> Result<SystemSpec> {
+    SystemSpec::read(Document::new(text, path, place)?)
 }
 
 const KEYS: [&str; 7] = ["title", "description", "run", "subsystems", "connections", "inputs", "at"];
 
-impl SystemFile {
+impl SystemSpec {
     fn read(mut document: Document) -> Result<Self> {
         models::include(&mut document)?;
         Self::settings(&document, None).map_err(|mark| document.mistake(mark))
@@ -193,202 +165,73 @@ impl SystemFile {
             return Err(Mark::new(root.need("subsystems")?.span.clone(), "the system has no subsystems")
                 .hint("add one: [subsystems.left] with model = \"linear\" or a name from `koppel models`"));
         }
-        subsystems
-            .iter()
-            .try_for_each(|entry| subsystem::check_name(&entry.name, &entry.key, "a subsystem"))?;
+        let subsystems = subsystems.iter().map(|entry| SubsystemSpec::read(entry, &document.folder));
+        let subsystems = subsystems.collect::<std::result::Result<Vec<_>, Mark>>()?;
         let links = wiring::links(root.get("connections"))?;
         let inputs = match inputs {
             Some(known) => known.to_vec(),
             None => wiring::inputs(root.get("inputs"), &document.folder)?,
         };
         let (mut run, steps) = run::read(&root, &links)?;
-        run::spare(&mut run.coupling, subsystems)?;
-        let isolation = isolation::read(root.need("run")?)?;
+        run::spare(&mut run.coupling, &subsystems);
+        let isolating = isolation::read(root.need("run")?)?;
         let (title, description) = (text("title")?, text("description")?);
         let document = document.clone();
-        Ok(SystemFile {
+        Ok(SystemSpec {
             title,
             description,
             run,
-            document,
+            steps,
+            isolating,
+            subsystems,
             links,
             inputs,
-            log: None,
-            isolation,
-            journals: None,
-            cache: None,
-            steps,
-            chosen: None,
-            has_chosen_coupling: false,
-            trials: Arc::default(),
-            is_trial: false,
-            lacks: BTreeMap::new(),
+            document,
+            is_settled: false,
         })
     }
 
-    /// Builds the system; may be called again and again. What FMUs declare is believed.
-    ///
-    /// # Errors
-    ///
-    /// If the parts do not fit together.
-    pub fn build(&self) -> Result<System> {
-        self.build_for(Purpose::Any)
-    }
-
-    fn build_for(&self, purpose: Purpose<'_>) -> Result<System> {
-        let mut builder = SystemBuilder::new();
-        let subsystems = self.document.root.get("subsystems").map_or(&[][..], |node| node.entries());
-        for (index, entry) in subsystems.iter().enumerate() {
-            let setting = subsystem::Setting {
-                folder: &self.document.folder,
-                step: self.run.step * f64::from(self.run.every.get(&entry.name).copied().unwrap_or(1)),
-                log: self.log.as_ref(),
-                isolation: self.isolation,
-                purpose,
-                without: self.lacks.get(&entry.name),
-                journal: self.journals.as_ref().map(|journals| journals.of(index, &entry.name)),
-            };
-            let model = subsystem::build(entry, setting).map_err(|mark| self.document.mistake(mark))?;
-            builder = builder.add_boxed(&entry.name, model);
-        }
-        for link in &self.links {
-            let mut connection = link.connection.clone();
-            if is_open(&connection) {
-                // Until it is chosen, any filter tells where loops are broken.
-                connection.filter = Some(FilterConfig::pt2(1.0 / self.run.step));
-            }
-            builder = builder.connect(connection);
-        }
-        for input in &self.inputs {
-            for signal in &input.signals {
-                builder = builder.external(&input.to, signal.clone());
-            }
-        }
-        builder.build().map_err(|error| self.document.blame(*error, &["connections", "inputs"]))
-    }
-
-    /// Builds the system and brings it to its start.
-    ///
-    /// # Errors
-    ///
-    /// If the parts do not fit together, or no consistent start is found.
-    pub fn simulation(&self) -> Result<Simulation> {
-        if self.is_open() {
-            let mut file = self.clone();
-            file.choose_settings(&|_| {})?;
-            return file.simulation();
-        }
-        if self.connections().any(is_open) {
-            let mut file = self.clone();
-            file.choose_filters()?;
-            return file.start();
-        }
-        self.start()
-    }
-
-    fn start(&self) -> Result<Simulation> {
-        let wanted = self.wanted();
-        let purpose = if self.is_trial { Purpose::Trial(&wanted) } else { Purpose::Run(&wanted) };
-        let system = self.build_for(purpose)?;
-        let failed = RefCell::new(None);
-        // Copies keep no logs of their own.
-        let apart = SystemFile { journals: None, log: None, ..self.clone() };
-        let copies = || apart.build_for(Purpose::Copy(&wanted)).map_err(|error| auto::engine(error, &failed));
-        let copies: &Copies<'_> = &copies;
-        let preparation = Preparation {
-            store: self.cache.as_deref().map(|cache| cache as &dyn ProbeStore),
-            copies: (!self.fmus().is_empty()).then_some(copies),
-        };
-        Simulation::prepared(system, &self.run, preparation).map_err(|error| match failed.take() {
-            Some(error) => error,
-            None => self.blame(*error),
-        })
-    }
-
-    /// What its runs want of FMUs: only what the method needs, and nothing of what was not tried.
-    fn wanted(&self) -> Wanted<'_> {
-        let makes_trials = self.is_trial || self.run.makes_trials();
-        let mut capabilities = Vec::new();
-        if makes_trials || self.journals.is_some() {
-            capabilities.push(Capability::RollBack);
-        }
-        if self.journals.is_some() {
-            capabilities.push(Capability::Serialization);
-        }
-        if makes_trials {
-            capabilities.push(Capability::DirectionalDerivatives);
-        }
-        // Slopes inside a step, of a coupling or of a signal.
-        if self.run.coupling.gives_slopes(self.run.hold) || !self.inputs.is_empty() {
-            capabilities.extend([Capability::InputDerivatives, Capability::IntermediateUpdate]);
-        }
-        Wanted {
-            capabilities,
-            is_fresh: self.run.reading == Reading::Fresh,
-            spared: !makes_trials,
-            trials: &self.trials,
-            cache: self.cache.as_deref(),
-        }
-    }
-
-    /// The same system for trials: each FMU in a process of its own, whatever the file says.
+    /// The subsystems, in the order of the file.
     #[must_use]
-    pub fn trial(&self) -> SystemFile {
-        SystemFile { is_trial: true, ..self.clone() }
+    pub fn subsystems(&self) -> &[SubsystemSpec] {
+        &self.subsystems
     }
 
-    /// What was found of FMUs by trial since this was asked last: functions that koppel does without.
+    /// External signals by the input they go to.
+    pub fn signals(&self) -> impl Iterator<Item = (&str, &ExternalConfig)> {
+        self.inputs.iter().flat_map(|input| input.signals.iter().map(|signal| (input.to.as_str(), signal)))
+    }
+
+    /// Makes a mark readable.
     #[must_use]
-    pub fn trial_warnings(&self) -> Vec<String> {
-        self.trials.warnings()
+    pub fn mistake(&self, mark: Mark) -> Box<Error> {
+        self.document.mistake(mark)
     }
 
-    fn blame(&self, error: koppel::Error) -> Box<Error> {
+    /// An error of the engine, at the text that caused it: something about the wiring.
+    #[must_use]
+    pub fn blame_wiring(&self, error: koppel::Error) -> Box<Error> {
+        self.document.blame(error, &["connections", "inputs"])
+    }
+
+    /// An error of the engine, at the text that caused it.
+    #[must_use]
+    pub fn blame(&self, error: koppel::Error) -> Box<Error> {
         self.document.blame(error, &["run", "at", "connections", "subsystems"])
     }
 
-    /// Puts numbers in the place of `filter = "auto"`, and tells them.
-    ///
-    /// # Errors
-    ///
-    /// If the parts do not fit together, no consistent start is found, or a connection is in no loop.
-    pub fn choose_filters(&mut self) -> Result<Vec<FilterChoice>> {
-        let open: Vec<String> = self.connections().filter(|c| is_open(c)).map(|c| c.to.clone()).collect();
-        if open.is_empty() {
-            return Ok(Vec::new());
+    /// The filter of the connection to `to` from now on.
+    pub fn put_filter(&mut self, to: &str, filter: FilterConfig) {
+        for link in self.links.iter_mut().filter(|link| link.connection.to == to) {
+            link.connection.filter = Some(filter.clone());
         }
-        let mut trial = self.trial().start()?;
-        // What is stable at the largest step is so at smaller ones.
-        let run = self.run.with_one_step(self.run.largest_step());
-        let choose = |to: &String| choose_filter(&mut trial, &run, to);
-        let chosen = open.iter().map(choose).collect::<koppel::Result<Vec<_>>>();
-        let chosen = chosen.map_err(|error| self.blame(*error))?;
-        for link in &mut self.links {
-            if let Some(choice) = chosen.iter().find(|choice| choice.to == link.connection.to) {
-                link.connection.filter = Some(FilterConfig::pt2(choice.omega));
-            }
-        }
-        Ok(chosen)
     }
 
-    /// From now on what is built logs the inputs of those FMUs that cannot save their state, so that a checkpoint can be
-    /// continued all the same.
-    pub fn log_inputs(&mut self, journals: Journals) {
-        self.journals = Some(journals);
-    }
-
-    /// From now on what is found by exciting FMUs before a run is kept there, and taken from there.
-    pub fn keep_probes(&mut self, cache: Arc<ProbeCache>) {
-        self.cache = Some(cache);
-    }
-
-    /// Files in which inputs are logged, as far as there are any.
-    pub fn input_logs(&self) -> Vec<PathBuf> {
-        let subsystems = self.document.root.get("subsystems").map_or(&[][..], |node| node.entries());
-        let logged = subsystems.iter().enumerate().filter(|(_, entry)| subsystem::is_fmu(entry));
-        let paths =
-            logged.filter_map(|(index, entry)| Some(self.journals.as_ref()?.of(index, &entry.name).path()));
-        paths.filter(|path| path.exists()).collect()
+    /// Puts settings in the place of those that were open.
+    pub fn settle(&mut self, run: RunConfig) {
+        self.run = run;
+        self.steps = Steps::Given;
+        self.is_settled = true;
     }
 
     /// Replaces one setting, whose fit with the others is checked when the system is built: `left.m`, `left.x` (start value), `left.solver`, `run.step`; the value is TOML, or a bare word.
@@ -400,15 +243,8 @@ impl SystemFile {
     pub fn set(&mut self, name: &str, value: &str, origin: &str) -> Result<()> {
         let mut document = self.document.clone();
         overrides::apply(&mut document, name, value, origin)?;
-        let (log, journals, cache) = (self.log.take(), self.journals.take(), self.cache.take());
-        let (trials, is_trial, lacks) = (self.trials.clone(), self.is_trial, self.lacks.clone());
-        *self = SystemFile { log, journals, cache, trials, is_trial, lacks, ..Self::read(document)? };
+        *self = Self::read(document)?;
         Ok(())
-    }
-
-    /// Tells where the messages of FMUs go from now on.
-    pub fn log_to(&mut self, log: FmuLog) {
-        self.log = Some(log);
     }
 
     /// All settings as TOML, defaults and tables written out: read again, it gives the same run.
@@ -443,14 +279,13 @@ impl SystemFile {
             .extend(empty.map(|input| format!("[[inputs]] for `{}`: `signal` is an empty list", input.to)));
         let RunConfig { start, stop, .. } = self.run;
         warnings.extend(self.inputs.iter().flat_map(|input| input.gaps(start, stop)));
-        let subsystems = self.document.root.get("subsystems").map_or(&[][..], |node| node.entries());
-        for entry in subsystems.iter().filter(|entry| subsystem::is_fmu(entry)) {
-            let idle = isolation::read(&entry.node).ok().and_then(|own| own.or(self.isolation).idle_limit());
+        for (name, fmu) in self.subsystems.iter().filter_map(|one| Some((&one.name, one.fmu.as_ref()?))) {
+            let idle = fmu.isolating.or(self.isolating).idle_limit();
             warnings.extend(idle.map(|key| {
-                format!("`{key}` does nothing for `{}`: the FMU is not isolated (isolate = true)", entry.name)
+                format!("`{key}` does nothing for `{name}`: the FMU is not isolated (isolate = true)")
             }));
         }
-        let names: Vec<&str> = subsystems.iter().map(|entry| entry.name.as_str()).collect();
+        let names: Vec<&str> = self.subsystems.iter().map(|one| one.name.as_str()).collect();
         warnings.extend(models::missing(&self.run.coupling, &names).into_iter().map(|name| {
             format!("no model of `{name}` in the file of learned models: it is learned from nothing while the run goes on\n  hint: give it time with learning = {{ duration = ... }}, or learn it again with --save-models")
         }));
@@ -483,9 +318,4 @@ fn of_study(document: &Document, mark: Mark) -> Mark {
             .hint("run it with `koppel study`, or name the system file it is about"),
         None => mark,
     }
-}
-
-/// True if a filter is still to be chosen.
-fn is_open(connection: &Connection) -> bool {
-    matches!(connection.filter, Some(FilterConfig::Auto {}))
 }

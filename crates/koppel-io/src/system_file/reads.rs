@@ -2,10 +2,10 @@
 
 use std::path::PathBuf;
 
-use super::SystemFile;
-use super::tree::{Entry, Node};
+use super::tree::Node;
+use super::{SubsystemSpec, SystemSpec};
 
-impl SystemFile {
+impl SystemSpec {
     /// Files that the system reads: tables, models, FMUs and the packages they lie in.
     #[must_use]
     pub fn reads(&self) -> Vec<PathBuf> {
@@ -29,11 +29,7 @@ impl SystemFile {
     /// FMUs that the system file names, with the subsystems they are.
     #[must_use]
     pub fn fmus(&self) -> Vec<(String, PathBuf)> {
-        let entries = self.document.root.get("subsystems").map_or(&[][..], Node::entries);
-        let file = |entry: &Entry| {
-            let file = entry.node.get("fmu")?.text("fmu").ok()?;
-            Some((entry.name.clone(), self.document.folder.join(file)))
-        };
-        entries.iter().filter_map(file).collect()
+        let path = |one: &SubsystemSpec| Some((one.name.clone(), one.fmu.as_ref()?.path.clone()));
+        self.subsystems.iter().filter_map(path).collect()
     }
 }

@@ -4,17 +4,17 @@ use koppel::system::Ode;
 use toml::{Table, Value};
 
 use super::tree::Entry;
-use super::{SystemFile, auto, isolation, subsystem};
+use super::{SystemSpec, auto, isolation, subsystem};
 
-pub(super) fn text(file: &SystemFile) -> String {
+pub(super) fn text(file: &SystemSpec) -> String {
     toml::to_string(&table(file)).unwrap_or_default()
 }
 
-pub(super) fn json(file: &SystemFile) -> serde_json::Value {
+pub(super) fn json(file: &SystemSpec) -> serde_json::Value {
     serde_json::to_value(table(file)).unwrap_or_default()
 }
 
-pub(super) fn table(file: &SystemFile) -> Table {
+pub(super) fn table(file: &SystemSpec) -> Table {
     let mut table = Table::new();
     for (key, text) in [("title", &file.title), ("description", &file.description)] {
         if !text.is_empty() {
@@ -38,11 +38,11 @@ pub(super) fn table(file: &SystemFile) -> Table {
 }
 
 /// The same without what the file leaves open: read again, a schedule and a coupling that are not written are still free.
-pub(super) fn open_table(file: &SystemFile) -> Table {
+pub(super) fn open_table(file: &SystemSpec) -> Table {
     let mut table = table(file);
     let is_written = |key: &str| file.document.root.get("run").is_some_and(|run| run.get(key).is_some());
     if let Some(Value::Table(run)) = table.get_mut("run") {
-        if !is_written("schedule") && file.chosen.is_none() {
+        if !is_written("schedule") && !file.is_settled {
             run.remove("schedule");
         }
         if !is_written("coupling") && file.is_open() {
@@ -59,7 +59,7 @@ fn insert_list(table: &mut Table, key: &str, list: Vec<Value>) {
 }
 
 /// Timed changes have a section of their own.
-fn run(file: &SystemFile) -> Value {
+fn run(file: &SystemSpec) -> Value {
     let mut run = Value::try_from(&file.run).unwrap_or(Value::Table(Table::new()));
     if let Some(table) = run.as_table_mut() {
         table.remove("at");
@@ -96,7 +96,7 @@ fn parameters(ode: &dyn Ode) -> Table {
     names.map(|(index, variable)| (variable.name.clone(), Value::Float(ode.parameter(index)))).collect()
 }
 
-fn inputs(file: &SystemFile) -> Vec<Value> {
+fn inputs(file: &SystemSpec) -> Vec<Value> {
     let one = |input: &super::wiring::Input| {
         let signals = input.signals.iter().filter_map(|signal| Value::try_from(signal).ok()).collect();
         let mut table = Table::new();

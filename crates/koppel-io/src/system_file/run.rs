@@ -12,6 +12,7 @@ use super::decode::{decode, decode_tagged};
 use super::fields::Fields;
 use super::isolation;
 use super::mistake::Mark;
+use super::subsystem::SubsystemSpec;
 use super::tree::{Entry, Node, Value};
 use super::wiring::Link;
 
@@ -80,15 +81,8 @@ pub(super) fn warnings(run: &RunConfig) -> Vec<String> {
 }
 
 /// Subsystems with `probe = false` are spared by methods that excite subsystems before the run.
-pub(super) fn spare(coupling: &mut CouplingConfig, subsystems: &[Entry]) -> Result<()> {
-    for entry in subsystems {
-        match entry.node.get("probe").map(|node| (node, &node.value)) {
-            None | Some((_, Value::Bool(true))) => {}
-            Some((_, Value::Bool(false))) => add_spared(coupling, &entry.name),
-            Some((node, _)) => return Err(node.wanted("probe", "true or false")),
-        }
-    }
-    Ok(())
+pub(super) fn spare(coupling: &mut CouplingConfig, subsystems: &[SubsystemSpec]) {
+    subsystems.iter().filter(|one| one.probe == Some(false)).for_each(|one| add_spared(coupling, &one.name));
 }
 
 fn add_spared(coupling: &mut CouplingConfig, name: &str) {

@@ -1,28 +1,19 @@
 //! `[subsystems.*]`: matrices or a built-in model, with a solver; or an FMU.
 
 use std::collections::BTreeMap;
-use std::path::Path;
-use std::sync::Arc;
 
 use koppel::linalg::Matrix;
 use koppel::models;
 use koppel::solver::SolverConfig;
 use koppel::system::unit::Unit;
-use koppel::system::{Dependencies, LinearOde, Ode, OdeModel, StateSpace, Subsystem, Variable};
-use koppel_fmi::import::{self, Deferred, Options, Solving, Value as Start, Without};
-use koppel_fmi::probe::Capability;
-use koppel_fmi::{Fmu, archive, isolate};
+use koppel::system::{LinearOde, Ode, OdeModel, StateSpace, Variable};
 
 use super::decode::decode_tagged;
 use super::fields::Fields;
-use super::isolation;
+use super::fmu::{self, FmuSpec};
 use super::locate;
-use super::mistake::{Mark, Span, known_names};
-use super::other_kinds;
+use super::mistake::{Mark, Span};
 use super::tree::{Entry, Node, Value};
-use crate::probe_cache::ProbeCache;
-use crate::replay::{Journal, Replayed};
-use crate::trials::Trials;
 
 type Result<T> = std::result::Result<T, Mark>;
 
@@ -31,22 +22,6 @@ const LINEAR: [&str; 11] =
     ["model", "solver", "start", "A", "B", "C", "D", "inputs", "outputs", "x0", "probe"];
 /// Keys of a built-in model.
 const BUILT_IN: [&str; 5] = ["model", "solver", "start", "parameters", "probe"];
-/// Keys of an FMU.
-const FMU: [&str; 10] = [
-    "fmu",
-    "interface",
-    "parameters",
-    "solver",
-    "substeps",
-    "isolate",
-    "step_timeout",
-    "memory_limit",
-    "probe",
-    "continuous",
-];
-/// Values of `interface`.
-const INTERFACES: [&str; 2] = ["co-simulation", "model-exchange"];
-
 /// Names stand in messages, headers and other names: they must be seen.
 pub(super) fn check_name(name: &str, span: &Span, what: &str) -> Result<()> {
     let problem = match name {
@@ -62,7 +37,7 @@ pub(super) fn check_name(name: &str, span: &Span, what: &str) -> Result<()> {
 pub(super) fn keys(entry: &Entry) -> &'static [&'static str] {
     let model = entry.node.get("model").and_then(|node| node.text("model").ok());
     if is_fmu(entry) {
-        return &FMU;
+        return &fmu::KEYS;
     }
     if model == Some("linear") { &LINEAR } else { &BUILT_IN }
 }
@@ -72,240 +47,49 @@ pub(super) fn is_fmu(entry: &Entry) -> bool {
     entry.node.get("fmu").is_some()
 }
 
-/// What a subsystem is built in.
-pub(super) struct Setting<'a> {
-    /// Where files are looked for.
-    pub(super) folder: &'a Path,
-    /// Its communication step.
-    pub(super) step: f64,
-    /// Where the messages of FMUs go.
-    pub(super) log: Option<&'a super::FmuLog>,
-    /// How an FMU is isolated that does not say so itself.
-    pub(super) isolation: isolation::Settings,
-    /// What it is built for.
-    pub(super) purpose: Purpose<'a>,
-    /// What an FMU is known to fail at.
-    pub(super) without: Option<&'a Without>,
-    /// Where an FMU that cannot save its state logs its inputs.
-    pub(super) journal: Option<Journal>,
+/// A subsystem as the system file describes it.
+#[derive(Clone, Debug)]
+pub struct SubsystemSpec {
+    /// Its name.
+    pub name: String,
+    /// Its file and settings, if it is an FMU; else it is given by equations.
+    pub fmu: Option<FmuSpec>,
+    /// False if it is not to be excited nor tried, true if it may be in any case.
+    pub probe: Option<bool>,
+    entry: Entry,
 }
 
-/// What an FMU is instantiated for.
-#[derive(Clone, Copy)]
-pub(super) enum Purpose<'a> {
-    /// To be wired and checked only: there is no instance.
-    Check,
-    /// Whatever comes: what it declares is believed.
-    Any,
-    /// A run, which does without what fails in trials.
-    Run(&'a Wanted<'a>),
-    /// Trials: in a process of its own.
-    Trial(&'a Wanted<'a>),
-    /// The same, made only when it is initialised.
-    Copy(&'a Wanted<'a>),
-}
-
-/// What a run wants of its FMUs.
-pub(super) struct Wanted<'a> {
-    /// Optional functions that must hold, but for `Reevaluation`, which is asked of FMUs that may feed inputs through.
-    pub(super) capabilities: Vec<Capability>,
-    /// True if outputs are read with the inputs of their own instant.
-    pub(super) is_fresh: bool,
-    /// True if no more is asked of FMUs than to take steps.
-    pub(super) spared: bool,
-    pub(super) trials: &'a Trials,
-    pub(super) cache: Option<&'a ProbeCache>,
-}
-
-/// The subsystem, ready to be wired.
-pub(super) fn build(entry: &Entry, setting: Setting<'_>) -> Result<Box<dyn Subsystem>> {
-    if is_fmu(entry) {
-        return fmu(entry, setting);
-    }
-    let (ode, solver) = parts(entry)?;
-    let model = OdeModel::new(ode, &solver).map_err(|error| locate::within(&error, &entry.node))?;
-    Ok(Box::new(model))
-}
-
-/// An instance of an FMU with its start values.
-fn fmu(entry: &Entry, setting: Setting<'_>) -> Result<Box<dyn Subsystem>> {
-    let Setting { folder, step, log, isolation, purpose, without, journal } = setting;
-    for (key, hint) in [
-        ("model", "leave out one of them"),
-        ("start", "start values of an FMU's variables stand below `parameters`, with its parameters"),
-    ] {
-        if let Some(node) = entry.node.get(key) {
-            let problem = format!("subsystem `{}` is an FMU, which has no `{key}` here", entry.name);
-            return Err(Mark::new(node.span.clone(), problem).hint(hint));
-        }
-    }
-    let fields = entry.node.fields(&format!("subsystem `{}`", entry.name), &FMU)?;
-    let file = fields.need("fmu")?;
-    let mut options = Options {
-        name: entry.name.clone(),
-        step: Some(step),
-        log: log.map(|log| log.sink.clone()),
-        debug_logging: log.is_some_and(|log| log.is_debug),
-        without: without.cloned().unwrap_or_default(),
-        ..Options::default()
-    };
-    let values = fields.get("parameters").map_or(Ok(&[][..]), |node| node.table("parameters"))?;
-    for value in values {
-        options.start_values.push((value.name.clone(), start_value(&value.name, &value.node)?));
-    }
-    if let Some(node) = fields.get("substeps") {
-        options.substeps = match node.value {
-            Value::Integer(count @ 1..=1_000_000) => count as u32,
-            _ => return Err(node.wanted("substeps", "a whole number from 1 to 1000000")),
+impl SubsystemSpec {
+    /// Reads one subsystem; files that it names are looked for in `folder`.
+    pub(super) fn read(entry: &Entry, folder: &std::path::Path) -> Result<Self> {
+        check_name(&entry.name, &entry.key, "a subsystem")?;
+        let fmu = if is_fmu(entry) { Some(fmu::read(entry, folder)?) } else { None };
+        let probe = match entry.node.get("probe").map(|node| (node, &node.value)) {
+            None => None,
+            Some((_, Value::Bool(is_allowed))) => Some(*is_allowed),
+            Some((node, _)) => return Err(node.wanted("probe", "true or false")),
         };
+        Ok(SubsystemSpec { name: entry.name.clone(), fmu, probe, entry: entry.clone() })
     }
-    if let Some(Node { value: Value::Bool(is_allowed), .. }) = fields.get("probe") {
-        options.probe = Some(*is_allowed);
-    }
-    if let Some(node) = fields.get("continuous") {
-        let names = node.list("continuous")?.iter().map(|name| Ok(name.text("continuous")?.to_owned()));
-        options.continuous = names.collect::<Result<_>>()?;
-    }
-    let path = folder.join(file.text("fmu")?);
-    let failed = |error: Box<koppel_fmi::Error>| {
-        let message = error.to_string();
-        let named = values.iter().find(|value| message.contains(&format!("`{}`", value.name)));
-        let of_solver = matches!(*error, koppel_fmi::Error::Solver { .. }).then(|| fields.get("solver"));
-        let span = match (of_solver.flatten(), named) {
-            (Some(solver), _) => &solver.span,
-            (None, Some(value)) => &value.key,
-            (None, None) => &file.span,
-        };
-        let is_crash = matches!(*error, koppel_fmi::Error::Ended(_));
-        let mark = Mark { is_crash, ..Mark::from_text(span.clone(), &message) };
-        match error.hint().or_else(|| other_kinds::missing(&archive::split(&path).0)) {
-            Some(hint) => mark.hint(hint),
-            None => mark,
-        }
-    };
-    let fmu = Fmu::open(&path).map_err(failed)?;
-    if is_model_exchange(&fields, &fmu)? {
-        let solver = fields.get("solver").map(|node| decode_tagged(node, "solver", "method"));
-        options.solving = Solving::Koppel(solver.transpose()?);
-    }
-    let isolation = isolation::read(&entry.node)?.or(isolation);
-    if let Purpose::Run(wanted) | Purpose::Trial(wanted) | Purpose::Copy(wanted) = purpose {
-        let capabilities = wanted.capabilities_of(&fmu, &options);
-        let Wanted { trials, cache, .. } = wanted;
-        options.without = trials.without(&fmu, &options, &capabilities, &isolation.limits(), *cache);
-        options.spared = wanted.spared;
-    }
-    let instance = match (purpose, isolation.isolation()) {
-        (Purpose::Check, _) => {
-            Deferred::new(&fmu, &options, not_in_a_check).map(|one| Box::new(one) as Box<dyn Subsystem>)
-        }
-        (Purpose::Trial(_), _) => apart(&fmu, &options, &isolation.of_trials()),
-        (Purpose::Copy(_), _) => {
-            let (of, with, isolation) = (fmu.clone(), options.clone(), isolation.of_trials());
-            let make = move || apart(&of, &with, &isolation);
-            Deferred::new(&fmu, &options, make).map(|one| Box::new(one) as Box<dyn Subsystem>)
-        }
-        (Purpose::Any | Purpose::Run(_), Some(isolation)) => isolate::host(&fmu, &options, &isolation),
-        (Purpose::Any | Purpose::Run(_), None) => import::instantiate_any(&fmu, &options),
-    };
-    let instance = instance.map_err(failed)?;
-    // Messages are not logged: such an FMU is not replayed.
-    let ports = instance.ports();
-    let has_messages = !(ports.message_inputs.is_empty() && ports.message_outputs.is_empty());
-    let can_replay = !fmu.saves_as_bytes(&options) && !has_messages;
-    Ok(match journal.filter(|_| can_replay) {
-        Some(journal) => Box::new(Replayed::new(instance, &entry.name, journal)),
-        None => instance,
-    })
-}
 
-/// An instance in a process of its own, where that can be had.
-fn apart(
-    fmu: &Arc<Fmu>,
-    options: &Options,
-    isolation: &isolate::Isolation,
-) -> koppel_fmi::Result<Box<dyn Subsystem>> {
-    use koppel_fmi::Error;
-    match isolate::host(fmu, options, isolation) {
-        Err(error) if matches!(*error, Error::NoWorker | Error::NoIsolation) => {
-            import::instantiate_any(fmu, options)
-        }
-        hosted => hosted,
+    /// Its model, if it is given by equations.
+    ///
+    /// # Errors
+    ///
+    /// If a matrix, a parameter or the solver does not fit, or it is an FMU.
+    pub fn model(&self) -> Result<OdeModel> {
+        let (ode, solver) = self.equations()?;
+        OdeModel::new(ode, &solver).map_err(|error| locate::within(&error, &self.entry.node))
     }
-}
 
-fn not_in_a_check() -> koppel_fmi::Result<Box<dyn Subsystem>> {
-    Err(koppel_fmi::Error::NotStarted { instance: "a system that is only checked".into() }.into())
-}
-
-impl Wanted<'_> {
-    /// What must hold of one FMU. One that is not to be tried is believed.
-    fn capabilities_of(&self, fmu: &Fmu, options: &Options) -> Vec<Capability> {
-        let is_only_one =
-            fmu.interface(options.solving).is_some_and(|i| i.can_be_instantiated_only_once_per_process);
-        if options.probe == Some(false) || is_only_one && options.probe != Some(true) {
-            return Vec::new();
-        }
-        let mut all = self.capabilities.clone();
-        // A stiff solver takes the FMU's own Jacobian.
-        if let Solving::Koppel(Some(SolverConfig::Stiff(_))) = options.solving {
-            all.push(Capability::DirectionalDerivatives);
-        }
-        let feeds_through =
-            || import::ports(fmu.description()).outputs.iter().any(|y| y.depends != Dependencies::None);
-        // Model exchange is made of such readings.
-        if self.is_fresh && options.solving == Solving::Own && feeds_through() {
-            all.extend([Capability::Reevaluation, Capability::Freshness]);
-        }
-        all
+    /// Its equations and solver, not yet put together.
+    ///
+    /// # Errors
+    ///
+    /// If a matrix or a parameter does not fit, or it is an FMU.
+    pub fn equations(&self) -> Result<(Box<dyn Ode>, SolverConfig)> {
+        parts(&self.entry)
     }
-}
-
-/// The interface asked for, else co-simulation where the FMU has it; other keys must go with it.
-fn is_model_exchange(fields: &Fields<'_>, fmu: &Fmu) -> Result<bool> {
-    let has_both = fmu.description().co_simulation.is_some() && fmu.description().model_exchange.is_some();
-    let is_model_exchange = match fields.get("interface") {
-        None => fmu.description().co_simulation.is_none() && fmu.description().model_exchange.is_some(),
-        Some(node) => match node.text("interface")? {
-            "co-simulation" => false,
-            "model-exchange" => true,
-            other => {
-                let message = format!("unknown interface `{other}`");
-                let known = INTERFACES.map(ToOwned::to_owned);
-                return Err(Mark::new(node.span.clone(), message).hint(known_names(other, &known)));
-            }
-        },
-    };
-    if !is_model_exchange && let Some(node) = fields.get("solver") {
-        let message = "`solver` does not go with a co-simulation FMU, which brings its own";
-        let hint = if has_both { "add `interface = \"model-exchange\"`, or remove it" } else { "remove it" };
-        return Err(Mark::new(node.span.clone(), message).hint(hint));
-    }
-    if is_model_exchange && let Some(node) = fields.get("substeps") {
-        let message = "`substeps` does not go with model exchange: inputs are followed inside the solver";
-        return Err(Mark::new(node.span.clone(), message).hint("remove it"));
-    }
-    Ok(is_model_exchange)
-}
-
-/// A number, a text, true and false, or a list of them, for a variable of an FMU; the rows of a matrix follow each other.
-fn start_value(name: &str, node: &Node) -> Result<Start> {
-    Ok(match &node.value {
-        Value::Text(text) => text.as_str().into(),
-        Value::Bool(value) => Start::Boolean(*value),
-        Value::List(list) => {
-            let values = list.iter().map(|node| start_value(name, node)).collect::<Result<Vec<_>>>()?;
-            let flat = values.into_iter().flat_map(|value| match value {
-                Start::List(row) => row,
-                single => vec![single],
-            });
-            Start::List(flat.collect())
-        }
-        // What a floating-point number does not hold exactly stays whole.
-        Value::Integer(number) if number.unsigned_abs() > 1 << 53 => Start::Integer(*number),
-        Value::Integer(_) | Value::Float(_) => node.number(name)?.into(),
-        _ => return Err(node.wanted(name, "a number, text, true, false, or a list of these")),
-    })
 }
 
 /// Equations and solver, not yet put together.

@@ -1,7 +1,6 @@
 //! The same system with other settings, again and again: places are found once, no file is read twice.
 
-use super::subsystem::Purpose;
-use super::{Document, Mark, SystemFile, models, overrides};
+use super::{Document, Mark, SystemSpec, models, overrides};
 use crate::Result;
 
 /// Where a setting stands in the tree of a system file.
@@ -34,7 +33,7 @@ impl Place {
     }
 }
 
-impl SystemFile {
+impl SystemSpec {
     /// Finds a setting: `left.m`, `run.step`, `run.coupling.model.forgetting`, `connections.left.F.gain`,
     /// `inputs.left.F.signal.amplitude`.
     ///
@@ -50,7 +49,7 @@ impl SystemFile {
     /// # Errors
     ///
     /// If a value does not fit its place.
-    pub fn with(&self, values: &[(&Place, &str)], origin: &str) -> Result<SystemFile> {
+    pub fn with(&self, values: &[(&Place, &str)], origin: &str) -> Result<SystemSpec> {
         let mut document = self.document.clone();
         for (place, value) in values {
             overrides::put(&mut document, &place.name, &place.keys, value, origin)?;
@@ -58,10 +57,7 @@ impl SystemFile {
         models::include(&mut document)?;
         let has_new_inputs = values.iter().any(|(place, _)| place.keys[0] == "inputs");
         let inputs = (!has_new_inputs).then_some(self.inputs.as_slice());
-        let mut file = Self::settings(&document, inputs).map_err(|mark| document.mistake(mark))?;
-        file.log.clone_from(&self.log);
-        file.trials.clone_from(&self.trials);
-        Ok(file)
+        Self::settings(&document, inputs).map_err(|mark| document.mistake(mark))
     }
 }
 
@@ -70,13 +66,11 @@ impl SystemFile {
 /// # Errors
 ///
 /// If there is no such table or it holds a mistake.
-pub fn parse_part(document: &Document, key: &str) -> Result<SystemFile> {
+pub fn parse_part(document: &Document, key: &str) -> Result<SystemSpec> {
     let mut own = document.clone();
     own.root = match document.root.get(key) {
         Some(node) => node.clone(),
         None => return Err(document.mistake(Mark::new(0..0, format!("there is no table `{key}`")))),
     };
-    let file = SystemFile::read(own)?;
-    file.build_for(Purpose::Check)?;
-    Ok(file)
+    SystemSpec::read(own)
 }

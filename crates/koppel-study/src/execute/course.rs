@@ -6,7 +6,8 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use koppel::record::{Record, Recorder};
 use koppel::run::{Flow, Parallel, Simulation};
 use koppel_io::results::Table;
-use koppel_io::system_file::{Place, SystemFile};
+use koppel_io::system_file::Place;
+use koppel_session::{MONOLITH, Session};
 
 use crate::settings::ReferenceKind;
 
@@ -132,7 +133,7 @@ type Slot = Arc<OnceLock<Result<Arc<Course>, String>>>;
 /// References by what they depend on; each is made once while it is needed.
 pub(super) struct Store {
     kind: ReferenceKind,
-    system: SystemFile,
+    system: Session,
     signals: Vec<String>,
     kept: Mutex<Kept>,
 }
@@ -150,7 +151,7 @@ const MOST_NUMBERS: usize = 8_000_000;
 const MOST_KEPT: usize = 4096;
 
 impl Store {
-    pub(super) fn new(kind: ReferenceKind, system: SystemFile, signals: Vec<String>) -> Self {
+    pub(super) fn new(kind: ReferenceKind, system: Session, signals: Vec<String>) -> Self {
         Store { kind, system, signals, kept: Mutex::default() }
     }
 
@@ -199,21 +200,18 @@ impl Store {
         match &self.kind {
             ReferenceKind::File { table, .. } => of_table(table, &self.signals),
             ReferenceKind::Monolithic { solver } => {
-                let file = self.system.with(values, "reference").map_err(words)?;
-                let names: Vec<String> = self
-                    .signals
-                    .iter()
-                    .map(|name| format!("{}.{name}", koppel_io::system_file::MONOLITH))
-                    .collect();
-                record(file.monolith(*solver, &self.signals).map_err(words)?, &names)
+                let session = self.system.with(values, "reference").map_err(words)?;
+                let names: Vec<String> =
+                    self.signals.iter().map(|name| format!("{}.{name}", MONOLITH)).collect();
+                record(session.monolith(*solver, &self.signals).map_err(words)?, &names)
             }
             ReferenceKind::Settings(_) => {
-                let mut file = self.system.with(values, "reference").map_err(words)?;
-                file.run.threads = Parallel::Never;
-                file.run.record = Record::Many(self.signals.clone());
-                file.run.record_every = 1;
-                file.run.record_events = false;
-                record(file.simulation().map_err(words)?, &self.signals)
+                let mut session = self.system.with(values, "reference").map_err(words)?;
+                session.spec.run.threads = Parallel::Never;
+                session.spec.run.record = Record::Many(self.signals.clone());
+                session.spec.run.record_every = 1;
+                session.spec.run.record_events = false;
+                record(session.simulation().map_err(words)?, &self.signals)
             }
         }
     }

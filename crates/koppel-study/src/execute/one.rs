@@ -4,9 +4,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use koppel::analysis::{Certificate, Certifier, LinearSystem, Worth};
+use koppel::analysis::{Certificate, LinearSystem, Worth};
 use koppel::record::Record;
 use koppel::run::{Ending, Flow, Parallel, RunConfig, Simulation};
+use koppel_session::Start;
 
 use super::meter::Meter;
 use super::one_line;
@@ -59,43 +60,47 @@ pub(super) fn run(prepared: &Prepared, number: u64, is_ended: &AtomicBool) -> Op
 fn make(prepared: &Prepared, cells: &[Cell], seen: &mut Seen, is_ended: &AtomicBool) -> Result<bool, String> {
     let study = &*prepared.study;
     let settings = values(study, cells);
-    let mut file = study.system.with(&settings, "factor").map_err(|error| one_line(&error))?;
-    file.run.threads = Parallel::Never;
-    file.run.record = Record::Many(prepared.signals.clone());
-    file.run.record_every = 1;
-    file.run.record_events = false;
+    let mut session = study.system.with(&settings, "factor").map_err(|error| one_line(&error))?;
+    session.spec.run.threads = Parallel::Never;
+    session.spec.run.record = Record::Many(prepared.signals.clone());
+    session.spec.run.record_every = 1;
+    session.spec.run.record_events = false;
     let needs_course = study.measures.iter().any(Measure::needs_reference);
     let course = match prepared.references.as_ref().filter(|_| needs_course) {
         Some(store) => Some(store.course(&settings)?),
         None => None,
     };
-    file.choose_settings(&|_| {}).map_err(|error| one_line(&error))?;
+    session.choose_settings(&|_| {}).map_err(|error| one_line(&error))?;
     let begin = Instant::now();
-    let mut simulation = file.simulation().map_err(|error| one_line(&error))?;
+    let is_certified =
+        |m: &Measure| matches!(m.kind, MeasureKind::Figure(figure) if figure.is_of_certificate());
+    let start = Start {
+        is_certified: study.measures.iter().any(is_certified),
+        accepts_unstable: study.accepts_unstable,
+        // Looking ahead costs more than most runs of a study: the first run of all was looked at.
+        looks_ahead: false,
+        ..Start::default()
+    };
+    let mut run = session.start(start, &|_| {}).map_err(|error| one_line(&error))?;
+    let simulation = &mut run.simulation;
     if study.measures.iter().any(|measure| is_forecast(&measure.kind)) {
-        seen.radius = Some(forecast(&mut simulation, &file.run, &study.measures)?);
+        seen.radius = Some(forecast(simulation, &session.spec.run, &study.measures)?);
     }
     let of = |name: &String| simulation.columns().iter().position(|column| column.name == *name);
     let columns =
         prepared.signals.iter().map(|name| of(name).ok_or(format!("there is no `{name}` in this run")));
     let mut meter = Meter::new(&prepared.list, course, columns.collect::<Result<_, _>>()?);
-    let is_certified =
-        |m: &Measure| matches!(m.kind, MeasureKind::Figure(figure) if figure.is_of_certificate());
-    let mut certifier = study.measures.iter().any(is_certified).then(|| Certifier::new(&mut simulation));
-    let mut watch = |simulation: &mut Simulation| {
-        if let Some(certifier) = &mut certifier {
-            certifier.look(simulation);
-        }
+    let mut watch = |_: &mut Simulation, _: u64| {
         Ok(if is_ended.load(Ordering::Relaxed) { Flow::Stop } else { Flow::Continue })
     };
-    let ending = simulation.run(&mut meter, &mut watch).map_err(|error| error.to_string())?;
+    let ending = run.run(&mut meter, &mut watch).map_err(|error| error.to_string())?;
     if matches!(ending, Ending::Interrupted { .. }) {
         return Ok(false);
     }
     if let Ending::Terminated(request) = ending {
         seen.ended_by = Some(request.subsystem);
     }
-    let statistics = simulation.statistics();
+    let statistics = run.simulation.statistics();
     let relative = |defect: &koppel::run::Defect| {
         if defect.range > 0.0 { defect.largest / defect.range } else { defect.largest }
     };
@@ -106,7 +111,7 @@ fn make(prepared: &Prepared, cells: &[Cell], seen: &mut Seen, is_ended: &AtomicB
         seconds: begin.elapsed().as_secs_f64(),
         defect: statistics.defects.iter().map(relative).fold(0.0, f64::max),
     });
-    seen.certificate = certifier.map(|certifier| certifier.certificate(&simulation));
+    seen.certificate = run.certificate(true);
     seen.followed = Some(meter.values());
     Ok(true)
 }

@@ -1,13 +1,15 @@
 //! A study made ready: everything that all runs share is found, opened and checked once.
 
+use std::cell::RefCell;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use koppel::record::{Column, Record, Source};
 use koppel::system::VariableKind;
 use koppel_fmi::{Fmu, KeepOpen};
-use koppel_io::system_file::{Mark, Place, Span, SystemFile};
+use koppel_io::system_file::{Mark, Place, Span};
 use koppel_io::{Error as Io, Result};
+use koppel_session::{Remark, Session, Start};
 
 use super::course::Store;
 use super::meter::Follow;
@@ -45,9 +47,9 @@ impl Prepared {
     /// If a factor, a measure or the reference does not fit the system.
     pub fn new(study: Arc<Study>, design: Design) -> Result<Self> {
         let open = KeepOpen::new();
-        let mut fmus = study.system.fmus().into_iter().filter_map(|(_, path)| Fmu::open(&path).ok());
+        let mut fmus = study.system.spec.fmus().into_iter().filter_map(|(_, path)| Fmu::open(&path).ok());
         let is_single = fmus.any(|fmu| is_only_once(&fmu));
-        let First { run, file, known, remarks } = first(&study, &design)?;
+        let First { run, session, known, remarks } = first(&study, &design)?;
         let mut prepared = Prepared {
             study: study.clone(),
             design,
@@ -70,7 +72,7 @@ impl Prepared {
             })?;
             prepared.references = Some(store);
         }
-        prepared.warn(run, &file);
+        prepared.warn(run, &session);
         let found = prepared.later_warnings();
         prepared.warnings.extend(found);
         Ok(prepared)
@@ -80,7 +82,7 @@ impl Prepared {
     #[must_use]
     pub fn later_warnings(&self) -> Vec<String> {
         // All variants of the system share what was tried.
-        let mut found = self.study.system.trial_warnings();
+        let mut found = self.study.system.warnings_of_fmus();
         found.retain(|text| !self.warnings.contains(text));
         found
     }
@@ -149,8 +151,8 @@ impl Prepared {
     }
 
     /// Values of factors that cannot be built beside the first values of the others; looked for as long as that is quick.
-    fn warn(&mut self, run: u64, file: &SystemFile) {
-        self.warnings.extend(file.warnings());
+    fn warn(&mut self, run: u64, session: &Session) {
+        self.warnings.extend(session.spec.warnings());
         let study = self.study.clone();
         let begin = Instant::now();
         let first = self.design.cells(run);
@@ -166,8 +168,10 @@ impl Prepared {
                 let mut cells = first.clone();
                 let label = value.label.clone();
                 cells[at] = Cell { level: None, value };
-                let built =
-                    study.system.with(&values(&study, &cells), "factor").and_then(|file| file.simulation());
+                let built = study
+                    .system
+                    .with(&values(&study, &cells), "factor")
+                    .and_then(|session| session.simulation());
                 let remarks = match built {
                     Ok(simulation) => simulation.remarks(),
                     Err(error) => {
@@ -199,7 +203,7 @@ fn is_only_once(fmu: &Fmu) -> bool {
 /// The first run that can be built, all variables it has, and what there is to say of its wiring and coupling.
 struct First {
     run: u64,
-    file: SystemFile,
+    session: Session,
     known: Vec<Column>,
     remarks: Vec<String>,
 }
@@ -209,11 +213,14 @@ fn first(study: &Study, design: &Design) -> Result<First> {
     let step = (design.runs() / TRIED).max(1);
     for run in (0..design.runs()).step_by(step as usize) {
         let cells = design.cells(run);
-        let built = study.system.with(&values(study, &cells), "factor").and_then(|mut file| {
-            file.run.record = Record::One("*".into());
-            let simulation = file.simulation()?;
-            let (known, remarks) = (simulation.columns().to_vec(), simulation.remarks());
-            Ok(First { run, file, known, remarks })
+        let built = study.system.with(&values(study, &cells), "factor").and_then(|mut session| {
+            session.spec.run.record = Record::One("*".into());
+            let remarks = RefCell::new(Vec::new());
+            let tell = |remark: &Remark| remarks.borrow_mut().push(remark.text.clone());
+            let start =
+                Start { is_certified: false, accepts_unstable: study.accepts_unstable, ..Start::default() };
+            let known = session.start(start, &tell)?.simulation.columns().to_vec();
+            Ok(First { run, session, known, remarks: remarks.into_inner() })
         });
         match built {
             Ok(first) => return Ok(first),

@@ -8,7 +8,7 @@
 //! lag = { paths = ["run.coupling.model.N", "run.coupling.model.M"], values = [1, 2] }
 //! ```
 
-use koppel_io::system_file::{Entry, Mark, Node, Place, Span, SystemFile, Value as Toml};
+use koppel_io::system_file::{Entry, Mark, Node, Place, Span, SystemSpec, Value as Toml};
 use serde::{Deserialize, Serialize};
 
 use crate::design::normal_quantile;
@@ -176,7 +176,7 @@ const KEYS: [&str; 15] = [
 ];
 
 /// Reads one entry of `[factors]`.
-pub(super) fn read(entry: &Entry, system: &SystemFile) -> Result<Factor> {
+pub(super) fn read(entry: &Entry, system: &SystemSpec) -> Result<Factor> {
     let node = &entry.node;
     let mut paths = vec![(entry.name.clone(), entry.key.clone())];
     if let Some(path) = node.get("path") {

@@ -14,11 +14,9 @@ mod reference;
 
 use std::path::{Path, PathBuf};
 
-use koppel_io::system_file::{
-    self, Document, Mark, Node, Span, SystemFile, Value as Toml, is_structure, load_structure, parse_part,
-};
+use koppel_io::system_file::{Document, Mark, Node, Span, Value as Toml};
 use koppel_io::{Error as Io, Result};
-use koppel_ssp::Tolerance;
+use koppel_session::Session;
 use serde::{Deserialize, Serialize};
 
 pub use factor::{Factor, Scale, Source, Value};
@@ -34,7 +32,9 @@ pub struct Study {
     /// The file.
     pub path: PathBuf,
     /// The system with its own settings.
-    pub system: SystemFile,
+    pub system: Session,
+    /// Runs begin even if a loop is not zero-stable.
+    pub accepts_unstable: bool,
     /// What is varied.
     pub factors: Vec<Factor>,
     /// Which values are tried together.
@@ -60,8 +60,17 @@ pub struct Analysis {
     pub at_least: usize,
 }
 
-const KEYS: [&str; 8] =
-    ["title", "description", "system", "factors", "plan", "reference", "measures", "analysis"];
+const KEYS: [&str; 9] = [
+    "title",
+    "description",
+    "system",
+    "accept_unstable",
+    "factors",
+    "plan",
+    "reference",
+    "measures",
+    "analysis",
+];
 
 /// Reads a study file and the system it is about.
 ///
@@ -81,14 +90,10 @@ pub fn load(path: &Path) -> Result<Study> {
     }
     let root = document.root.fields("a study file", &KEYS).map_err(marked)?;
     let (mut system, system_path) = match root.need("system").map_err(marked)? {
-        Node { value: Toml::Table(_), .. } => (parse_part(&document, "system")?, None),
+        Node { value: Toml::Table(_), .. } => (Session::part(&document, "system")?, None),
         node => {
             let file = folder.join(node.text("system").map_err(marked)?);
-            let loaded = match is_structure(&file) {
-                true => load_structure(&file, &[], Tolerance::Strict),
-                false => system_file::load(&file),
-            };
-            match loaded {
+            match Session::load(&file, &[]) {
                 Ok(system) => (system, Some(file)),
                 Err(error) if matches!(*error, Io::Io { .. }) => {
                     return Err(document.mistake(Mark::new(node.span.clone(), error.to_string())));
@@ -98,11 +103,12 @@ pub fn load(path: &Path) -> Result<Study> {
         }
     };
     // Runs are compared with each other: what nobody asked for must not make them differ.
-    system.hold_if_unasked()?;
+    system.spec.hold_if_unasked()?;
     let mut study = Study {
         title: path.file_stem().unwrap_or_default().to_string_lossy().into_owned(),
         path: path.to_path_buf(),
         system,
+        accepts_unstable: false,
         factors: Vec::new(),
         plan: Plan { kind: PlanKind::FullFactorial, runs: 1, seed: 1 },
         reference: None,
@@ -122,9 +128,14 @@ impl Study {
         if let Some(title) = root.get("title") {
             self.title = title.text("title")?.to_owned();
         }
+        self.accepts_unstable = match root.get("accept_unstable") {
+            None => false,
+            Some(Node { value: Toml::Bool(is_accepted), .. }) => *is_accepted,
+            Some(node) => return Err(node.wanted("accept_unstable", "true or false")),
+        };
         let factors = root.need("factors")?;
         for entry in factors.table("[factors]")? {
-            let factor = factor::read(entry, &self.system)?;
+            let factor = factor::read(entry, &self.system.spec)?;
             if ["run", "failure", "ended_by"].contains(&factor.name.as_str()) {
                 return Err(Mark::new(
                     factor.span,
@@ -139,7 +150,7 @@ impl Study {
         }
         self.plan = plan::read(root.get("plan"), &self.factors)?;
         self.reference =
-            root.get("reference").map(|node| reference::read(node, &self.system, folder)).transpose()?;
+            root.get("reference").map(|node| reference::read(node, &self.system.spec, folder)).transpose()?;
         self.measures = measure::read(root.need("measures")?, &self.factors)?;
         if let (None, Some(measure)) = (&self.reference, self.measures.iter().find(|m| m.needs_reference())) {
             let message = format!("measure `{}` needs something to compare with", measure.name);
@@ -175,7 +186,7 @@ impl Study {
     #[must_use]
     pub fn reads(&self) -> Vec<PathBuf> {
         let mut all: Vec<PathBuf> = self.system_path.iter().cloned().collect();
-        all.extend(self.system.reads());
+        all.extend(self.system.spec.reads());
         if let Some(Reference { kind: ReferenceKind::File { path, .. }, .. }) = &self.reference {
             all.push(path.clone());
         }

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use koppel::solver::SolverConfig;
 use koppel_io::results::{Table, read_table};
-use koppel_io::system_file::{Mark, Node, Place, Span, SystemFile, Value as Toml};
+use koppel_io::system_file::{Mark, Node, Place, Span, SystemSpec, Value as Toml};
 
 type Result<T> = std::result::Result<T, Mark>;
 
@@ -37,7 +37,7 @@ pub struct Reference {
 }
 
 /// Reads `[reference]`.
-pub(super) fn read(node: &Node, system: &SystemFile, folder: &Path) -> Result<Reference> {
+pub(super) fn read(node: &Node, system: &SystemSpec, folder: &Path) -> Result<Reference> {
     let fields = node.fields("[reference]", &["monolithic", "solver", "set", "file"])?;
     let given: Vec<&str> =
         ["monolithic", "set", "file"].into_iter().filter(|key| fields.get(key).is_some()).collect();

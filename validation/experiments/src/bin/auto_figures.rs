@@ -4,7 +4,7 @@
 
 #![expect(clippy::print_stdout, clippy::unwrap_used, reason = "a program of figures prints and may panic")]
 
-#[path = "../../../../crates/koppel-io/tests/auto/grid.rs"]
+#[path = "../../../../crates/koppel-session/tests/auto/grid.rs"]
 mod grid;
 
 use grid::{Example, paths};
@@ -12,7 +12,7 @@ use koppel::analysis::{LinearSystem, Scan, stable_steps};
 use koppel::coupling::CouplingConfig;
 use koppel::plan::Candidate;
 use koppel::run::{RunConfig, ScheduleConfig};
-use koppel_io::system_file::SystemFile;
+use koppel_session::Session;
 use std::time::{Duration, Instant};
 
 /// Settings that take so many times as long as the best are looked at no further.
@@ -47,7 +47,7 @@ fn main() {
     println!("\nMean: {mean:.1} times.");
 }
 
-fn chosen(example: &Example, coupling: &str) -> SystemFile {
+fn chosen(example: &Example, coupling: &str) -> Session {
     let mut file = example.with(&[("coupling", coupling), ("step", "\"auto\"")]);
     file.choose_settings(&|_| {}).unwrap();
     file
@@ -56,8 +56,8 @@ fn chosen(example: &Example, coupling: &str) -> SystemFile {
 fn beside_grid(example: &Example) -> f64 {
     let file = chosen(example, "\"auto\"");
     let choice = file.chosen().unwrap();
-    let own = example.run(&file.run);
-    let mut good = example.good(&file.run, 2, DEARER);
+    let own = example.run(&file.spec.run);
+    let mut good = example.good(&file.spec.run, 2, DEARER);
     for _ in 0..ROUNDS {
         let least = good.iter().map(|(_, run)| run.seconds).fold(f64::INFINITY, f64::min);
         for (config, run) in good.iter_mut().filter(|(_, run)| run.seconds <= 2.0 * least) {
@@ -72,7 +72,7 @@ fn beside_grid(example: &Example) -> f64 {
             if round >= ROUNDS && begin.elapsed() > PATIENCE {
                 break;
             }
-            for (least, config) in least.iter_mut().zip([&file.run, config]) {
+            for (least, config) in least.iter_mut().zip([&file.spec.run, config]) {
                 *least = least.min(example.run(config).seconds);
             }
         }
@@ -99,20 +99,20 @@ fn beside_limit(example: &Example) -> Option<f64> {
     let zoh = RunConfig {
         coupling: CouplingConfig::Zoh {},
         schedule: ScheduleConfig::PARALLEL,
-        ..example.file.run.clone()
+        ..example.file.spec.run.clone()
     };
     let mut file = example.file.clone();
-    file.run = zoh.clone();
+    file.spec.run = zoh.clone();
     let system = LinearSystem::new(&mut file.simulation().ok()?).ok().filter(LinearSystem::is_exact)?;
     let limit = stable_steps(&system, &zoh, Scan::around(zoh.step)).ok()?.first()?.to;
     let file = chosen(example, "{ method = \"auto\", save = \"communications\" }");
-    let run = example.run(&file.run);
-    let (step, error) = (file.run.step, 100.0 * run.error);
+    let run = example.run(&file.spec.run);
+    let (step, error) = (file.spec.run.step, 100.0 * run.error);
     println!(
         "| {} | {:.3} ms | {} | {:.1} | {error:.1} % |",
         example.name,
         1e3 * limit,
-        words(&Candidate::of(&file.run)),
+        words(&Candidate::of(&file.spec.run)),
         step / limit
     );
     Some(step / limit)

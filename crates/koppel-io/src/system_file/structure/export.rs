@@ -13,7 +13,7 @@ use koppel_ssp::{ComponentDescription, PackageFile, Payload, SystemDescription, 
 
 use super::super::mistake::Mark;
 use super::super::tree::{Entry, Node, Value};
-use super::super::{SystemFile, resolved, subsystem};
+use super::super::{SystemSpec, resolved, subsystem};
 use super::types::{Element, Types, Wanted};
 use crate::{Error, Result};
 
@@ -33,7 +33,7 @@ pub struct Exported {
 /// # Errors
 ///
 /// If a subsystem is no FMU, an FMU cannot be read, or the standard has no words for a connection.
-pub fn export(file: &SystemFile, out: &Path, version: Version) -> Result<Exported> {
+pub fn export(file: &SystemSpec, out: &Path, version: Version) -> Result<Exported> {
     let entries = file.document.root.get("subsystems").map_or(&[][..], Node::entries);
     check_fmus(entries)?;
     let mut packing = Packing { file, version, types: Types::new(version), fmus: Vec::new() };
@@ -96,7 +96,7 @@ struct Kept {
 }
 
 struct Packing<'a> {
-    file: &'a SystemFile,
+    file: &'a SystemSpec,
     version: Version,
     types: Types,
     /// Files on disk and their names in the package.
@@ -274,7 +274,7 @@ fn unpacked(path: &Path) -> Result<Vec<u8>> {
 }
 
 /// What the standard does not say: the run, signals, changes, other settings of components, connections of koppel's own.
-fn settings(file: &SystemFile, kept: &[Kept]) -> String {
+fn settings(file: &SystemSpec, kept: &[Kept]) -> String {
     let mut table = resolved::open_table(file);
     if let Some(toml::Value::Table(subsystems)) = table.get_mut("subsystems") {
         for (_, subsystem) in subsystems.iter_mut() {

@@ -20,8 +20,7 @@ use std::path::{Path, PathBuf};
 use koppel_ssp::{Options, Ssp, Tolerance};
 
 use super::document::tag_span;
-use super::subsystem::Purpose;
-use super::{Mistake, Setting, SystemFile, other_kinds, overrides};
+use super::{Mistake, Setting, SystemSpec, other_kinds, overrides};
 use crate::{Error, Result};
 
 /// True if a file is to be read as a system structure, by its name.
@@ -31,12 +30,12 @@ pub fn is_structure(path: &Path) -> bool {
     matches!(extension.as_str(), "ssp" | "ssd")
 }
 
-/// Reads a system structure with its FMUs and builds the system once, so that its mistakes are found now.
+/// Reads a system structure and the descriptions of its FMUs.
 ///
 /// # Errors
 ///
 /// If the structure, an FMU, or koppel's settings hold a mistake; the error tells file, element and line.
-pub fn load_structure(path: &Path, settings: &[Setting], tolerance: Tolerance) -> Result<SystemFile> {
+pub fn load_structure(path: &Path, settings: &[Setting], tolerance: Tolerance) -> Result<SystemSpec> {
     let refused = |error| refused(path, error, tolerance);
     other_kinds::check_structure(path)?;
     let ssp = Ssp::open(path, &Options { tolerance, ..Options::default() }).map_err(refused)?;
@@ -53,9 +52,7 @@ pub fn load_structure(path: &Path, settings: &[Setting], tolerance: Tolerance) -
     overrides::apply_all(&mut document, settings)?;
     document.choices.retain(|(key, _)| !settings.iter().any(|setting| setting.name == format!("run.{key}")));
     settings::complete(&mut document, path, &components).map_err(|mark| document.mistake(mark))?;
-    let file = SystemFile::read(document)?;
-    file.build_for(Purpose::Check)?;
-    Ok(file)
+    SystemSpec::read(document)
 }
 
 /// Where koppel's settings lie beside a structure.

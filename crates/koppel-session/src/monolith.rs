@@ -6,14 +6,14 @@ use koppel::Error as Engine;
 use koppel::run::{Change, RunConfig, Simulation};
 use koppel::solver::{SolverConfig, Tolerances};
 use koppel::system::{OdeModel, SystemBuilder, monolith};
+use koppel_io::system_file::SubsystemSpec;
 
-use super::{SystemFile, subsystem};
-use crate::{Error, Result};
+use crate::{Error, Result, Session};
 
 /// Name of the one subsystem; its outputs are called `subsystem.output`.
 pub const MONOLITH: &str = "monolith";
 
-impl SystemFile {
+impl Session {
     /// The system without any coupling, at the start of a run with the file's times and step, recording these outputs and
     /// states. Without `solver` it is the parts' own where all share one with a fixed step, so that only the coupling makes the
     /// difference; else the best there is.
@@ -24,30 +24,27 @@ impl SystemFile {
     /// loop.
     pub fn monolith(&self, solver: Option<SolverConfig>, record: &[String]) -> Result<Simulation> {
         let engine = |error: Box<Engine>| Box::new(Error::Engine(error));
-        if let Some(link) = self.links.iter().find(|link| link.connection.filter.is_some()) {
-            let what = format!("a monolithic reference with a filter into `{}`", link.connection.to);
+        if let Some(link) = self.spec.connections().find(|one| one.filter.is_some()) {
+            let what = format!("a monolithic reference with a filter into `{}`", link.to);
             let reason = "the filter belongs to the coupling; leave it out, or use another reference".into();
             return Err(engine(Box::new(Engine::Unsupported { what, reason })));
         }
         let system = self.build()?;
-        let entries = self.document.root.get("subsystems").map_or(&[][..], |node| node.entries());
-        let parts =
-            entries.iter().map(|entry| subsystem::parts(entry).map_err(|mark| self.document.mistake(mark)));
+        let equations = |one: &SubsystemSpec| one.equations().map_err(|mark| self.spec.mistake(mark));
+        let parts = self.spec.subsystems().iter().map(equations);
         let (equations, solvers): (Vec<_>, Vec<_>) = parts.collect::<Result<Vec<_>>>()?.into_iter().unzip();
         let closed = monolith(&system.graph, equations).map_err(engine)?;
         let solver = solver.unwrap_or_else(|| chosen(&solvers, closed.linear().is_some()));
         let mut builder = SystemBuilder::new().add(MONOLITH, OdeModel::new(closed, &solver).map_err(engine)?);
-        for input in &self.inputs {
-            for signal in &input.signals {
-                builder = builder.external(&own(&input.to), signal.clone());
-            }
+        for (to, signal) in self.spec.signals() {
+            builder = builder.external(&own(to), signal.clone());
         }
         let config = RunConfig {
-            start: self.run.start,
+            start: self.spec.run.start,
             record: koppel::record::Record::Many(record.iter().map(|name| own(name)).collect()),
-            at: self.run.at.iter().map(renamed).collect(),
+            at: self.spec.run.at.iter().map(renamed).collect(),
             threads: koppel::run::Parallel::Never,
-            ..RunConfig::new(self.run.stop, self.run.step)
+            ..RunConfig::new(self.spec.run.stop, self.spec.run.step)
         };
         Simulation::new(builder.build().map_err(engine)?, &config).map_err(engine)
     }

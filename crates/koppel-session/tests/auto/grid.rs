@@ -7,7 +7,7 @@ use koppel::coupling::{
 };
 use koppel::plan::Candidate;
 use koppel::run::{Reading, RunConfig, ScheduleConfig, Simulation};
-use koppel_io::system_file::{SystemFile, parse};
+use koppel_session::Session;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -19,7 +19,7 @@ const POINTS: f64 = 20_000.0;
 /// An example with its true course.
 pub(crate) struct Example {
     pub(crate) name: String,
-    pub(crate) file: SystemFile,
+    pub(crate) file: Session,
     path: PathBuf,
     text: String,
     truth: Truth,
@@ -63,14 +63,14 @@ pub(crate) fn paths() -> Vec<(String, PathBuf)> {
 impl Example {
     pub(crate) fn new(name: &str, path: &Path) -> Self {
         let text = std::fs::read_to_string(path).unwrap();
-        let file = parse(&text, path).unwrap();
+        let file = Session::parse(&text, path).unwrap();
         let truth = Truth::new(&text, path);
         Example { name: name.into(), file, path: path.into(), text, truth }
     }
 
     /// The example with other settings of the run.
-    pub(crate) fn with(&self, settings: &[(&str, &str)]) -> SystemFile {
-        let mut file = parse(&self.text, &self.path).unwrap();
+    pub(crate) fn with(&self, settings: &[(&str, &str)]) -> Session {
+        let mut file = Session::parse(&self.text, &self.path).unwrap();
         for (name, value) in settings {
             file.set(&format!("run.{name}"), value, "test").unwrap();
         }
@@ -80,7 +80,7 @@ impl Example {
     /// One run from its set-up to its end.
     pub(crate) fn run(&self, config: &RunConfig) -> Outcome {
         let mut file = self.file.clone();
-        file.run = RunConfig { threads: koppel::run::Parallel::Never, ..config.clone() };
+        file.spec.run = RunConfig { threads: koppel::run::Parallel::Never, ..config.clone() };
         let begin = Instant::now();
         let Ok(mut run) = file.simulation() else {
             return Outcome { error: f64::INFINITY, seconds: f64::INFINITY, calls: f64::INFINITY };
@@ -132,7 +132,7 @@ impl Example {
     /// Every method at steps from a sixteenth of the example's own up to a tenth of the run, `per_doubling` between one and its
     /// double; both schedules for holds.
     pub(crate) fn grid(&self, per_doubling: u32) -> Vec<Candidate> {
-        let run = &self.file.run;
+        let run = &self.file.spec.run;
         let longest = (run.stop - run.start) / 10.0;
         let ratio = 2.0_f64.powf(1.0 / f64::from(per_doubling));
         let steps = (0..).map(|k| run.step / 16.0 * ratio.powi(k)).take_while(|step| *step <= longest);
@@ -168,26 +168,27 @@ impl Example {
 impl Truth {
     fn new(text: &str, path: &Path) -> Self {
         // Filters belong to the coupling.
-        let file = parse(&text.replace("filter = \"auto\"", ""), path).unwrap();
+        let file = Session::parse(&text.replace("filter = \"auto\"", ""), path).unwrap();
         let graph = file.build().unwrap().graph;
         let names: Vec<String> = (0..graph.len()).map(|id| graph.name(id).to_owned()).collect();
-        let fine = (file.run.stop - file.run.start) / POINTS;
+        let fine = (file.spec.run.stop - file.spec.run.start) / POINTS;
         // Whole micro steps of a shared solver, so that only the coupling makes a difference.
-        let micro = file.to_json()["subsystems"][&names[0]]["solver"]["step"].as_f64();
+        let micro = file.spec.to_json()["subsystems"][&names[0]]["solver"]["step"].as_f64();
         let fine = micro.map_or(fine, |micro| micro * (fine / micro).ceil());
         let mut file = file;
-        file.run.step = fine;
+        file.spec.run.step = fine;
         if let Ok(mut run) = file.monolith(None, &[]) {
             return Truth::of(names, &mut run, &[0]);
         }
         // A non-linear algebraic loop: solved at every point of a very fine run. With Euler's method and inputs held over its own
         // steps that is the system uncut.
         let foh = CouplingConfig::Foh { start: Default::default() };
-        file.run.coupling = if micro.is_some() { CouplingConfig::Zoh {} } else { foh };
-        (file.run.reading, file.run.iteration) = (Reading::Fresh, None);
+        file.spec.run.coupling = if micro.is_some() { CouplingConfig::Zoh {} } else { foh };
+        (file.spec.run.reading, file.spec.run.iteration) = (Reading::Fresh, None);
         let everything = koppel::record::Record::One("all".into());
         let mut run =
-            Simulation::new(file.build().unwrap(), &RunConfig { record: everything, ..file.run }).unwrap();
+            Simulation::new(file.build().unwrap(), &RunConfig { record: everything, ..file.spec.run })
+                .unwrap();
         let order: Vec<usize> = names.iter().map(|name| run.graph().find(name).unwrap()).collect();
         Truth::of(names, &mut run, &order)
     }

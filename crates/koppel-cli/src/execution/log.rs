@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use clap::ValueEnum;
 use koppel_fmi::ffi::{LogMessage, Status};
-use koppel_io::system_file::FmuLog;
+use koppel_session::FmuLog;
 
 use crate::failure::{note, visible};
 use crate::output::significant;

@@ -6,15 +6,15 @@ use koppel::coupling::CouplingConfig;
 use koppel::record::Table;
 use koppel::run::{Flow, Simulation};
 use koppel_io::model_file::{has_models, write_models};
-use koppel_io::system_file::{Setting, load};
-use koppel_io::system_file::{SystemFile, load_with, parse};
+use koppel_io::system_file::Setting;
+use koppel_session::Session;
 use std::path::{Path, PathBuf};
 
 fn examples() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/prestep")
 }
 
-fn run(file: &SystemFile) -> (Simulation, Table) {
+fn run(file: &Session) -> (Simulation, Table) {
     let mut simulation = file.simulation().unwrap();
     let mut table = Table::default();
     simulation.run(&mut table, &mut |_| Ok(Flow::Continue)).unwrap();
@@ -54,13 +54,13 @@ D = [[-2e5, -200.0]]
 #[test]
 fn matrices_by_hand_are_as_good_as_exact_ones() {
     let folder = tempfile::tempdir().unwrap();
-    let exact = load(&examples().join("dual-mass.toml")).unwrap();
+    let exact = Session::load(&examples().join("dual-mass.toml"), &[]).unwrap();
     let (_, reference) = run(&exact);
     std::fs::write(folder.path().join("models.toml"), BY_HAND).unwrap();
     let text = example("dual-mass.toml", r#"{ method = "prestep", model = { file = "models.toml" } }"#);
     let path = folder.path().join("system.toml");
-    let file = parse(&text, &path).unwrap();
-    assert_eq!(file.reads(), [folder.path().join("models.toml")]);
+    let file = Session::parse(&text, &path).unwrap();
+    assert_eq!(file.spec.reads(), [folder.path().join("models.toml")]);
     let (simulation, table) = run(&file);
     let gap = |table: &Table| {
         let pairs = table.rows.iter().flatten().zip(reference.rows.iter().flatten());
@@ -69,12 +69,12 @@ fn matrices_by_hand_are_as_good_as_exact_ones() {
     assert!(gap(&table) < 1e-6, "{}", gap(&table));
     // All settings written out, models included, need no file any more.
     std::fs::remove_file(folder.path().join("models.toml")).unwrap();
-    let again = parse(&file.to_toml(), &path).unwrap();
+    let again = Session::parse(&file.spec.to_toml(), &path).unwrap();
     assert_eq!(run(&again).1, table);
     // What is saved is read again.
     assert!(has_models(&simulation));
     write_models(&folder.path().join("models.toml"), &simulation, "two masses").unwrap();
-    assert!(gap(&run(&parse(&text, &path).unwrap()).1) < 1e-6);
+    assert!(gap(&run(&Session::parse(&text, &path).unwrap()).1) < 1e-6);
 }
 
 /// Parameters and covariance come back bit for bit, and a run that starts from them has no learning phase. Seen: helicopter,
@@ -86,13 +86,15 @@ fn learned_models_start_another_run() {
     let set =
         |name: &str, value: &str| Setting { name: name.into(), value: value.into(), origin: "--set".into() };
     let path = examples().join("helicopter.toml");
-    let first = load_with(&path, &[set("run.step", "0.1"), set("run.stop", "8.0")]).unwrap();
+    let first = Session::load(&path, &[set("run.step", "0.1"), set("run.stop", "8.0")]).unwrap();
     let (simulation, _) = run(&first);
     write_models(&models, &simulation, "the helicopter").unwrap();
     let coupling = r#"{ method = "prestep", model = { file = "models.toml", forgetting = 0.996 } }"#;
     let text = example("helicopter.toml", coupling).replace("step = 0.16", "step = 0.3");
-    let file = parse(&text, &folder.path().join("system.toml")).unwrap();
-    let CouplingConfig::Prestep(config) = &file.run.coupling else { panic!("{:?}", file.run.coupling) };
+    let file = Session::parse(&text, &folder.path().join("system.toml")).unwrap();
+    let CouplingConfig::Prestep(config) = &file.spec.run.coupling else {
+        panic!("{:?}", file.spec.run.coupling)
+    };
     assert_eq!(config.learned, simulation.learned());
     let (simulation, table) = run(&file);
     let column = |name: &str| simulation.columns().iter().position(|column| column.name == name).unwrap();
@@ -140,7 +142,7 @@ fn mistakes_are_shown_in_the_file_of_models() {
     let text = example("dual-mass.toml", r#"{ method = "prestep", model = { file = "models.toml" } }"#);
     let path = folder.path().join("system.toml");
     let message = |text: &str| {
-        let result = parse(text, &path).and_then(|file| file.simulation().map(|_| ()));
+        let result = Session::parse(text, &path).and_then(|file| file.simulation().map(|_| ()));
         result.unwrap_err().to_string()
     };
     assert!(message(&text).contains("cannot read"), "{}", message(&text));

@@ -1,20 +1,18 @@
 //! A run from the first row to the summary: results, progress, checkpoints, pacing, interruption.
 
 mod cache;
-mod certificate;
 mod checkpoint;
 mod clock;
 mod files;
 mod interrupt;
 mod log;
 mod margin;
-mod outlook;
 mod pace;
 mod progress;
 mod recording;
+mod required;
 mod size;
 mod sources;
-mod stability;
 mod study_progress;
 mod watch;
 
@@ -22,19 +20,18 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use koppel::analysis::Certificate;
-use koppel::run::{Ending, Flow, Simulation};
+use koppel::run::{Ending, Simulation};
 use koppel::system::MessageKind;
 use koppel_io::model_file;
 use koppel_io::results::{Column, Finished, Kind, Metadata};
-use koppel_io::system_file::SystemFile;
+use koppel_io::system_file::SystemSpec;
+use koppel_session::{Run, Session};
 
 use crate::arguments::SessionArguments;
 use crate::exit::Exit;
 use crate::failure::{Failure, Result, note};
 use crate::output::{self, Summary};
 pub(crate) use cache::Cache;
-use certificate::Judge;
-pub(crate) use certificate::Required;
 use checkpoint::Checkpoints;
 pub(crate) use checkpoint::{Checkpoint, CheckpointEvery, Written};
 pub(crate) use clock::timestamp;
@@ -43,8 +40,8 @@ pub(crate) use interrupt::{is_asked, listen};
 pub(crate) use log::{Log, LogLevel};
 pub(crate) use pace::Overruns;
 use recording::Recording;
+pub(crate) use required::Required;
 pub(crate) use sources::{Source, tell_changes};
-use stability::Stability;
 pub(crate) use study_progress::StudyProgress;
 use watch::Watch;
 
@@ -75,17 +72,15 @@ pub(crate) enum Origin {
     },
 }
 
-/// A run that is about to happen.
-pub(crate) struct Session<'a> {
-    file: SystemFile,
-    simulation: Simulation,
+/// A run that is about to happen, with its files.
+pub(crate) struct Execution<'a> {
+    session: Session,
+    run: Run,
     plan: Plan,
     options: &'a SessionArguments,
     recording: Recording,
     metadata: Metadata,
     log: Log,
-    stability: Stability,
-    judge: Judge,
 }
 
 /// What a run left behind.
@@ -100,23 +95,22 @@ pub(crate) struct Outcome {
     pub(crate) overruns: Option<Overruns>,
 }
 
-impl<'a> Session<'a> {
-    /// Opens the files, so that one that cannot be written is found before anything is computed. `second` is the same run at
-    /// half the step, if there is to be one.
+impl<'a> Execution<'a> {
+    /// Opens the files, so that one that cannot be written is found before anything is computed.
     pub(crate) fn new(
-        file: SystemFile,
-        mut simulation: Simulation,
-        second: Option<Simulation>,
+        session: Session,
+        run: Run,
         plan: Plan,
         options: &'a SessionArguments,
         log: Log,
     ) -> Result<Self> {
-        if plan.models.is_some() && !model_file::has_models(&simulation) {
+        let (spec, simulation) = (&session.spec, &run.simulation);
+        if plan.models.is_some() && !model_file::has_models(simulation) {
             log.end();
             return Err(Failure::words(
                 format!(
                     "--save-models: there is nothing to save, the coupling `{}` has no models",
-                    file.run.coupling.name()
+                    spec.run.coupling.name()
                 ),
                 "use a coupling with models, such as --coupling '{ method = \"prestep\", model = { identify = \"rls\" } }'",
             ));
@@ -125,29 +119,21 @@ impl<'a> Session<'a> {
             Origin::Start => timestamp(),
             Origin::Checkpoint { created, .. } => created.clone(),
         };
-        let metadata = metadata(&file, &simulation, &plan, created);
+        let metadata = metadata(spec, simulation, &plan, created);
         let rows = match &plan.origin {
             Origin::Checkpoint { rows, .. } => *rows,
             Origin::Start => None,
         };
-        let stability =
-            Stability::new(&mut simulation, &file, options.accept_unstable).inspect_err(|_| log.end())?;
-        // FMUs would have to be called.
-        let is_known = simulation.is_linear() || file.fmus().is_empty();
-        if plan.origin == Origin::Start && !options.accept_unstable && is_known {
-            outlook::warn(&mut simulation, &file.run);
-        }
-        if plan.origin == Origin::Start && file.run.adaptive.is_none() {
+        if plan.origin == Origin::Start && spec.run.adaptive.is_none() {
             let (rows, numbers) =
-                (simulation.steps() / file.run.record_every, simulation.columns().len() + 1);
+                (simulation.steps() / spec.run.record_every, simulation.columns().len() + 1);
             let told = size::warning(rows, numbers, plan.out.as_deref(), plan.report.is_some());
             told.iter().for_each(|text| note("warning", text));
         }
-        let judge = Judge::new(&mut simulation, second, options.no_certificate).inspect_err(|_| log.end())?;
         // From the first file on, Ctrl-C ends the run in good order.
         interrupt::listen();
         let recording = Recording::open(plan.out.as_deref(), &metadata, rows, plan.report.is_some())?;
-        Ok(Session { file, simulation, plan, options, recording, metadata, log, stability, judge })
+        Ok(Execution { session, run, plan, options, recording, metadata, log })
     }
 
     /// Runs, finishes the files, and tells what happened.
@@ -156,7 +142,8 @@ impl<'a> Session<'a> {
             self.recording.notes().iter().for_each(|text| note("note", text));
         }
         let (outcome, certificate) = self.drive();
-        let mut summary = Summary::new(&self.file, &self.simulation, &self.plan, &outcome, certificate);
+        let mut summary =
+            Summary::new(&self.session, &self.run.simulation, &self.plan, &outcome, certificate);
         let report = self.write_report(&summary, &outcome);
         summary.add_report(self.plan.report.as_deref(), &report);
         // The models of a run that failed may be what made it fail: they replace no file.
@@ -192,37 +179,34 @@ impl<'a> Session<'a> {
     fn write_report(&self, summary: &Summary, outcome: &Outcome) -> Result<()> {
         let Some(path) = &self.plan.report else { return Ok(()) };
         let table = self.recording.table(&self.metadata, outcome.finished.as_ref())?;
-        output::write_report(path, &self.file, summary, table)
+        output::write_report(path, &self.session.spec, summary, table)
     }
 
     fn write_models(&self) -> Result<()> {
         let Some(path) = &self.plan.models else { return Ok(()) };
-        let title = if self.file.title.is_empty() { "a run" } else { &self.file.title };
+        let title = if self.session.spec.title.is_empty() { "a run" } else { &self.session.spec.title };
         if output::is_standard_output(path) {
-            let text = model_file::models(&self.simulation, title).map_err(std::io::Error::other);
+            let text = model_file::models(&self.run.simulation, title).map_err(std::io::Error::other);
             return output::print(&text.map_err(Failure::Output)?);
         }
-        model_file::write_models(path, &self.simulation, title).map_err(Failure::Write)
+        model_file::write_models(path, &self.run.simulation, title).map_err(Failure::Write)
     }
 
     fn drive(&mut self) -> (Outcome, Option<Certificate>) {
-        let checkpoints =
-            Checkpoints::new(&self.plan, &self.file, self.options.checkpoint_every, &self.metadata.created);
+        let checkpoints = Checkpoints::new(
+            &self.plan,
+            &self.session.spec,
+            self.options.checkpoint_every,
+            &self.metadata.created,
+        );
         let log = self.log.clone();
-        let mut watch = Watch::new(&self.simulation, self.options, checkpoints, self.recording.share(), log);
+        let mut watch =
+            Watch::new(&self.run.simulation, self.options, checkpoints, self.recording.share(), log);
         let rows = self.recording.share();
         interrupt::prepare(move || rows.end_at_once());
         let begin = Instant::now();
-        let Session { simulation, recording, stability, judge, .. } = self;
-        let ending = simulation.run(recording, &mut |simulation| {
-            let next = judge.look(simulation);
-            // Between the parts of a step that is cut there is nothing else to do.
-            if simulation.is_inside_step() {
-                return Ok(Flow::Continue);
-            }
-            let next = stability.look(simulation)?.min(next);
-            watch.look(simulation, next)
-        });
+        let Execution { run, recording, .. } = self;
+        let ending = run.run(recording, &mut |simulation, next| watch.look(simulation, next));
         let wall = begin.elapsed();
         watch.end();
         self.log.end();
@@ -231,16 +215,16 @@ impl<'a> Session<'a> {
             watch.note_end(request);
         }
         let is_interrupted = matches!(ending, Ok(Ending::Interrupted { .. }));
-        let lack = if is_interrupted { self.file.lack_of_checkpoint() } else { None };
+        let lack = if is_interrupted { self.session.lack_of_checkpoint() } else { None };
         if let Some(reason) = &lack {
             note("warning", &no_checkpoint(reason));
-        } else if is_interrupted && let Err(error) = watch.checkpoint_now(&self.simulation) {
+        } else if is_interrupted && let Err(error) = watch.checkpoint_now(&self.run.simulation) {
             match *error {
                 error @ koppel::Error::Recorder { .. } => ending = Err(Failure::Run(Box::new(error))),
                 error => note("warning", &no_checkpoint(&error.to_string())),
             }
         }
-        let certificate = self.judge.certificate(&self.simulation, ending.is_ok());
+        let certificate = self.run.certificate(ending.is_ok());
         if let Some(certificate) = &certificate {
             self.recording.add("certificate", serde_json::json!(certificate));
         }
@@ -283,7 +267,7 @@ fn no_checkpoint(error: &str) -> String {
     )
 }
 
-fn metadata(file: &SystemFile, simulation: &Simulation, plan: &Plan, created: String) -> Metadata {
+fn metadata(spec: &SystemSpec, simulation: &Simulation, plan: &Plan, created: String) -> Metadata {
     let text = |text: &String| (!text.is_empty()).then(|| text.clone());
     let columns = simulation.columns().iter().map(|column| Column {
         name: column.name.clone(),
@@ -301,8 +285,8 @@ fn metadata(file: &SystemFile, simulation: &Simulation, plan: &Plan, created: St
     Metadata {
         koppel_version: env!("CARGO_PKG_VERSION").into(),
         created,
-        system: if file.title.is_empty() { stem } else { file.title.clone() },
-        settings: file.to_json(),
+        system: if spec.title.is_empty() { stem } else { spec.title.clone() },
+        settings: spec.to_json(),
         columns: columns.chain(messages).collect(),
         extra: serde_json::Map::new(),
     }

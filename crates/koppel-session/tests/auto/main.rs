@@ -8,7 +8,7 @@ mod grid;
 use grid::{Example, WANTED, paths};
 use koppel::analysis::LinearSystem;
 use koppel::run::RunConfig;
-use koppel_io::system_file::SystemFile;
+use koppel_session::Session;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -26,7 +26,7 @@ fn judge(name: &str, path: &Path) -> Result<String, String> {
     let mut file = example.with(&[("coupling", coupling), ("step", "\"auto\"")]);
     file.choose_settings(&|_| {}).map_err(|error| error.to_string())?;
     let choice = file.chosen().unwrap();
-    let own = example.run(&file.run);
+    let own = example.run(&file.spec.run);
     let (best, least) = best_of_grid(&example, &file);
     let told = format!(
         "{name}: {} ({:?}), error {:.3}, {} calls; best of the grid {best}, {least} calls; {:.1} s",
@@ -44,7 +44,7 @@ fn judge(name: &str, path: &Path) -> Result<String, String> {
 /// systems by their step matrix.
 fn is_stable(example: &Example, config: &RunConfig) -> bool {
     let mut file = example.file.clone();
-    file.run = config.clone();
+    file.spec.run = config.clone();
     let system = file.simulation().ok().and_then(|mut run| LinearSystem::new(&mut run).ok());
     match system.filter(LinearSystem::is_exact) {
         Some(system) if system.step_matrix(config).is_ok() => system.growth(config).unwrap().is_bounded,
@@ -53,16 +53,16 @@ fn is_stable(example: &Example, config: &RunConfig) -> bool {
 }
 
 /// Longer steps take fewer calls: of each method the longest one that keeps the error is its best.
-fn best_of_grid(example: &Example, file: &SystemFile) -> (String, f64) {
+fn best_of_grid(example: &Example, file: &Session) -> (String, f64) {
     let mut best = ("none".to_owned(), f64::INFINITY);
     let all = example.grid(1);
     for method in all.chunk_by(|a, b| a.coupling == b.coupling && a.schedule == b.schedule) {
         for candidate in method.iter().rev() {
-            let run = example.run(&candidate.on(&file.run));
+            let run = example.run(&candidate.on(&file.spec.run));
             if run.calls.is_finite() && run.calls >= best.1 {
                 break;
             }
-            if run.error <= WANTED && is_stable(example, &candidate.on(&file.run)) {
+            if run.error <= WANTED && is_stable(example, &candidate.on(&file.spec.run)) {
                 best = (candidate.words(), run.calls);
                 break;
             }

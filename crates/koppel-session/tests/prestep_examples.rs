@@ -2,7 +2,7 @@
 
 use koppel::record::Table;
 use koppel::run::Flow;
-use koppel_io::system_file::load;
+use koppel_session::Session;
 use std::path::Path;
 
 #[test]
@@ -12,8 +12,8 @@ fn examples_of_the_pre_step_method_stay_bounded() {
     files.sort();
     assert_eq!(files.len(), 8);
     for path in files {
-        let file = load(&path).unwrap();
-        assert!(file.warnings().is_empty(), "{}: {:?}", path.display(), file.warnings());
+        let file = Session::load(&path, &[]).unwrap();
+        assert!(file.spec.warnings().is_empty(), "{}: {:?}", path.display(), file.spec.warnings());
         let mut simulation = file.simulation().unwrap();
         let mut table = Table::default();
         simulation.run(&mut table, &mut |_| Ok(Flow::Continue)).unwrap();

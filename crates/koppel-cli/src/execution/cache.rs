@@ -2,11 +2,10 @@
 
 use std::sync::Arc;
 
-use koppel_io::probe_cache::ProbeCache;
-use koppel_io::system_file::SystemFile;
+use koppel_session::Session;
+use koppel_session::probe_cache::ProbeCache;
 
 use crate::arguments::CacheArguments;
-use crate::failure::note;
 
 /// The cache of this call, if there is one.
 #[derive(Clone, Default)]
@@ -24,16 +23,9 @@ impl Cache {
     }
 
     /// From now on the file's runs use it.
-    pub(crate) fn serve(&self, file: &mut SystemFile) {
+    pub(crate) fn serve(&self, session: &mut Session) {
         if let Some(cache) = &self.0 {
-            file.keep_probes(cache.clone());
-        }
-    }
-
-    /// Says what went wrong with it.
-    pub(crate) fn tell(&self) {
-        if let Some(cache) = &self.0 {
-            cache.warnings().iter().for_each(|text| note("warning", text));
+            session.keep_probes(cache.clone());
         }
     }
 

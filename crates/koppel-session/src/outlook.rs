@@ -3,8 +3,8 @@
 use koppel::analysis::LinearSystem;
 use koppel::run::{RunConfig, Simulation};
 
-use crate::failure::note;
-use crate::output::significant;
+use crate::number::significant;
+use crate::{Remark, Tell};
 
 /// States up to which it costs little.
 const SMALL: usize = 24;
@@ -16,7 +16,7 @@ const GROWN: f64 = 10.0;
 
 /// Warns of a system whose run will be unstable, and of a linear one that will be far off. What is not linear is linearised where it
 /// stands.
-pub(super) fn warn(simulation: &mut Simulation, config: &RunConfig) {
+pub(crate) fn warn(simulation: &mut Simulation, config: &RunConfig, tell: Tell<'_>) {
     let is_constant = config.at.iter().all(|change| change.time <= config.start);
     if !is_constant {
         return;
@@ -40,7 +40,7 @@ pub(super) fn warn(simulation: &mut Simulation, config: &RunConfig) {
         let text = format!(
             "the run {will} be unstable: `{method}` at steps of {step} s has a spectral radius of {radius}{linearised}\n{way_out}"
         );
-        return note("warning", &text);
+        return tell(&Remark::warning(text));
     }
     if !system.is_exact() {
         return;
@@ -52,6 +52,6 @@ pub(super) fn warn(simulation: &mut Simulation, config: &RunConfig) {
         let text = format!(
             "the run will be off by {percent} % of the range of `{output}`: `{method}` at steps of {step} s\n{way_out}"
         );
-        note("warning", &text);
+        tell(&Remark::warning(text));
     }
 }

@@ -6,57 +6,61 @@ use koppel::Result;
 use koppel::analysis::zero_stability;
 use koppel::run::{Reading, RunConfig, Simulation};
 use koppel::system::{Reach, algebraic_loops};
-use koppel_io::system_file::SystemFile;
 
-use crate::failure::note;
+use crate::{Remark, Session, Tell};
 
 /// How often loops are judged in a run.
 const LOOKS: u64 = 100;
 
 /// Judges loops now and then.
-pub(super) struct Stability {
+pub(crate) struct Guard {
     config: Option<Box<RunConfig>>,
     stride: u64,
     /// The step after which they are judged next.
     due: u64,
 }
 
-impl Stability {
+impl Guard {
     /// Refuses a run that is not zero-stable, unless that is accepted.
-    pub(super) fn new(simulation: &mut Simulation, file: &SystemFile, is_accepted: bool) -> Result<Self> {
-        let config = &file.run;
+    pub(crate) fn new(
+        simulation: &mut Simulation,
+        session: &Session,
+        is_accepted: bool,
+        tell: Tell<'_>,
+    ) -> Result<Self> {
+        let config = &session.spec.run;
         let stride = (simulation.steps() / LOOKS).max(1);
-        let mut stability = Stability { config: None, stride, due: simulation.index() + stride };
+        let mut guard = Guard { config: None, stride, due: simulation.index() + stride };
         if is_accepted {
-            return Ok(stability);
+            return Ok(guard);
         }
-        let is_chosen = file.has_chosen_coupling();
-        if has_fmu_in_loop(simulation, file) {
+        let is_chosen = session.has_chosen_coupling();
+        if has_fmu_in_loop(simulation, session) {
             // What koppel chose was judged then, a checkpoint when its run began.
             if simulation.index() == 0 && !is_chosen {
-                judge_copies(file)?;
+                judge_copies(session, tell)?;
             }
-            return Ok(stability);
+            return Ok(guard);
         }
         let found = zero_stability(simulation, config);
         match found.refuse_unstable(config) {
             Err(error) if is_chosen => {
-                note("warning", error.to_string().lines().next().unwrap_or_default());
-                return Ok(stability);
+                tell(&Remark::warning(error.to_string().lines().next().unwrap_or_default()));
+                return Ok(guard);
             }
             judged => judged?,
         }
         // Loops that are solved at every communication point stay so.
         let is_solved = config.reading == Reading::Fresh || config.iteration.is_some();
         if found.loops.iter().any(|l| l.is_filtered || !is_solved) {
-            stability.config = Some(Box::new(config.clone()));
+            guard.config = Some(Box::new(config.clone()));
         }
-        Ok(stability)
+        Ok(guard)
     }
 
     /// Called after macro steps; the step after which to call again.
     #[inline]
-    pub(super) fn look(&mut self, simulation: &mut Simulation) -> Result<u64> {
+    pub(crate) fn look(&mut self, simulation: &mut Simulation) -> Result<u64> {
         let Some(config) = &self.config else { return Ok(u64::MAX) };
         if simulation.index() >= self.due {
             self.due = simulation.index() + self.stride;
@@ -66,26 +70,26 @@ impl Stability {
     }
 }
 
-fn has_fmu_in_loop(simulation: &Simulation, file: &SystemFile) -> bool {
-    let (fmus, graph) = (file.fmus(), simulation.graph());
+fn has_fmu_in_loop(simulation: &Simulation, session: &Session) -> bool {
+    let (fmus, graph) = (session.spec.fmus(), simulation.graph());
     let is_fmu = |id: &usize| fmus.iter().any(|(name, _)| name == graph.name(*id));
     algebraic_loops(graph, Reach::ThroughFilters).iter().any(|l| l.members.iter().any(is_fmu))
 }
 
 /// Where no copies can be had, or they fail, nothing is judged, and the run begins all the same.
-fn judge_copies(file: &SystemFile) -> Result<()> {
-    let reason = match file.copy_at_start() {
+fn judge_copies(session: &Session, tell: Tell<'_>) -> Result<()> {
+    let reason = match session.copy_at_start() {
         Err(reason) => Some(reason),
         Ok(mut copy) => {
-            let found = zero_stability(&mut copy, &file.run);
-            found.refuse_unstable(&file.run)?;
+            let found = zero_stability(&mut copy, &session.spec.run);
+            found.refuse_unstable(&session.spec.run)?;
             found.loops.into_iter().find_map(|l| l.problem)
         }
     };
     if let Some(reason) = reason {
         // The reason, and what the FMU says of it.
         let lines: Vec<&str> = reason.lines().take(2).map(str::trim).collect();
-        note("note", &format!("zero-stability was not judged: {}", lines.join("; ")));
+        tell(&Remark::note(format!("zero-stability was not judged: {}", lines.join("; "))));
     }
     Ok(())
 }

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use koppel::fnv;
 use koppel_fmi::archive;
-use koppel_io::system_file::SystemFile;
+use koppel_io::system_file::SystemSpec;
 use serde::{Deserialize, Serialize};
 
 use super::anchored;
@@ -28,19 +28,19 @@ pub(crate) struct Source {
 }
 
 /// The system file, what it reads, and the FMUs.
-pub(super) fn sources(system: &Path, file: &SystemFile) -> Vec<Source> {
+pub(super) fn sources(system: &Path, spec: &SystemSpec) -> Vec<Source> {
     let one = |path: &Path, subsystem: Option<String>| {
         let path = anchored(path);
         Source { checksum: checksum(&path), path, subsystem }
     };
-    let fmus = file.fmus().into_iter().map(|(name, path)| one(&archive::split(&path).0, Some(name)));
+    let fmus = spec.fmus().into_iter().map(|(name, path)| one(&archive::split(&path).0, Some(name)));
     let mut all: Vec<Source> = Vec::new();
     for source in fmus.collect::<Vec<_>>() {
         if !all.iter().any(|known| known.path == source.path) {
             all.push(source);
         }
     }
-    let settings = std::iter::once(system.to_path_buf()).chain(file.reads());
+    let settings = std::iter::once(system.to_path_buf()).chain(spec.reads());
     for path in settings {
         if !all.iter().any(|known| known.path == anchored(&path)) {
             all.push(one(&path, None));

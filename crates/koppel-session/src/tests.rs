@@ -6,8 +6,9 @@ use koppel::coupling::CouplingConfig;
 use koppel::record::Table;
 use koppel::run::Flow;
 
-use super::{Mistake, SystemFile, parse};
-use crate::Error;
+use koppel_io::system_file::{Mistake, Place};
+
+use crate::{Error, Session};
 
 const SYSTEM: &str = r#"
 title = "Two masses"
@@ -51,18 +52,18 @@ time = 0.5
 set = { "right.m" = 12 }
 "#;
 
-fn read(text: &str) -> SystemFile {
-    parse(text, Path::new("system.toml")).unwrap_or_else(|error| panic!("{error}"))
+fn read(text: &str) -> Session {
+    Session::parse(text, Path::new("system.toml")).unwrap_or_else(|error| panic!("{error}"))
 }
 
 fn mistake(text: &str) -> Mistake {
-    match *parse(text, Path::new("system.toml")).unwrap_err() {
+    match *Session::parse(text, Path::new("system.toml")).unwrap_err() {
         Error::File(mistake) => *mistake,
         other => panic!("{other}"),
     }
 }
 
-fn rows(file: &SystemFile) -> Table {
+fn rows(file: &Session) -> Table {
     let mut table = Table::default();
     file.simulation().unwrap().run(&mut table, &mut |_| Ok(Flow::Continue)).unwrap();
     table
@@ -71,11 +72,11 @@ fn rows(file: &SystemFile) -> Table {
 #[test]
 fn everything_is_read() {
     let file = read(SYSTEM);
-    assert_eq!(file.title, "Two masses");
-    assert_eq!(file.run.every["right"], 2);
-    assert_eq!(file.run.at.len(), 2, "the start value and the change");
-    let CouplingConfig::Mixed { connections, .. } = &file.run.coupling else {
-        panic!("{:?}", file.run.coupling)
+    assert_eq!(file.spec.title, "Two masses");
+    assert_eq!(file.spec.run.every["right"], 2);
+    assert_eq!(file.spec.run.at.len(), 2, "the start value and the change");
+    let CouplingConfig::Mixed { connections, .. } = &file.spec.run.coupling else {
+        panic!("{:?}", file.spec.run.coupling)
     };
     assert_eq!(connections["gain.u"].name(), "foh");
     let system = file.build().unwrap();
@@ -89,9 +90,9 @@ fn everything_is_read() {
 #[test]
 fn written_again_it_is_the_same_run() {
     let file = read(SYSTEM);
-    let again = read(&file.to_toml());
+    let again = read(&file.spec.to_toml());
     assert_eq!(rows(&file), rows(&again));
-    assert_eq!(again.to_toml(), file.to_toml());
+    assert_eq!(again.spec.to_toml(), file.spec.to_toml());
 }
 
 #[test]
@@ -109,11 +110,11 @@ fn settings_replace_those_of_the_file() {
     ] {
         file.set(name, value, "--set").unwrap_or_else(|error| panic!("{name}: {error}"));
     }
-    assert_eq!((file.run.step, file.run.every["right"]), (0.02, 4));
+    assert_eq!((file.spec.run.step, file.spec.run.every["right"]), (0.02, 4));
     let first = &rows(&file).rows[0];
     assert_eq!(first[..3], [1.0, 2.0, 3.0 + 0.0], "left.x, left.v, left.F with the sine at zero");
     assert!(first.contains(&0.9));
-    assert_eq!(file.to_json()["subsystems"]["right"]["parameters"]["m"], 7.0);
+    assert_eq!(file.spec.to_json()["subsystems"]["right"]["parameters"]["m"], 7.0);
 }
 
 #[test]
@@ -142,7 +143,7 @@ fn a_mistake_in_an_option_shows_the_option() {
         (found.place.as_str(), found.text.as_str(), found.span.clone()),
         ("--step", "run.step = true", 11..15)
     );
-    assert_eq!(file.run.step, 1e-2, "a refused setting changes nothing");
+    assert_eq!(file.spec.run.step, 1e-2, "a refused setting changes nothing");
 }
 
 #[test]
@@ -164,7 +165,7 @@ fn broken_files_are_mistakes() {
             format!("{before}ä{after}"),
             format!("{before}\"\"{after}"),
         ];
-        for error in texts.iter().filter_map(|text| parse(text, Path::new("system.toml")).err()) {
+        for error in texts.iter().filter_map(|text| Session::parse(text, Path::new("system.toml")).err()) {
             assert!(error.to_string().contains("system.toml:"), "{error}");
             if let Error::File(mistake) = *error {
                 let _ = mistake.excerpt();
@@ -181,9 +182,9 @@ fn tables_and_unit_rules_are_read_and_written() {
     let file = read(&with("units = \"ignore\""));
     assert_eq!(file.build().unwrap().graph.wires()[0].gain, 1.0);
     let file = read(&with("map = [[0, 1], [1, 0]]"));
-    let again = read(&file.to_toml());
-    assert_eq!(again.connections().next().unwrap().map, [(0.0, 1.0), (1.0, 0.0)]);
-    assert_eq!(again.to_toml(), file.to_toml());
+    let again = read(&file.spec.to_toml());
+    assert_eq!(again.spec.connections().next().unwrap().map, [(0.0, 1.0), (1.0, 0.0)]);
+    assert_eq!(again.spec.to_toml(), file.spec.to_toml());
     for (line, words) in [
         ("units = \"ignored\"", "unknown rule `ignored`"),
         ("map = [[0, 1, 2]]", "a list of pairs"),
@@ -210,7 +211,7 @@ fn settings_are_found_at_any_depth() {
     file.set("connections.gain.u.gain", "-3", "--set").unwrap();
     file.set("connections.gain.u.coupling", "soh", "--set").unwrap();
     file.set("inputs.left.F.signal.amplitude", "7", "--set").unwrap();
-    let text = file.to_toml();
+    let text = file.spec.to_toml();
     assert!(text.contains("N = 2") && text.contains("right = 3") && text.contains("gain = -3.0"), "{text}");
     assert!(text.contains("soh") && text.contains("amplitude = 7.0"), "{text}");
     let error = file.set("connections.gain.v.gain", "1", "--set").unwrap_err().to_string();
@@ -224,20 +225,20 @@ fn settings_are_found_at_any_depth() {
 #[test]
 fn variants_of_a_file() {
     let file = read(SYSTEM);
-    let places: Vec<super::Place> = ["right.c", "run.step", "connections.gain.u.gain"]
+    let places: Vec<Place> = ["right.c", "run.step", "connections.gain.u.gain"]
         .iter()
-        .map(|name| file.place(name, "factor").unwrap())
+        .map(|name| file.spec.place(name, "factor").unwrap())
         .collect();
-    let values: Vec<(&super::Place, &str)> = places.iter().zip(["35", "5e-3", "-2"]).collect();
+    let values: Vec<(&Place, &str)> = places.iter().zip(["35", "5e-3", "-2"]).collect();
     let variant = file.with(&values, "factor").unwrap();
     let mut same = read(SYSTEM);
     for (place, value) in &values {
         same.set(place.name(), value, "--set").unwrap();
     }
-    assert_eq!(variant.to_toml(), same.to_toml());
+    assert_eq!(variant.spec.to_toml(), same.spec.to_toml());
     assert_eq!(rows(&variant), rows(&same));
-    assert_eq!(file.to_toml(), read(SYSTEM).to_toml());
-    assert_eq!(places.iter().map(super::Place::is_about_coupling).collect::<Vec<_>>(), [false, true, false]);
+    assert_eq!(file.spec.to_toml(), read(SYSTEM).spec.to_toml());
+    assert_eq!(places.iter().map(Place::is_about_coupling).collect::<Vec<_>>(), [false, true, false]);
     let wrong = file.with(&[(&places[1], "\"fast\"")], "factor").unwrap_err().to_string();
     assert!(wrong.starts_with("factor:1:12: "), "{wrong}");
 }
@@ -251,7 +252,7 @@ fn the_monolith_is_the_limit_of_small_steps() {
     let mut exact = Table::default();
     file.monolith(None, &names).unwrap().run(&mut exact, &mut |_| Ok(Flow::Continue)).unwrap();
     assert_eq!(exact.times.len(), 101);
-    let distance = |file: &mut SystemFile, step: &str| {
+    let distance = |file: &mut Session, step: &str| {
         file.set("run.step", step, "--set").unwrap();
         file.set("run.record", "[\"left.x\", \"right.x\"]", "--set").unwrap();
         let rows = rows(file);

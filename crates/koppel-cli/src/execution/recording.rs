@@ -1,4 +1,4 @@
-//! Where the rows go: a result file, memory (for a report alone), or nowhere.
+//! Where the rows go: a result file, memory (for a report, as far as they fit), or nowhere.
 
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -9,6 +9,9 @@ use koppel::system::Message;
 use koppel_io::results::{Finished, Metadata, ResultWriter, Table, read_table};
 
 use crate::failure::{Failure, Result, note};
+
+/// Numbers that are kept in memory for a report beside a result file: 128 MB. A longer run is read back from its file.
+const KEPT: usize = 16_000_000;
 
 /// One row in this many is timed; a prime, so that it does not keep step with the batches of a file.
 const TIMED: u64 = 7;
@@ -24,6 +27,9 @@ pub(super) struct Recording {
     rows: u64,
     timed: Duration,
     timed_rows: u64,
+    /// All rows so far, for the report.
+    kept: Option<Box<koppel::record::Table>>,
+    has_file: bool,
     notes: Vec<String>,
 }
 
@@ -34,7 +40,6 @@ pub(super) struct Shared(Arc<Mutex<Place>>);
 #[derive(Debug)]
 enum Place {
     File(Box<ResultWriter>),
-    Memory(Box<koppel::record::Table>),
     Nowhere,
     /// The result file is complete: it takes no more rows, and no checkpoint may count those it has.
     Ended,
@@ -53,15 +58,24 @@ impl Recording {
                 Place::File(Box::new(ResultWriter::resume(path, metadata.clone(), rows)?))
             }
             (Some(path), None) => Place::File(Box::new(ResultWriter::create(path, metadata.clone())?)),
-            (None, _) if keep => Place::Memory(Box::default()),
             (None, _) => Place::Nowhere,
         };
         let notes = match &place {
             Place::File(writer) => writer.notes().to_vec(),
             _ => Vec::new(),
         };
+        // Of a run that goes on, the earlier rows are in the file.
+        let kept = (keep && !(out.is_some() && rows.is_some())).then(Box::default);
         let place = Shared(Arc::new(Mutex::new(place)));
-        Ok(Recording { place, rows: 0, timed: Duration::ZERO, timed_rows: 0, notes })
+        Ok(Recording {
+            place,
+            rows: 0,
+            timed: Duration::ZERO,
+            timed_rows: 0,
+            kept,
+            has_file: out.is_some(),
+            notes,
+        })
     }
 
     /// What the user should be told.
@@ -101,13 +115,22 @@ impl Recording {
         }
     }
 
+    /// Keeps a row for the report, or gives up keeping: what does not fit is read back from the file.
+    #[inline]
+    fn keep(&mut self, time: f64, values: &[f64]) -> koppel::Result<()> {
+        let Some(table) = &mut self.kept else { return Ok(()) };
+        if self.has_file && table.times.len() * (values.len() + 1) > KEPT {
+            self.kept = None;
+            return Ok(());
+        }
+        table.row(time, values)
+    }
+
     /// All rows, for the report.
     pub(super) fn table(&self, metadata: &Metadata, finished: Option<&Finished>) -> Result<Table> {
-        if let Some(finished) = finished {
-            return Ok(read_table(&finished.path)?);
-        }
-        let place = self.place.lock();
-        let Place::Memory(table) = &*place else { return Ok(Table::default()) };
+        let Some(table) = &self.kept else {
+            return finished.map_or(Ok(Table::default()), |finished| Ok(read_table(&finished.path)?));
+        };
         // Texts and bytes are not kept: pages show numbers.
         let names = metadata.columns.iter().filter(|column| column.kind.is_number()).enumerate();
         let columns =
@@ -129,7 +152,7 @@ impl Shared {
                 writer.sync()?;
                 Ok(writer.rows())
             }
-            Place::Memory(_) | Place::Nowhere => Ok(0),
+            Place::Nowhere => Ok(0),
             Place::Ended => Err(ENDED.into()),
         }
     }
@@ -154,7 +177,6 @@ impl Shared {
             Place::File(writer) => writer
                 .row_with(time, values, messages)
                 .map_err(|error| Box::new(koppel::Error::Recorder { source: error.into() })),
-            Place::Memory(table) => table.row(time, values),
             Place::Nowhere => Ok(()),
             Place::Ended => Err(Box::new(koppel::Error::Recorder { source: ENDED.into() })),
         }
@@ -168,6 +190,7 @@ impl Recorder for Recording {
 
     fn row_with(&mut self, time: f64, values: &[f64], messages: &[Message]) -> koppel::Result<()> {
         self.rows += 1;
+        self.keep(time, values)?;
         if !self.rows.is_multiple_of(TIMED) {
             return self.place.row(time, values, messages);
         }

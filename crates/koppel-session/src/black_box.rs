@@ -11,13 +11,12 @@ use koppel_fmi::Fmu;
 use koppel_fmi::import::{Options, Solving, Without};
 use koppel_fmi::probe::Capability;
 
-use super::SystemFile;
-use super::isolation;
-use super::subsystem::{Purpose, Wanted};
-use super::tree::{Entry, Node, Value};
-use crate::Result;
+use koppel_io::system_file::SubsystemSpec;
 
-impl SystemFile {
+use crate::fmu::{Purpose, Wanted};
+use crate::{Result, Session};
+
+impl Session {
     /// Finds linear models of the subsystems of a run at its start that have none of their own, by exciting them; not of those with
     /// `probe = false`. What was found before is taken from the cache, if there is one.
     ///
@@ -31,14 +30,14 @@ impl SystemFile {
     ) -> Result<()> {
         let store = self.cache.as_deref().map(|cache| cache as &dyn ProbeStore);
         let done = simulation.excite_unknown(&self.spared(), store, progress);
-        done.map_err(|error| self.blame(*error))
+        done.map_err(|error| self.spec.blame(*error))
     }
 
     /// Another run like this one, at its start, to be walked and thrown away; nothing if a subsystem has `probe = false`, or it cannot
     /// be started.
     #[must_use]
     pub fn copy_to_walk(&self) -> Option<Simulation> {
-        if self.spared().is_empty() { self.copy(&self.run).ok() } else { None }
+        if self.spared().is_empty() { self.copy(&self.spec.run).ok() } else { None }
     }
 
     /// A copy of the system at its start for trials, with inputs held, or why there is none.
@@ -51,7 +50,7 @@ impl SystemFile {
             return Err(format!("`{name}`: {reason}"));
         }
         let coupling = CouplingConfig::Zoh {};
-        let held = RunConfig { coupling, iteration: None, adaptive: None, ..self.run.clone() };
+        let held = RunConfig { coupling, iteration: None, adaptive: None, ..self.spec.run.clone() };
         self.copy(&held).map_err(|error| error.to_string())
     }
 
@@ -74,23 +73,20 @@ impl SystemFile {
     /// that are not to be tried, what they declare is believed.
     #[must_use]
     pub fn lacks(&self, wanted: &[Capability]) -> Vec<(String, Without)> {
-        let subsystems = self.document.root.get("subsystems").map_or(&[][..], Node::entries);
-        let spared = self.refused();
-        let tried = |entry: &Entry| {
-            let file = entry.node.get("fmu")?.text("fmu").ok()?;
-            let fmu = Fmu::open(&self.document.folder.join(file)).ok()?;
-            let interface = entry.node.get("interface").and_then(|node| node.text("interface").ok());
-            let is_exchange =
-                interface == Some("model-exchange") || fmu.description().co_simulation.is_none();
+        let refused = self.refused();
+        let tried = |one: &SubsystemSpec| {
+            let spec = one.fmu.as_ref()?;
+            let fmu = Fmu::open(&spec.path).ok()?;
+            let is_exchange = spec.is_model_exchange(fmu.description());
             let solving = if is_exchange { Solving::Koppel(None) } else { Solving::Own };
-            let (name, step) = (entry.name.clone(), Some(self.run.step));
+            let (name, step) = (one.name.clone(), Some(self.spec.run.step));
             let options = Options { name, solving, step, ..Options::default() };
-            let isolation = isolation::read(&entry.node).ok()?.or(self.isolation).limits();
+            let isolation = spec.isolating.or(self.spec.isolating).limits();
             let without = self.trials.without(&fmu, &options, wanted, &isolation, self.cache.as_deref());
-            Some((entry.name.clone(), without))
+            Some((one.name.clone(), without))
         };
-        let is_tried = |entry: &&Entry| !spared.iter().any(|(name, _)| *name == entry.name);
-        subsystems.iter().filter(is_tried).filter_map(tried).collect()
+        let is_tried = |one: &&SubsystemSpec| !refused.iter().any(|(name, _)| *name == one.name);
+        self.spec.subsystems().iter().filter(is_tried).filter_map(tried).collect()
     }
 
     /// From now on FMUs built outside of runs do without what they are known to fail at, by subsystem.
@@ -107,7 +103,7 @@ impl SystemFile {
     pub fn build_apart(&self, wanted: &[Capability]) -> Result<System> {
         let wanted = Wanted {
             capabilities: wanted.to_vec(),
-            is_fresh: self.run.reading == Reading::Fresh,
+            is_fresh: self.spec.run.reading == Reading::Fresh,
             spared: false,
             trials: &self.trials,
             cache: self.cache.as_deref(),
@@ -116,7 +112,7 @@ impl SystemFile {
     }
 
     /// Subsystems that are not to be tried at all, and why.
-    pub(super) fn refused(&self) -> Vec<Spared> {
+    pub(crate) fn refused(&self) -> Vec<Spared> {
         let mut refused = self.spared();
         if let Ok(system) = self.build_for(Purpose::Check) {
             let reason =
@@ -127,11 +123,8 @@ impl SystemFile {
     }
 
     /// Subsystems that are not to be excited, and why.
-    pub(super) fn spared(&self) -> Vec<Spared> {
-        let subsystems = self.document.root.get("subsystems").map_or(&[][..], Node::entries);
-        let spared = subsystems.iter().filter(|entry| {
-            entry.node.get("probe").is_some_and(|node| matches!(node.value, Value::Bool(false)))
-        });
-        spared.map(|entry| (entry.name.clone(), "it says probe = false".to_owned())).collect()
+    pub(crate) fn spared(&self) -> Vec<Spared> {
+        let spared = self.spec.subsystems().iter().filter(|one| one.probe == Some(false));
+        spared.map(|one| (one.name.clone(), "it says probe = false".to_owned())).collect()
     }
 }

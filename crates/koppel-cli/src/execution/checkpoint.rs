@@ -14,7 +14,7 @@ use koppel::fnv;
 use koppel::run::{RunState, Simulation, Termination};
 use koppel::system::Horizon;
 use koppel_io::Error as Io;
-use koppel_io::system_file::SystemFile;
+use koppel_io::system_file::SystemSpec;
 use serde::{Deserialize, Serialize};
 
 use super::sources::{Source, sources};
@@ -175,13 +175,13 @@ pub(crate) struct Written {
 }
 
 impl Checkpoints {
-    pub(super) fn new(plan: &Plan, file: &SystemFile, every: Option<CheckpointEvery>, created: &str) -> Self {
+    pub(super) fn new(plan: &Plan, spec: &SystemSpec, every: Option<CheckpointEvery>, created: &str) -> Self {
         let checkpoint = Checkpoint {
             version: env!("CARGO_PKG_VERSION").into(),
             system: plan.system.clone(),
-            settings: file.to_toml(),
+            settings: spec.to_toml(),
             sources: match &plan.origin {
-                Origin::Start => sources(&plan.system, file),
+                Origin::Start => sources(&plan.system, spec),
                 Origin::Checkpoint { sources, .. } => sources.clone(),
             },
             created: created.to_owned(),

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 /// `digits` significant digits, without trailing zeros.
-pub(crate) fn significant(value: f64, digits: usize) -> String {
+#[must_use]
+pub fn significant(value: f64, digits: usize) -> String {
     if value == 0.0 || !value.is_finite() {
         return value.to_string();
     }
@@ -25,7 +26,8 @@ fn trimmed(text: &str) -> String {
 }
 
 /// Seconds in a unit that suits them.
-pub(crate) fn duration(time: Duration) -> String {
+#[must_use]
+pub fn duration(time: Duration) -> String {
     let seconds = time.as_secs_f64();
     match seconds {
         s if s >= 120.0 => format!("{} min", significant(s / 60.0, 3)),
@@ -37,7 +39,8 @@ pub(crate) fn duration(time: Duration) -> String {
 }
 
 /// Bytes in a unit that suits them.
-pub(crate) fn bytes(count: u64) -> String {
+#[must_use]
+pub fn bytes(count: u64) -> String {
     match count as f64 {
         b if b >= 1e9 => format!("{} GB", significant(b / 1e9, 3)),
         b if b >= 1e6 => format!("{} MB", significant(b / 1e6, 3)),

@@ -5,8 +5,8 @@ use koppel_fmi::ffi::LogSink;
 /// Where the messages of FMUs go.
 #[derive(Clone)]
 pub struct FmuLog {
-    pub(super) sink: LogSink,
-    pub(super) is_debug: bool,
+    pub(crate) sink: LogSink,
+    pub(crate) is_debug: bool,
 }
 
 impl FmuLog {

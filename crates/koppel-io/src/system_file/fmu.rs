@@ -1,0 +1,179 @@
+//! FMUs as subsystems: the keys of `[subsystems.NAME]` with `fmu = "FILE.fmu"`.
+
+use std::path::{Path, PathBuf};
+
+use koppel::solver::SolverConfig;
+use koppel_fmi::archive;
+use koppel_fmi::description::Description;
+use koppel_fmi::import::Value as Start;
+
+use super::decode::decode_tagged;
+use super::isolation::{self, Isolating};
+use super::mistake::{Mark, Span, known_names};
+use super::other_kinds;
+use super::tree::{Entry, Node, Value};
+
+type Result<T> = std::result::Result<T, Mark>;
+
+/// The keys.
+pub(super) const KEYS: [&str; 10] = [
+    "fmu",
+    "interface",
+    "parameters",
+    "solver",
+    "substeps",
+    "isolate",
+    "step_timeout",
+    "memory_limit",
+    "probe",
+    "continuous",
+];
+/// Values of `interface`.
+const INTERFACES: [&str; 2] = ["co-simulation", "model-exchange"];
+
+/// An FMU as the system file describes it.
+#[derive(Clone, Debug)]
+pub struct FmuSpec {
+    /// The file, or its place inside a package.
+    pub path: PathBuf,
+    /// Start values of parameters and variables.
+    pub start_values: Vec<(String, Start)>,
+    /// Steps of the FMU in one communication step.
+    pub substeps: u32,
+    /// Discrete variables that are coupled as continuous ones.
+    pub continuous: Vec<String>,
+    /// How it is isolated, as far as it says so itself.
+    pub isolating: Isolating,
+    solver: Option<SolverConfig>,
+    is_model_exchange: Option<bool>,
+    spans: Spans,
+}
+
+/// Where its keys stand.
+#[derive(Clone, Debug)]
+struct Spans {
+    file: Span,
+    solver: Option<Span>,
+    substeps: Option<Span>,
+    values: Vec<(String, Span)>,
+}
+
+/// Reads the keys.
+pub(super) fn read(entry: &Entry, folder: &Path) -> Result<FmuSpec> {
+    for (key, hint) in [
+        ("model", "leave out one of them"),
+        ("start", "start values of an FMU's variables stand below `parameters`, with its parameters"),
+    ] {
+        if let Some(node) = entry.node.get(key) {
+            let problem = format!("subsystem `{}` is an FMU, which has no `{key}` here", entry.name);
+            return Err(Mark::new(node.span.clone(), problem).hint(hint));
+        }
+    }
+    let fields = entry.node.fields(&format!("subsystem `{}`", entry.name), &KEYS)?;
+    let file = fields.need("fmu")?;
+    let values = fields.get("parameters").map_or(Ok(&[][..]), |node| node.table("parameters"))?;
+    let start_values =
+        values.iter().map(|value| Ok((value.name.clone(), start_value(&value.name, &value.node)?)));
+    let substeps = match fields.get("substeps") {
+        None => 1,
+        Some(Node { value: Value::Integer(count @ 1..=1_000_000), .. }) => *count as u32,
+        Some(node) => return Err(node.wanted("substeps", "a whole number from 1 to 1000000")),
+    };
+    let continuous = fields.get("continuous").map_or(Ok(&[][..]), |node| node.list("continuous"))?;
+    let continuous = continuous.iter().map(|name| Ok(name.text("continuous")?.to_owned()));
+    let solver = fields.get("solver");
+    Ok(FmuSpec {
+        path: folder.join(file.text("fmu")?),
+        start_values: start_values.collect::<Result<_>>()?,
+        substeps,
+        continuous: continuous.collect::<Result<_>>()?,
+        isolating: isolation::read(&entry.node)?,
+        solver: solver.map(|node| decode_tagged(node, "solver", "method")).transpose()?,
+        is_model_exchange: fields.get("interface").map(interface).transpose()?,
+        spans: Spans {
+            file: file.span.clone(),
+            solver: solver.map(|node| node.span.clone()),
+            substeps: fields.get("substeps").map(|node| node.span.clone()),
+            values: values.iter().map(|value| (value.name.clone(), value.key.clone())).collect(),
+        },
+    })
+}
+
+fn interface(node: &Node) -> Result<bool> {
+    match node.text("interface")? {
+        "co-simulation" => Ok(false),
+        "model-exchange" => Ok(true),
+        other => {
+            let message = format!("unknown interface `{other}`");
+            let known = INTERFACES.map(ToOwned::to_owned);
+            Err(Mark::new(node.span.clone(), message).hint(known_names(other, &known)))
+        }
+    }
+}
+
+impl FmuSpec {
+    /// True if koppel solves its equations: as it is asked for, else where the FMU has no co-simulation.
+    #[must_use]
+    pub fn is_model_exchange(&self, description: &Description) -> bool {
+        let only = description.co_simulation.is_none() && description.model_exchange.is_some();
+        self.is_model_exchange.unwrap_or(only)
+    }
+
+    /// The solver of model exchange, if one is given.
+    ///
+    /// # Errors
+    ///
+    /// If a key does not go with the interface.
+    pub fn solver(&self, description: &Description) -> Result<Option<SolverConfig>> {
+        let is_model_exchange = self.is_model_exchange(description);
+        if let (false, Some(span)) = (is_model_exchange, &self.spans.solver) {
+            let has_both = description.co_simulation.is_some() && description.model_exchange.is_some();
+            let message = "`solver` does not go with a co-simulation FMU, which brings its own";
+            let hint =
+                if has_both { "add `interface = \"model-exchange\"`, or remove it" } else { "remove it" };
+            return Err(Mark::new(span.clone(), message).hint(hint));
+        }
+        if let (true, Some(span)) = (is_model_exchange, &self.spans.substeps) {
+            let message = "`substeps` does not go with model exchange: inputs are followed inside the solver";
+            return Err(Mark::new(span.clone(), message).hint("remove it"));
+        }
+        Ok(self.solver)
+    }
+
+    /// An error of the FMU, at the key that caused it.
+    #[must_use]
+    pub fn blame(&self, error: &koppel_fmi::Error) -> Mark {
+        let message = error.to_string();
+        let is_named = |(name, _): &&(String, Span)| message.contains(&format!("`{name}`"));
+        let of_solver =
+            self.spans.solver.as_ref().filter(|_| matches!(error, koppel_fmi::Error::Solver { .. }));
+        let named = || self.spans.values.iter().find(is_named).map(|(_, span)| span);
+        let span = of_solver.or_else(named).unwrap_or(&self.spans.file);
+        let is_crash = matches!(error, koppel_fmi::Error::Ended(_));
+        let mark = Mark { is_crash, ..Mark::from_text(span.clone(), &message) };
+        match error.hint().or_else(|| other_kinds::missing(&archive::split(&self.path).0)) {
+            Some(hint) => mark.hint(hint),
+            None => mark,
+        }
+    }
+}
+
+/// A number, a text, true and false, or a list of them, for a variable of an FMU; the rows of a matrix follow each other.
+fn start_value(name: &str, node: &Node) -> Result<Start> {
+    Ok(match &node.value {
+        Value::Text(text) => text.as_str().into(),
+        Value::Bool(value) => Start::Boolean(*value),
+        Value::List(list) => {
+            let values = list.iter().map(|node| start_value(name, node)).collect::<Result<Vec<_>>>()?;
+            let flat = values.into_iter().flat_map(|value| match value {
+                Start::List(row) => row,
+                single => vec![single],
+            });
+            Start::List(flat.collect())
+        }
+        // What a floating-point number does not hold exactly stays whole.
+        Value::Integer(number) if number.unsigned_abs() > 1 << 53 => Start::Integer(*number),
+        Value::Integer(_) | Value::Float(_) => node.number(name)?.into(),
+        _ => return Err(node.wanted(name, "a number, text, true, false, or a list of these")),
+    })
+}

@@ -1,0 +1,178 @@
+//! Settings in the place of `coupling = "auto"` and `step = "auto"`.
+
+use std::cell::RefCell;
+
+use koppel::analysis::zero_stability;
+use koppel::coupling::CouplingConfig;
+use koppel::plan::{Basis, Choice, Steps, Wish, choose, held_inputs};
+use koppel::run::{RunConfig, ScheduleConfig, Simulation};
+use koppel::system::{Reach, algebraic_loops};
+use koppel_io::system_file::brief;
+use toml::Value as Plain;
+
+use crate::fmu::Purpose;
+use crate::{Error, Remark, Result, Session, Tell};
+
+/// A coupling that the run would refuse with this schedule.
+type Excluded = (CouplingConfig, ScheduleConfig);
+
+impl Session {
+    /// True if koppel chose the coupling: it was judged then, and is not refused.
+    #[must_use]
+    pub fn has_chosen_coupling(&self) -> bool {
+        self.has_chosen_coupling
+    }
+
+    /// What was chosen in place of `auto`.
+    #[must_use]
+    pub fn chosen(&self) -> Option<&Choice> {
+        self.chosen.as_deref()
+    }
+
+    /// Puts settings in the place of `auto`, and tells them; nothing if nothing is open. `progress` is told what is under way.
+    ///
+    /// # Errors
+    ///
+    /// If the parts do not fit together, or no consistent start is found.
+    pub fn choose_settings(&mut self, progress: &dyn Fn(&str)) -> Result<Option<&Choice>> {
+        if !self.spec.is_open() {
+            return Ok(None);
+        }
+        if self.spec.connections().next().is_none() && !self.spec.is_asked() {
+            // There is nothing to couple.
+            self.spec.run.coupling = self.spec.run.coupling.filled(&CouplingConfig::Zoh {});
+            return Ok(None);
+        }
+        let choice = self.accepted_choice(progress)?;
+        self.has_chosen_coupling = self.spec.run.coupling.open().is_some();
+        self.spec.settle(choice.on(&self.spec.run));
+        self.chosen = Some(Box::new(choice));
+        Ok(self.chosen())
+    }
+
+    /// Puts settings in the place of `auto`, and tells what to be careful about.
+    ///
+    /// # Errors
+    ///
+    /// If the parts do not fit together, or no consistent start is found.
+    pub fn choose(&mut self, progress: &dyn Fn(&str), tell: Tell<'_>) -> Result<Option<&Choice>> {
+        let is_asked = self.spec.is_asked();
+        let choice = self.choose_settings(progress)?;
+        // Where nobody asked and nothing is known, the run is as it always was; the summary says why.
+        let is_told = |choice: &&Choice| is_asked || choice.basis != Basis::Nothing;
+        for text in choice.iter().filter(|choice| is_told(choice)).flat_map(|choice| &choice.warnings) {
+            tell(&Remark::warning(text));
+        }
+        Ok(choice)
+    }
+
+    /// A choice that the run does not refuse; the next one where the first would be.
+    fn accepted_choice(&self, progress: &dyn Fn(&str)) -> Result<Choice> {
+        let is_open = self.spec.run.coupling.open().is_some();
+        // What FMUs can do is found out first, so that it is not taken for the time a copy needs.
+        let _ = self.build_for(Purpose::Copy(&self.trial().wanted()));
+        let mut excluded: Vec<Excluded> = Vec::new();
+        loop {
+            let mut choice = match self.spec.is_asked() {
+                true => self.choice(&excluded, progress)?,
+                false => self.unasked_choice(&excluded, progress),
+            };
+            // A coupling that was given is judged as any other.
+            if !is_open {
+                return Ok(choice);
+            }
+            let config = choice.on(&self.spec.run);
+            let Err(reason) = self.accepts(&config, choice.basis) else { return Ok(choice) };
+            // The last resort is taken all the same.
+            let refused = (choice.chosen.coupling.clone(), choice.chosen.schedule.clone());
+            if choice.basis == Basis::Nothing || excluded.contains(&refused) {
+                choice.warnings.push(reason);
+                return Ok(choice);
+            }
+            excluded.push(refused);
+        }
+    }
+
+    /// Refuses settings with which no run begins, or a loop is not zero-stable; what cannot be judged is not refused.
+    fn accepts(&self, config: &RunConfig, basis: Basis) -> std::result::Result<(), String> {
+        let first = |text: String| text.lines().next().unwrap_or_default().to_owned();
+        // What was run on copies can be run.
+        if matches!(basis, Basis::Forecast | Basis::LinearModels) {
+            self.copy(config).map_err(|error| first(error.to_string()))?;
+        }
+        let Ok(system) = self.build_for(Purpose::Check) else { return Ok(()) };
+        if algebraic_loops(&system.graph, Reach::ThroughFilters).is_empty() {
+            return Ok(());
+        }
+        let Ok(mut copy) = self.copy_at_start() else { return Ok(()) };
+        zero_stability(&mut copy, config).refuse_unstable(config).map_err(|error| first(error.to_string()))
+    }
+
+    fn choice(&self, excluded: &[Excluded], progress: &dyn Fn(&str)) -> Result<Choice> {
+        let failed = RefCell::new(None);
+        let mut start = |config: &RunConfig| self.copy(config).map_err(|error| engine(error, &failed));
+        choose(&self.wish(excluded), &mut start, progress).map_err(|error| match failed.take() {
+            Some(error) => error,
+            None => self.spec.blame(*error),
+        })
+    }
+
+    /// Whatever fails in a choice that nobody asked for, the run will tell it, with the logs of its FMUs.
+    fn unasked_choice(&self, excluded: &[Excluded], progress: &dyn Fn(&str)) -> Choice {
+        let wish = self.wish(excluded);
+        let refused = self.refused().into_iter().next().map(|(name, reason)| format!("`{name}`: {reason}"));
+        match refused {
+            Some(reason) => held_inputs(&wish, reason),
+            None => self
+                .choice(excluded, progress)
+                .unwrap_or_else(|_| held_inputs(&wish, "it cannot be tried".into())),
+        }
+    }
+
+    /// A copy of the system at its start, with other settings; it keeps no logs.
+    pub(crate) fn copy(&self, config: &RunConfig) -> Result<Simulation> {
+        let mut copy = Session { journals: None, log: None, ..self.trial() };
+        copy.spec.run = config.clone();
+        copy.spec.steps = Steps::Given;
+        copy.simulation()
+    }
+
+    fn wish(&self, excluded: &[Excluded]) -> Wish {
+        let schedules = match self.spec.has_schedule() {
+            true => vec![self.spec.run.schedule.clone()],
+            false => vec![ScheduleConfig::PARALLEL, ScheduleConfig::SEQUENCE],
+        };
+        Wish {
+            config: self.spec.run.clone(),
+            steps: self.spec.steps,
+            schedules,
+            aim: self.spec.run.coupling.open().unwrap_or_default(),
+            spared: self.spared(),
+            excluded: excluded.to_vec(),
+            patience: if self.spec.is_asked() { Wish::ASKED } else { Wish::UNASKED },
+        }
+    }
+
+    /// The lines of a system file that fix what was chosen.
+    #[must_use]
+    pub fn pin(&self) -> Vec<String> {
+        let Some(choice) = &self.chosen else { return Vec::new() };
+        let run = &self.spec.run;
+        let mut lines = vec![format!("step = {:?}", run.step)];
+        if let Ok(schedule) = Plain::try_from(&run.schedule) {
+            lines.push(format!("schedule = {schedule}"));
+        }
+        if choice.record_every > 1 {
+            lines.push(format!("record_every = {}", choice.record_every));
+        }
+        lines.push(format!("coupling = {}", brief(&run.coupling)));
+        lines
+    }
+}
+
+/// Keeps the error as it was, for the one who asked; the engine gets its words.
+pub(crate) fn engine(error: Box<Error>, kept: &RefCell<Option<Box<Error>>>) -> Box<koppel::Error> {
+    let words = error.to_string();
+    kept.replace(Some(error));
+    Box::new(koppel::Error::Foreign { source: words.into(), hint: None })
+}
