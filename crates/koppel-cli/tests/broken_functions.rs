@@ -77,6 +77,28 @@ fn a_run_with_a_given_method_makes_one_instance_and_calls_nothing_optional() {
     }
 }
 
+/// A study makes one instance of each FMU for each run, and one to prepare itself.
+#[test]
+fn a_study_makes_one_instance_for_each_run() {
+    let folder = folder(&without(&[]), &["-DCOUNT=1"]);
+    folder.write(
+        "study.toml",
+        "system = \"system.toml\"\n[factors]\n\"run.step\" = [0.05, 0.1, 0.2]\n[measures]\nend = { of = \"left.x\", take = \"final\" }\n",
+    );
+    folder.succeed(&["study", "study.toml", "--out", "s", "--quiet"]);
+    let instances = folder.read("instances");
+    assert_eq!(instances.lines().count(), 2 * (3 + 1), "{instances}");
+}
+
+/// The second run of a certificate has its own instances, and the report needs none.
+#[test]
+fn a_second_run_makes_one_more_instance() {
+    let folder = folder(&without(&[]), &["-DCOUNT=1"]);
+    let (_, said) = rows(&folder, &["--second-run", "--report", "r.html"]);
+    let instances = folder.read("instances");
+    assert_eq!(instances.lines().count(), 2 * 2, "{instances} {said}");
+}
+
 /// States that come back but for their last digits are good enough for trials, which must not touch the run.
 #[test]
 fn neither_auto_nor_the_certificate_changes_a_run() {

@@ -102,6 +102,47 @@ fn a_run_that_is_not_zero_stable_is_refused() {
     folder.succeed(&[&plain("run", &file, "upper.beta=0.5")[..], &["--quiet"]].concat());
 }
 
+/// What `koppel run` refuses, a study refuses with the same words, and runs if it says so.
+#[test]
+fn a_study_refuses_what_a_run_refuses() {
+    let (folder, file) = (Folder::new(), pendulum());
+    let mut arguments = plain("run", &file, "upper.beta=2");
+    arguments.truncate(12);
+    arguments.extend(["--stop", "0.01"]);
+    let refused = folder.run(&arguments);
+    assert_eq!(refused.code, Some(2), "{}", refused.err);
+    let study = |betas: &str, accept: &str| {
+        let text = format!(
+            r#"
+system = "{file}"
+{accept}
+[factors]
+"upper.beta" = {betas}
+"run.reading" = ["stale"]
+"run.coupling" = ["zoh"]
+"run.step" = [1e-4]
+"run.stop" = [0.01]
+[measures]
+end = {{ of = "upper.alpha1", take = "final" }}
+"#
+        );
+        folder.write("study.toml", &text);
+        let _ = std::fs::remove_dir_all(folder.path("s"));
+        folder.run(&["study", "study.toml", "--out", "s", "--quiet"])
+    };
+    let said = study("[2.0]", "");
+    assert_eq!((said.code, said.err), (refused.code, refused.err.clone()));
+    // Where other runs can be made, this one is a row with the reason.
+    let said = study("[0.5, 2.0]", "");
+    let rows = folder.read("s/runs.csv");
+    let reason = refused.err.lines().next().unwrap().trim_start_matches("error: ");
+    assert_eq!(rows.matches(reason).count(), 1, "{rows}\n{}", said.err);
+    study("[0.5, 2.0]", "accept_unstable = true");
+    assert!(!folder.read("s/runs.csv").contains("zero-stable"));
+    let said = study("[0.5]", "accept_unstable = 1");
+    said.errs_with(&["study.toml:3:19", "`accept_unstable` must be true or false"]);
+}
+
 #[test]
 fn feed_through_that_grows_on_the_way_ends_the_run() {
     // At the start the pendulums hang alike: the loop has no gain. They swing apart, and it passes 1 at t = 0.0576 s; by

@@ -242,3 +242,30 @@ def test_what_is_done_without_is_told_by_run_check_and_studies(tmp_path):
     with pytest.warns(UserWarning, match="koppel does without it") as told:
         koppel.Study(study).run(tmp_path / "out")
     assert len([one for one in told if "`left` declares canGetAndSetFMUState" in str(one.message)]) == 1
+
+
+def test_what_the_command_line_refuses_is_refused_with_the_same_words(examples):
+    settings = {
+        "upper.beta": 2.0,
+        "run.reading": "stale",
+        "run.coupling": "zoh",
+        "run.step": 1e-4,
+        "run.stop": 0.01,
+    }
+    system = koppel.load(examples / "double-pendulum.toml", settings)
+    with pytest.raises(koppel.Error) as refused:
+        system.run()
+    first, *hints = str(refused.value).splitlines()
+    # As crates/koppel-cli/tests/loops.rs has it from the command line.
+    assert first.startswith("the run is not zero-stable: the loop ") and "by 1.36" in first
+    assert any("accept_unstable" in hint for hint in hints)
+    assert len(system.run(accept_unstable=True).time) == 101
+
+
+def test_a_run_that_will_go_wrong_is_warned_of(examples):
+    system = koppel.load(examples / "dual-mass.toml", {"run.coupling": "zoh", "run.step": 0.1, "run.stop": 20.0})
+    with pytest.warns(UserWarning, match="the run will be"):
+        try:
+            system.run()
+        except koppel.RunError:
+            pass

@@ -99,8 +99,17 @@ impl Session {
             is_trial: false,
             lacks: BTreeMap::new(),
         };
-        session.build_for(Purpose::Check)?;
+        session.check()?;
         Ok(session)
+    }
+
+    /// Checks whether the parts fit together; no instance of an FMU is made.
+    ///
+    /// # Errors
+    ///
+    /// If they do not.
+    pub fn check(&self) -> Result<()> {
+        self.build_for(Purpose::Check).map(|_| ())
     }
 
     /// Reads and checks a system file or structure.
@@ -148,8 +157,17 @@ impl Session {
     ///
     /// If a value does not fit its place.
     pub fn with(&self, values: &[(&Place, &str)], origin: &str) -> Result<Self> {
-        let spec = self.spec.with(values, origin)?;
-        Ok(Session { spec, chosen: None, has_chosen_coupling: false, ..self.clone() })
+        Ok(Session {
+            spec: self.spec.with(values, origin)?,
+            log: self.log.clone(),
+            journals: self.journals.clone(),
+            cache: self.cache.clone(),
+            chosen: None,
+            has_chosen_coupling: false,
+            trials: self.trials.clone(),
+            is_trial: self.is_trial,
+            lacks: self.lacks.clone(),
+        })
     }
 
     /// Replaces one setting; whether it fits the others is found when the system is built.

@@ -55,6 +55,7 @@ class System:
         *,
         certificate: bool = True,
         second_run: bool = False,
+        accept_unstable: bool = False,
         progress: Callable[[float], object] | None = None,
     ) -> Result: ...
     def check(self, *, error: float = 0.05, vary: float | None = None) -> dict[str, Any]: ...

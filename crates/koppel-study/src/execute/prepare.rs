@@ -1,7 +1,8 @@
 //! A study made ready: everything that all runs share is found, opened and checked once.
 
 use std::cell::RefCell;
-use std::sync::Arc;
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use koppel::record::{Column, Record, Source};
@@ -9,7 +10,7 @@ use koppel::system::VariableKind;
 use koppel_fmi::{Fmu, KeepOpen};
 use koppel_io::system_file::{Mark, Place, Span};
 use koppel_io::{Error as Io, Result};
-use koppel_session::{Remark, Session, Start};
+use koppel_session::{Kind, Remark, Session, Start};
 
 use super::course::Store;
 use super::meter::Follow;
@@ -28,6 +29,8 @@ pub struct Prepared {
     pub(super) references: Option<Store>,
     /// What is odd but allowed.
     pub warnings: Vec<String>,
+    /// Warnings of runs since.
+    later: Mutex<BTreeSet<String>>,
     /// No run unpacks or loads an FMU again.
     _open: KeepOpen,
     /// One run at a time: an FMU can be instantiated only once per process.
@@ -58,6 +61,7 @@ impl Prepared {
             list: Vec::new(),
             references: None,
             warnings: remarks,
+            later: Mutex::default(),
             _open: open,
             is_single,
         };
@@ -73,18 +77,21 @@ impl Prepared {
             prepared.references = Some(store);
         }
         prepared.warn(run, &session);
-        let found = prepared.later_warnings();
-        prepared.warnings.extend(found);
         Ok(prepared)
     }
 
-    /// What was found of FMUs by trial and is not among the warnings: in runs that need more of them than the first.
+    /// Warnings of runs that are not among those of the first, once each.
     #[must_use]
     pub fn later_warnings(&self) -> Vec<String> {
-        // All variants of the system share what was tried.
-        let mut found = self.study.system.warnings_of_fmus();
-        found.retain(|text| !self.warnings.contains(text));
-        found
+        let later = std::mem::take(&mut *self.later.lock().unwrap_or_else(PoisonError::into_inner));
+        later.into_iter().filter(|text| !self.warnings.contains(text)).collect()
+    }
+
+    /// Keeps a remark on a run.
+    pub(super) fn tell(&self, remark: &Remark) {
+        if remark.kind == Kind::Warning {
+            self.later.lock().unwrap_or_else(PoisonError::into_inner).insert(remark.text.clone());
+        }
     }
 
     /// Finds the signals of all measures; the names of those that are compared with the reference.
@@ -168,12 +175,9 @@ impl Prepared {
                 let mut cells = first.clone();
                 let label = value.label.clone();
                 cells[at] = Cell { level: None, value };
-                let built = study
-                    .system
-                    .with(&values(&study, &cells), "factor")
-                    .and_then(|session| session.simulation());
-                let remarks = match built {
-                    Ok(simulation) => simulation.remarks(),
+                let variant = study.system.with(&values(&study, &cells), "factor");
+                let remarks = match variant.and_then(|session| remarks(&session)) {
+                    Ok(remarks) => remarks,
                     Err(error) => {
                         vec![format!(
                             "factor `{}`, value `{label}`: {}",
@@ -189,6 +193,14 @@ impl Prepared {
                 }
             }
         }
+    }
+}
+
+/// What there is to say of the wiring and the coupling of a system at its start; of one with FMUs, of which no instance is made, less.
+fn remarks(session: &Session) -> Result<Vec<String>> {
+    match session.spec.fmus().is_empty() {
+        true => session.simulation().map(|simulation| simulation.remarks()),
+        false => session.check().map(|()| Vec::new()),
     }
 }
 
@@ -216,7 +228,11 @@ fn first(study: &Study, design: &Design) -> Result<First> {
         let built = study.system.with(&values(study, &cells), "factor").and_then(|mut session| {
             session.spec.run.record = Record::One("*".into());
             let remarks = RefCell::new(Vec::new());
-            let tell = |remark: &Remark| remarks.borrow_mut().push(remark.text.clone());
+            let tell = |remark: &Remark| {
+                if remark.kind == Kind::Warning {
+                    remarks.borrow_mut().push(remark.text.clone());
+                }
+            };
             let start =
                 Start { is_certified: false, accepts_unstable: study.accepts_unstable, ..Start::default() };
             let known = session.start(start, &tell)?.simulation.columns().to_vec();
