@@ -123,7 +123,7 @@ system = "{file}"
 "run.step" = [1e-4]
 "run.stop" = [0.01]
 [measures]
-end = {{ of = "upper.alpha1", take = "final" }}
+end = {{ of = "upper.alpha", take = "final" }}
 "#
         );
         folder.write("study.toml", &text);
