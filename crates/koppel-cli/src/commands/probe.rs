@@ -1,6 +1,6 @@
 //! `koppel probe`.
 
-use koppel::coupling::CouplingConfig;
+use koppel::coupling::methods;
 use koppel_io::system_file::SystemFile;
 use serde_json::json;
 
@@ -18,10 +18,12 @@ pub(super) fn probe(arguments: &ProbeArguments) -> Result<Exit> {
     let mut file = load(path, &arguments.settings, arguments.tolerant)?;
     file.notices().iter().for_each(|(kind, text)| note(kind, text));
     file.warnings().iter().for_each(|text| note("warning", text));
-    if !is_probing(&file.run.coupling) {
-        let name = file.run.coupling.name();
-        note("note", &format!("the coupling `{name}` excites nothing; this is what `vfps` would find"));
-        let settings = SettingArguments { coupling: Some("vfps".into()), ..arguments.settings.clone() };
+    if !file.run.coupling.excites()
+        && let Some(other) = methods().into_iter().find(|info| info.excites())
+    {
+        let (name, other) = (file.run.coupling.name(), other.name);
+        note("note", &format!("the coupling `{name}` excites nothing; this is what `{other}` would find"));
+        let settings = SettingArguments { coupling: Some(other.into()), ..arguments.settings.clone() };
         file = load(path, &settings, arguments.tolerant)?;
     }
     cache.serve(&mut file);
@@ -51,17 +53,6 @@ fn find(file: &mut SystemFile) -> Result<(Probing, usize)> {
     let simulation = simulation?;
     let nodes = simulation.probing_nodes();
     Ok((Probing::new(&simulation), nodes))
-}
-
-/// True if it excites subsystems before the run.
-fn is_probing(coupling: &CouplingConfig) -> bool {
-    match coupling {
-        CouplingConfig::Vfps(_) => true,
-        CouplingConfig::Mixed { default, connections } => {
-            is_probing(default) || connections.values().any(is_probing)
-        }
-        _ => false,
-    }
 }
 
 fn clear(arguments: &ProbeArguments, cache: &Cache) -> Result<Exit> {

@@ -138,7 +138,7 @@ impl SystemFile {
         }
         if self.links.is_empty() && !self.is_asked() {
             // There is nothing to couple.
-            self.run.coupling = self.run.coupling.filled(&CouplingConfig::Zoh {});
+            self.run.coupling = self.run.coupling.filled(&CouplingConfig::zoh());
             return Ok(None);
         }
         let choice = self.accepted_choice(progress)?;

@@ -50,7 +50,7 @@ impl SystemFile {
         if let Some((name, reason)) = self.refused().first() {
             return Err(format!("`{name}`: {reason}"));
         }
-        let coupling = CouplingConfig::Zoh {};
+        let coupling = CouplingConfig::zoh();
         let held = RunConfig { coupling, iteration: None, adaptive: None, ..self.run.clone() };
         self.copy(&held).map_err(|error| error.to_string())
     }
