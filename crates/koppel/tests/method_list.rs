@@ -90,6 +90,20 @@ fn the_documentation_has_the_list() {
     assert!(new == old, "docs/couplings.md differs from the list; KOPPEL_UPDATE_SNAPSHOTS=1 writes\n\n{new}");
 }
 
+/// `docs/trials.md` says which functions of FMUs each method needs: nothing of them for those that only extrapolate.
+#[test]
+fn trials_are_told_of_every_method() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/trials.md");
+    let text = std::fs::read_to_string(path).unwrap();
+    let cells = || text.lines().filter_map(|line| line.strip_prefix("| ")?.split(" | ").next());
+    let said: Vec<&str> = cells().flat_map(quoted).collect();
+    let plain = cells().map(quoted).find(|names| names.contains(&"zoh")).unwrap();
+    for info in methods() {
+        assert!(said.contains(&info.name), "{} is missing in docs/trials.md", info.name);
+        assert_eq!(plain.contains(&info.name), info.only_extrapolates, "{}", info.name);
+    }
+}
+
 fn method_table() -> String {
     let mut text = "| method | what it does | settings | order |\n| --- | --- | --- | --- |\n".to_owned();
     let line = |info: &MethodInfo| {

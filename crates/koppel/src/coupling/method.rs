@@ -21,7 +21,7 @@ use std::fmt::Debug;
 use std::sync::{PoisonError, RwLock};
 
 /// Every method of koppel, the simplest first.
-pub(super) static LIST: [&MethodInfo; 10] = [
+pub(super) const LIST: &[&MethodInfo] = &[
     &super::hold::ZOH,
     &super::hold::FOH,
     &super::hold::SOH,

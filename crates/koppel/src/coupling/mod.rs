@@ -24,6 +24,7 @@ mod prestep;
 mod prestep_discrete;
 mod relaxed;
 mod review;
+mod table;
 mod vfps;
 
 pub use anti_aliasing::AntiAliasingConfig;
