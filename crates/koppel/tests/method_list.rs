@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use koppel::coupling::{CouplingConfig, MethodInfo, methods};
+use serde::de::{self, Deserialize};
 use std::path::Path;
 
 fn read(text: &str) -> Result<CouplingConfig, String> {
@@ -70,6 +71,61 @@ fn the_name_may_stand_anywhere_and_mistakes_are_told_as_serde_does() {
     ] {
         assert_eq!(read(text).unwrap_err(), message, "{text}");
     }
+}
+
+/// An error that tells which part of serde raised it.
+#[derive(Debug, PartialEq)]
+enum Raised {
+    Words(String),
+    Type,
+    Variant(usize),
+    Field(usize),
+    Missing,
+}
+
+impl std::fmt::Display for Raised {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{self:?}")
+    }
+}
+
+impl std::error::Error for Raised {}
+
+impl de::Error for Raised {
+    fn custom<T: std::fmt::Display>(words: T) -> Self {
+        Raised::Words(words.to_string())
+    }
+
+    fn invalid_type(_: de::Unexpected<'_>, _: &dyn de::Expected) -> Self {
+        Raised::Type
+    }
+
+    fn unknown_variant(_: &str, known: &'static [&'static str]) -> Self {
+        Raised::Variant(known.len())
+    }
+
+    fn unknown_field(_: &str, known: &'static [&'static str]) -> Self {
+        Raised::Field(known.len())
+    }
+
+    fn missing_field(_: &'static str) -> Self {
+        Raised::Missing
+    }
+}
+
+/// Whoever reads a file is told by its parts what is wrong with a coupling, not in words.
+#[test]
+fn errors_reach_the_reader_by_their_parts() {
+    let raised = |entries: &[(&'static str, &'static str)]| {
+        let table = de::value::MapDeserializer::<_, Raised>::new(entries.iter().copied());
+        CouplingConfig::deserialize(table).unwrap_err()
+    };
+    assert_eq!(raised(&[("method", "zho")]), Raised::Variant(CouplingConfig::METHODS.len()));
+    assert_eq!(raised(&[("method", "vfps"), ("node", "auto")]), Raised::Field(5));
+    assert_eq!(raised(&[("start", "late"), ("method", "foh")]), Raised::Variant(2));
+    assert_eq!(raised(&[("alpha", "x"), ("method", "relaxed")]), Raised::Type);
+    assert_eq!(raised(&[("method", "mixed")]), Raised::Missing);
+    assert_eq!(raised(&[]), Raised::Missing);
 }
 
 /// `docs/couplings.md` has what the list says. `KOPPEL_UPDATE_SNAPSHOTS=1` writes it.

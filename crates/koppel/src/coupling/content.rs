@@ -1,16 +1,15 @@
 //! Settings as they were read, kept until it is known whose they are.
 //!
 //! A table says which method it means by `method`, which may stand after the settings. serde buffers such tables for enums that it
-//! knows; the list of methods is open, so the buffer is here. Messages are those of serde.
+//! knows; the list of methods is open, so the buffer is here. What is refused is kept by its parts ([`ContentError`]), so that the reader
+//! of a file is told just what serde would have told it.
 
+use super::content_error::ContentError;
+use serde::de::Unexpected;
 use serde::de::value::{MapAccessDeserializer, MapDeserializer, SeqDeserializer, StringDeserializer};
 use serde::de::{Deserialize, Deserializer, Error as _, IntoDeserializer, MapAccess, SeqAccess, Visitor};
-use serde::de::{Unexpected, value};
 use serde::forward_to_deserialize_any;
 use std::fmt;
-
-/// Why settings could not be read.
-pub type ContentError = value::Error;
 
 /// A value of any format.
 #[derive(Clone, Debug)]
@@ -29,12 +28,28 @@ enum Kind {
 }
 
 impl Content {
+    /// What a message names, if it is a value that can be kept.
+    pub(super) fn of(unexpected: Unexpected<'_>) -> Option<Self> {
+        Some(Content(match unexpected {
+            Unexpected::Bool(value) => Kind::Bool(value),
+            Unexpected::Signed(value) => Kind::Signed(value),
+            Unexpected::Unsigned(value) => Kind::Unsigned(value),
+            Unexpected::Float(value) => Kind::Float(value),
+            Unexpected::Str(text) => Kind::Text(text.to_owned()),
+            Unexpected::Unit => Kind::Nothing,
+            Unexpected::Seq => Kind::List(Vec::new()),
+            Unexpected::Map => Kind::Table(Vec::new()),
+            _ => return None,
+        }))
+    }
+
     /// A table.
     pub(super) fn table(entries: Vec<(String, Content)>) -> Self {
         Content(Kind::Table(entries))
     }
 
-    fn unexpected(&self) -> Unexpected<'_> {
+    /// As a message names it.
+    pub(super) fn unexpected(&self) -> Unexpected<'_> {
         match &self.0 {
             Kind::Nothing => Unexpected::Unit,
             Kind::Bool(value) => Unexpected::Bool(*value),

@@ -4,7 +4,8 @@
 //! list and no other place. What is the same for all settings of a method stands in [`MethodInfo`]; what depends on them is asked of the
 //! settings themselves by [`Method`]. A program may add methods of its own to the list before it reads settings ([`add_method`]).
 
-use super::content::{Content, ContentError};
+use super::content::Content;
+use super::content_error::ContentError;
 use super::harmonic::Harmonic;
 use super::phase::LearningConfig;
 use super::prestep::ConstantConfig;
@@ -34,15 +35,38 @@ pub(super) const LIST: &[&MethodInfo] = &[
     &super::vfps::VFPS,
 ];
 
-static ADDED: RwLock<Vec<&'static MethodInfo>> = RwLock::new(Vec::new());
+static ADDED: RwLock<Added> = RwLock::new(Added { methods: Vec::new(), names: None });
+
+/// What a program has added.
+struct Added {
+    methods: Vec<&'static MethodInfo>,
+    /// Every name, once something was added.
+    names: Option<&'static [&'static str]>,
+}
 
 /// Names that are no methods but may stand in their place.
 const RESERVED: [&str; 2] = ["mixed", "auto"];
 
+/// Every name that may stand for a coupling when nothing was added.
+static NAMES: [&str; CouplingConfig::METHODS.len()] = {
+    let mut all = [""; CouplingConfig::METHODS.len()];
+    let mut at = 0;
+    while at < all.len() {
+        all[at] = CouplingConfig::METHODS[at].0;
+        at += 1;
+    }
+    all
+};
+
+/// Every name that may stand for a coupling, as serde wants them.
+pub(super) fn names() -> &'static [&'static str] {
+    ADDED.read().unwrap_or_else(PoisonError::into_inner).names.unwrap_or(&NAMES)
+}
+
 /// Every method: those of koppel, then those that were added.
 pub fn methods() -> Vec<&'static MethodInfo> {
     let added = ADDED.read().unwrap_or_else(PoisonError::into_inner);
-    LIST.iter().chain(added.iter()).copied().collect()
+    LIST.iter().chain(&added.methods).copied().collect()
 }
 
 /// The method of this name.
@@ -57,11 +81,15 @@ pub fn method(name: &str) -> Option<&'static MethodInfo> {
 /// If there is a method of that name already.
 pub fn add_method(info: &'static MethodInfo) -> Result<()> {
     let mut added = ADDED.write().unwrap_or_else(PoisonError::into_inner);
-    let is_known = LIST.iter().chain(added.iter()).any(|known| known.name == info.name);
-    if is_known || RESERVED.contains(&info.name) {
+    let known = LIST.iter().chain(&added.methods).map(|known| known.name);
+    if known.chain(RESERVED).any(|known| known == info.name) {
         return Err(Error::Duplicate { kind: "coupling method", name: info.name.into() }.into());
     }
-    added.push(info);
+    added.methods.push(info);
+    let names: Vec<&str> =
+        LIST.iter().chain(&added.methods).map(|known| known.name).chain(RESERVED).collect();
+    // serde refers to names for as long as the process lives, and so long they are known.
+    added.names = Some(names.leak());
     Ok(())
 }
 

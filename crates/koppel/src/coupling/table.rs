@@ -2,8 +2,8 @@
 
 use super::auto::AutoConfig;
 use super::config::CouplingConfig;
-use super::content::{Content, ContentError};
-use super::method::{method, methods};
+use super::content::Content;
+use super::method::{method, names};
 use serde::de::{self, Deserializer, MapAccess, Visitor};
 use serde::{Deserialize, Serialize, Serializer};
 use std::collections::BTreeMap;
@@ -48,25 +48,18 @@ impl Serialize for CouplingConfig {
 
 impl<'de> Deserialize<'de> for CouplingConfig {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let (name, settings) = deserializer.deserialize_map(Named)?;
+        let (name, settings) = deserializer.deserialize_any(Named)?;
         let read = match name.as_str() {
             "mixed" => MixedSettings::deserialize(settings)
                 .map(|MixedSettings { default, connections }| CouplingConfig::Mixed { default, connections }),
             "auto" => AutoConfig::deserialize(settings).map(CouplingConfig::Auto),
             _ => match method(&name) {
                 Some(info) => (info.read)(settings),
-                None => Err(unknown(&name)),
+                None => return Err(de::Error::unknown_variant(&name, names())),
             },
         };
-        read.map_err(de::Error::custom)
+        read.map_err(|error| error.raise())
     }
-}
-
-/// No such method; the names of all, as serde says it.
-fn unknown(name: &str) -> ContentError {
-    let own = methods().into_iter().map(|info| info.name).chain(["mixed", "auto"]);
-    let known: Vec<String> = own.map(|name| format!("`{name}`")).collect();
-    de::Error::custom(format!("unknown variant `{name}`, expected one of {}", known.join(", ")))
 }
 
 /// Reads the name of the method, and all else as it stands.
@@ -106,8 +99,11 @@ impl<'de> Deserialize<'de> for Name {
                 f.write_str("variant identifier")
             }
 
-            fn visit_str<E>(self, name: &str) -> Result<Name, E> {
-                Ok(Name(name.to_owned()))
+            fn visit_str<E: de::Error>(self, name: &str) -> Result<Name, E> {
+                match names().contains(&name) {
+                    true => Ok(Name(name.to_owned())),
+                    false => Err(E::unknown_variant(name, names())),
+                }
             }
         }
         deserializer.deserialize_identifier(Identifier)
