@@ -165,6 +165,15 @@ pub(crate) struct RunArguments {
     pub(crate) session: SessionArguments,
 }
 
+/// Every method of the list.
+fn coupling_help() -> String {
+    let names: Vec<&str> = koppel::coupling::methods().into_iter().map(|info| info.name).collect();
+    format!(
+        "A method ({}), `auto`, which chooses one (also if nothing is said), or an inline table with its settings, also of `mixed`; docs/couplings.md lists them",
+        names.join(", ")
+    )
+}
+
 /// Settings that replace those of the file.
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Settings that replace those of the file")]
@@ -175,9 +184,7 @@ pub(crate) struct SettingArguments {
     /// Stop time, in s.
     #[arg(long, value_name = "T", allow_hyphen_values = true)]
     pub(crate) stop: Option<String>,
-    /// A method (zoh, foh, soh, relaxed, anti-aliasing, nepce, corrector, prestep, hinf, vfps), `auto`, which
-    /// chooses one (also if nothing is said), or an inline table with its settings, also of `mixed`; docs/couplings.md lists them.
-    #[arg(long, value_name = "C")]
+    #[arg(long, value_name = "C", help = coupling_help())]
     pub(crate) coupling: Option<String>,
     /// parallel, sequence, or a list of subsystems or of groups of them.
     #[arg(long, value_name = "S")]

@@ -54,8 +54,8 @@ fn change(time: f64, name: &str, value: f64) -> Change {
 fn steps_of_one_size_are_kept() {
     let fmu = rigid();
     let plain = RunConfig::new(1.0, 0.1);
-    let reduced = CouplingConfig::Foh { start: StartUp::Reduced };
-    let foh = CouplingConfig::Foh { start: StartUp::default() };
+    let reduced = CouplingConfig::foh(StartUp::Reduced);
+    let foh = CouplingConfig::foh(StartUp::default());
     run(&fmu, &plain, None).unwrap();
     run(&fmu, &RunConfig { coupling: foh, ..plain.clone() }, None).unwrap();
     run(&fmu, &RunConfig { at: vec![change(0.3, "left.c", 2.0)], ..plain.clone() }, None).unwrap();

@@ -79,7 +79,7 @@ fn pair(version: u32, substeps: u32) -> (System, Notes) {
 }
 
 fn foh() -> CouplingConfig {
-    CouplingConfig::Foh { start: StartUp::default() }
+    CouplingConfig::foh(StartUp::default())
 }
 
 fn iterated(otherwise: Otherwise, max_iterations: u32) -> Option<IterationConfig> {
@@ -134,7 +134,7 @@ fn is_communication_point(time: f64) -> bool {
 #[test]
 fn steps_that_are_not_repeated_may_forget_the_past() {
     for version in [2, 3] {
-        for coupling in [CouplingConfig::Zoh {}, foh()] {
+        for coupling in [CouplingConfig::zoh(), foh()] {
             let notes = run(pair(version, 4), &RunConfig { coupling, ..RunConfig::new(2.0, STEP) });
             assert!(notes.len() >= 20 && held(&notes).is_empty(), "{notes:?}");
         }
@@ -181,7 +181,7 @@ fn halves_of_a_step_may_forget_what_was_before_them() {
 #[test]
 fn after_probing_and_in_repetitions_the_past_may_be_forgotten() {
     for version in [2, 3] {
-        let coupling = CouplingConfig::Vfps(VfpsConfig::default());
+        let coupling = CouplingConfig::from(VfpsConfig::default());
         let (system, notes) = pair(version, 1);
         let own = run((system, notes.clone()), &RunConfig { coupling, ..RunConfig::new(4.0, 0.5) });
         let all = notes.lock().unwrap().clone();

@@ -83,7 +83,7 @@ fn close(a: f64, b: f64) -> bool {
 #[test]
 fn all_go_to_the_end_of_the_step_that_was_done() {
     let usual = RunConfig::new(2.0, STEP);
-    let coupling = CouplingConfig::Foh { start: StartUp::default() };
+    let coupling = CouplingConfig::foh(StartUp::default());
     let iteration = Some(IterationConfig::new(IterationKind::Step, AccelerationKind::FixedPoint));
     let configs = [
         usual.clone(),
@@ -206,7 +206,7 @@ const AT_055_IF_PUSHED: f64 = 9.0;
 #[test]
 fn all_go_to_where_one_has_ended_the_run() {
     let usual = RunConfig { record_every: 4, ..RunConfig::new(2.0, STEP) };
-    let coupling = CouplingConfig::Foh { start: StartUp::default() };
+    let coupling = CouplingConfig::foh(StartUp::default());
     let iteration = Some(IterationConfig::new(IterationKind::Step, AccelerationKind::FixedPoint));
     let order = |names: [&str; 2]| ScheduleConfig::Order(names.map(str::to_owned).to_vec());
     let zoh = usual.clone();

@@ -59,7 +59,7 @@ impl Pair {
 }
 
 fn vfps(stop: f64, step: f64) -> RunConfig {
-    let coupling = CouplingConfig::Vfps(VfpsConfig::default());
+    let coupling = CouplingConfig::from(VfpsConfig::default());
     RunConfig { coupling, ..RunConfig::new(stop, step) }
 }
 
@@ -104,7 +104,7 @@ fn only_one() -> String {
 fn fmus_are_excited_and_coupled_whatever_they_can() {
     let three = TestFmu::three(MASS3);
     let foh = |step: f64, every: u64| RunConfig {
-        coupling: CouplingConfig::Foh { start: StartUp::Constant },
+        coupling: CouplingConfig::foh(StartUp::Constant),
         record_every: every,
         ..RunConfig::new(10.0, step)
     };

@@ -49,7 +49,7 @@ impl Session {
         if let Some((name, reason)) = self.refused().first() {
             return Err(format!("`{name}`: {reason}"));
         }
-        let coupling = CouplingConfig::Zoh {};
+        let coupling = CouplingConfig::zoh();
         let held = RunConfig { coupling, iteration: None, adaptive: None, ..self.spec.run.clone() };
         self.copy(&held).map_err(|error| error.to_string())
     }

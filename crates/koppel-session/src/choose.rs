@@ -40,7 +40,7 @@ impl Session {
         }
         if self.spec.connections().next().is_none() && !self.spec.is_asked() {
             // There is nothing to couple.
-            self.spec.run.coupling = self.spec.run.coupling.filled(&CouplingConfig::Zoh {});
+            self.spec.run.coupling = self.spec.run.coupling.filled(&CouplingConfig::zoh());
             return Ok(None);
         }
         let choice = self.accepted_choice(progress)?;

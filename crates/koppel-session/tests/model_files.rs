@@ -2,7 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-use koppel::coupling::CouplingConfig;
+use koppel::coupling::PrestepConfig;
 use koppel::record::Table;
 use koppel::run::{Flow, Simulation};
 use koppel_io::model_file::{has_models, write_models};
@@ -92,9 +92,7 @@ fn learned_models_start_another_run() {
     let coupling = r#"{ method = "prestep", model = { file = "models.toml", forgetting = 0.996 } }"#;
     let text = example("helicopter.toml", coupling).replace("step = 0.16", "step = 0.3");
     let file = Session::parse(&text, &folder.path().join("system.toml")).unwrap();
-    let CouplingConfig::Prestep(config) = &file.spec.run.coupling else {
-        panic!("{:?}", file.spec.run.coupling)
-    };
+    let config = file.spec.run.coupling.settings::<PrestepConfig>().unwrap();
     assert_eq!(config.learned, simulation.learned());
     let (simulation, table) = run(&file);
     let column = |name: &str| simulation.columns().iter().position(|column| column.name == name).unwrap();

@@ -138,10 +138,10 @@ fn main() {
     let prestep = |change: fn(&mut PrestepConfig)| {
         let mut config = PrestepConfig::default();
         change(&mut config);
-        CouplingConfig::Prestep(config)
+        CouplingConfig::from(config)
     };
     let couplings = [
-        CouplingConfig::Zoh {},
+        CouplingConfig::zoh(),
         prestep(|config| config.model = FIXED),
         prestep(|config| {
             config.model = FIXED;

@@ -25,7 +25,7 @@ fn simulation(case: &Case, coupling: CouplingConfig, parts: f64) -> Simulation {
 }
 
 fn vfps() -> CouplingConfig {
-    CouplingConfig::Vfps(VfpsConfig { nodes: NODES.into(), ..VfpsConfig::default() })
+    CouplingConfig::from(VfpsConfig { nodes: NODES.into(), ..VfpsConfig::default() })
 }
 
 /// Seconds of so many steps.
@@ -44,7 +44,7 @@ fn main() {
         let mut case = case(name).unwrap();
         case.run.step *= 10.0;
         let mut own = simulation(&case, vfps(), 1.0);
-        let mut plain = simulation(&case, CouplingConfig::Zoh {}, NODES as f64);
+        let mut plain = simulation(&case, CouplingConfig::zoh(), NODES as f64);
         let (mut with, mut without, mut start) = (f64::INFINITY, f64::INFINITY, f64::INFINITY);
         for round in 0..ROUNDS {
             with = with.min(time(&mut own, STEPS) / f64::from(STEPS));

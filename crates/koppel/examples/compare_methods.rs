@@ -12,8 +12,8 @@ use koppel::solver::SolverConfig;
 use koppel::system::{Connection, OdeModel, System, SystemBuilder};
 
 pub(crate) fn main() -> Result<()> {
-    let foh = CouplingConfig::Foh { start: StartUp::Constant };
-    for coupling in [CouplingConfig::Zoh {}, foh, CouplingConfig::Vfps(VfpsConfig::default())] {
+    let foh = CouplingConfig::foh(StartUp::Constant);
+    for coupling in [CouplingConfig::zoh(), foh, CouplingConfig::from(VfpsConfig::default())] {
         let table = run(&coupling, 0.1)?;
         let exact = |t: f64| 0.5 * (t.cos() - (3_f64.sqrt() * t).cos());
         let errors = table.times.iter().zip(table.column(0)).map(|(t, x)| (x - exact(*t)).abs());

@@ -23,7 +23,7 @@
 //!     .connect(Connection::new("controller.u", "plant.u"))
 //!     .connect(Connection::new("plant.y", "controller.e").gain(-1.0))
 //!     .build()?;
-//! let coupling = CouplingConfig::Foh { start: StartUp::Constant };
+//! let coupling = CouplingConfig::foh(StartUp::Constant);
 //! let record = Record::One("plant.y".into());
 //! let mut simulation = Simulation::new(system, &RunConfig { coupling, record, ..RunConfig::new(1.0, 0.01) })?;
 //! let mut table = Table::default();

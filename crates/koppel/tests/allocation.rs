@@ -7,8 +7,8 @@ mod counting;
 
 use counting::allocations;
 use koppel::coupling::{
-    Against, CorrectorConfig, CouplingConfig, ErrorEquationConfig, Goal, HinfConfig, Hold, OdeMethod,
-    PrestepConfig, Shape, StartUp, VfpsConfig,
+    Against, CorrectorConfig, CouplingConfig, ErrorEquationConfig, Goal, HinfConfig, Hold, NepceConfig,
+    OdeMethod, PrestepConfig, Shape, StartUp, VfpsConfig,
 };
 use koppel::identify::{ModelConfig, MoespConfig, RlsConfig};
 use koppel::models::cases::case;
@@ -48,24 +48,24 @@ fn advance_allocates_nothing() {
         PrestepConfig { model: ModelConfig::Moesp(by_moesp), modified: true, ..PrestepConfig::default() };
     let learned_corrector = CorrectorConfig { model: learned.model, ..CorrectorConfig::default() };
     let couplings = [
-        CouplingConfig::Prestep(by_moesp),
-        CouplingConfig::Corrector(learned_corrector),
-        CouplingConfig::Nepce { gain: 1.0, against: Against::Extrapolated, anti_aliasing: false },
-        CouplingConfig::Corrector(CorrectorConfig { model, ..CorrectorConfig::default() }),
-        CouplingConfig::Prestep(PrestepConfig { model, ..PrestepConfig::default() }),
-        CouplingConfig::Prestep(carried),
-        CouplingConfig::Prestep(when_bad),
-        CouplingConfig::Prestep(integral),
-        CouplingConfig::Prestep(numerical),
-        CouplingConfig::Prestep(learned),
-        CouplingConfig::Hinf(HinfConfig::default()),
-        CouplingConfig::Vfps(VfpsConfig { nodes: 4.into(), ..VfpsConfig::default() }),
-        CouplingConfig::Zoh {},
-        CouplingConfig::Foh { start: StartUp::Reduced },
-        CouplingConfig::Soh { start: StartUp::Constant },
-        CouplingConfig::Relaxed { alpha: 0.4 },
-        CouplingConfig::AntiAliasing { order: 1 },
-        CouplingConfig::Mixed { default: Box::new(CouplingConfig::Zoh {}), connections: BTreeMap::new() },
+        CouplingConfig::from(by_moesp),
+        CouplingConfig::from(learned_corrector),
+        CouplingConfig::from(NepceConfig { gain: 1.0, against: Against::Extrapolated, anti_aliasing: false }),
+        CouplingConfig::from(CorrectorConfig { model, ..CorrectorConfig::default() }),
+        CouplingConfig::from(PrestepConfig { model, ..PrestepConfig::default() }),
+        CouplingConfig::from(carried),
+        CouplingConfig::from(when_bad),
+        CouplingConfig::from(integral),
+        CouplingConfig::from(numerical),
+        CouplingConfig::from(learned),
+        CouplingConfig::from(HinfConfig::default()),
+        CouplingConfig::from(VfpsConfig { nodes: 4.into(), ..VfpsConfig::default() }),
+        CouplingConfig::zoh(),
+        CouplingConfig::foh(StartUp::Reduced),
+        CouplingConfig::soh(StartUp::Constant),
+        CouplingConfig::relaxed(0.4),
+        CouplingConfig::anti_aliasing(1),
+        CouplingConfig::Mixed { default: Box::new(CouplingConfig::zoh()), connections: BTreeMap::new() },
     ];
     for name in [
         "dual-mass",
@@ -127,9 +127,9 @@ fn steps_that_adapt_allocate_nothing() {
         let mut case = case(name).unwrap();
         case.parts.iter_mut().for_each(|part| part.solver = koppel::solver::SolverConfig::Rk4 { step: 1e-4 });
         for coupling in [
-            CouplingConfig::Zoh {},
-            CouplingConfig::Foh { start: StartUp::Constant },
-            CouplingConfig::Prestep(PrestepConfig { model, ..PrestepConfig::default() }),
+            CouplingConfig::zoh(),
+            CouplingConfig::foh(StartUp::Constant),
+            CouplingConfig::from(PrestepConfig { model, ..PrestepConfig::default() }),
         ] {
             let config = RunConfig {
                 coupling,
@@ -160,7 +160,7 @@ fn iterating_allocates_nothing() {
             ] {
                 let case = case(name).unwrap();
                 let config = RunConfig {
-                    coupling: CouplingConfig::Foh { start: StartUp::Constant },
+                    coupling: CouplingConfig::foh(StartUp::Constant),
                     iteration: Some(IterationConfig::new(kind, acceleration)),
                     threads: Parallel::Never,
                     stop: case.run.step * 1000.0,

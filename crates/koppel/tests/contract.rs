@@ -4,7 +4,7 @@
 
 use koppel::coupling::{
     Against, CorrectorConfig, CouplingConfig, ErrorEquationConfig, Goal, HinfConfig, Hold, LearningConfig,
-    LearningKind, PrestepConfig, Shape, StartUp, TimeForm, VfpsConfig,
+    LearningKind, NepceConfig, PrestepConfig, Shape, StartUp, TimeForm, VfpsConfig,
 };
 use koppel::hinf::HoldOrder;
 use koppel::identify::{ModelConfig, MoespConfig, RlsConfig};
@@ -20,7 +20,7 @@ use std::collections::BTreeMap;
 /// Every method; a new one gets a row here.
 fn couplings(of: &str) -> Vec<CouplingConfig> {
     let only_there = |coupling| BTreeMap::from([(of.to_owned(), coupling)]);
-    let mixed = only_there(CouplingConfig::Foh { start: StartUp::Constant });
+    let mixed = only_there(CouplingConfig::foh(StartUp::Constant));
     let derivatives = PrestepConfig { model: ModelConfig::Derivatives, ..PrestepConfig::default() };
     let seldom = PrestepConfig {
         model: ModelConfig::DerivativesEvery(3),
@@ -69,46 +69,46 @@ fn couplings(of: &str) -> Vec<CouplingConfig> {
     let corrector =
         CorrectorConfig { model: ModelConfig::Derivatives, error_steps: 5, ..CorrectorConfig::default() };
     vec![
-        CouplingConfig::Nepce { gain: 1.0, against: Against::Extrapolated, anti_aliasing: false },
-        CouplingConfig::Nepce { gain: 0.7, against: Against::Applied, anti_aliasing: true },
-        CouplingConfig::Corrector(corrector),
-        CouplingConfig::Prestep(derivatives.clone()),
-        CouplingConfig::Prestep(seldom),
-        CouplingConfig::Prestep(when_bad),
-        CouplingConfig::Prestep(discrete),
-        CouplingConfig::Prestep(in_parts),
-        CouplingConfig::Prestep(learned),
-        CouplingConfig::Prestep(by_moesp),
-        CouplingConfig::Corrector(learned_corrector),
+        CouplingConfig::from(NepceConfig { gain: 1.0, against: Against::Extrapolated, anti_aliasing: false }),
+        CouplingConfig::from(NepceConfig { gain: 0.7, against: Against::Applied, anti_aliasing: true }),
+        CouplingConfig::from(corrector),
+        CouplingConfig::from(derivatives.clone()),
+        CouplingConfig::from(seldom),
+        CouplingConfig::from(when_bad),
+        CouplingConfig::from(discrete),
+        CouplingConfig::from(in_parts),
+        CouplingConfig::from(learned),
+        CouplingConfig::from(by_moesp),
+        CouplingConfig::from(learned_corrector),
         CouplingConfig::Mixed {
-            default: Box::new(CouplingConfig::Zoh {}),
-            connections: only_there(CouplingConfig::Prestep(derivatives)),
+            default: Box::new(CouplingConfig::zoh()),
+            connections: only_there(CouplingConfig::from(derivatives)),
         },
-        CouplingConfig::Hinf(HinfConfig::default()),
-        CouplingConfig::Hinf(HinfConfig {
+        CouplingConfig::from(HinfConfig::default()),
+        CouplingConfig::from(HinfConfig {
             hold: HoldOrder::Soh,
             weight_order: 3,
             samples: 4,
             pieces: 3,
             ..HinfConfig::default()
         }),
-        CouplingConfig::Vfps(VfpsConfig { nodes: 4.into(), ..VfpsConfig::default() }),
+        CouplingConfig::from(VfpsConfig { nodes: 4.into(), ..VfpsConfig::default() }),
         CouplingConfig::Mixed {
-            default: Box::new(CouplingConfig::Foh { start: StartUp::Constant }),
-            connections: only_there(CouplingConfig::Vfps(VfpsConfig {
+            default: Box::new(CouplingConfig::foh(StartUp::Constant)),
+            connections: only_there(CouplingConfig::from(VfpsConfig {
                 nodes: 3.into(),
                 ..VfpsConfig::default()
             })),
         },
-        CouplingConfig::Zoh {},
-        CouplingConfig::Foh { start: StartUp::Constant },
-        CouplingConfig::Foh { start: StartUp::Reduced },
-        CouplingConfig::Soh { start: StartUp::Constant },
-        CouplingConfig::Soh { start: StartUp::Reduced },
-        CouplingConfig::Relaxed { alpha: 0.4 },
-        CouplingConfig::AntiAliasing { order: 0 },
-        CouplingConfig::AntiAliasing { order: 1 },
-        CouplingConfig::Mixed { default: Box::new(CouplingConfig::Zoh {}), connections: mixed },
+        CouplingConfig::zoh(),
+        CouplingConfig::foh(StartUp::Constant),
+        CouplingConfig::foh(StartUp::Reduced),
+        CouplingConfig::soh(StartUp::Constant),
+        CouplingConfig::soh(StartUp::Reduced),
+        CouplingConfig::relaxed(0.4),
+        CouplingConfig::anti_aliasing(0),
+        CouplingConfig::anti_aliasing(1),
+        CouplingConfig::Mixed { default: Box::new(CouplingConfig::zoh()), connections: mixed },
     ]
 }
 

@@ -90,7 +90,7 @@ fn the_run_follows_its_equations() {
                     recursion,
                     ..PrestepConfig::default()
                 };
-                let coupling = CouplingConfig::Prestep(prestep);
+                let coupling = CouplingConfig::from(prestep);
                 let config = RunConfig { coupling, hold, reading, ..RunConfig::new(6.0, h) };
                 let seen = run(lags, &config);
                 if error_equation == ErrorEquationConfig::Off {
@@ -141,7 +141,7 @@ fn the_first_trusted_step_knows_the_distance_before_it() {
         }),
         ..PrestepConfig::default()
     };
-    let coupling = CouplingConfig::Prestep(prestep);
+    let coupling = CouplingConfig::from(prestep);
     let config = RunConfig { coupling, hold: Hold::Continuous, ..RunConfig::new(3.0, h) };
     let seen = run(lags, &config);
     let [[a1, z1, u1], [a2, z2, u2]] = lags.map(|lag| lag.discrete(h, Hold::Continuous));
@@ -174,7 +174,7 @@ fn error(lags: [Lag; 2], config: &RunConfig, from: usize) -> f64 {
         record_every: 1000,
         ..RunConfig::new(config.stop, config.step)
     };
-    let foh = CouplingConfig::Foh { start: Default::default() };
+    let foh = CouplingConfig::foh(Default::default());
     let exact = run(lags, &RunConfig { coupling: foh, ..fine });
     let of = |(seen, exact): (&Vec<f64>, &Vec<f64>)| {
         assert_eq!(seen.len(), exact.len());
@@ -228,7 +228,7 @@ fn both_uses_of_intermediate_values() {
                         ..LearningConfig::default()
                     });
                 }
-                let coupling = CouplingConfig::Prestep(prestep);
+                let coupling = CouplingConfig::from(prestep);
                 error(lags, &RunConfig { coupling, hold, ..RunConfig::new(6.0, h) }, 0)
             })
             .collect();

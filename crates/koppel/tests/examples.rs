@@ -19,8 +19,8 @@ fn methods_against_normal_modes() {
         let exact = |t: f64| 0.5 * (t.cos() - (3_f64.sqrt() * t).cos());
         table.times.iter().zip(table.column(0)).map(|(t, x)| (x - exact(*t)).abs()).fold(0.0, f64::max)
     };
-    let foh = CouplingConfig::Foh { start: StartUp::Constant };
-    let (zoh, vfps) = (CouplingConfig::Zoh {}, CouplingConfig::Vfps(VfpsConfig::default()));
+    let foh = CouplingConfig::foh(StartUp::Constant);
+    let (zoh, vfps) = (CouplingConfig::zoh(), CouplingConfig::from(VfpsConfig::default()));
     let order = |coupling: &CouplingConfig| (error(coupling, 0.02) / error(coupling, 0.01)).log2();
     assert!((order(&zoh) - 1.0).abs() < 0.1, "{}", order(&zoh));
     assert!((order(&foh) - 2.0).abs() < 0.1, "{}", order(&foh));

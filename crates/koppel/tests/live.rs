@@ -35,7 +35,7 @@ fn open(d: f64) -> System {
 }
 
 fn config() -> RunConfig {
-    RunConfig { coupling: CouplingConfig::Foh { start: StartUp::Reduced }, ..RunConfig::new(1.0, 0.1) }
+    RunConfig { coupling: CouplingConfig::foh(StartUp::Reduced), ..RunConfig::new(1.0, 0.1) }
 }
 
 fn outputs(simulation: &Simulation) -> Vec<f64> {
@@ -77,7 +77,7 @@ fn a_jump_given_is_the_jump_of_a_signal() {
     let learned = PrestepConfig { model: ModelConfig::Rls(RlsConfig::default()), ..PrestepConfig::default() };
     for prestep in [PrestepConfig::default(), learned] {
         for reading in [Reading::Fresh, Reading::Stale] {
-            let coupling = CouplingConfig::Prestep(prestep.clone());
+            let coupling = CouplingConfig::from(prestep.clone());
             let config = RunConfig { coupling, reading, ..RunConfig::new(2.0, 0.1) };
             let jump = ExternalConfig::Step { time: 1.0, before: 0.25, after: 3.0 };
             let system = pair(0.3).external("first.w", jump).build().unwrap();

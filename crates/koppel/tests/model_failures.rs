@@ -58,9 +58,9 @@ fn methods() -> Vec<CouplingConfig> {
     let continuous = PrestepConfig { model, ..PrestepConfig::default() };
     let discrete = PrestepConfig { time: Some(TimeForm::Discrete), ..continuous.clone() };
     vec![
-        CouplingConfig::Prestep(continuous),
-        CouplingConfig::Prestep(discrete),
-        CouplingConfig::Corrector(CorrectorConfig { model, error_steps: 1, ..CorrectorConfig::default() }),
+        CouplingConfig::from(continuous),
+        CouplingConfig::from(discrete),
+        CouplingConfig::from(CorrectorConfig { model, error_steps: 1, ..CorrectorConfig::default() }),
     ]
 }
 
@@ -88,7 +88,8 @@ fn failure(coupling: CouplingConfig, first: OdeModel, second: OdeModel) -> Strin
 #[test]
 fn a_loop_without_a_solution_is_told_with_its_time() {
     // In discrete time such a step is coupled by hold.
-    let is_continuous = |one: &CouplingConfig| !matches!(one, CouplingConfig::Prestep(c) if c.time.is_some());
+    let is_continuous =
+        |one: &CouplingConfig| one.settings::<PrestepConfig>().is_none_or(|own| own.time.is_none());
     for coupling in methods().into_iter().filter(is_continuous) {
         let text =
             failure(coupling, Walker::build(0.0, 1.0, |x, u| x * u), Walker::build(0.0, 0.0, |_, u| u));

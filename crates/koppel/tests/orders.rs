@@ -7,8 +7,8 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use koppel::coupling::{
-    Against, ConstantConfig, CorrectorConfig, CouplingConfig, ErrorEquationConfig, Goal, Hold, PrestepConfig,
-    Shape, StartUp,
+    Against, ConstantConfig, CorrectorConfig, CouplingConfig, ErrorEquationConfig, Goal, Hold, NepceConfig,
+    PrestepConfig, Shape, StartUp,
 };
 use koppel::models::cases::{Case, case};
 use koppel::record::Table;
@@ -85,20 +85,20 @@ const CONSTANT: StartUp = StartUp::Constant;
 #[test]
 fn orders_of_all_couplings() {
     let case = two_mass();
-    let foh = CouplingConfig::Foh { start: REDUCED };
+    let foh = CouplingConfig::foh(REDUCED);
     let mixed = |other: CouplingConfig| CouplingConfig::Mixed {
-        default: Box::new(CouplingConfig::Soh { start: REDUCED }),
+        default: Box::new(CouplingConfig::soh(REDUCED)),
         connections: BTreeMap::from([("second.F".to_owned(), other)]),
     };
     let table = [
-        (CouplingConfig::Zoh {}, 1.0),
-        (CouplingConfig::Foh { start: CONSTANT }, 2.0),
-        (CouplingConfig::Foh { start: REDUCED }, 2.0),
-        (CouplingConfig::Soh { start: REDUCED }, 3.0),
-        (CouplingConfig::Relaxed { alpha: 0.3 }, 1.0),
-        (CouplingConfig::AntiAliasing { order: 0 }, 1.0),
-        (CouplingConfig::AntiAliasing { order: 1 }, 1.0),
-        (mixed(CouplingConfig::Zoh {}), 1.0),
+        (CouplingConfig::zoh(), 1.0),
+        (CouplingConfig::foh(CONSTANT), 2.0),
+        (CouplingConfig::foh(REDUCED), 2.0),
+        (CouplingConfig::soh(REDUCED), 3.0),
+        (CouplingConfig::relaxed(0.3), 1.0),
+        (CouplingConfig::anti_aliasing(0), 1.0),
+        (CouplingConfig::anti_aliasing(1), 1.0),
+        (mixed(CouplingConfig::zoh()), 1.0),
         (mixed(foh), 2.0),
     ];
     for (coupling, order) in table {
@@ -117,21 +117,21 @@ fn orders_of_all_couplings() {
 /// A constant past makes the first steps of SOH wrong by O(H), hence the whole run by O(H²): one order is lost.
 #[test]
 fn a_constant_past_costs_soh_one_order() {
-    let soh = config(CouplingConfig::Soh { start: CONSTANT }, ScheduleConfig::PARALLEL);
+    let soh = config(CouplingConfig::soh(CONSTANT), ScheduleConfig::PARALLEL);
     assert_order(&two_mass(), &soh, 2.0);
 }
 
 #[test]
 fn a_continuous_hold_is_of_order_one() {
     for schedule in [ScheduleConfig::PARALLEL, ScheduleConfig::SEQUENCE] {
-        let hold = RunConfig { hold: Hold::Continuous, ..config(CouplingConfig::Zoh {}, schedule) };
+        let hold = RunConfig { hold: Hold::Continuous, ..config(CouplingConfig::zoh(), schedule) };
         assert_order(&two_mass(), &hold, 1.0);
     }
 }
 
 #[test]
 fn slow_subsystems_keep_the_order() {
-    for (coupling, order) in [(CouplingConfig::Zoh {}, 1.0), (CouplingConfig::Foh { start: CONSTANT }, 2.0)] {
+    for (coupling, order) in [(CouplingConfig::zoh(), 1.0), (CouplingConfig::foh(CONSTANT), 2.0)] {
         for schedule in
             [ScheduleConfig::PARALLEL, ScheduleConfig::Order(vec!["second".into(), "first".into()])]
         {
@@ -146,23 +146,24 @@ fn slow_subsystems_keep_the_order() {
 #[test]
 fn orders_of_model_based_couplings() {
     let case = two_mass();
-    let nepce =
-        |anti_aliasing| CouplingConfig::Nepce { gain: 1.0, against: Against::Extrapolated, anti_aliasing };
+    let nepce = |anti_aliasing| {
+        CouplingConfig::from(NepceConfig { gain: 1.0, against: Against::Extrapolated, anti_aliasing })
+    };
     let corrector = |error_equation| {
-        CouplingConfig::Corrector(CorrectorConfig { error_equation, ..CorrectorConfig::default() })
+        CouplingConfig::from(CorrectorConfig { error_equation, ..CorrectorConfig::default() })
     };
     let with = |change: fn(&mut PrestepConfig)| {
         let mut config = PrestepConfig::default();
         change(&mut config);
-        CouplingConfig::Prestep(config)
+        CouplingConfig::from(config)
     };
     let mixed = |other: CouplingConfig| CouplingConfig::Mixed {
-        default: Box::new(CouplingConfig::Prestep(PrestepConfig::default())),
+        default: Box::new(CouplingConfig::from(PrestepConfig::default())),
         connections: BTreeMap::from([("second.F".to_owned(), other)]),
     };
     let table = [
-        (mixed(CouplingConfig::Zoh {}), [1.0, 1.0]),
-        (mixed(CouplingConfig::Foh { start: REDUCED }), [2.0, 2.0]),
+        (mixed(CouplingConfig::zoh()), [1.0, 1.0]),
+        (mixed(CouplingConfig::foh(REDUCED)), [2.0, 2.0]),
         (nepce(false), [2.0, 1.0]),
         (nepce(true), [2.0, 1.0]),
         (corrector(ErrorEquationConfig::Carried), [2.0, 1.0]),

@@ -87,7 +87,7 @@ fn assert_close(a: &[Vec<f64>], b: &[Vec<f64>], what: &str) {
 }
 
 fn configs(case: &Case) -> Vec<RunConfig> {
-    let foh = CouplingConfig::Foh { start: StartUp::Constant };
+    let foh = CouplingConfig::foh(StartUp::Constant);
     let parallel = RunConfig { coupling: foh, stop: 100.0 * case.run.step, ..case.run.clone() };
     let sequence = RunConfig { schedule: ScheduleConfig::SEQUENCE, ..parallel.clone() };
     let slow = case.parts[1].name.clone();

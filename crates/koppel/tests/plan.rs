@@ -66,10 +66,10 @@ fn a_given_step_gets_the_simplest_method_that_keeps_the_error() {
         |step: f64| Case { run: RunConfig { step, ..truck.run.clone() }, ..case("quarter-truck").unwrap() };
     // Zero-order hold has 0.3 % at 2 ms, 4 % at 20 ms, and is not stable beyond 38.1 ms.
     let fine = auto(&at(2e-3), Steps::Given, AutoConfig::default());
-    assert_eq!(fine.chosen.coupling, CouplingConfig::Zoh {}, "{fine:?}");
+    assert_eq!(fine.chosen.coupling, CouplingConfig::zoh(), "{fine:?}");
     assert_eq!(fine.chosen.schedule, ScheduleConfig::PARALLEL);
     let coarse = auto(&at(0.038), Steps::Given, AutoConfig::default());
-    assert!(!matches!(coarse.chosen.coupling, CouplingConfig::Zoh {}), "{coarse:?}");
+    assert!(coarse.chosen.coupling != CouplingConfig::zoh(), "{coarse:?}");
     assert!(coarse.error.unwrap() <= 0.05 && coarse.warnings.is_empty(), "{coarse:?}");
 }
 

@@ -5,7 +5,7 @@
 
 use koppel::coupling::{
     Against, CorrectorConfig, CouplingConfig, ErrorEquationConfig, Goal, Hold, LearningConfig, LearningKind,
-    PrestepConfig, Shape, TimeForm,
+    NepceConfig, PrestepConfig, Shape, TimeForm,
 };
 use koppel::identify::{ModelConfig, RlsConfig};
 use koppel::models::cases::{Case, case};
@@ -14,17 +14,17 @@ use koppel::run::{Flow, Reading, RunConfig, ScheduleConfig, Simulation};
 use koppel::system::System;
 
 fn nepce(against: Against, gain: f64, anti_aliasing: bool) -> CouplingConfig {
-    CouplingConfig::Nepce { gain, against, anti_aliasing }
+    CouplingConfig::from(NepceConfig { gain, against, anti_aliasing })
 }
 
 fn methods() -> Vec<(&'static str, CouplingConfig)> {
     let prestep = |change: &dyn Fn(&mut PrestepConfig)| {
         let mut config = PrestepConfig::default();
         change(&mut config);
-        CouplingConfig::Prestep(config)
+        CouplingConfig::from(config)
     };
     let corrector = |error_equation| {
-        CouplingConfig::Corrector(CorrectorConfig { error_equation, ..CorrectorConfig::default() })
+        CouplingConfig::from(CorrectorConfig { error_equation, ..CorrectorConfig::default() })
     };
     let learned = |kind| {
         move |config: &mut PrestepConfig| {

@@ -20,15 +20,15 @@ const START: StartUp = StartUp::Constant;
 fn hinf(change: impl FnOnce(&mut HinfConfig)) -> CouplingConfig {
     let mut config = HinfConfig::default();
     change(&mut config);
-    CouplingConfig::Hinf(config)
+    CouplingConfig::from(config)
 }
 
 /// Names and couplings of the paper's tables, its H∞ method with the general set-up.
 fn methods() -> [(&'static str, CouplingConfig); 4] {
     [
-        ("ZOH", CouplingConfig::Zoh {}),
-        ("FOH", CouplingConfig::Foh { start: START }),
-        ("SOH", CouplingConfig::Soh { start: START }),
+        ("ZOH", CouplingConfig::zoh()),
+        ("FOH", CouplingConfig::foh(START)),
+        ("SOH", CouplingConfig::soh(START)),
         ("H∞", hinf(|_| {})),
     ]
 }

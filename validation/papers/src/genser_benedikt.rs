@@ -1,6 +1,8 @@
 //! Genser & Benedikt 2018: the stiff pendulum-oscillator.
 
-use koppel::coupling::{Against, CouplingConfig, ErrorEquationConfig, OdeMethod, PrestepConfig, Shape};
+use koppel::coupling::{
+    Against, CouplingConfig, ErrorEquationConfig, NepceConfig, OdeMethod, PrestepConfig, Shape,
+};
 use koppel::identify::ModelConfig;
 use koppel::models::cases::{Case, case};
 use koppel::run::{Reading, RunConfig, Simulation};
@@ -26,7 +28,9 @@ const NAMES: [&str; 4] = ["ZOH", "NEPCE", "NEPCE with filter", "pre-step"];
 
 /// The four couplings at a macro and a micro step.
 fn methods(step: f64, micro: f64) -> [CouplingConfig; 4] {
-    let nepce = |anti_aliasing| CouplingConfig::Nepce { gain: 1.0, against: Against::Applied, anti_aliasing };
+    let nepce = |anti_aliasing| {
+        CouplingConfig::from(NepceConfig { gain: 1.0, against: Against::Applied, anti_aliasing })
+    };
     let prestep = PrestepConfig {
         model: ModelConfig::Derivatives,
         input: Shape::Constant,
@@ -35,7 +39,7 @@ fn methods(step: f64, micro: f64) -> [CouplingConfig; 4] {
         error_steps: (step / micro).round().max(1.0) as u32,
         ..PrestepConfig::default()
     };
-    [CouplingConfig::Zoh {}, nepce(false), nepce(true), CouplingConfig::Prestep(prestep)]
+    [CouplingConfig::zoh(), nepce(false), nepce(true), CouplingConfig::from(prestep)]
 }
 
 fn pendulum(micro: f64) -> Result<Case> {
@@ -53,7 +57,7 @@ fn reference(step: f64) -> Result<Course> {
     let tolerances = Tolerances { rtol: 1e-11, atol: 1e-13, ..Tolerances::default() };
     let mut fine = case("pendulum-oscillator")?;
     fine.parts.iter_mut().for_each(|part| part.solver = SolverConfig::Adaptive(tolerances));
-    Course::reference(&fine, &settings(CouplingConfig::Zoh {}, step))
+    Course::reference(&fine, &settings(CouplingConfig::zoh(), step))
 }
 
 /// (66): the largest sum of all outputs' errors.
@@ -120,9 +124,9 @@ fn cruder(context: &Context<'_>, rows: &[(f64, [f64; 4])]) -> Result<String> {
     for (parts, name) in [(1, "one step"), (10, "ten steps")] {
         let errors = context.map(rows, |(step, _)| {
             let [.., prestep] = methods(*step, micro);
-            let CouplingConfig::Prestep(mut prestep) = prestep else { return Ok(f64::NAN) };
+            let Some(mut prestep) = prestep.settings::<PrestepConfig>().cloned() else { return Ok(f64::NAN) };
             (prestep.extrapolation, prestep.extrapolation_steps) = (OdeMethod::Euler, parts);
-            let run = Course::of(&pendulum(micro)?, &settings(CouplingConfig::Prestep(prestep), *step))?;
+            let run = Course::of(&pendulum(micro)?, &settings(CouplingConfig::from(prestep), *step))?;
             Ok(largest_error(&run, &reference(*step)?))
         })?;
         let kept = rows.iter().zip(&errors).take_while(|(_, error)| **error <= border).last();

@@ -1,9 +1,8 @@
 //! `koppel check --frequency`.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 
-use koppel::coupling::{CouplingConfig, HinfConfig, StartUp};
+use koppel::coupling::{CouplingConfig, methods};
 use koppel::frequency::{Interface, Taker, Verdict};
 use koppel_io::plot::{Curve, Plot, Scale};
 use koppel_session::Session;
@@ -23,21 +22,16 @@ impl Frequency {
         let refused =
             |error: Box<koppel::Error>| Failure::Words { message: error.to_string(), hint: error.hint() };
         let run = &session.spec.run;
-        let given = match &run.coupling {
-            CouplingConfig::Prestep(config) => config.models.clone(),
-            CouplingConfig::Corrector(config) => config.models.clone(),
-            _ => BTreeMap::new(),
-        };
+        let own = run.coupling.parts();
+        let given = own
+            .iter()
+            .filter_map(|part| part.models())
+            .map(|own| own.models)
+            .find(|models| !models.is_empty());
+        let given = given.cloned().unwrap_or_default();
         let interface = Interface::between(&mut session.build()?, &given).map_err(refused)?;
-        let start = StartUp::Constant;
-        let usual = [
-            CouplingConfig::Zoh {},
-            CouplingConfig::Foh { start },
-            CouplingConfig::Soh { start },
-            CouplingConfig::Hinf(HinfConfig::default()),
-        ];
-        let mut all: Vec<(String, CouplingConfig)> =
-            usual.into_iter().map(|coupling| (coupling.name().into(), coupling)).collect();
+        let usual = methods().into_iter().filter_map(|info| (info.candidates)().into_iter().next());
+        let mut all: Vec<(String, CouplingConfig)> = usual.map(|one| (one.name().into(), one)).collect();
         if all.iter().all(|(_, coupling)| *coupling != run.coupling) {
             all.insert(0, (format!("{} as in the file", run.coupling.name()), run.coupling.clone()));
         }

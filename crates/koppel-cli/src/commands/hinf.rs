@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use koppel::coupling::{CouplingConfig, HinfConfig, Hold, StartUp};
+use koppel::coupling::{self, CouplingConfig, HinfConfig, Hold};
 use koppel::frequency::error_table;
 use koppel::hinf::{Design, HoldOrder, Specification, designed};
 use koppel::linalg::Complex;
@@ -122,13 +122,9 @@ fn write_plot(config: &HinfConfig, design: &Design, path: &Path) -> Result<()> {
         disc: Some(specification.disc / step),
         ..config.clone()
     };
-    let start = StartUp::Constant;
-    let methods = [
-        CouplingConfig::Zoh {},
-        CouplingConfig::Foh { start },
-        CouplingConfig::Soh { start },
-        CouplingConfig::Hinf(normalised),
-    ];
+    let holds = coupling::methods().into_iter().filter(|info| info.interpolates.is_some());
+    let methods: Vec<_> =
+        holds.map(|info| (info.usual)()).chain([CouplingConfig::from(normalised)]).collect();
     let frequencies: Vec<f64> = (0..=300).map(|k| 1e-3 * 1000_f64.powf(f64::from(k) / 300.0)).collect();
     let table = error_table(&methods, Hold::Constant, &frequencies)?;
     let curves = methods.iter().zip(table).filter_map(|(method, errors)| {

@@ -1,6 +1,6 @@
 //! `koppel probe`.
 
-use koppel::coupling::CouplingConfig;
+use koppel::coupling::methods;
 use koppel_session::Session;
 use serde_json::json;
 
@@ -18,10 +18,12 @@ pub(super) fn probe(arguments: &ProbeArguments) -> Result<Exit> {
     let mut session = load(path, &arguments.settings, arguments.tolerant)?;
     session.spec.notices().iter().for_each(|(kind, text)| note(kind, text));
     session.spec.warnings().iter().for_each(|text| note("warning", text));
-    if !is_probing(&session.spec.run.coupling) {
-        let name = session.spec.run.coupling.name();
-        note("note", &format!("the coupling `{name}` excites nothing; this is what `vfps` would find"));
-        let settings = SettingArguments { coupling: Some("vfps".into()), ..arguments.settings.clone() };
+    if !session.spec.run.coupling.excites()
+        && let Some(other) = methods().into_iter().find(|info| info.excites())
+    {
+        let (name, other) = (session.spec.run.coupling.name(), other.name);
+        note("note", &format!("the coupling `{name}` excites nothing; this is what `{other}` would find"));
+        let settings = SettingArguments { coupling: Some(other.into()), ..arguments.settings.clone() };
         session = load(path, &settings, arguments.tolerant)?;
     }
     cache.serve(&mut session);
@@ -54,17 +56,6 @@ fn find(session: &mut Session) -> Result<(Probing, usize)> {
     let simulation = simulation?;
     let nodes = simulation.probing_nodes();
     Ok((Probing::new(&simulation), nodes))
-}
-
-/// True if it excites subsystems before the run.
-fn is_probing(coupling: &CouplingConfig) -> bool {
-    match coupling {
-        CouplingConfig::Vfps(_) => true,
-        CouplingConfig::Mixed { default, connections } => {
-            is_probing(default) || connections.values().any(is_probing)
-        }
-        _ => false,
-    }
 }
 
 fn clear(arguments: &ProbeArguments, cache: &Cache) -> Result<Exit> {

@@ -1,6 +1,7 @@
 //! `koppel tune`.
 
 use koppel::analysis::{Forecast, ForecastOptions, LinearSystem, Methods, Verdict};
+use koppel::coupling::{self, MethodInfo};
 use koppel::plan::tune::{self, Objective, TuneOptions, Tuning};
 use koppel_io::front_plot;
 use koppel_session::Session;
@@ -201,7 +202,7 @@ fn methods(
 
 /// Why a method that excites subsystems is not tried.
 fn against(name: &str, is_asked: bool, session: &Session, system: &LinearSystem) -> Option<&'static str> {
-    if name != "vfps" || session.spec.run.coupling.name() == name {
+    if !coupling::method(name).is_some_and(MethodInfo::excites) || session.spec.run.coupling.name() == name {
         return None;
     }
     let subsystems = session.spec.to_json()["subsystems"].clone();

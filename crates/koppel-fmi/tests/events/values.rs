@@ -123,7 +123,7 @@ fn numbers_of_every_type_are_carried_and_held() {
         .map(|(name, (_, value))| (name.as_str(), Value::Number(*value)))
         .collect();
     // Extrapolated, a Boolean that jumps would become 2.
-    for coupling in [CouplingConfig::Zoh {}, CouplingConfig::Soh { start: StartUp::Constant }] {
+    for coupling in [CouplingConfig::zoh(), CouplingConfig::soh(StartUp::Constant)] {
         for schedule in [ScheduleConfig::PARALLEL, ScheduleConfig::SEQUENCE] {
             let mut builder =
                 SystemBuilder::new().add("a", instance(&fmu, &values)).add("b", instance(&fmu, &[]));

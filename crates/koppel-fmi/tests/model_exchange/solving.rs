@@ -139,7 +139,7 @@ fn coupled_with_a_native_model_it_gives_the_numbers_of_two_native_models() {
     };
     let fmus = VERSIONS.map(|version| OSCILLATOR.fmu(version, ALL, &[]));
     for solver in [SolverConfig::Euler { step: 1e-3 }, SolverConfig::Rk4 { step: 1e-3 }] {
-        for coupling in [&CouplingConfig::Zoh {}, &CouplingConfig::Foh { start: StartUp::default() }] {
+        for coupling in [&CouplingConfig::zoh(), &CouplingConfig::foh(StartUp::default())] {
             let left = || Box::new(native(1.0, 6.0, 0.1, &solver));
             let right = || Box::new(native(3.0, 9.0, 0.2, &solver));
             let reference = run(left(), right(), coupling);

@@ -170,9 +170,7 @@ fn given_models_serve_fmus() {
     for version in VERSIONS {
         let with = options(version, false);
         let paths = NAMES.map(|name| model(folder.path(), name, &[], Some(solver), &with));
-        for coupling in
-            [CouplingConfig::Prestep(prestep.clone()), CouplingConfig::Corrector(corrector.clone())]
-        {
+        for coupling in [CouplingConfig::from(prestep.clone()), CouplingConfig::from(corrector.clone())] {
             let config = config(&coupling, STEP);
             let (expected, _) = dual_mass(native(&solver), &config).unwrap();
             let (found, _) = dual_mass(imported(&paths, Solving::Own, STEP), &config).unwrap();

@@ -53,7 +53,7 @@ fn a_dual_mass_of_exported_models_is_the_native_one() {
             let with = options(version, false);
             let mass = model(folder.path(), "mass", &[], Some(solver), &with);
             let spring = model(folder.path(), "spring-mass", &[], Some(solver), &with);
-            for coupling in [CouplingConfig::Zoh {}, CouplingConfig::Foh { start: StartUp::default() }] {
+            for coupling in [CouplingConfig::zoh(), CouplingConfig::foh(StartUp::default())] {
                 for schedule in [ScheduleConfig::PARALLEL, ScheduleConfig::SEQUENCE] {
                     let config =
                         RunConfig { coupling: coupling.clone(), schedule, ..RunConfig::new(0.02, 1e-4) };

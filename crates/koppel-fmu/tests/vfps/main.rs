@@ -24,7 +24,7 @@ const WANTED: [(&str, f64); 6] = [
 
 fn reaches(kind: &Kind) {
     let folder = tempfile::tempdir().unwrap();
-    let vfps = CouplingConfig::Vfps(VfpsConfig::default());
+    let vfps = CouplingConfig::from(VfpsConfig::default());
     for (name, step) in WANTED {
         let problem = problems().into_iter().find(|problem| problem.name.starts_with(name)).unwrap();
         let fmus = problem.fmus(kind, folder.path());

@@ -142,7 +142,7 @@ impl Problem {
     /// Outputs of the monolithic reference at the communication points of a step of so many ms, subsystem by subsystem.
     fn exact(&self, step: f64) -> Reference {
         let config =
-            RunConfig { step: step * 1e-3, coupling: CouplingConfig::Zoh {}, ..self.case.run.clone() };
+            RunConfig { step: step * 1e-3, coupling: CouplingConfig::zoh(), ..self.case.run.clone() };
         let native = self.case.system().unwrap();
         let mut monolith = Simulation::new(self.case.reference().unwrap(), &config).unwrap();
         let table = run(&mut monolith).unwrap();

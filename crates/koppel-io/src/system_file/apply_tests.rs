@@ -1,4 +1,5 @@
 use super::*;
+use koppel::coupling::{NepceConfig, PrestepConfig};
 
 const SYSTEM: &str = r##"# Two masses, by hand
 title = "a # that is no comment" # but this is one
@@ -26,7 +27,7 @@ to = "left.F"
 "##;
 
 fn relaxed(alpha: f64) -> CouplingConfig {
-    CouplingConfig::Relaxed { alpha }
+    CouplingConfig::relaxed(alpha)
 }
 
 fn mixed(default: CouplingConfig, own: &[(&str, CouplingConfig)]) -> CouplingConfig {
@@ -61,7 +62,7 @@ fn only_what_changes_is_touched() {
         &chosen(
             0.025,
             ScheduleConfig::PARALLEL,
-            mixed(CouplingConfig::Zoh {}, &[("right.v", CouplingConfig::Foh { start: Default::default() })]),
+            mixed(CouplingConfig::zoh(), &[("right.v", CouplingConfig::foh(Default::default()))]),
         ),
     );
     assert_eq!(text, SYSTEM.replace("step = 1e-2 ", "step = 0.025 "));
@@ -70,7 +71,7 @@ fn only_what_changes_is_touched() {
 #[test]
 fn everything_can_change_and_comments_stay_where_they_are() {
     let order = ScheduleConfig::Groups(vec![vec!["right".into()], vec!["left".into()]]);
-    let coupling = mixed(relaxed(0.6), &[("left.F", CouplingConfig::Prestep(Default::default()))]);
+    let coupling = mixed(relaxed(0.6), &[("left.F", CouplingConfig::from(PrestepConfig::default()))]);
     let text = applied(SYSTEM, &chosen(2e-5, order, coupling));
     let expected = SYSTEM
         .replace("1e-2 ", "2e-5 ")
@@ -92,7 +93,9 @@ fn other_layouts_are_written_too() {
         "run.stop = 5.0\nrun.step = 1e-2 # dots\n# the left one",
         "[run]\nstop = 5.0\nstep = 1e-2\nschedule = [\n  # first\n  \"left\",\n  \"right\", # last\n]\n# the left one",
     ];
-    let nepce = |gain: f64| CouplingConfig::Nepce { gain, against: Default::default(), anti_aliasing: false };
+    let nepce = |gain: f64| {
+        CouplingConfig::from(NepceConfig { gain, against: Default::default(), anti_aliasing: false })
+    };
     for head in heads {
         for coupling in
             [nepce(0.5), nepce(1.0), relaxed(0.3), mixed(nepce(0.25), &[("right.x", relaxed(0.9))])]

@@ -6,7 +6,7 @@
 use koppel::coupling::CouplingConfig;
 use koppel::identify::{GivenInterface, GivenStateSpace, Learned};
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::decode::decode;
 use super::document::Document;
@@ -150,16 +150,11 @@ fn settings(models: &Node, model: &Node, known: &[String]) -> Marked<Vec<Entry>>
 
 /// Subsystems of which a coupling that starts from learned models has none.
 pub(super) fn missing<'a>(coupling: &CouplingConfig, known: &[&'a str]) -> BTreeSet<&'a str> {
-    let learned = match coupling {
-        CouplingConfig::Prestep(config) => &config.learned,
-        CouplingConfig::Corrector(config) => &config.learned,
-        CouplingConfig::Mixed { default, connections } => {
-            let all = connections.values().chain([default.as_ref()]);
-            return all.flat_map(|one| missing(one, known)).collect();
-        }
-        _ => return BTreeSet::new(),
-    };
-    known.iter().filter(|name| !learned.is_empty() && !learned.contains_key(**name)).copied().collect()
+    let parts = coupling.parts();
+    let learned = parts.iter().filter_map(|part| part.models()).map(|own| own.learned);
+    let lacks =
+        |learned: &BTreeMap<String, Learned>, name: &str| !learned.is_empty() && !learned.contains_key(name);
+    learned.flat_map(|learned| known.iter().copied().filter(|name| lacks(learned, name))).collect()
 }
 
 /// How a model was learned; nothing if it is given as matrices.

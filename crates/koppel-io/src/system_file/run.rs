@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use koppel::coupling::{CouplingConfig, Hold, TimeForm};
+use koppel::coupling::{CouplingConfig, Hold};
 use koppel::plan::Steps;
 use koppel::record::Record;
 use koppel::run::{Change, RunConfig, ScheduleConfig};
@@ -72,7 +72,7 @@ pub(super) fn warnings(run: &RunConfig) -> Vec<String> {
             ));
         }
     }
-    if run.hold == Hold::Continuous && !takes_hold(&run.coupling) {
+    if run.hold == Hold::Continuous && !run.coupling.takes_hold() {
         warnings.push(
             "hold = \"continuous\" does nothing: no method of this coupling gives one value per step".into(),
         );
@@ -82,38 +82,8 @@ pub(super) fn warnings(run: &RunConfig) -> Vec<String> {
 
 /// Subsystems with `probe = false` are spared by methods that excite subsystems before the run.
 pub(super) fn spare(coupling: &mut CouplingConfig, subsystems: &[SubsystemSpec]) {
-    subsystems.iter().filter(|one| one.probe == Some(false)).for_each(|one| add_spared(coupling, &one.name));
-}
-
-fn add_spared(coupling: &mut CouplingConfig, name: &str) {
-    match coupling {
-        CouplingConfig::Vfps(config) if !config.spare.iter().any(|known| known == name) => {
-            config.spare.push(name.to_owned());
-        }
-        CouplingConfig::Mixed { default, connections } => {
-            add_spared(default, name);
-            connections.values_mut().for_each(|one| add_spared(one, name));
-        }
-        _ => {}
-    }
-}
-
-/// True if the method gives one value per step, whose shape `hold` tells.
-fn takes_hold(coupling: &CouplingConfig) -> bool {
-    match coupling {
-        CouplingConfig::Mixed { default, connections } => {
-            takes_hold(default) || connections.values().any(takes_hold)
-        }
-        // In discrete time, and so on learned models, it gives one value per step.
-        CouplingConfig::Prestep(config) => {
-            config.model.identify().is_some() || config.time == Some(TimeForm::Discrete)
-        }
-        CouplingConfig::Foh { .. }
-        | CouplingConfig::Soh { .. }
-        | CouplingConfig::Hinf(_)
-        | CouplingConfig::Vfps(_)
-        | CouplingConfig::AntiAliasing { order: 1.. } => false,
-        _ => true,
+    for one in subsystems.iter().filter(|one| one.probe == Some(false)) {
+        *coupling = coupling.sparing(&one.name);
     }
 }
 

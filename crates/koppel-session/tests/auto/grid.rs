@@ -3,7 +3,7 @@
 #![allow(dead_code, reason = "the figures and the test each use their part")]
 
 use koppel::coupling::{
-    CorrectorConfig, CouplingConfig, ErrorEquationConfig, HinfConfig, PrestepConfig, VfpsConfig,
+    CorrectorConfig, CouplingConfig, ErrorEquationConfig, HinfConfig, NepceConfig, PrestepConfig, VfpsConfig,
 };
 use koppel::plan::Candidate;
 use koppel::run::{Reading, RunConfig, ScheduleConfig, Simulation};
@@ -139,17 +139,21 @@ impl Example {
         let steps: Vec<f64> = steps.collect();
         let carried = PrestepConfig { error_equation: ErrorEquationConfig::Carried, ..Default::default() };
         let holds = [
-            CouplingConfig::Zoh {},
-            CouplingConfig::Foh { start: Default::default() },
-            CouplingConfig::Soh { start: Default::default() },
+            CouplingConfig::zoh(),
+            CouplingConfig::foh(Default::default()),
+            CouplingConfig::soh(Default::default()),
         ];
         let others = [
-            CouplingConfig::Nepce { gain: 1.0, against: Default::default(), anti_aliasing: false },
-            CouplingConfig::Prestep(PrestepConfig::default()),
-            CouplingConfig::Prestep(carried),
-            CouplingConfig::Corrector(CorrectorConfig::default()),
-            CouplingConfig::Hinf(HinfConfig::default()),
-            CouplingConfig::Vfps(VfpsConfig::default()),
+            CouplingConfig::from(NepceConfig {
+                gain: 1.0,
+                against: Default::default(),
+                anti_aliasing: false,
+            }),
+            CouplingConfig::from(PrestepConfig::default()),
+            CouplingConfig::from(carried),
+            CouplingConfig::from(CorrectorConfig::default()),
+            CouplingConfig::from(HinfConfig::default()),
+            CouplingConfig::from(VfpsConfig::default()),
         ];
         let both = [ScheduleConfig::PARALLEL, ScheduleConfig::SEQUENCE];
         let holds = holds.iter().flat_map(|hold| both.iter().map(move |schedule| (hold, schedule)));
@@ -182,8 +186,8 @@ impl Truth {
         }
         // A non-linear algebraic loop: solved at every point of a very fine run. With Euler's method and inputs held over its own
         // steps that is the system uncut.
-        let foh = CouplingConfig::Foh { start: Default::default() };
-        file.spec.run.coupling = if micro.is_some() { CouplingConfig::Zoh {} } else { foh };
+        let foh = CouplingConfig::foh(Default::default());
+        file.spec.run.coupling = if micro.is_some() { CouplingConfig::zoh() } else { foh };
         (file.spec.run.reading, file.spec.run.iteration) = (Reading::Fresh, None);
         let everything = koppel::record::Record::One("all".into());
         let mut run =

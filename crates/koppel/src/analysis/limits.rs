@@ -2,7 +2,7 @@
 
 use super::intervals::{Interval, Scan, stable_steps};
 use super::linear_system::{LinearSystem, is_learning};
-use crate::coupling::{CorrectorConfig, CouplingConfig, HinfConfig, PrestepConfig, VfpsConfig};
+use crate::coupling::{self, MethodInfo};
 use crate::error::Error;
 use crate::run::{RunConfig, ScheduleConfig};
 use rayon::prelude::*;
@@ -43,23 +43,13 @@ pub struct Limit {
 /// The run's settings, then others: the same with every other method under every schedule. With an iteration there are no others,
 /// because it makes the methods alike.
 pub fn candidates(config: &RunConfig, methods: Methods) -> Vec<RunConfig> {
-    let holds = [
-        CouplingConfig::Zoh {},
-        CouplingConfig::Foh { start: Default::default() },
-        CouplingConfig::Soh { start: Default::default() },
-    ];
-    let others = [
-        CouplingConfig::Nepce { gain: 1.0, against: Default::default(), anti_aliasing: false },
-        CouplingConfig::Corrector(CorrectorConfig::default()),
-        CouplingConfig::Prestep(PrestepConfig::default()),
-        CouplingConfig::Hinf(HinfConfig::default()),
-        CouplingConfig::Vfps(VfpsConfig::default()),
-    ];
-    let couplings: Vec<CouplingConfig> = match methods {
-        Methods::Own => Vec::new(),
-        Methods::Holds => holds.to_vec(),
-        Methods::All => holds.into_iter().chain(others).collect(),
+    let is_asked = |info: &&MethodInfo| match methods {
+        Methods::Own => false,
+        Methods::Holds => info.interpolates.is_some(),
+        Methods::All => true,
     };
+    let listed = coupling::methods().into_iter().filter(is_asked);
+    let couplings = listed.filter_map(|info| (info.candidates)().into_iter().next());
     let mut all = vec![config.clone()];
     if config.iteration.is_some() {
         return all;

@@ -1,9 +1,8 @@
 //! A run reduced to what is linear in it: matrices in place of subsystems, coupled as in the run.
 
 use super::growth::OwnRates;
-use crate::coupling::{CouplingConfig, StartUp};
+use crate::coupling::CouplingConfig;
 use crate::error::{Error, Result};
-use crate::identify::ModelConfig;
 use crate::run::{Parallel, RunConfig, Simulation};
 use crate::system::{LinearPart, StateSpace, SystemGraph, linear_system, monolithic_matrices};
 use std::sync::OnceLock;
@@ -77,8 +76,10 @@ impl LinearSystem {
 
     /// The run with these settings for so many steps, from these states.
     pub(super) fn simulation(&self, config: &RunConfig, steps: u64, x0: &[f64]) -> Result<Simulation> {
-        let config =
-            RunConfig { coupling: linear_coupling(&config.coupling)?, ..self.settings(config, steps) };
+        let config = RunConfig {
+            coupling: config.coupling.linear().map_err(unknown)?,
+            ..self.settings(config, steps)
+        };
         let config = RunConfig { start: 0.0, stop: steps as f64 * config.step, ..config };
         Simulation::new(linear_system(&self.graph, &self.parts, x0)?, &config)
     }
@@ -100,57 +101,9 @@ impl LinearSystem {
     }
 }
 
-/// The coupling without what makes its step non-linear but does not belong to it: how the run begins, and limits far from
-/// rest.
-fn linear_coupling(config: &CouplingConfig) -> Result<CouplingConfig> {
-    Ok(match config {
-        CouplingConfig::Foh { .. } => CouplingConfig::Foh { start: StartUp::Constant },
-        CouplingConfig::Soh { .. } => CouplingConfig::Soh { start: StartUp::Constant },
-        CouplingConfig::Hinf(hinf) => {
-            let mut hinf = hinf.clone();
-            hinf.limit = f64::INFINITY;
-            CouplingConfig::Hinf(hinf)
-        }
-        CouplingConfig::Prestep(prestep) => {
-            refuse_learning("prestep", prestep.model)?;
-            let mut prestep = prestep.clone();
-            prestep.learning = None;
-            CouplingConfig::Prestep(prestep)
-        }
-        CouplingConfig::Corrector(corrector) => {
-            refuse_learning("corrector", corrector.model)?;
-            let mut corrector = corrector.clone();
-            corrector.learning = None;
-            CouplingConfig::Corrector(corrector)
-        }
-        CouplingConfig::Vfps(_) => {
-            return Err(unknown(
-                "`vfps` works with models of excited subsystems, which it adapts to the run".into(),
-            ));
-        }
-        CouplingConfig::Mixed { default, connections } => CouplingConfig::Mixed {
-            default: Box::new(linear_coupling(default)?),
-            connections: connections
-                .iter()
-                .map(|(input, method)| Ok((input.clone(), linear_coupling(method)?)))
-                .collect::<Result<_>>()?,
-        },
-        other => other.clone(),
-    })
-}
-
 /// Whether a coupling changes its models while the run goes on: its step has no matrix.
 pub(crate) fn is_learning(config: &CouplingConfig) -> bool {
-    linear_coupling(config).is_err()
-}
-
-fn refuse_learning(method: &str, model: ModelConfig) -> Result<()> {
-    match model.identify() {
-        None => Ok(()),
-        Some(_) => Err(unknown(format!(
-            "`{method}` learns its models while the run goes on; with model = \"exact\" or \"derivatives\" it can be forecast"
-        ))),
-    }
+    config.linear().is_err()
 }
 
 pub(super) fn unknown(reason: String) -> Box<Error> {

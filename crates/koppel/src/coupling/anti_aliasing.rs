@@ -6,15 +6,80 @@
 //! with exact solution are sampled at ten points, so frequencies above 5/H still fold down there. MATH: section 6. Frequencies above 1/(2H) are damped before they fold down; the mean lags
 //! by H/2, which is the price.
 
+use super::harmonic::Harmonic;
 use super::hold::{add_extrapolation, usable};
-use super::{Coupling, Hold, Needs, Polynomials, View, terms_of, write, write_value};
-use crate::error::Result;
+use super::method::{Method, MethodInfo, Search, SettingInfo};
+use super::{Coupling, CouplingConfig, Hold, Needs, Polynomials, View, terms_of, write, write_value};
+use crate::error::{Result, bad};
+use crate::hinf::HoldOrder;
+use crate::linalg::Complex;
 use crate::signal::{History, Request, Samples};
 use crate::system::{InputId, SubsystemId, Wire};
+use serde::{Deserialize, Serialize};
+
+/// The method.
+pub(super) static ANTI_ALIASING: MethodInfo = MethodInfo {
+    settings: &[SettingInfo {
+        name: "order",
+        line: "of the hold on the means, 0 or 1",
+        default: "0",
+        search: Some(Search { values: "0, 1", count: 2, coarse: (0, 1) }),
+    }],
+    order: "1",
+    only_extrapolates: true,
+    changes_step: Some(""),
+    candidates: Vec::new,
+    ..MethodInfo::new::<AntiAliasingConfig>(
+        "anti-aliasing",
+        "holds the mean of each output over the last step",
+    )
+};
+
+/// Settings of anti-aliasing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct AntiAliasingConfig {
+    /// 0 or 1.
+    pub order: usize,
+}
+
+impl CouplingConfig {
+    /// Anti-aliasing, with a hold of `order` 0 or 1 on the means.
+    pub fn anti_aliasing(order: usize) -> Self {
+        AntiAliasingConfig { order }.into()
+    }
+}
+
+impl Method for AntiAliasingConfig {
+    fn info(&self) -> &'static MethodInfo {
+        &ANTI_ALIASING
+    }
+
+    fn build(&self, hold: Hold) -> Result<Box<dyn Coupling>> {
+        if self.order > 1 {
+            return Err(bad("anti-aliasing.order", self.order, "must be 0 or 1"));
+        }
+        Ok(Box::new(AntiAliasing::new(self.order, hold)))
+    }
+
+    fn takes_hold(&self) -> bool {
+        self.order == 0
+    }
+
+    /// The mean of the last step, held, or extended by its line.
+    fn transfer(&self, signal: &Harmonic) -> Result<Option<Complex>> {
+        let given = if self.order == 0 { signal.held() } else { signal.through(HoldOrder::Foh) };
+        Ok(Some(signal.mean() * given))
+    }
+
+    fn at_level(&self, level: usize) -> Option<CouplingConfig> {
+        Some(CouplingConfig::anti_aliasing(level))
+    }
+}
 
 /// Means of the outputs, held.
 #[derive(Debug)]
-pub(super) struct AntiAliasing {
+struct AntiAliasing {
     order: usize,
     hold: Hold,
     means: History,
@@ -23,7 +88,7 @@ pub(super) struct AntiAliasing {
 
 impl AntiAliasing {
     /// A hold of `order` 0 or 1 on means.
-    pub(super) fn new(order: usize, hold: Hold) -> Self {
+    fn new(order: usize, hold: Hold) -> Self {
         AntiAliasing { order, hold, means: History::default(), mean: Vec::new() }
     }
 }

@@ -1,78 +1,35 @@
 //! Couplings as plain data, and how they are built.
 
-use super::anti_aliasing::AntiAliasing;
 use super::auto::AutoConfig;
-use super::corrector::CorrectorConfig;
-use super::deferred::Against;
-use super::hinf::HinfConfig;
-use super::hold::{PolynomialHold, StartUp, ZeroOrderHold};
+use super::hold::ZohConfig;
+use super::method::{LIST, Method, ModelSettings};
 use super::mixed::Mixed;
-use super::nepce::Nepce;
 use super::phase::LearningKind;
-use super::prestep::PrestepConfig;
-use super::relaxed::RelaxedHold;
-use super::vfps::{Nodes, VfpsConfig};
+use super::vfps::Nodes;
 use super::{Coupling, Hold};
 use crate::error::{Result, bad};
 use crate::identify::ModelConfig;
 use crate::system::SystemGraph;
-use serde::{Deserialize, Serialize};
+use std::any::Any;
 use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
 
 /// A coupling and its settings.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "method", rename_all = "kebab-case", deny_unknown_fields)]
+///
+/// ```
+/// # use koppel::coupling::{CouplingConfig, PrestepConfig};
+/// let coupling = CouplingConfig::from(PrestepConfig { modified: true, ..PrestepConfig::default() });
+/// assert_eq!(coupling.name(), "prestep");
+/// assert!(coupling.settings::<PrestepConfig>().unwrap().modified);
+/// ```
+#[derive(Clone)]
 pub enum CouplingConfig {
-    /// Zero-order hold: the newest value.
-    Zoh {},
-    /// First-order hold: the line through the newest two values.
-    Foh {
-        /// How the run begins.
-        #[serde(default)]
-        start: StartUp,
-    },
-    /// Second-order hold: the parabola through the newest three values.
-    Soh {
-        /// How the run begins.
-        #[serde(default)]
-        start: StartUp,
-    },
-    /// Relaxed hold: w = α w + (1 - α) L y.
-    Relaxed {
-        /// α in [0, 1): 0 is ZOH.
-        #[serde(default = "half")]
-        alpha: f64,
-    },
-    /// Holds the mean of each output over the last step.
-    AntiAliasing {
-        /// 0 or 1.
-        #[serde(default)]
-        order: usize,
-    },
-    /// Nearly energy-preserving coupling element.
-    Nepce {
-        /// α in [0, 1].
-        #[serde(default = "one")]
-        gain: f64,
-        /// What the correction is measured against.
-        #[serde(default)]
-        against: Against,
-        /// Whether the mean of each output over the last step takes the place of its last value.
-        #[serde(default)]
-        anti_aliasing: bool,
-    },
-    /// Model-based corrector.
-    Corrector(CorrectorConfig),
-    /// Model-based pre-step method.
-    Prestep(PrestepConfig),
-    /// Compensators and smoothers by H∞ synthesis.
-    Hinf(HinfConfig),
-    /// Velocity-form pre-step with models of excited subsystems.
-    Vfps(VfpsConfig),
+    /// One method for all connections.
+    Method(Arc<dyn Method>),
     /// Other methods for named connections.
     Mixed {
         /// For all connections that are not named.
-        #[serde(default)]
         default: Box<CouplingConfig>,
         /// By the input they end at.
         connections: BTreeMap<String, CouplingConfig>,
@@ -81,73 +38,164 @@ pub enum CouplingConfig {
     Auto(AutoConfig),
 }
 
-fn half() -> f64 {
-    0.5
-}
-
-fn one() -> f64 {
-    1.0
+impl<M: Method> From<M> for CouplingConfig {
+    fn from(settings: M) -> Self {
+        CouplingConfig::Method(Arc::new(settings))
+    }
 }
 
 impl Default for CouplingConfig {
     fn default() -> Self {
-        CouplingConfig::Zoh {}
+        ZohConfig {}.into()
+    }
+}
+
+impl fmt::Debug for CouplingConfig {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            CouplingConfig::Method(own) => own.fmt(f),
+            CouplingConfig::Mixed { default, connections } => {
+                f.debug_struct("Mixed").field("default", default).field("connections", connections).finish()
+            }
+            CouplingConfig::Auto(auto) => auto.fmt(f),
+        }
+    }
+}
+
+impl PartialEq for CouplingConfig {
+    fn eq(&self, other: &Self) -> bool {
+        match (self, other) {
+            (CouplingConfig::Method(one), CouplingConfig::Method(other)) => {
+                let other: &dyn Any = &**other;
+                one.is_equal(other)
+            }
+            (
+                CouplingConfig::Mixed { default, connections },
+                CouplingConfig::Mixed { default: other, connections: others },
+            ) => default == other && connections == others,
+            (CouplingConfig::Auto(one), CouplingConfig::Auto(other)) => one == other,
+            (
+                CouplingConfig::Method(_) | CouplingConfig::Mixed { .. } | CouplingConfig::Auto(_),
+                CouplingConfig::Method(_) | CouplingConfig::Mixed { .. } | CouplingConfig::Auto(_),
+            ) => false,
+        }
     }
 }
 
 impl CouplingConfig {
+    /// Every name that koppel itself knows, with one line about it; [`methods`](super::methods) has those that were added, too.
+    pub const METHODS: [(&'static str, &'static str); LIST.len() + 2] = {
+        let mut all = [("", ""); LIST.len() + 2];
+        let mut at = 0;
+        while at < LIST.len() {
+            all[at] = (LIST[at].name, LIST[at].line);
+            at += 1;
+        }
+        all[at] = ("mixed", "other methods for named connections");
+        all[at + 1] = ("auto", "the cheapest of the others that keeps a wanted error, chosen before the run");
+        all
+    };
+
+    /// Its name.
+    pub fn name(&self) -> &'static str {
+        match self {
+            CouplingConfig::Method(own) => own.info().name,
+            CouplingConfig::Mixed { .. } => "mixed",
+            CouplingConfig::Auto(_) => "auto",
+        }
+    }
+
+    /// The settings, if they are those of this method.
+    pub fn settings<M: Method>(&self) -> Option<&M> {
+        let CouplingConfig::Method(own) = self else { return None };
+        let own: &dyn Any = &**own;
+        own.downcast_ref()
+    }
+
+    /// The methods it consists of: itself, or the default and those of single connections. None where one is still to be chosen.
+    pub fn parts(&self) -> Vec<&dyn Method> {
+        match self {
+            CouplingConfig::Method(own) => vec![&**own],
+            CouplingConfig::Mixed { default, connections } => {
+                connections.values().chain([&**default]).flat_map(CouplingConfig::parts).collect()
+            }
+            CouplingConfig::Auto(_) => Vec::new(),
+        }
+    }
+
     /// True if it predicts inputs from what has arrived alone, and asks nothing of the subsystems.
     pub fn only_extrapolates(&self) -> bool {
-        match self {
-            CouplingConfig::Zoh {}
-            | CouplingConfig::Foh { .. }
-            | CouplingConfig::Soh { .. }
-            | CouplingConfig::Relaxed { .. }
-            | CouplingConfig::AntiAliasing { .. }
-            | CouplingConfig::Nepce { .. } => true,
-            CouplingConfig::Mixed { default, connections } => {
-                default.only_extrapolates() && connections.values().all(CouplingConfig::only_extrapolates)
-            }
-            CouplingConfig::Corrector(_)
-            | CouplingConfig::Prestep(_)
-            | CouplingConfig::Hinf(_)
-            | CouplingConfig::Vfps(_)
-            | CouplingConfig::Auto(_) => false,
-        }
+        self.open().is_none() && self.parts().iter().all(|one| one.info().only_extrapolates)
+    }
+
+    /// True if its inputs interpolate between communication points where their sources have moved already.
+    pub fn interpolates(&self) -> bool {
+        self.open().is_none() && self.parts().iter().all(|one| one.info().interpolates.is_some())
+    }
+
+    /// True if it excites subsystems before the run.
+    pub fn excites(&self) -> bool {
+        self.parts().iter().any(|one| one.info().excites())
     }
 
     /// True if inputs may move inside a step.
     pub fn gives_slopes(&self, hold: Hold) -> bool {
-        match self {
-            CouplingConfig::Zoh {}
-            | CouplingConfig::Relaxed { .. }
-            | CouplingConfig::AntiAliasing { order: 0 }
-            | CouplingConfig::Nepce { .. } => hold != Hold::Constant,
-            CouplingConfig::Mixed { default, connections } => {
-                default.gives_slopes(hold) || connections.values().any(|one| one.gives_slopes(hold))
-            }
-            _ => true,
-        }
+        self.open().is_some() || self.parts().iter().any(|one| one.gives_slopes(hold))
     }
 
-    /// Every method's name, with one line about it.
-    pub const METHODS: [(&str, &str); 12] = [
-        ("zoh", "zero-order hold: the newest value"),
-        ("foh", "first-order hold: the line through the newest two values"),
-        ("soh", "second-order hold: the parabola through the newest three values"),
-        ("relaxed", "relaxed hold: w = alpha w + (1 - alpha) L y"),
-        ("anti-aliasing", "holds the mean of each output over the last step"),
-        ("nepce", "gives back in the next step what each input lacked in the last"),
-        ("corrector", "model-based corrector: nepce with the predicted outputs of an ideal coupling"),
-        ("prestep", "model-based pre-step: inputs that lead each subsystem to the predicted coupled outputs"),
-        ("hinf", "compensators behind sources and smoothers before receivers, by H-infinity synthesis"),
-        (
-            "vfps",
-            "velocity-form pre-step: every subsystem is excited before the run, the coupled system predicted by what it did",
-        ),
-        ("mixed", "other methods for named connections"),
-        ("auto", "the cheapest of the others that keeps a wanted error, chosen before the run"),
-    ];
+    /// True if a method of it gives one value per step, whose shape `hold` tells, or may do so once it is chosen.
+    pub fn takes_hold(&self) -> bool {
+        self.open().is_some() || self.parts().iter().any(|one| one.takes_hold())
+    }
+
+    /// In a few words: `zoh`; of a mixed one all its methods, each once: `prestep + zoh`.
+    pub fn words(&self) -> String {
+        let CouplingConfig::Mixed { default, connections } = self else {
+            let CouplingConfig::Method(own) = self else { return self.name().into() };
+            return own.words();
+        };
+        let mut names = vec![default.words()];
+        for name in connections.values().map(CouplingConfig::words) {
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
+        names.join(" + ")
+    }
+
+    /// The same without exciting this subsystem before the run.
+    #[must_use]
+    pub fn sparing(&self, subsystem: &str) -> Self {
+        self.changed(&|own| Ok::<_, std::convert::Infallible>(own.sparing(subsystem)))
+            .unwrap_or_else(|no| match no {})
+    }
+
+    /// The same without what makes a step non-linear but does not belong to it, see [`Method::linear`].
+    ///
+    /// # Errors
+    ///
+    /// Why a step is not linear, whatever the settings.
+    pub fn linear(&self) -> std::result::Result<Self, String> {
+        self.changed(&Method::linear)
+    }
+
+    /// The same with other settings for those methods for which there are some.
+    fn changed<E>(
+        &self,
+        change: &dyn Fn(&dyn Method) -> std::result::Result<Option<Self>, E>,
+    ) -> std::result::Result<Self, E> {
+        Ok(match self {
+            CouplingConfig::Method(own) => change(&**own)?.unwrap_or_else(|| self.clone()),
+            CouplingConfig::Mixed { default, connections } => CouplingConfig::Mixed {
+                default: Box::new(default.changed(change)?),
+                connections: connections
+                    .iter()
+                    .map(|(input, one)| Ok((input.clone(), one.changed(change)?)))
+                    .collect::<std::result::Result<_, E>>()?,
+            },
+            CouplingConfig::Auto(auto) => CouplingConfig::Auto(*auto),
+        })
+    }
 
     /// What is wanted of the method to be chosen, if one is; of several wishes the strictest.
     pub fn open(&self) -> Option<AutoConfig> {
@@ -157,7 +205,7 @@ impl CouplingConfig {
                 let all = connections.values().chain([default.as_ref()]).filter_map(CouplingConfig::open);
                 all.min_by(|a, b| a.error.total_cmp(&b.error))
             }
-            _ => None,
+            CouplingConfig::Method(_) => None,
         }
     }
 
@@ -170,72 +218,24 @@ impl CouplingConfig {
                 default: Box::new(default.filled(method)),
                 connections: connections.iter().map(|(to, one)| (to.clone(), one.filled(method))).collect(),
             },
-            other => other.clone(),
-        }
-    }
-
-    /// Nodes for which subsystems are excited.
-    fn nodes(&self) -> Option<Nodes> {
-        match self {
-            CouplingConfig::Vfps(own) => Some(own.nodes),
-            _ => None,
-        }
-    }
-
-    /// Its name.
-    pub fn name(&self) -> &'static str {
-        match self {
-            CouplingConfig::Auto(_) => "auto",
-            CouplingConfig::Zoh {} => "zoh",
-            CouplingConfig::Foh { .. } => "foh",
-            CouplingConfig::Soh { .. } => "soh",
-            CouplingConfig::Relaxed { .. } => "relaxed",
-            CouplingConfig::AntiAliasing { .. } => "anti-aliasing",
-            CouplingConfig::Nepce { .. } => "nepce",
-            CouplingConfig::Corrector(_) => "corrector",
-            CouplingConfig::Prestep(_) => "prestep",
-            CouplingConfig::Hinf(_) => "hinf",
-            CouplingConfig::Vfps(_) => "vfps",
-            CouplingConfig::Mixed { .. } => "mixed",
+            CouplingConfig::Method(_) => self.clone(),
         }
     }
 }
 
 /// Builds the method for a system; `hold` shapes the methods that give one value per step.
 pub fn build(config: &CouplingConfig, hold: Hold, graph: &SystemGraph) -> Result<Box<dyn Coupling>> {
-    Ok(match config {
+    match config {
+        CouplingConfig::Method(own) => own.build(hold),
+        CouplingConfig::Mixed { default, connections } => {
+            Ok(Box::new(mixed(default, connections, hold, graph)?))
+        }
         CouplingConfig::Auto(auto) => {
             auto.check()?;
             let problem = "is still to be chosen: a method must take its place before the run begins";
-            return Err(bad("coupling", "auto", problem));
+            Err(bad("coupling", "auto", problem))
         }
-        CouplingConfig::Zoh {} => Box::new(ZeroOrderHold { hold }),
-        CouplingConfig::Foh { start } => Box::new(PolynomialHold { order: 1, start: *start }),
-        CouplingConfig::Soh { start } => Box::new(PolynomialHold { order: 2, start: *start }),
-        CouplingConfig::Relaxed { alpha } => {
-            if !(0.0..1.0).contains(alpha) {
-                return Err(bad("relaxed.alpha", alpha, "must lie in [0, 1)"));
-            }
-            Box::new(RelaxedHold { alpha: *alpha, size: f64::INFINITY, hold })
-        }
-        CouplingConfig::AntiAliasing { order } => {
-            if *order > 1 {
-                return Err(bad("anti-aliasing.order", order, "must be 0 or 1"));
-            }
-            Box::new(AntiAliasing::new(*order, hold))
-        }
-        CouplingConfig::Nepce { gain, against, anti_aliasing } => {
-            if !(0.0..=1.0).contains(gain) {
-                return Err(bad("nepce.gain", gain, "must lie in [0, 1]"));
-            }
-            Box::new(Nepce::new(*gain, *against, *anti_aliasing, hold))
-        }
-        CouplingConfig::Corrector(config) => config.build(hold)?,
-        CouplingConfig::Prestep(config) => config.build(hold)?,
-        CouplingConfig::Hinf(config) => config.build()?,
-        CouplingConfig::Vfps(config) => config.build()?,
-        CouplingConfig::Mixed { default, connections } => Box::new(mixed(default, connections, hold, graph)?),
-    })
+    }
 }
 
 fn mixed(
@@ -282,26 +282,20 @@ fn mixed(
 
 /// Refuses methods that would take turns with what there is only once in a run: steps, models and their constants.
 fn check_together(configs: &[&CouplingConfig]) -> Result<()> {
-    let presteps = configs.iter().filter_map(|config| match config {
-        CouplingConfig::Prestep(own) => Some(own),
-        _ => None,
-    });
-    let nodes: Vec<Nodes> = configs.iter().filter_map(|config| config.nodes()).collect();
+    let parts: Vec<&dyn Method> = configs.iter().flat_map(|config| config.parts()).collect();
+    let nodes: Vec<Nodes> = parts.iter().filter_map(|part| part.nodes()).collect();
     if nodes.iter().any(|one| *one != nodes[0] || (nodes.len() > 1 && *one == Nodes::Auto)) {
         let problem = "must be the same number for all methods: subsystems are excited for one only";
         return Err(bad("mixed.connections", "nodes", problem));
     }
-    let known = presteps.clone().filter(|own| own.model.identify().is_none());
-    if differ(known.map(|own| own.constant)) {
+    let models: Vec<ModelSettings<'_>> = parts.iter().filter_map(|part| part.models()).collect();
+    let known = models.iter().filter(|own| own.model.identify().is_none());
+    if differ(known.filter_map(|own| own.constant)) {
         let problem =
             "differs between methods, but the models of one run have one constant each; use the same";
         return Err(bad("mixed.connections", "constant", problem));
     }
-    let learning = configs.iter().filter_map(|config| match config {
-        CouplingConfig::Prestep(own) if own.model.identify().is_some() => Some(own.learning),
-        CouplingConfig::Corrector(own) if own.model.identify().is_some() => Some(own.learning),
-        _ => None,
-    });
+    let learning = models.iter().filter(|own| own.model.identify().is_some()).map(|own| own.learning);
     let small_steps = learning.map(|learning| {
         let learning = learning.unwrap_or_default();
         (learning.kind == LearningKind::SmallStep).then_some((learning.duration, learning.parts))
@@ -310,21 +304,11 @@ fn check_together(configs: &[&CouplingConfig]) -> Result<()> {
         let problem = "cuts steps differently between methods, but one run has one step; use the same `kind`, `duration` and `parts`";
         return Err(bad("mixed.connections", "learning", problem));
     }
-    let learners = configs.iter().filter_map(|config| match config {
-        CouplingConfig::Prestep(own) => own.model.identify().map(|identify| (identify, &own.learned)),
-        CouplingConfig::Corrector(own) => own.model.identify().map(|identify| (identify, &own.learned)),
-        _ => None,
-    });
-    if differ(learners) {
+    if differ(models.iter().filter_map(|own| Some((own.model.identify()?, own.learned)))) {
         let problem = "is learned differently between methods, or from other beginnings, but one run learns one model of each subsystem; use the same `model`";
         return Err(bad("mixed.connections", "model", problem));
     }
-    let given = configs.iter().filter_map(|config| match config {
-        CouplingConfig::Prestep(own) if own.model == ModelConfig::Given => Some(&own.models),
-        CouplingConfig::Corrector(own) if own.model == ModelConfig::Given => Some(&own.models),
-        _ => None,
-    });
-    if differ(given) {
+    if differ(models.iter().filter(|own| own.model == ModelConfig::Given).map(|own| own.models)) {
         let problem = "differ between methods, but one run has one model of each subsystem; give the same";
         return Err(bad("mixed.connections", "models", problem));
     }

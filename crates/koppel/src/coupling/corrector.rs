@@ -10,13 +10,16 @@ mod identified;
 pub(super) use identified::IdentifiedCorrector;
 
 use super::deferred::{Against, Deferred};
+use super::method::{GAINS, Method, MethodInfo, ModelSettings, SettingInfo, gain_at};
 use super::model_based::{
     ClosedLoop, Course, CourseRoom, ErrorEquation, ErrorEquationConfig, ErrorSettings, Excitation, Judgement,
     OdeMethod, check_models, distance,
 };
 use super::phase::{LearningConfig, PhaseKind};
 use super::review::{Notes, Review};
-use super::{Coupling, Hold, ModelNeeds, Needs, Polynomials, View, channel, terms_of, write_value};
+use super::{
+    Coupling, CouplingConfig, Hold, ModelNeeds, Needs, Polynomials, View, channel, terms_of, write_value,
+};
 use crate::error::{Error, Result};
 use crate::identify::{GivenModel, Learned, ModelConfig};
 use crate::record::Channel;
@@ -71,6 +74,74 @@ impl Default for CorrectorConfig {
     }
 }
 
+/// The method, as it is listed.
+pub(super) static CORRECTOR: MethodInfo = MethodInfo {
+    settings: &[
+        SettingInfo::new("model", "where models come from", "\"exact\""),
+        SettingInfo::new("error_equation", "`carried` from step to step, or `reset`", "\"carried\""),
+        SettingInfo::new("intermediate", "whether the error equation uses intermediate values", "true"),
+        SettingInfo::new("error_solver", "how it is solved: `exact` or `euler`", "\"exact\""),
+        SettingInfo::new("error_steps", "parts of the step in which it is solved", "20"),
+        SettingInfo { name: "gain", line: "in [0, 1]", default: "1.0", search: Some(GAINS) },
+        SettingInfo::new(
+            "against",
+            "what the correction is measured against: `extrapolated` or `applied`",
+            "\"extrapolated\"",
+        ),
+        SettingInfo::new("learning", "phases of learned models", ""),
+        SettingInfo::new("learned", "learned models to start from, by subsystem", ""),
+        SettingInfo::new("models", "models for `model = \"given\"`, by subsystem", ""),
+    ],
+    order: "2 (1 with stale reading)",
+    changes_step: Some("with known models"),
+    rank: 50,
+    ..MethodInfo::new::<CorrectorConfig>(
+        "corrector",
+        "model-based corrector: nepce with the predicted outputs of an ideal coupling",
+    )
+};
+
+impl Method for CorrectorConfig {
+    fn info(&self) -> &'static MethodInfo {
+        &CORRECTOR
+    }
+
+    /// On models that are known or learned.
+    fn build(&self, hold: Hold) -> Result<Box<dyn Coupling>> {
+        self.check()?;
+        Ok(match self.model.identify() {
+            Some(identify) => Box::new(IdentifiedCorrector::new(self, identify, hold)?),
+            None => Box::new(Corrector::new(self, hold)),
+        })
+    }
+
+    fn takes_hold(&self) -> bool {
+        true
+    }
+
+    fn gives_slopes(&self, _hold: Hold) -> bool {
+        true
+    }
+
+    fn linear(&self) -> std::result::Result<Option<CouplingConfig>, String> {
+        self.model.refuse_learning(CORRECTOR.name)?;
+        Ok(Some(CorrectorConfig { learning: None, ..self.clone() }.into()))
+    }
+
+    fn for_nonlinear(&self) -> Option<CouplingConfig> {
+        Some(CorrectorConfig { model: ModelConfig::Derivatives, ..self.clone() }.into())
+    }
+
+    fn at_level(&self, level: usize) -> Option<CouplingConfig> {
+        Some(CorrectorConfig { gain: gain_at(level), ..self.clone() }.into())
+    }
+
+    fn models(&self) -> Option<ModelSettings<'_>> {
+        let CorrectorConfig { model, learning, learned, models, .. } = self;
+        Some(ModelSettings { model: *model, constant: None, learning: *learning, learned, models })
+    }
+}
+
 /// The method.
 pub(super) struct Corrector {
     config: CorrectorConfig,
@@ -95,15 +166,6 @@ pub(super) struct Corrector {
 }
 
 impl CorrectorConfig {
-    /// The method, on models that are known or learned.
-    pub(super) fn build(&self, hold: Hold) -> Result<Box<dyn Coupling>> {
-        self.check()?;
-        Ok(match self.model.identify() {
-            Some(identify) => Box::new(IdentifiedCorrector::new(self, identify, hold)?),
-            None => Box::new(Corrector::new(self, hold)),
-        })
-    }
-
     /// Whether the models are judged. The error equation needs no constants; where models are to be taken seldom, or are given, those
     /// are not measured for the sake of a figure.
     fn is_judged(&self) -> bool {

@@ -21,14 +21,57 @@
 mod compensator;
 mod smoother;
 
-use super::{Coupling, Needs, Polynomials, View};
+use super::harmonic::Harmonic;
+use super::method::{Method, MethodInfo, Preparation, Search, SettingInfo};
+use super::{Coupling, CouplingConfig, Hold, Needs, Polynomials, View};
 use crate::error::{Error, Result};
 use crate::hinf::{HoldOrder, Specification, designed};
+use crate::linalg::Complex;
 use crate::signal::{Request, Samples};
 use crate::system::{InputId, SubsystemId};
 use compensator::Compensators;
 use serde::{Deserialize, Serialize};
 use smoother::Smoothers;
+
+/// The method, as it is listed.
+pub(super) static HINF: MethodInfo = MethodInfo {
+    page: Some("hinf.md"),
+    settings: &[
+        SettingInfo::new("hold", "how sent values are held: `zoh`, `foh` or `soh`", "\"zoh\""),
+        SettingInfo::new("smoother_order", "order of the smoother, 1 to 4", "2"),
+        SettingInfo::new("smoother_hz", "corner of the smoother, in Hz; 0.5 over the step unless given", ""),
+        SettingInfo {
+            name: "weight_order",
+            line: "order of the weight, 1 to 3",
+            default: "1",
+            search: Some(Search { values: "1, 2, 3", count: 3, coarse: (0, 1) }),
+        },
+        SettingInfo::new(
+            "weight_hz",
+            "corner of the weight, in Hz; 0.01, 0.03 or 0.06 over the step, by order, unless given",
+            "",
+        ),
+        SettingInfo::new(
+            "disc",
+            "one over the radius of the disc of poles, in s; a tenth of the step unless given",
+            "",
+        ),
+        SettingInfo::new(
+            "limit",
+            "the compensator adds at most this many times the signal's recent range; 1e9 for none",
+            "1.7",
+        ),
+        SettingInfo::new("samples", "parts of a step in which sources are sampled, 1 to 1000", "10"),
+        SettingInfo::new("pieces", "pieces in which receivers get their inputs, 1 to 100", "5"),
+    ],
+    order: "1, with a small factor",
+    preparation: Preparation::Design,
+    rank: 60,
+    ..MethodInfo::new::<HinfConfig>(
+        "hinf",
+        "compensators behind sources and smoothers before receivers, by H-infinity synthesis",
+    )
+};
 
 /// Settings of the method.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -86,9 +129,15 @@ impl HinfConfig {
             ..usual
         }
     }
+}
+
+impl Method for HinfConfig {
+    fn info(&self) -> &'static MethodInfo {
+        &HINF
+    }
 
     /// Refuses settings that make no sense at any step.
-    pub(super) fn build(&self) -> Result<Box<dyn Coupling>> {
+    fn build(&self, _hold: Hold) -> Result<Box<dyn Coupling>> {
         self.specification(1.0).check_orders()?;
         let mut problem = None;
         if self.limit.is_nan() || self.limit < 0.0 {
@@ -104,6 +153,21 @@ impl HinfConfig {
             );
         }
         Ok(Box::new(Hinf { config: self.clone(), parts: None }))
+    }
+
+    /// K1 zoh K2.
+    fn transfer(&self, signal: &Harmonic) -> Result<Option<Complex>> {
+        let design = designed(&self.specification(signal.step))?;
+        let designed = Complex::ONE - design.real_error(signal.s);
+        Ok(Some(designed * (1.0 / design.static_gain())))
+    }
+
+    fn linear(&self) -> std::result::Result<Option<CouplingConfig>, String> {
+        Ok(Some(HinfConfig { limit: f64::INFINITY, ..self.clone() }.into()))
+    }
+
+    fn at_level(&self, level: usize) -> Option<CouplingConfig> {
+        Some(HinfConfig { weight_order: level + 1, ..self.clone() }.into())
     }
 }
 

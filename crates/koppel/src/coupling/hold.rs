@@ -12,8 +12,12 @@
 //! observed with SOH to 2), or with as many arrivals as there are, on small first steps (`reduced`).
 //! ZOH takes the run's `hold`; FOH and SOH have slopes of their own and ignore it.
 
-use super::{Coupling, Hold, Needs, Polynomials, View, terms_of, write, write_value};
+use super::harmonic::Harmonic;
+use super::method::{Method, MethodInfo, SettingInfo};
+use super::{Coupling, CouplingConfig, Hold, Needs, Polynomials, View, terms_of, write, write_value};
 use crate::error::Result;
+use crate::hinf::HoldOrder;
+use crate::linalg::Complex;
 use crate::system::InputId;
 use serde::{Deserialize, Serialize};
 
@@ -28,13 +32,145 @@ pub enum StartUp {
     Reduced,
 }
 
+/// Zero-order hold.
+pub(super) static ZOH: MethodInfo = MethodInfo {
+    order: "1",
+    only_extrapolates: true,
+    interpolates: Some("constant"),
+    changes_step: Some(""),
+    rank: 0,
+    ..MethodInfo::new::<ZohConfig>("zoh", "zero-order hold: the newest value")
+};
+
+/// First-order hold.
+pub(super) static FOH: MethodInfo = MethodInfo {
+    settings: START,
+    order: "2",
+    only_extrapolates: true,
+    interpolates: Some("linear"),
+    changes_step: Some(""),
+    rank: 10,
+    ..MethodInfo::new::<FohConfig>("foh", "first-order hold: the line through the newest two values")
+};
+
+/// Second-order hold.
+pub(super) static SOH: MethodInfo = MethodInfo {
+    settings: START,
+    order: "3",
+    only_extrapolates: true,
+    interpolates: Some("quadratic"),
+    changes_step: Some(""),
+    rank: 20,
+    ..MethodInfo::new::<SohConfig>("soh", "second-order hold: the parabola through the newest three values")
+};
+
+const START: &[SettingInfo] = &[SettingInfo::new(
+    "start",
+    "`constant`: a constant past; `reduced`: lower order on small first steps",
+    "\"constant\"",
+)];
+
+/// Zero-order hold: it has no settings.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ZohConfig {}
+
+/// Settings of first-order hold.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct FohConfig {
+    /// How the run begins.
+    pub start: StartUp,
+}
+
+/// Settings of second-order hold.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct SohConfig {
+    /// How the run begins.
+    pub start: StartUp,
+}
+
+impl CouplingConfig {
+    /// Zero-order hold.
+    pub fn zoh() -> Self {
+        ZohConfig {}.into()
+    }
+
+    /// First-order hold.
+    pub fn foh(start: StartUp) -> Self {
+        FohConfig { start }.into()
+    }
+
+    /// Second-order hold.
+    pub fn soh(start: StartUp) -> Self {
+        SohConfig { start }.into()
+    }
+}
+
+impl Method for ZohConfig {
+    fn info(&self) -> &'static MethodInfo {
+        &ZOH
+    }
+
+    fn build(&self, hold: Hold) -> Result<Box<dyn Coupling>> {
+        Ok(Box::new(ZeroOrderHold { hold }))
+    }
+
+    fn takes_hold(&self) -> bool {
+        true
+    }
+
+    fn transfer(&self, signal: &Harmonic) -> Result<Option<Complex>> {
+        Ok(Some(signal.held()))
+    }
+}
+
+impl Method for FohConfig {
+    fn info(&self) -> &'static MethodInfo {
+        &FOH
+    }
+
+    fn build(&self, _hold: Hold) -> Result<Box<dyn Coupling>> {
+        Ok(Box::new(PolynomialHold { order: 1, start: self.start }))
+    }
+
+    /// (1 + x) m². Chen et al. 2021, (4).
+    fn transfer(&self, signal: &Harmonic) -> Result<Option<Complex>> {
+        Ok(Some(signal.through(HoldOrder::Foh)))
+    }
+
+    fn linear(&self) -> std::result::Result<Option<CouplingConfig>, String> {
+        Ok(Some(CouplingConfig::foh(StartUp::Constant)))
+    }
+}
+
+impl Method for SohConfig {
+    fn info(&self) -> &'static MethodInfo {
+        &SOH
+    }
+
+    fn build(&self, _hold: Hold) -> Result<Box<dyn Coupling>> {
+        Ok(Box::new(PolynomialHold { order: 2, start: self.start }))
+    }
+
+    /// (1 + 3x/2 + x²) m³. Chen et al. 2021, (4).
+    fn transfer(&self, signal: &Harmonic) -> Result<Option<Complex>> {
+        Ok(Some(signal.through(HoldOrder::Soh)))
+    }
+
+    fn linear(&self) -> std::result::Result<Option<CouplingConfig>, String> {
+        Ok(Some(CouplingConfig::soh(StartUp::Constant)))
+    }
+}
+
 /// A polynomial hold.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct PolynomialHold {
-    /// 0, 1 or 2.
-    pub(super) order: usize,
+struct PolynomialHold {
+    /// 1 or 2.
+    order: usize,
     /// How the run begins.
-    pub(super) start: StartUp,
+    start: StartUp,
 }
 
 impl Coupling for PolynomialHold {
@@ -67,9 +203,9 @@ impl Coupling for PolynomialHold {
 
 /// Zero-order hold: the newest arrival. Where it is constant over the step, the engine itself holds it.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct ZeroOrderHold {
+struct ZeroOrderHold {
     /// Shape over the step.
-    pub(super) hold: Hold,
+    hold: Hold,
 }
 
 impl Coupling for ZeroOrderHold {

@@ -176,8 +176,8 @@ fn most_detailed(a: Request, b: Request) -> Request {
 
 #[cfg(test)]
 mod tests {
-    use super::super::hold::{PolynomialHold, StartUp};
     use super::*;
+    use crate::coupling::{Hold, Method, SohConfig, ZohConfig};
     use crate::models::cases::case;
     use crate::run::{RunConfig, Simulation};
 
@@ -200,7 +200,7 @@ mod tests {
         let case = case("two-mass").unwrap();
         let run = |first: Box<dyn Coupling>| {
             let graph = case.system().unwrap().graph;
-            let soh = Box::new(PolynomialHold { order: 2, start: StartUp::Constant });
+            let soh = SohConfig::default().build(Hold::Constant).unwrap();
             // Forces by the first, motions by the second method.
             let owner = (0..graph.inputs()).map(|i| usize::from(!graph.input_name(i).ends_with('F')));
             let mixed = Box::new(Mixed::new(vec![first, soh], owner.collect()));
@@ -209,8 +209,7 @@ mod tests {
             (0..40).for_each(|_| run.advance().unwrap());
             [run.outputs(0).to_vec(), run.outputs(1).to_vec()].concat()
         };
-        let (cut, whole) =
-            (run(Box::new(Pieces)), run(Box::new(PolynomialHold { order: 0, start: StartUp::Constant })));
+        let (cut, whole) = (run(Box::new(Pieces)), run(ZohConfig {}.build(Hold::Constant).unwrap()));
         for (a, b) in cut.iter().zip(&whole) {
             assert!((a - b).abs() < 1e-12 * (1.0 + b.abs()), "{cut:?} against {whole:?}");
         }

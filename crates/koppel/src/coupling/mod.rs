@@ -8,10 +8,14 @@ mod anti_aliasing;
 mod auto;
 mod channel;
 mod config;
+mod content;
+mod content_error;
 mod corrector;
 mod deferred;
+mod harmonic;
 mod hinf;
 mod hold;
+mod method;
 mod mixed;
 mod model_based;
 mod nepce;
@@ -21,18 +25,29 @@ mod prestep;
 mod prestep_discrete;
 mod relaxed;
 mod review;
+mod table;
 mod vfps;
 
+pub use anti_aliasing::AntiAliasingConfig;
 pub use auto::{AutoConfig, Save};
 pub use config::{CouplingConfig, build};
+pub use content::Content;
+pub use content_error::{ContentError, Found};
 pub use corrector::CorrectorConfig;
 pub use deferred::Against;
+pub use harmonic::Harmonic;
 pub use hinf::HinfConfig;
-pub use hold::StartUp;
+pub use hold::{FohConfig, SohConfig, StartUp, ZohConfig};
+pub use method::{
+    Method, MethodInfo, ModelSettings, Preparation, Search, SettingInfo, Settings, add_method, method,
+    methods,
+};
 pub use model_based::{ErrorEquationConfig, Goal, OdeMethod};
+pub use nepce::NepceConfig;
 pub use phase::{LearningConfig, LearningKind, PhaseKind, SignalBased};
 pub use planned::{Planned, Polynomials};
 pub use prestep::{ConstantConfig, PrestepConfig, Shape, TimeForm, Weights};
+pub use relaxed::RelaxedConfig;
 pub use review::{ModelReview, Review};
 pub use vfps::{Nodes, VfpsConfig};
 
@@ -241,9 +256,9 @@ pub trait Coupling: Send + Sync {
     }
 }
 
-/// Writes one value as the method's `hold` says.
+/// Writes one value as the method's `hold` says, with as many coefficients as [`terms_of`] tells.
 #[inline]
-fn write_value(hold: Hold, view: &View<'_>, input: InputId, value: f64, out: &mut [f64]) {
+pub fn write_value(hold: Hold, view: &View<'_>, input: InputId, value: f64, out: &mut [f64]) {
     if hold == Hold::Constant {
         write(out, [value]);
     } else {
@@ -262,8 +277,8 @@ fn write<const N: usize>(out: &mut [f64], coefficients: [f64; N]) {
     }
 }
 
-/// Coefficients that `write_value` needs.
-fn terms_of(hold: Hold) -> usize {
+/// Coefficients that [`write_value`] needs.
+pub fn terms_of(hold: Hold) -> usize {
     match hold {
         Hold::Constant => 1,
         Hold::Continuous => 2,

@@ -19,6 +19,7 @@
 mod config;
 mod numbers;
 
+pub(super) use config::PRESTEP;
 pub use config::{ConstantConfig, PrestepConfig, Shape, TimeForm, Weights};
 
 use super::model_based::{

@@ -8,19 +8,87 @@
 //!
 //! Glumac & Kovacic 2018, (45), there called NEPCE.
 
-use super::{Coupling, Hold, Needs, Polynomials, View, terms_of, write_value};
-use crate::error::Result;
+use super::harmonic::Harmonic;
+use super::method::{Method, MethodInfo, Search, SettingInfo, rounded};
+use super::{Coupling, CouplingConfig, Hold, Needs, Polynomials, View, terms_of, write_value};
+use crate::error::{Result, bad};
+use crate::linalg::Complex;
 use crate::system::InputId;
+use serde::{Deserialize, Serialize};
+
+/// The method.
+pub(super) static RELAXED: MethodInfo = MethodInfo {
+    settings: &[SettingInfo {
+        name: "alpha",
+        line: "in [0, 1): 0 is `zoh`, towards 1 is slower",
+        default: "0.5",
+        search: Some(Search { values: "0.01, 0.02, ... 0.99", count: 99, coarse: (9, 10) }),
+    }],
+    order: "1",
+    only_extrapolates: true,
+    changes_step: Some(""),
+    candidates: Vec::new,
+    ..MethodInfo::new::<RelaxedConfig>("relaxed", "relaxed hold: w = alpha w + (1 - alpha) L y")
+};
+
+/// Settings of the relaxed hold.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct RelaxedConfig {
+    /// α in [0, 1): 0 is ZOH.
+    pub alpha: f64,
+}
+
+impl Default for RelaxedConfig {
+    fn default() -> Self {
+        RelaxedConfig { alpha: 0.5 }
+    }
+}
+
+impl CouplingConfig {
+    /// The relaxed hold.
+    pub fn relaxed(alpha: f64) -> Self {
+        RelaxedConfig { alpha }.into()
+    }
+}
+
+impl Method for RelaxedConfig {
+    fn info(&self) -> &'static MethodInfo {
+        &RELAXED
+    }
+
+    fn build(&self, hold: Hold) -> Result<Box<dyn Coupling>> {
+        if !(0.0..1.0).contains(&self.alpha) {
+            return Err(bad("relaxed.alpha", self.alpha, "must lie in [0, 1)"));
+        }
+        Ok(Box::new(RelaxedHold { alpha: self.alpha, size: f64::INFINITY, hold }))
+    }
+
+    fn takes_hold(&self) -> bool {
+        true
+    }
+
+    /// (1 - α)/(1 - α e^{-x}) times what is held.
+    fn transfer(&self, signal: &Harmonic) -> Result<Option<Complex>> {
+        let alpha = self.alpha;
+        Ok(Some(signal.held() * (1.0 - alpha) / (Complex::ONE - signal.delay() * alpha)))
+    }
+
+    /// Levels of α lie inside (0, 1).
+    fn at_level(&self, level: usize) -> Option<CouplingConfig> {
+        Some(CouplingConfig::relaxed(rounded((level + 1) as f64 / 100.0)))
+    }
+}
 
 /// The filter.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct RelaxedHold {
+struct RelaxedHold {
     /// α in [0, 1).
-    pub(super) alpha: f64,
+    alpha: f64,
     /// The run's communication step H; another length counts as that many of it: α^(length/H).
-    pub(super) size: f64,
+    size: f64,
     /// Shape over the step.
-    pub(super) hold: Hold,
+    hold: Hold,
 }
 
 impl Coupling for RelaxedHold {

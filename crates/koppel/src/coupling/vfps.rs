@@ -37,6 +37,7 @@ mod rehearsal;
 mod repetition;
 mod secant;
 
+pub(super) use config::VFPS;
 pub use config::VfpsConfig;
 pub use nodes::Nodes;
 

@@ -100,9 +100,9 @@ mod tests {
                 (whole.graph.name(id).to_owned(), model)
             });
             let interface = Interface::between(&mut system(), &given.collect()).unwrap();
-            interface.judge(&CouplingConfig::Zoh {}, Hold::Constant, 0.002).unwrap().unwrap()
+            interface.judge(&CouplingConfig::zoh(), Hold::Constant, 0.002).unwrap().unwrap()
         };
-        let own = of(&mut system()).judge(&CouplingConfig::Zoh {}, Hold::Constant, 0.002).unwrap().unwrap();
+        let own = of(&mut system()).judge(&CouplingConfig::zoh(), Hold::Constant, 0.002).unwrap().unwrap();
         assert_eq!(judged(1.0), own);
         assert!((judged(0.5).gain / own.gain - 0.5).abs() < 1e-9, "{} {}", judged(0.5).gain, own.gain);
     }
@@ -112,10 +112,10 @@ mod tests {
     #[test]
     fn the_quarter_truck_from_its_wires() {
         let interface = of(&mut case("quarter-truck").unwrap().system().unwrap());
-        let zoh = |step| interface.judge(&CouplingConfig::Zoh {}, Hold::Constant, step).unwrap().unwrap();
+        let zoh = |step| interface.judge(&CouplingConfig::zoh(), Hold::Constant, step).unwrap().unwrap();
         assert!(zoh(0.01).is_stable());
         assert_eq!(zoh(0.03).unstable_poles, 2);
-        let hinf = CouplingConfig::Hinf(HinfConfig::default());
+        let hinf = CouplingConfig::from(HinfConfig::default());
         let better = interface.judge(&hinf, Hold::Constant, 0.03).unwrap().unwrap();
         assert!(better.is_stable() && better.margin > 0.05, "{better:?}");
     }
@@ -123,7 +123,7 @@ mod tests {
     #[test]
     fn linearised_subsystems_have_an_interface_too() {
         let interface = of(&mut case("epas").unwrap().system().unwrap());
-        let verdict = interface.judge(&CouplingConfig::Zoh {}, Hold::Constant, 0.02).unwrap().unwrap();
+        let verdict = interface.judge(&CouplingConfig::zoh(), Hold::Constant, 0.02).unwrap().unwrap();
         assert!(verdict.passive_to.is_some() && verdict.margin > 0.0);
     }
 

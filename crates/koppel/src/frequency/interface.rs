@@ -227,7 +227,7 @@ mod tests {
 
     #[test]
     fn the_quarter_truck_loses_its_margin_near_its_largest_step() {
-        let judge = |step| truck().judge(&CouplingConfig::Zoh {}, Hold::Constant, step).unwrap().unwrap();
+        let judge = |step| truck().judge(&CouplingConfig::zoh(), Hold::Constant, step).unwrap().unwrap();
         let small = judge(0.005);
         assert!(small.is_stable() && small.margin > 0.05, "{} {}", small.unstable_poles, small.margin);
         let large = judge(0.03);
@@ -244,7 +244,7 @@ mod tests {
             c: Matrix::from_slice(1, 1, &[gain]),
             d: Matrix::zeros(1, 1),
         };
-        let zoh = CouplingConfig::Zoh {};
+        let zoh = CouplingConfig::zoh();
         let weak = Interface::new(lag(0.9), lag(-1.0)).judge(&zoh, Hold::Constant, 0.5).unwrap().unwrap();
         assert!(weak.is_stable() && weak.gain < 1.0 && (weak.gain - 0.9).abs() < 1e-3);
         assert_eq!(weak.force, Some(Taker::AsItIs));

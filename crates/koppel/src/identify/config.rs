@@ -67,6 +67,20 @@ impl ModelConfig {
         }
     }
 
+    /// Refuses models that a method learns while the run goes on, for a forecast.
+    ///
+    /// # Errors
+    ///
+    /// Why there is no forecast.
+    pub fn refuse_learning(self, method: &str) -> Result<(), String> {
+        match self.identify() {
+            None => Ok(()),
+            Some(_) => Err(format!(
+                "`{method}` learns its models while the run goes on; with model = \"exact\" or \"derivatives\" it can be forecast"
+            )),
+        }
+    }
+
     /// A few words for a summary.
     pub fn name(self) -> &'static str {
         match self {

@@ -34,7 +34,7 @@ const LATER: f64 = 0.6;
 pub fn choose<'a>(wish: &Wish, start: &'a mut Start<'a>, progress: &dyn Fn(&str)) -> Result<Choice> {
     wish.aim.check()?;
     let begin = Instant::now();
-    let held = RunConfig { coupling: CouplingConfig::Zoh {}, ..wish.config.clone() };
+    let held = RunConfig { coupling: CouplingConfig::zoh(), ..wish.config.clone() };
     let mut base = start(&held)?;
     let set_up = begin.elapsed().as_secs_f64();
     let is_picky = (0..base.graph().len()).any(|id| base.graph().ports(id).one_step_size);
@@ -188,9 +188,8 @@ fn taken(wish: &Wish, found: Found, basis: Basis, until: f64) -> Choice {
 
 /// Where no two runs agree, the settings that came nearest to it; at a given step, only a method that does more than hold inputs.
 fn unclear(wish: &Wish, nearest: Option<(Candidate, f64)>) -> Choice {
-    let is_of_use = |(candidate, _): &(Candidate, f64)| {
-        wish.steps != Steps::Given || matches!(candidate.coupling, CouplingConfig::Vfps(_))
-    };
+    let is_of_use =
+        |(candidate, _): &(Candidate, f64)| wish.steps != Steps::Given || !candidate.coupling.interpolates();
     let Some((nearest, difference)) = nearest.filter(is_of_use) else {
         return held_inputs(wish, "runs at smaller and smaller steps never agreed".into());
     };
@@ -212,7 +211,7 @@ fn unclear(wish: &Wish, nearest: Option<(Candidate, f64)>) -> Choice {
 
 /// What does least harm where nothing is known: inputs are held, and why.
 pub fn held_inputs(wish: &Wish, reason: String) -> Choice {
-    let coupling = wish.config.coupling.filled(&CouplingConfig::Zoh {});
+    let coupling = wish.config.coupling.filled(&CouplingConfig::zoh());
     let schedule = wish.schedules.first().unwrap_or(&wish.config.schedule).clone();
     let chosen =
         Candidate { coupling, schedule, ..Candidate::of(&wish.config) }.at(wish.allowed(wish.config.step));

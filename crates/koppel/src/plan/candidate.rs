@@ -1,6 +1,6 @@
 //! One way to run a system.
 
-use crate::coupling::{CouplingConfig, ErrorEquationConfig};
+use crate::coupling::CouplingConfig;
 use crate::run::{RunConfig, ScheduleConfig};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -53,36 +53,19 @@ impl Candidate {
 
     /// The coupling and the schedule: `foh, sequence`.
     pub fn method(&self) -> String {
-        format!("{}, {}", coupling_words(&self.coupling), self.schedule.words())
+        format!("{}, {}", self.coupling.words(), self.schedule.words())
     }
-}
-
-/// `zoh`; of a mixed one all its methods, each once: `prestep + zoh`.
-fn coupling_words(coupling: &CouplingConfig) -> String {
-    let (default, connections) = match coupling {
-        CouplingConfig::Mixed { default, connections } => (default, connections),
-        CouplingConfig::Prestep(own) if own.error_equation != ErrorEquationConfig::Off => {
-            return "prestep with error equation".into();
-        }
-        other => return other.name().into(),
-    };
-    let mut names = vec![coupling_words(default)];
-    for name in connections.values().map(coupling_words) {
-        if !names.contains(&name) {
-            names.push(name);
-        }
-    }
-    names.join(" + ")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::coupling::PrestepConfig;
 
     #[test]
     fn a_candidate_changes_its_own_settings_and_no_others() {
         let config = RunConfig { record_every: 7, ..RunConfig::new(2.0, 0.1) };
-        let foh = CouplingConfig::Foh { start: Default::default() };
+        let foh = CouplingConfig::foh(Default::default());
         let candidate =
             Candidate { coupling: foh, schedule: ScheduleConfig::SEQUENCE, ..Candidate::of(&config) }.at(0.2);
         let changed = candidate.on(&config);
@@ -93,8 +76,8 @@ mod tests {
 
     #[test]
     fn mixed_couplings_are_told_by_their_methods() {
-        let zoh = CouplingConfig::Zoh {};
-        let connections = [("a.u", zoh.clone()), ("b.u", CouplingConfig::Prestep(Default::default()))]
+        let zoh = CouplingConfig::zoh();
+        let connections = [("a.u", zoh.clone()), ("b.u", CouplingConfig::from(PrestepConfig::default()))]
             .map(|(input, c)| (input.into(), c));
         let mixed = CouplingConfig::Mixed { default: Box::new(zoh), connections: connections.into() };
         let config = RunConfig { coupling: mixed, ..RunConfig::new(1.0, 0.1) };

@@ -5,7 +5,7 @@ use super::course::Course;
 use super::search::Judge;
 use super::wish::{FEWEST, Wish};
 use crate::analysis::cost_of;
-use crate::coupling::{CouplingConfig, Save};
+use crate::coupling::{CouplingConfig, Save, methods};
 use crate::error::{Error, Result};
 use crate::run::{RunConfig, Simulation};
 use crate::system::SystemGraph;
@@ -179,8 +179,8 @@ impl<'a> Pilots<'a> {
     /// Finds the run that others are compared with: two steps, one half the other, must agree, or what both lead to. Where runs that
     /// hold inputs do not, as in loops of black boxes that evaluate outputs in their steps alone, those of VFPS may.
     pub(super) fn find_reference(&mut self, wanted: f64) -> Comparison {
-        let foh = CouplingConfig::Foh { start: Default::default() };
-        let mut held = [CouplingConfig::Zoh {}, foh].map(Ladder::new);
+        let foh = CouplingConfig::foh(Default::default());
+        let mut held = [CouplingConfig::zoh(), foh].map(Ladder::new);
         let duration = self.config.stop - self.config.start;
         let (begin, mut nearest) = (Instant::now(), Nearest::default());
         let longest = self.config.step.min(duration / 100.0);
@@ -196,8 +196,12 @@ impl<'a> Pilots<'a> {
             }
             step /= 2.0;
         }
-        if nearest.difference() > ENOUGH * wanted && self.may_excite {
-            let mut excited = Ladder::new(CouplingConfig::Vfps(Default::default()));
+        let excited = methods().into_iter().find(|info| info.excites());
+        if let Some(excited) = excited
+            && nearest.difference() > ENOUGH * wanted
+            && self.may_excite
+        {
+            let mut excited = Ladder::new((excited.usual)());
             self.climb(&mut excited, longest, &mut nearest);
             self.climb(&mut excited, 0.5 * longest, &mut nearest);
         }
@@ -260,7 +264,7 @@ impl Ladder {
         if let Some(last) = &self.last {
             all.extend(last.error(&course).map(|error| (error, course.clone())));
             // Errors of zero-order hold shrink like the step.
-            if self.coupling == (CouplingConfig::Zoh {}) {
+            if self.coupling == CouplingConfig::zoh() {
                 let limit = course.beyond(last);
                 let error = self.limit.as_ref().and_then(|before| before.error(&limit));
                 all.extend(error.map(|error| (error, limit.clone())));

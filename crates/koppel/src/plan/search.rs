@@ -13,7 +13,7 @@ use super::candidate::Candidate;
 use super::choice::{Refused, Tried};
 use super::climb::Climb;
 use super::wish::{Steps, Wish};
-use crate::coupling::{CouplingConfig, Save};
+use crate::coupling::{CouplingConfig, Preparation, Save};
 use crate::error::{Error, Result};
 use std::time::{Duration, Instant};
 
@@ -278,13 +278,7 @@ impl Search<'_> {
 
 /// True if a method excites subsystems or designs something before the run.
 fn prepares(coupling: &CouplingConfig) -> bool {
-    match coupling {
-        CouplingConfig::Vfps(_) | CouplingConfig::Hinf(_) => true,
-        CouplingConfig::Mixed { default, connections } => {
-            prepares(default) || connections.values().any(prepares)
-        }
-        _ => false,
-    }
+    coupling.parts().iter().any(|one| one.info().preparation != Preparation::None)
 }
 
 fn reason(error: &Error) -> String {

@@ -2,9 +2,7 @@
 
 use super::candidate::Candidate;
 use crate::analysis::rounded_down;
-use crate::coupling::{
-    AutoConfig, CorrectorConfig, CouplingConfig, ErrorEquationConfig, HinfConfig, PrestepConfig, VfpsConfig,
-};
+use crate::coupling::{AutoConfig, CouplingConfig, MethodInfo, methods};
 use crate::run::{RunConfig, ScheduleConfig};
 
 /// What may be chosen about a run, and what it is to reach.
@@ -67,27 +65,20 @@ impl Wish {
         if config.coupling.open().is_none() {
             return self.schedules.iter().map(|schedule| candidate(&config.coupling, schedule)).collect();
         }
-        let carried = PrestepConfig { error_equation: ErrorEquationConfig::Carried, ..Default::default() };
-        let holds = [
-            CouplingConfig::Zoh {},
-            CouplingConfig::Foh { start: Default::default() },
-            CouplingConfig::Soh { start: Default::default() },
-        ];
-        let others = [
-            CouplingConfig::Nepce { gain: 1.0, against: Default::default(), anti_aliasing: false },
-            CouplingConfig::Prestep(PrestepConfig::default()),
-            CouplingConfig::Prestep(carried),
-            CouplingConfig::Corrector(CorrectorConfig::default()),
-            CouplingConfig::Hinf(HinfConfig::default()),
-            CouplingConfig::Vfps(VfpsConfig::default()),
-        ];
-        let both = self.schedules.iter().flat_map(|schedule| holds.iter().map(move |hold| (hold, schedule)));
+        let mut all = methods();
+        all.sort_by_key(|info| info.rank);
+        let is_hold = |info: &&MethodInfo| info.interpolates.is_some();
+        let holds: Vec<_> =
+            all.iter().copied().filter(is_hold).flat_map(|info| (info.candidates)()).collect();
         // These predict all inputs at once or need the step's mean: what moves first changes little.
-        // VFPS would excite what is to be spared.
-        let is_allowed = |one: &&CouplingConfig| {
-            config.iteration.is_none() && (self.spared.is_empty() || !matches!(one, CouplingConfig::Vfps(_)))
+        // What is to be spared is not to be excited.
+        let is_allowed = |info: &&MethodInfo| {
+            !is_hold(info) && config.iteration.is_none() && (self.spared.is_empty() || !info.excites())
         };
-        let others = others.iter().filter(is_allowed).zip(self.schedules.first().into_iter().cycle());
+        let others: Vec<_> =
+            all.iter().copied().filter(is_allowed).flat_map(|info| (info.candidates)()).collect();
+        let both = self.schedules.iter().flat_map(|schedule| holds.iter().map(move |hold| (hold, schedule)));
+        let others = others.iter().zip(self.schedules.first().into_iter().cycle());
         let all = both.chain(others).map(|(one, schedule)| candidate(one, schedule));
         let is_excluded = |one: &Candidate| {
             self.excluded
@@ -166,9 +157,9 @@ mod tests {
 
     #[test]
     fn a_coupling_is_excluded_with_its_schedule_alone() {
-        let excluded = vec![(CouplingConfig::Zoh {}, ScheduleConfig::PARALLEL)];
+        let excluded = vec![(CouplingConfig::zoh(), ScheduleConfig::PARALLEL)];
         let methods = Wish { excluded, ..wish(Steps::Free) }.methods();
-        let holds: Vec<_> = methods.iter().filter(|one| one.coupling == CouplingConfig::Zoh {}).collect();
+        let holds: Vec<_> = methods.iter().filter(|one| one.coupling == CouplingConfig::zoh()).collect();
         assert!(holds.len() == 1 && holds[0].schedule == ScheduleConfig::SEQUENCE, "{methods:?}");
         assert_eq!(methods.len() + 1, wish(Steps::Free).methods().len());
     }
@@ -179,9 +170,9 @@ mod tests {
         assert!(methods.iter().all(|one| one.coupling.open().is_none()), "{methods:?}");
         assert!(methods.len() > 8);
         let spared = Wish { spared: vec![("device".into(), "it is one".into())], ..wish(Steps::Free) };
-        assert!(spared.methods().iter().all(|one| !matches!(one.coupling, CouplingConfig::Vfps(_))));
+        assert!(spared.methods().iter().all(|one| !one.coupling.excites()));
         let mut fixed = wish(Steps::Free);
-        fixed.config.coupling = CouplingConfig::Zoh {};
-        assert!(fixed.methods().iter().all(|one| one.coupling == CouplingConfig::Zoh {}));
+        fixed.config.coupling = CouplingConfig::zoh();
+        assert!(fixed.methods().iter().all(|one| one.coupling == CouplingConfig::zoh()));
     }
 }

@@ -2,7 +2,7 @@
 
 use super::config::{Named, RunConfig, ScheduleConfig};
 use super::iterate::IterationKind;
-use crate::coupling::CouplingConfig;
+use crate::coupling::{MethodInfo, methods};
 use crate::error::{Error, Result, bad};
 use crate::system::{
     Component, OutputId, Signal, SubsystemId, SystemGraph, evaluation_order, strongly_connected, tear,
@@ -142,11 +142,10 @@ fn iterated(config: &RunConfig, graph: &SystemGraph) -> Result<Staged> {
         }
         .into());
     }
-    if !interpolates(&config.coupling) {
+    if !config.coupling.interpolates() {
         return Err(Error::Unsupported {
             what: format!("`{}` with step iteration", config.coupling.name()),
-            reason: "inputs are interpolated between communication points; use `zoh` (constant), `foh` (linear) or `soh`"
-                .into(),
+            reason: format!("inputs are interpolated between communication points; use {}", interpolating()),
         }
         .into());
     }
@@ -170,13 +169,14 @@ fn iterated(config: &RunConfig, graph: &SystemGraph) -> Result<Staged> {
     Ok((stages, loops))
 }
 
-fn interpolates(coupling: &CouplingConfig) -> bool {
-    match coupling {
-        CouplingConfig::Zoh {} | CouplingConfig::Foh { .. } | CouplingConfig::Soh { .. } => true,
-        CouplingConfig::Mixed { default, connections } => {
-            interpolates(default) && connections.values().all(interpolates)
-        }
-        _ => false,
+/// Methods that step iteration takes: `zoh` (constant), `foh` (linear) or others.
+fn interpolating() -> String {
+    let named = |info: &MethodInfo| Some(format!("`{}` ({})", info.name, info.interpolates?));
+    let all: Vec<String> = methods().into_iter().filter_map(named).collect();
+    match all.split_last() {
+        Some((last, [])) => last.clone(),
+        Some((last, rest)) => format!("{} or {last}", rest.join(", ")),
+        None => "no iteration".into(),
     }
 }
 

@@ -10,7 +10,7 @@ use koppel::run::{
 
 fn config(stop: f64) -> RunConfig {
     RunConfig {
-        coupling: CouplingConfig::Foh { start: StartUp::Constant },
+        coupling: CouplingConfig::foh(StartUp::Constant),
         adaptive: Some(AdaptiveConfig::new(0.1, 0.01)),
         record: Record::Many(vec!["*.x".into(), "step".into()]),
         ..RunConfig::new(stop, 1e-3)
@@ -130,9 +130,9 @@ fn what_cannot_be_says_why() {
     assert!(with(|a| a.tolerance = 0.0).contains("run.adaptive.tolerance"));
     assert!(with(|a| a.growth = 1.1).contains("more than 1 + `dead_band`"));
     let coupled = |coupling| refused(&RunConfig { coupling, ..config.clone() });
-    let hinf = coupled(CouplingConfig::Hinf(HinfConfig::default()));
+    let hinf = coupled(CouplingConfig::from(HinfConfig::default()));
     assert!(hinf.contains("`hinf` cannot change its step: its compensators are designed for one"), "{hinf}");
-    let vfps = coupled(CouplingConfig::Vfps(VfpsConfig::default()));
+    let vfps = coupled(CouplingConfig::from(VfpsConfig::default()));
     assert!(vfps.contains("`vfps` cannot change its step: its subsystems are excited for one"), "{vfps}");
     let slow = refused(&RunConfig { every: [("first".into(), 2)].into(), ..config.clone() });
     assert!(slow.contains("run.every: `first` moves less often"), "{slow}");

@@ -3,7 +3,7 @@
 
 mod engine;
 
-use koppel::coupling::{Against, CorrectorConfig, CouplingConfig, PrestepConfig, StartUp};
+use koppel::coupling::{Against, CorrectorConfig, CouplingConfig, NepceConfig, PrestepConfig, StartUp};
 use koppel::models::cases::{Case, case};
 use koppel::record::{Record, Table};
 use koppel::run::{AdaptiveConfig, Flow, RunConfig, ScheduleConfig, Simulation, Watched};
@@ -54,9 +54,17 @@ fn run(case: &Case, config: &RunConfig, reference: &Table, grid: f64) -> Outcome
     Outcome { steps: simulation.steps_taken(), largest: worst }
 }
 
-const ZOH: CouplingConfig = CouplingConfig::Zoh {};
-const FOH: CouplingConfig = CouplingConfig::Foh { start: StartUp::Constant };
-const SOH: CouplingConfig = CouplingConfig::Soh { start: StartUp::Constant };
+fn zoh() -> CouplingConfig {
+    CouplingConfig::zoh()
+}
+
+fn foh() -> CouplingConfig {
+    CouplingConfig::foh(StartUp::Constant)
+}
+
+fn soh() -> CouplingConfig {
+    CouplingConfig::soh(StartUp::Constant)
+}
 
 /// A case, its smallest and largest step, and how long it runs.
 struct Problem {
@@ -112,7 +120,7 @@ fn problems() -> [Problem; 4] {
 #[test]
 fn the_error_falls_with_the_tolerance() {
     for problem in problems() {
-        for coupling in [ZOH, FOH, SOH] {
+        for coupling in [zoh(), foh(), soh()] {
             let runs = [0.1, 0.01, 1e-3].map(|tolerance| problem.run(&coupling, problem.adaptive(tolerance)));
             let what = format!("{} with {}: {runs:?}", problem.case.name, coupling.name());
             for pair in runs.windows(2) {
@@ -127,10 +135,10 @@ fn the_error_falls_with_the_tolerance() {
 #[test]
 fn a_transient_takes_fewer_steps() {
     for (problem, coupling, tolerance, times) in [
-        (Problem::new("control-loop", 1e-4, 0.1, 5.0), ZOH, 0.01, 7),
-        (Problem::new("control-loop", 1e-4, 0.1, 5.0), FOH, 1e-3, 12),
-        (Problem::new("quarter-truck", 2e-5, 0.02, 3.0), ZOH, 0.01, 3),
-        (Problem::new("dual-mass", 2e-5, 5e-3, 0.5), FOH, 0.01, 4),
+        (Problem::new("control-loop", 1e-4, 0.1, 5.0), zoh(), 0.01, 7),
+        (Problem::new("control-loop", 1e-4, 0.1, 5.0), foh(), 1e-3, 12),
+        (Problem::new("quarter-truck", 2e-5, 0.02, 3.0), zoh(), 0.01, 3),
+        (Problem::new("dual-mass", 2e-5, 5e-3, 0.5), foh(), 0.01, 4),
     ] {
         let adapted = problem.run(&coupling, problem.adaptive(tolerance));
         let fixed = problem.fixed(&coupling, times * adapted.steps);
@@ -149,7 +157,7 @@ fn the_guard_against_changing_steps_helps() {
         (Problem::new("undamped-two-mass", 1e-4, 0.05, 20.0), 0.1, 0.03),
     ] {
         let run = |adaptive| {
-            let config = RunConfig { schedule: ScheduleConfig::SEQUENCE, ..problem.config(&ZOH) };
+            let config = RunConfig { schedule: ScheduleConfig::SEQUENCE, ..problem.config(&zoh()) };
             problem.run_as(&RunConfig { adaptive: Some(adaptive), ..config })
         };
         let guarded = run(problem.adaptive(tolerance));
@@ -169,10 +177,10 @@ fn residual_power_chooses_steps() {
         [Problem::new("quarter-truck", 2e-5, 0.02, 3.0), Problem::new("dual-mass", 2e-5, 5e-3, 0.1)]
     {
         let power = |tolerance| AdaptiveConfig { on: Watched::Power, ..problem.adaptive(tolerance) };
-        let [coarse, fine] = [0.03, 3e-3].map(|tolerance| problem.run(&FOH, power(tolerance)));
+        let [coarse, fine] = [0.03, 3e-3].map(|tolerance| problem.run(&foh(), power(tolerance)));
         let what = format!("{}: {coarse:?} and {fine:?}", problem.case.name);
         assert!(fine.largest < 0.5 * coarse.largest && fine.largest < 5e-3, "{what}");
-        let fixed = problem.fixed(&FOH, fine.steps);
+        let fixed = problem.fixed(&foh(), fine.steps);
         assert!(fine.largest < fixed.largest, "{what} against {fixed:?}");
     }
 }
@@ -182,12 +190,12 @@ fn residual_power_chooses_steps() {
 fn all_methods_that_can() {
     let problem = Problem::new("dual-mass", 2e-5, 5e-3, 0.1);
     for coupling in [
-        CouplingConfig::Relaxed { alpha: 0.5 },
-        CouplingConfig::AntiAliasing { order: 1 },
-        CouplingConfig::Nepce { gain: 1.0, against: Against::Extrapolated, anti_aliasing: false },
-        CouplingConfig::Corrector(CorrectorConfig::default()),
-        CouplingConfig::Prestep(PrestepConfig::default()),
-        CouplingConfig::Mixed { default: Box::new(FOH), connections: [("left.F".into(), ZOH)].into() },
+        CouplingConfig::relaxed(0.5),
+        CouplingConfig::anti_aliasing(1),
+        CouplingConfig::from(NepceConfig { gain: 1.0, against: Against::Extrapolated, anti_aliasing: false }),
+        CouplingConfig::from(CorrectorConfig::default()),
+        CouplingConfig::from(PrestepConfig::default()),
+        CouplingConfig::Mixed { default: Box::new(foh()), connections: [("left.F".into(), zoh())].into() },
     ] {
         let runs = [0.1, 0.01].map(|tolerance| problem.run(&coupling, problem.adaptive(tolerance)));
         let what = format!("{}: {runs:?}", coupling.name());

@@ -21,7 +21,7 @@ fn what_was_seen_of_black_boxes_tells_the_error() {
     for (name, steps) in CASES {
         let case = case(name).unwrap();
         for step in steps {
-            for coupling in [CouplingConfig::Zoh {}, CouplingConfig::Foh { start: StartUp::Constant }] {
+            for coupling in [CouplingConfig::zoh(), CouplingConfig::foh(StartUp::Constant)] {
                 let record = outputs(&case, "");
                 let config = RunConfig { step: step * 1e-3, coupling, record, ..case.run.clone() };
                 let Some((table, told)) = certified(|| plain(case.system().unwrap()), &config, false) else {

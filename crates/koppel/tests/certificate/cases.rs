@@ -3,7 +3,7 @@
 use super::certified;
 use super::random::overall;
 use koppel::analysis::{Evidence, Worth};
-use koppel::coupling::{CouplingConfig, PrestepConfig, StartUp};
+use koppel::coupling::{CouplingConfig, NepceConfig, PrestepConfig, StartUp, VfpsConfig};
 use koppel::identify::ModelConfig;
 use koppel::models::cases::{Case, case};
 use koppel::record::{Record, Table};
@@ -35,7 +35,7 @@ pub(crate) fn outputs(case: &Case, prefix: &str) -> Record {
 /// The uncut system under the same external signals.
 pub(crate) fn exact(case: &Case, config: &RunConfig) -> Table {
     let record = outputs(case, "monolith.");
-    let plain = RunConfig { coupling: CouplingConfig::Zoh {}, record, ..config.clone() };
+    let plain = RunConfig { coupling: CouplingConfig::zoh(), record, ..config.clone() };
     let mut simulation = Simulation::new(case.reference().unwrap(), &plain).unwrap();
     let mut table = Table::default();
     simulation.run(&mut table, &mut |_| Ok(Flow::Continue)).unwrap();
@@ -54,10 +54,14 @@ fn errors_of_the_cases_lie_in_their_bands() {
         let case = case(name).unwrap();
         for step in steps {
             for coupling in [
-                CouplingConfig::Zoh {},
-                CouplingConfig::Foh { start: StartUp::Constant },
-                CouplingConfig::Nepce { gain: 1.0, against: Default::default(), anti_aliasing: false },
-                CouplingConfig::Prestep(PrestepConfig {
+                CouplingConfig::zoh(),
+                CouplingConfig::foh(StartUp::Constant),
+                CouplingConfig::from(NepceConfig {
+                    gain: 1.0,
+                    against: Default::default(),
+                    anti_aliasing: false,
+                }),
+                CouplingConfig::from(PrestepConfig {
                     model: ModelConfig::Derivatives,
                     ..PrestepConfig::default()
                 }),
@@ -89,7 +93,7 @@ fn what_a_coupling_sees_inside_a_step_is_used() {
     {
         let case = case(name).unwrap();
         for step in steps {
-            let coupling = CouplingConfig::Vfps(Default::default());
+            let coupling = CouplingConfig::from(VfpsConfig::default());
             let record = outputs(&case, "");
             let config = RunConfig { step: step * 1e-3, coupling, record, ..case.run.clone() };
             let (table, told) = certified(|| case.system().unwrap(), &config, false).unwrap();
@@ -109,7 +113,7 @@ fn a_second_run_tells_the_error_without_any_model() {
         for step in steps {
             let config = RunConfig {
                 step: step * 1e-3,
-                coupling: CouplingConfig::Zoh {},
+                coupling: CouplingConfig::zoh(),
                 record: outputs(&case, ""),
                 ..case.run.clone()
             };
@@ -144,7 +148,7 @@ fn steps_that_adapt_are_followed() {
         ("lugre-mass", 1e-4, 0.02, 3.0, 200),
     ] {
         let case = case(name).unwrap();
-        for coupling in [CouplingConfig::Zoh {}, CouplingConfig::Foh { start: StartUp::Constant }] {
+        for coupling in [CouplingConfig::zoh(), CouplingConfig::foh(StartUp::Constant)] {
             for tolerance in [0.1, 0.01] {
                 let config = RunConfig {
                     step,
@@ -177,9 +181,9 @@ fn states_that_are_set() {
     ] {
         let case = case(name).unwrap();
         for (part, coupling) in [
-            (0.5, CouplingConfig::Zoh {}),
-            (0.5013, CouplingConfig::Zoh {}),
-            (0.5013, CouplingConfig::Foh { start: StartUp::Constant }),
+            (0.5, CouplingConfig::zoh()),
+            (0.5013, CouplingConfig::zoh()),
+            (0.5013, CouplingConfig::foh(StartUp::Constant)),
         ] {
             let time =
                 (part * case.run.stop / step).round() * step + if part == 0.5 { 0.0 } else { 0.37 * step };
@@ -221,9 +225,9 @@ fn what_explodes_is_wrong() {
     let mut exploded = 0;
     for step in [4e-3, 6e-3, 12e-3] {
         for coupling in [
-            CouplingConfig::Zoh {},
-            CouplingConfig::Foh { start: StartUp::Constant },
-            CouplingConfig::Soh { start: StartUp::Constant },
+            CouplingConfig::zoh(),
+            CouplingConfig::foh(StartUp::Constant),
+            CouplingConfig::soh(StartUp::Constant),
         ] {
             let config = RunConfig { step, coupling, record: outputs(&case, ""), ..case.run.clone() };
             for is_doubled in [false, true] {
@@ -248,7 +252,7 @@ fn a_solver_that_is_unstable_by_itself_is_not_trusted() {
     let mut case = case("dual-mass").unwrap();
     for (micro, is_stable) in [(4e-5, true), (1.2e-4, false)] {
         case.parts.iter_mut().for_each(|part| part.solver = SolverConfig::Euler { step: micro });
-        let coupling = CouplingConfig::Foh { start: StartUp::Constant };
+        let coupling = CouplingConfig::foh(StartUp::Constant);
         let config = RunConfig { step: 2.4e-4, stop: 0.24, coupling, ..case.run.clone() };
         let (_, told) = certified(|| case.system().unwrap(), &config, false).unwrap();
         let signs = told.signs.iter().any(|sign| sign.contains("solver is unstable at its step"));
@@ -265,7 +269,7 @@ fn a_second_run_of_a_slow_filter() {
         let case = case(name).unwrap();
         for step in steps {
             for alpha in [0.5, 0.9] {
-                let coupling = CouplingConfig::Relaxed { alpha };
+                let coupling = CouplingConfig::relaxed(alpha);
                 let record = outputs(&case, "");
                 let config = RunConfig { step: step * 1e-3, coupling, record, ..case.run.clone() };
                 let (table, told) = certified(|| case.system().unwrap(), &config, true).unwrap();

@@ -64,9 +64,9 @@ impl Example {
         // From far below to beyond what holds can do.
         let step = 10.0_f64.powf(random.between(-2.0, 0.8));
         let coupling = match random.count(0, 3) {
-            0 => CouplingConfig::Foh { start: koppel::coupling::StartUp::Constant },
-            1 => CouplingConfig::Soh { start: koppel::coupling::StartUp::Constant },
-            _ => CouplingConfig::Zoh {},
+            0 => CouplingConfig::foh(koppel::coupling::StartUp::Constant),
+            1 => CouplingConfig::soh(koppel::coupling::StartUp::Constant),
+            _ => CouplingConfig::zoh(),
         };
         let config =
             RunConfig { coupling, record: Record::One("*.y*".into()), ..RunConfig::new(STEPS * step, step) };

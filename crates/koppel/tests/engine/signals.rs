@@ -95,7 +95,7 @@ fn a_table_is_held_and_says_what_it_lacks() {
     // count.y is 0, 1, 2, 3 at t = 0, 1, 2, 3.
     let table = [(2.0, -4.0), (0.0, 10.0), (1.0, 5.0), (3.0, 0.5)];
     let mut config = RunConfig::new(3.0, 1.0);
-    config.coupling = CouplingConfig::Soh { start: StartUp::Constant };
+    config.coupling = CouplingConfig::soh(StartUp::Constant);
     for schedule in [ScheduleConfig::PARALLEL, ScheduleConfig::SEQUENCE] {
         config.schedule = schedule;
         let (rows, _, simulation) = run(system(&table).unwrap(), &config);

@@ -171,7 +171,7 @@ fn settings_without_sense_are_refused() {
     let system = || SystemBuilder::new().add("a", integrator(0.0)).add("b", integrator(0.0)).build().unwrap();
     let good = RunConfig::new(1.0, 0.1);
     let order = |names: &[&str]| ScheduleConfig::Order(names.iter().map(|n| (*n).to_owned()).collect());
-    let reduced = CouplingConfig::Soh { start: StartUp::Reduced };
+    let reduced = CouplingConfig::soh(StartUp::Reduced);
     let bad = [
         (RunConfig { step: 0.0, ..good.clone() }, "must be positive"),
         (RunConfig { step: f64::NAN, ..good.clone() }, "not finite"),
@@ -183,8 +183,8 @@ fn settings_without_sense_are_refused() {
         (RunConfig { schedule: order(&["a", "bb"]), ..good.clone() }, "did you mean `b`"),
         (RunConfig { record: Record::One("c.*".into()), ..good.clone() }, "c.*"),
         (RunConfig { every: BTreeMap::from([("a".into(), 0)]), ..good.clone() }, "at least 1"),
-        (RunConfig { coupling: CouplingConfig::Relaxed { alpha: 1.0 }, ..good.clone() }, "[0, 1)"),
-        (RunConfig { coupling: CouplingConfig::AntiAliasing { order: 2 }, ..good.clone() }, "0 or 1"),
+        (RunConfig { coupling: CouplingConfig::relaxed(1.0), ..good.clone() }, "[0, 1)"),
+        (RunConfig { coupling: CouplingConfig::anti_aliasing(2), ..good.clone() }, "0 or 1"),
         (RunConfig { coupling: reduced, every: BTreeMap::from([("a".into(), 2)]), ..good }, "rates"),
     ];
     for (config, part) in bad {

@@ -38,7 +38,7 @@ fn limit(system: &LinearSystem, config: &RunConfig, scan: Scan) -> Option<f64> {
 
 /// Limits from what exciting shows against those from the exact matrices, excited at steps far below to far above the limit.
 fn compare(name: &str, factors: &[f64]) -> usize {
-    let holds = [CouplingConfig::Zoh {}, CouplingConfig::Foh { start: StartUp::Constant }];
+    let holds = [CouplingConfig::zoh(), CouplingConfig::foh(StartUp::Constant)];
     let ways = [(Reading::Stale, ScheduleConfig::PARALLEL), (Reading::Fresh, ScheduleConfig::SEQUENCE)];
     let case = case(name).unwrap();
     let exact = linear(&case);

@@ -11,7 +11,7 @@ use koppel::run::{RunConfig, Simulation};
 fn seen(case: &Case, run: &RunConfig, horizon: f64) -> f64 {
     let steps = (horizon / run.step).floor();
     let config = RunConfig { stop: run.start + steps * run.step, ..run.clone() };
-    let fine = RunConfig { coupling: CouplingConfig::Zoh {}, schedule: plain(), ..config.clone() };
+    let fine = RunConfig { coupling: CouplingConfig::zoh(), schedule: plain(), ..config.clone() };
     let mut coupled = Simulation::new(case.system().unwrap(), &config).unwrap();
     let mut uncut = Simulation::new(case.reference().unwrap(), &fine).unwrap();
     let graph = case.system().unwrap().graph;
@@ -62,10 +62,10 @@ fn uncut_place(uncut: &Simulation, name: &str) -> usize {
 #[test]
 fn predicted_errors_are_those_of_runs() {
     let methods = [
-        CouplingConfig::Zoh {},
-        CouplingConfig::Foh { start: Default::default() },
-        CouplingConfig::Prestep(PrestepConfig::default()),
-        CouplingConfig::Vfps(VfpsConfig::default()),
+        CouplingConfig::zoh(),
+        CouplingConfig::foh(Default::default()),
+        CouplingConfig::from(PrestepConfig::default()),
+        CouplingConfig::from(VfpsConfig::default()),
     ];
     for name in ["control-loop", "quarter-truck", "two-mass", "dual-mass", "random-dual-mass", "helicopter"] {
         let case = case(name).unwrap();

@@ -15,7 +15,7 @@ fn the_forecast_says_which_form_is_stable() {
     for step in [0.1, 0.2, 0.3] {
         let radius = |constant, modified| {
             let prestep = PrestepConfig { constant, modified, ..PrestepConfig::default() };
-            let coupling = CouplingConfig::Prestep(prestep);
+            let coupling = CouplingConfig::from(prestep);
             let run = RunConfig { coupling, step, ..case.run.clone() };
             system.step_matrix(&run).unwrap().spectrum().unwrap().radius
         };

@@ -141,10 +141,9 @@ fn the_helicopter_has_the_limits_of_its_matrices() {
     let mut l = vec![vec![0.0; graph.outputs()]; graph.inputs()];
     graph.wires().iter().for_each(|wire| l[wire.target][wire.source] += wire.gain);
     let constant = RunConfig { hold: Hold::Constant, reading: Reading::Stale, ..case.run.clone() };
-    for (order, coupling, known) in [
-        (0, CouplingConfig::Zoh {}, Some(0.196)),
-        (1, CouplingConfig::Foh { start: Default::default() }, None),
-    ] {
+    for (order, coupling, known) in
+        [(0, CouplingConfig::zoh(), Some(0.196)), (1, CouplingConfig::foh(Default::default()), None)]
+    {
         let master =
             Master { slaves: slaves(), l: l.clone(), order, groups: vec![vec![0, 1]], is_fresh: false };
         let limit = master.limit(0.02, 110).unwrap();
@@ -188,8 +187,8 @@ fn holds_have_the_limits_of_closed_forms() {
                 let (slaves, l) = matrices(name);
                 let limit = Master { slaves, l, order, groups, is_fresh }.limit(from, strides);
                 let coupling = match order {
-                    0 => CouplingConfig::Zoh {},
-                    _ => CouplingConfig::Foh { start: Default::default() },
+                    0 => CouplingConfig::zoh(),
+                    _ => CouplingConfig::foh(Default::default()),
                 };
                 let reading = if is_fresh { Reading::Fresh } else { Reading::Stale };
                 let run = RunConfig { coupling, schedule, reading, ..case.run.clone() };

@@ -34,7 +34,7 @@ fn long(case: &Case) -> f64 {
 
 /// Where each output of the uncut system stays.
 fn ranges(case: &Case) -> Vec<[f64; 2]> {
-    let run = RunConfig { coupling: CouplingConfig::Zoh {}, ..RunConfig::new(long(case), case.run.step) };
+    let run = RunConfig { coupling: CouplingConfig::zoh(), ..RunConfig::new(long(case), case.run.step) };
     let mut uncut = Simulation::new(case.reference().unwrap(), &run).unwrap();
     let mut all: Vec<[f64; 2]> = uncut.outputs(0).iter().map(|y| [*y; 2]).collect();
     while !uncut.is_done() {
@@ -54,7 +54,7 @@ pub(crate) fn right_or_not_trusted(
     for name in ["nonlinear-dual-mass", "pendulum-oscillator", "van-der-pol", "lugre-mass"] {
         let case = case(name).unwrap();
         let ranges = ranges(&case);
-        for coupling in [CouplingConfig::Zoh {}, CouplingConfig::Foh { start: Default::default() }] {
+        for coupling in [CouplingConfig::zoh(), CouplingConfig::foh(Default::default())] {
             let run = RunConfig { coupling, ..case.run.clone() };
             let options = ForecastOptions {
                 methods: Some(Methods::Own),

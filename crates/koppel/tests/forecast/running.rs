@@ -2,7 +2,7 @@
 
 use super::linear;
 use koppel::analysis::{Scan, stable_steps};
-use koppel::coupling::{CorrectorConfig, CouplingConfig, HinfConfig, PrestepConfig, VfpsConfig};
+use koppel::coupling::{CorrectorConfig, CouplingConfig, HinfConfig, NepceConfig, PrestepConfig, VfpsConfig};
 use koppel::models::cases::{Case, case};
 use koppel::run::{Reading, RunConfig, Simulation};
 
@@ -33,13 +33,13 @@ fn grows(case: &Case, run: &RunConfig, step: f64) -> bool {
 #[test]
 fn runs_turn_unstable_where_the_forecast_says() {
     let methods = [
-        CouplingConfig::Nepce { gain: 1.0, against: Default::default(), anti_aliasing: false },
-        CouplingConfig::Relaxed { alpha: 0.5 },
-        CouplingConfig::AntiAliasing { order: 0 },
-        CouplingConfig::Corrector(CorrectorConfig::default()),
-        CouplingConfig::Prestep(PrestepConfig::default()),
-        CouplingConfig::Hinf(HinfConfig { limit: f64::INFINITY, ..HinfConfig::default() }),
-        CouplingConfig::Vfps(VfpsConfig::default()),
+        CouplingConfig::from(NepceConfig { gain: 1.0, against: Default::default(), anti_aliasing: false }),
+        CouplingConfig::relaxed(0.5),
+        CouplingConfig::anti_aliasing(0),
+        CouplingConfig::from(CorrectorConfig::default()),
+        CouplingConfig::from(PrestepConfig::default()),
+        CouplingConfig::from(HinfConfig { limit: f64::INFINITY, ..HinfConfig::default() }),
+        CouplingConfig::from(VfpsConfig::default()),
     ];
     let mut compared = Vec::new();
     for name in ["control-loop", "quarter-truck", "quarter-truck-wheel-force", "two-mass"] {

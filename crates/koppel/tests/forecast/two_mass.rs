@@ -8,12 +8,10 @@ use koppel::run::{Reading, RunConfig, ScheduleConfig};
 /// Table 1 of the paper: an order, and α of the inputs of one slave.
 fn master(order: [&str; 2], alpha: &[(&str, f64)], step: f64) -> Case {
     let case = case("two-mass").unwrap();
-    let connections = alpha
-        .iter()
-        .map(|(input, alpha)| ((*input).to_owned(), CouplingConfig::Relaxed { alpha: *alpha }))
-        .collect();
+    let connections =
+        alpha.iter().map(|(input, alpha)| ((*input).to_owned(), CouplingConfig::relaxed(*alpha))).collect();
     let coupling = match alpha.is_empty() {
-        true => CouplingConfig::Zoh {},
+        true => CouplingConfig::zoh(),
         false => CouplingConfig::Mixed { default: Box::default(), connections },
     };
     let schedule = ScheduleConfig::Order(order.map(str::to_owned).to_vec());

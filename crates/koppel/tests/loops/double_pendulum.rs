@@ -85,8 +85,8 @@ fn iteration_agrees_with_the_monolithic_run() {
                 let iteration = IterationConfig { torn, reuse, tolerance, ..iteration };
                 // A line from u_k to u_{k+1}: Euler's method sees its begin, as the monolithic run does.
                 let coupling = match kind {
-                    IterationKind::Outputs => CouplingConfig::Zoh {},
-                    IterationKind::Step => CouplingConfig::Foh { start: StartUp::Constant },
+                    IterationKind::Outputs => CouplingConfig::zoh(),
+                    IterationKind::Step => CouplingConfig::foh(StartUp::Constant),
                 };
                 let config = RunConfig { iteration: Some(iteration), coupling, ..config(1.0, STEP) };
                 let mut simulation = Simulation::new(system(beta, None, STEP), &config).unwrap();

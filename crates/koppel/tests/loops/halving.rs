@@ -9,7 +9,9 @@ use koppel::run::{
 use koppel::solver::SolverConfig;
 use koppel::system::{Connection, System, SystemBuilder};
 
-const FOH: CouplingConfig = CouplingConfig::Foh { start: StartUp::Constant };
+fn foh() -> CouplingConfig {
+    CouplingConfig::foh(StartUp::Constant)
+}
 
 fn run(system: System, config: &RunConfig) -> Statistics {
     let mut simulation = Simulation::new(system, config).unwrap();
@@ -26,7 +28,7 @@ fn what_does_not_converge_is_accepted_stopped_or_halved() {
     let config = |otherwise, max_iterations| {
         let iteration = IterationConfig::new(IterationKind::Step, AccelerationKind::FixedPoint);
         let iteration = IterationConfig { otherwise, max_iterations, ..iteration };
-        RunConfig { iteration: Some(iteration), coupling: FOH, ..RunConfig::new(0.2, 0.05) }
+        RunConfig { iteration: Some(iteration), coupling: foh(), ..RunConfig::new(0.2, 0.05) }
     };
     let work = run(pendulum(), &config(Otherwise::Accept, 3)).loops[0].clone();
     assert!(work.points == 4 && work.unconverged == 4, "{work:?}");
@@ -76,9 +78,9 @@ fn stiff(coupling: CouplingConfig, acceleration: AccelerationKind, otherwise: Ot
 #[test]
 fn a_step_is_halved_until_the_loop_converges() {
     // A spring between two masses so stiff that fixed-point iteration over 8 ms diverges, over less does not.
-    let config = stiff(FOH, AccelerationKind::FixedPoint, Otherwise::Halve);
+    let config = stiff(foh(), AccelerationKind::FixedPoint, Otherwise::Halve);
     let (error, told) = dual_mass(&config);
-    let (whole, _) = dual_mass(&stiff(FOH, AccelerationKind::Newton, Otherwise::Stop));
+    let (whole, _) = dual_mass(&stiff(foh(), AccelerationKind::Newton, Otherwise::Stop));
     println!("dual mass, H = 8 ms: whole steps {whole:.2e} m, {} halvings {error:.2e} m", told.halvings);
     assert!(told.halvings > 0);
     // Linear inputs have order two: steps of at most half the size have at most a quarter of the error, or nearly so.
@@ -92,13 +94,13 @@ fn a_step_is_halved_until_the_loop_converges() {
 #[test]
 fn a_step_that_is_cut_can_be_halved_in_every_part() {
     // A reduced start cuts the first step into parts, the last of which is 4 ms long.
-    let reduced = CouplingConfig::Foh { start: StartUp::Reduced };
+    let reduced = CouplingConfig::foh(StartUp::Reduced);
     let (error, told) = dual_mass(&stiff(reduced.clone(), AccelerationKind::FixedPoint, Otherwise::Halve));
     let (whole, _) = dual_mass(&stiff(reduced, AccelerationKind::Newton, Otherwise::Stop));
     println!("dual mass, reduced start: whole {whole:.2e} m, {} halvings {error:.2e} m", told.halvings);
     assert!(told.halvings > 0 && error < 0.3 * whole, "{error:e} {whole:e}");
     // A change inside a step that sets what is set already cuts the step and does nothing else.
-    let mut config = stiff(FOH, AccelerationKind::FixedPoint, Otherwise::Halve);
+    let mut config = stiff(foh(), AccelerationKind::FixedPoint, Otherwise::Halve);
     let system = case("dual-mass").unwrap().system().unwrap();
     let left = system.graph.find("left").unwrap();
     let mass = system.graph.ports(left).parameters.iter().find(|v| v.name == "m").unwrap().start;

@@ -16,7 +16,9 @@ fn iteration(kind: IterationKind) -> Option<IterationConfig> {
     Some(IterationConfig { tolerance: 1e-12, ..IterationConfig::new(kind, AccelerationKind::Broyden) })
 }
 
-const FOH: CouplingConfig = CouplingConfig::Foh { start: StartUp::Constant };
+fn foh() -> CouplingConfig {
+    CouplingConfig::foh(StartUp::Constant)
+}
 
 /// Largest error of the position of the left mass over the run, against the monolithic exact solution.
 fn dual_mass_error(coupling: CouplingConfig, step: f64, kind: Option<IterationKind>) -> f64 {
@@ -49,17 +51,17 @@ fn dual_mass_error(coupling: CouplingConfig, step: f64, kind: Option<IterationKi
 #[test]
 fn iterated_steps_with_linear_inputs_have_order_two() {
     println!("H/ms    zoh       zoh iterated   foh       foh iterated   soh iterated");
-    let soh = CouplingConfig::Soh { start: StartUp::Reduced };
+    let soh = CouplingConfig::soh(StartUp::Reduced);
     let steps = [8e-4, 4e-4, 2e-4, 1e-4, 5e-5];
     let step = Some(IterationKind::Step);
     let table: Vec<[f64; 5]> = steps
         .iter()
         .map(|h| {
             let row = [
-                dual_mass_error(CouplingConfig::Zoh {}, *h, None),
-                dual_mass_error(CouplingConfig::Zoh {}, *h, step),
-                dual_mass_error(FOH, *h, None),
-                dual_mass_error(FOH, *h, step),
+                dual_mass_error(CouplingConfig::zoh(), *h, None),
+                dual_mass_error(CouplingConfig::zoh(), *h, step),
+                dual_mass_error(foh(), *h, None),
+                dual_mass_error(foh(), *h, step),
                 dual_mass_error(soh.clone(), *h, step),
             ];
             println!(
@@ -92,7 +94,7 @@ fn iterated_steps_with_linear_inputs_have_order_two() {
 #[test]
 fn with_small_steps_only_the_solver_is_left() {
     // Inputs as parabolas at 10 µs: what is left is below 1e-9 of the amplitude of 0.1 m.
-    let soh = CouplingConfig::Soh { start: StartUp::Reduced };
+    let soh = CouplingConfig::soh(StartUp::Reduced);
     let error = dual_mass_error(soh, 1e-5, Some(IterationKind::Step));
     println!("dual mass, soh iterated, H = 10 µs: {error:.2e} m");
     assert!(error < 1e-10, "{error:e}");
@@ -300,7 +302,7 @@ fn saved_and_restored_goes_on_with_the_same_bits() {
         ] {
             let config = RunConfig {
                 iteration: Some(IterationConfig::new(kind, acceleration)),
-                coupling: FOH,
+                coupling: foh(),
                 ..RunConfig::new(0.2, 1e-3)
             };
             let build = || {

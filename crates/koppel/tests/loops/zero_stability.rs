@@ -15,9 +15,9 @@ fn stale(coupling: CouplingConfig) -> RunConfig {
 
 fn holds() -> [(CouplingConfig, f64); 3] {
     [
-        (CouplingConfig::Zoh {}, 0.949),
-        (CouplingConfig::Foh { start: StartUp::Constant }, 2.05),
-        (CouplingConfig::Soh { start: StartUp::Constant }, 3.16),
+        (CouplingConfig::zoh(), 0.949),
+        (CouplingConfig::foh(StartUp::Constant), 2.05),
+        (CouplingConfig::soh(StartUp::Constant), 3.16),
     ]
 }
 
@@ -76,18 +76,18 @@ fn schedules_and_holds_have_the_radius_of_their_recursion() {
     let gain: f64 = a * b;
     let order = ScheduleConfig::Order(vec!["first".into(), "second".into()]);
     // Parallel: y1' = a y2, y2' = b y1; in sequence y1' = a y2, y2' = b y1' with constant inputs.
-    let zoh = CouplingConfig::Zoh {};
+    let zoh = CouplingConfig::zoh();
     let cases = [
         (stale(zoh.clone()), gain.abs().sqrt()),
         (RunConfig { schedule: order.clone(), ..stale(zoh.clone()) }, gain.abs()),
         // u' = u + (v - u): the input ends at the newest value.
         (RunConfig { hold: Hold::Continuous, ..stale(zoh) }, gain.abs().sqrt()),
         // w' = w/2 + v/2 on both inputs: v1 = a w1, v2 = b w2.
-        (stale(CouplingConfig::Relaxed { alpha: 0.5 }), {
+        (stale(CouplingConfig::relaxed(0.5)), {
             let m = Matrix::from_slice(2, 2, &[0.5, 0.5 * b, 0.5 * a, 0.5]);
             spectral_radius(&m).unwrap()
         }),
-        (stale(CouplingConfig::Foh { start: StartUp::Constant }), {
+        (stale(CouplingConfig::foh(StartUp::Constant)), {
             // u' = 2 v - v_old.
             let m = [0.0, 2.0 * a, 0.0, -a, 2.0 * b, 0.0, -b, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0];
             spectral_radius(&Matrix::from_slice(4, 4, &m)).unwrap()

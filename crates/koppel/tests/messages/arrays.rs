@@ -62,9 +62,9 @@ fn a_held_input_is_never_extrapolated() {
         OdeModel::new(Box::new(ode), &SolverConfig::Exact {}).unwrap()
     };
     for coupling in [
-        CouplingConfig::Soh { start: StartUp::Constant },
-        CouplingConfig::Relaxed { alpha: 0.5 },
-        CouplingConfig::AntiAliasing { order: 1 },
+        CouplingConfig::soh(StartUp::Constant),
+        CouplingConfig::relaxed(0.5),
+        CouplingConfig::anti_aliasing(1),
     ] {
         let system = SystemBuilder::new()
             .add("ramp", model(Variable::new("u").start(1.0)))
@@ -85,8 +85,8 @@ fn a_held_input_is_never_extrapolated() {
 
 #[test]
 fn an_array_can_have_a_coupling_of_its_own() {
-    let connections = [("b.u".to_owned(), CouplingConfig::Relaxed { alpha: 0.5 })].into();
-    let coupling = CouplingConfig::Mixed { default: Box::new(CouplingConfig::Zoh {}), connections };
+    let connections = [("b.u".to_owned(), CouplingConfig::relaxed(0.5))].into();
+    let coupling = CouplingConfig::Mixed { default: Box::new(CouplingConfig::zoh()), connections };
     let system = arrays().connect(Connection::new("a.y", "b.u")).build().unwrap();
     Simulation::new(system, &RunConfig { coupling, ..RunConfig::new(0.2, 0.1) }).unwrap();
 }

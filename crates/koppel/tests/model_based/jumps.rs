@@ -16,8 +16,7 @@ fn a_jump_from_outside_gives_no_kick() {
     };
     for reading in [Reading::Fresh, Reading::Stale] {
         for error_equation in [ErrorEquationConfig::Off, ErrorEquationConfig::Carried] {
-            let coupling =
-                CouplingConfig::Prestep(PrestepConfig { error_equation, ..PrestepConfig::default() });
+            let coupling = CouplingConfig::from(PrestepConfig { error_equation, ..PrestepConfig::default() });
             let config = RunConfig { coupling, reading, ..RunConfig::new(4.0, 0.05) };
             let (simulation, table) = run(case.system().unwrap(), &config);
             let own = column(&simulation, "plant.y");
@@ -44,7 +43,7 @@ fn a_jump_is_met_like_a_start() {
         .into_iter()
         .flat_map(|error_equation| {
             [Shape::Linear, Shape::Constant, Shape::Energy].map(|input| {
-                CouplingConfig::Prestep(PrestepConfig { error_equation, input, ..PrestepConfig::default() })
+                CouplingConfig::from(PrestepConfig { error_equation, input, ..PrestepConfig::default() })
             })
         });
     for coupling in continuous.chain(discrete()) {
@@ -82,9 +81,9 @@ fn a_free_input_that_is_set_gives_no_kick() {
     };
     let set = |time: f64| vec![Change { time, set: [("a.u2".to_owned(), 1.0)].into() }];
     let continuous = [ErrorEquationConfig::Off, ErrorEquationConfig::Carried].map(|error_equation| {
-        CouplingConfig::Prestep(PrestepConfig { error_equation, ..PrestepConfig::default() })
+        CouplingConfig::from(PrestepConfig { error_equation, ..PrestepConfig::default() })
     });
-    let corrector = CouplingConfig::Corrector(CorrectorConfig::default());
+    let corrector = CouplingConfig::from(CorrectorConfig::default());
     for coupling in continuous.into_iter().chain([corrector]) {
         let record = Record::Many(vec!["*.y*".into()]);
         let config = RunConfig { coupling, record, reading: Reading::Stale, ..RunConfig::new(3.0, 0.05) };
@@ -113,7 +112,7 @@ fn a_jump_from_outside_is_no_fault_of_the_models() {
             .build()
             .unwrap();
         let prestep = PrestepConfig { time: Some(time), ..PrestepConfig::default() };
-        let coupling = CouplingConfig::Prestep(prestep);
+        let coupling = CouplingConfig::from(prestep);
         let at = vec![Change { time: 1.0, set: [("a.x[1]".to_owned(), 5.0)].into() }];
         let mut simulation =
             Simulation::new(system, &RunConfig { coupling, at, ..RunConfig::new(2.0, 0.05) }).unwrap();
@@ -132,9 +131,9 @@ fn iterated_outputs_are_known_to_be_fresh() {
     let one = |value: f64| matrix(1, 1, &[value]);
     let block = |rate: f64, d: f64| linear(one(-rate), one(rate), one(1.0), one(d), &[1.0]);
     let continuous = [ErrorEquationConfig::Off, ErrorEquationConfig::Carried].map(|error_equation| {
-        CouplingConfig::Prestep(PrestepConfig { error_equation, ..PrestepConfig::default() })
+        CouplingConfig::from(PrestepConfig { error_equation, ..PrestepConfig::default() })
     });
-    let corrector = CouplingConfig::Corrector(CorrectorConfig::default());
+    let corrector = CouplingConfig::from(CorrectorConfig::default());
     for coupling in continuous.into_iter().chain(discrete()).chain([corrector]) {
         let [fresh, stale] = [Reading::Fresh, Reading::Stale].map(|reading| {
             let system = SystemBuilder::new()

@@ -24,7 +24,7 @@ fn corrections_do_not_add_up_while_models_are_learned() {
         ..CorrectorConfig::default()
     };
     let record = Record::Many(vec!["sink.u1".into(), "coupling.phase".into()]);
-    let coupling = CouplingConfig::Corrector(corrector);
+    let coupling = CouplingConfig::from(corrector);
     let (_, table) = run(system, &RunConfig { coupling, record, ..RunConfig::new(2.0, 0.1) });
     for (k, row) in table.rows.iter().enumerate().skip(1) {
         let given = (k - 1) as f64 * 0.1 + if k > 10 { 0.05 } else { 0.0 };
@@ -41,7 +41,7 @@ fn models_of_bad_quality_are_put_aside() {
     let case = koppel::models::cases::case("helicopter").unwrap();
     let largest = |learning| {
         let prestep = PrestepConfig { constant: ConstantConfig::None, learning, ..PrestepConfig::default() };
-        let coupling = CouplingConfig::Prestep(prestep);
+        let coupling = CouplingConfig::from(prestep);
         let config = RunConfig { coupling, stop: 60.0, step: 0.08, ..case.run.clone() };
         let (_, table) = run(case.system().unwrap(), &config);
         table.rows.iter().flatten().fold(0.0_f64, |most, y| most.max(y.abs()))
@@ -63,7 +63,7 @@ fn moesp_starts_from_an_earlier_run() {
         ..PrestepConfig::default()
     };
     let config = |prestep: PrestepConfig, step: f64| {
-        let coupling = CouplingConfig::Prestep(prestep);
+        let coupling = CouplingConfig::from(prestep);
         let record = Record::One("coupling.phase".into());
         RunConfig { coupling, record, reading: Reading::Stale, ..RunConfig::new(0.03, step) }
     };

@@ -10,7 +10,7 @@ mod together;
 
 use koppel::coupling::{
     Against, ConstantConfig, CorrectorConfig, CouplingConfig, ErrorEquationConfig, Goal, LearningConfig,
-    LearningKind, Nodes, PrestepConfig, Shape, TimeForm, VfpsConfig,
+    LearningKind, NepceConfig, Nodes, PrestepConfig, Shape, TimeForm, VfpsConfig,
 };
 use koppel::identify::{ModelConfig, MoespConfig, RlsConfig};
 use koppel::linalg::Matrix;
@@ -63,15 +63,15 @@ fn methods() -> Vec<CouplingConfig> {
         carried,
         plain,
     ];
-    let mut all: Vec<_> = variants.into_iter().map(CouplingConfig::Prestep).collect();
+    let mut all: Vec<_> = variants.into_iter().map(CouplingConfig::from).collect();
     all.extend(discrete());
     let reset = CorrectorConfig { error_equation: ErrorEquationConfig::Reset, ..CorrectorConfig::default() };
-    all.push(CouplingConfig::Corrector(CorrectorConfig::default()));
-    all.push(CouplingConfig::Corrector(reset));
+    all.push(CouplingConfig::from(CorrectorConfig::default()));
+    all.push(CouplingConfig::from(reset));
     for against in [Against::Extrapolated, Against::Applied] {
-        all.push(CouplingConfig::Nepce { gain: 0.5, against, anti_aliasing: false });
+        all.push(CouplingConfig::from(NepceConfig { gain: 0.5, against, anti_aliasing: false }));
     }
-    all.push(CouplingConfig::Corrector(corrector));
+    all.push(CouplingConfig::from(corrector));
     all
 }
 
@@ -80,7 +80,7 @@ fn discrete() -> Vec<CouplingConfig> {
     let plain = PrestepConfig { time: Some(TimeForm::Discrete), ..PrestepConfig::default() };
     let carried = PrestepConfig { error_equation: ErrorEquationConfig::Carried, ..plain.clone() };
     let parts = PrestepConfig { recursion: true, ..carried.clone() };
-    [plain, carried, parts].into_iter().map(CouplingConfig::Prestep).collect()
+    [plain, carried, parts].into_iter().map(CouplingConfig::from).collect()
 }
 
 fn settings(stop: f64, step: f64) -> Vec<RunConfig> {

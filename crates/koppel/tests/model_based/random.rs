@@ -98,7 +98,7 @@ impl Example {
         let model = OdeModel::new(closed, &SolverConfig::Exact {}).unwrap();
         let system = SystemBuilder::new().add("m", model).build().unwrap();
         let record = Record::One("m.*y*".into());
-        run(system, &RunConfig { record, ..self.config(CouplingConfig::Zoh {}) }).1
+        run(system, &RunConfig { record, ..self.config(CouplingConfig::zoh()) }).1
     }
 
     fn config(&self, coupling: CouplingConfig) -> RunConfig {
@@ -146,8 +146,8 @@ fn a_thousand_random_systems() {
         let Some(example) = Example::new(&mut random) else { continue };
         count += 1;
         let exact = example.reference();
-        let zoh = example.error(CouplingConfig::Zoh {}, &exact).0;
-        let (pre_step, quality) = example.error(CouplingConfig::Prestep(PrestepConfig::default()), &exact);
+        let zoh = example.error(CouplingConfig::zoh(), &exact).0;
+        let (pre_step, quality) = example.error(CouplingConfig::from(PrestepConfig::default()), &exact);
         if zoh < 0.5 {
             ratios.push(pre_step / zoh);
             figures.push(quality);

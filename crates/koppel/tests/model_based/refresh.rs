@@ -1,7 +1,7 @@
 //! Models that are taken anew when the dynamics change, and only then.
 
 use super::*;
-use koppel::coupling::{Hold, StartUp};
+use koppel::coupling::{CorrectorConfig, Hold, PrestepConfig, StartUp};
 use koppel::system::{Ode, Ports};
 
 /// x' = -k (x - u) with k = 1 before t = 1 s and 25 after: a switch inside the equations, of which nobody is told.
@@ -65,11 +65,7 @@ fn methods(model: ModelConfig) -> [CouplingConfig; 3] {
     let prestep = PrestepConfig { model, ..PrestepConfig::default() };
     let discrete = PrestepConfig { time: Some(TimeForm::Discrete), ..prestep.clone() };
     let corrector = CorrectorConfig { model, ..CorrectorConfig::default() };
-    [
-        CouplingConfig::Prestep(prestep),
-        CouplingConfig::Prestep(discrete),
-        CouplingConfig::Corrector(corrector),
-    ]
+    [CouplingConfig::from(prestep), CouplingConfig::from(discrete), CouplingConfig::from(corrector)]
 }
 
 const AUTO: ModelConfig = ModelConfig::DerivativesAbove(1e-3);
@@ -99,7 +95,7 @@ fn distance(a: &[Vec<f64>], b: &[Vec<f64>]) -> f64 {
 #[test]
 fn a_switch_in_the_equations_is_met() {
     let record = Record::Many(vec!["plant.y1".into(), "oscillator.y*".into()]);
-    let fine = CouplingConfig::Foh { start: StartUp::Constant };
+    let fine = CouplingConfig::foh(StartUp::Constant);
     let fine = RunConfig { coupling: fine, record, record_every: 100, ..RunConfig::new(4.0, 1e-3) };
     let truth = run(loop_of(switching()), &fine).1.rows;
     let sources = [ModelConfig::DerivativesEvery(0), AUTO, ModelConfig::Derivatives];
@@ -133,7 +129,7 @@ fn models_that_predict_well_stay() {
 fn a_system_that_bends_is_followed_with_fewer_models() {
     let case = koppel::models::cases::case("pendulum-oscillator").unwrap();
     let rows = |model| {
-        let coupling = CouplingConfig::Prestep(PrestepConfig { model, ..PrestepConfig::default() });
+        let coupling = CouplingConfig::from(PrestepConfig { model, ..PrestepConfig::default() });
         let config = RunConfig { coupling, reading: Reading::Stale, ..RunConfig::new(1.0, 0.02) };
         let (simulation, table) = run(case.system().unwrap(), &config);
         let models = simulation.statistics().review.unwrap().models;

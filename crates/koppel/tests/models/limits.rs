@@ -67,7 +67,7 @@ fn helicopter_limits_depend_on_the_hold() {
 fn zero_order_hold_drives_undamped_masses() {
     let case = case("undamped-two-mass").unwrap();
     let gain = |step: f64| {
-        let config = RunConfig { coupling: CouplingConfig::Zoh {}, stop: 4.0, step, ..case.run.clone() };
+        let config = RunConfig { coupling: CouplingConfig::zoh(), stop: 4.0, step, ..case.run.clone() };
         let (names, table) = run(case.system().unwrap(), &config).unwrap();
         // The spring between the masses sees the fast mode only.
         let force = names.iter().position(|name| name == "right.F").unwrap();

@@ -39,7 +39,7 @@ fn reference_run(case: &Case, config: &RunConfig) -> Result<(Vec<String>, Table)
     let config = RunConfig {
         reading: Reading::Fresh,
         hold: Hold::Constant,
-        coupling: CouplingConfig::Zoh {},
+        coupling: CouplingConfig::zoh(),
         schedule: ScheduleConfig::PARALLEL,
         ..config.clone()
     };

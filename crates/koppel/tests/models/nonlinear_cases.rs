@@ -171,7 +171,7 @@ fn mass_ratio_decides_without_a_solved_loop() {
     let largest_force = |beta: f64, reading: Reading| {
         let mut case = case("double-pendulum").unwrap();
         case.parts[0].parameters = parameters(&[("beta", beta)]);
-        let coupling = CouplingConfig::Zoh {};
+        let coupling = CouplingConfig::zoh();
         let config = RunConfig { coupling, reading, stop: 1.0, step: 1e-3, ..case.run.clone() };
         let Ok((names, table)) = run(case.system().unwrap(), &config) else { return f64::INFINITY };
         let force = names.iter().position(|name| name == "lower.F2").unwrap();

@@ -121,7 +121,7 @@ fn the_controller_of_the_steering_samples() {
 /// Times (begin, length, in s) in which bristles alone give way: the rack is pushed by more than 150 µm for at least 20 ms, and slides by
 /// less than 10 µm; and how far it slides in all, in m.
 fn sticks(case: &Case) -> (Vec<(f64, f64)>, f64) {
-    let coupling = CouplingConfig::Foh { start: StartUp::Constant };
+    let coupling = CouplingConfig::foh(StartUp::Constant);
     let record = Record::Many(vec!["steering.x".into(), "steering.z".into()]);
     let config = RunConfig { step: 1e-3, stop: 8.0, coupling, record, ..case.run.clone() };
     let (_, table) = run(case.system().unwrap(), &config).unwrap();

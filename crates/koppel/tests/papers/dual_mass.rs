@@ -3,7 +3,8 @@
 use super::watched::{Trace, Watched, seen};
 use super::{global_error, prestep, stale};
 use koppel::coupling::{
-    Against, ConstantConfig, CorrectorConfig, CouplingConfig, ErrorEquationConfig, OdeMethod, PrestepConfig,
+    Against, ConstantConfig, CorrectorConfig, CouplingConfig, ErrorEquationConfig, NepceConfig, OdeMethod,
+    PrestepConfig,
 };
 use koppel::models::cases::{Case, case};
 use koppel::run::Simulation;
@@ -38,7 +39,7 @@ fn with_error_equation(config: &mut PrestepConfig, step: f64) {
 fn pre_step_stays_close_where_zero_order_hold_has_left() {
     let case = dual_mass(2e5, 200.0);
     let error = |coupling, step| global_error(&case, &stale(coupling, STOP, step));
-    assert!(error(CouplingConfig::Zoh {}, 1e-3) > 0.6);
+    assert!(error(CouplingConfig::zoh(), 1e-3) > 0.6);
     for constant in [ConstantConfig::None, ConstantConfig::Measured] {
         let seen = error(prestep(|config| config.constant = constant), 9e-3);
         assert!(seen < 0.07, "{constant:?}: {seen}");
@@ -139,10 +140,10 @@ fn stable_area(coupling: impl Fn(f64) -> CouplingConfig) -> f64 {
 /// | pre-step  | 62         | 54-62   | 61.2 (c = 0, as in the thesis), 58 (measured) |
 #[test]
 fn stability_areas_of_the_thesis() {
-    let corrector =
-        CouplingConfig::Corrector(CorrectorConfig { error_steps: 50, ..CorrectorConfig::default() });
-    let nepce = CouplingConfig::Nepce { gain: 1.0, against: Against::Extrapolated, anti_aliasing: false };
-    let zoh = stable_area(|_| CouplingConfig::Zoh {});
+    let corrector = CouplingConfig::from(CorrectorConfig { error_steps: 50, ..CorrectorConfig::default() });
+    let nepce =
+        CouplingConfig::from(NepceConfig { gain: 1.0, against: Against::Extrapolated, anti_aliasing: false });
+    let zoh = stable_area(|_| CouplingConfig::zoh());
     let nepce = stable_area(|_| nepce.clone());
     let corrector = stable_area(|_| corrector.clone());
     let pre_step = stable_area(|_| plain(|_| ()));

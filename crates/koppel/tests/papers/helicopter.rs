@@ -66,7 +66,7 @@ fn exact_models_are_unstable_without_their_constant_and_stable_with_it() {
 
 /// How much the outputs grow under zero-order hold from [400, 600] to [600, 800] s, long after the last command.
 fn growth_of_hold(step: f64) -> f64 {
-    let (case, config) = helicopter(CouplingConfig::Zoh {}, step);
+    let (case, config) = helicopter(CouplingConfig::zoh(), step);
     let config = RunConfig { stop: 800.0, ..config };
     let Ok((_, table)) = run(case.system().unwrap(), &config) else { return f64::INFINITY };
     let largest = |from: f64, to: f64| {
@@ -100,7 +100,7 @@ fn the_limit_of_zero_order_hold_is_found() {
 /// 0.2 s, all of it early.
 #[test]
 fn learned_models_are_stable_at_a_fifth_of_a_second() {
-    let zoh = unrest(CouplingConfig::Zoh {}, 0.2, 100.0, 150.0);
+    let zoh = unrest(CouplingConfig::zoh(), 0.2, 100.0, 150.0);
     assert!(zoh > 1e3, "{zoh}");
     assert!(error(prestep(learned(12.0)), 0.16) < 0.15);
     let early = unrest(prestep(learned(12.0)), 0.2, 0.0, 30.0);

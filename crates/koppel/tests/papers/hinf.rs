@@ -15,7 +15,7 @@ use koppel::solver::SolverConfig;
 use koppel::system::{Connection, LinearOde, OdeModel, StateSpace, SystemBuilder, Variable};
 
 fn hinf(disc: f64) -> CouplingConfig {
-    CouplingConfig::Hinf(HinfConfig { disc: Some(disc), limit: f64::INFINITY, ..HinfConfig::default() })
+    CouplingConfig::from(HinfConfig { disc: Some(disc), limit: f64::INFINITY, ..HinfConfig::default() })
 }
 
 /// 400 of the 10 000 systems of `cargo xtask proof`, against an independent implementation's parts.
@@ -24,9 +24,9 @@ fn parts_of_random_dual_masses_that_become_unstable() {
     let seeds = seeds(0, 400);
     let start = StartUp::Constant;
     for (coupling, expected) in [
-        (CouplingConfig::Zoh {}, 0.216),
-        (CouplingConfig::Foh { start }, 0.369),
-        (CouplingConfig::Soh { start }, 0.666),
+        (CouplingConfig::zoh(), 0.216),
+        (CouplingConfig::foh(start), 0.369),
+        (CouplingConfig::soh(start), 0.666),
         (hinf(1e-3), 0.167),
         (hinf(5e-3), 0.185),
     ] {
@@ -49,9 +49,9 @@ fn the_printed_systems_are_stable_as_the_figures_say() {
     ];
     let start = StartUp::Constant;
     for (coupling, radii, tolerance) in [
-        (CouplingConfig::Zoh {}, [0.98483365, 0.74637556, 0.59498336, 1.18543083], 1e-7),
-        (CouplingConfig::Foh { start }, [0.98834433, 0.73222631, 0.60516429, 2.36006128], 1e-7),
-        (CouplingConfig::Soh { start }, [0.98887837, 1.01986882, 0.99277801, 3.52333074], 1e-7),
+        (CouplingConfig::zoh(), [0.98483365, 0.74637556, 0.59498336, 1.18543083], 1e-7),
+        (CouplingConfig::foh(start), [0.98834433, 0.73222631, 0.60516429, 2.36006128], 1e-7),
+        (CouplingConfig::soh(start), [0.98887837, 1.01986882, 0.99277801, 3.52333074], 1e-7),
         // There the compensator was not scaled for constants: 1.8 % with a disc of 5 ms.
         (hinf(5e-3), [0.98657044, 0.7382725, 0.50751909, 0.89552513], 0.03),
     ] {
@@ -105,7 +105,7 @@ fn reconstructed(
 #[test]
 fn how_values_are_held_matters_little() {
     let held = [HoldOrder::Zoh, HoldOrder::Foh, HoldOrder::Soh]
-        .map(|hold| CouplingConfig::Hinf(HinfConfig { hold, ..HinfConfig::default() }));
+        .map(|hold| CouplingConfig::from(HinfConfig { hold, ..HinfConfig::default() }));
     let frequencies: Vec<f64> = (0..60).map(|k| 1e-3 * 1000_f64.powf(f64::from(k) / 59.0)).collect();
     let table = error_table(&held, Hold::Constant, &frequencies).unwrap();
     let [zoh, foh, soh] = [0, 1, 2].map(|k| table[k].clone().unwrap());
@@ -133,7 +133,7 @@ fn a_jump_just_before_an_exchange_is_limited() {
         let start = 1.0 - before;
         let table = reconstructed(
             [1.0, 1.0, 0.0],
-            CouplingConfig::Hinf(HinfConfig { limit, ..HinfConfig::default() }),
+            CouplingConfig::from(HinfConfig { limit, ..HinfConfig::default() }),
             0.05,
             1.5,
             ExternalConfig::Pulses {
@@ -175,14 +175,14 @@ fn a_sweep_is_reconstructed() {
         (square / rows.len() as f64).sqrt()
     };
     let hinf = |smoother_hz| {
-        CouplingConfig::Hinf(HinfConfig {
+        CouplingConfig::from(HinfConfig {
             smoother_hz: Some(smoother_hz),
             weight_hz: Some(1.0),
             disc: Some(1e-3),
             ..HinfConfig::default()
         })
     };
-    let zoh = error(CouplingConfig::Zoh {});
+    let zoh = error(CouplingConfig::zoh());
     for corner in [50.0, 30.0] {
         let found = error(hinf(corner));
         assert!(found < 0.6 * zoh, "{corner} Hz: {found} against {zoh}");
@@ -210,10 +210,10 @@ fn a_vehicle_and_its_steering() {
         Some(((square / exact.len() as f64).sqrt() / (high - low), rough))
     };
     let start = StartUp::Constant;
-    assert!(judged(CouplingConfig::Soh { start }).is_none(), "the parabola diverges");
-    let (zoh, _) = judged(CouplingConfig::Zoh {}).unwrap();
-    let (_, rough) = judged(CouplingConfig::Foh { start }).unwrap();
-    let (hinf, smooth) = judged(CouplingConfig::Hinf(HinfConfig::default())).unwrap();
+    assert!(judged(CouplingConfig::soh(start)).is_none(), "the parabola diverges");
+    let (zoh, _) = judged(CouplingConfig::zoh()).unwrap();
+    let (_, rough) = judged(CouplingConfig::foh(start)).unwrap();
+    let (hinf, smooth) = judged(CouplingConfig::from(HinfConfig::default())).unwrap();
     assert!(hinf < 0.55 * zoh, "{hinf} against {zoh}");
     assert!(rough > 3.0 * smooth, "{rough} against {smooth}");
 }

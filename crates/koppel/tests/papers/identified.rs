@@ -29,8 +29,8 @@ fn moesp_of_the_right_order_serves_the_dual_mass() {
     case.parts[1].parameters.extend([("ck".to_owned(), 2e5), ("dk".to_owned(), 200.0)]);
     for (step, limit) in [(2e-4, 0.2), (5e-4, 0.35)] {
         let error = |coupling| global_error(&case, &stale(coupling, 0.3, step));
-        let with = |model| error(CouplingConfig::Prestep(learned(model, 150.0 * step, 0.005)));
-        let zoh = error(CouplingConfig::Zoh {});
+        let with = |model| error(CouplingConfig::from(learned(model, 150.0 * step, 0.005)));
+        let zoh = error(CouplingConfig::zoh());
         for model in [moesp(2, 200), moesp(3, 200), rls(2, 2), rls(2, 3)] {
             let seen = with(model);
             assert!(seen < limit * zoh, "{step}, {model:?}: {seen}, zoh {zoh}");
@@ -53,7 +53,7 @@ fn moesp_with_table_3_13_is_worse_than_hold_and_better_of_higher_order() {
         }
         error(prestep(|own| *own = config))
     };
-    let zoh = error(CouplingConfig::Zoh {});
+    let zoh = error(CouplingConfig::zoh());
     let [first, fourth] = [1, 4].map(with);
     assert!(first > 1.5 * zoh && first < 3.0 * zoh, "{first}, zoh {zoh}");
     assert!(fourth < 0.6 * zoh, "{fourth}, zoh {zoh}");
@@ -67,12 +67,12 @@ fn second_order_models_and_the_corrector_on_the_helicopter() {
     let case = case("helicopter").unwrap();
     for (step, order_two, corrector) in [(0.08, 0.015, 0.03), (0.1, 0.02, 0.035), (0.16, 0.08, 0.12)] {
         let error = |coupling| global_error(&case, &RunConfig { coupling, step, ..case.run.clone() });
-        let seen = error(CouplingConfig::Prestep(learned(rls(2, 2), 12.0, 1.0)));
+        let seen = error(CouplingConfig::from(learned(rls(2, 2), 12.0, 1.0)));
         assert!(seen < order_two, "{step}: {seen}");
         let with = |error_equation| {
             let PrestepConfig { model, learning, .. } = learned(rls(1, 1), 12.0, 1.0);
             let config = CorrectorConfig { model, learning, error_equation, ..CorrectorConfig::default() };
-            error(CouplingConfig::Corrector(config))
+            error(CouplingConfig::from(config))
         };
         let seen = with(ErrorEquationConfig::Reset);
         assert!(seen < corrector, "{step}: {seen}");
@@ -88,7 +88,7 @@ fn moesp_on_the_helicopter() {
     let case = case("helicopter").unwrap();
     let model = ModelConfig::Moesp(MoespConfig { order: Some(6), window: 3000, rows: Some(3) });
     let error = |coupling| global_error(&case, &RunConfig { coupling, step: 0.1, ..case.run.clone() });
-    let seen = error(CouplingConfig::Prestep(learned(model, 12.0, 1.0)));
-    let zoh = error(CouplingConfig::Zoh {});
+    let seen = error(CouplingConfig::from(learned(model, 12.0, 1.0)));
+    let zoh = error(CouplingConfig::zoh());
     assert!(seen < 0.02 && seen < 0.5 * zoh, "{seen}, zoh {zoh}");
 }

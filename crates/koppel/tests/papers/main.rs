@@ -57,7 +57,7 @@ fn global_error(case: &Case, config: &RunConfig) -> f64 {
 fn prestep(change: impl FnOnce(&mut PrestepConfig)) -> CouplingConfig {
     let mut config = PrestepConfig::default();
     change(&mut config);
-    CouplingConfig::Prestep(config)
+    CouplingConfig::from(config)
 }
 
 /// Stale reading, as in the studies of Genser.

@@ -12,7 +12,7 @@ fn small_steps_teach_what_hold_cannot() {
     let case = case("nonlinear-dual-mass").unwrap();
     for (step, limit) in [(2e-3, 0.15), (3e-3, 0.2), (4e-3, 0.4)] {
         let error = |coupling| global_error(&case, &stale(coupling, 0.5, step));
-        assert!(error(CouplingConfig::Zoh {}) > 1e3);
+        assert!(error(CouplingConfig::zoh()) > 1e3);
         let learned = prestep(|config| {
             config.model = ModelConfig::Rls(RlsConfig::default());
             config.learning = Some(LearningConfig {

@@ -30,9 +30,9 @@ fn largest_error(case: &Case, config: &RunConfig) -> f64 {
 fn the_error_border_is_kept_at_thirty_times_the_step() {
     let case = case("pendulum-oscillator").unwrap();
     let error = |coupling, step| largest_error(&case, &stale(coupling, 1.0, step));
-    let border = error(CouplingConfig::Zoh {}, 1e-4);
+    let border = error(CouplingConfig::zoh(), 1e-4);
     assert!((0.01..0.03).contains(&border), "{border}");
-    let zoh = [2e-4, 4e-4].map(|step| error(CouplingConfig::Zoh {}, step) / border);
+    let zoh = [2e-4, 4e-4].map(|step| error(CouplingConfig::zoh(), step) / border);
     assert!(zoh[0] > 1.25 && zoh[1] > 2.0, "{zoh:?}");
     for input in [Shape::Linear, Shape::Constant] {
         for error_equation in [ErrorEquationConfig::Off, ErrorEquationConfig::Carried] {

@@ -85,7 +85,7 @@ fn a_score_tells_stability_error_and_cost() {
     let truck = case("quarter-truck").unwrap();
     let system = linear(&truck);
     let own = |step: f64| {
-        let run = RunConfig { coupling: CouplingConfig::Zoh {}, step, ..truck.run.clone() };
+        let run = RunConfig { coupling: CouplingConfig::zoh(), step, ..truck.run.clone() };
         let options = TuneOptions { steps: Some((0.02, 0.02)), schedules: false, ..TuneOptions::default() };
         (tune(&system, &run, &options).unwrap().own.unwrap().score, run)
     };

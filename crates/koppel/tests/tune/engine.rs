@@ -11,7 +11,7 @@ fn seen(case: &Case, run: &RunConfig) -> f64 {
     let steps = ((run.stop - run.start) / run.step).floor();
     let config = RunConfig { stop: run.start + steps * run.step, ..run.clone() };
     let plain =
-        RunConfig { coupling: CouplingConfig::Zoh {}, schedule: ScheduleConfig::PARALLEL, ..config.clone() };
+        RunConfig { coupling: CouplingConfig::zoh(), schedule: ScheduleConfig::PARALLEL, ..config.clone() };
     let mut coupled = Simulation::new(case.system().unwrap(), &config).unwrap();
     let mut uncut = Simulation::new(case.reference().unwrap(), &plain).unwrap();
     let graph = case.system().unwrap().graph;
@@ -43,7 +43,7 @@ fn seen(case: &Case, run: &RunConfig) -> f64 {
 fn late(case: &Case, run: &RunConfig) -> f64 {
     let long = RunConfig { stop: run.start + 10.0 * (run.stop - run.start), ..run.clone() };
     let plain =
-        RunConfig { coupling: CouplingConfig::Zoh {}, schedule: ScheduleConfig::PARALLEL, ..long.clone() };
+        RunConfig { coupling: CouplingConfig::zoh(), schedule: ScheduleConfig::PARALLEL, ..long.clone() };
     let largest = |mut simulation: Simulation, from: f64| {
         let mut largest = 0.0_f64;
         while !simulation.is_done() {
@@ -100,9 +100,9 @@ fn points_of_the_front_are_what_they_are_said_to_be() {
 fn what_is_not_searched_stays() {
     let case = case("two-mass").unwrap();
     let (system, inputs, methods) = (linear(&case), connections(&case), names(&["foh", "nepce"]));
-    let own = CouplingConfig::Soh { start: Default::default() };
+    let own = CouplingConfig::soh(Default::default());
     let coupling = CouplingConfig::Mixed {
-        default: Box::new(CouplingConfig::Zoh {}),
+        default: Box::new(CouplingConfig::zoh()),
         connections: inputs[..2].iter().map(|input| (input.clone(), own.clone())).collect(),
     };
     let options = TuneOptions { methods: &methods, connections: &inputs[..1], ..TuneOptions::default() };
@@ -111,7 +111,7 @@ fn what_is_not_searched_stays() {
         let CouplingConfig::Mixed { default, connections } = &one.candidate.coupling else {
             panic!("{:?}", one.candidate);
         };
-        assert_eq!((&**default, connections.get(&inputs[1])), (&CouplingConfig::Zoh {}, Some(&own)));
+        assert_eq!((&**default, connections.get(&inputs[1])), (&CouplingConfig::zoh(), Some(&own)));
         assert!(connections.get(&inputs[0]).is_some_and(|searched| *searched != own), "{connections:?}");
     }
 }
@@ -133,6 +133,6 @@ fn what_is_left_out_for_its_growth_grows() {
     // Stable up to 0.0381 s and from 0.097 s on: MATH of the step matrix by hand, as `check` has it.
     let steps: Vec<f64> = found.front.iter().map(|one| one.candidate.step).collect();
     assert!(steps.iter().all(|step| *step < 0.0382 || *step > 0.0969), "{steps:?}");
-    let run = RunConfig { step: 0.05, coupling: CouplingConfig::Zoh {}, ..case.run.clone() };
+    let run = RunConfig { step: 0.05, coupling: CouplingConfig::zoh(), ..case.run.clone() };
     assert!(late(&case, &run) > 100.0);
 }

@@ -4,7 +4,7 @@
 //! slave. Figures beside α and h were computed from the closed-form step matrix in Python, without koppel.
 
 use super::{linear, names};
-use koppel::coupling::CouplingConfig;
+use koppel::coupling::{CouplingConfig, RelaxedConfig};
 use koppel::models::cases::{Case, case};
 use koppel::plan::tune::{Objective, TuneOptions, Tuned, Tuning, tune};
 use koppel::run::{Reading, RunConfig, ScheduleConfig};
@@ -15,7 +15,7 @@ const BOTH: [Objective; 2] = [Objective::Radius, Objective::Consistency];
 fn master(order: [&str; 2]) -> Case {
     let case = case("two-mass").unwrap();
     let schedule = ScheduleConfig::Order(order.map(str::to_owned).to_vec());
-    let coupling = CouplingConfig::Zoh {};
+    let coupling = CouplingConfig::zoh();
     let run = RunConfig { reading: Reading::Stale, schedule, coupling, step: 9.0, stop: 900.0, ..case.run };
     Case { run, ..case }
 }
@@ -29,10 +29,8 @@ fn tuned(case: &Case, inputs: &[&str], options: TuneOptions<'_>) -> Tuning {
 /// α of an input; 0 without relaxation.
 fn alpha(one: &Tuned, input: &str) -> f64 {
     let CouplingConfig::Mixed { connections, .. } = &one.candidate.coupling else { return 0.0 };
-    match connections.get(input) {
-        Some(CouplingConfig::Relaxed { alpha }) => *alpha,
-        _ => 0.0,
-    }
+    let own = connections.get(input).and_then(CouplingConfig::settings::<RelaxedConfig>);
+    own.map_or(0.0, |own| own.alpha)
 }
 
 fn values(one: &Tuned) -> (f64, f64) {
@@ -127,7 +125,7 @@ fn the_choice_of_control_12() {
 #[test]
 fn orders_and_methods() {
     let mut case = master(["first", "second"]);
-    case.run.coupling = CouplingConfig::Zoh {};
+    case.run.coupling = CouplingConfig::zoh();
     let system = linear(&case);
     let (methods, inputs) = (names(&["zoh", "relaxed"]), names(&["first.x", "first.v", "second.F"]));
     let options = TuneOptions {

@@ -14,7 +14,7 @@ use problems::{Fresh, problems};
 /// All columns at the communication points; of VFPS the quality figure as last one.
 fn run(problem: &Fresh, coupling: &CouplingConfig, step: f64, every: u64) -> Vec<Vec<f64>> {
     let mut record = vec!["all".to_owned()];
-    if matches!(coupling, CouplingConfig::Vfps(_)) {
+    if coupling.excites() {
         record.push("coupling.quality".into());
     }
     let coupling = coupling.clone();
@@ -37,7 +37,7 @@ fn run(problem: &Fresh, coupling: &CouplingConfig, step: f64, every: u64) -> Vec
 }
 
 fn exact(problem: &Fresh) -> Vec<Vec<f64>> {
-    run(problem, &CouplingConfig::Foh { start: StartUp::Constant }, problem.smallest / 20.0, 20)
+    run(problem, &CouplingConfig::foh(StartUp::Constant), problem.smallest / 20.0, 20)
 }
 
 /// Mean over the outputs of the mean distance relative to the range.
@@ -79,7 +79,7 @@ fn events_are_no_loss_where_steps_can_be_taken_again() {
         assert!(ratio <= 1.2, "{name}: {ratio}");
     }
     // The same steps taken once are not as good: this test can fail.
-    let once = CouplingConfig::Vfps(VfpsConfig { trials: 1, ..VfpsConfig::default() });
+    let once = CouplingConfig::from(VfpsConfig { trials: 1, ..VfpsConfig::default() });
     assert!(worst_ratio(&named("stiff stop", problems(1.0)), 6, &once) > 1.2);
 }
 
@@ -96,7 +96,7 @@ fn steps_are_taken_again_however_wrong_the_models_are() {
 /// What an input lacks in the step of an event is given back to a subsystem that integrates it.
 #[test]
 fn what_events_take_is_given_back() {
-    let once = CouplingConfig::Vfps(VfpsConfig { trials: 1, ..VfpsConfig::default() });
+    let once = CouplingConfig::from(VfpsConfig { trials: 1, ..VfpsConfig::default() });
     for (name, doublings) in [("sampled controller", 4), ("backlash", 3), ("stiff stop", 3)] {
         let ratio = worst_ratio(&named(name, problems(1.0)), doublings, &once);
         assert!(ratio <= 1.2, "{name}: {ratio}");
@@ -109,7 +109,7 @@ fn what_events_take_is_given_back() {
 fn the_quality_figure_tells_bad_runs_from_good_ones() {
     let threshold = VfpsConfig::default().modified_above;
     let (mut bad, mut found, mut good, mut false_alarms) = (0, 0, 0, 0);
-    let once = CouplingConfig::Vfps(VfpsConfig { trials: 1, ..VfpsConfig::default() });
+    let once = CouplingConfig::from(VfpsConfig { trials: 1, ..VfpsConfig::default() });
     for problem in problems(1.0) {
         let exact = exact(&problem);
         let steps = (0..problem.doublings).rev().step_by(2);

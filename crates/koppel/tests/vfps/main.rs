@@ -7,17 +7,18 @@ mod fresh;
 mod problems;
 mod trouble;
 
-use koppel::coupling::{Against, CouplingConfig, StartUp, VfpsConfig};
+use koppel::coupling::{Against, CouplingConfig, NepceConfig, StartUp, VfpsConfig};
 use problems::Problem;
 
 fn vfps() -> CouplingConfig {
-    CouplingConfig::Vfps(VfpsConfig::default())
+    CouplingConfig::from(VfpsConfig::default())
 }
 
 /// The yardstick: couplings that know nothing of the subsystems.
 fn signal_based() -> [CouplingConfig; 3] {
-    let nepce = CouplingConfig::Nepce { gain: 1.0, against: Against::Extrapolated, anti_aliasing: false };
-    [CouplingConfig::Zoh {}, CouplingConfig::Foh { start: StartUp::Constant }, nepce]
+    let nepce =
+        CouplingConfig::from(NepceConfig { gain: 1.0, against: Against::Extrapolated, anti_aliasing: false });
+    [CouplingConfig::zoh(), CouplingConfig::foh(StartUp::Constant), nepce]
 }
 
 fn problem(name: &str) -> Problem {
@@ -53,7 +54,7 @@ fn nonlinear_systems_allow_large_steps() {
 /// Between sticking and sliding no linear model is right: a step that cannot be taken again must be small.
 #[test]
 fn friction_needs_steps_that_can_be_taken_again() {
-    let once = CouplingConfig::Vfps(VfpsConfig { trials: 1, ..VfpsConfig::default() });
+    let once = CouplingConfig::from(VfpsConfig { trials: 1, ..VfpsConfig::default() });
     let problem = problem("LuGre mass, stick");
     assert!(problem.error(&once, 20.0) <= 0.05);
     assert!(problem.error(&once, 60.0) > 0.5);
@@ -93,5 +94,5 @@ fn no_worse_than_the_best_signal_based_coupling() {
 #[test]
 fn the_largest_step_is_found() {
     assert_eq!(problem("PI-PT1").largest_step(&vfps()), 1000.0);
-    assert_eq!(problem("PI-PT1").largest_step(&CouplingConfig::Foh { start: StartUp::Constant }), 70.0);
+    assert_eq!(problem("PI-PT1").largest_step(&CouplingConfig::foh(StartUp::Constant)), 70.0);
 }

@@ -126,8 +126,7 @@ impl Problem {
     fn exact(&self, step: f64) -> Vec<Vec<f64>> {
         let names = self.names();
         let reference = self.case.reference().expect("the case has a reference");
-        let plain =
-            RunConfig { step: step * 1e-3, coupling: CouplingConfig::Zoh {}, ..self.case.run.clone() };
+        let plain = RunConfig { step: step * 1e-3, coupling: CouplingConfig::zoh(), ..self.case.run.clone() };
         let of_monolith: Vec<String> = names.iter().map(|name| format!("monolith.{name}")).collect();
         let mut monolith = Simulation::new(reference, &plain).expect("the reference runs");
         outputs(&mut monolith, &of_monolith).expect("the reference comes to its end")

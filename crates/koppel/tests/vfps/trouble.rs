@@ -26,7 +26,7 @@ fn distance(case: &Case, config: &RunConfig, finer: u64) -> f64 {
     let fine = RunConfig {
         step: config.step / finer as f64,
         record_every: finer,
-        coupling: CouplingConfig::Foh { start: StartUp::Constant },
+        coupling: CouplingConfig::foh(StartUp::Constant),
         ..config.clone()
     };
     let exact = run(case.system().unwrap(), &fine).unwrap();
@@ -47,7 +47,7 @@ fn a_change_of_the_plant_is_learned() {
     case.run.step = 0.5;
     let at = vec![Change { time: 15.1, set: BTreeMap::from([("first.ck".to_owned(), 2.0)]) }];
     let config = RunConfig { at, coupling: vfps(), ..case.run.clone() };
-    let foh = RunConfig { coupling: CouplingConfig::Foh { start: StartUp::Constant }, ..config.clone() };
+    let foh = RunConfig { coupling: CouplingConfig::foh(StartUp::Constant), ..config.clone() };
     let (vfps, foh) = (distance(&case, &config, 200), distance(&case, &foh, 200));
     assert!(vfps < 0.01 && vfps < 0.5 * foh, "{vfps} against {foh}");
 }
@@ -68,7 +68,7 @@ fn what_may_not_be_excited_is_learned_on_the_way() {
     case.run.step = 0.3;
     let spare = vec!["first".to_owned(), "second".to_owned()];
     let config = VfpsConfig { spare, ..VfpsConfig::default() };
-    let config = RunConfig { coupling: CouplingConfig::Vfps(config), ..case.run.clone() };
+    let config = RunConfig { coupling: CouplingConfig::from(config), ..case.run.clone() };
     let away = distance(&case, &config, 100);
     assert!(away < 0.05, "{away}");
     let remarks = Simulation::new(case.system().unwrap(), &config).unwrap().remarks();
@@ -76,7 +76,7 @@ fn what_may_not_be_excited_is_learned_on_the_way() {
     let begin = "`first` was not excited before the run: it is not to be excited";
     assert!(remarks[0].starts_with(begin), "{remarks:?}");
     let unknown = VfpsConfig { spare: vec!["frist".into()], ..VfpsConfig::default() };
-    let config = RunConfig { coupling: CouplingConfig::Vfps(unknown), ..case.run.clone() };
+    let config = RunConfig { coupling: CouplingConfig::from(unknown), ..case.run.clone() };
     let error = run(case.system().unwrap(), &config).unwrap_err().to_string();
     assert!(error.contains("did you mean `first`?"), "{error}");
 }
@@ -85,7 +85,7 @@ fn what_may_not_be_excited_is_learned_on_the_way() {
 fn strange_numbers_of_nodes_are_refused() {
     let case = case("two-mass").unwrap();
     for nodes in [0, 100_000] {
-        let coupling = CouplingConfig::Vfps(VfpsConfig { nodes: nodes.into(), ..VfpsConfig::default() });
+        let coupling = CouplingConfig::from(VfpsConfig { nodes: nodes.into(), ..VfpsConfig::default() });
         let config = RunConfig { coupling, ..case.run.clone() };
         let error = run(case.system().unwrap(), &config).unwrap_err().to_string();
         assert!(error.contains("vfps.nodes") && error.contains("between 1 and"), "{error}");
@@ -163,7 +163,7 @@ fn an_output_that_rests_while_it_is_excited_is_learned_when_it_moves() {
     let away = |scale: f64, coupling: CouplingConfig| {
         let config = RunConfig { coupling, ..RunConfig::new(20.0, 0.25) };
         let rows = run(gated(scale), &config).unwrap();
-        let foh = CouplingConfig::Foh { start: StartUp::Constant };
+        let foh = CouplingConfig::foh(StartUp::Constant);
         let fine = RunConfig { coupling: foh, record_every: 100, ..RunConfig::new(20.0, 0.0025) };
         let exact = run(gated(scale), &fine).unwrap();
         let off = |(a, b): (&Vec<f64>, &Vec<f64>)| ((a[0] - b[0]) / scale).abs().max((a[1] - b[1]).abs());
@@ -171,9 +171,9 @@ fn an_output_that_rests_while_it_is_excited_is_learned_when_it_moves() {
         rows.iter().zip(&exact).skip(30).map(off).fold(0.0, f64::max)
     };
     for scale in [1e-6, 1.0, 1e6] {
-        let once = CouplingConfig::Vfps(VfpsConfig { trials: 1, ..VfpsConfig::default() });
+        let once = CouplingConfig::from(VfpsConfig { trials: 1, ..VfpsConfig::default() });
         let [foh, once, again] =
-            [CouplingConfig::Foh { start: StartUp::Constant }, once, vfps()].map(|c| away(scale, c));
+            [CouplingConfig::foh(StartUp::Constant), once, vfps()].map(|c| away(scale, c));
         assert!(once < 0.5 * foh && again < 1e-3, "{scale}: {once} once, {again}, {foh} with FOH");
     }
 }

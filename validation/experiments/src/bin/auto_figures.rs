@@ -97,7 +97,7 @@ fn words(candidate: &Candidate) -> String {
 /// Of linear ones.
 fn beside_limit(example: &Example) -> Option<f64> {
     let zoh = RunConfig {
-        coupling: CouplingConfig::Zoh {},
+        coupling: CouplingConfig::zoh(),
         schedule: ScheduleConfig::PARALLEL,
         ..example.file.spec.run.clone()
     };

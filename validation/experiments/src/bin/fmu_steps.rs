@@ -13,17 +13,17 @@ mod prepared;
 #[path = "../../../../crates/koppel-fmu/tests/vfps/problems.rs"]
 mod problems;
 
-use koppel::coupling::{Against, CouplingConfig, StartUp, VfpsConfig};
+use koppel::coupling::{Against, CouplingConfig, NepceConfig, StartUp, VfpsConfig};
 use koppel_fmu::export::FmiVersion;
 use problems::{Kind, problems};
 
 fn main() {
     let with_errors = std::env::args().any(|argument| argument == "--errors");
-    let vfps = CouplingConfig::Vfps(VfpsConfig::default());
+    let vfps = CouplingConfig::from(VfpsConfig::default());
     let signal_based = [
-        CouplingConfig::Zoh {},
-        CouplingConfig::Foh { start: StartUp::Constant },
-        CouplingConfig::Nepce { gain: 1.0, against: Against::Extrapolated, anti_aliasing: false },
+        CouplingConfig::zoh(),
+        CouplingConfig::foh(StartUp::Constant),
+        CouplingConfig::from(NepceConfig { gain: 1.0, against: Against::Extrapolated, anti_aliasing: false }),
     ];
     let python = prepared::folder();
     let kinds = [

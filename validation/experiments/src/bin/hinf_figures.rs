@@ -36,7 +36,7 @@ const START: StartUp = StartUp::Constant;
 fn hinf(change: impl FnOnce(&mut HinfConfig)) -> CouplingConfig {
     let mut config = HinfConfig::default();
     change(&mut config);
-    CouplingConfig::Hinf(config)
+    CouplingConfig::from(config)
 }
 
 fn stability(count: usize) {
@@ -49,9 +49,9 @@ fn stability(count: usize) {
     println!("| --- | --- | --- | --- | --- |");
     let off = f64::INFINITY;
     for (name, coupling, expected) in [
-        ("zoh", CouplingConfig::Zoh {}, 0.216),
-        ("foh", CouplingConfig::Foh { start: START }, 0.369),
-        ("soh", CouplingConfig::Soh { start: START }, 0.666),
+        ("zoh", CouplingConfig::zoh(), 0.216),
+        ("foh", CouplingConfig::foh(START), 0.369),
+        ("soh", CouplingConfig::soh(START), 0.666),
         ("hinf, disc 1 ms", hinf(|c| (c.disc, c.limit) = (Some(1e-3), off)), 0.167),
         ("hinf, disc 5 ms", hinf(|c| (c.disc, c.limit) = (Some(5e-3), off)), 0.185),
     ] {
@@ -112,9 +112,9 @@ fn accuracy(count: usize) {
     let seeds = seeds(0, count);
     for width in [1e-3, 1e-2, 5e-2, 0.1] {
         for (name, coupling) in [
-            ("zoh", CouplingConfig::Zoh {}),
-            ("foh", CouplingConfig::Foh { start: START }),
-            ("soh", CouplingConfig::Soh { start: START }),
+            ("zoh", CouplingConfig::zoh()),
+            ("foh", CouplingConfig::foh(START)),
+            ("soh", CouplingConfig::soh(START)),
             ("hinf, limiter", hinf(|_| {})),
             ("hinf, no limiter", hinf(|c| c.limit = f64::INFINITY)),
         ] {
@@ -141,7 +141,7 @@ fn inaccurate(seeds: &[u64], coupling: &CouplingConfig, width: f64) -> [usize; 5
             (*length, *amplitude) = (width, 0.1 / width);
         }
         let config = RunConfig { coupling: coupling.clone(), threads: Parallel::Never, ..case.run.clone() };
-        let plain = RunConfig { coupling: CouplingConfig::Zoh {}, ..config.clone() };
+        let plain = RunConfig { coupling: CouplingConfig::zoh(), ..config.clone() };
         let exact = Run::new(case.reference().unwrap(), &plain);
         let run = Run::new(case.system().unwrap(), &config);
         if !run.is_whole {
@@ -196,13 +196,13 @@ fn steered(case: &Case, place: &str) -> Vec<Curve> {
     let mut curves = vec![curve("monolithic", &exact)];
     let prestep = PrestepConfig { model: ModelConfig::Derivatives, ..PrestepConfig::default() };
     for (name, coupling, is_drawn) in [
-        ("zoh", CouplingConfig::Zoh {}, false),
-        ("foh", CouplingConfig::Foh { start: START }, false),
-        ("soh", CouplingConfig::Soh { start: START }, true),
+        ("zoh", CouplingConfig::zoh(), false),
+        ("foh", CouplingConfig::foh(START), false),
+        ("soh", CouplingConfig::soh(START), true),
         ("hinf", hinf(|_| {}), true),
         ("hinf, weight of order 3", hinf(|c| c.weight_order = 3), false),
-        ("prestep", CouplingConfig::Prestep(prestep), false),
-        ("vfps", CouplingConfig::Vfps(VfpsConfig::default()), false),
+        ("prestep", CouplingConfig::from(prestep), false),
+        ("vfps", CouplingConfig::from(VfpsConfig::default()), false),
     ] {
         let config = RunConfig { coupling, ..case.run.clone() };
         let (run, seconds) = timed(|| case.system().unwrap(), &config);
@@ -245,9 +245,9 @@ fn curve(name: &str, run: &Run) -> Curve {
 /// Chen et al. 2021, Fig. 4 and Fig. 15.
 fn over_frequency(folder: &Path) {
     let methods = [
-        ("zoh", CouplingConfig::Zoh {}),
-        ("foh", CouplingConfig::Foh { start: START }),
-        ("soh", CouplingConfig::Soh { start: START }),
+        ("zoh", CouplingConfig::zoh()),
+        ("foh", CouplingConfig::foh(START)),
+        ("soh", CouplingConfig::soh(START)),
         ("hinf, order 1", hinf(|_| {})),
         ("hinf, order 2", hinf(|c| c.weight_order = 2)),
         ("hinf, order 3", hinf(|c| c.weight_order = 3)),

@@ -132,8 +132,8 @@ fn main() {
     for (name, build) in plants {
         for trials in [VfpsConfig::default().trials, 1] {
             for step in [4e-3, 8e-3, 20e-3, 40e-3] {
-                let foh = CouplingConfig::Foh { start: StartUp::Constant };
-                let vfps = CouplingConfig::Vfps(VfpsConfig { trials, ..VfpsConfig::default() });
+                let foh = CouplingConfig::foh(StartUp::Constant);
+                let vfps = CouplingConfig::from(VfpsConfig { trials, ..VfpsConfig::default() });
                 let begin = [0.15, 0.0, 0.0, 0.0];
                 let exact = run(build(&begin), foh, 0.0, step / 100.0, 100).rows;
                 let at = (CHANGE / step).round() as usize;

@@ -71,9 +71,9 @@ fn raised(disc: f64) -> Result<(f64, f64)> {
 
 fn figure_4() -> Result<Exhibit> {
     let errors = Errors::new(vec![
-        ("ZOH", CouplingConfig::Zoh {}),
-        ("FOH", CouplingConfig::Foh { start: START }),
-        ("SOH", CouplingConfig::Soh { start: START }),
+        ("ZOH", CouplingConfig::zoh()),
+        ("FOH", CouplingConfig::foh(START)),
+        ("SOH", CouplingConfig::soh(START)),
         ("H∞, order 1", hinf(|_| {})),
         ("H∞, order 2", hinf(|c| c.weight_order = 2)),
         ("H∞, order 3", hinf(|c| c.weight_order = 3)),
@@ -253,7 +253,7 @@ fn figure_5() -> Result<Exhibit> {
         disc: Some(1e-3),
         ..HinfConfig::default()
     };
-    let zoh = reconstructed(CouplingConfig::Zoh {}, 0.01, 2.0, sweep.clone())?;
+    let zoh = reconstructed(CouplingConfig::zoh(), 0.01, 2.0, sweep.clone())?;
     let mut exhibit = Exhibit::new(
         "Figure 5",
         "a sweep from 0.001 to 30 Hz, sent every 10 ms",
@@ -262,7 +262,7 @@ fn figure_5() -> Result<Exhibit> {
     );
     let mut gains = Vec::new();
     for (name, corner) in [("a", 50.0), ("b", 30.0)] {
-        let rows = reconstructed(CouplingConfig::Hinf(config(corner)), 0.01, 2.0, sweep.clone())?;
+        let rows = reconstructed(CouplingConfig::from(config(corner)), 0.01, 2.0, sweep.clone())?;
         let late = |rows: &[(f64, f64, f64)], pick: fn(&(f64, f64, f64)) -> f64| -> Vec<(f64, f64)> {
             rows.iter().filter(|row| row.0 > 1.6).map(|row| (row.0, pick(row))).collect()
         };

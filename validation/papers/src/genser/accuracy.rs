@@ -49,7 +49,7 @@ fn maps(context: &Context<'_>) -> Result<Vec<Exhibit>> {
         let dk = (10_f64.powf(7.25) / ratio).sqrt();
         let case = linear(ratio * dk, dk)?;
         let mut errors = [0.0; 4];
-        let exact = Course::reference(&case, &stale(koppel::coupling::CouplingConfig::Zoh {}, STOP, *step))?;
+        let exact = Course::reference(&case, &stale(koppel::coupling::CouplingConfig::zoh(), STOP, *step))?;
         for (error, (_, coupling)) in errors.iter_mut().zip(methods(*step)) {
             let course = Course::of(&case, &stale(coupling, STOP, *step))?;
             *error = global_error(&case, &course, &exact)?.min(1.0);
@@ -121,7 +121,7 @@ fn over_step(context: &Context<'_>) -> Result<Exhibit> {
     };
     let case = linear(2e5, 200.0)?;
     let rows = context.map(&steps, |step| {
-        let exact = Course::reference(&case, &stale(koppel::coupling::CouplingConfig::Zoh {}, STOP, *step))?;
+        let exact = Course::reference(&case, &stale(koppel::coupling::CouplingConfig::zoh(), STOP, *step))?;
         let mut errors = [0.0; 4];
         for (error, (_, coupling)) in errors.iter_mut().zip(methods(*step)) {
             *error =
@@ -168,7 +168,7 @@ type Shown = (Vec<(&'static str, Course)>, Course, Vec<f64>);
 fn shown() -> Result<Vec<Exhibit>> {
     let case = linear(2e5, 200.0)?;
     let at = |step: f64, of: &[usize]| -> Result<Shown> {
-        let exact = Course::reference(&case, &stale(koppel::coupling::CouplingConfig::Zoh {}, STOP, step))?;
+        let exact = Course::reference(&case, &stale(koppel::coupling::CouplingConfig::zoh(), STOP, step))?;
         let mut runs = Vec::new();
         let mut errors = Vec::new();
         for (name, coupling) in of.iter().map(|m| methods(step)[*m].clone()) {

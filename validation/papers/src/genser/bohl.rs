@@ -42,8 +42,7 @@ pub(super) fn exhibits(context: &Context<'_>) -> Result<Vec<Exhibit>> {
         ..PrestepConfig::default()
     };
     let case = case("nonlinear-dual-mass")?;
-    let mut simulation =
-        Simulation::new(case.system()?, &stale(CouplingConfig::Prestep(prestep), stop, STEP))?;
+    let mut simulation = Simulation::new(case.system()?, &stale(CouplingConfig::from(prestep), stop, STEP))?;
     let mut maps: Vec<Matrix> = Vec::new();
     while !simulation.is_done() {
         simulation.advance()?;

@@ -1,6 +1,8 @@
 //! The dual masses of chapter 3, and courses of one of their runs.
 
-use koppel::coupling::{Against, ConstantConfig, CorrectorConfig, CouplingConfig, OdeMethod, PrestepConfig};
+use koppel::coupling::{
+    Against, ConstantConfig, CorrectorConfig, CouplingConfig, NepceConfig, OdeMethod, PrestepConfig,
+};
 use koppel::models::cases::{Case, case};
 use koppel::run::{Reading, RunConfig};
 use koppel_io::plot::Scale::Linear;
@@ -23,7 +25,8 @@ pub(super) fn stale(coupling: CouplingConfig, stop: f64, step: f64) -> RunConfig
 
 /// The four couplings of 3.3 and 3.4: Table 3.5 in the pre-step method, no constant in its models.
 pub(super) fn methods(step: f64) -> [(&'static str, CouplingConfig); 4] {
-    let nepce = CouplingConfig::Nepce { gain: 1.0, against: Against::Extrapolated, anti_aliasing: false };
+    let nepce =
+        CouplingConfig::from(NepceConfig { gain: 1.0, against: Against::Extrapolated, anti_aliasing: false });
     let corrector = CorrectorConfig {
         error_steps: (step / 1e-5).round().clamp(1.0, 50.0) as u32,
         error_solver: OdeMethod::Exact,
@@ -31,10 +34,10 @@ pub(super) fn methods(step: f64) -> [(&'static str, CouplingConfig); 4] {
     };
     let prestep = PrestepConfig { constant: ConstantConfig::None, ..PrestepConfig::default() };
     [
-        ("ZOH", CouplingConfig::Zoh {}),
+        ("ZOH", CouplingConfig::zoh()),
         ("NEPCE", nepce),
-        ("MBCorr", CouplingConfig::Corrector(corrector)),
-        ("Pre-Step", CouplingConfig::Prestep(prestep)),
+        ("MBCorr", CouplingConfig::from(corrector)),
+        ("Pre-Step", CouplingConfig::from(prestep)),
     ]
 }
 

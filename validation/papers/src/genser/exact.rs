@@ -197,7 +197,7 @@ fn optimal_run() -> Result<Exhibit> {
         matrix_steps: 543,
         ..PrestepConfig::default()
     };
-    let run = stale(CouplingConfig::Prestep(prestep), 0.2, 1e-3);
+    let run = stale(CouplingConfig::from(prestep), 0.2, 1e-3);
     let (course, exact) = (Course::of(&case, &run)?, Course::reference(&case, &run)?);
     let error = global_error(&case, &course, &exact)?;
     let runs = [("Pre-Step", course)];

@@ -12,7 +12,7 @@ use crate::{Exhibit, Result};
 /// Figures 4.16 to 4.25: courses, learned parameters and their quality at ΔT = 0.08 s.
 pub(super) fn exhibits(context: &Context<'_>) -> Result<Vec<Exhibit>> {
     let case = pilot(1)?;
-    let exact = Course::reference(&case, &settings(&case, CouplingConfig::Zoh {}, 0.08))?;
+    let exact = Course::reference(&case, &settings(&case, CouplingConfig::zoh(), 0.08))?;
     let couplings = methods();
     let runs = context
         .map(&couplings, |(_, coupling)| Course::of(&case, &settings(&case, coupling.clone(), 0.08)))?;

@@ -2,7 +2,7 @@
 
 use koppel::coupling::{
     Against, ConstantConfig, CorrectorConfig, CouplingConfig, ErrorEquationConfig, LearningConfig,
-    PrestepConfig,
+    NepceConfig, PrestepConfig,
 };
 use koppel::identify::{Learned, ModelConfig, RlsConfig};
 use koppel::models::cases::{Case, case};
@@ -50,7 +50,7 @@ pub(super) fn learning(duration: f64) -> Option<LearningConfig> {
 
 /// The pre-step method on models learned for so long, from these.
 pub(super) fn learned(duration: f64, models: &BTreeMap<String, Learned>) -> CouplingConfig {
-    CouplingConfig::Prestep(PrestepConfig {
+    CouplingConfig::from(PrestepConfig {
         model: rls(),
         learning: learning(duration),
         learned: models.clone(),
@@ -61,7 +61,7 @@ pub(super) fn learned(duration: f64, models: &BTreeMap<String, Learned>) -> Coup
 /// The couplings of Figures 4.11 to 4.20.
 pub(super) fn methods() -> [(&'static str, CouplingConfig); 5] {
     let corrector = |model, learning| {
-        CouplingConfig::Corrector(CorrectorConfig {
+        CouplingConfig::from(CorrectorConfig {
             model,
             learning,
             error_equation: ErrorEquationConfig::Reset,
@@ -69,8 +69,15 @@ pub(super) fn methods() -> [(&'static str, CouplingConfig); 5] {
         })
     };
     [
-        ("ZOH", CouplingConfig::Zoh {}),
-        ("NEPCE", CouplingConfig::Nepce { gain: 1.0, against: Against::Extrapolated, anti_aliasing: false }),
+        ("ZOH", CouplingConfig::zoh()),
+        (
+            "NEPCE",
+            CouplingConfig::from(NepceConfig {
+                gain: 1.0,
+                against: Against::Extrapolated,
+                anti_aliasing: false,
+            }),
+        ),
         ("MBCorr exact", corrector(ModelConfig::default(), None)),
         ("MBCorr SI", corrector(rls(), learning(12.0))),
         ("Pre-Step SI", learned(12.0, &BTreeMap::new())),
@@ -126,7 +133,7 @@ pub(super) fn exhibits(context: &Context<'_>) -> Result<Vec<Exhibit>> {
 fn exact_models(context: &Context<'_>) -> Result<Exhibit> {
     let case = pilot(1)?;
     let plain = |modified| {
-        CouplingConfig::Prestep(PrestepConfig {
+        CouplingConfig::from(PrestepConfig {
             constant: ConstantConfig::None,
             modified,
             ..PrestepConfig::default()
@@ -136,9 +143,9 @@ fn exact_models(context: &Context<'_>) -> Result<Exhibit> {
         ("exact models", plain(false)),
         ("learned models", learned(12.0, &BTreeMap::new())),
         ("exact models without step 3", plain(true)),
-        ("exact models, measured constants", CouplingConfig::Prestep(PrestepConfig::default())),
+        ("exact models, measured constants", CouplingConfig::from(PrestepConfig::default())),
     ];
-    let exact = Course::reference(&case, &settings(&case, CouplingConfig::Zoh {}, 0.1))?;
+    let exact = Course::reference(&case, &settings(&case, CouplingConfig::zoh(), 0.1))?;
     let runs = context
         .map(&couplings, |(_, coupling)| Course::of(&case, &settings(&case, coupling.clone(), 0.1)))?;
     let errors = runs.iter().map(|run| global_error(&case, run, &exact)).collect::<Result<Vec<f64>>>()?;
@@ -184,7 +191,7 @@ fn over_step(context: &Context<'_>) -> Result<Vec<Exhibit>> {
     let jobs: Vec<(usize, f64)> = pilots.iter().flat_map(|p| steps.iter().map(move |s| (*p, *s))).collect();
     let rows = context.map(&jobs, |(number, step)| {
         let case = pilot(*number)?;
-        let exact = Course::reference(&case, &settings(&case, CouplingConfig::Zoh {}, *step))?;
+        let exact = Course::reference(&case, &settings(&case, CouplingConfig::zoh(), *step))?;
         let mut found = [[0.0; 2]; 5];
         for (own, (_, coupling)) in found.iter_mut().zip(methods()) {
             *own = judged(&case, &Course::of(&case, &settings(&case, coupling, *step))?, &exact)?;

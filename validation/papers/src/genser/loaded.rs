@@ -54,7 +54,7 @@ fn runs(context: &Context<'_>, models: &Models, step: f64) -> Result<([(&'static
     let couplings = [learned(2.0, models), learned(12.0, &Models::new())];
     let made =
         context.map(&couplings, |coupling| Course::of(&case, &settings(&case, coupling.clone(), step)))?;
-    let exact = Course::reference(&case, &settings(&case, CouplingConfig::Zoh {}, step))?;
+    let exact = Course::reference(&case, &settings(&case, CouplingConfig::zoh(), step))?;
     let mut made = made.into_iter();
     let mut next = || made.next().ok_or(crate::Error::Stopped);
     Ok(([("loaded", next()?), ("not loaded", next()?)], exact))
@@ -68,7 +68,7 @@ fn over_step(context: &Context<'_>, models: &Models) -> Result<Exhibit> {
     };
     let case = pilot(1)?;
     let rows = context.map(&steps, |step| {
-        let exact = Course::reference(&case, &settings(&case, CouplingConfig::Zoh {}, *step))?;
+        let exact = Course::reference(&case, &settings(&case, CouplingConfig::zoh(), *step))?;
         let mut found = [[0.0; 2]; 2];
         for (own, coupling) in found.iter_mut().zip([learned(2.0, models), learned(12.0, &Models::new())]) {
             *own = judged(&case, &Course::of(&case, &settings(&case, coupling, *step))?, &exact)?;

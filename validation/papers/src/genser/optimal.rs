@@ -25,10 +25,10 @@ pub(super) fn optimal_run(
     let prestep =
         PrestepConfig { model, error_equation, learning: Some(learning), ..PrestepConfig::default() };
     let run = |coupling| RunConfig { hold, ..stale(coupling, 1.0, 1e-3) };
-    let settings = run(CouplingConfig::Prestep(prestep));
+    let settings = run(CouplingConfig::from(prestep));
     let (course, exact) = (Course::of(&case, &settings)?, Course::reference(&case, &settings)?);
     let error = global_error(&case, &course, &exact)?;
-    let zoh = Course::of(&case, &run(CouplingConfig::Zoh {}))?;
+    let zoh = Course::of(&case, &run(CouplingConfig::zoh()))?;
     let hold = global_error(&case, &zoh, &exact)?;
     // Root mean square of the force's error, while learning and after.
     let part = |from: f64, to: f64| {

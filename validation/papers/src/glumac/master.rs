@@ -41,11 +41,10 @@ impl Master {
 
     pub(super) fn run(&self, step: f64) -> Result<RunConfig> {
         let used = self.alpha.iter().filter(|(_, alpha)| *alpha != 0.0);
-        let connections: std::collections::BTreeMap<_, _> = used
-            .map(|(input, alpha)| ((*input).to_owned(), CouplingConfig::Relaxed { alpha: *alpha }))
-            .collect();
+        let connections: std::collections::BTreeMap<_, _> =
+            used.map(|(input, alpha)| ((*input).to_owned(), CouplingConfig::relaxed(*alpha))).collect();
         let coupling = match connections.is_empty() {
-            true => CouplingConfig::Zoh {},
+            true => CouplingConfig::zoh(),
             false => CouplingConfig::Mixed { default: Box::default(), connections },
         };
         let schedule = ScheduleConfig::Order(self.order.map(str::to_owned).to_vec());

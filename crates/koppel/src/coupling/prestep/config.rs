@@ -1,10 +1,11 @@
 //! Settings of the pre-step method as plain data.
 
 use super::Prestep;
+use crate::coupling::method::{Method, MethodInfo, ModelSettings, Search, SettingInfo};
 use crate::coupling::model_based::{ErrorEquationConfig, ErrorSettings, Goal, OdeMethod};
 use crate::coupling::phase::{LearningConfig, LearningKind};
 use crate::coupling::prestep_discrete::{DiscreteSettings, PrestepDiscrete};
-use crate::coupling::{Coupling, Hold, ModelNeeds};
+use crate::coupling::{Coupling, CouplingConfig, Hold, ModelNeeds};
 use crate::error::{Result, bad};
 use crate::identify::{GivenModel, IdentifyConfig, Learned, ModelConfig};
 use serde::{Deserialize, Serialize};
@@ -54,6 +55,59 @@ pub enum Weights {
     /// Relative to nominal values.
     Nominal,
 }
+
+/// The method, as it is listed.
+pub(in crate::coupling) static PRESTEP: MethodInfo = MethodInfo {
+    settings: &[
+        SettingInfo::new("model", "where models come from", "\"exact\""),
+        SettingInfo::new("time", "`continuous`, or `discrete` as for learned models", ""),
+        SettingInfo::new(
+            "constant",
+            "the models' constants: `measured` at each communication point, or `none`",
+            "\"measured\"",
+        ),
+        SettingInfo {
+            name: "error_equation",
+            line: "step 1: `off`, `carried` from step to step, or `reset`",
+            default: "\"off\"",
+            search: Some(Search { values: "\"off\", \"carried\"", count: 2, coarse: (0, 1) }),
+        },
+        SettingInfo::new("intermediate", "whether step 1 uses intermediate values", "true"),
+        SettingInfo::new("error_solver", "how step 1 is solved: `exact` or `euler`", "\"exact\""),
+        SettingInfo::new("error_steps", "parts of the step in which step 1 is solved", "20"),
+        SettingInfo::new("recursion", "in discrete time, solves step 1 on those parts", "false"),
+        SettingInfo::new("extrapolation", "how step 2 is solved: `exact` or `euler`", "\"exact\""),
+        SettingInfo::new(
+            "extrapolation_steps",
+            "parts of the step in which step 2 is solved by Euler",
+            "100",
+        ),
+        SettingInfo::new("input", "form of the inputs: `linear`, `constant` or `energy`", "\"linear\""),
+        SettingInfo::new(
+            "objective",
+            "what step 3 aims at: `end`, `midpoint`, `trapezoid` or `integral`",
+            "\"end\"",
+        ),
+        SettingInfo::new("modified", "leaves step 3 out", "false"),
+        SettingInfo::new(
+            "matrix_steps",
+            "parts of the trapezoidal rule for the matrices of step 3; 0 is exact",
+            "0",
+        ),
+        SettingInfo::new("weights", "units of step 3: `si`, or `nominal` values", "\"si\""),
+        SettingInfo::new("learning", "phases of learned models", ""),
+        SettingInfo::new("learned", "learned models to start from, by subsystem", ""),
+        SettingInfo::new("models", "models for `model = \"given\"`, by subsystem", ""),
+    ],
+    order: "2",
+    changes_step: Some("with known models"),
+    rank: 40,
+    candidates: || vec![PrestepConfig::default().into(), PrestepConfig::default().carried().into()],
+    ..MethodInfo::new::<PrestepConfig>(
+        "prestep",
+        "model-based pre-step: inputs that lead each subsystem to the predicted coupled outputs",
+    )
+};
 
 /// Settings of the pre-step method.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -206,8 +260,28 @@ impl PrestepConfig {
         }
     }
 
-    /// The method in continuous or discrete time.
-    pub(in crate::coupling) fn build(&self, hold: Hold) -> Result<Box<dyn Coupling>> {
+    /// The same with an error equation that goes on from step to step.
+    fn carried(&self) -> Self {
+        PrestepConfig { error_equation: ErrorEquationConfig::Carried, ..self.clone() }
+    }
+
+    pub(super) fn error_settings(&self) -> ErrorSettings {
+        ErrorSettings {
+            kind: self.error_equation,
+            solver: self.error_solver,
+            steps: self.error_steps,
+            intermediate: self.intermediate,
+        }
+    }
+}
+
+impl Method for PrestepConfig {
+    fn info(&self) -> &'static MethodInfo {
+        &PRESTEP
+    }
+
+    /// In continuous or discrete time.
+    fn build(&self, hold: Hold) -> Result<Box<dyn Coupling>> {
         self.model.check()?;
         let Some(identify) = self.model.identify() else {
             if !self.learned.is_empty() {
@@ -236,12 +310,38 @@ impl PrestepConfig {
         Ok(Box::new(PrestepDiscrete::new(self.discrete(Some(identify), hold))?))
     }
 
-    pub(super) fn error_settings(&self) -> ErrorSettings {
-        ErrorSettings {
-            kind: self.error_equation,
-            solver: self.error_solver,
-            steps: self.error_steps,
-            intermediate: self.intermediate,
+    /// In discrete time, and so on learned models, it gives one value per step.
+    fn takes_hold(&self) -> bool {
+        self.model.identify().is_some() || self.time == Some(TimeForm::Discrete)
+    }
+
+    fn gives_slopes(&self, _hold: Hold) -> bool {
+        true
+    }
+
+    fn linear(&self) -> std::result::Result<Option<CouplingConfig>, String> {
+        self.model.refuse_learning(PRESTEP.name)?;
+        Ok(Some(PrestepConfig { learning: None, ..self.clone() }.into()))
+    }
+
+    fn for_nonlinear(&self) -> Option<CouplingConfig> {
+        Some(PrestepConfig { model: ModelConfig::Derivatives, ..self.clone() }.into())
+    }
+
+    fn at_level(&self, level: usize) -> Option<CouplingConfig> {
+        let off = PrestepConfig { error_equation: ErrorEquationConfig::Off, ..self.clone() };
+        Some(if level == 0 { off } else { self.carried() }.into())
+    }
+
+    fn words(&self) -> String {
+        match self.error_equation {
+            ErrorEquationConfig::Off => PRESTEP.name.into(),
+            ErrorEquationConfig::Carried | ErrorEquationConfig::Reset => "prestep with error equation".into(),
         }
+    }
+
+    fn models(&self) -> Option<ModelSettings<'_>> {
+        let PrestepConfig { model, constant, learning, learned, models, .. } = self;
+        Some(ModelSettings { model: *model, constant: Some(*constant), learning: *learning, learned, models })
     }
 }

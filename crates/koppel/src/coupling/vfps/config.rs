@@ -2,12 +2,41 @@
 
 use super::Vfps;
 use super::nodes::Nodes;
+use crate::coupling::method::{Method, MethodInfo, Preparation, SettingInfo};
 use crate::coupling::phase::LearningConfig;
+use crate::coupling::{Coupling, CouplingConfig, Hold};
 use crate::error::{Error, Result};
 use serde::{Deserialize, Serialize};
 
 /// Most parts of a step.
 const MOST_NODES: usize = 1000;
+
+/// The method, as it is listed.
+pub(in crate::coupling) static VFPS: MethodInfo = MethodInfo {
+    page: Some("vfps.md"),
+    settings: &[
+        SettingInfo::new("nodes", "equal parts of a step between which inputs are linear, or \"auto\"", "10"),
+        SettingInfo::new("spare", "subsystems that are not excited before the run", ""),
+        SettingInfo::new(
+            "trials",
+            "how often a step is taken at most, where every subsystem can go back",
+            "8",
+        ),
+        SettingInfo::new(
+            "modified_above",
+            "quality figure from which extrapolation need not be clearly better than the prediction to be used",
+            "0.08",
+        ),
+        SettingInfo::new("hold_above", "quality figure from which inputs are extrapolated", "0.4"),
+    ],
+    order: "2",
+    preparation: Preparation::Excitation,
+    rank: 70,
+    ..MethodInfo::new::<VfpsConfig>(
+        "vfps",
+        "velocity-form pre-step: every subsystem is excited before the run, the coupled system predicted by what it did",
+    )
+};
 
 /// Settings of VFPS.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -47,8 +76,14 @@ impl VfpsConfig {
             ..LearningConfig::default()
         }
     }
+}
 
-    pub(in crate::coupling) fn build(&self) -> Result<Box<Vfps>> {
+impl Method for VfpsConfig {
+    fn info(&self) -> &'static MethodInfo {
+        &VFPS
+    }
+
+    fn build(&self, _hold: Hold) -> Result<Box<dyn Coupling>> {
         let nodes = self.nodes.at_first();
         if !(1..=MOST_NODES).contains(&nodes) {
             return Err(Error::Setting {
@@ -60,5 +95,22 @@ impl VfpsConfig {
         }
         self.thresholds().check()?;
         Ok(Box::new(Vfps::new(self.clone())))
+    }
+
+    fn linear(&self) -> std::result::Result<Option<CouplingConfig>, String> {
+        Err("`vfps` works with models of excited subsystems, which it adapts to the run".into())
+    }
+
+    fn nodes(&self) -> Option<Nodes> {
+        Some(self.nodes)
+    }
+
+    fn sparing(&self, subsystem: &str) -> Option<CouplingConfig> {
+        let is_known = self.spare.iter().any(|known| known == subsystem);
+        (!is_known).then(|| {
+            let mut spare = self.spare.clone();
+            spare.push(subsystem.to_owned());
+            VfpsConfig { spare, ..self.clone() }.into()
+        })
     }
 }

@@ -11,7 +11,7 @@ use std::f64::consts::{PI, TAU};
 const EXACT: SolverConfig = SolverConfig::Exact {};
 
 pub(super) fn foh() -> CouplingConfig {
-    CouplingConfig::Foh { start: Default::default() }
+    CouplingConfig::foh(Default::default())
 }
 
 /// Genser 2020, 3.1.

@@ -1,9 +1,6 @@
 //! Couplings that can be chosen, and what can be chosen about them.
 
-use crate::coupling::{
-    CorrectorConfig, CouplingConfig, ErrorEquationConfig, HinfConfig, PrestepConfig, VfpsConfig,
-};
-use crate::identify::ModelConfig;
+use crate::coupling::{CouplingConfig, MethodInfo, Search, method};
 
 /// A method with what can be chosen about it: levels from 0 on.
 #[derive(Clone, Debug, PartialEq)]
@@ -13,69 +10,38 @@ pub(super) struct Method {
 }
 
 impl Method {
-    /// Names of all that can be searched, those that learn on the way last.
-    pub(super) const NAMES: [&'static str; 10] =
-        ["zoh", "foh", "soh", "relaxed", "anti-aliasing", "nepce", "corrector", "prestep", "hinf", "vfps"];
-
     /// A method by its name, with the run's own settings of it if it has any.
     pub(super) fn named(name: &str, own: &CouplingConfig, is_linear: bool) -> Option<Self> {
-        let name = Method::NAMES.into_iter().find(|known| *known == name)?;
+        let info = method(name)?;
         let base = parts(own).into_iter().find(|part| part.name() == name);
-        let base = base.cloned().unwrap_or_else(|| default(name, is_linear));
-        Some(Method { base })
+        Some(Method { base: base.cloned().unwrap_or_else(|| usual(info, is_linear)) })
     }
 
     /// Whether other connections may have other methods.
     pub(super) fn may_mix(&self) -> bool {
-        !matches!(self.base, CouplingConfig::Vfps(_))
+        !self.base.excites()
+    }
+
+    fn search(&self) -> Option<Search> {
+        method(self.base.name())?.search()
     }
 
     /// How many levels it has.
     pub(super) fn levels(&self) -> usize {
-        match &self.base {
-            CouplingConfig::Relaxed { .. } => 99,
-            CouplingConfig::Nepce { .. } | CouplingConfig::Corrector(_) => 20,
-            CouplingConfig::AntiAliasing { .. } | CouplingConfig::Prestep(_) => 2,
-            CouplingConfig::Hinf(_) => 3,
-            _ => 1,
-        }
+        self.search().map_or(1, |search| search.count)
     }
 
     /// Some of them, for a first look.
     pub(super) fn coarse_levels(&self) -> Vec<usize> {
-        match &self.base {
-            CouplingConfig::Relaxed { .. } => (9..99).step_by(10).collect(),
-            CouplingConfig::Nepce { .. } | CouplingConfig::Corrector(_) => vec![0, 10],
-            _ => (0..self.levels()).collect(),
-        }
+        let (first, distance) = self.search().map_or((0, 1), |search| search.coarse);
+        (first..self.levels()).step_by(distance).collect()
     }
 
     /// The settings at a level.
     pub(super) fn coupling(&self, level: usize) -> CouplingConfig {
-        let count = self.levels();
-        let level = level.min(count - 1);
-        // Levels of a gain up to 1, the whole of it first; those of α lie inside (0, 1).
-        let gain = || rounded((count - level) as f64 / count as f64);
-        match self.base.clone() {
-            CouplingConfig::Relaxed { .. } => {
-                CouplingConfig::Relaxed { alpha: rounded((level + 1) as f64 / (count + 1) as f64) }
-            }
-            CouplingConfig::AntiAliasing { .. } => CouplingConfig::AntiAliasing { order: level },
-            CouplingConfig::Nepce { against, anti_aliasing, .. } => {
-                CouplingConfig::Nepce { gain: gain(), against, anti_aliasing }
-            }
-            CouplingConfig::Corrector(base) => {
-                CouplingConfig::Corrector(CorrectorConfig { gain: gain(), ..base })
-            }
-            CouplingConfig::Prestep(base) => CouplingConfig::Prestep(PrestepConfig {
-                error_equation: [ErrorEquationConfig::Off, ErrorEquationConfig::Carried][level],
-                ..base
-            }),
-            CouplingConfig::Hinf(base) => {
-                CouplingConfig::Hinf(HinfConfig { weight_order: level + 1, ..base })
-            }
-            other => other,
-        }
+        let level = level.min(self.levels() - 1);
+        let CouplingConfig::Method(own) = &self.base else { return self.base.clone() };
+        own.at_level(level).unwrap_or_else(|| self.base.clone())
     }
 }
 
@@ -91,35 +57,23 @@ fn parts(coupling: &CouplingConfig) -> Vec<&CouplingConfig> {
     all
 }
 
-fn default(name: &str, is_linear: bool) -> CouplingConfig {
-    let model = if is_linear { ModelConfig::Exact } else { ModelConfig::Derivatives };
-    match name {
-        "foh" => CouplingConfig::Foh { start: Default::default() },
-        "soh" => CouplingConfig::Soh { start: Default::default() },
-        "relaxed" => CouplingConfig::Relaxed { alpha: 0.5 },
-        "anti-aliasing" => CouplingConfig::AntiAliasing { order: 0 },
-        "nepce" => CouplingConfig::Nepce { gain: 1.0, against: Default::default(), anti_aliasing: false },
-        "corrector" => CouplingConfig::Corrector(CorrectorConfig { model, ..CorrectorConfig::default() }),
-        "prestep" => CouplingConfig::Prestep(PrestepConfig { model, ..PrestepConfig::default() }),
-        "hinf" => CouplingConfig::Hinf(HinfConfig::default()),
-        "vfps" => CouplingConfig::Vfps(VfpsConfig::default()),
-        _ => CouplingConfig::Zoh {},
+fn usual(info: &MethodInfo, is_linear: bool) -> CouplingConfig {
+    let usual = (info.usual)();
+    match &usual {
+        CouplingConfig::Method(own) if !is_linear => own.for_nonlinear().unwrap_or_else(|| usual.clone()),
+        _ => usual,
     }
-}
-
-/// To two decimals, as it is written.
-fn rounded(part: f64) -> f64 {
-    (100.0 * part).round() / 100.0
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::coupling::{HinfConfig, methods};
 
     #[test]
     fn levels_are_all_different_and_lie_where_the_method_allows() {
-        for name in Method::NAMES {
-            let method = Method::named(name, &CouplingConfig::Zoh {}, true).unwrap();
+        for name in methods().iter().map(|info| info.name) {
+            let method = Method::named(name, &CouplingConfig::zoh(), true).unwrap();
             let all: Vec<_> = (0..method.levels()).map(|level| method.coupling(level)).collect();
             for (at, one) in all.iter().enumerate() {
                 assert_eq!(one.name(), name);
@@ -127,18 +81,19 @@ mod tests {
             }
             assert!(method.coarse_levels().iter().all(|level| *level < all.len()));
         }
-        assert!(Method::named("mixed", &CouplingConfig::Zoh {}, true).is_none());
+        assert!(Method::named("mixed", &CouplingConfig::zoh(), true).is_none());
     }
 
     #[test]
     fn the_runs_own_settings_of_a_method_are_kept() {
-        let own = CouplingConfig::Hinf(HinfConfig { samples: 20, ..HinfConfig::default() });
+        let own = CouplingConfig::from(HinfConfig { samples: 20, ..HinfConfig::default() });
         let mixed = CouplingConfig::Mixed {
             default: Box::default(),
             connections: [("a.u".to_owned(), own.clone()), ("b.u".to_owned(), own)].into(),
         };
         let method = Method::named("hinf", &mixed, true).unwrap();
-        let CouplingConfig::Hinf(found) = method.coupling(1) else { panic!("{method:?}") };
+        let found = method.coupling(1);
+        let found = found.settings::<HinfConfig>().unwrap();
         assert_eq!((found.samples, found.weight_order), (20, 2));
     }
 }

@@ -17,7 +17,7 @@ use super::Candidate;
 use super::evolution::{Breeding, Problem, Random, Seen, breed, try_all};
 use super::pareto::{Point, front};
 use crate::analysis::{LinearSystem, Scan};
-use crate::coupling::CouplingConfig;
+use crate::coupling::{self, CouplingConfig};
 use crate::error::{Error, Result};
 use crate::run::RunConfig;
 use methods::Method;
@@ -116,8 +116,8 @@ const WORK: f64 = 1e10;
 const MOST_STEPS: f64 = 10_000.0;
 
 /// Names of the methods that can be searched.
-pub fn methods() -> &'static [&'static str] {
-    &Method::NAMES
+pub fn methods() -> Vec<&'static str> {
+    coupling::methods().into_iter().map(|info| info.name).collect()
 }
 
 /// A method as it is searched first, with the run's own settings of it if it has any: to see whether it can be used at all.
@@ -232,7 +232,7 @@ fn space(scorer: &Scorer<'_>, options: &TuneOptions<'_>) -> Result<Space> {
     let is_linear = system.linearised().is_empty();
     let method = |name: &String| {
         Method::named(name, &config.coupling, is_linear).ok_or_else(|| {
-            let known = Method::NAMES.map(String::from).to_vec();
+            let known = self::methods().into_iter().map(String::from).collect();
             Box::new(Error::Unknown { kind: "method", name: name.clone(), known })
         })
     };

@@ -14,7 +14,7 @@ use super::config::RunConfig;
 use super::iterate::IterationKind;
 use super::schedule::Schedule;
 use super::simulation::Simulation;
-use crate::coupling::Needs;
+use crate::coupling::{Needs, methods};
 use crate::error::{Result, bad};
 use crate::record::{Column, Source};
 use crate::system::{SubsystemId, SystemGraph};
@@ -43,7 +43,7 @@ pub(super) fn control(
 ) -> Result<Option<Box<Control>>> {
     let Some(settings) = &config.adaptive else { return Ok(None) };
     if let Some(reason) = needs.one_size {
-        let problem = format!("cannot change its step: {reason}; remove `adaptive`, or use {ADAPTABLE}");
+        let problem = format!("cannot change its step: {reason}; remove `adaptive`, or use {}", adaptable());
         return Err(bad("run.coupling", config.coupling.name(), &problem));
     }
     if schedule.is_multi_rate() {
@@ -72,9 +72,22 @@ pub(super) fn control(
 /// A part of a tick that is no time.
 const NO_TIME: f64 = 1e-9;
 
-/// Couplings whose step may change, for messages.
-const ADAPTABLE: &str =
-    "`zoh`, `foh`, `soh`, `relaxed`, `anti-aliasing`, `nepce`, or `corrector` or `prestep` with known models";
+/// Couplings whose step may change, for messages: those that always may, then those that may under a condition.
+fn adaptable() -> String {
+    let mut groups: Vec<(&str, Vec<String>)> = Vec::new();
+    for (name, condition) in methods().into_iter().filter_map(|info| Some((info.name, info.changes_step?))) {
+        let name = format!("`{name}`");
+        match groups.iter_mut().find(|(known, _)| *known == condition) {
+            Some((_, names)) => names.push(name),
+            None => groups.push((condition, vec![name])),
+        }
+    }
+    let words = |(condition, names): &(&str, Vec<String>)| match condition.is_empty() {
+        true => names.join(", "),
+        false => format!("{} {condition}", names.join(" or ")),
+    };
+    groups.iter().map(words).collect::<Vec<_>>().join(", or ")
+}
 
 /// The column that tells how long the last step was, if that changes.
 pub(super) fn column(config: &RunConfig) -> Option<Column> {

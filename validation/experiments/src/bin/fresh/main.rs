@@ -105,7 +105,7 @@ fn judge(seen: Option<Seen>, exact: &[Vec<f64>], every: usize) -> Outcome {
 
 /// What happens at all steps, coupling by coupling.
 fn outcomes(problem: &Fresh, couplings: &[CouplingConfig]) -> Vec<Vec<Outcome>> {
-    let foh = CouplingConfig::Foh { start: StartUp::Constant };
+    let foh = CouplingConfig::foh(StartUp::Constant);
     let exact = run(problem, foh, problem.smallest / 20.0, 20, &[]).expect("the reference runs").outputs;
     let of = |coupling: &CouplingConfig| {
         let at = |k: u32| {
@@ -151,7 +151,7 @@ pub(crate) fn vfps() -> VfpsConfig {
 fn rivals() -> Vec<CouplingConfig> {
     let all = couplings().into_iter().map(|(_, coupling, _)| coupling);
     let own = [vfps(), VfpsConfig { trials: 1, ..vfps() }];
-    all.take(SIGNAL_BASED).chain(own.map(CouplingConfig::Vfps)).collect()
+    all.take(SIGNAL_BASED).chain(own.map(CouplingConfig::from)).collect()
 }
 
 fn main() {
@@ -183,8 +183,9 @@ fn compare(list: &[Fresh], asked: Option<&str>) {
     println!("| problem | {} | worst ratio | with auto nodes |", names.join(" | "));
     println!("| --- |{}", " --- |".repeat(names.len() + 2));
     let configs: Vec<CouplingConfig> = all.iter().map(|(_, coupling, _)| coupling.clone()).collect();
-    let chosen =
-        |coupling: &CouplingConfig| matches!(coupling, CouplingConfig::Vfps(c) if c.nodes == Nodes::Auto);
+    let chosen = |coupling: &CouplingConfig| {
+        coupling.settings::<VfpsConfig>().is_some_and(|own| own.nodes == Nodes::Auto)
+    };
     let auto = configs.iter().position(chosen).expect("one has auto nodes");
     let line = |problem: &Fresh| {
         let outcomes = outcomes(problem, &configs);

@@ -12,7 +12,7 @@ pub(crate) fn compare(list: &[Fresh]) {
     let line = |problem: &Fresh| {
         let graph = (problem.build)().graph;
         let spare = (0..graph.len()).map(|id| graph.name(id).to_owned()).collect();
-        let configs = [vfps(), VfpsConfig { spare, ..vfps() }].map(CouplingConfig::Vfps);
+        let configs = [vfps(), VfpsConfig { spare, ..vfps() }].map(CouplingConfig::from);
         let both = outcomes(problem, &configs);
         let [with, without] = [0, 1].map(|k| largest(problem, &both[k]).to_string());
         let Some(at) = good(&both[0]).min(good(&both[1])).checked_sub(1) else {

@@ -38,7 +38,7 @@ impl Run {
 
 /// All runs of one problem.
 pub(crate) fn runs_of(problem: &Fresh, half: usize, doublings: u32) -> Vec<Run> {
-    let foh = CouplingConfig::Foh { start: StartUp::Constant };
+    let foh = CouplingConfig::foh(StartUp::Constant);
     let Some(Seen { outputs: exact, .. }) = run(problem, foh, problem.smallest / 20.0, 20, &[]) else {
         return Vec::new();
     };
@@ -50,7 +50,7 @@ pub(crate) fn runs_of(problem: &Fresh, half: usize, doublings: u32) -> Vec<Run> 
     let ranges: Vec<f64> = exact.iter().map(range).collect();
     let at = |k: u32| {
         let factor = 1_usize << k;
-        let vfps = CouplingConfig::Vfps(super::vfps());
+        let vfps = CouplingConfig::from(super::vfps());
         let seen = run(problem, vfps, problem.smallest * factor as f64, 1, &["coupling.quality"])?;
         let (mut sum, mut error, mut late) = (0.0, 0.0, usize::MAX);
         let rows = seen.outputs[0].len().min(exact[0].len().div_ceil(factor));

@@ -1,0 +1,41 @@
+//! The command line of koppel: arguments become settings, settings go to the library, numbers come back.
+//!
+//! It is a library, so that a program may add coupling methods of its own ([`koppel::coupling::add_method`]) and then be koppel.
+
+mod arguments;
+mod commands;
+mod execution;
+mod exit;
+mod failure;
+mod output;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+/// Carries out what the arguments of the process ask for.
+pub fn main() -> ExitCode {
+    commands::announce_worker();
+    let arguments = match arguments::Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(answer) => return tell(&answer),
+    };
+    output::keep_standard_output();
+    let code = commands::execute(arguments.command).unwrap_or_else(|failure| {
+        failure.show();
+        failure.code()
+    });
+    code.into()
+}
+
+/// Help, the version, or what is wrong with the arguments.
+fn tell(answer: &clap::Error) -> ExitCode {
+    match answer.print() {
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
+            let failure = failure::Failure::Output(error);
+            failure.show();
+            failure.code().into()
+        }
+        _ => ExitCode::from(u8::try_from(answer.exit_code()).unwrap_or(2)),
+    }
+}
