@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use koppel::analysis::{Certificate, Certifier, Forecast, ForecastOptions};
+use koppel::diagnostic::Remark;
 use koppel::run::{Flow, Simulation, Statistics};
 use koppel_fmi::isolate::{self, Worker};
 use koppel_io::probe_cache::ProbeCache;
@@ -143,7 +144,7 @@ impl System {
             file.choose_settings(&|_| {})?;
             let file = file.trial();
             let simulation = file.simulation();
-            remarks = file.trial_warnings();
+            remarks.extend(file.trial_warnings().into_iter().map(Remark::from));
             let mut simulation = simulation?;
             remarks.extend(simulation.remarks());
             file.excite_unknown(&mut simulation, &|_| {})?;
@@ -168,7 +169,7 @@ struct Ran {
     names: Vec<(String, Option<String>)>,
     certificate: Option<Certificate>,
     statistics: Statistics,
-    remarks: Vec<String>,
+    remarks: Vec<Remark>,
     failure: Option<Box<koppel::Error>>,
 }
 
@@ -188,7 +189,7 @@ fn run(file: &mut SystemFile, is_certified: bool, is_repeated: bool, look: &mut 
     let mut names = simulation.columns().iter().map(|c| (c.name.clone(), c.unit.clone())).collect::<Vec<_>>();
     let mut rows = Columns::new(names.len(), simulation.message_columns().len());
     names.extend(simulation.message_columns().iter().map(|column| (column.name.clone(), None)));
-    let mut remarks = file.trial_warnings();
+    let mut remarks: Vec<Remark> = file.trial_warnings().into_iter().map(Remark::from).collect();
     remarks.extend(simulation.remarks());
     let mut certifier = is_certified.then(|| Certifier::new(&mut simulation));
     if let Some(second) = second {
@@ -234,8 +235,8 @@ impl Look {
     }
 }
 
-pub(crate) fn warn(py: Python<'_>, text: &str) -> PyResult<()> {
-    py.import("warnings")?.call_method1("warn", (text,)).map(|_| ())
+pub(crate) fn warn(py: Python<'_>, remark: &Remark) -> PyResult<()> {
+    py.import("warnings")?.call_method1("warn", (remark.to_string(),)).map(|_| ())
 }
 
 /// Names the program that hosts isolated FMUs.

@@ -20,8 +20,7 @@ pub(super) struct Frequency {
 
 impl Frequency {
     pub(super) fn new(file: &SystemFile) -> Result<Self> {
-        let refused =
-            |error: Box<koppel::Error>| Failure::Words { message: error.to_string(), hint: error.hint() };
+        let refused = |error: Box<koppel::Error>| Failure::of(&*error);
         let run = &file.run;
         let given = match &run.coupling {
             CouplingConfig::Prestep(config) => config.models.clone(),

@@ -18,6 +18,7 @@ mod stability;
 mod study_progress;
 mod watch;
 
+use koppel::diagnostic::Remark;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -233,11 +234,11 @@ impl<'a> Session<'a> {
         let is_interrupted = matches!(ending, Ok(Ending::Interrupted { .. }));
         let lack = if is_interrupted { self.file.lack_of_checkpoint() } else { None };
         if let Some(reason) = &lack {
-            note("warning", &no_checkpoint(reason));
+            note("warning", no_checkpoint(reason));
         } else if is_interrupted && let Err(error) = watch.checkpoint_now(&self.simulation) {
             match *error {
                 error @ koppel::Error::Recorder { .. } => ending = Err(Failure::Run(Box::new(error))),
-                error => note("warning", &no_checkpoint(&error.to_string())),
+                error => note("warning", no_checkpoint(&error.to_string())),
             }
         }
         let certificate = self.judge.certificate(&self.simulation, ending.is_ok());
@@ -277,9 +278,10 @@ impl<'a> Session<'a> {
 }
 
 /// Why an interrupted run cannot be continued.
-fn no_checkpoint(error: &str) -> String {
-    format!(
-        "no checkpoint: {error}\n  hint: with --checkpoint or --checkpoint-every the inputs of such an FMU are logged, and it can be continued all the same"
+fn no_checkpoint(error: &str) -> Remark {
+    Remark::new(
+        format!("no checkpoint: {error}"),
+        "with --checkpoint or --checkpoint-every the inputs of such an FMU are logged, and it can be continued all the same",
     )
 }
 

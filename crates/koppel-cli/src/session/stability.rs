@@ -4,6 +4,7 @@
 
 use koppel::Result;
 use koppel::analysis::zero_stability;
+use koppel::diagnostic::{Diagnostic, in_one_line};
 use koppel::run::{Reading, RunConfig, Simulation};
 use koppel::system::{Reach, algebraic_loops};
 use koppel_io::system_file::SystemFile;
@@ -41,7 +42,7 @@ impl Stability {
         let found = zero_stability(simulation, config);
         match found.refuse_unstable(config) {
             Err(error) if is_chosen => {
-                note("warning", error.to_string().lines().next().unwrap_or_default());
+                note("warning", error.what());
                 return Ok(stability);
             }
             judged => judged?,
@@ -84,8 +85,7 @@ fn judge_copies(file: &SystemFile) -> Result<()> {
     };
     if let Some(reason) = reason {
         // The reason, and what the FMU says of it.
-        let lines: Vec<&str> = reason.lines().take(2).map(str::trim).collect();
-        note("note", &format!("zero-stability was not judged: {}", lines.join("; ")));
+        note("note", &format!("zero-stability was not judged: {}", in_one_line(&reason, 2)));
     }
     Ok(())
 }

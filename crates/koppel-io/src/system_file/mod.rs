@@ -6,14 +6,15 @@
 //! ```
 //!
 //! Every mistake becomes one [`Mistake`]: the file, the place, what is wrong, and what is known instead. Errors of the
-//! engine are led back to the text that caused them (`locate.rs`).
+//! engine are led back to the text that caused them (`locate.rs`). Those of parts that do not depend on each other (`[run]`, each
+//! subsystem, each connection, each input) are collected and told in one go.
 //!
 //! | file           | what                                                       |
 //! | -------------- | ---------------------------------------------------------- |
 //! | `mistake.rs`   | a mistake and its place                                    |
 //! | `tree.rs`      | TOML as a tree with places                                 |
 //! | `fields.rs`    | typed access to tables, unknown keys refused               |
-//! | `decode.rs`    | serde settings (couplings, solvers, signals) from a node   |
+//! | `decode/`      | serde settings (couplings, solvers, signals) from a node   |
 //! | `run.rs`       | `[run]` and `[[at]]`                                       |
 //! | `subsystem.rs` | `[subsystems.*]`                                           |
 //! | `isolation.rs` | FMUs in processes of their own                             |
@@ -61,6 +62,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use koppel::analysis::{FilterChoice, choose_filter};
+use koppel::diagnostic::Remark;
 use koppel::identify::ProbeStore;
 use koppel::plan::{Choice, Steps};
 use koppel::run::{Copies, Preparation, Reading, RunConfig, Simulation};
@@ -77,7 +79,7 @@ pub use decode::decode_tagged;
 pub use document::Document;
 pub use fields::Fields;
 pub use log::FmuLog;
-pub use mistake::{Mark, Mistake, Span, known_names};
+pub use mistake::{Mark, Marks, Mistake, Mistakes, Span, known_names};
 pub use monolith::MONOLITH;
 pub use structure::{Exported, export, is_structure, load_structure};
 use subsystem::{Purpose, Wanted};
@@ -136,9 +138,7 @@ pub fn load_with(path: &Path, settings: &[Setting]) -> Result<SystemFile> {
     let text = other_kinds::read(path)?;
     let mut document = Document::new(&text, path, &path.display().to_string())?;
     overrides::apply_all(&mut document, settings)?;
-    let file = SystemFile::read(document)?;
-    file.build_for(Purpose::Check)?;
-    Ok(file)
+    SystemFile::checked(document)
 }
 
 /// A setting that replaces one of the file: `left.m`, `left.x` (start value), `left.solver.step`, `run.step`, `title`.
@@ -167,9 +167,7 @@ pub fn parse(text: &str, path: &Path) -> Result<SystemFile> {
 ///
 /// If the text holds a mistake; the error tells place, line and column.
 pub fn parse_from(place: &str, text: &str, path: &Path) -> Result<SystemFile> {
-    let file = SystemFile::read(Document::new(text, path, place)?)?;
-    file.build_for(Purpose::Check)?;
-    Ok(file)
+    SystemFile::checked(Document::new(text, path, place)?)
 }
 
 const KEYS: [&str; 7] = ["title", "description", "run", "subsystems", "connections", "inputs", "at"];
@@ -177,34 +175,59 @@ const KEYS: [&str; 7] = ["title", "description", "run", "subsystems", "connectio
 impl SystemFile {
     fn read(mut document: Document) -> Result<Self> {
         models::include(&mut document)?;
-        Self::settings(&document, None).map_err(|mark| document.mistake(mark))
+        Self::settings(&document, None).map_err(|marks| document.mistakes(marks))
+    }
+
+    /// Reads the settings and builds the system once; mistakes of the settings and of the subsystems are told together.
+    fn checked(mut document: Document) -> Result<Self> {
+        models::include(&mut document)?;
+        match Self::settings(&document, None) {
+            Ok(file) => file.build_for(Purpose::Check).map(|_| file),
+            Err(mut marks) => {
+                let (_, others) = subsystem::build_all(&document, &subsystem::unread);
+                marks.join(others);
+                Err(document.mistakes(marks))
+            }
+        }
     }
 
     /// `inputs` that are known already are not read again: they may come from files.
-    fn settings(document: &Document, inputs: Option<&[Input]>) -> std::result::Result<Self, Mark> {
-        let root = document.root.fields("a system file", &KEYS).map_err(|mark| of_study(document, mark))?;
+    fn settings(document: &Document, inputs: Option<&[Input]>) -> std::result::Result<Self, Marks> {
+        let mut marks = of_study(document)?;
+        let root = document.root.fields_with("a system file", &KEYS, &mut marks)?;
         let text = |key| root.get(key).map_or(Ok(String::new()), |node| Ok(node.text(key)?.to_owned()));
-        for key in ["run", "subsystems"] {
+        // A section whose name is misspelt is not missing, too.
+        let is_sure = marks.is_empty();
+        for key in ["run", "subsystems"].into_iter().filter(|_| is_sure) {
             root.need(key).map_err(|mark| mark.hint("`koppel new` writes a system file to start from"))?;
         }
-        let subsystems = root.need("subsystems")?.table("subsystems");
+        let subsystems = root.get("subsystems").map_or(Ok(&[][..]), |node| node.table("subsystems"));
         let subsystems = subsystems.map_err(|mark| mark.hint("write [subsystems.NAME], once for each"))?;
-        if subsystems.is_empty() {
-            return Err(Mark::new(root.need("subsystems")?.span.clone(), "the system has no subsystems")
-                .hint("add one: [subsystems.left] with model = \"linear\" or a name from `koppel models`"));
+        if let (true, Some(node)) = (subsystems.is_empty(), root.get("subsystems")) {
+            marks.add(
+                Mark::new(node.span.clone(), "the system has no subsystems").hint(
+                    "add one: [subsystems.left] with model = \"linear\" or a name from `koppel models`",
+                ),
+            );
         }
-        subsystems
-            .iter()
-            .try_for_each(|entry| subsystem::check_name(&entry.name, &entry.key, "a subsystem"))?;
-        let links = wiring::links(root.get("connections"))?;
+        for entry in subsystems {
+            marks.note(subsystem::check_name(&entry.name, &entry.key, "a subsystem"));
+        }
+        let links = wiring::links(root.get("connections"), &mut marks);
         let inputs = match inputs {
             Some(known) => known.to_vec(),
-            None => wiring::inputs(root.get("inputs"), &document.folder)?,
+            None => wiring::inputs(root.get("inputs"), &document.folder, &mut marks),
         };
-        let (mut run, steps) = run::read(&root, &links)?;
-        run::spare(&mut run.coupling, subsystems)?;
-        let isolation = isolation::read(root.need("run")?)?;
-        let (title, description) = (text("title")?, text("description")?);
+        let (title, description) = (marks.note(text("title")), marks.note(text("description")));
+        let run = root.get("run").and_then(|node| {
+            let isolation = marks.note(isolation::read(node));
+            let run = run::read(&root, &links).map_err(|others| marks.join(others)).ok();
+            run.zip(isolation)
+        });
+        let Some(((mut run, steps), isolation)) = run else { return Err(marks) };
+        marks.note(run::spare(&mut run.coupling, subsystems));
+        marks.or(())?;
+        let (title, description) = (title.unwrap_or_default(), description.unwrap_or_default());
         let document = document.clone();
         Ok(SystemFile {
             title,
@@ -237,19 +260,18 @@ impl SystemFile {
 
     fn build_for(&self, purpose: Purpose<'_>) -> Result<System> {
         let mut builder = SystemBuilder::new();
-        let subsystems = self.document.root.get("subsystems").map_or(&[][..], |node| node.entries());
-        for (index, entry) in subsystems.iter().enumerate() {
-            let setting = subsystem::Setting {
-                folder: &self.document.folder,
-                step: self.run.step * f64::from(self.run.every.get(&entry.name).copied().unwrap_or(1)),
-                log: self.log.as_ref(),
-                isolation: self.isolation,
-                purpose,
-                without: self.lacks.get(&entry.name),
-                journal: self.journals.as_ref().map(|journals| journals.of(index, &entry.name)),
-            };
-            let model = subsystem::build(entry, setting).map_err(|mark| self.document.mistake(mark))?;
-            builder = builder.add_boxed(&entry.name, model);
+        let setting = |index: usize, entry: &tree::Entry| subsystem::Setting {
+            step: self.run.step * f64::from(self.run.every.get(&entry.name).copied().unwrap_or(1)),
+            log: self.log.as_ref(),
+            isolation: self.isolation,
+            purpose,
+            without: self.lacks.get(&entry.name),
+            journal: self.journals.as_ref().map(|journals| journals.of(index, &entry.name)),
+        };
+        let (subsystems, marks) = subsystem::build_all(&self.document, &setting);
+        marks.or(()).map_err(|marks| self.document.mistakes(marks))?;
+        for (name, model) in subsystems {
+            builder = builder.add_boxed(name, model);
         }
         for link in &self.links {
             let mut connection = link.connection.clone();
@@ -436,23 +458,28 @@ impl SystemFile {
 
     /// What is allowed but hardly meant.
     #[must_use]
-    pub fn warnings(&self) -> Vec<String> {
-        let mut warnings = run::warnings(&self.run);
+    pub fn warnings(&self) -> Vec<Remark> {
+        let mut warnings: Vec<Remark> = run::warnings(&self.run).into_iter().map(Remark::from).collect();
         let empty = self.inputs.iter().filter(|input| input.signals.is_empty());
-        warnings
-            .extend(empty.map(|input| format!("[[inputs]] for `{}`: `signal` is an empty list", input.to)));
+        warnings.extend(
+            empty.map(|input| format!("[[inputs]] for `{}`: `signal` is an empty list", input.to).into()),
+        );
         let RunConfig { start, stop, .. } = self.run;
-        warnings.extend(self.inputs.iter().flat_map(|input| input.gaps(start, stop)));
+        warnings.extend(self.inputs.iter().flat_map(|input| input.gaps(start, stop)).map(Remark::from));
         let subsystems = self.document.root.get("subsystems").map_or(&[][..], |node| node.entries());
         for entry in subsystems.iter().filter(|entry| subsystem::is_fmu(entry)) {
             let idle = isolation::read(&entry.node).ok().and_then(|own| own.or(self.isolation).idle_limit());
             warnings.extend(idle.map(|key| {
                 format!("`{key}` does nothing for `{}`: the FMU is not isolated (isolate = true)", entry.name)
+                    .into()
             }));
         }
         let names: Vec<&str> = subsystems.iter().map(|entry| entry.name.as_str()).collect();
         warnings.extend(models::missing(&self.run.coupling, &names).into_iter().map(|name| {
-            format!("no model of `{name}` in the file of learned models: it is learned from nothing while the run goes on\n  hint: give it time with learning = {{ duration = ... }}, or learn it again with --save-models")
+            Remark::new(
+                format!("no model of `{name}` in the file of learned models: it is learned from nothing while the run goes on"),
+                "give it time with learning = { duration = ... }, or learn it again with --save-models",
+            )
         }));
         warnings
     }
@@ -476,12 +503,12 @@ impl SystemFile {
     }
 }
 
-/// What is said of a file with an unknown key, if it is a study.
-fn of_study(document: &Document, mark: Mark) -> Mark {
+/// Refuses a study; no mistakes of anything else.
+fn of_study(document: &Document) -> std::result::Result<Marks, Mark> {
     match document.root.get("factors").or(document.root.get("measures")) {
-        Some(node) => Mark::new(node.span.clone(), "this is a study, not a system")
-            .hint("run it with `koppel study`, or name the system file it is about"),
-        None => mark,
+        Some(node) => Err(Mark::new(node.span.clone(), "this is a study, not a system")
+            .hint("run it with `koppel study`, or name the system file it is about")),
+        None => Ok(Marks::default()),
     }
 }
 

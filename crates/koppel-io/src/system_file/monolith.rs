@@ -27,7 +27,7 @@ impl SystemFile {
         if let Some(link) = self.links.iter().find(|link| link.connection.filter.is_some()) {
             let what = format!("a monolithic reference with a filter into `{}`", link.connection.to);
             let reason = "the filter belongs to the coupling; leave it out, or use another reference".into();
-            return Err(engine(Box::new(Engine::Unsupported { what, reason })));
+            return Err(engine(Box::new(Engine::Unsupported { what: what.into(), reason })));
         }
         let system = self.build()?;
         let entries = self.document.root.get("subsystems").map_or(&[][..], |node| node.entries());

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
+use koppel::diagnostic::Diagnostic;
 use koppel::linalg::Matrix;
 use koppel::models;
 use koppel::solver::SolverConfig;
@@ -14,10 +15,11 @@ use koppel_fmi::probe::Capability;
 use koppel_fmi::{Fmu, archive, isolate};
 
 use super::decode::decode_tagged;
+use super::document::Document;
 use super::fields::Fields;
 use super::isolation;
 use super::locate;
-use super::mistake::{Mark, Span, known_names};
+use super::mistake::{Mark, Marks, Span};
 use super::other_kinds;
 use super::tree::{Entry, Node, Value};
 use crate::probe_cache::ProbeCache;
@@ -74,8 +76,6 @@ pub(super) fn is_fmu(entry: &Entry) -> bool {
 
 /// What a subsystem is built in.
 pub(super) struct Setting<'a> {
-    /// Where files are looked for.
-    pub(super) folder: &'a Path,
     /// Its communication step.
     pub(super) step: f64,
     /// Where the messages of FMUs go.
@@ -117,10 +117,36 @@ pub(super) struct Wanted<'a> {
     pub(super) cache: Option<&'a ProbeCache>,
 }
 
-/// The subsystem, ready to be wired.
-pub(super) fn build(entry: &Entry, setting: Setting<'_>) -> Result<Box<dyn Subsystem>> {
+/// How a subsystem is checked while the settings of the run are not known.
+pub(super) fn unread(_index: usize, _entry: &Entry) -> Setting<'static> {
+    let (isolation, purpose) = (isolation::Settings::default(), Purpose::Check);
+    Setting { step: 1.0, log: None, isolation, purpose, without: None, journal: None }
+}
+
+/// All subsystems with their names, ready to be wired, and what is wrong with the others. For anything but a check the first mistake
+/// is the last.
+pub(super) fn build_all<'d, 's>(
+    document: &'d Document,
+    setting: &dyn Fn(usize, &Entry) -> Setting<'s>,
+) -> (Vec<(&'d str, Box<dyn Subsystem>)>, Marks) {
+    let (mut all, mut marks) = (Vec::new(), Marks::default());
+    let entries = document.root.get("subsystems").map_or(&[][..], Node::entries);
+    for (index, entry) in entries.iter().enumerate() {
+        let setting = setting(index, entry);
+        let is_check = matches!(setting.purpose, Purpose::Check);
+        let built = marks.note(build(entry, &document.folder, setting));
+        all.extend(built.map(|model| (entry.name.as_str(), model)));
+        if !marks.is_empty() && !is_check {
+            break;
+        }
+    }
+    (all, marks)
+}
+
+/// The subsystem, ready to be wired. Files are looked for in `folder`.
+fn build(entry: &Entry, folder: &Path, setting: Setting<'_>) -> Result<Box<dyn Subsystem>> {
     if is_fmu(entry) {
-        return fmu(entry, setting);
+        return fmu(entry, folder, setting);
     }
     let (ode, solver) = parts(entry)?;
     let model = OdeModel::new(ode, &solver).map_err(|error| locate::within(&error, &entry.node))?;
@@ -128,8 +154,8 @@ pub(super) fn build(entry: &Entry, setting: Setting<'_>) -> Result<Box<dyn Subsy
 }
 
 /// An instance of an FMU with its start values.
-fn fmu(entry: &Entry, setting: Setting<'_>) -> Result<Box<dyn Subsystem>> {
-    let Setting { folder, step, log, isolation, purpose, without, journal } = setting;
+fn fmu(entry: &Entry, folder: &Path, setting: Setting<'_>) -> Result<Box<dyn Subsystem>> {
+    let Setting { step, log, isolation, purpose, without, journal } = setting;
     for (key, hint) in [
         ("model", "leave out one of them"),
         ("start", "start values of an FMU's variables stand below `parameters`, with its parameters"),
@@ -168,8 +194,8 @@ fn fmu(entry: &Entry, setting: Setting<'_>) -> Result<Box<dyn Subsystem>> {
     }
     let path = folder.join(file.text("fmu")?);
     let failed = |error: Box<koppel_fmi::Error>| {
-        let message = error.to_string();
-        let named = values.iter().find(|value| message.contains(&format!("`{}`", value.name)));
+        let variable = error.place().variable;
+        let named = values.iter().find(|value| variable.as_ref() == Some(&value.name));
         let of_solver = matches!(*error, koppel_fmi::Error::Solver { .. }).then(|| fields.get("solver"));
         let span = match (of_solver.flatten(), named) {
             (Some(solver), _) => &solver.span,
@@ -177,10 +203,10 @@ fn fmu(entry: &Entry, setting: Setting<'_>) -> Result<Box<dyn Subsystem>> {
             (None, None) => &file.span,
         };
         let is_crash = matches!(*error, koppel_fmi::Error::Ended(_));
-        let mark = Mark { is_crash, ..Mark::from_text(span.clone(), &message) };
-        match error.hint().or_else(|| other_kinds::missing(&archive::split(&path).0)) {
-            Some(hint) => mark.hint(hint),
-            None => mark,
+        let mark = Mark { is_crash, ..Mark::of(span.clone(), &*error) };
+        match mark.hints.is_empty() {
+            true => mark.hint_if(other_kinds::missing(&archive::split(&path).0)),
+            false => mark,
         }
     };
     let fmu = Fmu::open(&path).map_err(failed)?;
@@ -270,9 +296,8 @@ fn is_model_exchange(fields: &Fields<'_>, fmu: &Fmu) -> Result<bool> {
             "co-simulation" => false,
             "model-exchange" => true,
             other => {
-                let message = format!("unknown interface `{other}`");
                 let known = INTERFACES.map(ToOwned::to_owned);
-                return Err(Mark::new(node.span.clone(), message).hint(known_names(other, &known)));
+                return Err(Mark::unknown(node.span.clone(), "interface", other, &known));
             }
         },
     };
@@ -345,12 +370,12 @@ fn built_in(model: &str, node: &Node) -> Result<Box<dyn Ode>> {
     }
     models::build(model, &parameters).map_err(|error| {
         let mark = locate::within(&error, node);
-        if mark.message.starts_with("unknown model") {
-            let hint = mark.hint.clone().unwrap_or_default();
-            return mark
-                .hint(format!("{hint}, and `linear` with matrices; `koppel models` tells about each"));
+        match *error {
+            koppel::Error::Unknown { kind: "model", .. } => {
+                mark.and(", and `linear` with matrices; `koppel models` tells about each")
+            }
+            _ => mark,
         }
-        mark
     })
 }
 
@@ -395,7 +420,7 @@ fn port(node: &Node, what: &str) -> Result<Variable> {
     let mut variable = Variable::new(name.text("name")?).start(fields.number("start", 0.0)?);
     if let Some(unit) = fields.get("unit") {
         let text = unit.text("unit")?;
-        Unit::parse(text).map_err(|error| Mark::from_text(unit.span.clone(), &error.to_string()))?;
+        Unit::parse(text).map_err(|error| Mark::of(unit.span.clone(), &error))?;
         variable = variable.unit(text);
     }
     if let Some(text) = fields.get("description") {

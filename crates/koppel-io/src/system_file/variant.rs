@@ -1,6 +1,5 @@
 //! The same system with other settings, again and again: places are found once, no file is read twice.
 
-use super::subsystem::Purpose;
 use super::{Document, Mark, SystemFile, models, overrides};
 use crate::Result;
 
@@ -58,7 +57,7 @@ impl SystemFile {
         models::include(&mut document)?;
         let has_new_inputs = values.iter().any(|(place, _)| place.keys[0] == "inputs");
         let inputs = (!has_new_inputs).then_some(self.inputs.as_slice());
-        let mut file = Self::settings(&document, inputs).map_err(|mark| document.mistake(mark))?;
+        let mut file = Self::settings(&document, inputs).map_err(|marks| document.mistakes(marks))?;
         file.log.clone_from(&self.log);
         file.trials.clone_from(&self.trials);
         Ok(file)
@@ -76,7 +75,5 @@ pub fn parse_part(document: &Document, key: &str) -> Result<SystemFile> {
         Some(node) => node.clone(),
         None => return Err(document.mistake(Mark::new(0..0, format!("there is no table `{key}`")))),
     };
-    let file = SystemFile::read(own)?;
-    file.build_for(Purpose::Check)?;
-    Ok(file)
+    SystemFile::checked(own)
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use koppel::diagnostic::Remark;
 use koppel::record::{Column, Record, Source};
 use koppel::system::VariableKind;
 use koppel_fmi::{Fmu, KeepOpen};
@@ -25,7 +26,7 @@ pub struct Prepared {
     pub(super) list: Vec<Follow>,
     pub(super) references: Option<Store>,
     /// What is odd but allowed.
-    pub warnings: Vec<String>,
+    pub warnings: Vec<Remark>,
     /// No run unpacks or loads an FMU again.
     _open: KeepOpen,
     /// One run at a time: an FMU can be instantiated only once per process.
@@ -78,9 +79,10 @@ impl Prepared {
 
     /// What was found of FMUs by trial and is not among the warnings: in runs that need more of them than the first.
     #[must_use]
-    pub fn later_warnings(&self) -> Vec<String> {
+    pub fn later_warnings(&self) -> Vec<Remark> {
         // All variants of the system share what was tried.
-        let mut found = self.study.system.trial_warnings();
+        let found = self.study.system.trial_warnings();
+        let mut found: Vec<Remark> = found.into_iter().map(Remark::from).collect();
         found.retain(|text| !self.warnings.contains(text));
         found
     }
@@ -171,11 +173,8 @@ impl Prepared {
                 let remarks = match built {
                     Ok(simulation) => simulation.remarks(),
                     Err(error) => {
-                        vec![format!(
-                            "factor `{}`, value `{label}`: {}",
-                            factor.name,
-                            super::one_line(&error)
-                        )]
+                        let why = super::one_line(&error);
+                        vec![format!("factor `{}`, value `{label}`: {why}", factor.name).into()]
                     }
                 };
                 for remark in remarks {
@@ -201,7 +200,7 @@ struct First {
     run: u64,
     file: SystemFile,
     known: Vec<Column>,
-    remarks: Vec<String>,
+    remarks: Vec<Remark>,
 }
 
 fn first(study: &Study, design: &Design) -> Result<First> {
@@ -228,7 +227,8 @@ fn first(study: &Study, design: &Design) -> Result<First> {
 
 /// The error at the factor that caused it, where that can be told.
 fn blamed(study: &Study, error: Box<Io>, cells: &[Cell]) -> Box<Io> {
-    let Io::File(mistake) = &*error else { return error };
+    let Io::File(mistakes) = &*error else { return error };
+    let mistake = mistakes.first();
     if mistake.place != "factor" {
         return error;
     }
