@@ -275,11 +275,11 @@ pub(crate) struct SessionArguments {
 
 impl SessionArguments {
     /// Shows remarks on a run: all, or without notes if it is to be quiet.
-    pub(crate) fn tell(&self) -> impl Fn(&Remark) {
+    pub(crate) fn tell(&self) -> impl Fn(Kind, &Remark) {
         let is_quiet = self.quiet;
-        move |remark| {
-            if !(is_quiet && remark.kind == Kind::Note) {
-                tell(remark);
+        move |kind, remark| {
+            if !(is_quiet && kind == Kind::Note) {
+                tell(kind, remark);
             }
         }
     }

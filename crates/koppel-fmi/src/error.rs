@@ -4,6 +4,7 @@ use crate::archive::ArchiveError;
 use crate::description::DescriptionError;
 use crate::ffi::{CallError, LoadError, LogMessage, Status};
 use crate::isolate::Ended;
+use koppel::diagnostic::{Diagnostic, Place, Seconds};
 use std::path::PathBuf;
 
 /// The crate's result type.
@@ -91,7 +92,7 @@ pub enum Error {
     #[error("`{instance}`: {source}")]
     Solver { instance: String, source: koppel::solver::SolverError },
 
-    #[error("`{instance}`: more than {count} events within one step (t = {time} s)")]
+    #[error("`{instance}`: more than {count} events within one step (t = {} s)", Seconds(*.time))]
     TooManyEvents { instance: String, time: f64, count: u64 },
 
     #[error("`{instance}` has no instance yet: it is made when the subsystem is initialised")]
@@ -210,10 +211,84 @@ impl Error {
             }
             Error::NoIsolation => "leave out `isolate`: the FMU then runs inside koppel".into(),
             Error::NoWorker => "name one with koppel_fmi::isolate::set_worker".into(),
+            Error::Solver { source, .. } => return source.hint(),
             Error::Ended(ended) => ended.hint(),
             Error::Remote { hint, .. } => return hint.clone(),
             _ => return None,
         })
+    }
+}
+
+impl Diagnostic for Error {
+    fn place(&self) -> Place {
+        match self {
+            Error::Archive { path, .. }
+            | Error::Folder { path, .. }
+            | Error::Load { path, .. }
+            | Error::NoBinary { path, .. }
+            | Error::NotCoSimulation { path }
+            | Error::ScheduledExecution { path }
+            | Error::NotModelExchange { path }
+            | Error::OnlyOnce { path }
+            | Error::Unreadable { path, .. } => Place::file(path),
+            Error::UnknownVariable { instance, name, .. }
+            | Error::NotSettable { instance, name, .. }
+            | Error::WrongType { instance, name, .. }
+            | Error::WrongArrival { instance, name, .. }
+            | Error::NotExact { instance, name, .. }
+            | Error::OutOfRange { instance, name, .. } => Place::subsystem(instance).variable(name),
+            Error::Call { instance, .. }
+            | Error::Discarded { instance, .. }
+            | Error::EndedEarly { instance, .. }
+            | Error::Stuck { instance, .. }
+            | Error::EndlessEvent { instance, .. }
+            | Error::CannotCut { instance, .. }
+            | Error::OtherStepSize { instance, .. }
+            | Error::Terminated { instance, .. }
+            | Error::NotOffered { instance, .. }
+            | Error::Solver { instance, .. }
+            | Error::TooManyEvents { instance, .. }
+            | Error::NotStarted { instance }
+            | Error::CannotSave { instance, .. }
+            | Error::CannotSaveEvents { instance, .. }
+            | Error::CannotRestore { instance, .. }
+            | Error::Gone { instance } => Place::subsystem(instance),
+            Error::Probe { source } => source.place(),
+            Error::Description(_)
+            | Error::NoIsolation
+            | Error::NoWorker
+            | Error::WorkerStart { .. }
+            | Error::Ended(_)
+            | Error::Remote { .. } => Place::default(),
+        }
+    }
+
+    fn time(&self) -> Option<f64> {
+        match self {
+            Error::Discarded { time, .. }
+            | Error::EndedEarly { reached: time, .. }
+            | Error::Stuck { time, .. }
+            | Error::EndlessEvent { time, .. }
+            | Error::CannotCut { time, .. }
+            | Error::OtherStepSize { time, .. }
+            | Error::Terminated { time, .. }
+            | Error::TooManyEvents { time, .. } => Some(*time),
+            Error::Solver { source, .. } => source.time(),
+            Error::Probe { source } => source.time(),
+            _ => None,
+        }
+    }
+
+    fn hints(&self) -> Vec<String> {
+        self.hint().into_iter().collect()
+    }
+
+    fn known(&self) -> Vec<String> {
+        match self {
+            Error::UnknownVariable { known, .. } => known.clone(),
+            Error::NoBinary { present, .. } => present.clone(),
+            _ => Vec::new(),
+        }
     }
 }
 

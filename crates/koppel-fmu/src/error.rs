@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use koppel::diagnostic::{Diagnosis, Diagnostic, Place};
+
 /// Result with the error of this crate.
 pub type Result<T> = std::result::Result<T, Box<Error>>;
 
@@ -72,6 +74,7 @@ impl Error {
             }
             Error::Engine(error) => return error.hint(),
             Error::Fmu(error) => return error.hint(),
+            Error::File(error) => return error.hint(),
             _ => return None,
         })
     }
@@ -86,6 +89,51 @@ impl Error {
         path: &std::path::Path,
     ) -> impl FnOnce(std::io::Error) -> Box<Error> {
         move |source| Box::new(Error::Io { action, path: path.to_path_buf(), source })
+    }
+}
+
+impl Diagnostic for Error {
+    fn what(&self) -> String {
+        self.inner().map_or_else(|| self.to_string(), |inner| inner.what())
+    }
+
+    fn place(&self) -> Place {
+        match self {
+            Error::Io { path, .. }
+            | Error::Plan { path, .. }
+            | Error::Write { path, .. }
+            | Error::Name { path } => Place::file(path),
+            Error::SameName { name } => Place::default().variable(name),
+            other => other.inner().map(Diagnostic::place).unwrap_or_default(),
+        }
+    }
+
+    fn time(&self) -> Option<f64> {
+        self.inner().and_then(Diagnostic::time)
+    }
+
+    fn hints(&self) -> Vec<String> {
+        self.inner().map_or_else(|| self.hint().into_iter().collect(), Diagnostic::hints)
+    }
+
+    fn known(&self) -> Vec<String> {
+        self.inner().map(Diagnostic::known).unwrap_or_default()
+    }
+
+    fn others(&self) -> Vec<Diagnosis> {
+        self.inner().map(Diagnostic::others).unwrap_or_default()
+    }
+}
+
+impl Error {
+    /// The error of another crate that this one is.
+    fn inner(&self) -> Option<&dyn Diagnostic> {
+        match self {
+            Error::Engine(error) => Some(&**error),
+            Error::File(error) => Some(&**error),
+            Error::Fmu(error) => Some(&**error),
+            _ => None,
+        }
     }
 }
 

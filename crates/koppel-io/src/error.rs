@@ -3,7 +3,9 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::system_file::Mistake;
+use koppel::diagnostic::{Diagnosis, Diagnostic, Place};
+
+use crate::system_file::Mistakes;
 
 /// Result with the error of this crate.
 pub type Result<T> = std::result::Result<T, Box<Error>>;
@@ -13,7 +15,7 @@ pub type Result<T> = std::result::Result<T, Box<Error>>;
 #[non_exhaustive]
 pub enum Error {
     /// The operating system refused.
-    #[error("cannot {action} `{}`: {source}{}", path.display(), io_hint(action, source, path))]
+    #[error("cannot {action} `{}`: {source}", path.display())]
     Io {
         /// What was tried, as a verb.
         action: &'static str,
@@ -24,7 +26,7 @@ pub enum Error {
     },
 
     /// A file of another kind is taken for a system file.
-    #[error("`{}` is {what}, not a system file\n  hint: {hint}", path.display())]
+    #[error("`{}` is {what}, not a system file", path.display())]
     OtherKind {
         /// The file.
         path: PathBuf,
@@ -35,21 +37,21 @@ pub enum Error {
     },
 
     /// The file name ends in nothing koppel knows.
-    #[error("`{}` is no kind of result file koppel knows\n  hint: end the name in `.csv` or `.parquet`", path.display())]
+    #[error("`{}` is no kind of result file koppel knows", path.display())]
     UnknownFormat {
         /// The file.
         path: PathBuf,
     },
 
     /// Parquet was left out of this build.
-    #[error("cannot use `{}`: this koppel was built without Parquet\n  hint: write a `.csv` file, or build with `--features parquet`", path.display())]
+    #[error("cannot use `{}`: this koppel was built without Parquet", path.display())]
     ParquetMissing {
         /// The file.
         path: PathBuf,
     },
 
     /// Two columns have one name.
-    #[error("column `{name}` of `{}` appears twice\n  hint: every recorded signal needs its own name, and `time` is taken", path.display())]
+    #[error("column `{name}` of `{}` appears twice", path.display())]
     DuplicateColumn {
         /// The file.
         path: PathBuf,
@@ -58,21 +60,21 @@ pub enum Error {
     },
 
     /// Another process is writing the same result.
-    #[error("`{}` is being written by another process\n  hint: wait for that run to end, or choose another output file", path.display())]
+    #[error("`{}` is being written by another process", path.display())]
     InUse {
         /// The part file.
         path: PathBuf,
     },
 
     /// An earlier write failed, so rows are missing.
-    #[error("`{}` is incomplete because an earlier write failed\n  hint: `koppel recover {}` keeps the rows written before", path.display(), path.display())]
+    #[error("`{}` is incomplete because an earlier write failed", path.display())]
     Incomplete {
         /// The part file.
         path: PathBuf,
     },
 
     /// A file to recover is not a part file.
-    #[error("`{}` is not the part file of an interrupted run: {reason}\n  hint: name the file that ends in `.part`", path.display())]
+    #[error("`{}` is not the part file of an interrupted run: {reason}", path.display())]
     NotAPart {
         /// The file.
         path: PathBuf,
@@ -88,14 +90,14 @@ pub enum Error {
     },
 
     /// Recovering would replace a file nobody named.
-    #[error("`{}` already exists and would be replaced\n  hint: name another file with --out, or this one to replace it", path.display())]
+    #[error("`{}` already exists and would be replaced", path.display())]
     OutputExists {
         /// The existing file.
         path: PathBuf,
     },
 
     /// Neither a part file nor a result to continue.
-    #[error("cannot continue `{}`: neither it nor `{}` exists\n  hint: start the run anew", path.display(), part.display())]
+    #[error("cannot continue `{}`: neither it nor `{}` exists", path.display(), part.display())]
     NothingToResume {
         /// The result file.
         path: PathBuf,
@@ -104,7 +106,7 @@ pub enum Error {
     },
 
     /// The file to continue ends before the checkpoint.
-    #[error("cannot continue `{}`: it holds {found} rows, the checkpoint needs {needed}\n  hint: it belongs to another run, or its end was lost; start the run anew", path.display())]
+    #[error("cannot continue `{}`: it holds {found} rows, the checkpoint needs {needed}", path.display())]
     ResumeTooShort {
         /// The file.
         path: PathBuf,
@@ -115,7 +117,7 @@ pub enum Error {
     },
 
     /// The file to continue has other columns.
-    #[error("cannot continue `{}`: its columns are {found:?}, the run records {expected:?}\n  hint: record the same signals as the interrupted run", path.display())]
+    #[error("cannot continue `{}`: its columns are {found:?}, the run records {expected:?}", path.display())]
     ResumeColumns {
         /// The file.
         path: PathBuf,
@@ -126,7 +128,7 @@ pub enum Error {
     },
 
     /// A table has no header.
-    #[error("`{}` has no header line\n  hint: the first line names the columns, the first column is the time", path.display())]
+    #[error("`{}` has no header line", path.display())]
     NoHeader {
         /// The file.
         path: PathBuf,
@@ -146,7 +148,7 @@ pub enum Error {
     },
 
     /// A field of a CSV file is not a number.
-    #[error("`{}`, line {line}, column `{column}`: `{text}` is not a number\n  hint: numbers look like `-1.5e-3`, `NaN`, `inf`; fields are separated by commas", path.display())]
+    #[error("`{}`, line {line}, column `{column}`: `{text}` is not a number", path.display())]
     NotANumber {
         /// The file.
         path: PathBuf,
@@ -176,19 +178,21 @@ pub enum Error {
         source: serde_json::Error,
     },
 
-    /// A mistake in a system file or an option that replaces a part of it.
+    /// Mistakes in a system file or an option that replaces a part of it.
     #[error("{0}")]
-    File(Box<Mistake>),
+    File(Box<Mistakes>),
 
     /// A system structure (SSP) that is not as it should be, without a place in a text.
     #[error("{message}")]
     Structure {
-        /// What is wrong, and a hint.
+        /// What is wrong.
         message: String,
+        /// What to do.
+        hints: Vec<String>,
     },
 
     /// Chosen settings that a file cannot take.
-    #[error("the settings cannot be written into `{}`: {reason}\n  hint: {hint}", path.display())]
+    #[error("the settings cannot be written into `{}`: {reason}", path.display())]
     NotApplied {
         /// The file.
         path: PathBuf,
@@ -232,39 +236,150 @@ impl Error {
     pub fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Box<Self> {
         move |source| Box::new(Self::Io { action, path: path.to_path_buf(), source })
     }
+
+    /// What to do about it, when there is more to say than the message.
+    pub fn hint(&self) -> Option<String> {
+        let hint = match self {
+            Error::Io { action, path, source } => return io_hint(action, source, path),
+            Error::OtherKind { hint, .. } | Error::NotApplied { hint, .. } => return Some(hint.clone()),
+            Error::Incomplete { path } => {
+                return Some(format!("`koppel recover {}` keeps the rows written before", path.display()));
+            }
+            Error::File(mistakes) => return mistakes.first().hints.first().cloned(),
+            Error::Structure { hints, .. } => return hints.first().cloned(),
+            Error::Engine(error) => return error.hint(),
+            Error::UnknownFormat { .. } => "end the name in `.csv` or `.parquet`",
+            Error::ParquetMissing { .. } => "write a `.csv` file, or build with `--features parquet`",
+            Error::DuplicateColumn { .. } => "every recorded signal needs its own name, and `time` is taken",
+            Error::InUse { .. } => "wait for that run to end, or choose another output file",
+            Error::NotAPart { .. } => "name the file that ends in `.part`",
+            Error::OutputExists { .. } => "name another file with --out, or this one to replace it",
+            Error::NothingToResume { .. } => "start the run anew",
+            Error::ResumeTooShort { .. } => {
+                "it belongs to another run, or its end was lost; start the run anew"
+            }
+            Error::ResumeColumns { .. } => "record the same signals as the interrupted run",
+            Error::NoHeader { .. } => "the first line names the columns, the first column is the time",
+            Error::NotANumber { .. } => {
+                "numbers look like `-1.5e-3`, `NaN`, `inf`; fields are separated by commas"
+            }
+            Error::NothingToRecover { .. }
+            | Error::FieldCount { .. }
+            | Error::Csv { .. }
+            | Error::Metadata { .. } => return None,
+            #[cfg(feature = "parquet")]
+            Error::Parquet { .. } | Error::ColumnType { .. } => return None,
+        };
+        Some(hint.to_owned())
+    }
+}
+
+impl Diagnostic for Error {
+    fn what(&self) -> String {
+        match self {
+            Error::File(mistakes) => mistakes.first().message.clone(),
+            Error::Engine(error) => error.what(),
+            other => other.to_string(),
+        }
+    }
+
+    fn place(&self) -> Place {
+        match self {
+            Error::File(mistakes) => mistakes.first().place(),
+            Error::Engine(error) => error.place(),
+            Error::Structure { .. } => Place::default(),
+            Error::FieldCount { path, line, .. } => Place { line: *line as usize, ..Place::file(path) },
+            Error::NotANumber { path, line, column, .. } => {
+                Place { line: *line as usize, ..Place::file(path) }.variable(column)
+            }
+            Error::DuplicateColumn { path, name } => Place::file(path).variable(name),
+            Error::Io { path, .. }
+            | Error::OtherKind { path, .. }
+            | Error::UnknownFormat { path }
+            | Error::ParquetMissing { path }
+            | Error::InUse { path }
+            | Error::Incomplete { path }
+            | Error::NotAPart { path, .. }
+            | Error::NothingToRecover { path }
+            | Error::OutputExists { path }
+            | Error::NothingToResume { path, .. }
+            | Error::ResumeTooShort { path, .. }
+            | Error::ResumeColumns { path, .. }
+            | Error::NoHeader { path }
+            | Error::Csv { path, .. }
+            | Error::Metadata { path, .. }
+            | Error::NotApplied { path, .. } => Place::file(path),
+            #[cfg(feature = "parquet")]
+            Error::Parquet { path, .. } => Place::file(path),
+            #[cfg(feature = "parquet")]
+            Error::ColumnType { path, column, .. } => Place::file(path).variable(column),
+        }
+    }
+
+    fn time(&self) -> Option<f64> {
+        match self {
+            Error::Engine(error) => error.time(),
+            _ => None,
+        }
+    }
+
+    fn hints(&self) -> Vec<String> {
+        match self {
+            Error::File(mistakes) => mistakes.first().hints.clone(),
+            Error::Structure { hints, .. } => hints.clone(),
+            Error::Engine(error) => error.hints(),
+            other => other.hint().into_iter().collect(),
+        }
+    }
+
+    fn known(&self) -> Vec<String> {
+        match self {
+            Error::File(mistakes) => mistakes.first().known.clone(),
+            Error::Engine(error) => error.known(),
+            _ => Vec::new(),
+        }
+    }
+
+    fn others(&self) -> Vec<Diagnosis> {
+        match self {
+            Error::File(mistakes) => mistakes.others(),
+            Error::Engine(error) => error.others(),
+            _ => Vec::new(),
+        }
+    }
 }
 
 /// What to do about the usual refusals.
-fn io_hint(action: &str, source: &io::Error, path: &Path) -> String {
+fn io_hint(action: &str, source: &io::Error, path: &Path) -> Option<String> {
     let folder = match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder.display().to_string(),
         _ => ".".to_string(),
     };
-    match source.kind() {
+    Some(match source.kind() {
         io::ErrorKind::NotFound if !Path::new(&folder).exists() => {
-            format!("\n  hint: the folder `{folder}` does not exist; create it first")
+            format!("the folder `{folder}` does not exist; create it first")
         }
         io::ErrorKind::PermissionDenied if matches!(action, "read" | "open") => {
-            format!("\n  hint: you may not read it; look at its permissions (`ls -l {}`)", path.display())
+            format!("you may not read it; look at its permissions (`ls -l {}`)", path.display())
         }
-        io::ErrorKind::InvalidData => "\n  hint: it must be text in UTF-8".to_string(),
+        io::ErrorKind::InvalidData => "it must be text in UTF-8".to_string(),
         io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
-            format!("\n  hint: `{folder}` may not be written; choose another output folder")
+            format!("`{folder}` may not be written; choose another output folder")
         }
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded
             if path.extension().is_some_and(|e| e == "part") =>
         {
             format!(
-                "\n  hint: the disk of `{folder}` is full; free some space, then `koppel recover` keeps what was written"
+                "the disk of `{folder}` is full; free some space, then `koppel recover` keeps what was written"
             )
         }
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
-            format!("\n  hint: the disk of `{folder}` is full; free some space or choose another folder")
+            format!("the disk of `{folder}` is full; free some space or choose another folder")
         }
-        io::ErrorKind::NotADirectory => format!("\n  hint: `{folder}` is a file, not a folder"),
-        io::ErrorKind::IsADirectory => "\n  hint: this is a folder; name a file in it".to_string(),
-        _ => String::new(),
-    }
+        io::ErrorKind::NotADirectory => format!("`{folder}` is a file, not a folder"),
+        io::ErrorKind::IsADirectory => "this is a folder; name a file in it".to_string(),
+        _ => return None,
+    })
 }
 
 #[cfg(test)]
@@ -274,8 +389,8 @@ mod tests {
     #[test]
     fn a_full_disk_says_what_to_do() {
         let source = io::Error::from(io::ErrorKind::StorageFull);
-        let text = Error::io("write", Path::new("runs/a.csv.part"))(source).to_string();
-        assert!(text.contains("cannot write `runs/a.csv.part`"), "{text}");
-        assert!(text.contains("disk of `runs` is full"), "{text}");
+        let error = Error::io("write", Path::new("runs/a.csv.part"))(source);
+        assert!(error.to_string().contains("cannot write `runs/a.csv.part`"), "{error}");
+        assert!(error.hint().unwrap().contains("disk of `runs` is full"), "{:?}", error.hint());
     }
 }

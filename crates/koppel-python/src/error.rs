@@ -2,6 +2,7 @@
 
 use std::fmt::Display;
 
+use koppel::diagnostic::{Diagnosis, Diagnostic, told};
 use koppel_io::Error as Io;
 use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
@@ -20,34 +21,33 @@ pub(crate) fn plain(error: impl Display) -> PyErr {
     Error::new_err(error.to_string())
 }
 
-/// Text with place and hint.
+/// What, where and what to do, as text and as attributes: `mistakes` is a list of them, with the keys `message`, `hints`, `place`,
+/// `time` and `known` as far as they are known.
+pub(crate) fn diagnostic(error: &dyn Diagnostic) -> PyErr {
+    with_mistakes(Error::new_err(told(error)), error)
+}
+
+/// An error of a file.
 pub(crate) fn io(error: Box<Io>) -> PyErr {
-    let mistake = match &*error {
-        Io::File(mistake) => mistake,
-        Io::Engine(error) => return Error::new_err(words(error)),
-        _ => return plain(error),
-    };
-    let (line, column) = mistake.line_column();
-    let hint = mistake.hint.as_ref().map_or(String::new(), |hint| format!("\n  hint: {hint}"));
-    Error::new_err(format!("{}:{line}:{column}: {}{hint}", mistake.place, mistake.message))
+    diagnostic(&*error)
 }
 
 /// An error of a study.
 pub(crate) fn study(error: koppel_study::Error) -> PyErr {
-    match error {
-        koppel_study::Error::File(error) => io(error),
-        other => plain(other),
-    }
+    diagnostic(&error)
 }
 
-fn words(error: &koppel::Error) -> String {
-    let hint = error.hint().map_or(String::new(), |hint| format!("\n  hint: {hint}"));
-    format!("{error}{hint}")
+fn with_mistakes(raised: PyErr, error: &dyn Diagnostic) -> PyErr {
+    let put = |py: Python<'_>| {
+        let mistakes = crate::python(py, &Diagnosis::all(error))?;
+        raised.value(py).setattr("mistakes", mistakes)
+    };
+    Python::attach(put).err().unwrap_or(raised)
 }
 
 /// The failure of a run that has rows already.
 pub(crate) fn run(py: Python<'_>, error: &koppel::Error, result: Py<crate::result::Result>) -> PyErr {
-    let raised = RunError::new_err(words(error));
+    let raised = with_mistakes(RunError::new_err(told(error)), error);
     match raised.value(py).setattr("result", result) {
         Ok(()) => raised,
         Err(other) => other,

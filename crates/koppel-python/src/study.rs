@@ -57,7 +57,7 @@ impl Study {
 
     #[getter]
     fn warnings(&self) -> Vec<String> {
-        self.prepared.warnings.clone()
+        self.prepared.warnings.iter().map(ToString::to_string).collect()
     }
 
     /// What the study is, as JSON.

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use koppel::analysis::{Certificate, Forecast, ForecastOptions};
 use koppel::run::{Flow, Simulation, Statistics};
 use koppel_fmi::isolate::{self, Worker};
-use koppel_session::{Remark, Session, Start};
+use koppel_session::{Kind, Remark, Session, Start};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -144,7 +144,7 @@ impl System {
             session.choose_filters()?;
             let session = session.trial();
             let simulation = session.simulation();
-            remarks = session.warnings_of_fmus();
+            remarks.extend(session.warnings_of_fmus());
             let mut simulation = simulation?;
             remarks.extend(simulation.remarks());
             session.excite_unknown(&mut simulation, &|_| {})?;
@@ -177,11 +177,12 @@ struct Ran {
 fn run(
     session: &mut Session,
     start: Start<'_>,
-    remarks: &Mutex<Vec<String>>,
+    remarks: &Mutex<Vec<Remark>>,
     look: &mut Look,
 ) -> koppel_session::Result<Ran> {
-    let tell =
-        |remark: &Remark| remarks.lock().unwrap_or_else(PoisonError::into_inner).push(remark.text.clone());
+    let tell = |_: Kind, remark: &Remark| {
+        remarks.lock().unwrap_or_else(PoisonError::into_inner).push(remark.clone());
+    };
     let mut run = session.start(start, &tell)?;
     let (columns, messages) = (run.simulation.columns(), run.simulation.message_columns());
     let mut rows = Columns::new(columns.len(), messages.len());
@@ -222,8 +223,8 @@ impl Look {
     }
 }
 
-pub(crate) fn warn(py: Python<'_>, text: &str) -> PyResult<()> {
-    py.import("warnings")?.call_method1("warn", (text,)).map(|_| ())
+pub(crate) fn warn(py: Python<'_>, remark: &Remark) -> PyResult<()> {
+    py.import("warnings")?.call_method1("warn", (remark.to_string(),)).map(|_| ())
 }
 
 /// Names the program that hosts isolated FMUs.

@@ -7,7 +7,7 @@ use koppel::identify::ProbeStore;
 use koppel::run::{Copies, Preparation, Reading, Simulation};
 use koppel::system::{Connection, FilterConfig, Subsystem, System, SystemBuilder};
 use koppel_fmi::probe::Capability;
-use koppel_io::system_file::SubsystemSpec;
+use koppel_io::system_file::{Mark, Marks, SubsystemSpec};
 
 use crate::fmu::{self, Purpose, Setting, Wanted};
 use crate::{Result, Session, choose};
@@ -24,10 +24,17 @@ impl Session {
 
     pub(crate) fn build_for(&self, purpose: Purpose<'_>) -> Result<System> {
         let spec = &self.spec;
-        let mut builder = SystemBuilder::new();
+        let (mut builder, mut marks) = (SystemBuilder::new(), Marks::default());
         for (index, one) in spec.subsystems().iter().enumerate() {
-            builder = builder.add_boxed(&one.name, self.subsystem(index, one, purpose)?);
+            if let Some(model) = marks.note(self.subsystem(index, one, purpose)) {
+                builder = builder.add_boxed(&one.name, model);
+            }
+            // A check finds what is wrong with any of them.
+            if !marks.is_empty() && !matches!(purpose, Purpose::Check) {
+                break;
+            }
         }
+        marks.or(()).map_err(|marks| spec.mistakes(marks))?;
         for connection in spec.connections() {
             let mut connection = connection.clone();
             if is_open(&connection) {
@@ -47,9 +54,9 @@ impl Session {
         index: usize,
         one: &SubsystemSpec,
         purpose: Purpose<'_>,
-    ) -> Result<Box<dyn Subsystem>> {
+    ) -> std::result::Result<Box<dyn Subsystem>, Mark> {
         let run = &self.spec.run;
-        let built = match &one.fmu {
+        match &one.fmu {
             None => one.model().map(|model| Box::new(model) as Box<dyn Subsystem>),
             Some(fmu) => {
                 let setting = Setting {
@@ -64,8 +71,7 @@ impl Session {
                 };
                 fmu::build(fmu, setting)
             }
-        };
-        built.map_err(|mark| self.spec.mistake(mark))
+        }
     }
 
     /// Builds the system and brings it to its start.

@@ -4,6 +4,7 @@ use std::cell::RefCell;
 
 use koppel::analysis::zero_stability;
 use koppel::coupling::CouplingConfig;
+use koppel::diagnostic::{Diagnostic, in_one_line};
 use koppel::plan::{Basis, Choice, Steps, Wish, choose, held_inputs};
 use koppel::run::{RunConfig, ScheduleConfig, Simulation};
 use koppel::system::{Reach, algebraic_loops};
@@ -11,7 +12,8 @@ use koppel_io::system_file::brief;
 use toml::Value as Plain;
 
 use crate::fmu::Purpose;
-use crate::{Error, Remark, Result, Session, Tell};
+use crate::remark::warn;
+use crate::{Error, Result, Session, Tell};
 
 /// A coupling that the run would refuse with this schedule.
 type Excluded = (CouplingConfig, ScheduleConfig);
@@ -61,7 +63,7 @@ impl Session {
         // Where nobody asked and nothing is known, the run is as it always was; the summary says why.
         let is_told = |choice: &&Choice| is_asked || choice.basis != Basis::Nothing;
         for text in choice.iter().filter(|choice| is_told(choice)).flat_map(|choice| &choice.warnings) {
-            tell(&Remark::warning(text));
+            warn(tell, text);
         }
         Ok(choice)
     }
@@ -95,17 +97,17 @@ impl Session {
 
     /// Refuses settings with which no run begins, or a loop is not zero-stable; what cannot be judged is not refused.
     fn accepts(&self, config: &RunConfig, basis: Basis) -> std::result::Result<(), String> {
-        let first = |text: String| text.lines().next().unwrap_or_default().to_owned();
+        let first = |error: &dyn Diagnostic| in_one_line(&error.what(), 1);
         // What was run on copies can be run.
         if matches!(basis, Basis::Forecast | Basis::LinearModels) {
-            self.copy(config).map_err(|error| first(error.to_string()))?;
+            self.copy(config).map_err(|error| first(&*error))?;
         }
         let Ok(system) = self.build_for(Purpose::Check) else { return Ok(()) };
         if algebraic_loops(&system.graph, Reach::ThroughFilters).is_empty() {
             return Ok(());
         }
         let Ok(mut copy) = self.copy_at_start() else { return Ok(()) };
-        zero_stability(&mut copy, config).refuse_unstable(config).map_err(|error| first(error.to_string()))
+        zero_stability(&mut copy, config).refuse_unstable(config).map_err(|error| first(&*error))
     }
 
     fn choice(&self, excluded: &[Excluded], progress: &dyn Fn(&str)) -> Result<Choice> {

@@ -4,10 +4,12 @@
 
 use koppel::Result;
 use koppel::analysis::zero_stability;
+use koppel::diagnostic::{Diagnostic, in_one_line};
 use koppel::run::{Reading, RunConfig, Simulation};
 use koppel::system::{Reach, algebraic_loops};
 
-use crate::{Remark, Session, Tell};
+use crate::remark::{note, warn};
+use crate::{Session, Tell};
 
 /// How often loops are judged in a run.
 const LOOKS: u64 = 100;
@@ -45,7 +47,7 @@ impl Guard {
         let found = zero_stability(simulation, config);
         match found.refuse_unstable(config) {
             Err(error) if is_chosen => {
-                tell(&Remark::warning(error.to_string().lines().next().unwrap_or_default()));
+                warn(tell, error.what());
                 return Ok(guard);
             }
             judged => judged?,
@@ -88,8 +90,7 @@ fn judge_copies(session: &Session, tell: Tell<'_>) -> Result<()> {
     };
     if let Some(reason) = reason {
         // The reason, and what the FMU says of it.
-        let lines: Vec<&str> = reason.lines().take(2).map(str::trim).collect();
-        tell(&Remark::note(format!("zero-stability was not judged: {}", lines.join("; "))));
+        note(tell, format!("zero-stability was not judged: {}", in_one_line(&reason, 2)));
     }
     Ok(())
 }

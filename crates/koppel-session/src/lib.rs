@@ -54,7 +54,8 @@ pub use koppel_io::{Error, Result};
 pub use log::FmuLog;
 pub use monolith::MONOLITH;
 use probe_cache::ProbeCache;
-pub use remark::{Kind, Remark, Tell};
+pub use koppel::diagnostic::Remark;
+pub use remark::{Kind, Tell};
 use replay::Journals;
 pub use run::{Run, Start};
 use trials::Trials;
@@ -214,8 +215,8 @@ impl Session {
 
     /// What was found of FMUs since this was asked last: functions that koppel does without, and trouble with what is kept of them.
     #[must_use]
-    pub fn warnings_of_fmus(&self) -> Vec<String> {
+    pub fn warnings_of_fmus(&self) -> Vec<Remark> {
         let of_cache = self.cache.iter().flat_map(|cache| cache.warnings());
-        of_cache.chain(self.trials.warnings()).collect()
+        of_cache.chain(self.trials.warnings().into_iter().map(Remark::from)).collect()
     }
 }

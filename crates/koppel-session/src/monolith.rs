@@ -27,7 +27,7 @@ impl Session {
         if let Some(link) = self.spec.connections().find(|one| one.filter.is_some()) {
             let what = format!("a monolithic reference with a filter into `{}`", link.to);
             let reason = "the filter belongs to the coupling; leave it out, or use another reference".into();
-            return Err(engine(Box::new(Engine::Unsupported { what, reason })));
+            return Err(engine(Box::new(Engine::Unsupported { what: what.into(), reason })));
         }
         let system = self.build()?;
         let equations = |one: &SubsystemSpec| one.equations().map_err(|mark| self.spec.mistake(mark));

@@ -1,10 +1,11 @@
 //! A warning before a run that will go wrong, if that can be told at little cost.
 
 use koppel::analysis::LinearSystem;
+use koppel::diagnostic::Remark;
 use koppel::run::{RunConfig, Simulation};
 
 use crate::number::significant;
-use crate::{Remark, Tell};
+use crate::{Tell, remark};
 
 /// States up to which it costs little.
 const SMALL: usize = 24;
@@ -26,7 +27,7 @@ pub(crate) fn warn(simulation: &mut Simulation, config: &RunConfig, tell: Tell<'
         return;
     }
     let (method, step) = (config.coupling.name(), config.step);
-    let way_out = "  hint: `koppel check` tells the stable steps of every method; --coupling auto chooses one, --step auto a step, too";
+    let way_out = "`koppel check` tells the stable steps of every method; --coupling auto chooses one, --step auto a step, too";
     let Ok(growth) = system.step_matrix(config).and_then(|_| system.growth(config)) else { return };
     // What hardly grows before the run ends does no harm in it.
     let steps = (config.stop - config.start) / step;
@@ -38,9 +39,9 @@ pub(crate) fn warn(simulation: &mut Simulation, config: &RunConfig, tell: Tell<'
     if !growth.is_bounded && growth.radius.powf(steps) > grown {
         let radius = significant(growth.radius, 6);
         let text = format!(
-            "the run {will} be unstable: `{method}` at steps of {step} s has a spectral radius of {radius}{linearised}\n{way_out}"
+            "the run {will} be unstable: `{method}` at steps of {step} s has a spectral radius of {radius}{linearised}"
         );
-        return tell(&Remark::warning(text));
+        return remark::warn(tell, Remark::new(text, way_out));
     }
     if !system.is_exact() {
         return;
@@ -50,8 +51,8 @@ pub(crate) fn warn(simulation: &mut Simulation, config: &RunConfig, tell: Tell<'
         let percent = significant(100.0 * error.overall, 2);
         let output = error.outputs.first().map_or("", |worst| worst.output.as_str());
         let text = format!(
-            "the run will be off by {percent} % of the range of `{output}`: `{method}` at steps of {step} s\n{way_out}"
+            "the run will be off by {percent} % of the range of `{output}`: `{method}` at steps of {step} s"
         );
-        tell(&Remark::warning(text));
+        remark::warn(tell, Remark::new(text, way_out));
     }
 }

@@ -13,6 +13,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
+use koppel::diagnostic::Remark;
 use koppel::identify::{Answer, ProbeStore, Question};
 use koppel_fmi::digest::sha256;
 use serde::Serialize;
@@ -32,7 +33,7 @@ const LEFT_BEHIND: Duration = Duration::from_secs(3600);
 pub struct ProbeCache {
     folder: PathBuf,
     most: u64,
-    warnings: Mutex<BTreeSet<String>>,
+    warnings: Mutex<BTreeSet<Remark>>,
 }
 
 /// What a cache held.
@@ -71,11 +72,11 @@ impl ProbeCache {
 
     /// What went wrong, in words; each is told once.
     #[must_use]
-    pub fn warnings(&self) -> Vec<String> {
+    pub fn warnings(&self) -> Vec<Remark> {
         std::mem::take(&mut *self.told()).into_iter().collect()
     }
 
-    fn told(&self) -> MutexGuard<'_, BTreeSet<String>> {
+    fn told(&self) -> MutexGuard<'_, BTreeSet<Remark>> {
         self.warnings.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -126,7 +127,8 @@ impl ProbeCache {
     pub(crate) fn recall_value<T: DeserializeOwned>(&self, asked: &[u8]) -> Option<T> {
         let path = self.path(asked);
         self.read(&path, asked).unwrap_or_else(|problem| {
-            self.told().insert(format!("`{}` in the cache {problem}: it is ignored", path.display()));
+            let text = format!("`{}` in the cache {problem}: it is ignored", path.display());
+            self.told().insert(text.into());
             None
         })
     }
@@ -136,10 +138,12 @@ impl ProbeCache {
         match self.write(&self.path(asked), asked, answer) {
             Ok(()) => self.shrink(),
             Err(error) => {
-                self.told().insert(format!(
-                    "the cache `{}` cannot be written ({error}): what was found by probing is not kept\n  \
-                     hint: choose another folder with --cache, or leave it out with --no-cache",
-                    self.folder.display()
+                self.told().insert(Remark::new(
+                    format!(
+                        "the cache `{}` cannot be written ({error}): what was found by probing is not kept",
+                        self.folder.display()
+                    ),
+                    "choose another folder with --cache, or leave it out with --no-cache",
                 ));
             }
         }
@@ -296,7 +300,7 @@ mod tests {
         let other = cache.files().into_iter().find(|(other, ..)| *other != path).unwrap().0;
         fs::copy(other, &path).unwrap();
         assert_eq!(cache.recall(&question(0.1)), None);
-        assert!(cache.warnings()[0].contains("another question"));
+        assert!(cache.warnings()[0].text.contains("another question"));
         // Files of others are neither read nor removed.
         fs::write(folder.path().join("mine.probe"), "x").unwrap();
         cache.clear().unwrap();
@@ -312,7 +316,11 @@ mod tests {
         cache.keep(&question(0.1), &Answer::Moves(vec![1.0]));
         cache.keep(&question(0.2), &Answer::Moves(vec![1.0]));
         let told = cache.warnings();
-        assert!(told.len() == 1 && told[0].contains("cannot be written") && told[0].contains("--no-cache"));
+        assert!(
+            told.len() == 1
+                && told[0].text.contains("cannot be written")
+                && told[0].to_string().contains("--no-cache")
+        );
     }
 
     #[test]

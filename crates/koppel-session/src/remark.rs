@@ -1,6 +1,8 @@
 //! What is to be said of a run beside its result.
 
-/// How much it matters.
+use koppel::diagnostic::Remark;
+
+/// How much a remark matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// To be known.
@@ -9,26 +11,15 @@ pub enum Kind {
     Warning,
 }
 
-/// Something to be said of a run, and a hint.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Remark {
-    /// How much it matters.
-    pub kind: Kind,
-    /// What.
-    pub text: String,
+/// Who is told.
+pub type Tell<'a> = &'a dyn Fn(Kind, &Remark);
+
+/// Tells what is to be known.
+pub(crate) fn note(tell: Tell<'_>, remark: impl Into<Remark>) {
+    tell(Kind::Note, &remark.into());
 }
 
-/// Who is told.
-pub type Tell<'a> = &'a dyn Fn(&Remark);
-
-impl Remark {
-    /// A note.
-    pub fn note(text: impl Into<String>) -> Self {
-        Remark { kind: Kind::Note, text: text.into() }
-    }
-
-    /// A warning.
-    pub fn warning(text: impl Into<String>) -> Self {
-        Remark { kind: Kind::Warning, text: text.into() }
-    }
+/// Tells what is to be looked at.
+pub(crate) fn warn(tell: Tell<'_>, remark: impl Into<Remark>) {
+    tell(Kind::Warning, &remark.into());
 }

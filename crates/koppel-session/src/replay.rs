@@ -14,6 +14,7 @@ mod log;
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 
+use koppel::diagnostic::Seconds;
 use koppel::signal::{Samples, Segment, Step};
 use koppel::system::{Horizon, Snapshot, Subsystem, VariableId};
 
@@ -30,7 +31,7 @@ pub enum ReplayError {
     #[error("`{}` does not hold the inputs of `{name}` in this run", .path.display())]
     Other { name: String, path: PathBuf },
     #[error(
-        "`{name}` cannot be brought back to its checkpoint: with the same inputs, `{output}` became {found} at t = {time} s, but was {wanted}"
+        "`{name}` cannot be brought back to its checkpoint: with the same inputs, `{output}` became {found} at t = {} s, but was {wanted}", Seconds(*.time)
     )]
     Differs { name: String, output: String, time: f64, found: f64, wanted: f64 },
 }

@@ -5,7 +5,8 @@ use koppel::record::Recorder;
 use koppel::run::{Ending, Flow, RunState, Simulation};
 
 use crate::guard::Guard;
-use crate::{Remark, Result, Session, Tell, outlook};
+use crate::remark::{note, warn};
+use crate::{Result, Session, Tell, outlook};
 
 /// How a run is to be carried out.
 #[derive(Clone, Copy, Debug)]
@@ -53,16 +54,14 @@ impl Session {
         self.choose(&|_| {}, tell)?;
         let filters = self.choose_filters()?;
         let simulation = self.simulation();
-        self.warnings_of_fmus().into_iter().for_each(|text| tell(&Remark::warning(text)));
+        self.warnings_of_fmus().into_iter().for_each(|text| warn(tell, text));
         let mut simulation = simulation?;
-        simulation.remarks().into_iter().for_each(|text| tell(&Remark::warning(text)));
+        simulation.remarks().into_iter().for_each(|remark| warn(tell, remark));
         let run = &self.spec.run;
         if run.iteration.is_some() && simulation.loop_works().next().is_none() {
-            tell(&Remark::warning(
-                "`iteration` does nothing: there is no loop of that kind (see `koppel check`)",
-            ));
+            warn(tell, "`iteration` does nothing: there is no loop of that kind (see `koppel check`)");
         }
-        filters.iter().for_each(|choice| tell(&Remark::note(choice.words())));
+        filters.iter().for_each(|choice| note(tell, choice.words()));
         let second = if start.has_second_run { Some(self.second()?) } else { None };
         let engine = |error| Box::new(crate::Error::Engine(error));
         if let Some(state) = start.from {

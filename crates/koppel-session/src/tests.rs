@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use koppel::coupling::CouplingConfig;
+use koppel::diagnostic::{Diagnosis, told};
 use koppel::record::Table;
 use koppel::run::Flow;
 
@@ -58,7 +59,7 @@ fn read(text: &str) -> Session {
 
 fn mistake(text: &str) -> Mistake {
     match *Session::parse(text, Path::new("system.toml")).unwrap_err() {
-        Error::File(mistake) => *mistake,
+        Error::File(mistakes) => mistakes.first().clone(),
         other => panic!("{other}"),
     }
 }
@@ -123,7 +124,74 @@ fn a_mistake_knows_its_place() {
     assert_eq!(found.line_column(), (27, 20));
     assert_eq!(found.excerpt(), ("from = [\"left.x\", \"rigth.x\"]", 19, 5));
     assert_eq!(found.message, "unknown subsystem `rigth`");
-    assert!(found.hint.unwrap().starts_with("did you mean `right`?"));
+    assert!(found.hints[0].starts_with("did you mean `right`?"));
+}
+
+/// Mistakes of parts that do not depend on each other are told in one go, by their places.
+#[test]
+fn several_mistakes_in_one_go() {
+    let text = SYSTEM
+        .replace("title = \"Two masses\"", "titel = \"Two masses\"")
+        .replace("stop = 1\nstep = 1e-2", "stop = true\nstep = \"small\"\nreading = \"frsh\"\nhodl = 1")
+        .replace("B = [[0], [0.1]]", "B = [[0], [0.1, 1]]")
+        .replace("parameters = { c = 30 }", "parameters = { cc = 30 }")
+        .replace("gain = -1", "gain = \"-1\"")
+        .replace("to = \"right.F\"", "two = \"right.F\"")
+        .replace("frequency = 2", "frequenzy = 2")
+        .replace("time = 0.5", "time = [0.5]");
+    let error = parse(&text, Path::new("system.toml")).unwrap_err();
+    let found: Vec<(usize, usize, String)> = Diagnosis::all(&*error)
+        .into_iter()
+        .map(|told| (told.place.line, told.place.column, told.what))
+        .collect();
+    let expected = [
+        (2, 1, "unknown key `titel` in a system file"),
+        (4, 8, "`stop`: found `true`, expected a number"),
+        (
+            5,
+            8,
+            "`step` must be a number of seconds, \"auto\", or { at_most = 0.01 } for rows every 0.01 s, found \"small\"",
+        ),
+        (6, 11, "unknown value `frsh` of `reading`"),
+        (7, 1, "unknown key `hodl` in [run]"),
+        (13, 11, "row 2 of matrix B has 2 entries, the first row has 1"),
+        (21, 16, "unknown parameter `cc`"),
+        (31, 8, "`gain` must be a number, found text"),
+        (36, 1, "unknown key `two` in [[connections]]"),
+        (39, 42, "unknown key `frequenzy` in signal"),
+        (41, 8, "`time` must be a number, found a list"),
+    ];
+    let expected: Vec<(usize, usize, String)> =
+        expected.into_iter().map(|(line, column, what)| (line, column, what.to_owned())).collect();
+    assert_eq!(found, expected);
+    let unknown = &Diagnosis::all(&*error)[4];
+    assert_eq!(unknown.known.first().map(String::as_str), Some("start"));
+    assert!(unknown.known.contains(&"isolate".to_owned()) && !unknown.known.contains(&"at".to_owned()));
+    assert!(unknown.hints[0].starts_with("did you mean `hold`?"), "{:?}", unknown.hints);
+}
+
+/// Unknown names of several connections and signals are all told.
+#[test]
+fn the_wiring_tells_all_its_mistakes() {
+    let text = SYSTEM
+        .replace("\"right.x\"]", "\"rigth.x\"]")
+        .replace("to = \"right.F\"", "to = \"right.G\"")
+        .replace("to = \"left.F\"", "to = \"left.x\"");
+    let error = parse(&text, Path::new("system.toml")).unwrap_err();
+    let told: Vec<String> = Diagnosis::all(&*error).iter().map(ToString::to_string).collect();
+    assert_eq!(told.len(), 3, "{told:#?}");
+    assert!(told[0].starts_with("system.toml:27:20: unknown subsystem `rigth`\n"), "{}", told[0]);
+    assert!(told[1].starts_with("system.toml:34:6: unknown input `right.G`\n"), "{}", told[1]);
+    assert!(told[2].starts_with("system.toml:36:6: `left.x` is an output"), "{}", told[2]);
+}
+
+/// No more than anybody reads.
+#[test]
+fn many_mistakes_are_counted() {
+    let many: String = (0..30).map(|k| format!("key{k} = 1\n")).collect();
+    let error = parse(&format!("{many}{SYSTEM}"), Path::new("system.toml")).unwrap_err();
+    let all = Diagnosis::all(&*error);
+    assert_eq!((all.len(), all[20].what.as_str()), (21, "10 more mistakes are not shown"));
 }
 
 #[test]
@@ -139,6 +207,7 @@ fn a_mistake_in_an_option_shows_the_option() {
     let mut file = read(SYSTEM);
     let error = file.set("run.step", "true", "--step").unwrap_err();
     let Error::File(found) = *error else { panic!("{error}") };
+    let found = found.first();
     assert_eq!(
         (found.place.as_str(), found.text.as_str(), found.span.clone()),
         ("--step", "run.step = true", 11..15)
@@ -151,6 +220,7 @@ fn an_unknown_start_value_is_underlined() {
     let file = read(&SYSTEM.replace("start = { x = 0.2 }", "start = { q = 0.2 }"));
     let error = file.simulation().map(|_| ()).unwrap_err();
     let Error::File(found) = *error else { panic!("{error}") };
+    let found = found.first();
     assert_eq!((found.excerpt().1, found.excerpt().2), (10, 1));
 }
 
@@ -167,8 +237,8 @@ fn broken_files_are_mistakes() {
         ];
         for error in texts.iter().filter_map(|text| Session::parse(text, Path::new("system.toml")).err()) {
             assert!(error.to_string().contains("system.toml:"), "{error}");
-            if let Error::File(mistake) = *error {
-                let _ = mistake.excerpt();
+            if let Error::File(mistakes) = *error {
+                mistakes.iter().for_each(|mistake| assert!(mistake.excerpt().2 > 0));
             }
         }
     }
@@ -214,7 +284,7 @@ fn settings_are_found_at_any_depth() {
     let text = file.spec.to_toml();
     assert!(text.contains("N = 2") && text.contains("right = 3") && text.contains("gain = -3.0"), "{text}");
     assert!(text.contains("soh") && text.contains("amplitude = 7.0"), "{text}");
-    let error = file.set("connections.gain.v.gain", "1", "--set").unwrap_err().to_string();
+    let error = told(&*file.set("connections.gain.v.gain", "1", "--set").unwrap_err());
     assert!(
         error.contains("unknown setting `connections.gain.v.gain`") && error.contains("connections.gain.u"),
         "{error}"

@@ -1,6 +1,7 @@
 //! What can go wrong.
 
 use crate::finding::{Documents, Finding, Severity};
+use koppel::diagnostic::{Diagnostic, Place};
 use std::path::PathBuf;
 
 /// The crate's result type.
@@ -41,4 +42,24 @@ fn join(findings: &[Finding]) -> String {
     let errors: Vec<_> =
         findings.iter().filter(|f| f.severity == Severity::Error).map(ToString::to_string).collect();
     errors.join("\n")
+}
+
+impl Diagnostic for Error {
+    fn place(&self) -> Place {
+        match self {
+            Error::Io { path, .. } => Place::file(path),
+            Error::Archive { archive: file, .. }
+            | Error::NoSuchFile { path: file, .. }
+            | Error::NotWritable { name: file, .. } => Place { file: Some(file.clone()), ..Place::default() },
+            Error::Invalid { findings, .. } => {
+                let first = findings.iter().find(|finding| finding.severity == Severity::Error);
+                first.map_or_else(Place::default, |found| Place {
+                    file: Some(found.file.clone()),
+                    line: found.line as usize,
+                    column: found.column as usize,
+                    ..Place::default()
+                })
+            }
+        }
+    }
 }

@@ -142,14 +142,17 @@ pub struct Finding {
 
 impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.severity, self.file)?;
-        if self.line > 0 {
-            write!(f, ":{}:{}", self.line, self.column)?;
-        }
-        if !self.element.is_empty() {
-            write!(f, ": {}", self.element)?;
-        }
-        write!(f, ": {}\n  rule: {}", self.message, self.rule)
+        write!(f, "{}: {}", self.severity, self.text())
+    }
+}
+
+impl Finding {
+    /// Place, element, message and rule, without the severity.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let place = if self.line > 0 { format!(":{}:{}", self.line, self.column) } else { String::new() };
+        let element = if self.element.is_empty() { String::new() } else { format!(": {}", self.element) };
+        format!("{}{place}{element}: {}\n  rule: {}", self.file, self.message, self.rule)
     }
 }
 

@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use koppel::diagnostic::{Diagnosis, Diagnostic, Place};
+
 /// Result with the error of this crate.
 pub type Result<T> = std::result::Result<T, Error>;
 
@@ -15,7 +17,7 @@ pub enum Error {
 
     /// More than anybody waits for.
     #[error(
-        "the study is large: {runs} runs{}\n  hint: fewer levels or runs, --shard k/n on several machines, or --accept-large; finished runs are kept",
+        "the study is large: {runs} runs{}",
         hours.map_or(String::new(), |hours| format!(", about {hours:.0} h on this machine"))
     )]
     TooLarge {
@@ -26,14 +28,12 @@ pub enum Error {
     },
 
     /// The plan has more runs than can be counted.
-    #[error(
-        "the study has more than 1e12 runs\n  hint: give factors fewer values, or use kind = \"latin-hypercube\""
-    )]
+    #[error("the study has more than 1e12 runs")]
     Countless,
 
     /// The folder holds runs of another study.
     #[error(
-        "`{}` holds runs of another study: {} changed since\n  hint: choose another folder with --out, or delete this one to begin anew; its runs are untouched",
+        "`{}` holds runs of another study: {} changed since",
         folder.display(), what.join(", ")
     )]
     Changed {
@@ -44,14 +44,14 @@ pub enum Error {
     },
 
     /// Nothing to look at.
-    #[error("`{}` holds no study: there is no `runs.log` with a whole first line\n  hint: name the folder that `koppel study FILE --out FOLDER` wrote", folder.display())]
+    #[error("`{}` holds no study: there is no `runs.log` with a whole first line", folder.display())]
     NoStudy {
         /// The folder.
         folder: PathBuf,
     },
 
     /// Parts of different studies.
-    #[error("`{}` and `{}` are not parts of one study: {} differ\n  hint: run all parts with the same files and the same koppel", first.display(), other.display(), what.join(", "))]
+    #[error("`{}` and `{}` are not parts of one study: {} differ", first.display(), other.display(), what.join(", "))]
     Different {
         /// One folder.
         first: PathBuf,
@@ -62,7 +62,7 @@ pub enum Error {
     },
 
     /// The same run with different results.
-    #[error("run {run} is in `{}` and in `{}`, with different results\n  hint: a model of this system is not repeatable, or a file changed; merge only one of them", first.display(), other.display())]
+    #[error("run {run} is in `{}` and in `{}`, with different results", first.display(), other.display())]
     Contradiction {
         /// The run.
         run: u64,
@@ -76,5 +76,63 @@ pub enum Error {
 impl From<Box<koppel_io::Error>> for Error {
     fn from(error: Box<koppel_io::Error>) -> Self {
         Error::File(error)
+    }
+}
+
+impl Diagnostic for Error {
+    fn what(&self) -> String {
+        match self {
+            Error::File(error) => error.what(),
+            other => other.to_string(),
+        }
+    }
+
+    fn place(&self) -> Place {
+        match self {
+            Error::File(error) => error.place(),
+            Error::Changed { folder, .. } | Error::NoStudy { folder } => Place::file(folder),
+            Error::Different { other, .. } | Error::Contradiction { other, .. } => Place::file(other),
+            Error::TooLarge { .. } | Error::Countless => Place::default(),
+        }
+    }
+
+    fn time(&self) -> Option<f64> {
+        match self {
+            Error::File(error) => error.time(),
+            _ => None,
+        }
+    }
+
+    fn hints(&self) -> Vec<String> {
+        let hint = match self {
+            Error::File(error) => return error.hints(),
+            Error::TooLarge { .. } => {
+                "fewer levels or runs, --shard k/n on several machines, or --accept-large; finished runs are kept"
+            }
+            Error::Countless => "give factors fewer values, or use kind = \"latin-hypercube\"",
+            Error::Changed { .. } => {
+                "choose another folder with --out, or delete this one to begin anew; its runs are untouched"
+            }
+            Error::NoStudy { .. } => "name the folder that `koppel study FILE --out FOLDER` wrote",
+            Error::Different { .. } => "run all parts with the same files and the same koppel",
+            Error::Contradiction { .. } => {
+                "a model of this system is not repeatable, or a file changed; merge only one of them"
+            }
+        };
+        vec![hint.to_owned()]
+    }
+
+    fn known(&self) -> Vec<String> {
+        match self {
+            Error::File(error) => error.known(),
+            _ => Vec::new(),
+        }
+    }
+
+    fn others(&self) -> Vec<Diagnosis> {
+        match self {
+            Error::File(error) => error.others(),
+            _ => Vec::new(),
+        }
     }
 }

@@ -1,10 +1,12 @@
 //! What can go wrong, in words a user can act on.
 
+use crate::diagnostic::{Diagnosis, Diagnostic, Place, Seconds};
 use crate::linalg::LinalgError;
 use crate::record::expression::ExpressionError;
 use crate::signal::external::ExternalError;
 use crate::solver::SolverError;
 use crate::system::unit::UnitError;
+use std::fmt;
 
 /// The library's result type.
 pub type Result<T> = std::result::Result<T, Box<Error>>;
@@ -27,6 +29,9 @@ pub enum Error {
 
     #[error("{what}: `{value}` {problem}")]
     Setting { what: String, value: String, problem: String },
+
+    #[error("parameter `{name}` of model `{model}`: `{value}` {problem}")]
+    Parameter { model: String, name: String, value: f64, problem: String },
 
     #[error("connection `{from}` -> `{to}`: {problem}")]
     Connection { from: String, to: String, problem: String },
@@ -56,27 +61,25 @@ pub enum Error {
     #[error("`{place}` is not finite ({value})")]
     NotFinite { place: String, value: f64 },
 
-    #[error("subsystem `{subsystem}`, variable `{variable}` became {value} at t = {time} s{}", .inputs.words())]
+    #[error("subsystem `{subsystem}`, variable `{variable}` became {value} at t = {at} s{}", .inputs.words(), at = Seconds(*.time))]
     BecameNonFinite { subsystem: String, variable: String, value: f64, time: f64, inputs: InputsThen },
 
     #[error(
-        "`{output}` is about {value} at t = {time} s, more than a floating-point number holds exactly, and it is {used}"
-    )]
+        "`{output}` is about {value} at t = {at} s, more than a floating-point number holds exactly, and it is {used}", at = Seconds(*.time))]
     NotExact { output: String, value: f64, time: f64, used: &'static str },
 
-    #[error("subsystem `{subsystem}` failed at t = {time} s: {source}")]
+    #[error("subsystem `{subsystem}` failed at t = {at} s: {source}", at = Seconds(*.time))]
     Subsystem { subsystem: String, time: f64, source: Box<Error> },
 
     /// It asks to end the run. Where it names the time it has `reached`, it stands there and its outputs are those of then.
     #[error("{text}")]
     Terminated { reached: Option<f64>, text: String },
 
-    #[error("inputs were not predicted at t = {time} s: {source}")]
+    #[error("inputs were not predicted at t = {at} s: {source}", at = Seconds(*.time))]
     Prediction { time: f64, source: Box<Error> },
 
     #[error(
-        "the loop {path} was not solved at t = {time} s: after {iterations} evaluations the relative residual is {residual:.3e}, of `{worst}`"
-    )]
+        "the loop {path} was not solved at t = {at} s: after {iterations} evaluations the relative residual is {residual:.3e}, of `{worst}`", at = Seconds(*.time))]
     LoopNotSolved { path: String, time: f64, residual: f64, iterations: usize, worst: String },
 
     #[error(
@@ -87,19 +90,18 @@ pub enum Error {
     #[error("subsystem `{subsystem}` cannot be put back after it was excited before the run: {source}")]
     Probed { subsystem: String, source: Box<Error> },
 
-    #[error("subsystem `{subsystem}` cannot roll back, but step iteration needs it (t = {time} s): {reason}")]
+    #[error("subsystem `{subsystem}` cannot roll back, but step iteration needs it (t = {at} s): {reason}", at = Seconds(*.time))]
     CannotRollBack { subsystem: String, time: f64, reason: String },
 
     #[error(
-        "the run is not zero-stable: the loop {path} multiplies disturbances by {radius:.4} from one communication point to the next, however small the step (t = {time} s)"
-    )]
+        "the run is not zero-stable: the loop {path} multiplies disturbances by {radius:.4} from one communication point to the next, however small the step (t = {at} s)", at = Seconds(*.time))]
     NotZeroStable { path: String, radius: f64, time: f64, ways: Vec<String> },
 
-    #[error("connection `{connection}`: its map has no entry for {value} (t = {time} s)")]
+    #[error("connection `{connection}`: its map has no entry for {value} (t = {at} s)", at = Seconds(*.time))]
     Unmapped { connection: String, value: f64, time: f64 },
 
     #[error("{what} is not possible: {reason}")]
-    Unsupported { what: String, reason: String },
+    Unsupported { what: Subject, reason: String },
 
     #[error("{what}: {source}")]
     Linalg { what: String, source: LinalgError },
@@ -118,6 +120,47 @@ pub enum Error {
 
     #[error("{source}")]
     Recorder { source: Box<dyn std::error::Error + Send + Sync> },
+
+    /// Mistakes of parts that do not depend on each other.
+    #[error("{first}{}", and_more(.others.len()))]
+    Several { first: Box<Error>, others: Vec<Error> },
+}
+
+/// What an error is about, in words, and the name among them that the user gave.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Subject {
+    text: String,
+    name: Option<String>,
+}
+
+impl Subject {
+    /// What is said of something with a name.
+    pub fn named(name: &str, text: impl Into<String>) -> Self {
+        Subject { text: text.into(), name: Some(name.to_owned()) }
+    }
+
+    /// The name of a subsystem, a variable or a setting, if there is one.
+    pub fn name(&self) -> Option<&str> {
+        self.name.as_deref()
+    }
+}
+
+impl From<String> for Subject {
+    fn from(text: String) -> Self {
+        Subject { text, name: None }
+    }
+}
+
+impl From<&str> for Subject {
+    fn from(text: &str) -> Self {
+        text.to_owned().into()
+    }
+}
+
+impl fmt::Display for Subject {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
 }
 
 /// The inputs under which a variable became something that is no number.
@@ -195,7 +238,12 @@ impl Error {
             Error::CannotRollBack { .. } => Some(
                 "use iteration = { kind = \"outputs\" }, which repeats no step, or an FMU with canGetAndSetFMUState".into(),
             ),
-            Error::NotZeroStable { ways, .. } => Some(ways.join("\n  hint: ")),
+            Error::NotZeroStable { ways, .. } => ways.first().cloned(),
+            Error::Unit { source, .. } | Error::ConnectionUnit { source, .. } => source.hint(),
+            Error::Solver(source) => source.hint(),
+            Error::External { source, .. } => source.hint(),
+            Error::Expression { source, .. } => source.hint(),
+            Error::Several { first, .. } => first.hint(),
             Error::Prediction { source, .. } => source.hint().or_else(|| {
                 Some("use a smaller communication step, other models, or another coupling".into())
             }),
@@ -206,12 +254,108 @@ impl Error {
     }
 }
 
-/// Suggests the names closest to `name`, or lists what is known when nothing is close.
+impl Diagnostic for Error {
+    fn what(&self) -> String {
+        match self {
+            Error::Several { first, .. } => first.what(),
+            other => other.to_string(),
+        }
+    }
+
+    fn place(&self) -> Place {
+        match self {
+            Error::BecameNonFinite { subsystem, variable, .. } => {
+                Place::subsystem(subsystem).variable(variable)
+            }
+            Error::MatrixShape { subsystem, .. }
+            | Error::Probed { subsystem, .. }
+            | Error::CannotRollBack { subsystem, .. } => Place::subsystem(subsystem),
+            Error::Subsystem { subsystem, source, .. } => {
+                Place { subsystem: Some(subsystem.clone()), ..source.place() }
+            }
+            Error::WrongPort { name: variable, .. }
+            | Error::ConnectedTwice { input: variable, .. }
+            | Error::NotFinite { place: variable, .. }
+            | Error::NotExact { output: variable, .. }
+            | Error::LoopNotSolved { worst: variable, .. }
+            | Error::NotPutBack { variable, .. }
+            | Error::External { input: variable, .. }
+            | Error::Connection { to: variable, .. }
+            | Error::ConnectionUnit { to: variable, .. } => Place::default().variable(variable),
+            Error::Parameter { name, .. } => Place::default().variable(name),
+            Error::Prediction { source, .. } => source.place(),
+            Error::Several { first, .. } => first.place(),
+            _ => Place::default(),
+        }
+    }
+
+    fn time(&self) -> Option<f64> {
+        match self {
+            Error::BecameNonFinite { time, .. }
+            | Error::NotExact { time, .. }
+            | Error::Subsystem { time, .. }
+            | Error::Prediction { time, .. }
+            | Error::LoopNotSolved { time, .. }
+            | Error::CannotRollBack { time, .. }
+            | Error::NotZeroStable { time, .. }
+            | Error::Unmapped { time, .. } => Some(*time),
+            Error::Terminated { reached, .. } => *reached,
+            Error::Solver(source) => source.time(),
+            Error::Several { first, .. } => first.time(),
+            _ => None,
+        }
+    }
+
+    fn hints(&self) -> Vec<String> {
+        match self {
+            Error::NotZeroStable { ways, .. } => ways.clone(),
+            Error::Subsystem { source, .. } => source.hints(),
+            other => other.hint().into_iter().collect(),
+        }
+    }
+
+    fn known(&self) -> Vec<String> {
+        match self {
+            Error::Unknown { known, .. } => known.clone(),
+            Error::Unit { source, .. } | Error::ConnectionUnit { source, .. } => source.known(),
+            Error::Subsystem { source, .. } | Error::Prediction { source, .. } => source.known(),
+            _ => Vec::new(),
+        }
+    }
+
+    fn others(&self) -> Vec<Diagnosis> {
+        match self {
+            Error::Several { others, .. } => others.iter().map(|error| Diagnosis::of(error)).collect(),
+            _ => Vec::new(),
+        }
+    }
+}
+
+impl Error {
+    /// The first of several mistakes, and the others.
+    pub(crate) fn several(mut all: Vec<Box<Error>>) -> Result<()> {
+        match all.len() {
+            0 => Ok(()),
+            1 => Err(all.remove(0)),
+            _ => {
+                let first = all.remove(0);
+                let others = all.into_iter().map(|error| *error).collect();
+                Err(Error::Several { first, others }.into())
+            }
+        }
+    }
+}
+
+fn and_more(count: usize) -> String {
+    if count == 1 { " (and 1 more mistake)".into() } else { format!(" (and {count} more mistakes)") }
+}
+
 /// A setting that cannot be taken.
 pub(crate) fn bad(what: &str, value: impl ToString, problem: &str) -> Box<Error> {
     Error::Setting { what: what.into(), value: value.to_string(), problem: problem.into() }.into()
 }
 
+/// Suggests the names closest to `name`, or lists what is known when nothing is close.
 fn known_names(known: &[String], name: &str) -> String {
     if known.is_empty() {
         return "; there are none".into();

@@ -39,6 +39,7 @@
 
 pub mod analysis;
 pub mod coupling;
+pub mod diagnostic;
 pub mod error;
 mod fnv;
 pub mod frequency;

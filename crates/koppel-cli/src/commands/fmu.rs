@@ -26,7 +26,7 @@ pub(super) fn fmu(command: &FmuCommand) -> Result<Exit> {
 
 /// What is said of an FMU that cannot be opened.
 pub(super) fn words(error: Box<koppel_fmi::Error>) -> Failure {
-    Failure::Words { message: error.to_string(), hint: error.hint() }
+    Failure::of(&*error)
 }
 
 /// What the FMU declares beside what holds of it, for each of its interfaces, tried in a process of its own.
@@ -78,7 +78,7 @@ fn document(kind: Kind, tried: &Result<Findings>) -> Value {
         }
         Err(failure) => {
             let interface = if kind == Kind::CoSimulation { "co-simulation" } else { "model-exchange" };
-            let verdict = if matches!(failure, Failure::Crash { .. }) { "crashed" } else { verdict(false) };
+            let verdict = if matches!(failure, Failure::Crash(_)) { "crashed" } else { verdict(false) };
             json!({ "interface": interface, "verdict": verdict, "error": error_document(failure) })
         }
     }

@@ -19,7 +19,7 @@ impl From<Box<Error>> for Failure {
     fn from(error: Box<Error>) -> Self {
         match *error {
             Error::File(error) => Failure::Input(error),
-            error => Failure::Words { message: error.to_string(), hint: error.hint() },
+            error => Failure::of(&error),
         }
     }
 }

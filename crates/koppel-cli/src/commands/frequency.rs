@@ -19,8 +19,7 @@ pub(super) struct Frequency {
 
 impl Frequency {
     pub(super) fn new(session: &Session) -> Result<Self> {
-        let refused =
-            |error: Box<koppel::Error>| Failure::Words { message: error.to_string(), hint: error.hint() };
+        let refused = |error: Box<koppel::Error>| Failure::of(&*error);
         let run = &session.spec.run;
         let own = run.coupling.parts();
         let given = own

@@ -33,8 +33,7 @@ pub(super) fn hinf(arguments: &HinfArguments) -> Result<Exit> {
         ..HinfConfig::default()
     };
     let specification = config.specification(arguments.step);
-    let refused =
-        |error: Box<koppel::Error>| Failure::Words { message: error.to_string(), hint: error.hint() };
+    let refused = |error: Box<koppel::Error>| Failure::of(&*error);
     let design = designed(&specification).map_err(refused)?;
     if let Some(path) = &arguments.plot {
         write_plot(&config, &design, path)?;

@@ -1,5 +1,6 @@
 //! `koppel models`.
 
+use koppel::diagnostic::Diagnosis;
 use koppel::error::closest;
 use koppel::models::{self, ModelEntry, Port};
 
@@ -106,10 +107,15 @@ fn unknown(name: &str) -> Failure {
     let systems: Vec<String> = examples::ALL.iter().map(|e| e.name.to_owned()).collect();
     let all = [&models[..], &systems].concat();
     let meant = closest(name, &all).map_or(String::new(), |best| format!("did you mean `{best}`? "));
-    Failure::words(
-        format!("unknown model or example system `{name}`"),
-        format!("{meant}models: {}\n  hint: example systems: {}", models.join(", "), systems.join(", ")),
-    )
+    Failure::Words(Box::new(Diagnosis {
+        what: format!("unknown model or example system `{name}`"),
+        hints: vec![
+            format!("{meant}models: {}", models.join(", ")),
+            format!("example systems: {}", systems.join(", ")),
+        ],
+        known: all,
+        ..Diagnosis::default()
+    }))
 }
 
 const LINEAR: &str = "\

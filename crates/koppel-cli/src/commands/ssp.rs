@@ -1,5 +1,6 @@
 //! `koppel ssp`.
 
+use koppel::diagnostic::Diagnosis;
 use std::path::Path;
 
 use koppel_io::system_file;
@@ -49,7 +50,7 @@ fn check(file: &Path, tolerant: bool) -> Result<Exit> {
             all if all == errors => "`--tolerant` forgives them".to_owned(),
             some => format!("`--tolerant` forgives {some} of them"),
         });
-        return Err(Failure::Words { message, hint });
+        return Err(Failure::Words(Box::new(Diagnosis::words(message, hint))));
     }
     let forgiven = findings.iter().filter(|finding| finding.severity == Severity::Forgiven).count();
     let except = match forgiven {

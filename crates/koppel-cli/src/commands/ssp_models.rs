@@ -1,5 +1,6 @@
 //! Models of koppel itself as FMUs, so that a system that has some can become a package.
 
+use koppel::diagnostic::Diagnosis;
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -59,5 +60,5 @@ fn file_name(name: &str) -> String {
 }
 
 fn unreadable(error: impl std::fmt::Display) -> Failure {
-    Failure::Words { message: format!("the settings cannot be written: {error}"), hint: None }
+    Failure::Words(Box::new(Diagnosis::words(format!("the settings cannot be written: {error}"), None)))
 }

@@ -1,5 +1,6 @@
 //! `koppel study`.
 
+use koppel::diagnostic::Remark;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -20,10 +21,7 @@ impl From<StudyError> for Failure {
     fn from(error: StudyError) -> Self {
         match error {
             StudyError::File(error) => Failure::Input(error),
-            other => match other.to_string().split_once("\n  hint: ") {
-                Some((message, hint)) => Failure::words(message, hint),
-                None => Failure::Words { message: other.to_string(), hint: None },
-            },
+            other => Failure::of(&other),
         }
     }
 }
@@ -142,7 +140,7 @@ fn join(parts: &[PathBuf], out: &Path) -> Result<Exit> {
     let more = if merged.gaps.len() > SHOWN { ", ..." } else { "" };
     let message =
         format!("{} of {} runs are missing: {}{more}", merged.missing, merged.header.runs, shown.join(", "));
-    note("warning", &format!("{message}\n  hint: `koppel study FILE --out {}` makes them", quoted(out)));
+    note("warning", Remark::new(message, format!("`koppel study FILE --out {}` makes them", quoted(out))));
     Ok(Exit::RunFailed)
 }
 

@@ -190,11 +190,12 @@ fn methods(
         match trial.simulation() {
             Ok(_) => usable.push(name),
             Err(error) if is_asked => {
-                let (message, hint) = Failure::from(error).text();
-                let message = format!("`{name}` cannot be used here: {message}");
-                return Err(Failure::Words { message, hint });
+                let mut told = Failure::from(error).diagnoses().swap_remove(0);
+                told.what = format!("`{name}` cannot be used here: {}", told.what);
+                told.place.excerpt = None;
+                return Err(Failure::Words(Box::new(told)));
             }
-            Err(error) => left_out.push((name, Failure::from(error).text().0)),
+            Err(error) => left_out.push((name, Failure::from(error).message())),
         }
     }
     Ok((usable, left_out))

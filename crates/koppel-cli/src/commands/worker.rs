@@ -1,5 +1,6 @@
 //! `koppel isolated-fmu`: hosts an FMU for another koppel, which starts it. Not shown to users.
 
+use koppel::diagnostic::Diagnosis;
 use koppel_fmi::Fmu;
 use koppel_fmi::ffi::Kind;
 use koppel_fmi::isolate::{self, Ending, Isolation, Worker};
@@ -32,16 +33,15 @@ pub(super) fn check_apart(
     let options = ProbeOptions { interface: Some(interface), step, ..ProbeOptions::default() };
     let isolation = Isolation { step_timeout: Some(timeout), is_quiet: true, ..Isolation::default() };
     probe_apart(fmu, &options, &isolation).map_err(|error| {
-        let (message, hint) = (error.to_string(), error.hint());
+        let mut told = Box::new(Diagnosis::of(&*error));
         match *error {
-            koppel_fmi::Error::Ended(ended) => Failure::Crash {
-                message,
-                hint: match ended.how {
-                    Ending::Hung(_) => Some("allow more time with --timeout".into()),
-                    _ => hint,
-                },
-            },
-            _ => Failure::Words { message, hint },
+            koppel_fmi::Error::Ended(ended) => {
+                if let Ending::Hung(_) = ended.how {
+                    told.hints = vec!["allow more time with --timeout".into()];
+                }
+                Failure::Crash(told)
+            }
+            _ => Failure::Words(told),
         }
     })
 }

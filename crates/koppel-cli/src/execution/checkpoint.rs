@@ -4,6 +4,7 @@
 //! "koppel checkpoint 3\n"   8 bytes: FNV-1a of the rest   postcard of [`Checkpoint`]
 //! ```
 
+use koppel::diagnostic::{Diagnostic, Remark};
 use std::fs::{self, File};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -211,7 +212,7 @@ impl Checkpoints {
     }
 
     /// Saves the run as it is now. A file that cannot be written does not end the run: the warning, if it is news.
-    pub(super) fn write(&mut self, simulation: &Simulation, rows: u64) -> koppel_io::Result<Option<String>> {
+    pub(super) fn write(&mut self, simulation: &Simulation, rows: u64) -> koppel_io::Result<Option<Remark>> {
         simulation.save(&mut self.checkpoint.state).map_err(Io::Engine)?;
         self.checkpoint.rows = rows;
         self.last = Instant::now();
@@ -235,14 +236,12 @@ impl Checkpoints {
         }
     }
 
-    fn warning(&self, error: &Io) -> String {
+    fn warning(&self, error: &Io) -> Remark {
         let kept = match self.written {
             Some(time) => format!("the one at t = {} s is kept", significant(time, 12)),
             None => "there is none to continue from".into(),
         };
-        let text = error.to_string();
-        let (message, hint) = text.split_once("\n").unwrap_or((&text, ""));
-        format!("no checkpoint: {message}; {kept}\n{hint}").trim_end().to_owned()
+        Remark { text: format!("no checkpoint: {}; {kept}", error.what()), hint: error.hint() }
     }
 
     /// The newest checkpoint of this run, if there is one.

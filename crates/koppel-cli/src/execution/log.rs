@@ -8,8 +8,9 @@ use clap::ValueEnum;
 use koppel_fmi::ffi::{LogMessage, Status};
 use koppel_session::FmuLog;
 
-use crate::failure::{note, visible};
+use crate::failure::note;
 use crate::output::significant;
+use koppel::diagnostic::visible;
 
 /// Which messages are shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]

@@ -16,6 +16,7 @@ mod sources;
 mod study_progress;
 mod watch;
 
+use koppel::diagnostic::Remark;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -217,11 +218,11 @@ impl<'a> Execution<'a> {
         let is_interrupted = matches!(ending, Ok(Ending::Interrupted { .. }));
         let lack = if is_interrupted { self.session.lack_of_checkpoint() } else { None };
         if let Some(reason) = &lack {
-            note("warning", &no_checkpoint(reason));
+            note("warning", no_checkpoint(reason));
         } else if is_interrupted && let Err(error) = watch.checkpoint_now(&self.run.simulation) {
             match *error {
                 error @ koppel::Error::Recorder { .. } => ending = Err(Failure::Run(Box::new(error))),
-                error => note("warning", &no_checkpoint(&error.to_string())),
+                error => note("warning", no_checkpoint(&error.to_string())),
             }
         }
         let certificate = self.run.certificate(ending.is_ok());
@@ -261,9 +262,10 @@ impl<'a> Execution<'a> {
 }
 
 /// Why an interrupted run cannot be continued.
-fn no_checkpoint(error: &str) -> String {
-    format!(
-        "no checkpoint: {error}\n  hint: with --checkpoint or --checkpoint-every the inputs of such an FMU are logged, and it can be continued all the same"
+fn no_checkpoint(error: &str) -> Remark {
+    Remark::new(
+        format!("no checkpoint: {error}"),
+        "with --checkpoint or --checkpoint-every the inputs of such an FMU are logged, and it can be continued all the same",
     )
 }
 

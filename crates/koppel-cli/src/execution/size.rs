@@ -1,5 +1,6 @@
 //! Results that are larger than anybody means: told before the disk or the memory is full.
 
+use koppel::diagnostic::Remark;
 use std::path::Path;
 
 use super::nearby;
@@ -15,12 +16,12 @@ const IN_TEXT: u64 = 19;
 const IN_BINARY: u64 = 8;
 
 /// What is to be said of so many rows of so many numbers each.
-pub(super) fn warning(rows: u64, numbers: usize, out: Option<&Path>, has_report: bool) -> Option<String> {
+pub(super) fn warning(rows: u64, numbers: usize, out: Option<&Path>, has_report: bool) -> Option<Remark> {
     let count = rows.saturating_mul(numbers as u64);
     let told = |what: String, size: u64| {
-        format!(
-            "{what} {rows} rows of {numbers} numbers, about {}\n  hint: fewer rows with --record-every N, fewer columns with --record NAMES, or a longer step",
-            bytes(size)
+        Remark::new(
+            format!("{what} {rows} rows of {numbers} numbers, about {}", bytes(size)),
+            "fewer rows with --record-every N, fewer columns with --record NAMES, or a longer step",
         )
     };
     if let Some(out) = out {

@@ -3,6 +3,7 @@
 //! A checkpoint has all settings of its run, tables included, so other settings in the system file change nothing. FMUs are
 //! opened again, so that one that crashed can be mended. Both are told, and the run goes on.
 
+use koppel::diagnostic::Remark;
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
@@ -60,14 +61,20 @@ pub(crate) fn tell_changes(sources: &[Source]) -> bool {
         is_fmu |= source.subsystem.is_some();
         let path = source.path.display();
         let text = match &source.subsystem {
-            Some(name) => format!(
-                "`{path}` has changed since the run began: the new one goes on as `{name}` from what the old one left\n  hint: that is good for an FMU that was mended; if another one is meant, start the run anew"
+            Some(name) => Remark::new(
+                format!(
+                    "`{path}` has changed since the run began: the new one goes on as `{name}` from what the old one left"
+                ),
+                "that is good for an FMU that was mended; if another one is meant, start the run anew",
             ),
-            None => format!(
-                "`{path}` has changed since the run began: the run goes on with the settings it began with\n  hint: for other settings start the run anew; --stop alone can be changed"
+            None => Remark::new(
+                format!(
+                    "`{path}` has changed since the run began: the run goes on with the settings it began with"
+                ),
+                "for other settings start the run anew; --stop alone can be changed",
             ),
         };
-        note("warning", &text);
+        note("warning", text);
     }
     is_fmu
 }

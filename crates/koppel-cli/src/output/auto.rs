@@ -1,5 +1,6 @@
 //! What was chosen in place of `auto`, and why.
 
+use koppel::diagnostic::in_one_line;
 use std::time::Duration;
 
 use koppel::coupling::Save;
@@ -47,7 +48,7 @@ pub(crate) fn auto_document(session: &Session) -> Option<Value> {
 pub(crate) fn explanation(choice: &Choice) -> Vec<(&'static str, String)> {
     let tried = choice.tried.iter().map(|tried| ("tried", words(tried, choice)));
     let refused = choice.refused.iter().map(|one| {
-        let reason = one.reason.lines().next().unwrap_or_default();
+        let reason = in_one_line(&one.reason, 1);
         ("refused", format!("{}: {reason}", one.method))
     });
     tried.chain(refused).collect()

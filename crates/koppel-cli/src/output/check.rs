@@ -1,5 +1,6 @@
 //! What `koppel check` has found.
 
+use koppel::diagnostic::{Diagnostic, hint_line};
 use std::fmt::Write as _;
 use std::path::Path;
 
@@ -139,9 +140,7 @@ impl Check {
         let settings = session.spec.to_json();
         let run = &settings["run"];
         let refused = stability.refuse_unstable(&session.spec.run).err();
-        let hint = refused.and_then(|error| error.hint()).unwrap_or_default();
-        let ways_out =
-            hint.split("\n  hint: ").filter(|way| !way.is_empty()).map(ToOwned::to_owned).collect();
+        let ways_out = refused.map(|error| error.hints()).unwrap_or_default();
         let ZeroStability { zero_stable, zero_stability_radius, loops, .. } = stability;
         Check {
             status: "checked",
@@ -206,10 +205,8 @@ impl Check {
                 format!("not zero-stable: radius {}", significant(self.zero_stability_radius, 6))
             }
         };
-        let _ = writeln!(text, "{verdict}");
-        self.ways_out.iter().for_each(|way| {
-            let _ = writeln!(text, "  hint: {way}");
-        });
+        let ways_out: String = self.ways_out.iter().map(|way| hint_line(way)).collect();
+        let _ = writeln!(text, "{verdict}{ways_out}");
         drawings.iter().for_each(|path| {
             let _ = writeln!(text, "wrote {}", quoted(path));
         });

@@ -126,10 +126,11 @@ pub(crate) fn failure_document(failure: &Failure) -> Value {
 
 /// Why something failed, as JSON.
 pub(crate) fn error_document(failure: &Failure) -> Value {
-    let (message, hint) = failure.text();
-    let place = failure.mistake().map(|mistake| {
-        let (line, column) = mistake.line_column();
-        json!({ "file": mistake.place, "line": line, "column": column })
-    });
-    json!({ "message": message, "hint": hint, "place": place })
+    let all = failure.diagnoses();
+    let mut document = json!(all[0]);
+    // The first hint and the place are always there, if only to say that there are none.
+    document["hint"] = json!(all[0].hints.first());
+    document["place"] = json!((!all[0].place.is_nowhere()).then_some(&all[0].place));
+    document["mistakes"] = json!(all);
+    document
 }

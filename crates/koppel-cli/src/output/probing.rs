@@ -1,5 +1,6 @@
 //! What exciting the subsystems before a run has shown.
 
+use koppel::diagnostic::in_one_line;
 use std::fmt::Write as _;
 use std::path::Path;
 use std::time::Duration;
@@ -110,7 +111,7 @@ impl Probing {
 /// Why there is no model, and what that means.
 fn consequence(report: &ProbeReport) -> String {
     // What an FMU said about it comes below, and is told elsewhere.
-    let reason = report.reason.as_deref().and_then(|text| text.lines().next()).unwrap_or_default();
+    let reason = in_one_line(report.reason.as_deref().unwrap_or_default(), 1);
     let follows = match report.connections.as_slice() {
         [] => "nothing is connected to it, so nothing follows".to_owned(),
         list => format!("its model is learned in the run; until then as held values: {}", joined(list, ", ")),

@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use koppel::analysis::Certificate;
 use koppel::coupling::Review;
+use koppel::diagnostic::in_one_line;
 use koppel::run::{Ending, Simulation, StepSizes};
 use koppel_session::Session;
 use serde::Serialize;
@@ -357,13 +358,13 @@ fn ending(outcome: &Outcome) -> (&'static str, Exit, String) {
             ("stopped", Exit::Ok, format!("at t = {} s: stop_when became true", significant(*time, 12)))
         }
         Ok(Ending::Terminated(request)) => {
-            let (time, text) = (significant(request.time, 12), request.text.replace("\n  ", "; "));
+            let (time, text) = (significant(request.time, 12), in_one_line(&request.text, usize::MAX));
             ("stopped", Exit::Ok, format!("at t = {time} s: {text}"))
         }
         Ok(Ending::Interrupted { time }) => {
             ("interrupted", Exit::Interrupted, format!("at t = {} s: interrupted", significant(*time, 12)))
         }
-        Err(failure) => ("failed", failure.code(), format!("with an error: {}", failure.text().0)),
+        Err(failure) => ("failed", failure.code(), format!("with an error: {}", failure.message())),
     }
 }
 

@@ -1,5 +1,6 @@
 //! What `koppel tune` has found: a table, or JSON.
 
+use koppel::diagnostic::in_one_line;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -41,8 +42,7 @@ impl Tuned<'_> {
         }
         text.push_str(&self.summary());
         for (method, reason) in self.left_out {
-            let _ =
-                writeln!(text, "  left out          {method}: {}", reason.lines().next().unwrap_or_default());
+            let _ = writeln!(text, "  left out          {method}: {}", in_one_line(reason, 1));
         }
         text.push_str(&self.table());
         let _ = writeln!(text, "{}", self.to_take());

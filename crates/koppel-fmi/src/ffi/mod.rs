@@ -131,6 +131,17 @@ pub enum CallError {
     NoState { call: &'static str },
 }
 
+impl CallError {
+    /// What happened, without what the FMU logged.
+    pub fn headline(&self) -> String {
+        match self {
+            CallError::Status { call, status, .. } => format!("{call} returned {status}"),
+            CallError::NoInstance { call, .. } => format!("{call} returned no instance"),
+            other => other.to_string(),
+        }
+    }
+}
+
 /// Why a plain step did not get to its end. Boxed, since errors travel through every call that succeeds.
 pub(crate) enum Interruption {
     Failed(CallError),

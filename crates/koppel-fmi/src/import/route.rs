@@ -86,8 +86,7 @@ impl Instance {
     /// Takes another route if the FMU has just refused this one.
     pub(super) fn do_without(&mut self, time: f64) {
         let Some(why) = self.taken.refused.take() else { return };
-        let why = why.to_string();
-        let why = why.lines().next().unwrap_or_default();
+        let why = why.headline();
         let (declared, kept) = match self.route {
             Route::Intermediate => ("values of inputs inside steps", "; this step kept those of its begin"),
             _ => ("derivatives of inputs", ""),

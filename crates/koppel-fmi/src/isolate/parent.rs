@@ -7,6 +7,7 @@ use super::{Ended, Ending, Isolation};
 use crate::error::{Error, Result};
 use crate::fmu::Fmu;
 use crate::import::{self, Options, Solving};
+use koppel::diagnostic::Seconds;
 use koppel::linalg::Matrix;
 use koppel::record::EventLog;
 use koppel::signal::{Samples, Segment, Step};
@@ -73,8 +74,9 @@ impl Isolated {
         let given = || self.pairs(inputs.iter().map(|v| (*v, *v)));
         let link = &mut *self.link.borrow_mut();
         let time = link.time;
-        link.call(call)
-            .map_err(|failure| explain(link, failure, || (format!("{doing} at t = {time} s"), given())))
+        link.call(call).map_err(|failure| {
+            explain(link, failure, || (format!("{doing} at t = {} s", Seconds(time)), given()))
+        })
     }
 
     /// Names and values of the inputs of a step.
@@ -149,7 +151,7 @@ impl Subsystem for Isolated {
             let time = link.time;
             explain(link, failure, || {
                 let given = inputs.map_or(Vec::new(), |values| self.pairs(values.iter().map(|v| (*v, *v))));
-                (format!("while its outputs were read at t = {time} s"), given)
+                (format!("while its outputs were read at t = {} s", Seconds(time)), given)
             })
         })
     }
@@ -199,7 +201,11 @@ impl Subsystem for Isolated {
             }
             Err(failure) => {
                 let error = explain(&mut self.link.borrow_mut(), failure, || {
-                    let during = format!("in the step from t = {} s to t = {} s", step.start, step.end());
+                    let during = format!(
+                        "in the step from t = {} s to t = {} s",
+                        Seconds(step.start),
+                        Seconds(step.end())
+                    );
                     (during, self.inputs(input))
                 });
                 if let koppel::Error::Terminated { reached: Some(reached), .. } = *error {
@@ -219,7 +225,9 @@ impl Subsystem for Isolated {
         let value = reply.and_then(|mut reply| broken(reply.real()));
         value.map_err(|failure| {
             let name = &self.ports.variable(variable).name;
-            explain(link, failure, || (format!("while `{name}` was read at t = {time} s"), Vec::new()))
+            explain(link, failure, || {
+                (format!("while `{name}` was read at t = {} s", Seconds(time)), Vec::new())
+            })
         })
     }
 
@@ -319,7 +327,7 @@ impl Subsystem for Isolated {
             Ok(is_told)
         });
         told.map_err(|failure| {
-            let during = format!("while its rates were found at t = {time} s");
+            let during = format!("while its rates were found at t = {} s", Seconds(time));
             let link = &mut *self.link.borrow_mut();
             explain(link, failure, || (during, self.pairs(inputs.iter().map(|v| (*v, *v)))))
         })

@@ -145,7 +145,10 @@ impl Trouble {
     pub(super) fn into_error(self) -> Box<Error> {
         Box::new(match self {
             Trouble::Words { text, hint } => Error::Remote { text, hint },
-            other => Error::Remote { text: other.into_engine().to_string(), hint: None },
+            other => {
+                let error = other.into_engine();
+                Error::Remote { text: error.to_string(), hint: error.hint() }
+            }
         })
     }
 }

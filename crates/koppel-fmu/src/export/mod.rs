@@ -27,7 +27,7 @@ use koppel::solver::SolverConfig;
 use koppel_fmi::archive as archives;
 use koppel_fmi::import::Without;
 use koppel_io::system_file::SystemSpec;
-use koppel_session::{Remark, Session, Start};
+use koppel_session::{Kind, Remark, Session, Start};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -141,7 +141,7 @@ impl Export {
         // What runs inside the FMU cannot be chosen anew in every tool.
         chosen.choose_settings(&|_| {})?;
         let remarks = RefCell::new(Vec::new());
-        let tell = |remark: &Remark| remarks.borrow_mut().push(remark.text.clone());
+        let tell = |_: Kind, remark: &Remark| remarks.borrow_mut().push(remark.to_string());
         let start = Start { is_certified: false, accepts_unstable, ..Start::default() };
         // What runs inside is judged here, where somebody reads it: as a run of the file would be.
         chosen.trial().start(start, &tell)?;

@@ -102,9 +102,11 @@ impl Now {
         models::include(&mut document)?;
         let run = document.root.get("run");
         let of = |key: &str| run.and_then(|run| run.get(key));
-        let read = || -> std::result::Result<Now, super::Mark> {
-            let links =
-                wiring::links(document.root.get("connections").filter(|list| !list.items().is_empty()))?;
+        let read = || -> std::result::Result<Now, super::Marks> {
+            let mut marks = super::Marks::default();
+            let written = document.root.get("connections").filter(|list| !list.items().is_empty());
+            let links = wiring::links(written, &mut marks);
+            marks.or(())?;
             let own = links.into_iter().filter_map(|link| Some((link.connection.to, link.coupling?)));
             Ok(Now {
                 // Nothing if it was still to be chosen.
@@ -114,7 +116,7 @@ impl Now {
                 connections: own.collect(),
             })
         };
-        read().map_err(|mark| document.mistake(mark))
+        read().map_err(|marks| document.mistakes(marks))
     }
 }
 

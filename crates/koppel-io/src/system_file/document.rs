@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::mistake::{Mark, Mistake, Span};
+use super::mistake::{Mark, Marks, Mistake, Mistakes, Span};
 use super::tree::{self, Node};
 use crate::{Error, Result};
 
@@ -77,16 +77,27 @@ impl Document {
 
     /// Makes a mark readable.
     pub fn mistake(&self, mark: Mark) -> Box<Error> {
+        self.mistakes(mark.into())
+    }
+
+    /// Makes marks readable.
+    pub fn mistakes(&self, marks: Marks) -> Box<Error> {
+        let mut all = marks.into_iter().map(|mark| self.readable(mark));
+        match all.next() {
+            Some(first) => Box::new(Error::File(Box::new(Mistakes::new(first, all.collect())))),
+            None => unreachable!("whoever reports mistakes has one"),
+        }
+    }
+
+    fn readable(&self, mark: Mark) -> Mistake {
         let (text, span) = self.find(&mark.span);
-        let message = as_written(mark.message, &text.text[span.clone()]);
-        Box::new(Error::File(Box::new(Mistake {
-            place: text.place.clone(),
-            text: text.text.clone(),
-            span,
-            message,
-            hint: mark.hint,
-            is_crash: mark.is_crash,
-        })))
+        let written = &text.text[span.clone()];
+        let mut message = mark.message;
+        if let Some(number) = mark.number.filter(|number| is_same(&message[number.clone()], written)) {
+            message.replace_range(number, written);
+        }
+        let (place, text) = (text.place.clone(), text.text.clone());
+        Mistake { place, text, span, message, hints: mark.hints, known: mark.known, is_crash: mark.is_crash }
     }
 
     fn find(&self, span: &Span) -> (&Text, Span) {
@@ -97,16 +108,10 @@ impl Document {
     }
 }
 
-/// The message with a number as the user wrote it, `1e-300` and not 300 zeros.
-fn as_written(message: String, written: &str) -> String {
-    match written.replace('_', "").parse::<f64>() {
-        Ok(number) => message.replacen(&format!("`{number}`"), &format!("`{written}`"), 1).replacen(
-            &format!(" is {number},"),
-            &format!(" is {written},"),
-            1,
-        ),
-        Err(_) => message,
-    }
+/// True for two ways to write one number.
+fn is_same(number: &str, written: &str) -> bool {
+    let read = |text: &str| text.replace('_', "").parse::<f64>().ok();
+    read(number).is_some() && read(number) == read(written)
 }
 
 /// From a line and column to the end of the tag or the line.

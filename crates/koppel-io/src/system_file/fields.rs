@@ -1,6 +1,6 @@
 //! Tables with known keys.
 
-use super::mistake::{Mark, Span, known_names};
+use super::mistake::{Mark, Marks, Span};
 use super::tree::{Entry, Node};
 
 type Result<T> = std::result::Result<T, Mark>;
@@ -22,12 +22,23 @@ impl Node {
         let entries = self.table(what)?;
         match entries.iter().find(|entry| !known.contains(&entry.name.as_str())) {
             None => Ok(Fields { what: what.to_owned(), span: self.span.clone(), entries }),
-            Some(entry) => {
-                let known: Vec<String> = known.iter().map(ToString::to_string).collect();
-                let message = format!("unknown key `{}` in {what}", entry.name);
-                Err(Mark::new(entry.key.clone(), message).hint(known_names(&entry.name, &known)))
-            }
+            Some(entry) => Err(Mark::unknown_key(entry.key.clone(), &entry.name, what, known)),
         }
+    }
+}
+
+impl Node {
+    /// The same, where every unknown key is a mistake of its own and the others can be read all the same.
+    ///
+    /// # Errors
+    ///
+    /// If it is no table.
+    pub fn fields_with(&self, what: &str, known: &[&str], marks: &mut Marks) -> Result<Fields<'_>> {
+        let entries = self.table(what)?;
+        for entry in entries.iter().filter(|entry| !known.contains(&entry.name.as_str())) {
+            marks.add(Mark::unknown_key(entry.key.clone(), &entry.name, what, known));
+        }
+        Ok(Fields { what: what.to_owned(), span: self.span.clone(), entries })
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use koppel::diagnostic::Diagnostic;
 use koppel::solver::SolverConfig;
 use koppel_fmi::archive;
 use koppel_fmi::description::Description;
@@ -9,7 +10,7 @@ use koppel_fmi::import::Value as Start;
 
 use super::decode::decode_tagged;
 use super::isolation::{self, Isolating};
-use super::mistake::{Mark, Span, known_names};
+use super::mistake::{Mark, Span};
 use super::other_kinds;
 use super::tree::{Entry, Node, Value};
 
@@ -104,9 +105,7 @@ fn interface(node: &Node) -> Result<bool> {
         "co-simulation" => Ok(false),
         "model-exchange" => Ok(true),
         other => {
-            let message = format!("unknown interface `{other}`");
-            let known = INTERFACES.map(ToOwned::to_owned);
-            Err(Mark::new(node.span.clone(), message).hint(known_names(other, &known)))
+            Err(Mark::unknown(node.span.clone(), "interface", other, &INTERFACES.map(ToOwned::to_owned)))
         }
     }
 }
@@ -143,17 +142,17 @@ impl FmuSpec {
     /// An error of the FMU, at the key that caused it.
     #[must_use]
     pub fn blame(&self, error: &koppel_fmi::Error) -> Mark {
-        let message = error.to_string();
-        let is_named = |(name, _): &&(String, Span)| message.contains(&format!("`{name}`"));
+        let variable = error.place().variable;
+        let is_named = |(name, _): &&(String, Span)| variable.as_ref() == Some(name);
         let of_solver =
             self.spans.solver.as_ref().filter(|_| matches!(error, koppel_fmi::Error::Solver { .. }));
         let named = || self.spans.values.iter().find(is_named).map(|(_, span)| span);
         let span = of_solver.or_else(named).unwrap_or(&self.spans.file);
         let is_crash = matches!(error, koppel_fmi::Error::Ended(_));
-        let mark = Mark { is_crash, ..Mark::from_text(span.clone(), &message) };
-        match error.hint().or_else(|| other_kinds::missing(&archive::split(&self.path).0)) {
-            Some(hint) => mark.hint(hint),
-            None => mark,
+        let mark = Mark { is_crash, ..Mark::of(span.clone(), error) };
+        match mark.hints.is_empty() {
+            true => mark.hint_if(other_kinds::missing(&archive::split(&self.path).0)),
+            false => mark,
         }
     }
 }

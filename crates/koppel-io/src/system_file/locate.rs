@@ -3,11 +3,12 @@
 //! The engine names what is wrong; here the name is looked up in the part of the tree the engine was reading.
 
 use koppel::Error as Engine;
+use koppel::diagnostic::Diagnostic;
 use koppel::solver::SolverError;
 use koppel::system::unit::UnitError;
 
 use super::document::Document;
-use super::mistake::{Mark, Span, known_names};
+use super::mistake::{Mark, Marks, Span};
 use super::tree::{Node, Value};
 use crate::Error;
 
@@ -23,12 +24,25 @@ pub(super) fn within(error: &Engine, node: &Node) -> Mark {
 impl Document {
     /// An error about the system or the run, caused by something in these sections.
     pub(super) fn blame(&self, error: Engine, sections: &[&str]) -> Box<Error> {
-        let nodes: Vec<&Node> = sections.iter().filter_map(|key| self.root.get(key)).collect();
-        let inside = |name: &str| nodes.iter().find_map(|node| self.text_with(node, name));
-        match span_of(&error, &nodes, &self.root, &inside) {
-            Some(span) => self.mistake(mark(&error, self.narrow(&error, span))),
+        match self.marks(&error, sections) {
+            Some(marks) => self.mistakes(marks),
             None => Box::new(Error::Engine(Box::new(error))),
         }
+    }
+
+    /// The same as marks; nothing if part of it has no place.
+    pub(super) fn marks(&self, error: &Engine, sections: &[&str]) -> Option<Marks> {
+        if let Engine::Several { first, others } = error {
+            let mut marks = self.marks(first, sections)?;
+            for other in others {
+                marks.join(self.marks(other, sections)?);
+            }
+            return Some(marks);
+        }
+        let nodes: Vec<&Node> = sections.iter().filter_map(|key| self.root.get(key)).collect();
+        let inside = |name: &str| nodes.iter().find_map(|node| self.text_with(node, name));
+        let span = span_of(error, &nodes, &self.root, &inside)?;
+        Some(mark(error, self.narrow(error, span)).into())
     }
 
     /// A text that holds `name` somewhere, cut to the name.
@@ -64,23 +78,30 @@ const UNITS: &str = "connect another variable; if the numbers are meant as they 
 /// The message without what the snippet or the hint shows anyway.
 fn mark(error: &Engine, span: Span) -> Mark {
     let root = root_cause(error);
-    if let Engine::Unknown { kind, name, known } = root {
-        return Mark::new(span, format!("unknown {kind} `{name}`")).hint(known_names(name, known));
-    }
-    let text = match root {
+    let is_whole = std::ptr::eq(root, error);
+    let mark = match root {
+        Engine::Unknown { kind, name, known } => return Mark::unknown(span, kind, name, known),
         // The snippet shows text and position.
-        Engine::Expression { source, .. } => {
-            source.to_string().replace(&format!(" (byte {})", source.position()), "")
+        Engine::Expression { source, .. } => Mark::new(span, source.problem()),
+        Engine::Setting { what, value, problem } if what == CHANGE => {
+            Mark::new(span, format!("`{value}` {problem}"))
         }
-        Engine::Setting { what, value, problem } if what == CHANGE => format!("`{value}` {problem}"),
-        _ => error.to_string(),
+        Engine::Setting { what, value, problem } if is_whole => {
+            Mark::with_number(span, &format!("{what}: `"), value, &format!("` {problem}"))
+        }
+        Engine::Parameter { model, name, value, problem } if is_whole => {
+            let before = format!("parameter `{name}` of model `{model}`: `");
+            Mark::with_number(span, &before, &value.to_string(), &format!("` {problem}"))
+        }
+        Engine::Solver(SolverError::Setting { field, value, wanted }) if is_whole => {
+            let before = format!("solver: `{field}` is ");
+            Mark::with_number(span, &before, &value.to_string(), &format!(", but must be {wanted}"))
+        }
+        _ => Mark::new(span, error.what()),
     };
-    let mark = Mark::from_text(span, &text);
-    let unit = matches!(root, Engine::ConnectionUnit { source: UnitError::Dimension { .. }, .. })
-        .then(|| UNITS.to_owned());
-    match (&mark.hint, error.hint().or(unit)) {
-        (None, Some(hint)) => mark.hint(hint),
-        _ => mark,
+    match (&error.hints()[..], root) {
+        ([], Engine::ConnectionUnit { source: UnitError::Dimension { .. }, .. }) => mark.hint(UNITS),
+        (hints, _) => Mark { hints: hints.to_vec(), ..mark },
     }
 }
 
@@ -111,7 +132,7 @@ fn span_of(error: &Engine, nodes: &[&Node], root: &Node, inside: Inside<'_>) -> 
             matches(nodes, name).into_iter().nth(1)
         }
         Engine::Setting { what, value, .. } => {
-            let last = what.split('`').nth(1).or_else(|| what.rsplit('.').next()).unwrap_or(what);
+            let last = what.rsplit('.').next().unwrap_or(what);
             at_path(root, what).or_else(|| first(value)).or_else(|| key(last))
         }
         Engine::NotFinite { place, .. } => at_path(root, place),
@@ -125,10 +146,8 @@ fn span_of(error: &Engine, nodes: &[&Node], root: &Node, inside: Inside<'_>) -> 
         Engine::Unit { place, .. } => first(place),
         Engine::External { input, .. } => first(input),
         Engine::Expression { text, .. } => first(text),
-        Engine::Unsupported { what, .. } => {
-            let name = what.split(['`', '"']).nth(1)?;
-            first(name)
-        }
+        Engine::Unsupported { what, .. } => first(what.name()?),
+        Engine::Parameter { name, .. } => key(name),
         Engine::MatrixShape { subsystem, matrix, .. } => {
             let model = nodes.iter().find_map(|node| model_of(node, subsystem))?;
             Some(model.get(matrix).unwrap_or(model).span.clone())

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::ops::Range;
 
+use koppel::diagnostic::{Diagnosis, Diagnostic, Excerpt, Place};
 use koppel::error::closest;
 
 /// Bytes of a text.
@@ -20,7 +21,9 @@ pub struct Mistake {
     /// What is wrong.
     pub message: String,
     /// What to do, and what is known.
-    pub hint: Option<String>,
+    pub hints: Vec<String>,
+    /// Names that are known where an unknown one stands.
+    pub known: Vec<String>,
     /// True if the text is right, but the FMU it names ended its process.
     pub is_crash: bool,
 }
@@ -49,8 +52,93 @@ impl Mistake {
 impl fmt::Display for Mistake {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (line, column) = self.line_column();
-        write!(f, "{}:{line}:{column}: {}", self.place, self.message)?;
-        self.hint.iter().try_for_each(|hint| write!(f, "\n  hint: {hint}"))
+        write!(f, "{}:{line}:{column}: {}", self.place, self.message)
+    }
+}
+
+impl Diagnostic for Mistake {
+    fn what(&self) -> String {
+        self.message.clone()
+    }
+
+    fn place(&self) -> Place {
+        let ((line, column), (text, before, width)) = (self.line_column(), self.excerpt());
+        let excerpt = Some(Excerpt { line: text.to_owned(), before, width });
+        Place { file: Some(self.place.clone()), line, column, excerpt, ..Place::default() }
+    }
+
+    fn hints(&self) -> Vec<String> {
+        self.hints.clone()
+    }
+
+    fn known(&self) -> Vec<String> {
+        self.known.clone()
+    }
+}
+
+/// Most mistakes that are told at once.
+const MOST: usize = 20;
+
+/// The mistakes of a file, by their places; at least one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mistakes {
+    first: Mistake,
+    others: Vec<Mistake>,
+    left_out: usize,
+}
+
+impl Mistakes {
+    /// All of them, sorted by place; those beyond 20 are only counted.
+    #[must_use]
+    pub fn new(first: Mistake, others: Vec<Mistake>) -> Self {
+        let mut all = others;
+        all.insert(0, first);
+        all.sort_by(|a, b| (&a.place, a.span.start).cmp(&(&b.place, b.span.start)));
+        all.dedup();
+        let left_out = all.len().saturating_sub(MOST);
+        all.truncate(MOST);
+        let first = all.remove(0);
+        Mistakes { first, others: all, left_out }
+    }
+
+    /// The first one.
+    #[must_use]
+    pub fn first(&self) -> &Mistake {
+        &self.first
+    }
+
+    /// All that are told.
+    pub fn iter(&self) -> impl Iterator<Item = &Mistake> {
+        std::iter::once(&self.first).chain(&self.others)
+    }
+
+    /// All but the first, as plain data.
+    #[must_use]
+    pub fn others(&self) -> Vec<Diagnosis> {
+        let mut all: Vec<Diagnosis> = self.others.iter().map(|mistake| Diagnosis::of(mistake)).collect();
+        if self.left_out > 0 {
+            all.push(Diagnosis::words(format!("{} more mistakes are not shown", self.left_out), None));
+        }
+        all
+    }
+
+    /// How many more there are.
+    #[must_use]
+    pub fn left_out(&self) -> usize {
+        self.left_out
+    }
+}
+
+impl From<Mistake> for Mistakes {
+    fn from(only: Mistake) -> Self {
+        Mistakes { first: only, others: Vec::new(), left_out: 0 }
+    }
+}
+
+impl fmt::Display for Mistakes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.first)?;
+        self.others.iter().try_for_each(|other| write!(f, "\n{other}"))
     }
 }
 
@@ -62,7 +150,11 @@ pub struct Mark {
     /// What is wrong.
     pub message: String,
     /// What to do.
-    pub hint: Option<String>,
+    pub hints: Vec<String>,
+    /// Names that are known where an unknown one stands.
+    pub known: Vec<String>,
+    /// Where the message holds the number that stands at the place: it is shown as it is written there.
+    pub number: Option<Range<usize>>,
     /// True if an FMU ended its process.
     pub is_crash: bool,
 }
@@ -70,27 +162,116 @@ pub struct Mark {
 impl Mark {
     /// A mistake at a place.
     pub fn new(span: Span, message: impl Into<String>) -> Self {
-        Mark { span, message: message.into(), hint: None, is_crash: false }
+        Mark {
+            span,
+            message: message.into(),
+            hints: Vec::new(),
+            known: Vec::new(),
+            number: None,
+            is_crash: false,
+        }
     }
 
-    /// A message that may carry its own hint.
-    pub(super) fn from_text(span: Span, text: &str) -> Self {
-        match text.split_once("\n  hint: ") {
-            Some((message, hint)) => Mark::new(span, message).hint(hint),
-            None => Mark::new(span, text),
-        }
+    /// A mistake whose message holds the number that stands there, which is shown as it is written, `1e-300` and not 300 zeros.
+    #[must_use]
+    pub fn with_number(span: Span, before: &str, number: &str, after: &str) -> Self {
+        let place = before.len()..before.len() + number.len();
+        Mark { number: Some(place), ..Mark::new(span, format!("{before}{number}{after}")) }
     }
 
     /// The same with what to do.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
-        self.hint = Some(hint.into());
+        self.hints = vec![hint.into()];
         self
+    }
+
+    /// The same with what to do, if that is known.
+    #[must_use]
+    pub fn hint_if(self, hint: Option<String>) -> Self {
+        match hint {
+            Some(hint) => self.hint(hint),
+            None => self,
+        }
+    }
+
+    /// The same with more to say after the names that are known.
+    #[must_use]
+    pub fn and(mut self, more: &str) -> Self {
+        self.hints = vec![self.hints.concat() + more];
+        self
+    }
+
+    /// An error at a place of a text.
+    #[must_use]
+    pub fn of(span: Span, error: &dyn Diagnostic) -> Self {
+        Mark { hints: error.hints(), known: error.known(), ..Mark::new(span, error.what()) }
     }
 
     /// An unknown name, with the one that was probably meant and all that are known.
     pub fn unknown(span: Span, kind: &str, name: &str, known: &[String]) -> Self {
-        Mark::new(span, format!("unknown {kind} `{name}`")).hint(known_names(name, known))
+        let mark = Mark::new(span, format!("unknown {kind} `{name}`")).hint(known_names(name, known));
+        Mark { known: known.to_vec(), ..mark }
+    }
+
+    /// An unknown key of the table called `what`.
+    pub fn unknown_key(span: Span, name: &str, what: &str, known: &[&str]) -> Self {
+        let known: Vec<String> = known.iter().map(ToString::to_string).collect();
+        Mark {
+            message: format!("unknown key `{name}` in {what}"),
+            ..Mark::unknown(span, "key", name, &known)
+        }
+    }
+}
+
+/// The mistakes of parts that do not depend on each other.
+#[derive(Clone, Debug, Default)]
+pub struct Marks(Vec<Mark>);
+
+impl Marks {
+    /// Keeps the mistake, if it is one.
+    pub fn note<T>(&mut self, result: Result<T, Mark>) -> Option<T> {
+        result.map_err(|mark| self.0.push(mark)).ok()
+    }
+
+    /// Keeps a mistake.
+    pub fn add(&mut self, mark: Mark) {
+        self.0.push(mark);
+    }
+
+    /// Keeps other mistakes, too.
+    pub fn join(&mut self, others: Marks) {
+        self.0.extend(others.0);
+    }
+
+    /// True if there is none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The value, if there are no mistakes.
+    ///
+    /// # Errors
+    ///
+    /// All mistakes.
+    pub fn or<T>(self, value: T) -> Result<T, Marks> {
+        if self.0.is_empty() { Ok(value) } else { Err(self) }
+    }
+}
+
+impl From<Mark> for Marks {
+    fn from(mark: Mark) -> Self {
+        Marks(vec![mark])
+    }
+}
+
+impl IntoIterator for Marks {
+    type Item = Mark;
+    type IntoIter = std::vec::IntoIter<Mark>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.0.into_iter()
     }
 }
 

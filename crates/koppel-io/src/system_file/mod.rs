@@ -8,14 +8,15 @@
 //! [`SystemSpec`] is plain data with its places in the text: no FMU is loaded here, and no system built. `koppel-session` does that.
 //!
 //! Every mistake becomes one [`Mistake`]: the file, the place, what is wrong, and what is known instead. Errors of the
-//! engine are led back to the text that caused them (`locate.rs`).
+//! engine are led back to the text that caused them (`locate.rs`). Those of parts that do not depend on each other (`[run]`, each
+//! subsystem, each connection, each input) are collected and told in one go.
 //!
 //! | file           | what                                                       |
 //! | -------------- | ---------------------------------------------------------- |
 //! | `mistake.rs`   | a mistake and its place                                    |
 //! | `tree.rs`      | TOML as a tree with places                                 |
 //! | `fields.rs`    | typed access to tables, unknown keys refused               |
-//! | `decode.rs`    | serde settings (couplings, solvers, signals) from a node   |
+//! | `decode/`      | serde settings (couplings, solvers, signals) from a node   |
 //! | `run.rs`       | `[run]` and `[[at]]`                                       |
 //! | `subsystem.rs` | `[subsystems.*]`                                           |
 //! | `fmu.rs`       | subsystems that are FMUs                                   |
@@ -54,6 +55,7 @@ mod wiring;
 
 use std::path::Path;
 
+use koppel::diagnostic::Remark;
 use koppel::plan::Steps;
 use koppel::run::RunConfig;
 use koppel::signal::external::ExternalConfig;
@@ -66,7 +68,7 @@ pub use document::Document;
 pub use fields::Fields;
 pub use fmu::FmuSpec;
 pub use isolation::Isolating;
-pub use mistake::{Mark, Mistake, Span, known_names};
+pub use mistake::{Mark, Marks, Mistake, Mistakes, Span, known_names};
 pub use structure::{Exported, export, is_structure, load_structure};
 pub use subsystem::SubsystemSpec;
 pub use tree::{Entry, Node, Value};
@@ -149,33 +151,51 @@ const KEYS: [&str; 7] = ["title", "description", "run", "subsystems", "connectio
 impl SystemSpec {
     fn read(mut document: Document) -> Result<Self> {
         models::include(&mut document)?;
-        Self::settings(&document, None).map_err(|mark| document.mistake(mark))
+        Self::settings(&document, None).map_err(|marks| document.mistakes(marks))
     }
 
     /// `inputs` that are known already are not read again: they may come from files.
-    fn settings(document: &Document, inputs: Option<&[Input]>) -> std::result::Result<Self, Mark> {
-        let root = document.root.fields("a system file", &KEYS).map_err(|mark| of_study(document, mark))?;
+    fn settings(document: &Document, inputs: Option<&[Input]>) -> std::result::Result<Self, Marks> {
+        let mut marks = of_study(document)?;
+        let root = document.root.fields_with("a system file", &KEYS, &mut marks)?;
         let text = |key| root.get(key).map_or(Ok(String::new()), |node| Ok(node.text(key)?.to_owned()));
-        for key in ["run", "subsystems"] {
+        // A section whose name is misspelt is not missing, too.
+        let is_sure = marks.is_empty();
+        for key in ["run", "subsystems"].into_iter().filter(|_| is_sure) {
             root.need(key).map_err(|mark| mark.hint("`koppel new` writes a system file to start from"))?;
         }
-        let subsystems = root.need("subsystems")?.table("subsystems");
+        let subsystems = root.get("subsystems").map_or(Ok(&[][..]), |node| node.table("subsystems"));
         let subsystems = subsystems.map_err(|mark| mark.hint("write [subsystems.NAME], once for each"))?;
-        if subsystems.is_empty() {
-            return Err(Mark::new(root.need("subsystems")?.span.clone(), "the system has no subsystems")
-                .hint("add one: [subsystems.left] with model = \"linear\" or a name from `koppel models`"));
+        if let (true, Some(node)) = (subsystems.is_empty(), root.get("subsystems")) {
+            marks.add(
+                Mark::new(node.span.clone(), "the system has no subsystems").hint(
+                    "add one: [subsystems.left] with model = \"linear\" or a name from `koppel models`",
+                ),
+            );
         }
-        let subsystems = subsystems.iter().map(|entry| SubsystemSpec::read(entry, &document.folder));
-        let subsystems = subsystems.collect::<std::result::Result<Vec<_>, Mark>>()?;
-        let links = wiring::links(root.get("connections"))?;
+        let read = |entry: &Entry| marks.note(SubsystemSpec::read(entry, &document.folder));
+        let subsystems: Vec<SubsystemSpec> = subsystems.iter().filter_map(read).collect();
+        let links = wiring::links(root.get("connections"), &mut marks);
         let inputs = match inputs {
             Some(known) => known.to_vec(),
-            None => wiring::inputs(root.get("inputs"), &document.folder)?,
+            None => wiring::inputs(root.get("inputs"), &document.folder, &mut marks),
         };
-        let (mut run, steps) = run::read(&root, &links)?;
+        let (title, description) = (marks.note(text("title")), marks.note(text("description")));
+        let run = root.get("run").and_then(|node| {
+            let isolating = marks.note(isolation::read(node));
+            let run = run::read(&root, &links).map_err(|others| marks.join(others)).ok();
+            run.zip(isolating)
+        });
+        if !marks.is_empty() {
+            // Nothing will be built: what is wrong with equations is found here.
+            for one in subsystems.iter().filter(|one| one.fmu.is_none()) {
+                marks.note(one.model());
+            }
+        }
+        let Some(((mut run, steps), isolating)) = run else { return Err(marks) };
         run::spare(&mut run.coupling, &subsystems);
-        let isolating = isolation::read(root.need("run")?)?;
-        let (title, description) = (text("title")?, text("description")?);
+        marks.or(())?;
+        let (title, description) = (title.unwrap_or_default(), description.unwrap_or_default());
         let document = document.clone();
         Ok(SystemSpec {
             title,
@@ -206,6 +226,12 @@ impl SystemSpec {
     #[must_use]
     pub fn mistake(&self, mark: Mark) -> Box<Error> {
         self.document.mistake(mark)
+    }
+
+    /// Makes marks readable, all in one error.
+    #[must_use]
+    pub fn mistakes(&self, marks: Marks) -> Box<Error> {
+        self.document.mistakes(marks)
     }
 
     /// An error of the engine, at the text that caused it: something about the wiring.
@@ -272,22 +298,26 @@ impl SystemSpec {
 
     /// What is allowed but hardly meant.
     #[must_use]
-    pub fn warnings(&self) -> Vec<String> {
-        let mut warnings = run::warnings(&self.run);
+    pub fn warnings(&self) -> Vec<Remark> {
+        let mut warnings: Vec<Remark> = run::warnings(&self.run).into_iter().map(Remark::from).collect();
         let empty = self.inputs.iter().filter(|input| input.signals.is_empty());
-        warnings
-            .extend(empty.map(|input| format!("[[inputs]] for `{}`: `signal` is an empty list", input.to)));
+        warnings.extend(
+            empty.map(|input| format!("[[inputs]] for `{}`: `signal` is an empty list", input.to).into()),
+        );
         let RunConfig { start, stop, .. } = self.run;
-        warnings.extend(self.inputs.iter().flat_map(|input| input.gaps(start, stop)));
+        warnings.extend(self.inputs.iter().flat_map(|input| input.gaps(start, stop)).map(Remark::from));
         for (name, fmu) in self.subsystems.iter().filter_map(|one| Some((&one.name, one.fmu.as_ref()?))) {
             let idle = fmu.isolating.or(self.isolating).idle_limit();
             warnings.extend(idle.map(|key| {
-                format!("`{key}` does nothing for `{name}`: the FMU is not isolated (isolate = true)")
+                format!("`{key}` does nothing for `{name}`: the FMU is not isolated (isolate = true)").into()
             }));
         }
         let names: Vec<&str> = self.subsystems.iter().map(|one| one.name.as_str()).collect();
         warnings.extend(models::missing(&self.run.coupling, &names).into_iter().map(|name| {
-            format!("no model of `{name}` in the file of learned models: it is learned from nothing while the run goes on\n  hint: give it time with learning = {{ duration = ... }}, or learn it again with --save-models")
+            Remark::new(
+                format!("no model of `{name}` in the file of learned models: it is learned from nothing while the run goes on"),
+                "give it time with learning = { duration = ... }, or learn it again with --save-models",
+            )
         }));
         warnings
     }
@@ -311,11 +341,11 @@ impl SystemSpec {
     }
 }
 
-/// What is said of a file with an unknown key, if it is a study.
-fn of_study(document: &Document, mark: Mark) -> Mark {
+/// Refuses a study; no mistakes of anything else.
+fn of_study(document: &Document) -> std::result::Result<Marks, Mark> {
     match document.root.get("factors").or(document.root.get("measures")) {
-        Some(node) => Mark::new(node.span.clone(), "this is a study, not a system")
-            .hint("run it with `koppel study`, or name the system file it is about"),
-        None => mark,
+        Some(node) => Err(Mark::new(node.span.clone(), "this is a study, not a system")
+            .hint("run it with `koppel study`, or name the system file it is about")),
+        None => Ok(Marks::default()),
     }
 }

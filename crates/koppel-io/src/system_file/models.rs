@@ -87,7 +87,7 @@ fn expand(document: &mut Document, coupling: &mut Node, known: &[String]) -> Res
     let (place, span) = read(document).map_err(|mark| document.mistake(mark))?;
     let text = std::fs::read_to_string(&place).map_err(|error| {
         let error = Error::io("read", std::path::Path::new(&place))(error);
-        document.mistake(Mark::from_text(span, &error.to_string()))
+        document.mistake(Mark::of(span, &*error))
     })?;
     let start = document.add(&place, &text);
     document.files.push(place.into());

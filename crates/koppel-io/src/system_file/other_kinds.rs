@@ -28,7 +28,7 @@ pub(super) fn check_structure(path: &Path) -> Result<()> {
     let bytes = std::fs::read(path).unwrap_or_else(|_| b"<".to_vec());
     if bytes.trim_ascii().is_empty() {
         let message = format!("the system structure `{}` is empty", path.display());
-        return Err(Box::new(Error::Structure { message }));
+        return Err(Box::new(Error::Structure { message, hints: Vec::new() }));
     }
     match xml_root(&bytes) {
         Some(root) if root.starts_with("Osp") || root == "fmiModelDescription" => {

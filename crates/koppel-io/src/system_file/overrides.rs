@@ -158,11 +158,8 @@ fn member(document: &Document, name: &str) -> Option<std::result::Result<Vec<Str
         None => {
             let known: Vec<String> =
                 ends.into_iter().flatten().map(|end| format!("{section}.{end}")).collect();
-            let mark = Mark::unknown(0..0, "setting", name, &known);
-            let hint = mark.hint.clone().unwrap_or_default();
-            Err(mark.hint(format!(
-                "{hint}; write the input it ends at and a key, such as `{section}.left.F.KEY`"
-            )))
+            let more = format!("; write the input it ends at and a key, such as `{section}.left.F.KEY`");
+            Err(Mark::unknown(0..0, "setting", name, &known).and(&more))
         }
     })
 }
@@ -180,9 +177,8 @@ fn unknown(name: &str, entries: &[Entry]) -> Mark {
     let known: Vec<String> =
         ["title", "description", "run"].into_iter().chain(subsystems).map(String::from).collect();
     let first = name.split('.').next().unwrap_or(name);
-    let mark = Mark::unknown(0..0, "setting or subsystem", first, &known);
-    let hint = mark.hint.clone().unwrap_or_default();
-    mark.hint(format!("{hint}; write `subsystem.variable`, `subsystem.key` or `run.key`"))
+    Mark::unknown(0..0, "setting or subsystem", first, &known)
+        .and("; write `subsystem.variable`, `subsystem.key` or `run.key`")
 }
 
 /// Variables that can be set, with the table they stand in.

@@ -8,10 +8,10 @@ use koppel::record::Record;
 use koppel::run::{Change, RunConfig, ScheduleConfig};
 
 use super::auto;
-use super::decode::{decode, decode_tagged};
+use super::decode::{Fault, Refusal, decode, decode_tagged, read as read_parts};
 use super::fields::Fields;
 use super::isolation;
-use super::mistake::Mark;
+use super::mistake::{Mark, Marks};
 use super::subsystem::SubsystemSpec;
 use super::tree::{Entry, Node, Value};
 use super::wiring::Link;
@@ -19,41 +19,91 @@ use super::wiring::Link;
 type Result<T> = std::result::Result<T, Mark>;
 
 /// Reads the settings of the run, and which steps may be taken; couplings of single connections join those of the run.
-pub(super) fn read(root: &Fields<'_>, links: &[Link]) -> Result<(RunConfig, Steps)> {
+pub(super) fn read(root: &Fields<'_>, links: &[Link]) -> std::result::Result<(RunConfig, Steps), Marks> {
     let node = root.need("run")?;
-    let (mut plain, mut steps) = (Vec::new(), Steps::Given);
+    let (mut plain, mut steps, mut marks) = (Vec::new(), Steps::Given, Marks::default());
     let mut config = RunConfig { coupling: auto::unsaid(), ..RunConfig::new(1.0, 1.0) };
     for entry in node.table("[run]")? {
+        let value = &entry.node;
         match entry.name.as_str() {
-            "schedule" => config.schedule = schedule(&entry.node)?,
-            "coupling" => config.coupling = coupling(&entry.node)?,
-            "record" => config.record = record(&entry.node)?,
-            "adaptive" => config.adaptive = Some(decode(&entry.node, "`adaptive`")?),
-            "iteration" => config.iteration = Some(decode_tagged(&entry.node, "iteration", "kind")?),
-            "step" if entry.node.number("step").is_err() => {
-                steps = auto::steps(&entry.node)?;
-                let node = Node { span: entry.node.span.clone(), value: Value::Float(1.0) };
+            "schedule" => set(&mut config.schedule, schedule(value), &mut marks),
+            "coupling" => set(&mut config.coupling, coupling(value), &mut marks),
+            "record" => set(&mut config.record, record(value), &mut marks),
+            "adaptive" => set(&mut config.adaptive, decode(value, "`adaptive`").map(Some), &mut marks),
+            "iteration" => {
+                set(&mut config.iteration, decode_tagged(value, "iteration", "kind").map(Some), &mut marks);
+            }
+            "step" if value.number("step").is_err() => {
+                set(&mut steps, auto::steps(value), &mut marks);
+                let node = Node { span: value.span.clone(), value: Value::Float(1.0) };
                 plain.push(Entry { node, ..entry.clone() });
             }
             name if isolation::KEYS.contains(&name) => {}
-            "at" => {
-                return Err(Mark::new(entry.key.clone(), "unknown key `at` in [run]")
-                    .hint("changes have a section of their own: [[at]] with `time` and `set`"));
-            }
-            "every" if entry.node.table("every").is_err() => {
-                return Err(entry.node.wanted("every", "a table such as { road = 4 }"));
+            "at" => marks.add(
+                Mark::new(entry.key.clone(), "unknown key `at` in [run]")
+                    .hint("changes have a section of their own: [[at]] with `time` and `set`"),
+            ),
+            "every" if value.table("every").is_err() => {
+                marks.add(value.wanted("every", "a table such as { road = 4 }"));
             }
             _ => plain.push(entry.clone()),
         }
     }
-    let rest = Node { span: node.span.clone(), value: Value::Table(plain) };
-    let rest: RunConfig = decode(&rest, "[run]").map_err(all_keys).map_err(needed)?;
-    let at = changes(root, rest.start)?;
+    let rest = rest(Node { span: node.span.clone(), value: Value::Table(plain) }, &mut marks);
+    let start = rest.as_ref().map_or(0.0, |rest| rest.start);
+    let at = changes(root, start, &mut marks);
+    let Some(rest) = rest else { return Err(marks) };
     let step = auto::first_step(steps, &rest);
     let RunConfig { schedule, record, coupling, iteration, adaptive, .. } = config;
     let coupling = mixed(coupling, links);
     let run = RunConfig { step, schedule, record, iteration, adaptive, coupling, at, ..rest };
-    Ok((run, steps))
+    marks.or((run, steps))
+}
+
+/// Takes a value, or keeps what is wrong with it.
+fn set<T>(place: &mut T, value: Result<T>, marks: &mut Marks) {
+    if let Some(value) = marks.note(value) {
+        *place = value;
+    }
+}
+
+/// The settings that are plain values. After a mistake the others are read without it, so that each is found.
+fn rest(mut node: Node, marks: &mut Marks) -> Option<RunConfig> {
+    let mut left_out: Vec<String> = Vec::new();
+    loop {
+        let fault = match read_parts::<RunConfig>(&node) {
+            Ok(config) => return left_out.is_empty().then_some(config),
+            Err(fault) => fault,
+        };
+        let Value::Table(entries) = &mut node.value else { return None };
+        if let Refusal::MissingKey(name) = &fault.refusal
+            && left_out.contains(name)
+        {
+            return None;
+        }
+        let culprit =
+            entries.iter().position(|entry| entry.key == fault.span || entry.node.holds(&fault.span));
+        if let Some(culprit) = culprit {
+            left_out.push(entries.remove(culprit).name);
+        }
+        marks.add(in_words(fault));
+        culprit?;
+    }
+}
+
+/// Changes have a section of their own: `at` is no key of `[run]`. Those about isolation are. What is missing can also be said on
+/// the command line.
+fn in_words(mut fault: Fault) -> Mark {
+    if let Refusal::UnknownKey { known, .. } = &mut fault.refusal {
+        let instead = |key: &'static str| if key == "at" { isolation::KEYS.to_vec() } else { vec![key] };
+        *known = known.iter().copied().flat_map(instead).collect();
+    }
+    let missing = match &fault.refusal {
+        Refusal::MissingKey(name) => ["step", "stop"].into_iter().find(|key| key == name),
+        _ => None,
+    };
+    let hint = missing.map(|key| format!("write it below [run], or give it with --{key}"));
+    fault.mark("[run]").hint_if(hint)
 }
 
 /// Settings that do nothing, or not what they seem to say.
@@ -84,22 +134,6 @@ pub(super) fn warnings(run: &RunConfig) -> Vec<String> {
 pub(super) fn spare(coupling: &mut CouplingConfig, subsystems: &[SubsystemSpec]) {
     for one in subsystems.iter().filter(|one| one.probe == Some(false)) {
         *coupling = coupling.sparing(&one.name);
-    }
-}
-
-/// Changes have a section of their own: `at` is no key of `[run]`. Those about isolation are.
-fn all_keys(mark: Mark) -> Mark {
-    let others = isolation::KEYS.map(|key| format!(", `{key}`")).concat();
-    let hint = mark.hint.map(|hint| hint.replace(", `at`", &others));
-    Mark { hint, ..mark }
-}
-
-/// What is missing can also be said on the command line.
-fn needed(mark: Mark) -> Mark {
-    let option = ["step", "stop"].into_iter().find(|key| mark.message == format!("[run] needs `{key}`"));
-    match option {
-        Some(key) => mark.hint(format!("write it below [run], or give it with --{key}")),
-        None => mark,
     }
 }
 
@@ -159,18 +193,15 @@ pub(super) fn schedule(node: &Node) -> Result<ScheduleConfig> {
         list.iter().map(|name| Ok(name.text("schedule")?.to_owned())).collect()
     };
     match &node.value {
-        Value::Text(name) => {
-            match name.as_str() {
-                "parallel" => Ok(ScheduleConfig::PARALLEL),
-                "sequence" => Ok(ScheduleConfig::SEQUENCE),
-                _ => {
-                    let known = ["parallel".to_owned(), "sequence".to_owned()];
-                    let mark = Mark::unknown(node.span.clone(), "schedule", name, &known);
-                    let hint = mark.hint.clone().unwrap_or_default();
-                    Err(mark.hint(hint + ", or a list of subsystems such as [\"a\", \"b\"] or [[\"a\", \"b\"], [\"c\"]]"))
-                }
+        Value::Text(name) => match name.as_str() {
+            "parallel" => Ok(ScheduleConfig::PARALLEL),
+            "sequence" => Ok(ScheduleConfig::SEQUENCE),
+            _ => {
+                let known = ["parallel".to_owned(), "sequence".to_owned()];
+                let more = ", or a list of subsystems such as [\"a\", \"b\"] or [[\"a\", \"b\"], [\"c\"]]";
+                Err(Mark::unknown(node.span.clone(), "schedule", name, &known).and(more))
             }
-        }
+        },
         Value::List(list) if list.iter().any(|group| matches!(group.value, Value::List(_))) => {
             let groups = list.iter().map(|group| match &group.value {
                 Value::List(members) if members.is_empty() => {
@@ -199,21 +230,23 @@ fn record(node: &Node) -> Result<Record> {
 }
 
 /// Start values of subsystems, then `[[at]]`.
-fn changes(root: &Fields<'_>, start: f64) -> Result<Vec<Change>> {
+fn changes(root: &Fields<'_>, start: f64, marks: &mut Marks) -> Vec<Change> {
     let mut changes = Vec::new();
-    for entry in root.need("subsystems")?.table("subsystems")? {
+    for entry in root.get("subsystems").map_or(&[][..], Node::entries) {
         if let Some(values) = entry.node.get("start") {
-            let set = numbers(values, "start", &format!("{}.", entry.name))?;
-            changes.push(Change { time: start, set });
+            let set = marks.note(numbers(values, "start", &format!("{}.", entry.name)));
+            changes.extend(set.map(|set| Change { time: start, set }));
         }
     }
-    let list = super::wiring::tables(root.get("at"), "at")?;
-    for node in list {
-        let fields = node.fields("[[at]]", &["time", "set"])?;
-        let time = fields.need("time")?.number("time")?;
-        changes.push(Change { time, set: numbers(fields.need("set")?, "set", "")? });
-    }
-    Ok(changes)
+    let list = marks.note(super::wiring::tables(root.get("at"), "at")).unwrap_or_default();
+    changes.extend(list.iter().filter_map(|node| marks.note(change(node))));
+    changes
+}
+
+fn change(node: &Node) -> Result<Change> {
+    let fields = node.fields("[[at]]", &["time", "set"])?;
+    let time = fields.need("time")?.number("time")?;
+    Ok(Change { time, set: numbers(fields.need("set")?, "set", "")? })
 }
 
 fn numbers(node: &Node, what: &str, prefix: &str) -> Result<BTreeMap<String, f64>> {

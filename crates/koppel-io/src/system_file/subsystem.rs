@@ -129,12 +129,12 @@ fn built_in(model: &str, node: &Node) -> Result<Box<dyn Ode>> {
     }
     models::build(model, &parameters).map_err(|error| {
         let mark = locate::within(&error, node);
-        if mark.message.starts_with("unknown model") {
-            let hint = mark.hint.clone().unwrap_or_default();
-            return mark
-                .hint(format!("{hint}, and `linear` with matrices; `koppel models` tells about each"));
+        match *error {
+            koppel::Error::Unknown { kind: "model", .. } => {
+                mark.and(", and `linear` with matrices; `koppel models` tells about each")
+            }
+            _ => mark,
         }
-        mark
     })
 }
 
@@ -179,7 +179,7 @@ fn port(node: &Node, what: &str) -> Result<Variable> {
     let mut variable = Variable::new(name.text("name")?).start(fields.number("start", 0.0)?);
     if let Some(unit) = fields.get("unit") {
         let text = unit.text("unit")?;
-        Unit::parse(text).map_err(|error| Mark::from_text(unit.span.clone(), &error.to_string()))?;
+        Unit::parse(text).map_err(|error| Mark::of(unit.span.clone(), &error))?;
         variable = variable.unit(text);
     }
     if let Some(text) = fields.get("description") {

@@ -193,6 +193,13 @@ impl Node {
         self.entries().iter().find(|entry| entry.name == key).map(|entry| &entry.node)
     }
 
+    /// True if the node or one inside of it, or a key, stands at this place.
+    pub(super) fn holds(&self, span: &Span) -> bool {
+        self.span == *span
+            || self.items().iter().any(|node| node.holds(span))
+            || self.entries().iter().any(|entry| entry.key == *span || entry.node.holds(span))
+    }
+
     /// A list of numbers.
     ///
     /// # Errors

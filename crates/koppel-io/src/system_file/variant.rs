@@ -57,7 +57,7 @@ impl SystemSpec {
         models::include(&mut document)?;
         let has_new_inputs = values.iter().any(|(place, _)| place.keys[0] == "inputs");
         let inputs = (!has_new_inputs).then_some(self.inputs.as_slice());
-        Self::settings(&document, inputs).map_err(|mark| document.mistake(mark))
+        Self::settings(&document, inputs).map_err(|marks| document.mistakes(marks))
     }
 }
 

@@ -8,7 +8,7 @@ use koppel::signal::external::{External, ExternalConfig, Interpolation};
 use koppel::system::{Connection, UnitRule};
 
 use super::decode::decode_tagged;
-use super::mistake::Mark;
+use super::mistake::{Mark, Marks};
 use super::run;
 use super::tree::{Entry, Node, Value};
 use crate::results::{Table, first_name, read_table, row_line};
@@ -68,9 +68,9 @@ pub(super) fn tables<'a>(node: Option<&'a Node>, key: &str) -> Result<&'a [Node]
     list.map_err(|mark| mark.hint(format!("write [[{key}]], once for each")))
 }
 
-pub(super) fn links(node: Option<&Node>) -> Result<Vec<Link>> {
-    let list = tables(node, "connections")?;
-    list.iter().map(link).collect()
+pub(super) fn links(node: Option<&Node>, marks: &mut Marks) -> Vec<Link> {
+    let list = marks.note(tables(node, "connections")).unwrap_or_default();
+    list.iter().filter_map(|node| marks.note(link(node))).collect()
 }
 
 fn link(node: &Node) -> Result<Link> {
@@ -117,9 +117,9 @@ fn pairs(node: &Node) -> Result<Vec<(f64, f64)>> {
     node.list("map")?.iter().map(pair).collect()
 }
 
-pub(super) fn inputs(node: Option<&Node>, folder: &Path) -> Result<Vec<Input>> {
-    let list = tables(node, "inputs")?;
-    list.iter().map(|node| input(node, folder)).collect()
+pub(super) fn inputs(node: Option<&Node>, folder: &Path, marks: &mut Marks) -> Vec<Input> {
+    let list = marks.note(tables(node, "inputs")).unwrap_or_default();
+    list.iter().filter_map(|node| marks.note(input(node, folder))).collect()
 }
 
 fn input(node: &Node, folder: &Path) -> Result<Input> {
@@ -141,7 +141,7 @@ fn signal(node: &Node, folder: &Path) -> Result<ExternalConfig> {
     } else {
         decode_tagged(node, "signal", "kind")?
     };
-    External::new(&config).map_err(|error| Mark::from_text(node.span.clone(), &error.to_string()))?;
+    External::new(&config).map_err(|error| Mark::of(node.span.clone(), &error))?;
     Ok(config)
 }
 
@@ -155,13 +155,8 @@ fn table(node: &Node, folder: &Path) -> Result<ExternalConfig> {
     let file = fields.need("file")?;
     let path = folder.join(file.text("file")?);
     let read = read_table(&path);
-    let mut points = read.map_err(|error| {
-        let mark = Mark::from_text(file.span.clone(), &error.to_string());
-        match super::other_kinds::missing(&path) {
-            Some(hint) => mark.hint(hint),
-            None => mark,
-        }
-    })?;
+    let mut points = read
+        .map_err(|error| Mark::of(file.span.clone(), &*error).hint_if(super::other_kinds::missing(&path)))?;
     points.columns.iter_mut().for_each(|(name, _)| *name = name.trim().to_owned());
     let values = values(&points, fields.get("column"), node)?;
     let times = match fields.get("time") {

@@ -17,6 +17,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
+use koppel::diagnostic::{Diagnostic, in_one_line};
 pub use prepare::Prepared;
 
 use crate::error::{Error, Result};
@@ -232,9 +233,5 @@ impl Keeper<'_> {
 
 /// The message of an error without place and hint.
 pub(crate) fn one_line(error: &koppel_io::Error) -> String {
-    let text = match error {
-        koppel_io::Error::File(mistake) => mistake.message.clone(),
-        other => other.to_string(),
-    };
-    text.lines().next().unwrap_or_default().to_owned()
+    in_one_line(&error.what(), 1)
 }

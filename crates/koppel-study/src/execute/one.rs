@@ -70,7 +70,7 @@ fn make(prepared: &Prepared, cells: &[Cell], seen: &mut Seen, is_ended: &AtomicB
         Some(store) => Some(store.course(&settings)?),
         None => None,
     };
-    session.choose(&|_| {}, &|remark| prepared.tell(remark)).map_err(|error| one_line(&error))?;
+    session.choose(&|_| {}, &|kind, remark| prepared.tell(kind, remark)).map_err(|error| one_line(&error))?;
     let begin = Instant::now();
     let is_certified =
         |m: &Measure| matches!(m.kind, MeasureKind::Figure(figure) if figure.is_of_certificate());
@@ -81,7 +81,7 @@ fn make(prepared: &Prepared, cells: &[Cell], seen: &mut Seen, is_ended: &AtomicB
         looks_ahead: false,
         ..Start::default()
     };
-    let mut run = session.start(start, &|remark| prepared.tell(remark)).map_err(|error| one_line(&error))?;
+    let mut run = session.start(start, &|kind, remark| prepared.tell(kind, remark)).map_err(|error| one_line(&error))?;
     let simulation = &mut run.simulation;
     if study.measures.iter().any(|measure| is_forecast(&measure.kind)) {
         seen.radius = Some(forecast(simulation, &session.spec.run, &study.measures)?);

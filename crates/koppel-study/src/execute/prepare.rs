@@ -5,12 +5,13 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use koppel::diagnostic::Remark;
 use koppel::record::{Column, Record, Source};
 use koppel::system::VariableKind;
 use koppel_fmi::{Fmu, KeepOpen};
 use koppel_io::system_file::{Mark, Place, Span};
 use koppel_io::{Error as Io, Result};
-use koppel_session::{Kind, Remark, Session, Start};
+use koppel_session::{Kind, Session, Start};
 
 use super::course::Store;
 use super::meter::Follow;
@@ -28,9 +29,9 @@ pub struct Prepared {
     pub(super) list: Vec<Follow>,
     pub(super) references: Option<Store>,
     /// What is odd but allowed.
-    pub warnings: Vec<String>,
+    pub warnings: Vec<Remark>,
     /// Warnings of runs since.
-    later: Mutex<BTreeSet<String>>,
+    later: Mutex<BTreeSet<Remark>>,
     /// No run unpacks or loads an FMU again.
     _open: KeepOpen,
     /// One run at a time: an FMU can be instantiated only once per process.
@@ -82,15 +83,15 @@ impl Prepared {
 
     /// Warnings of runs that are not among those of the first, once each.
     #[must_use]
-    pub fn later_warnings(&self) -> Vec<String> {
+    pub fn later_warnings(&self) -> Vec<Remark> {
         let later = std::mem::take(&mut *self.later.lock().unwrap_or_else(PoisonError::into_inner));
         later.into_iter().filter(|text| !self.warnings.contains(text)).collect()
     }
 
     /// Keeps a remark on a run.
-    pub(super) fn tell(&self, remark: &Remark) {
-        if remark.kind == Kind::Warning {
-            self.later.lock().unwrap_or_else(PoisonError::into_inner).insert(remark.text.clone());
+    pub(super) fn tell(&self, kind: Kind, remark: &Remark) {
+        if kind == Kind::Warning {
+            self.later.lock().unwrap_or_else(PoisonError::into_inner).insert(remark.clone());
         }
     }
 
@@ -179,11 +180,8 @@ impl Prepared {
                 let remarks = match variant.and_then(|session| remarks(&session)) {
                     Ok(remarks) => remarks,
                     Err(error) => {
-                        vec![format!(
-                            "factor `{}`, value `{label}`: {}",
-                            factor.name,
-                            super::one_line(&error)
-                        )]
+                        let why = super::one_line(&error);
+                        vec![format!("factor `{}`, value `{label}`: {why}", factor.name).into()]
                     }
                 };
                 for remark in remarks {
@@ -197,7 +195,7 @@ impl Prepared {
 }
 
 /// What there is to say of the wiring and the coupling of a system at its start; of one with FMUs, of which no instance is made, less.
-fn remarks(session: &Session) -> Result<Vec<String>> {
+fn remarks(session: &Session) -> Result<Vec<Remark>> {
     match session.spec.fmus().is_empty() {
         true => session.simulation().map(|simulation| simulation.remarks()),
         false => session.check().map(|()| Vec::new()),
@@ -217,7 +215,7 @@ struct First {
     run: u64,
     session: Session,
     known: Vec<Column>,
-    remarks: Vec<String>,
+    remarks: Vec<Remark>,
 }
 
 fn first(study: &Study, design: &Design) -> Result<First> {
@@ -228,9 +226,9 @@ fn first(study: &Study, design: &Design) -> Result<First> {
         let built = study.system.with(&values(study, &cells), "factor").and_then(|mut session| {
             session.spec.run.record = Record::One("*".into());
             let remarks = RefCell::new(Vec::new());
-            let tell = |remark: &Remark| {
-                if remark.kind == Kind::Warning {
-                    remarks.borrow_mut().push(remark.text.clone());
+            let tell = |kind: Kind, remark: &Remark| {
+                if kind == Kind::Warning {
+                    remarks.borrow_mut().push(remark.clone());
                 }
             };
             let start =
@@ -251,7 +249,8 @@ fn first(study: &Study, design: &Design) -> Result<First> {
 
 /// The error at the factor that caused it, where that can be told.
 fn blamed(study: &Study, error: Box<Io>, cells: &[Cell]) -> Box<Io> {
-    let Io::File(mistake) = &*error else { return error };
+    let Io::File(mistakes) = &*error else { return error };
+    let mistake = mistakes.first();
     if mistake.place != "factor" {
         return error;
     }

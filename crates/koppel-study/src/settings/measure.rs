@@ -310,11 +310,5 @@ fn names(node: &Node, what: &str) -> Result<Vec<String>> {
 }
 
 fn parse(text: &str, node: &Node) -> Result<Expression> {
-    Expression::parse(text).map_err(|error| {
-        let words = error.to_string();
-        match words.split_once("\n  hint: ") {
-            Some((message, hint)) => Mark::new(node.span.clone(), message).hint(hint),
-            None => Mark::new(node.span.clone(), words),
-        }
-    })
+    Expression::parse(text).map_err(|error| Mark::of(node.span.clone(), &error))
 }

@@ -96,7 +96,7 @@ pub fn load(path: &Path) -> Result<Study> {
             match Session::load(&file, &[]) {
                 Ok(system) => (system, Some(file)),
                 Err(error) if matches!(*error, Io::Io { .. }) => {
-                    return Err(document.mistake(Mark::new(node.span.clone(), error.to_string())));
+                    return Err(document.mistake(Mark::of(node.span.clone(), &*error)));
                 }
                 Err(error) => return Err(error),
             }
@@ -222,17 +222,5 @@ fn analysis(node: Option<&Node>, measures: &[Measure]) -> std::result::Result<An
 
 /// An error of the system file as a mark of the study file.
 pub(crate) fn moved(error: &Io, span: &Span) -> Mark {
-    let (message, hint) = match error {
-        Io::File(mistake) => (mistake.message.clone(), mistake.hint.clone()),
-        Io::Engine(error) => (error.to_string(), error.hint()),
-        other => (other.to_string(), None),
-    };
-    let mark = match message.split_once("\n  hint: ") {
-        Some((message, inner)) => Mark::new(span.clone(), message).hint(inner),
-        None => Mark::new(span.clone(), message),
-    };
-    match (&mark.hint, hint) {
-        (None, Some(hint)) => mark.hint(hint),
-        _ => mark,
-    }
+    Mark::of(span.clone(), error)
 }

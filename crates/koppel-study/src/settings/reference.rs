@@ -69,10 +69,8 @@ pub(super) fn read(node: &Node, system: &SystemSpec, folder: &Path) -> Result<Re
             let file = fields.need("file")?;
             let path = folder.join(file.text("file")?);
             let table = read_table(&path).map_err(|error| {
-                let words = error.to_string();
-                let (message, hint) = words.split_once("\n  hint: ").unwrap_or((&words, ""));
-                let mark = Mark::new(file.span.clone(), format!("the reference cannot be used: {message}"));
-                if hint.is_empty() { mark } else { mark.hint(hint) }
+                let mark = Mark::of(file.span.clone(), &*error);
+                Mark { message: format!("the reference cannot be used: {error}"), ..mark }
             })?;
             Kind::File { path, table }
         }

@@ -1,7 +1,7 @@
 //! What has been learned of a subsystem, as plain data: with it another run starts where this one ended.
 
 use super::{MoespConfig, RlsConfig};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, Subject};
 use crate::linalg::Matrix;
 use serde::{Deserialize, Serialize};
 
@@ -121,8 +121,8 @@ impl Learned {
 }
 
 /// What a refusal is about.
-pub(super) fn starting_from(name: &str) -> String {
-    format!("starting from the learned model of `{name}`")
+pub(super) fn starting_from(name: &str) -> Subject {
+    Subject::named(name, format!("starting from the learned model of `{name}`"))
 }
 
 impl LearnedRls {

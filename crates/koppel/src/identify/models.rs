@@ -2,7 +2,7 @@
 
 use super::InterfaceModel;
 use super::interface_model::Room;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, Subject};
 use crate::linalg::Matrix;
 use crate::system::{StateSpace, SubsystemId, SystemGraph};
 
@@ -101,7 +101,7 @@ impl Models {
         let StateSpace { a, b, c, d } = &self.draft;
         if ![a, b, c, d].into_iter().all(Matrix::is_finite) {
             return Err(Error::Unsupported {
-                what: format!("an interface model of `{name}`"),
+                what: Subject::named(name, format!("an interface model of `{name}`")),
                 reason: "its derivatives are not finite here".into(),
             }
             .into());

@@ -60,9 +60,10 @@ impl Parameter {
             Allowed::NotNegative if value < 0.0 => "must not be below zero",
             _ => return Ok(()),
         };
-        Err(Error::Setting {
-            what: format!("parameter `{}` of model `{model}`", self.name),
-            value: value.to_string(),
+        Err(Error::Parameter {
+            model: model.to_owned(),
+            name: self.name.to_owned(),
+            value,
             problem: format!("{problem} ({}, in {})", self.description, self.unit),
         }
         .into())

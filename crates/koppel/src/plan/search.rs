@@ -14,6 +14,7 @@ use super::choice::{Refused, Tried};
 use super::climb::Climb;
 use super::wish::{Steps, Wish};
 use crate::coupling::{CouplingConfig, Preparation, Save};
+use crate::diagnostic::{Diagnostic, in_one_line};
 use crate::error::{Error, Result};
 use std::time::{Duration, Instant};
 
@@ -284,6 +285,6 @@ fn prepares(coupling: &CouplingConfig) -> bool {
 fn reason(error: &Error) -> String {
     match error {
         Error::Unsupported { reason, .. } => reason.clone(),
-        other => other.to_string().lines().next().unwrap_or_default().to_owned(),
+        other => in_one_line(&other.what(), 1),
     }
 }

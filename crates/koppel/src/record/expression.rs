@@ -15,9 +15,10 @@ mod compile;
 mod program;
 mod token;
 
+use crate::diagnostic::Diagnostic;
 use compile::Compiler;
 use program::{Binary, Instruction, Unary, known_functions};
-use thiserror::Error;
+use std::fmt;
 use token::{Token, tokenize};
 
 const STACK: usize = 64;
@@ -33,26 +34,25 @@ pub struct Expression {
 }
 
 /// Why an expression was not understood. Positions count bytes from 0.
-#[derive(Debug, Clone, PartialEq, Error)]
+#[derive(Debug, Clone, PartialEq)]
 #[expect(missing_docs, reason = "the fields are named by the messages")]
 pub enum ExpressionError {
-    #[error("expected {what}, found {found} (byte {position})")]
     Unexpected { position: usize, what: &'static str, found: String },
-    #[error("{what} (byte {position})")]
     Malformed { position: usize, what: &'static str },
-    #[error("unknown function `{name}` (byte {position})\n  hint: known are {}", known_functions())]
     UnknownFunction { position: usize, name: String },
-    #[error("function `{name}` takes {expected}, found {found} (byte {position})")]
     Arguments { position: usize, name: String, expected: &'static str, found: usize },
-    #[error(
-        "`{name}` is a function (byte {position})\n  hint: write `{name}(..)`, or the name of a variable in backticks"
-    )]
     BareFunction { position: usize, name: String },
-    #[error("comparisons cannot be chained (byte {position})\n  hint: write `a < b and b < c`")]
     Chained { position: usize },
-    #[error("nested deeper than {limit} levels (byte {position})")]
     TooDeep { position: usize, limit: usize },
 }
+
+impl fmt::Display for ExpressionError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} (byte {})", self.problem(), self.position())
+    }
+}
+
+impl std::error::Error for ExpressionError {}
 
 impl ExpressionError {
     /// Byte of the text where it went wrong.
@@ -66,6 +66,42 @@ impl ExpressionError {
             | ExpressionError::Chained { position }
             | ExpressionError::TooDeep { position, .. } => position,
         }
+    }
+
+    /// What is wrong without the position, for those who show the place.
+    pub fn problem(&self) -> String {
+        match self {
+            ExpressionError::Unexpected { what, found, .. } => format!("expected {what}, found {found}"),
+            ExpressionError::Malformed { what, .. } => (*what).to_owned(),
+            ExpressionError::UnknownFunction { name, .. } => format!("unknown function `{name}`"),
+            ExpressionError::Arguments { name, expected, found, .. } => {
+                format!("function `{name}` takes {expected}, found {found}")
+            }
+            ExpressionError::BareFunction { name, .. } => format!("`{name}` is a function"),
+            ExpressionError::Chained { .. } => "comparisons cannot be chained".to_owned(),
+            ExpressionError::TooDeep { limit, .. } => format!("nested deeper than {limit} levels"),
+        }
+    }
+
+    /// What to do about it.
+    pub fn hint(&self) -> Option<String> {
+        Some(match self {
+            ExpressionError::UnknownFunction { .. } => format!("known are {}", known_functions()),
+            ExpressionError::BareFunction { name, .. } => {
+                format!("write `{name}(..)`, or the name of a variable in backticks")
+            }
+            ExpressionError::Chained { .. } => "write `a < b and b < c`".to_owned(),
+            ExpressionError::Unexpected { .. }
+            | ExpressionError::Malformed { .. }
+            | ExpressionError::Arguments { .. }
+            | ExpressionError::TooDeep { .. } => return None,
+        })
+    }
+}
+
+impl Diagnostic for ExpressionError {
+    fn hints(&self) -> Vec<String> {
+        self.hint().into_iter().collect()
     }
 }
 

@@ -42,7 +42,7 @@ impl Simulation {
         }
         if self.is_multi_rate {
             return Err(Error::Unsupported {
-                what: format!("a step that ends at {time} s"),
+                what: format!("a step that ends at {time} s").into(),
                 reason: format!(
                     "subsystems have different rates, so communication points are multiples of {} s",
                     self.clock.size()

@@ -6,6 +6,7 @@
 use super::consistent::Instant;
 use super::loop_derivatives::LoopDerivatives;
 use super::reaction::Reaction;
+use crate::diagnostic::Seconds;
 use crate::error::{Error, Result};
 use crate::linalg::{Lu, Matrix};
 use crate::system::{AlgebraicLoop, OutputId, SubsystemId, SystemGraph, Wire};
@@ -240,7 +241,7 @@ impl LoopSolver {
         done.map_err(|source| {
             // Half-made factors are of no use later.
             self.lu = None;
-            let what = format!("algebraic loop {} at t = {time} s", self.path);
+            let what = format!("algebraic loop {} at t = {} s", self.path, Seconds(time));
             Error::Linalg { what, source }.into()
         })
     }

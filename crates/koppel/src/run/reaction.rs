@@ -6,6 +6,7 @@
 //! the same with the inputs of the start too, and if its own derivatives, where it tells them, say that it should follow.
 
 use super::consistent::Instant;
+use crate::diagnostic::Seconds;
 use crate::error::{Error, Result};
 use crate::system::{OutputId, SubsystemId};
 
@@ -48,11 +49,11 @@ impl Reaction {
         for (id, shown) in std::mem::take(&mut self.followers) {
             if !(self.follows(now, id)? || self.rests(now, id)? || self.follows_others(now, id, &shown)?) {
                 return Err(Error::Unsupported {
-                    what: format!("solving the loop {path} at communication points"),
+                    what: format!("solving the loop {path} at communication points").into(),
                     reason: format!(
                         "`{}` does not evaluate its outputs again when inputs are set between steps (t = {} s); use reading = \"stale\" and iteration = {{ kind = \"step\" }}, or a filter",
                         now.graph.name(id),
-                        now.time
+                        Seconds(now.time)
                     ),
                 }
                 .into());

@@ -3,7 +3,7 @@
 use super::config::{Named, RunConfig, ScheduleConfig};
 use super::iterate::IterationKind;
 use crate::coupling::{MethodInfo, methods};
-use crate::error::{Error, Result, bad};
+use crate::error::{Error, Result, Subject, bad};
 use crate::system::{
     Component, OutputId, Signal, SubsystemId, SystemGraph, evaluation_order, strongly_connected, tear,
 };
@@ -144,7 +144,10 @@ fn iterated(config: &RunConfig, graph: &SystemGraph) -> Result<Staged> {
     }
     if !config.coupling.interpolates() {
         return Err(Error::Unsupported {
-            what: format!("`{}` with step iteration", config.coupling.name()),
+            what: Subject::named(
+                config.coupling.name(),
+                format!("`{}` with step iteration", config.coupling.name()),
+            ),
             reason: format!("inputs are interpolated between communication points; use {}", interpolating()),
         }
         .into());

@@ -19,7 +19,7 @@ use super::slot::Slot;
 use super::statistics::Extremes;
 use super::step_sizes;
 use crate::coupling::{self, Coupling, Needs};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, Subject};
 use crate::record::{Column, Columns, Condition};
 use crate::signal::{Clock, Request};
 use crate::system::{Reach, SubsystemId, System, SystemGraph, algebraic_loops};
@@ -58,7 +58,7 @@ impl Simulation {
         let needs = coupling.needs();
         if needs.reduced_start && schedule.is_multi_rate() {
             return Err(Error::Unsupported {
-                what: "start = \"reduced\"".into(),
+                what: Subject::named("reduced", "start = \"reduced\""),
                 reason: "subsystems with different rates have no common small first steps; use start = \"constant\""
                     .into(),
             }
@@ -66,7 +66,10 @@ impl Simulation {
         }
         if needs.one_rate && schedule.is_multi_rate() {
             return Err(Error::Unsupported {
-                what: format!("`{}` with several rates", config.coupling.name()),
+                what: Subject::named(
+                    config.coupling.name(),
+                    format!("`{}` with several rates", config.coupling.name()),
+                ),
                 reason: "it predicts all outputs over one common step; remove `every`, or use `foh` or `soh`"
                     .into(),
             }
@@ -297,8 +300,9 @@ fn check_externals(graph: &SystemGraph, schedule: &Schedule, order: &[SubsystemI
         let every = schedule.every[order[graph.subsystem_of_input(*input)]];
         let pieces = signal.max_breaks(step * f64::from(every));
         if pieces > MOST_PIECES {
+            let name = graph.input_name(*input);
             return Err(Error::Unsupported {
-                what: format!("the external signal of `{}`", graph.input_name(*input)),
+                what: Subject::named(&name, format!("the external signal of `{name}`")),
                 reason: format!(
                     "it changes about {pieces:e} times within one communication step of {step} s"
                 ),

@@ -40,6 +40,7 @@ use super::statistics::Extremes;
 use super::surrogates::Finding;
 use super::wide::WideOutput;
 use crate::coupling::{Coupling, Needs, View};
+use crate::diagnostic::Remark;
 use crate::error::{Error, Result};
 use crate::identify::{GivenModel, Learned};
 use crate::record::{Column, Columns, Condition, MessageColumn};
@@ -375,14 +376,14 @@ impl Simulation {
     }
 
     /// What the user should know before the run, of the wiring and of the coupling.
-    pub fn remarks(&self) -> Vec<String> {
-        let of_coupling = self.coupling.remarks(&self.graph);
+    pub fn remarks(&self) -> Vec<Remark> {
+        let of_coupling = self.coupling.remarks(&self.graph).into_iter().map(Remark::from);
         let of_wiring = self.graph.remarks().iter().cloned();
         of_wiring.chain(self.remark_on_discrete_reals()).chain(of_coupling).collect()
     }
 
     /// Names the real numbers that the coupling would predict, were they not declared discrete.
-    fn remark_on_discrete_reals(&self) -> Option<String> {
+    fn remark_on_discrete_reals(&self) -> Option<Remark> {
         let graph = &self.graph;
         let is_one = |input: &InputId| {
             graph.input_variable(*input).is_discrete_real
@@ -398,9 +399,14 @@ impl Simulation {
         }
         let (subsystem, name) =
             (graph.name(graph.subsystem_of_input(first)), &graph.input_variable(first).name);
-        Some(format!(
-            "held over each step, whatever the coupling, because their FMUs declare them discrete: {}\n  hint: if they are signals like any other, write continuous = [\"{name}\"] below [subsystems.{subsystem}]",
-            names.join(", ")
+        Some(Remark::new(
+            format!(
+                "held over each step, whatever the coupling, because their FMUs declare them discrete: {}",
+                names.join(", ")
+            ),
+            format!(
+                "if they are signals like any other, write continuous = [\"{name}\"] below [subsystems.{subsystem}]"
+            ),
         ))
     }
 

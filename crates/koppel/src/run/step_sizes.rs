@@ -5,7 +5,8 @@ use super::config::RunConfig;
 use super::iterate::is_halved;
 use super::schedule::Schedule;
 use crate::coupling::Needs;
-use crate::error::{Error, Result};
+use crate::diagnostic::Seconds;
+use crate::error::{Error, Result, Subject};
 use crate::signal::Clock;
 use crate::system::{SubsystemId, SystemGraph};
 
@@ -21,7 +22,10 @@ pub(super) fn check(
         let every = u64::from(schedule.every[order[id]]);
         if let Some(reason) = problem(config, every, schedule.is_multi_rate(), needs, changes) {
             return Err(Error::Unsupported {
-                what: format!("a step of another size for `{}`", graph.name(id)),
+                what: Subject::named(
+                    graph.name(id),
+                    format!("a step of another size for `{}`", graph.name(id)),
+                ),
                 reason: format!("it takes steps of one size only, but {reason}"),
             }
             .into());
@@ -69,7 +73,8 @@ fn problem(
     let inside = changes.iter().find(is_inside).filter(|_| !is_multi_rate)?;
     Some(format!(
         "the change at t = {} s would cut a step in two; move it to a multiple of {} s",
-        inside.time, config.step
+        Seconds(inside.time),
+        config.step
     ))
 }
 

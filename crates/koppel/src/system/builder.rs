@@ -157,25 +157,33 @@ impl SystemBuilder {
         }
         let graph = number_ports(names, &subsystems);
         let (mut graph, subsystems, connections) = wiring::filter(graph, subsystems, self.connections)?;
-        wiring::wire(&mut graph, &connections)?;
+        // A mistake in one connection or signal says nothing of the others.
+        let mut mistakes = wiring::wire(&mut graph, &connections);
         for (input, config) in self.externals {
-            if let Some(parameter) = parameter(&graph, &input) {
-                let drive = drive(&graph, &input, parameter, config)?;
-                graph.drives.push(drive);
-                continue;
-            }
-            let id = graph.find_input(&input)?;
-            let config = if graph.input_variable(id).is_held { held(config) } else { config };
-            let external = External::new(&config).map_err(|source| Error::External { input, source })?;
-            if graph.is_free(id) {
-                // The signal takes the place of the value for want of anything else.
-                graph.offsets[id] = 0.0;
-            }
-            graph.externals.push((id, external));
+            mistakes.extend(external(&mut graph, input, config).err());
         }
+        Error::several(mistakes)?;
         graph.externals.sort_by_key(|(id, _)| *id);
         Ok(System { graph, subsystems })
     }
+}
+
+/// Adds a signal from outside to an input, or lets a parameter follow a table.
+fn external(graph: &mut SystemGraph, input: String, config: ExternalConfig) -> Result<()> {
+    if let Some(parameter) = parameter(graph, &input) {
+        let drive = drive(graph, &input, parameter, config)?;
+        graph.drives.push(drive);
+        return Ok(());
+    }
+    let id = graph.find_input(&input)?;
+    let config = if graph.input_variable(id).is_held { held(config) } else { config };
+    let external = External::new(&config).map_err(|source| Error::External { input, source })?;
+    if graph.is_free(id) {
+        // The signal takes the place of the value for want of anything else.
+        graph.offsets[id] = 0.0;
+    }
+    graph.externals.push((id, external));
+    Ok(())
 }
 
 /// The parameter of this name, if it is one.

@@ -9,6 +9,7 @@ use super::ports::{Dependencies, Ports, Variable, VariableId, VariableKind};
 use super::subsystem::Subsystem;
 use super::transfer::ValueMap;
 use super::wiring::{self, MessageWire};
+use crate::diagnostic::Remark;
 use crate::error::{Error, Result};
 use crate::signal::external::External;
 use std::collections::HashMap;
@@ -68,7 +69,7 @@ pub struct SystemGraph {
     /// Tables that drive parameters.
     pub(super) drives: Vec<ParameterTable>,
     /// What is not certain about the wiring.
-    pub(super) remarks: Vec<String>,
+    pub(super) remarks: Vec<Remark>,
 }
 
 impl SystemGraph {
@@ -185,7 +186,7 @@ impl SystemGraph {
     }
 
     /// What the user should know of the wiring, such as units that are not known.
-    pub fn remarks(&self) -> &[String] {
+    pub fn remarks(&self) -> &[Remark] {
         &self.remarks
     }
 

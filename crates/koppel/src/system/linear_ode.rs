@@ -75,7 +75,7 @@ impl Ode for LinearOde {
 
     fn set_parameter(&mut self, index: usize, _value: f64) -> Result<()> {
         Err(Error::Unsupported {
-            what: format!("setting parameter {index}"),
+            what: format!("setting parameter {index}").into(),
             reason: "matrices given in a system file have no parameters".into(),
         }
         .into())

@@ -57,7 +57,9 @@ fn stack(parts: &[&StateSpace], of: impl Fn(&StateSpace) -> &Matrix) -> Matrix {
 pub fn monolith(graph: &SystemGraph, parts: Vec<Box<dyn Ode>>) -> Result<Box<dyn Ode>> {
     if let Some((input, _)) = graph.maps().first() {
         let what = format!("a monolithic reference with a table into `{}`", graph.input_name(*input));
-        return Err(Error::Unsupported { what, reason: "tables have no equations".into() }.into());
+        return Err(
+            Error::Unsupported { what: what.into(), reason: "tables have no equations".into() }.into()
+        );
     }
     let ports = closed_ports(graph, &parts);
     let linear: Option<Vec<StateSpace>> = parts.iter().map(|p| p.linear()).collect();
@@ -185,7 +187,7 @@ impl Ode for Monolith {
 
     fn set_parameter(&mut self, index: usize, _value: f64) -> Result<()> {
         Err(Error::Unsupported {
-            what: format!("setting parameter {index}"),
+            what: format!("setting parameter {index}").into(),
             reason: "a monolithic model has none of its own".into(),
         }
         .into())

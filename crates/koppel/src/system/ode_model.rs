@@ -6,7 +6,7 @@ use super::linearization::Linearization;
 use super::ports::{Ports, VariableId, VariableKind};
 use super::state_space::StateSpace;
 use super::subsystem::{Snapshot, Subsystem};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, Subject};
 use crate::linalg::Matrix;
 use crate::signal::{Part, Piece, Request, Samples, Segment, Step};
 use crate::solver::{Rhs, Solver, SolverConfig};
@@ -82,7 +82,7 @@ impl OdeModel {
         ode.ports().check_names()?;
         let method = if matches!(config, SolverConfig::Exact {}) {
             let matrices = ode.linear().ok_or_else(|| Error::Unsupported {
-                what: "solver `exact`".into(),
+                what: Subject::named("exact", "solver `exact`"),
                 reason: "the model is not linear; use `adaptive`, `stiff`, `rk4` or `euler`".into(),
             })?;
             Method::Exact(Box::new(Exact::new(matrices)))
@@ -272,7 +272,7 @@ impl Subsystem for OdeModel {
                 Ok(())
             }
             VariableKind::Input | VariableKind::Output => Err(Error::Unsupported {
-                what: format!("setting `{}`", self.ode.ports().variable(variable).name),
+                what: setting(&self.ode.ports().variable(variable).name),
                 reason: "only parameters and states are set; inputs are wired".into(),
             }
             .into()),
@@ -347,4 +347,8 @@ impl Subsystem for OdeModel {
         }
         Ok(())
     }
+}
+/// The setting of a variable.
+fn setting(name: &str) -> Subject {
+    Subject::named(name, format!("setting `{name}`"))
 }

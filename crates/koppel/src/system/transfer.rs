@@ -2,6 +2,7 @@
 
 use super::ports::Variable;
 use super::unit::{Conversion, Unit, UnitError};
+use crate::diagnostic::Remark;
 use crate::error::{Error, Result};
 use serde::{Deserialize, Serialize};
 
@@ -130,19 +131,22 @@ impl Doubts {
         self.disagreements.push((own.name.clone(), text));
     }
 
-    /// One text for each.
-    pub(super) fn texts(self) -> Vec<String> {
+    /// One remark for each.
+    pub(super) fn remarks(self) -> Vec<Remark> {
         let unknown = self.unknown.into_iter().map(|(connection, (sent, wanted), error, more)| {
-            let problem = error.to_string();
-            let problem = problem.lines().next().unwrap_or_default();
             let others = match more {
                 0 => String::new(),
                 1 => "; so does 1 other connection of these units".to_owned(),
                 _ => format!("; so do {more} other connections of these units"),
             };
-            format!("connection {connection}: {problem}. Values in `{sent}` go unchanged into `{wanted}`{others}\n  hint: give the connection a `gain` and an `offset`, or units = \"ignore\" if the numbers are meant as they are")
+            Remark::new(
+                format!(
+                    "connection {connection}: {error}. Values in `{sent}` go unchanged into `{wanted}`{others}"
+                ),
+                "give the connection a `gain` and an `offset`, or units = \"ignore\" if the numbers are meant as they are",
+            )
         });
-        unknown.chain(self.disagreements.into_iter().map(|(_, text)| text)).collect()
+        unknown.chain(self.disagreements.into_iter().map(|(_, text)| text.into())).collect()
     }
 }
 
@@ -185,7 +189,7 @@ mod tests {
             error.contains("`a.w` -> `b.w`") && error.contains("rad/s") && error.contains("N.m"),
             "{error}"
         );
-        assert_eq!(doubts.texts(), Vec::<String>::new(), "1/min of turns is what people mean by it");
+        assert_eq!(doubts.remarks(), Vec::<String>::new(), "1/min of turns is what people mean by it");
     }
 
     #[test]
@@ -202,7 +206,7 @@ mod tests {
         between(&odd, &odd);
         between(&odd, &Variable::new("x"));
         between(&torque, &odd);
-        let texts = doubts.texts();
+        let texts = doubts.remarks();
         assert_eq!(texts.len(), 2, "{texts:?}");
         let parts = ["`a.w` -> `b.M`", "unknown name `flurbs`", "`N.m`", "1 other connection", "`gain`"];
         assert!(parts.iter().all(|part| texts[0].contains(part)), "{}", texts[0]);
@@ -215,7 +219,7 @@ mod tests {
         let mut doubts = Doubts::default();
         let found = conversion(("a.F", &own), ("b.F", &newton), UnitRule::Convert, &mut doubts).unwrap();
         assert_eq!(found.factor, 1000.0);
-        let texts = doubts.texts();
+        let texts = doubts.remarks();
         assert!(texts.len() == 1 && texts[0].contains("1000 kg.m.s-2"), "{texts:?}");
     }
 }

@@ -22,6 +22,7 @@
 mod parse;
 mod table;
 
+use crate::diagnostic::Diagnostic;
 use parse::Parser;
 use serde::{Deserialize, Serialize};
 use std::f64::consts::TAU;
@@ -66,15 +67,13 @@ pub struct Conversion {
 #[derive(Debug, Clone, PartialEq, Error)]
 #[expect(missing_docs, reason = "the fields are named by the messages")]
 pub enum UnitError {
-    #[error("empty unit\n  hint: write `1` or `-` for a number without unit")]
+    #[error("empty unit")]
     Empty,
     #[error("unit `{unit}`, byte {position}: expected {expected}, found {found}")]
     Syntax { unit: String, position: usize, expected: &'static str, found: String },
-    #[error(
-        "unit `{unit}`: a product right of a quotient can be read in two ways\n  hint: write `a/(b.c)` or `a.c/b`"
-    )]
+    #[error("unit `{unit}`: a product right of a quotient can be read in two ways")]
     Ambiguous { unit: String, position: usize },
-    #[error("unit `{unit}`: unknown name `{name}`{}", suggestion(close))]
+    #[error("unit `{unit}`: unknown name `{name}`")]
     Unknown { unit: String, name: String, close: Vec<String> },
     #[error("unit `{unit}`: an exponent is beyond ±{LARGEST_EXPONENT}")]
     Exponent { unit: String },
@@ -84,14 +83,43 @@ pub enum UnitError {
     Factor { unit: String, factor: f64, offset: f64 },
     #[error("unit `{from}` ({from_dimension}) does not convert to `{to}` ({to_dimension})")]
     Dimension { from: String, to: String, from_dimension: String, to_dimension: String },
-    #[error(
-        "unit `{from}` does not convert to `{to}`: one counts turns, the other angle\n  hint: write `rev/s` for turns per second, `1/s` or `rad/s` for a rate; or give the connection a gain and units = \"ignore\""
-    )]
+    #[error("unit `{from}` does not convert to `{to}`: one counts turns, the other angle")]
     TurnOrAngle { from: String, to: String },
 }
 
-fn suggestion(close: &[String]) -> String {
-    if close.is_empty() { String::new() } else { format!("\n  hint: did you mean `{}`?", close.join("`, `")) }
+impl UnitError {
+    /// What to do about it.
+    pub fn hint(&self) -> Option<String> {
+        Some(match self {
+            UnitError::Empty => "write `1` or `-` for a number without unit".to_owned(),
+            UnitError::Ambiguous { .. } => "write `a/(b.c)` or `a.c/b`".to_owned(),
+            UnitError::Unknown { close, .. } if !close.is_empty() => {
+                format!("did you mean `{}`?", close.join("`, `"))
+            }
+            UnitError::TurnOrAngle { .. } => {
+                "write `rev/s` for turns per second, `1/s` or `rad/s` for a rate; or give the connection a gain and units = \"ignore\"".to_owned()
+            }
+            UnitError::Syntax { .. }
+            | UnitError::Unknown { .. }
+            | UnitError::Exponent { .. }
+            | UnitError::Nesting { .. }
+            | UnitError::Factor { .. }
+            | UnitError::Dimension { .. } => return None,
+        })
+    }
+}
+
+impl Diagnostic for UnitError {
+    fn hints(&self) -> Vec<String> {
+        self.hint().into_iter().collect()
+    }
+
+    fn known(&self) -> Vec<String> {
+        match self {
+            UnitError::Unknown { close, .. } => close.clone(),
+            _ => Vec::new(),
+        }
+    }
 }
 
 impl Unit {

@@ -65,21 +65,37 @@ struct End {
     shape: Vec<String>,
 }
 
-/// Wires the graph.
-pub(super) fn wire(graph: &mut SystemGraph, connections: &[Connection]) -> Result<()> {
-    let mut seen: Vec<Option<&Connection>> = vec![None; graph.inputs()];
-    let mut wires = Vec::new();
-    let mut doubts = Doubts::default();
-    for connection in connections {
+/// What is collected while connections are wired.
+struct Wiring<'a> {
+    /// Per input, the connection that ends there.
+    seen: Vec<Option<&'a Connection>>,
+    wires: Vec<Wire>,
+    doubts: Doubts,
+}
+
+/// Wires the graph; tells what is wrong with each connection that cannot be wired.
+pub(super) fn wire(graph: &mut SystemGraph, connections: &[Connection]) -> Vec<Box<Error>> {
+    let seen = vec![None; graph.inputs()];
+    let mut wiring = Wiring { seen, wires: Vec::new(), doubts: Doubts::default() };
+    let mistakes = connections.iter().filter_map(|connection| wiring.connect(graph, connection).err());
+    let mistakes = mistakes.collect();
+    graph.set_wires(wiring.wires);
+    graph.remarks = wiring.doubts.remarks();
+    graph.message_wires.sort();
+    graph.maps.sort_by_key(|(input, _)| *input);
+    mistakes
+}
+
+impl<'a> Wiring<'a> {
+    fn connect(&mut self, graph: &mut SystemGraph, connection: &'a Connection) -> Result<()> {
         let target = end(graph, &connection.to, Side::Target)?;
         check_factors(connection)?;
         if target.is_message {
-            wire_message(graph, connection, &target)?;
-            continue;
+            return wire_message(graph, connection, &target);
         }
         let first = graph.inputs_of(target.subsystem).start;
         for place in &target.places {
-            if let Some(other) = seen[first + place].replace(connection) {
+            if let Some(other) = self.seen[first + place].replace(connection) {
                 return Err(Error::ConnectedTwice {
                     input: connection.to.clone(),
                     first: other.from.join("\", \""),
@@ -97,7 +113,7 @@ pub(super) fn wire(graph: &mut SystemGraph, connections: &[Connection]) -> Resul
         // Somebody who gives a factor knows the units.
         let mut settled = Doubts::default();
         let is_plain = (connection.gain.abs(), connection.offset) == (1.0, 0.0);
-        let doubts = if is_plain { &mut doubts } else { &mut settled };
+        let doubts = if is_plain { &mut self.doubts } else { &mut settled };
         for from in &connection.from {
             let source = matching(graph, from, &connection.to, &target)?;
             let outputs = graph.outputs_of(source.subsystem).start;
@@ -107,15 +123,11 @@ pub(super) fn wire(graph: &mut SystemGraph, connections: &[Connection]) -> Resul
                 let unit = conversion((from, ends.0), (&connection.to, ends.1), rule, doubts)?;
                 graph.offsets[input] += connection.gain * unit.offset;
                 let gain = if is_mapped { 0.0 } else { connection.gain * unit.factor };
-                wires.push(Wire { source: output, from: source.subsystem, target: input, gain });
+                self.wires.push(Wire { source: output, from: source.subsystem, target: input, gain });
             }
         }
+        Ok(())
     }
-    graph.set_wires(wires);
-    graph.remarks = doubts.texts();
-    graph.message_wires.sort();
-    graph.maps.sort_by_key(|(input, _)| *input);
-    Ok(())
 }
 
 /// Ports, subsystems, and the connections between them.
@@ -134,7 +146,8 @@ pub(super) fn filter(
     for connection in &mut connections {
         let Some(filter) = connection.filter.take() else { continue };
         for from in &mut connection.from {
-            let source = end(&graph, from, Side::Source)?;
+            // What has no such name is told when it is wired.
+            let Ok(source) = end(&graph, from, Side::Source) else { continue };
             if source.is_message || !connection.map.is_empty() {
                 return Err(refused(from, &connection.to, "only numbers without a map are filtered"));
             }

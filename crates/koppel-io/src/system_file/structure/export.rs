@@ -76,11 +76,9 @@ fn check_fmus(entries: &[Entry]) -> Result<()> {
     }
     let (are, models) =
         if native.len() == 1 { ("is", "a model of koppel") } else { ("are", "models of koppel") };
-    let message = format!(
-        "{} {are} {models} itself, which other tools cannot run\n  hint: make FMUs of them with `koppel fmu export`, and name those with fmu = \"FILE.fmu\"",
-        native.join(", ")
-    );
-    Err(Box::new(Error::Structure { message }))
+    let message = format!("{} {are} {models} itself, which other tools cannot run", native.join(", "));
+    let hint = "make FMUs of them with `koppel fmu export`, and name those with fmu = \"FILE.fmu\"";
+    Err(Box::new(Error::Structure { message, hints: vec![hint.to_owned()] }))
 }
 
 /// A component, with what its FMU says.
@@ -186,7 +184,7 @@ impl Packing<'_> {
             let end = |name: &str| {
                 self.end(name, &places).map_err(|problem| {
                     let message = format!("connection `{from}` -> `{to}`: {problem}");
-                    Box::new(Error::Structure { message })
+                    Box::new(Error::Structure { message, hints: Vec::new() })
                 })
             };
             let ends = [end(from)?, end(to)?];
@@ -265,7 +263,7 @@ fn resize(description: &mut Description, name: &str, wanted: &Wanted) {
 
 /// The bytes of an FMU that lies in a package.
 fn unpacked(path: &Path) -> Result<Vec<u8>> {
-    let failed = |message: String| Box::new(Error::Structure { message });
+    let failed = |message: String| Box::new(Error::Structure { message, hints: Vec::new() });
     let text = path.to_string_lossy();
     let (outer, entry) = text.rsplit_once('!').unwrap_or((&text, ""));
     let read = Archive::open(Path::new(outer)).and_then(|mut a| a.read(entry, archive::MAX_INNER_SIZE));

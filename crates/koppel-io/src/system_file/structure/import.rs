@@ -25,10 +25,8 @@ pub(super) fn document(path: &Path, ssp: &Ssp, components: &Components) -> Resul
         document.add(place, text);
     }
     for finding in ssp.findings().iter().chain(&components.findings) {
-        let text = finding.to_string();
-        let text = text.split_once(": ").map_or(text.as_str(), |(_, rest)| rest).to_owned();
         let kind = if finding.severity == Severity::Forgiven { "forgiven" } else { "warning" };
-        document.notices.push((kind, text));
+        document.notices.push((kind, finding.text()));
     }
     let at = document.span(&structure.file, structure.system.at.line, structure.system.at.column);
     let tree = Tree { document: &document, components };

@@ -41,11 +41,10 @@ pub fn load_structure(path: &Path, settings: &[Setting], tolerance: Tolerance) -
     let ssp = Ssp::open(path, &Options { tolerance, ..Options::default() }).map_err(refused)?;
     let components = ssp.components().map_err(refused)?;
     if components.flat.components.is_empty() {
-        let message = format!(
-            "the system structure `{}` has no components: there is nothing to run\n  hint: a component is an FMU, <ssd:Component name=\"...\" source=\"resources/FILE.fmu\"> below <ssd:Elements>",
-            path.display()
-        );
-        return Err(Box::new(Error::Structure { message }));
+        let message =
+            format!("the system structure `{}` has no components: there is nothing to run", path.display());
+        let hint = "a component is an FMU, <ssd:Component name=\"...\" source=\"resources/FILE.fmu\"> below <ssd:Elements>";
+        return Err(Box::new(Error::Structure { message, hints: vec![hint.to_owned()] }));
     }
     let mut document = import::document(path, &ssp, &components)?;
     settings::add(&mut document, path, &ssp)?;
@@ -65,34 +64,39 @@ fn refused(path: &Path, error: koppel_ssp::Error, tolerance: Tolerance) -> Box<E
     let (findings, documents) = match error {
         koppel_ssp::Error::Invalid { findings, documents } => (findings, documents),
         koppel_ssp::Error::Io { path, source } => return Error::io("read", &path)(source),
-        other => return Box::new(Error::Structure { message: other.to_string() }),
+        other => return plain(other.to_string()),
     };
     let errors: Vec<_> = findings.iter().filter(|f| f.severity == koppel_ssp::Severity::Error).collect();
     let Some(first) = errors.first() else {
-        return Box::new(Error::Structure { message: format!("`{}` cannot be read", path.display()) });
-    };
-    let (message, own) = match first.message.split_once("\n  hint: ") {
-        Some((message, hint)) => (message, format!("{hint}\n  hint: ")),
-        None => (first.message.as_str(), String::new()),
+        return plain(format!("`{}` cannot be read", path.display()));
     };
     let subject = if first.element.is_empty() { String::new() } else { format!("{}: ", first.element) };
-    let message = format!("{subject}{message}");
-    let mut hint = format!("{own}rule: {}", first.rule);
+    let message = format!("{subject}{}", first.message);
+    let mut hint = format!("rule: {}", first.rule);
     if errors.len() > 1 {
         hint += &format!("; `koppel ssp check` lists {} more", errors.len() - 1);
     }
+    let mut hints = vec![hint];
     if tolerance == Tolerance::Strict && errors.iter().all(|finding| finding.is_forgivable) {
-        hint += "\n  hint: --tolerant forgives this, and lists it";
+        hints.push("--tolerant forgives this, and lists it".to_owned());
     }
     match documents.get(&first.file).filter(|_| first.line > 0) {
-        None => Box::new(Error::Structure { message: format!("{}: {message}\n  hint: {hint}", first.file) }),
-        Some(text) => Box::new(Error::File(Box::new(Mistake {
-            place: first.file.clone(),
-            text: text.clone(),
-            span: tag_span(text, first.line, first.column),
-            message,
-            hint: Some(hint),
-            is_crash: false,
-        }))),
+        None => Box::new(Error::Structure { message: format!("{}: {message}", first.file), hints }),
+        Some(text) => {
+            let mistake = Mistake {
+                place: first.file.clone(),
+                text: text.clone(),
+                span: tag_span(text, first.line, first.column),
+                message,
+                hints,
+                known: Vec::new(),
+                is_crash: false,
+            };
+            Box::new(Error::File(Box::new(mistake.into())))
+        }
     }
+}
+
+fn plain(message: String) -> Box<Error> {
+    Box::new(Error::Structure { message, hints: Vec::new() })
 }

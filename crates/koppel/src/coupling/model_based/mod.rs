@@ -18,7 +18,7 @@ pub use local::Goal;
 pub(super) use local::{Local, LocalSettings, Now};
 
 use crate::coupling::View;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, Subject};
 use crate::identify::ModelConfig;
 use crate::system::InputId;
 
@@ -39,8 +39,9 @@ pub(super) fn check_models(view: &View<'_>, inputs: &[InputId], source: ModelCon
         let sources = view.graph.wires_into(input).map(|wire| view.graph.wires()[wire].from);
         for id in sources.chain([view.graph.subsystem_of_input(input)]) {
             if !view.models.is_known(id) {
+                let at = view.graph.input_name(input);
                 return Err(Error::Unsupported {
-                    what: format!("a model-based method at `{}`", view.graph.input_name(input)),
+                    what: Subject::named(&at, format!("a model-based method at `{at}`")),
                     reason: match source {
                         ModelConfig::Exact => format!(
                             "`{}` is not known as a linear model; use model = \"derivatives\", {{ identify = \"rls\" }}, or another method for this connection",

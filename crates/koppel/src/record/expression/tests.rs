@@ -76,7 +76,7 @@ fn errors_say_what_and_where() {
         ("a = 2", "expected `==` for a comparison, found `=` (byte 2)"),
         ("a ? 2", "expected an operator, a number or a name, found `?` (byte 2)"),
         ("äö + é €", "expected an operator, a number or a name, found `€` (byte 10)"),
-        ("a < b < c", "comparisons cannot be chained (byte 6)\n  hint: write `a < b and b < c`"),
+        ("a < b < c", "comparisons cannot be chained (byte 6)"),
         ("sin(1, 2)", "function `sin` takes one argument, found 2 (byte 0)"),
         ("1 + max(1)", "function `max` takes two or more arguments, found 1 (byte 4)"),
         ("`a", "a backtick is not closed (byte 0)"),

@@ -2,7 +2,7 @@
 
 use super::config::{IterationConfig, Otherwise};
 use super::tally::Mark;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, Subject};
 use crate::run::simulation::Simulation;
 use crate::run::state::RunState;
 use crate::signal::Step;
@@ -85,7 +85,7 @@ pub(in crate::run) fn room(
     }
     if is_multi_rate {
         return Err(Error::Unsupported {
-            what: "otherwise = \"halve\"".into(),
+            what: Subject::named("halve", "otherwise = \"halve\""),
             reason: "subsystems with different rates have no common half steps; remove `every`, or use otherwise = \"stop\" or \"accept\""
                 .into(),
         }

@@ -8,7 +8,7 @@
 use super::config::{IterationConfig, Otherwise};
 use super::search::{Search, Verdict};
 use super::tally::LoopWork;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, Subject};
 use crate::run::failure::non_finite;
 use crate::run::simulation::{Simulation, Stage};
 use crate::run::slot::Slot;
@@ -122,7 +122,7 @@ impl Simulation {
         }
         for slot in slots {
             slot.subsystem.can_go_back().map_err(|source| Error::Unsupported {
-                what: "otherwise = \"halve\"".into(),
+                what: Subject::named("halve", "otherwise = \"halve\""),
                 reason: format!(
                     "`{}` cannot roll back ({source}); use otherwise = \"stop\" or \"accept\"",
                     graph.name(slot.id)

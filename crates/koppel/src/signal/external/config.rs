@@ -1,5 +1,6 @@
 //! External inputs as plain data, and what may be wrong with them.
 
+use crate::diagnostic::Diagnostic;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -147,10 +148,23 @@ pub enum ExternalError {
     WidthAbovePeriod { width: f64, period: f64 },
     #[error("table: {times} times but {values} values")]
     Lengths { times: usize, values: usize },
-    #[error("table: no points\n  hint: give at least one time and one value")]
+    #[error("table: no points")]
     Empty,
     #[error("table: times[{index}] = {time} s lies before the time above it, {before} s")]
     NotIncreasing { index: usize, time: f64, before: f64 },
+}
+
+impl ExternalError {
+    /// What to do about it.
+    pub fn hint(&self) -> Option<String> {
+        (*self == ExternalError::Empty).then(|| "give at least one time and one value".to_owned())
+    }
+}
+
+impl Diagnostic for ExternalError {
+    fn hints(&self) -> Vec<String> {
+        self.hint().into_iter().collect()
+    }
 }
 
 impl ExternalConfig {
