@@ -15,6 +15,8 @@ const TICKS: f64 = 100.0;
 #[derive(Default)]
 pub(crate) struct Stages {
     list: Vec<Stage>,
+    /// What was not done, and the program that is missing.
+    left_out: Vec<(&'static str, &'static str)>,
     /// Seconds and name of every test that told its time.
     tests: Vec<(f64, String)>,
 }
@@ -38,6 +40,11 @@ impl Stages {
         let processor = processor_time() - before;
         self.list.push(Stage { name, elapsed: begin.elapsed(), processor });
         done
+    }
+
+    /// Notes a stage that cannot be run here, to be listed with the others.
+    pub(crate) fn leave_out(&mut self, name: &'static str, program: &'static str) {
+        self.left_out.push((name, program));
     }
 
     /// Runs tests, shows what they say, and notes how long each took.
@@ -70,6 +77,9 @@ impl Stages {
         };
         for Stage { name, elapsed, processor } in &self.list {
             text += &row(name, elapsed.as_secs_f64(), *processor);
+        }
+        for (name, program) in &self.left_out {
+            text += &format!("{name:<24} NOT CHECKED: {program} is not installed\n");
         }
         let elapsed = self.list.iter().map(|stage| stage.elapsed.as_secs_f64()).sum();
         text += &row("all", elapsed, self.list.iter().map(|stage| stage.processor).sum());
@@ -115,7 +125,11 @@ mod tests {
         let mut stages = Stages::default();
         assert!(stages.run("good", |_| Ok(())).is_ok());
         assert!(stages.run("bad", |_| Err::<(), _>("broken".into())).is_err());
+        stages.leave_out("lints", "cargo-clippy");
         let text = stages.text();
-        assert!(["good", "bad", "all"].iter().all(|name| text.contains(name)), "{text}");
+        assert!(
+            ["good", "bad", "NOT CHECKED: cargo-clippy", "all"].iter().all(|name| text.contains(name)),
+            "{text}"
+        );
     }
 }

@@ -72,32 +72,37 @@ fn keeps_the_error(folder: &Folder, file: &str) -> [Value; 2] {
     [given, free]
 }
 
-#[test]
-fn fmus_of_koppel_with_and_without_saved_states() {
+/// FMUs exported with these options; `basis` is by what `auto` chooses if they must not be copied.
+fn fmus_of_koppel(options: &[&str], basis: &str) {
     let folder = folder();
     let solver = "{ method = \"rk4\", step = 1e-4 }";
-    for more in [&["--fmi", "2"][..], &["--fmi", "3", "--plain"]] {
-        let export = [&["fmu", "export", "--force", "--solver", solver], more].concat();
-        folder.succeed(&[&export[..], &["mass", "-o", "left.fmu", "--set", "x0=0.1"]].concat());
-        folder.succeed(&[&export[..], &["spring-mass", "-o", "right.fmu"]].concat());
-        folder.write("fmus.toml", &system("fmu = \"left.fmu\"", "fmu = \"right.fmu\""));
-        for choice in keeps_the_error(&folder, "fmus.toml") {
-            assert_eq!(choice["basis"], "pilots", "{choice:#}");
-        }
-        // What must not be copied is not: linear models where there are some, else inputs are held.
-        let spared = system("fmu = \"left.fmu\"\nprobe = false", "fmu = \"right.fmu\"");
-        folder.write("spared.toml", &spared);
-        let told =
-            folder.succeed(&["run", "spared.toml", "--coupling", "auto", "--json", "--no-cache"]).json();
-        let is_plain = more.contains(&"--plain");
-        let basis = if is_plain { "nothing" } else { "linear-models" };
-        assert_eq!(told["auto"]["basis"], basis, "{more:?}: {:#}", told["auto"]);
-        // Tuning needs models, which are found by exciting what tells none.
-        let tune =
-            ["tune", "fmus.toml", "--methods", "zoh,foh", "--evaluations", "40", "--json", "--no-cache"];
-        let said = folder.succeed(&tune);
-        assert!(!said.json()["front"].as_array().unwrap().is_empty(), "{}", said.out);
+    let export = [&["fmu", "export", "--force", "--solver", solver], options].concat();
+    folder.succeed(&[&export[..], &["mass", "-o", "left.fmu", "--set", "x0=0.1"]].concat());
+    folder.succeed(&[&export[..], &["spring-mass", "-o", "right.fmu"]].concat());
+    folder.write("fmus.toml", &system("fmu = \"left.fmu\"", "fmu = \"right.fmu\""));
+    for choice in keeps_the_error(&folder, "fmus.toml") {
+        assert_eq!(choice["basis"], "pilots", "{choice:#}");
     }
+    let spared = system("fmu = \"left.fmu\"\nprobe = false", "fmu = \"right.fmu\"");
+    folder.write("spared.toml", &spared);
+    let told = folder.succeed(&["run", "spared.toml", "--coupling", "auto", "--json", "--no-cache"]).json();
+    assert_eq!(told["auto"]["basis"], basis, "{:#}", told["auto"]);
+    // Tuning needs models, which are found by exciting what tells none.
+    let tune = ["tune", "fmus.toml", "--methods", "zoh,foh", "--evaluations", "40", "--json", "--no-cache"];
+    let said = folder.succeed(&tune);
+    assert!(!said.json()["front"].as_array().unwrap().is_empty(), "{}", said.out);
+}
+
+/// What must not be copied is not: their linear models tell enough.
+#[test]
+fn fmus_of_koppel_with_saved_states() {
+    fmus_of_koppel(&["--fmi", "2"], "linear-models");
+}
+
+/// The same without linear models: inputs are held.
+#[test]
+fn fmus_of_koppel_without_saved_states() {
+    fmus_of_koppel(&["--fmi", "3", "--plain"], "nothing");
 }
 
 /// FMUs of pythonfmu, which tell no derivatives.

@@ -1,7 +1,7 @@
 //! FMUs built by exporters koppel did not write.
 //!
 //! `python3 crates/koppel-fmi/tests/make_fmus.py` builds them into `target/test-fmus`. Without that preparation these tests
-//! are skipped, and say so; with `KOPPEL_TEST_FMUS` set to a folder they must find their FMUs there.
+//! are skipped, and say so; with `KOPPEL_TEST_FMUS` set to a folder they must find their FMUs there, so under `cargo xtask test`.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 #[path = "common/prepared.rs"]

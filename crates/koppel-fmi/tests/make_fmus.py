@@ -4,7 +4,8 @@
 
 FOLDER is target/test-fmus by default. The exporters are installed into FOLDER/venv, where they are found again the
 next time; the FMUs need the same Python when they run. Tests look in target/test-fmus, or where KOPPEL_TEST_FMUS says.
-FMPy, which the tests of exported FMUs run, and statsmodels, which those of studies compare with, are installed beside them.
+FMPy, which the tests of exported FMUs run, statsmodels, which those of studies compare with, and the schemas by which validate.py
+judges are installed beside them.
 """
 
 import subprocess
@@ -15,6 +16,8 @@ from pathlib import Path
 import problem_fmus
 
 PACKAGES = ["pythonfmu==0.7.0", "pythonfmu3==0.3.4", "FMPy==0.3.32", "lxml==6.1.3", "statsmodels==0.15.0", "pytest==9.2.0", "distributed==2026.8.0"]
+# Of this one only the schemas of SSP are used: it is installed without what it depends on.
+SCHEMAS = "pyssp_standard==0.9.1"
 
 # A mass on a spring and damper, driven by a force: m a + d v + c x = F. Solved by Runge-Kutta 4 in ten parts per step.
 OSCILLATOR = '''
@@ -208,6 +211,8 @@ def main() -> None:
     installed = subprocess.run([python, "-m", "pip", "freeze"], check=True, capture_output=True, text=True).stdout
     if not all(package in installed.split() for package in PACKAGES):
         subprocess.run([python, "-m", "pip", "install", "--quiet", *PACKAGES], check=True)
+    if SCHEMAS not in installed.split():
+        subprocess.run([python, "-m", "pip", "install", "--quiet", "--no-deps", SCHEMAS], check=True)
     subprocess.run([python, __file__, "--build", str(folder)], check=True)
 
 

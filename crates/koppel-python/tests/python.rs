@@ -1,26 +1,17 @@
 //! The package in Python, by pytest: signals, studies, a Dask cluster.
 //!
 //! The environment is the one of `crates/koppel-fmi/tests/make_fmus.py`, in `target/test-fmus` or where `KOPPEL_TEST_FMUS`
-//! says. Without it the test is skipped, and says so; with `KOPPEL_TEST_FMUS` set it must be there.
+//! says. Without it the test is skipped, and says so; with `KOPPEL_TEST_FMUS` set and under `cargo xtask test` it must be there.
 
 #![expect(clippy::unwrap_used, reason = "a failing test may panic")]
 
-use std::env::consts::{DLL_PREFIX, DLL_SUFFIX};
-use std::path::{Path, PathBuf};
-use std::process::Command;
+#[path = "../../koppel-fmi/tests/common/prepared.rs"]
+mod prepared;
 
-fn python(package: &Path) -> Option<PathBuf> {
-    let given = std::env::var_os("KOPPEL_TEST_FMUS").map(PathBuf::from);
-    let folder = given.clone().unwrap_or_else(|| package.join("../../target/test-fmus"));
-    let python = folder.join("venv/bin/python");
-    let has = Command::new(&python).args(["-c", "import distributed, numpy, pytest"]).output();
-    if has.is_ok_and(|output| output.status.success()) {
-        return Some(python);
-    }
-    assert!(given.is_none(), "no pytest, numpy and distributed in {}", python.display());
-    eprintln!("skipped: run `python3 crates/koppel-fmi/tests/make_fmus.py` for an environment with pytest");
-    None
-}
+use prepared::python;
+use std::env::consts::{DLL_PREFIX, DLL_SUFFIX};
+use std::path::Path;
+use std::process::Command;
 
 /// Puts the package together as an installer would: the Python files and the compiled module.
 fn install(package: &Path, folder: &Path) {
@@ -43,7 +34,7 @@ fn install(package: &Path, folder: &Path) {
 #[test]
 fn the_package_passes_its_tests() {
     let package = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let Some(python) = python(package) else { return };
+    let Some(python) = python(&["distributed", "numpy", "pytest"]) else { return };
     let folder = tempfile::tempdir().unwrap();
     install(package, folder.path());
     let mut pytest = Command::new(python);

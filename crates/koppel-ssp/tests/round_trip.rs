@@ -3,8 +3,12 @@
 #![allow(clippy::unwrap_used, reason = "a failing test may panic")]
 
 mod common;
+#[path = "../../koppel-fmi/tests/common/prepared.rs"]
+mod prepared;
+#[path = "../../koppel-fmi/tests/common/schema.rs"]
+mod schema;
 
-use common::{fixture, shared};
+use common::fixture;
 use koppel::system::unit::Unit;
 use koppel_ssp::model::{
     BaseType, Component, Connection, Connector, DataType, Element, End, Enumeration, Implementation, Kind,
@@ -15,25 +19,14 @@ use koppel_ssp::{
     write_parameters, write_ssp, write_structure,
 };
 use std::path::Path;
-use std::process::Command;
 
-/// Validates with xmllint, if it and the schemas are there.
-#[allow(clippy::print_stdout, reason = "a notice")]
-fn validate(schema: &str, xml: &[u8]) {
-    let Some(schemas) = shared("schemas/ssp") else { return };
+/// Validates with the schemas of the standard.
+fn validate(xml: &[u8]) {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("x.xml");
     std::fs::write(&file, xml).unwrap();
-    let output =
-        Command::new("xmllint").arg("--noout").arg("--schema").arg(schemas.join(schema)).arg(&file).output();
-    match output {
-        Ok(output) => assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr)),
-        Err(_) => println!("skipped: there is no xmllint"),
-    }
+    schema::validate(&file);
 }
-
-const SSD: &str = "SystemStructureDescription.xsd";
-const SSV: &str = "SystemStructureParameterValues.xsd";
 
 /// What loading filled in is not written.
 fn as_written(structure: &SystemStructure) -> SystemStructure {
@@ -53,7 +46,7 @@ fn every_feature_survives_writing() {
         assert_eq!(read.findings, []);
         let structure = read.content.unwrap();
         assert_eq!(as_written(&structure), structure);
-        validate(SSD, &write_structure(&structure).unwrap());
+        validate(&write_structure(&structure).unwrap());
     }
 }
 
@@ -62,7 +55,7 @@ fn parameter_sets_survive_writing() {
     let bytes = std::fs::read(fixture("vehicle/resources/vehicle.ssv")).unwrap();
     let set = koppel_ssp::read_parameters(&bytes, "p", Tolerance::Strict).content.unwrap();
     let written = write_parameters(&set).unwrap();
-    validate(SSV, &written);
+    validate(&written);
     assert_eq!(koppel_ssp::read_parameters(&written, "p", Tolerance::Strict).content.unwrap(), set);
 }
 
@@ -160,8 +153,8 @@ fn an_archive_is_written_and_read_back() {
         let system = description(version);
         write_ssp(&path, &system, &files()).unwrap_or_else(|e| panic!("{e}"));
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "no part is left");
-        validate(SSD, &unpack(&path, "SystemStructure.ssd"));
-        validate(SSV, &unpack(&path, "resources/parameters.ssv"));
+        validate(&unpack(&path, "SystemStructure.ssd"));
+        validate(&unpack(&path, "resources/parameters.ssv"));
         assert_eq!(koppel_ssp::check(&path), []);
         let ssp = Ssp::open(&path, &Options::default()).unwrap();
         assert_eq!(ssp.structure().version, version);

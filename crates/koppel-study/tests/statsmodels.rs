@@ -1,29 +1,17 @@
 //! Analysis of variance against statsmodels, and Sobol points against SciPy, on the same data.
 //!
-//! The Python environment is made by `crates/koppel-fmi/tests/make_fmus.py`; without it the test says so and stops.
+//! The Python environment is made by `crates/koppel-fmi/tests/make_fmus.py`; without it the test is skipped and says so, but under `cargo xtask test` it fails.
 
 #[path = "../../koppel-fmi/tests/common/prepared.rs"]
 mod prepared;
 
 use koppel_study::analysis::{Anova, anova};
 use koppel_study::design::sobol_point;
-use prepared::prepared;
+use prepared::python;
 use serde_json::{Value, json};
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
-
-fn python() -> Option<PathBuf> {
-    let python = prepared("venv/bin/python")?;
-    let has = |module: &str| Command::new(&python).arg("-c").arg(format!("import {module}")).output();
-    if has("statsmodels").is_ok_and(|output| output.status.success()) {
-        return Some(python);
-    }
-    eprintln!(
-        "skipped: run `python3 crates/koppel-fmi/tests/make_fmus.py` for an environment with statsmodels"
-    );
-    None
-}
 
 struct Example {
     levels: Vec<usize>,
@@ -80,7 +68,7 @@ fn assert_within(found: f64, exact: &Value, tolerance: f64, what: &str) {
 
 #[test]
 fn analysis_of_variance_agrees_with_statsmodels() {
-    let Some(python) = python() else { return };
+    let Some(python) = python(&["statsmodels"]) else { return };
     let examples = [
         example(&[3, 4, 2], 0),
         example(&[3, 3, 7, 2, 2], 0),

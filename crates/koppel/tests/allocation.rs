@@ -4,6 +4,8 @@
 
 #[path = "common/counting.rs"]
 mod counting;
+#[path = "common/methods.rs"]
+mod methods;
 
 use counting::allocations;
 use koppel::coupling::{
@@ -67,6 +69,7 @@ fn advance_allocates_nothing() {
         CouplingConfig::anti_aliasing(1),
         CouplingConfig::Mixed { default: Box::new(CouplingConfig::zoh()), connections: BTreeMap::new() },
     ];
+    methods::assert_every_method("tests/allocation.rs", couplings.iter());
     for name in [
         "dual-mass",
         "two-mass",

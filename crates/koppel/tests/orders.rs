@@ -6,9 +6,12 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+#[path = "common/methods.rs"]
+mod methods;
+
 use koppel::coupling::{
-    Against, ConstantConfig, CorrectorConfig, CouplingConfig, ErrorEquationConfig, Goal, Hold, NepceConfig,
-    PrestepConfig, Shape, StartUp,
+    Against, ConstantConfig, CorrectorConfig, CouplingConfig, ErrorEquationConfig, Goal, HinfConfig, Hold,
+    NepceConfig, PrestepConfig, Shape, StartUp, VfpsConfig,
 };
 use koppel::models::cases::{Case, case};
 use koppel::record::Table;
@@ -82,15 +85,13 @@ fn config(coupling: CouplingConfig, schedule: ScheduleConfig) -> RunConfig {
 const REDUCED: StartUp = StartUp::Reduced;
 const CONSTANT: StartUp = StartUp::Constant;
 
-#[test]
-fn orders_of_all_couplings() {
-    let case = two_mass();
-    let foh = CouplingConfig::foh(REDUCED);
+/// Methods that need no models, with their orders.
+fn signal_based() -> Vec<(CouplingConfig, f64)> {
     let mixed = |other: CouplingConfig| CouplingConfig::Mixed {
         default: Box::new(CouplingConfig::soh(REDUCED)),
         connections: BTreeMap::from([("second.F".to_owned(), other)]),
     };
-    let table = [
+    vec![
         (CouplingConfig::zoh(), 1.0),
         (CouplingConfig::foh(CONSTANT), 2.0),
         (CouplingConfig::foh(REDUCED), 2.0),
@@ -98,10 +99,24 @@ fn orders_of_all_couplings() {
         (CouplingConfig::relaxed(0.3), 1.0),
         (CouplingConfig::anti_aliasing(0), 1.0),
         (CouplingConfig::anti_aliasing(1), 1.0),
+        // Compensator and smoother let constants pass; at a frequency f the rest of their error is proportional to f H.
+        (CouplingConfig::from(HinfConfig::default()), 1.0),
         (mixed(CouplingConfig::zoh()), 1.0),
-        (mixed(foh), 2.0),
-    ];
-    for (coupling, order) in table {
+        (mixed(CouplingConfig::foh(REDUCED)), 2.0),
+    ]
+}
+
+#[test]
+fn every_method_has_its_order() {
+    let (signal, models) = (signal_based(), model_based());
+    let all = signal.iter().map(|(one, _)| one).chain(models.iter().map(|(one, _)| one));
+    methods::assert_every_method("tests/orders.rs", all);
+}
+
+#[test]
+fn orders_of_all_couplings() {
+    let case = two_mass();
+    for (coupling, order) in signal_based() {
         for schedule in [ScheduleConfig::PARALLEL, ScheduleConfig::SEQUENCE] {
             for reading in [Reading::Fresh, Reading::Stale] {
                 assert_order(
@@ -142,13 +157,12 @@ fn slow_subsystems_keep_the_order() {
     }
 }
 
+/// Methods with models of the subsystems, with their orders if outputs are read fresh and stale.
+///
 /// Where a method gives one value per step, a stale output is behind by half of what the input lacks: order 1.
-#[test]
-fn orders_of_model_based_couplings() {
-    let case = two_mass();
-    let nepce = |anti_aliasing| {
-        CouplingConfig::from(NepceConfig { gain: 1.0, against: Against::Extrapolated, anti_aliasing })
-    };
+fn model_based() -> Vec<(CouplingConfig, [f64; 2])> {
+    let nepce =
+        |anti_aliasing| CouplingConfig::from(NepceConfig { gain: 1.0, against: Against::Extrapolated, anti_aliasing });
     let corrector = |error_equation| {
         CouplingConfig::from(CorrectorConfig { error_equation, ..CorrectorConfig::default() })
     };
@@ -157,11 +171,13 @@ fn orders_of_model_based_couplings() {
         change(&mut config);
         CouplingConfig::from(config)
     };
+    let vfps =
+        |nodes: usize| CouplingConfig::from(VfpsConfig { nodes: nodes.into(), ..VfpsConfig::default() });
     let mixed = |other: CouplingConfig| CouplingConfig::Mixed {
         default: Box::new(CouplingConfig::from(PrestepConfig::default())),
         connections: BTreeMap::from([("second.F".to_owned(), other)]),
     };
-    let table = [
+    vec![
         (mixed(CouplingConfig::zoh()), [1.0, 1.0]),
         (mixed(CouplingConfig::foh(REDUCED)), [2.0, 2.0]),
         (nepce(false), [2.0, 1.0]),
@@ -180,8 +196,17 @@ fn orders_of_model_based_couplings() {
         (with(|config| config.input = Shape::Constant), [1.0, 1.0]),
         // Two states behind one output: without its constant the model is wrong by O(1) in the rates.
         (with(|config| config.constant = ConstantConfig::None), [1.0, 1.0]),
-    ];
-    for (coupling, orders) in table {
+        // Fitted models of linear subsystems are exact: what is left is that inputs are lines between nodes, (H/m)².
+        (vfps(1), [2.0, 2.0]),
+        (vfps(2), [2.0, 2.0]),
+        (vfps(4), [2.0, 2.0]),
+    ]
+}
+
+#[test]
+fn orders_of_model_based_couplings() {
+    let case = two_mass();
+    for (coupling, orders) in model_based() {
         for schedule in [ScheduleConfig::PARALLEL, ScheduleConfig::SEQUENCE] {
             for (reading, order) in [Reading::Fresh, Reading::Stale].into_iter().zip(orders) {
                 let config = config(coupling.clone(), schedule.clone());
@@ -189,4 +214,15 @@ fn orders_of_model_based_couplings() {
             }
         }
     }
+}
+
+/// Twice the nodes, a quarter of the error.
+#[test]
+fn nodes_of_vfps_divide_the_step() {
+    let errors = [1_usize, 2, 4].map(|nodes| {
+        let vfps = CouplingConfig::from(VfpsConfig { nodes: nodes.into(), ..VfpsConfig::default() });
+        error(&two_mass(), &config(vfps, ScheduleConfig::PARALLEL))
+    });
+    let slopes: Vec<f64> = errors.windows(2).map(|pair| (pair[0] / pair[1]).log2()).collect();
+    assert!(slopes.iter().all(|slope| (slope - 2.0).abs() < 0.1), "{slopes:?}");
 }

@@ -11,8 +11,7 @@ use crate::description::{CoSimulation, Description, ModelExchange};
 use crate::error::{Error, Result};
 use crate::ffi::{CallError, Kind, Log, LogMessage, Status, fmi2, fmi3};
 use crate::fmu::{Fmu, Library, OnlyInstance};
-use koppel::record::{Event, EventLog};
-use koppel::system::Ports;
+use koppel::system::{Event, EventLog, Ports};
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 

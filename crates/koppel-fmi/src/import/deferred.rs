@@ -9,9 +9,8 @@ use crate::error::{Error, Result};
 use crate::ffi::Kind;
 use crate::fmu::Fmu;
 use koppel::linalg::Matrix;
-use koppel::record::EventLog;
 use koppel::signal::{Samples, Segment, Step};
-use koppel::system::{Message, Ports, Snapshot, StateSpace, Subsystem, VariableId};
+use koppel::system::{EventLog, Message, Ports, Snapshot, StateSpace, Subsystem, VariableId};
 use std::sync::Arc;
 
 /// Makes the instance.

@@ -9,9 +9,8 @@ use crate::fmu::Fmu;
 use crate::import::{self, Options, Solving};
 use koppel::diagnostic::Seconds;
 use koppel::linalg::Matrix;
-use koppel::record::EventLog;
 use koppel::signal::{Samples, Segment, Step};
-use koppel::system::{Horizon, Message, Ports, Snapshot, StateSpace, Subsystem, VariableId};
+use koppel::system::{EventLog, Horizon, Message, Ports, Snapshot, StateSpace, Subsystem, VariableId};
 use std::cell::RefCell;
 use std::sync::Arc;
 

@@ -20,10 +20,9 @@ use crate::error::Error;
 use crate::import::Options;
 use koppel::Error as Engine;
 use koppel::linalg::Matrix;
-use koppel::record::Event;
 use koppel::signal::Request;
 use koppel::solver::SolverError;
-use koppel::system::{Horizon, Message, Ports, Snapshot, StateSpace, VariableId, VariableKind};
+use koppel::system::{Event, Horizon, Message, Ports, Snapshot, StateSpace, VariableId, VariableKind};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 

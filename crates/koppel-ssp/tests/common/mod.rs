@@ -1,10 +1,6 @@
 //! What the tests share.
 #![allow(dead_code, reason = "not every test uses everything")]
-#![allow(
-    clippy::print_stdout,
-    clippy::unwrap_used,
-    reason = "notices of skipped tests; a failing test may panic"
-)]
+#![allow(clippy::unwrap_used, reason = "a failing test may panic")]
 
 use std::io::{Cursor, Write};
 use std::path::{Path, PathBuf};
@@ -16,16 +12,13 @@ pub(crate) fn fixture(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(name)
 }
 
-/// A folder of the data beside the project (or in `KOPPEL_SHARED`), or a notice.
-pub(crate) fn shared(name: &str) -> Option<PathBuf> {
+/// A folder of the data beside the project, or in `KOPPEL_SHARED`.
+pub(crate) fn shared(name: &str) -> PathBuf {
     let root = std::env::var_os("KOPPEL_SHARED")
         .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared"), PathBuf::from);
     let folder = root.join("data").join(name);
-    if folder.exists() {
-        return Some(folder);
-    }
-    println!("skipped: {} is not there", folder.display());
-    None
+    assert!(folder.exists(), "{} is not there", folder.display());
+    folder
 }
 
 /// An archive in memory.

@@ -10,16 +10,20 @@
 //! | Sobol           | quantile of point i of a Sobol sequence, shifted digit by digit by the seed   |
 //! | Monte Carlo     | quantile of a number drawn for i and j                                        |
 
-mod normal;
 mod random;
 mod sobol;
 
-pub(crate) use normal::normal_quantile;
 pub(crate) use sobol::DIMENSIONS as SOBOL_DIMENSIONS;
 pub use sobol::sobol_point;
 
 use crate::settings::{Factor, Plan, PlanKind, Source, Value};
 use random::{permutation, unit};
+use statrs::distribution::{ContinuousCDF, Normal};
+
+/// The number that a normal variable with mean 0 and deviation 1 stays below with probability `p`, 0 < p < 1.
+pub(crate) fn normal_quantile(p: f64) -> f64 {
+    Normal::standard().inverse_cdf(p)
+}
 
 /// The value of one factor in one run.
 #[derive(Clone, Debug, PartialEq)]

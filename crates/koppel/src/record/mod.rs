@@ -3,14 +3,12 @@
 mod channel;
 mod columns;
 mod condition;
-mod events;
 pub mod expression;
 mod table;
 
 pub use channel::Channel;
 pub use columns::{Column, Columns, MessageColumn, Record, Source};
 pub use condition::Condition;
-pub use events::{Event, EventLog};
 pub use table::Table;
 
 use crate::error::Result;

@@ -8,8 +8,8 @@ use super::drive::value;
 use super::iterate::column_value;
 use super::simulation::{Simulation, view};
 use crate::error::{Error, Result};
-use crate::record::{Columns, Event, MessageColumn, Recorder, Source};
-use crate::system::{Message, MessageKind, Ports, SubsystemId, SystemGraph, VariableId, VariableKind};
+use crate::record::{Columns, MessageColumn, Recorder, Source};
+use crate::system::{Event, Message, MessageKind, Ports, SubsystemId, SystemGraph, VariableId, VariableKind};
 
 /// The newest row.
 pub(super) struct Row {

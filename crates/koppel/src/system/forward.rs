@@ -65,7 +65,7 @@ macro_rules! forward_to {
         }
     };
     (@ $inner:tt events) => {
-        fn events(&mut self) -> Option<&mut $crate::record::EventLog> { self.$inner.events() }
+        fn events(&mut self) -> Option<&mut $crate::system::EventLog> { self.$inner.events() }
     };
     (@ $inner:tt linear) => {
         fn linear(&self) -> Option<$crate::system::StateSpace> { self.$inner.linear() }

@@ -3,6 +3,7 @@
 mod algebraic_loop;
 mod bond;
 mod builder;
+mod events;
 mod exact;
 mod feedthrough;
 mod filter;
@@ -30,6 +31,7 @@ mod wiring;
 pub use algebraic_loop::{AlgebraicLoop, algebraic_loops};
 pub(crate) use bond::Bond;
 pub use builder::{Connection, System, SystemBuilder};
+pub use events::{Event, EventLog};
 pub use feedthrough::{Component, Reach, evaluation_order};
 pub(crate) use feedthrough::{evaluation_order_with, strongly_connected};
 pub use filter::{FilterConfig, Filtered};

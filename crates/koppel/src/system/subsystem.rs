@@ -3,12 +3,12 @@
 //! Call order: `initialize`, `read` until the start is consistent, `leave_initialization`, then `step` and `read` in turn. `get`, `set`,
 //! `save` and `restore` may come between any two calls after `initialize`.
 
+use super::events::EventLog;
 use super::message::Message;
 use super::ports::{Ports, VariableId};
 use super::state_space::StateSpace;
 use crate::error::Result;
 use crate::linalg::Matrix;
-use crate::record::EventLog;
 use crate::signal::{Samples, Segment, Step};
 use crate::solver::SolverConfig;
 use serde::{Deserialize, Serialize};

@@ -36,7 +36,7 @@ fn with_error_equation(config: &mut PrestepConfig, step: f64) {
 
 /// MATH 11 and 12. Seen: zoh 0.755 at 1 ms; pre-step 0.067 at 9 ms (0.066 with measured constants); with step 1 0.0165.
 #[test]
-fn pre_step_stays_close_where_zero_order_hold_has_left() {
+fn regression_pre_step_stays_close_where_zero_order_hold_has_left() {
     let case = dual_mass(2e5, 200.0);
     let error = |coupling, step| global_error(&case, &stale(coupling, STOP, step));
     assert!(error(CouplingConfig::zoh(), 1e-3) > 0.6);
@@ -148,6 +148,12 @@ fn stability_areas_of_the_thesis() {
     let corrector = stable_area(|_| corrector.clone());
     let pre_step = stable_area(|_| plain(|_| ()));
     let seen = [zoh, nepce, corrector, pre_step];
+    // Zero-order hold and NEPCE differ from the thesis by a sixth of the area, the corrector by three tenths (the solver of its error
+    // equation decides, as above), the pre-step method by 1.3 %.
+    let published = [7.5, 10.5, 19.5, 62.0];
+    for ((seen, published), apart) in seen.iter().zip(published).zip([0.2, 0.2, 0.3, 0.02]) {
+        assert!((seen / published - 1.0).abs() < apart, "{seen}, the thesis has {published}");
+    }
     assert!((5.5..6.5).contains(&zoh), "{seen:?}");
     assert!((8.0..9.5).contains(&nepce), "{seen:?}");
     assert!((22.0..25.01).contains(&corrector), "{seen:?}");

@@ -47,7 +47,7 @@ fn unrest(coupling: CouplingConfig, step: f64, from: f64, to: f64) -> f64 {
 /// without it they are stable but off by a tenth of the range (MATH 12). The constant measured at each communication point
 /// is what they lack: with it step 3 is stable, and closer than zero-order hold at a fifteenth of the step.
 #[test]
-fn exact_models_are_unstable_without_their_constant_and_stable_with_it() {
+fn regression_exact_models_are_unstable_without_their_constant_and_stable_with_it() {
     let plain = |modified| {
         prestep(|config| {
             config.constant = ConstantConfig::None;
@@ -111,7 +111,7 @@ fn learned_models_are_stable_at_a_fifth_of_a_second() {
 /// Models with their covariance, saved at t = 8 s of a run at 0.1 s and rescaled, need only 2 s. Seen: 0.10, 0.13, 0.18 at 0.2,
 /// 0.25, 0.3 s.
 #[test]
-fn models_of_an_earlier_run_are_stable_at_three_tenths_of_a_second() {
+fn regression_models_of_an_earlier_run_are_stable_at_three_tenths_of_a_second() {
     let (case, config) = helicopter(prestep(learned(12.0)), 0.1);
     let mut simulation = Simulation::new(case.system().unwrap(), &RunConfig { stop: 8.0, ..config }).unwrap();
     while !simulation.is_done() {

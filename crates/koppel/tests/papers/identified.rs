@@ -24,7 +24,7 @@ fn learned(model: ModelConfig, duration: f64, switch: f64) -> PrestepConfig {
 /// 0.228; MOESP of order 2 0.0104, 0.0719, of order 1 0.21, 0.11; recursive least squares N = M = 1 0.0107, 0.0657, N = M = 2
 /// 0.0105, 0.0728.
 #[test]
-fn moesp_of_the_right_order_serves_the_dual_mass() {
+fn regression_moesp_of_the_right_order_serves_the_dual_mass() {
     let mut case = case("dual-mass").unwrap();
     case.parts[1].parameters.extend([("ck".to_owned(), 2e5), ("dk".to_owned(), 200.0)]);
     for (step, limit) in [(2e-4, 0.2), (5e-4, 0.35)] {
@@ -43,7 +43,7 @@ fn moesp_of_the_right_order_serves_the_dual_mass() {
 /// thresholds 1.72 and 4.22. MATH 12: worse than zero-order hold, and so it is here: 0.144 against 0.068. Of order 4, that of
 /// both masses, it is better: 0.034; recursive least squares reaches 0.031.
 #[test]
-fn moesp_with_table_3_13_is_worse_than_hold_and_better_of_higher_order() {
+fn regression_moesp_with_table_3_13_is_worse_than_hold_and_better_of_higher_order() {
     let case = case("nonlinear-dual-mass").unwrap();
     let error = |coupling| global_error(&case, &stale(coupling, 1.0, 1e-3));
     let with = |order: usize| {
@@ -63,7 +63,7 @@ fn moesp_with_table_3_13_is_worse_than_hold_and_better_of_higher_order() {
 /// 0.110 and zero-order hold is lost from 0.146 s on. The corrector on learned models, reset every step: 0.021, 0.028, 0.091;
 /// carried it is unstable at all of them (thesis: worse than hold from 0.08 s on).
 #[test]
-fn second_order_models_and_the_corrector_on_the_helicopter() {
+fn regression_second_order_models_and_the_corrector_on_the_helicopter() {
     let case = case("helicopter").unwrap();
     for (step, order_two, corrector) in [(0.08, 0.015, 0.03), (0.1, 0.02, 0.035), (0.16, 0.08, 0.12)] {
         let error = |coupling| global_error(&case, &RunConfig { coupling, step, ..case.run.clone() });
@@ -84,7 +84,7 @@ fn second_order_models_and_the_corrector_on_the_helicopter() {
 /// of order 1. At 0.16 s, learned from 75 samples of an oscillation that grows, it is unstable at this order and off by 0.24
 /// at order 4 with two block rows: recursive least squares is the more robust one, as the thesis says.
 #[test]
-fn moesp_on_the_helicopter() {
+fn regression_moesp_on_the_helicopter() {
     let case = case("helicopter").unwrap();
     let model = ModelConfig::Moesp(MoespConfig { order: Some(6), window: 3000, rows: Some(3) });
     let error = |coupling| global_error(&case, &RunConfig { coupling, step: 0.1, ..case.run.clone() });

@@ -1,7 +1,8 @@
 //! What the papers report, found again: one file per case.
 //!
 //! Numbers that a paper prints, or that were measured with an independent implementation, stand beside those seen here.
-//! Where they differ, the test says by how much and why.
+//! Where they differ, the test says by how much and why. Tests that hold numbers of koppel's own, because no paper prints them,
+//! say `regression` in their names.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 

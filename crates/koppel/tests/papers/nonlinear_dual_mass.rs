@@ -8,7 +8,7 @@ use koppel::models::cases::case;
 /// Learning by hold at the run's step diverges, as hold does. Learned at a tenth of the step for 50 ms and rescaled, the
 /// models serve: 0.069, 0.066, 0.114 seen; derivatives of the equations give 0.025, 0.027, 0.050.
 #[test]
-fn small_steps_teach_what_hold_cannot() {
+fn regression_small_steps_teach_what_hold_cannot() {
     let case = case("nonlinear-dual-mass").unwrap();
     for (step, limit) in [(2e-3, 0.15), (3e-3, 0.2), (4e-3, 0.4)] {
         let error = |coupling| global_error(&case, &stale(coupling, 0.5, step));
@@ -32,7 +32,7 @@ fn small_steps_teach_what_hold_cannot() {
 /// δ of models of second order obeys all their terms. With the newest alone, as (2.57) has it, A_1 exceeds one and these runs
 /// are lost; in an implementation of the thesis alone the mean error with N = M = 2 falls from 0.46 to 0.07 so.
 #[test]
-fn step_1_bears_models_of_second_order() {
+fn regression_step_1_bears_models_of_second_order() {
     let case = case("nonlinear-dual-mass").unwrap();
     for forgetting in [0.98, 0.99, 0.999, 1.0] {
         let coupling = prestep(|config| {

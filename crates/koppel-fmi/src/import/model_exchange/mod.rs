@@ -21,10 +21,9 @@ use crate::error::{Error, Result};
 use crate::ffi::Kind;
 use crate::fmu::Fmu;
 use equations::{Buffers, Jacobian};
-use koppel::record::EventLog;
 use koppel::signal::{Samples, Segment, Step};
 use koppel::solver::{Solver, SolverConfig, Tolerances};
-use koppel::system::{Message, Ports, Snapshot, StateSpace, Subsystem, VariableId, VariableKind};
+use koppel::system::{EventLog, Message, Ports, Snapshot, StateSpace, Subsystem, VariableId, VariableKind};
 use linearization::Linearization;
 use std::sync::Arc;
 

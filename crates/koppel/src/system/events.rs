@@ -1,6 +1,6 @@
 //! What subsystems note of their events, for rows between communication points.
 
-use crate::system::VariableId;
+use super::VariableId;
 use serde::{Deserialize, Serialize};
 
 /// One event inside a step.

@@ -1,0 +1,105 @@
+//! The built-in cases and every coupling method keep their results, to the last bit where machines agree on it.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+#[path = "common/couplings.rs"]
+mod couplings;
+#[path = "common/fingerprint.rs"]
+mod fingerprint;
+#[path = "common/methods.rs"]
+mod methods;
+
+use couplings::couplings;
+use fingerprint::Fingerprints;
+use koppel::coupling::{CouplingConfig, Hold};
+use koppel::models::cases::{Case, case, cases};
+use koppel::record::Table;
+use koppel::run::{Reading, RunConfig, ScheduleConfig, Simulation};
+use koppel::solver::SolverConfig;
+use std::path::{Path, PathBuf};
+
+/// Cases without sine, exponential, powers, eigenvalues or singular values.
+const PLAIN_CASES: &[&str] = &[
+    "dual-mass",
+    "random-dual-mass",
+    "two-mass",
+    "undamped-two-mass",
+    "control-loop",
+    "integral-loop",
+    "feedthrough-pair",
+    "quarter-truck",
+];
+
+/// The same for methods: those that extrapolate what has arrived, on cases of that kind.
+const PLAIN_METHODS: &[&str] = &[
+    "two-mass/zoh",
+    "two-mass/foh",
+    "two-mass/soh",
+    "two-mass/relaxed",
+    "two-mass/anti-aliasing",
+    "two-mass/nepce",
+];
+
+fn table(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fingerprints").join(name)
+}
+
+/// Rows of a run, up to where it fails if it does.
+fn add(all: &mut Fingerprints, name: &str, case: &Case, config: &RunConfig) {
+    let mut simulation = Simulation::new(case.system().unwrap(), config).unwrap();
+    let mut table = Table::default();
+    simulation.record(&mut table).unwrap();
+    while !simulation.is_done() && simulation.advance().is_ok() {
+        simulation.record(&mut table).unwrap();
+    }
+    let mut rows = table.rows;
+    rows.iter_mut().zip(&table.times).for_each(|(row, time)| row.push(*time));
+    all.add(name, simulation.columns().iter().map(|column| column.name.as_str()), &rows);
+}
+
+#[test]
+fn cases_keep_their_results() {
+    let mut all = Fingerprints::new(PLAIN_CASES);
+    for name in cases() {
+        let case = case(name).unwrap();
+        add(&mut all, name, &case, &case.run);
+    }
+    all.compare(&table("cases.txt"));
+}
+
+/// The compensator for weights of order 3 amplifies kicks so much that the round-off of its design, 1e-16, becomes 1e-7 of the
+/// result.
+fn is_ill_conditioned(case: &Case, coupling: &CouplingConfig) -> bool {
+    let CouplingConfig::from(config) = coupling else { return false };
+    case.name == "nonlinear-dual-mass" && config.weight_order == 3
+}
+
+/// A linear case, solved exactly, and one with a progressive spring and kicks.
+#[test]
+fn methods_keep_their_results() {
+    let mut linear = case("two-mass").unwrap();
+    linear.parts.iter_mut().for_each(|part| part.solver = SolverConfig::Exact {});
+    let mut all = Fingerprints::new(PLAIN_METHODS);
+    for (case, of) in [(linear, "first.x"), (case("nonlinear-dual-mass").unwrap(), "left.F")] {
+        let list = couplings(of);
+        methods::assert_every_method("tests/fingerprints.rs", list.iter());
+        for (number, coupling) in list.iter().enumerate().filter(|(_, one)| !is_ill_conditioned(&case, one)) {
+            for (schedule, reading, hold) in [
+                (ScheduleConfig::PARALLEL, Reading::Fresh, Hold::Constant),
+                (ScheduleConfig::SEQUENCE, Reading::Stale, Hold::Continuous),
+            ] {
+                let name = format!("{}/{}/{number}/{reading:?}", case.name, coupling.name());
+                let stop = 50.0 * case.run.step;
+                let config = RunConfig {
+                    coupling: coupling.clone(),
+                    schedule,
+                    reading,
+                    hold,
+                    ..RunConfig::new(stop, case.run.step)
+                };
+                add(&mut all, &name, &case, &config);
+            }
+        }
+    }
+    all.compare(&table("methods.txt"));
+}
