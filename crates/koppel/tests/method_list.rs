@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
-use koppel::coupling::{CouplingConfig, MethodInfo, methods};
+use koppel::coupling::{CouplingConfig, MethodInfo, method, methods};
 use serde::de::{self, Deserialize};
 use std::path::Path;
 
@@ -146,18 +146,43 @@ fn the_documentation_has_the_list() {
     assert!(new == old, "docs/couplings.md differs from the list; KOPPEL_UPDATE_SNAPSHOTS=1 writes\n\n{new}");
 }
 
-/// `docs/trials.md` says which functions of FMUs each method needs: nothing of them for those that only extrapolate.
-#[test]
-fn trials_are_told_of_every_method() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/trials.md");
+/// Methods that a page names between two of its texts, in its order.
+fn named(page: &str, from: &str, to: &str) -> Vec<&'static str> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs").join(page);
     let text = std::fs::read_to_string(path).unwrap();
-    let cells = || text.lines().filter_map(|line| line.strip_prefix("| ")?.split(" | ").next());
-    let said: Vec<&str> = cells().flat_map(quoted).collect();
-    let plain = cells().map(quoted).find(|names| names.contains(&"zoh")).unwrap();
-    for info in methods() {
-        assert!(said.contains(&info.name), "{} is missing in docs/trials.md", info.name);
-        assert_eq!(plain.contains(&info.name), info.only_extrapolates, "{}", info.name);
-    }
+    let begin = text.find(from).unwrap_or_else(|| panic!("{page} has no `{from}`"));
+    let part = &text[begin..begin + text[begin..].find(to).unwrap_or_else(|| panic!("{page} has no `{to}`"))];
+    quoted(part).into_iter().filter_map(|name| Some(method(name)?.name)).collect()
+}
+
+fn names(is_meant: impl Fn(&MethodInfo) -> bool) -> Vec<&'static str> {
+    methods().into_iter().filter(|info| is_meant(info)).map(|info| info.name).collect()
+}
+
+/// Sentences that name some of the methods name those that the list does.
+#[test]
+fn other_pages_agree_with_the_list() {
+    let plain = named("trials.md", "| `zoh`", "|\n");
+    assert_eq!(plain, names(|info| info.only_extrapolates));
+    let mut others = named("trials.md", "| `iteration`", "| model exchange");
+    others.sort_by_key(|name| names(|_| true).iter().position(|known| known == name));
+    assert_eq!(others, names(|info| !info.only_extrapolates));
+    assert_eq!(
+        named("adaptive-step.md", "**Methods.**", "Refused"),
+        names(|info| info.changes_step.is_some())
+    );
+    assert_eq!(
+        named("adaptive-step.md", "reason: ", "* **Subsystems"),
+        names(|info| info.changes_step.is_none())
+    );
+    assert_eq!(
+        named("loops.md", "over the step are interpolated", "other couplings"),
+        names(|info| info.interpolates.is_some())
+    );
+    let mut tried: Vec<_> = methods().into_iter().filter(|info| !(info.candidates)().is_empty()).collect();
+    tried.sort_by_key(|info| info.rank);
+    let tried: Vec<&str> = tried.into_iter().map(|info| info.name).collect();
+    assert_eq!(named("auto.md", "**What is tried**", "side by side"), tried);
 }
 
 fn method_table() -> String {

@@ -28,6 +28,7 @@ pub(crate) static DAMPED: MethodInfo = MethodInfo {
     order: "1",
     only_extrapolates: true,
     changes_step: Some(""),
+    rank: 25,
     ..MethodInfo::new::<DampedConfig>(
         "damped",
         "damped hold: part of the newest value, part of the one before",
