@@ -50,11 +50,11 @@ use koppel_io::system_file::{self, Document, Place, Setting, SystemSpec};
 use koppel_ssp::Tolerance;
 
 use fmu::Purpose;
+pub use koppel::diagnostic::Remark;
 pub use koppel_io::{Error, Result};
 pub use log::FmuLog;
 pub use monolith::MONOLITH;
 use probe_cache::ProbeCache;
-pub use koppel::diagnostic::Remark;
 pub use remark::{Kind, Tell};
 use replay::Journals;
 pub use run::{Run, Start};

@@ -161,8 +161,9 @@ fn slow_subsystems_keep_the_order() {
 ///
 /// Where a method gives one value per step, a stale output is behind by half of what the input lacks: order 1.
 fn model_based() -> Vec<(CouplingConfig, [f64; 2])> {
-    let nepce =
-        |anti_aliasing| CouplingConfig::from(NepceConfig { gain: 1.0, against: Against::Extrapolated, anti_aliasing });
+    let nepce = |anti_aliasing| {
+        CouplingConfig::from(NepceConfig { gain: 1.0, against: Against::Extrapolated, anti_aliasing })
+    };
     let corrector = |error_equation| {
         CouplingConfig::from(CorrectorConfig { error_equation, ..CorrectorConfig::default() })
     };

@@ -81,7 +81,9 @@ fn make(prepared: &Prepared, cells: &[Cell], seen: &mut Seen, is_ended: &AtomicB
         looks_ahead: false,
         ..Start::default()
     };
-    let mut run = session.start(start, &|kind, remark| prepared.tell(kind, remark)).map_err(|error| one_line(&error))?;
+    let mut run = session
+        .start(start, &|kind, remark| prepared.tell(kind, remark))
+        .map_err(|error| one_line(&error))?;
     let simulation = &mut run.simulation;
     if study.measures.iter().any(|measure| is_forecast(&measure.kind)) {
         seen.radius = Some(forecast(simulation, &session.spec.run, &study.measures)?);

@@ -163,6 +163,8 @@ fn ways_out(l: &LoopStability, config: &RunConfig) -> Vec<String> {
             ways.push("use another hold: coupling = \"zoh\" with schedule = \"parallel\" multiplies by no more than the loop's gain".into());
         }
     }
-    ways.push("--accept-unstable runs it all the same (accept_unstable = true in a study, True in Python)".into());
+    ways.push(
+        "--accept-unstable runs it all the same (accept_unstable = true in a study, True in Python)".into(),
+    );
     ways
 }
