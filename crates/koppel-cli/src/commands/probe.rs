@@ -20,7 +20,7 @@ pub(super) fn probe(arguments: &ProbeArguments) -> Result<Exit> {
     file.warnings().iter().for_each(|text| note("warning", text));
     if !is_probing(&file.run.coupling) {
         let name = file.run.coupling.name();
-        note("note", &format!("the coupling `{name}` excites nothing; this is what `vfps` would find"));
+        note("note", format!("the coupling `{name}` excites nothing; this is what `vfps` would find"));
         let settings = SettingArguments { coupling: Some("vfps".into()), ..arguments.settings.clone() };
         file = load(path, &settings, arguments.tolerant)?;
     }

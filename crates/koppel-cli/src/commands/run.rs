@@ -120,7 +120,7 @@ fn start(arguments: &RunArguments, mut file: SystemFile) -> Result<Exit> {
         note("warning", "`iteration` does nothing: there is no loop of that kind (see `koppel check`)");
     }
     if !arguments.session.quiet {
-        filters.iter().for_each(|choice| note("note", &choice.words()));
+        filters.iter().for_each(|choice| note("note", choice.words()));
     }
     let second =
         if arguments.second_run { Some(second(arguments, &file).inspect_err(|_| log.end())?) } else { None };

@@ -85,7 +85,7 @@ fn judge_copies(file: &SystemFile) -> Result<()> {
     };
     if let Some(reason) = reason {
         // The reason, and what the FMU says of it.
-        note("note", &format!("zero-stability was not judged: {}", in_one_line(&reason, 2)));
+        note("note", format!("zero-stability was not judged: {}", in_one_line(&reason, 2)));
     }
     Ok(())
 }

@@ -123,12 +123,15 @@ pub(super) fn unread(_index: usize, _entry: &Entry) -> Setting<'static> {
     Setting { step: 1.0, log: None, isolation, purpose, without: None, journal: None }
 }
 
+/// A subsystem and its name.
+type Named<'d> = (&'d str, Box<dyn Subsystem>);
+
 /// All subsystems with their names, ready to be wired, and what is wrong with the others. For anything but a check the first mistake
 /// is the last.
 pub(super) fn build_all<'d, 's>(
     document: &'d Document,
     setting: &dyn Fn(usize, &Entry) -> Setting<'s>,
-) -> (Vec<(&'d str, Box<dyn Subsystem>)>, Marks) {
+) -> (Vec<Named<'d>>, Marks) {
     let (mut all, mut marks) = (Vec::new(), Marks::default());
     let entries = document.root.get("subsystems").map_or(&[][..], Node::entries);
     for (index, entry) in entries.iter().enumerate() {
