@@ -28,6 +28,7 @@ pub(crate) fn diagnostic(error: &dyn Diagnostic) -> PyErr {
 }
 
 /// An error of a file.
+#[expect(clippy::boxed_local, reason = "errors come in boxes, and go to `map_err`")]
 pub(crate) fn io(error: Box<Io>) -> PyErr {
     diagnostic(&*error)
 }

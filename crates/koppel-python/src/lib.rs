@@ -35,6 +35,9 @@ mod _koppel {
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        // What is no mistake of the user's has none.
+        let (py, none) = (module.py(), pyo3::types::PyList::empty(module.py()));
+        py.get_type::<Error>().setattr("mistakes", none)?;
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
 }

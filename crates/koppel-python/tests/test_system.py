@@ -99,6 +99,22 @@ def test_mistakes_name_their_place(examples, tmp_path):
         koppel.load(broken)
 
 
+def test_all_mistakes_are_told(tmp_path):
+    wrong = tmp_path / "wrong.toml"
+    wrong.write_text('[run]\nstpe = 1\nstop = true\n[subsystems.a]\nmodel = "mas"\n[[connections]]\nform = "a.x"\n')
+    with pytest.raises(koppel.Error, match=r"wrong.toml:2:1: unknown key `stpe`") as raised:
+        koppel.load(wrong)
+    mistakes = raised.value.mistakes
+    places = [(m["place"]["line"], m["place"]["column"]) for m in mistakes]
+    assert places == [(2, 1), (3, 8), (5, 9), (7, 1)]
+    assert "step" in mistakes[0]["known"] and mistakes[0]["hints"][0].startswith("did you mean `step`?")
+    assert mistakes[2]["message"] == "unknown model `mas`"
+    assert all(m["place"]["file"].endswith("wrong.toml") for m in mistakes)
+    with pytest.raises(koppel.Error) as raised:
+        koppel.read_results(tmp_path / "nothing.csv")
+    assert len(raised.value.mistakes) == 1
+
+
 def test_a_failed_run_keeps_what_it_has(examples):
     # Far too light for its solver.
     system = koppel.load(examples / "dual-mass.toml", {"left.m": 1e-5})

@@ -333,15 +333,12 @@ impl Diagnostic for Error {
 
 impl Error {
     /// The first of several mistakes, and the others.
-    pub(crate) fn several(mut all: Vec<Box<Error>>) -> Result<()> {
-        match all.len() {
-            0 => Ok(()),
-            1 => Err(all.remove(0)),
-            _ => {
-                let first = all.remove(0);
-                let others = all.into_iter().map(|error| *error).collect();
-                Err(Error::Several { first, others }.into())
-            }
+    pub(crate) fn several(all: Vec<Error>) -> Result<()> {
+        let mut all = all.into_iter();
+        match (all.next(), all.len()) {
+            (None, _) => Ok(()),
+            (Some(only), 0) => Err(only.into()),
+            (Some(first), _) => Err(Error::Several { first: first.into(), others: all.collect() }.into()),
         }
     }
 }

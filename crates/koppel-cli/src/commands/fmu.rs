@@ -25,6 +25,7 @@ pub(super) fn fmu(command: &FmuCommand) -> Result<Exit> {
 }
 
 /// What is said of an FMU that cannot be opened.
+#[expect(clippy::boxed_local, reason = "errors come in boxes, and go to `map_err`")]
 pub(super) fn words(error: Box<koppel_fmi::Error>) -> Failure {
     Failure::of(&*error)
 }

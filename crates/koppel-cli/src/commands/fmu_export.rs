@@ -74,7 +74,7 @@ fn system(path: &Path, out: &Path, arguments: &ExportArguments) -> Result<Export
         auto::choose(&mut session, Tell::Warnings)?;
         note(
             "note",
-            &format!("the FMU has what was chosen in place of `auto`: {}", session.pin().join(", ")),
+            format!("the FMU has what was chosen in place of `auto`: {}", session.pin().join(", ")),
         );
     }
     let name = path.file_stem().map_or("system".into(), |stem| stem.to_string_lossy());

@@ -22,7 +22,7 @@ pub(super) fn probe(arguments: &ProbeArguments) -> Result<Exit> {
         && let Some(other) = methods().into_iter().find(|info| info.excites())
     {
         let (name, other) = (session.spec.run.coupling.name(), other.name);
-        note("note", &format!("the coupling `{name}` excites nothing; this is what `{other}` would find"));
+        note("note", format!("the coupling `{name}` excites nothing; this is what `{other}` would find"));
         let settings = SettingArguments { coupling: Some(other.into()), ..arguments.settings.clone() };
         session = load(path, &settings, arguments.tolerant)?;
     }

@@ -91,7 +91,7 @@ fn start(arguments: &StudyArguments) -> Result<Exit> {
     })?;
     if progress.before + progress.finished < progress.runs {
         let left = progress.runs - progress.before - progress.finished;
-        note("note", &format!("{left} runs are left; the same command goes on with them"));
+        note("note", format!("{left} runs are left; the same command goes on with them"));
         return Ok(Exit::Interrupted);
     }
     let written = write_results(&folder, &header, &rows).map_err(|error| match error {
@@ -122,14 +122,14 @@ fn join(parts: &[PathBuf], out: &Path) -> Result<Exit> {
     if merged.duplicates > 0 {
         note(
             "note",
-            &format!(
+            format!(
                 "{} runs are in several parts, with the same results; each counts once",
                 merged.duplicates
             ),
         );
     }
     if merged.damaged > 0 {
-        note("warning", &format!("{} damaged lines were left out", merged.damaged));
+        note("warning", format!("{} damaged lines were left out", merged.damaged));
     }
     if merged.missing == 0 {
         return Ok(Exit::Ok);

@@ -137,7 +137,7 @@ fn warn(session: &Session, forecast: &Forecast) {
         let reason = forecast.reason.as_deref().unwrap_or("nothing is known");
         note(
             "warning",
-            &format!("the figures hold where the run begins, but are not to be trusted beyond: {reason}"),
+            format!("the figures hold where the run begins, but are not to be trusted beyond: {reason}"),
         );
     }
     if session

@@ -80,7 +80,7 @@ impl Log {
             let most = self.0.limit();
             if *count > most {
                 let kept_back = count - most;
-                note("log", &format!("{kept_back} more messages of `{subsystem}` were not shown"));
+                note("log", format!("{kept_back} more messages of `{subsystem}` were not shown"));
             }
         }
     }

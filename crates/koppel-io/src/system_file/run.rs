@@ -69,22 +69,22 @@ fn set<T>(place: &mut T, value: Result<T>, marks: &mut Marks) {
 
 /// The settings that are plain values. After a mistake the others are read without it, so that each is found.
 fn rest(mut node: Node, marks: &mut Marks) -> Option<RunConfig> {
-    let mut left_out: Vec<String> = Vec::new();
+    let mut is_whole = true;
     loop {
         let fault = match read_parts::<RunConfig>(&node) {
-            Ok(config) => return left_out.is_empty().then_some(config),
+            Ok(config) => return is_whole.then_some(config),
             Err(fault) => fault,
         };
         let Value::Table(entries) = &mut node.value else { return None };
-        if let Refusal::MissingKey(name) = &fault.refusal
-            && left_out.contains(name)
-        {
+        // It may be what was left out, or be misspelt.
+        if !is_whole && matches!(fault.refusal, Refusal::MissingKey(_)) {
             return None;
         }
         let culprit =
             entries.iter().position(|entry| entry.key == fault.span || entry.node.holds(&fault.span));
         if let Some(culprit) = culprit {
-            left_out.push(entries.remove(culprit).name);
+            entries.remove(culprit);
+            is_whole = false;
         }
         marks.add(in_words(fault));
         culprit?;

@@ -21,7 +21,8 @@ __all__ = [
 
 __version__: str
 
-class Error(Exception): ...
+class Error(Exception):
+    mistakes: list[dict[str, Any]]
 
 class RunError(Error):
     result: Result

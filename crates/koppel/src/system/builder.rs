@@ -160,7 +160,7 @@ impl SystemBuilder {
         // A mistake in one connection or signal says nothing of the others.
         let mut mistakes = wiring::wire(&mut graph, &connections);
         for (input, config) in self.externals {
-            mistakes.extend(external(&mut graph, input, config).err());
+            mistakes.extend(external(&mut graph, input, config).err().map(|error| *error));
         }
         Error::several(mistakes)?;
         graph.externals.sort_by_key(|(id, _)| *id);

@@ -74,10 +74,13 @@ struct Wiring<'a> {
 }
 
 /// Wires the graph; tells what is wrong with each connection that cannot be wired.
-pub(super) fn wire(graph: &mut SystemGraph, connections: &[Connection]) -> Vec<Box<Error>> {
+pub(super) fn wire(graph: &mut SystemGraph, connections: &[Connection]) -> Vec<Error> {
     let seen = vec![None; graph.inputs()];
     let mut wiring = Wiring { seen, wires: Vec::new(), doubts: Doubts::default() };
-    let mistakes = connections.iter().filter_map(|connection| wiring.connect(graph, connection).err());
+    let mistakes = connections
+        .iter()
+        .filter_map(|connection| wiring.connect(graph, connection).err())
+        .map(|error| *error);
     let mistakes = mistakes.collect();
     graph.set_wires(wiring.wires);
     graph.remarks = wiring.doubts.remarks();

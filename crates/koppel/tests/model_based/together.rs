@@ -77,7 +77,7 @@ fn vfps_beside_other_methods() {
         assert!(refused.contains("nodes"), "{refused}");
     }
     let simulation = start(vfps(Nodes::Fixed(10)), CouplingConfig::Zoh {}).unwrap();
-    let remarks = simulation.remarks().join("\n");
+    let remarks: String = simulation.remarks().iter().map(ToString::to_string).collect();
     assert!(remarks.contains("not taken again: other methods fill some of the inputs"), "{remarks}");
 }
 

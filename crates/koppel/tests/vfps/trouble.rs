@@ -72,6 +72,7 @@ fn what_may_not_be_excited_is_learned_on_the_way() {
     let away = distance(&case, &config, 100);
     assert!(away < 0.05, "{away}");
     let remarks = Simulation::new(case.system().unwrap(), &config).unwrap().remarks();
+    let remarks: Vec<String> = remarks.into_iter().map(|remark| remark.text).collect();
     assert_eq!(remarks.len(), 2);
     let begin = "`first` was not excited before the run: it is not to be excited";
     assert!(remarks[0].starts_with(begin), "{remarks:?}");
