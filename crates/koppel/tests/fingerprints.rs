@@ -11,7 +11,7 @@ mod methods;
 
 use couplings::couplings;
 use fingerprint::Fingerprints;
-use koppel::coupling::{CouplingConfig, Hold};
+use koppel::coupling::Hold;
 use koppel::models::cases::{Case, case, cases};
 use koppel::record::Table;
 use koppel::run::{Reading, RunConfig, ScheduleConfig, Simulation};
@@ -40,6 +40,10 @@ const PLAIN_METHODS: &[&str] = &[
     "two-mass/nepce",
 ];
 
+/// The compensator for weights of order 3 amplifies kicks so much that the round-off of its design, 1e-16, becomes 3e-7 of the
+/// result.
+const ROUGH_METHODS: &[&str] = &["nonlinear-dual-mass/hinf/13"];
+
 fn table(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fingerprints").join(name)
 }
@@ -59,7 +63,7 @@ fn add(all: &mut Fingerprints, name: &str, case: &Case, config: &RunConfig) {
 
 #[test]
 fn cases_keep_their_results() {
-    let mut all = Fingerprints::new(PLAIN_CASES);
+    let mut all = Fingerprints::new(PLAIN_CASES, &[]);
     for name in cases() {
         let case = case(name).unwrap();
         add(&mut all, name, &case, &case.run);
@@ -67,23 +71,16 @@ fn cases_keep_their_results() {
     all.compare(&table("cases.txt"));
 }
 
-/// The compensator for weights of order 3 amplifies kicks so much that the round-off of its design, 1e-16, becomes 1e-7 of the
-/// result.
-fn is_ill_conditioned(case: &Case, coupling: &CouplingConfig) -> bool {
-    let CouplingConfig::from(config) = coupling else { return false };
-    case.name == "nonlinear-dual-mass" && config.weight_order == 3
-}
-
 /// A linear case, solved exactly, and one with a progressive spring and kicks.
 #[test]
 fn methods_keep_their_results() {
     let mut linear = case("two-mass").unwrap();
     linear.parts.iter_mut().for_each(|part| part.solver = SolverConfig::Exact {});
-    let mut all = Fingerprints::new(PLAIN_METHODS);
+    let mut all = Fingerprints::new(PLAIN_METHODS, ROUGH_METHODS);
     for (case, of) in [(linear, "first.x"), (case("nonlinear-dual-mass").unwrap(), "left.F")] {
         let list = couplings(of);
         methods::assert_every_method("tests/fingerprints.rs", list.iter());
-        for (number, coupling) in list.iter().enumerate().filter(|(_, one)| !is_ill_conditioned(&case, one)) {
+        for (number, coupling) in list.iter().enumerate() {
             for (schedule, reading, hold) in [
                 (ScheduleConfig::PARALLEL, Reading::Fresh, Hold::Constant),
                 (ScheduleConfig::SEQUENCE, Reading::Stale, Hold::Continuous),

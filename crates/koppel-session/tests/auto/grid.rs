@@ -62,7 +62,17 @@ pub(crate) fn paths() -> Vec<(String, PathBuf)> {
 
 impl Example {
     pub(crate) fn new(name: &str, path: &Path) -> Self {
+        Example::of(name, path, std::fs::read_to_string(path).unwrap())
+    }
+
+    /// One that stops earlier.
+    pub(crate) fn until(name: &str, path: &Path, stop: f64) -> Self {
         let text = std::fs::read_to_string(path).unwrap();
+        let old = text.lines().find(|line| line.starts_with("stop = ")).unwrap();
+        Example::of(name, path, text.replacen(old, &format!("stop = {stop:?}"), 1))
+    }
+
+    fn of(name: &str, path: &Path, text: String) -> Self {
         let file = Session::parse(&text, path).unwrap();
         let truth = Truth::new(&text, path);
         Example { name: name.into(), file, path: path.into(), text, truth }

@@ -9,7 +9,6 @@ use grid::{Example, WANTED, paths};
 use koppel::analysis::LinearSystem;
 use koppel::run::RunConfig;
 use koppel_session::Session;
-use std::path::Path;
 
 /// Of the calls of the best of the grid.
 const DEARER: f64 = 1.5;
@@ -19,16 +18,16 @@ const LONG: [&str; 6] =
     ["epas", "epas-fast", "helicopter", "prestep/helicopter", "loops/filtered", "loops/steps"];
 
 /// One example; tells what is wrong with it.
-fn judge(name: &str, path: &Path) -> Result<String, String> {
-    let example = Example::new(name, path);
+fn judge(example: &Example) -> Result<String, String> {
     let coupling = "{ method = \"auto\", save = \"calls\" }";
     let mut file = example.with(&[("coupling", coupling), ("step", "\"auto\"")]);
     file.choose_settings(&|_| {}).map_err(|error| error.to_string())?;
     let choice = file.chosen().unwrap();
     let own = example.run(&file.spec.run);
-    let (best, least) = best_of_grid(&example, &file);
+    let (best, least) = best_of_grid(example, &file);
     let told = format!(
-        "{name}: {} ({:?}), error {:.3}, {} calls; best of the grid {best}, {least} calls; {:.1} s",
+        "{}: {} ({:?}), error {:.3}, {} calls; best of the grid {best}, {least} calls; {:.1} s",
+        example.name,
         choice.chosen.words(),
         choice.basis,
         own.error,
@@ -70,32 +69,22 @@ fn best_of_grid(example: &Example, file: &Session) -> (String, f64) {
     best
 }
 
-/// Every fourth example from this one on: a test takes at most 20 s.
-fn examples_are_good_enough_and_cheap_enough(first: usize) {
-    let paths: Vec<_> = paths().into_iter().filter(|(name, _)| !LONG.contains(&name.as_str())).collect();
+/// Whose friction makes its runs stiff: one period of what drives it, in a test of its own.
+const FRICTION: &str = "lugre-mass";
+
+#[test]
+fn examples_are_good_enough_and_cheap_enough() {
+    let is_short = |name: &str| !LONG.contains(&name) && name != FRICTION;
+    let paths: Vec<_> = paths().into_iter().filter(|(name, _)| is_short(name)).collect();
     assert!(paths.len() > 20, "{}", paths.len());
     let judged: Vec<Result<String, String>> =
-        paths.iter().skip(first).step_by(4).map(|(name, path)| judge(name, path)).collect();
+        paths.iter().map(|(name, path)| judge(&Example::new(name, path))).collect();
     let bad: Vec<&String> = judged.iter().filter_map(|one| one.as_ref().err()).collect();
     assert!(bad.is_empty(), "{bad:#?}\n{judged:#?}");
 }
 
 #[test]
-fn examples_are_good_enough_and_cheap_enough_1() {
-    examples_are_good_enough_and_cheap_enough(0);
-}
-
-#[test]
-fn examples_are_good_enough_and_cheap_enough_2() {
-    examples_are_good_enough_and_cheap_enough(1);
-}
-
-#[test]
-fn examples_are_good_enough_and_cheap_enough_3() {
-    examples_are_good_enough_and_cheap_enough(2);
-}
-
-#[test]
-fn examples_are_good_enough_and_cheap_enough_4() {
-    examples_are_good_enough_and_cheap_enough(3);
+fn a_mass_with_friction_is_good_enough_and_cheap_enough() {
+    let (name, path) = paths().into_iter().find(|(name, _)| name == FRICTION).unwrap();
+    judge(&Example::until(&name, &path, 1.0)).unwrap();
 }

@@ -13,7 +13,7 @@
 //! | m_c    | largest magnitude of the column, at least 1e-6 of the run's  |
 //! | N      | number of values                                             |
 //!
-//! to within [`NEAR`] on every machine. `KOPPEL_UPDATE_FINGERPRINTS=1` writes the table anew; read the difference before you
+//! to within [`NEAR`] on every machine, or [`ROUGH`] where round-off grows or decides how often something is repeated. `KOPPEL_UPDATE_FINGERPRINTS=1` writes the table anew; read the difference before you
 //! commit it.
 
 use koppel::linalg::{Matrix, eigenvalues, svd};
@@ -22,6 +22,9 @@ use std::path::Path;
 
 /// How far (1) may be from the table on a machine that computes differently.
 const NEAR: f64 = 1e-9;
+
+/// The same for runs that make more of round-off.
+const ROUGH: f64 = 1e-5;
 
 /// A result reduced to a line.
 struct Fingerprint {
@@ -37,12 +40,23 @@ pub(crate) struct Fingerprints {
     list: Vec<Fingerprint>,
     /// Runs that need nothing but basic arithmetic.
     plain: &'static [&'static str],
+    /// Runs that make more of round-off than others.
+    rough: &'static [&'static str],
+}
+
+/// How a run is compared.
+#[derive(Clone, Copy, PartialEq)]
+enum Kind {
+    Plain,
+    Near,
+    Rough,
 }
 
 impl Fingerprints {
-    /// None so far. `plain` begins the names of runs whose bits are the same on every machine.
-    pub(crate) fn new(plain: &'static [&'static str]) -> Self {
-        Fingerprints { list: Vec::new(), plain }
+    /// None so far. Names that begin with one of `plain` are of runs whose bits are the same on every machine, with one of `rough`
+    /// of runs that make more of round-off than others.
+    pub(crate) fn new(plain: &'static [&'static str], rough: &'static [&'static str]) -> Self {
+        Fingerprints { list: Vec::new(), plain, rough }
     }
 
     /// Adds a result; `texts` are hashed too, such as the names of columns.
@@ -88,14 +102,25 @@ impl Fingerprints {
     fn text(&self, machine: u64) -> String {
         let mut text = format!("machine {machine:016x}\n");
         for Fingerprint { name, rows, columns, bits, sum } in &self.list {
-            let kind = if self.is_plain(name) { "plain" } else { "near" };
+            let kind = match self.kind(name) {
+                Kind::Plain => "plain",
+                Kind::Near => "near",
+                Kind::Rough => "rough",
+            };
             writeln!(text, "{name:<56} {kind:<5} {rows:>5} {columns:>3} {bits:016x} {sum:+.15e}").unwrap();
         }
         text
     }
 
-    fn is_plain(&self, name: &str) -> bool {
-        self.plain.iter().any(|plain| name.starts_with(plain))
+    fn kind(&self, name: &str) -> Kind {
+        let is_among = |list: &[&str]| list.iter().any(|begin| name.starts_with(begin));
+        if is_among(self.plain) {
+            Kind::Plain
+        } else if is_among(self.rough) {
+            Kind::Rough
+        } else {
+            Kind::Near
+        }
     }
 
     /// One line for each difference from a table.
@@ -113,16 +138,21 @@ impl Fingerprints {
                 differences.push(format!("{}: not in the table", own.name));
                 continue;
             };
-            let is_exact = is_same_machine || self.is_plain(&own.name);
-            differences.extend(own.difference(line, is_exact));
+            let allowed = match self.kind(&own.name) {
+                _ if is_same_machine => None,
+                Kind::Plain => None,
+                Kind::Near => Some(NEAR),
+                Kind::Rough => Some(ROUGH),
+            };
+            differences.extend(own.difference(line, allowed));
         }
         differences
     }
 }
 
 impl Fingerprint {
-    /// What differs from a line of the table.
-    fn difference(&self, line: &[&str], is_exact: bool) -> Option<String> {
+    /// What differs from a line of the table; without `allowed` all bits must be the same.
+    fn difference(&self, line: &[&str], allowed: Option<f64>) -> Option<String> {
         let shape = [self.rows.to_string(), self.columns.to_string()];
         if line[2..4] != shape {
             let [rows, columns] = shape;
@@ -130,7 +160,7 @@ impl Fingerprint {
         }
         let away = (self.sum - line[5].parse::<f64>().unwrap()).abs();
         let has_same_bits = line[4] == format!("{:016x}", self.bits);
-        if has_same_bits || (!is_exact && away <= NEAR) {
+        if has_same_bits || allowed.is_some_and(|allowed| away <= allowed) {
             return None;
         }
         Some(format!("{}: other bits, sums {away:.1e} apart", self.name))
@@ -203,8 +233,9 @@ mod tests {
     use super::*;
 
     fn table(rows: &[Vec<f64>]) -> Fingerprints {
-        let mut all = Fingerprints::new(&["plain/"]);
+        let mut all = Fingerprints::new(&["plain/"], &["rough/"]);
         all.add("plain/a", ["x"], rows);
+        all.add("rough/a", ["x"], rows);
         all.add("b", ["x"], rows);
         all
     }
@@ -217,10 +248,11 @@ mod tests {
         assert_eq!(table(&rows(3.0)).differences(&committed, 1), Vec::<String>::new());
         assert_eq!(table(&rows(3.0)).differences(&committed, 2), Vec::<String>::new());
         let next = table(&rows(3.0_f64.next_up()));
-        assert_eq!(next.differences(&committed, 1).len(), 2);
+        assert_eq!(next.differences(&committed, 1).len(), 3);
         assert_eq!(next.differences(&committed, 2).len(), 1);
         assert_eq!(table(&rows(3.0 + 1e-6)).differences(&committed, 2).len(), 2);
-        assert_eq!(table(&[vec![0.0, 1.0, 2.0]]).differences(&committed, 2).len(), 2);
+        assert_eq!(table(&rows(3.0 + 1e-3)).differences(&committed, 2).len(), 3);
+        assert_eq!(table(&[vec![0.0, 1.0, 2.0]]).differences(&committed, 2).len(), 3);
         let mut fewer = table(&rows(3.0));
         fewer.list.pop();
         assert_eq!(fewer.differences(&committed, 1), ["b: in the table, but there is no such run"]);
