@@ -44,7 +44,7 @@ pub(crate) fn load(
         session.keep_probes(cache);
     }
     let spec = &session.spec;
-    let notices = spec.notices().iter().map(|(kind, text)| format!("{kind}: {text}"));
+    let notices = spec.notices().iter().map(|(kind, text)| Remark::from(format!("{kind}: {text}")));
     notices.chain(spec.warnings()).try_for_each(|text| warn(py, &text))?;
     Ok(System { session })
 }

@@ -14,7 +14,7 @@ fn methods_that_learn_differently_are_not_mixed() {
             duration: 0.5,
             ..LearningConfig::default()
         };
-        CouplingConfig::Prestep(PrestepConfig {
+        CouplingConfig::from(PrestepConfig {
             model: ModelConfig::Rls(RlsConfig::default()),
             learning: Some(learning),
             ..PrestepConfig::default()
@@ -23,9 +23,9 @@ fn methods_that_learn_differently_are_not_mixed() {
     let by = |order: usize, learned: &BTreeMap<String, Learned>| {
         let rls = RlsConfig { outputs: order, inputs: order, ..RlsConfig::default() };
         let (model, learned) = (ModelConfig::Rls(rls), learned.clone());
-        CouplingConfig::Prestep(PrestepConfig { model, learned, ..PrestepConfig::default() })
+        CouplingConfig::from(PrestepConfig { model, learned, ..PrestepConfig::default() })
     };
-    let constant = |constant| CouplingConfig::Prestep(PrestepConfig { constant, ..PrestepConfig::default() });
+    let constant = |constant| CouplingConfig::from(PrestepConfig { constant, ..PrestepConfig::default() });
     let case = koppel::models::cases::case("two-mass").unwrap();
     // What two earlier runs of other lengths have learned.
     let [first, second] = [0.5, 0.7].map(|stop| {
@@ -51,11 +51,11 @@ fn methods_that_learn_differently_are_not_mixed() {
 #[test]
 fn known_and_learned_models_share_a_run() {
     let case = koppel::models::cases::case("two-mass").unwrap();
-    let learned = CouplingConfig::Prestep(PrestepConfig {
+    let learned = CouplingConfig::from(PrestepConfig {
         model: ModelConfig::Rls(RlsConfig::default()),
         ..PrestepConfig::default()
     });
-    let default = Box::new(CouplingConfig::Prestep(PrestepConfig::default()));
+    let default = Box::new(CouplingConfig::from(PrestepConfig::default()));
     let connections = [(case.connections[0].to.clone(), learned)].into();
     let coupling = CouplingConfig::Mixed { default, connections };
     let (simulation, _) = run(case.system().unwrap(), &RunConfig { coupling, ..RunConfig::new(1.0, 0.01) });
@@ -66,7 +66,7 @@ fn known_and_learned_models_share_a_run() {
 #[test]
 fn vfps_beside_other_methods() {
     let case = koppel::models::cases::case("two-mass").unwrap();
-    let vfps = |nodes| CouplingConfig::Vfps(VfpsConfig { nodes, ..VfpsConfig::default() });
+    let vfps = |nodes| CouplingConfig::from(VfpsConfig { nodes, ..VfpsConfig::default() });
     let start = |default: CouplingConfig, other: CouplingConfig| {
         let connections = [(case.connections[0].to.clone(), other)].into();
         let coupling = CouplingConfig::Mixed { default: Box::new(default), connections };
@@ -76,7 +76,7 @@ fn vfps_beside_other_methods() {
         let refused = start(vfps(Nodes::Fixed(10)), vfps(other)).map(|_| ()).unwrap_err().to_string();
         assert!(refused.contains("nodes"), "{refused}");
     }
-    let simulation = start(vfps(Nodes::Fixed(10)), CouplingConfig::Zoh {}).unwrap();
+    let simulation = start(vfps(Nodes::Fixed(10)), CouplingConfig::zoh()).unwrap();
     let remarks: String = simulation.remarks().iter().map(ToString::to_string).collect();
     assert!(remarks.contains("not taken again: other methods fill some of the inputs"), "{remarks}");
 }
@@ -103,16 +103,15 @@ fn each_connection_by_its_own_method() {
             .build()
             .unwrap()
     };
-    let prestep = CouplingConfig::Prestep(PrestepConfig::default());
+    let prestep = CouplingConfig::from(PrestepConfig::default());
     let stiff = ["left.F", "right.x", "right.v"].map(|input| (input.to_owned(), prestep.clone()));
-    let mixed =
-        CouplingConfig::Mixed { default: Box::new(CouplingConfig::Zoh {}), connections: stiff.into() };
+    let mixed = CouplingConfig::Mixed { default: Box::new(CouplingConfig::zoh()), connections: stiff.into() };
     let largest = |coupling: CouplingConfig| {
         let config = RunConfig { coupling, reading: Reading::Stale, ..RunConfig::new(0.2, 4e-3) };
         let (simulation, table) = run(build(), &config);
         let force = simulation.columns().iter().position(|column| column.name == "right.F").unwrap();
         table.column(force).skip(40).fold(0.0_f64, |most, y| most.max(y.abs()))
     };
-    let [hold, both, all] = [CouplingConfig::Zoh {}, mixed, prestep].map(largest);
+    let [hold, both, all] = [CouplingConfig::zoh(), mixed, prestep].map(largest);
     assert!(hold > 10.0 * all && (both / all - 1.0).abs() < 0.05, "{hold} {both} {all}");
 }
