@@ -92,7 +92,7 @@ fn within(folder: &tempfile::TempDir, text: &str, arguments: &[&str]) -> Said {
         .unwrap();
     let read = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
     let said = Said { is_ok: output.status.success(), out: read(output.stdout), err: read(output.stderr) };
-    println!("koppel {}\n{}{}", arguments.join(" "), said.out, said.err);
+    eprintln!("koppel {}\n{}{}", arguments.join(" "), said.out, said.err);
     said
 }
 

@@ -38,6 +38,9 @@ pub enum CouplingConfig {
     Auto(AutoConfig),
 }
 
+/// Other settings for a method, if there are some.
+type Change<'a, E> = dyn Fn(&dyn Method) -> std::result::Result<Option<CouplingConfig>, E> + 'a;
+
 impl<M: Method> From<M> for CouplingConfig {
     fn from(settings: M) -> Self {
         CouplingConfig::Method(Arc::new(settings))
@@ -180,10 +183,7 @@ impl CouplingConfig {
     }
 
     /// The same with other settings for those methods for which there are some.
-    fn changed<E>(
-        &self,
-        change: &dyn Fn(&dyn Method) -> std::result::Result<Option<Self>, E>,
-    ) -> std::result::Result<Self, E> {
+    fn changed<E>(&self, change: &Change<'_, E>) -> std::result::Result<Self, E> {
         Ok(match self {
             CouplingConfig::Method(own) => change(&**own)?.unwrap_or_else(|| self.clone()),
             CouplingConfig::Mixed { default, connections } => CouplingConfig::Mixed {
