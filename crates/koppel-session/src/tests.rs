@@ -139,7 +139,7 @@ fn several_mistakes_in_one_go() {
         .replace("to = \"right.F\"", "two = \"right.F\"")
         .replace("frequency = 2", "frequenzy = 2")
         .replace("time = 0.5", "time = [0.5]");
-    let error = parse(&text, Path::new("system.toml")).unwrap_err();
+    let error = Session::parse(&text, Path::new("system.toml")).unwrap_err();
     let found: Vec<(usize, usize, String)> = Diagnosis::all(&*error)
         .into_iter()
         .map(|told| (told.place.line, told.place.column, told.what))
@@ -177,7 +177,7 @@ fn the_wiring_tells_all_its_mistakes() {
         .replace("\"right.x\"]", "\"rigth.x\"]")
         .replace("to = \"right.F\"", "to = \"right.G\"")
         .replace("to = \"left.F\"", "to = \"left.x\"");
-    let error = parse(&text, Path::new("system.toml")).unwrap_err();
+    let error = Session::parse(&text, Path::new("system.toml")).unwrap_err();
     let told: Vec<String> = Diagnosis::all(&*error).iter().map(ToString::to_string).collect();
     assert_eq!(told.len(), 3, "{told:#?}");
     assert!(told[0].starts_with("system.toml:27:20: unknown subsystem `rigth`\n"), "{}", told[0]);
@@ -189,7 +189,7 @@ fn the_wiring_tells_all_its_mistakes() {
 #[test]
 fn many_mistakes_are_counted() {
     let many: String = (0..30).map(|k| format!("key{k} = 1\n")).collect();
-    let error = parse(&format!("{many}{SYSTEM}"), Path::new("system.toml")).unwrap_err();
+    let error = Session::parse(&format!("{many}{SYSTEM}"), Path::new("system.toml")).unwrap_err();
     let all = Diagnosis::all(&*error);
     assert_eq!((all.len(), all[20].what.as_str()), (21, "10 more mistakes are not shown"));
 }
