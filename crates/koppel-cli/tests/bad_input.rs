@@ -366,9 +366,13 @@ fn several_mistakes_at_once() {
             "error: unknown key `gian` in [[connections]]",
         ]
     );
-    let places = ["6:1", "8:43", "13:5", "21:9", "27:1"].map(|place| format!(" --> system.toml:{place}"));
+    let places = ["6:1", "8:42", "13:5", "21:9", "27:1"].map(|place| format!(" --> system.toml:{place}"));
     assert_eq!(arrows, places);
-    said.errs_with(&["hint: did you mean `step`?", "hint: did you mean `mass`?", "hint: did you mean `gain`?"]);
+    said.errs_with(&[
+        "hint: did you mean `step`?",
+        "hint: did you mean `mass`?",
+        "hint: did you mean `gain`?",
+    ]);
     let document = folder.run(&["run", "system.toml", "--json"]).json();
     let mistakes = document["error"]["mistakes"].as_array().unwrap();
     let lines: Vec<u64> = mistakes.iter().map(|mistake| mistake["place"]["line"].as_u64().unwrap()).collect();

@@ -15,7 +15,8 @@ mod reference;
 use std::path::{Path, PathBuf};
 
 use koppel_io::system_file::{
-    self, Document, Entry, Mark, Marks, Node, Span, SystemFile, Value as Toml, is_structure, load_structure, parse_part,
+    self, Document, Entry, Mark, Marks, Node, Span, SystemFile, Value as Toml, is_structure, load_structure,
+    parse_part,
 };
 use koppel_io::{Error as Io, Result};
 use koppel_ssp::Tolerance;
