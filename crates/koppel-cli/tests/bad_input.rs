@@ -342,6 +342,45 @@ fn json_tells_the_place() {
     assert_eq!(document["error"]["place"]["file"], "system.toml");
 }
 
+/// Mistakes of different kinds are told in one go, each at its place.
+#[test]
+fn several_mistakes_at_once() {
+    let text = SYSTEM
+        .replacen("step = 1e-3", "stpe = 1e-3", 1)
+        .replacen("coupling = \"zoh\"", "coupling = { method = \"relaxed\", alpha = \"half\" }", 1)
+        .replacen("B = [[0], [0.1]]", "B = 1", 1)
+        .replacen("\"mass\"", "\"mas\"", 1)
+        .replacen("gain = 100", "gian = 100", 1);
+    let folder = Folder::with(&text);
+    let said = folder.run(&["run", "system.toml"]);
+    assert_eq!((said.code, said.out.as_str()), (Some(2), ""), "{}", said.err);
+    let heads: Vec<&str> = said.err.lines().filter(|line| line.starts_with("error:")).collect();
+    let arrows: Vec<&str> = said.err.lines().filter(|line| line.starts_with(" --> ")).collect();
+    assert_eq!(
+        heads,
+        [
+            "error: unknown key `stpe` in [run]",
+            "error: `alpha`: found the text \"half\", expected a number",
+            "error: `B` must be a matrix: a list of rows, such as [[1, 0], [0, 1]], found a number",
+            "error: unknown model `mas`",
+            "error: unknown key `gian` in [[connections]]",
+        ]
+    );
+    let places = ["6:1", "8:42", "13:5", "21:9", "27:1"].map(|place| format!(" --> system.toml:{place}"));
+    assert_eq!(arrows, places);
+    said.errs_with(&[
+        "hint: did you mean `step`?",
+        "hint: did you mean `mass`?",
+        "hint: did you mean `gain`?",
+    ]);
+    let document = folder.run(&["run", "system.toml", "--json"]).json();
+    let mistakes = document["error"]["mistakes"].as_array().unwrap();
+    let lines: Vec<u64> = mistakes.iter().map(|mistake| mistake["place"]["line"].as_u64().unwrap()).collect();
+    assert_eq!(lines, [6, 8, 13, 21, 27]);
+    assert_eq!(document["error"]["message"], "unknown key `stpe` in [run]");
+    assert_eq!(mistakes[3]["known"][0], "mass", "{}", mistakes[3]);
+}
+
 #[test]
 fn a_value_that_becomes_infinite() {
     let system = SYSTEM.replace("[-1e5, -0.1]", "[1e9, 1e5]").replace("stop = 0.2", "stop = 20");

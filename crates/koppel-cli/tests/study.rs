@@ -230,6 +230,11 @@ fn mistakes_are_told() {
             "steps = 4, lgo = true }",
             &["unknown key `lgo` in factor `run.step`", "did you mean `log`?"],
         ),
+        (
+            "\"right.ck\" = [1e4, 1e5]",
+            "\"right.cck\" = [1]\n\"left.mm\" = [1]",
+            &["study.toml:8:1", "unknown setting `right.cck`", "study.toml:9:1", "unknown setting `left.mm`"],
+        ),
         ("system.toml\"", "sytem.toml\"", &["cannot read", "sytem.toml", "study.toml:3"]),
     ];
     for (from, to, parts) in cases {

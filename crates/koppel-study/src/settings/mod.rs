@@ -14,7 +14,7 @@ mod reference;
 
 use std::path::{Path, PathBuf};
 
-use koppel_io::system_file::{Document, Mark, Node, Span, Value as Toml};
+use koppel_io::system_file::{Document, Entry, Mark, Marks, Node, Span, Value as Toml};
 use koppel_io::{Error as Io, Result};
 use koppel_session::Session;
 use serde::{Deserialize, Serialize};
@@ -117,13 +117,14 @@ pub fn load(path: &Path) -> Result<Study> {
         document: document.clone(),
         system_path,
     };
-    study.read(&folder).map_err(marked)?;
+    study.read(&folder).map_err(|marks| document.mistakes(marks))?;
     Ok(study)
 }
 
 impl Study {
-    fn read(&mut self, folder: &Path) -> std::result::Result<(), Mark> {
-        let document = self.document.clone();
+    /// Mistakes of factors and of the reference are told together.
+    fn read(&mut self, folder: &Path) -> std::result::Result<(), Marks> {
+        let (document, mut marks) = (self.document.clone(), Marks::default());
         let root = document.root.fields("a study file", &KEYS)?;
         if let Some(title) = root.get("title") {
             self.title = title.text("title")?.to_owned();
@@ -131,35 +132,44 @@ impl Study {
         self.accepts_unstable = match root.get("accept_unstable") {
             None => false,
             Some(Node { value: Toml::Bool(is_accepted), .. }) => *is_accepted,
-            Some(node) => return Err(node.wanted("accept_unstable", "true or false")),
+            Some(node) => return Err(node.wanted("accept_unstable", "true or false").into()),
         };
         let factors = root.need("factors")?;
         for entry in factors.table("[factors]")? {
-            let factor = factor::read(entry, &self.system.spec)?;
-            if ["run", "failure", "ended_by"].contains(&factor.name.as_str()) {
-                return Err(Mark::new(
-                    factor.span,
-                    format!("the name `{}` is taken by another column", factor.name),
-                ));
-            }
-            self.factors.push(factor);
+            self.factors.extend(marks.note(self.factor(entry)));
         }
-        if self.factors.is_empty() {
-            return Err(Mark::new(factors.span.clone(), "the study varies nothing")
-                .hint("write such as \"run.step\" = [1e-3, 2e-3] below [factors]"));
+        if self.factors.is_empty() && marks.is_empty() {
+            marks.add(
+                Mark::new(factors.span.clone(), "the study varies nothing")
+                    .hint("write such as \"run.step\" = [1e-3, 2e-3] below [factors]"),
+            );
         }
+        let reference = root.get("reference").map(|node| reference::read(node, &self.system.spec, folder));
+        self.reference = marks.note(reference.transpose()).flatten();
+        // What follows depends on them.
+        marks.or(())?;
         self.plan = plan::read(root.get("plan"), &self.factors)?;
-        self.reference =
-            root.get("reference").map(|node| reference::read(node, &self.system.spec, folder)).transpose()?;
         self.measures = measure::read(root.need("measures")?, &self.factors)?;
         if let (None, Some(measure)) = (&self.reference, self.measures.iter().find(|m| m.needs_reference())) {
             let message = format!("measure `{}` needs something to compare with", measure.name);
-            return Err(Mark::new(measure.span.clone(), message).hint(
-                "add [reference] with monolithic = true, set = { \"run.step\" = 1e-5 } or file = \"r.csv\"",
-            ));
+            let mark = Mark::new(measure.span.clone(), message);
+            return Err(mark
+                .hint("add [reference] with monolithic = true, set = { \"run.step\" = 1e-5 } or file = \"r.csv\"")
+                .into());
         }
         self.analysis = analysis(root.get("analysis"), &self.measures)?;
         Ok(())
+    }
+
+    fn factor(&self, entry: &Entry) -> std::result::Result<Factor, Mark> {
+        let factor = factor::read(entry, &self.system.spec)?;
+        match factor.name.as_str() {
+            "run" | "failure" | "ended_by" => {
+                let message = format!("the name `{}` is taken by another column", factor.name);
+                Err(Mark::new(factor.span, message))
+            }
+            _ => Ok(factor),
+        }
     }
 
     /// A mistake at a place of the study file.

@@ -99,36 +99,33 @@ impl Fault {
                 }
             }
             Refusal::MissingKey(name) => Mark::new(span, format!("{place} needs `{name}`")),
-            Refusal::Wrong { found, wanted: Wanted::Name(known) } if !known.is_empty() => {
-                let names: Vec<String> = known.iter().map(|name| format!("\"{name}\"")).collect();
-                let (names, found) = (names.join(" or "), kind(&found, is_date));
-                Mark::new(span, format!("{place} must be {names}, found {found}"))
-            }
-            Refusal::Wrong { found, wanted } => {
-                let wanted = match wanted {
-                    Wanted::Name(_) => "a name in quotes".to_owned(),
-                    Wanted::Words(words) => words,
-                };
-                match found {
-                    Found::Number(number) => {
-                        let before = format!("{place}: found the number `");
-                        Mark::with_number(span, &before, &number, &format!("`, expected {wanted}"))
-                    }
-                    Found::Text(text) if !is_date => {
-                        Mark::new(span, format!("{place}: found the text {text:?}, expected {wanted}"))
-                    }
-                    Found::Bool(value) => {
-                        Mark::new(span, format!("{place}: found `{value}`, expected {wanted}"))
-                    }
-                    other => Mark::new(
-                        span,
-                        format!("{place}: found {}, expected {wanted}", kind(&other, is_date)),
-                    ),
-                }
-            }
+            Refusal::Wrong { found, wanted } => wrong(span, &place, &found, wanted, is_date),
             Refusal::Words(words) => Mark::new(span, format!("{place}: {words}")),
         }
     }
+}
+
+/// Another value than is wanted.
+fn wrong(span: Span, place: &str, found: &Found, wanted: Wanted, is_date: bool) -> Mark {
+    let wanted = match wanted {
+        Wanted::Name(known) if !known.is_empty() => {
+            let names: Vec<String> = known.iter().map(|name| format!("\"{name}\"")).collect();
+            let (names, found) = (names.join(" or "), kind(found, is_date));
+            return Mark::new(span, format!("{place} must be {names}, found {found}"));
+        }
+        Wanted::Name(_) => "a name in quotes".to_owned(),
+        Wanted::Words(words) => words,
+    };
+    let found = match found {
+        Found::Number(number) => {
+            let before = format!("{place}: found the number `");
+            return Mark::with_number(span, &before, number, &format!("`, expected {wanted}"));
+        }
+        Found::Text(text) if !is_date => format!("the text {text:?}"),
+        Found::Bool(value) => format!("`{value}`"),
+        other => kind(other, is_date).to_owned(),
+    };
+    Mark::new(span, format!("{place}: found {found}, expected {wanted}"))
 }
 
 /// What was found, in a word or two.
