@@ -59,7 +59,7 @@ impl Diagnosis {
 /// File and line, the message, and hints on lines of their own: for exceptions and logs.
 impl fmt::Display for Diagnosis {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let Place { file: Some(file), line: line @ 1.., column, .. } = &self.place {
+        if let Place { file: Some(file), line: line @ 1.., column: column @ 1.., .. } = &self.place {
             write!(f, "{file}:{line}:{column}: ")?;
         }
         f.write_str(&self.what)?;

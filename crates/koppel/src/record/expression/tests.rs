@@ -88,8 +88,10 @@ fn errors_say_what_and_where() {
         assert_eq!(Expression::parse(text).unwrap_err().to_string(), expected, "{text}");
     }
     let error = Expression::parse("1 + sinus(2)").unwrap_err();
-    assert!(error.to_string().contains("known are abs, min, max"), "{error}");
+    assert!(error.hint().unwrap().starts_with("known are abs, min, max"), "{error}");
     assert_eq!(error.position(), 4);
+    let chained = Expression::parse("a < b < c").unwrap_err();
+    assert_eq!(chained.hint().as_deref(), Some("write `a < b and b < c`"));
     assert!(matches!(Expression::parse("min < 2"), Err(ExpressionError::BareFunction { position: 0, .. })));
 }
 
