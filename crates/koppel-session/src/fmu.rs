@@ -73,11 +73,13 @@ pub(crate) fn build(spec: &FmuSpec, setting: Setting<'_>) -> Result<Box<dyn Subs
         debug_logging: log.is_some_and(|log| log.is_debug),
         without: without.cloned().unwrap_or_default(),
         start_values: spec.start_values.clone(),
-        substeps: spec.substeps,
         continuous: spec.continuous.clone(),
         probe,
         ..Options::default()
     };
+    if let Some(substeps) = spec.substeps {
+        options.substeps = substeps;
+    }
     if spec.is_model_exchange(fmu.description()) {
         options.solving = Solving::Koppel(solver);
     }

@@ -39,8 +39,8 @@ pub struct FmuSpec {
     pub path: PathBuf,
     /// Start values of parameters and variables.
     pub start_values: Vec<(String, Start)>,
-    /// Steps of the FMU in one communication step.
-    pub substeps: u32,
+    /// Steps of the FMU in a communication step in which inputs move, if they are given.
+    pub substeps: Option<u32>,
     /// Discrete variables that are coupled as continuous ones.
     pub continuous: Vec<String>,
     /// How it is isolated, as far as it says so itself.
@@ -76,8 +76,8 @@ pub(super) fn read(entry: &Entry, folder: &Path) -> Result<FmuSpec> {
     let start_values =
         values.iter().map(|value| Ok((value.name.clone(), start_value(&value.name, &value.node)?)));
     let substeps = match fields.get("substeps") {
-        None => 1,
-        Some(Node { value: Value::Integer(count @ 1..=1_000_000), .. }) => *count as u32,
+        None => None,
+        Some(Node { value: Value::Integer(count @ 1..=1_000_000), .. }) => Some(*count as u32),
         Some(node) => return Err(node.wanted("substeps", "a whole number from 1 to 1000000")),
     };
     let continuous = fields.get("continuous").map_or(Ok(&[][..]), |node| node.list("continuous"))?;
