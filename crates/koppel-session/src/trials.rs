@@ -31,7 +31,16 @@ type Verdict = (Outcome, String);
 #[derive(Debug, Default)]
 pub(crate) struct Trials {
     known: Mutex<HashMap<String, Verdict>>,
-    told: Mutex<BTreeSet<String>>,
+    told: Mutex<Told>,
+}
+
+/// What there is to say of them.
+#[derive(Debug, Default)]
+struct Told {
+    /// Everything so far: each is said once.
+    known: BTreeSet<String>,
+    /// What nobody has asked for yet.
+    new: BTreeSet<String>,
 }
 
 impl Trials {
@@ -132,12 +141,16 @@ impl Trials {
     }
 
     fn tell(&self, text: String) {
-        self.told.lock().unwrap_or_else(PoisonError::into_inner).insert(text);
+        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        if told.known.insert(text.clone()) {
+            told.new.insert(text);
+        }
     }
 
-    /// What was found since this was asked last.
+    /// What was found since this was asked last, and was not said before.
     pub(crate) fn warnings(&self) -> Vec<String> {
-        std::mem::take(&mut *self.told.lock().unwrap_or_else(PoisonError::into_inner)).into_iter().collect()
+        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        std::mem::take(&mut told.new).into_iter().collect()
     }
 }
 
