@@ -124,6 +124,7 @@ system = "{file}"
 "run.stop" = [0.01]
 [measures]
 end = {{ of = "upper.alpha", take = "final" }}
+forecast = {{ stable = "forecast" }}
 "#
         );
         folder.write("study.toml", &text);
@@ -137,6 +138,10 @@ end = {{ of = "upper.alpha", take = "final" }}
     let rows = folder.read("s/runs.csv");
     let reason = refused.err.lines().next().unwrap().trim_start_matches("error: ");
     assert_eq!(rows.matches(reason).count(), 1, "{rows}\n{}", said.err);
+    // Its forecast is known all the same.
+    let place = rows.lines().next().unwrap().split(',').position(|name| name == "forecast").unwrap();
+    let row = rows.lines().find(|row| row.contains(reason)).unwrap();
+    assert_eq!(row.split(',').nth(place).and_then(|value| value.parse().ok()), Some(0.0), "{rows}");
     study("[0.5, 2.0]", "accept_unstable = true");
     assert!(!folder.read("s/runs.csv").contains("zero-stable"));
     let said = study("[0.5]", "accept_unstable = 1");

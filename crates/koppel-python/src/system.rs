@@ -138,9 +138,14 @@ impl System {
             return Err(PyValueError::new_err("vary: give a share between 0 and 1, such as 0.2"));
         }
         let mut session = self.heard(py)?;
-        let mut remarks = Vec::new();
+        let (mut remarks, told) = (Vec::new(), Mutex::new(Vec::new()));
         let look = || -> koppel_session::Result<Forecast> {
-            session.choose_settings(&|_| {})?;
+            let tell = |kind: Kind, remark: &Remark| {
+                if kind == Kind::Warning {
+                    told.lock().unwrap_or_else(PoisonError::into_inner).push(remark.clone());
+                }
+            };
+            session.choose(&|_| {}, &tell)?;
             session.choose_filters()?;
             let session = session.trial();
             let simulation = session.simulation();
@@ -155,6 +160,7 @@ impl System {
             Ok(forecast)
         };
         let forecast = py.detach(look).map_err(error::io);
+        remarks.splice(..0, told.into_inner().unwrap_or_else(PoisonError::into_inner));
         remarks.iter().try_for_each(|text| warn(py, text))?;
         crate::python(py, &forecast?)
     }
@@ -180,8 +186,10 @@ fn run(
     remarks: &Mutex<Vec<Remark>>,
     look: &mut Look,
 ) -> koppel_session::Result<Ran> {
-    let tell = |_: Kind, remark: &Remark| {
-        remarks.lock().unwrap_or_else(PoisonError::into_inner).push(remark.clone());
+    let tell = |kind: Kind, remark: &Remark| {
+        if kind == Kind::Warning {
+            remarks.lock().unwrap_or_else(PoisonError::into_inner).push(remark.clone());
+        }
     };
     let mut run = session.start(start, &tell)?;
     let (columns, messages) = (run.simulation.columns(), run.simulation.message_columns());

@@ -45,7 +45,7 @@ impl Session {
     /// # Errors
     ///
     /// In words: a subsystem is not to be tried, or cannot be started a second time.
-    pub fn copy_at_start(&self) -> std::result::Result<Simulation, String> {
+    pub(crate) fn copy_at_start(&self) -> std::result::Result<Simulation, String> {
         if let Some((name, reason)) = self.refused().first() {
             return Err(format!("`{name}`: {reason}"));
         }

@@ -21,7 +21,7 @@ type Excluded = (CouplingConfig, ScheduleConfig);
 impl Session {
     /// True if koppel chose the coupling: it was judged then, and is not refused.
     #[must_use]
-    pub fn has_chosen_coupling(&self) -> bool {
+    pub(crate) fn has_chosen_coupling(&self) -> bool {
         self.has_chosen_coupling
     }
 

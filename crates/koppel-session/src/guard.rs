@@ -36,6 +36,11 @@ impl Guard {
         if is_accepted {
             return Ok(guard);
         }
+        let is_solved = config.reading == Reading::Fresh || config.iteration.is_some();
+        if is_solved && session.spec.connections().all(|connection| connection.filter.is_none()) {
+            // Loops that are solved at every communication point carry nothing from one to the next.
+            return Ok(guard);
+        }
         let is_chosen = session.has_chosen_coupling();
         if has_fmu_in_loop(simulation, session) {
             // What koppel chose was judged then, a checkpoint when its run began.
@@ -53,7 +58,6 @@ impl Guard {
             judged => judged?,
         }
         // Loops that are solved at every communication point stay so.
-        let is_solved = config.reading == Reading::Fresh || config.iteration.is_some();
         if found.loops.iter().any(|l| l.is_filtered || !is_solved) {
             guard.config = Some(Box::new(config.clone()));
         }

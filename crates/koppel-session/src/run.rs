@@ -83,7 +83,8 @@ impl Session {
 
     /// The same run at half the step.
     fn second(&self) -> Result<Simulation> {
-        let mut half = Session { journals: None, ..self.clone() };
+        // Its FMUs say what those of the run say.
+        let mut half = Session { journals: None, log: None, ..self.clone() };
         half.spec.run.step /= 2.0;
         half.simulation()
     }

@@ -73,9 +73,9 @@ pub(super) fn resume(arguments: &ResumeArguments) -> Result<Exit> {
         },
     }
     .anchored();
-    execution::check(&plan, &session.spec.reads(), options)?;
+    execution::check(&plan, &session.spec.reads(), options).inspect_err(|_| log.end())?;
     if let (Some(old), Some(new)) = (&checkpoint.out, &plan.out) {
-        copy_rows(old, new)?;
+        copy_rows(old, new).inspect_err(|_| log.end())?;
     }
     Execution::new(session, run, plan, options, log)?.run()
 }

@@ -133,7 +133,8 @@ impl<'a> Execution<'a> {
         }
         // From the first file on, Ctrl-C ends the run in good order.
         interrupt::listen();
-        let recording = Recording::open(plan.out.as_deref(), &metadata, rows, plan.report.is_some())?;
+        let recording = Recording::open(plan.out.as_deref(), &metadata, rows, plan.report.is_some())
+            .inspect_err(|_| log.end())?;
         Ok(Execution { session, run, plan, options, recording, metadata, log })
     }
 

@@ -28,9 +28,16 @@ pub(super) struct Recording {
     timed: Duration,
     timed_rows: u64,
     /// All rows so far, for the report.
-    kept: Option<Box<koppel::record::Table>>,
+    kept: Option<Kept>,
     has_file: bool,
     notes: Vec<String>,
+}
+
+/// Rows in memory, one after the other.
+#[derive(Debug, Default)]
+struct Kept {
+    times: Vec<f64>,
+    values: Vec<f64>,
 }
 
 /// The rows so far, shared with whoever writes checkpoints.
@@ -65,7 +72,7 @@ impl Recording {
             _ => Vec::new(),
         };
         // Of a run that goes on, the earlier rows are in the file.
-        let kept = (keep && !(out.is_some() && rows.is_some())).then(Box::default);
+        let kept = (keep && !(out.is_some() && rows.is_some())).then(Kept::default);
         let place = Shared(Arc::new(Mutex::new(place)));
         Ok(Recording {
             place,
@@ -117,25 +124,27 @@ impl Recording {
 
     /// Keeps a row for the report, or gives up keeping: what does not fit is read back from the file.
     #[inline]
-    fn keep(&mut self, time: f64, values: &[f64]) -> koppel::Result<()> {
-        let Some(table) = &mut self.kept else { return Ok(()) };
-        if self.has_file && table.times.len() * (values.len() + 1) > KEPT {
+    fn keep(&mut self, time: f64, values: &[f64]) {
+        let Some(kept) = &mut self.kept else { return };
+        if self.has_file && kept.times.len() + kept.values.len() > KEPT {
             self.kept = None;
-            return Ok(());
+            return;
         }
-        table.row(time, values)
+        kept.times.push(time);
+        kept.values.extend_from_slice(values);
     }
 
     /// All rows, for the report.
     pub(super) fn table(&self, metadata: &Metadata, finished: Option<&Finished>) -> Result<Table> {
-        let Some(table) = &self.kept else {
+        let Some(kept) = &self.kept else {
             return finished.map_or(Ok(Table::default()), |finished| Ok(read_table(&finished.path)?));
         };
         // Texts and bytes are not kept: pages show numbers.
-        let names = metadata.columns.iter().filter(|column| column.kind.is_number()).enumerate();
-        let columns =
-            names.map(|(index, column)| (column.name.clone(), table.column(index).collect())).collect();
-        let (metadata, time) = (Some(metadata.clone()), table.times.clone());
+        let names = metadata.columns.iter().filter(|column| column.kind.is_number());
+        let width = names.clone().count().max(1);
+        let column = |index: usize| kept.values.iter().skip(index).step_by(width).copied().collect();
+        let columns = names.enumerate().map(|(index, one)| (one.name.clone(), column(index))).collect();
+        let (metadata, time) = (Some(metadata.clone()), kept.times.clone());
         Ok(Table { metadata, time, columns, ..Table::default() })
     }
 }
@@ -190,11 +199,12 @@ impl Recorder for Recording {
 
     fn row_with(&mut self, time: f64, values: &[f64], messages: &[Message]) -> koppel::Result<()> {
         self.rows += 1;
-        self.keep(time, values)?;
         if !self.rows.is_multiple_of(TIMED) {
+            self.keep(time, values);
             return self.place.row(time, values, messages);
         }
         let begin = Instant::now();
+        self.keep(time, values);
         let result = self.place.row(time, values, messages);
         self.timed += begin.elapsed();
         self.timed_rows += 1;

@@ -138,10 +138,10 @@ impl Export {
     /// If it does not start, a loop is not zero-stable (unless that is accepted), it gives nothing, or a file it needs cannot be read.
     pub fn system(session: &Session, name: &str, accepts_unstable: bool) -> Result<Export> {
         let mut chosen = session.clone();
-        // What runs inside the FMU cannot be chosen anew in every tool.
-        chosen.choose_settings(&|_| {})?;
         let remarks = RefCell::new(Vec::new());
         let tell = |_: Kind, remark: &Remark| remarks.borrow_mut().push(remark.to_string());
+        // What runs inside the FMU cannot be chosen anew in every tool.
+        chosen.choose(&|_| {}, &tell)?;
         let start = Start { is_certified: false, accepts_unstable, ..Start::default() };
         // What runs inside is judged here, where somebody reads it: as a run of the file would be.
         chosen.trial().start(start, &tell)?;

@@ -81,11 +81,20 @@ fn make(prepared: &Prepared, cells: &[Cell], seen: &mut Seen, is_ended: &AtomicB
         looks_ahead: false,
         ..Start::default()
     };
-    let mut run = session
-        .start(start, &|kind, remark| prepared.tell(kind, remark))
-        .map_err(|error| one_line(&error))?;
+    let needs_forecast = study.measures.iter().any(|measure| is_forecast(&measure.kind));
+    let started = session.start(start, &|kind, remark| prepared.tell(kind, remark));
+    let mut run = match started {
+        Ok(run) => run,
+        Err(refused) => {
+            // What is refused has a forecast all the same.
+            if let (true, Ok(mut simulation)) = (needs_forecast, session.simulation()) {
+                seen.radius = forecast(&mut simulation, &session.spec.run, &study.measures).ok();
+            }
+            return Err(one_line(&refused));
+        }
+    };
     let simulation = &mut run.simulation;
-    if study.measures.iter().any(|measure| is_forecast(&measure.kind)) {
+    if needs_forecast {
         seen.radius = Some(forecast(simulation, &session.spec.run, &study.measures)?);
     }
     let of = |name: &String| simulation.columns().iter().position(|column| column.name == *name);

@@ -38,6 +38,8 @@ pub struct Prepared {
     pub(crate) is_single: bool,
 }
 
+/// Most warnings of runs that are shown.
+const MOST_TOLD: usize = 20;
 /// Longest time to look for values that cannot be built.
 const PATIENCE: Duration = Duration::from_secs(2);
 /// Runs that are tried to find one that can be built.
@@ -85,7 +87,15 @@ impl Prepared {
     #[must_use]
     pub fn later_warnings(&self) -> Vec<Remark> {
         let later = std::mem::take(&mut *self.later.lock().unwrap_or_else(PoisonError::into_inner));
-        later.into_iter().filter(|text| !self.warnings.contains(text)).collect()
+        let mut later: Vec<Remark> =
+            later.into_iter().filter(|remark| !self.warnings.contains(remark)).collect();
+        // Texts may hold figures of their runs.
+        if later.len() > MOST_TOLD {
+            let more = later.len() - MOST_TOLD;
+            later.truncate(MOST_TOLD);
+            later.push(format!("{more} more warnings of runs are not shown").into());
+        }
+        later
     }
 
     /// Keeps a remark on a run.
@@ -177,7 +187,7 @@ impl Prepared {
                 let label = value.label.clone();
                 cells[at] = Cell { level: None, value };
                 let variant = study.system.with(&values(&study, &cells), "factor");
-                let remarks = match variant.and_then(|session| remarks(&session)) {
+                let remarks = match variant.and_then(|session| remarks(session, study.accepts_unstable)) {
                     Ok(remarks) => remarks,
                     Err(error) => {
                         let why = super::one_line(&error);
@@ -195,10 +205,23 @@ impl Prepared {
 }
 
 /// What there is to say of the wiring and the coupling of a system at its start; of one with FMUs, of which no instance is made, less.
-fn remarks(session: &Session) -> Result<Vec<Remark>> {
-    match session.spec.fmus().is_empty() {
-        true => session.simulation().map(|simulation| simulation.remarks()),
-        false => session.check().map(|()| Vec::new()),
+fn remarks(mut session: Session, accepts_unstable: bool) -> Result<Vec<Remark>> {
+    if !session.spec.fmus().is_empty() {
+        return session.check().map(|()| Vec::new());
+    }
+    let start = Start { is_certified: false, looks_ahead: false, accepts_unstable, ..Start::default() };
+    let told = RefCell::new(Vec::new());
+    session.start(start, &warnings(&told))?;
+    Ok(told.into_inner())
+}
+
+/// Puts warnings into a list.
+fn warnings(told: &RefCell<Vec<Remark>>) -> impl Fn(Kind, &Remark) {
+    |kind, remark| {
+        let mut told = told.borrow_mut();
+        if kind == Kind::Warning && !told.contains(remark) {
+            told.push(remark.clone());
+        }
     }
 }
 
@@ -220,21 +243,17 @@ struct First {
 
 fn first(study: &Study, design: &Design) -> Result<First> {
     let mut problem = None;
+    // Also of runs that cannot begin: what was said of an FMU is not said again.
+    let told = RefCell::new(Vec::new());
     let step = (design.runs() / TRIED).max(1);
     for run in (0..design.runs()).step_by(step as usize) {
         let cells = design.cells(run);
         let built = study.system.with(&values(study, &cells), "factor").and_then(|mut session| {
             session.spec.run.record = Record::One("*".into());
-            let remarks = RefCell::new(Vec::new());
-            let tell = |kind: Kind, remark: &Remark| {
-                if kind == Kind::Warning {
-                    remarks.borrow_mut().push(remark.clone());
-                }
-            };
             let start =
                 Start { is_certified: false, accepts_unstable: study.accepts_unstable, ..Start::default() };
-            let known = session.start(start, &tell)?.simulation.columns().to_vec();
-            Ok(First { run, session, known, remarks: remarks.into_inner() })
+            let known = session.start(start, &warnings(&told))?.simulation.columns().to_vec();
+            Ok(First { run, session, known, remarks: told.take() })
         });
         match built {
             Ok(first) => return Ok(first),
