@@ -96,6 +96,8 @@ fn a_run_that_is_not_zero_stable_is_refused() {
     let said = folder.run(&plain("run", &file, "upper.beta=2"));
     assert_eq!(said.code, Some(2));
     said.errs_with(&["not zero-stable", "lower.F1 -> upper.F1", "1.36", "--accept-unstable"]);
+    let dry = folder.run(&[&plain("run", &file, "upper.beta=2")[..], &["--dry-run"]].concat());
+    assert_eq!((dry.code, dry.err), (said.code, said.err));
     let mut arguments = plain("run", &file, "upper.beta=2");
     arguments.extend(["--accept-unstable", "--quiet", "--stop", "0.002"]);
     folder.succeed(&arguments);

@@ -83,9 +83,13 @@ fn dry_run(arguments: &RunArguments, mut session: Session) -> Result<Exit> {
     execution::check(&plan(arguments), &session.spec.reads(), &arguments.session)?;
     Cache::new(&arguments.session.cache).serve(&mut session);
     auto::choose(&mut session, explains(arguments))?;
-    let simulation = session.trial().simulation();
-    tell_fmus(&session);
-    let plan = DryRun::new(&session, &simulation?)?;
+    let start = Start {
+        is_certified: false,
+        accepts_unstable: arguments.session.accept_unstable,
+        ..Start::default()
+    };
+    let run = session.trial().start(start, &arguments.session.tell())?;
+    let plan = DryRun::new(&session, &run.simulation)?;
     if arguments.session.json {
         output::print_json(&serde_json::to_value(&plan).unwrap_or_default())?;
     } else {
