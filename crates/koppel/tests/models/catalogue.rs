@@ -183,7 +183,7 @@ fn mistakes_are_explained() {
         "parameter `m` of model `mass`: `0` must be above zero (mass, in kg)"
     );
     for (name, value) in [("m", f64::NAN), ("c", f64::INFINITY), ("d", -1.0)] {
-        assert!(matches!(*error("mass", &[(name, value)]), Error::Setting { .. }), "{name} = {value}");
+        assert!(matches!(*error("mass", &[(name, value)]), Error::Parameter { .. }), "{name} = {value}");
     }
     let mut ode = build("mass", &parameters(&[])).unwrap();
     let before = fingerprint(ode.as_ref());
