@@ -1,7 +1,7 @@
 //! A co-simulation engine: black-box subsystems coupled at large communication steps.
 //!
 //! Numbers in, numbers out: no file is opened here and nothing is printed. Start with [`system::SystemBuilder`] and
-//! [`run::Simulation`].
+//! [`run::Run`].
 //!
 //! A first-order plant y' = u - y, y(0) = 1, under the PI controller u = -10 (y + ∫ y dt). Uncut it follows
 //! y = (10 e^{-10 t} - e^{-t}) / 9:
@@ -9,7 +9,7 @@
 //! ```
 //! use koppel::coupling::{CouplingConfig, StartUp};
 //! use koppel::record::{Record, Table};
-//! use koppel::run::{Flow, RunConfig, Simulation};
+//! use koppel::run::{Flow, Run, RunConfig};
 //! use koppel::solver::SolverConfig;
 //! use koppel::system::{Connection, OdeModel, SystemBuilder};
 //!
@@ -25,9 +25,9 @@
 //!     .build()?;
 //! let coupling = CouplingConfig::foh(StartUp::Constant);
 //! let record = Record::One("plant.y".into());
-//! let mut simulation = Simulation::new(system, &RunConfig { coupling, record, ..RunConfig::new(1.0, 0.01) })?;
+//! let mut run = Run::new(system, &RunConfig { coupling, record, ..RunConfig::new(1.0, 0.01) })?;
 //! let mut table = Table::default();
-//! simulation.run(&mut table, &mut |_| Ok(Flow::Continue))?;
+//! run.run(&mut table, &mut |_| Ok(Flow::Continue))?;
 //! for (t, y) in table.times.iter().zip(table.column(0)) {
 //!     let exact = (10.0 * (-10.0 * t).exp() - (-t).exp()) / 9.0;
 //!     assert!((y - exact).abs() < 0.01, "{y} at {t} s");
@@ -45,8 +45,10 @@ mod fnv;
 pub mod frequency;
 pub mod hinf;
 pub mod identify;
+pub mod iteration;
 pub mod linalg;
 pub mod models;
+pub mod network;
 pub mod plan;
 pub mod record;
 pub mod run;
@@ -54,6 +56,7 @@ pub mod signal;
 pub mod solver;
 mod splitmix;
 pub mod system;
+pub mod workbench;
 
 pub use error::{Error, Result};
 pub use fnv::fnv;

@@ -1,25 +1,15 @@
 //! A run's settings as plain data.
 
 use super::adaptive::AdaptiveConfig;
-use super::change::Change;
-use super::iterate::IterationConfig;
+use super::changes::Change;
 use crate::coupling::{CouplingConfig, Hold};
 use crate::error::{Error, Result, bad};
+use crate::iteration::IterationConfig;
+use crate::network::Reading;
 use crate::record::Record;
 use crate::signal::Clock;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-
-/// When outputs with direct feed-through are read at a communication point.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Reading {
-    /// With the inputs of the same instant set first: all outputs belong together.
-    #[default]
-    Fresh,
-    /// With the inputs held at the end of the finished step.
-    Stale,
-}
 
 /// Who moves when.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -70,6 +60,13 @@ pub enum Parallel {
     Never,
     /// Always: for tests.
     Always,
+}
+
+impl Parallel {
+    /// True if threads may be used at all.
+    pub(super) fn is_allowed(self) -> bool {
+        self != Parallel::Never
+    }
 }
 
 /// Everything about a run that is not the system itself.

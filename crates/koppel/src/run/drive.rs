@@ -1,13 +1,13 @@
 //! A whole run: to the end, with rows for a recorder and a watcher that may end it. Between two rows and two looks of the
 //! watcher, steps are taken in one go.
 
-use super::board::Board;
-use super::retreat::LastPoint;
-use super::simulation::Simulation;
-use super::slot::Slot;
-use crate::error::Result;
+use super::recording::{Now, Recording};
+use super::run::Run;
+use super::scheme::{end_inside, restore_begin};
+use crate::error::{Error, Result};
+use crate::network::{Termination, termination};
 use crate::record::Recorder;
-use crate::system::{SubsystemId, SystemGraph, VariableId, VariableKind};
+use crate::signal::Step;
 
 /// How a run ended.
 #[derive(Clone, Debug, PartialEq)]
@@ -28,17 +28,6 @@ pub enum Ending {
     Terminated(Termination),
 }
 
-/// A subsystem asks to end the run.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Termination {
-    /// Which.
-    pub subsystem: String,
-    /// When the run ends.
-    pub time: f64,
-    /// What it says.
-    pub text: String,
-}
-
 /// What the watcher of a run wants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flow {
@@ -51,10 +40,10 @@ pub enum Flow {
 }
 
 /// Is asked after every exchange of values whether to go on, or as rarely as it wants: after macro steps, and after the parts
-/// of those that are cut (see [`Simulation::is_inside_step`]), where nothing is recorded (unless rows at events are asked for) and the run does not end.
-pub type Watch<'a> = dyn FnMut(&mut Simulation) -> Result<Flow> + Send + 'a;
+/// of those that are cut (see [`Run::is_inside_step`]), where nothing is recorded (unless rows at events are asked for) and the run does not end.
+pub type Watch<'a> = dyn FnMut(&mut Run) -> Result<Flow> + Send + 'a;
 
-impl Simulation {
+impl Run {
     /// Runs to the end, recording rows; `watch` is asked after every exchange of values, unless it says that later is enough.
     ///
     /// Once threads are found to pay, the whole loop moves onto one of them, so that the others are a short call away.
@@ -74,46 +63,85 @@ impl Simulation {
         }
     }
 
+    /// Ends the run because of this failure, if it is a request to do so by a subsystem. All subsystems go to where it stands
+    /// ([`Run::time`] is then), if they can; else the run ends at the last communication point. Any other failure comes back.
+    pub fn end_by(&mut self, error: Box<Error>) -> Result<Termination> {
+        self.end_on_request(&error).map(|(request, _)| request).ok_or(error)
+    }
+
+    /// Ends the run because of this failure, if it is a request to do so: all go to where the subsystem stands that has asked, or
+    /// stay at the last communication point, whose values are not those of the subsystems then. Tells which.
+    fn end_on_request(&mut self, error: &Error) -> Option<(Termination, bool)> {
+        let (request, reached) = termination(error)?;
+        let start = self.time();
+        let step = Step { index: self.steps_taken(), start, size: self.clock.size() };
+        let reached = reached.filter(|time| *time > start + self.margin());
+        let (scheme, network) = (&mut *self.scheme, &mut self.network);
+        let there = reached.and_then(|time| end_inside(scheme, network, step, time, &request.subsystem));
+        match there {
+            Some(time) => self.inside = Some(time),
+            // What is left is the board as it was.
+            None => restore_begin(scheme, network),
+        }
+        let request = Termination { time: self.time(), ..request };
+        self.scheme.staged_mut().termination = Some(request.clone());
+        self.plain_until = 0;
+        Some((request, there.is_some()))
+    }
+
     /// The last row of a run that was ended inside of a step: where all are, or the last point they had in common.
     fn write_last_row(&mut self, recorder: &mut dyn Recorder, is_there: bool) -> Result<()> {
-        match self.unwritten.take() {
+        match self.recording.unwritten.take() {
             _ if is_there => self.record(recorder),
-            Some(time) => self.write_row(time, recorder),
+            Some(time) => {
+                let margin = self.margin();
+                self.recording.write(&mut self.network, time, margin, recorder)
+            }
             // Its outputs have come back.
-            None if !self.index.is_multiple_of(self.record_every) => self.record(recorder),
+            None if !self.recording.is_row(self.index) => self.record(recorder),
             None => Ok(()),
         }
     }
 
-    /// The subsystem that has asked to end the run, if one has.
-    pub fn termination(&self) -> Option<&Termination> {
-        self.termination.as_ref()
+    /// Gives the present row to `recorder`, after those at events since the last one.
+    pub fn record(&mut self, recorder: &mut dyn Recorder) -> Result<()> {
+        self.with_recording(|recording, now| recording.record(now, recorder))
     }
 
-    /// True where a subsystem has asked to end the run and all have come there.
-    pub(super) fn is_ended(&self) -> bool {
-        self.termination.as_ref().is_some_and(|request| self.time() >= request.time - self.margin())
+    fn with_recording(
+        &mut self,
+        work: impl FnOnce(&mut Recording, &mut Now<'_>) -> Result<()>,
+    ) -> Result<()> {
+        let mut now = Now {
+            time: self.time(),
+            step: self.clock.step(self.index, 1),
+            last_size: self.control.as_ref().map_or(self.clock.size(), |control| control.last_size()),
+            margin: self.margin(),
+            network: &mut self.network,
+            scheme: &*self.scheme,
+        };
+        work(&mut self.recording, &mut now)
     }
 
     fn run_to_the_end(&mut self, recorder: &mut dyn Recorder, watch: &mut Watch<'_>) -> Result<Ending> {
         if self.index == 0 && !self.is_inside_step() {
             self.record(recorder)?;
-            if self.stop_condition()? {
+            if self.is_condition_met()? {
                 return Ok(Ending::Condition { time: self.time() });
             }
         } else {
-            self.recall_row()?;
-            if self.keeps_rows() {
-                self.keep_row()?;
+            self.with_recording(Recording::recall)?;
+            if self.recording.keeps_all {
+                self.with_recording(Recording::keep)?;
             }
         }
         let mut look = self.index + 1;
-        while self.pool.is_none() {
+        while self.scheme.staged().crew.pool().is_none() {
             if let Some(ending) = self.advance_and_record(recorder, watch, &mut look)? {
                 return Ok(ending);
             }
         }
-        let pool = self.pool.clone();
+        let pool = self.scheme.staged().crew.pool().cloned();
         let mut rest = || {
             loop {
                 if let Some(ending) = self.advance_and_record(recorder, watch, &mut look)? {
@@ -136,7 +164,7 @@ impl Simulation {
         look: &mut u64,
     ) -> Result<Option<Ending>> {
         if self.is_done() {
-            let request = self.termination.clone().filter(|_| self.is_ended());
+            let request = self.termination().cloned().filter(|_| self.is_ended());
             return Ok(Some(request.map_or(Ending::Reached, Ending::Terminated)));
         }
         match self.unseen_steps(*look) {
@@ -144,7 +172,7 @@ impl Simulation {
             steps => self.advance_by(steps)?,
         }
         if self.is_inside_step() && !self.is_ended() {
-            if self.row.has_events() {
+            if self.recording.has_events() {
                 self.record(recorder)?;
             }
             if *look <= self.index + 1 {
@@ -152,11 +180,11 @@ impl Simulation {
             }
             return Ok(None);
         }
-        let stop = self.stop_condition()?;
-        if self.is_row_due() || stop {
+        let stop = self.is_condition_met()?;
+        if self.recording.is_row(self.index) || self.is_done() || stop {
             self.record(recorder)?;
-        } else if self.keeps_rows() {
-            self.keep_row()?;
+        } else if self.recording.keeps_all {
+            self.with_recording(Recording::keep)?;
         }
         let time = self.time();
         if stop {
@@ -177,57 +205,12 @@ impl Simulation {
     /// How many steps can be taken in one go: to the next row or look, and not beyond the steps in which nothing happens but
     /// that values are exchanged.
     fn unseen_steps(&self, look: u64) -> u64 {
-        if self.condition.is_some() || self.keeps_rows() {
-            return 1;
-        }
-        let row = self.record_every - self.index % self.record_every;
-        row.min(look.saturating_sub(self.index)).min(self.plain_until.saturating_sub(self.index)).max(1)
+        let to_look = look.saturating_sub(self.index).min(self.plain_until.saturating_sub(self.index));
+        self.recording.unseen_steps(self.index).min(to_look).max(1)
     }
 
-    /// True at points that become rows.
-    fn is_row_due(&self) -> bool {
-        self.index.is_multiple_of(self.record_every) || self.is_done()
-    }
-
-    /// True if points between rows are looked at, too: where a subsystem ends the run in the step that follows, they are the last
-    /// it has.
-    fn keeps_rows(&self) -> bool {
-        matches!(self.last_point, LastPoint::Row)
-    }
-
-    /// Present value of any variable of a subsystem, which is numbered in the order in which they move.
-    pub fn value(&mut self, id: SubsystemId, variable: VariableId) -> Result<f64> {
+    fn is_condition_met(&mut self) -> Result<bool> {
         let time = self.time();
-        value(&mut self.slots[id], variable, &self.graph, &self.board, time)
-    }
-
-    fn stop_condition(&mut self) -> Result<bool> {
-        let time = self.time();
-        let Simulation { condition, slots, graph, board, .. } = self;
-        let Some(condition) = condition else { return Ok(false) };
-        condition.holds(time, |id, variable| value(&mut slots[id], variable, graph, board, time))
-    }
-}
-
-/// Present value of any variable; of an input, what it was given at the end of its last step. Outputs and inputs of a
-/// slow subsystem that is ahead keep their last values until their time has come; its states are those it has reached.
-pub(super) fn value(
-    slot: &mut Slot,
-    variable: VariableId,
-    graph: &SystemGraph,
-    board: &Board,
-    time: f64,
-) -> Result<f64> {
-    let VariableId { kind, index } = variable;
-    let input = slot.inputs.start + index;
-    let is_ahead = !slot.before.is_empty() && board.history.reached(slot.id) > time;
-    match kind {
-        VariableKind::Output if is_ahead => Ok(slot.before[index]),
-        VariableKind::Input if is_ahead => {
-            Ok(slot.before[slot.outputs.len() + index] + slot.external(graph, input, time))
-        }
-        VariableKind::Output => Ok(board.outputs[slot.outputs.start + index]),
-        VariableKind::Input => Ok(board.applied[input] + slot.external(graph, input, time)),
-        VariableKind::Parameter | VariableKind::Local => slot.subsystem.get(variable),
+        self.recording.is_condition_met(&mut self.network, time)
     }
 }

@@ -1,54 +1,42 @@
-//! The loop: schedules, the macro step, consistent starts, and the state between two steps.
+//! A run: a network, the scheme that moves it from one communication point to the next, and when something happens.
+//!
+//! | file            | what                                                                            |
+//! | --------------- | ------------------------------------------------------------------------------- |
+//! | `config.rs`     | [`RunConfig`], settings as plain data; `schedule.rs`, who moves when              |
+//! | `setup.rs`      | from a system and settings to a run that stands at its start                     |
+//! | `run.rs`        | [`Run`]: takes macro steps; changes and step control between them                 |
+//! | `scheme/`       | **the macro step** (`staged.rs`), its fast path, iteration, halves, repetition    |
+//! | `drive.rs`      | to the end, with rows for a recorder and a watcher                               |
+//! | `changes.rs`    | timed changes; `parts.rs`, steps that they cut                                   |
+//! | `adaptive/`     | steps of changing length                                                        |
+//! | `recording.rs`  | rows                                                                            |
+//! | `state.rs`      | [`RunState`]: roll-back, checkpoints; `places.rs`, which of its numbers are values |
+//! | `statistics.rs` | what a run did                                                                  |
 
 mod adaptive;
-mod board;
-mod change;
+mod changes;
 mod config;
-mod consistent;
 mod drive;
-mod exchanged;
-mod failure;
-mod feed_through;
-mod held;
-mod iterate;
-mod late_start;
-mod linear_part;
-mod live;
-mod loop_derivatives;
-mod loop_solver;
-mod messages;
-mod models;
+mod parts;
 mod places;
-mod preparation;
-mod probe_report;
-mod probing;
-mod reaction;
-mod repeat;
-mod retreat;
-mod row;
+mod recording;
+#[expect(clippy::module_inception, reason = "the file is named for the type it holds")]
+mod run;
 mod schedule;
+mod scheme;
 mod setup;
-mod simulation;
-mod slot;
-mod stage;
 mod state;
 mod statistics;
 mod step_sizes;
-mod surrogates;
-mod varied;
-mod wide;
 
+pub use crate::iteration::{AccelerationKind, IterationConfig, IterationKind, LoopWork, Otherwise};
+pub use crate::network::{Reading, Termination};
 pub use adaptive::{AdaptiveConfig, StepSizes, Watched};
-pub use change::Change;
-pub use config::{Parallel, Reading, RunConfig, ScheduleConfig};
-pub use drive::{Ending, Flow, Termination, Watch};
-pub use feed_through::{FeedThrough, Told};
-pub use iterate::{AccelerationKind, IterationConfig, IterationKind, LoopWork, Otherwise};
+pub use changes::Change;
+pub use config::{Parallel, RunConfig, ScheduleConfig};
+pub use drive::{Ending, Flow, Watch};
 pub(crate) use places::{Place, Places};
-pub use preparation::{Copies, Preparation};
-pub use probe_report::{Pole, PortRange, ProbeReport};
+pub use run::Run;
 pub use schedule::{Schedule, SubsystemLoop, subsystem_loops};
-pub use simulation::Simulation;
 pub use state::RunState;
 pub use statistics::{Defect, Share, Statistics};
-pub use surrogates::{Identified, Spared};

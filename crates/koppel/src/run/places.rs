@@ -2,7 +2,7 @@
 //!
 //! Times, counts and offsets do not, nor does what solvers remember to be quick.
 
-use super::simulation::Simulation;
+use super::run::Run;
 use super::state::RunState;
 
 /// One number of a [`RunState`].
@@ -37,38 +37,29 @@ impl RunState {
     }
 }
 
-impl Simulation {
-    /// u - L y of every input: what it was last given, less what is connected to it now.
-    pub(crate) fn differences(&self) -> impl Iterator<Item = f64> + '_ {
-        let connected = (0..self.graph.inputs()).filter(|input| !self.graph.is_free(*input));
-        connected.map(|input| {
-            let wires = &self.graph.wires()[self.graph.wires_into(input)];
-            let arrives = wires.iter().map(|wire| wire.gain * self.board.outputs[wire.source]).sum::<f64>();
-            self.board.applied[input] - self.graph.offset(input) - arrives
-        })
-    }
-
-    /// Where values are in a state of this run.
-    pub(crate) fn linear_places(&self, state: &RunState) -> Places {
+impl Places {
+    /// Where values are in a state of a run.
+    pub(crate) fn of(run: &Run, state: &RunState) -> Self {
+        let network = run.network();
         let mut buffer = Vec::new();
         let mut length = |save: &dyn Fn(&mut Vec<f64>)| {
             buffer.clear();
             save(&mut buffer);
             buffer.len()
         };
-        let (inputs, outputs) = (self.graph.inputs(), self.graph.outputs());
-        let before = self.slots.iter().map(|slot| slot.before.len()).sum();
-        let externals = length(&|out| self.graph.externals().iter().for_each(|(_, e)| e.save(out)));
-        let [values, times, arrivals, counts] = self.board.history.sizes();
-        let has_models = self.needs.models.is_some();
-        let models = if has_models { length(&|out| self.board.models.save(out)) } else { 0 };
-        let coupling = length(&|out| self.coupling.save(out));
-        let given = self.board.applied.len() + self.board.read_stale.len();
+        let (inputs, outputs) = (network.graph.inputs(), network.graph.outputs());
+        let before = network.slots.iter().map(|slot| slot.before.len()).sum();
+        let externals = length(&|out| network.graph.externals().iter().for_each(|(_, e)| e.save(out)));
+        let [values, times, arrivals, counts] = network.board.history.sizes();
+        let has_models = network.needs.models.is_some();
+        let models = if has_models { length(&|out| network.board.models.save(out)) } else { 0 };
+        let coupling = length(&|out| network.coupling.save(out));
+        let given = network.board.applied.len() + network.board.read_stale.len();
         let parts = [
             (inputs, false),
             (given, true),
-            (self.board.planned.coefficients.len(), true),
-            (self.board.planned.sizes.len(), false),
+            (network.board.planned.coefficients.len(), true),
+            (network.board.planned.sizes.len(), false),
             (outputs, true),
             (before, true),
             (externals, false),
@@ -79,7 +70,7 @@ impl Simulation {
             (models, false),
             (coupling, true),
         ];
-        let planned = &self.board.planned;
+        let planned = &network.board.planned;
         let first_output = inputs + given + planned.coefficients.len() + planned.sizes.len();
         let (mut all, mut at) = (Vec::new(), 0);
         for (size, is_value) in parts {

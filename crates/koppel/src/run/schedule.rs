@@ -1,11 +1,11 @@
 //! Who moves when: stages one after the other, the members of a stage side by side.
 
 use super::config::{Named, RunConfig, ScheduleConfig};
-use super::iterate::IterationKind;
 use crate::coupling::{MethodInfo, methods};
 use crate::error::{Error, Result, Subject, bad};
+use crate::iteration::IterationKind;
 use crate::system::{
-    Component, OutputId, Signal, SubsystemId, SystemGraph, evaluation_order, strongly_connected, tear,
+    Component, OutputId, Signal, SubsystemId, SystemGraph, evaluation_order, feeders, strongly_connected, tear,
 };
 use std::ops::Range;
 
@@ -183,18 +183,6 @@ fn interpolating() -> String {
     }
 }
 
-/// For every subsystem, those that feed it.
-fn feeders(graph: &SystemGraph) -> Vec<Vec<SubsystemId>> {
-    let mut sources = vec![Vec::new(); graph.len()];
-    for wire in graph.wires() {
-        sources[graph.subsystem_of_input(wire.target)].push(wire.from);
-    }
-    for wire in graph.message_wires().iter().filter(|wire| wire.from != wire.to) {
-        sources[wire.to].push(wire.from);
-    }
-    sources
-}
-
 /// Subsystems that feed each other: a loop for the iteration of steps.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SubsystemLoop {
@@ -204,17 +192,6 @@ pub struct SubsystemLoop {
     pub torn: Vec<OutputId>,
     /// True if no smaller set of outputs cuts the loop, false if a heuristic found it.
     pub is_smallest: bool,
-}
-
-/// Whether each subsystem follows itself, at once or not.
-pub(super) fn are_in_cycles(graph: &SystemGraph) -> Vec<bool> {
-    let sources = feeders(graph);
-    let mut are = vec![false; graph.len()];
-    for members in strongly_connected(&sources) {
-        let is_cycle = members.len() > 1 || sources[members[0]].contains(&members[0]);
-        members.iter().for_each(|id| are[*id] = is_cycle);
-    }
-    are
 }
 
 /// All loops of subsystems, algebraic or not.

@@ -1,251 +1,179 @@
 //! From a system and its settings to a run that stands at its start.
 
 use super::adaptive;
-use super::board::{Board, Deliveries};
-use super::change;
+use super::changes::{self, Changes};
 use super::config::RunConfig;
-use super::consistent::{Consistency, Instant};
-use super::failure::non_finite;
-use super::iterate::{self, IterationKind, StepIteration};
-use super::late_start::LateStart;
-use super::messages::Messages;
-use super::preparation::Preparation;
-use super::probing::Bench;
-use super::retreat::LastPoint;
-use super::row::Row;
+use super::parts::Parts;
+use super::recording::Recording;
+use super::run::Run;
 use super::schedule::Schedule;
-use super::simulation::{Simulation, Stage, view};
-use super::slot::Slot;
-use super::statistics::Extremes;
+use super::scheme::{self, Stage, Staged};
 use super::step_sizes;
-use crate::coupling::{self, Coupling, Needs};
+use crate::coupling::{Coupling, Needs};
+use crate::diagnostic::Remark;
 use crate::error::{Error, Result, Subject};
+use crate::iteration::{self, IterationKind};
+use crate::network::{Network, NetworkConfig, Slot, WideOutputs};
 use crate::record::{Column, Columns, Condition};
-use crate::signal::{Clock, Request};
-use crate::system::{Reach, SubsystemId, System, SystemGraph, algebraic_loops};
+use crate::signal::Clock;
+use crate::system::{InputId, Reach, SubsystemId, System, SystemGraph, algebraic_loops};
+use crate::workbench::{Findings, Preparation, probe};
 
-impl Simulation {
-    /// Wires, initialises and finds the consistent start.
-    pub fn new(system: System, config: &RunConfig) -> Result<Self> {
-        Self::prepared(system, config, Preparation::default())
-    }
+/// Wires, initialises and finds the consistent start.
+pub(super) fn assemble(
+    system: System,
+    config: &RunConfig,
+    by: Preparation<'_>,
+    build: impl FnOnce(&SystemGraph) -> Result<Box<dyn Coupling>>,
+) -> Result<Run> {
+    config.check()?;
+    let schedule = Schedule::new(config, &system.graph)?;
+    let loops = iterated_loops(config, &system.graph, &schedule);
+    let order: Vec<SubsystemId> = schedule.stages.concat();
+    let System { graph, subsystems } = system.reordered(&order);
+    let coupling = build(&graph)?;
+    let columns =
+        Columns::select(&config.record, &graph, &coupling.channels(&graph), own_columns(config, loops))?
+            .in_order_of_definition(&order);
+    let needs = coupling.needs();
+    check_rates(config, &schedule, &needs)?;
+    check_externals(&graph, &schedule, &order, config.largest_step())?;
+    let control = adaptive::control(config, &graph, (&schedule, &order), &needs)?;
+    let assignments = changes::resolve(config, &graph)?;
+    step_sizes::check(&graph, (&schedule, &order), config, &needs, &assignments)?;
+    let condition = config.stop_when.as_deref().map(|text| Condition::new(text, &graph)).transpose()?;
+    scheme::check_rates(config.iteration.as_ref(), schedule.is_multi_rate())?;
 
-    /// The same with what is there to prepare it by.
-    pub fn prepared(system: System, config: &RunConfig, by: Preparation<'_>) -> Result<Self> {
-        Self::assemble(system, config, by, |graph| coupling::build(&config.coupling, config.hold, graph))
-    }
+    let clock = Clock::new(config.start, config.stop, config.step);
+    let stages = scheme::stages(&graph, &schedule, needs);
+    let changes = Changes::new(assignments, clock.size(), graph.outputs());
+    let every: Vec<u32> = order.iter().map(|id| schedule.every[*id]).collect();
+    let evaluated = NetworkConfig {
+        reading: config.reading,
+        iteration: config.iteration.as_ref().filter(|settings| settings.kind == IterationKind::Outputs),
+        every: &every,
+        step: config.largest_step(),
+    };
+    let wide = WideOutputs::new(&graph, &config.record, &columns, condition.as_ref());
+    let mut network = Network::new(graph, subsystems, coupling, &evaluated);
+    network.wide = wide;
+    let mut start = Start { clock, changes, stages: &stages, probing: Vec::new() };
+    start.find(&mut network, config, by, &order).map_err(|error| network.with_inputs(error))?;
+    let Start { changes, probing, .. } = start;
+    let settings = changes.settings(network.len());
 
-    /// The same with a method of one's own in place of `config.coupling`.
-    pub fn with_coupling(system: System, config: &RunConfig, coupling: Box<dyn Coupling>) -> Result<Self> {
-        Self::assemble(system, config, Preparation::default(), |_| Ok(coupling))
-    }
+    let staged = Staged::new(
+        stages,
+        clock,
+        schedule.is_multi_rate(),
+        config.threads,
+        network.graph.inputs(),
+    );
+    let scheme =
+        scheme::choose(staged, &mut network, config.iteration.as_ref(), &schedule.loops, clock.time(0))?;
+    let recording =
+        Recording::new(columns, config.record_every, condition, config.record_events, &mut network);
+    let mut run = Run {
+        network,
+        scheme,
+        clock,
+        index: 0,
+        inside: None,
+        parts: Parts::default(),
+        plain_until: 0,
+        control,
+        changes,
+        recording,
+        probing,
+        findings: Findings::new(clock, settings, config.threads.is_allowed()),
+        state_size: 0,
+    };
+    prepare_retreat(&mut run);
+    let mut numbers = Vec::new();
+    run.save_numbers(&mut numbers);
+    run.state_size = numbers.len();
+    run.network.slots.iter_mut().for_each(Slot::begin_run);
+    Ok(run)
+}
 
-    fn assemble(
-        system: System,
+/// What finds the start.
+struct Start<'a> {
+    clock: Clock,
+    changes: Changes,
+    stages: &'a [Stage],
+    probing: Vec<crate::workbench::ProbeReport>,
+}
+
+impl Start<'_> {
+    /// Start values, then all outputs of the start time, then what the coupling prepares.
+    fn find(
+        &mut self,
+        network: &mut Network,
         config: &RunConfig,
         by: Preparation<'_>,
-        build: impl FnOnce(&SystemGraph) -> Result<Box<dyn Coupling>>,
-    ) -> Result<Self> {
-        config.check()?;
-        let schedule = Schedule::new(config, &system.graph)?;
-        let loops = iterated_loops(config, &system.graph, &schedule);
-        let order: Vec<SubsystemId> = schedule.stages.concat();
-        let System { graph, subsystems } = system.reordered(&order);
-        let coupling = build(&graph)?;
-        let columns =
-            Columns::select(&config.record, &graph, &coupling.channels(&graph), own_columns(config, loops))?
-                .in_order_of_definition(&order);
-        let needs = coupling.needs();
-        if needs.reduced_start && schedule.is_multi_rate() {
-            return Err(Error::Unsupported {
-                what: Subject::named("reduced", "start = \"reduced\""),
-                reason: "subsystems with different rates have no common small first steps; use start = \"constant\""
-                    .into(),
-            }
-            .into());
-        }
-        if needs.one_rate && schedule.is_multi_rate() {
-            return Err(Error::Unsupported {
-                what: Subject::named(
-                    config.coupling.name(),
-                    format!("`{}` with several rates", config.coupling.name()),
-                ),
-                reason: "it predicts all outputs over one common step; remove `every`, or use `foh` or `soh`"
-                    .into(),
-            }
-            .into());
-        }
-        let slot = |(id, subsystem)| {
-            Slot::new(id, subsystem, schedule.every[order[id]], &graph, needs, config.largest_step())
-        };
-        check_externals(&graph, &schedule, &order, config.largest_step())?;
-        let control = adaptive::control(config, &graph, (&schedule, &order), &needs)?;
-        let changes = change::resolve(config, &graph)?;
-        step_sizes::check(&graph, (&schedule, &order), config, &needs, &changes)?;
-        let slots: Vec<Slot> = subsystems.into_iter().enumerate().map(slot).collect();
-        let condition = config.stop_when.as_deref().map(|text| Condition::new(text, &graph)).transpose()?;
-        let widest = slots.iter().map(|slot| slot.inputs.len()).max().unwrap_or(0);
-        let most_outputs = slots.iter().map(|slot| slot.outputs.len()).max().unwrap_or(0);
-        let stages = stages(&graph, &schedule, needs);
-        let iteration = config.iteration.as_ref();
-        let mut simulation = Simulation {
-            steps: iteration.map_or_else(StepIteration::default, |settings| {
-                StepIteration::new(&graph, &stages, &schedule.loops, settings)
-            }),
-            halving: iterate::room(iteration, schedule.is_multi_rate())?,
-            halvings: 0,
-            repetition: None,
-            board: Board::new(&graph, needs, config.reading),
-            messages: Messages::new(&graph),
-            stages,
-            consistency: Consistency::new(
-                &graph,
-                iteration.filter(|settings| settings.kind == IterationKind::Outputs),
-            ),
-            outputs_before: vec![0.0; graph.outputs()],
-            inputs: vec![0.0; widest],
-            rates: vec![0.0; most_outputs],
-            reading: config.reading,
-            clock: Clock::new(config.start, config.stop, config.step),
-            index: 0,
-            control,
-            inside: None,
-            is_multi_rate: schedule.is_multi_rate(),
-            is_usually_plain: false,
-            is_simple: false,
-            plain_until: 0,
-            changes,
-            changes_done: 0,
-            are_models_old: true,
-            parts: Vec::new(),
-            parts_done: 0,
-            outputs_after: vec![0.0; graph.outputs()],
-            probing: Vec::new(),
-            are_copies: false,
-            surrogates: Vec::new(),
-            row: Row::new(&columns, config.record_events),
-            columns,
-            record_every: config.record_every,
-            condition,
-            termination: None,
-            ended_trial: None,
-            retreat: None,
-            last_point: LastPoint::default(),
-            moved: 0,
-            standing: None,
-            unwritten: None,
-            wide: Vec::new(),
-            state_size: 0,
-            extremes: Extremes::new(graph.inputs()),
-            threads: config.threads,
-            cores: std::thread::available_parallelism().map_or(1, usize::from),
-            pool: None,
-            graph,
-            slots,
-            coupling,
-            needs,
-        };
-        simulation.wide = simulation.wide_outputs(&config.record);
-        simulation.is_usually_plain = simulation.is_usually_plain();
-        simulation.is_simple = simulation.is_simple();
-        match simulation.initialize(by, &order) {
-            Ok(()) => {
-                simulation.watch_events();
-                Ok(simulation)
-            }
-            Err(error) => Err(simulation.with_inputs(error)),
-        }
-    }
-
-    /// True if neither the system nor the coupling wants anything beside the exchange of values.
-    fn is_usually_plain(&self) -> bool {
-        let Needs { samples, models, after_steps, no_preparation, small_steps, .. } = self.needs;
-        let is_coupling_plain = samples == Request::Nothing
-            && models.is_none()
-            && !after_steps
-            && no_preparation
-            && small_steps.is_none();
-        is_coupling_plain
-            && self.control.is_none()
-            && !self.consistency.is_due(self.reading)
-            && !self.is_iterated_somewhere()
-            && self.halving.is_none()
-            && !self.is_multi_rate
-            && self.messages.is_empty()
-            && self.graph.maps().is_empty()
-            && self.wide.is_empty()
-    }
-
-    /// Start values, then all outputs of the start time.
-    fn initialize(&mut self, by: Preparation<'_>, order: &[SubsystemId]) -> Result<()> {
+        order: &[SubsystemId],
+    ) -> Result<()> {
         let time = self.clock.time(0);
-        for (id, slot) in self.slots.iter_mut().enumerate() {
-            let failed = |source| Error::Subsystem { subsystem: self.graph.name(id).into(), time, source };
-            slot.subsystem.initialize(time).map_err(failed)?;
-        }
-        while self.changes.get(self.changes_done).is_some_and(|change| change.time <= time) {
-            self.apply_next_change()?;
-        }
-        self.find_consistent_start(time)?;
-        if !self.messages.is_empty() {
-            self.carry_messages(0..self.slots.len(), time)?;
-            // Once more: outputs may follow what was received.
-            self.find_consistent_start(time)?;
-        }
-        self.leave_initialization(time)?;
-        let Simulation { graph, board, .. } = self;
-        board.check_maps(graph, &(0..graph.inputs()), time)?;
-        self.check_exact(time)?;
-        let Simulation { graph, board, .. } = self;
-        if let Some(output) = board.non_finite(0..graph.outputs()) {
-            return Err(non_finite(graph, &board.outputs, output, time));
-        }
-        for input in 0..graph.inputs() {
-            board.applied[input] = board.history.arrivals()[input];
-            board.note_read(input, board.applied[input]);
-            board.planned.hold(input, board.applied[input]);
-        }
-        if !self.needs.reduced_start {
-            board.history.assume_constant_past(self.clock.size());
+        network.initialize(time)?;
+        self.changes.apply_initial(network, time)?;
+        let settings = self.changes.settings(network.len());
+        network.start(time, settings.clone())?;
+        if !network.needs.reduced_start {
+            network.board.history.assume_constant_past(self.clock.size());
         }
         for (number, stage) in self.stages.iter().enumerate() {
-            board.stages.extend(stage.members.clone().map(|_| number));
+            network.board.stages.extend(stage.members.clone().map(|_| number));
         }
-        if let Some(needs) = self.needs.probe {
-            let copies = by.copies.map(|make| make()).transpose()?;
-            self.probe_all(needs, by.store, copies.map(|system| Bench(system.reordered(order).subsystems)))?;
+        if network.needs.probe.is_some() {
+            self.probing = probe(network, self.clock, settings, config.threads.is_allowed(), by, order)?;
         }
         let step = self.clock.step(0, 1);
-        self.take_models(step)?;
-        let wired: Vec<_> = self.stages.iter().flat_map(|stage| stage.wired.iter().copied()).collect();
-        self.coupling.start(&view(&self.graph, &self.board, step), &wired)?;
-        self.check_roll_back(step.start)?;
-        self.prepare_repetition();
-        self.prepare_retreat();
-        let mut numbers = Vec::new();
-        self.save_numbers(&mut numbers);
-        self.state_size = numbers.len();
-        self.slots.iter_mut().for_each(Slot::begin_run);
-        Ok(())
+        network.take_models(step)?;
+        let wired: Vec<InputId> = self.stages.iter().flat_map(|stage| stage.wired.iter().copied()).collect();
+        let Network { coupling, graph, board, .. } = network;
+        coupling.start(&board.view(graph, step), &wired)
     }
+}
 
-    /// All leave their initialization, with inputs that belong to what the others then tell.
-    pub(super) fn leave_initialization(&mut self, time: f64) -> Result<()> {
-        // Who is started anew forgets what it has received.
-        let has_messages = !self.messages.is_empty();
-        let may_start = |id: usize| !has_messages && self.refusal(id).is_none();
-        let all = 0..self.slots.len();
-        let settings = all.clone().map(|id| self.set_at_start(id)).collect();
-        let mut late = LateStart::new(settings, all.map(may_start).collect());
-        let Simulation { graph, slots, board, inputs, consistency, .. } = self;
-        let mut now = Instant { graph, slots, board, inputs, time, late: None };
-        consistency.leave_initialization(&mut now, &mut late)
+/// Keeps what a run needs that a subsystem may end inside of a step.
+fn prepare_retreat(run: &mut Run) {
+    let Run { network, scheme, recording, .. } = run;
+    let may_end = (0..network.len()).any(|id| network.subsystem(id).may_end_run());
+    if may_end && recording.skips_points() && recording.is_on_board() {
+        let staged = scheme.staged_mut();
+        match staged.stages.len() == 1 && !staged.is_multi_rate {
+            true => staged.begin.want_outputs(network.graph.outputs()),
+            false => recording.keeps_all = true,
+        }
     }
+    if scheme::can_retreat(&**scheme, network) {
+        scheme.staged_mut().begin.want_states(network, !recording.columns.is_empty());
+    }
+}
 
-    pub(super) fn find_consistent_start(&mut self, time: f64) -> Result<()> {
-        let Simulation { graph, slots, board, inputs, consistency, .. } = self;
-        consistency.initialize(&mut Instant { graph, slots, board, inputs, time, late: None })
+/// Refuses several rates where the method cannot have them.
+fn check_rates(config: &RunConfig, schedule: &Schedule, needs: &Needs) -> Result<()> {
+    if !schedule.is_multi_rate() {
+        return Ok(());
     }
+    if needs.reduced_start {
+        return Err(Error::Unsupported {
+            what: Subject::named("reduced", "start = \"reduced\""),
+            reason: "subsystems with different rates have no common small first steps; use start = \"constant\""
+                .into(),
+        }
+        .into());
+    }
+    if needs.one_rate {
+        let name = config.coupling.name();
+        return Err(Error::Unsupported {
+            what: Subject::named(name, format!("`{name}` with several rates")),
+            reason: "it predicts all outputs over one common step; remove `every`, or use `foh` or `soh`"
+                .into(),
+        }
+        .into());
+    }
+    Ok(())
 }
 
 /// How many loops are iterated.
@@ -266,29 +194,9 @@ impl RunConfig {
 }
 
 fn own_columns(config: &RunConfig, loops: usize) -> Vec<Column> {
-    let mut columns = iterate::columns(loops);
+    let mut columns = iteration::columns(loops);
     columns.extend(adaptive::column(config));
     columns
-}
-
-/// Stages as ranges: subsystems are numbered in the order in which they move.
-fn stages(graph: &SystemGraph, schedule: &Schedule, needs: Needs) -> Vec<Stage> {
-    // A slow subsystem's inputs are held from the begin of its own step, which the coupling is told of.
-    let all_held = needs.only_holds && !schedule.is_multi_rate();
-    let mut first = 0;
-    let mut stage = |size: usize| {
-        let members = first..first + size;
-        first += size;
-        let inputs = graph.inputs_of(members.start).start..graph.inputs_of(members.end - 1).end;
-        let connected = inputs.clone().filter(|input| !graph.is_free(*input));
-        let is_held =
-            |input: &usize| all_held || graph.input_variable(*input).is_held || graph.map(*input).is_some();
-        let (held, wired) = connected.partition(is_held);
-        let deliveries = Deliveries::new(graph, members.clone());
-        let outputs = graph.outputs_of(members.start).start..graph.outputs_of(members.end - 1).end;
-        Stage { members, inputs, wired, held, outputs, deliveries, is_parallel: false }
-    };
-    schedule.stages.iter().filter(|members| !members.is_empty()).map(|members| stage(members.len())).collect()
 }
 
 /// Most pieces of one external signal within one step.
@@ -311,4 +219,39 @@ fn check_externals(graph: &SystemGraph, schedule: &Schedule, order: &[SubsystemI
         }
     }
     Ok(())
+}
+
+/// What the user should know before the run, of the wiring and of the coupling.
+pub(super) fn remarks(network: &Network) -> Vec<Remark> {
+    let of_coupling = network.coupling.remarks(&network.graph).into_iter().map(Remark::from);
+    let of_wiring = network.graph.remarks().iter().cloned();
+    of_wiring.chain(remark_on_discrete_reals(network)).chain(of_coupling).collect()
+}
+
+/// Most inputs that one remark names.
+const MOST_NAMED: usize = 10;
+
+/// Names the real numbers that the coupling would predict, were they not declared discrete.
+fn remark_on_discrete_reals(network: &Network) -> Option<Remark> {
+    let graph = &network.graph;
+    let is_one = |input: &InputId| {
+        graph.input_variable(*input).is_discrete_real && !graph.is_free(*input) && graph.map(*input).is_none()
+    };
+    let inputs: Vec<InputId> = (0..graph.inputs()).filter(is_one).collect();
+    let first = *inputs.first().filter(|_| !network.needs.only_holds)?;
+    let mut names: Vec<String> =
+        inputs.iter().take(MOST_NAMED).map(|input| format!("`{}`", graph.input_name(*input))).collect();
+    if inputs.len() > MOST_NAMED {
+        names.push(format!("and {} others", inputs.len() - MOST_NAMED));
+    }
+    let (subsystem, name) = (graph.name(graph.subsystem_of_input(first)), &graph.input_variable(first).name);
+    Some(Remark::new(
+        format!(
+            "held over each step, whatever the coupling, because their FMUs declare them discrete: {}",
+            names.join(", ")
+        ),
+        format!(
+            "if they are signals like any other, write continuous = [\"{name}\"] below [subsystems.{subsystem}]"
+        ),
+    ))
 }

@@ -1,13 +1,12 @@
 //! What a run did: steps, where the time went, and how far inputs were from what they should have been.
 
 use super::adaptive::StepSizes;
-use super::iterate::LoopWork;
-use super::simulation::{Simulation, view};
-use super::slot::Slot;
+use super::run::Run;
 use crate::coupling::Review;
+use crate::iteration::LoopWork;
+use crate::network::Slot;
 use crate::signal::Request;
 use serde::{Deserialize, Serialize};
-use std::ops::Range;
 
 /// Largest coupling error of one connection.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -65,179 +64,48 @@ pub struct Statistics {
     pub repetitions: u64,
 }
 
-/// Inputs that are compared together.
-const BLOCK: usize = 8;
-
-/// Running extremes of a block of inputs.
-#[derive(Clone, Debug)]
-struct Block {
-    largest: [f64; BLOCK],
-    low: [f64; BLOCK],
-    high: [f64; BLOCK],
-    time: [f64; BLOCK],
-}
-
-impl Block {
-    const NEW: Block = Block {
-        largest: [0.0; BLOCK],
-        low: [f64::INFINITY; BLOCK],
-        high: [f64::NEG_INFINITY; BLOCK],
-        time: [0.0; BLOCK],
-    };
-
-    /// True if one of these inputs has a new extreme. Without early exit, so that a full block is a few vector instructions.
-    #[inline(always)]
-    fn is_new(&self, values: &[f64], given: &[f64]) -> bool {
-        let known = self.largest.iter().zip(&self.low).zip(&self.high);
-        values.iter().zip(given).zip(known).fold(false, |any, ((value, given), ((largest, low), high))| {
-            any | ((value - given).abs() > *largest) | (value < low) | (value > high)
-        })
-    }
-
-    fn note(&mut self, i: usize, value: f64, given: f64, end: f64) {
-        self.low[i] = self.low[i].min(value);
-        self.high[i] = self.high[i].max(value);
-        let error = (value - given).abs();
-        if error > self.largest[i] {
-            self.largest[i] = error;
-            self.time[i] = end;
-        }
-    }
-}
-
-/// Running extremes of all inputs.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Extremes {
-    blocks: Vec<Block>,
-}
-
-impl Extremes {
-    pub(super) fn new(inputs: usize) -> Self {
-        Extremes { blocks: vec![Block::NEW; inputs.div_ceil(BLOCK)] }
-    }
-
-    /// Notes that all inputs should have been `arrivals` at `end`, and were `applied`.
-    ///
-    /// New extremes are rare: a block of inputs at a time is only compared, and looked at one by one when one of them has a
-    /// new extreme.
-    #[inline(always)]
-    fn note_all(&mut self, arrivals: &[f64], applied: &[f64], end: f64) {
-        let mut blocks = self.blocks.iter_mut();
-        let (values, last_values) = arrivals.as_chunks::<BLOCK>();
-        let (given, last_given) = applied[..arrivals.len()].as_chunks::<BLOCK>();
-        for ((values, given), block) in values.iter().zip(given).zip(&mut blocks) {
-            if block.is_new(values, given) {
-                note_each(block, values, given, end);
-            }
-        }
-        if let Some(block) = blocks.next()
-            && block.is_new(last_values, last_given)
-        {
-            note_each(block, last_values, last_given, end);
-        }
-    }
-
-    /// For the same input by input.
-    #[inline(always)]
-    pub(super) fn notes(&mut self) -> Notes<'_> {
-        Notes { blocks: &mut self.blocks }
-    }
-
-    /// The same for some of the inputs.
-    fn note_some(&mut self, inputs: Range<usize>, arrivals: &[f64], applied: &[f64], end: f64) {
-        inputs.for_each(|i| self.blocks[i / BLOCK].note(i % BLOCK, arrivals[i], applied[i], end));
-    }
-
-    /// What is known of one input.
-    pub(super) fn defect(&self, input: usize) -> Defect {
-        let (block, i) = (&self.blocks[input / BLOCK], input % BLOCK);
-        let range = (block.high[i] - block.low[i]).max(0.0);
-        Defect { largest: block.largest[i], time: block.time[i], range, ..Defect::default() }
-    }
-}
-
-/// [`Extremes`], open for notes.
-pub(super) struct Notes<'a> {
-    blocks: &'a mut [Block],
-}
-
-impl Notes<'_> {
-    /// Notes that an input should have been `value` at `end`, and was `given`.
-    #[inline(always)]
-    pub(super) fn compare(&mut self, input: usize, value: f64, given: f64, end: f64) {
-        let (block, i) = (&mut self.blocks[input / BLOCK], input % BLOCK);
-        if (value - given).abs() > block.largest[i] || value < block.low[i] || value > block.high[i] {
-            note_new(block, i, (value, given), end);
-        }
-    }
-}
-
-#[inline(never)]
-fn note_new(block: &mut Block, i: usize, (value, given): (f64, f64), end: f64) {
-    block.note(i, value, given, end);
-}
-
-#[inline(never)]
-fn note_each(block: &mut Block, values: &[f64], given: &[f64], end: f64) {
-    values.iter().zip(given).enumerate().for_each(|(i, (value, given))| block.note(i, *value, *given, end));
-}
-
-impl Simulation {
-    /// How far each input was, at the end of its step, from what it should have been.
-    #[inline(always)]
-    pub(super) fn note_defects<const PLAIN: bool>(&mut self, end: f64) {
-        let Simulation { extremes, board, slots, .. } = self;
-        let (arrivals, applied) = (board.history.arrivals(), &board.applied);
-        if !PLAIN && self.is_multi_rate {
-            let here = slots.iter().enumerate().filter(|(id, _)| board.history.reached(*id) == end);
-            here.for_each(|(_, slot)| extremes.note_some(slot.inputs.clone(), arrivals, applied, end));
-        } else {
-            extremes.note_all(arrivals, applied, end);
-        }
-    }
-
-    /// Parts in which native models walk a step, external signals aside.
-    fn nodes(&self) -> u64 {
-        let sampled = if let Request::Nodes(nodes) = self.needs.samples { u64::from(nodes) } else { 1 };
-        sampled.max(self.needs.pieces as u64).max(1)
-    }
-
-    /// The work on each iterated loop so far.
-    pub fn loop_works(&self) -> impl Iterator<Item = &LoopWork> {
-        self.consistency.works().chain(self.steps.works())
-    }
-
-    /// Numbers of the run so far.
-    pub fn statistics(&self) -> Statistics {
+impl Statistics {
+    /// Numbers of a run so far.
+    pub fn of(run: &Run) -> Self {
+        let network = run.network();
+        let (graph, staged) = (&network.graph, run.scheme.staged());
+        let nodes = nodes(network.needs.samples, network.needs.pieces);
         let share = |slot: &Slot| {
-            let steps = self.steps_taken().div_ceil(u64::from(slot.every));
+            let steps = run.steps_taken().div_ceil(u64::from(slot.every));
             let (seconds, seconds_per_step) = (slot.seconds(steps), slot.seconds_per_step());
-            let (subsystem, solver) = (self.graph.name(slot.id).into(), slot.subsystem.solver());
-            let step_calls = slot.step_calls().unwrap_or((steps + self.repetitions()) * self.nodes());
+            let (subsystem, solver) = (graph.name(slot.id).into(), slot.subsystem.solver());
+            let step_calls = slot.step_calls().unwrap_or((steps + run.repetitions()) * nodes);
             Share { subsystem, solver, seconds, seconds_per_step, steps, step_calls }
         };
         let defect = |input: usize| {
-            let unit = self.graph.input_variable(input).unit.clone();
-            Defect { connection: self.graph.connection_name(input), unit, ..self.extremes.defect(input) }
+            let unit = graph.input_variable(input).unit.clone();
+            let (largest, time, range) = staged.extremes.of(input);
+            Defect { connection: graph.connection_name(input), unit, largest, time, range }
         };
         Statistics {
-            steps: self.steps_taken(),
-            sizes: self.step_sizes(),
-            shares: self.slots.iter().map(share).collect(),
-            defects: (0..self.graph.inputs()).filter(|i| !self.graph.is_free(*i)).map(defect).collect(),
-            parallel_stages: self.stages.iter().filter(|stage| stage.is_parallel).count(),
-            review: self.coupling.review(&view(&self.graph, &self.board, self.clock.step(self.index, 1))),
-            loops: self.loop_works().cloned().collect(),
-            halvings: self.halvings,
-            repetitions: self.repetitions(),
+            steps: run.steps_taken(),
+            sizes: run.step_sizes(),
+            shares: network.slots.iter().map(share).collect(),
+            defects: (0..graph.inputs()).filter(|i| !graph.is_free(*i)).map(defect).collect(),
+            parallel_stages: staged.stages.iter().filter(|stage| stage.is_parallel).count(),
+            review: network.coupling.review(&network.view(run.clock.step(run.index, 1))),
+            loops: run.loop_works().cloned().collect(),
+            halvings: run.halvings(),
+            repetitions: run.repetitions(),
         }
     }
+}
+
+/// Parts in which native models walk a step, external signals aside.
+fn nodes(samples: Request, pieces: usize) -> u64 {
+    let sampled = if let Request::Nodes(nodes) = samples { u64::from(nodes) } else { 1 };
+    sampled.max(pieces as u64).max(1)
 }
 
 #[cfg(test)]
 mod tests {
     use crate::record::Table;
-    use crate::run::{Flow, RunConfig, Simulation};
+    use crate::run::{Flow, Run, RunConfig, Statistics};
     use crate::signal::{Samples, Segment, Step};
     use crate::system::{Ports, Snapshot, Subsystem, SystemBuilder, VariableId};
     use std::time::{Duration, Instant};
@@ -305,9 +173,9 @@ mod tests {
     fn sub_steps_of_steps_that_are_not_timed_count() {
         let slow = Slow { ports: Ports::default(), calls: 0 };
         let system = SystemBuilder::new().add("slow", slow).build().unwrap();
-        let mut simulation = Simulation::new(system, &RunConfig::new(6.0, 0.1)).unwrap();
-        simulation.run(&mut Table::default(), &mut |_| Ok(Flow::Continue)).unwrap();
-        let share = &simulation.statistics().shares[0];
+        let mut run = Run::new(system, &RunConfig::new(6.0, 0.1)).unwrap();
+        run.run(&mut Table::default(), &mut |_| Ok(Flow::Continue)).unwrap();
+        let share = &Statistics::of(&run).shares[0];
         assert_eq!((share.steps, share.step_calls), (60, 220));
         assert!(share.seconds > 0.2, "{} s of at least 0.22 s", share.seconds);
     }

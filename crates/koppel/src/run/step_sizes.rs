@@ -1,8 +1,8 @@
 //! Subsystems that take steps of one size only: what would give them another is refused before the run.
 
-use super::change::Assignment;
+use super::changes::Assignment;
 use super::config::RunConfig;
-use super::iterate::is_halved;
+use super::scheme::is_halved;
 use super::schedule::Schedule;
 use crate::coupling::Needs;
 use crate::diagnostic::Seconds;

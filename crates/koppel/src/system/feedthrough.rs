@@ -144,6 +144,29 @@ pub(crate) fn strongly_connected(sources: &[Vec<usize>]) -> Vec<Vec<usize>> {
     components
 }
 
+/// For every subsystem, those that feed it.
+pub(crate) fn feeders(graph: &SystemGraph) -> Vec<Vec<SubsystemId>> {
+    let mut sources = vec![Vec::new(); graph.len()];
+    for wire in graph.wires() {
+        sources[graph.subsystem_of_input(wire.target)].push(wire.from);
+    }
+    for wire in graph.message_wires().iter().filter(|wire| wire.from != wire.to) {
+        sources[wire.to].push(wire.from);
+    }
+    sources
+}
+
+/// Whether each subsystem follows itself, at once or not.
+pub(crate) fn are_in_cycles(graph: &SystemGraph) -> Vec<bool> {
+    let sources = feeders(graph);
+    let mut are = vec![false; graph.len()];
+    for members in strongly_connected(&sources) {
+        let is_cycle = members.len() > 1 || sources[members[0]].contains(&members[0]);
+        members.iter().for_each(|id| are[*id] = is_cycle);
+    }
+    are
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

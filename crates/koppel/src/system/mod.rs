@@ -33,7 +33,7 @@ pub(crate) use bond::Bond;
 pub use builder::{Connection, System, SystemBuilder};
 pub use events::{Event, EventLog};
 pub use feedthrough::{Component, Reach, evaluation_order};
-pub(crate) use feedthrough::{evaluation_order_with, strongly_connected};
+pub(crate) use feedthrough::{are_in_cycles, evaluation_order_with, feeders, strongly_connected};
 pub use filter::{FilterConfig, Filtered};
 pub use graph::{InputId, OutputId, ParameterTable, SubsystemId, SystemGraph, Wire};
 pub use linear_ode::LinearOde;

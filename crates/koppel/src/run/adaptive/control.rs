@@ -18,7 +18,11 @@
 
 use super::StepSizes;
 use super::config::{AdaptiveConfig, Watched};
+use crate::signal::Clock;
 use crate::system::{Bond, InputId, SystemGraph};
+
+/// A part of a tick that is no time.
+const NO_TIME: f64 = 1e-9;
 
 /// A range below this share of the largest value counts as this.
 const NO_RANGE: f64 = 1e-3;
@@ -100,10 +104,21 @@ impl Control {
         !self.low.is_empty()
     }
 
+    /// Ticks of the step that begins at `index`. It ends at the stop time, at the next row, and at the next jump: a timed
+    /// change or a jump of an external signal, after which steps are small again.
+    pub(in crate::run) fn next_ticks(&mut self, clock: &Clock, index: u64, to_row: u64, jump: f64) -> u64 {
+        let to_jump = (jump - clock.time(index)) / clock.size();
+        if to_jump < 1.0 - NO_TIME {
+            self.restart();
+        }
+        let whole = (to_jump + NO_TIME).max(1.0) as u64;
+        self.stride(index, (clock.steps() - index).min(to_row).min(whole))
+    }
+
     /// Ticks of the step that begins at `index`, of at most `most` to the next point that must be met: two about equal
     /// steps rather than a long and a short one.
     #[inline]
-    pub(super) fn stride(&self, index: u64, most: u64) -> u64 {
+    fn stride(&self, index: u64, most: u64) -> u64 {
         let most = most.min(self.limit.saturating_sub(index)).max(1);
         match self.stride {
             stride if stride >= most => most,
@@ -113,11 +128,11 @@ impl Control {
     }
 
     /// The largest step, in ticks.
-    pub(super) fn most(&self) -> u64 {
+    pub(in crate::run) fn most(&self) -> u64 {
         self.most
     }
 
-    pub(super) fn taken(&self) -> u64 {
+    pub(in crate::run) fn taken(&self) -> u64 {
         self.taken
     }
 
@@ -127,13 +142,13 @@ impl Control {
     }
 
     /// After a jump nothing is known of what follows: from the smallest step on.
-    pub(super) fn restart(&mut self) {
+    fn restart(&mut self) {
         self.change(1);
         self.ratio = 1.0;
     }
 
     /// Chooses the next step by one of so many ticks that has ended.
-    pub(super) fn end_step(&mut self, ticks: u64, outputs: &[f64], arrivals: &[f64], applied: &[f64]) {
+    pub(in crate::run) fn end_step(&mut self, ticks: u64, outputs: &[f64], arrivals: &[f64], applied: &[f64]) {
         let before = std::mem::replace(&mut self.ratio, 1.0);
         let ratio = self.see(outputs, arrivals, applied).max(SMALLEST_RATIO);
         self.ratio = ratio;
@@ -213,7 +228,7 @@ impl Control {
     }
 
     /// The lengths of the steps so far, which took the run so far.
-    pub(super) fn sizes(&self, time: f64) -> StepSizes {
+    pub(in crate::run) fn sizes(&self, time: f64) -> StepSizes {
         let is_under_way = self.taken > 0;
         StepSizes {
             changes: self.changes,

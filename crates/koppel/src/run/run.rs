@@ -1,0 +1,444 @@
+//! A run: a network, the scheme that moves it, and when something happens.
+
+use super::adaptive::{Control, StepSizes};
+use super::changes::Changes;
+use super::config::RunConfig;
+use super::parts::{Parts, Span};
+use super::recording::Recording;
+use super::scheme::Scheme;
+use super::setup;
+use super::statistics::Statistics;
+use crate::coupling::{self, Coupling};
+use crate::diagnostic::Remark;
+use crate::error::{Error, Result};
+use crate::identify::{GivenModel, Learned};
+use crate::iteration::LoopWork;
+use crate::network::{Network, Termination};
+use crate::record::{Column, MessageColumn};
+use crate::signal::{Clock, Step};
+use crate::system::{InputId, Message, SubsystemId, System, SystemGraph, VariableId};
+use crate::workbench::{Findings, Preparation, ProbeReport, Workbench};
+use std::collections::BTreeMap;
+
+/// A system in the middle of its run. Its subsystems are numbered in the order in which they move.
+pub struct Run {
+    pub(super) network: Network,
+    pub(super) scheme: Box<dyn Scheme>,
+    pub(super) clock: Clock,
+    /// Ticks of the clock done: macro steps, unless the step adapts.
+    pub(super) index: u64,
+    /// Where the macro step under way was cut, if it was.
+    pub(super) inside: Option<f64>,
+    /// Parts of a macro step that is cut by changes or a cascade of first steps.
+    pub(super) parts: Parts,
+    /// Up to this macro step nothing happens but that values are exchanged.
+    pub(super) plain_until: u64,
+    /// Chooses how many ticks a step spans; none if it is always one.
+    pub(super) control: Option<Box<Control>>,
+    pub(super) changes: Changes,
+    pub(super) recording: Recording,
+    /// What exciting the subsystems before the run has shown.
+    pub(super) probing: Vec<ProbeReport>,
+    pub(super) findings: Findings,
+    /// Numbers in a saved state.
+    pub(super) state_size: usize,
+}
+
+impl Run {
+    /// Wires, initialises and finds the consistent start.
+    pub fn new(system: System, config: &RunConfig) -> Result<Self> {
+        Self::prepared(system, config, Preparation::default())
+    }
+
+    /// The same with what is there to prepare it by.
+    pub fn prepared(system: System, config: &RunConfig, by: Preparation<'_>) -> Result<Self> {
+        setup::assemble(system, config, by, |graph| coupling::build(&config.coupling, config.hold, graph))
+    }
+
+    /// The same with a method of one's own in place of `config.coupling`.
+    pub fn with_coupling(system: System, config: &RunConfig, coupling: Box<dyn Coupling>) -> Result<Self> {
+        setup::assemble(system, config, Preparation::default(), |_| Ok(coupling))
+    }
+
+    /// Takes one macro step; at the stop time, none.
+    pub fn advance(&mut self) -> Result<()> {
+        self.advance_by(1)
+    }
+
+    /// Goes to the next exchange of values: by a whole macro step, or by a part of one that is cut.
+    pub fn advance_part(&mut self) -> Result<()> {
+        if self.index < self.plain_until {
+            return self.advance();
+        }
+        self.take_step().map_err(|error| self.network.with_inputs(error))
+    }
+
+    /// Takes so many macro steps, or fewer to the stop time; of steps that adapt, those that begin within so many ticks.
+    pub fn advance_by(&mut self, steps: u64) -> Result<()> {
+        self.take_steps(steps).map_err(|error| self.network.with_inputs(error))
+    }
+
+    fn take_steps(&mut self, steps: u64) -> Result<()> {
+        let stop = self.index.saturating_add(steps);
+        while self.index < stop && !self.is_ended() {
+            if self.index < self.plain_until {
+                let until = stop.min(self.plain_until);
+                self.scheme.plain_steps(&mut self.network, &mut self.index, until)?;
+            } else {
+                self.take_step()?;
+                if self.is_done() {
+                    break;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// One macro step, or the next part of one that is cut.
+    #[inline(never)]
+    fn take_step(&mut self) -> Result<()> {
+        if self.is_done() {
+            return Ok(());
+        }
+        let ticks = self.next_ticks();
+        let (start, end) = (self.time(), self.clock.time(self.index + ticks));
+        let index = self.steps_taken();
+        let part = self.next_part(start, end);
+        let step = match part {
+            None if self.inside.is_none() => Step { index, ..self.clock.step(self.index, ticks) },
+            _ => Step { index, start, size: part.unwrap_or(end) - start },
+        };
+        self.exchange(step, part.unwrap_or(end))?;
+        self.inside = self.ended_before(end).or(part.filter(|part| *part < end));
+        if self.inside.is_some() {
+            return Ok(());
+        }
+        self.index += ticks;
+        if let Some(control) = &mut self.control {
+            control.end_step(ticks, self.network.outputs(), self.network.arrivals(), self.network.applied());
+        }
+        let is_quiet = self.control.is_none() && self.changes.are_done();
+        self.plain_until =
+            if is_quiet { self.scheme.plain_until(self.index).min(self.steps() - 1) } else { 0 };
+        Ok(())
+    }
+
+    /// One exchange of values: changes that are due, then everybody who is due moves over `step`, to the communication point `end`.
+    fn exchange(&mut self, step: Step, end: f64) -> Result<()> {
+        self.changes.apply_due(&mut self.network, step.start, self.clock.step(self.index, 1))?;
+        self.scheme.step(&mut self.network, step, end)
+    }
+
+    /// Ticks of the clock that the coming step spans: one, unless the step adapts.
+    #[inline]
+    fn next_ticks(&mut self) -> u64 {
+        let Some(control) = self.control.as_mut().filter(|_| self.inside.is_none()) else { return 1 };
+        let before = self.clock.time(self.index) - 1e-9 * self.clock.size();
+        let signals = self.network.graph.externals().iter();
+        let jump = signals.filter_map(|(_, signal)| signal.next_event(before));
+        let jump = jump.fold(self.changes.next_time(), f64::min);
+        control.next_ticks(&self.clock, self.index, self.recording.ticks_to_row(self.index), jump)
+    }
+
+    fn span(&self, start: f64, end: f64) -> Span {
+        Span { start, end, index: self.index, is_inside: self.inside.is_some(), run_start: self.clock.time(0) }
+    }
+
+    /// Where the next part of the step from `start` to `end` ends, if it is walked in parts.
+    #[inline]
+    fn next_part(&mut self, start: f64, end: f64) -> Option<f64> {
+        if self.parts.are_done() && !self.is_cut(start, end) { None } else { self.parts.next() }
+    }
+
+    /// True if the step from `start` to `end` is walked in parts.
+    #[inline]
+    fn is_cut(&mut self, start: f64, end: f64) -> bool {
+        let span = self.span(start, end);
+        let changes = if self.scheme.staged().is_multi_rate { &[] } else { self.changes.coming() };
+        self.parts.cut(&span, &self.network.needs, changes)
+    }
+
+    /// Moves to `time`. A macro step that reaches beyond is cut there, as a timed change would cut it, and completed by the
+    /// next call: at multiples of the communication step the numbers are those of [`Run::advance`].
+    pub fn advance_to(&mut self, time: f64) -> Result<()> {
+        let margin = self.margin();
+        self.limit_steps(((time + margin - self.clock.time(0)) / self.clock.size()).max(0.0) as u64);
+        let mut moved = Ok(());
+        while moved.is_ok() && !self.is_done() && self.clock.time(self.index + 1) <= time + margin {
+            moved = self.advance();
+        }
+        self.limit_steps(u64::MAX);
+        moved?;
+        let start = self.time();
+        if self.is_done() || time - start <= margin {
+            return Ok(());
+        }
+        if self.scheme.staged().is_multi_rate {
+            return Err(Error::Unsupported {
+                what: format!("a step that ends at {time} s").into(),
+                reason: format!(
+                    "subsystems have different rates, so communication points are multiples of {} s",
+                    self.clock.size()
+                ),
+            }
+            .into());
+        }
+        if self.is_cut(start, time) {
+            self.walk_parts(start)?;
+        } else {
+            self.exchange(Step { index: self.steps_taken(), start, size: time - start }, time)?;
+        }
+        self.inside = Some(self.ended_before(time).unwrap_or(time));
+        self.plain_until = 0;
+        Ok(())
+    }
+
+    /// Walks all parts of a step that is cut.
+    fn walk_parts(&mut self, mut start: f64) -> Result<()> {
+        while let Some(end) = self.parts.next() {
+            self.exchange(Step { index: self.steps_taken(), start, size: end - start }, end)?;
+            if self.scheme.staged().termination.is_some() {
+                return Ok(());
+            }
+            (start, self.inside) = (end, Some(end));
+        }
+        Ok(())
+    }
+
+    /// No step goes beyond this point of the grid.
+    fn limit_steps(&mut self, index: u64) {
+        if let Some(control) = &mut self.control {
+            control.limit = index;
+        }
+    }
+
+    /// Gives an open input (see [`SystemGraph::open_inputs`]) the polynomial Σ_j c_j (t - now)^j, from now on.
+    /// Outputs follow with [`Run::follow_inputs`].
+    pub fn give(&mut self, input: InputId, coefficients: &[f64]) {
+        let time = self.time();
+        if let Some(signal) = self.network.graph.live_mut(input) {
+            signal.give(time, coefficients);
+        }
+    }
+
+    /// Makes outputs follow the inputs given now, if they are read fresh.
+    pub fn follow_inputs(&mut self) -> Result<()> {
+        let time = self.time();
+        if self.network.is_evaluated() {
+            self.network.evaluate(time)?;
+            self.network.check_finite(0..self.network.graph.outputs(), time)?;
+        }
+        Ok(())
+    }
+
+    /// How all outputs, in the order in which subsystems move, follow an open input at this instant, read fresh: by central
+    /// differences of this size. The run is left as it was.
+    pub fn slopes(&mut self, input: InputId, size: f64, slopes: &mut [f64]) -> Result<()> {
+        let mut before = Vec::new();
+        self.save_numbers(&mut before);
+        let time = self.time();
+        let now = self.network.graph.live_mut(input).map_or(0.0, |signal| signal.value(time));
+        let (low, high) = (now - size, now + size);
+        let done = self.outputs_with(input, high, slopes).and_then(|()| {
+            let mut lower = vec![0.0; slopes.len()];
+            self.outputs_with(input, low, &mut lower)?;
+            slopes.iter_mut().zip(lower).for_each(|(slope, low_y)| *slope = (*slope - low_y) / (high - low));
+            Ok(())
+        });
+        self.restore_numbers(&before);
+        // Subsystems remember the inputs they were read with last.
+        done.and(self.follow_inputs())?;
+        self.restore_numbers(&before);
+        Ok(())
+    }
+
+    fn outputs_with(&mut self, input: InputId, value: f64, outputs: &mut [f64]) -> Result<()> {
+        self.give(input, &[value]);
+        self.follow_inputs()?;
+        outputs.copy_from_slice(self.network.outputs());
+        Ok(())
+    }
+
+    /// Its subsystems and the numbers between them.
+    pub fn network(&self) -> &Network {
+        &self.network
+    }
+
+    /// Takes subsystems apart where they stand: linear models, feed-through, identification.
+    pub fn workbench(&mut self) -> Workbench<'_> {
+        let time = self.time();
+        let step = self.clock.step(self.index.min(self.clock.steps().saturating_sub(1)), 1);
+        Workbench::new(&mut self.network, &mut self.findings, time, step)
+    }
+
+    /// The wiring.
+    pub fn graph(&self) -> &SystemGraph {
+        &self.network.graph
+    }
+
+    /// Timed changes.
+    pub(crate) fn changes(&self) -> &Changes {
+        &self.changes
+    }
+
+    /// Time of the communication point that has been reached.
+    pub fn time(&self) -> f64 {
+        self.inside.unwrap_or_else(|| self.clock.time(self.index))
+    }
+
+    /// True between the parts of a macro step that is cut.
+    pub fn is_inside_step(&self) -> bool {
+        self.inside.is_some()
+    }
+
+    /// Begin of the part of a cut step that was done last, if it has just been done.
+    pub(crate) fn part_start(&self) -> Option<f64> {
+        self.parts.start_of_last(self.time())
+    }
+
+    /// Ticks of the clock done: macro steps, unless the step adapts (see [`Run::steps_taken`]).
+    pub fn index(&self) -> u64 {
+        self.index
+    }
+
+    /// Ticks of the whole run: macro steps, unless the step adapts.
+    pub fn steps(&self) -> u64 {
+        self.clock.steps()
+    }
+
+    /// Communication steps taken so far.
+    pub fn steps_taken(&self) -> u64 {
+        self.control.as_ref().map_or(self.index, |control| control.taken())
+    }
+
+    /// Communication step, in s; the smallest, if it adapts.
+    pub(crate) fn step_size(&self) -> f64 {
+        self.clock.step(0, 1).size
+    }
+
+    /// The lengths of the steps so far, if they change.
+    pub fn step_sizes(&self) -> Option<StepSizes> {
+        Some(self.control.as_ref()?.sizes(self.time() - self.clock.time(0)))
+    }
+
+    /// The largest communication step of the run, in s.
+    pub fn largest_step(&self) -> f64 {
+        self.clock.size() * self.control.as_ref().map_or(1, |control| control.most()) as f64
+    }
+
+    /// The largest communication step so far, in s.
+    pub(crate) fn largest_step_taken(&self) -> f64 {
+        self.step_sizes().map_or(self.clock.size(), |sizes| sizes.largest)
+    }
+
+    /// Whether all subsystems move in every macro step.
+    pub(crate) fn has_one_rate(&self) -> bool {
+        !self.scheme.staged().is_multi_rate
+    }
+
+    /// True at the stop time, and where a subsystem has asked to end the run.
+    pub fn is_done(&self) -> bool {
+        self.index >= self.clock.steps() || self.is_ended()
+    }
+
+    /// True where a subsystem has asked to end the run and all have come there.
+    pub(super) fn is_ended(&self) -> bool {
+        self.termination().is_some_and(|request| self.time() >= request.time - self.margin())
+    }
+
+    /// Where the run has ended, if that is before this end of a step.
+    fn ended_before(&self, end: f64) -> Option<f64> {
+        self.termination().map(|request| request.time).filter(|time| *time < end - self.margin())
+    }
+
+    /// A part of a step that is no time.
+    pub(super) fn margin(&self) -> f64 {
+        1e-9 * self.clock.size()
+    }
+
+    /// The subsystem that has asked to end the run, if one has.
+    pub fn termination(&self) -> Option<&Termination> {
+        self.scheme.staged().termination.as_ref()
+    }
+
+    /// Outputs of a subsystem now.
+    pub fn outputs(&self, id: SubsystemId) -> &[f64] {
+        &self.network.outputs()[self.network.graph.outputs_of(id)]
+    }
+
+    /// Present value of any variable of a subsystem, which is numbered in the order in which they move.
+    pub fn value(&mut self, id: SubsystemId, variable: VariableId) -> Result<f64> {
+        let time = self.time();
+        self.network.value(id, variable, time)
+    }
+
+    /// The present message of an output, by its full name: as it was last carried, or if nothing is connected, as its
+    /// subsystem gives it now.
+    pub fn message(&mut self, name: &str) -> Result<Message> {
+        let time = self.time();
+        self.network.message(name, time)
+    }
+
+    /// The recorded texts and bytes.
+    pub fn message_columns(&self) -> &[MessageColumn] {
+        self.recording.columns.messages()
+    }
+
+    /// The recorded numbers, without time.
+    pub fn columns(&self) -> &[Column] {
+        self.recording.columns.list()
+    }
+
+    /// Numbers of the run so far.
+    pub fn statistics(&self) -> Statistics {
+        Statistics::of(self)
+    }
+
+    /// The work on each iterated loop so far.
+    pub fn loop_works(&self) -> impl Iterator<Item = &LoopWork> {
+        self.network.loop_works().chain((0..).map_while(|number| self.scheme.loop_work(number)))
+    }
+
+    /// How often a step was halved because a loop did not converge.
+    pub fn halvings(&self) -> u64 {
+        self.scheme.halvings()
+    }
+
+    /// How often a step was taken again because the coupling saw that its inputs had been wrong.
+    pub fn repetitions(&self) -> u64 {
+        self.scheme.repetitions()
+    }
+
+    /// What exciting each subsystem before the run has shown; empty if the coupling did not ask for it.
+    pub fn probing(&self) -> &[ProbeReport] {
+        &self.probing
+    }
+
+    /// Nodes per step with which they were excited; 0 if they were not.
+    pub fn probing_nodes(&self) -> usize {
+        self.network.needs.probe.map_or(0, |needs| needs.nodes)
+    }
+
+    /// How well the coupling's model of each subsystem has predicted the last step (see
+    /// [`Coupling::quality`]), in the order in which subsystems move.
+    pub fn model_quality(&self) -> &[f64] {
+        self.network.coupling.quality()
+    }
+
+    /// What the coupling has learned of the subsystems, by name: another run can start from it.
+    pub fn learned(&self) -> BTreeMap<String, Learned> {
+        self.network.coupling.learned(&self.network.view(self.clock.step(0, 1)))
+    }
+
+    /// Models of the subsystems as the coupling sees them now, by name; none if it asks for none.
+    pub fn models(&self) -> BTreeMap<String, GivenModel> {
+        let Network { graph, board, .. } = &self.network;
+        let known = (0..graph.len()).filter(|id| board.models.is_known(*id));
+        known.map(|id| (graph.name(id).to_owned(), board.models.of(id).into())).collect()
+    }
+
+    /// What the user should know before the run, of the wiring and of the coupling.
+    pub fn remarks(&self) -> Vec<Remark> {
+        setup::remarks(&self.network)
+    }
+}

@@ -1,0 +1,191 @@
+//! The fast path of the macro step: predict, move, deliver.
+//!
+//! Most steps of most runs are plain: outputs are not read again, one rate, no messages, no tables, and the coupling wants neither
+//! models nor samples. Such a step is that of `staged.rs`, number for number, without what does not occur:
+//!
+//! ```text
+//! for each stage:
+//!     predict     the coupling writes the inputs, or they are held
+//!     move        outputs of T^{k+1}
+//!     deliver     what arrives belongs to T^{k+1}, so does what was applied
+//! note            how far inputs were from what they should have been
+//! ```
+//!
+//! Where besides all inputs are held, all subsystems move at once and every input has one wire, [`Plain::held_steps`] takes many
+//! steps in one loop that is hardly more than one written by hand: cheap black boxes take less time for a step than a careful loop spends
+//! around it. What has arrived becomes what was applied by swapping the two arrays; inputs that are not connected have the same
+//! value in both, which never changes here. `planned` and the times of arrivals are written after the last of these steps.
+//!
+//! Steps whose times are taken, and all steps once threads are used, are left to `staged.rs`. **After a failure** the state is as described there.
+
+use super::begin;
+use super::crew::next_timed;
+use super::staged::{Stage, Staged};
+use super::Scheme;
+use crate::coupling::Needs;
+use crate::error::Result;
+use crate::network::{Board, Network, ended_or_failed, first_non_finite, non_finite};
+use crate::signal::{Request, Step, copy};
+
+/// A staged scheme with a fast path.
+pub(super) struct Plain {
+    staged: Staged,
+    /// True if [`Plain::held_steps`] can take the steps.
+    is_held: bool,
+}
+
+/// True if neither the network nor its coupling wants anything beside the exchange of values.
+pub(super) fn is_plain(staged: &Staged, network: &Network) -> bool {
+    let Needs { samples, models, after_steps, no_preparation, small_steps, .. } = network.needs;
+    let is_coupling_plain = samples == Request::Nothing
+        && models.is_none()
+        && !after_steps
+        && no_preparation
+        && small_steps.is_none();
+    is_coupling_plain
+        && !network.is_evaluated()
+        && !staged.is_multi_rate
+        && network.messages.is_empty()
+        && network.graph.maps().is_empty()
+        && network.wide.is_empty()
+}
+
+/// True if the network and the coupling are as [`Plain::held_steps`] wants them.
+fn is_held(staged: &Staged, network: &Network) -> bool {
+    let [Stage { wired, deliveries, .. }] = &staged.stages[..] else { return false };
+    let board = &network.board;
+    wired.is_empty()
+        && deliveries.are_single()
+        && network.graph.externals().is_empty()
+        && board.planned.terms() * board.planned.pieces() == 1
+        && board.history.depth() == 1
+        && board.read_stale.is_empty()
+}
+
+impl Plain {
+    pub(super) fn new(staged: Staged, network: &Network) -> Self {
+        let is_held = is_held(&staged, network);
+        Plain { staged, is_held }
+    }
+
+    /// One plain step.
+    #[inline(always)]
+    fn plain_step(&mut self, network: &mut Network, step: &Step, end: f64) -> Result<()> {
+        let Staged { stages, extremes, begin, termination, moved, .. } = &mut self.staged;
+        let Network { coupling, graph, board, slots, .. } = network;
+        begin.keep_outputs(&board.outputs);
+        for Stage { members, inputs, wired, held, outputs, deliveries, .. } in stages {
+            if !wired.is_empty() {
+                let (view, mut out) = board.plan(graph, *step);
+                coupling.input(&view, wired, &mut out)?;
+            }
+            board.hold(held);
+            let Board { planned, outputs: values, .. } = &mut *board;
+            for slot in &mut slots[members.clone()] {
+                if let Err(source) = slot.advance(graph, step, planned, &mut values[slot.outputs.clone()]) {
+                    match ended_or_failed(graph, slot, *step, source) {
+                        Ok(request) => *termination = Some(request),
+                        Err(error) => {
+                            *moved = members.end;
+                            return Err(error);
+                        }
+                    }
+                }
+            }
+            if let Some(output) = board.non_finite(outputs.clone()) {
+                return Err(non_finite(graph, &board.outputs, output, end));
+            }
+            board.note_applied(inputs.clone(), step.size);
+            board.deliver(graph, members.clone(), deliveries, end);
+        }
+        *moved = slots.len();
+        extremes.note_all(board.history.arrivals(), &board.applied, end);
+        Ok(())
+    }
+
+    /// Steps of the simplest form until `stop` of them are done.
+    #[inline(always)]
+    fn held_steps(&mut self, network: &mut Network, index: &mut u64, mut stop: u64) -> Result<()> {
+        let Staged { stages, extremes, begin, termination, moved, clock, .. } = &mut self.staged;
+        let Network { graph, slots, board, .. } = network;
+        let [Stage { deliveries, members, .. }] = &stages[..] else { return Ok(()) };
+        let Board { history, applied, outputs, .. } = board;
+        let (wires, outputs, mut notes) = (deliveries.wires(), &mut outputs[..], extremes.notes());
+        let (newest, arrivals) = history.newest_and_arrivals();
+        let (mut arrived, mut given) = (&mut arrivals[..], &mut applied[..]);
+        let mut step = Step { index: *index, start: clock.time(*index), size: clock.size() };
+        let done = 'steps: loop {
+            if step.index >= stop {
+                break Ok(());
+            }
+            begin.keep_outputs(outputs);
+            let (mut inputs, mut rest) = (&*arrived, &mut *outputs);
+            for slot in slots.iter_mut() {
+                let (ours, mine);
+                (ours, inputs) = inputs.split_at(slot.inputs.end - slot.inputs.start);
+                (mine, rest) = rest.split_at_mut(slot.outputs.end - slot.outputs.start);
+                if let Err(source) = slot.subsystem.step_held(&step, ours, mine) {
+                    match ended_or_failed(graph, slot, step, source) {
+                        Ok(request) => (*termination, stop) = (Some(request), step.index + 1),
+                        Err(error) => {
+                            *moved = members.end;
+                            break 'steps Err(error);
+                        }
+                    }
+                }
+            }
+            let end = clock.on_grid(step.index + 1);
+            if let Some(output) = first_non_finite(outputs) {
+                break Err(non_finite(graph, outputs, output, end));
+            }
+            std::mem::swap(&mut arrived, &mut given);
+            for (wire, newest) in wires.iter().zip(&mut *newest) {
+                let (input, value) = (wire.target as usize, wire.gain * outputs[wire.source as usize]);
+                let arrival = value + wire.offset;
+                (*newest, arrived[input]) = (value, arrival);
+                notes.compare(input, arrival, given[input], end);
+            }
+            (step.index, step.start) = (step.index + 1, end);
+        };
+        let is_odd = (step.index - *index) % 2 == 1;
+        if is_odd {
+            std::mem::swap(arrivals, applied);
+        }
+        *index = step.index;
+        copy(&board.applied, &mut board.planned.coefficients);
+        board.history.reach(clock.time(*index));
+        done
+    }
+}
+
+impl Scheme for Plain {
+    fn walk(&mut self, network: &mut Network, step: Step, end: f64) -> Result<()> {
+        self.staged.walk(network, step, end)
+    }
+
+    fn staged(&self) -> &Staged {
+        &self.staged
+    }
+
+    fn staged_mut(&mut self) -> &mut Staged {
+        &mut self.staged
+    }
+
+    fn plain_until(&self, index: u64) -> u64 {
+        if self.staged.crew.pool().is_some() { 0 } else { next_timed(index) }
+    }
+
+    fn plain_steps(&mut self, network: &mut Network, index: &mut u64, stop: u64) -> Result<()> {
+        if self.is_held && self.staged.begin.needs_outputs_alone() {
+            self.staged.begin.forget_states();
+            return self.held_steps(network, index, stop);
+        }
+        while *index < stop && self.staged.termination.is_none() {
+            let clock = self.staged.clock;
+            begin::keep_states(self, network);
+            self.plain_step(network, &clock.step(*index, 1), clock.time(*index + 1))?;
+            *index += 1;
+        }
+        Ok(())
+    }
+}
