@@ -54,6 +54,7 @@ pub mod signal;
 pub mod solver;
 mod splitmix;
 pub mod system;
+pub mod tape;
 
 pub use error::{Error, Result};
 pub use fnv::fnv;

@@ -9,6 +9,7 @@ use super::loop_solver::LoopSolver;
 use super::slot::Slot;
 use crate::error::{Error, Result};
 use crate::system::{Component, Reach, SubsystemId, SystemGraph, evaluation_order_with, start_anew};
+use crate::tape::Tape;
 
 /// The order of evaluation, with a solver for each loop.
 pub(super) struct Consistency {
@@ -205,25 +206,14 @@ impl Consistency {
         self.parts.iter_mut().try_for_each(|part| part.refresh(now, Some(reading)))
     }
 
-    /// Appends what the loop solvers remember.
-    pub(super) fn save(&self, memory: &mut Vec<f64>) {
-        for part in &self.parts {
+    /// Shows `tape` what the loop solvers remember.
+    pub(super) fn state(&mut self, tape: &mut Tape<'_>) {
+        for part in &mut self.parts {
             if let Part::Loop(solver, iteration) = part {
-                solver.save(memory);
-                iteration.iter().for_each(|iteration| iteration.save(memory));
+                solver.state(tape);
+                iteration.iter_mut().for_each(|iteration| iteration.state(tape));
             }
         }
-    }
-
-    /// Takes back what `save` wrote and returns the rest.
-    pub(super) fn restore<'a>(&mut self, memory: &'a [f64]) -> &'a [f64] {
-        self.parts.iter_mut().fold(memory, |rest, part| match part {
-            Part::Loop(solver, iteration) => {
-                let rest = solver.restore(rest);
-                iteration.iter_mut().fold(rest, |rest, iteration| iteration.restore(rest))
-            }
-            Part::Read(_) => rest,
-        })
     }
 }
 

@@ -4,6 +4,7 @@ use super::simulation::Simulation;
 use crate::error::{Error, Result};
 use crate::signal::Step;
 use crate::system::InputId;
+use crate::tape::{StateData, Tape};
 
 impl Simulation {
     /// Gives an open input (see [`crate::system::SystemGraph::open_inputs`]) the polynomial Σ_j c_j (t - now)^j, from now on.
@@ -63,8 +64,8 @@ impl Simulation {
     /// How all outputs, in the order in which subsystems move, follow an open input at this instant, read fresh: by central
     /// differences of this size. The run is left as it was.
     pub fn slopes(&mut self, input: InputId, size: f64, slopes: &mut [f64]) -> Result<()> {
-        let mut before = Vec::new();
-        self.save_numbers(&mut before);
+        let mut before = StateData::default();
+        self.state(&mut Tape::write(&mut before));
         let time = self.time();
         let now = self.graph.live_mut(input).map_or(0.0, |signal| signal.value(time));
         let (low, high) = (now - size, now + size);
@@ -74,10 +75,10 @@ impl Simulation {
             slopes.iter_mut().zip(lower).for_each(|(slope, low_y)| *slope = (*slope - low_y) / (high - low));
             Ok(())
         });
-        self.restore_numbers(&before);
+        self.state(&mut Tape::read(&before));
         // Subsystems remember the inputs they were read with last.
         done.and(self.follow_inputs())?;
-        self.restore_numbers(&before);
+        self.state(&mut Tape::read(&before));
         Ok(())
     }
 

@@ -4,6 +4,7 @@
 
 use super::simulation::Simulation;
 use super::state::RunState;
+use crate::tape::{Label, Tape};
 
 /// One number of a [`RunState`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,14 +25,14 @@ pub(crate) struct Places {
 impl RunState {
     pub(crate) fn number(&self, place: Place) -> f64 {
         match place {
-            Place::Number(at) => self.numbers[at],
+            Place::Number(at) => self.numbers.reals[at],
             Place::Subsystem(id, at) => self.subsystems[id].reals[at],
         }
     }
 
     pub(crate) fn number_mut(&mut self, place: Place) -> &mut f64 {
         match place {
-            Place::Number(at) => &mut self.numbers[at],
+            Place::Number(at) => &mut self.numbers.reals[at],
             Place::Subsystem(id, at) => &mut self.subsystems[id].reals[at],
         }
     }
@@ -49,53 +50,16 @@ impl Simulation {
     }
 
     /// Where values are in a state of this run.
-    pub(crate) fn linear_places(&self, state: &RunState) -> Places {
-        let mut buffer = Vec::new();
-        let mut length = |save: &dyn Fn(&mut Vec<f64>)| {
-            buffer.clear();
-            save(&mut buffer);
-            buffer.len()
-        };
-        let (inputs, outputs) = (self.graph.inputs(), self.graph.outputs());
-        let before = self.slots.iter().map(|slot| slot.before.len()).sum();
-        let externals = length(&|out| self.graph.externals().iter().for_each(|(_, e)| e.save(out)));
-        let [values, times, arrivals, counts] = self.board.history.sizes();
-        let has_models = self.needs.models.is_some();
-        let models = if has_models { length(&|out| self.board.models.save(out)) } else { 0 };
-        let coupling = length(&|out| self.coupling.save(out));
-        let given = self.board.applied.len() + self.board.read_stale.len();
-        let parts = [
-            (inputs, false),
-            (given, true),
-            (self.board.planned.coefficients.len(), true),
-            (self.board.planned.sizes.len(), false),
-            (outputs, true),
-            (before, true),
-            (externals, false),
-            (values, true),
-            (times, false),
-            (arrivals, true),
-            (counts, false),
-            (models, false),
-            (coupling, true),
-        ];
-        let planned = &self.board.planned;
-        let first_output = inputs + given + planned.coefficients.len() + planned.sizes.len();
-        let (mut all, mut at) = (Vec::new(), 0);
-        for (size, is_value) in parts {
-            if is_value {
-                all.extend((at..at + size).map(Place::Number));
-            }
-            at += size;
-        }
+    pub(crate) fn linear_places(&mut self, state: &RunState) -> Places {
+        let mut labels = Vec::new();
+        self.state(&mut Tape::label(&mut labels));
+        let is_value = |at: &usize| labels[*at] != Label::Number;
+        let mut all: Vec<Place> = (0..labels.len()).filter(is_value).map(Place::Number).collect();
+        let is_output = |k: &usize| matches!(all[*k], Place::Number(at) if labels[at] == Label::Output);
+        let outputs = (0..all.len()).filter(is_output).collect();
         for (id, snapshot) in state.subsystems.iter().enumerate() {
             all.extend((0..snapshot.reals.len()).map(|k| Place::Subsystem(id, k)));
         }
-        let is_output = |place: &Place| match place {
-            Place::Number(at) => (first_output..first_output + outputs).contains(at),
-            Place::Subsystem(..) => false,
-        };
-        let outputs = (0..all.len()).filter(|k| is_output(&all[*k])).collect();
         Places { all, outputs }
     }
 }

@@ -14,6 +14,7 @@ use crate::error::{Error, Result};
 use crate::record::{Column, Source};
 use crate::signal::Step;
 use crate::system::{Horizon, Snapshot, SubsystemId, VariableKind};
+use crate::tape::{StateData, Tape};
 
 /// In a loop that is iterated, the end may move while the step is shortened: so often it is followed.
 const MOST_ATTEMPTS: u32 = 10;
@@ -21,7 +22,7 @@ const MOST_ATTEMPTS: u32 = 10;
 /// The begin of the step under way.
 pub(super) struct Retreat {
     /// Everything but the states of subsystems, if it was saved: plain steps under held inputs change nothing before all have moved.
-    numbers: Vec<f64>,
+    numbers: StateData,
     /// States of those that are no black boxes.
     snapshots: Vec<Option<Snapshot>>,
 }
@@ -66,7 +67,7 @@ impl Simulation {
         // Steps of the simplest form save nothing.
         // Who writes no rows reads the values of the last common point from the board.
         self.is_simple &= snapshots.iter().all(Option::is_none) && !self.columns.is_empty();
-        self.retreat = Some(Box::new(Retreat { numbers: Vec::new(), snapshots }));
+        self.retreat = Some(Box::new(Retreat { numbers: StateData::default(), snapshots }));
     }
 
     /// True if all columns are on the board: nobody is asked for them.
@@ -115,7 +116,7 @@ impl Simulation {
                 *snapshot = None;
             }
         }
-        self.save_numbers(&mut retreat.numbers);
+        self.state(&mut Tape::write(&mut retreat.numbers));
         self.retreat = Some(retreat);
     }
 
@@ -213,7 +214,7 @@ impl Simulation {
         self.restore_outputs();
         if let Some(retreat) = self.retreat.take() {
             if !retreat.numbers.is_empty() {
-                self.restore_numbers(&retreat.numbers);
+                self.state(&mut Tape::read(&retreat.numbers));
             }
             self.retreat = Some(retreat);
         }

@@ -23,6 +23,7 @@ use crate::error::{Error, Result, Subject};
 use crate::record::{Column, Columns, Condition};
 use crate::signal::{Clock, Request};
 use crate::system::{Reach, SubsystemId, System, SystemGraph, algebraic_loops};
+use crate::tape::{StateData, Tape};
 
 impl Simulation {
     /// Wires, initialises and finds the consistent start.
@@ -135,7 +136,7 @@ impl Simulation {
             standing: None,
             unwritten: None,
             wide: Vec::new(),
-            state_size: 0,
+            state_size: (0, 0),
             extremes: Extremes::new(graph.inputs()),
             threads: config.threads,
             cores: std::thread::available_parallelism().map_or(1, usize::from),
@@ -222,9 +223,9 @@ impl Simulation {
         self.check_roll_back(step.start)?;
         self.prepare_repetition();
         self.prepare_retreat();
-        let mut numbers = Vec::new();
-        self.save_numbers(&mut numbers);
-        self.state_size = numbers.len();
+        let mut numbers = StateData::default();
+        self.state(&mut Tape::write(&mut numbers));
+        self.state_size = numbers.size();
         self.slots.iter_mut().for_each(Slot::begin_run);
         Ok(())
     }

@@ -122,8 +122,8 @@ pub struct Simulation {
     pub(super) standing: Option<Standing>,
     /// Time of the row in `row`, if it was not written.
     pub(super) unwritten: Option<f64>,
-    /// Numbers in a saved state.
-    pub(super) state_size: usize,
+    /// Reals and counts in a saved state.
+    pub(super) state_size: (usize, usize),
     pub(super) extremes: Extremes,
     pub(super) threads: Parallel,
     /// Processors of this machine.

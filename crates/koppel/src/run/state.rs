@@ -4,6 +4,7 @@ use super::board::Board;
 use super::simulation::Simulation;
 use crate::error::{Error, Result};
 use crate::system::{Horizon, Message, Snapshot};
+use crate::tape::{StateData, Tape};
 use serde::{Deserialize, Serialize};
 
 /// A run between two macro steps. Reused as a buffer.
@@ -15,8 +16,8 @@ pub struct RunState {
     pub(super) changes_done: usize,
     /// Where the macro step under way was cut; nothing at a communication point of the run.
     pub(super) inside: Option<f64>,
-    /// Offsets, inputs as given, as outputs were read with and as planned, outputs now and before, live signals, history, models, coupling memory, loop memory, choice of steps: in that order.
-    pub(super) numbers: Vec<f64>,
+    /// Numbers of the network, the coupling, loops and step control.
+    pub(super) numbers: StateData,
     /// Texts, bytes and ticks as they were last carried.
     pub(super) messages: Vec<Message>,
     /// Per subsystem, in the order in which they move.
@@ -35,17 +36,20 @@ impl RunState {
     /// Every number of it: those of the run, then those of the subsystems in the order in which they move. For linear
     /// subsystems and methods a macro step is linear in those that are signals; others are times, counts and parameters.
     pub fn reals_mut(&mut self) -> impl Iterator<Item = &mut f64> {
-        self.numbers.iter_mut().chain(self.subsystems.iter_mut().flat_map(|snapshot| &mut snapshot.reals))
+        self.numbers
+            .reals
+            .iter_mut()
+            .chain(self.subsystems.iter_mut().flat_map(|snapshot| &mut snapshot.reals))
     }
 }
 
 impl Simulation {
     /// Writes everything the next step depends on into `state`, for as long as its horizon says.
-    pub fn save(&self, state: &mut RunState) -> Result<()> {
+    pub fn save(&mut self, state: &mut RunState) -> Result<()> {
         state.index = self.index;
         state.changes_done = self.changes_done;
         state.inside = self.inside;
-        self.save_numbers(&mut state.numbers);
+        self.state(&mut Tape::write(&mut state.numbers));
         self.messages.save(&mut state.messages);
         state.subsystems.resize_with(self.slots.len(), Default::default);
         self.slots.iter().zip(&mut state.subsystems).try_for_each(|(slot, snapshot)| {
@@ -64,31 +68,25 @@ impl Simulation {
         self.slots[id].subsystem.can_go_back()
     }
 
-    /// Everything but the subsystems' own states.
-    pub(super) fn save_numbers(&self, numbers: &mut Vec<f64>) {
-        numbers.clear();
-        let planned = &self.board.planned;
-        for list in [
-            self.graph.offsets(),
-            &self.board.applied,
-            &self.board.read_stale,
-            &planned.coefficients,
-            &planned.sizes,
-            &self.board.outputs,
-        ] {
-            numbers.extend_from_slice(list);
-        }
-        self.slots.iter().for_each(|slot| numbers.extend_from_slice(&slot.before));
-        self.graph.externals().iter().for_each(|(_, signal)| signal.save(numbers));
-        self.board.history.save(numbers);
+    /// Shows `tape` everything but messages and the subsystems' own states.
+    pub(super) fn state(&mut self, tape: &mut Tape<'_>) {
+        self.graph.state(tape);
+        let Board { applied, read_stale, planned, outputs, history, models, .. } = &mut self.board;
+        tape.values(applied);
+        tape.values(read_stale);
+        tape.values(&mut planned.coefficients);
+        tape.numbers(&mut planned.sizes);
+        tape.outputs(outputs);
+        self.slots.iter_mut().for_each(|slot| tape.values(&mut slot.before));
+        history.state(tape);
         if self.needs.models.is_some() {
-            self.board.models.save(numbers);
+            models.state(tape);
         }
-        self.coupling.save(numbers);
-        self.consistency.save(numbers);
-        self.steps.save(numbers);
-        if let Some(control) = &self.control {
-            control.save(numbers);
+        self.coupling.state(tape);
+        self.consistency.state(tape);
+        self.steps.state(tape);
+        if let Some(control) = &mut self.control {
+            control.state(tape);
         }
     }
 
@@ -104,13 +102,10 @@ impl Simulation {
     /// The same within a step that is walked in parts.
     pub(super) fn put_back(&mut self, state: &RunState) -> Result<()> {
         let is_same_size =
-            state.numbers.len() == self.state_size && state.subsystems.len() == self.slots.len();
+            state.numbers.size() == self.state_size && state.subsystems.len() == self.slots.len();
+        // Looked at first, so that a state that does not fit changes nothing.
         if !is_same_size || !self.messages.fit(&state.messages) {
-            return Err(Error::Unsupported {
-                what: "restoring this state".into(),
-                reason: "it was saved from another system or with other settings".into(),
-            }
-            .into());
+            return Err(foreign());
         }
         self.index = state.index;
         self.changes_done = state.changes_done;
@@ -118,39 +113,17 @@ impl Simulation {
         (self.termination, self.ended_trial, self.unwritten) = (None, None, None);
         self.plain_until = 0;
         self.messages.restore(&state.messages);
-        self.restore_numbers(&state.numbers);
+        self.restore_numbers(&state.numbers)?;
         self.check_grid()?;
         let pairs = self.slots.iter_mut().zip(&state.subsystems);
         pairs.into_iter().try_for_each(|(slot, snapshot)| slot.subsystem.restore(snapshot))
     }
 
-    /// Takes back what `save_numbers` wrote.
-    pub(super) fn restore_numbers(&mut self, numbers: &[f64]) {
-        let (offsets, mut rest) = numbers.split_at(self.graph.inputs());
-        offsets.iter().enumerate().for_each(|(input, value)| self.graph.set_offset(input, *value));
-        let Board { applied, read_stale, planned, outputs, .. } = &mut self.board;
-        for list in [applied, read_stale, &mut planned.coefficients, &mut planned.sizes, outputs] {
-            let (mine, others) = rest.split_at(list.len());
-            list.copy_from_slice(mine);
-            rest = others;
-        }
-        for slot in &mut self.slots {
-            let (mine, others) = rest.split_at(slot.before.len());
-            slot.before.copy_from_slice(mine);
-            rest = others;
-        }
-        let rest = self.graph.externals_mut().fold(rest, |rest, signal| signal.restore(rest));
-        let mut rest = self.board.history.restore(rest);
-        if self.needs.models.is_some() {
-            rest = self.board.models.restore(rest);
-        }
-        let rest = self.coupling.restore(rest);
-        let rest = self.consistency.restore(rest);
-        let mut rest = self.steps.restore(rest);
-        if let Some(control) = &mut self.control {
-            rest = control.restore(rest);
-        }
-        assert!(rest.is_empty(), "the state's size was checked");
+    /// Reads back what [`Simulation::state`] wrote.
+    pub(super) fn restore_numbers(&mut self, numbers: &StateData) -> Result<()> {
+        let mut tape = Tape::read(numbers);
+        self.state(&mut tape);
+        if tape.is_at_end() { Ok(()) } else { Err(foreign()) }
     }
 
     /// Every subsystem must stand where it moves next.
@@ -174,4 +147,9 @@ impl Simulation {
         }
         Ok(())
     }
+}
+
+fn foreign() -> Box<Error> {
+    let reason = "it was saved from another system or with other settings".into();
+    Error::Unsupported { what: "restoring this state".into(), reason }.into()
 }

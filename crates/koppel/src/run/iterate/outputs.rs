@@ -11,6 +11,7 @@ use crate::run::consistent::Instant;
 use crate::run::loop_derivatives::LoopDerivatives;
 use crate::run::loop_solver::LoopSolver;
 use crate::system::{AlgebraicLoop, SubsystemId, SystemGraph};
+use crate::tape::Tape;
 
 /// Size of differences: outputs are exact to round-off.
 const DELTA: f64 = 1e-7;
@@ -164,11 +165,7 @@ impl OutputIteration {
         &mut self.work
     }
 
-    pub(in crate::run) fn save(&self, memory: &mut Vec<f64>) {
-        self.search.save(memory);
-    }
-
-    pub(in crate::run) fn restore<'a>(&mut self, memory: &'a [f64]) -> &'a [f64] {
-        self.search.restore(memory)
+    pub(in crate::run) fn state(&mut self, tape: &mut Tape<'_>) {
+        self.search.state(tape);
     }
 }

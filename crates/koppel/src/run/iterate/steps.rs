@@ -14,6 +14,7 @@ use crate::run::simulation::{Simulation, Stage};
 use crate::run::slot::Slot;
 use crate::signal::Step;
 use crate::system::{Horizon, OutputId, Snapshot, SubsystemId, SystemGraph};
+use crate::tape::Tape;
 use std::ops::Range;
 
 /// Size of differences: results of steps are exact to the solvers' tolerances.
@@ -67,12 +68,8 @@ impl StepIteration {
         self.loops.iter_mut().map(|l| &mut l.work)
     }
 
-    pub(in crate::run) fn save(&self, memory: &mut Vec<f64>) {
-        self.loops.iter().for_each(|l| l.search.save(memory));
-    }
-
-    pub(in crate::run) fn restore<'a>(&mut self, memory: &'a [f64]) -> &'a [f64] {
-        self.loops.iter_mut().fold(memory, |memory, l| l.search.restore(memory))
+    pub(in crate::run) fn state(&mut self, tape: &mut Tape<'_>) {
+        self.loops.iter_mut().for_each(|l| l.search.state(tape));
     }
 }
 
