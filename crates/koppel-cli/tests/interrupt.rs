@@ -202,7 +202,7 @@ fn damaged_checkpoints_are_refused() {
     let last = bytes.len() - 1;
     bytes[last] ^= 1;
     std::fs::write(folder.path("c"), bytes).unwrap();
-    folder.write("old", "koppel checkpoint 1\n12345678");
+    folder.write("old", "koppel checkpoint 3\n12345678");
     for (file, text) in [
         ("c", "is damaged"),
         ("old", "was written by another version of koppel"),

@@ -56,6 +56,7 @@ pub mod signal;
 pub mod solver;
 mod splitmix;
 pub mod system;
+pub mod tape;
 pub mod workbench;
 
 pub use error::{Error, Result};

@@ -1,7 +1,7 @@
 //! Checkpoints: everything needed to go on as if nothing had happened.
 //!
 //! ```text
-//! "koppel checkpoint 3\n"   8 bytes: FNV-1a of the rest   postcard of [`Checkpoint`]
+//! "koppel checkpoint 4\n"   8 bytes: FNV-1a of the rest   postcard of [`Checkpoint`]
 //! ```
 
 use koppel::diagnostic::{Diagnostic, Remark};
@@ -23,7 +23,7 @@ use super::{Origin, Plan, nearby};
 use crate::failure::{Failure, Result};
 use crate::output::significant;
 
-const HEADER: &[u8] = b"koppel checkpoint 3\n";
+const HEADER: &[u8] = b"koppel checkpoint 4\n";
 
 /// A run between two steps, and where its rows are.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -212,7 +212,11 @@ impl Checkpoints {
     }
 
     /// Saves the run as it is now. A file that cannot be written does not end the run: the warning, if it is news.
-    pub(super) fn write(&mut self, simulation: &Simulation, rows: u64) -> koppel_io::Result<Option<Remark>> {
+    pub(super) fn write(
+        &mut self,
+        simulation: &mut Simulation,
+        rows: u64,
+    ) -> koppel_io::Result<Option<Remark>> {
         simulation.save(&mut self.checkpoint.state).map_err(Io::Engine)?;
         self.checkpoint.rows = rows;
         self.last = Instant::now();

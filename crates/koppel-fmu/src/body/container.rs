@@ -241,8 +241,8 @@ impl Body for Container {
         })
     }
 
-    fn save(&self) -> Result<BodyState> {
-        let Some(running) = &self.running else { return Ok(BodyState::Fresh) };
+    fn save(&mut self) -> Result<BodyState> {
+        let Some(running) = &mut self.running else { return Ok(BodyState::Fresh) };
         let mut state = RunState::new(Horizon::Anywhere);
         running.simulation.save(&mut state)?;
         Ok(BodyState::Container(state))

@@ -68,7 +68,7 @@ pub(crate) trait Body: Send {
     fn column(&mut self, known: Role) -> Result<Column>;
 
     /// Its state.
-    fn save(&self) -> Result<BodyState>;
+    fn save(&mut self) -> Result<BodyState>;
 
     /// One state it has saved will not be taken back any more.
     fn discard(&mut self) -> Result<()> {

@@ -142,7 +142,7 @@ impl Body for ModelBody {
         Ok(Column { outputs: fourth_order(&near.0, &far.0), derivatives: fourth_order(&near.1, &far.1) })
     }
 
-    fn save(&self) -> Result<BodyState> {
+    fn save(&mut self) -> Result<BodyState> {
         if self.is_fresh {
             return Ok(BodyState::Fresh);
         }

@@ -7,6 +7,9 @@ use crate::interface::Role;
 use crate::polynomial::Polynomial;
 use serde::{Deserialize, Serialize};
 
+/// How states are written as bytes; it stands between the token and the state. Raise it when [`State`] changes.
+const FORMAT: &[u8] = b" state 2\n";
+
 /// Everything the future of an instance depends on.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct State {
@@ -86,11 +89,12 @@ impl Instance {
         (self.held.len()..before).try_for_each(|_| self.body.discard())
     }
 
-    /// The state as bytes, with the token before it.
+    /// The state as bytes, with the token and the format before it.
     pub(crate) fn serialize(&self, state: &State) -> Result<Vec<u8>> {
         self.needs(self.plan.abilities.serialize, "writes no states as bytes")?;
         let mut bytes = self.plan.token.clone().into_bytes();
         let failed = |error: postcard::Error| Error::misuse(format!("the state cannot be written: {error}"));
+        bytes.extend_from_slice(FORMAT);
         bytes.extend(postcard::to_stdvec(state).map_err(failed)?);
         Ok(bytes)
     }
@@ -99,7 +103,8 @@ impl Instance {
         self.needs(self.plan.abilities.serialize, "reads no states from bytes")?;
         let foreign = || Error::misuse("these bytes are no state of this FMU");
         let bytes = bytes.strip_prefix(self.plan.token.as_bytes()).ok_or_else(foreign)?;
-        postcard::from_bytes(bytes).map_err(|_| foreign())
+        let other = || Error::misuse("this state was written by another version of koppel");
+        postcard::from_bytes(bytes.strip_prefix(FORMAT).ok_or_else(other)?).map_err(|_| foreign())
     }
 
     fn needs(&self, has: bool, lack: &str) -> Result<()> {

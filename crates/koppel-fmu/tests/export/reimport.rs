@@ -126,6 +126,11 @@ fn states_are_kept_and_moved_to_other_instances() {
             other.initialize(0.0).unwrap();
             other.restore(&snapshot).unwrap();
             assert_eq!(go_on(&mut other), first, "{} in another instance", path.display());
+            let mark = snapshot.bytes.windows(7).position(|bytes| bytes == b" state ").unwrap();
+            let mut older = snapshot.clone();
+            older.bytes[mark + 7] -= 1;
+            let error = instance.restore(&older).unwrap_err();
+            assert!(error.to_string().contains("another version of koppel"), "{error}");
             snapshot.bytes.truncate(60);
             assert!(instance.restore(&snapshot).is_err(), "half a state");
             snapshot.bytes.clear();

@@ -15,6 +15,7 @@ use crate::hinf::HoldOrder;
 use crate::linalg::Complex;
 use crate::signal::{History, Request, Samples};
 use crate::system::{InputId, SubsystemId, Wire};
+use crate::tape::Tape;
 use serde::{Deserialize, Serialize};
 
 /// The method.
@@ -157,11 +158,7 @@ impl Coupling for AntiAliasing {
         }
     }
 
-    fn save(&self, memory: &mut Vec<f64>) {
-        self.means.save(memory);
-    }
-
-    fn restore<'a>(&mut self, memory: &'a [f64]) -> &'a [f64] {
-        self.means.restore(memory)
+    fn state(&mut self, tape: &mut Tape<'_>) {
+        self.means.state(tape);
     }
 }

@@ -25,6 +25,7 @@ use crate::identify::{GivenModel, Learned, ModelConfig};
 use crate::record::Channel;
 use crate::signal::Samples;
 use crate::system::{InputId, SubsystemId, SystemGraph};
+use crate::tape::Tape;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -361,17 +362,10 @@ impl Coupling for Corrector {
         self.config.models.get(subsystem)
     }
 
-    fn save(&self, memory: &mut Vec<f64>) {
-        memory.push(self.size);
-        self.error.save(memory);
-        self.judgement.save(memory);
-        self.deferred.save(memory);
-    }
-
-    fn restore<'a>(&mut self, memory: &'a [f64]) -> &'a [f64] {
-        self.size = memory[0];
-        let rest = self.error.restore(&memory[1..]);
-        let rest = self.judgement.restore(rest);
-        self.deferred.restore(rest)
+    fn state(&mut self, tape: &mut Tape<'_>) {
+        tape.number(&mut self.size);
+        self.error.state(tape);
+        self.judgement.state(tape);
+        self.deferred.state(tape);
     }
 }

@@ -8,6 +8,7 @@
 use super::View;
 use crate::error::{Error, Result};
 use crate::system::{InputId, SubsystemId, Wire};
+use crate::tape::Tape;
 use serde::{Deserialize, Serialize};
 
 /// What the correction is measured against.
@@ -119,25 +120,11 @@ impl Deferred {
         self.means[range.clone()].copy_from_slice(&view.outputs[range]);
     }
 
-    pub(super) fn save(&self, memory: &mut Vec<f64>) {
-        for list in [&self.correction, &self.means, &self.before] {
-            memory.extend_from_slice(list);
-        }
-        memory.extend(self.has_jumped.iter().map(|jumped| f64::from(u8::from(*jumped))));
-        memory.push(f64::from(u8::from(self.is_under_way)));
-    }
-
-    pub(super) fn restore<'a>(&mut self, memory: &'a [f64]) -> &'a [f64] {
-        let mut rest = memory;
+    pub(super) fn state(&mut self, tape: &mut Tape<'_>) {
         for list in [&mut self.correction, &mut self.means, &mut self.before] {
-            let (mine, others) = rest.split_at(list.len());
-            list.copy_from_slice(mine);
-            rest = others;
+            tape.values(list);
         }
-        let (jumped, rest) = rest.split_at(self.has_jumped.len());
-        self.has_jumped.iter_mut().zip(jumped).for_each(|(flag, saved)| *flag = *saved != 0.0);
-        self.is_under_way = rest[0] != 0.0;
-        &rest[1..]
+        self.has_jumped.iter_mut().chain([&mut self.is_under_way]).for_each(|flag| tape.flag(flag));
     }
 }
 

@@ -29,6 +29,7 @@ use crate::hinf::{HoldOrder, Specification, designed};
 use crate::linalg::Complex;
 use crate::signal::{Request, Samples};
 use crate::system::{InputId, SubsystemId};
+use crate::tape::Tape;
 use compensator::Compensators;
 use serde::{Deserialize, Serialize};
 use smoother::Smoothers;
@@ -238,15 +239,10 @@ impl Coupling for Hinf {
             .for_each(|wire| smoothers.jump(view.graph.wires()[*wire].target));
     }
 
-    fn save(&self, memory: &mut Vec<f64>) {
-        if let Some(Parts { compensators, smoothers }) = &self.parts {
-            compensators.save(memory);
-            smoothers.save(memory);
+    fn state(&mut self, tape: &mut Tape<'_>) {
+        if let Some(Parts { compensators, smoothers }) = &mut self.parts {
+            compensators.state(tape);
+            smoothers.state(tape);
         }
-    }
-
-    fn restore<'a>(&mut self, memory: &'a [f64]) -> &'a [f64] {
-        let Parts { compensators, smoothers } = self.parts();
-        smoothers.restore(compensators.restore(memory))
     }
 }

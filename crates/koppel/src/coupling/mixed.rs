@@ -6,6 +6,7 @@ use crate::identify::{GivenModel, Learned, Probed};
 use crate::record::Channel;
 use crate::signal::{Request, Samples};
 use crate::system::{InputId, SubsystemId, SystemGraph};
+use crate::tape::Tape;
 use std::collections::BTreeMap;
 
 /// Methods that own disjoint sets of inputs.
@@ -145,12 +146,8 @@ impl Coupling for Mixed {
         self.methods.iter().flat_map(|m| m.learned(view)).collect()
     }
 
-    fn save(&self, memory: &mut Vec<f64>) {
-        self.methods.iter().for_each(|m| m.save(memory));
-    }
-
-    fn restore<'a>(&mut self, memory: &'a [f64]) -> &'a [f64] {
-        self.methods.iter_mut().fold(memory, |rest, m| m.restore(rest))
+    fn state(&mut self, tape: &mut Tape<'_>) {
+        self.methods.iter_mut().for_each(|method| method.state(tape));
     }
 }
 

@@ -56,6 +56,7 @@ use crate::identify::{GivenModel, Learned, ModelConfig, Models, ProbeNeeds, Prob
 use crate::record::Channel;
 use crate::signal::{History, Request, Samples, Step};
 use crate::system::{InputId, SubsystemId, SystemGraph};
+use crate::tape::Tape;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -247,13 +248,8 @@ pub trait Coupling: Send + Sync {
         BTreeMap::new()
     }
 
-    /// Appends everything the next step depends on.
-    fn save(&self, _memory: &mut Vec<f64>) {}
-
-    /// Takes back what `save` wrote and returns the rest.
-    fn restore<'a>(&mut self, memory: &'a [f64]) -> &'a [f64] {
-        memory
-    }
+    /// Shows `tape` everything the next step depends on.
+    fn state(&mut self, _tape: &mut Tape<'_>) {}
 }
 
 /// Writes one value as the method's `hold` says, with as many coefficients as [`terms_of`] tells.

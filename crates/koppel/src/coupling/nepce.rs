@@ -19,6 +19,7 @@ use crate::error::{Result, bad};
 use crate::linalg::Complex;
 use crate::signal::{Request, Samples};
 use crate::system::{InputId, SubsystemId};
+use crate::tape::Tape;
 use serde::{Deserialize, Serialize};
 
 /// The method, as it is listed.
@@ -168,13 +169,8 @@ impl Coupling for Nepce {
         self.deferred.jump(view, subsystem);
     }
 
-    fn save(&self, memory: &mut Vec<f64>) {
-        memory.push(self.size);
-        self.deferred.save(memory);
-    }
-
-    fn restore<'a>(&mut self, memory: &'a [f64]) -> &'a [f64] {
-        self.size = memory[0];
-        self.deferred.restore(&memory[1..])
+    fn state(&mut self, tape: &mut Tape<'_>) {
+        tape.number(&mut self.size);
+        self.deferred.state(tape);
     }
 }

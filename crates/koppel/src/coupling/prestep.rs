@@ -34,6 +34,7 @@ use crate::identify::GivenModel;
 use crate::record::Channel;
 use crate::signal::Samples;
 use crate::system::{InputId, SubsystemId, SystemGraph};
+use crate::tape::Tape;
 use numbers::{Ahead, End, Numbers};
 
 /// Relative cut-off of G⁺.
@@ -262,14 +263,9 @@ impl Coupling for Prestep {
         self.config.models.get(subsystem)
     }
 
-    fn save(&self, memory: &mut Vec<f64>) {
-        self.error.save(memory);
-        self.judgement.save(memory);
-    }
-
-    fn restore<'a>(&mut self, memory: &'a [f64]) -> &'a [f64] {
-        let rest = self.error.restore(memory);
-        self.judgement.restore(rest)
+    fn state(&mut self, tape: &mut Tape<'_>) {
+        self.error.state(tape);
+        self.judgement.state(tape);
     }
 }
 

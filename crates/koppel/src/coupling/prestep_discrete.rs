@@ -36,6 +36,7 @@ use crate::linalg::{Lu, Matrix, PseudoInverse};
 use crate::record::Channel;
 use crate::signal::{Request, Samples};
 use crate::system::{InputId, SubsystemId, SystemGraph};
+use crate::tape::Tape;
 use known::Known;
 use older::Older;
 use recursion::Recursion;
@@ -354,47 +355,16 @@ impl Coupling for PrestepDiscrete {
         self.settings.models.get(subsystem)
     }
 
-    fn save(&self, memory: &mut Vec<f64>) {
-        self.identifiers.iter().for_each(|rls| rls.save(memory));
-        self.quality.save(memory);
-        for list in
-            [&self.figures, &self.delta, &self.epsilon, &self.means, &self.ended, &self.arrived, &self.before]
-        {
-            memory.extend_from_slice(list);
-        }
-        self.older.save(memory);
-        memory.push(self.size);
-        memory.push(f64::from(u8::from(self.is_under_way)));
-        self.known.save(&self.models, memory);
-        if let Some(recursion) = &self.recursion {
-            recursion.save(memory);
-        }
-    }
-
-    fn restore<'a>(&mut self, memory: &'a [f64]) -> &'a [f64] {
-        let rest = self.identifiers.iter_mut().fold(memory, |rest, rls| rls.restore(rest));
-        let mut rest = self.quality.restore(rest);
-        let lists = [
-            &mut self.figures,
-            &mut self.delta,
-            &mut self.epsilon,
-            &mut self.means,
-            &mut self.ended,
-            &mut self.arrived,
-            &mut self.before,
-        ];
-        for list in lists {
-            let (mine, others) = rest.split_at(list.len());
-            list.copy_from_slice(mine);
-            rest = others;
-        }
-        rest = self.older.restore(rest);
-        self.size = rest[0];
-        self.is_under_way = rest[1] != 0.0;
-        let rest = self.known.restore(&mut self.models, &rest[2..]);
-        match &mut self.recursion {
-            Some(recursion) => recursion.restore(rest),
-            None => rest,
-        }
+    fn state(&mut self, tape: &mut Tape<'_>) {
+        self.identifiers.iter_mut().for_each(|identifier| identifier.state(tape));
+        self.quality.state(tape);
+        tape.numbers(&mut self.figures);
+        let PrestepDiscrete { delta, epsilon, means, ended, arrived, before, .. } = self;
+        [delta, epsilon, means, ended, arrived, before].into_iter().for_each(|list| tape.values(list));
+        self.older.state(tape);
+        tape.number(&mut self.size);
+        tape.flag(&mut self.is_under_way);
+        self.known.state(&mut self.models, tape);
+        self.recursion.iter_mut().for_each(|recursion| recursion.state(tape));
     }
 }

@@ -50,6 +50,7 @@ use crate::linalg::{Lu, Matrix};
 use crate::record::Channel;
 use crate::signal::{Request, Samples, Step};
 use crate::system::{InputId, SubsystemId, SystemGraph};
+use crate::tape::Tape;
 use defect::Handicap;
 use deviation::Coupled;
 use member::Member;
@@ -347,30 +348,15 @@ impl Coupling for Vfps {
         Some(Review { source: "probing".into(), probing: Some(self.probing), ..review })
     }
 
-    fn save(&self, memory: &mut Vec<f64>) {
-        memory.extend([self.last.start, self.last.size, f64::from(self.phase as u8)]);
-        for list in [&self.quality, &self.now, &self.rise] {
-            memory.extend_from_slice(list);
-        }
-        self.members.iter().for_each(|member| member.save(memory));
+    fn state(&mut self, tape: &mut Tape<'_>) {
+        tape.number(&mut self.last.start);
+        tape.number(&mut self.last.size);
+        let mut phase = self.phase as usize;
+        tape.count_to(&mut phase, PhaseKind::ALL.len() as u64 - 1);
+        self.phase = PhaseKind::ALL[phase];
+        tape.numbers(&mut self.quality);
+        tape.values(&mut self.now);
+        tape.values(&mut self.rise);
+        self.members.iter_mut().for_each(|member| member.state(tape));
     }
-
-    fn restore<'a>(&mut self, memory: &'a [f64]) -> &'a [f64] {
-        let mut rest = memory;
-        let mut last = [0.0; 3];
-        take(&mut rest, &mut last);
-        [self.last.start, self.last.size, _] = last;
-        self.phase = PhaseKind::ALL[last[2] as usize];
-        for list in [&mut self.quality, &mut self.now, &mut self.rise] {
-            take(&mut rest, list);
-        }
-        self.members.iter_mut().fold(rest, |rest, member| member.restore(rest))
-    }
-}
-
-/// Takes the first numbers of a memory.
-fn take(memory: &mut &[f64], into: &mut [f64]) {
-    let (mine, rest) = memory.split_at(into.len());
-    into.copy_from_slice(mine);
-    *memory = rest;
 }

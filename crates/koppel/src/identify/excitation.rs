@@ -7,6 +7,7 @@
 
 use super::triangle::orthogonalize;
 use crate::linalg::Matrix;
+use crate::tape::Tape;
 
 /// Below this, a model is not to be trusted: parameters differ that fit equally well to about 1e-5 of the movement.
 pub(crate) const LEAST: f64 = 1e-10;
@@ -73,21 +74,11 @@ impl Scatter {
         eigenvalues[count - 1] / eigenvalues[0]
     }
 
-    /// Appends everything to `memory`.
-    pub(super) fn save(&self, memory: &mut Vec<f64>) {
-        memory.push(self.weight);
-        memory.extend_from_slice(&self.mean);
-        memory.extend_from_slice(self.scatter.as_slice());
-    }
-
-    /// Takes back what `save` wrote and returns the rest.
-    pub(super) fn restore<'a>(&mut self, memory: &'a [f64]) -> &'a [f64] {
-        self.weight = memory[0];
-        let (mean, rest) = memory[1..].split_at(self.mean.len());
-        self.mean.copy_from_slice(mean);
-        let (scatter, rest) = rest.split_at(self.scatter.as_slice().len());
-        self.scatter.as_mut_slice().copy_from_slice(scatter);
-        rest
+    /// Shows `tape` everything.
+    pub(super) fn state(&mut self, tape: &mut Tape<'_>) {
+        tape.number(&mut self.weight);
+        tape.numbers(&mut self.mean);
+        tape.numbers(self.scatter.as_mut_slice());
     }
 }
 

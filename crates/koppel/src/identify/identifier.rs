@@ -4,6 +4,7 @@ use super::learned::starting_from;
 use super::{InterfaceModel, Learned, LearnedMoesp, Moesp, MoespConfig, Rls, RlsConfig};
 use crate::error::{Error, Result};
 use crate::system::Ports;
+use crate::tape::Tape;
 
 /// How a model is learned.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -198,19 +199,11 @@ impl Identifier {
         }
     }
 
-    /// Appends everything to `memory`.
-    pub(crate) fn save(&self, memory: &mut Vec<f64>) {
+    /// Shows `tape` everything.
+    pub(crate) fn state(&mut self, tape: &mut Tape<'_>) {
         match self {
-            Identifier::Rls(rls) => rls.save(memory),
-            Identifier::Moesp(moesp) => moesp.save(memory),
-        }
-    }
-
-    /// Takes back what `save` wrote and returns the rest.
-    pub(crate) fn restore<'a>(&mut self, memory: &'a [f64]) -> &'a [f64] {
-        match self {
-            Identifier::Rls(rls) => rls.restore(memory),
-            Identifier::Moesp(moesp) => moesp.restore(memory),
+            Identifier::Rls(rls) => rls.state(tape),
+            Identifier::Moesp(moesp) => moesp.state(tape),
         }
     }
 }

@@ -5,6 +5,7 @@ use super::interface_model::Room;
 use crate::error::{Error, Result, Subject};
 use crate::linalg::Matrix;
 use crate::system::{StateSpace, SubsystemId, SystemGraph};
+use crate::tape::Tape;
 
 /// One model per subsystem, if it has one.
 #[derive(Clone, Debug, Default)]
@@ -125,13 +126,17 @@ impl Models {
         self.list[id].pin(rates, y, u);
     }
 
-    /// Appends everything to `memory`.
-    pub(crate) fn save(&self, memory: &mut Vec<f64>) {
-        for model in &self.list {
-            for matrix in [&model.s_y, &model.s_u, &model.s_d] {
-                memory.extend_from_slice(matrix.as_slice());
+    /// Shows `tape` everything.
+    pub(crate) fn state(&mut self, tape: &mut Tape<'_>) {
+        for InterfaceModel { s_y, s_u, s_d, constant, .. } in &mut self.list {
+            for list in [s_y.as_mut_slice(), s_u.as_mut_slice(), s_d.as_mut_slice(), constant] {
+                tape.numbers(list);
             }
-            memory.extend_from_slice(&model.constant);
+        }
+        if tape.is_reading() {
+            self.version += 1;
+            self.versions.fill(self.version);
+            self.is_taken.fill(false);
         }
     }
 
@@ -139,22 +144,5 @@ impl Models {
     #[inline]
     pub fn version_of(&self, id: SubsystemId) -> u64 {
         self.versions[id]
-    }
-
-    /// Takes back what `save` wrote and returns the rest.
-    pub(crate) fn restore<'a>(&mut self, memory: &'a [f64]) -> &'a [f64] {
-        let mut rest = memory;
-        for model in &mut self.list {
-            let InterfaceModel { s_y, s_u, s_d, constant, .. } = model;
-            for list in [s_y.as_mut_slice(), s_u.as_mut_slice(), s_d.as_mut_slice(), constant] {
-                let (mine, others) = rest.split_at(list.len());
-                list.copy_from_slice(mine);
-                rest = others;
-            }
-        }
-        self.version += 1;
-        self.versions.fill(self.version);
-        self.is_taken.fill(false);
-        rest
     }
 }

@@ -26,6 +26,7 @@ use super::InterfaceModel;
 use super::triangle::orthogonalize;
 use super::window::Window;
 use crate::linalg::{Lu, Matrix, dot};
+use crate::tape::Tape;
 
 /// A signal that moves by no more than this share of its mean does not move.
 const STILL: f64 = 1e-10;
@@ -349,32 +350,16 @@ impl Moesp {
         }
     }
 
-    /// Appends everything to `memory`.
-    pub(crate) fn save(&self, memory: &mut Vec<f64>) {
-        memory.push(self.seen as f64);
-        memory.push(f64::from(u8::from(self.is_loaded)));
-        memory.extend_from_slice(&self.past_outputs);
-        memory.extend_from_slice(&self.past_inputs);
+    /// Shows `tape` everything.
+    pub(crate) fn state(&mut self, tape: &mut Tape<'_>) {
+        tape.count(&mut self.seen);
+        tape.flag(&mut self.is_loaded);
+        tape.values(&mut self.past_outputs);
+        tape.values(&mut self.past_inputs);
         // The model may be older than the window, where no newer one was found.
-        memory.push(f64::from(u8::from(self.has_model)));
-        memory.extend_from_slice(self.parameters.as_slice());
-        self.window.save(memory);
-    }
-
-    /// Takes back what `save` wrote and returns the rest.
-    pub(crate) fn restore<'a>(&mut self, memory: &'a [f64]) -> &'a [f64] {
-        let (head, mut rest) = memory.split_at(2);
-        self.seen = head[0] as usize;
-        self.is_loaded = head[1] != 0.0;
-        for list in [&mut self.past_outputs, &mut self.past_inputs] {
-            let (mine, others) = rest.split_at(list.len());
-            list.copy_from_slice(mine);
-            rest = others;
-        }
-        self.has_model = rest[0] != 0.0;
-        let (parameters, rest) = rest[1..].split_at(self.parameters.as_slice().len());
-        self.parameters.as_mut_slice().copy_from_slice(parameters);
-        self.window.restore(rest)
+        tape.flag(&mut self.has_model);
+        tape.numbers(self.parameters.as_mut_slice());
+        self.window.state(tape);
     }
 }
 

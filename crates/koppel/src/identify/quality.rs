@@ -5,6 +5,8 @@
 //! ȳ is the model's prediction of the new output from the one before, under the inputs really given. Genser 2020, (2.92)
 //! and (2.93). An output that has never moved counts as well predicted if the prediction does not move either.
 
+use crate::tape::Tape;
+
 /// Ranges of all outputs so far.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Quality {
@@ -37,18 +39,9 @@ impl Quality {
         errors.iter().enumerate().map(relative).sum::<f64>() / errors.len().max(1) as f64
     }
 
-    /// Appends everything to `memory`.
-    pub(crate) fn save(&self, memory: &mut Vec<f64>) {
-        memory.extend_from_slice(&self.low);
-        memory.extend_from_slice(&self.high);
-    }
-
-    /// Takes back what `save` wrote and returns the rest.
-    pub(crate) fn restore<'a>(&mut self, memory: &'a [f64]) -> &'a [f64] {
-        let (low, rest) = memory.split_at(self.low.len());
-        let (high, rest) = rest.split_at(self.high.len());
-        self.low.copy_from_slice(low);
-        self.high.copy_from_slice(high);
-        rest
+    /// Shows `tape` everything.
+    pub(crate) fn state(&mut self, tape: &mut Tape<'_>) {
+        tape.values(&mut self.low);
+        tape.values(&mut self.high);
     }
 }

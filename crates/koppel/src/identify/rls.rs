@@ -26,6 +26,7 @@ use super::excitation::Scatter;
 use super::{InterfaceModel, LearnedRls};
 use crate::error::{Error, Result};
 use crate::linalg::{Matrix, dot};
+use crate::tape::Tape;
 use serde::{Deserialize, Serialize};
 
 /// Settings of recursive least squares.
@@ -250,35 +251,17 @@ impl Rls {
         constant.fill(1.0);
     }
 
-    /// Appends everything to `memory`.
-    pub(crate) fn save(&self, memory: &mut Vec<f64>) {
-        memory.push(self.learned.step);
-        memory.push(self.seen as f64);
-        memory.push(self.scale);
-        self.learned.parameters.iter().for_each(|p| memory.extend_from_slice(p));
-        self.learned.covariance.iter().for_each(|p| memory.extend_from_slice(p.as_slice()));
-        self.largest.iter().for_each(|sizes| memory.extend_from_slice(sizes));
-        memory.extend_from_slice(&self.past_outputs);
-        memory.extend_from_slice(&self.past_inputs);
-        self.scatters.iter().for_each(|scatter| scatter.save(memory));
-    }
-
-    /// Takes back what `save` wrote and returns the rest.
-    pub(crate) fn restore<'a>(&mut self, memory: &'a [f64]) -> &'a [f64] {
-        let (head, mut rest) = memory.split_at(3);
-        self.learned.step = head[0];
-        self.seen = head[1] as usize;
-        self.scale = head[2];
-        let parameters = self.learned.parameters.iter_mut().map(Vec::as_mut_slice);
-        let covariance = self.learned.covariance.iter_mut().map(Matrix::as_mut_slice);
-        let largest = self.largest.iter_mut().map(Vec::as_mut_slice);
-        let past = [&mut self.past_outputs[..], &mut self.past_inputs[..]];
-        for list in parameters.chain(covariance).chain(largest).chain(past) {
-            let (mine, others) = rest.split_at(list.len());
-            list.copy_from_slice(mine);
-            rest = others;
-        }
-        self.scatters.iter_mut().fold(rest, |rest, scatter| scatter.restore(rest))
+    /// Shows `tape` everything.
+    pub(crate) fn state(&mut self, tape: &mut Tape<'_>) {
+        tape.number(&mut self.learned.step);
+        tape.count(&mut self.seen);
+        tape.number(&mut self.scale);
+        self.learned.parameters.iter_mut().for_each(|p| tape.numbers(p));
+        self.learned.covariance.iter_mut().for_each(|p| tape.numbers(p.as_mut_slice()));
+        self.largest.iter_mut().for_each(|sizes| tape.numbers(sizes));
+        tape.values(&mut self.past_outputs);
+        tape.values(&mut self.past_inputs);
+        self.scatters.iter_mut().for_each(|scatter| scatter.state(tape));
     }
 }
 

@@ -12,6 +12,7 @@
 
 use super::triangle::{add_row, join};
 use crate::linalg::Matrix;
+use crate::tape::Tape;
 
 /// The newest rows and their factor.
 #[derive(Clone, Debug)]
@@ -114,32 +115,28 @@ impl Window {
         self.row.copy_from_slice(&self.rows[place * self.columns..][..self.columns]);
     }
 
-    /// Appends everything to `memory`.
-    pub(super) fn save(&self, memory: &mut Vec<f64>) {
-        memory.extend([self.oldest, self.front, self.back].map(|count| count as f64));
-        memory.extend_from_slice(&self.rows);
-    }
-
-    /// Takes back what `save` wrote and returns the rest.
-    pub(super) fn restore<'a>(&mut self, memory: &'a [f64]) -> &'a [f64] {
-        let (head, rest) = memory.split_at(3);
-        [self.oldest, self.front, self.back] = [head[0], head[1], head[2]].map(|count| count as usize);
-        let (rows, rest) = rest.split_at(self.rows.len());
-        self.rows.copy_from_slice(rows);
-        self.set_marks();
-        self.growing.as_mut_slice().fill(0.0);
-        for index in self.front..self.len() {
-            self.take(index);
-            add_row(&mut self.growing, &mut self.row, 0);
+    /// Shows `tape` the rows; the factors follow from them.
+    pub(super) fn state(&mut self, tape: &mut Tape<'_>) {
+        tape.count_to(&mut self.oldest, self.capacity as u64);
+        tape.count_to(&mut self.front, self.capacity as u64);
+        tape.count_to(&mut self.back, (self.capacity - self.front) as u64);
+        tape.numbers(&mut self.rows);
+        if tape.is_reading() {
+            self.set_marks();
+            self.growing.as_mut_slice().fill(0.0);
+            for index in self.front..self.len() {
+                self.take(index);
+                add_row(&mut self.growing, &mut self.row, 0);
+            }
+            self.assemble();
         }
-        self.assemble();
-        rest
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tape::StateData;
 
     /// After any number of rows the factor is that of the newest ones, put in afresh, and the state is its rows.
     #[test]
@@ -162,10 +159,12 @@ mod tests {
                 .flat_map(|i| (i..columns).map(move |j| (i, j)))
                 .map(|at| (window.factor()[at].abs() - fresh[at].abs()).abs());
             assert!(gap.fold(0.0, f64::max) < 1e-14);
-            let mut memory = Vec::new();
-            window.save(&mut memory);
+            let mut memory = StateData::default();
+            window.state(&mut Tape::write(&mut memory));
             let mut other = Window::new(capacity, columns);
-            assert!(other.restore(&memory).is_empty());
+            let mut tape = Tape::read(&memory);
+            other.state(&mut tape);
+            assert!(tape.is_at_end());
             assert_eq!(other.factor(), window.factor());
             other.push(&[0.1, 0.2, 0.3, 0.4]);
             let mut same = window.clone();

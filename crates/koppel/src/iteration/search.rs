@@ -11,6 +11,7 @@ use super::acceleration::{Acceleration, Next, build};
 use super::config::IterationConfig;
 use crate::linalg::Matrix;
 use crate::system::{OutputId, SystemGraph};
+use crate::tape::Tape;
 
 /// What a result means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -272,21 +273,11 @@ impl Search {
         verdict
     }
 
-    pub(crate) fn save(&self, memory: &mut Vec<f64>) {
-        for list in [&self.largest[..], &self.past, &self.times] {
-            memory.extend_from_slice(list);
-        }
-        self.acceleration.save(memory);
-    }
-
-    pub(crate) fn restore<'a>(&mut self, memory: &'a [f64]) -> &'a [f64] {
-        let mut rest = memory;
+    pub(crate) fn state(&mut self, tape: &mut Tape<'_>) {
         for list in [&mut self.largest[..], &mut self.past, &mut self.times] {
-            let (mine, others) = rest.split_at(list.len());
-            list.copy_from_slice(mine);
-            rest = others;
+            tape.numbers(list);
         }
-        self.acceleration.restore(rest)
+        self.acceleration.state(tape);
     }
 }
 

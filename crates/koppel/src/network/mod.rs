@@ -41,6 +41,7 @@ use crate::signal::{Samples, Step};
 use crate::system::{
     InputId, Message, OutputId, Subsystem, SubsystemId, SystemGraph, VariableId, VariableKind,
 };
+use crate::tape::Tape;
 use std::ops::Range;
 
 /// Coupled subsystems at one instant. They are numbered in the order in which they move.
@@ -197,51 +198,22 @@ impl Network {
         }
     }
 
-    /// Appends everything the next step depends on but the states of subsystems and messages.
-    pub(crate) fn save(&self, numbers: &mut Vec<f64>) {
-        let planned = &self.board.planned;
-        for list in [
-            self.graph.offsets(),
-            &self.board.applied,
-            &self.board.read_stale,
-            &planned.coefficients,
-            &planned.sizes,
-            &self.board.outputs,
-        ] {
-            numbers.extend_from_slice(list);
-        }
-        self.slots.iter().for_each(|slot| numbers.extend_from_slice(&slot.before));
-        self.graph.externals().iter().for_each(|(_, signal)| signal.save(numbers));
-        self.board.history.save(numbers);
+    /// Shows `tape` everything the next step depends on but messages and the states of subsystems.
+    pub(crate) fn state(&mut self, tape: &mut Tape<'_>) {
+        self.graph.state(tape);
+        let Board { applied, read_stale, planned, outputs, history, models, .. } = &mut self.board;
+        tape.values(applied);
+        tape.values(read_stale);
+        tape.values(&mut planned.coefficients);
+        tape.numbers(&mut planned.sizes);
+        tape.outputs(outputs);
+        self.slots.iter_mut().for_each(|slot| tape.values(&mut slot.before));
+        history.state(tape);
         if self.needs.models.is_some() {
-            self.board.models.save(numbers);
+            models.state(tape);
         }
-        self.coupling.save(numbers);
-        self.evaluation.save(numbers);
-    }
-
-    /// Takes back what `save` wrote and returns the rest.
-    pub(crate) fn restore<'a>(&mut self, numbers: &'a [f64]) -> &'a [f64] {
-        let (offsets, mut rest) = numbers.split_at(self.graph.inputs());
-        offsets.iter().enumerate().for_each(|(input, value)| self.graph.set_offset(input, *value));
-        let Board { applied, read_stale, planned, outputs, .. } = &mut self.board;
-        for list in [applied, read_stale, &mut planned.coefficients, &mut planned.sizes, outputs] {
-            let (mine, others) = rest.split_at(list.len());
-            list.copy_from_slice(mine);
-            rest = others;
-        }
-        for slot in &mut self.slots {
-            let (mine, others) = rest.split_at(slot.before.len());
-            slot.before.copy_from_slice(mine);
-            rest = others;
-        }
-        let rest = self.graph.externals_mut().fold(rest, |rest, signal| signal.restore(rest));
-        let mut rest = self.board.history.restore(rest);
-        if self.needs.models.is_some() {
-            rest = self.board.models.restore(rest);
-        }
-        let rest = self.coupling.restore(rest);
-        self.evaluation.restore(rest)
+        self.coupling.state(tape);
+        self.evaluation.state(tape);
     }
 
     /// The work on each algebraic loop that is iterated.

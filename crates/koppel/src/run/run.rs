@@ -17,6 +17,7 @@ use crate::network::{Network, Termination};
 use crate::record::{Column, MessageColumn};
 use crate::signal::{Clock, Step};
 use crate::system::{InputId, Message, SubsystemId, System, SystemGraph, VariableId};
+use crate::tape::{StateData, Tape};
 use crate::workbench::{Findings, Preparation, ProbeReport, Workbench};
 use std::collections::BTreeMap;
 
@@ -40,8 +41,8 @@ pub struct Run {
     /// What exciting the subsystems before the run has shown.
     pub(super) probing: Vec<ProbeReport>,
     pub(super) findings: Findings,
-    /// Numbers in a saved state.
-    pub(super) state_size: usize,
+    /// Reals and counts in a saved state.
+    pub(super) state_size: (usize, usize),
 }
 
 impl Run {
@@ -234,8 +235,8 @@ impl Run {
     /// How all outputs, in the order in which subsystems move, follow an open input at this instant, read fresh: by central
     /// differences of this size. The run is left as it was.
     pub fn slopes(&mut self, input: InputId, size: f64, slopes: &mut [f64]) -> Result<()> {
-        let mut before = Vec::new();
-        self.save_numbers(&mut before);
+        let mut before = StateData::default();
+        self.state(&mut Tape::write(&mut before));
         let time = self.time();
         let now = self.network.graph.live_mut(input).map_or(0.0, |signal| signal.value(time));
         let (low, high) = (now - size, now + size);
@@ -245,11 +246,10 @@ impl Run {
             slopes.iter_mut().zip(lower).for_each(|(slope, low_y)| *slope = (*slope - low_y) / (high - low));
             Ok(())
         });
-        self.restore_numbers(&before);
+        self.restore_numbers(&before)?;
         // Subsystems remember the inputs they were read with last.
         done.and(self.follow_inputs())?;
-        self.restore_numbers(&before);
-        Ok(())
+        self.restore_numbers(&before)
     }
 
     fn outputs_with(&mut self, input: InputId, value: f64, outputs: &mut [f64]) -> Result<()> {

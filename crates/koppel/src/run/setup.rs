@@ -17,6 +17,7 @@ use crate::network::{Network, NetworkConfig, Slot, WideOutputs};
 use crate::record::{Column, Columns, Condition};
 use crate::signal::Clock;
 use crate::system::{InputId, Reach, SubsystemId, System, SystemGraph, algebraic_loops};
+use crate::tape::{StateData, Tape};
 use crate::workbench::{Findings, Preparation, probe};
 
 /// Wires, initialises and finds the consistent start.
@@ -86,12 +87,12 @@ pub(super) fn assemble(
         recording,
         probing,
         findings: Findings::new(clock, settings, config.threads.is_allowed()),
-        state_size: 0,
+        state_size: (0, 0),
     };
     prepare_retreat(&mut run);
-    let mut numbers = Vec::new();
-    run.save_numbers(&mut numbers);
-    run.state_size = numbers.len();
+    let mut numbers = StateData::default();
+    run.state(&mut Tape::write(&mut numbers));
+    run.state_size = numbers.size();
     run.network.slots.iter_mut().for_each(Slot::begin_run);
     Ok(run)
 }

@@ -3,6 +3,7 @@
 use super::run::Run;
 use crate::error::{Error, Result};
 use crate::system::{Horizon, Message, Snapshot};
+use crate::tape::{StateData, Tape};
 use serde::{Deserialize, Serialize};
 
 /// A run between two macro steps. Reused as a buffer.
@@ -14,8 +15,8 @@ pub struct RunState {
     pub(super) changes_done: usize,
     /// Where the macro step under way was cut; nothing at a communication point of the run.
     pub(super) inside: Option<f64>,
-    /// Offsets, inputs as given, as outputs were read with and as planned, outputs now and before, live signals, history, models, coupling memory, loop memory, choice of steps: in that order.
-    pub(super) numbers: Vec<f64>,
+    /// Numbers of the network, the coupling, loops and step control.
+    pub(super) numbers: StateData,
     /// Texts, bytes and ticks as they were last carried.
     pub(super) messages: Vec<Message>,
     /// Per subsystem, in the order in which they move.
@@ -34,20 +35,23 @@ impl RunState {
     /// Every number of it: those of the run, then those of the subsystems in the order in which they move. For linear
     /// subsystems and methods a macro step is linear in those that are signals; others are times, counts and parameters.
     pub fn reals_mut(&mut self) -> impl Iterator<Item = &mut f64> {
-        self.numbers.iter_mut().chain(self.subsystems.iter_mut().flat_map(|snapshot| &mut snapshot.reals))
+        self.numbers
+            .reals
+            .iter_mut()
+            .chain(self.subsystems.iter_mut().flat_map(|snapshot| &mut snapshot.reals))
     }
 }
 
 impl Run {
     /// Writes everything the next step depends on into `state`, for as long as its horizon says.
-    pub fn save(&self, state: &mut RunState) -> Result<()> {
+    pub fn save(&mut self, state: &mut RunState) -> Result<()> {
         state.index = self.index;
         state.changes_done = self.changes.made();
         state.inside = self.inside;
-        self.save_numbers(&mut state.numbers);
+        self.state(&mut Tape::write(&mut state.numbers));
         self.network.messages.save(&mut state.messages);
         state.subsystems.resize_with(self.network.len(), Default::default);
-        self.network.slots.iter().zip(&mut state.subsystems).try_for_each(|(slot, snapshot)| {
+        self.network.slots.iter_mut().zip(&mut state.subsystems).try_for_each(|(slot, snapshot)| {
             snapshot.horizon = state.horizon;
             slot.subsystem.save(snapshot)
         })
@@ -58,13 +62,12 @@ impl Run {
         self.network.slots.iter_mut().try_for_each(|slot| slot.subsystem.discard())
     }
 
-    /// Everything but the subsystems' own states.
-    pub(super) fn save_numbers(&self, numbers: &mut Vec<f64>) {
-        numbers.clear();
-        self.network.save(numbers);
-        self.scheme.save(numbers);
-        if let Some(control) = &self.control {
-            control.save(numbers);
+    /// Shows `tape` everything but messages and the subsystems' own states.
+    pub(super) fn state(&mut self, tape: &mut Tape<'_>) {
+        self.network.state(tape);
+        self.scheme.state(tape);
+        if let Some(control) = &mut self.control {
+            control.state(tape);
         }
     }
 
@@ -74,13 +77,10 @@ impl Run {
     pub fn restore(&mut self, state: &RunState) -> Result<()> {
         self.parts.clear();
         let is_same_size =
-            state.numbers.len() == self.state_size && state.subsystems.len() == self.network.len();
+            state.numbers.size() == self.state_size && state.subsystems.len() == self.network.len();
+        // Looked at first, so that a state that does not fit changes nothing.
         if !is_same_size || !self.network.messages.fit(&state.messages) {
-            return Err(Error::Unsupported {
-                what: "restoring this state".into(),
-                reason: "it was saved from another system or with other settings".into(),
-            }
-            .into());
+            return Err(foreign());
         }
         self.index = state.index;
         self.changes.set_made(state.changes_done);
@@ -89,20 +89,17 @@ impl Run {
         self.recording.unwritten = None;
         self.plain_until = 0;
         self.network.messages.restore(&state.messages);
-        self.restore_numbers(&state.numbers);
+        self.restore_numbers(&state.numbers)?;
         self.check_grid()?;
         let pairs = self.network.slots.iter_mut().zip(&state.subsystems);
         pairs.into_iter().try_for_each(|(slot, snapshot)| slot.subsystem.restore(snapshot))
     }
 
-    /// Takes back what `save_numbers` wrote.
-    pub(super) fn restore_numbers(&mut self, numbers: &[f64]) {
-        let rest = self.network.restore(numbers);
-        let mut rest = self.scheme.restore(rest);
-        if let Some(control) = &mut self.control {
-            rest = control.restore(rest);
-        }
-        assert!(rest.is_empty(), "the state's size was checked");
+    /// Reads back what [`Run::state`] wrote.
+    pub(super) fn restore_numbers(&mut self, numbers: &StateData) -> Result<()> {
+        let mut tape = Tape::read(numbers);
+        self.state(&mut tape);
+        if tape.is_at_end() { Ok(()) } else { Err(foreign()) }
     }
 
     /// Every subsystem must stand where it moves next.
@@ -126,4 +123,9 @@ impl Run {
         }
         Ok(())
     }
+}
+
+fn foreign() -> Box<Error> {
+    let reason = "it was saved from another system or with other settings".into();
+    Error::Unsupported { what: "restoring this state".into(), reason }.into()
 }

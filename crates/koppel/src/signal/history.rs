@@ -4,6 +4,7 @@
 //! applied. All outputs of a subsystem arrive together, so times are kept per subsystem. The newest value of each input,
 //! the sum over its wires and its offset, is kept too, because that is what most couplings ask for.
 
+use crate::tape::Tape;
 use std::ops::Range;
 
 /// The newest arrivals on every wire.
@@ -176,33 +177,13 @@ impl History {
         self.counts[subsystem] = 1;
     }
 
-    /// How many values, times, arrivals and counts [`History::save`] writes, in that order.
-    pub(crate) fn sizes(&self) -> [usize; 4] {
-        [self.values.len(), self.times.len(), self.arrivals.len(), self.counts.len()]
-    }
-
-    /// Appends everything to `out`.
-    pub fn save(&self, out: &mut Vec<f64>) {
-        out.extend_from_slice(&self.values);
-        out.extend_from_slice(&self.times);
-        out.extend_from_slice(&self.arrivals);
-        out.extend(self.counts.iter().map(|c| f64::from(*c)));
-    }
-
-    /// Takes back what [`History::save`] wrote and returns the rest.
-    pub fn restore<'a>(&mut self, saved: &'a [f64]) -> &'a [f64] {
-        let mut rest = saved;
-        for list in [&mut self.values, &mut self.times, &mut self.arrivals] {
-            let (mine, others) = rest.split_at(list.len());
-            list.copy_from_slice(mine);
-            rest = others;
-        }
-        let (counts, rest) = rest.split_at(self.counts.len());
-        for (count, saved) in self.counts.iter_mut().zip(counts) {
-            // Whoever moves saved numbers, as the step matrix does, may move this one beyond what there is.
-            *count = (*saved as u32).min(self.depth as u32);
-        }
-        rest
+    /// Shows `tape` everything.
+    pub fn state(&mut self, tape: &mut Tape<'_>) {
+        tape.values(&mut self.values);
+        tape.numbers(&mut self.times);
+        tape.values(&mut self.arrivals);
+        let depth = self.depth as u64;
+        self.counts.iter_mut().for_each(|count| tape.count_to(count, depth));
     }
 }
 
@@ -221,6 +202,7 @@ fn push_front(list: &mut [f64], mut value: f64) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tape::StateData;
 
     #[test]
     fn newest_first() {
@@ -243,10 +225,12 @@ mod tests {
         history.push(0, 1.0);
         history.push(1, 2.0);
         history.set_arrival(1, 2.0);
-        let mut saved = Vec::new();
-        history.save(&mut saved);
+        let mut saved = StateData::default();
+        history.state(&mut Tape::write(&mut saved));
         let mut other = History::new(2, 2, 1, 2);
-        assert!(other.restore(&saved).is_empty());
+        let mut tape = Tape::read(&saved);
+        other.state(&mut tape);
+        assert!(tape.is_at_end());
         assert_eq!(other, history);
     }
 }

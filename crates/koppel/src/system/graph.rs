@@ -12,6 +12,7 @@ use super::wiring::{self, MessageWire};
 use crate::diagnostic::Remark;
 use crate::error::{Error, Result};
 use crate::signal::external::External;
+use crate::tape::Tape;
 use std::collections::HashMap;
 use std::ops::Range;
 
@@ -222,9 +223,10 @@ impl SystemGraph {
         (*other == input && signal.is_live()).then_some(signal)
     }
 
-    /// All external signals.
-    pub(crate) fn externals_mut(&mut self) -> impl Iterator<Item = &mut External> {
-        self.externals.iter_mut().map(|(_, signal)| signal)
+    /// Shows `tape` what changes during a run: offsets and live signals.
+    pub(crate) fn state(&mut self, tape: &mut Tape<'_>) {
+        tape.numbers(&mut self.offsets);
+        self.externals.iter_mut().for_each(|(_, signal)| signal.state(tape));
     }
 
     /// The same wiring without offsets and external signals: what is linear in it.

@@ -16,6 +16,7 @@ use crate::identify::{IdentifyConfig, Learned};
 use crate::record::Channel;
 use crate::signal::{Request, Samples};
 use crate::system::{InputId, SubsystemId, SystemGraph};
+use crate::tape::Tape;
 use std::collections::BTreeMap;
 
 /// The method.
@@ -144,18 +145,10 @@ impl Coupling for IdentifiedCorrector {
         self.models.learned(view)
     }
 
-    fn save(&self, memory: &mut Vec<f64>) {
-        memory.push(self.size);
-        memory.extend_from_slice(&self.before);
-        self.deferred.save(memory);
-        self.models.save(memory);
-    }
-
-    fn restore<'a>(&mut self, memory: &'a [f64]) -> &'a [f64] {
-        self.size = memory[0];
-        let (before, rest) = memory[1..].split_at(self.before.len());
-        self.before.copy_from_slice(before);
-        let rest = self.deferred.restore(rest);
-        self.models.restore(rest)
+    fn state(&mut self, tape: &mut Tape<'_>) {
+        tape.number(&mut self.size);
+        tape.values(&mut self.before);
+        self.deferred.state(tape);
+        self.models.state(tape);
     }
 }

@@ -11,6 +11,7 @@ use crate::hinf::Design;
 use crate::linalg::{Matrix, solve};
 use crate::signal::Samples;
 use crate::system::{StateSpace, SubsystemId, Wire};
+use crate::tape::Tape;
 
 /// Steps, beside the one that has ended, that count as recent.
 const RECENT: usize = 4;
@@ -58,11 +59,6 @@ struct Compensator {
 impl Compensator {
     fn at(value: f64) -> Self {
         Compensator { reference: value, sent: value, last: value, range: [[value; 2]; RECENT + 1] }
-    }
-
-    fn numbers(&mut self) -> impl Iterator<Item = &mut f64> {
-        let Compensator { reference, sent, last, range } = self;
-        [reference, sent, last].into_iter().chain(range.as_flattened_mut())
     }
 }
 
@@ -171,21 +167,12 @@ impl Compensators {
         }
     }
 
-    pub(super) fn save(&self, memory: &mut Vec<f64>) {
-        memory.extend_from_slice(&self.states);
-        for mut wire in self.wires.iter().copied() {
-            memory.extend(wire.numbers().map(|number| *number));
+    pub(super) fn state(&mut self, tape: &mut Tape<'_>) {
+        tape.values(&mut self.states);
+        for Compensator { reference, sent, last, range } in &mut self.wires {
+            [reference, sent, last].into_iter().for_each(|value| tape.value(value));
+            tape.values(range.as_flattened_mut());
         }
-    }
-
-    pub(super) fn restore<'a>(&mut self, memory: &'a [f64]) -> &'a [f64] {
-        let (states, mut rest) = memory.split_at(self.states.len());
-        self.states.copy_from_slice(states);
-        for number in self.wires.iter_mut().flat_map(Compensator::numbers) {
-            *number = rest[0];
-            rest = &rest[1..];
-        }
-        rest
     }
 }
 

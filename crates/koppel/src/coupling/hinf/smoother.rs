@@ -9,6 +9,7 @@ use crate::error::Result;
 use crate::hinf::{Design, HoldOrder};
 use crate::linalg::Matrix;
 use crate::system::{InputId, StateSpace};
+use crate::tape::Tape;
 
 /// Most coefficients of what is held.
 const TERMS: usize = 3;
@@ -51,8 +52,8 @@ struct Smoother {
     state: [f64; ORDER],
     /// Values that arrived, newest first, and their times.
     arrived: [[f64; 2]; TERMS],
-    /// Not zero if the past says nothing of what follows.
-    has_jumped: f64,
+    /// True if the past says nothing of what follows.
+    has_jumped: bool,
 }
 
 impl Smoother {
@@ -62,14 +63,9 @@ impl Smoother {
             self.arrived.rotate_right(1);
         }
         self.arrived[0] = [value, time];
-        if std::mem::take(&mut self.has_jumped) != 0.0 {
+        if std::mem::take(&mut self.has_jumped) {
             self.arrived = std::array::from_fn(|k| [value, time - k as f64 * nominal]);
         }
-    }
-
-    fn numbers(&mut self) -> impl Iterator<Item = &mut f64> {
-        let Smoother { reference, state, arrived, has_jumped } = self;
-        [reference, has_jumped].into_iter().chain(state).chain(arrived.as_flattened_mut())
     }
 }
 
@@ -79,7 +75,7 @@ impl Smoothers {
             let value = view.arrival(*input);
             let past = |k: usize| [0.0, view.step.start - (k + 1) as f64 * view.step.size];
             let arrived = std::array::from_fn(past);
-            Smoother { reference: value, state: [0.0; ORDER], arrived, has_jumped: 0.0 }
+            Smoother { reference: value, state: [0.0; ORDER], arrived, has_jumped: false }
         };
         let mut places = vec![usize::MAX; view.graph.inputs()];
         inputs.iter().enumerate().for_each(|(place, input)| places[*input] = place);
@@ -159,25 +155,21 @@ impl Smoothers {
     /// What arrives at an input has jumped.
     pub(super) fn jump(&mut self, input: InputId) {
         if let Some(smoother) = self.smoothers.get_mut(self.places[input]) {
-            smoother.has_jumped = 1.0;
+            smoother.has_jumped = true;
         }
     }
 
-    pub(super) fn save(&self, memory: &mut Vec<f64>) {
-        memory.push(self.size);
-        for mut smoother in self.smoothers.iter().copied() {
-            memory.extend(smoother.numbers().map(|number| *number));
+    pub(super) fn state(&mut self, tape: &mut Tape<'_>) {
+        tape.number(&mut self.size);
+        for Smoother { reference, state, arrived, has_jumped } in &mut self.smoothers {
+            tape.value(reference);
+            tape.flag(has_jumped);
+            tape.values(state);
+            for [value, time] in arrived {
+                tape.value(value);
+                tape.number(time);
+            }
         }
-    }
-
-    pub(super) fn restore<'a>(&mut self, memory: &'a [f64]) -> &'a [f64] {
-        self.size = memory[0];
-        let mut rest = &memory[1..];
-        for number in self.smoothers.iter_mut().flat_map(Smoother::numbers) {
-            *number = rest[0];
-            rest = &rest[1..];
-        }
-        rest
     }
 }
 

@@ -13,6 +13,7 @@ use crate::error::{Error, Result};
 use crate::linalg::{Integrals, Matrix};
 use crate::signal::{Request, Samples};
 use crate::system::SubsystemId;
+use crate::tape::Tape;
 use serde::{Deserialize, Serialize};
 
 /// What is done with the error equation.
@@ -71,7 +72,7 @@ pub(in crate::coupling) struct ErrorEquation {
     flow: [Matrix; 3],
     integrals: Integrals,
     /// Outputs at the ends of the parts of the step under way.
-    inside: Vec<f64>,
+    pub(in crate::coupling) inside: Vec<f64>,
     epsilon: Vec<f64>,
     next: Vec<f64>,
     forcing: Vec<f64>,
@@ -209,32 +210,10 @@ impl ErrorEquation {
         mean.iter_mut().zip(delta.iter()).for_each(|(mean, delta)| *mean += weight * delta);
     }
 
-    /// Appends the state and what was seen inside the last step to `memory`.
-    pub(in crate::coupling) fn save_with_inside(&self, memory: &mut Vec<f64>) {
-        self.save(memory);
-        memory.extend_from_slice(&self.inside);
-    }
-
-    /// Takes back what `save_with_inside` wrote and returns the rest.
-    pub(in crate::coupling) fn restore_with_inside<'a>(&mut self, memory: &'a [f64]) -> &'a [f64] {
-        let (inside, rest) = self.restore(memory).split_at(self.inside.len());
-        self.inside.copy_from_slice(inside);
-        rest
-    }
-
-    /// Appends the state to `memory`.
-    pub(in crate::coupling) fn save(&self, memory: &mut Vec<f64>) {
-        memory.extend_from_slice(&self.zeta);
-        memory.extend_from_slice(&self.mean);
-    }
-
-    /// Takes back what `save` wrote and returns the rest.
-    pub(in crate::coupling) fn restore<'a>(&mut self, memory: &'a [f64]) -> &'a [f64] {
-        let (zeta, rest) = memory.split_at(self.zeta.len());
-        let (mean, rest) = rest.split_at(self.mean.len());
-        self.zeta.copy_from_slice(zeta);
-        self.mean.copy_from_slice(mean);
-        rest
+    /// Shows `tape` its state.
+    pub(in crate::coupling) fn state(&mut self, tape: &mut Tape<'_>) {
+        tape.values(&mut self.zeta);
+        tape.values(&mut self.mean);
     }
 }
 

@@ -6,6 +6,7 @@ use crate::coupling::View;
 use crate::identify::{InterfaceModel, Quality};
 use crate::linalg::{Matrix, dot};
 use crate::system::SubsystemId;
+use crate::tape::Tape;
 
 /// What was expected of the step under way, and the figures of the one before.
 #[derive(Default)]
@@ -111,23 +112,11 @@ impl Judgement {
         }
     }
 
-    pub(in crate::coupling) fn save(&self, memory: &mut Vec<f64>) {
-        self.quality.save(memory);
-        memory.extend_from_slice(&self.figures);
-        memory.extend_from_slice(&self.expected);
-        self.through.iter().for_each(|s_d| memory.extend_from_slice(s_d.as_slice()));
-        memory.push(f64::from(u8::from(self.is_under_way)));
-    }
-
-    pub(in crate::coupling) fn restore<'a>(&mut self, memory: &'a [f64]) -> &'a [f64] {
-        let mut rest = self.quality.restore(memory);
-        let through = self.through.iter_mut().map(Matrix::as_mut_slice);
-        for list in [&mut self.figures[..], &mut self.expected[..]].into_iter().chain(through) {
-            let (mine, others) = rest.split_at(list.len());
-            list.copy_from_slice(mine);
-            rest = others;
-        }
-        self.is_under_way = rest[0] != 0.0;
-        &rest[1..]
+    pub(in crate::coupling) fn state(&mut self, tape: &mut Tape<'_>) {
+        self.quality.state(tape);
+        tape.numbers(&mut self.figures);
+        tape.values(&mut self.expected);
+        self.through.iter_mut().for_each(|s_d| tape.numbers(s_d.as_mut_slice()));
+        tape.flag(&mut self.is_under_way);
     }
 }

@@ -15,6 +15,7 @@ use crate::error::{Error, Result};
 use crate::identify::InterfaceModel;
 use crate::linalg::{Integrals, Matrix};
 use crate::system::SystemGraph;
+use crate::tape::Tape;
 
 /// What the conversion needs, and the last step to judge the models by.
 #[derive(Default)]
@@ -42,26 +43,15 @@ impl Known {
     }
 
     /// What the step that has ended is judged by: its expectation, S_d, and J_1 of the models.
-    pub(super) fn save(&self, models: &[InterfaceModel], memory: &mut Vec<f64>) {
-        memory.extend_from_slice(&self.expected);
-        for ([_, _, s_d], model) in self.parts.iter().zip(models) {
-            memory.extend_from_slice(s_d.as_slice());
-            memory.extend_from_slice(model.s_d.as_slice());
+    pub(super) fn state(&mut self, models: &mut [InterfaceModel], tape: &mut Tape<'_>) {
+        tape.values(&mut self.expected);
+        for ([_, _, s_d], model) in self.parts.iter_mut().zip(models) {
+            tape.numbers(s_d.as_mut_slice());
+            tape.numbers(model.s_d.as_mut_slice());
         }
-    }
-
-    pub(super) fn restore<'a>(&mut self, models: &mut [InterfaceModel], memory: &'a [f64]) -> &'a [f64] {
-        let mut rest = memory;
-        let matrices = self.parts.iter_mut().zip(models);
-        let matrices =
-            matrices.flat_map(|([_, _, s_d], model)| [s_d.as_mut_slice(), model.s_d.as_mut_slice()]);
-        for list in [&mut self.expected[..]].into_iter().chain(matrices) {
-            let (mine, others) = rest.split_at(list.len());
-            list.copy_from_slice(mine);
-            rest = others;
+        if tape.is_reading() {
+            self.fits = None;
         }
-        self.fits = None;
-        rest
     }
 }
 

@@ -11,6 +11,7 @@
 use crate::coupling::View;
 use crate::identify::{Identifier, IdentifyConfig};
 use crate::system::SubsystemId;
+use crate::tape::Tape;
 
 /// How the parameters of a learned model are arranged.
 #[derive(Clone, Copy, Debug)]
@@ -126,16 +127,8 @@ impl Older {
         self.gaps.fill(0.0);
     }
 
-    pub(super) fn save(&self, memory: &mut Vec<f64>) {
-        memory.extend_from_slice(&self.deltas);
-        memory.extend_from_slice(&self.gaps);
-    }
-
-    pub(super) fn restore<'a>(&mut self, memory: &'a [f64]) -> &'a [f64] {
-        [&mut self.deltas, &mut self.gaps].into_iter().fold(memory, |memory, list| {
-            let (mine, rest) = memory.split_at(list.len());
-            list.copy_from_slice(mine);
-            rest
-        })
+    pub(super) fn state(&mut self, tape: &mut Tape<'_>) {
+        tape.values(&mut self.deltas);
+        tape.values(&mut self.gaps);
     }
 }

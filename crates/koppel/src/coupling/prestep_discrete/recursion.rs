@@ -12,6 +12,7 @@ use crate::coupling::model_based::{ClosedLoop, ErrorEquation, ErrorEquationConfi
 use crate::error::Result;
 use crate::identify::InterfaceModel;
 use crate::linalg::{Lu, Matrix};
+use crate::tape::Tape;
 
 /// Models of a part of the step, and room.
 pub(super) struct Recursion {
@@ -44,13 +45,12 @@ impl Recursion {
         }
     }
 
-    pub(super) fn save(&self, memory: &mut Vec<f64>) {
-        self.equation.save_with_inside(memory);
-    }
-
-    pub(super) fn restore<'a>(&mut self, memory: &'a [f64]) -> &'a [f64] {
-        self.fits = None;
-        self.equation.restore_with_inside(memory)
+    pub(super) fn state(&mut self, tape: &mut Tape<'_>) {
+        self.equation.state(tape);
+        tape.values(&mut self.equation.inside);
+        if tape.is_reading() {
+            self.fits = None;
+        }
     }
 
     /// Matrices of known equations for the step ahead, before anybody moves.

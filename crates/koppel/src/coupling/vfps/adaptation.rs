@@ -9,6 +9,7 @@
 
 use crate::identify::{NodeFit, NodeModel};
 use crate::linalg::{cholesky_factor, cholesky_solve, fast_dot};
+use crate::tape::Tape;
 
 /// How much of the past counts after one step.
 const FORGETTING: f64 = 0.95;
@@ -121,16 +122,8 @@ impl Adaptation {
         true
     }
 
-    pub(super) fn save(&self, memory: &mut Vec<f64>) {
-        memory.extend_from_slice(&self.seen);
-        memory.extend_from_slice(&self.missed);
-    }
-
-    pub(super) fn restore<'a>(&mut self, memory: &'a [f64]) -> &'a [f64] {
-        let (seen, rest) = memory.split_at(self.seen.len());
-        let (missed, rest) = rest.split_at(self.missed.len());
-        self.seen.copy_from_slice(seen);
-        self.missed.copy_from_slice(missed);
-        rest
+    pub(super) fn state(&mut self, tape: &mut Tape<'_>) {
+        tape.numbers(&mut self.seen);
+        tape.numbers(&mut self.missed);
     }
 }

@@ -24,8 +24,8 @@
 //! δ forgets: it shrinks from step to step, and by as much as the model would let it grow by itself, since in the coupled
 //! system something holds it.
 
-use super::take;
 use crate::identify::{NodeModel, Size};
+use crate::tape::Tape;
 
 /// Plans: the coupled prediction, a line, the newest value.
 const COUPLED: usize = 0;
@@ -217,36 +217,15 @@ impl Defect {
         plan.raise.iter_mut().zip(&plan.lacked).for_each(|(raise, lacked)| *raise = gain * lacked);
     }
 
-    pub(super) fn save(&self, memory: &mut Vec<f64>) {
-        memory.push(self.used as f64);
-        for list in [&self.predicted, &self.begin, &self.rise] {
-            memory.extend_from_slice(list);
-        }
-        for plan in &self.plans {
-            memory.extend([plan.product, plan.square, plan.score]);
-            for list in [&plan.y, &plan.e, &plan.lacked, &plan.raise] {
-                memory.extend_from_slice(list);
-            }
-        }
-    }
-
-    pub(super) fn restore<'a>(&mut self, memory: &'a [f64]) -> &'a [f64] {
-        let mut rest = memory;
-        let mut used = [0.0];
-        take(&mut rest, &mut used);
-        self.used = used[0] as usize;
+    pub(super) fn state(&mut self, tape: &mut Tape<'_>) {
+        tape.count_to(&mut self.used, PLANS as u64 - 1);
         for list in [&mut self.predicted, &mut self.begin, &mut self.rise] {
-            take(&mut rest, list);
+            tape.values(list);
         }
-        for plan in &mut self.plans {
-            let mut numbers = [0.0; 3];
-            take(&mut rest, &mut numbers);
-            [plan.product, plan.square, plan.score] = numbers;
-            for list in [&mut plan.y, &mut plan.e, &mut plan.lacked, &mut plan.raise] {
-                take(&mut rest, list);
-            }
+        for Plan { y, e, lacked, raise, product, square, score } in &mut self.plans {
+            [product, square, score].into_iter().for_each(|number| tape.number(number));
+            [y, e, lacked, raise].into_iter().for_each(|list| tape.values(list));
         }
-        rest
     }
 }
 

@@ -21,8 +21,8 @@
 use super::deviation::{Coupled, Deviation, LASTING};
 use super::member::Member;
 use super::pool::Pool;
-use super::take;
 use crate::identify::Size;
+use crate::tape::Tape;
 
 /// Estimates are not followed beyond this many ranges.
 const WORST: f64 = 10.0;
@@ -138,20 +138,12 @@ impl Error {
         (self.sum / self.weight).max(OF_CUT * self.cut / (self.steps + BEFORE))
     }
 
-    pub(super) fn save(&self, memory: &mut Vec<f64>) {
-        memory.extend([self.defect, self.curvature, self.sum, self.weight, self.cut, self.steps]);
-        memory.extend_from_slice(&self.first);
-        self.outputs.iter().chain(&self.inputs).for_each(|ends| memory.extend(ends));
-    }
-
-    pub(super) fn restore<'a>(&mut self, memory: &'a [f64]) -> &'a [f64] {
-        let mut rest = memory;
-        let mut numbers = [0.0; 6];
-        take(&mut rest, &mut numbers);
-        [self.defect, self.curvature, self.sum, self.weight, self.cut, self.steps] = numbers;
-        take(&mut rest, &mut self.first);
-        self.outputs.iter_mut().chain(&mut self.inputs).for_each(|ends| take(&mut rest, ends));
-        rest
+    pub(super) fn state(&mut self, tape: &mut Tape<'_>) {
+        let Error { defect, curvature, sum, weight, cut, steps, first, outputs, inputs, .. } = self;
+        [defect, curvature, sum, weight, cut, steps].into_iter().for_each(|number| tape.number(number));
+        tape.values(first);
+        tape.values(outputs.as_flattened_mut());
+        tape.values(inputs.as_flattened_mut());
     }
 }
 

@@ -6,10 +6,10 @@ use super::defect::{Defect, Handicap};
 use super::deviation::{Deviation, LASTING, NEWEST};
 use super::estimate::Error;
 use super::pool::Pool;
-use super::take;
 use crate::coupling::View;
 use crate::identify::{NodeFit, Probed, Size};
 use crate::system::{InputId, OutputId, SubsystemId};
+use crate::tape::Tape;
 use std::ops::Range;
 
 /// Predictions that go this many times as far as outputs have ever been, or their ranges, are refused.
@@ -304,35 +304,18 @@ impl Member {
         &self.output_ranges
     }
 
-    pub(super) fn save(&self, memory: &mut Vec<f64>) {
-        memory.extend_from_slice(&self.y);
-        memory.extend_from_slice(&self.u);
-        memory.extend_from_slice(&self.given);
-        memory.extend_from_slice(&self.extents);
-        let flag = |is: bool| f64::from(u8::from(is));
-        memory.extend([flag(self.has_moved), flag(self.has_jumped)]);
-        self.defect.save(memory);
-        self.error.save(memory);
-        let Deviation { y, u, .. } = &self.deviations[LASTING];
-        memory.extend_from_slice(y);
-        memory.extend_from_slice(u);
-        self.pool.save(memory);
-    }
-
-    pub(super) fn restore<'a>(&mut self, memory: &'a [f64]) -> &'a [f64] {
-        let mut rest = memory;
+    pub(super) fn state(&mut self, tape: &mut Tape<'_>) {
         for list in [&mut self.y, &mut self.u, &mut self.given, &mut self.extents] {
-            take(&mut rest, list);
+            tape.values(list);
         }
-        let mut flags = [0.0; 2];
-        take(&mut rest, &mut flags);
-        (self.has_moved, self.has_jumped) = (flags[0] != 0.0, flags[1] != 0.0);
-        let rest = self.defect.restore(rest);
-        let mut rest = self.error.restore(rest);
+        tape.flag(&mut self.has_moved);
+        tape.flag(&mut self.has_jumped);
+        self.defect.state(tape);
+        self.error.state(tape);
         let Deviation { y, u, .. } = &mut self.deviations[LASTING];
-        take(&mut rest, y);
-        take(&mut rest, u);
-        self.pool.restore(rest)
+        tape.values(y);
+        tape.values(u);
+        self.pool.state(tape);
     }
 }
 

@@ -10,6 +10,7 @@
 
 use super::adaptation::{Adaptation, TRUST};
 use crate::identify::{NodeFit, NodeModel, Size};
+use crate::tape::Tape;
 use std::ops::Range;
 
 /// How much of a score remains after one step.
@@ -128,21 +129,11 @@ impl Pool {
         self.chosen = if self.scores[signal] < handicap * self.scores[model] { signal } else { model };
     }
 
-    pub(super) fn save(&self, memory: &mut Vec<f64>) {
-        memory.extend_from_slice(&self.scores);
-        memory.extend([self.chosen as f64, f64::from(u8::from(self.is_doubted))]);
-        self.experts[1..POSITION].iter().for_each(|expert| memory.extend_from_slice(&expert.coefficients));
-        self.adaptation.save(memory);
-    }
-
-    pub(super) fn restore<'a>(&mut self, memory: &'a [f64]) -> &'a [f64] {
-        let mut rest = memory;
-        super::take(&mut rest, &mut self.scores);
-        let mut flags = [0.0; 2];
-        super::take(&mut rest, &mut flags);
-        (self.chosen, self.is_doubted) = (flags[0] as usize, flags[1] != 0.0);
-        let learned = self.experts[1..POSITION].iter_mut();
-        learned.for_each(|expert| super::take(&mut rest, &mut expert.coefficients));
-        self.adaptation.restore(rest)
+    pub(super) fn state(&mut self, tape: &mut Tape<'_>) {
+        tape.numbers(&mut self.scores);
+        tape.count_to(&mut self.chosen, EXPERTS as u64 - 1);
+        tape.flag(&mut self.is_doubted);
+        self.experts[1..POSITION].iter_mut().for_each(|expert| tape.numbers(&mut expert.coefficients));
+        self.adaptation.state(tape);
     }
 }

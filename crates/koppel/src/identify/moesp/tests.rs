@@ -1,5 +1,6 @@
 use super::*;
 use crate::linalg::{eigenvalues, pinv, spectral_radius};
+use crate::tape::StateData;
 
 struct Random(u64);
 
@@ -146,9 +147,11 @@ fn state_and_factor_go_on_where_they_were() {
         let (y, u) = sample(&mut random);
         moesp.observe(&y, &u, &mut errors);
     }
-    let (mut memory, mut other) = (Vec::new(), Moesp::new(config, 1, 1, 0.1));
-    moesp.save(&mut memory);
-    assert!(other.restore(&memory).is_empty());
+    let (mut memory, mut other) = (StateData::default(), Moesp::new(config, 1, 1, 0.1));
+    moesp.state(&mut Tape::write(&mut memory));
+    let mut tape = Tape::read(&memory);
+    other.state(&mut tape);
+    assert!(tape.is_at_end());
     let mut warm = Moesp::new(config, 1, 1, 0.1);
     assert!(warm.load(moesp.factor()) && !warm.is_ready());
     for k in 0..80 {

@@ -5,7 +5,8 @@
 //! Irons & Tuck 1969. One number for all unknowns: exact for one unknown, slow where unknowns differ in gain. The first guess at a
 //! communication point takes the last ω.
 
-use super::{Acceleration, Next, dot, take};
+use super::{Acceleration, Next, dot};
+use crate::tape::Tape;
 
 const FIRST: f64 = 0.5;
 const MOST: f64 = 1e3;
@@ -50,14 +51,7 @@ impl Acceleration for Aitken {
         Next::Try
     }
 
-    fn save(&self, memory: &mut Vec<f64>) {
-        memory.push(self.omega);
-    }
-
-    fn restore<'a>(&mut self, memory: &'a [f64]) -> &'a [f64] {
-        let mut omega = [0.0];
-        let rest = take(memory, &mut omega);
-        self.omega = omega[0];
-        rest
+    fn state(&mut self, tape: &mut Tape<'_>) {
+        tape.number(&mut self.omega);
     }
 }

@@ -10,8 +10,9 @@
 //! denominator is small beside its factors is left out. If the residual falls too slowly for several guesses, B is made anew from
 //! differences (restart).
 
-use super::{Acceleration, Next, dot, take};
+use super::{Acceleration, Next, dot};
 use crate::linalg::{LinalgError, Lu, Matrix};
+use crate::tape::Tape;
 
 /// Denominators below this, relative to their factors, are not divided by.
 const SMALL: f64 = 1e-8;
@@ -127,11 +128,7 @@ impl Acceleration for Broyden {
         Ok(())
     }
 
-    fn save(&self, memory: &mut Vec<f64>) {
-        memory.extend_from_slice(self.inverse.as_slice());
-    }
-
-    fn restore<'a>(&mut self, memory: &'a [f64]) -> &'a [f64] {
-        take(memory, self.inverse.as_mut_slice())
+    fn state(&mut self, tape: &mut Tape<'_>) {
+        tape.numbers(self.inverse.as_mut_slice());
     }
 }

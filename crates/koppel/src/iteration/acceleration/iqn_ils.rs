@@ -9,7 +9,8 @@
 //! newer ones is left out (the filter "QR2" of Haelterman et al. 2016). Columns of earlier communication points are used too.
 //! Without any, a relaxed step is made.
 
-use super::{Acceleration, Next, dot, take};
+use super::{Acceleration, Next, dot};
+use crate::tape::Tape;
 
 /// What is left of a column after newer ones, relative to it, below which it is left out.
 const FILTER: f64 = 1e-6;
@@ -137,17 +138,9 @@ impl Acceleration for IqnIls {
         Next::Try
     }
 
-    fn save(&self, memory: &mut Vec<f64>) {
-        memory.push(self.count as f64);
-        memory.extend_from_slice(&self.dr);
-        memory.extend_from_slice(&self.dg);
-    }
-
-    fn restore<'a>(&mut self, memory: &'a [f64]) -> &'a [f64] {
-        let mut count = [0.0];
-        let rest = take(memory, &mut count);
-        self.count = count[0] as usize;
-        let rest = take(rest, &mut self.dr);
-        take(rest, &mut self.dg)
+    fn state(&mut self, tape: &mut Tape<'_>) {
+        tape.count_to(&mut self.count, self.room as u64);
+        tape.numbers(&mut self.dr);
+        tape.numbers(&mut self.dg);
     }
 }

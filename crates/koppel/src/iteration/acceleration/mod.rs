@@ -8,6 +8,7 @@ mod newton;
 
 use super::config::{AccelerationKind, IterationConfig};
 use crate::linalg::{LinalgError, Matrix};
+use crate::tape::Tape;
 
 /// What a method wants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,13 +37,8 @@ pub(super) trait Acceleration: Send {
         false
     }
 
-    /// Appends everything the next communication point depends on, always as many numbers.
-    fn save(&self, _memory: &mut Vec<f64>) {}
-
-    /// Takes back what `save` wrote and returns the rest.
-    fn restore<'a>(&mut self, memory: &'a [f64]) -> &'a [f64] {
-        memory
-    }
+    /// Shows `tape` everything the next communication point depends on.
+    fn state(&mut self, _tape: &mut Tape<'_>) {}
 }
 
 /// Builds the method for so many unknowns.
@@ -69,11 +65,4 @@ impl Acceleration for FixedPoint {
 /// Σ w² a b.
 fn dot(weight: &[f64], a: &[f64], b: &[f64]) -> f64 {
     weight.iter().zip(a).zip(b).map(|((w, a), b)| w * w * a * b).sum()
-}
-
-/// Copies numbers out of a saved memory and returns the rest.
-fn take<'a>(memory: &'a [f64], out: &mut [f64]) -> &'a [f64] {
-    let (mine, rest) = memory.split_at(out.len());
-    out.copy_from_slice(mine);
-    rest
 }

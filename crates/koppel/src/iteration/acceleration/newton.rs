@@ -5,8 +5,9 @@
 //! G is by derivatives where all members of the loop know theirs, else by differences; it is made anew when there is none and when a guess shrinks the residual by less than `SLOW`. A guess that makes the
 //! residual larger is taken back by half.
 
-use super::{Acceleration, Next, dot, take};
+use super::{Acceleration, Next, dot};
 use crate::linalg::{LinalgError, Lu, Matrix};
+use crate::tape::Tape;
 
 const SLOW: f64 = 0.1;
 
@@ -71,16 +72,11 @@ impl Acceleration for Newton {
         true
     }
 
-    fn save(&self, memory: &mut Vec<f64>) {
-        memory.push(f64::from(u8::from(self.is_known)));
-        memory.extend_from_slice(self.matrix.as_slice());
-    }
-
-    fn restore<'a>(&mut self, memory: &'a [f64]) -> &'a [f64] {
-        let mut known = [0.0];
-        let rest = take(memory, &mut known);
-        let rest = take(rest, self.matrix.as_mut_slice());
-        self.is_known = known[0] == 1.0 && self.lu.refactor(&self.matrix).is_ok();
-        rest
+    fn state(&mut self, tape: &mut Tape<'_>) {
+        tape.flag(&mut self.is_known);
+        tape.numbers(self.matrix.as_mut_slice());
+        if tape.is_reading() {
+            self.is_known = self.is_known && self.lu.refactor(&self.matrix).is_ok();
+        }
     }
 }

@@ -10,6 +10,7 @@ use crate::diagnostic::Seconds;
 use crate::error::{Error, Result};
 use crate::linalg::{Lu, Matrix};
 use crate::system::{AlgebraicLoop, OutputId, SubsystemId, SystemGraph, Wire};
+use crate::tape::Tape;
 
 const MAX_ITERATIONS: usize = 100;
 /// Where members are started anew for every evaluation, they may be little exact: iterations, accepted residual, differences.
@@ -265,21 +266,14 @@ impl LoopSolver {
         self.last_residual
     }
 
-    pub(super) fn save(&self, memory: &mut Vec<f64>) {
-        memory.push(f64::from(u8::from(self.lu.is_some())));
-        memory.extend_from_slice(&self.scale);
-        memory.extend_from_slice(self.matrix.as_slice());
-    }
-
-    pub(super) fn restore<'a>(&mut self, memory: &'a [f64]) -> &'a [f64] {
-        let n = self.z.len();
-        let (known, rest) = memory.split_at(1);
-        let (scale, rest) = rest.split_at(n);
-        let (matrix, rest) = rest.split_at(n * n);
-        self.scale.copy_from_slice(scale);
-        self.matrix = Matrix::from_slice(n, n, matrix);
-        self.lu = if known[0] == 1.0 { Lu::new(&self.matrix).ok() } else { None };
-        rest
+    pub(super) fn state(&mut self, tape: &mut Tape<'_>) {
+        let mut is_known = self.lu.is_some();
+        tape.flag(&mut is_known);
+        tape.numbers(&mut self.scale);
+        tape.numbers(self.matrix.as_mut_slice());
+        if tape.is_reading() {
+            self.lu = if is_known { Lu::new(&self.matrix).ok() } else { None };
+        }
     }
 }
 

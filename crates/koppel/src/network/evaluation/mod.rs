@@ -16,6 +16,7 @@ use super::slot::Slot;
 use crate::error::{Error, Result};
 use crate::iteration::{IterationConfig, LoopWork};
 use crate::system::{Component, Reach, SubsystemId, SystemGraph, evaluation_order_with, start_anew};
+use crate::tape::Tape;
 use serde::{Deserialize, Serialize};
 
 /// When outputs with direct feed-through are read at a communication point.
@@ -224,25 +225,14 @@ impl Evaluation {
         self.parts.iter_mut().try_for_each(|part| part.refresh(now, Some(reading)))
     }
 
-    /// Appends what the loop solvers remember.
-    pub(in crate::network) fn save(&self, memory: &mut Vec<f64>) {
-        for part in &self.parts {
+    /// Shows `tape` what the loop solvers remember.
+    pub(in crate::network) fn state(&mut self, tape: &mut Tape<'_>) {
+        for part in &mut self.parts {
             if let Part::Loop(solver, iteration) = part {
-                solver.save(memory);
-                iteration.iter().for_each(|iteration| iteration.save(memory));
+                solver.state(tape);
+                iteration.iter_mut().for_each(|iteration| iteration.state(tape));
             }
         }
-    }
-
-    /// Takes back what `save` wrote and returns the rest.
-    pub(in crate::network) fn restore<'a>(&mut self, memory: &'a [f64]) -> &'a [f64] {
-        self.parts.iter_mut().fold(memory, |rest, part| match part {
-            Part::Loop(solver, iteration) => {
-                let rest = solver.restore(rest);
-                iteration.iter_mut().fold(rest, |rest, iteration| iteration.restore(rest))
-            }
-            Part::Read(_) => rest,
-        })
     }
 }
 

@@ -9,6 +9,7 @@ use super::loop_solver::LoopSolver;
 use crate::error::{Error, Result};
 use crate::iteration::{AccelerationKind, IterationConfig, LoopWork, Otherwise, Search, Verdict};
 use crate::system::{AlgebraicLoop, SubsystemId, SystemGraph};
+use crate::tape::Tape;
 
 /// Size of differences: outputs are exact to round-off.
 const DELTA: f64 = 1e-7;
@@ -162,11 +163,7 @@ impl OutputIteration {
         &mut self.work
     }
 
-    pub(super) fn save(&self, memory: &mut Vec<f64>) {
-        self.search.save(memory);
-    }
-
-    pub(super) fn restore<'a>(&mut self, memory: &'a [f64]) -> &'a [f64] {
-        self.search.restore(memory)
+    pub(super) fn state(&mut self, tape: &mut Tape<'_>) {
+        self.search.state(tape);
     }
 }

@@ -20,6 +20,7 @@ use super::StepSizes;
 use super::config::{AdaptiveConfig, Watched};
 use crate::signal::Clock;
 use crate::system::{Bond, InputId, SystemGraph};
+use crate::tape::Tape;
 
 /// A part of a tick that is no time.
 const NO_TIME: f64 = 1e-9;
@@ -239,29 +240,15 @@ impl Control {
         }
     }
 
-    /// Appends everything the next step depends on, and what was counted.
-    pub(in crate::run) fn save(&self, memory: &mut Vec<f64>) {
-        memory.extend([self.ratio, self.worst]);
-        memory.extend(self.counts().map(|count| count as f64));
-        memory.extend_from_slice(&self.low);
-        memory.extend_from_slice(&self.high);
-    }
-
-    fn counts(&self) -> [u64; 8] {
-        let Control { stride, kept, taken, changes, missed, smallest, largest, last, .. } = *self;
-        [stride, kept, taken, changes, missed, smallest, largest, last]
-    }
-
-    /// Takes back what `save` wrote and returns the rest.
-    pub(in crate::run) fn restore<'a>(&mut self, memory: &'a [f64]) -> &'a [f64] {
-        (self.ratio, self.worst) = (memory[0], memory[1]);
+    /// Shows `tape` everything the next step depends on, and what was counted.
+    pub(in crate::run) fn state(&mut self, tape: &mut Tape<'_>) {
         let Control { stride, kept, taken, changes, missed, smallest, largest, last, .. } = self;
-        let counts = [stride, kept, taken, changes, missed, smallest, largest, last];
-        counts.into_iter().zip(&memory[2..10]).for_each(|(count, saved)| *count = *saved as u64);
-        let (low, rest) = memory[10..].split_at(self.low.len());
-        let (high, rest) = rest.split_at(self.high.len());
-        self.low.copy_from_slice(low);
-        self.high.copy_from_slice(high);
-        rest
+        for count in [stride, kept, taken, changes, missed, smallest, largest, last] {
+            tape.count(count);
+        }
+        tape.number(&mut self.ratio);
+        tape.number(&mut self.worst);
+        tape.numbers(&mut self.low);
+        tape.numbers(&mut self.high);
     }
 }

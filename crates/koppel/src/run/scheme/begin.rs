@@ -13,6 +13,7 @@ use crate::error::Result;
 use crate::network::{Network, termination};
 use crate::signal::{Step, copy};
 use crate::system::{Horizon, Snapshot, SubsystemId};
+use crate::tape::{StateData, Tape};
 
 /// In a loop that is iterated, the end may move while the step is shortened: so often it is followed.
 const MOST_ATTEMPTS: u32 = 10;
@@ -27,7 +28,7 @@ pub(in crate::run) struct Begin {
 
 struct States {
     /// Everything but the states of subsystems, if it was saved: steps under held inputs change nothing before all have moved.
-    numbers: Vec<f64>,
+    numbers: StateData,
     /// States of those that are no black boxes.
     snapshots: Vec<Option<Snapshot>>,
     /// True if a step under held inputs needs none of them.
@@ -53,7 +54,7 @@ impl Begin {
         let snapshot = |id: SubsystemId| (!may_end(id)).then(|| Snapshot::new(Horizon::Step));
         let snapshots: Vec<_> = (0..network.len()).map(snapshot).collect();
         let are_spared_by_holds = writes_rows && snapshots.iter().all(Option::is_none);
-        self.states = Some(Box::new(States { numbers: Vec::new(), snapshots, are_spared_by_holds }));
+        self.states = Some(Box::new(States { numbers: StateData::default(), snapshots, are_spared_by_holds }));
     }
 
     /// True if a step under held inputs keeps no more than outputs.
@@ -101,9 +102,9 @@ pub(super) fn keep_states<S: Scheme + ?Sized>(scheme: &mut S, network: &mut Netw
             *snapshot = None;
         }
     }
-    states.numbers.clear();
-    network.save(&mut states.numbers);
-    scheme.save(&mut states.numbers);
+    let mut tape = Tape::write(&mut states.numbers);
+    network.state(&mut tape);
+    scheme.state(&mut tape);
     scheme.staged_mut().begin.states = Some(states);
 }
 
@@ -115,8 +116,9 @@ pub(in crate::run) fn restore_begin(scheme: &mut dyn Scheme, network: &mut Netwo
     }
     let Some(states) = begin.states.take() else { return };
     if !states.numbers.is_empty() {
-        let rest = network.restore(&states.numbers);
-        scheme.restore(rest);
+        let mut tape = Tape::read(&states.numbers);
+        network.state(&mut tape);
+        scheme.state(&mut tape);
     }
     scheme.staged_mut().begin.states = Some(states);
 }

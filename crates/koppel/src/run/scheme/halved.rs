@@ -7,6 +7,7 @@ use crate::iteration::{IterationConfig, LoopWork, Mark, Otherwise};
 use crate::network::Network;
 use crate::signal::Step;
 use crate::system::{Horizon, Message, Snapshot, SubsystemId};
+use crate::tape::{StateData, Tape};
 
 /// A step is cut into at most 2 to this power.
 const MOST_HALVINGS: u32 = 10;
@@ -17,7 +18,7 @@ pub(super) struct Halved<S> {
     /// Steps that were halved.
     count: u64,
     /// Where to go back to. Only one is needed: the second half begins where the first has ended.
-    numbers: Vec<f64>,
+    numbers: StateData,
     messages: Vec<Message>,
     subsystems: Vec<Snapshot>,
     /// What was counted up to there, loop by loop.
@@ -37,7 +38,7 @@ impl<S: Scheme> Halved<S> {
             })?;
         }
         let subsystems = (0..network.len()).map(|_| Snapshot::new(Horizon::Step)).collect();
-        Ok(Halved { inner, count: 0, numbers: Vec::new(), messages: Vec::new(), subsystems, marks: Vec::new() })
+        Ok(Halved { inner, count: 0, numbers: StateData::default(), messages: Vec::new(), subsystems, marks: Vec::new() })
     }
 
     fn halve(&mut self, network: &mut Network, step: Step, end: f64, depth: u32) -> Result<()> {
@@ -63,9 +64,9 @@ impl<S: Scheme> Halved<S> {
         self.marks.clear();
         let of_steps = (0..).map_while(|number| self.inner.loop_work(number));
         self.marks.extend(network.loop_works().chain(of_steps).map(LoopWork::mark));
-        self.numbers.clear();
-        network.save(&mut self.numbers);
-        self.inner.save(&mut self.numbers);
+        let mut tape = Tape::write(&mut self.numbers);
+        network.state(&mut tape);
+        self.inner.state(&mut tape);
         network.messages.save(&mut self.messages);
         let pairs = network.slots.iter_mut().zip(&mut self.subsystems);
         pairs.into_iter().try_for_each(|(slot, snapshot)| slot.subsystem.save(snapshot))
@@ -79,8 +80,9 @@ impl<S: Scheme> Halved<S> {
         }
         self.inner.staged_mut().forget_requests();
         network.messages.restore(&self.messages);
-        let rest = network.restore(&self.numbers);
-        self.inner.restore(rest);
+        let mut tape = Tape::read(&self.numbers);
+        network.state(&mut tape);
+        self.inner.state(&mut tape);
         let pairs = network.slots.iter_mut().zip(&self.subsystems);
         pairs.into_iter().try_for_each(|(slot, snapshot)| slot.subsystem.restore(snapshot))
     }
@@ -123,12 +125,8 @@ impl<S: Scheme> Scheme for Halved<S> {
         self.count
     }
 
-    fn save(&self, memory: &mut Vec<f64>) {
-        self.inner.save(memory);
-    }
-
-    fn restore<'a>(&mut self, memory: &'a [f64]) -> &'a [f64] {
-        self.inner.restore(memory)
+    fn state(&mut self, tape: &mut Tape<'_>) {
+        self.inner.state(tape);
     }
 }
 

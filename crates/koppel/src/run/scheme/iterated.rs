@@ -12,6 +12,7 @@ use crate::iteration::{IterationConfig, LoopWork, Otherwise, Search, Verdict};
 use crate::network::{Network, Slot};
 use crate::signal::Step;
 use crate::system::{Horizon, OutputId, Snapshot, SubsystemId, SystemGraph};
+use crate::tape::Tape;
 use std::ops::Range;
 
 /// Size of differences: results of steps are exact to the solvers' tolerances.
@@ -241,12 +242,8 @@ impl Scheme for Iterated {
         self.loops.get_mut(number).map(|l| &mut l.work)
     }
 
-    fn save(&self, memory: &mut Vec<f64>) {
-        self.loops.iter().for_each(|l| l.search.save(memory));
-    }
-
-    fn restore<'a>(&mut self, memory: &'a [f64]) -> &'a [f64] {
-        self.loops.iter_mut().fold(memory, |memory, l| l.search.restore(memory))
+    fn state(&mut self, tape: &mut Tape<'_>) {
+        self.loops.iter_mut().for_each(|l| l.search.state(tape));
     }
 }
 

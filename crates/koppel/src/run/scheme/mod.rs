@@ -30,6 +30,7 @@ use crate::iteration::{IterationConfig, LoopWork};
 use crate::network::Network;
 use crate::signal::Step;
 use crate::system::{Snapshot, SubsystemId};
+use crate::tape::Tape;
 use halved::Halved;
 use iterated::Iterated;
 use plain::Plain;
@@ -94,13 +95,8 @@ pub(super) trait Scheme: Send {
         0
     }
 
-    /// Appends what the next step depends on.
-    fn save(&self, _memory: &mut Vec<f64>) {}
-
-    /// Takes back what `save` wrote and returns the rest.
-    fn restore<'a>(&mut self, memory: &'a [f64]) -> &'a [f64] {
-        memory
-    }
+    /// Shows `tape` what the next step depends on.
+    fn state(&mut self, _tape: &mut Tape<'_>) {}
 }
 
 /// The scheme for this network, which stands at its start. `loops` are the stages that are repeated together.

@@ -1,6 +1,7 @@
 //! A signal given while the run goes on: a polynomial that whoever drives the run replaces before a step.
 
 use super::{COEFFICIENTS, External, Shape, shift};
+use crate::tape::Tape;
 
 /// u(t) = Σ_j c_j (t - time)^j from `time` on; just before, what it was until then.
 #[derive(Debug, Clone, PartialEq)]
@@ -60,20 +61,12 @@ impl External {
         }
     }
 
-    /// Appends what a live signal was given.
-    pub(crate) fn save(&self, memory: &mut Vec<f64>) {
-        if let Shape::Live(live) = &self.shape {
-            memory.extend([live.time, live.before]);
-            memory.extend_from_slice(&live.coefficients);
+    /// Shows `tape` what a live signal was given.
+    pub(crate) fn state(&mut self, tape: &mut Tape<'_>) {
+        if let Shape::Live(live) = &mut self.shape {
+            tape.number(&mut live.time);
+            tape.number(&mut live.before);
+            tape.numbers(&mut live.coefficients);
         }
-    }
-
-    /// Takes back what `save` wrote and returns the rest.
-    pub(crate) fn restore<'a>(&mut self, memory: &'a [f64]) -> &'a [f64] {
-        let Shape::Live(live) = &mut self.shape else { return memory };
-        let (mine, rest) = memory.split_at(2 + COEFFICIENTS);
-        (live.time, live.before) = (mine[0], mine[1]);
-        live.coefficients.copy_from_slice(&mine[2..]);
-        rest
     }
 }
