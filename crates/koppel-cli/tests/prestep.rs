@@ -7,7 +7,7 @@ mod common;
 use common::{Folder, Said, examples};
 use koppel::models::cases::{Case, case};
 use koppel::record::Table;
-use koppel::run::{Flow, RunConfig, Simulation};
+use koppel::run::{Flow, Run, RunConfig};
 use koppel::solver::{SolverConfig, Tolerances};
 
 /// Runs an example with more arguments and keeps the results in `r.csv`.
@@ -28,7 +28,7 @@ fn column<'a>(header: &[String], rows: &'a [Vec<f64>], name: &str) -> impl Itera
 /// The uncut system of the case at the times of these rows: names of columns, and their values.
 fn reference(case: &Case, rows: &[Vec<f64>]) -> (Vec<String>, Table) {
     let config = RunConfig::new(rows[rows.len() - 1][0], rows[1][0] - rows[0][0]);
-    let mut simulation = Simulation::new(case.reference().unwrap(), &config).unwrap();
+    let mut simulation = Run::new(case.reference().unwrap(), &config).unwrap();
     let mut exact = Table::default();
     simulation.run(&mut exact, &mut |_| Ok(Flow::Continue)).unwrap();
     assert_eq!(exact.times.len(), rows.len());

@@ -16,7 +16,7 @@ mod common;
 mod reals;
 
 use common::TestFmu;
-use koppel::run::{Parallel, RunConfig, Simulation};
+use koppel::run::{Parallel, Run, RunConfig};
 use koppel::system::{Connection, Subsystem, SystemBuilder};
 use koppel_fmi::Fmu;
 use koppel_fmi::import::{CoSimulation, Options};
@@ -56,14 +56,14 @@ fn main() {
 }
 
 /// Microseconds per macro step.
-fn microseconds(simulation: &mut Simulation, steps: u64) -> f64 {
+fn microseconds(simulation: &mut Run, steps: u64) -> f64 {
     let begin = Instant::now();
     simulation.advance_by(steps).unwrap();
     begin.elapsed().as_secs_f64() * 1e6 / steps as f64
 }
 
 /// Two instances, each pushed by a tenth of the other's way; the first may be isolated.
-fn ring(fmu: &Arc<Fmu>, size: f64, steps: u64, isolation: Option<&Isolation>) -> Simulation {
+fn ring(fmu: &Arc<Fmu>, size: f64, steps: u64, isolation: Option<&Isolation>) -> Run {
     let options = |name: &str| Options { name: name.into(), ..Options::default() };
     let first: Box<dyn Subsystem> = match isolation {
         Some(isolation) => host(fmu, &options("a"), isolation).unwrap(),
@@ -75,5 +75,5 @@ fn ring(fmu: &Arc<Fmu>, size: f64, steps: u64, isolation: Option<&Isolation>) ->
     let builder = builder.connect(Connection::new("b.x", "a.F").gain(0.1));
     let mut config = RunConfig::new(steps as f64 * size, size);
     config.threads = Parallel::Never;
-    Simulation::new(builder.build().unwrap(), &config).unwrap()
+    Run::new(builder.build().unwrap(), &config).unwrap()
 }

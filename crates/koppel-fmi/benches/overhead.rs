@@ -20,7 +20,7 @@ mod reals;
 
 use common::TestFmu;
 use koppel::record::Nothing;
-use koppel::run::{Flow, Parallel, RunConfig, Simulation};
+use koppel::run::{Flow, Parallel, Run, RunConfig};
 use koppel::system::{Connection, SystemBuilder};
 use koppel_fmi::Fmu;
 use koppel_fmi::import::{CoSimulation, Options};
@@ -75,9 +75,9 @@ fn main() {
 }
 
 /// Takes so many steps as a whole run takes them.
-fn drive(simulation: &mut Simulation, steps: u64) {
+fn drive(simulation: &mut Run, steps: u64) {
     let end = simulation.index() + steps;
-    let mut watch = |simulation: &mut Simulation| {
+    let mut watch = |simulation: &mut Run| {
         let left = end - simulation.index();
         Ok(if left == 0 { Flow::Stop } else { Flow::ContinueFor(left.min(64)) })
     };
@@ -85,7 +85,7 @@ fn drive(simulation: &mut Simulation, steps: u64) {
 }
 
 /// A ring in which every instance is pushed by a tenth of its neighbour's way.
-fn engine(fmu: &Arc<Fmu>, instances: usize, size: f64, steps: u64) -> Simulation {
+fn engine(fmu: &Arc<Fmu>, instances: usize, size: f64, steps: u64) -> Run {
     let mut builder = SystemBuilder::new();
     for i in 0..instances {
         let name = format!("i{i}");
@@ -99,7 +99,7 @@ fn engine(fmu: &Arc<Fmu>, instances: usize, size: f64, steps: u64) -> Simulation
     let mut config = RunConfig::new(steps as f64 * size, size);
     config.threads = Parallel::Never;
     config.record_every = u64::MAX;
-    Simulation::new(builder.build().unwrap(), &config).unwrap()
+    Run::new(builder.build().unwrap(), &config).unwrap()
 }
 
 fn compile_loop(folder: &Path) -> Library {

@@ -6,7 +6,7 @@
 mod common;
 
 use common::{MASS2, TestFmu};
-use koppel::run::{RunConfig, Simulation};
+use koppel::run::{Run, RunConfig};
 use koppel::signal::{Request, Samples, Segment, Step};
 use koppel::system::{Connection, Message, Subsystem, SystemBuilder};
 use koppel_fmi::Fmu;
@@ -163,7 +163,7 @@ fn texts_of_fmi_2_are_carried() {
         .connect(Connection::new("b.told", "c.label"))
         .build()
         .unwrap();
-    let mut simulation = Simulation::new(system, &RunConfig::new(1.0, 0.1)).unwrap();
+    let mut simulation = Run::new(system, &RunConfig::new(1.0, 0.1)).unwrap();
     // At the start all tell before anybody hears.
     assert_eq!(simulation.message("c.told").unwrap(), Message::Text("mass".into()));
     simulation.advance().unwrap();

@@ -9,7 +9,7 @@ mod prepared;
 
 use koppel::linalg::Matrix;
 use koppel::record::Table;
-use koppel::run::{Flow, RunConfig, Simulation};
+use koppel::run::{Flow, Run, RunConfig};
 use koppel::solver::SolverConfig;
 use koppel::system::{
     Connection, Horizon, LinearOde, OdeModel, Snapshot, StateSpace, Subsystem, SystemBuilder, Variable,
@@ -50,7 +50,7 @@ fn run(a: Box<dyn Subsystem>, b: Box<dyn Subsystem>) -> [f64; 4] {
         .add_boxed("b", b)
         .connect(Connection::new("a.x", "b.F").gain(4.0))
         .connect(Connection::new("b.x", "a.F").gain(4.0));
-    let mut simulation = Simulation::new(system.build().unwrap(), &RunConfig::new(2.0, STEP)).unwrap();
+    let mut simulation = Run::new(system.build().unwrap(), &RunConfig::new(2.0, STEP)).unwrap();
     simulation.run(&mut Table::default(), &mut |_| Ok(Flow::Continue)).unwrap();
     let (a, b) = (simulation.outputs(0), simulation.outputs(1));
     [a[0], a[1], b[0], b[1]]
@@ -176,7 +176,7 @@ fn a_model_that_gives_up_ends_the_run_with_its_words() {
     let options = Options { start_values, debug_logging: true, ..Options::default() };
     let body = CoSimulation::new(&Fmu::open(&path).unwrap(), &options).unwrap();
     let system = SystemBuilder::new().add("body", body).build().unwrap();
-    let mut simulation = Simulation::new(system, &RunConfig::new(1.0, 0.1)).unwrap();
+    let mut simulation = Run::new(system, &RunConfig::new(1.0, 0.1)).unwrap();
     // Before the first step is done that is a failure.
     let error = simulation.run(&mut Table::default(), &mut |_| Ok(Flow::Continue)).unwrap_err().to_string();
     assert!(error.contains("asks to end the simulation at 0 s\n"), "{error}");
@@ -266,8 +266,7 @@ fn outputs_at_the_start_are_those_after_initialization() {
             for (from, to) in [("left.x", "right.x"), ("left.v", "right.v"), ("right.F", "left.F")] {
                 system = system.connect(Connection::new(from, to));
             }
-            let mut simulation =
-                Simulation::new(system.build().unwrap(), &RunConfig::new(1e-3, 1e-3)).unwrap();
+            let mut simulation = Run::new(system.build().unwrap(), &RunConfig::new(1e-3, 1e-3)).unwrap();
             let mut table = Table::default();
             simulation.run(&mut table, &mut |_| Ok(Flow::Continue)).unwrap();
             let value = |row: usize, name: &str| {

@@ -8,7 +8,7 @@ mod common;
 use common::{MASS2, MASS3, TestFmu};
 use koppel::coupling::CouplingConfig;
 use koppel::record::Table;
-use koppel::run::{Flow, Parallel, RunConfig, ScheduleConfig, Simulation};
+use koppel::run::{Flow, Parallel, Run, RunConfig, ScheduleConfig};
 use koppel::signal::{Request, Samples, Segment, Step};
 use koppel::system::{Connection, Horizon, Snapshot, Subsystem, SystemBuilder, VariableId, VariableKind};
 use koppel_fmi::Fmu;
@@ -46,7 +46,7 @@ fn dual_mass(fmus: [&Arc<Fmu>; 2], is_isolated: bool, config: &RunConfig) -> Vec
         .connect(Connection::new("right.v", "left.F"))
         .build()
         .unwrap();
-    let mut simulation = Simulation::new(system, config).unwrap();
+    let mut simulation = Run::new(system, config).unwrap();
     let mut table = Table::default();
     simulation.run(&mut table, &mut |_| Ok(Flow::Continue)).unwrap();
     let columns = simulation.columns().len();

@@ -7,7 +7,7 @@ mod common;
 
 use common::{MASS2, MASS3, TestFmu};
 use koppel::coupling::{CouplingConfig, StartUp};
-use koppel::run::{Change, RunConfig, Simulation};
+use koppel::run::{Change, Run, RunConfig};
 use koppel::signal::external::ExternalConfig;
 use koppel::system::{Connection, SystemBuilder};
 use koppel_fmi::Fmu;
@@ -39,7 +39,7 @@ fn run(fmu: &TestFmu, config: &RunConfig, push: Option<ExternalConfig>) -> Resul
         None => system.connect(Connection::new("right.v", "left.F")),
     };
     let mut simulation =
-        Simulation::new(system.build().unwrap(), config).map_err(|error| format!("before: {error}"))?;
+        Run::new(system.build().unwrap(), config).map_err(|error| format!("before: {error}"))?;
     while !simulation.is_done() {
         simulation.advance().map_err(|error| error.to_string())?;
     }

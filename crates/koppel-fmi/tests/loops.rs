@@ -11,9 +11,10 @@ mod common;
 use common::TestFmu;
 use koppel::analysis::{structure, zero_stability};
 use koppel::linalg::Matrix;
-use koppel::run::{AccelerationKind, IterationConfig, IterationKind, Reading, RunConfig, Simulation, Told};
+use koppel::run::{AccelerationKind, IterationConfig, IterationKind, Reading, Run, RunConfig};
 use koppel::solver::SolverConfig;
 use koppel::system::{Connection, LinearOde, OdeModel, StateSpace, System, SystemBuilder, Variable};
+use koppel::workbench::Source;
 use koppel_fmi::Fmu;
 use koppel_fmi::import::{CoSimulation, Options};
 
@@ -50,7 +51,7 @@ fn outputs_are_iterated_without_roll_back() {
     let fmu = fmu(&[]);
     let fresh = RunConfig { reading: Reading::Fresh, ..config(None) };
     for config in [config(Some(IterationKind::Outputs)), fresh] {
-        let mut simulation = Simulation::new(system(&fmu), &config).unwrap();
+        let mut simulation = Run::new(system(&fmu), &config).unwrap();
         let mut x: f64 = 1.0;
         while !simulation.is_done() {
             let id = simulation.graph().find("box").unwrap();
@@ -66,14 +67,14 @@ fn outputs_are_iterated_without_roll_back() {
 fn it_is_told_beforehand_what_can_be_iterated() {
     let fmu = fmu(&[]);
     let plain = config(None);
-    let mut simulation = Simulation::new(system(&fmu), &plain).unwrap();
+    let mut simulation = Run::new(system(&fmu), &plain).unwrap();
     let report = structure(&mut simulation).unwrap();
     let part = report.subsystems.iter().find(|s| s.name == "box").unwrap();
-    assert_eq!((part.told, part.can_roll_back), (Told::Probing, false));
+    assert_eq!((part.told, part.can_roll_back), (Source::Probing, false));
     assert_eq!(report.loops[0].without_roll_back, ["box"]);
     let told = zero_stability(&mut simulation, &plain);
     assert!((told.zero_stability_radius - 6_f64.sqrt()).abs() < 1e-4 && !told.zero_stable, "{told:?}");
-    let error = Simulation::new(system(&fmu), &config(Some(IterationKind::Step))).err().unwrap();
+    let error = Run::new(system(&fmu), &config(Some(IterationKind::Step))).err().unwrap();
     assert!(error.to_string().contains("`box` cannot roll back"), "{error}");
 }
 
@@ -82,7 +83,7 @@ fn an_fmu_that_does_not_follow_its_inputs_between_steps_is_refused() {
     let fmu = fmu(&["-DLAZY"]);
     let fresh = RunConfig { reading: Reading::Fresh, ..config(None) };
     for config in [config(Some(IterationKind::Outputs)), fresh] {
-        let mut simulation = Simulation::new(system(&fmu), &config).unwrap();
+        let mut simulation = Run::new(system(&fmu), &config).unwrap();
         let error = simulation.advance().unwrap_err().to_string();
         assert!(error.contains("`box` does not evaluate its outputs again"), "{error}");
     }

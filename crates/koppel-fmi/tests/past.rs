@@ -17,7 +17,7 @@ use exchange::{ALL, OSCILLATOR};
 use koppel::coupling::{CouplingConfig, StartUp, VfpsConfig};
 use koppel::record::Table;
 use koppel::run::{
-    AccelerationKind, Flow, IterationConfig, IterationKind, Otherwise, RunConfig, RunState, Simulation,
+    AccelerationKind, Flow, IterationConfig, IterationKind, Otherwise, Run, RunConfig, RunState,
 };
 use koppel::system::{Connection, Horizon, Subsystem, System, SystemBuilder};
 use koppel_fmi::Fmu;
@@ -89,7 +89,7 @@ fn iterated(otherwise: Otherwise, max_iterations: u32) -> Option<IterationConfig
 
 /// Runs and returns the notes taken in the run itself, after what was tried before it.
 fn run((system, notes): (System, Notes), config: &RunConfig) -> Vec<Note> {
-    let mut simulation = Simulation::new(system, config).unwrap_or_else(|error| panic!("{error}"));
+    let mut simulation = Run::new(system, config).unwrap_or_else(|error| panic!("{error}"));
     let before = notes.lock().unwrap().len();
     simulation.run(&mut Table::default(), &mut |_| Ok(Flow::Continue)).unwrap();
     let all = notes.lock().unwrap().clone();
@@ -195,9 +195,9 @@ fn after_probing_and_in_repetitions_the_past_may_be_forgotten() {
 #[test]
 fn what_a_user_saves_is_kept_in_mind_and_checkpoints_are_not() {
     let (system, notes) = pair(2, 1);
-    let mut simulation = Simulation::new(system, &RunConfig::new(2.0, STEP)).unwrap();
+    let mut simulation = Run::new(system, &RunConfig::new(2.0, STEP)).unwrap();
     let (mut checkpoint, mut state) = (RunState::new(Horizon::Elsewhere), RunState::default());
-    let steps = |simulation: &mut Simulation, count: u64| {
+    let steps = |simulation: &mut Run, count: u64| {
         notes.lock().unwrap().clear();
         simulation.advance_by(count).unwrap();
         let notes = notes.lock().unwrap();
@@ -251,7 +251,7 @@ fn an_fmu_that_restarts_where_it_may_not_forget_moves() {
             false => instantiate_any(&open, &options).unwrap(),
         };
         let system = SystemBuilder::new().add_boxed("a", a).build().unwrap();
-        let mut simulation = Simulation::new(system, &RunConfig::new(3.0, STEP)).unwrap();
+        let mut simulation = Run::new(system, &RunConfig::new(3.0, STEP)).unwrap();
         let x = simulation.columns().iter().position(|column| column.name == "a.x").unwrap();
         let mut table = Table::default();
         simulation.run(&mut table, &mut |_| Ok(Flow::Continue)).unwrap();

@@ -13,8 +13,8 @@ use koppel::coupling::{CouplingConfig, StartUp};
 use koppel::models;
 use koppel::record::Table;
 use koppel::run::{
-    AccelerationKind, Ending, Flow, IterationConfig, IterationKind, Parallel, RunConfig, ScheduleConfig,
-    Simulation, Termination,
+    AccelerationKind, Ending, Flow, IterationConfig, IterationKind, Parallel, Run, RunConfig, ScheduleConfig,
+    Termination,
 };
 use koppel::solver::SolverConfig;
 use koppel::system::{Connection, OdeModel, Subsystem, System, SystemBuilder, UnitRule};
@@ -59,7 +59,7 @@ fn pair(version: u32, misbehave: f64, is_isolated: bool) -> System {
 
 /// How a run ends, times of its rows, and the columns `b.x` and `a.x`, as far as they exist.
 fn run(system: System, config: &RunConfig) -> (Ending, Vec<f64>, Vec<Vec<f64>>) {
-    let mut simulation = Simulation::new(system, config).unwrap_or_else(|error| panic!("{error}"));
+    let mut simulation = Run::new(system, config).unwrap_or_else(|error| panic!("{error}"));
     let of = |name: &str| simulation.columns().iter().position(|column| column.name == name);
     let columns: Vec<usize> = ["b.x", "a.x"].into_iter().filter_map(of).collect();
     let mut table = Table::default();

@@ -10,8 +10,9 @@ use common::{MASS2, MASS3, TestFmu};
 use koppel::coupling::{CouplingConfig, StartUp, VfpsConfig};
 use koppel::identify::{Answer, ProbeStore, Question};
 use koppel::record::Table;
-use koppel::run::{Change, Flow, Parallel, Preparation, RunConfig, Simulation};
+use koppel::run::{Change, Flow, Parallel, Run, RunConfig};
 use koppel::system::{Connection, Subsystem, System, SystemBuilder};
+use koppel::workbench::Preparation;
 use koppel_fmi::Fmu;
 use koppel_fmi::import::{Options, Value, instantiate_any};
 use koppel_fmi::isolate::{Isolation, Worker, host};
@@ -64,7 +65,7 @@ fn vfps(stop: f64, step: f64) -> RunConfig {
 }
 
 /// Positions of both masses at the communication points.
-fn positions(simulation: &mut Simulation) -> Vec<[f64; 2]> {
+fn positions(simulation: &mut Run) -> Vec<[f64; 2]> {
     let of = |name: &str| simulation.columns().iter().position(|c| c.name == name).unwrap();
     let (a, b) = (of("a.x"), of("b.x"));
     let mut table = Table::default();
@@ -73,7 +74,7 @@ fn positions(simulation: &mut Simulation) -> Vec<[f64; 2]> {
 }
 
 fn run(system: System, config: &RunConfig) -> Vec<[f64; 2]> {
-    positions(&mut Simulation::new(system, config).unwrap_or_else(|error| panic!("{error}")))
+    positions(&mut Run::new(system, config).unwrap_or_else(|error| panic!("{error}")))
 }
 
 /// Largest distance; positions are about 1.
@@ -135,7 +136,7 @@ fn isolated_fmus_give_the_same_bits_on_one_thread_or_many() {
     let outside = Pair { is_isolated: true, ..inside.clone() };
     let config = RunConfig { threads: Parallel::Never, ..vfps(5.0, STEP) };
     let expected = run(inside.system([&two, &three]), &config);
-    let mut simulation = Simulation::new(outside.system([&two, &three]), &vfps(5.0, STEP)).unwrap();
+    let mut simulation = Run::new(outside.system([&two, &three]), &vfps(5.0, STEP)).unwrap();
     assert!(simulation.probing().iter().all(|report| report.order.is_some() && report.reason.is_none()));
     assert!(positions(&mut simulation) == expected, "the same bits");
     // Ten nodes of four sub-steps; the FMU itself has counted, too.
@@ -170,7 +171,7 @@ fn what_is_known_is_not_excited_again_and_gives_the_same_bits() {
     let without = run(pair.system([&forgetful, &three]), &config);
     let store = Remembered::default();
     for round in 0..2 {
-        let mut simulation = Simulation::prepared(
+        let mut simulation = Run::prepared(
             pair.system([&forgetful, &three]),
             &config,
             Preparation { store: Some(&store), copies: None },
@@ -188,7 +189,7 @@ fn what_is_known_is_not_excited_again_and_gives_the_same_bits() {
     // Another stiffness, set at the start, is another subsystem; the other one stands at another place then.
     let at = vec![Change { time: 0.0, set: BTreeMap::from([("a.c".to_owned(), 7.0)]) }];
     let changed = RunConfig { at, ..config };
-    let with = Simulation::prepared(
+    let with = Run::prepared(
         pair.system([&forgetful, &three]),
         &changed,
         Preparation { store: Some(&store), copies: None },
@@ -200,7 +201,7 @@ fn what_is_known_is_not_excited_again_and_gives_the_same_bits() {
     // A file of other content is another FMU.
     let other = TestFmu::two(&self::forgetful().replace("koppel tests", "other tests"));
     let config = vfps(5.0, STEP);
-    let with = Simulation::prepared(
+    let with = Run::prepared(
         pair.system([&other, &three]),
         &config,
         Preparation { store: Some(&store), copies: None },
@@ -227,7 +228,7 @@ fn an_fmu_with_one_instance_is_not_excited_unless_that_is_said() {
     let (only, other) = (TestFmu::two(&only_one()), TestFmu::three(MASS3));
     for (probe, is_isolated) in [(None, false), (None, true), (Some(true), false)] {
         let pair = Pair { substeps: 4, probe, is_isolated, ..Pair::default() };
-        let simulation = Simulation::new(pair.system([&only, &other]), &vfps(1.0, 0.05)).unwrap();
+        let simulation = Run::new(pair.system([&only, &other]), &vfps(1.0, 0.05)).unwrap();
         let report = &simulation.probing()[0];
         assert_eq!(report.reason.is_none(), probe == Some(true), "{report:?}");
         if probe.is_none() {
@@ -254,7 +255,7 @@ fn failures_in_probing_leave_the_run_alone() {
     ] {
         let pair = Pair { substeps: 4, misbehave, is_isolated, ..Pair::default() };
         let mut simulation =
-            Simulation::new(pair.system([&good, fmu]), &config).unwrap_or_else(|e| panic!("{what}: {e}"));
+            Run::new(pair.system([&good, fmu]), &config).unwrap_or_else(|e| panic!("{what}: {e}"));
         let reports = simulation.probing();
         if what == "not a number" {
             // What is linear shows it within eight steps, before anything goes wrong; behind stairs it does not.
@@ -280,7 +281,7 @@ fn an_fmu_whose_reset_does_nothing_is_put_back() {
     let pair = Pair { substeps: 4, ..Pair::default() };
     let seen = [&[][..], &["-DLIE_RESET"]].map(|flags| {
         let one = TestFmu::new("mass2.c", &forgetful(), flags);
-        positions(&mut Simulation::new(pair.system([&good, &one]), &vfps(1.0, 0.05)).unwrap())
+        positions(&mut Run::new(pair.system([&good, &one]), &vfps(1.0, 0.05)).unwrap())
     });
     assert_eq!(seen[0], seen[1]);
 }
@@ -293,7 +294,7 @@ fn ranges_come_from_the_subsystem_alone() {
     let (a, b) = (TestFmu::three(&nominal), TestFmu::two(&mass2()));
     let pair = Pair { substeps: 4, ..Pair::default() };
     let reports = |stop: f64| {
-        let simulation = Simulation::new(pair.system([&a, &b]), &vfps(stop, 0.05)).unwrap();
+        let simulation = Run::new(pair.system([&a, &b]), &vfps(stop, 0.05)).unwrap();
         simulation.probing().to_vec()
     };
     let (short, long) = (reports(0.5), reports(50.0));
@@ -301,7 +302,7 @@ fn ranges_come_from_the_subsystem_alone() {
     let v = short[0].outputs.iter().position(|port| port.name == "v").unwrap();
     assert_eq!((words(v), short[0].outputs[v].range), ("nominal value", 7.5));
     for (short, long) in short.iter().zip(&long) {
-        let ranges = |list: &[koppel::run::PortRange]| list.iter().map(|p| p.range).collect::<Vec<_>>();
+        let ranges = |list: &[koppel::workbench::PortRange]| list.iter().map(|p| p.range).collect::<Vec<_>>();
         assert_eq!(ranges(&short.outputs), ranges(&long.outputs), "whatever the run does");
         assert_eq!(ranges(&short.inputs), ranges(&long.inputs));
     }

@@ -4,14 +4,14 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use koppel::run::Simulation;
+use koppel::run::Run;
 use serde::Serialize;
 
 use crate::{Error, Result};
 
 /// True if the run has models that can be written.
 #[must_use]
-pub fn has_models(simulation: &Simulation) -> bool {
+pub fn has_models(simulation: &Run) -> bool {
     !simulation.learned().is_empty() || !simulation.models().is_empty()
 }
 
@@ -20,7 +20,7 @@ pub fn has_models(simulation: &Simulation) -> bool {
 /// # Errors
 ///
 /// If a model cannot be written as text.
-pub fn models(simulation: &Simulation, title: &str) -> std::result::Result<String, toml::ser::Error> {
+pub fn models(simulation: &Run, title: &str) -> std::result::Result<String, toml::ser::Error> {
     let mut text = format!(
         "# Models of {}, t = {} s. Use: coupling = {{ method = \"prestep\", model = {{ file = \"...\" }} }}\n",
         title.replace('\n', " "),
@@ -36,7 +36,7 @@ pub fn models(simulation: &Simulation, title: &str) -> std::result::Result<Strin
 /// # Errors
 ///
 /// If the file cannot be written.
-pub fn write_models(path: &Path, simulation: &Simulation, title: &str) -> Result<()> {
+pub fn write_models(path: &Path, simulation: &Run, title: &str) -> Result<()> {
     let text =
         models(simulation, title).map_err(|error| Error::io("write", path)(std::io::Error::other(error)))?;
     let mut temporary = path.as_os_str().to_owned();

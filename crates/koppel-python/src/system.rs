@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use koppel::analysis::{Certificate, Forecast, ForecastOptions};
-use koppel::run::{Flow, Simulation, Statistics};
+use koppel::run::{Flow, Run, Statistics};
 use koppel_fmi::isolate::{self, Worker};
 use koppel_session::{Kind, Remark, Session, Start};
 use pyo3::exceptions::PyValueError;
@@ -197,8 +197,7 @@ fn run(
     let numbers = columns.iter().map(|column| (column.name.clone(), column.unit.clone()));
     let names = numbers.chain(messages.iter().map(|column| (column.name.clone(), None))).collect();
     let (begin, end) = (session.spec.run.start, session.spec.run.stop);
-    let mut watch =
-        |simulation: &mut Simulation, _: u64| Ok(look.at((simulation.time() - begin) / (end - begin)));
+    let mut watch = |simulation: &mut Run, _: u64| Ok(look.at((simulation.time() - begin) / (end - begin)));
     let failure = run.run(&mut rows, &mut watch).err();
     let certificate = run.certificate(failure.is_none());
     Ok(Ran { rows, names, certificate, statistics: run.simulation.statistics(), failure })

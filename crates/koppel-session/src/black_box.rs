@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use koppel::coupling::CouplingConfig;
 use koppel::identify::ProbeStore;
-use koppel::run::{Reading, RunConfig, Simulation, Spared};
+use koppel::run::{Reading, Run, RunConfig};
 use koppel::system::System;
+use koppel::workbench::Spared;
 
 use koppel_fmi::Fmu;
 use koppel_fmi::import::{Options, Solving, Without};
@@ -23,20 +24,16 @@ impl Session {
     /// # Errors
     ///
     /// If the consistent start is not found again afterwards.
-    pub fn excite_unknown(
-        &self,
-        simulation: &mut Simulation,
-        progress: &(dyn Fn(&str) + Sync),
-    ) -> Result<()> {
+    pub fn excite_unknown(&self, simulation: &mut Run, progress: &(dyn Fn(&str) + Sync)) -> Result<()> {
         let store = self.cache.as_deref().map(|cache| cache as &dyn ProbeStore);
-        let done = simulation.excite_unknown(&self.spared(), store, progress);
+        let done = simulation.workbench().excite_unknown(&self.spared(), store, progress);
         done.map_err(|error| self.spec.blame(*error))
     }
 
     /// Another run like this one, at its start, to be walked and thrown away; nothing if a subsystem has `probe = false`, or it cannot
     /// be started.
     #[must_use]
-    pub fn copy_to_walk(&self) -> Option<Simulation> {
+    pub fn copy_to_walk(&self) -> Option<Run> {
         if self.spared().is_empty() { self.copy(&self.spec.run).ok() } else { None }
     }
 
@@ -45,7 +42,7 @@ impl Session {
     /// # Errors
     ///
     /// In words: a subsystem is not to be tried, or cannot be started a second time.
-    pub(crate) fn copy_at_start(&self) -> std::result::Result<Simulation, String> {
+    pub(crate) fn copy_at_start(&self) -> std::result::Result<Run, String> {
         if let Some((name, reason)) = self.refused().first() {
             return Err(format!("`{name}`: {reason}"));
         }

@@ -4,8 +4,9 @@ use std::cell::RefCell;
 
 use koppel::analysis::{FilterChoice, choose_filter};
 use koppel::identify::ProbeStore;
-use koppel::run::{Copies, Preparation, Reading, Simulation};
+use koppel::run::{Reading, Run};
 use koppel::system::{Connection, FilterConfig, Subsystem, System, SystemBuilder};
+use koppel::workbench::{Copies, Preparation};
 use koppel_fmi::probe::Capability;
 use koppel_io::system_file::{Mark, Marks, SubsystemSpec};
 
@@ -79,7 +80,7 @@ impl Session {
     /// # Errors
     ///
     /// If the parts do not fit together, or no consistent start is found.
-    pub fn simulation(&self) -> Result<Simulation> {
+    pub fn simulation(&self) -> Result<Run> {
         if self.spec.is_open() {
             let mut session = self.clone();
             session.choose_settings(&|_| {})?;
@@ -93,7 +94,7 @@ impl Session {
         self.at_start()
     }
 
-    fn at_start(&self) -> Result<Simulation> {
+    fn at_start(&self) -> Result<Run> {
         let wanted = self.wanted();
         let purpose = if self.is_trial { Purpose::Trial(&wanted) } else { Purpose::Run(&wanted) };
         let system = self.build_for(purpose)?;
@@ -107,7 +108,7 @@ impl Session {
             store: self.cache.as_deref().map(|cache| cache as &dyn ProbeStore),
             copies: (!self.spec.fmus().is_empty()).then_some(copies),
         };
-        Simulation::prepared(system, &self.spec.run, preparation).map_err(|error| match failed.take() {
+        Run::prepared(system, &self.spec.run, preparation).map_err(|error| match failed.take() {
             Some(error) => error,
             None => self.spec.blame(*error),
         })

@@ -6,7 +6,7 @@ use koppel::analysis::zero_stability;
 use koppel::coupling::CouplingConfig;
 use koppel::diagnostic::{Diagnostic, in_one_line};
 use koppel::plan::{Basis, Choice, Steps, Wish, choose, held_inputs};
-use koppel::run::{RunConfig, ScheduleConfig, Simulation};
+use koppel::run::{Run, RunConfig, ScheduleConfig};
 use koppel::system::{Reach, algebraic_loops};
 use koppel_io::system_file::brief;
 use toml::Value as Plain;
@@ -132,7 +132,7 @@ impl Session {
     }
 
     /// A copy of the system at its start, with other settings; it keeps no logs.
-    pub(crate) fn copy(&self, config: &RunConfig) -> Result<Simulation> {
+    pub(crate) fn copy(&self, config: &RunConfig) -> Result<Run> {
         let mut copy = Session { journals: None, log: None, ..self.trial() };
         copy.spec.run = config.clone();
         copy.spec.steps = Steps::Given;

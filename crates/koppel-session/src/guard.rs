@@ -5,7 +5,7 @@
 use koppel::Result;
 use koppel::analysis::zero_stability;
 use koppel::diagnostic::{Diagnostic, in_one_line};
-use koppel::run::{Reading, RunConfig, Simulation};
+use koppel::run::{Reading, Run, RunConfig};
 use koppel::system::{Reach, algebraic_loops};
 
 use crate::remark::{note, warn};
@@ -25,7 +25,7 @@ pub(crate) struct Guard {
 impl Guard {
     /// Refuses a run that is not zero-stable, unless that is accepted.
     pub(crate) fn new(
-        simulation: &mut Simulation,
+        simulation: &mut Run,
         session: &Session,
         is_accepted: bool,
         tell: Tell<'_>,
@@ -66,7 +66,7 @@ impl Guard {
 
     /// Called after macro steps; the step after which to call again.
     #[inline]
-    pub(crate) fn look(&mut self, simulation: &mut Simulation) -> Result<u64> {
+    pub(crate) fn look(&mut self, simulation: &mut Run) -> Result<u64> {
         let Some(config) = &self.config else { return Ok(u64::MAX) };
         if simulation.index() >= self.due {
             self.due = simulation.index() + self.stride;
@@ -76,7 +76,7 @@ impl Guard {
     }
 }
 
-fn has_fmu_in_loop(simulation: &Simulation, session: &Session) -> bool {
+fn has_fmu_in_loop(simulation: &Run, session: &Session) -> bool {
     let (fmus, graph) = (session.spec.fmus(), simulation.graph());
     let is_fmu = |id: &usize| fmus.iter().any(|(name, _)| name == graph.name(*id));
     algebraic_loops(graph, Reach::ThroughFilters).iter().any(|l| l.members.iter().any(is_fmu))

@@ -57,7 +57,7 @@ pub use monolith::MONOLITH;
 use probe_cache::ProbeCache;
 pub use remark::{Kind, Tell};
 use replay::Journals;
-pub use run::{Run, Start};
+pub use run::{PreparedRun, Start};
 use trials::Trials;
 
 /// A system that is ready to be run, and what its runs share.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use koppel::Error as Engine;
-use koppel::run::{Change, RunConfig, Simulation};
+use koppel::run::{Change, Run, RunConfig};
 use koppel::solver::{SolverConfig, Tolerances};
 use koppel::system::{OdeModel, SystemBuilder, monolith};
 use koppel_io::system_file::SubsystemSpec;
@@ -22,7 +22,7 @@ impl Session {
     ///
     /// If a part is an FMU, a filter or table is on a connection, a parameter changes on the way, or there is a non-linear algebraic
     /// loop.
-    pub fn monolith(&self, solver: Option<SolverConfig>, record: &[String]) -> Result<Simulation> {
+    pub fn monolith(&self, solver: Option<SolverConfig>, record: &[String]) -> Result<Run> {
         let engine = |error: Box<Engine>| Box::new(Error::Engine(error));
         if let Some(link) = self.spec.connections().find(|one| one.filter.is_some()) {
             let what = format!("a monolithic reference with a filter into `{}`", link.to);
@@ -46,7 +46,7 @@ impl Session {
             threads: koppel::run::Parallel::Never,
             ..RunConfig::new(self.spec.run.stop, self.spec.run.step)
         };
-        Simulation::new(builder.build().map_err(engine)?, &config).map_err(engine)
+        Run::new(builder.build().map_err(engine)?, &config).map_err(engine)
     }
 }
 

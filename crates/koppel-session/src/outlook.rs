@@ -2,7 +2,7 @@
 
 use koppel::analysis::LinearSystem;
 use koppel::diagnostic::Remark;
-use koppel::run::{RunConfig, Simulation};
+use koppel::run::{Run, RunConfig};
 
 use crate::number::significant;
 use crate::{Tell, remark};
@@ -17,7 +17,7 @@ const GROWN: f64 = 10.0;
 
 /// Warns of a system whose run will be unstable, and of a linear one that will be far off. What is not linear is linearised where it
 /// stands.
-pub(crate) fn warn(simulation: &mut Simulation, config: &RunConfig, tell: Tell<'_>) {
+pub(crate) fn warn(simulation: &mut Run, config: &RunConfig, tell: Tell<'_>) {
     let is_constant = config.at.iter().all(|change| change.time <= config.start);
     if !is_constant {
         return;

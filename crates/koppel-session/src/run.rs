@@ -2,7 +2,7 @@
 
 use koppel::analysis::{Certificate, Certifier, Worth};
 use koppel::record::Recorder;
-use koppel::run::{Ending, Flow, RunState, Simulation};
+use koppel::run::{Ending, Flow, Run, RunState};
 
 use crate::guard::Guard;
 use crate::remark::{note, warn};
@@ -36,9 +36,9 @@ impl Default for Start<'_> {
 }
 
 /// A run at its start.
-pub struct Run {
+pub struct PreparedRun {
     /// The system.
-    pub simulation: Simulation,
+    pub simulation: Run,
     guard: Guard,
     certifier: Option<Box<Certifier>>,
 }
@@ -50,7 +50,7 @@ impl Session {
     /// # Errors
     ///
     /// If the parts do not fit together, no consistent start is found, or a loop is not zero-stable.
-    pub fn start(&mut self, start: Start<'_>, tell: Tell<'_>) -> Result<Run> {
+    pub fn start(&mut self, start: Start<'_>, tell: Tell<'_>) -> Result<PreparedRun> {
         self.choose(&|_| {}, tell)?;
         let filters = self.choose_filters()?;
         let simulation = self.simulation();
@@ -69,7 +69,7 @@ impl Session {
         }
         let guard = Guard::new(&mut simulation, self, start.accepts_unstable, tell).map_err(engine)?;
         // FMUs would have to be called.
-        let is_known = simulation.is_linear() || self.spec.fmus().is_empty();
+        let is_known = simulation.network().is_linear() || self.spec.fmus().is_empty();
         if start.looks_ahead && start.from.is_none() && !start.accepts_unstable && is_known {
             outlook::warn(&mut simulation, run, tell);
         }
@@ -78,11 +78,11 @@ impl Session {
             let with = |alone: Certifier| alone.with_second_run(&simulation, second);
             certifier = certifier.map(with).transpose().map_err(engine)?;
         }
-        Ok(Run { simulation, guard, certifier: certifier.map(Box::new) })
+        Ok(PreparedRun { simulation, guard, certifier: certifier.map(Box::new) })
     }
 
     /// The same run at half the step.
-    fn second(&self) -> Result<Simulation> {
+    fn second(&self) -> Result<Run> {
         // Its FMUs say what those of the run say.
         let mut half = Session { journals: None, log: None, ..self.clone() };
         half.spec.run.step /= 2.0;
@@ -90,7 +90,7 @@ impl Session {
     }
 }
 
-impl Run {
+impl PreparedRun {
     /// Runs to the end. `watch` is called between macro steps with the step after which another look is due in any case.
     ///
     /// # Errors
@@ -99,9 +99,9 @@ impl Run {
     pub fn run(
         &mut self,
         recorder: &mut dyn Recorder,
-        watch: &mut (dyn FnMut(&mut Simulation, u64) -> koppel::Result<Flow> + Send),
+        watch: &mut (dyn FnMut(&mut Run, u64) -> koppel::Result<Flow> + Send),
     ) -> koppel::Result<Ending> {
-        let Run { simulation, guard, certifier } = self;
+        let PreparedRun { simulation, guard, certifier } = self;
         simulation.run(recorder, &mut |simulation| {
             let mut next = u64::MAX;
             if let Some(certifier) = certifier {

@@ -4,7 +4,7 @@
 
 use koppel::coupling::PrestepConfig;
 use koppel::record::Table;
-use koppel::run::{Flow, Simulation};
+use koppel::run::{Flow, Run};
 use koppel_io::model_file::{has_models, write_models};
 use koppel_io::system_file::Setting;
 use koppel_session::Session;
@@ -14,7 +14,7 @@ fn examples() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/prestep")
 }
 
-fn run(file: &Session) -> (Simulation, Table) {
+fn run(file: &Session) -> (Run, Table) {
     let mut simulation = file.simulation().unwrap();
     let mut table = Table::default();
     simulation.run(&mut table, &mut |_| Ok(Flow::Continue)).unwrap();

@@ -12,7 +12,7 @@ mod plain;
 
 use koppel::analysis::Certifier;
 use koppel::linalg::Matrix;
-use koppel::run::{Parallel, RunConfig, Simulation};
+use koppel::run::{Parallel, Run, RunConfig};
 use koppel::solver::SolverConfig;
 use koppel::system::{Connection, LinearOde, OdeModel, StateSpace, System, SystemBuilder, Variable};
 use plain::Plain;
@@ -50,10 +50,10 @@ fn ring(count: usize, is_hidden: bool) -> System {
     if is_hidden { plain::each(system, |inner| Plain { inner, can_save: true }) } else { system }
 }
 
-fn simulation(count: usize, is_hidden: bool) -> Simulation {
+fn simulation(count: usize, is_hidden: bool) -> Run {
     let mut config = RunConfig::new(ROUNDS as f64 * STEPS as f64 * 1e-2, 1e-2);
     config.threads = Parallel::Never;
-    Simulation::new(ring(count, is_hidden), &config).unwrap()
+    Run::new(ring(count, is_hidden), &config).unwrap()
 }
 
 fn main() {

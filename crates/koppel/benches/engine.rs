@@ -7,7 +7,7 @@
 #![expect(clippy::print_stdout, clippy::unwrap_used, reason = "a benchmark prints and may panic")]
 
 use koppel::record::Nothing;
-use koppel::run::{Parallel, RunConfig, Simulation};
+use koppel::run::{Parallel, Run, RunConfig};
 use koppel::signal::{Samples, Segment, Step};
 use koppel::system::{Connection, Ports, Snapshot, Subsystem, SystemBuilder, Variable, VariableId};
 use koppel::{Error, Result};
@@ -105,7 +105,7 @@ fn neighbours(i: usize, n: usize) -> (usize, usize) {
     (i.saturating_sub(1), (i + 1).min(n - 1))
 }
 
-fn engine(n: usize, work: u32, steps: u64) -> Simulation {
+fn engine(n: usize, work: u32, steps: u64) -> Run {
     let mut builder = SystemBuilder::new();
     for i in 0..n {
         builder = builder.add(&format!("c{i}"), CellSubsystem::new(Cell::new(i, work)));
@@ -118,7 +118,7 @@ fn engine(n: usize, work: u32, steps: u64) -> Simulation {
     }
     let mut config = RunConfig::new(steps as f64, 1.0);
     config.threads = Parallel::Never;
-    Simulation::new(builder.build().unwrap(), &config).unwrap()
+    Run::new(builder.build().unwrap(), &config).unwrap()
 }
 
 /// The loop a programmer would write for exactly this system.

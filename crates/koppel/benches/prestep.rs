@@ -9,7 +9,7 @@
 use koppel::coupling::{CouplingConfig, ErrorEquationConfig, PrestepConfig};
 use koppel::identify::ModelConfig;
 use koppel::linalg::Matrix;
-use koppel::run::{Parallel, RunConfig, Simulation};
+use koppel::run::{Parallel, Run, RunConfig};
 use koppel::solver::SolverConfig;
 use koppel::system::{
     Connection, LinearOde, Ode, OdeModel, Ports, StateSpace, System, SystemBuilder, Variable,
@@ -115,11 +115,11 @@ fn fastest(system: impl Fn() -> System, couplings: &[CouplingConfig], rounds: u6
         let stop = (WARM_UP + rounds * steps + 1) as f64 * 1e-3;
         let config =
             RunConfig { coupling: coupling.clone(), threads: Parallel::Never, ..RunConfig::new(stop, 1e-3) };
-        let mut simulation = Simulation::new(system(), &config).unwrap();
+        let mut simulation = Run::new(system(), &config).unwrap();
         (0..WARM_UP).for_each(|_| simulation.advance().unwrap());
         simulation
     };
-    let mut simulations: Vec<Simulation> = couplings.iter().map(start).collect();
+    let mut simulations: Vec<Run> = couplings.iter().map(start).collect();
     let mut best = vec![f64::MAX; couplings.len()];
     for _ in 0..rounds {
         for (simulation, best) in simulations.iter_mut().zip(&mut best) {

@@ -9,7 +9,7 @@
 
 use koppel::coupling::{CouplingConfig, VfpsConfig};
 use koppel::models::cases::{Case, case};
-use koppel::run::{Parallel, RunConfig, Simulation};
+use koppel::run::{Parallel, Run, RunConfig};
 use std::time::Instant;
 
 const NODES: usize = 10;
@@ -18,10 +18,10 @@ const STEPS: u32 = 200;
 /// Limits to keep: microseconds per macro step, milliseconds for the start.
 const LIMITS: [(&str, f64, f64); 2] = [("dual-mass", 20.0, 50.0), ("helicopter", 300.0, 50.0)];
 
-fn simulation(case: &Case, coupling: CouplingConfig, parts: f64) -> Simulation {
+fn simulation(case: &Case, coupling: CouplingConfig, parts: f64) -> Run {
     let step = case.run.step / parts;
     let config = RunConfig { coupling, step, stop: 1e9 * step, threads: Parallel::Never, ..case.run.clone() };
-    Simulation::new(case.system().unwrap(), &config).unwrap()
+    Run::new(case.system().unwrap(), &config).unwrap()
 }
 
 fn vfps() -> CouplingConfig {
@@ -29,7 +29,7 @@ fn vfps() -> CouplingConfig {
 }
 
 /// Seconds of so many steps.
-fn time(simulation: &mut Simulation, steps: u32) -> f64 {
+fn time(simulation: &mut Run, steps: u32) -> f64 {
     let begin = Instant::now();
     (0..steps).for_each(|_| simulation.advance().unwrap());
     begin.elapsed().as_secs_f64()

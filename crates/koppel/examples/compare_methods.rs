@@ -7,7 +7,7 @@ use koppel::Result;
 use koppel::coupling::{CouplingConfig, StartUp, VfpsConfig};
 use koppel::models;
 use koppel::record::{Record, Table};
-use koppel::run::{Flow, RunConfig, Simulation};
+use koppel::run::{Flow, Run, RunConfig};
 use koppel::solver::SolverConfig;
 use koppel::system::{Connection, OdeModel, System, SystemBuilder};
 
@@ -26,7 +26,7 @@ pub(crate) fn main() -> Result<()> {
 pub(crate) fn run(coupling: &CouplingConfig, step: f64) -> Result<Table> {
     let record = Record::One("right.x".into());
     let config = RunConfig { coupling: coupling.clone(), record, ..RunConfig::new(10.0, step) };
-    let mut simulation = Simulation::new(masses()?, &config)?;
+    let mut simulation = Run::new(masses()?, &config)?;
     let mut table = Table::default();
     simulation.run(&mut table, &mut |_| Ok(Flow::Continue))?;
     Ok(table)

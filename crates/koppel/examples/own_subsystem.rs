@@ -7,7 +7,7 @@
 use koppel::Result;
 use koppel::models;
 use koppel::record::{Record, Table};
-use koppel::run::{Flow, RunConfig, Simulation};
+use koppel::run::{Flow, Run, RunConfig};
 use koppel::signal::{Samples, Segment, Step};
 use koppel::solver::SolverConfig;
 use koppel::system::{Connection, OdeModel, Ports, Snapshot, Subsystem, SystemBuilder, Variable, VariableId};
@@ -94,7 +94,7 @@ pub(crate) fn run(step: f64) -> Result<Table> {
         .connect(Connection::new("controller.u", "plant.u"))
         .build()?;
     let record = Record::Many(vec!["plant.y".into(), "controller.u".into()]);
-    let mut simulation = Simulation::new(system, &RunConfig { record, ..RunConfig::new(3.0 * step, step) })?;
+    let mut simulation = Run::new(system, &RunConfig { record, ..RunConfig::new(3.0 * step, step) })?;
     let mut table = Table::default();
     simulation.run(&mut table, &mut |_| Ok(Flow::Continue))?;
     Ok(table)

@@ -8,7 +8,7 @@ use koppel::Result;
 use koppel::analysis::{Certificate, Certifier, LinearSystem, Scan, stable_steps};
 use koppel::models;
 use koppel::record::Table;
-use koppel::run::{Flow, RunConfig, Simulation};
+use koppel::run::{Flow, Run, RunConfig};
 use koppel::solver::SolverConfig;
 use koppel::system::{Connection, OdeModel, System, SystemBuilder};
 
@@ -24,13 +24,13 @@ pub(crate) fn main() -> Result<()> {
 /// The end of the first range of stable steps, by the spectral radius of the coupled system; no run is needed.
 pub(crate) fn largest_stable_step() -> Result<f64> {
     let config = RunConfig::new(2.0, 0.1);
-    let linear = LinearSystem::new(&mut Simulation::new(control_loop()?, &config)?)?;
+    let linear = LinearSystem::new(&mut Run::new(control_loop()?, &config)?)?;
     Ok(stable_steps(&linear, &config, Scan::around(0.1))?.first().map_or(0.0, |range| range.to))
 }
 
 /// A run whose connections are watched by a certifier.
 pub(crate) fn certified_run(step: f64) -> Result<(Table, Certificate)> {
-    let mut simulation = Simulation::new(control_loop()?, &RunConfig::new(2.0, step))?;
+    let mut simulation = Run::new(control_loop()?, &RunConfig::new(2.0, step))?;
     let mut certifier = Certifier::new(&mut simulation);
     let mut table = Table::default();
     simulation.run(&mut table, &mut |simulation| {

@@ -14,7 +14,7 @@ use koppel::coupling::{
 };
 use koppel::identify::{ModelConfig, MoespConfig, RlsConfig};
 use koppel::models::cases::case;
-use koppel::run::{Parallel, Reading, RunConfig, RunState, ScheduleConfig, Simulation};
+use koppel::run::{Parallel, Reading, Run, RunConfig, RunState, ScheduleConfig};
 use koppel::signal::external::ExternalConfig;
 use std::collections::BTreeMap;
 
@@ -106,7 +106,7 @@ fn advance_allocates_nothing() {
                         stop: case.run.step * 1000.0,
                         ..case.run.clone()
                     };
-                    let mut simulation = Simulation::new(case.system().unwrap(), &config).unwrap();
+                    let mut simulation = Run::new(case.system().unwrap(), &config).unwrap();
                     (0..5).for_each(|_| simulation.advance().unwrap());
                     let count = allocations(|| (0..100).for_each(|_| simulation.advance().unwrap()));
                     assert_eq!(count, 0, "{name}: {config:?}");
@@ -140,7 +140,7 @@ fn steps_that_adapt_allocate_nothing() {
                 threads: Parallel::Never,
                 ..RunConfig::new(10.0, 2e-5)
             };
-            let mut simulation = Simulation::new(case.system().unwrap(), &config).unwrap();
+            let mut simulation = Run::new(case.system().unwrap(), &config).unwrap();
             (0..5).for_each(|_| simulation.advance().unwrap());
             let count = allocations(|| (0..1000).for_each(|_| simulation.advance().unwrap()));
             assert!(simulation.step_sizes().unwrap().changes > 3, "{name}: {config:?}");
@@ -169,7 +169,7 @@ fn iterating_allocates_nothing() {
                     stop: case.run.step * 1000.0,
                     ..case.run.clone()
                 };
-                let mut simulation = Simulation::new(case.system().unwrap(), &config).unwrap();
+                let mut simulation = Run::new(case.system().unwrap(), &config).unwrap();
                 (0..5).for_each(|_| simulation.advance().unwrap());
                 let count = allocations(|| (0..100).for_each(|_| simulation.advance().unwrap()));
                 assert_eq!(count, 0, "{name}: {config:?}");
@@ -181,7 +181,7 @@ fn iterating_allocates_nothing() {
         connection.filter = Some(FilterConfig::pt2(100.0));
     }
     let config = RunConfig { threads: Parallel::Never, stop: case.run.step * 1000.0, ..case.run.clone() };
-    let mut simulation = Simulation::new(case.system().unwrap(), &config).unwrap();
+    let mut simulation = Run::new(case.system().unwrap(), &config).unwrap();
     (0..5).for_each(|_| simulation.advance().unwrap());
     assert_eq!(allocations(|| (0..100).for_each(|_| simulation.advance().unwrap())), 0);
 }
@@ -192,9 +192,9 @@ fn driving_a_run_from_outside_allocates_nothing() {
     let mut system = case.system().unwrap();
     let open = system.graph.open_inputs();
     let config = RunConfig { threads: Parallel::Never, stop: case.run.step * 1000.0, ..case.run.clone() };
-    let mut simulation = Simulation::new(system, &config).unwrap();
+    let mut simulation = Run::new(system, &config).unwrap();
     let input = simulation.graph().find_input(&open[0]).unwrap();
-    let step = |simulation: &mut Simulation| {
+    let step = |simulation: &mut Run| {
         simulation.give(input, &[0.1, 0.2, 0.3]);
         simulation.follow_inputs().unwrap();
         simulation.advance_to(simulation.time() + case.run.step).unwrap();

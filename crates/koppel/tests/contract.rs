@@ -12,7 +12,7 @@ use koppel::coupling::Hold;
 use koppel::linalg::Matrix;
 use koppel::models::cases::{Case, case, cases};
 use koppel::record::{Nothing, Table};
-use koppel::run::{Change, Flow, Parallel, Reading, RunConfig, RunState, ScheduleConfig, Simulation};
+use koppel::run::{Change, Flow, Parallel, Reading, Run, RunConfig, RunState, ScheduleConfig};
 use koppel::signal::external::ExternalConfig;
 use koppel::solver::SolverConfig;
 use koppel::system::{Connection, LinearOde, OdeModel, StateSpace, System, SystemBuilder, Variable};
@@ -61,7 +61,7 @@ fn every_method_is_under_contract() {
 #[test]
 fn rest_away_from_zero_stays_at_rest() {
     for config in settings("a.in", 5.0, 0.1) {
-        let mut simulation = Simulation::new(rooms(), &config).unwrap();
+        let mut simulation = Run::new(rooms(), &config).unwrap();
         let mut table = Table::default();
         simulation.run(&mut table, &mut |_| Ok(Flow::Continue)).unwrap();
         assert_eq!((table.rows.len(), table.times.len()), (51, 51), "{config:?}");
@@ -74,12 +74,12 @@ fn rest_away_from_zero_stays_at_rest() {
 }
 
 /// One row for each step.
-fn rows(simulation: &mut Simulation, steps: usize) -> Vec<Vec<f64>> {
+fn rows(simulation: &mut Run, steps: usize) -> Vec<Vec<f64>> {
     rows_until_lost(simulation, steps, steps)
 }
 
 /// One row for each step, fewer if the run is lost on the way, but not fewer than this.
-fn rows_until_lost(simulation: &mut Simulation, steps: usize, least: usize) -> Vec<Vec<f64>> {
+fn rows_until_lost(simulation: &mut Run, steps: usize, least: usize) -> Vec<Vec<f64>> {
     let mut table = Table::default();
     for step in 0..steps {
         if let Err(error) = simulation.advance() {
@@ -92,7 +92,7 @@ fn rows_until_lost(simulation: &mut Simulation, steps: usize, least: usize) -> V
     table.rows
 }
 
-type Rows = fn(&mut Simulation, usize) -> Vec<Vec<f64>>;
+type Rows = fn(&mut Run, usize) -> Vec<Vec<f64>>;
 
 /// Cases with every kind of thing that has memory: external signals, adaptive and stiff solvers, loops; an input of each; and
 /// how rows are recorded.
@@ -103,7 +103,7 @@ fn busy_cases() -> Vec<(Case, &'static str, Rows)> {
     let mut double_pendulum = case("double-pendulum").unwrap();
     double_pendulum.parts.iter_mut().for_each(|part| part.solver = SolverConfig::Euler { step: 1e-4 });
     // A loop that the pre-step method does not bear; then it must be lost equally, and not before a quarter of the steps.
-    let lost = |simulation: &mut Simulation, steps: usize| rows_until_lost(simulation, steps, steps / 4);
+    let lost = |simulation: &mut Run, steps: usize| rows_until_lost(simulation, steps, steps / 4);
     double_pendulum.parts[0].parameters.insert("beta".into(), 0.05);
     vec![
         (case("nonlinear-dual-mass").unwrap(), "left.F", rows),
@@ -118,14 +118,14 @@ fn saved_and_restored_runs_repeat_every_bit() {
     for (case, of, rows) in busy_cases() {
         let (step, stop) = (case.run.step, 200.0 * case.run.step);
         for config in settings(of, stop, step) {
-            let mut simulation = Simulation::new(case.system().unwrap(), &config).unwrap();
+            let mut simulation = Run::new(case.system().unwrap(), &config).unwrap();
             let mut state = RunState::default();
             rows(&mut simulation, 7);
             simulation.save(&mut state).unwrap();
             let first = rows(&mut simulation, 20);
             simulation.restore(&state).unwrap();
             assert!(rows(&mut simulation, 20) == first, "{}: rolled back\n{config:?}", case.name);
-            let mut other = Simulation::new(case.system().unwrap(), &config).unwrap();
+            let mut other = Run::new(case.system().unwrap(), &config).unwrap();
             other.restore(&state).unwrap();
             assert!(rows(&mut other, 20) == first, "{}: in another instance\n{config:?}", case.name);
         }
@@ -138,7 +138,7 @@ fn one_thread_or_many_give_the_same_bits() {
         for config in settings(of, 50.0 * case.run.step, case.run.step) {
             let [one, many] = [Parallel::Never, Parallel::Always].map(|threads| {
                 let config = RunConfig { threads, ..config.clone() };
-                let mut simulation = Simulation::new(case.system().unwrap(), &config).unwrap();
+                let mut simulation = Run::new(case.system().unwrap(), &config).unwrap();
                 let rows = rows(&mut simulation, 40);
                 (rows, simulation.statistics().parallel_stages)
             });
@@ -156,7 +156,7 @@ fn every_case_runs_under_every_coupling_without_panic() {
         let case = case(name).unwrap();
         let to = case.connections[0].to.clone();
         for config in settings(&to, 10.0 * case.run.step, case.run.step) {
-            let mut simulation = Simulation::new(case.system().unwrap(), &config).unwrap();
+            let mut simulation = Run::new(case.system().unwrap(), &config).unwrap();
             let mut table = Table::default();
             match simulation.run(&mut table, &mut |_| Ok(Flow::Continue)) {
                 Ok(_) => assert!(simulation.is_done() && table.rows.len() == 11, "{name}: {config:?}"),
@@ -219,17 +219,17 @@ fn saved_and_restored_runs_repeat_every_bit_whatever_they_do() {
                         at: at.clone(),
                         ..config
                     };
-                    let Ok(mut simulation) = Simulation::new(system(&solver), &config) else {
+                    let Ok(mut simulation) = Run::new(system(&solver), &config) else {
                         assert!(slow.is_some(), "only methods that need one rate are refused, with several");
                         continue;
                     };
                     let whole = rows(&mut simulation, 25);
                     for saved_at in [1, 4, 11, 15] {
-                        let mut simulation = Simulation::new(system(&solver), &config).unwrap();
+                        let mut simulation = Run::new(system(&solver), &config).unwrap();
                         rows(&mut simulation, saved_at);
                         let mut state = RunState::default();
                         simulation.save(&mut state).unwrap();
-                        let mut other = Simulation::new(system(&solver), &config).unwrap();
+                        let mut other = Run::new(system(&solver), &config).unwrap();
                         other.restore(&state).unwrap();
                         let rest = rows(&mut other, 25 - saved_at);
                         assert!(rest[..] == whole[saved_at..], "saved at {saved_at}: {config:?}");
@@ -260,7 +260,7 @@ fn a_jump_is_not_extrapolated() {
                 .connect(Connection::new("source.y", "sink.u"))
                 .build()
                 .unwrap();
-            let mut simulation = Simulation::new(system, &config).unwrap();
+            let mut simulation = Run::new(system, &config).unwrap();
             let rows = rows(&mut simulation, 8);
             let (reached, exact) = (rows[7][2], 2.0 - time);
             // One step late at the most, two with a filter: never further.
@@ -280,7 +280,7 @@ fn threads_are_used_where_they_pay() {
         let mut case = case("van-der-pol").unwrap();
         case.parts.iter_mut().for_each(|part| part.solver = SolverConfig::Euler { step: solver_step });
         let config = RunConfig { threads: Parallel::Auto, ..RunConfig::new(0.4, 0.01) };
-        let mut simulation = Simulation::new(case.system().unwrap(), &config).unwrap();
+        let mut simulation = Run::new(case.system().unwrap(), &config).unwrap();
         simulation.run(&mut Nothing, &mut |_| Ok(Flow::Continue)).unwrap();
         simulation.statistics().parallel_stages
     };

@@ -14,7 +14,7 @@ use fingerprint::Fingerprints;
 use koppel::coupling::Hold;
 use koppel::models::cases::{Case, case, cases};
 use koppel::record::Table;
-use koppel::run::{Reading, RunConfig, ScheduleConfig, Simulation};
+use koppel::run::{Reading, Run, RunConfig, ScheduleConfig};
 use koppel::solver::SolverConfig;
 use std::path::{Path, PathBuf};
 
@@ -50,7 +50,7 @@ fn table(name: &str) -> PathBuf {
 
 /// Rows of a run, up to where it fails if it does.
 fn add(all: &mut Fingerprints, name: &str, case: &Case, config: &RunConfig) {
-    let mut simulation = Simulation::new(case.system().unwrap(), config).unwrap();
+    let mut simulation = Run::new(case.system().unwrap(), config).unwrap();
     let mut table = Table::default();
     simulation.record(&mut table).unwrap();
     while !simulation.is_done() && simulation.advance().is_ok() {

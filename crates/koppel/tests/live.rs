@@ -5,7 +5,7 @@
 use koppel::coupling::{CouplingConfig, PrestepConfig, StartUp};
 use koppel::identify::{ModelConfig, RlsConfig};
 use koppel::linalg::Matrix;
-use koppel::run::{Change, Reading, RunConfig, RunState, Simulation};
+use koppel::run::{Change, Reading, Run, RunConfig, RunState};
 use koppel::signal::external::ExternalConfig;
 use koppel::solver::SolverConfig;
 use koppel::system::{Connection, LinearOde, OdeModel, StateSpace, System, SystemBuilder, Variable};
@@ -38,14 +38,14 @@ fn config() -> RunConfig {
     RunConfig { coupling: CouplingConfig::foh(StartUp::Reduced), ..RunConfig::new(1.0, 0.1) }
 }
 
-fn outputs(simulation: &Simulation) -> Vec<f64> {
+fn outputs(simulation: &Run) -> Vec<f64> {
     (0..simulation.graph().len()).flat_map(|id| simulation.outputs(id).to_vec()).collect()
 }
 
 #[test]
 fn an_open_input_keeps_its_start_value() {
-    let mut with = Simulation::new(open(0.3), &config()).unwrap();
-    let mut without = Simulation::new(pair(0.3).build().unwrap(), &config()).unwrap();
+    let mut with = Run::new(open(0.3), &config()).unwrap();
+    let mut without = Run::new(pair(0.3).build().unwrap(), &config()).unwrap();
     for _ in 0..10 {
         with.advance().unwrap();
         without.advance().unwrap();
@@ -57,8 +57,8 @@ fn an_open_input_keeps_its_start_value() {
 fn a_polynomial_given_acts_like_the_signal_it_is() {
     let ramp = ExternalConfig::Ramp { start: 0.0, stop: 10.0, from: 0.25, to: 20.25 };
     let system = pair(0.3).external("first.w", ramp).build().unwrap();
-    let mut signal = Simulation::new(system, &config()).unwrap();
-    let mut given = Simulation::new(open(0.3), &config()).unwrap();
+    let mut signal = Run::new(system, &config()).unwrap();
+    let mut given = Run::new(open(0.3), &config()).unwrap();
     let w = given.graph().find_input("first.w").unwrap();
     for _ in 0..10 {
         let now = given.time();
@@ -81,8 +81,8 @@ fn a_jump_given_is_the_jump_of_a_signal() {
             let config = RunConfig { coupling, reading, ..RunConfig::new(2.0, 0.1) };
             let jump = ExternalConfig::Step { time: 1.0, before: 0.25, after: 3.0 };
             let system = pair(0.3).external("first.w", jump).build().unwrap();
-            let mut signal = Simulation::new(system, &config).unwrap();
-            let mut given = Simulation::new(open(0.3), &config).unwrap();
+            let mut signal = Run::new(system, &config).unwrap();
+            let mut given = Run::new(open(0.3), &config).unwrap();
             let w = given.graph().find_input("first.w").unwrap();
             for k in 1..=20 {
                 given.advance().unwrap();
@@ -102,7 +102,7 @@ fn a_jump_given_is_the_jump_of_a_signal() {
 #[test]
 fn outputs_follow_inputs_at_once_and_slopes_say_how() {
     let d = 0.3;
-    let mut simulation = Simulation::new(open(d), &config()).unwrap();
+    let mut simulation = Run::new(open(d), &config()).unwrap();
     simulation.advance().unwrap();
     let w = simulation.graph().find_input("first.w").unwrap();
     let before = outputs(&simulation);
@@ -123,7 +123,7 @@ fn outputs_follow_inputs_at_once_and_slopes_say_how() {
         assert!((change - 4.0 * exact[k]).abs() < 1e-12, "{change} against {}", 4.0 * exact[k]);
     }
     let stale = RunConfig { reading: Reading::Stale, ..config() };
-    let mut simulation = Simulation::new(open(d), &stale).unwrap();
+    let mut simulation = Run::new(open(d), &stale).unwrap();
     simulation.slopes(w, 1.0, &mut slopes).unwrap();
     assert_eq!(slopes, [0.0; 2], "read stale, nothing follows");
 }
@@ -132,13 +132,13 @@ fn outputs_follow_inputs_at_once_and_slopes_say_how() {
 fn steps_of_any_length() {
     let at = vec![Change { time: 0.37, set: [("first.w".to_owned(), -3.0)].into() }];
     let config = RunConfig { at, ..config() };
-    let mut by_steps = Simulation::new(open(0.3), &config).unwrap();
-    let mut at_once = Simulation::new(open(0.3), &config).unwrap();
+    let mut by_steps = Run::new(open(0.3), &config).unwrap();
+    let mut at_once = Run::new(open(0.3), &config).unwrap();
     (0..10).for_each(|_| by_steps.advance().unwrap());
     at_once.advance_to(0.5).unwrap();
     at_once.advance_to(1.0).unwrap();
     assert_eq!(outputs(&by_steps), outputs(&at_once), "multiples of the step");
-    let mut cut = Simulation::new(open(0.3), &config).unwrap();
+    let mut cut = Run::new(open(0.3), &config).unwrap();
     let mut state = RunState::default();
     for (k, time) in [0.04, 0.13, 0.17, 0.36, 0.39, 0.62, 0.95, 1.0].into_iter().enumerate() {
         cut.advance_to(time).unwrap();
@@ -156,7 +156,7 @@ fn steps_of_any_length() {
     [0.39, 0.62, 0.95, 1.0].into_iter().for_each(|time| cut.advance_to(time).unwrap());
     assert_eq!(outputs(&cut), end, "also from inside a step");
     let slow = RunConfig { every: [("first".to_owned(), 2)].into(), ..RunConfig::new(1.0, 0.1) };
-    let mut slow = Simulation::new(open(0.3), &slow).unwrap();
+    let mut slow = Run::new(open(0.3), &slow).unwrap();
     slow.advance_to(0.2).unwrap();
     let error = slow.advance_to(0.25).unwrap_err().to_string();
     assert!(error.contains("ends at 0.25 s") && error.contains("multiples of 0.1 s"), "{error}");

@@ -4,7 +4,7 @@
 
 use koppel::coupling::{CorrectorConfig, CouplingConfig, PrestepConfig, TimeForm};
 use koppel::identify::ModelConfig;
-use koppel::run::{Reading, RunConfig, Simulation};
+use koppel::run::{Reading, Run, RunConfig};
 use koppel::solver::SolverConfig;
 use koppel::system::{Connection, Ode, OdeModel, Ports, SystemBuilder, Variable};
 
@@ -74,7 +74,7 @@ fn failure(coupling: CouplingConfig, first: OdeModel, second: OdeModel) -> Strin
         .build()
         .unwrap();
     let config = RunConfig { coupling, reading: Reading::Stale, ..RunConfig::new(5.0, 0.25) };
-    let mut simulation = Simulation::new(system, &config).unwrap();
+    let mut simulation = Run::new(system, &config).unwrap();
     loop {
         assert!(!simulation.is_done(), "{config:?}");
         if let Err(error) = simulation.advance() {

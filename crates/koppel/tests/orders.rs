@@ -15,7 +15,7 @@ use koppel::coupling::{
 };
 use koppel::models::cases::{Case, case};
 use koppel::record::Table;
-use koppel::run::{Flow, Reading, RunConfig, ScheduleConfig, Simulation};
+use koppel::run::{Flow, Reading, Run, RunConfig, ScheduleConfig};
 use koppel::solver::SolverConfig;
 use koppel::system::System;
 use std::collections::BTreeMap;
@@ -24,7 +24,7 @@ const STEPS: [f64; 5] = [0.05, 0.025, 0.0125, 0.00625, 0.003125];
 const STOP: f64 = 10.0;
 
 fn run(system: System, config: &RunConfig) -> (Vec<String>, Table) {
-    let mut simulation = Simulation::new(system, config).unwrap();
+    let mut simulation = Run::new(system, config).unwrap();
     let mut table = Table::default();
     simulation.run(&mut table, &mut |_| Ok(Flow::Continue)).unwrap();
     (simulation.columns().iter().map(|column| column.name.clone()).collect(), table)

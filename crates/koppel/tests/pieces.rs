@@ -6,7 +6,7 @@ use koppel::Result;
 use koppel::coupling::{Coupling, CouplingConfig, Needs, Polynomials, StartUp, View};
 use koppel::models::cases::{Case, case};
 use koppel::record::Table;
-use koppel::run::{Change, RunConfig, RunState, ScheduleConfig, Simulation};
+use koppel::run::{Change, Run, RunConfig, RunState, ScheduleConfig};
 use koppel::signal::Samples;
 use koppel::system::{InputId, SubsystemId};
 use std::collections::BTreeMap;
@@ -68,7 +68,7 @@ impl Coupling for Lines {
     }
 }
 
-fn rows(simulation: &mut Simulation, steps: usize) -> Vec<Vec<f64>> {
+fn rows(simulation: &mut Run, steps: usize) -> Vec<Vec<f64>> {
     let mut table = Table::default();
     for _ in 0..steps {
         simulation.advance().unwrap();
@@ -101,12 +101,12 @@ fn a_line_in_pieces_is_the_line() {
     for name in ["nonlinear-dual-mass", "helicopter", "two-mass", "quarter-truck"] {
         let case = case(name).unwrap();
         for config in configs(&case) {
-            let mut whole = Simulation::new(case.system().unwrap(), &config).unwrap();
+            let mut whole = Run::new(case.system().unwrap(), &config).unwrap();
             let whole = rows(&mut whole, 30);
             for (pieces, terms) in [(1, 2), (5, 2), (10, 3)] {
                 let lines = Box::new(Lines { pieces, terms });
                 let system = case.system().unwrap();
-                let mut cut = Simulation::with_coupling(system, &config, lines).unwrap();
+                let mut cut = Run::with_coupling(system, &config, lines).unwrap();
                 assert_close(&whole, &rows(&mut cut, 30), &format!("{name}, {pieces} pieces: {config:?}"));
             }
         }
@@ -120,7 +120,7 @@ fn runs_with_pieces_repeat_every_bit() {
     let config = RunConfig { at, ..configs(&case).remove(0) };
     let start = || {
         let lines = Box::new(Lines { pieces: 5, terms: 2 });
-        Simulation::with_coupling(case.system().unwrap(), &config, lines).unwrap()
+        Run::with_coupling(case.system().unwrap(), &config, lines).unwrap()
     };
     let mut simulation = start();
     rows(&mut simulation, 3);
@@ -173,7 +173,7 @@ fn subsystems_follow_every_piece() {
         .build()
         .unwrap();
     let config = RunConfig::new(2.0, 0.5);
-    let mut simulation = Simulation::with_coupling(system, &config, Box::new(Saw)).unwrap();
+    let mut simulation = Run::with_coupling(system, &config, Box::new(Saw)).unwrap();
     rows(&mut simulation, 4);
     // Each step adds H/4 (1/2 + 2/2 + 3/2 + 4/2) = 1.25 H.
     for id in 0..2 {

@@ -5,7 +5,7 @@
 use koppel::coupling::{AutoConfig, CouplingConfig, Save};
 use koppel::models::cases::{Case, case};
 use koppel::plan::{Basis, Choice, Steps, Wish, choose};
-use koppel::run::{RunConfig, ScheduleConfig, Simulation};
+use koppel::run::{Run, RunConfig, ScheduleConfig};
 
 fn auto(case: &Case, steps: Steps, aim: AutoConfig) -> Choice {
     let coupling = CouplingConfig::Auto(aim);
@@ -21,7 +21,7 @@ fn auto(case: &Case, steps: Steps, aim: AutoConfig) -> Choice {
         excluded: Vec::new(),
         patience: Wish::ASKED,
     };
-    let mut start = |config: &RunConfig| Simulation::new(case.system()?, config);
+    let mut start = |config: &RunConfig| Run::new(case.system()?, config);
     choose(&wish, &mut start, &|_| {}).unwrap()
 }
 

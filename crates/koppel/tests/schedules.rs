@@ -10,7 +10,7 @@ use koppel::coupling::{
 use koppel::identify::{ModelConfig, RlsConfig};
 use koppel::models::cases::{Case, case};
 use koppel::record::Table;
-use koppel::run::{Flow, Reading, RunConfig, ScheduleConfig, Simulation};
+use koppel::run::{Flow, Reading, Run, RunConfig, ScheduleConfig};
 use koppel::system::System;
 
 fn nepce(against: Against, gain: f64, anti_aliasing: bool) -> CouplingConfig {
@@ -72,7 +72,7 @@ fn methods() -> Vec<(&'static str, CouplingConfig)> {
 }
 
 fn run(system: System, config: &RunConfig) -> koppel::Result<(Vec<String>, Table)> {
-    let mut simulation = Simulation::new(system, config)?;
+    let mut simulation = Run::new(system, config)?;
     let mut table = Table::default();
     simulation.run(&mut table, &mut |_| Ok(Flow::Continue))?;
     Ok((simulation.columns().iter().map(|column| column.name.clone()).collect(), table))
@@ -147,7 +147,7 @@ fn a_correction_that_would_not_decay_is_refused() {
             let schedule = schedule.clone();
             let config = RunConfig { schedule, coupling, ..RunConfig::new(5.0, 0.01) };
             if gain > 0.9 && order != "parallel" {
-                let text = Simulation::new(case.system().unwrap(), &config).err().unwrap().to_string();
+                let text = Run::new(case.system().unwrap(), &config).err().unwrap().to_string();
                 assert!(text.contains("would not decay") && text.contains("0.9"), "{order}: {text}");
             } else {
                 let seen = error(&case, &config);
@@ -164,7 +164,7 @@ fn several_rates_are_refused_with_a_reason() {
     for (name, coupling) in methods() {
         let every = [(case.parts[1].name.clone(), 2)].into();
         let config = RunConfig { every, coupling, ..RunConfig::new(1.0, 0.01) };
-        let Err(error) = Simulation::new(case.system().unwrap(), &config) else { panic!("{name} ran") };
+        let Err(error) = Run::new(case.system().unwrap(), &config) else { panic!("{name} ran") };
         let text = error.to_string();
         assert!(text.contains("with several rates") && text.contains("one common step"), "{name}: {text}");
     }

@@ -7,7 +7,7 @@ use koppel::coupling::CouplingConfig;
 use koppel::linalg::Matrix;
 use koppel::models::cases::{Case, case};
 use koppel::record::Table;
-use koppel::run::{Flow, Reading, RunConfig, Simulation};
+use koppel::run::{Flow, Reading, Run, RunConfig};
 use koppel::solver::SolverConfig;
 use koppel::system::{Connection, LinearOde, OdeModel, StateSpace, SystemBuilder, Variable};
 
@@ -39,7 +39,7 @@ fn dual_mass() -> Case {
 
 fn run(case: &Case, coupling: CouplingConfig) -> koppel::Result<Table> {
     let config = RunConfig { coupling, reading: Reading::Stale, ..RunConfig::new(0.05, 1e-3) };
-    let mut simulation = Simulation::new(case.system()?, &config)?;
+    let mut simulation = Run::new(case.system()?, &config)?;
     let mut table = Table::default();
     simulation.run(&mut table, &mut |_| Ok(Flow::Continue))?;
     Ok(table)
@@ -195,7 +195,7 @@ fn nominal_values_weigh_where_outputs_compete() {
             .unwrap();
         let text = format!(r#"method = "prestep", time = "{time}", weights = "{weights}""#);
         let config = RunConfig { coupling: coupling(&text), ..RunConfig::new(2.0, 0.1) };
-        let mut simulation = Simulation::new(system, &config).unwrap();
+        let mut simulation = Run::new(system, &config).unwrap();
         let mut table = Table::default();
         simulation.run(&mut table, &mut |_| Ok(Flow::Continue)).unwrap();
         table

@@ -2,7 +2,7 @@
 
 use koppel::models::cases::Case;
 use koppel::record::Table;
-use koppel::run::{Flow, Parallel, RunConfig, Simulation};
+use koppel::run::{Flow, Parallel, Run, RunConfig};
 use koppel::system::System;
 use koppel_io::plot::Curve;
 
@@ -20,7 +20,7 @@ pub(crate) struct Course {
 impl Course {
     pub(crate) fn new(system: System, config: &RunConfig) -> Result<Course> {
         let config = RunConfig { threads: Parallel::Never, ..config.clone() };
-        let mut simulation = Simulation::new(system, &config)?;
+        let mut simulation = Run::new(system, &config)?;
         let mut table = Table::default();
         let is_whole = simulation.run(&mut table, &mut |_| Ok(Flow::Continue)).is_ok();
         let names = simulation.columns().iter().map(|column| column.name.clone()).collect();

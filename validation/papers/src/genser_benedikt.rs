@@ -5,7 +5,7 @@ use koppel::coupling::{
 };
 use koppel::identify::ModelConfig;
 use koppel::models::cases::{Case, case};
-use koppel::run::{Reading, RunConfig, Simulation};
+use koppel::run::{Reading, Run, RunConfig};
 use koppel::solver::{SolverConfig, Tolerances};
 use koppel::system::Subsystem;
 use koppel_io::plot::Scale::{Linear, Logarithmic};
@@ -268,7 +268,7 @@ fn figure_9() -> Result<Exhibit> {
         })
         .collect();
     let [.., prestep] = methods(step, micro);
-    let mut simulation = Simulation::new(system, &settings(prestep, step))?;
+    let mut simulation = Run::new(system, &settings(prestep, step))?;
     while !simulation.is_done() {
         simulation.advance()?;
     }

@@ -12,7 +12,7 @@ use std::str::FromStr;
 use std::time::{Duration, Instant};
 
 use koppel::fnv;
-use koppel::run::{RunState, Simulation, Termination};
+use koppel::run::{Run, RunState, Termination};
 use koppel::system::Horizon;
 use koppel_io::Error as Io;
 use koppel_io::system_file::SystemSpec;
@@ -212,11 +212,7 @@ impl Checkpoints {
     }
 
     /// Saves the run as it is now. A file that cannot be written does not end the run: the warning, if it is news.
-    pub(super) fn write(
-        &mut self,
-        simulation: &mut Simulation,
-        rows: u64,
-    ) -> koppel_io::Result<Option<Remark>> {
+    pub(super) fn write(&mut self, simulation: &mut Run, rows: u64) -> koppel_io::Result<Option<Remark>> {
         simulation.save(&mut self.checkpoint.state).map_err(Io::Engine)?;
         self.checkpoint.rows = rows;
         self.last = Instant::now();

@@ -21,12 +21,12 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use koppel::analysis::Certificate;
-use koppel::run::{Ending, Simulation};
+use koppel::run::{Ending, Run};
 use koppel::system::MessageKind;
 use koppel_io::model_file;
 use koppel_io::results::{Column, Finished, Kind, Metadata};
 use koppel_io::system_file::SystemSpec;
-use koppel_session::{Run, Session};
+use koppel_session::{PreparedRun, Session};
 
 use crate::arguments::SessionArguments;
 use crate::exit::Exit;
@@ -76,7 +76,7 @@ pub(crate) enum Origin {
 /// A run that is about to happen, with its files.
 pub(crate) struct Execution<'a> {
     session: Session,
-    run: Run,
+    run: PreparedRun,
     plan: Plan,
     options: &'a SessionArguments,
     recording: Recording,
@@ -100,7 +100,7 @@ impl<'a> Execution<'a> {
     /// Opens the files, so that one that cannot be written is found before anything is computed.
     pub(crate) fn new(
         session: Session,
-        run: Run,
+        run: PreparedRun,
         plan: Plan,
         options: &'a SessionArguments,
         log: Log,
@@ -270,7 +270,7 @@ fn no_checkpoint(error: &str) -> Remark {
     )
 }
 
-fn metadata(spec: &SystemSpec, simulation: &Simulation, plan: &Plan, created: String) -> Metadata {
+fn metadata(spec: &SystemSpec, simulation: &Run, plan: &Plan, created: String) -> Metadata {
     let text = |text: &String| (!text.is_empty()).then(|| text.clone());
     let columns = simulation.columns().iter().map(|column| Column {
         name: column.name.clone(),

@@ -4,7 +4,7 @@ use std::io::{IsTerminal, stderr};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use koppel::run::Simulation;
+use koppel::run::Run;
 
 use super::margin::Margin;
 use crate::output::significant;
@@ -23,7 +23,7 @@ const INTERVAL: Duration = Duration::from_millis(100);
 
 impl Progress {
     /// `None` when nobody would see it.
-    pub(super) fn new(simulation: &Simulation, quiet: bool) -> Option<Self> {
+    pub(super) fn new(simulation: &Run, quiet: bool) -> Option<Self> {
         if quiet || !stderr().is_terminal() {
             return None;
         }
@@ -37,7 +37,7 @@ impl Progress {
         Some(Progress { bar, begin: Instant::now(), shown: Instant::now(), start: simulation.time() })
     }
 
-    pub(super) fn show(&mut self, simulation: &Simulation) {
+    pub(super) fn show(&mut self, simulation: &Run) {
         if self.shown.elapsed() < INTERVAL {
             return;
         }

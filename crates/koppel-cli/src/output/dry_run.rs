@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use koppel::run::{Schedule, Simulation};
+use koppel::run::{Run, Schedule};
 use koppel::system::{Component, evaluation_order};
 use koppel_session::Session;
 use serde::Serialize;
@@ -75,13 +75,13 @@ struct Reading {
 }
 
 /// Names of all columns, those of numbers first.
-fn column_names(simulation: &Simulation) -> Vec<String> {
+fn column_names(simulation: &Run) -> Vec<String> {
     let messages = simulation.message_columns().iter().map(|column| column.name.clone());
     simulation.columns().iter().map(|column| column.name.clone()).chain(messages).collect()
 }
 
 impl DryRun {
-    pub(crate) fn new(session: &Session, simulation: &Simulation) -> Result<Self> {
+    pub(crate) fn new(session: &Session, simulation: &Run) -> Result<Self> {
         let graph = simulation.graph();
         let schedule = Schedule::new(&session.spec.run, graph)?;
         let names = |ids: &Vec<usize>| ids.iter().map(|id| graph.name(*id).to_owned()).collect();

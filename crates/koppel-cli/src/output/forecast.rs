@@ -5,7 +5,8 @@ use std::fmt::Write as _;
 use koppel::analysis::{
     Blame, Excitation, Forecast, Found, Interval, Limit, ModelTrust, Recommendation, Robustness, Verdict,
 };
-use koppel::run::{Identified, ScheduleConfig};
+use koppel::run::ScheduleConfig;
+use koppel::workbench::Identified;
 
 use super::{joined, significant};
 

@@ -5,7 +5,8 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::time::Duration;
 
-use koppel::run::{Pole, ProbeReport, Simulation};
+use koppel::run::Run;
+use koppel::workbench::{Pole, ProbeReport};
 use serde::Serialize;
 
 use super::{Grid, SHOWN, duration, joined, significant};
@@ -26,7 +27,7 @@ pub(crate) struct Probing {
 }
 
 impl Probing {
-    pub(crate) fn new(simulation: &Simulation) -> Self {
+    pub(crate) fn new(simulation: &Run) -> Self {
         let reports = simulation.probing();
         Probing {
             seconds: reports.iter().map(|report| report.seconds).sum(),
@@ -37,7 +38,7 @@ impl Probing {
     }
 
     /// Nothing if nothing was to be excited.
-    pub(crate) fn of(simulation: &Simulation) -> Option<Self> {
+    pub(crate) fn of(simulation: &Run) -> Option<Self> {
         (!simulation.probing().is_empty()).then(|| Probing::new(simulation))
     }
 

@@ -12,7 +12,7 @@ use std::time::Duration;
 use koppel::analysis::Certificate;
 use koppel::coupling::Review;
 use koppel::diagnostic::in_one_line;
-use koppel::run::{Ending, Simulation, StepSizes};
+use koppel::run::{Ending, Run, StepSizes};
 use koppel_session::Session;
 use serde::Serialize;
 use serde_json::Value;
@@ -135,7 +135,7 @@ struct File {
 impl Summary {
     pub(crate) fn new(
         session: &Session,
-        simulation: &Simulation,
+        simulation: &Run,
         plan: &Plan,
         outcome: &Outcome,
         certificate: Option<Certificate>,

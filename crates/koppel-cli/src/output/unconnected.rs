@@ -1,6 +1,6 @@
 //! Inputs that nothing is connected to.
 
-use koppel::run::Simulation;
+use koppel::run::Run;
 use serde::Serialize;
 
 use super::Grid;
@@ -16,7 +16,7 @@ pub(super) struct Default {
 }
 
 /// Inputs that nothing is connected to, with their values.
-pub(super) fn unconnected(simulation: &Simulation) -> Vec<Default> {
+pub(super) fn unconnected(simulation: &Run) -> Vec<Default> {
     let graph = simulation.graph();
     let free = (0..graph.inputs()).filter(|input| graph.is_free(*input));
     free.map(|input| Default {

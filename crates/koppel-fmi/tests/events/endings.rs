@@ -3,7 +3,7 @@
 use super::{EVENTS3, alone, ends, fmu, instance};
 use crate::common::TestFmu;
 use koppel::record::Table;
-use koppel::run::{Ending, Flow, RunConfig, RunState, Simulation};
+use koppel::run::{Ending, Flow, Run, RunConfig, RunState};
 use koppel::system::{Connection, Horizon, Message, SystemBuilder};
 
 #[test]
@@ -18,7 +18,7 @@ fn without_event_mode_the_fmu_is_left_to_itself() {
         .connect(Connection::new("b.i32_out", "a.i32_in"))
         .build()
         .unwrap();
-    let mut simulation = Simulation::new(system, &RunConfig::new(1.5, 0.5)).unwrap();
+    let mut simulation = Run::new(system, &RunConfig::new(1.5, 0.5)).unwrap();
     let end = ends(&mut simulation);
     assert_eq!((end("a.falls"), end("a.events"), end("a.periodic_ticks")), (1.0, 0.0, 0.0));
     let text = simulation.message("b.text_out").unwrap();
@@ -53,11 +53,10 @@ fn what_is_saved_is_restored_with_clocks_and_messages() {
                 .connect(Connection::new("a.periodic_ticks", "b.i32_in"))
                 .build()
                 .unwrap();
-            Simulation::new(system, &RunConfig::new(3.0, 0.15)).unwrap()
+            Run::new(system, &RunConfig::new(3.0, 0.15)).unwrap()
         };
         let mut simulation = make();
-        let outputs =
-            |simulation: &Simulation| [simulation.outputs(0).to_vec(), simulation.outputs(1).to_vec()];
+        let outputs = |simulation: &Run| [simulation.outputs(0).to_vec(), simulation.outputs(1).to_vec()];
         for before in [0, 6, 7] {
             // After 7 steps, at 1.05 s, a tick is on its way.
             while simulation.index() < before {

@@ -11,7 +11,7 @@ mod values;
 use common::TestFmu;
 use koppel::linalg::Matrix;
 use koppel::record::Table;
-use koppel::run::{Change, Flow, Parallel, RunConfig, ScheduleConfig, Simulation};
+use koppel::run::{Change, Flow, Parallel, Run, RunConfig, ScheduleConfig};
 use koppel::solver::SolverConfig;
 use koppel::system::{Connection, LinearOde, Message, OdeModel, StateSpace, SystemBuilder, Variable};
 use koppel_fmi::Fmu;
@@ -35,7 +35,7 @@ fn try_instance(fmu: &TestFmu, values: &[(&str, Value)]) -> Result<CoSimulation,
 }
 
 /// The last value of each column.
-fn ends(simulation: &mut Simulation) -> impl Fn(&str) -> f64 + use<> {
+fn ends(simulation: &mut Run) -> impl Fn(&str) -> f64 + use<> {
     let mut table = Table::default();
     simulation.run(&mut table, &mut |_| Ok(Flow::Continue)).unwrap_or_else(|error| panic!("{error}"));
     let names: Vec<String> = simulation.columns().iter().map(|column| column.name.clone()).collect();
@@ -43,8 +43,8 @@ fn ends(simulation: &mut Simulation) -> impl Fn(&str) -> f64 + use<> {
     move |name| row[names.iter().position(|known| known == name).unwrap_or_else(|| panic!("{name}"))]
 }
 
-fn alone(instance: CoSimulation, config: &RunConfig) -> Simulation {
-    Simulation::new(SystemBuilder::new().add("e", instance).build().unwrap(), config).unwrap()
+fn alone(instance: CoSimulation, config: &RunConfig) -> Run {
+    Run::new(SystemBuilder::new().add("e", instance).build().unwrap(), config).unwrap()
 }
 
 /// y = x with x' = 1.
@@ -147,7 +147,7 @@ fn ticks_and_what_they_govern_reach_others_at_communication_points() {
         for names in [["a", "b"], ["b", "a"]] {
             for threads in [Parallel::Never, Parallel::Always] {
                 let config = RunConfig { threads, ..RunConfig::new(stop, step) };
-                let mut simulation = Simulation::new(connect(names), &config).unwrap();
+                let mut simulation = Run::new(connect(names), &config).unwrap();
                 let end = ends(&mut simulation);
                 assert_eq!((end("b.alarms"), end("b.frames")), (alarms, frames), "step {step}, stop {stop}");
                 assert!((end("b.last_alarm") - told).abs() < 1e-12, "{}", end("b.last_alarm"));
@@ -161,7 +161,7 @@ fn ticks_and_what_they_govern_reach_others_at_communication_points() {
     // In a sequence the newest arrives: the fall at 1 s is told before `b` moves from 0.75 s to 1 s.
     let order = ScheduleConfig::Order(vec!["a".into(), "b".into()]);
     let config = RunConfig { schedule: order, ..RunConfig::new(1.0, 0.25) };
-    let mut simulation = Simulation::new(connect(["a", "b"]), &config).unwrap();
+    let mut simulation = Run::new(connect(["a", "b"]), &config).unwrap();
     let end = ends(&mut simulation);
     assert_eq!((end("b.alarms"), end("b.last_alarm")), (1.0, 0.75));
     assert_eq!(
@@ -179,7 +179,7 @@ fn a_clocked_input_is_given_when_its_clock_ticks() {
         .connect(Connection::new("clock.y", "e.sampled"))
         .build()
         .unwrap();
-    let mut simulation = Simulation::new(system, &RunConfig::new(1.0, 0.1)).unwrap();
+    let mut simulation = Run::new(system, &RunConfig::new(1.0, 0.1)).unwrap();
     let end = ends(&mut simulation);
     // The last tick is at 0.95 s, in the step that began with the value of 0.9 s.
     assert!((end("e.sample") - 0.9).abs() < 1e-12, "{}", end("e.sample"));

@@ -3,7 +3,7 @@
 use super::{EVENTS3, clock, ends, fmu, instance, try_instance};
 use koppel::coupling::{CouplingConfig, StartUp};
 use koppel::record::Table;
-use koppel::run::{Change, Flow, RunConfig, ScheduleConfig, Simulation};
+use koppel::run::{Change, Flow, Run, RunConfig, ScheduleConfig};
 use koppel::system::{Connection, Message, MessageKind, Subsystem, SystemBuilder, Variable};
 use koppel_fmi::import::Value;
 
@@ -76,7 +76,7 @@ fn a_structural_parameter_sizes_the_arrays() {
         at: vec![Change { time: 0.5, set: [("f.k[3]".to_owned(), -1.0)].into() }],
         ..RunConfig::new(1.0, 0.25)
     };
-    let end = ends(&mut Simulation::new(built.build().unwrap(), &config).unwrap());
+    let end = ends(&mut Run::new(built.build().unwrap(), &config).unwrap());
     assert_eq!([end("e.y[1]"), end("e.y[2]"), end("e.y[3]")], [2.0, 6.0, 12.0]);
     assert_eq!([end("f.y[1]"), end("f.y[2]"), end("f.y[3]")], [2.0, 60.0, -12.0]);
 
@@ -135,7 +135,7 @@ fn numbers_of_every_type_are_carried_and_held() {
                 set: [("a.b_in".to_owned(), 0.0), ("a.i8_in".to_owned(), 127.0)].into(),
             }];
             let config = RunConfig { coupling: coupling.clone(), schedule, at, ..RunConfig::new(1.0, 0.1) };
-            let mut simulation = Simulation::new(builder.build().unwrap(), &config).unwrap();
+            let mut simulation = Run::new(builder.build().unwrap(), &config).unwrap();
             simulation.advance().unwrap();
             simulation.advance().unwrap();
             let graph = simulation.graph();
@@ -156,7 +156,7 @@ fn numbers_of_every_type_are_carried_and_held() {
             .connect(Connection::new("clock.y", "e.b_in"))
             .build()
             .unwrap();
-        let mut simulation = Simulation::new(system, &RunConfig::new(1.0, 0.1)).unwrap();
+        let mut simulation = Run::new(system, &RunConfig::new(1.0, 0.1)).unwrap();
         simulation.run(&mut Table::default(), &mut |_| Ok(Flow::Continue)).unwrap_err().to_string()
     };
     assert!(error.contains("subsystem `e` failed") && error.contains("`b_in` is a Boolean, 0.1"), "{error}");

@@ -2,9 +2,10 @@
 
 use super::{drive, go_on, id, instance, options};
 use crate::common::{MASS2, MASS3, TestFmu};
-use koppel::run::{RunConfig, Simulation, Told};
+use koppel::run::{Run, RunConfig};
 use koppel::signal::{Request, Samples, Segment, Step};
 use koppel::system::{Subsystem, SystemBuilder};
+use koppel::workbench::Source;
 use koppel_fmi::Fmu;
 use koppel_fmi::import::{CoSimulation, Options};
 use std::sync::{Arc, Mutex};
@@ -131,8 +132,8 @@ fn feed_through_is_probed_without_parts_of_whole_numbers() {
     let fmu = TestFmu::two(&description);
     let body = Box::new(instance(&fmu.path(), options(&[])));
     let system = SystemBuilder::new().add_boxed("body", body).build().unwrap();
-    let mut simulation = Simulation::new(system, &RunConfig::new(1.0, 0.1)).unwrap();
-    let found = simulation.feed_through(0).unwrap();
-    assert_eq!(found.told, Told::Probing);
+    let mut simulation = Run::new(system, &RunConfig::new(1.0, 0.1)).unwrap();
+    let found = simulation.workbench().feed_through(0).unwrap();
+    assert_eq!(found.source, Source::Probing);
     assert_eq!(found.matrix.max_abs(), 0.0, "{:?}", found.matrix);
 }

@@ -2,7 +2,7 @@
 
 use super::*;
 use koppel::record::Table;
-use koppel::run::{Flow, RunConfig, Simulation};
+use koppel::run::{Flow, Run, RunConfig};
 use koppel::signal::Segment;
 use koppel::system::SystemBuilder;
 use std::f64::consts::PI;
@@ -194,7 +194,7 @@ fn bounces_become_rows_where_asked() {
             let system = SystemBuilder::new().add("ball", ball).build().unwrap();
             let config = RunConfig { record_events, ..RunConfig::new(2.0, 0.25) };
             let mut table = Table::default();
-            let mut simulation = Simulation::new(system, &config).unwrap();
+            let mut simulation = Run::new(system, &config).unwrap();
             simulation.run(&mut table, &mut |_| Ok(Flow::Continue)).unwrap();
             table
         };

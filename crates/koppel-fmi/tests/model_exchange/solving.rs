@@ -4,7 +4,7 @@ use super::*;
 use koppel::coupling::{CouplingConfig, StartUp};
 use koppel::linalg::Matrix;
 use koppel::record::Table;
-use koppel::run::{Flow, RunConfig, Simulation};
+use koppel::run::{Flow, Run, RunConfig};
 use koppel::system::{Connection, LinearOde, OdeModel, StateSpace, SystemBuilder, Variable};
 
 /// x and v of x'' + x = 0.3 - 2 t + 5 t², x(0) = 1, v(0) = 0.
@@ -133,7 +133,7 @@ fn coupled_with_a_native_model_it_gives_the_numbers_of_two_native_models() {
             .connect(Connection::new("a.x1", "b.u").gain(4.0))
             .connect(Connection::new("b.x1", "a.u").gain(4.0));
         let config = RunConfig { coupling: coupling.clone(), ..RunConfig::new(5.0, 0.01) };
-        let mut simulation = Simulation::new(system.build().unwrap(), &config).unwrap();
+        let mut simulation = Run::new(system.build().unwrap(), &config).unwrap();
         simulation.run(&mut Table::default(), &mut |_| Ok(Flow::Continue)).unwrap();
         [simulation.outputs(0)[..3].to_vec(), simulation.outputs(1)[..3].to_vec()].concat()
     };

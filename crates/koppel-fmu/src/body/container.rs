@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::interface::{Interface, Role, Target};
 use crate::polynomial::Polynomial;
 use koppel::record::Record;
-use koppel::run::{Change, Parallel, RunConfig, RunState, Simulation};
+use koppel::run::{Change, Parallel, Run, RunConfig, RunState};
 use koppel::signal::external::External;
 use koppel::system::{Horizon, InputId, OutputId, System, SystemGraph, VariableId, VariableKind};
 use koppel_fmi::import::Without;
@@ -36,7 +36,7 @@ pub(crate) struct Container {
 struct Running {
     /// When it began.
     start: f64,
-    simulation: Simulation,
+    simulation: Run,
     inputs: Vec<InputId>,
     outputs: Vec<(usize, VariableId)>,
     /// Place of each output in the list of all outputs.
@@ -94,7 +94,7 @@ impl Container {
                 *signal = External::live(input.now());
             }
         }
-        let simulation = Simulation::new(system, &self.config(start))?;
+        let simulation = Run::new(system, &self.config(start))?;
         Running::new(start, simulation, &self.interface)
     }
 
@@ -124,7 +124,7 @@ impl Container {
 }
 
 impl Running {
-    fn new(start: f64, simulation: Simulation, interface: &Interface) -> Result<Running> {
+    fn new(start: f64, simulation: Run, interface: &Interface) -> Result<Running> {
         let graph = simulation.graph();
         let variables = |targets: &[Target]| -> Result<Vec<(usize, VariableId)>> {
             targets.iter().map(|target| Ok((graph.find(&target.subsystem)?, target.variable))).collect()

@@ -4,7 +4,7 @@ use super::{VERSIONS, model, options};
 use koppel::coupling::{CorrectorConfig, CouplingConfig, PrestepConfig};
 use koppel::identify::{GivenModel, InterfaceModel, ModelConfig};
 use koppel::models;
-use koppel::run::{Reading, RunConfig, Simulation};
+use koppel::run::{Reading, Run, RunConfig};
 use koppel::solver::SolverConfig;
 use koppel::system::{Connection, OdeModel, Subsystem, SystemBuilder};
 use koppel_fmi::Fmu;
@@ -33,8 +33,7 @@ fn dual_mass(parts: [Box<dyn Subsystem>; 2], config: &RunConfig) -> Result<(Vec<
         .connect(Connection::new("spring.F", "mass.F"))
         .connect(Connection::new("mass.x", "spring.x"))
         .connect(Connection::new("mass.v", "spring.v"));
-    let mut simulation =
-        Simulation::new(system.build().unwrap(), config).map_err(|error| error.to_string())?;
+    let mut simulation = Run::new(system.build().unwrap(), config).map_err(|error| error.to_string())?;
     let mut all = Vec::new();
     while !simulation.is_done() {
         simulation.advance().map_err(|error| error.to_string())?;

@@ -3,7 +3,7 @@
 use super::{VERSIONS, example, model, options, run, system};
 use koppel::coupling::{CouplingConfig, StartUp};
 use koppel::models;
-use koppel::run::{RunConfig, ScheduleConfig, Simulation};
+use koppel::run::{Run, RunConfig, ScheduleConfig};
 use koppel::signal::{Request, Samples, Segment, Step};
 use koppel::solver::SolverConfig;
 use koppel::system::{Connection, Horizon, OdeModel, Snapshot, Subsystem, SystemBuilder};
@@ -35,7 +35,7 @@ fn dual_mass(mass: Box<dyn Subsystem>, spring: Box<dyn Subsystem>, config: &RunC
         .connect(Connection::new("spring.F", "mass.F"))
         .connect(Connection::new("mass.x", "spring.x"))
         .connect(Connection::new("mass.v", "spring.v"));
-    let mut simulation = Simulation::new(system.build().unwrap(), config).unwrap();
+    let mut simulation = Run::new(system.build().unwrap(), config).unwrap();
     let mut all = Vec::new();
     while !simulation.is_done() {
         simulation.advance().unwrap();

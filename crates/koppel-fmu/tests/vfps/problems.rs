@@ -3,7 +3,7 @@
 use koppel::coupling::CouplingConfig;
 use koppel::models::cases::{Case, case};
 use koppel::record::Table;
-use koppel::run::{Flow, RunConfig, Simulation};
+use koppel::run::{Flow, Run, RunConfig};
 use koppel::solver::SolverConfig;
 use koppel::system::{System, SystemBuilder};
 use koppel_fmi::Fmu;
@@ -144,7 +144,7 @@ impl Problem {
         let config =
             RunConfig { step: step * 1e-3, coupling: CouplingConfig::zoh(), ..self.case.run.clone() };
         let native = self.case.system().unwrap();
-        let mut monolith = Simulation::new(self.case.reference().unwrap(), &config).unwrap();
+        let mut monolith = Run::new(self.case.reference().unwrap(), &config).unwrap();
         let table = run(&mut monolith).unwrap();
         let of = |id: usize| {
             let outputs = native.graph.outputs_of(id).map(|output| native.graph.output_name(output));
@@ -159,7 +159,7 @@ impl Problem {
         let mut known = self.references.borrow_mut();
         let exact = known.entry(step.to_bits()).or_insert_with(|| self.exact(step));
         let config = RunConfig { step: step * 1e-3, coupling: coupling.clone(), ..self.case.run.clone() };
-        let Ok(mut simulation) = Simulation::new(self.system(fmus), &config) else { return f64::INFINITY };
+        let Ok(mut simulation) = Run::new(self.system(fmus), &config) else { return f64::INFINITY };
         let Some(seen) = run(&mut simulation) else { return f64::INFINITY };
         let error = |(exact, name): &(Vec<f64>, String)| {
             let seen = column(&simulation, &seen, name);
@@ -202,13 +202,13 @@ const LIMIT: f64 = 0.05;
 /// Per subsystem its outputs at the communication points, with their names.
 type Reference = Vec<Vec<(Vec<f64>, String)>>;
 
-fn column(simulation: &Simulation, table: &Table, name: &str) -> Vec<f64> {
+fn column(simulation: &Run, table: &Table, name: &str) -> Vec<f64> {
     let at = simulation.columns().iter().position(|column| column.name == name).unwrap();
     table.column(at).collect()
 }
 
 /// A run to its end.
-fn run(simulation: &mut Simulation) -> Option<Table> {
+fn run(simulation: &mut Run) -> Option<Table> {
     let mut table = Table::default();
     simulation.run(&mut table, &mut |_| Ok(Flow::Continue)).ok().map(|_| table)
 }

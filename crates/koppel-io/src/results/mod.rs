@@ -1,4 +1,4 @@
-//! Simulation results as CSV or Parquet, safe against being killed.
+//! Run results as CSV or Parquet, safe against being killed.
 //!
 //! | file                          | when              | what                                              |
 //! | ----------------------------- | ----------------- | ------------------------------------------------- |

@@ -6,7 +6,7 @@ use koppel::coupling::{
     CorrectorConfig, CouplingConfig, ErrorEquationConfig, HinfConfig, NepceConfig, PrestepConfig, VfpsConfig,
 };
 use koppel::plan::Candidate;
-use koppel::run::{Reading, RunConfig, ScheduleConfig, Simulation};
+use koppel::run::{Reading, Run, RunConfig, ScheduleConfig};
 use koppel_session::Session;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -201,13 +201,12 @@ impl Truth {
         (file.spec.run.reading, file.spec.run.iteration) = (Reading::Fresh, None);
         let everything = koppel::record::Record::One("all".into());
         let mut run =
-            Simulation::new(file.build().unwrap(), &RunConfig { record: everything, ..file.spec.run })
-                .unwrap();
+            Run::new(file.build().unwrap(), &RunConfig { record: everything, ..file.spec.run }).unwrap();
         let order: Vec<usize> = names.iter().map(|name| run.graph().find(name).unwrap()).collect();
         Truth::of(names, &mut run, &order)
     }
 
-    fn of(names: Vec<String>, run: &mut Simulation, order: &[usize]) -> Self {
+    fn of(names: Vec<String>, run: &mut Run, order: &[usize]) -> Self {
         let (times, rows) = (vec![run.time()], vec![row(run, order)]);
         let mut truth = Truth { names, times, rows, sizes: Vec::new() };
         while !run.is_done() {
@@ -242,6 +241,6 @@ impl Truth {
     }
 }
 
-fn row(run: &Simulation, order: &[usize]) -> Vec<f64> {
+fn row(run: &Run, order: &[usize]) -> Vec<f64> {
     order.iter().flat_map(|id| run.outputs(*id)).copied().collect()
 }

@@ -4,7 +4,7 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use koppel::record::{Record, Recorder};
-use koppel::run::{Flow, Parallel, Simulation};
+use koppel::run::{Flow, Parallel, Run};
 use koppel_io::results::Table;
 use koppel_io::system_file::Place;
 use koppel_session::{MONOLITH, Session};
@@ -111,7 +111,7 @@ impl Recorder for Keeping {
     }
 }
 
-fn record(mut simulation: Simulation, names: &[String]) -> Result<Course, String> {
+fn record(mut simulation: Run, names: &[String]) -> Result<Course, String> {
     let known: Vec<&str> = simulation.columns().iter().map(|column| column.name.as_str()).collect();
     let find = |name: &String| known.iter().position(|known| known == name);
     let columns = names.iter().map(|name| find(name).ok_or_else(|| format!("it does not know `{name}`")));

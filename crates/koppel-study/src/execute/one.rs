@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use koppel::analysis::{Certificate, LinearSystem, Worth};
 use koppel::record::Record;
-use koppel::run::{Ending, Flow, Parallel, RunConfig, Simulation};
+use koppel::run::{Ending, Flow, Parallel, Run, RunConfig};
 use koppel_session::Start;
 
 use super::meter::Meter;
@@ -101,9 +101,8 @@ fn make(prepared: &Prepared, cells: &[Cell], seen: &mut Seen, is_ended: &AtomicB
     let columns =
         prepared.signals.iter().map(|name| of(name).ok_or(format!("there is no `{name}` in this run")));
     let mut meter = Meter::new(&prepared.list, course, columns.collect::<Result<_, _>>()?);
-    let mut watch = |_: &mut Simulation, _: u64| {
-        Ok(if is_ended.load(Ordering::Relaxed) { Flow::Stop } else { Flow::Continue })
-    };
+    let mut watch =
+        |_: &mut Run, _: u64| Ok(if is_ended.load(Ordering::Relaxed) { Flow::Stop } else { Flow::Continue });
     let ending = run.run(&mut meter, &mut watch).map_err(|error| error.to_string())?;
     if matches!(ending, Ending::Interrupted { .. }) {
         return Ok(false);
@@ -135,7 +134,7 @@ fn is_forecast(kind: &MeasureKind) -> bool {
     )
 }
 
-fn forecast(simulation: &mut Simulation, config: &RunConfig, measures: &[Measure]) -> Result<Radius, String> {
+fn forecast(simulation: &mut Run, config: &RunConfig, measures: &[Measure]) -> Result<Radius, String> {
     let words = |error: Box<koppel::Error>| format!("there is no forecast: {error}");
     let is_wanted = |figure| measures.iter().any(|m| matches!(m.kind, MeasureKind::Figure(f) if f == figure));
     let system = LinearSystem::new(simulation).map_err(words)?;

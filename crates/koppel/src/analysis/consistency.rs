@@ -22,7 +22,7 @@ impl LinearSystem {
             let mut simulation = self.simulation(config, STEPS, &x0)?;
             x0[j] = 0.0;
             (0..STEPS).try_for_each(|_| simulation.advance())?;
-            sum += simulation.differences().map(|defect| defect * defect).sum::<f64>();
+            sum += simulation.network().differences().map(|defect| defect * defect).sum::<f64>();
         }
         Ok(sum.sqrt())
     }

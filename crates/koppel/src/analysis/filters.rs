@@ -8,7 +8,7 @@
 use super::frozen::FrozenLoop;
 use super::zero_stability::{feed_through, gain};
 use crate::error::{Error, Result};
-use crate::run::{RunConfig, Simulation};
+use crate::run::{Run, RunConfig};
 use crate::system::{FilterConfig, Reach, algebraic_loops};
 use serde::Serialize;
 
@@ -52,7 +52,7 @@ impl FilterChoice {
 }
 
 /// Chooses the filter of the connection into `input`, which the run has with some filter already.
-pub fn choose_filter(simulation: &mut Simulation, config: &RunConfig, input: &str) -> Result<FilterChoice> {
+pub fn choose_filter(simulation: &mut Run, config: &RunConfig, input: &str) -> Result<FilterChoice> {
     let graph = simulation.graph();
     let target = graph.find_inputs(input)?.into_iter().next().unwrap_or(0);
     let sources: Vec<usize> = graph.wires_into(target).map(|w| graph.wires()[w].source).collect();

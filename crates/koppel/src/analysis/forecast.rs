@@ -12,7 +12,7 @@ use super::recommend::{Recommendation, recommend};
 use super::robustness::{Robustness, robustness};
 use super::trust::{Trust, trust};
 use crate::error::{Error, Result};
-use crate::run::{RunConfig, Simulation};
+use crate::run::{Run, RunConfig};
 use serde::Serialize;
 
 /// What is to be expected of a run.
@@ -43,7 +43,7 @@ pub struct ForecastOptions<'a> {
     /// Told what is under way, for work that takes long.
     pub progress: &'a (dyn Fn(&str) + Sync),
     /// Makes a copy of the run at its start, which is walked and thrown away where the run itself could not be put back.
-    pub copy: Option<&'a (dyn Fn() -> Option<Simulation> + Sync)>,
+    pub copy: Option<&'a (dyn Fn() -> Option<Run> + Sync)>,
 }
 
 impl Default for ForecastOptions<'_> {
@@ -135,7 +135,7 @@ impl Forecast {
     }
 
     /// Judges a run where it stands. The run is left as it was.
-    pub fn of(simulation: &mut Simulation, config: &RunConfig, options: &ForecastOptions<'_>) -> Self {
+    pub fn of(simulation: &mut Run, config: &RunConfig, options: &ForecastOptions<'_>) -> Self {
         let system = match LinearSystem::new(simulation) {
             Ok(system) => system,
             Err(error) => return Forecast::unknown(reason(&error)),

@@ -11,7 +11,7 @@
 use crate::coupling::CouplingConfig;
 use crate::error::Result;
 use crate::linalg::{Matrix, balance, spectral_radius};
-use crate::run::{RunConfig, RunState, Schedule, ScheduleConfig, Simulation};
+use crate::run::{Places, Run, RunConfig, RunState, Schedule, ScheduleConfig};
 use crate::signal::{Request, Samples, Segment, Step};
 use crate::system::{
     AlgebraicLoop, Connection, FilterConfig, OutputId, Ports, Snapshot, StateSpace, Subsystem, SubsystemId,
@@ -130,7 +130,7 @@ impl FrozenLoop<'_> {
         let rates = self.l.members.iter().map(|id| u64::from(schedule.every[*id]));
         let steps = rates.fold(1, least_common_multiple);
         let config = self.config_of_loop(&schedule, steps);
-        let mut simulation = Simulation::new(self.system()?, &config)?;
+        let mut simulation = Run::new(self.system()?, &config)?;
         Ok(seen_by_outputs(&columns(&mut simulation, steps)?))
     }
 
@@ -270,12 +270,12 @@ impl FrozenLoop<'_> {
 }
 
 /// Equation (1): a column for every number of the run's state, and which of them are outputs.
-fn columns(simulation: &mut Simulation, steps: u64) -> Result<(Matrix, Vec<usize>)> {
+fn columns(simulation: &mut Run, steps: u64) -> Result<(Matrix, Vec<usize>)> {
     let mut rest = RunState::default();
     // Past the start, where the coupling may do other things.
     (0..steps).try_for_each(|_| simulation.advance())?;
     simulation.save(&mut rest)?;
-    let places = simulation.linear_places(&rest);
+    let places = Places::of(simulation, &rest);
     let mut undisturbed = RunState::default();
     (0..steps).try_for_each(|_| simulation.advance())?;
     simulation.save(&mut undisturbed)?;

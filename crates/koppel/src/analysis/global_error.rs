@@ -7,7 +7,7 @@
 
 use super::linear_system::{LinearSystem, unknown};
 use crate::error::{Error, Result};
-use crate::run::{RunConfig, Simulation};
+use crate::run::{Run, RunConfig};
 use crate::solver::SolverConfig;
 use crate::system::{Snapshot, System, driven_system, linear_system, uncut};
 use serde::Serialize;
@@ -181,7 +181,7 @@ impl LinearSystem {
     ) -> Result<Distances> {
         let system = self.excited(reference.excitation)?.ok_or_else(unfit)?;
         let count = steps(reference.horizon, config.step);
-        let mut run = Simulation::new(system, &self.settings(config, count))?;
+        let mut run = Run::new(system, &self.settings(config, count))?;
         let (order, width) = (self.places(&run), self.graph.outputs());
         let most: Vec<f64> =
             reference.ranges.iter().map(|range| (limit * range).powi(2) * count as f64).collect();
@@ -207,20 +207,20 @@ impl LinearSystem {
     }
 
     /// The stand-ins from a disturbance, with nothing else that moves them.
-    pub(super) fn disturbed(&self, config: &RunConfig, steps: u64) -> Result<Simulation> {
+    pub(super) fn disturbed(&self, config: &RunConfig, steps: u64) -> Result<Run> {
         let system = linear_system(&self.graph, &self.parts, &self.disturbance())?;
-        Simulation::new(system, &self.settings(config, steps))
+        Run::new(system, &self.settings(config, steps))
     }
 
     /// The system uncut from the same disturbance.
-    pub(super) fn disturbed_uncut(&self, config: &RunConfig, steps: u64) -> Result<Simulation> {
+    pub(super) fn disturbed_uncut(&self, config: &RunConfig, steps: u64) -> Result<Run> {
         let horizon = (steps as f64 + 0.5) * config.step;
         let reference = Reference { horizon, excitation: Excitation::Disturbance, ranges: Vec::new() };
         self.uncut(&reference, config)?.ok_or_else(|| unknown("a subsystem is not linear".into()))
     }
 
     /// Subsystem and place of each output in a run, which may have another order.
-    fn places(&self, run: &Simulation) -> Vec<(usize, usize)> {
+    fn places(&self, run: &Run) -> Vec<(usize, usize)> {
         let place = |output: usize| {
             let id = self.graph.subsystem_of_output(output);
             let own = run.graph().find(self.graph.name(id)).unwrap_or(id);
@@ -238,7 +238,7 @@ impl LinearSystem {
     }
 
     /// Filters are part of the system.
-    fn uncut(&self, reference: &Reference, config: &RunConfig) -> Result<Option<Simulation>> {
+    fn uncut(&self, reference: &Reference, config: &RunConfig) -> Result<Option<Run>> {
         let Some(system) = self.excited(reference.excitation)? else { return Ok(None) };
         let x0 = match reference.excitation {
             _ if self.has_filters() => match self.start(reference.excitation, config)? {
@@ -256,16 +256,16 @@ impl LinearSystem {
             iteration: None,
             ..self.settings(config, steps(reference.horizon, config.step))
         };
-        Simulation::new(uncut, &run).map(Some)
+        Run::new(uncut, &run).map(Some)
     }
 
     /// Where the stand-ins start, filters included: those begin at rest, where their sources hold them.
     fn start(&self, excitation: Excitation, config: &RunConfig) -> Result<Option<Vec<f64>>> {
         let Some(system) = self.excited(excitation)? else { return Ok(None) };
-        let run = Simulation::new(system, &self.settings(config, 1))?;
+        let run = Run::new(system, &self.settings(config, 1))?;
         let (mut x0, mut saved) = (Vec::new(), Snapshot::default());
         for (id, part) in self.parts.iter().enumerate() {
-            run.snapshot(run.graph().find(self.graph.name(id))?, &mut saved)?;
+            run.network().subsystem(run.graph().find(self.graph.name(id))?).save(&mut saved)?;
             let filtered =
                 self.graph.ports(id).outputs.iter().filter_map(|v| Some((v, v.filtered.as_ref()?)));
             let states = filtered.map(|(v, own)| Ok(own.filter.matrices(&v.name)?.states()));
@@ -312,7 +312,7 @@ fn steps(horizon: f64, step: f64) -> u64 {
     ((horizon / step).floor() as u64).max(1)
 }
 
-fn outputs(run: &Simulation) -> impl Iterator<Item = f64> + '_ {
+fn outputs(run: &Run) -> impl Iterator<Item = f64> + '_ {
     run.outputs(0).iter().copied()
 }
 

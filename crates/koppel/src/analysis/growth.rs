@@ -11,7 +11,7 @@
 use super::linear_system::{LinearSystem, unknown};
 use crate::error::{Error, Result};
 use crate::linalg::{Complex, eigenvalues};
-use crate::run::{RunConfig, Simulation};
+use crate::run::{Run, RunConfig};
 use crate::solver::SolverConfig;
 use serde::Serialize;
 
@@ -146,13 +146,13 @@ impl LinearSystem {
 
 /// How far outputs move in each step of a run.
 struct Moves {
-    simulation: Simulation,
+    simulation: Run,
     before: Vec<f64>,
     all: Vec<f64>,
 }
 
 impl Moves {
-    fn new(simulation: Simulation) -> Self {
+    fn new(simulation: Run) -> Self {
         Moves { before: outputs(&simulation), simulation, all: Vec::new() }
     }
 
@@ -171,7 +171,7 @@ impl Moves {
     }
 }
 
-fn outputs(simulation: &Simulation) -> Vec<f64> {
+fn outputs(simulation: &Run) -> Vec<f64> {
     (0..simulation.graph().len()).flat_map(|id| simulation.outputs(id)).copied().collect()
 }
 

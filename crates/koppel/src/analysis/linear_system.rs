@@ -3,7 +3,7 @@
 use super::growth::OwnRates;
 use crate::coupling::CouplingConfig;
 use crate::error::{Error, Result};
-use crate::run::{Parallel, RunConfig, Simulation};
+use crate::run::{Parallel, Run, RunConfig};
 use crate::system::{LinearPart, StateSpace, SystemGraph, linear_system, monolithic_matrices};
 use std::sync::OnceLock;
 
@@ -24,7 +24,7 @@ impl LinearSystem {
     /// # Errors
     ///
     /// [`Error::Unsupported`] with the reason if a subsystem tells no derivatives, or texts, ticks or tables are exchanged.
-    pub fn new(simulation: &mut Simulation) -> Result<Self> {
+    pub fn new(simulation: &mut Run) -> Result<Self> {
         let graph = simulation.graph().clone();
         if let Some((input, _)) = graph.maps().first() {
             return Err(unknown(format!("`{}` is fed through a table", graph.input_name(*input))));
@@ -34,7 +34,8 @@ impl LinearSystem {
                 format!("`{}` and `{}` exchange messages", graph.name(wire.from), graph.name(wire.to));
             return Err(unknown(reason));
         }
-        let parts = (0..graph.len()).map(|id| simulation.linear_part(id)).collect::<Result<_>>()?;
+        let parts =
+            (0..graph.len()).map(|id| simulation.workbench().linear_part(id)).collect::<Result<_>>()?;
         Ok(LinearSystem { graph, parts, time: simulation.time(), own_rates: OnceLock::new() })
     }
 
@@ -75,13 +76,13 @@ impl LinearSystem {
     }
 
     /// The run with these settings for so many steps, from these states.
-    pub(super) fn simulation(&self, config: &RunConfig, steps: u64, x0: &[f64]) -> Result<Simulation> {
+    pub(super) fn simulation(&self, config: &RunConfig, steps: u64, x0: &[f64]) -> Result<Run> {
         let config = RunConfig {
             coupling: config.coupling.linear().map_err(unknown)?,
             ..self.settings(config, steps)
         };
         let config = RunConfig { start: 0.0, stop: steps as f64 * config.step, ..config };
-        Simulation::new(linear_system(&self.graph, &self.parts, x0)?, &config)
+        Run::new(linear_system(&self.graph, &self.parts, x0)?, &config)
     }
 
     /// What of these settings is used, for so many steps from where the run stood.

@@ -8,7 +8,7 @@
 use super::limits::reason;
 use super::linear_system::LinearSystem;
 use crate::error::Result;
-use crate::run::{RunConfig, Simulation};
+use crate::run::{Run, RunConfig};
 use serde::Serialize;
 
 /// Factors beyond which a parameter is not varied.
@@ -62,14 +62,14 @@ struct Place {
 
 /// A run with other parameters.
 struct Varied<'a> {
-    simulation: &'a mut Simulation,
+    simulation: &'a mut Run,
     system: &'a LinearSystem,
     config: &'a RunConfig,
 }
 
 /// Varies every parameter of a run that is stable as it is. The run is left as it was.
 pub fn robustness(
-    simulation: &mut Simulation,
+    simulation: &mut Run,
     system: &LinearSystem,
     config: &RunConfig,
     variation: f64,
@@ -116,7 +116,7 @@ impl Varied<'_> {
                     left_out.push((name, "is fixed once the run is under way".into()));
                     continue;
                 }
-                let value = self.simulation.parameter(id, index)?;
+                let value = self.simulation.workbench().parameter(id, index)?;
                 if value != 0.0 && value.is_finite() {
                     places.push(Place { id, index, value });
                 }
@@ -140,7 +140,7 @@ impl Varied<'_> {
             if values.is_empty() {
                 continue;
             }
-            let part = self.simulation.linear_part_under(id, &values)?;
+            let part = self.simulation.workbench().linear_part_under(id, &values)?;
             is_other |= part.matrices != system.parts[id].matrices;
             system.parts[id] = part;
         }

@@ -13,7 +13,7 @@ use super::linear_system::{LinearSystem, unknown};
 use super::reduce::reduce;
 use crate::error::Result;
 use crate::linalg::Matrix;
-use crate::run::{Place, Places, RunConfig, RunState, Schedule, Simulation};
+use crate::run::{Place, Places, Run, RunConfig, RunState, Schedule};
 use std::ops::Range;
 
 /// Macro steps before the first column: past the start, with all memory filled.
@@ -87,7 +87,7 @@ impl LinearSystem {
     }
 
     /// Which numbers are kept if some are combinations of others: states of subsystems first, then outputs, then memory.
-    fn order(&self, simulation: &Simulation, places: &Places) -> Vec<usize> {
+    fn order(&self, simulation: &Run, places: &Places) -> Vec<usize> {
         let rank = |k: &usize| match (self.state(simulation, places.all[*k]), places.outputs.contains(k)) {
             (Some(_), _) => 0,
             (None, true) => 1,
@@ -99,13 +99,13 @@ impl LinearSystem {
     }
 
     /// Subsystem and number of a state, if the place holds one. In a saved model the time comes before its states.
-    fn state(&self, simulation: &Simulation, place: Place) -> Option<(usize, usize)> {
+    fn state(&self, simulation: &Run, place: Place) -> Option<(usize, usize)> {
         let Place::Subsystem(id, at) = place else { return None };
         let own = self.graph.find(simulation.graph().name(id)).ok()?;
         (1..=self.parts[own].matrices.states()).contains(&at).then_some((id, at))
     }
 
-    fn label(&self, simulation: &Simulation, places: &Places, k: usize) -> (String, Option<f64>) {
+    fn label(&self, simulation: &Run, places: &Places, k: usize) -> (String, Option<f64>) {
         let graph = simulation.graph();
         if let Some((id, at)) = self.state(simulation, places.all[k]) {
             let own = self.graph.find(graph.name(id)).map_or(id, |own| own);
@@ -121,7 +121,7 @@ impl LinearSystem {
 
 /// The engine at rest.
 struct Engine<'a> {
-    simulation: &'a mut Simulation,
+    simulation: &'a mut Run,
     steps: u64,
     rest: RunState,
     /// A copy of it to move numbers in.
@@ -135,11 +135,11 @@ struct Engine<'a> {
 const GROUP: usize = 32;
 
 impl<'a> Engine<'a> {
-    fn new(simulation: &'a mut Simulation, steps: u64) -> Result<Self> {
+    fn new(simulation: &'a mut Run, steps: u64) -> Result<Self> {
         (0..WARM_UP * steps).try_for_each(|_| simulation.advance())?;
         let mut rest = RunState::default();
         simulation.save(&mut rest)?;
-        let places = simulation.linear_places(&rest);
+        let places = Places::of(simulation, &rest);
         let moved = rest.clone();
         let mut engine = Engine { simulation, steps, rest, moved, unmoved: RunState::default(), places };
         let mut unmoved = RunState::default();

@@ -1,8 +1,9 @@
 //! The structure of a system: who feeds whom at once, which loops that makes, where they are cut, and what can be iterated.
 
 use crate::error::Result;
-use crate::run::{Simulation, SubsystemLoop, Told, subsystem_loops};
+use crate::run::{Run, SubsystemLoop, subsystem_loops};
 use crate::system::{AlgebraicLoop, Dependencies, Reach, SystemGraph, algebraic_loops};
+use crate::workbench::Source;
 use serde::Serialize;
 
 /// A system's structure.
@@ -37,7 +38,7 @@ pub struct SubsystemReport {
     /// Its name.
     pub name: String,
     /// Where its feed-through is known from.
-    pub told: Told,
+    pub told: Source,
     /// Outputs that follow inputs at once, with those inputs.
     pub feed_through: Vec<(String, Vec<String>)>,
     /// Outputs of unknown dependency that follow no input where the subsystem stands now.
@@ -82,7 +83,7 @@ pub struct LoopReport {
 }
 
 /// Looks at a run that stands at its start, or anywhere. The run is left as it was.
-pub fn structure(simulation: &mut Simulation) -> Result<StructureReport> {
+pub fn structure(simulation: &mut Run) -> Result<StructureReport> {
     let ids = 0..simulation.graph().len();
     let subsystems = ids.map(|id| subsystem(simulation, id)).collect::<Result<Vec<SubsystemReport>>>()?;
     let graph = simulation.graph();
@@ -132,9 +133,9 @@ pub fn structure(simulation: &mut Simulation) -> Result<StructureReport> {
     Ok(StructureReport { subsystems, connections, loops, step_loops })
 }
 
-fn subsystem(simulation: &mut Simulation, id: usize) -> Result<SubsystemReport> {
-    let found = simulation.feed_through(id)?;
-    let saved = simulation.can_go_back(id);
+fn subsystem(simulation: &mut Run, id: usize) -> Result<SubsystemReport> {
+    let found = simulation.workbench().feed_through(id)?;
+    let saved = simulation.network().subsystem(id).can_go_back();
     let graph: &SystemGraph = simulation.graph();
     let ports = graph.ports(id);
     let acting = |i: usize| -> Vec<String> {
@@ -156,7 +157,7 @@ fn subsystem(simulation: &mut Simulation, id: usize) -> Result<SubsystemReport> 
     let unseen = unseen.filter(|(_, (_, by))| by.is_empty()).map(|(_, (name, _))| name.clone());
     Ok(SubsystemReport {
         name: graph.name(id).to_owned(),
-        told: found.told,
+        told: found.source,
         unseen: unseen.collect(),
         feed_through: feed_through.iter().filter(|(_, by)| !by.is_empty()).cloned().collect(),
         can_roll_back: saved.is_ok(),

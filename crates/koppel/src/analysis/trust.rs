@@ -8,8 +8,9 @@
 use super::limits::Limit;
 use super::linear_system::LinearSystem;
 use crate::error::Result;
-use crate::run::{Identified, RunConfig, RunState, Simulation};
+use crate::run::{Run, RunConfig, RunState};
 use crate::system::driven_system;
+use crate::workbench::Identified;
 use serde::Serialize;
 
 /// Points of the run at which subsystems are linearised again.
@@ -53,11 +54,11 @@ pub struct ModelTrust {
 }
 
 /// Makes a run like the one that is judged, at its start, which may be walked and is thrown away.
-pub(super) type Copy<'a> = Option<&'a (dyn Fn() -> Option<Simulation> + Sync)>;
+pub(super) type Copy<'a> = Option<&'a (dyn Fn() -> Option<Run> + Sync)>;
 
 /// Looks at a run where it stands; `own` are the stable steps of its settings.
 pub(super) fn trust(
-    simulation: &mut Simulation,
+    simulation: &mut Run,
     system: &LinearSystem,
     config: &RunConfig,
     own: &Limit,
@@ -67,12 +68,15 @@ pub(super) fn trust(
         subsystem: system.graph.name(id).to_owned(),
         source: match system.parts[id].is_exact {
             true => "exact matrices".into(),
-            false if simulation.identified(id).is_some() => "exciting it".into(),
-            false => simulation.model_source(id).unwrap_or_else(|| "derivatives of its equations".into()),
+            false if simulation.workbench().identified(id).is_some() => "exciting it".into(),
+            false => simulation
+                .workbench()
+                .model_source(id)
+                .unwrap_or_else(|| "derivatives of its equations".into()),
         },
         is_exact: system.parts[id].is_exact,
         error: None,
-        identified: simulation.identified(id).cloned(),
+        identified: simulation.workbench().identified(id).cloned(),
     };
     let models = (0..system.parts.len()).map(model).collect();
     let mut trust = Trust { models, walked_to: None, doubt: None };
@@ -91,7 +95,9 @@ pub(super) fn trust(
             let _ = simulation.restore(&start);
         }
         let _ = simulation.discard();
-    } else if trust.doubt.is_none() && (0..system.parts.len()).all(|id| simulation.refusal(id).is_none()) {
+    } else if trust.doubt.is_none()
+        && (0..system.parts.len()).all(|id| simulation.network().subsystem(id).refusal().is_none())
+    {
         // It cannot be linearised again on the way, so its start must tell for longer. Where it is unstable it leads nowhere.
         let is_bounded = system.growth(config).is_ok_and(|growth| growth.is_bounded);
         let steps = if is_bounded { MOST_STEPS } else { COMPARED };
@@ -115,14 +121,14 @@ impl ModelTrust {
 
 /// The run and its stand-ins side by side.
 fn compare(
-    simulation: &mut Simulation,
+    simulation: &mut Run,
     system: &LinearSystem,
     config: &RunConfig,
     most: u64,
     trust: &mut Trust,
 ) -> Result<()> {
     let Some(driven) = driven_system(&system.graph, &system.parts)? else { return Ok(()) };
-    let mut stand_ins = Simulation::new(driven, &system.settings(config, most))?;
+    let mut stand_ins = Run::new(driven, &system.settings(config, most))?;
     let places: Vec<usize> = (0..system.graph.len())
         .map(|id| stand_ins.graph().find(system.graph.name(id)))
         .collect::<Result<_>>()?;
@@ -166,7 +172,7 @@ fn compare(
 
 /// Linearises again on the way.
 fn walk(
-    simulation: &mut Simulation,
+    simulation: &mut Run,
     system: &LinearSystem,
     config: &RunConfig,
     own: &Limit,

@@ -8,7 +8,7 @@
 use super::frozen::FrozenLoop;
 use crate::error::{Error, Result};
 use crate::linalg::{Matrix, spectral_radius};
-use crate::run::{Reading, RunConfig, Simulation};
+use crate::run::{Reading, Run, RunConfig};
 use crate::system::{AlgebraicLoop, Reach, SystemGraph, algebraic_loops};
 use serde::Serialize;
 
@@ -69,7 +69,7 @@ impl ZeroStability {
 }
 
 /// Judges all loops where the run stands now. The run is left as it was.
-pub fn zero_stability(simulation: &mut Simulation, config: &RunConfig) -> ZeroStability {
+pub fn zero_stability(simulation: &mut Run, config: &RunConfig) -> ZeroStability {
     let loops = algebraic_loops(simulation.graph(), Reach::ThroughFilters);
     let loops: Vec<LoopStability> = loops.iter().map(|l| judge(simulation, config, l)).collect();
     ZeroStability {
@@ -80,7 +80,7 @@ pub fn zero_stability(simulation: &mut Simulation, config: &RunConfig) -> ZeroSt
     }
 }
 
-fn judge(simulation: &mut Simulation, config: &RunConfig, l: &AlgebraicLoop) -> LoopStability {
+fn judge(simulation: &mut Run, config: &RunConfig, l: &AlgebraicLoop) -> LoopStability {
     let found = feed_through(simulation, l);
     let graph = simulation.graph();
     let gain = found.as_ref().map_or(f64::NAN, |d| gain(graph, l, d));
@@ -119,8 +119,8 @@ fn is_filtered(graph: &SystemGraph, l: &AlgebraicLoop) -> bool {
 }
 
 /// D of the members of a loop.
-pub(super) fn feed_through(simulation: &mut Simulation, l: &AlgebraicLoop) -> Result<Vec<Matrix>> {
-    l.members.iter().map(|id| Ok(simulation.feed_through(*id)?.matrix)).collect()
+pub(super) fn feed_through(simulation: &mut Run, l: &AlgebraicLoop) -> Result<Vec<Matrix>> {
+    l.members.iter().map(|id| Ok(simulation.workbench().feed_through(*id)?.matrix)).collect()
 }
 
 /// ρ(D L) of the loop, as if filters let everything through.

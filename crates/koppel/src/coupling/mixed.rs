@@ -176,7 +176,7 @@ mod tests {
     use super::*;
     use crate::coupling::{Hold, Method, SohConfig, ZohConfig};
     use crate::models::cases::case;
-    use crate::run::{RunConfig, Simulation};
+    use crate::run::{Run, RunConfig};
 
     /// The newest arrival, in three pieces.
     struct Pieces;
@@ -202,7 +202,7 @@ mod tests {
             let owner = (0..graph.inputs()).map(|i| usize::from(!graph.input_name(i).ends_with('F')));
             let mixed = Box::new(Mixed::new(vec![first, soh], owner.collect()));
             let config = RunConfig { stop: 1.0, ..case.run.clone() };
-            let mut run = Simulation::with_coupling(case.system().unwrap(), &config, mixed).unwrap();
+            let mut run = Run::with_coupling(case.system().unwrap(), &config, mixed).unwrap();
             (0..40).for_each(|_| run.advance().unwrap());
             [run.outputs(0).to_vec(), run.outputs(1).to_vec()].concat()
         };

@@ -1,8 +1,8 @@
 //! Failures of subsystems, with names and times.
 
+use super::Network;
 use super::board::Board;
 use super::slot::Slot;
-use super::Network;
 use crate::error::{Error, InputsThen};
 use crate::signal::Step;
 use crate::solver::SolverError;

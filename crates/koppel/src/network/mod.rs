@@ -28,7 +28,9 @@ pub(crate) use board::{Board, Deliveries, first_non_finite};
 pub use evaluation::Reading;
 use evaluation::{Evaluation, Instant};
 pub use failure::Termination;
-pub(crate) use failure::{ended_or_failed, failed, has_ended, is_request, non_finite, termination, unpredicted};
+pub(crate) use failure::{
+    ended_or_failed, failed, has_ended, is_request, non_finite, termination, unpredicted,
+};
 pub(crate) use messages::Messages;
 pub(crate) use slot::Slot;
 pub(crate) use start::Settings;
@@ -82,8 +84,7 @@ impl Network {
         config: &NetworkConfig<'_>,
     ) -> Self {
         let needs = coupling.needs();
-        let slot =
-            |(id, subsystem)| Slot::new(id, subsystem, config.every[id], &graph, needs, config.step);
+        let slot = |(id, subsystem)| Slot::new(id, subsystem, config.every[id], &graph, needs, config.step);
         let slots: Vec<Slot> = subsystems.into_iter().enumerate().map(slot).collect();
         let widest = slots.iter().map(|slot| slot.inputs.len()).max().unwrap_or(0);
         let most_outputs = slots.iter().map(|slot| slot.outputs.len()).max().unwrap_or(0);
@@ -239,6 +240,11 @@ impl Network {
     /// True if it has none.
     pub fn is_empty(&self) -> bool {
         self.slots.is_empty()
+    }
+
+    /// True if every subsystem is exactly its matrices.
+    pub fn is_linear(&self) -> bool {
+        self.slots.iter().all(|slot| slot.subsystem.linear().is_some())
     }
 
     /// One subsystem.

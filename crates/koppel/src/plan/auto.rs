@@ -16,7 +16,7 @@ use super::wish::{Steps, Wish};
 use crate::analysis::{LinearSystem, Reference};
 use crate::coupling::{CouplingConfig, Save};
 use crate::error::Result;
-use crate::run::{RunConfig, Simulation};
+use crate::run::{Run, RunConfig};
 use std::time::{Duration, Instant};
 
 /// States up to which the forecast of every method is quick.
@@ -140,12 +140,12 @@ fn until_only(wish: &Wish, until: f64) -> Option<String> {
 }
 
 /// Why no copies may be run.
-fn against_copies(base: &Simulation, wish: &Wish) -> Vec<String> {
+fn against_copies(base: &Run, wish: &Wish) -> Vec<String> {
     let graph = base.graph();
     let reason = |id: usize| {
         let name = graph.name(id);
         let spared = wish.spared.iter().find(|(spared, _)| spared == name).map(|(_, reason)| reason.clone());
-        let reason = spared.or_else(|| base.refusal(id))?;
+        let reason = spared.or_else(|| base.network().subsystem(id).refusal())?;
         Some(format!("no copies were run to try settings: `{name}`: {reason}"))
     };
     (0..graph.len()).filter_map(reason).collect()

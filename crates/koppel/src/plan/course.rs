@@ -4,7 +4,7 @@
 //!
 //! ŷ is linear between the points of the finer run. The same measure as that of the forecast.
 
-use crate::run::Simulation;
+use crate::run::Run;
 
 /// An output that moves less than this part of its size stands still.
 const STILL: f64 = 1e-9;
@@ -20,7 +20,7 @@ pub(super) struct Course {
 
 impl Course {
     /// Adds where a run stands; `order` are its subsystems in the order of the columns.
-    pub(super) fn add(&mut self, run: &Simulation, order: &[usize]) {
+    pub(super) fn add(&mut self, run: &Run, order: &[usize]) {
         self.times.push(run.time());
         let graph = run.graph();
         for id in order {

@@ -7,7 +7,7 @@ use super::wish::{FEWEST, Wish};
 use crate::analysis::cost_of;
 use crate::coupling::{CouplingConfig, Save, methods};
 use crate::error::{Error, Result};
-use crate::run::{RunConfig, Simulation};
+use crate::run::{Run, RunConfig};
 use crate::system::SystemGraph;
 use std::time::Instant;
 
@@ -42,7 +42,7 @@ const SHARE: f64 = 0.9;
 const CAUTION: f64 = 1.5;
 
 /// Brings a copy of the system to its start with other settings.
-pub type Start<'a> = dyn FnMut(&RunConfig) -> Result<Simulation> + 'a;
+pub type Start<'a> = dyn FnMut(&RunConfig) -> Result<Run> + 'a;
 
 /// Runs copies.
 pub(super) struct Pilots<'a> {
@@ -87,7 +87,7 @@ impl<'a> Pilots<'a> {
         start: &'a mut Start<'a>,
         config: &RunConfig,
         wish: &Wish,
-        (base, set_up): (&mut Simulation, f64),
+        (base, set_up): (&mut Run, f64),
     ) -> std::result::Result<Self, String> {
         let graph = base.graph().clone();
         let names = (0..graph.len()).map(|id| graph.name(id).to_owned()).collect();
@@ -286,7 +286,7 @@ fn is_foreign(error: &Error) -> bool {
 }
 
 /// Steps of subsystems before the run.
-fn probed(run: &Simulation) -> f64 {
+fn probed(run: &Run) -> f64 {
     run.probing().iter().map(|report| report.step_calls as f64).sum()
 }
 

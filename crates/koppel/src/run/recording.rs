@@ -166,17 +166,22 @@ impl Recording {
         let numbers = vec![0.0; columns.len()];
         let events = has_events.then(|| Events::new(&columns, &numbers, &messages, network));
         let tick = MessageKind::Tick.empty();
-        Recording { columns, every, condition, keeps_all: false, unwritten: None, numbers, messages, tick, events }
+        Recording {
+            columns,
+            every,
+            condition,
+            keeps_all: false,
+            unwritten: None,
+            numbers,
+            messages,
+            tick,
+            events,
+        }
     }
 
     /// Whether events become rows.
     pub(super) fn has_events(&self) -> bool {
         self.events.is_some()
-    }
-
-    /// The stop condition.
-    pub(super) fn condition(&self) -> Option<&Condition> {
-        self.condition.as_ref()
     }
 
     /// True if all columns are on the board: no subsystem is asked for them.
@@ -290,9 +295,9 @@ impl Recording {
             }
         })?;
         let texts = columns.messages().iter().zip(texts);
-        texts
-            .into_iter()
-            .try_for_each(|(MessageColumn { from, output, .. }, text)| present(network, (*from, *output), *time, text))
+        texts.into_iter().try_for_each(|(MessageColumn { from, output, .. }, text)| {
+            present(network, (*from, *output), *time, text)
+        })
     }
 }
 

@@ -142,7 +142,13 @@ impl Run {
     }
 
     fn span(&self, start: f64, end: f64) -> Span {
-        Span { start, end, index: self.index, is_inside: self.inside.is_some(), run_start: self.clock.time(0) }
+        Span {
+            start,
+            end,
+            index: self.index,
+            is_inside: self.inside.is_some(),
+            run_start: self.clock.time(0),
+        }
     }
 
     /// Where the next part of the step from `start` to `end` ends, if it is walked in parts.

@@ -5,7 +5,8 @@ use crate::coupling::{MethodInfo, methods};
 use crate::error::{Error, Result, Subject, bad};
 use crate::iteration::IterationKind;
 use crate::system::{
-    Component, OutputId, Signal, SubsystemId, SystemGraph, evaluation_order, feeders, strongly_connected, tear,
+    Component, OutputId, Signal, SubsystemId, SystemGraph, evaluation_order, feeders, strongly_connected,
+    tear,
 };
 use std::ops::Range;
 

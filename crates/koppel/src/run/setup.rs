@@ -63,13 +63,7 @@ pub(super) fn assemble(
     let Start { changes, probing, .. } = start;
     let settings = changes.settings(network.len());
 
-    let staged = Staged::new(
-        stages,
-        clock,
-        schedule.is_multi_rate(),
-        config.threads,
-        network.graph.inputs(),
-    );
+    let staged = Staged::new(stages, clock, schedule.is_multi_rate(), config.threads, network.graph.inputs());
     let scheme =
         scheme::choose(staged, &mut network, config.iteration.as_ref(), &schedule.loops, clock.time(0))?;
     let recording =
@@ -160,8 +154,9 @@ fn check_rates(config: &RunConfig, schedule: &Schedule, needs: &Needs) -> Result
     if needs.reduced_start {
         return Err(Error::Unsupported {
             what: Subject::named("reduced", "start = \"reduced\""),
-            reason: "subsystems with different rates have no common small first steps; use start = \"constant\""
-                .into(),
+            reason:
+                "subsystems with different rates have no common small first steps; use start = \"constant\""
+                    .into(),
         }
         .into());
     }

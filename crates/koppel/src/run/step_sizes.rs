@@ -2,8 +2,8 @@
 
 use super::changes::Assignment;
 use super::config::RunConfig;
-use super::scheme::is_halved;
 use super::schedule::Schedule;
+use super::scheme::is_halved;
 use crate::coupling::Needs;
 use crate::diagnostic::Seconds;
 use crate::error::{Error, Result, Subject};

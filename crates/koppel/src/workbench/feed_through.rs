@@ -38,65 +38,65 @@ pub(super) fn feed_through(
     time: f64,
     step: Step,
 ) -> Result<FeedThrough> {
-        let u = network.read_inputs(id, time);
-        let Network { graph, slots, .. } = network;
-        let slot = &mut slots[id];
-        let outputs = &graph.ports(id).outputs;
-        let mut matrix = Matrix::zeros(outputs.len(), slot.inputs.len());
-        if outputs.iter().all(|output| output.depends == Dependencies::None) {
-            return Ok(FeedThrough { matrix, source: Source::Declared });
-        }
-        if slot.subsystem.is_spared() {
-            return Err(Error::Unsupported {
-                what: "feed-through".into(),
-                reason: format!("a run makes no trials with `{}`", graph.name(id)),
-            }
-            .into());
-        }
-        let model = slot.subsystem.linearize(&u);
-        let source = match model.map_err(|source| failed(graph, slot, step, source))? {
-            Some(model) => {
-                matrix = model.d;
-                Source::Derivatives
-            }
-            None => {
-                let mut disturbed = u.clone();
-                let (mut above, mut below) = (vec![0.0; outputs.len()], vec![0.0; outputs.len()]);
-                for j in 0..u.len() {
-                    let variable = &graph.ports(id).inputs[j];
-                    let size = variable.nominal.map_or(u[j].abs(), f64::abs).max(u[j].abs());
-                    let delta = DELTA * if size > 0.0 { size } else { 1.0 };
-                    let mut is_refused = false;
-                    for (value, out) in [(u[j] + delta, &mut above), (u[j] - delta, &mut below)] {
-                        disturbed[j] = value;
-                        match slot.subsystem.read(Some(&disturbed), out) {
-                            // Booleans and integers cannot be moved a little.
-                            Err(_) if variable.is_held => is_refused = true,
-                            read => read.map_err(|source| failed(graph, slot, step, source))?,
-                        }
-                    }
-                    disturbed[j] = u[j];
-                    for i in (0..outputs.len()).filter(|_| !is_refused) {
-                        matrix[(i, j)] = (above[i] - below[i]) / (2.0 * delta);
-                    }
-                }
-                // Subsystems remember the inputs they were read with last.
-                let read = slot.subsystem.read(Some(&u), &mut above);
-                read.map_err(|source| failed(graph, slot, step, source))?;
-                Source::Probing
-            }
-        };
-        for (i, output) in outputs.iter().enumerate() {
-            for j in 0..u.len() {
-                let acts = match &output.depends {
-                    Dependencies::None => false,
-                    Dependencies::On(list) => list.contains(&j),
-                    Dependencies::Unknown => true,
-                };
-                if !acts {
-                    matrix[(i, j)] = 0.0;
-                }
-            }
-        }
-        Ok(FeedThrough { matrix, source })
+    let u = network.read_inputs(id, time);
+    let Network { graph, slots, .. } = network;
+    let slot = &mut slots[id];
+    let outputs = &graph.ports(id).outputs;
+    let mut matrix = Matrix::zeros(outputs.len(), slot.inputs.len());
+    if outputs.iter().all(|output| output.depends == Dependencies::None) {
+        return Ok(FeedThrough { matrix, source: Source::Declared });
     }
+    if slot.subsystem.is_spared() {
+        return Err(Error::Unsupported {
+            what: "feed-through".into(),
+            reason: format!("a run makes no trials with `{}`", graph.name(id)),
+        }
+        .into());
+    }
+    let model = slot.subsystem.linearize(&u);
+    let source = match model.map_err(|source| failed(graph, slot, step, source))? {
+        Some(model) => {
+            matrix = model.d;
+            Source::Derivatives
+        }
+        None => {
+            let mut disturbed = u.clone();
+            let (mut above, mut below) = (vec![0.0; outputs.len()], vec![0.0; outputs.len()]);
+            for j in 0..u.len() {
+                let variable = &graph.ports(id).inputs[j];
+                let size = variable.nominal.map_or(u[j].abs(), f64::abs).max(u[j].abs());
+                let delta = DELTA * if size > 0.0 { size } else { 1.0 };
+                let mut is_refused = false;
+                for (value, out) in [(u[j] + delta, &mut above), (u[j] - delta, &mut below)] {
+                    disturbed[j] = value;
+                    match slot.subsystem.read(Some(&disturbed), out) {
+                        // Booleans and integers cannot be moved a little.
+                        Err(_) if variable.is_held => is_refused = true,
+                        read => read.map_err(|source| failed(graph, slot, step, source))?,
+                    }
+                }
+                disturbed[j] = u[j];
+                for i in (0..outputs.len()).filter(|_| !is_refused) {
+                    matrix[(i, j)] = (above[i] - below[i]) / (2.0 * delta);
+                }
+            }
+            // Subsystems remember the inputs they were read with last.
+            let read = slot.subsystem.read(Some(&u), &mut above);
+            read.map_err(|source| failed(graph, slot, step, source))?;
+            Source::Probing
+        }
+    };
+    for (i, output) in outputs.iter().enumerate() {
+        for j in 0..u.len() {
+            let acts = match &output.depends {
+                Dependencies::None => false,
+                Dependencies::On(list) => list.contains(&j),
+                Dependencies::Unknown => true,
+            };
+            if !acts {
+                matrix[(i, j)] = 0.0;
+            }
+        }
+    }
+    Ok(FeedThrough { matrix, source })
+}

@@ -23,7 +23,8 @@ pub(crate) fn probe(
     order: &[SubsystemId],
 ) -> Result<Vec<ProbeReport>> {
     let Some(mut needs) = network.needs.probe else { return Ok(Vec::new()) };
-    let mut copies = by.copies.map(|make| make()).transpose()?.map(|system| system.reordered(order).subsystems);
+    let mut copies =
+        by.copies.map(|make| make()).transpose()?.map(|system| system.reordered(order).subsystems);
     let spared = network.coupling.spared().to_vec();
     let are_copies = copies.is_some();
     let (mut ranges, mut reports): (Option<Vec<f64>>, _) = (None, Vec::new());

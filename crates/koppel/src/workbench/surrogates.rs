@@ -66,7 +66,9 @@ impl Workbench<'_> {
         store: Option<&dyn ProbeStore>,
         progress: &(dyn Fn(&str) + Sync),
     ) -> Result<()> {
-        let Some((clock, settings)) = self.findings.start.clone().filter(|(clock, _)| self.time <= clock.time(0)) else {
+        let Some((clock, settings)) =
+            self.findings.start.clone().filter(|(clock, _)| self.time <= clock.time(0))
+        else {
             return Err(Error::Unsupported {
                 what: "exciting subsystems".into(),
                 reason: "the run is under way".into(),
@@ -80,7 +82,8 @@ impl Workbench<'_> {
         if !is_told || !unknown.contains(&true) {
             return Ok(());
         }
-        let discrete: Vec<Option<String>> = (0..network.len()).map(|id| discrete_input(network, id)).collect();
+        let discrete: Vec<Option<String>> =
+            (0..network.len()).map(|id| discrete_input(network, id)).collect();
         let watched: Vec<Vec<usize>> = (0..network.len()).map(|id| unfiltered(network, id)).collect();
         let mut names: Vec<String> = network.coupling.spared().to_vec();
         names.extend(spared.iter().map(|(name, _)| name.clone()));
@@ -162,7 +165,8 @@ fn is_unknown(network: &mut Network, id: SubsystemId, time: f64) -> bool {
 
 /// A connected input of a subsystem that is given values at events alone, if there is one: no small step shows what it does.
 fn discrete_input(network: &Network, id: SubsystemId) -> Option<String> {
-    let is_one = |input: &usize| network.graph.input_variable(*input).is_held && !network.graph.is_free(*input);
+    let is_one =
+        |input: &usize| network.graph.input_variable(*input).is_held && !network.graph.is_free(*input);
     let input = network.graph.inputs_of(id).find(is_one)?;
     Some(network.graph.input_variable(input).name.clone())
 }

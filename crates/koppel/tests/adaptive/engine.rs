@@ -4,8 +4,8 @@ use koppel::coupling::{CouplingConfig, HinfConfig, StartUp, VfpsConfig};
 use koppel::models::cases::case;
 use koppel::record::{Record, Table};
 use koppel::run::{
-    AccelerationKind, AdaptiveConfig, Change, Flow, IterationConfig, IterationKind, RunConfig, RunState,
-    Simulation, Watched,
+    AccelerationKind, AdaptiveConfig, Change, Flow, IterationConfig, IterationKind, Run, RunConfig, RunState,
+    Watched,
 };
 
 fn config(stop: f64) -> RunConfig {
@@ -17,8 +17,8 @@ fn config(stop: f64) -> RunConfig {
     }
 }
 
-fn start(config: &RunConfig) -> Simulation {
-    Simulation::new(case("two-mass").unwrap().system().unwrap(), config).unwrap()
+fn start(config: &RunConfig) -> Run {
+    Run::new(case("two-mass").unwrap().system().unwrap(), config).unwrap()
 }
 
 fn table(config: &RunConfig) -> Table {
@@ -115,7 +115,7 @@ fn driven_from_outside() {
 
 fn refused(config: &RunConfig) -> String {
     let system = case("two-mass").unwrap().system().unwrap();
-    Simulation::new(system, config).map(|_| ()).unwrap_err().to_string()
+    Run::new(system, config).map(|_| ()).unwrap_err().to_string()
 }
 
 #[test]
@@ -141,7 +141,7 @@ fn what_cannot_be_says_why() {
     assert!(iterated.contains("leaves no error"), "{iterated}");
     let power = AdaptiveConfig { on: Watched::Power, ..AdaptiveConfig::new(0.1, 0.01) };
     let config = RunConfig { adaptive: Some(power), ..RunConfig::new(1.0, 1e-3) };
-    let lonely = Simulation::new(case("control-loop").unwrap().system().unwrap(), &config);
+    let lonely = Run::new(case("control-loop").unwrap().system().unwrap(), &config);
     let text = lonely.map(|_| ()).unwrap_err().to_string();
     assert!(text.contains("no two subsystems give each other an effort and a flow"), "{text}");
 }

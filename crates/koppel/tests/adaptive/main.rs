@@ -6,7 +6,7 @@ mod engine;
 use koppel::coupling::{Against, CorrectorConfig, CouplingConfig, NepceConfig, PrestepConfig, StartUp};
 use koppel::models::cases::{Case, case};
 use koppel::record::{Record, Table};
-use koppel::run::{AdaptiveConfig, Flow, RunConfig, ScheduleConfig, Simulation, Watched};
+use koppel::run::{AdaptiveConfig, Flow, Run, RunConfig, ScheduleConfig, Watched};
 
 /// What a run came to.
 #[derive(Debug)]
@@ -26,7 +26,7 @@ fn outputs(case: &Case, prefix: &str) -> Record {
 fn exact(case: &Case, stop: f64, step: f64) -> Table {
     let config = RunConfig { record: outputs(case, "monolith."), ..RunConfig::new(stop, step) };
     let mut table = Table::default();
-    let mut simulation = Simulation::new(case.reference().unwrap(), &config).unwrap();
+    let mut simulation = Run::new(case.reference().unwrap(), &config).unwrap();
     simulation.run(&mut table, &mut |_| Ok(Flow::Continue)).unwrap();
     table
 }
@@ -35,7 +35,7 @@ fn exact(case: &Case, stop: f64, step: f64) -> Table {
 fn run(case: &Case, config: &RunConfig, reference: &Table, grid: f64) -> Outcome {
     let config = RunConfig { record: outputs(case, ""), ..config.clone() };
     let mut table = Table::default();
-    let mut simulation = Simulation::new(case.system().unwrap(), &config).unwrap();
+    let mut simulation = Run::new(case.system().unwrap(), &config).unwrap();
     simulation.run(&mut table, &mut |_| Ok(Flow::Continue)).unwrap();
     let width = reference.rows[0].len();
     let mut largest = vec![0.0_f64; width];

@@ -7,7 +7,7 @@ use koppel::coupling::{CouplingConfig, NepceConfig, PrestepConfig, StartUp, Vfps
 use koppel::identify::ModelConfig;
 use koppel::models::cases::{Case, case};
 use koppel::record::{Record, Table};
-use koppel::run::{AdaptiveConfig, Change, Flow, Reading, RunConfig, Simulation};
+use koppel::run::{AdaptiveConfig, Change, Flow, Reading, Run, RunConfig};
 use koppel::solver::SolverConfig;
 
 /// Cases and steps in ms.
@@ -36,7 +36,7 @@ pub(crate) fn outputs(case: &Case, prefix: &str) -> Record {
 pub(crate) fn exact(case: &Case, config: &RunConfig) -> Table {
     let record = outputs(case, "monolith.");
     let plain = RunConfig { coupling: CouplingConfig::zoh(), record, ..config.clone() };
-    let mut simulation = Simulation::new(case.reference().unwrap(), &plain).unwrap();
+    let mut simulation = Run::new(case.reference().unwrap(), &plain).unwrap();
     let mut table = Table::default();
     simulation.run(&mut table, &mut |_| Ok(Flow::Continue)).unwrap();
     table

@@ -9,7 +9,7 @@ mod random;
 
 use koppel::analysis::{Certificate, Certifier, Evidence, Worth};
 use koppel::record::Table;
-use koppel::run::{Flow, RunConfig, Simulation};
+use koppel::run::{Flow, Run, RunConfig};
 use koppel::system::System;
 use random::{Example, Random, overall};
 
@@ -19,11 +19,11 @@ fn certified(
     config: &RunConfig,
     is_doubled: bool,
 ) -> Option<(Table, Certificate)> {
-    let mut simulation = Simulation::new(system(), config).unwrap();
+    let mut simulation = Run::new(system(), config).unwrap();
     let mut certifier = Certifier::new(&mut simulation);
     if is_doubled {
         let half = RunConfig { step: config.step / 2.0, ..config.clone() };
-        let second = Simulation::new(system(), &half).unwrap();
+        let second = Run::new(system(), &half).unwrap();
         certifier = certifier.with_second_run(&simulation, second).unwrap();
     }
     let mut table = Table::default();

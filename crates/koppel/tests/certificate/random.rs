@@ -3,7 +3,7 @@
 use koppel::coupling::CouplingConfig;
 use koppel::linalg::{Matrix, spectral_abscissa};
 use koppel::record::{Record, Table};
-use koppel::run::{Flow, RunConfig, Simulation};
+use koppel::run::{Flow, Run, RunConfig};
 use koppel::solver::SolverConfig;
 use koppel::system::{
     Connection, LinearOde, Ode, OdeModel, StateSpace, System, SystemBuilder, Variable, monolith,
@@ -101,7 +101,7 @@ impl Example {
         let model = OdeModel::new(closed, &SolverConfig::Exact {}).unwrap();
         let system = SystemBuilder::new().add("m", model).build().unwrap();
         let record = Record::One("m.*y*".into());
-        let mut simulation = Simulation::new(system, &RunConfig { record, ..self.config.clone() }).unwrap();
+        let mut simulation = Run::new(system, &RunConfig { record, ..self.config.clone() }).unwrap();
         let mut table = Table::default();
         simulation.run(&mut table, &mut |_| Ok(Flow::Continue)).unwrap();
         table

@@ -3,7 +3,7 @@
 use super::{gain, integrator, run, scalar};
 use koppel::Error;
 use koppel::record::Table;
-use koppel::run::{Flow, Reading, RunConfig, Simulation};
+use koppel::run::{Flow, Reading, Run, RunConfig};
 use koppel::signal::external::ExternalConfig;
 use koppel::solver::SolverConfig;
 use koppel::system::{Connection, OdeModel, SystemBuilder, Variable};
@@ -40,7 +40,7 @@ fn the_start_is_consistent_through_feed_through_and_loops() {
         .connect(Connection { offset: 1.0, ..Connection::new("a.y", "a.u") })
         .build()
         .unwrap();
-    let error = Simulation::new(none, &RunConfig::new(1.0, 0.5)).err().unwrap();
+    let error = Run::new(none, &RunConfig::new(1.0, 0.5)).err().unwrap();
     assert!(error.to_string().contains("a.y"), "{error}");
 }
 
@@ -86,7 +86,7 @@ fn a_nan_born_in_the_fresh_reading_is_seen_at_once() {
         .external("falling.u", ExternalConfig::Constant { value: -1.0 })
         .build()
         .unwrap();
-    let mut simulation = Simulation::new(system, &RunConfig::new(0.5, 0.1)).unwrap();
+    let mut simulation = Run::new(system, &RunConfig::new(0.5, 0.1)).unwrap();
     let error = simulation.run(&mut Table::default(), &mut |_| Ok(Flow::Continue)).unwrap_err();
     let Error::BecameNonFinite { subsystem, time, .. } = *error else { panic!("{error}") };
     assert_eq!((subsystem.as_str(), time), ("root", 0.5));
@@ -101,7 +101,7 @@ fn non_linear_loops_are_solved_or_honestly_reported() {
             .connect(Connection::new("a.y", "a.u"))
             .build()
             .unwrap();
-        Simulation::new(system, &RunConfig::new(1.0, 0.5)).map(|simulation| simulation.outputs(0)[0])
+        Run::new(system, &RunConfig::new(1.0, 0.5)).map(|simulation| simulation.outputs(0)[0])
     };
     let y = cubic(1.0).unwrap();
     assert!((y - 1.521_379_706_804_567_6).abs() < 1e-11, "{y} from the start value of the input");
@@ -114,7 +114,7 @@ fn non_linear_loops_are_solved_or_honestly_reported() {
         .connect(Connection::new("a.y", "a.u"))
         .build()
         .unwrap();
-    let simulation = Simulation::new(logarithm, &RunConfig::new(1.0, 0.5)).unwrap();
+    let simulation = Run::new(logarithm, &RunConfig::new(1.0, 0.5)).unwrap();
     let y = simulation.outputs(0)[0];
     assert!((y - y.ln() - 2.0).abs() < 1e-11, "{y}");
 }

@@ -11,7 +11,7 @@ mod wiring;
 
 use koppel::linalg::Matrix;
 use koppel::record::Table;
-use koppel::run::{Ending, Flow, RunConfig, Simulation};
+use koppel::run::{Ending, Flow, Run, RunConfig};
 use koppel::signal::external::ExternalConfig;
 use koppel::solver::SolverConfig;
 use koppel::system::{LinearOde, OdeModel, StateSpace, System, Variable};
@@ -32,15 +32,15 @@ fn gain(value: f64) -> OdeModel {
     scalar(0.0, 0.0, 0.0, value, 0.0)
 }
 
-fn run(system: System, config: &RunConfig) -> (Table, Ending, Simulation) {
-    let mut simulation = Simulation::new(system, config).unwrap();
+fn run(system: System, config: &RunConfig) -> (Table, Ending, Run) {
+    let mut simulation = Run::new(system, config).unwrap();
     let mut table = Table::default();
     let ending = simulation.run(&mut table, &mut |_| Ok(Flow::Continue)).unwrap();
     (table, ending, simulation)
 }
 
 /// The last value of a column by name.
-fn last(simulation: &Simulation, table: &Table, name: &str) -> f64 {
+fn last(simulation: &Run, table: &Table, name: &str) -> f64 {
     let column = simulation.columns().iter().position(|c| c.name == name).unwrap();
     table.rows.last().unwrap()[column]
 }

@@ -4,7 +4,7 @@ use super::{gain, integrator, last, run, scalar, step};
 use koppel::coupling::{CouplingConfig, StartUp};
 use koppel::models;
 use koppel::record::{Record, Table};
-use koppel::run::{Flow, RunConfig, ScheduleConfig, Simulation};
+use koppel::run::{Flow, Run, RunConfig, ScheduleConfig};
 use koppel::signal::external::{ExternalConfig, Interpolation};
 use koppel::solver::SolverConfig;
 use koppel::system::{Connection, OdeModel, SystemBuilder};
@@ -45,8 +45,8 @@ fn signals_too_fast_to_follow_are_refused() {
     let system = |frequency| {
         SystemBuilder::new().add("a", integrator(0.0)).external("a.u", sine(frequency)).build().unwrap()
     };
-    assert!(Simulation::new(system(1e2), &RunConfig::new(1.0, 0.1)).is_ok());
-    let error = Simulation::new(system(1e12), &RunConfig::new(1.0, 0.1)).err().unwrap();
+    assert!(Run::new(system(1e2), &RunConfig::new(1.0, 0.1)).is_ok());
+    let error = Run::new(system(1e12), &RunConfig::new(1.0, 0.1)).err().unwrap();
     assert!(error.to_string().contains("a.u"), "{error}");
 }
 
@@ -105,7 +105,7 @@ fn a_table_is_held_and_says_what_it_lacks() {
         assert!((last(&simulation, &rows, "sink.y") - expected).abs() < 1e-12);
     }
     config.schedule = ScheduleConfig::PARALLEL;
-    let mut simulation = Simulation::new(system(&table[..3]).unwrap(), &config).unwrap();
+    let mut simulation = Run::new(system(&table[..3]).unwrap(), &config).unwrap();
     let error = simulation.run(&mut Table::default(), &mut |_| Ok(Flow::Continue)).unwrap_err();
     assert!(error.to_string().contains("`count.y -> "), "{error}");
     assert!(error.to_string().contains("no entry for 3 (t = 3 s)"), "{error}");

@@ -3,7 +3,7 @@
 use super::{integrator, last, run, scalar, step};
 use koppel::coupling::{CouplingConfig, StartUp};
 use koppel::record::{Record, Table};
-use koppel::run::{Change, Ending, Flow, RunConfig, RunState, ScheduleConfig, Simulation};
+use koppel::run::{Change, Ending, Flow, Run, RunConfig, RunState, ScheduleConfig};
 use koppel::solver::SolverConfig;
 use koppel::system::{Connection, OdeModel, SystemBuilder, VariableId, VariableKind};
 use koppel::{Error, models};
@@ -130,7 +130,7 @@ fn changes_of_what_cannot_be_set_are_refused() {
     for (name, part) in [("b.u", "connected"), ("a.y", "output"), ("a.mass", "unknown"), ("c.u", "subsystem")]
     {
         let at = vec![Change { time: 0.5, set: BTreeMap::from([(name.to_owned(), 1.0)]) }];
-        let error = Simulation::new(system(), &RunConfig { at, ..RunConfig::new(1.0, 0.1) }).err().unwrap();
+        let error = Run::new(system(), &RunConfig { at, ..RunConfig::new(1.0, 0.1) }).err().unwrap();
         assert!(error.to_string().contains(part), "{name}: {error}");
     }
 }
@@ -146,7 +146,7 @@ fn a_stop_condition_ends_the_run() {
     assert_eq!(table.times, [0.0, 0.4], "the row at which it held is kept");
     for (text, part) in [("a.y +", "expected"), ("a.q > 1", "a.q"), ("a.y + 1", "comparison")] {
         let config = RunConfig { stop_when: Some(text.into()), ..RunConfig::new(1.0, 0.1) };
-        let error = Simulation::new(system(), &config).err().unwrap();
+        let error = Run::new(system(), &config).err().unwrap();
         assert!(error.to_string().contains(part), "{text}: {error}");
     }
 }
@@ -158,7 +158,7 @@ fn non_finite_outputs_name_the_culprit() {
         .add("wild", scalar(300.0, 0.0, 1.0, 0.0, 1.0))
         .build()
         .unwrap();
-    let mut simulation = Simulation::new(system, &RunConfig::new(10.0, 1.0)).unwrap();
+    let mut simulation = Run::new(system, &RunConfig::new(10.0, 1.0)).unwrap();
     let mut table = Table::default();
     let error = simulation.run(&mut table, &mut |_| Ok(Flow::Continue)).unwrap_err();
     let Error::BecameNonFinite { subsystem, variable, time, .. } = *error else { panic!("{error}") };
@@ -188,7 +188,7 @@ fn settings_without_sense_are_refused() {
         (RunConfig { coupling: reduced, every: BTreeMap::from([("a".into(), 2)]), ..good }, "rates"),
     ];
     for (config, part) in bad {
-        let error = Simulation::new(system(), &config).err().unwrap();
+        let error = Run::new(system(), &config).err().unwrap();
         assert!(error.to_string().contains(part), "{error} should say `{part}`");
     }
     let twice = SystemBuilder::new().add("a", integrator(0.0)).add("a", integrator(0.0)).build();
@@ -222,15 +222,15 @@ fn a_state_goes_back_only_to_where_it_came_from() {
     };
     let every = BTreeMap::from([("slow".to_owned(), 4)]);
     let config = RunConfig { every, ..RunConfig::new(1.0, 0.1) };
-    let mut simulation = Simulation::new(build(), &config).unwrap();
+    let mut simulation = Run::new(build(), &config).unwrap();
     let mut state = koppel::run::RunState::default();
     (0..9).for_each(|_| simulation.advance().unwrap());
     simulation.save(&mut state).unwrap();
-    let mut longer = Simulation::new(build(), &RunConfig { stop: 2.0, ..config }).unwrap();
+    let mut longer = Run::new(build(), &RunConfig { stop: 2.0, ..config }).unwrap();
     let error = longer.restore(&state).err().unwrap();
     assert!(error.to_string().contains("`slow` stands at 1 s"), "{error}");
     let alone = SystemBuilder::new().add("a", integrator(0.0)).build().unwrap();
-    let mut other = Simulation::new(alone, &RunConfig::new(1.0, 0.1)).unwrap();
+    let mut other = Run::new(alone, &RunConfig::new(1.0, 0.1)).unwrap();
     assert!(other.restore(&state).err().unwrap().to_string().contains("another system"));
 }
 
@@ -249,7 +249,7 @@ fn simple_steps_give_the_numbers_of_all_others() {
         builder.build().unwrap()
     };
     let config = RunConfig::new(25.01, 0.01);
-    let start = |is_simple: bool| Simulation::new(build(is_simple), &config).unwrap();
+    let start = |is_simple: bool| Run::new(build(is_simple), &config).unwrap();
     let (mut each, mut many, mut general) = (start(true), start(true), start(false));
     let (mut one, mut other) = (RunState::default(), RunState::default());
     let mut taken = [1, 7, 30, 600].into_iter().cycle();

@@ -2,7 +2,7 @@
 
 use super::{gain, integrator, last, scalar};
 use koppel::record::Table;
-use koppel::run::{Change, Ending, Flow, RunConfig, Simulation};
+use koppel::run::{Change, Ending, Flow, Run, RunConfig};
 use koppel::system::{Connection, System, SystemBuilder};
 
 /// Two masses of one state each that feed each other: held inputs, one wire per input.
@@ -18,7 +18,7 @@ fn pair() -> System {
 
 /// Rows, when the watcher was asked, and how the run ended.
 fn watched(config: &RunConfig, flow: impl Fn(u64) -> Flow + Send + Sync) -> (Table, Vec<u64>, Ending) {
-    let mut simulation = Simulation::new(pair(), config).unwrap();
+    let mut simulation = Run::new(pair(), config).unwrap();
     let (mut table, mut asked) = (Table::default(), Vec::new());
     let ending = simulation.run(&mut table, &mut |simulation| {
         asked.push(simulation.index());
@@ -71,7 +71,7 @@ fn conditions_and_changes_are_seen_at_their_step() {
             .add("b", gain(2.0))
             .connect(Connection::new("a.y", "b.u"))
             .build();
-        let mut simulation = Simulation::new(system.unwrap(), &config).unwrap();
+        let mut simulation = Run::new(system.unwrap(), &config).unwrap();
         let mut table = Table::default();
         simulation.run(&mut table, &mut |_| Ok(flow)).unwrap();
         (last(&simulation, &table, "a.y"), table)

@@ -9,13 +9,14 @@ use koppel::coupling::{CouplingConfig, StartUp};
 use koppel::error::Error;
 use koppel::linalg::Matrix;
 use koppel::models::cases::{Case, case};
-use koppel::run::{Reading, RunConfig, ScheduleConfig, Simulation, Spared};
+use koppel::run::{Reading, Run, RunConfig, ScheduleConfig};
 use koppel::signal::{Samples, Segment, Step};
 use koppel::solver::SolverConfig;
 use koppel::system::{
     Connection, LinearOde, OdeModel, Ports, Snapshot, StateSpace, Subsystem, System, SystemBuilder, Variable,
     VariableId,
 };
+use koppel::workbench::Spared;
 
 fn closed(system: System) -> System {
     plain::each(system, |inner| Plain { inner, can_save: false })
@@ -24,9 +25,9 @@ fn closed(system: System) -> System {
 /// The system of a case, every subsystem excited at this step.
 fn excited(case: &Case, step: f64) -> LinearSystem {
     let config = RunConfig { step, stop: 10.0 * step, ..case.run.clone() };
-    let mut simulation = Simulation::new(closed(case.system().unwrap()), &config).unwrap();
+    let mut simulation = Run::new(closed(case.system().unwrap()), &config).unwrap();
     assert!(LinearSystem::new(&mut simulation).is_err(), "they tell nothing of themselves");
-    simulation.excite_unknown(&[], None, &|_| {}).unwrap();
+    simulation.workbench().excite_unknown(&[], None, &|_| {}).unwrap();
     LinearSystem::new(&mut simulation).unwrap()
 }
 
@@ -85,10 +86,10 @@ fn limits_of_the_helicopter_are_those_of_its_matrices() {
 
 #[test]
 fn non_linear_black_boxes_are_judged_right_or_not_trusted() {
-    let start = |case: &Case, run: &RunConfig| Simulation::new(closed(case.system().unwrap()), run).unwrap();
+    let start = |case: &Case, run: &RunConfig| Run::new(closed(case.system().unwrap()), run).unwrap();
     let (told, bad) = right_or_not_trusted(|case, run, options| {
         let mut simulation = start(case, run);
-        simulation.excite_unknown(&[], None, &|_| {}).unwrap();
+        simulation.workbench().excite_unknown(&[], None, &|_| {}).unwrap();
         let copy = || Some(start(case, run));
         Forecast::of(&mut simulation, run, &ForecastOptions { copy: Some(&copy), ..*options })
     });
@@ -171,11 +172,11 @@ impl Subsystem for Strange {
 
 /// y' = 2 (g u - y) and an integrator that takes it back: x' = -y. Zero-order hold with step h: z² - (1 + e) z + e + g (1 - e) h, with
 /// e = e^{-2h}; the product of the poles is 1 where g (1 - e) h = 1 - e, so h = 1 / g.
-fn strange(gain: f64, lag: usize, spared: &[Spared]) -> (Forecast, Simulation) {
+fn strange(gain: f64, lag: usize, spared: &[Spared]) -> (Forecast, Run) {
     judged(Strange::new(gain, lag, false), spared)
 }
 
-fn judged(strange: Strange, spared: &[Spared]) -> (Forecast, Simulation) {
+fn judged(strange: Strange, spared: &[Spared]) -> (Forecast, Run) {
     let matrix = |value: f64| Matrix::from_slice(1, 1, &[value]);
     let integrator = StateSpace { a: matrix(0.0), b: matrix(-1.0), c: matrix(1.0), d: matrix(0.0) };
     let ode = LinearOde::new(integrator, vec![Variable::new("u")], vec![Variable::new("y")], &[1.0]).unwrap();
@@ -187,8 +188,8 @@ fn judged(strange: Strange, spared: &[Spared]) -> (Forecast, Simulation) {
         .build()
         .unwrap();
     let config = RunConfig { schedule: ScheduleConfig::PARALLEL, ..RunConfig::new(1.0, 0.1) };
-    let mut simulation = Simulation::new(system, &config).unwrap();
-    simulation.excite_unknown(spared, None, &|_| {}).unwrap();
+    let mut simulation = Run::new(system, &config).unwrap();
+    simulation.workbench().excite_unknown(spared, None, &|_| {}).unwrap();
     let options = ForecastOptions { methods: Some(Methods::Own), ..ForecastOptions::default() };
     (Forecast::of(&mut simulation, &config, &options), simulation)
 }
@@ -206,7 +207,7 @@ fn outputs_that_never_move_do_no_harm() {
     assert_eq!((model.source.as_str(), model.is_exact), ("exciting it", false));
     // It stands at its start again.
     assert_eq!(simulation.outputs(id), [0.0, 7.0]);
-    let part = simulation.linear_part(id).unwrap();
+    let part = simulation.workbench().linear_part(id).unwrap();
     assert!((part.matrices.a[(0, 0)] + 2.0).abs() < 1e-6, "{part:?}");
 }
 

@@ -6,7 +6,7 @@ use super::linear;
 use koppel::analysis::{Forecast, ForecastOptions, LinearSystem, Methods, Verdict};
 use koppel::linalg::Matrix;
 use koppel::models::cases::case;
-use koppel::run::{Reading, RunConfig, Simulation};
+use koppel::run::{Reading, Run, RunConfig};
 use koppel::solver::SolverConfig;
 use koppel::system::{Connection, LinearOde, OdeModel, StateSpace, System, SystemBuilder, Variable};
 
@@ -76,7 +76,7 @@ fn two_loops() -> System {
 #[test]
 fn the_fast_loop_is_to_blame() {
     let run = RunConfig::new(20.0, 0.1);
-    let mut simulation = Simulation::new(two_loops(), &run).unwrap();
+    let mut simulation = Run::new(two_loops(), &run).unwrap();
     let options = ForecastOptions { methods: Some(Methods::Own), ..ForecastOptions::default() };
     let forecast = Forecast::of(&mut simulation, &run, &options);
     assert_eq!(forecast.verdict, Verdict::Unstable);

@@ -4,7 +4,7 @@ use super::linear;
 use koppel::analysis::{LinearSystem, Methods, Scan, candidates, limits, recommend};
 use koppel::coupling::{CouplingConfig, PrestepConfig, VfpsConfig};
 use koppel::models::cases::{Case, case};
-use koppel::run::{RunConfig, Simulation};
+use koppel::run::{Run, RunConfig};
 
 /// Root mean square over the range, the largest of all outputs: run against the uncut system, for so many steps. The range is that
 /// at the steps of the case, as in the prediction: large steps see little of what moves between them.
@@ -12,8 +12,8 @@ fn seen(case: &Case, run: &RunConfig, horizon: f64) -> f64 {
     let steps = (horizon / run.step).floor();
     let config = RunConfig { stop: run.start + steps * run.step, ..run.clone() };
     let fine = RunConfig { coupling: CouplingConfig::zoh(), schedule: plain(), ..config.clone() };
-    let mut coupled = Simulation::new(case.system().unwrap(), &config).unwrap();
-    let mut uncut = Simulation::new(case.reference().unwrap(), &fine).unwrap();
+    let mut coupled = Run::new(case.system().unwrap(), &config).unwrap();
+    let mut uncut = Run::new(case.reference().unwrap(), &fine).unwrap();
     let graph = case.system().unwrap().graph;
     let names: Vec<(String, usize, usize)> = (0..graph.outputs())
         .map(|output| {
@@ -28,7 +28,7 @@ fn seen(case: &Case, run: &RunConfig, horizon: f64) -> f64 {
     let mut ranges: Vec<[f64; 2]> = places.iter().map(|p| [uncut.outputs(0)[*p]; 2]).collect();
     let own_steps = (horizon / case.run.step).floor();
     let own = RunConfig { step: case.run.step, stop: run.start + own_steps * case.run.step, ..fine.clone() };
-    let mut wide = Simulation::new(case.reference().unwrap(), &own).unwrap();
+    let mut wide = Run::new(case.reference().unwrap(), &own).unwrap();
     while !wide.is_done() {
         wide.advance().unwrap();
         for (range, place) in ranges.iter_mut().zip(&places) {
@@ -52,7 +52,7 @@ fn plain() -> koppel::run::ScheduleConfig {
     koppel::run::ScheduleConfig::PARALLEL
 }
 
-fn uncut_place(uncut: &Simulation, name: &str) -> usize {
+fn uncut_place(uncut: &Run, name: &str) -> usize {
     let outputs = &uncut.graph().ports(0).outputs;
     outputs.iter().position(|output| output.name == name).unwrap()
 }
@@ -121,7 +121,7 @@ fn the_error_of_a_system_with_a_filter() {
         let every = (1e-3 / step).round() as u64;
         let config = RunConfig { step, stop: 0.1, record, record_every: every, ..case.run.clone() };
         let mut table = koppel::record::Table::default();
-        let mut simulation = Simulation::new(case.system().unwrap(), &config).unwrap();
+        let mut simulation = Run::new(case.system().unwrap(), &config).unwrap();
         simulation.run(&mut table, &mut |_| Ok(koppel::run::Flow::Continue)).unwrap();
         table
     };
@@ -134,7 +134,7 @@ fn the_error_of_a_system_with_a_filter() {
     };
     let seen = (0..3).map(error).fold(0.0, f64::max);
     let config = RunConfig { step: 1e-3, stop: 0.1, ..case.run.clone() };
-    let mut simulation = Simulation::new(case.system().unwrap(), &config).unwrap();
+    let mut simulation = Run::new(case.system().unwrap(), &config).unwrap();
     let system = LinearSystem::new(&mut simulation).unwrap();
     let reference = system.reference(&config).unwrap();
     let predicted = system.global_error(&config, &reference).unwrap();

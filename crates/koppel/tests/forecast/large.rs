@@ -2,7 +2,7 @@
 
 use super::chain::chain;
 use koppel::analysis::{Forecast, ForecastOptions, Verdict};
-use koppel::run::{RunConfig, Simulation};
+use koppel::run::{Run, RunConfig};
 use std::time::Instant;
 
 /// It answers in about six seconds of one core; a machine with other work is given more.
@@ -10,7 +10,7 @@ use std::time::Instant;
 fn a_hundred_subsystems_are_judged_in_seconds() {
     let run = RunConfig::new(10.0, 0.01);
     let (system, _) = chain(100, |_| (100.0, 1.0), |k| if k == 0 { 1.0 } else { 0.0 });
-    let mut simulation = Simulation::new(system, &run).unwrap();
+    let mut simulation = Run::new(system, &run).unwrap();
     let begin = Instant::now();
     let forecast = Forecast::of(&mut simulation, &run, &ForecastOptions::default());
     assert!(begin.elapsed().as_secs() < 90, "{:?}", begin.elapsed());

@@ -19,10 +19,10 @@ mod two_mass;
 
 use koppel::analysis::LinearSystem;
 use koppel::models::cases::Case;
-use koppel::run::Simulation;
+use koppel::run::Run;
 
 /// The system of a case, linearised at its start.
 fn linear(case: &Case) -> LinearSystem {
-    let mut simulation = Simulation::new(case.system().unwrap(), &case.run).unwrap();
+    let mut simulation = Run::new(case.system().unwrap(), &case.run).unwrap();
     LinearSystem::new(&mut simulation).unwrap()
 }

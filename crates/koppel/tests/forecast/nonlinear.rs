@@ -3,12 +3,12 @@
 use koppel::analysis::{Forecast, ForecastOptions, Methods, ModelTrust, Verdict};
 use koppel::coupling::CouplingConfig;
 use koppel::models::cases::{Case, case};
-use koppel::run::{RunConfig, Simulation};
+use koppel::run::{Run, RunConfig};
 
 /// Whether outputs leave where the uncut system stays by twice its range, or the run fails.
 fn goes_wrong(case: &Case, ranges: &[[f64; 2]], run: &RunConfig) -> bool {
     let run = RunConfig { stop: long(case), ..run.clone() };
-    let mut simulation = Simulation::new(case.system().unwrap(), &run).unwrap();
+    let mut simulation = Run::new(case.system().unwrap(), &run).unwrap();
     let graph = case.system().unwrap().graph;
     while !simulation.is_done() {
         if simulation.advance().is_err() {
@@ -35,7 +35,7 @@ fn long(case: &Case) -> f64 {
 /// Where each output of the uncut system stays.
 fn ranges(case: &Case) -> Vec<[f64; 2]> {
     let run = RunConfig { coupling: CouplingConfig::zoh(), ..RunConfig::new(long(case), case.run.step) };
-    let mut uncut = Simulation::new(case.reference().unwrap(), &run).unwrap();
+    let mut uncut = Run::new(case.reference().unwrap(), &run).unwrap();
     let mut all: Vec<[f64; 2]> = uncut.outputs(0).iter().map(|y| [*y; 2]).collect();
     while !uncut.is_done() {
         uncut.advance().unwrap();
@@ -87,7 +87,7 @@ pub(crate) fn right_or_not_trusted(
 #[test]
 fn limits_are_right_or_not_trusted() {
     let (told, bad) = right_or_not_trusted(|case, run, options| {
-        Forecast::of(&mut Simulation::new(case.system().unwrap(), run).unwrap(), run, options)
+        Forecast::of(&mut Run::new(case.system().unwrap(), run).unwrap(), run, options)
     });
     // At least one of them is told with its limit.
     assert!(told.iter().any(|told| told.contains("Stable")), "{told:#?}");

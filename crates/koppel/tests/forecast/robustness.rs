@@ -5,7 +5,7 @@ use super::limits::{pushed, rows, sprung};
 use super::linear;
 use koppel::analysis::robustness;
 use koppel::models::cases::case;
-use koppel::run::{Reading, RunConfig, Simulation};
+use koppel::run::{Reading, Run, RunConfig};
 
 /// ρ of the two-mass oscillator at 3 s, parallel and stale, with parameters of one's own.
 fn by_hand(m: f64, ck: f64, dk: f64, step: f64) -> f64 {
@@ -31,7 +31,7 @@ fn parameters_have_the_ranges_found_by_hand() {
     let step = 1.0;
     let run = RunConfig { step, reading: Reading::Stale, ..case.run.clone() };
     assert!(by_hand(10.0, 1.0, 2.0, step) < 1.0);
-    let mut simulation = Simulation::new(case.system().unwrap(), &run).unwrap();
+    let mut simulation = Run::new(case.system().unwrap(), &run).unwrap();
     let system = linear(&case);
     let found = robustness(&mut simulation, &system, &run, 0.2).unwrap();
     let of = |name: &str| found.parameters.iter().find(|range| range.parameter == name).unwrap();
@@ -68,6 +68,6 @@ fn parameters_have_the_ranges_found_by_hand() {
     for (id, name) in ["first", "second"].iter().enumerate() {
         assert_eq!(simulation.graph().name(id), *name);
         let m = simulation.graph().ports(id).parameters.iter().position(|p| p.name == "m").unwrap();
-        assert_eq!(simulation.parameter(id, m).unwrap(), 10.0);
+        assert_eq!(simulation.workbench().parameter(id, m).unwrap(), 10.0);
     }
 }

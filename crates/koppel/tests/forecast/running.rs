@@ -4,16 +4,16 @@ use super::linear;
 use koppel::analysis::{Scan, stable_steps};
 use koppel::coupling::{CorrectorConfig, CouplingConfig, HinfConfig, NepceConfig, PrestepConfig, VfpsConfig};
 use koppel::models::cases::{Case, case};
-use koppel::run::{Reading, RunConfig, Simulation};
+use koppel::run::{Reading, Run, RunConfig};
 
 const STEPS: usize = 6000;
 
 /// Whether movement between communication points in the last tenth of a run is more than in an earlier one.
 fn grows(case: &Case, run: &RunConfig, step: f64) -> bool {
     let config = RunConfig { step, stop: step * STEPS as f64, ..run.clone() };
-    let mut simulation = Simulation::new(case.system().unwrap(), &config).unwrap();
+    let mut simulation = Run::new(case.system().unwrap(), &config).unwrap();
     let mut moved = Vec::with_capacity(STEPS);
-    let outputs = |simulation: &Simulation| -> Vec<f64> {
+    let outputs = |simulation: &Run| -> Vec<f64> {
         (0..simulation.graph().len()).flat_map(|id| simulation.outputs(id).to_vec()).collect()
     };
     let mut before = outputs(&simulation);

@@ -3,7 +3,7 @@
 use crate::members::Static;
 use koppel::linalg::Matrix;
 use koppel::models::cases::case;
-use koppel::run::{AccelerationKind, IterationConfig, IterationKind, LoopWork, RunConfig, Simulation};
+use koppel::run::{AccelerationKind, IterationConfig, IterationKind, LoopWork, Run, RunConfig};
 use koppel::signal::external::ExternalConfig;
 use koppel::solver::SolverConfig;
 use koppel::system::{
@@ -18,8 +18,8 @@ fn newton() -> RunConfig {
     RunConfig { iteration: Some(iteration), ..RunConfig::new(1.0, 0.1) }
 }
 
-fn run(system: System, config: &RunConfig) -> (Simulation, LoopWork) {
-    let mut simulation = Simulation::new(system, config).unwrap();
+fn run(system: System, config: &RunConfig) -> (Run, LoopWork) {
+    let mut simulation = Run::new(system, config).unwrap();
     while !simulation.is_done() {
         simulation.advance().unwrap();
     }
@@ -89,8 +89,8 @@ fn a_loop_of_linear_members_takes_two_evaluations() {
 fn the_solution_is_that_of_the_linear_equations() {
     let case = case("feedthrough-pair").unwrap();
     let config = RunConfig { iteration: newton().iteration, stop: 0.1, ..case.run.clone() };
-    let mut simulation = Simulation::new(case.system().unwrap(), &config).unwrap();
-    let state = |simulation: &mut Simulation, name: &str| {
+    let mut simulation = Run::new(case.system().unwrap(), &config).unwrap();
+    let state = |simulation: &mut Run, name: &str| {
         let id = simulation.graph().find(name).unwrap();
         let variable = simulation.graph().ports(id).find_any("x").unwrap();
         simulation.value(id, variable).unwrap()

@@ -4,7 +4,7 @@
 use koppel::analysis::{choose_filter, zero_stability};
 use koppel::coupling::{CouplingConfig, StartUp};
 use koppel::models::cases::case;
-use koppel::run::{AccelerationKind, IterationConfig, IterationKind, Reading, RunConfig, Simulation};
+use koppel::run::{AccelerationKind, IterationConfig, IterationKind, Reading, Run, RunConfig};
 use koppel::solver::SolverConfig;
 use koppel::system::{FilterConfig, System};
 
@@ -53,7 +53,7 @@ fn monolithic_euler(beta: f64, stop: f64, step: f64) -> (State, f64) {
     (x, x[0].cos() * a - x[0].sin() * x[1] * x[1])
 }
 
-fn angles(simulation: &mut Simulation) -> [f64; 2] {
+fn angles(simulation: &mut Run) -> [f64; 2] {
     ["upper", "lower"].map(|name| {
         let id = simulation.graph().find(name).unwrap();
         let index = simulation.graph().ports(id).locals.iter().position(|v| v.name == "alpha").unwrap();
@@ -62,7 +62,7 @@ fn angles(simulation: &mut Simulation) -> [f64; 2] {
     })
 }
 
-fn finish(simulation: &mut Simulation) -> koppel::Result<()> {
+fn finish(simulation: &mut Run) -> koppel::Result<()> {
     while !simulation.is_done() {
         simulation.advance()?;
     }
@@ -89,7 +89,7 @@ fn iteration_agrees_with_the_monolithic_run() {
                     IterationKind::Step => CouplingConfig::foh(StartUp::Constant),
                 };
                 let config = RunConfig { iteration: Some(iteration), coupling, ..config(1.0, STEP) };
-                let mut simulation = Simulation::new(system(beta, None, STEP), &config).unwrap();
+                let mut simulation = Run::new(system(beta, None, STEP), &config).unwrap();
                 finish(&mut simulation).unwrap();
                 let found = angles(&mut simulation);
                 let error = (found[0] - reference[0]).abs().max((found[1] - reference[2]).abs());
@@ -127,7 +127,7 @@ fn all_accelerations_lead_to_the_same_run() {
             let iteration = IterationConfig::new(IterationKind::Outputs, acceleration);
             let iteration = IterationConfig { tolerance: 1e-10, max_iterations: 100, ..iteration };
             let config = RunConfig { iteration: Some(iteration), ..config(1.0, STEP) };
-            let mut simulation = Simulation::new(system(beta, None, STEP), &config).unwrap();
+            let mut simulation = Run::new(system(beta, None, STEP), &config).unwrap();
             let done = finish(&mut simulation);
             let work = simulation.loop_works().next().unwrap().clone();
             println!("{beta:5}  {acceleration:?}  {:.3} (most {})", work.mean(), work.most);
@@ -149,7 +149,7 @@ fn all_accelerations_lead_to_the_same_run() {
 fn without_iteration_no_step_is_small_enough() {
     for step in [1e-3, 1e-4, 1e-5] {
         let config = config(0.05, step);
-        let mut simulation = Simulation::new(system(2.0, None, step), &config).unwrap();
+        let mut simulation = Run::new(system(2.0, None, step), &config).unwrap();
         let told = zero_stability(&mut simulation, &config);
         assert!(!told.zero_stable && (told.zero_stability_radius - 0.9636 * 2_f64.sqrt()).abs() < 1e-4);
         let largest = loop {
@@ -171,7 +171,7 @@ fn without_iteration_no_step_is_small_enough() {
 fn check_knows_the_radius_beforehand() {
     for beta in BETAS {
         let config = config(1.0, STEP);
-        let mut simulation = Simulation::new(system(beta, None, STEP), &config).unwrap();
+        let mut simulation = Run::new(system(beta, None, STEP), &config).unwrap();
         let told = zero_stability(&mut simulation, &config);
         // |sin(α1 - α2)| √β
         let expected = 1.3_f64.sin() * beta.sqrt();
@@ -190,7 +190,7 @@ fn check_knows_the_radius_beforehand() {
                 ..config.clone()
             },
         ] {
-            let mut simulation = Simulation::new(system(beta, None, STEP), &config).unwrap();
+            let mut simulation = Run::new(system(beta, None, STEP), &config).unwrap();
             let told = zero_stability(&mut simulation, &config);
             assert!(told.zero_stable && told.zero_stability_radius < 1e-5, "{told:?}");
         }
@@ -200,7 +200,7 @@ fn check_knows_the_radius_beforehand() {
 /// Largest error of the angles over one second.
 fn filter_error(beta: f64, filter: &FilterConfig) -> f64 {
     let config = config(1.0, STEP);
-    let mut simulation = Simulation::new(system(beta, Some(filter.clone()), STEP), &config).unwrap();
+    let mut simulation = Run::new(system(beta, Some(filter.clone()), STEP), &config).unwrap();
     let mut x = [-1.0, 0.0, 0.3, 0.0];
     let mut largest: f64 = 0.0;
     while !simulation.is_done() {
@@ -219,8 +219,7 @@ fn filters_are_stable_for_all_mass_ratios_and_change_the_dynamics() {
     let mut last = 0.0;
     for beta in BETAS {
         let config = config(1.0, STEP);
-        let mut simulation =
-            Simulation::new(system(beta, Some(FilterConfig::pt2(1.0)), STEP), &config).unwrap();
+        let mut simulation = Run::new(system(beta, Some(FilterConfig::pt2(1.0)), STEP), &config).unwrap();
         let choice = choose_filter(&mut simulation, &config, "upper.F1").unwrap();
         let error = filter_error(beta, &FilterConfig::pt2(choice.omega));
         let b = beta * 1.3_f64.sin().powi(2);
@@ -289,7 +288,7 @@ fn a_filter_that_is_too_fast_is_seen_beforehand() {
     // ω = 1900 at H = 0.1 ms: stable for β up to about 3.
     for beta in [1.0, 2.0, 8.0, 32.0] {
         let config = config(1.0, STEP);
-        let build = || Simulation::new(system(beta, Some(FilterConfig::pt2(1900.0)), STEP), &config).unwrap();
+        let build = || Run::new(system(beta, Some(FilterConfig::pt2(1900.0)), STEP), &config).unwrap();
         let told = zero_stability(&mut build(), &config);
         let mut simulation = build();
         let mut grows = false;

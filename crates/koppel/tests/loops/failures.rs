@@ -1,9 +1,7 @@
 //! Loops on which one try fails, and what comes after.
 
 use crate::members::Static;
-use koppel::run::{
-    AccelerationKind, IterationConfig, IterationKind, Otherwise, Reading, RunConfig, Simulation,
-};
+use koppel::run::{AccelerationKind, IterationConfig, IterationKind, Otherwise, Reading, Run, RunConfig};
 use koppel::signal::external::ExternalConfig;
 use koppel::system::{Connection, System, SystemBuilder};
 
@@ -27,7 +25,7 @@ fn with_time(outputs: &[&str], g: impl Fn(f64, f64, &mut [f64]) + Send + 'static
         .unwrap()
 }
 
-fn output(simulation: &Simulation, name: &str) -> f64 {
+fn output(simulation: &Run, name: &str) -> f64 {
     let output = simulation.graph().find_output(name).unwrap();
     let id = simulation.graph().subsystem_of_output(output);
     simulation.outputs(id)[output - simulation.graph().outputs_of(id).start]
@@ -47,7 +45,7 @@ fn derivatives_that_could_not_be_used_are_not_kept() {
         })
     };
     let config = iterated(IterationKind::Outputs, AccelerationKind::Newton, Otherwise::Accept);
-    let mut simulation = Simulation::new(system(), &config).unwrap();
+    let mut simulation = Run::new(system(), &config).unwrap();
     for k in 1..=10 {
         let done = simulation.advance();
         if k == 3 {
@@ -69,7 +67,7 @@ fn the_whole_loop_is_solved_from_where_the_search_began() {
         y[0] = if u > 3.0 { f64::NAN } else { 0.5 * u + (6.0 * t).min(1.2) };
     });
     let config = iterated(IterationKind::Outputs, AccelerationKind::Broyden, Otherwise::Stop);
-    let mut simulation = Simulation::new(system, &config).unwrap();
+    let mut simulation = Run::new(system, &config).unwrap();
     for k in 1..=10 {
         simulation.advance().unwrap();
         let (found, expected) = (output(&simulation, "a.y"), (1.2 * f64::from(k)).min(2.4));
@@ -83,7 +81,7 @@ fn what_is_accepted_is_what_the_residual_belongs_to() {
     // y = y + 1 has no solution.
     let system = with_time(&["y"], |u, t, y| y[0] = if t > 0.05 { u + 1.0 } else { 0.5 * u + 1.0 });
     let config = iterated(IterationKind::Outputs, AccelerationKind::Broyden, Otherwise::Accept);
-    let mut simulation = Simulation::new(system, &config).unwrap();
+    let mut simulation = Run::new(system, &config).unwrap();
     simulation.advance().unwrap();
     let work = simulation.loop_works().next().unwrap();
     assert_eq!(work.unconverged, 1);
@@ -102,7 +100,7 @@ fn a_member_that_gives_no_number_ends_a_run_whose_steps_are_iterated() {
         reading: Reading::Stale,
         ..iterated(IterationKind::Step, AccelerationKind::Broyden, Otherwise::Stop)
     };
-    let mut simulation = Simulation::new(system, &config).unwrap();
+    let mut simulation = Run::new(system, &config).unwrap();
     (0..5).for_each(|_| simulation.advance().unwrap());
     let error = simulation.advance().unwrap_err().to_string();
     assert!(error.contains("`a`") && error.contains('w') && error.contains("NaN"), "{error}");
@@ -133,7 +131,7 @@ fn a_guess_is_not_looked_up_beyond_a_table() {
             let mut config = iterated(kind, acceleration, Otherwise::Stop);
             // So that what goes through the table is guessed, too.
             config.iteration.as_mut().unwrap().torn = false;
-            let mut simulation = Simulation::new(system(), &config).unwrap();
+            let mut simulation = Run::new(system(), &config).unwrap();
             for k in 1..=10 {
                 simulation.advance().unwrap_or_else(|error| panic!("{kind:?} {acceleration:?} {k}: {error}"));
                 let expected = 2.0 * (5.0 + f64::from(k).min(2.0));
@@ -166,7 +164,7 @@ fn a_result_on_the_way_that_a_table_does_not_know_is_not_handed_on() {
     };
     for acceleration in [AccelerationKind::FixedPoint, AccelerationKind::Broyden, AccelerationKind::Newton] {
         let config = iterated(IterationKind::Step, acceleration, Otherwise::Stop);
-        let mut simulation = Simulation::new(system(), &config).unwrap();
+        let mut simulation = Run::new(system(), &config).unwrap();
         assert_eq!(simulation.loop_works().next().unwrap().unknowns, ["b.y"]);
         for k in 1..=10 {
             simulation.advance().unwrap_or_else(|error| panic!("{acceleration:?} {k}: {error}"));
@@ -180,7 +178,7 @@ fn a_result_on_the_way_that_a_table_does_not_know_is_not_handed_on() {
 fn a_member_at_its_limit_is_no_black_box() {
     // At the start within its limits, at the first communication point beyond them.
     let system = with_time(&["y"], |u, t, y| y[0] = (0.5 * u + 30.0 * t).clamp(-1.0, 1.0));
-    let mut simulation = Simulation::new(system, &RunConfig::new(1.0, STEP)).unwrap();
+    let mut simulation = Run::new(system, &RunConfig::new(1.0, STEP)).unwrap();
     for _ in 0..10 {
         simulation.advance().unwrap();
         assert_eq!(output(&simulation, "a.y"), 1.0);
@@ -206,7 +204,7 @@ fn the_tolerance_is_relative_to_nominal_values() {
             .unwrap();
         let mut config = iterated(kind, AccelerationKind::FixedPoint, Otherwise::Stop);
         config.iteration.as_mut().unwrap().max_iterations = 1000;
-        let mut simulation = Simulation::new(system, &config).unwrap();
+        let mut simulation = Run::new(system, &config).unwrap();
         simulation.advance().unwrap();
         f64::from(simulation.loop_works().next().unwrap().last)
     };

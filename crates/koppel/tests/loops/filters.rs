@@ -1,13 +1,13 @@
 //! Filters on connections, against their step responses.
 
 use crate::members::Static;
-use koppel::run::{RunConfig, RunState, Simulation};
+use koppel::run::{Run, RunConfig, RunState};
 use koppel::signal::external::ExternalConfig;
 use koppel::system::{Connection, FilterConfig, SystemBuilder};
 
 const OMEGA: f64 = 7.0;
 
-fn simulation(filter: FilterConfig) -> Simulation {
+fn simulation(filter: FilterConfig) -> Run {
     let system = SystemBuilder::new()
         .add("source", Static::gain(1.0, 0.0))
         .add("sink", Static::gain(1.0, 0.0))
@@ -15,7 +15,7 @@ fn simulation(filter: FilterConfig) -> Simulation {
         .connect(Connection::new("source.y", "sink.u").filter(filter))
         .build()
         .unwrap();
-    Simulation::new(system, &RunConfig::new(2.0, 0.05)).unwrap()
+    Run::new(system, &RunConfig::new(2.0, 0.05)).unwrap()
 }
 
 #[test]

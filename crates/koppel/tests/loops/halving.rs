@@ -4,7 +4,7 @@ use crate::members::Static;
 use koppel::coupling::{CouplingConfig, StartUp};
 use koppel::models::cases::case;
 use koppel::run::{
-    AccelerationKind, Change, IterationConfig, IterationKind, Otherwise, RunConfig, Simulation, Statistics,
+    AccelerationKind, Change, IterationConfig, IterationKind, Otherwise, Run, RunConfig, Statistics,
 };
 use koppel::solver::SolverConfig;
 use koppel::system::{Connection, System, SystemBuilder};
@@ -14,7 +14,7 @@ fn foh() -> CouplingConfig {
 }
 
 fn run(system: System, config: &RunConfig) -> Statistics {
-    let mut simulation = Simulation::new(system, config).unwrap();
+    let mut simulation = Run::new(system, config).unwrap();
     while !simulation.is_done() {
         simulation.advance().unwrap();
     }
@@ -33,14 +33,14 @@ fn what_does_not_converge_is_accepted_stopped_or_halved() {
     let work = run(pendulum(), &config(Otherwise::Accept, 3)).loops[0].clone();
     assert!(work.points == 4 && work.unconverged == 4, "{work:?}");
     assert!(work.first_unconverged == Some(0.05) && work.worst_residual > 1e-8, "{work:?}");
-    let mut stopped = Simulation::new(pendulum(), &config(Otherwise::Stop, 3)).unwrap();
+    let mut stopped = Run::new(pendulum(), &config(Otherwise::Stop, 3)).unwrap();
     let error = stopped.advance().unwrap_err().to_string();
     assert!(
         error.contains("upper") && error.contains("t = 0.05 s") && error.contains("after 3 evaluations"),
         "{error}"
     );
     // Feed-through does not become less with the step: after ten halvings this one is told too.
-    let mut halved = Simulation::new(pendulum(), &config(Otherwise::Halve, 3)).unwrap();
+    let mut halved = Run::new(pendulum(), &config(Otherwise::Halve, 3)).unwrap();
     let error = halved.advance().unwrap_err().to_string();
     assert!(error.contains("upper") && error.contains("after 3 evaluations"), "{error}");
     assert_eq!(halved.halvings(), 10);
@@ -52,9 +52,9 @@ fn dual_mass(config: &RunConfig) -> (f64, Statistics) {
     for part in &mut case.parts {
         part.solver = SolverConfig::Exact {};
     }
-    let mut coupled = Simulation::new(case.system().unwrap(), config).unwrap();
+    let mut coupled = Run::new(case.system().unwrap(), config).unwrap();
     let plain = RunConfig::new(config.stop, config.step);
-    let mut reference = Simulation::new(case.reference().unwrap(), &plain).unwrap();
+    let mut reference = Run::new(case.reference().unwrap(), &plain).unwrap();
     let left = coupled.graph().find_output("left.x").unwrap();
     let place = reference.graph().ports(0).outputs.iter().position(|v| v.name == "left.x").unwrap();
     let id = coupled.graph().subsystem_of_output(left);
@@ -137,8 +137,8 @@ fn what_cannot_be_halved_is_refused_before_the_run() {
         (gain().without_roll_back(), gain().without_roll_back(), outputs, "cannot roll back"),
     ];
     for (first, second, config, problem) in cases {
-        Simulation::new(pair(first), &config(Otherwise::Stop)).unwrap();
-        let error = Simulation::new(pair(second), &config(Otherwise::Halve)).err().unwrap().to_string();
+        Run::new(pair(first), &config(Otherwise::Stop)).unwrap();
+        let error = Run::new(pair(second), &config(Otherwise::Halve)).err().unwrap().to_string();
         assert!(error.contains(problem) && error.contains("otherwise = "), "{error}");
     }
 }

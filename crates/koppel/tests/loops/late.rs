@@ -2,7 +2,7 @@
 
 use crate::members::Static;
 use koppel::Result;
-use koppel::run::{Change, RunConfig, Simulation};
+use koppel::run::{Change, Run, RunConfig};
 use koppel::signal::{Samples, Segment, Step};
 use koppel::system::{
     Connection, Ports, Snapshot, Subsystem, SystemBuilder, Variable, VariableId, VariableKind,
@@ -122,7 +122,7 @@ fn start(members: Vec<Box<dyn Subsystem>>, is_ring: bool, config: &RunConfig) ->
             builder = builder.connect(Connection::new(&format!("m{i}.y"), &format!("m{}.u", (i + 1) % n)));
         }
     }
-    let mut simulation = Simulation::new(builder.build().unwrap(), config).unwrap();
+    let mut simulation = Run::new(builder.build().unwrap(), config).unwrap();
     let outputs =
         (0..n).map(|i| simulation.outputs(simulation.graph().find(&format!("m{i}")).unwrap())[0]).collect();
     // Once under way nothing is asked of them that they do not do.
@@ -154,7 +154,7 @@ fn a_chain_starts_with_outputs_of_its_inputs() {
         .connect(Connection::new("y.y", "z.u"))
         .build()
         .unwrap();
-    let simulation = Simulation::new(system, &config).unwrap();
+    let simulation = Run::new(system, &config).unwrap();
     let at = |name| simulation.outputs(simulation.graph().find(name).unwrap())[0];
     assert_near(&[at("x"), at("y"), at("z")], &[3.0, -12.0, -5.0]);
 }
@@ -233,7 +233,7 @@ fn chains_are_started_once() {
         // The first one tells something else when it leaves: its unconnected input is one.
         let change = Change { time: 0.0, set: [("m0.u".to_owned(), 1.0)].into() };
         let config = RunConfig { at: vec![change], ..config.clone() };
-        let simulation = Simulation::new(builder.build().unwrap(), &config).unwrap();
+        let simulation = Run::new(builder.build().unwrap(), &config).unwrap();
         let last = simulation.outputs(simulation.graph().find("m9").unwrap())[0];
         assert_eq!(last, 1024.0);
         assert!(starts.iter().all(|starts| starts.load(Ordering::Relaxed) == 1), "{starts:?}");
@@ -253,7 +253,7 @@ fn bystanders_are_started_once() {
         .connect(Connection::new("b.y", "a.u"))
         .build()
         .unwrap();
-    let simulation = Simulation::new(system, &RunConfig::new(1.0, 0.1)).unwrap();
+    let simulation = Run::new(system, &RunConfig::new(1.0, 0.1)).unwrap();
     let at = |name| simulation.outputs(simulation.graph().find(name).unwrap())[0];
     assert_near(&[at("a"), at("b"), at("c")], &[3.0 / 1.9, -2.7 / 1.9, 3.0]);
     assert_eq!(starts.load(Ordering::Relaxed), 1);

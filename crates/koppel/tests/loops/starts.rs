@@ -2,7 +2,7 @@
 
 use crate::members::Static;
 use koppel::analysis::{structure, zero_stability};
-use koppel::run::{AccelerationKind, IterationConfig, IterationKind, Reading, RunConfig, Simulation};
+use koppel::run::{AccelerationKind, IterationConfig, IterationKind, Reading, Run, RunConfig};
 use koppel::system::{Connection, Reach, System, SystemBuilder, algebraic_loops};
 
 fn iterated(kind: IterationKind) -> RunConfig {
@@ -43,7 +43,7 @@ fn both_solutions_of_a_nonlinear_loop_are_reached_from_their_starts() {
         for config in
             [RunConfig::new(1.0, 0.1), iterated(IterationKind::Outputs), iterated(IterationKind::Step)]
         {
-            let mut simulation = Simulation::new(nonlinear(start), &config).unwrap();
+            let mut simulation = Run::new(nonlinear(start), &config).unwrap();
             for _ in 0..5 {
                 let at = |name: &str| simulation.graph().find_output(name).unwrap();
                 let all: Vec<f64> = (0..2).flat_map(|id| simulation.outputs(id).to_vec()).collect();
@@ -100,7 +100,7 @@ fn a_ring_of_five_static_gains() {
     assert_eq!(path.matches(" => ").count(), 5, "{path}");
     for config in [iterated(IterationKind::Outputs), iterated(IterationKind::Step), RunConfig::new(1.0, 0.1)]
     {
-        let mut simulation = Simulation::new(ring(&gains, &offsets), &config).unwrap();
+        let mut simulation = Run::new(ring(&gains, &offsets), &config).unwrap();
         while !simulation.is_done() {
             simulation.advance().unwrap();
         }
@@ -112,7 +112,7 @@ fn a_ring_of_five_static_gains() {
     }
     // Read stale and in parallel, the ring multiplies by the fifth root of its gain.
     let stale = RunConfig { reading: Reading::Stale, ..RunConfig::new(1.0, 0.1) };
-    let mut simulation = Simulation::new(ring(&gains, &offsets), &stale).unwrap();
+    let mut simulation = Run::new(ring(&gains, &offsets), &stale).unwrap();
     let told = zero_stability(&mut simulation, &stale);
     let product: f64 = gains.iter().product::<f64>().abs();
     assert!((told.zero_stability_radius - product.powf(0.2)).abs() < 1e-6, "{told:?}");
@@ -136,7 +136,7 @@ fn interlocked() -> System {
 #[test]
 fn interlocked_loops_are_judged_together() {
     let stale = RunConfig { reading: Reading::Stale, ..RunConfig::new(1.0, 0.1) };
-    let mut simulation = Simulation::new(interlocked(), &stale).unwrap();
+    let mut simulation = Run::new(interlocked(), &stale).unwrap();
     let told = zero_stability(&mut simulation, &stale);
     // √1.2: each cycle alone would be stable.
     assert!((told.zero_stability_radius - 1.2_f64.sqrt()).abs() < 1e-6 && !told.zero_stable, "{told:?}");
@@ -144,7 +144,7 @@ fn interlocked_loops_are_judged_together() {
     assert_eq!((report.loops.len(), report.loops[0].torn.as_slice()), (1, &["shared.y".to_owned()][..]));
     for config in [iterated(IterationKind::Outputs), iterated(IterationKind::Step), RunConfig::new(1.0, 0.1)]
     {
-        let mut simulation = Simulation::new(interlocked(), &config).unwrap();
+        let mut simulation = Run::new(interlocked(), &config).unwrap();
         simulation.advance().unwrap();
         let id = simulation.graph().find("shared").unwrap();
         // y = 1 + 1.2 y
@@ -163,13 +163,13 @@ fn without_roll_back_outputs_are_iterated_and_steps_refused() {
             .build()
             .unwrap()
     };
-    let mut simulation = Simulation::new(build(), &iterated(IterationKind::Outputs)).unwrap();
+    let mut simulation = Run::new(build(), &iterated(IterationKind::Outputs)).unwrap();
     simulation.advance().unwrap();
     let id = simulation.graph().find("box").unwrap();
     assert!((simulation.outputs(id)[0] - 1.0 / 7.0).abs() < 1e-8);
     let report = structure(&mut simulation).unwrap();
     assert_eq!(report.loops[0].without_roll_back, ["box"]);
-    let error = Simulation::new(build(), &iterated(IterationKind::Step)).err().unwrap();
+    let error = Run::new(build(), &iterated(IterationKind::Step)).err().unwrap();
     assert!(error.to_string().contains("`box` cannot roll back, but step iteration needs it"), "{error}");
     assert!(error.hint().unwrap().contains("outputs"));
 }
@@ -177,6 +177,6 @@ fn without_roll_back_outputs_are_iterated_and_steps_refused() {
 #[test]
 fn a_loop_without_solution_names_the_culprit() {
     let build = || ring(&[2.0, 0.5], &[1.0, 1.0]);
-    let error = Simulation::new(build(), &RunConfig::new(1.0, 0.1)).err().unwrap().to_string();
+    let error = Run::new(build(), &RunConfig::new(1.0, 0.1)).err().unwrap().to_string();
     assert!(error.contains("m0.y") && error.contains("m1"), "{error}");
 }

@@ -4,9 +4,7 @@ use crate::members::{Calls, Static};
 use koppel::coupling::{CouplingConfig, StartUp};
 use koppel::linalg::{Matrix, solve, spectral_radius};
 use koppel::models::cases::case;
-use koppel::run::{
-    AccelerationKind, IterationConfig, IterationKind, Reading, RunConfig, RunState, Simulation,
-};
+use koppel::run::{AccelerationKind, IterationConfig, IterationKind, Reading, Run, RunConfig, RunState};
 use koppel::signal::external::ExternalConfig;
 use koppel::solver::SolverConfig;
 use koppel::system::{Connection, System, SystemBuilder};
@@ -32,9 +30,9 @@ fn dual_mass_error(coupling: CouplingConfig, step: f64, kind: Option<IterationKi
         reading: Reading::Fresh,
         ..RunConfig::new(0.05, step)
     };
-    let mut coupled = Simulation::new(case.system().unwrap(), &config).unwrap();
+    let mut coupled = Run::new(case.system().unwrap(), &config).unwrap();
     let plain = RunConfig::new(0.05, step);
-    let mut reference = Simulation::new(case.reference().unwrap(), &plain).unwrap();
+    let mut reference = Run::new(case.reference().unwrap(), &plain).unwrap();
     let left = coupled.graph().find_output("left.x").unwrap();
     let place = reference.graph().ports(0).outputs.iter().position(|v| v.name == "left.x").unwrap();
     let mut largest: f64 = 0.0;
@@ -190,7 +188,7 @@ fn two_hundred_random_loops_are_solved_or_reported() {
                 let iteration =
                     IterationConfig { max_iterations: 100, ..IterationConfig::new(kind, acceleration) };
                 let config = RunConfig { iteration: Some(iteration), ..RunConfig::new(1.0, 0.09) };
-                let Ok(mut simulation) = Simulation::new(random.system(), &config) else {
+                let Ok(mut simulation) = Run::new(random.system(), &config) else {
                     reported += 1;
                     continue;
                 };
@@ -225,7 +223,7 @@ fn two_hundred_random_loops_are_solved_or_reported() {
 }
 
 /// What is said to be solved is solved.
-fn check(simulation: &Simulation, random: &RandomLoop, number: usize) {
+fn check(simulation: &Run, random: &RandomLoop, number: usize) {
     let expected = random.solution(simulation.time());
     let size = expected.iter().fold(0.0_f64, |most, y| most.max(y.abs()));
     for (i, expected) in expected.iter().enumerate() {
@@ -266,7 +264,7 @@ fn only_the_loop_is_repeated() {
             reading: Reading::Stale,
             ..RunConfig::new(1.0, 0.01)
         };
-        let mut simulation = Simulation::new(system, &config).unwrap();
+        let mut simulation = Run::new(system, &config).unwrap();
         while !simulation.is_done() {
             simulation.advance().unwrap();
         }
@@ -277,7 +275,7 @@ fn only_the_loop_is_repeated() {
         // Iterating outputs repeats no step at all.
         let (system, calls) = counted(gain);
         let config = RunConfig { iteration: iteration(IterationKind::Outputs), ..config };
-        let mut simulation = Simulation::new(system, &config).unwrap();
+        let mut simulation = Run::new(system, &config).unwrap();
         let before: Vec<u64> = calls.iter().map(|c| c.reads()).collect();
         while !simulation.is_done() {
             simulation.advance().unwrap();
@@ -307,7 +305,7 @@ fn saved_and_restored_goes_on_with_the_same_bits() {
             };
             let build = || {
                 let system = crate::double_pendulum::system(4.0, None, 1e-3);
-                Simulation::new(system, &config).unwrap()
+                Run::new(system, &config).unwrap()
             };
             let mut simulation = build();
             (0..20).for_each(|_| simulation.advance().unwrap());
@@ -334,7 +332,7 @@ fn timed(iteration: Option<IterationConfig>) -> (f64, f64) {
         threads: koppel::run::Parallel::Never,
         ..RunConfig::new(0.1, 1e-3)
     };
-    let mut simulation = Simulation::new(crate::double_pendulum::system(0.25, None, 5e-5), &config).unwrap();
+    let mut simulation = Run::new(crate::double_pendulum::system(0.25, None, 5e-5), &config).unwrap();
     let begin = std::time::Instant::now();
     while !simulation.is_done() {
         simulation.advance().unwrap();

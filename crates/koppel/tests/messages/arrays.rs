@@ -3,7 +3,7 @@
 use super::run;
 use koppel::coupling::{CouplingConfig, StartUp};
 use koppel::linalg::Matrix;
-use koppel::run::{RunConfig, Simulation};
+use koppel::run::{Run, RunConfig};
 use koppel::solver::SolverConfig;
 use koppel::system::{Connection, LinearOde, OdeModel, StateSpace, SystemBuilder, Variable};
 
@@ -88,5 +88,5 @@ fn an_array_can_have_a_coupling_of_its_own() {
     let connections = [("b.u".to_owned(), CouplingConfig::relaxed(0.5))].into();
     let coupling = CouplingConfig::Mixed { default: Box::new(CouplingConfig::zoh()), connections };
     let system = arrays().connect(Connection::new("a.y", "b.u")).build().unwrap();
-    Simulation::new(system, &RunConfig { coupling, ..RunConfig::new(0.2, 0.1) }).unwrap();
+    Run::new(system, &RunConfig { coupling, ..RunConfig::new(0.2, 0.1) }).unwrap();
 }

@@ -5,7 +5,7 @@
 mod arrays;
 
 use koppel::record::{Record, Recorder, Table};
-use koppel::run::{Flow, Parallel, RunConfig, RunState, ScheduleConfig, Simulation};
+use koppel::run::{Flow, Parallel, Run, RunConfig, RunState, ScheduleConfig};
 use koppel::signal::{Samples, Segment, Step};
 use koppel::system::{
     Connection, Message, MessageKind, MessagePort, Ports, Snapshot, Subsystem, System, SystemBuilder,
@@ -129,7 +129,7 @@ fn pair(order: [&str; 2]) -> System {
 }
 
 fn run(system: System, config: &RunConfig) -> BTreeMap<String, Vec<f64>> {
-    let mut simulation = Simulation::new(system, config).unwrap();
+    let mut simulation = Run::new(system, config).unwrap();
     let mut table = Table::default();
     simulation.run(&mut table, &mut |_| Ok(Flow::Continue)).unwrap();
     let names = simulation.columns().iter().map(|column| column.name.clone()).enumerate();
@@ -183,7 +183,7 @@ fn a_slow_subsystem_is_heard_where_it_stands_and_forgets_no_tick() {
 fn what_is_saved_is_restored() {
     for schedule in [ScheduleConfig::PARALLEL, ScheduleConfig::SEQUENCE] {
         let config = RunConfig { schedule, ..RunConfig::new(2.0, 0.1) };
-        let mut simulation = Simulation::new(pair(["a", "b"]), &config).unwrap();
+        let mut simulation = Run::new(pair(["a", "b"]), &config).unwrap();
         (0..5).for_each(|_| simulation.advance().unwrap());
         let (mut early, mut late) = (RunState::default(), RunState::default());
         simulation.save(&mut early).unwrap();
@@ -197,7 +197,7 @@ fn what_is_saved_is_restored() {
         let mut again = RunState::default();
         simulation.save(&mut again).unwrap();
         assert_eq!(again, late);
-        let mut fresh = Simulation::new(pair(["a", "b"]), &config).unwrap();
+        let mut fresh = Run::new(pair(["a", "b"]), &config).unwrap();
         fresh.restore(&late).unwrap();
         assert_eq!(fresh.message("b.bytes_out").unwrap(), Message::Bytes(b"11".into()));
         assert_eq!(fresh.message("b.clock_out").unwrap(), Message::Tick(false));
@@ -207,7 +207,7 @@ fn what_is_saved_is_restored() {
 #[test]
 fn unconnected_messages_can_be_asked_for() {
     let system = SystemBuilder::new().add("a", Teller::new()).build().unwrap();
-    let mut simulation = Simulation::new(system, &RunConfig::new(1.0, 0.1)).unwrap();
+    let mut simulation = Run::new(system, &RunConfig::new(1.0, 0.1)).unwrap();
     simulation.advance().unwrap();
     assert_eq!(simulation.message("a.text_out").unwrap(), Message::Text("1".into()));
     let error = simulation.message("a.txt_out").unwrap_err().to_string();
@@ -291,13 +291,13 @@ fn messages_are_recorded() {
     let names = ["a.text_out", "a.bytes_out", "a.clock_out", "b.text_*"];
     let record = Record::Many(names.map(Into::into).into());
     let config = RunConfig { record, ..RunConfig::new(0.5, 0.1) };
-    let mut simulation = Simulation::new(pair(["a", "b"]), &config).unwrap();
+    let mut simulation = Run::new(pair(["a", "b"]), &config).unwrap();
     let found: Vec<&str> = simulation.message_columns().iter().map(|column| column.name.as_str()).collect();
     assert_eq!(found, ["a.text_out", "a.bytes_out", "b.text_out", "b.text_in"]);
     assert_eq!(simulation.columns().len(), 1, "the clock is a number");
     let mut rows = Kept::default();
     simulation.run(&mut rows, &mut |_| Ok(Flow::Continue)).unwrap();
-    let mut alone = Simulation::new(pair(["a", "b"]), &RunConfig::new(0.5, 0.1)).unwrap();
+    let mut alone = Run::new(pair(["a", "b"]), &RunConfig::new(0.5, 0.1)).unwrap();
     for (index, (_, numbers, messages)) in rows.0.iter().enumerate() {
         let present = |name: &str| -> Message { alone.message(name).unwrap() };
         let expected = ["a.text_out", "a.bytes_out", "b.text_out", "a.text_out"].map(present);
@@ -315,7 +315,7 @@ fn an_input_that_gets_no_messages_is_not_recorded() {
     let system = SystemBuilder::new().add("a", Teller::new()).build().unwrap();
     let record = Record::Many(vec!["a.text_in".into()]);
     let config = RunConfig { record, ..RunConfig::new(1.0, 0.1) };
-    let error = Simulation::new(system, &config).err().unwrap().to_string();
+    let error = Run::new(system, &config).err().unwrap().to_string();
     assert_eq!(error, "record: `a.text_in` is a text that nothing is connected to");
 }
 
@@ -336,7 +336,7 @@ fn a_failing_receiver_is_named() {
         }
     }
     system.subsystems[1] = Box::new(Stubborn(Box::new(Teller::new())));
-    let mut simulation = Simulation::new(system, &RunConfig::new(1.0, 0.1)).unwrap();
+    let mut simulation = Run::new(system, &RunConfig::new(1.0, 0.1)).unwrap();
     let error = simulation.run(&mut Table::default(), &mut |_| Ok(Flow::Continue)).unwrap_err().to_string();
     assert!(error.starts_with("subsystem `b` failed at t = 0.3"), "{error}");
     assert!(error.contains("three is not possible"), "{error}");

@@ -11,9 +11,8 @@ fn a_jump_from_outside_gives_no_kick() {
         case
     };
     let (exact_simulation, exact) = run(case.reference().unwrap(), &RunConfig::new(4.0, 0.05));
-    let column = |simulation: &Simulation, name: &str| {
-        simulation.columns().iter().position(|c| c.name == name).unwrap()
-    };
+    let column =
+        |simulation: &Run, name: &str| simulation.columns().iter().position(|c| c.name == name).unwrap();
     for reading in [Reading::Fresh, Reading::Stale] {
         for error_equation in [ErrorEquationConfig::Off, ErrorEquationConfig::Carried] {
             let coupling = CouplingConfig::from(PrestepConfig { error_equation, ..PrestepConfig::default() });
@@ -115,7 +114,7 @@ fn a_jump_from_outside_is_no_fault_of_the_models() {
         let coupling = CouplingConfig::from(prestep);
         let at = vec![Change { time: 1.0, set: [("a.x[1]".to_owned(), 5.0)].into() }];
         let mut simulation =
-            Simulation::new(system, &RunConfig { coupling, at, ..RunConfig::new(2.0, 0.05) }).unwrap();
+            Run::new(system, &RunConfig { coupling, at, ..RunConfig::new(2.0, 0.05) }).unwrap();
         while !simulation.is_done() {
             simulation.advance().unwrap();
             let worst = simulation.model_quality().iter().copied().fold(0.0, f64::max);

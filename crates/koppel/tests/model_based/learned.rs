@@ -76,6 +76,6 @@ fn moesp_starts_from_an_earlier_run() {
     let full = table.column(0).position(|phase| phase == 2.0).unwrap();
     assert!((3..=5).contains(&full), "{full}");
     assert!(table.column(0).skip(full).all(|phase| phase == 2.0));
-    let refused = Simulation::new(case.system().unwrap(), &config(again, 2e-4)).err().unwrap().to_string();
+    let refused = Run::new(case.system().unwrap(), &config(again, 2e-4)).err().unwrap().to_string();
     assert!(refused.contains("learned by MOESP at a step of 0.0001 s, not 0.0002 s"), "{refused}");
 }

@@ -16,8 +16,7 @@ use koppel::identify::{ModelConfig, MoespConfig, RlsConfig};
 use koppel::linalg::Matrix;
 use koppel::record::{Record, Table};
 use koppel::run::{
-    AccelerationKind, Change, Flow, IterationConfig, IterationKind, Reading, RunConfig, ScheduleConfig,
-    Simulation,
+    AccelerationKind, Change, Flow, IterationConfig, IterationKind, Reading, Run, RunConfig, ScheduleConfig,
 };
 use koppel::signal::external::ExternalConfig;
 use koppel::solver::SolverConfig;
@@ -98,8 +97,8 @@ fn settings(stop: f64, step: f64) -> Vec<RunConfig> {
     all
 }
 
-fn run(system: System, config: &RunConfig) -> (Simulation, Table) {
-    let mut simulation = Simulation::new(system, config).unwrap();
+fn run(system: System, config: &RunConfig) -> (Run, Table) {
+    let mut simulation = Run::new(system, config).unwrap();
     let mut table = Table::default();
     let ending = simulation.run(&mut table, &mut |_| Ok(Flow::Continue));
     ending.unwrap_or_else(|error| panic!("{error}\n{config:?}"));

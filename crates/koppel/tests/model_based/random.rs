@@ -4,7 +4,7 @@ use super::{linear, run};
 use koppel::coupling::{CouplingConfig, PrestepConfig};
 use koppel::linalg::{Matrix, spectral_abscissa};
 use koppel::record::{Record, Table};
-use koppel::run::{RunConfig, Simulation};
+use koppel::run::{Run, RunConfig};
 use koppel::solver::SolverConfig;
 use koppel::system::{
     Connection, LinearOde, Ode, OdeModel, StateSpace, System, SystemBuilder, Variable, monolith,
@@ -108,7 +108,7 @@ impl Example {
 
     /// Mean error relative to each output's range, and the worst quality figure of the run.
     fn error(&self, coupling: CouplingConfig, exact: &Table) -> (f64, f64) {
-        let mut simulation = Simulation::new(self.system(), &self.config(coupling)).unwrap();
+        let mut simulation = Run::new(self.system(), &self.config(coupling)).unwrap();
         let mut table = Table::default();
         let mut worst = 0.0_f64;
         simulation.record(&mut table).unwrap();

@@ -42,7 +42,7 @@ fn methods_that_learn_differently_are_not_mixed() {
         let coupling =
             CouplingConfig::Mixed { default: Box::new(first), connections: [(to.clone(), second)].into() };
         let config = RunConfig { coupling, ..RunConfig::new(1.0, 0.01) };
-        let refused = Simulation::new(case.system().unwrap(), &config).map(|_| ()).unwrap_err().to_string();
+        let refused = Run::new(case.system().unwrap(), &config).map(|_| ()).unwrap_err().to_string();
         assert!(refused.contains(word), "{refused}");
     }
 }
@@ -70,7 +70,7 @@ fn vfps_beside_other_methods() {
     let start = |default: CouplingConfig, other: CouplingConfig| {
         let connections = [(case.connections[0].to.clone(), other)].into();
         let coupling = CouplingConfig::Mixed { default: Box::new(default), connections };
-        Simulation::new(case.system().unwrap(), &RunConfig { coupling, ..RunConfig::new(1.0, 0.01) })
+        Run::new(case.system().unwrap(), &RunConfig { coupling, ..RunConfig::new(1.0, 0.01) })
     };
     for other in [Nodes::Fixed(1), Nodes::Auto] {
         let refused = start(vfps(Nodes::Fixed(10)), vfps(other)).map(|_| ()).unwrap_err().to_string();

@@ -17,7 +17,7 @@ use koppel::Result;
 use koppel::coupling::{CouplingConfig, Hold};
 use koppel::models::cases::Case;
 use koppel::record::Table;
-use koppel::run::{Flow, Reading, RunConfig, ScheduleConfig, Simulation};
+use koppel::run::{Flow, Reading, Run, RunConfig, ScheduleConfig};
 use koppel::system::System;
 use std::collections::BTreeMap;
 
@@ -28,7 +28,7 @@ fn parameters(list: &[(&str, f64)]) -> BTreeMap<String, f64> {
 
 /// Names of the columns, and the rows.
 fn run(system: System, config: &RunConfig) -> Result<(Vec<String>, Table)> {
-    let mut simulation = Simulation::new(system, config)?;
+    let mut simulation = Run::new(system, config)?;
     let mut table = Table::default();
     simulation.run(&mut table, &mut |_| Ok(Flow::Continue))?;
     Ok((simulation.columns().iter().map(|column| column.name.clone()).collect(), table))

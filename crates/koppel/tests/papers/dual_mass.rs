@@ -7,7 +7,7 @@ use koppel::coupling::{
     PrestepConfig,
 };
 use koppel::models::cases::{Case, case};
-use koppel::run::Simulation;
+use koppel::run::Run;
 use koppel::system::Subsystem;
 
 /// c_k and d_k of the coupling; explicit Euler 0.01 ms.
@@ -92,7 +92,7 @@ fn is_stable(coupling: &CouplingConfig, ratio: f64, step: f64) -> bool {
         Box::new(Watched { inner, micro: 1e-5, spacing: 5e-4, trace: trace.clone() })
     };
     system.subsystems = system.subsystems.into_iter().map(watch).collect();
-    let mut simulation = Simulation::new(system, &config).unwrap();
+    let mut simulation = Run::new(system, &config).unwrap();
     let start: Vec<Vec<f64>> = [0, 1].map(|id| simulation.outputs(id).to_vec()).into();
     while !simulation.is_done() {
         if simulation.advance().is_err() {

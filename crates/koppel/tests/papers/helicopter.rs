@@ -4,7 +4,7 @@ use super::{global_error, prestep, run};
 use koppel::coupling::{ConstantConfig, CouplingConfig, LearningConfig, PrestepConfig};
 use koppel::identify::{ModelConfig, RlsConfig};
 use koppel::models::cases::{Case, case};
-use koppel::run::{RunConfig, Simulation};
+use koppel::run::{Run, RunConfig};
 
 fn helicopter(coupling: CouplingConfig, step: f64) -> (Case, RunConfig) {
     let case = case("helicopter").unwrap();
@@ -113,7 +113,7 @@ fn learned_models_are_stable_at_a_fifth_of_a_second() {
 #[test]
 fn regression_models_of_an_earlier_run_are_stable_at_three_tenths_of_a_second() {
     let (case, config) = helicopter(prestep(learned(12.0)), 0.1);
-    let mut simulation = Simulation::new(case.system().unwrap(), &RunConfig { stop: 8.0, ..config }).unwrap();
+    let mut simulation = Run::new(case.system().unwrap(), &RunConfig { stop: 8.0, ..config }).unwrap();
     while !simulation.is_done() {
         simulation.advance().unwrap();
     }

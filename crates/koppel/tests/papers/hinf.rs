@@ -9,7 +9,7 @@ use koppel::hinf::HoldOrder;
 use koppel::linalg::Matrix;
 use koppel::models::RandomDualMass;
 use koppel::models::cases::{case, random_dual_mass_case};
-use koppel::run::{RunConfig, Simulation};
+use koppel::run::{Run, RunConfig};
 use koppel::signal::external::ExternalConfig;
 use koppel::solver::SolverConfig;
 use koppel::system::{Connection, LinearOde, OdeModel, StateSpace, SystemBuilder, Variable};
@@ -92,7 +92,7 @@ fn reconstructed(
         .build()
         .unwrap();
     let config = RunConfig { coupling, ..RunConfig::new(stop, step) };
-    let mut simulation = Simulation::new(system, &config).unwrap();
+    let mut simulation = Run::new(system, &config).unwrap();
     while !simulation.is_done() {
         simulation.advance().unwrap();
     }

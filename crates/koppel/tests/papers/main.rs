@@ -19,12 +19,12 @@ use koppel::Result;
 use koppel::coupling::{CouplingConfig, PrestepConfig};
 use koppel::models::cases::Case;
 use koppel::record::Table;
-use koppel::run::{Flow, Reading, RunConfig, Simulation};
+use koppel::run::{Flow, Reading, Run, RunConfig};
 use koppel::system::System;
 
 /// Names of the columns, and the rows.
 fn run(system: System, config: &RunConfig) -> Result<(Vec<String>, Table)> {
-    let mut simulation = Simulation::new(system, config)?;
+    let mut simulation = Run::new(system, config)?;
     let mut table = Table::default();
     simulation.run(&mut table, &mut |_| Ok(Flow::Continue))?;
     Ok((simulation.columns().iter().map(|column| column.name.clone()).collect(), table))

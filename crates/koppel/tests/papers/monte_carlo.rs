@@ -8,7 +8,7 @@ use koppel::coupling::CouplingConfig;
 use koppel::linalg::{Complex, Matrix, eigenvalues};
 use koppel::models::cases::{Case, random_dual_mass_case};
 use koppel::models::random_dual_mass;
-use koppel::run::{Parallel, RunConfig, RunState, Simulation};
+use koppel::run::{Parallel, Run, RunConfig, RunState};
 
 /// The first `count` seeds from `first` whose uncut systems the solver of 1 ms can follow.
 pub(crate) fn seeds(first: u64, count: usize) -> Vec<u64> {
@@ -33,7 +33,7 @@ impl StepMatrix {
         case.externals.clear();
         let config =
             RunConfig { coupling: self.coupling.clone(), threads: Parallel::Never, ..case.run.clone() };
-        let mut simulation = Simulation::new(case.system().unwrap(), &config).unwrap();
+        let mut simulation = Run::new(case.system().unwrap(), &config).unwrap();
         // At rest, with a past as long as any method looks back.
         (0..6).for_each(|_| simulation.advance().unwrap());
         let mut rest = RunState::default();
@@ -51,7 +51,7 @@ impl StepMatrix {
     }
 
     /// What becomes of one number of the state.
-    fn column(&mut self, simulation: &mut Simulation, rest: &mut RunState, place: usize) -> Vec<f64> {
+    fn column(&mut self, simulation: &mut Run, rest: &mut RunState, place: usize) -> Vec<f64> {
         *rest.reals_mut().nth(place).unwrap() = 1.0;
         simulation.restore(rest).unwrap();
         *rest.reals_mut().nth(place).unwrap() = 0.0;
@@ -62,7 +62,7 @@ impl StepMatrix {
 
     /// Signals are zero at rest; times, sizes and most parameters are not. Of those that are zero, the ones that act on
     /// others and are acted on: what only ends, and what only stays as it is, changes no eigenvalue but zeros and ones.
-    fn find_active(&mut self, simulation: &mut Simulation, rest: &mut RunState) -> Vec<usize> {
+    fn find_active(&mut self, simulation: &mut Run, rest: &mut RunState) -> Vec<usize> {
         let zeros: Vec<_> = rest
             .reals_mut()
             .enumerate()

@@ -4,7 +4,7 @@ use super::{connections, linear, names};
 use koppel::coupling::CouplingConfig;
 use koppel::models::cases::{Case, case};
 use koppel::plan::tune::{TuneOptions, Tuned, tune};
-use koppel::run::{RunConfig, ScheduleConfig, Simulation};
+use koppel::run::{Run, RunConfig, ScheduleConfig};
 
 /// Root mean square over the range, the largest of all outputs: the run against the system uncut.
 fn seen(case: &Case, run: &RunConfig) -> f64 {
@@ -12,8 +12,8 @@ fn seen(case: &Case, run: &RunConfig) -> f64 {
     let config = RunConfig { stop: run.start + steps * run.step, ..run.clone() };
     let plain =
         RunConfig { coupling: CouplingConfig::zoh(), schedule: ScheduleConfig::PARALLEL, ..config.clone() };
-    let mut coupled = Simulation::new(case.system().unwrap(), &config).unwrap();
-    let mut uncut = Simulation::new(case.reference().unwrap(), &plain).unwrap();
+    let mut coupled = Run::new(case.system().unwrap(), &config).unwrap();
+    let mut uncut = Run::new(case.reference().unwrap(), &plain).unwrap();
     let graph = case.system().unwrap().graph;
     let names: Vec<(usize, usize, usize)> = (0..graph.outputs())
         .map(|output| {
@@ -44,7 +44,7 @@ fn late(case: &Case, run: &RunConfig) -> f64 {
     let long = RunConfig { stop: run.start + 10.0 * (run.stop - run.start), ..run.clone() };
     let plain =
         RunConfig { coupling: CouplingConfig::zoh(), schedule: ScheduleConfig::PARALLEL, ..long.clone() };
-    let largest = |mut simulation: Simulation, from: f64| {
+    let largest = |mut simulation: Run, from: f64| {
         let mut largest = 0.0_f64;
         while !simulation.is_done() {
             simulation.advance().unwrap();
@@ -54,9 +54,8 @@ fn late(case: &Case, run: &RunConfig) -> f64 {
         }
         largest
     };
-    let coupled =
-        largest(Simulation::new(case.system().unwrap(), &long).unwrap(), 0.5 * (long.start + long.stop));
-    coupled / largest(Simulation::new(case.reference().unwrap(), &plain).unwrap(), long.start)
+    let coupled = largest(Run::new(case.system().unwrap(), &long).unwrap(), 0.5 * (long.start + long.stop));
+    coupled / largest(Run::new(case.reference().unwrap(), &plain).unwrap(), long.start)
 }
 
 /// Every point of the front, run: stable, and with the error that was predicted.

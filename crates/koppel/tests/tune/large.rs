@@ -5,7 +5,7 @@ use super::names;
 use koppel::analysis::LinearSystem;
 use koppel::coupling::CouplingConfig;
 use koppel::plan::tune::{TuneOptions, tune};
-use koppel::run::{RunConfig, Simulation};
+use koppel::run::{Run, RunConfig};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
@@ -16,7 +16,7 @@ fn twenty_subsystems_take_seconds() {
     // Every third mass is stiff.
     let spring = |k: usize| if k.is_multiple_of(3) { (400.0, 2.0) } else { (100.0, 1.0) };
     let (system, inputs) = chain(20, spring, |k| (k as f64).cos());
-    let linear = LinearSystem::new(&mut Simulation::new(system, &run).unwrap()).unwrap();
+    let linear = LinearSystem::new(&mut Run::new(system, &run).unwrap()).unwrap();
     let told = AtomicUsize::new(0);
     let methods = names(&["zoh", "foh", "soh", "relaxed", "nepce"]);
     let options = TuneOptions {

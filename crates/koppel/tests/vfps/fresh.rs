@@ -8,7 +8,7 @@ mod problems;
 use super::{signal_based, vfps};
 use koppel::coupling::{CouplingConfig, StartUp, VfpsConfig};
 use koppel::record::{Record, Table};
-use koppel::run::{Flow, RunConfig, Simulation};
+use koppel::run::{Flow, Run, RunConfig};
 use problems::{Fresh, problems};
 
 /// All columns at the communication points; of VFPS the quality figure as last one.
@@ -24,7 +24,7 @@ fn run(problem: &Fresh, coupling: &CouplingConfig, step: f64, every: u64) -> Vec
         record_every: every,
         ..RunConfig::new(problem.stop, step)
     };
-    let mut simulation = Simulation::new((problem.build)(), &config).unwrap();
+    let mut simulation = Run::new((problem.build)(), &config).unwrap();
     let graph = simulation.graph();
     let mut names: Vec<String> = (0..graph.outputs()).map(|o| graph.output_name(o)).collect();
     names.push("coupling.quality".into());

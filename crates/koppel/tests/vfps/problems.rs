@@ -3,7 +3,7 @@
 use koppel::coupling::CouplingConfig;
 use koppel::models::cases::{Case, case};
 use koppel::record::Table;
-use koppel::run::{Flow, RunConfig, Simulation};
+use koppel::run::{Flow, Run, RunConfig};
 use koppel::signal::external::ExternalConfig;
 use rayon::prelude::*;
 use std::time::Instant;
@@ -97,7 +97,7 @@ fn soft_lugre() -> Problem {
 }
 
 /// Outputs of a run at its communication points, in the order of the parts; nothing if it did not come to its end.
-fn outputs(simulation: &mut Simulation, names: &[String]) -> Option<Vec<Vec<f64>>> {
+fn outputs(simulation: &mut Run, names: &[String]) -> Option<Vec<Vec<f64>>> {
     let columns: Vec<usize> = names
         .iter()
         .map(|name| simulation.columns().iter().position(|c| c.name == *name))
@@ -128,7 +128,7 @@ impl Problem {
         let reference = self.case.reference().expect("the case has a reference");
         let plain = RunConfig { step: step * 1e-3, coupling: CouplingConfig::zoh(), ..self.case.run.clone() };
         let of_monolith: Vec<String> = names.iter().map(|name| format!("monolith.{name}")).collect();
-        let mut monolith = Simulation::new(reference, &plain).expect("the reference runs");
+        let mut monolith = Run::new(reference, &plain).expect("the reference runs");
         outputs(&mut monolith, &of_monolith).expect("the reference comes to its end")
     }
 
@@ -142,7 +142,7 @@ impl Problem {
         let config = RunConfig { step: step * 1e-3, coupling: coupling.clone(), ..self.case.run.clone() };
         let system = self.case.system().expect("the case builds");
         let per_part: Vec<usize> = system.subsystems.iter().map(|s| s.ports().outputs.len()).collect();
-        let Ok(mut simulation) = Simulation::new(system, &config) else {
+        let Ok(mut simulation) = Run::new(system, &config) else {
             return Outcome { error: f64::NAN, probing: 0, repetitions: 0, nodes: 0 };
         };
         let seen = outputs(&mut simulation, &self.names());
@@ -203,7 +203,7 @@ impl Problem {
         let config = RunConfig { coupling: coupling.clone(), stop: 1e9, ..self.case.run.clone() };
         let start = || {
             let begin = Instant::now();
-            let simulation = Simulation::new(self.case.system().expect("the case builds"), &config);
+            let simulation = Run::new(self.case.system().expect("the case builds"), &config);
             (begin.elapsed(), simulation.expect("the case starts"))
         };
         let setup = (0..5).map(|_| start().0).min().unwrap_or_default();

@@ -5,7 +5,7 @@ use koppel::coupling::{CouplingConfig, StartUp, VfpsConfig};
 use koppel::linalg::Matrix;
 use koppel::models::cases::{Case, case};
 use koppel::record::Table;
-use koppel::run::{Change, Flow, RunConfig, Simulation};
+use koppel::run::{Change, Flow, Run, RunConfig};
 use koppel::solver::SolverConfig;
 use koppel::system::{
     Connection, LinearOde, Ode, OdeModel, Ports, StateSpace, System, SystemBuilder, Variable,
@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 
 /// All outputs at the communication points.
 fn run(system: System, config: &RunConfig) -> koppel::Result<Vec<Vec<f64>>> {
-    let mut simulation = Simulation::new(system, config)?;
+    let mut simulation = Run::new(system, config)?;
     let mut table = Table::default();
     simulation.run(&mut table, &mut |_| Ok(Flow::Continue))?;
     Ok(table.rows)
@@ -71,7 +71,7 @@ fn what_may_not_be_excited_is_learned_on_the_way() {
     let config = RunConfig { coupling: CouplingConfig::from(config), ..case.run.clone() };
     let away = distance(&case, &config, 100);
     assert!(away < 0.05, "{away}");
-    let remarks = Simulation::new(case.system().unwrap(), &config).unwrap().remarks();
+    let remarks = Run::new(case.system().unwrap(), &config).unwrap().remarks();
     let remarks: Vec<String> = remarks.into_iter().map(|remark| remark.text).collect();
     assert_eq!(remarks.len(), 2);
     let begin = "`first` was not excited before the run: it is not to be excited";

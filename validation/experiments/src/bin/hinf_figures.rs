@@ -13,7 +13,7 @@ use koppel::hinf::HoldOrder;
 use koppel::identify::ModelConfig;
 use koppel::models::cases::{Case, case, random_dual_mass_case};
 use koppel::record::Table;
-use koppel::run::{Flow, Parallel, RunConfig, Simulation};
+use koppel::run::{Flow, Parallel, Run, RunConfig};
 use koppel::signal::external::ExternalConfig;
 use koppel::system::System;
 use koppel_io::plot::{Curve, Plot, Scale};
@@ -63,20 +63,20 @@ fn stability(count: usize) {
 }
 
 /// Columns by name.
-struct Run {
+struct Course {
     names: Vec<String>,
     table: Table,
     /// False if it ended in numbers that are none; the rows before are kept.
     is_whole: bool,
 }
 
-impl Run {
-    fn new(system: System, config: &RunConfig) -> Run {
-        let mut simulation = Simulation::new(system, config).unwrap();
+impl Course {
+    fn new(system: System, config: &RunConfig) -> Course {
+        let mut simulation = Run::new(system, config).unwrap();
         let mut table = Table::default();
         let is_whole = simulation.run(&mut table, &mut |_| Ok(Flow::Continue)).is_ok();
         let names = simulation.columns().iter().map(|column| column.name.clone()).collect();
-        Run { names, table, is_whole }
+        Course { names, table, is_whole }
     }
 
     fn column(&self, name: &str) -> Vec<f64> {
@@ -85,7 +85,7 @@ impl Run {
     }
 
     /// Chen et al. 2021, (15).
-    fn nrms(&self, reference: &Run, name: &str) -> f64 {
+    fn nrms(&self, reference: &Course, name: &str) -> f64 {
         let (own, exact) = (self.column(name), reference.column(name));
         let (low, high) = exact.iter().fold((f64::MAX, f64::MIN), |(l, h), y| (l.min(*y), h.max(*y)));
         let square: f64 = own.iter().zip(&exact).map(|(a, b)| (a - b).powi(2)).sum();
@@ -142,8 +142,8 @@ fn inaccurate(seeds: &[u64], coupling: &CouplingConfig, width: f64) -> [usize; 5
         }
         let config = RunConfig { coupling: coupling.clone(), threads: Parallel::Never, ..case.run.clone() };
         let plain = RunConfig { coupling: CouplingConfig::zoh(), ..config.clone() };
-        let exact = Run::new(case.reference().unwrap(), &plain);
-        let run = Run::new(case.system().unwrap(), &config);
+        let exact = Course::new(case.reference().unwrap(), &plain);
+        let run = Course::new(case.system().unwrap(), &config);
         if !run.is_whole {
             counts.iter_mut().for_each(|n| *n += 1);
             continue;
@@ -221,11 +221,11 @@ fn steered(case: &Case, place: &str) -> Vec<Curve> {
     curves
 }
 
-fn timed(system: impl Fn() -> System, config: &RunConfig) -> (Run, f64) {
+fn timed(system: impl Fn() -> System, config: &RunConfig) -> (Course, f64) {
     let once = || {
         let system = system();
         let begin = processor_seconds();
-        (Run::new(system, config), processor_seconds() - begin)
+        (Course::new(system, config), processor_seconds() - begin)
     };
     let (run, first) = once();
     (run, (0..4).map(|_| once().1).fold(first, f64::min))
@@ -237,7 +237,7 @@ fn processor_seconds() -> f64 {
     text.split(' ').next().unwrap().parse::<f64>().unwrap() * 1e-9
 }
 
-fn curve(name: &str, run: &Run) -> Curve {
+fn curve(name: &str, run: &Course) -> Curve {
     let points = run.table.times.iter().copied().zip(run.column("steering.v"));
     Curve { name: name.into(), points: points.filter(|(_, v)| v.abs() < 0.1).collect() }
 }

@@ -14,7 +14,7 @@ mod equations;
 use equations::model;
 use koppel::coupling::{CouplingConfig, StartUp, VfpsConfig};
 use koppel::record::{Record, Table};
-use koppel::run::{Flow, RunConfig, Simulation};
+use koppel::run::{Flow, Run, RunConfig};
 use koppel::system::{Connection, System, SystemBuilder};
 
 const CHANGE: f64 = 2.0;
@@ -88,7 +88,7 @@ fn run(system: System, coupling: CouplingConfig, start: f64, step: f64, every: u
     let names = ["free.x0", "free.x1", "sprung.x0", "sprung.x1", "free.y0", "free.y1", "sprung.y0"];
     let record = Record::Many(names.map(str::to_owned).to_vec());
     let config = RunConfig { start, coupling, record, record_every: every, ..RunConfig::new(STOP, step) };
-    let mut simulation = Simulation::new(system, &config).expect("the system is sound");
+    let mut simulation = Run::new(system, &config).expect("the system is sound");
     let places = names.map(|name| {
         simulation.columns().iter().position(|column| column.name == name).expect("it is recorded")
     });

@@ -4,7 +4,7 @@ use koppel::analysis::LinearSystem;
 use koppel::coupling::CouplingConfig;
 use koppel::models::cases::{Case, random_dual_mass_case};
 use koppel::models::{RandomDualMass, random_dual_mass};
-use koppel::run::{RunConfig, Simulation};
+use koppel::run::{Run, RunConfig};
 use koppel::signal::external::ExternalConfig;
 use koppel_io::plot::Scale::Linear;
 
@@ -72,7 +72,7 @@ fn judged(case: &Case, coupling: &CouplingConfig, exact: &Course) -> Result<Judg
 /// True if the step matrix has a mode that grows.
 fn grows(case: &Case, coupling: &CouplingConfig) -> Result<bool> {
     let config = RunConfig { coupling: coupling.clone(), ..case.run.clone() };
-    let mut simulation = Simulation::new(case.system()?, &config)?;
+    let mut simulation = Run::new(case.system()?, &config)?;
     let spectrum = LinearSystem::new(&mut simulation)?.step_matrix(&config)?.spectrum()?;
     Ok(!spectrum.is_bounded())
 }

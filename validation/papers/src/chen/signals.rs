@@ -6,7 +6,7 @@ use koppel::coupling::{CouplingConfig, HinfConfig, Hold};
 use koppel::frequency::error_table;
 use koppel::hinf::{HoldOrder, designed};
 use koppel::linalg::{Complex, Matrix};
-use koppel::run::{RunConfig, Simulation};
+use koppel::run::{Run, RunConfig};
 use koppel::signal::external::ExternalConfig;
 use koppel::solver::SolverConfig;
 use koppel::system::{Connection, LinearOde, OdeModel, StateSpace, SystemBuilder, Variable};
@@ -224,7 +224,7 @@ fn reconstructed(
         .connect(Connection::new("source.y", "sink.u"))
         .external("source.u", signal)
         .build()?;
-    let mut simulation = Simulation::new(system, &RunConfig { coupling, ..RunConfig::new(stop, step) })?;
+    let mut simulation = Run::new(system, &RunConfig { coupling, ..RunConfig::new(stop, step) })?;
     while !simulation.is_done() {
         simulation.advance()?;
     }

@@ -12,7 +12,7 @@ use koppel::coupling::{CouplingConfig, LearningConfig, PrestepConfig};
 use koppel::identify::{Learned, ModelConfig, RlsConfig};
 use koppel::linalg::Matrix;
 use koppel::models::cases::case;
-use koppel::run::Simulation;
+use koppel::run::Run;
 use koppel::system::StateSpace;
 use koppel_io::plot::Scale::{Linear, Logarithmic};
 
@@ -42,7 +42,7 @@ pub(super) fn exhibits(context: &Context<'_>) -> Result<Vec<Exhibit>> {
         ..PrestepConfig::default()
     };
     let case = case("nonlinear-dual-mass")?;
-    let mut simulation = Simulation::new(case.system()?, &stale(CouplingConfig::from(prestep), stop, STEP))?;
+    let mut simulation = Run::new(case.system()?, &stale(CouplingConfig::from(prestep), stop, STEP))?;
     let mut maps: Vec<Matrix> = Vec::new();
     while !simulation.is_done() {
         simulation.advance()?;
@@ -105,7 +105,7 @@ fn norm(map: &Matrix) -> f64 {
 }
 
 /// Equation (1) where the run stands.
-fn map(simulation: &mut Simulation) -> Result<Matrix> {
+fn map(simulation: &mut Run) -> Result<Matrix> {
     let learned = simulation.learned();
     let parameters = |name: &str| match learned.get(name) {
         Some(Learned::Rls(found)) => found.parameters.clone(),
@@ -139,8 +139,8 @@ fn map(simulation: &mut Simulation) -> Result<Matrix> {
         &[get(&left, 0, 0), 0.0, 0.0, 0.0, get(&left, 1, 0), 0.0, 0.0, 0.0, get(&right, 0, 0)],
     );
     let predict = koppel::linalg::Lu::new(&one)?.solve(&own);
-    let first = discrete(&simulation.linear_part(ids[0])?.matrices);
-    let second = simulation.linear_part(ids[1])?.matrices;
+    let first = discrete(&simulation.workbench().linear_part(ids[0])?.matrices);
+    let second = simulation.workbench().linear_part(ids[1])?.matrices;
     let (phi, gamma) = discrete(&second);
     let mut map = Matrix::zeros(5, 5);
     // Places of x, v and F in z.

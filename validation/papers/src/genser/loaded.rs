@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use koppel::coupling::CouplingConfig;
 use koppel::identify::Learned;
-use koppel::run::{RunConfig, Simulation};
+use koppel::run::{Run, RunConfig};
 use koppel_io::plot::Scale::{Linear, Logarithmic};
 
 use super::flights::quality;
@@ -23,7 +23,7 @@ type Models = BTreeMap<String, Learned>;
 fn models() -> Result<Models> {
     let case = pilot(1)?;
     let config = settings(&case, learned(12.0, &Models::new()), 0.1);
-    let mut simulation = Simulation::new(case.system()?, &RunConfig { stop: 8.0, ..config })?;
+    let mut simulation = Run::new(case.system()?, &RunConfig { stop: 8.0, ..config })?;
     while !simulation.is_done() {
         simulation.advance()?;
     }

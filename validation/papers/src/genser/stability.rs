@@ -1,7 +1,7 @@
 //! 3.3.1: regions of stability over the step and the coupling's ratio. Figures 3.52 to 3.56.
 
 use koppel::coupling::CouplingConfig;
-use koppel::run::{Parallel, RunConfig, Simulation};
+use koppel::run::{Parallel, Run, RunConfig};
 use koppel::system::Subsystem;
 use koppel_study::draw::HeatMap;
 
@@ -116,7 +116,7 @@ pub(super) fn decays(coupling: &CouplingConfig, [ck, dk]: [f64; 2], step: f64, s
         Box::new(Watched { inner, micro: 1e-5, spacing: 5e-4, trace })
     };
     system.subsystems = system.subsystems.into_iter().map(watch).collect();
-    let mut simulation = Simulation::new(system, &config)?;
+    let mut simulation = Run::new(system, &config)?;
     let start: Vec<Vec<f64>> = (0..2).map(|id| simulation.outputs(id).to_vec()).collect();
     while !simulation.is_done() {
         if simulation.advance().is_err() {

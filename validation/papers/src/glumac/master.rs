@@ -3,7 +3,7 @@
 use koppel::analysis::LinearSystem;
 use koppel::coupling::CouplingConfig;
 use koppel::models::cases::{Case, case};
-use koppel::run::{Parallel, Reading, RunConfig, ScheduleConfig, Simulation};
+use koppel::run::{Parallel, Reading, Run, RunConfig, ScheduleConfig};
 
 use crate::Result;
 
@@ -71,7 +71,7 @@ pub(super) fn oscillator() -> Result<LinearSystem> {
 
 /// The system of a case, linear as it is.
 pub(super) fn linear(case: &Case) -> Result<LinearSystem> {
-    let mut simulation = Simulation::new(case.system()?, &case.run)?;
+    let mut simulation = Run::new(case.system()?, &case.run)?;
     Ok(LinearSystem::new(&mut simulation)?)
 }
 

@@ -4,9 +4,7 @@ use koppel::analysis::choose_filter;
 use koppel::linalg::{Matrix, eigenvalues};
 use koppel::models::cases::{Case, case};
 use koppel::record::Record;
-use koppel::run::{
-    AccelerationKind, IterationConfig, IterationKind, Parallel, Reading, RunConfig, Simulation,
-};
+use koppel::run::{AccelerationKind, IterationConfig, IterationKind, Parallel, Reading, Run, RunConfig};
 use koppel::solver::SolverConfig;
 use koppel::system::{FilterConfig, VariableId, VariableKind};
 
@@ -64,7 +62,7 @@ fn settings(way: &Way, step: f64, stop: f64) -> RunConfig {
 }
 
 /// Where the angle of a pendulum is found.
-fn place(simulation: &Simulation, name: &str) -> Result<(usize, VariableId)> {
+fn place(simulation: &Run, name: &str) -> Result<(usize, VariableId)> {
     let id = simulation.graph().find(name)?;
     let index = simulation.graph().ports(id).locals.iter().position(|v| v.name == "alpha").unwrap_or(0);
     Ok((id, VariableId { kind: VariableKind::Local, index }))
@@ -73,10 +71,10 @@ fn place(simulation: &Simulation, name: &str) -> Result<(usize, VariableId)> {
 /// A run of the engine until `stop`, or until it has left all bounds.
 pub(super) fn swing(beta: f64, way: &Way, step: f64, stop: f64) -> Result<Swing> {
     let config = settings(way, step, stop);
-    let mut simulation = Simulation::new(cut(beta, way, step)?.system()?, &config)?;
+    let mut simulation = Run::new(cut(beta, way, step)?.system()?, &config)?;
     let mut swing = Swing { times: Vec::new(), angles: Vec::new(), is_bounded: true, evaluations: 0.0 };
     let places = [place(&simulation, "upper")?, place(&simulation, "lower")?];
-    let note = |simulation: &mut Simulation, swing: &mut Swing| -> Result<()> {
+    let note = |simulation: &mut Run, swing: &mut Swing| -> Result<()> {
         let mut angles = [f64::NAN; 2];
         for (angle, (id, variable)) in angles.iter_mut().zip(places) {
             *angle = simulation.value(id, variable)?;
@@ -87,7 +85,7 @@ pub(super) fn swing(beta: f64, way: &Way, step: f64, stop: f64) -> Result<Swing>
     };
     note(&mut simulation, &mut swing)?;
     while !simulation.is_done() {
-        let is_far = |simulation: &Simulation| {
+        let is_far = |simulation: &Run| {
             (0..2).any(|id| simulation.outputs(id).iter().any(|a| a.is_nan() || a.abs() > 1e6))
         };
         if simulation.advance().is_err() || is_far(&simulation) {
@@ -106,7 +104,7 @@ pub(super) fn swing(beta: f64, way: &Way, step: f64, stop: f64) -> Result<Swing>
 pub(super) fn frozen_limit(beta: f64, step: f64) -> Result<f64> {
     let way = Way::Filtered(1.0);
     let config = settings(&way, step, STOP);
-    let mut simulation = Simulation::new(cut(beta, &way, step)?.system()?, &config)?;
+    let mut simulation = Run::new(cut(beta, &way, step)?.system()?, &config)?;
     Ok(choose_filter(&mut simulation, &config, "upper.F1")?.limit)
 }
 

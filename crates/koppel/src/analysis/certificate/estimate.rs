@@ -12,7 +12,7 @@ use super::inside::{Followed, Inside};
 use super::stride::{Leap, Stride};
 use crate::error::{Error, Result};
 use crate::linalg::{Complex, Matrix, eigenvalues, spectral_radius};
-use crate::run::Simulation;
+use crate::run::Run;
 use crate::solver::SolverConfig;
 use crate::system::{StateSpace, monolithic_matrices};
 use std::f64::consts::PI;
@@ -84,14 +84,15 @@ impl Estimate {
     /// # Errors
     ///
     /// [`Error::Unsupported`] with the reason if there is no linear model of it.
-    pub(super) fn new(simulation: &mut Simulation) -> Result<Self> {
+    pub(super) fn new(simulation: &mut Run) -> Result<Self> {
         refuse_unknown(simulation)?;
         let pieces = count_parts(simulation)?;
         let (parts, is_exact) = inside(simulation)?;
         let (inputs, outputs) = (simulation.graph().inputs(), simulation.graph().outputs());
         let closed = close(simulation, &parts)?;
         let states = closed.states();
-        let has_black_box = (0..simulation.graph().len()).any(|id| simulation.solver_config(id).is_none());
+        let has_black_box = (0..simulation.graph().len())
+            .any(|id| simulation.network().subsystem(id).solver_config().is_none());
         Ok(Estimate {
             is_exact,
             lengths: Vec::new(),
@@ -107,15 +108,15 @@ impl Estimate {
             size: simulation.step_size(),
             stride: simulation.steps().div_ceil(LOOKS).max(if has_black_box { RARELY } else { 1 }),
             point: 0,
-            changes: simulation.changes_made(),
+            changes: simulation.changes().made(),
             parts,
             closed,
         })
     }
 
     /// Goes on by the step of this length that was just made.
-    pub(super) fn follow(&mut self, simulation: &mut Simulation, size: f64) -> Result<()> {
-        if simulation.changes_made() != self.changes {
+    pub(super) fn follow(&mut self, simulation: &mut Run, size: f64) -> Result<()> {
+        if simulation.changes().made() != self.changes {
             self.jump(simulation)?;
         }
         let at = self.fit(size)?;
@@ -131,7 +132,7 @@ impl Estimate {
         look_back(&self.lags, size, &mut self.defects);
         leap.leap(&mut self.state, &self.defects);
         self.closed.c.mul_vec_into(&self.state, &mut self.error);
-        if !simulation.reads_fresh() {
+        if !simulation.network().reads_fresh() {
             self.closed.d.mul_vec_add(&self.ends, &mut self.error);
         }
         let point = simulation.index() / self.stride;
@@ -158,14 +159,14 @@ impl Estimate {
     }
 
     /// Timed changes were made at the begin of the step: subsystems are others, and what was set has no error.
-    fn jump(&mut self, simulation: &mut Simulation) -> Result<()> {
-        let from = std::mem::replace(&mut self.changes, simulation.changes_made());
+    fn jump(&mut self, simulation: &mut Run) -> Result<()> {
+        let from = std::mem::replace(&mut self.changes, simulation.changes().made());
         let stands: Vec<_> = self.parts.iter_mut().map(Inside::take_state).collect();
         self.renew(simulation)?;
         for (id, (inside, x)) in self.parts.iter_mut().zip(stands).enumerate() {
             inside.stand(simulation, id, x);
         }
-        for (id, index, value) in simulation.states_set(from) {
+        for (id, index, value) in simulation.changes().states_set(from) {
             let before: usize = self.parts[..id].iter().map(|inside| inside.matrices.states()).sum();
             if index < self.parts[id].matrices.states() {
                 self.parts[id].set_state(index, value);
@@ -176,7 +177,7 @@ impl Estimate {
     }
 
     /// Vibrations that are faster than the communication: of lightly damped poles beyond half its frequency.
-    pub(super) fn signs(&self, simulation: &Simulation) -> Vec<String> {
+    pub(super) fn signs(&self, simulation: &Run) -> Vec<String> {
         let (graph, limit) = (simulation.graph(), PI / simulation.largest_step_taken());
         let one = |(id, part): (usize, &Inside)| {
             let poles = eigenvalues(&part.matrices.a).ok()?;
@@ -194,9 +195,10 @@ impl Estimate {
     /// A solver with fixed steps that makes a mode grow which does not, if there is one: within the run by e.
     ///
     /// If all subsystems share it, that of the whole system counts; else those of each subsystem alone.
-    pub(super) fn unstable_solver(&self, simulation: &Simulation) -> Option<String> {
+    pub(super) fn unstable_solver(&self, simulation: &Run) -> Option<String> {
         let graph = simulation.graph();
-        let solvers: Vec<_> = (0..graph.len()).map(|id| simulation.solver_config(id)).collect();
+        let solvers: Vec<_> =
+            (0..graph.len()).map(|id| simulation.network().subsystem(id).solver_config()).collect();
         let is_shared = solvers.iter().all(|solver| *solver == solvers[0]);
         let time = simulation.time() - self.start;
         let grows = |solver: Option<SolverConfig>, a: &Matrix| {
@@ -226,13 +228,15 @@ impl Estimate {
     }
 
     /// What the inputs were given, without external signals and with them.
-    fn note_inputs(&mut self, simulation: &Simulation) {
+    fn note_inputs(&mut self, simulation: &Run) {
         let last = self.inputs.rows() - 1;
         let part = self.size / last as f64;
         for j in 0..=last {
             let tau = part * j as f64;
             let row = self.given.row_mut(j);
-            row.iter_mut().enumerate().for_each(|(input, value)| *value = simulation.given(input, tau));
+            row.iter_mut()
+                .enumerate()
+                .for_each(|(input, value)| *value = simulation.network().given(input, tau));
         }
         self.inputs.as_mut_slice().copy_from_slice(self.given.as_slice());
         let begin = simulation.time() - self.size;
@@ -242,13 +246,13 @@ impl Estimate {
                 // A signal may jump at the end of the step; that belongs to the next one.
                 let tau = part * j as f64 * if j < last { 1.0 } else { 1.0 - 1e-9 };
                 self.inputs[(j, *input)] =
-                    self.given[(j, *input)] + simulation.external(id, *input, begin + tau);
+                    self.given[(j, *input)] + simulation.network().external(id, *input, begin + tau);
             }
         }
     }
 
     /// Linearises again.
-    fn renew(&mut self, simulation: &mut Simulation) -> Result<()> {
+    fn renew(&mut self, simulation: &mut Run) -> Result<()> {
         let (parts, is_exact) = inside(simulation)?;
         let closed = close(simulation, &parts)?;
         if closed.states() != self.state.len() {
@@ -264,7 +268,7 @@ impl Estimate {
 }
 
 /// What connected inputs were given less what was connected to them. What is free has no defect.
-fn note_defects(simulation: &Simulation, given: &Matrix, outputs: &Matrix, defects: &mut Matrix) {
+fn note_defects(simulation: &Run, given: &Matrix, outputs: &Matrix, defects: &mut Matrix) {
     let graph = simulation.graph();
     for input in 0..defects.cols() {
         let (wires, offset) = (&graph.wires()[graph.wires_into(input)], graph.offset(input));
@@ -293,7 +297,7 @@ fn look_back(lags: &[f64], size: f64, defects: &mut Matrix) {
     }
 }
 
-fn inside(simulation: &mut Simulation) -> Result<(Vec<Inside>, bool)> {
+fn inside(simulation: &mut Run) -> Result<(Vec<Inside>, bool)> {
     let (mut parts, mut all) = (Vec::new(), true);
     for id in 0..simulation.graph().len() {
         let (inside, is_exact) = Inside::new(simulation, id)?;
@@ -304,8 +308,8 @@ fn inside(simulation: &mut Simulation) -> Result<(Vec<Inside>, bool)> {
 }
 
 /// In how many parts steps are followed: enough for the fastest mode, coupled or not, and a multiple of the pieces of inputs.
-fn count_parts(simulation: &mut Simulation) -> Result<usize> {
-    let models = (0..simulation.graph().len()).map(|id| Ok(simulation.linear_model(id)?.0));
+fn count_parts(simulation: &mut Run) -> Result<usize> {
+    let models = (0..simulation.graph().len()).map(|id| Ok(simulation.workbench().linear_model(id)?.0));
     let models: Vec<StateSpace> = models.collect::<Result<_>>()?;
     let states: usize = models.iter().map(StateSpace::states).sum();
     if states > MOST_STATES {
@@ -319,16 +323,20 @@ fn count_parts(simulation: &mut Simulation) -> Result<usize> {
         }
     }
     let wanted = (fastest * simulation.largest_step() / PART).ceil().clamp(PARTS.0, PARTS.1) as usize;
-    let pieces = simulation.pieces();
+    let pieces = simulation.network().pieces();
     // Pieces may meet what they stand for at their ends, and miss it in between.
     let least = if pieces > 1 { IN_A_PIECE } else { 1 };
     Ok(pieces * wanted.div_ceil(pieces).max(least))
 }
 
 /// How far the solver behind each input looks back, in s: explicit Euler by one of its own steps.
-fn lags(simulation: &Simulation) -> Vec<f64> {
+fn lags(simulation: &Run) -> Vec<f64> {
     let graph = simulation.graph();
-    let of = |input: usize| match simulation.solver_config(graph.subsystem_of_input(input)) {
+    let of = |input: usize| match simulation
+        .network()
+        .subsystem(graph.subsystem_of_input(input))
+        .solver_config()
+    {
         Some(SolverConfig::Euler { step }) => step,
         _ => 0.0,
     };
@@ -347,12 +355,12 @@ fn taylor(mode: Complex, step: f64, terms: u32) -> f64 {
     f64::hypot(sum.0, sum.1)
 }
 
-fn close(simulation: &Simulation, parts: &[Inside]) -> Result<StateSpace> {
+fn close(simulation: &Run, parts: &[Inside]) -> Result<StateSpace> {
     let matrices: Vec<StateSpace> = parts.iter().map(|part| part.matrices.clone()).collect();
     monolithic_matrices(simulation.graph(), &matrices)
 }
 
-fn refuse_unknown(simulation: &Simulation) -> Result<()> {
+fn refuse_unknown(simulation: &Run) -> Result<()> {
     let graph = simulation.graph();
     if let Some((input, _)) = graph.maps().first() {
         return Err(unknown(format!("`{}` is fed through a table", graph.input_name(*input))));
@@ -361,9 +369,9 @@ fn refuse_unknown(simulation: &Simulation) -> Result<()> {
         let (from, to) = (graph.name(wire.from), graph.name(wire.to));
         return Err(unknown(format!("`{from}` and `{to}` exchange messages")));
     }
-    if let Some(id) = (0..graph.len()).find(|id| simulation.needs_trials(*id)) {
+    if let Some(id) = (0..graph.len()).find(|id| simulation.network().subsystem(*id).needs_trials()) {
         let name = graph.name(id);
-        return Err(unknown(match simulation.is_spared(id) {
+        return Err(unknown(match simulation.network().subsystem(id).is_spared() {
             true => format!("a run makes no trials with the FMU `{name}`"),
             false => format!("`{name}` offers no derivatives"),
         }));

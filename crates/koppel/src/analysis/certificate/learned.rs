@@ -23,7 +23,7 @@ use super::regression::{Column, Regression};
 use super::signal::Signals;
 use crate::error::Result;
 use crate::linalg::{Lu, Matrix};
-use crate::run::Simulation;
+use crate::run::Run;
 use crate::system::SubsystemId;
 use std::ops::Range;
 
@@ -88,7 +88,7 @@ struct Model {
 
 impl Learned {
     /// For a run as it stands, which is left as it was; nothing if it is none of those that can be learned.
-    pub(super) fn new(simulation: &mut Simulation) -> Result<Option<Self>> {
+    pub(super) fn new(simulation: &mut Run) -> Result<Option<Self>> {
         let graph = simulation.graph();
         let (inputs, outputs, count) = (graph.inputs(), graph.outputs(), graph.len());
         let is_plain = graph.maps().is_empty() && graph.message_wires().is_empty();
@@ -102,7 +102,11 @@ impl Learned {
         let is_free = (0..inputs).map(|input| graph.is_free(input)).collect();
         let mut d = Matrix::zeros(outputs, inputs);
         for (id, (own_inputs, own_outputs)) in parts.iter().enumerate() {
-            d.set_block(own_outputs.start, own_inputs.start, &simulation.feed_through(id)?.matrix);
+            d.set_block(
+                own_outputs.start,
+                own_inputs.start,
+                &simulation.workbench().feed_through(id)?.matrix,
+            );
         }
         let mut learned = Learned {
             rows: Vec::new(),
@@ -120,7 +124,7 @@ impl Learned {
     }
 
     /// Notes the step that was just made.
-    pub(super) fn note(&mut self, simulation: &Simulation, size: f64) {
+    pub(super) fn note(&mut self, simulation: &Run, size: f64) {
         if self.problem.is_some() {
             return;
         }
@@ -141,7 +145,7 @@ impl Learned {
         let (time, graph) = (simulation.time(), simulation.graph());
         let external = |input: usize, time: f64| {
             let id = graph.subsystem_of_input(input);
-            if graph.externals().is_empty() { 0.0 } else { simulation.external(id, input, time) }
+            if graph.externals().is_empty() { 0.0 } else { simulation.network().external(id, input, time) }
         };
         let signal = |input: usize| {
             // Simpson's rule on two halves; a jump at the end belongs to the next step.
@@ -149,12 +153,12 @@ impl Learned {
             (at(0.0) + 4.0 * at(0.25) + 2.0 * at(0.5) + 4.0 * at(0.75) + at(1.0)) / 12.0
         };
         let inputs = 0..self.d.cols();
-        let own = |input: usize| simulation.given_on_average(input, size);
-        let read = simulation.read_with();
+        let own = |input: usize| simulation.network().given_on_average(input, size);
+        let read = simulation.network().read_with();
         self.rows.push(Row {
             time,
             is_begin: 5 * simulation.index() < simulation.steps(),
-            outputs: simulation.all_outputs().to_vec(),
+            outputs: simulation.network().outputs().to_vec(),
             means: inputs.clone().map(|input| own(input) + signal(input)).collect(),
             read: inputs.clone().map(|input| read[input] + external(input, time)).collect(),
             given: inputs.clone().map(|input| own(input) - graph.offset(input)).collect(),

@@ -14,7 +14,7 @@ mod signal;
 mod stride;
 
 use crate::error::{Error, Result};
-use crate::run::Simulation;
+use crate::run::Run;
 use estimate::Estimate;
 use learned::Learned;
 pub use power::BondReport;
@@ -139,7 +139,7 @@ pub struct Certifier {
     estimate: std::result::Result<Box<Estimate>, String>,
     /// What is seen of the run, if there is no model of it.
     learned: Option<Box<Learned>>,
-    second: Option<Box<Simulation>>,
+    second: Option<Box<Run>>,
     /// Why the second run came to no end.
     broken: Option<String>,
     /// Errors by the second run, if there is one, and by the defects.
@@ -153,7 +153,7 @@ pub struct Certifier {
 
 impl Certifier {
     /// For a run as it stands, which is left as it was. What came before is taken as right.
-    pub fn new(simulation: &mut Simulation) -> Self {
+    pub fn new(simulation: &mut Run) -> Self {
         let estimate = Estimate::new(simulation).map(Box::new).map_err(|error| reason(&error));
         let learned = match &estimate {
             Ok(_) => None,
@@ -168,7 +168,7 @@ impl Certifier {
             differences: Signals::new(simulation),
             signals: Signals::new(simulation),
             bonds: Bonds::new(graph),
-            ripples: Ripples::new(simulation.all_outputs()),
+            ripples: Ripples::new(simulation.network().outputs()),
             time: simulation.time(),
             steps: 0,
         }
@@ -179,7 +179,7 @@ impl Certifier {
     /// # Errors
     ///
     /// [`Error::Unsupported`] if it is no such run.
-    pub fn with_second_run(mut self, first: &Simulation, second: Simulation) -> Result<Self> {
+    pub fn with_second_run(mut self, first: &Run, second: Run) -> Result<Self> {
         if first.step_sizes().is_some() {
             let reason = "steps that adapt have no half; the defects of the connections tell the error, or a run with a smaller tolerance".into();
             return Err(Error::Unsupported { what: "a second run".into(), reason }.into());
@@ -196,7 +196,7 @@ impl Certifier {
     }
 
     /// Looks at the step, or the part of one, that was just made.
-    pub fn look(&mut self, simulation: &mut Simulation) {
+    pub fn look(&mut self, simulation: &mut Run) {
         self.steps += 1;
         let time = simulation.time();
         // Of a step that was cut, only the last part can be looked at if nobody looked before.
@@ -223,11 +223,11 @@ impl Certifier {
         self.bonds.note(simulation, size);
         let share = simulation.index() as f64 / simulation.steps().max(1) as f64;
         if !simulation.is_inside_step() {
-            self.ripples.note(time, share, simulation.all_outputs());
+            self.ripples.note(time, share, simulation.network().outputs());
         }
     }
 
-    fn look_at_second(&mut self, simulation: &Simulation, time: f64) {
+    fn look_at_second(&mut self, simulation: &Run, time: f64) {
         let size = simulation.step_size();
         if let Some(second) = self.second.as_mut().filter(|_| self.broken.is_none()) {
             while second.time() < time - 1e-6 * size && !second.is_done() {
@@ -236,13 +236,14 @@ impl Certifier {
                     return;
                 }
             }
-            let differences = simulation.all_outputs().iter().zip(second.all_outputs()).map(|(a, b)| a - b);
+            let differences =
+                simulation.network().outputs().iter().zip(second.network().outputs()).map(|(a, b)| a - b);
             self.differences.note(simulation, size, differences);
         }
     }
 
     /// What has been seen.
-    pub fn certificate(&self, simulation: &Simulation) -> Certificate {
+    pub fn certificate(&self, simulation: &Run) -> Certificate {
         let learned = self.learned.as_ref().filter(|_| self.second.is_none() && self.steps > 0);
         let learned = learned.map(|learned| learned.errors());
         let (evidence, band) = match (&self.second, &self.estimate) {

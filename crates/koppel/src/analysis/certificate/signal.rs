@@ -2,7 +2,7 @@
 
 use super::{Band, Gap, SignalError, Spread};
 use crate::linalg::Matrix;
-use crate::run::Simulation;
+use crate::run::Run;
 
 /// A range below this share of the largest value counts as this.
 const NO_RANGE: f64 = 1e-3;
@@ -53,18 +53,18 @@ pub(super) struct Signals {
 }
 
 impl Signals {
-    pub(super) fn new(simulation: &Simulation) -> Self {
+    pub(super) fn new(simulation: &Run) -> Self {
         let mut outputs = vec![Sums::NEW; simulation.graph().outputs()];
-        outputs.iter_mut().zip(simulation.all_outputs()).for_each(|(sums, y)| sums.see(*y));
+        outputs.iter_mut().zip(simulation.network().outputs()).for_each(|(sums, y)| sums.see(*y));
         let mut inputs = vec![Sums::NEW; simulation.graph().inputs()];
-        inputs.iter_mut().zip(simulation.arrivals()).for_each(|(sums, u)| sums.see(*u));
+        inputs.iter_mut().zip(simulation.network().arrivals()).for_each(|(sums, u)| sums.see(*u));
         Signals { outputs, inputs, watched: 0.0, time: 0.0 }
     }
 
     /// Notes the errors of the outputs at the end of a step, which count as much as it is long.
-    pub(super) fn note(&mut self, simulation: &Simulation, size: f64, errors: impl Iterator<Item = f64>) {
+    pub(super) fn note(&mut self, simulation: &Run, size: f64, errors: impl Iterator<Item = f64>) {
         let is_begin = 5 * simulation.index() < simulation.steps();
-        self.note_errors((simulation.time(), is_begin, size), simulation.all_outputs(), errors);
+        self.note_errors((simulation.time(), is_begin, size), simulation.network().outputs(), errors);
     }
 
     /// The same of a step that ended at a time, in the first fifth of the run or not, and its size.
@@ -90,10 +90,12 @@ impl Signals {
     }
 
     /// Notes the defects of connections at the ends of the parts of a step.
-    pub(super) fn note_defects(&mut self, simulation: &Simulation, size: f64, defects: &Matrix) {
+    pub(super) fn note_defects(&mut self, simulation: &Run, size: f64, defects: &Matrix) {
         let last = defects.rows() - 1;
         self.time += size;
-        for (input, (sums, arrival)) in self.inputs.iter_mut().zip(simulation.arrivals()).enumerate() {
+        for (input, (sums, arrival)) in
+            self.inputs.iter_mut().zip(simulation.network().arrivals()).enumerate()
+        {
             sums.see(*arrival);
             let square = |j: usize| defects[(j, input)] * defects[(j, input)];
             let inner: f64 = (1..last).map(square).sum();
@@ -102,9 +104,9 @@ impl Signals {
     }
 
     /// The same where they are known at the end of the step alone: taken as growing from nothing.
-    pub(super) fn note_ends(&mut self, simulation: &Simulation, size: f64) {
+    pub(super) fn note_ends(&mut self, simulation: &Run, size: f64) {
         self.time += size;
-        let ends = simulation.arrivals().iter().zip(simulation.applied());
+        let ends = simulation.network().arrivals().iter().zip(simulation.network().applied());
         for (sums, (arrival, applied)) in self.inputs.iter_mut().zip(ends) {
             sums.see(*arrival);
             sums.sum += size / 3.0 * (applied - arrival) * (applied - arrival);
@@ -120,7 +122,7 @@ impl Signals {
     }
 
     /// The error of each output, the largest first.
-    pub(super) fn errors(&self, simulation: &Simulation, band: Spread) -> Vec<SignalError> {
+    pub(super) fn errors(&self, simulation: &Run, band: Spread) -> Vec<SignalError> {
         let graph = simulation.graph();
         let one = |output: usize| SignalError {
             signal: graph.output_name(output),
@@ -136,7 +138,7 @@ impl Signals {
     }
 
     /// Per subsystem the mean over its outputs, then the Euclidean norm.
-    pub(super) fn overall(&self, simulation: &Simulation, band: Spread) -> Band {
+    pub(super) fn overall(&self, simulation: &Run, band: Spread) -> Band {
         let graph = simulation.graph();
         let of = |id: usize| {
             let outputs = graph.outputs_of(id).filter(|output| graph.is_signal(*output));
@@ -148,7 +150,7 @@ impl Signals {
     }
 
     /// Defects of the connections, the largest first.
-    pub(super) fn gaps(&self, simulation: &Simulation) -> Vec<Gap> {
+    pub(super) fn gaps(&self, simulation: &Run) -> Vec<Gap> {
         let graph = simulation.graph();
         let one = |input: usize| {
             let sums = &self.inputs[input];

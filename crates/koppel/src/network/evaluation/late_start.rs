@@ -49,7 +49,12 @@ impl LateStart {
     }
 
     /// What such a subsystem begins with.
-    pub(in crate::network) fn beginning<'a>(&'a self, id: SubsystemId, time: f64, inputs: &'a [f64]) -> Beginning<'a> {
+    pub(in crate::network) fn beginning<'a>(
+        &'a self,
+        id: SubsystemId,
+        time: f64,
+        inputs: &'a [f64],
+    ) -> Beginning<'a> {
         Beginning { time, settings: &self.settings[id], inputs }
     }
 
@@ -81,7 +86,7 @@ impl LateStart {
     }
 
     /// The members of a loop leave. Where they tell something else then, or have been given something else since, it is solved again.
-    pub(in crate::network) fn visit_loop(&mut self, solver: &mut LoopSolver, now: &mut Instant<'_>) -> Result<()> {
+    pub(super) fn visit_loop(&mut self, solver: &mut LoopSolver, now: &mut Instant<'_>) -> Result<()> {
         let members = solver.members().to_vec();
         for &id in &members {
             if self.given[id].is_none() {

@@ -198,7 +198,11 @@ impl Evaluation {
 
     /// The start is found: all leave their initialization, in the order of evaluation, and once more while that changes inputs of
     /// those who have left. Reading everything again is what the run begins with.
-    pub(in crate::network) fn leave_initialization(&mut self, now: &mut Instant<'_>, late: &mut LateStart) -> Result<()> {
+    pub(in crate::network) fn leave_initialization(
+        &mut self,
+        now: &mut Instant<'_>,
+        late: &mut LateStart,
+    ) -> Result<()> {
         let all = now.slots.len();
         let graph = now.graph;
         let is_source = |id: &SubsystemId| graph.inputs_of(*id).all(|input| graph.is_free(input));

@@ -149,7 +149,13 @@ impl Control {
     }
 
     /// Chooses the next step by one of so many ticks that has ended.
-    pub(in crate::run) fn end_step(&mut self, ticks: u64, outputs: &[f64], arrivals: &[f64], applied: &[f64]) {
+    pub(in crate::run) fn end_step(
+        &mut self,
+        ticks: u64,
+        outputs: &[f64],
+        arrivals: &[f64],
+        applied: &[f64],
+    ) {
         let before = std::mem::replace(&mut self.ratio, 1.0);
         let ratio = self.see(outputs, arrivals, applied).max(SMALLEST_RATIO);
         self.ratio = ratio;

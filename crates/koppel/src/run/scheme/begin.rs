@@ -7,8 +7,8 @@
 //! anyway, as step iteration does: no other run calls optional functions of an FMU for the sake of an end that may never come.
 //! Where one cannot, the run ends at T^k, the last point all have in common.
 
-use super::staged::{Stage, Staged};
 use super::Scheme;
+use super::staged::{Stage, Staged};
 use crate::error::Result;
 use crate::network::{Network, termination};
 use crate::signal::{Step, copy};
@@ -54,7 +54,8 @@ impl Begin {
         let snapshot = |id: SubsystemId| (!may_end(id)).then(|| Snapshot::new(Horizon::Step));
         let snapshots: Vec<_> = (0..network.len()).map(snapshot).collect();
         let are_spared_by_holds = writes_rows && snapshots.iter().all(Option::is_none);
-        self.states = Some(Box::new(States { numbers: StateData::default(), snapshots, are_spared_by_holds }));
+        self.states =
+            Some(Box::new(States { numbers: StateData::default(), snapshots, are_spared_by_holds }));
     }
 
     /// True if a step under held inputs keeps no more than outputs.

@@ -38,7 +38,14 @@ impl<S: Scheme> Halved<S> {
             })?;
         }
         let subsystems = (0..network.len()).map(|_| Snapshot::new(Horizon::Step)).collect();
-        Ok(Halved { inner, count: 0, numbers: StateData::default(), messages: Vec::new(), subsystems, marks: Vec::new() })
+        Ok(Halved {
+            inner,
+            count: 0,
+            numbers: StateData::default(),
+            messages: Vec::new(),
+            subsystems,
+            marks: Vec::new(),
+        })
     }
 
     fn halve(&mut self, network: &mut Network, step: Step, end: f64, depth: u32) -> Result<()> {

@@ -18,10 +18,10 @@
 //!
 //! Steps whose times are taken, and all steps once threads are used, are left to `staged.rs`. **After a failure** the state is as described there.
 
+use super::Scheme;
 use super::begin;
 use super::crew::next_timed;
 use super::staged::{Stage, Staged};
-use super::Scheme;
 use crate::coupling::Needs;
 use crate::error::Result;
 use crate::network::{Board, Network, ended_or_failed, first_non_finite, non_finite};

@@ -21,7 +21,7 @@ mod quality;
 
 use koppel::coupling::{CouplingConfig, Nodes, StartUp, VfpsConfig};
 use koppel::record::{Record, Table};
-use koppel::run::{Flow, RunConfig, Simulation};
+use koppel::run::{Flow, Run, RunConfig};
 use koppel_experiments::couplings;
 use networks::random_network;
 use problems::{Fresh, problems};
@@ -66,7 +66,7 @@ pub(crate) fn run(
 ) -> Option<Seen> {
     let record = Record::Many(["all"].iter().chain(figures).map(|name| (*name).to_owned()).collect());
     let config = RunConfig { coupling, record, record_every: every, ..RunConfig::new(problem.stop, step) };
-    let mut simulation = Simulation::new((problem.build)(), &config).ok()?;
+    let mut simulation = Run::new((problem.build)(), &config).ok()?;
     let graph = simulation.graph();
     let names: Vec<String> = (0..graph.outputs()).map(|o| graph.output_name(o)).collect();
     let of = |name: &str| simulation.columns().iter().position(|column| column.name == name);
