@@ -212,7 +212,11 @@ impl Checkpoints {
     }
 
     /// Saves the run as it is now. A file that cannot be written does not end the run: the warning, if it is news.
-    pub(super) fn write(&mut self, simulation: &Simulation, rows: u64) -> koppel_io::Result<Option<Remark>> {
+    pub(super) fn write(
+        &mut self,
+        simulation: &mut Simulation,
+        rows: u64,
+    ) -> koppel_io::Result<Option<Remark>> {
         simulation.save(&mut self.checkpoint.state).map_err(Io::Engine)?;
         self.checkpoint.rows = rows;
         self.last = Instant::now();

@@ -220,7 +220,7 @@ impl<'a> Execution<'a> {
         let lack = if is_interrupted { self.session.lack_of_checkpoint() } else { None };
         if let Some(reason) = &lack {
             note("warning", no_checkpoint(reason));
-        } else if is_interrupted && let Err(error) = watch.checkpoint_now(&self.run.simulation) {
+        } else if is_interrupted && let Err(error) = watch.checkpoint_now(&mut self.run.simulation) {
             match *error {
                 error @ koppel::Error::Recorder { .. } => ending = Err(Failure::Run(Box::new(error))),
                 error => note("warning", no_checkpoint(&error.to_string())),

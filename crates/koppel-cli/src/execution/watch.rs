@@ -60,7 +60,7 @@ impl Watch {
 
     /// Called after macro steps; others want a look after the step `next`.
     #[inline]
-    pub(super) fn look(&mut self, simulation: &Simulation, next: u64) -> Result<Flow> {
+    pub(super) fn look(&mut self, simulation: &mut Simulation, next: u64) -> Result<Flow> {
         if let Some(pace) = &mut self.pace {
             pace.wait(simulation.time());
         }
@@ -93,7 +93,7 @@ impl Watch {
     }
 
     #[cold]
-    fn look_at_clock(&mut self, simulation: &Simulation) -> Result<()> {
+    fn look_at_clock(&mut self, simulation: &mut Simulation) -> Result<()> {
         let passed = self.last_look.elapsed();
         if passed * 2 < INTERVAL {
             self.stride = (self.stride * 2).min(1 << 20);
@@ -112,7 +112,7 @@ impl Watch {
     }
 
     /// Rows first, then the checkpoint: it never promises rows that are not on the disk.
-    pub(super) fn checkpoint_now(&mut self, simulation: &Simulation) -> Result<()> {
+    pub(super) fn checkpoint_now(&mut self, simulation: &mut Simulation) -> Result<()> {
         let failed = |source| Error::Recorder { source };
         let rows = self.rows.sync().map_err(failed)?;
         let warning = self.checkpoints.write(simulation, rows).map_err(|error| match *error {

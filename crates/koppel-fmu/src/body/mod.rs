@@ -68,12 +68,7 @@ pub(crate) trait Body: Send {
     fn column(&mut self, known: Role) -> Result<Column>;
 
     /// Its state.
-    fn save(&self) -> Result<BodyState>;
-
-    /// One state it has saved will not be taken back any more.
-    fn discard(&mut self) -> Result<()> {
-        Ok(())
-    }
+    fn save(&mut self) -> Result<BodyState>;
 
     /// Takes a state back; `start` is the time its run began.
     fn restore(&mut self, state: &BodyState, start: f64) -> Result<()>;

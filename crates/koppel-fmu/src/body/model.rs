@@ -127,7 +127,7 @@ impl Body for ModelBody {
     }
 
     fn column(&mut self, known: Role) -> Result<Column> {
-        if let Some(matrices) = self.model.linear() {
+        if let Some(matrices) = self.model.ode().linear() {
             return Ok(exact(&matrices, known));
         }
         let x = self.states()?;
@@ -142,7 +142,7 @@ impl Body for ModelBody {
         Ok(Column { outputs: fourth_order(&near.0, &far.0), derivatives: fourth_order(&near.1, &far.1) })
     }
 
-    fn save(&self) -> Result<BodyState> {
+    fn save(&mut self) -> Result<BodyState> {
         if self.is_fresh {
             return Ok(BodyState::Fresh);
         }

@@ -23,7 +23,7 @@ pub(super) struct Kept {
 }
 
 impl Kept {
-    pub(super) fn of(container: &Container, session: &Session) -> Result<Kept> {
+    pub(super) fn of(container: &mut Container, session: &Session) -> Result<Kept> {
         let is_free = session.spec.run.every.values().all(|every| *every == 1);
         let mut kept = Kept {
             abilities: Abilities::ALL,

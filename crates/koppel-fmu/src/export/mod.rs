@@ -149,7 +149,7 @@ impl Export {
         let mut container = Container::apart(chosen.clone())?;
         let inputs = vec![crate::polynomial::Polynomial::default(); container.interface().input_count()];
         container.initialize(spec.run.start, &inputs)?;
-        let Kept { abilities, is_free, is_single, lacks, mut notes } = Kept::of(&container, &chosen)?;
+        let Kept { abilities, is_free, is_single, lacks, mut notes } = Kept::of(&mut container, &chosen)?;
         notes.extend(remarks.into_inner());
         if spec.run.stop_when.is_some() {
             notes.push("`stop_when` is left out: an FMU runs as long as its importer wants".into());

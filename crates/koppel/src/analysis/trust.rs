@@ -90,7 +90,6 @@ pub(super) fn trust(
             let _ = walk(simulation, system, config, own, &mut trust);
             let _ = simulation.restore(&start);
         }
-        let _ = simulation.discard();
     } else if trust.doubt.is_none() && (0..system.parts.len()).all(|id| simulation.refusal(id).is_none()) {
         // It cannot be linearised again on the way, so its start must tell for longer. Where it is unstable it leads nowhere.
         let is_bounded = system.growth(config).is_ok_and(|growth| growth.is_bounded);

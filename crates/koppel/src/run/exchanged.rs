@@ -16,7 +16,7 @@ impl Simulation {
 
     /// True if every subsystem is exactly its matrices.
     pub fn is_linear(&self) -> bool {
-        self.slots.iter().all(|slot| slot.subsystem.linear().is_some())
+        self.slots.iter().all(|slot| slot.subsystem.capabilities().is_linear)
     }
 
     /// Why a subsystem should not be moved but by the run itself: the end of a sentence that begins with its name.
@@ -128,7 +128,7 @@ impl Simulation {
     }
 
     /// Saves one subsystem alone.
-    pub(crate) fn snapshot(&self, id: SubsystemId, into: &mut Snapshot) -> Result<()> {
+    pub(crate) fn snapshot(&mut self, id: SubsystemId, into: &mut Snapshot) -> Result<()> {
         self.slots[id].subsystem.save(into)
     }
 }

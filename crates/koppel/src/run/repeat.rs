@@ -64,7 +64,7 @@ impl Simulation {
     }
 
     fn repeat(&mut self, repetition: &mut Repetition, step: &Step, end: f64) -> Result<()> {
-        for (slot, snapshot) in self.slots.iter().zip(&mut repetition.snapshots) {
+        for (slot, snapshot) in self.slots.iter_mut().zip(&mut repetition.snapshots) {
             let cannot = |source: Box<Error>| Error::CannotRollBack {
                 subsystem: self.graph.name(slot.id).into(),
                 time: step.start,

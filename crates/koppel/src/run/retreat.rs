@@ -110,7 +110,7 @@ impl Simulation {
 
     fn keep_states(&mut self) {
         let Some(mut retreat) = self.retreat.take() else { return };
-        for (slot, snapshot) in self.slots.iter().zip(&mut retreat.snapshots) {
+        for (slot, snapshot) in self.slots.iter_mut().zip(&mut retreat.snapshots) {
             if snapshot.as_mut().is_some_and(|snapshot| slot.subsystem.save(snapshot).is_err()) {
                 *snapshot = None;
             }

@@ -3,7 +3,7 @@
 use super::board::Board;
 use super::simulation::Simulation;
 use crate::error::{Error, Result};
-use crate::system::{Horizon, Message, Snapshot};
+use crate::system::{Hold, Horizon, Message, Snapshot};
 use serde::{Deserialize, Serialize};
 
 /// A run between two macro steps. Reused as a buffer.
@@ -32,6 +32,11 @@ impl RunState {
         RunState { horizon, ..RunState::default() }
     }
 
+    /// Takes over the holds on its snapshots: it may be restored as long as they live.
+    pub fn take_holds(&mut self) -> Vec<Hold> {
+        self.subsystems.iter_mut().map(|snapshot| std::mem::take(&mut snapshot.hold)).collect()
+    }
+
     /// Every number of it: those of the run, then those of the subsystems in the order in which they move. For linear
     /// subsystems and methods a macro step is linear in those that are signals; others are times, counts and parameters.
     pub fn reals_mut(&mut self) -> impl Iterator<Item = &mut f64> {
@@ -41,22 +46,17 @@ impl RunState {
 
 impl Simulation {
     /// Writes everything the next step depends on into `state`, for as long as its horizon says.
-    pub fn save(&self, state: &mut RunState) -> Result<()> {
+    pub fn save(&mut self, state: &mut RunState) -> Result<()> {
         state.index = self.index;
         state.changes_done = self.changes_done;
         state.inside = self.inside;
         self.save_numbers(&mut state.numbers);
         self.messages.save(&mut state.messages);
         state.subsystems.resize_with(self.slots.len(), Default::default);
-        self.slots.iter().zip(&mut state.subsystems).try_for_each(|(slot, snapshot)| {
+        self.slots.iter_mut().zip(&mut state.subsystems).try_for_each(|(slot, snapshot)| {
             snapshot.horizon = state.horizon;
             slot.subsystem.save(snapshot)
         })
-    }
-
-    /// A state with [`Horizon::Run`] will not be restored any more.
-    pub fn discard(&mut self) -> Result<()> {
-        self.slots.iter_mut().try_for_each(|slot| slot.subsystem.discard())
     }
 
     /// Whether a subsystem can take a step again.

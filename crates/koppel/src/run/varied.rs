@@ -39,7 +39,6 @@ impl Simulation {
         let back = self.set_all(id, &old);
         if is_saved {
             self.slots[id].subsystem.restore(&before)?;
-            self.slots[id].subsystem.discard()?;
         }
         back?;
         part

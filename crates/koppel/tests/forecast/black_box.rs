@@ -13,12 +13,13 @@ use koppel::run::{Reading, RunConfig, ScheduleConfig, Simulation, Spared};
 use koppel::signal::{Samples, Segment, Step};
 use koppel::solver::SolverConfig;
 use koppel::system::{
-    Connection, LinearOde, OdeModel, Ports, Snapshot, StateSpace, Subsystem, System, SystemBuilder, Variable,
-    VariableId,
+    Capabilities, Connection, LinearOde, OdeModel, Ports, Snapshot, StateSpace, Subsystem, System,
+    SystemBuilder, Variable, VariableId,
 };
+use std::sync::LazyLock;
 
 fn closed(system: System) -> System {
-    plain::each(system, |inner| Plain { inner, can_save: false })
+    plain::each(system, |inner| Plain::new(inner, Some("it cannot")))
 }
 
 /// The system of a case, every subsystem excited at this step.
@@ -126,6 +127,14 @@ impl Subsystem for Strange {
         &self.ports
     }
 
+    fn capabilities(&self) -> &Capabilities {
+        static FORGETFUL: LazyLock<Capabilities> = LazyLock::new(|| Capabilities {
+            cannot_roll_back: Some("it cannot".into()),
+            ..Capabilities::new("its own")
+        });
+        &FORGETFUL
+    }
+
     fn initialize(&mut self, _: f64) -> Result<()> {
         self.x = 0.0;
         self.lag.fill(0.0);
@@ -156,11 +165,7 @@ impl Subsystem for Strange {
         refused()
     }
 
-    fn solver(&self) -> String {
-        "its own".into()
-    }
-
-    fn save(&self, _: &mut Snapshot) -> Result<()> {
+    fn save(&mut self, _: &mut Snapshot) -> Result<()> {
         refused()
     }
 

@@ -111,7 +111,7 @@ impl Simulation {
     pub(in crate::run) fn check_roll_back(&mut self, time: f64) -> Result<()> {
         let Simulation { steps, slots, graph, halving, .. } = self;
         for l in &mut steps.loops {
-            let members = &slots[l.members.clone()];
+            let members = &mut slots[l.members.clone()];
             members.iter().try_for_each(|slot| {
                 slot.subsystem.can_go_back().map_err(|source| cannot_go_back(slot, graph, time, &source))
             })?;
@@ -174,7 +174,7 @@ impl Simulation {
     fn begin_loop(&mut self, number: usize, step: &Step, end: f64) -> Result<()> {
         let Simulation { steps, slots, board, graph, .. } = self;
         let l = &mut steps.loops[number];
-        save_members(&slots[l.members.clone()], &mut l.snapshots, graph, step.start)?;
+        save_members(&mut slots[l.members.clone()], &mut l.snapshots, graph, step.start)?;
         l.search.begin(&board.outputs, end);
         l.search.write(&mut board.outputs);
         l.owners.iter().for_each(|id| board.deliver_one(graph, *id, end));
@@ -247,8 +247,13 @@ impl Simulation {
     }
 }
 
-fn save_members(slots: &[Slot], snapshots: &mut [Snapshot], graph: &SystemGraph, time: f64) -> Result<()> {
-    for (slot, snapshot) in slots.iter().zip(snapshots) {
+fn save_members(
+    slots: &mut [Slot],
+    snapshots: &mut [Snapshot],
+    graph: &SystemGraph,
+    time: f64,
+) -> Result<()> {
+    for (slot, snapshot) in slots.iter_mut().zip(snapshots) {
         slot.subsystem.save(snapshot).map_err(|source| cannot_go_back(slot, graph, time, &source))?;
     }
     Ok(())
