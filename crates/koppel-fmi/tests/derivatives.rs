@@ -8,7 +8,7 @@ mod common;
 use common::{MASS2, TestFmu};
 use koppel::run::{Run, RunConfig};
 use koppel::signal::{Request, Samples, Segment, Step};
-use koppel::system::{Connection, Message, Subsystem, SystemBuilder};
+use koppel::system::{Connection, Mailbox, Message, Subsystem, SystemBuilder};
 use koppel_fmi::Fmu;
 use koppel_fmi::import::{CoSimulation, Options};
 

@@ -95,7 +95,7 @@ fn until_it_fails(subsystem: &mut dyn Subsystem) -> (u64, Box<koppel::Error>) {
             return (index, error);
         }
     }
-    panic!("nothing failed in {}", subsystem.solver());
+    panic!("nothing failed in {}", subsystem.capabilities().solver);
 }
 
 /// Processes whose command line holds this text.
@@ -189,7 +189,7 @@ fn failures_of_the_fmu_itself_read_the_same() {
             assert!(one.set(input, 3.0).unwrap_err().to_string().contains("inputs are wired"));
         }
         assert_eq!(inside.ports(), isolated.ports());
-        assert_eq!(format!("{}; isolated", inside.solver()), isolated.solver());
+        assert_eq!(format!("{}; isolated", inside.capabilities().solver), isolated.capabilities().solver);
     }
 }
 

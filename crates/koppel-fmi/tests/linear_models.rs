@@ -25,17 +25,17 @@ fn options(values: &[(&str, f64)]) -> Options {
     Options { name: "part".into(), start_values, step: Some(STEP), ..Options::default() }
 }
 
-fn exchange(path: &Path, values: &[(&str, f64)]) -> ModelExchange {
+fn exchange(path: &Path, values: &[(&str, f64)]) -> Box<dyn Subsystem> {
     let solver = SolverConfig::Rk4 { step: 1e-3 };
     let mut body = ModelExchange::new(&Fmu::open(path).unwrap(), &options(values), Some(&solver)).unwrap();
     body.initialize(0.0).unwrap();
-    body
+    Box::new(body)
 }
 
-fn co_simulation(fmu: &TestFmu, values: &[(&str, f64)]) -> CoSimulation {
+fn co_simulation(fmu: &TestFmu, values: &[(&str, f64)]) -> Box<dyn Subsystem> {
     let mut body = CoSimulation::new(&Fmu::open(&fmu.path()).unwrap(), &options(values)).unwrap();
     body.initialize(0.0).unwrap();
-    body
+    Box::new(body)
 }
 
 /// Outputs after each of these steps.
@@ -97,7 +97,7 @@ fn model_exchange_gives_its_equations() {
             let fmu = OSCILLATOR.fmu(version, declared, flags);
             let mut body = exchange(&fmu.path(), &OSCILLATION);
             let mut undisturbed = exchange(&fmu.path(), &OSCILLATION);
-            let truth = oscillator(&body);
+            let truth = oscillator(body.as_ref());
             let what = format!("FMI {version} {declared:?} {flags:?}");
             let mut inputs = vec![0.0; body.ports().inputs.len()];
             for round in 0..3_u32 {
@@ -106,19 +106,20 @@ fn model_exchange_gives_its_equations() {
                 compare(&found, &truth, tolerance, &what);
                 let mut rates = vec![0.0; truth.outputs()];
                 assert!(body.rates(&inputs, &mut rates).unwrap());
-                let (x1, x2) = (get(&mut body, "x1"), get(&mut body, "x2"));
+                let (x1, x2) = (get(body.as_mut(), "x1"), get(body.as_mut(), "x2"));
                 let x = Matrix::from_slice(2, 1, &[x1, x2]);
                 let u = Matrix::from_slice(inputs.len(), 1, &inputs);
                 let expected = &truth.c * &(&(&truth.a * &x) + &(&truth.b * &u));
                 let rates = Matrix::from_slice(truth.outputs(), 1, &rates);
                 close(&rates, &expected, tolerance, &format!("{what}: rates"));
-                let before = walk(&mut undisturbed, 2 * u64::from(round), 2, &inputs);
-                let evaluations = |rows: Vec<u64>| without_evaluations(&body_names(&undisturbed), rows);
-                let after = walk(&mut body, 2 * u64::from(round), 2, &inputs);
+                let before = walk(undisturbed.as_mut(), 2 * u64::from(round), 2, &inputs);
+                let evaluations =
+                    |rows: Vec<u64>| without_evaluations(&body_names(undisturbed.as_ref()), rows);
+                let after = walk(body.as_mut(), 2 * u64::from(round), 2, &inputs);
                 assert_eq!(evaluations(after), evaluations(before), "{what}: no trace is left");
             }
-            assert!(body.solver().contains(source), "{}", body.solver());
-            assert!(!undisturbed.solver().contains("linear model"));
+            assert!(body.capabilities().solver.contains(source), "{}", body.capabilities().solver);
+            assert!(!undisturbed.capabilities().solver.contains("linear model"));
         }
     }
 }
@@ -183,17 +184,21 @@ fn co_simulation_is_tried_by_roll_back() {
             assert_eq!(model.s_d.max_abs(), 0.0, "{what}");
             let mut rates = vec![0.0; body.ports().outputs.len()];
             assert!(body.rates(&inputs, &mut rates).unwrap());
-            let (x, v) = (get(&mut body, "x"), get(&mut body, "v"));
+            let (x, v) = (get(body.as_mut(), "x"), get(body.as_mut(), "v"));
             let truth = [v, 0.5 * inputs[0] - 25.0 * x - 0.15 * v];
             let apart = (rates[0] - truth[0]).abs().max((rates[1] - truth[1]).abs());
             assert!(apart < 1e-8 * 25.0, "{what}: {rates:?} {truth:?}");
-            let before = walk(&mut undisturbed, 2 * u64::from(round), 2, &inputs);
-            assert_eq!(walk(&mut body, 2 * u64::from(round), 2, &inputs), before, "{what}: no trace is left");
+            let before = walk(undisturbed.as_mut(), 2 * u64::from(round), 2, &inputs);
+            assert_eq!(
+                walk(body.as_mut(), 2 * u64::from(round), 2, &inputs),
+                before,
+                "{what}: no trace is left"
+            );
         }
         assert!(
-            body.solver().contains("; linear model by trial steps from saved states"),
+            body.capabilities().solver.contains("; linear model by trial steps from saved states"),
             "{}",
-            body.solver()
+            body.capabilities().solver
         );
     }
 }
@@ -231,13 +236,17 @@ fn co_simulation_with_listed_states_gives_its_equations() {
         compare(&body.linearize(&inputs).unwrap().unwrap(), &truth, 1e-12, "listed");
         let mut rates = vec![0.0; p];
         assert!(body.rates(&inputs, &mut rates).unwrap());
-        let (x, v) = (get(&mut body, "x"), get(&mut body, "v"));
+        let (x, v) = (get(body.as_mut(), "x"), get(body.as_mut(), "v"));
         let expected = [v, 0.5 * inputs[0] - 25.0 * x - 0.15 * v];
         assert!((rates[0] - expected[0]).abs() + (rates[1] - expected[1]).abs() < 1e-12 * 25.0, "{rates:?}");
-        let before = walk(&mut undisturbed, 2 * u64::from(round), 2, &inputs);
-        assert_eq!(walk(&mut body, 2 * u64::from(round), 2, &inputs), before, "no trace is left");
+        let before = walk(undisturbed.as_mut(), 2 * u64::from(round), 2, &inputs);
+        assert_eq!(walk(body.as_mut(), 2 * u64::from(round), 2, &inputs), before, "no trace is left");
     }
-    assert!(body.solver().ends_with("; linear model by directional derivatives"), "{}", body.solver());
+    assert!(
+        body.capabilities().solver.ends_with("; linear model by directional derivatives"),
+        "{}",
+        body.capabilities().solver
+    );
 }
 
 /// By inputs or by states: what does not hold is found, and trial steps take its place.
@@ -255,7 +264,7 @@ fn wrong_derivatives_of_co_simulation_are_found() {
         let model = InterfaceModel::from_state_space("part", &model).unwrap();
         let truth = Matrix::from_slice(2, 2, &[0.0, 1.0, -25.0, -0.15]);
         close(&model.s_y.block(0, 0, 2, 2), &truth, 1e-6, lie);
-        let solver = body.solver();
+        let solver = &body.capabilities().solver;
         assert!(solver.contains("trial steps from saved states (its directional derivatives do not hold"));
         assert!(solver.contains(complaint), "{solver}");
     }
@@ -270,7 +279,12 @@ fn derivatives_that_could_not_be_compared_are_named() {
         let inputs = vec![0.0; body.ports().inputs.len()];
         assert_eq!(body.linearize(&inputs).unwrap().is_some(), is_believed, "{lie}");
         let unchecked = "(those by states unchecked: it does not declare canGetAndSetFMUState)";
-        assert_eq!(body.solver().contains(unchecked), is_believed, "{}", body.solver());
+        assert_eq!(
+            body.capabilities().solver.contains(unchecked),
+            is_believed,
+            "{}",
+            body.capabilities().solver
+        );
     }
 }
 
@@ -281,6 +295,7 @@ fn a_fatal_trial_step_is_told() {
     let options = Options { step: Some(1.0), ..options(&[("misbehave", 3.0)]) };
     let mut body = CoSimulation::new(&Fmu::open(&fmu.path()).unwrap(), &options).unwrap();
     body.initialize(0.0).unwrap();
+    let body: &mut dyn Subsystem = &mut body;
     let told = body.linearize(&[0.0, 0.0]).unwrap_err().to_string();
     assert!(told.contains("trial step") && told.contains("fmi2DoStep"), "{told}");
 }
@@ -310,11 +325,11 @@ fn saved_states_know_the_time() {
     let mut body = co_simulation(&fmu, &SPRING);
     let inputs = vec![0.3; body.ports().inputs.len()];
     let inputs: Vec<f64> = inputs.iter().enumerate().map(|(k, u)| if k == 0 { *u } else { 0.0 }).collect();
-    walk(&mut body, 0, 3, &inputs);
+    walk(body.as_mut(), 0, 3, &inputs);
     let mut snapshot = Snapshot::default();
     body.save(&mut snapshot).unwrap();
     let first = body.linearize(&inputs).unwrap().unwrap();
-    walk(&mut body, 3, 2, &inputs);
+    walk(body.as_mut(), 3, 2, &inputs);
     body.restore(&snapshot).unwrap();
     assert_eq!(body.linearize(&inputs).unwrap().unwrap(), first);
 }
@@ -352,8 +367,8 @@ fn isolated_models_have_the_same_bits() {
         };
         let (ours, theirs) = (asked(&mut *inside), asked(&mut *isolated));
         assert_eq!(ours, theirs);
-        let solver = isolated.solver();
-        assert_eq!(solver, format!("{}; isolated", inside.solver()));
+        let solver = &isolated.capabilities().solver;
+        assert_eq!(*solver, format!("{}; isolated", inside.capabilities().solver));
         assert_eq!(ours.0.is_some(), solver.contains("linear model"), "{solver}");
     }
 }

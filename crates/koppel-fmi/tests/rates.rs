@@ -55,7 +55,7 @@ fn rates_allocate_nothing() {
             }
             counted.push(allocations(|| assert!(body.rates(&inputs, &mut rates).unwrap())));
         }
-        assert!(body.solver().contains(source), "{}", body.solver());
+        assert!(body.capabilities().solver.contains(source), "{}", body.capabilities().solver);
         assert_eq!(counted[3..], [0; 7], "{source}: {counted:?}");
     }
 }

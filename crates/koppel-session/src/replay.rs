@@ -11,12 +11,11 @@
 
 mod log;
 
-use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 
 use koppel::diagnostic::Seconds;
 use koppel::signal::{Samples, Segment, Step};
-use koppel::system::{Horizon, Snapshot, Subsystem, VariableId};
+use koppel::system::{Capabilities, Horizon, LinearModel, Mailbox, Ports, Snapshot, Subsystem, VariableId};
 
 use log::{Log, Record};
 
@@ -113,7 +112,7 @@ pub(crate) struct Replayed {
     name: String,
     journal: Journal,
     /// `None` until the run begins or goes on.
-    log: RefCell<Option<Log>>,
+    log: Option<Log>,
     steps: u64,
     /// Outputs and time at the end of the last step.
     last: Vec<f64>,
@@ -122,8 +121,15 @@ pub(crate) struct Replayed {
 
 impl Replayed {
     pub(crate) fn new(inner: Box<dyn Subsystem>, name: &str, journal: Journal) -> Self {
-        let (name, log) = (name.to_owned(), RefCell::new(None));
-        Replayed { inner, name, journal, log, steps: 0, last: Vec::new(), time: f64::NAN }
+        Replayed {
+            inner,
+            name: name.to_owned(),
+            journal,
+            log: None,
+            steps: 0,
+            last: Vec::new(),
+            time: f64::NAN,
+        }
     }
 
     fn written<T>(&self, result: std::io::Result<T>) -> koppel::Result<T> {
@@ -133,7 +139,7 @@ impl Replayed {
     }
 
     fn note(&mut self, record: &Record<'_>) -> koppel::Result<()> {
-        let written = self.log.get_mut().as_mut().map_or(Ok(()), |log| log.write(record));
+        let written = self.log.as_mut().map_or(Ok(()), |log| log.write(record));
         self.written(written)
     }
 
@@ -154,7 +160,7 @@ impl Replayed {
             self.give(&record)?;
         }
         let continued = Log::go_on(&path, &self.journal.path, run, length);
-        *self.log.get_mut() = Some(self.written(continued)?);
+        self.log = Some(self.written(continued)?);
         self.journal.from = None;
         Ok(())
     }
@@ -204,12 +210,14 @@ impl Replayed {
 const TICKET: &[u8; 8] = b"replay 1";
 
 impl Subsystem for Replayed {
-    // Every step is logged: `step_held` by default calls `step`. What sends and receives messages is not replayed.
-    koppel::forward_to!(inner: ports, get, events, linear, linearize, linearize_into, feed_through, lack_of_model);
-    koppel::forward_to!(inner: needs_trials, model_source, rates, state_rates, solver, solver_config, identity);
-    koppel::forward_to!(inner: refusal, is_spared, may_end_run, step_calls, discard);
-    // By itself only: a log is replayed from its beginning.
-    koppel::forward_to!(inner: can_go_back);
+    fn ports(&self) -> &Ports {
+        self.inner.ports()
+    }
+
+    /// It rolls back by itself only: a log is replayed from its beginning.
+    fn capabilities(&self) -> &Capabilities {
+        self.inner.capabilities()
+    }
 
     fn initialize(&mut self, start: f64) -> koppel::Result<()> {
         self.inner.initialize(start)?;
@@ -217,7 +225,7 @@ impl Subsystem for Replayed {
         // A log to be continued is not touched before its checkpoint is restored.
         if self.journal.from.is_none() {
             let log = Log::create(&self.journal.path);
-            *self.log.get_mut() = Some(self.written(log)?);
+            self.log = Some(self.written(log)?);
         }
         self.note(&Record::Initialize { start })
     }
@@ -259,22 +267,24 @@ impl Subsystem for Replayed {
         })
     }
 
+    fn get(&mut self, variable: VariableId) -> koppel::Result<f64> {
+        self.inner.get(variable)
+    }
+
     fn set(&mut self, variable: VariableId, value: f64) -> koppel::Result<()> {
         self.note(&Record::Set { variable, value })?;
         self.inner.set(variable, value)
     }
 
     /// Where the log ends now, and the state itself if the FMU can keep it in its memory.
-    fn save(&self, snapshot: &mut Snapshot) -> koppel::Result<()> {
-        let place = match &mut *self.log.borrow_mut() {
-            Some(log) => self.written(log.sync())?,
-            None => (0, 0),
-        };
+    fn save(&mut self, snapshot: &mut Snapshot) -> koppel::Result<()> {
+        let place = self.log.as_mut().map_or(Ok((0, 0)), Log::sync);
+        let place = self.written(place)?;
         // What the FMU keeps in its memory for this snapshot is to be used again.
         let mut kept = Snapshot::new(snapshot.horizon);
         let before = snapshot.bytes.strip_prefix(TICKET).and_then(|rest| rest.split_at_checked(32));
         kept.bytes.extend_from_slice(before.map_or(&[], |(_, bytes)| bytes));
-        let has_log = self.log.borrow().is_some();
+        let has_log = self.log.is_some();
         // What the FMU keeps in its memory is of no use to another process; the log is.
         let is_kept = if has_log && snapshot.horizon == Horizon::Elsewhere {
             false
@@ -295,6 +305,7 @@ impl Subsystem for Replayed {
         if !is_kept {
             kept = Snapshot::default();
         }
+        snapshot.hold = kept.hold;
         snapshot.bytes.extend_from_slice(&kept.bytes);
         snapshot.reals.clear();
         snapshot.reals.push(self.last.len() as f64);
@@ -308,7 +319,7 @@ impl Subsystem for Replayed {
         if !snapshot.bytes.starts_with(TICKET) {
             // Saved by a run that logged nothing, because the subsystem could do without.
             self.inner.restore(snapshot)?;
-            (self.journal.from, *self.log.get_mut()) = (None, None);
+            (self.journal.from, self.log) = (None, None);
             return Ok(());
         }
         let other = || ReplayError::Other { name: self.name.clone(), path: self.journal.path.clone() };
@@ -319,9 +330,9 @@ impl Subsystem for Replayed {
         let (count, rest) = snapshot.reals.split_first().ok_or_else(other)?;
         let (last, rest) = rest.split_at_checked(*count as usize).ok_or_else(other)?;
         let (time, reals) = rest.split_first().ok_or_else(other)?;
-        let kept = Snapshot { reals: reals.to_vec(), bytes: bytes.to_vec(), horizon: snapshot.horizon };
+        let kept = Snapshot { reals: reals.to_vec(), bytes: bytes.to_vec(), ..Snapshot::default() };
         if is_kept && self.inner.restore(&kept).is_ok() {
-            let back = self.log.get_mut().as_mut().map_or(Ok(()), |log| log.back_to(length));
+            let back = self.log.as_mut().map_or(Ok(()), |log| log.back_to(length));
             self.written(back)?;
         } else {
             self.replay(run, length)?;
@@ -334,6 +345,13 @@ impl Subsystem for Replayed {
         self.last.clear();
         self.last.extend_from_slice(last);
         Ok(())
+    }
+    fn linear_model(&mut self) -> Option<&mut dyn LinearModel> {
+        self.inner.linear_model()
+    }
+
+    fn mailbox(&mut self) -> Option<&mut dyn Mailbox> {
+        self.inner.mailbox()
     }
 }
 

@@ -47,7 +47,7 @@ fn ring(count: usize, is_hidden: bool) -> System {
         builder = builder.connect(Connection::new(&from, &to));
     }
     let system = builder.build().unwrap();
-    if is_hidden { plain::each(system, |inner| Plain { inner, can_save: true }) } else { system }
+    if is_hidden { plain::each(system, |inner| Plain::new(inner, None)) } else { system }
 }
 
 fn simulation(count: usize, is_hidden: bool) -> Run {

@@ -86,10 +86,7 @@ impl Subsystem for CellSubsystem {
     fn set(&mut self, _variable: VariableId, _value: f64) -> Result<()> {
         Err(Error::Unsupported { what: "setting".into(), reason: "a cell has no parameters".into() }.into())
     }
-    fn solver(&self) -> String {
-        "cell".into()
-    }
-    fn save(&self, snapshot: &mut Snapshot) -> Result<()> {
+    fn save(&mut self, snapshot: &mut Snapshot) -> Result<()> {
         snapshot.reals.clear();
         snapshot.reals.extend_from_slice(&self.cell.x);
         Ok(())

@@ -10,7 +10,9 @@ use koppel::record::{Record, Table};
 use koppel::run::{Flow, Run, RunConfig};
 use koppel::signal::{Samples, Segment, Step};
 use koppel::solver::SolverConfig;
-use koppel::system::{Connection, OdeModel, Ports, Snapshot, Subsystem, SystemBuilder, Variable, VariableId};
+use koppel::system::{
+    Capabilities, Connection, OdeModel, Ports, Snapshot, Subsystem, SystemBuilder, Variable, VariableId,
+};
 
 /// The controller: its ports, a, and its output u.
 struct DeadBeat {
@@ -31,6 +33,11 @@ impl DeadBeat {
 impl Subsystem for DeadBeat {
     fn ports(&self) -> &Ports {
         &self.ports
+    }
+
+    fn capabilities(&self) -> &Capabilities {
+        static CAPABILITIES: Capabilities = Capabilities::new("none");
+        &CAPABILITIES
     }
 
     fn initialize(&mut self, _start: f64) -> Result<()> {
@@ -61,11 +68,7 @@ impl Subsystem for DeadBeat {
         Ok(())
     }
 
-    fn solver(&self) -> String {
-        "none".into()
-    }
-
-    fn save(&self, snapshot: &mut Snapshot) -> Result<()> {
+    fn save(&mut self, snapshot: &mut Snapshot) -> Result<()> {
         snapshot.reals = vec![self.demand];
         Ok(())
     }

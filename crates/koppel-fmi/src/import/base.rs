@@ -6,12 +6,12 @@ use super::messages::Mail;
 use super::past::Past;
 use super::ports::{Slot, Slots};
 use super::state::SavedStates;
-use super::{Options, Phase};
+use super::{Options, Phase, capabilities};
 use crate::description::{CoSimulation, Description, ModelExchange};
 use crate::error::{Error, Result};
 use crate::ffi::{CallError, Kind, Log, LogMessage, Status, fmi2, fmi3};
 use crate::fmu::{Fmu, Library, OnlyInstance};
-use koppel::system::{Event, EventLog, Ports};
+use koppel::system::{Capabilities, Event, EventLog, Ports};
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 
@@ -41,6 +41,7 @@ pub struct Base {
     pub(super) scratch: RefCell<Scratch>,
     pub(super) states: SavedStates,
     pub(super) past: Past,
+    pub(super) capabilities: Capabilities,
     /// Parameters were compared with what was given.
     has_read_back: bool,
     /// It was told that an output is rounded.
@@ -95,6 +96,7 @@ impl Base {
             scratch: RefCell::default(),
             states: SavedStates::new(interface),
             past: Past::default(),
+            capabilities: capabilities(fmu, options),
             has_read_back: false,
             has_warned: Cell::new(false),
             event_log: EventLog::default(),
@@ -169,7 +171,7 @@ impl Base {
     }
 
     /// Gives back all states, and ends a run that is under way.
-    fn release(&self) {
+    fn release(&mut self) {
         // Nobody is left to hear about failures; freeing follows in any case.
         self.states.free(&self.backend);
         if matches!(self.phase, Phase::Stepping | Phase::Over) {

@@ -4,13 +4,12 @@
 //! nothing until somebody uses them.
 
 use super::start_values::StartValues;
-use super::{Options, Solving, identity, ports, refusal, starts};
+use super::{Options, Solving, capabilities, ports, starts};
 use crate::error::{Error, Result};
 use crate::ffi::Kind;
 use crate::fmu::Fmu;
-use koppel::linalg::Matrix;
 use koppel::signal::{Samples, Segment, Step};
-use koppel::system::{EventLog, Message, Ports, Snapshot, StateSpace, Subsystem, VariableId};
+use koppel::system::{Capabilities, LinearModel, Mailbox, Ports, Snapshot, Subsystem, VariableId};
 use std::sync::Arc;
 
 /// Makes the instance.
@@ -20,9 +19,8 @@ type Make = Box<dyn Fn() -> Result<Box<dyn Subsystem>> + Send>;
 pub struct Deferred {
     name: String,
     ports: Ports,
-    identity: Option<String>,
-    refusal: Option<String>,
-    saves_states: bool,
+    /// As long as there is no instance.
+    capabilities: Capabilities,
     make: Make,
     inner: Option<Box<dyn Subsystem>>,
 }
@@ -41,9 +39,7 @@ impl Deferred {
         Ok(Deferred {
             name: options.name.clone(),
             ports: described(fmu, options)?,
-            identity: identity(fmu, options),
-            refusal: refusal(fmu.description(), options),
-            saves_states: fmu.saves_states(options),
+            capabilities: capabilities(fmu, options),
             make: Box::new(make),
             inner: None,
         })
@@ -80,6 +76,10 @@ impl Subsystem for Deferred {
         &self.ports
     }
 
+    fn capabilities(&self) -> &Capabilities {
+        self.inner.as_ref().map_or(&self.capabilities, |inner| inner.capabilities())
+    }
+
     fn initialize(&mut self, start: f64) -> koppel::Result<()> {
         if self.inner.is_none() {
             self.inner = Some((self.make)()?);
@@ -113,86 +113,19 @@ impl Subsystem for Deferred {
         self.inner()?.set(variable, value)
     }
 
-    fn send(&mut self, output: usize, message: &mut Message) -> koppel::Result<()> {
-        self.inner()?.send(output, message)
-    }
-
-    fn receive(&mut self, input: usize, message: &Message) -> koppel::Result<()> {
-        self.inner()?.receive(input, message)
-    }
-
-    fn events(&mut self) -> Option<&mut EventLog> {
-        self.inner().ok()?.events()
-    }
-
-    fn linearize(&mut self, inputs: &[f64]) -> koppel::Result<Option<StateSpace>> {
-        self.inner()?.linearize(inputs)
-    }
-
-    fn feed_through(&mut self, inputs: &[f64], out: &mut Matrix) -> koppel::Result<bool> {
-        self.inner()?.feed_through(inputs, out)
-    }
-
-    fn lack_of_model(&self) -> Option<String> {
-        self.inner.as_ref()?.lack_of_model()
-    }
-
-    fn needs_trials(&self) -> bool {
-        self.inner.as_ref().is_none_or(|inner| inner.needs_trials())
-    }
-
-    fn model_source(&self) -> Option<String> {
-        self.inner.as_ref()?.model_source()
-    }
-
-    fn rates(&mut self, inputs: &[f64], rates: &mut [f64]) -> koppel::Result<bool> {
-        self.inner()?.rates(inputs, rates)
-    }
-
-    fn state_rates(&mut self, inputs: &[f64], rates: &mut [f64]) -> koppel::Result<bool> {
-        self.inner()?.state_rates(inputs, rates)
-    }
-
-    fn solver(&self) -> String {
-        self.inner.as_ref().map_or_else(String::new, |inner| inner.solver())
-    }
-
-    fn identity(&self) -> Option<String> {
-        self.identity.clone()
-    }
-
-    fn refusal(&self) -> Option<String> {
-        self.refusal.clone()
-    }
-
-    fn may_end_run(&self) -> bool {
-        true
-    }
-
-    fn step_calls(&self) -> Option<u64> {
-        self.inner.as_ref()?.step_calls()
-    }
-
-    fn can_go_back(&self) -> koppel::Result<()> {
-        match &self.inner {
-            Some(inner) => inner.can_go_back(),
-            None if self.saves_states => Ok(()),
-            None => Err(Box::new(Error::NotStarted { instance: self.name.clone() }).into()),
-        }
-    }
-
-    fn save(&self, snapshot: &mut Snapshot) -> koppel::Result<()> {
-        match &self.inner {
-            Some(inner) => inner.save(snapshot),
-            None => Err(Box::new(Error::NotStarted { instance: self.name.clone() }).into()),
-        }
+    fn save(&mut self, snapshot: &mut Snapshot) -> koppel::Result<()> {
+        self.inner()?.save(snapshot)
     }
 
     fn restore(&mut self, snapshot: &Snapshot) -> koppel::Result<()> {
         self.inner()?.restore(snapshot)
     }
 
-    fn discard(&mut self) -> koppel::Result<()> {
-        self.inner()?.discard()
+    fn linear_model(&mut self) -> Option<&mut dyn LinearModel> {
+        self.inner.as_mut()?.linear_model()
+    }
+
+    fn mailbox(&mut self) -> Option<&mut dyn Mailbox> {
+        self.inner.as_mut()?.mailbox()
     }
 }

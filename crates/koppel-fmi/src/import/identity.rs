@@ -1,12 +1,34 @@
-//! What an instance is, for what is kept about it between runs, and whether it may be excited.
+//! What is known of an instance before it is made.
 
+use super::state::cannot_save;
 use super::{Options, Solving, Without};
 use crate::description::Description;
 use crate::fmu::Fmu;
 use koppel::fnv;
+use koppel::system::{CacheKey, Capabilities, ModelSource};
+use std::sync::Arc;
+
+/// What the description says, with what the FMU is to do without.
+pub(crate) fn capabilities(fmu: &Arc<Fmu>, options: &Options) -> Capabilities {
+    let is_spared = options.spared && options.solving == Solving::Own;
+    let key = (fmu.clone(), options.clone());
+    Capabilities {
+        may_end_run: true,
+        is_spared,
+        needs_trials: true,
+        model: if is_spared { ModelSource::Missing(SPARED.into()) } else { ModelSource::Equations },
+        cannot_roll_back: (!fmu.saves_states(options)).then(|| cannot_save(options).to_string()),
+        not_to_probe: refusal(fmu.description(), options),
+        cache_key: Some(CacheKey::new(move || identity(&key.0, &key.1))),
+        ..Capabilities::new("")
+    }
+}
+
+/// Why an instance that is spared has no linear model.
+const SPARED: &str = "is an FMU in a run that makes no trials";
 
 /// The FMU's content and token, how the instance is made, and how inputs reach it.
-pub(crate) fn identity(fmu: &Fmu, options: &Options) -> Option<String> {
+fn identity(fmu: &Fmu, options: &Options) -> Option<String> {
     let made = Options {
         log: None,
         debug_logging: false,
@@ -21,7 +43,7 @@ pub(crate) fn identity(fmu: &Fmu, options: &Options) -> Option<String> {
 }
 
 /// Why an instance should not be excited before a run, unless the user has said that it may.
-pub(crate) fn refusal(description: &Description, options: &Options) -> Option<String> {
+fn refusal(description: &Description, options: &Options) -> Option<String> {
     let interface = match options.solving {
         Solving::Own => description.co_simulation.as_ref().map(|section| &section.interface),
         Solving::Koppel(_) => description.model_exchange.as_ref().map(|section| &section.interface),

@@ -85,11 +85,8 @@ impl CoSimulation {
         let judged = self.try_states(&before, window, inputs);
         // What broke the FMU in a trial is worth more than that it cannot be put back.
         match (judged, self.restore(&before)) {
-            (Ok(judged), restored) => restored.and_then(|()| self.discard()).map(|()| Ok(judged)),
-            (Err(error), Ok(())) => {
-                self.discard()?;
-                Ok(Err(format!("a trial step from a saved state failed ({error})")))
-            }
+            (Ok(judged), restored) => restored.map(|()| Ok(judged)),
+            (Err(error), Ok(())) => Ok(Err(format!("a trial step from a saved state failed ({error})"))),
             (Err(error), Err(_)) => Err(error),
         }
     }

@@ -14,7 +14,7 @@ use super::{CoSimulation, Phase};
 use crate::error::Result;
 use koppel::identify::{RollBack, Window};
 use koppel::linalg::Matrix;
-use koppel::system::StateSpace;
+use koppel::system::{ModelSource, StateSpace};
 
 /// Where the models of an instance come from.
 pub(super) struct Linearization {
@@ -23,8 +23,6 @@ pub(super) struct Linearization {
     /// Why derivatives by states could not be compared with anything.
     unchecked: Option<String>,
     trials: RollBack,
-    /// In words, once a model was asked for.
-    source: Option<Result<String, String>>,
     room: Room,
 }
 
@@ -41,30 +39,12 @@ impl Linearization {
         let unknowns = unknowns.filter(|unknowns| unknowns.states() > 0);
         let trust = Trust::new(is_offered && unknowns.is_some());
         let (trials, room) = (RollBack::default(), Room::default());
-        Linearization { unknowns, trust, unchecked: None, trials, source: None, room }
-    }
-
-    /// Words for the summary.
-    pub(super) fn source(&self) -> String {
-        match &self.source {
-            Some(Ok(source)) => format!("; linear model by {source}"),
-            _ => String::new(),
-        }
-    }
-
-    /// Where the last model came from.
-    pub(super) fn told(&self) -> Option<String> {
-        self.source.clone()?.ok()
+        Linearization { unknowns, trust, unchecked: None, trials, room }
     }
 
     /// Whether a model takes trial steps.
     pub(super) fn needs_trials(&self) -> bool {
         matches!(self.trust, Trust::NotOffered | Trust::Failed(_))
-    }
-
-    /// Why there is no model.
-    pub(super) fn lack(&self) -> Option<String> {
-        self.source.clone()?.err()
     }
 }
 
@@ -76,7 +56,7 @@ impl CoSimulation {
             let unchecked = self.linearization.unchecked.as_ref();
             let believed =
                 unchecked.map_or_else(String::new, |why| format!(" (those by states unchecked: {why})"));
-            self.linearization.source = Some(Ok(format!("directional derivatives{believed}")));
+            self.note_model(ModelSource::Found(format!("directional derivatives{believed}")));
             return Ok(Some(self.under(inputs, |fmu| match &fmu.linearization.unknowns {
                 Some(unknowns) => unknowns.directional(&fmu.base),
                 None => Err(fmu.not_offered("directional derivatives")),
@@ -84,13 +64,21 @@ impl CoSimulation {
         }
         let complaint = self.linearization.trust.complaint();
         let found = self.with_trials(|trials, fmu, window| trials.model(fmu, window, inputs))?;
-        self.linearization.source = Some(match &found {
-            Ok(_) => Ok(format!("trial steps from saved states{complaint}")),
-            Err(why) => Err(format!(
+        self.note_model(match &found {
+            Ok(_) => ModelSource::Found(format!("trial steps from saved states{complaint}")),
+            Err(why) => ModelSource::Missing(format!(
                 "offers no derivatives that could be used{complaint} and cannot be tried by roll-back ({why})"
             )),
         });
         Ok(found.ok())
+    }
+
+    /// Notes where the last model came from.
+    fn note_model(&mut self, source: ModelSource) {
+        if self.capabilities.model != source {
+            self.capabilities.model = source;
+            self.describe();
+        }
     }
 
     /// Finds out, the first time, whether directional derivatives hold.
@@ -107,6 +95,7 @@ impl CoSimulation {
             }
         }
         self.linearization.trust = judged.map_or_else(Trust::Failed, |()| Trust::Held);
+        self.capabilities.needs_trials = self.linearization.needs_trials();
         Ok(())
     }
 

@@ -10,7 +10,7 @@
 //! 3. sub-steps: each sloped piece is walked in [`Options::substeps`] equal parts, with the input's mean over the part, or
 //!    where outputs are looked at inside the step as stairs that end with the input's value there (`stairs.rs`).
 //!
-//! What an FMU refuses when it is first tried is done without (`route.rs`). [`koppel::system::Subsystem::solver`] says which was taken.
+//! What an FMU refuses when it is first tried is done without (`route.rs`). [`koppel::system::Capabilities::solver`] says which was taken.
 //!
 //! Integers, Booleans and enumerations are numbers that are held over a step; strings, binaries and triggered clocks are
 //! messages (`messages.rs`). Where the FMU has an event mode, its events are handled inside the step (`events.rs`).
@@ -48,11 +48,10 @@ mod walking;
 
 pub use base::Base;
 pub use deferred::Deferred;
-pub(crate) use identity::{identity, refusal};
+pub(crate) use identity::capabilities;
 pub use model_exchange::ModelExchange;
 pub use options::{Options, Solving, Without};
 pub use ports::ports;
-pub(crate) use state::cannot_save;
 pub use value::Value;
 
 use crate::description::CoSimulation as Section;
@@ -65,7 +64,10 @@ use events::Events;
 use inside::Inside;
 use koppel::linalg::Matrix;
 use koppel::signal::{Request, Samples, Segment, Step};
-use koppel::system::{Dependencies, EventLog, Message, Ports, Snapshot, StateSpace, Subsystem, VariableId};
+use koppel::system::{
+    Capabilities, Dependencies, EventLog, LinearModel, Mailbox, Message, ModelSource, Ports, Snapshot,
+    StateSpace, Subsystem, VariableId,
+};
 use linearization::Linearization;
 use matrices::Unknowns;
 use past::Past;
@@ -80,9 +82,6 @@ pub fn instantiate_any(fmu: &Arc<Fmu>, options: &Options) -> Result<Box<dyn Subs
         Solving::Koppel(solver) => Box::new(ModelExchange::new(fmu, options, solver.as_ref())?),
     })
 }
-
-/// Why an instance that is spared has no linear model.
-pub(crate) const SPARED: &str = "is an FMU in a run that makes no trials";
 
 /// What the instance may be asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -124,8 +123,6 @@ pub struct CoSimulation {
     inside: Option<Inside>,
     /// How often the FMU has asked for inputs inside steps.
     asked: u64,
-    /// How often `doStep` was called.
-    step_calls: u64,
     linearization: Linearization,
     /// Where it stands, and the size of its last step.
     time: f64,
@@ -182,7 +179,7 @@ impl CoSimulation {
         let made_for = Use::CoSimulation { section, intermediate };
         let mut base = Base::new(fmu, resized.clone(), options, (ports, slots, inputs), made_for)?;
         let can_be_plain = events.is_none() && base.prepare_plain_steps();
-        Ok(CoSimulation {
+        let mut one = CoSimulation {
             can_be_plain,
             base,
             knows_inputs: false,
@@ -198,17 +195,63 @@ impl CoSimulation {
             events,
             inside,
             asked: 0,
-            step_calls: 0,
             linearization,
             time: 0.0,
             last_size: None,
             only_size: None,
-        })
+        };
+        one.capabilities.step_calls = Some(0);
+        one.capabilities.needs_trials = options.spared || one.linearization.needs_trials();
+        one.describe();
+        Ok(one)
     }
 
     /// The FMU it is an instance of.
     pub fn fmu(&self) -> &Arc<Fmu> {
         &self.fmu
+    }
+
+    /// A step under held inputs with nothing to be sampled: what most steps of most runs are.
+    #[inline(always)]
+    fn step_held(&mut self, step: &Step, inputs: &[f64], outputs: &mut [f64]) -> koppel::Result<()> {
+        if self.phase == Phase::Stepping
+            && self.can_be_plain
+            && (self.varies_steps || self.only_size == Some(step.size))
+        {
+            (self.time, self.last_size) = (step.start + step.size, Some(step.size));
+            self.knows_inputs = false;
+            self.count_step_call();
+            let never_back = self.past.is_over(step.start);
+            let call = StepCall { time: step.start, size: step.size, never_back };
+            return match self.backend.plain_step(call, inputs, outputs) {
+                Ok(()) => Ok(()),
+                Err(interruption) => self.interrupted(*interruption, step, outputs),
+            };
+        }
+        self.hold_with_care(step, inputs, outputs)
+    }
+
+    #[inline]
+    fn count_step_call(&mut self) {
+        self.capabilities.step_calls = self.capabilities.step_calls.map(|calls| calls + 1);
+    }
+
+    /// Says in the capabilities how it is driven.
+    fn describe(&mut self) {
+        let version = &self.description().fmi_version_text;
+        let tool = self.description().generation_tool.as_deref().unwrap_or("unknown tool");
+        let inputs = match self.route {
+            Route::Intermediate => "intermediate update".into(),
+            Route::Derivatives { order } => format!("derivatives up to order {order}"),
+            Route::Substeps => format!("{} sub-steps with equal mean", self.options.substeps.max(1)),
+        };
+        let events = if self.has_event_mode() { "; events handled" } else { "" };
+        let model = match &self.capabilities.model {
+            ModelSource::Found(source) => format!("; linear model by {source}"),
+            _ => String::new(),
+        };
+        let text = format!("FMI {version} co-simulation by {tool}; inputs by {inputs}{events}{model}");
+        self.capabilities.solver = text.into();
     }
 
     /// What it declares as a co-simulation FMU.
@@ -221,6 +264,10 @@ impl CoSimulation {
 impl Subsystem for CoSimulation {
     fn ports(&self) -> &Ports {
         &self.ports
+    }
+
+    fn capabilities(&self) -> &Capabilities {
+        &self.capabilities
     }
 
     fn initialize(&mut self, start: f64) -> koppel::Result<()> {
@@ -267,24 +314,6 @@ impl Subsystem for CoSimulation {
         }
     }
 
-    fn step_held(&mut self, step: &Step, inputs: &[f64], outputs: &mut [f64]) -> koppel::Result<()> {
-        if self.phase == Phase::Stepping
-            && self.can_be_plain
-            && (self.varies_steps || self.only_size == Some(step.size))
-        {
-            (self.time, self.last_size) = (step.start + step.size, Some(step.size));
-            self.knows_inputs = false;
-            self.step_calls += 1;
-            let never_back = self.past.is_over(step.start);
-            let call = StepCall { time: step.start, size: step.size, never_back };
-            return match self.backend.plain_step(call, inputs, outputs) {
-                Ok(()) => Ok(()),
-                Err(interruption) => self.interrupted(*interruption, step, outputs),
-            };
-        }
-        self.hold_with_care(step, inputs, outputs)
-    }
-
     fn get(&mut self, variable: VariableId) -> koppel::Result<f64> {
         Ok(self.read_one(self.slot(variable))?)
     }
@@ -302,92 +331,12 @@ impl Subsystem for CoSimulation {
         Ok(changed?)
     }
 
-    fn send(&mut self, output: usize, message: &mut Message) -> koppel::Result<()> {
-        Ok(self.read_message(output, message)?)
-    }
-
-    fn receive(&mut self, input: usize, message: &Message) -> koppel::Result<()> {
-        let has_events = self.has_event_mode();
-        Ok(self.base.take_message(input, message, has_events)?)
-    }
-
-    fn events(&mut self) -> Option<&mut EventLog> {
-        self.has_event_mode().then_some(&mut self.base.event_log)
-    }
-
-    fn linearize(&mut self, inputs: &[f64]) -> koppel::Result<Option<StateSpace>> {
-        if self.options.spared { Ok(None) } else { self.matrices(inputs) }
-    }
-
-    fn feed_through(&mut self, inputs: &[f64], out: &mut Matrix) -> koppel::Result<bool> {
-        let given = if self.options.spared { None } else { self.given_feed_through(inputs)? };
-        Ok(given.map(|d| *out = d).is_some())
-    }
-
-    fn needs_trials(&self) -> bool {
-        self.options.spared || self.linearization.needs_trials()
-    }
-
-    fn lack_of_model(&self) -> Option<String> {
-        if self.options.spared { Some(SPARED.into()) } else { self.linearization.lack() }
-    }
-
-    fn state_rates(&mut self, inputs: &[f64], rates: &mut [f64]) -> koppel::Result<bool> {
-        self.rates_of_states(inputs, rates)
-    }
-
-    fn model_source(&self) -> Option<String> {
-        self.linearization.told()
-    }
-
-    fn rates(&mut self, inputs: &[f64], rates: &mut [f64]) -> koppel::Result<bool> {
-        if self.options.spared { Ok(false) } else { self.output_rates(inputs, rates) }
-    }
-
-    fn solver(&self) -> String {
-        let version = &self.description().fmi_version_text;
-        let tool = self.description().generation_tool.as_deref().unwrap_or("unknown tool");
-        let inputs = match self.route {
-            Route::Intermediate => "intermediate update".into(),
-            Route::Derivatives { order } => format!("derivatives up to order {order}"),
-            Route::Substeps => format!("{} sub-steps with equal mean", self.options.substeps.max(1)),
-        };
-        let events = if self.has_event_mode() { "; events handled" } else { "" };
-        format!(
-            "FMI {version} co-simulation by {tool}; inputs by {inputs}{events}{}",
-            self.linearization.source()
-        )
-    }
-
-    fn identity(&self) -> Option<String> {
-        identity(&self.fmu, &self.options)
-    }
-
-    fn refusal(&self) -> Option<String> {
-        refusal(self.description(), &self.options)
-    }
-
-    fn is_spared(&self) -> bool {
-        self.options.spared
-    }
-
-    fn may_end_run(&self) -> bool {
-        true
-    }
-
-    fn step_calls(&self) -> Option<u64> {
-        Some(self.step_calls)
-    }
-
-    fn can_go_back(&self) -> koppel::Result<()> {
-        if self.states.is_able() { Ok(()) } else { Err(Box::new(state::cannot_save(&self.options)).into()) }
-    }
-
-    fn save(&self, snapshot: &mut Snapshot) -> koppel::Result<()> {
+    fn save(&mut self, snapshot: &mut Snapshot) -> koppel::Result<()> {
         self.cut_memory(snapshot);
-        let saved = self.states.save(&self.backend, snapshot.horizon, &mut snapshot.bytes);
-        state::explain(saved, &self.options)?;
-        self.past.note(snapshot.horizon, self.time);
+        let Base { states, backend, past, options, .. } = &mut self.base;
+        let saved = states.save(backend, snapshot.horizon, &mut snapshot.bytes);
+        state::explain(saved, options)?;
+        past.note(snapshot, self.time);
         snapshot.reals.clear();
         snapshot.reals.push(if self.phase == Phase::Stepping { 1.0 } else { 0.0 });
         snapshot.reals.push(if self.knows_inputs { 1.0 } else { 0.0 });
@@ -426,8 +375,46 @@ impl Subsystem for CoSimulation {
         Ok(state::explain(restored, &self.options)?)
     }
 
-    fn discard(&mut self) -> koppel::Result<()> {
-        self.past.discard();
-        Ok(())
+    fn linear_model(&mut self) -> Option<&mut dyn LinearModel> {
+        Some(self)
+    }
+
+    fn mailbox(&mut self) -> Option<&mut dyn Mailbox> {
+        Some(self)
+    }
+}
+
+impl LinearModel for CoSimulation {
+    fn linearize(&mut self, inputs: &[f64], out: &mut StateSpace) -> koppel::Result<bool> {
+        let found = if self.options.spared { None } else { self.matrices(inputs)? };
+        Ok(found.map(|found| *out = found).is_some())
+    }
+
+    fn feed_through(&mut self, inputs: &[f64], out: &mut Matrix) -> koppel::Result<bool> {
+        let given = if self.options.spared { None } else { self.given_feed_through(inputs)? };
+        Ok(given.map(|d| *out = d).is_some())
+    }
+
+    fn rates(&mut self, inputs: &[f64], rates: &mut [f64]) -> koppel::Result<bool> {
+        if self.options.spared { Ok(false) } else { self.output_rates(inputs, rates) }
+    }
+
+    fn state_rates(&mut self, inputs: &[f64], rates: &mut [f64]) -> koppel::Result<bool> {
+        self.rates_of_states(inputs, rates)
+    }
+}
+
+impl Mailbox for CoSimulation {
+    fn send(&mut self, output: usize, message: &mut Message) -> koppel::Result<()> {
+        Ok(self.read_message(output, message)?)
+    }
+
+    fn receive(&mut self, input: usize, message: &Message) -> koppel::Result<()> {
+        let has_events = self.has_event_mode();
+        Ok(self.base.take_message(input, message, has_events)?)
+    }
+
+    fn events(&mut self) -> Option<&mut EventLog> {
+        self.has_event_mode().then_some(&mut self.base.event_log)
     }
 }

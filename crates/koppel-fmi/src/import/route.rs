@@ -101,6 +101,7 @@ impl Instance {
             }
             _ => Route::Substeps,
         };
+        self.describe();
         self.knows_inputs = false;
         let parts = self.options.substeps.max(1);
         let instead = match self.route {

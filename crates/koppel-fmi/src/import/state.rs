@@ -10,7 +10,6 @@ use crate::description::Interface;
 use crate::error::{Error, Result};
 use crate::ffi::{CallError, State};
 use koppel::system::Horizon;
-use std::cell::RefCell;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -31,9 +30,9 @@ pub(super) struct SavedStates {
     ability: Ability,
     /// Tells tickets of this instance from those of others.
     instance: u64,
-    slots: RefCell<Vec<(Option<State>, u64)>>,
+    slots: Vec<(Option<State>, u64)>,
     /// The state that was serialized last.
-    serialized: RefCell<Option<State>>,
+    serialized: Option<State>,
 }
 
 /// Why a state was not saved or restored.
@@ -85,7 +84,7 @@ impl SavedStates {
         static FIRST: OnceLock<u64> = OnceLock::new();
         let first = *FIRST.get_or_init(|| RandomState::new().build_hasher().finish());
         let instance = first.wrapping_add(INSTANCES.fetch_add(1, Ordering::Relaxed));
-        SavedStates { ability, instance, slots: RefCell::default(), serialized: RefCell::default() }
+        SavedStates { ability, instance, slots: Vec::new(), serialized: None }
     }
 
     /// True if the FMU can give and take its state.
@@ -94,7 +93,7 @@ impl SavedStates {
     }
 
     pub(super) fn save(
-        &self,
+        &mut self,
         backend: &Backend,
         horizon: Horizon,
         bytes: &mut Vec<u8>,
@@ -102,14 +101,14 @@ impl SavedStates {
         match (self.ability, horizon) {
             (Ability::Nothing, _) => Err(StateError::Unable),
             (Ability::Serialize, Horizon::Elsewhere | Horizon::Anywhere) => {
-                let place = &mut *self.serialized.borrow_mut();
+                let place = &mut self.serialized;
                 backend.get_state(place)?;
                 bytes.clear();
                 Ok(place.as_ref().map_or(Ok(()), |state| backend.serialize(state, bytes))?)
             }
             (Ability::Keep, _) | (Ability::Serialize, Horizon::Run | Horizon::Step) => {
-                let mut slots = self.slots.borrow_mut();
-                let slot = self.slot_for(&mut slots, bytes);
+                let slot = self.slot_for(bytes);
+                let slots = &mut self.slots;
                 let serial = slots.iter().map(|(_, serial)| *serial).max().unwrap_or(0) + 1;
                 // Whatever comes of it, the old state is gone.
                 slots[slot].1 = serial;
@@ -125,8 +124,10 @@ impl SavedStates {
     }
 
     /// The slot this snapshot used before if nobody else has it, a free one, or the oldest.
-    fn slot_for(&self, slots: &mut Vec<(Option<State>, u64)>, bytes: &[u8]) -> usize {
-        if let Some((slot, serial)) = self.ticket(bytes)
+    fn slot_for(&mut self, bytes: &[u8]) -> usize {
+        let ticket = self.ticket(bytes);
+        let slots = &mut self.slots;
+        if let Some((slot, serial)) = ticket
             && slots.get(slot).is_some_and(|(_, current)| *current == serial)
         {
             return slot;
@@ -160,7 +161,7 @@ impl SavedStates {
                         "the FMU kept it in memory, in another instance or process",
                     ));
                 };
-                match self.slots.borrow().get(slot) {
+                match self.slots.get(slot) {
                     Some((Some(state), current)) if *current == serial => Ok(backend.set_state(state)?),
                     _ => Err(StateError::Restore("the FMU's memory of it was used for a newer state")),
                 }
@@ -169,9 +170,9 @@ impl SavedStates {
     }
 
     /// Gives all states back to the FMU.
-    pub(super) fn free(&self, backend: &Backend) {
-        let kept = self.slots.borrow_mut().drain(..).map(|(state, _)| state).collect::<Vec<_>>();
-        for state in kept.into_iter().chain([self.serialized.take()]).flatten() {
+    pub(super) fn free(&mut self, backend: &Backend) {
+        let kept = self.slots.drain(..).map(|(state, _)| state);
+        for state in kept.chain([self.serialized.take()]).flatten() {
             let _ = backend.free_state(state);
         }
     }

@@ -10,25 +10,26 @@ use crate::import::{self, Options, Solving};
 use koppel::diagnostic::Seconds;
 use koppel::linalg::Matrix;
 use koppel::signal::{Samples, Segment, Step};
-use koppel::system::{EventLog, Horizon, Message, Ports, Snapshot, StateSpace, Subsystem, VariableId};
-use std::cell::RefCell;
+use koppel::system::{
+    Capabilities, EventLog, Holds, Horizon, LinearModel, Mailbox, Message, Ports, Snapshot, StateSpace,
+    Subsystem, VariableId,
+};
 use std::sync::Arc;
 
 /// An instance of an FMU in a process of its own.
 pub(super) struct Isolated {
     ports: Ports,
-    solver: String,
-    model_source: Option<String>,
-    lack_of_model: Option<String>,
-    /// As the worker told last.
-    step_calls: Option<u64>,
+    /// As the worker gave them last.
+    capabilities: Capabilities,
     event_log: EventLog,
     /// The worker notes events.
     is_watched: bool,
     /// The end of its last step, and a little more.
     reached: f64,
-    /// Saving a state needs the worker, too.
-    link: RefCell<Link>,
+    /// Snapshots that the worker must count with.
+    holds: Holds,
+    is_held: bool,
+    link: Link,
     fmu: Arc<Fmu>,
     options: Options,
     isolation: Isolation,
@@ -37,63 +38,85 @@ pub(super) struct Isolated {
 impl Isolated {
     /// Starts a worker and makes the instance there.
     pub(super) fn new(fmu: &Arc<Fmu>, options: &Options, isolation: &Isolation) -> Result<Isolated> {
-        let (link, ports, solver) = Self::hosted(fmu, options, isolation)?;
-        Ok(Isolated {
+        let (link, ports, capabilities) = Self::hosted(fmu, options, isolation)?;
+        let mut one = Isolated {
             ports,
-            solver: isolated(&solver),
-            model_source: None,
-            lack_of_model: None,
-            step_calls: None,
+            capabilities: import::capabilities(fmu, options),
             event_log: EventLog::default(),
             is_watched: false,
             reached: f64::NEG_INFINITY,
-            link: RefCell::new(link),
+            holds: Holds::default(),
+            is_held: false,
+            link,
             fmu: fmu.clone(),
             options: options.clone(),
             isolation: isolation.clone(),
-        })
+        };
+        one.take(capabilities);
+        Ok(one)
     }
 
-    fn hosted(fmu: &Arc<Fmu>, options: &Options, isolation: &Isolation) -> Result<(Link, Ports, String)> {
+    fn hosted(
+        fmu: &Arc<Fmu>,
+        options: &Options,
+        isolation: &Isolation,
+    ) -> Result<(Link, Ports, Capabilities)> {
         let mut link = Link::new(fmu, &options.name, options.log.clone(), isolation)?;
         match link.call(&Call::Host(Box::new(options.clone()))) {
-            Ok(Answer::Hosted { ports, solver }) => Ok((link, ports, solver)),
+            Ok(Answer::Hosted { ports, capabilities }) => Ok((link, ports, capabilities)),
             Ok(_) => Err(link.explain(Failure::Ended(Ending::Damaged), "")),
             Err(failure) => Err(link.explain(failure, "while it was instantiated")),
         }
     }
 
+    /// Takes over what the worker says of its instance. The cache key does not cross.
+    fn take(&mut self, capabilities: Capabilities) {
+        let solver = format!("{}; isolated", capabilities.solver).into();
+        let cache_key = self.capabilities.cache_key.take();
+        self.capabilities = Capabilities { solver, cache_key, ..capabilities };
+    }
+
+    /// The worker may forget snapshots once the last of them is dropped.
+    #[inline]
+    fn release_dropped(&mut self) -> koppel::Result<()> {
+        if self.is_held && !self.holds.are_held() {
+            self.is_held = false;
+            self.call(&Call::Release, "after its saved states were dropped")?;
+        }
+        Ok(())
+    }
+
     /// A rare call at the time of the newest one.
-    fn call(&self, call: &Call, doing: &str) -> koppel::Result<Answer> {
+    fn call(&mut self, call: &Call, doing: &str) -> koppel::Result<Answer> {
         self.call_under(call, doing, &[])
     }
 
     /// The same under these inputs.
-    fn call_under(&self, call: &Call, doing: &str, inputs: &[f64]) -> koppel::Result<Answer> {
-        let given = || self.pairs(inputs.iter().map(|v| (*v, *v)));
-        let link = &mut *self.link.borrow_mut();
-        let time = link.time;
-        link.call(call).map_err(|failure| {
-            explain(link, failure, || (format!("{doing} at t = {} s", Seconds(time)), given()))
-        })
+    fn call_under(&mut self, call: &Call, doing: &str, inputs: &[f64]) -> koppel::Result<Answer> {
+        let done = self.link.call(call);
+        done.map_err(|failure| self.explain(failure, doing, inputs))
     }
 
-    /// Names and values of the inputs of a step.
-    fn inputs(&self, input: &Segment<'_>) -> Vec<Input> {
-        let (mut begin, mut end) = (vec![0.0; input.inputs()], vec![0.0; input.inputs()]);
-        input.piece(0).values(0.0, &mut begin);
-        input.end_values(&mut end);
-        self.pairs(begin.into_iter().zip(end))
-    }
-
-    fn pairs(&self, values: impl Iterator<Item = (f64, f64)>) -> Vec<Input> {
-        let named = self.ports.inputs.iter().zip(values);
-        named.map(|(v, values)| Input { name: v.name.clone(), unit: v.unit.clone(), values }).collect()
+    /// A failure under these inputs, at the time of the newest call.
+    #[cold]
+    fn explain(&mut self, failure: Failure, doing: &str, inputs: &[f64]) -> Box<koppel::Error> {
+        let during = format!("{doing} at t = {} s", Seconds(self.link.time));
+        let ports = &self.ports;
+        explain(&mut self.link, failure, || (during, pairs(ports, inputs.iter().map(|v| (*v, *v)))))
     }
 }
 
-fn isolated(solver: &str) -> String {
-    format!("{solver}; isolated")
+/// Names and values of the inputs of a step.
+fn inputs(ports: &Ports, input: &Segment<'_>) -> Vec<Input> {
+    let (mut begin, mut end) = (vec![0.0; input.inputs()], vec![0.0; input.inputs()]);
+    input.piece(0).values(0.0, &mut begin);
+    input.end_values(&mut end);
+    pairs(ports, begin.into_iter().zip(end))
+}
+
+fn pairs(ports: &Ports, values: impl Iterator<Item = (f64, f64)>) -> Vec<Input> {
+    let named = ports.inputs.iter().zip(values);
+    named.map(|(v, values)| Input { name: v.name.clone(), unit: v.unit.clone(), values }).collect()
 }
 
 /// A failure as the engine's error; `context` says what was being done, and with which inputs.
@@ -123,13 +146,17 @@ impl Subsystem for Isolated {
         &self.ports
     }
 
+    fn capabilities(&self) -> &Capabilities {
+        &self.capabilities
+    }
+
     fn initialize(&mut self, start: f64) -> koppel::Result<()> {
-        if self.link.get_mut().is_gone() {
+        if self.link.is_gone() {
             // A new worker: what the old one did to end itself, in an experiment before the run for example, is over.
-            self.link = RefCell::new(Self::hosted(&self.fmu, &self.options, &self.isolation)?.0);
-            self.is_watched = false;
+            self.link = Self::hosted(&self.fmu, &self.options, &self.isolation)?.0;
+            (self.is_watched, self.is_held) = (false, false);
         }
-        self.link.get_mut().time = start;
+        self.link.time = start;
         self.call(&Call::Initialize(start), "while it was initialised").map(|_| ())
     }
 
@@ -139,20 +166,12 @@ impl Subsystem for Isolated {
     }
 
     fn read(&mut self, inputs: Option<&[f64]>, outputs: &mut [f64]) -> koppel::Result<()> {
-        let link = self.link.get_mut();
-        let reply = link.exchange(READ, 1 + inputs.map_or(0, <[f64]>::len), |put| {
+        let reply = self.link.exchange(READ, 1 + inputs.map_or(0, <[f64]>::len), |put| {
             put.word(inputs.is_some().into());
             put.reals(inputs.unwrap_or(&[]));
         });
         let done = reply.and_then(|mut reply| broken(reply.reals(outputs)));
-        done.map_err(|failure| {
-            let link = &mut *self.link.borrow_mut();
-            let time = link.time;
-            explain(link, failure, || {
-                let given = inputs.map_or(Vec::new(), |values| self.pairs(values.iter().map(|v| (*v, *v))));
-                (format!("while its outputs were read at t = {} s", Seconds(time)), given)
-            })
-        })
+        done.map_err(|failure| self.explain(failure, "while its outputs were read", inputs.unwrap_or(&[])))
     }
 
     fn step(
@@ -168,7 +187,8 @@ impl Subsystem for Isolated {
             self.call(&Call::Watch(variables.to_vec()), "while its events were asked for")?;
             self.is_watched = true;
         }
-        let link = self.link.get_mut();
+        self.release_dropped()?;
+        let link = &mut self.link;
         link.time = step.start;
         let (offsets, coefficients) = (input.offsets(), input.coefficients());
         let reply = link.exchange(STEP, 8 + offsets.len() + coefficients.len(), |put| {
@@ -181,7 +201,7 @@ impl Subsystem for Isolated {
             put.reals(offsets);
             put.reals(coefficients);
         });
-        let step_calls = &mut self.step_calls;
+        let step_calls = &mut self.capabilities.step_calls;
         let done = reply.and_then(|mut reply| {
             *step_calls = Some(broken(reply.word())?).filter(|calls| *calls != NOT_COUNTED);
             broken(reply.reals(outputs))?;
@@ -199,16 +219,17 @@ impl Subsystem for Isolated {
                 Ok(())
             }
             Err(failure) => {
-                let error = explain(&mut self.link.borrow_mut(), failure, || {
+                let ports = &self.ports;
+                let error = explain(link, failure, || {
                     let during = format!(
                         "in the step from t = {} s to t = {} s",
                         Seconds(step.start),
                         Seconds(step.end())
                     );
-                    (during, self.inputs(input))
+                    (during, inputs(ports, input))
                 });
                 if let koppel::Error::Terminated { reached: Some(reached), .. } = *error {
-                    self.link.get_mut().time = reached;
+                    self.link.time = reached;
                     self.read(None, outputs)?;
                 }
                 Err(error)
@@ -217,36 +238,109 @@ impl Subsystem for Isolated {
     }
 
     fn get(&mut self, variable: VariableId) -> koppel::Result<f64> {
-        let link = self.link.get_mut();
-        let time = link.time;
         let words = protocol::variable_words(variable);
-        let reply = link.exchange(GET, words.len(), |put| words.into_iter().for_each(|word| put.word(word)));
+        let reply =
+            self.link.exchange(GET, words.len(), |put| words.into_iter().for_each(|word| put.word(word)));
         let value = reply.and_then(|mut reply| broken(reply.real()));
         value.map_err(|failure| {
-            let name = &self.ports.variable(variable).name;
-            explain(link, failure, || {
-                (format!("while `{name}` was read at t = {} s", Seconds(time)), Vec::new())
-            })
+            let doing = format!("while `{}` was read", self.ports.variable(variable).name);
+            self.explain(failure, &doing, &[])
         })
     }
 
     fn set(&mut self, variable: VariableId, value: f64) -> koppel::Result<()> {
-        let name = &self.ports.variable(variable).name;
-        self.call(&Call::Set(variable, value), &format!("while `{name}` was set to {value}")).map(|_| ())
+        let doing = format!("while `{}` was set to {value}", self.ports.variable(variable).name);
+        self.call(&Call::Set(variable, value), &doing).map(|_| ())
     }
 
+    fn save(&mut self, snapshot: &mut Snapshot) -> koppel::Result<()> {
+        snapshot.release();
+        self.release_dropped()?;
+        let horizon = snapshot.horizon;
+        let asked = Call::Save(std::mem::take(snapshot), horizon);
+        let answer = self.call(&asked, "while its state was saved");
+        let done = answer.map(|answer| {
+            if let Answer::Saved(saved) = answer {
+                *snapshot = saved;
+            }
+        });
+        snapshot.horizon = horizon;
+        if done.is_ok() && matches!(horizon, Horizon::Run | Horizon::Anywhere) {
+            snapshot.hold = self.holds.hold();
+            self.is_held = true;
+        }
+        done
+    }
+
+    fn restore(&mut self, snapshot: &Snapshot) -> koppel::Result<()> {
+        self.call(&Call::Restore(snapshot.clone()), "while its state was restored").map(|_| ())
+    }
+
+    fn linear_model(&mut self) -> Option<&mut dyn LinearModel> {
+        Some(self)
+    }
+
+    fn mailbox(&mut self) -> Option<&mut dyn Mailbox> {
+        Some(self)
+    }
+}
+
+impl LinearModel for Isolated {
+    fn linearize(&mut self, inputs: &[f64], out: &mut StateSpace) -> koppel::Result<bool> {
+        if self.capabilities.is_spared {
+            return Ok(false);
+        }
+        let asked = Call::Linearize(inputs.to_vec());
+        let answer = self.call_under(&asked, "while it was linearised", inputs)?;
+        let Answer::Linear { model, capabilities } = answer else { return Ok(false) };
+        self.take(capabilities);
+        Ok(model.map(|model| *out = model).is_some())
+    }
+
+    fn feed_through(&mut self, inputs: &[f64], out: &mut Matrix) -> koppel::Result<bool> {
+        if self.options.spared {
+            return Ok(false);
+        }
+        let asked = Call::FeedThrough(inputs.to_vec());
+        let answer = self.call_under(&asked, "while its feed-through was found", inputs)?;
+        let Answer::FeedThrough(Some(matrix)) = answer else { return Ok(false) };
+        *out = matrix;
+        Ok(true)
+    }
+
+    fn rates(&mut self, inputs: &[f64], rates: &mut [f64]) -> koppel::Result<bool> {
+        let reply = self.link.exchange(RATES, inputs.len(), |put| put.reals(inputs));
+        let known = reply.and_then(|mut reply| {
+            let are_known = broken(reply.word())? == 1;
+            if are_known {
+                broken(reply.reals(rates))?;
+            }
+            Ok(are_known)
+        });
+        known.map_err(|failure| self.explain(failure, "while its rates were found", inputs))
+    }
+
+    fn state_rates(&mut self, inputs: &[f64], rates: &mut [f64]) -> koppel::Result<bool> {
+        let asked = Call::StateRates(inputs.to_vec(), rates.len());
+        let answer = self.call_under(&asked, "while the rates of its states were found", inputs)?;
+        let Answer::Rates(Some(found)) = answer else { return Ok(false) };
+        rates.copy_from_slice(&found);
+        Ok(true)
+    }
+}
+
+impl Mailbox for Isolated {
     fn send(&mut self, output: usize, message: &mut Message) -> koppel::Result<()> {
-        let name = &self.ports.message_outputs[output].name;
-        let asked = Call::Send(output, message.clone());
-        if let Answer::Sent(sent) = self.call(&asked, &format!("while `{name}` was read"))? {
+        let doing = format!("while `{}` was read", self.ports.message_outputs[output].name);
+        if let Answer::Sent(sent) = self.call(&Call::Send(output, message.clone()), &doing)? {
             *message = sent;
         }
         Ok(())
     }
 
     fn receive(&mut self, input: usize, message: &Message) -> koppel::Result<()> {
-        let name = &self.ports.message_inputs[input].name;
-        self.call(&Call::Receive(input, message.clone()), &format!("while `{name}` was set")).map(|_| ())
+        let doing = format!("while `{}` was set", self.ports.message_inputs[input].name);
+        self.call(&Call::Receive(input, message.clone()), &doing).map(|_| ())
     }
 
     fn events(&mut self) -> Option<&mut EventLog> {
@@ -263,128 +357,5 @@ impl Subsystem for Isolated {
             }
         }
         has_events.then_some(&mut self.event_log)
-    }
-
-    fn linearize(&mut self, inputs: &[f64]) -> koppel::Result<Option<StateSpace>> {
-        if self.options.spared && self.options.solving == Solving::Own {
-            self.lack_of_model = Some(import::SPARED.into());
-            return Ok(None);
-        }
-        let asked = Call::Linearize(inputs.to_vec());
-        let answer = self.call_under(&asked, "while it was linearised", inputs)?;
-        let Answer::Linear { model, source, lack, solver } = answer else {
-            return Ok(None);
-        };
-        (self.model_source, self.lack_of_model) = (source, lack);
-        self.solver = isolated(&solver);
-        Ok(model)
-    }
-
-    fn feed_through(&mut self, inputs: &[f64], out: &mut Matrix) -> koppel::Result<bool> {
-        if self.options.spared {
-            return Ok(false);
-        }
-        let asked = Call::FeedThrough(inputs.to_vec());
-        let answer = self.call_under(&asked, "while its feed-through was found", inputs)?;
-        let Answer::FeedThrough(Some(matrix)) = answer else { return Ok(false) };
-        *out = matrix;
-        Ok(true)
-    }
-
-    fn state_rates(&mut self, inputs: &[f64], rates: &mut [f64]) -> koppel::Result<bool> {
-        let asked = Call::StateRates(inputs.to_vec(), rates.len());
-        let answer = self.call_under(&asked, "while the rates of its states were found", inputs)?;
-        let Answer::Rates(Some(found)) = answer else { return Ok(false) };
-        rates.copy_from_slice(&found);
-        Ok(true)
-    }
-
-    fn needs_trials(&self) -> bool {
-        let section = self.fmu.description().co_simulation.as_ref();
-        let section = section.filter(|_| self.options.solving == Solving::Own);
-        let is_done_without = self.options.spared || self.options.without.derivatives.is_some();
-        section.is_some_and(|section| is_done_without || !section.interface.provides_directional_derivatives)
-    }
-
-    fn model_source(&self) -> Option<String> {
-        self.model_source.clone()
-    }
-
-    fn lack_of_model(&self) -> Option<String> {
-        self.lack_of_model.clone()
-    }
-
-    fn rates(&mut self, inputs: &[f64], rates: &mut [f64]) -> koppel::Result<bool> {
-        let link = self.link.get_mut();
-        let time = link.time;
-        let reply = link.exchange(RATES, inputs.len(), |put| put.reals(inputs));
-        let told = reply.and_then(|mut reply| {
-            let is_told = broken(reply.word())? == 1;
-            if is_told {
-                broken(reply.reals(rates))?;
-            }
-            Ok(is_told)
-        });
-        told.map_err(|failure| {
-            let during = format!("while its rates were found at t = {} s", Seconds(time));
-            let link = &mut *self.link.borrow_mut();
-            explain(link, failure, || (during, self.pairs(inputs.iter().map(|v| (*v, *v)))))
-        })
-    }
-
-    fn solver(&self) -> String {
-        self.solver.clone()
-    }
-
-    fn identity(&self) -> Option<String> {
-        import::identity(&self.fmu, &self.options)
-    }
-
-    fn refusal(&self) -> Option<String> {
-        import::refusal(self.fmu.description(), &self.options)
-    }
-
-    fn is_spared(&self) -> bool {
-        self.options.spared && self.options.solving == Solving::Own
-    }
-
-    fn may_end_run(&self) -> bool {
-        true
-    }
-
-    fn step_calls(&self) -> Option<u64> {
-        self.step_calls
-    }
-
-    fn can_go_back(&self) -> koppel::Result<()> {
-        if self.fmu.saves_states(&self.options) {
-            return Ok(());
-        }
-        match self.options.solving {
-            Solving::Own => Err(Box::new(import::cannot_save(&self.options)).into()),
-            // One with continuous states alone can do without.
-            Solving::Koppel(_) => self.save(&mut Snapshot::new(Horizon::Elsewhere)),
-        }
-    }
-
-    fn save(&self, snapshot: &mut Snapshot) -> koppel::Result<()> {
-        let horizon = snapshot.horizon;
-        let asked = Call::Save(std::mem::take(snapshot), horizon);
-        let answer = self.call(&asked, "while its state was saved");
-        let done = answer.map(|answer| {
-            if let Answer::Saved(saved) = answer {
-                *snapshot = saved;
-            }
-        });
-        snapshot.horizon = horizon;
-        done
-    }
-
-    fn restore(&mut self, snapshot: &Snapshot) -> koppel::Result<()> {
-        self.call(&Call::Restore(snapshot.clone()), "while its state was restored").map(|_| ())
-    }
-
-    fn discard(&mut self) -> koppel::Result<()> {
-        self.call(&Call::Discard, "after a trial").map(|_| ())
     }
 }

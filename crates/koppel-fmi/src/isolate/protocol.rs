@@ -22,7 +22,9 @@ use koppel::Error as Engine;
 use koppel::linalg::Matrix;
 use koppel::signal::Request;
 use koppel::solver::SolverError;
-use koppel::system::{Event, Horizon, Message, Ports, Snapshot, StateSpace, VariableId, VariableKind};
+use koppel::system::{
+    Capabilities, Event, Horizon, Message, Ports, Snapshot, StateSpace, VariableId, VariableKind,
+};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
@@ -62,7 +64,8 @@ pub(super) enum Call {
     Events(f64),
     Save(Snapshot, Horizon),
     Restore(Snapshot),
-    Discard,
+    /// No snapshot that it was asked for is going to be restored any more.
+    Release,
     Linearize(Vec<f64>),
     FeedThrough(Vec<f64>),
     /// Under these inputs, of so many states.
@@ -76,11 +79,11 @@ pub(super) enum Call {
 pub(super) enum Answer {
     Nothing,
     Left(bool),
-    Hosted { ports: Ports, solver: String },
+    Hosted { ports: Ports, capabilities: Capabilities },
     Saved(Snapshot),
     Sent(Message),
     Events(Vec<Event>),
-    Linear { model: Option<StateSpace>, source: Option<String>, lack: Option<String>, solver: String },
+    Linear { model: Option<StateSpace>, capabilities: Capabilities },
     FeedThrough(Option<Matrix>),
     Rates(Option<Vec<f64>>),
     Result(Vec<u8>),

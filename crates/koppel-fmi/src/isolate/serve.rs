@@ -13,7 +13,7 @@ use crate::import::{self, Options};
 use crate::probe;
 use koppel::linalg::Matrix;
 use koppel::signal::{Samples, Segment, Step};
-use koppel::system::Subsystem;
+use koppel::system::{Hold, Horizon, Subsystem};
 use std::fs::File;
 use std::io;
 use std::os::fd::AsFd;
@@ -54,6 +54,8 @@ struct Hosted {
     offsets: Vec<f64>,
     coefficients: Vec<f64>,
     samples: Samples,
+    /// Of the snapshots that the parent has.
+    hold: Hold,
 }
 
 impl Worker<'_> {
@@ -139,10 +141,12 @@ impl Worker<'_> {
             Call::Restore(snapshot) => subsystem.restore(&snapshot),
             Call::Linearize(inputs) => {
                 let model = subsystem.linearize(&inputs).map_err(|error| Trouble::from(&*error))?;
-                let (source, lack) = (subsystem.model_source(), subsystem.lack_of_model());
-                return Ok(Answer::Linear { model, source, lack, solver: subsystem.solver() });
+                return Ok(Answer::Linear { model, capabilities: subsystem.capabilities().clone() });
             }
-            Call::Discard => subsystem.discard(),
+            Call::Release => {
+                hosted.hold = Hold::default();
+                Ok(())
+            }
             Call::FeedThrough(inputs) => {
                 let mut matrix = Matrix::zeros(hosted.outputs.len(), inputs.len());
                 let is_known = subsystem.feed_through(&inputs, &mut matrix);
@@ -158,6 +162,10 @@ impl Worker<'_> {
             Call::Save(mut snapshot, horizon) => {
                 snapshot.horizon = horizon;
                 subsystem.save(&mut snapshot).map_err(|error| Trouble::from(&*error))?;
+                // What crosses to the parent holds nothing here.
+                if matches!(horizon, Horizon::Run | Horizon::Anywhere) {
+                    hosted.hold = snapshot.hold.clone();
+                }
                 return Ok(Answer::Saved(snapshot));
             }
             Call::Quit => {
@@ -202,16 +210,17 @@ impl Worker<'_> {
     fn host(&mut self, fmu: &Arc<Fmu>, options: Options) -> Result<Answer, Trouble> {
         let options = Options { log: self.log(), ..options };
         let subsystem = import::instantiate_any(fmu, &options).map_err(|error| Trouble::from(&*error))?;
-        let (ports, solver) = (subsystem.ports().clone(), subsystem.solver());
+        let (ports, capabilities) = (subsystem.ports().clone(), subsystem.capabilities().clone());
         self.hosted = Some(Hosted {
             inputs: vec![0.0; ports.inputs.len()],
             outputs: vec![0.0; ports.outputs.len()],
             offsets: Vec::new(),
             coefficients: Vec::new(),
             samples: Samples::default(),
+            hold: Hold::default(),
             subsystem,
         });
-        Ok(Answer::Hosted { ports, solver })
+        Ok(Answer::Hosted { ports, capabilities })
     }
 
     /// Messages go to the ring; an FMU may send them from any thread.

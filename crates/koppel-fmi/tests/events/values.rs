@@ -4,7 +4,7 @@ use super::{EVENTS3, clock, ends, fmu, instance, try_instance};
 use koppel::coupling::{CouplingConfig, StartUp};
 use koppel::record::Table;
 use koppel::run::{Change, Flow, Run, RunConfig, ScheduleConfig};
-use koppel::system::{Connection, Message, MessageKind, Subsystem, SystemBuilder, Variable};
+use koppel::system::{Connection, Mailbox, Message, MessageKind, Subsystem, SystemBuilder, Variable};
 use koppel_fmi::import::Value;
 
 #[test]

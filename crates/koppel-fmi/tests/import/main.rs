@@ -109,12 +109,20 @@ fn the_input_polynomial_reaches_the_fmu_by_the_best_way() {
 
     let three = TestFmu::three(MASS3);
     let mut body = instance(&three.path(), options(&[]));
-    assert!(body.solver().contains("inputs by intermediate update"), "{}", body.solver());
+    assert!(
+        body.capabilities().solver.contains("inputs by intermediate update"),
+        "{}",
+        body.capabilities().solver
+    );
     assert!(difference(drive(&mut body, 20, &quadratic).unwrap(), exact) < 1e-12);
 
     let two = TestFmu::two(MASS2);
     let mut body = instance(&two.path(), Options { input_order: 2, ..options(&[]) });
-    assert!(body.solver().contains("derivatives up to order 2"), "{}", body.solver());
+    assert!(
+        body.capabilities().solver.contains("derivatives up to order 2"),
+        "{}",
+        body.capabilities().solver
+    );
     assert!(difference(drive(&mut body, 20, &quadratic).unwrap(), exact) < 1e-12);
 
     let mut body = instance(&two.path(), options(&[]));
@@ -197,7 +205,8 @@ fn steps_of_one_size_are_plain_like_all_others() {
     assert!(difference(drive(&mut other, 30, &[0.4]).unwrap(), expected) < 1e-12);
     let shorter = Step { index: 30, start: 3.0, size: 0.05 };
     let mut outputs = [0.0; 2];
-    one.step_held(&shorter, &[0.4], &mut outputs).unwrap();
-    let told = other.step_held(&shorter, &[0.4], &mut outputs).unwrap_err().to_string();
+    let (segment, samples) = (Segment::held(&shorter, &[0.4]), &mut Samples::default());
+    one.step(&shorter, &segment, &mut outputs, samples).unwrap();
+    let told = other.step(&shorter, &segment, &mut outputs, samples).unwrap_err().to_string();
     assert!(told.contains("0.05") && told.contains("0.1"), "{told}");
 }

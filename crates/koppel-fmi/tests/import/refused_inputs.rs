@@ -42,7 +42,11 @@ fn input_derivatives_of_fmi_2() {
             let (mut body, said) = listened(&fmu, Options { input_order, ..options(&[]) });
             assert_eq!(drive(&mut body, 20, &LINE).unwrap(), expected, "as one that declares nothing");
             assert_eq!(body.get(id(&body, "steps")).unwrap(), 80.0);
-            assert!(body.solver().contains("inputs by 4 sub-steps"), "{}", body.solver());
+            assert!(
+                body.capabilities().solver.contains("inputs by 4 sub-steps"),
+                "{}",
+                body.capabilities().solver
+            );
             // Started anew, it is not tried again.
             assert_eq!(drive(&mut body, 20, &LINE).unwrap(), expected);
             let words =

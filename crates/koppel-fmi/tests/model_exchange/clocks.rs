@@ -1,7 +1,7 @@
 //! Clocks, texts and bytes of a model-exchange FMU that refuses them where the standard forbids them.
 
 use super::*;
-use koppel::system::{Horizon, Message};
+use koppel::system::{Horizon, Mailbox, Message};
 
 const DESCRIPTION: &str = r#"<?xml version="1.0" encoding="UTF-8"?>
 <fmiModelDescription fmiVersion="3.0" modelName="Clocks" instantiationToken="{clocks}" generationTool="the tests">

@@ -58,7 +58,7 @@ fn the_solver_is_told_and_has_sensible_defaults() {
         let description = OSCILLATOR.description(3, ALL).replace("<ModelVariables>", text);
         TestFmu::new("exchange3.c", &description, &["-DMODEL=OSCILLATOR"])
     };
-    let told = |fmu: &TestFmu, solver| make(fmu, &[], solver).unwrap().solver();
+    let told = |fmu: &TestFmu, solver| make(fmu, &[], solver).unwrap().capabilities().solver.clone();
     assert_eq!(
         told(&with("<ModelVariables>"), None),
         "adaptive, rtol 1e-6; FMI 3.0 model exchange by the tests; inputs followed inside the solver"

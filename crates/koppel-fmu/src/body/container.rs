@@ -69,7 +69,7 @@ impl Container {
         let open = system.graph.open_inputs();
         let mut interface = Interface::of_system(&system.graph, &session.spec.run, &open)?;
         set_start_values(&mut interface, &session.spec.run, &mut system)?;
-        let is_linear = system.subsystems.iter().all(|subsystem| subsystem.linear().is_some());
+        let is_linear = system.subsystems.iter().all(|subsystem| subsystem.capabilities().is_linear);
         let parameters = vec![None; interface.parameters.len()];
         Ok(Container { session, is_apart, interface, parameters, running: None, is_linear })
     }
@@ -246,13 +246,6 @@ impl Body for Container {
         let mut state = RunState::new(Horizon::Anywhere);
         running.simulation.save(&mut state)?;
         Ok(BodyState::Container(state))
-    }
-
-    fn discard(&mut self) -> Result<()> {
-        match &mut self.running {
-            Some(running) => Ok(running.simulation.discard()?),
-            None => Ok(()),
-        }
     }
 
     fn restore(&mut self, state: &BodyState, start: f64) -> Result<()> {

@@ -70,11 +70,6 @@ pub(crate) trait Body: Send {
     /// Its state.
     fn save(&mut self) -> Result<BodyState>;
 
-    /// One state it has saved will not be taken back any more.
-    fn discard(&mut self) -> Result<()> {
-        Ok(())
-    }
-
     /// Takes a state back; `start` is the time its run began.
     fn restore(&mut self, state: &BodyState, start: f64) -> Result<()>;
 }

@@ -127,7 +127,7 @@ impl Body for ModelBody {
     }
 
     fn column(&mut self, known: Role) -> Result<Column> {
-        if let Some(matrices) = self.model.linear() {
+        if let Some(matrices) = self.model.ode().linear() {
             return Ok(exact(&matrices, known));
         }
         let x = self.states()?;

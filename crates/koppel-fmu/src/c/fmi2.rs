@@ -115,15 +115,14 @@ functions! {
     fmi2SetString(_references: Refs, count: usize, _values: *const Text) _c => none_of("string", count);
 
     fmi2GetFMUstate(state: *mut *mut State) c => {
-        discard(&mut c.instance, state)?;
+        release(state);
         let saved = c.instance.save()?;
         keep(state, saved)
     };
     fmi2SetFMUstate(state: *const State) c => c.instance.restore(state.as_ref().ok_or_else(no_state)?);
-    fmi2FreeFMUstate(state: *mut *mut State) c => {
-        let done = discard(&mut c.instance, state);
+    fmi2FreeFMUstate(state: *mut *mut State) _c => {
         forget(state);
-        done
+        Ok(())
     };
     fmi2SerializedFMUstateSize(state: *const State, size: *mut usize) c => {
         put(size, c.instance.serialize(state.as_ref().ok_or_else(no_state)?)?.len());
@@ -273,11 +272,10 @@ pub(super) unsafe fn keep(place: *mut *mut State, state: State) -> Result<()> {
 /// # Safety
 ///
 /// As for [`keep`].
-pub(super) unsafe fn discard(instance: &mut Instance, place: *mut *mut State) -> Result<()> {
+pub(super) unsafe fn release(place: *mut *mut State) {
     // SAFETY: promised by the caller.
-    match unsafe { place.as_ref().and_then(|state| state.as_ref()) } {
-        Some(state) => instance.discard(state),
-        None => Ok(()),
+    if let Some(state) = unsafe { place.as_mut().and_then(|state| state.as_mut()) } {
+        state.release();
     }
 }
 

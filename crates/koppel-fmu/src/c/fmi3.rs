@@ -1,6 +1,6 @@
 //! FMI 3.0.
 
-use super::fmi2::{discard, fill, forget, hand_out, keep, no_state, none_of};
+use super::fmi2::{fill, forget, hand_out, keep, no_state, none_of, release};
 use super::log::{Log, Logger, Logger3};
 use super::memory::{folder, given, put, text, wanted};
 use super::{Component, OK, call, free, instantiate};
@@ -257,15 +257,14 @@ functions! {
     ) _c => Err(Error::misuse("dependencies do not change: they are those of the model description"));
 
     fmi3GetFMUState(state: *mut *mut State) c => {
-        discard(&mut c.instance, state)?;
+        release(state);
         let saved = c.instance.save()?;
         keep(state, saved)
     };
     fmi3SetFMUState(state: *const State) c => c.instance.restore(state.as_ref().ok_or_else(no_state)?);
-    fmi3FreeFMUState(state: *mut *mut State) c => {
-        let done = discard(&mut c.instance, state);
+    fmi3FreeFMUState(state: *mut *mut State) _c => {
         forget(state);
-        done
+        Ok(())
     };
     fmi3SerializedFMUStateSize(state: *const State, size: *mut usize) c => {
         put(size, c.instance.serialize(state.as_ref().ok_or_else(no_state)?)?.len());

@@ -4,6 +4,7 @@ mod exchange;
 mod state;
 mod stepping;
 
+use state::Held;
 pub(crate) use state::State;
 pub(crate) use stepping::Past;
 
@@ -57,10 +58,8 @@ pub(crate) struct Instance {
     needs_outputs: bool,
     /// Inputs seen inside the step to come.
     nodes: Vec<[f64; NODES]>,
-    /// States that the importer may set: their tickets, and when they were saved.
-    held: Vec<(u64, f64)>,
-    /// Tickets given.
-    tickets: u64,
+    /// States that the importer may set.
+    held: Vec<Held>,
 }
 
 impl Instance {
@@ -88,7 +87,6 @@ impl Instance {
             needs_start: true,
             needs_outputs: true,
             held: Vec::new(),
-            tickets: 0,
         };
         instance.inputs = instance.start_inputs();
         instance.nodes = vec![[0.0; NODES]; instance.inputs.len()];

@@ -5,7 +5,9 @@ use crate::body::BodyState;
 use crate::error::{Error, Result};
 use crate::interface::Role;
 use crate::polynomial::Polynomial;
+use koppel::system::Hold;
 use serde::{Deserialize, Serialize};
+use std::sync::{Arc, Weak};
 
 /// How states are written as bytes; it stands between the token and the state. Raise it when [`State`] changes.
 const FORMAT: &[u8] = b" state 2\n";
@@ -21,21 +23,39 @@ pub(crate) struct State {
     starts: Vec<Option<f64>>,
     needs_outputs: bool,
     body: BodyState,
-    /// Under which it is held; of one that was read from bytes, none.
+    /// As long as it lives, the subsystems must keep theirs; those that were read from bytes hold nothing.
     #[serde(skip)]
-    ticket: Option<u64>,
+    hold: Option<Arc<()>>,
+}
+
+/// The subsystems' part of a state that the importer may set.
+pub(super) struct Held {
+    state: Weak<()>,
+    time: f64,
+    _holds: Vec<Hold>,
+}
+
+impl State {
+    /// It is not going to be set any more.
+    pub(crate) fn release(&mut self) {
+        self.hold = None;
+    }
 }
 
 impl Instance {
     pub(crate) fn save(&mut self) -> Result<State> {
         self.needs(self.plan.abilities.state, "keeps no states")?;
         let parameters = self.body.interface().places(|role| matches!(role, Role::Parameter(_)));
-        let body = if self.needs_start { BodyState::Fresh } else { self.body.save()? };
-        let ticket = matches!(body, BodyState::Container(_)).then(|| {
-            self.tickets += 1;
-            self.held.push((self.tickets, self.time));
-            self.tickets
-        });
+        self.forget_dropped();
+        let mut body = if self.needs_start { BodyState::Fresh } else { self.body.save()? };
+        let hold = if let BodyState::Container(state) = &mut body {
+            let hold = Arc::new(());
+            let (state, holds) = (Arc::downgrade(&hold), state.take_holds());
+            self.held.push(Held { state, time: self.time, _holds: holds });
+            Some(hold)
+        } else {
+            None
+        };
         Ok(State {
             phase: self.phase,
             start: self.start,
@@ -45,7 +65,7 @@ impl Instance {
             starts: self.starts.clone(),
             needs_outputs: self.needs_outputs,
             body,
-            ticket,
+            hold,
         })
     }
 
@@ -69,24 +89,15 @@ impl Instance {
         Ok(())
     }
 
-    /// A state that the importer has freed, or saved another one in its place.
-    pub(crate) fn discard(&mut self, state: &State) -> Result<()> {
-        let place = self.held.iter().position(|(ticket, _)| Some(*ticket) == state.ticket);
-        match place {
-            Some(place) => {
-                self.held.swap_remove(place);
-                self.body.discard()
-            }
-            None => Ok(()),
-        }
+    /// Forgets states that the importer has freed, or saved another one in their place.
+    pub(super) fn forget_dropped(&mut self) {
+        self.held.retain(|held| held.state.strong_count() > 0);
     }
 
     /// No state from before this point will be set any more.
-    pub(super) fn discard_past(&mut self) -> Result<()> {
+    pub(super) fn forget_past(&mut self) {
         let now = self.time - 8.0 * f64::EPSILON * self.time.abs();
-        let before = self.held.len();
-        self.held.retain(|(_, time)| *time >= now);
-        (self.held.len()..before).try_for_each(|_| self.body.discard())
+        self.held.retain(|held| held.time >= now);
     }
 
     /// The state as bytes, with the token and the format before it.

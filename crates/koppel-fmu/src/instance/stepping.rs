@@ -74,8 +74,9 @@ impl Instance {
     pub(crate) fn step(&mut self, call: &str, time: f64, size: f64, past: Past) -> Result<Option<String>> {
         self.check_step(call, time, size)?;
         if past == Past::Over {
-            self.discard_past()?;
+            self.forget_past();
         }
+        self.forget_dropped();
         let ended = match self.settle().and_then(|()| self.body.step(time, size, &self.inputs)) {
             Ok(ended) => ended,
             Err(error) => {

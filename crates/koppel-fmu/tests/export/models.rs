@@ -155,7 +155,7 @@ fn given_models_serve_fmus() {
     let folder = tempfile::tempdir().unwrap();
     let solver = SolverConfig::Rk4 { step: 1e-5 };
     let mut given = BTreeMap::new();
-    for (name, part) in ["mass", "spring"].into_iter().zip(native(&solver)) {
+    for (name, mut part) in ["mass", "spring"].into_iter().zip(native(&solver)) {
         let matrices = part.linear().unwrap();
         given.insert(
             name.to_owned(),

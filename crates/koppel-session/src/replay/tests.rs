@@ -3,6 +3,7 @@ use koppel::models;
 use koppel::signal::Request;
 use koppel::system::{OdeModel, VariableKind};
 use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
 /// A model that refuses to save its state, and drifts by `drift` per step.
 struct Forgetful {
@@ -11,8 +12,28 @@ struct Forgetful {
 }
 
 impl Subsystem for Forgetful {
-    koppel::forward_to!(inner: ports, initialize, read, get, set, solver);
-
+    fn ports(&self) -> &Ports {
+        self.inner.ports()
+    }
+    fn initialize(&mut self, start: f64) -> koppel::Result<()> {
+        self.inner.initialize(start)
+    }
+    fn read(&mut self, inputs: Option<&[f64]>, outputs: &mut [f64]) -> koppel::Result<()> {
+        self.inner.read(inputs, outputs)
+    }
+    fn get(&mut self, variable: VariableId) -> koppel::Result<f64> {
+        self.inner.get(variable)
+    }
+    fn set(&mut self, variable: VariableId, value: f64) -> koppel::Result<()> {
+        self.inner.set(variable, value)
+    }
+    fn capabilities(&self) -> &Capabilities {
+        static FORGETFUL: LazyLock<Capabilities> = LazyLock::new(|| Capabilities {
+            cannot_roll_back: Some("it forgets".into()),
+            ..Capabilities::new("its own")
+        });
+        &FORGETFUL
+    }
     fn step(
         &mut self,
         step: &Step,
@@ -24,7 +45,7 @@ impl Subsystem for Forgetful {
         y[0] += self.drift;
         Ok(())
     }
-    fn save(&self, _: &mut Snapshot) -> koppel::Result<()> {
+    fn save(&mut self, _: &mut Snapshot) -> koppel::Result<()> {
         Err(koppel::Error::Unsupported { what: "saving".into(), reason: "it forgets".into() }.into())
     }
     fn restore(&mut self, _: &Snapshot) -> koppel::Result<()> {
@@ -170,19 +191,13 @@ fn a_state_saved_without_a_log_is_taken_as_it_is() {
 /// What is logged tells the same of its model as what is not.
 #[test]
 fn logging_hides_nothing_of_a_model() {
-    struct Tried(OdeModel);
-    impl Subsystem for Tried {
-        koppel::forward_to!(0: ports, initialize, read, step, get, set, state_rates, solver, save, restore);
-
-        fn model_source(&self) -> Option<String> {
-            Some("trial steps".into())
-        }
-    }
     let ode = models::build("mass", &BTreeMap::new()).unwrap();
-    let inner = Tried(OdeModel::new(ode, &koppel::solver::SolverConfig::default()).unwrap());
+    let inner = OdeModel::new(ode, &koppel::solver::SolverConfig::default()).unwrap();
+    let capabilities = inner.capabilities().clone();
     let journals = Journals::beside(&std::env::temp_dir().join("koppel-never-written"));
     let mut logged = Replayed::new(Box::new(inner), "body", journals.of(0, "body"));
-    assert_eq!(logged.model_source().as_deref(), Some("trial steps"));
+    assert_eq!(logged.capabilities(), &capabilities);
+    let logged: &mut dyn Subsystem = &mut logged;
     let (inputs, mut rates) = (vec![2.0; logged.ports().inputs.len()], [f64::NAN; 2]);
     assert!(logged.state_rates(&inputs, &mut rates).unwrap());
     assert!(rates.iter().all(|rate| rate.is_finite()), "{rates:?}");

@@ -14,8 +14,8 @@ use crate::linalg::{Matrix, balance, spectral_radius};
 use crate::run::{Places, Run, RunConfig, RunState, Schedule, ScheduleConfig};
 use crate::signal::{Request, Samples, Segment, Step};
 use crate::system::{
-    AlgebraicLoop, Connection, FilterConfig, OutputId, Ports, Snapshot, StateSpace, Subsystem, SubsystemId,
-    System, SystemBuilder, SystemGraph, Variable, VariableId,
+    AlgebraicLoop, Capabilities, Connection, FilterConfig, LinearModel, OutputId, Ports, Snapshot,
+    StateSpace, Subsystem, SubsystemId, System, SystemBuilder, SystemGraph, Variable, VariableId,
 };
 use std::collections::BTreeMap;
 
@@ -32,6 +32,11 @@ const SOLVER_POINTS: u32 = 10;
 impl Subsystem for Frozen {
     fn ports(&self) -> &Ports {
         &self.ports
+    }
+
+    fn capabilities(&self) -> &Capabilities {
+        static LINEAR: Capabilities = Capabilities::linear("none");
+        &LINEAR
     }
 
     fn initialize(&mut self, _start: f64) -> Result<()> {
@@ -77,22 +82,7 @@ impl Subsystem for Frozen {
         Ok(())
     }
 
-    fn linear(&self) -> Option<StateSpace> {
-        let (p, m) = (self.d.rows(), self.d.cols());
-        let zeros = Matrix::zeros;
-        Some(StateSpace { a: zeros(0, 0), b: zeros(0, m), c: zeros(p, 0), d: self.d.clone() })
-    }
-
-    fn rates(&mut self, _inputs: &[f64], rates: &mut [f64]) -> Result<bool> {
-        rates.fill(0.0);
-        Ok(true)
-    }
-
-    fn solver(&self) -> String {
-        "none".into()
-    }
-
-    fn save(&self, snapshot: &mut Snapshot) -> Result<()> {
+    fn save(&mut self, snapshot: &mut Snapshot) -> Result<()> {
         snapshot.reals.clear();
         snapshot.reals.extend_from_slice(&self.u);
         Ok(())
@@ -101,6 +91,29 @@ impl Subsystem for Frozen {
     fn restore(&mut self, snapshot: &Snapshot) -> Result<()> {
         self.u.copy_from_slice(&snapshot.reals);
         Ok(())
+    }
+
+    fn linear_model(&mut self) -> Option<&mut dyn LinearModel> {
+        Some(self)
+    }
+}
+
+impl LinearModel for Frozen {
+    fn linearize(&mut self, _inputs: &[f64], out: &mut StateSpace) -> Result<bool> {
+        let (p, m) = (self.d.rows(), self.d.cols());
+        let zeros = Matrix::zeros;
+        *out = StateSpace { a: zeros(0, 0), b: zeros(0, m), c: zeros(p, 0), d: self.d.clone() };
+        Ok(true)
+    }
+
+    fn feed_through(&mut self, _inputs: &[f64], out: &mut Matrix) -> Result<bool> {
+        out.copy_from(&self.d);
+        Ok(true)
+    }
+
+    fn rates(&mut self, _inputs: &[f64], rates: &mut [f64]) -> Result<bool> {
+        rates.fill(0.0);
+        Ok(true)
     }
 }
 

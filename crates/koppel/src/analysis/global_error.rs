@@ -248,7 +248,7 @@ impl LinearSystem {
             Excitation::Run => vec![0.0; self.states()],
             Excitation::Disturbance => self.disturbance(),
         };
-        let Some(uncut) = uncut(&system, &x0, &self.shared_solver())? else { return Ok(None) };
+        let Some(uncut) = uncut(system, &x0, &self.shared_solver())? else { return Ok(None) };
         let run = RunConfig {
             schedule: crate::run::ScheduleConfig::PARALLEL,
             every: Default::default(),
@@ -262,10 +262,11 @@ impl LinearSystem {
     /// Where the stand-ins start, filters included: those begin at rest, where their sources hold them.
     fn start(&self, excitation: Excitation, config: &RunConfig) -> Result<Option<Vec<f64>>> {
         let Some(system) = self.excited(excitation)? else { return Ok(None) };
-        let run = Run::new(system, &self.settings(config, 1))?;
+        let mut run = Run::new(system, &self.settings(config, 1))?;
         let (mut x0, mut saved) = (Vec::new(), Snapshot::default());
         for (id, part) in self.parts.iter().enumerate() {
-            run.network().subsystem(run.graph().find(self.graph.name(id))?).save(&mut saved)?;
+            let place = run.graph().find(self.graph.name(id))?;
+            run.network_mut().subsystem_mut(place).save(&mut saved)?;
             let filtered =
                 self.graph.ports(id).outputs.iter().filter_map(|v| Some((v, v.filtered.as_ref()?)));
             let states = filtered.map(|(v, own)| Ok(own.filter.matrices(&v.name)?.states()));

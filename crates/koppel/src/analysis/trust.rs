@@ -94,7 +94,6 @@ pub(super) fn trust(
             let _ = walk(simulation, system, config, own, &mut trust);
             let _ = simulation.restore(&start);
         }
-        let _ = simulation.discard();
     } else if trust.doubt.is_none()
         && (0..system.parts.len()).all(|id| simulation.network().subsystem(id).refusal().is_none())
     {

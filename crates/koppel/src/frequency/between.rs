@@ -92,12 +92,12 @@ mod tests {
     fn identified_models_take_the_place_of_matrices() {
         let system = || case("quarter-truck").unwrap().system().unwrap();
         let judged = |factor: f64| {
-            let whole = system();
-            let given = whole.subsystems.iter().enumerate().map(|(id, subsystem)| {
+            let System { graph, mut subsystems } = system();
+            let given = subsystems.iter_mut().enumerate().map(|(id, subsystem)| {
                 let StateSpace { a, b, c, d } = subsystem.linear().unwrap();
                 let (c, d) = if id == 0 { (&c * factor, &d * factor) } else { (c, d) };
                 let model = GivenModel::StateSpace(crate::identify::GivenStateSpace { a, b, c, d: Some(d) });
-                (whole.graph.name(id).to_owned(), model)
+                (graph.name(id).to_owned(), model)
             });
             let interface = Interface::between(&mut system(), &given.collect()).unwrap();
             interface.judge(&CouplingConfig::zoh(), Hold::Constant, 0.002).unwrap().unwrap()

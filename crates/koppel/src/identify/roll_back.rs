@@ -179,7 +179,7 @@ impl RollBack {
                 _ => lost,
             });
         }
-        of.discard()?;
+        self.before.release();
         Ok(done.map_err(|trouble| trouble.text()))
     }
 

@@ -244,7 +244,7 @@ impl Network {
 
     /// True if every subsystem is exactly its matrices.
     pub fn is_linear(&self) -> bool {
-        self.slots.iter().all(|slot| slot.subsystem.linear().is_some())
+        self.slots.iter().all(|slot| slot.subsystem.capabilities().is_linear)
     }
 
     /// One subsystem.

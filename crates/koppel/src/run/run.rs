@@ -270,6 +270,11 @@ impl Run {
         &self.network
     }
 
+    /// The same, to be changed.
+    pub(crate) fn network_mut(&mut self) -> &mut Network {
+        &mut self.network
+    }
+
     /// Takes subsystems apart where they stand: linear models, feed-through, identification.
     pub fn workbench(&mut self) -> Workbench<'_> {
         let time = self.time();

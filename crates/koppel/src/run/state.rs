@@ -2,7 +2,7 @@
 
 use super::run::Run;
 use crate::error::{Error, Result};
-use crate::system::{Horizon, Message, Snapshot};
+use crate::system::{Hold, Horizon, Message, Snapshot};
 use crate::tape::{StateData, Tape};
 use serde::{Deserialize, Serialize};
 
@@ -32,6 +32,11 @@ impl RunState {
         RunState { horizon, ..RunState::default() }
     }
 
+    /// Takes over the holds on its snapshots: it may be restored as long as they live.
+    pub fn take_holds(&mut self) -> Vec<Hold> {
+        self.subsystems.iter_mut().map(|snapshot| std::mem::take(&mut snapshot.hold)).collect()
+    }
+
     /// Every number of it: those of the run, then those of the subsystems in the order in which they move. For linear
     /// subsystems and methods a macro step is linear in those that are signals; others are times, counts and parameters.
     pub fn reals_mut(&mut self) -> impl Iterator<Item = &mut f64> {
@@ -55,11 +60,6 @@ impl Run {
             snapshot.horizon = state.horizon;
             slot.subsystem.save(snapshot)
         })
-    }
-
-    /// A state with [`Horizon::Run`] will not be restored any more.
-    pub fn discard(&mut self) -> Result<()> {
-        self.network.slots.iter_mut().try_for_each(|slot| slot.subsystem.discard())
     }
 
     /// Shows `tape` everything but messages and the subsystems' own states.

@@ -107,18 +107,22 @@ mod tests {
     use crate::record::Table;
     use crate::run::{Flow, Run, RunConfig, Statistics};
     use crate::signal::{Samples, Segment, Step};
-    use crate::system::{Ports, Snapshot, Subsystem, SystemBuilder, VariableId};
+    use crate::system::{Capabilities, Ports, Snapshot, Subsystem, SystemBuilder, VariableId};
     use std::time::{Duration, Instant};
 
     /// Takes a millisecond for each call of its stepping function: one in early steps, five in later ones.
     struct Slow {
         ports: Ports,
-        calls: u64,
+        capabilities: Capabilities,
     }
 
     impl Subsystem for Slow {
         fn ports(&self) -> &Ports {
             &self.ports
+        }
+
+        fn capabilities(&self) -> &Capabilities {
+            &self.capabilities
         }
 
         fn initialize(&mut self, _start: f64) -> crate::Result<()> {
@@ -137,7 +141,7 @@ mod tests {
             _samples: &mut Samples,
         ) -> crate::Result<()> {
             for _ in 0..if step.index < 20 { 1 } else { 5 } {
-                self.calls += 1;
+                self.capabilities.step_calls = self.capabilities.step_calls.map(|calls| calls + 1);
                 let begin = Instant::now();
                 while begin.elapsed() < Duration::from_millis(1) {}
             }
@@ -152,15 +156,7 @@ mod tests {
             Ok(())
         }
 
-        fn solver(&self) -> String {
-            "none".into()
-        }
-
-        fn step_calls(&self) -> Option<u64> {
-            Some(self.calls)
-        }
-
-        fn save(&self, _snapshot: &mut Snapshot) -> crate::Result<()> {
+        fn save(&mut self, _snapshot: &mut Snapshot) -> crate::Result<()> {
             Ok(())
         }
 
@@ -171,7 +167,8 @@ mod tests {
 
     #[test]
     fn sub_steps_of_steps_that_are_not_timed_count() {
-        let slow = Slow { ports: Ports::default(), calls: 0 };
+        let capabilities = Capabilities { step_calls: Some(0), ..Capabilities::new("none") };
+        let slow = Slow { ports: Ports::default(), capabilities };
         let system = SystemBuilder::new().add("slow", slow).build().unwrap();
         let mut run = Run::new(system, &RunConfig::new(6.0, 0.1)).unwrap();
         run.run(&mut Table::default(), &mut |_| Ok(Flow::Continue)).unwrap();

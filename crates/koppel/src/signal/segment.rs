@@ -87,6 +87,12 @@ impl<'a> Segment<'a> {
         Segment { start: step.start, size: step.size, inputs, terms, offsets: &[0.0], coefficients }
     }
 
+    /// Inputs that are held over `step`.
+    #[inline]
+    pub fn held(step: &Step, inputs: &'a [f64]) -> Self {
+        Segment::new(step, inputs.len(), 1, inputs)
+    }
+
     /// A segment from its parts, as [`Segment::offsets`] and [`Segment::coefficients`] give them.
     #[inline]
     pub fn from_parts(

@@ -5,11 +5,13 @@
 //! that begin it, and those at its end; where intermediate outputs are asked for, between those. It starts at rest, with
 //! what its source gives at the consistent start.
 
+use super::capabilities::Capabilities;
 use super::exact::Exact;
 use super::filter::{FilterConfig, Filtered};
 use super::ports::{Dependencies, Ports, Variable, VariableId, VariableKind};
+use super::snapshot::Snapshot;
 use super::state_space::StateSpace;
-use super::subsystem::{Snapshot, Subsystem};
+use super::subsystem::{LinearModel, Mailbox, Subsystem};
 use crate::error::{Error, Result};
 use crate::linalg::{Matrix, solve};
 use crate::signal::{Request, Samples, Segment, Step};
@@ -133,18 +135,21 @@ impl WithFilters {
 }
 
 impl Subsystem for WithFilters {
-    // `step_held` by default calls `step`, `linearize_into` calls `linearize`. `state_rates` would need those of the filters.
-    crate::forward_to!(inner: leave_initialization, set, send, receive, events, lack_of_model, needs_trials, model_source);
-    crate::forward_to!(inner: solver, solver_config, refusal, is_spared, may_end_run, step_calls, can_go_back);
-    crate::forward_to!(inner: discard);
-
     fn ports(&self) -> &Ports {
         &self.ports
+    }
+
+    fn capabilities(&self) -> &Capabilities {
+        self.inner.capabilities()
     }
 
     fn initialize(&mut self, start: f64) -> Result<()> {
         self.is_starting = true;
         self.inner.initialize(start)
+    }
+
+    fn leave_initialization(&mut self) -> Result<bool> {
+        self.inner.leave_initialization()
     }
 
     fn read(&mut self, inputs: Option<&[f64]>, outputs: &mut [f64]) -> Result<()> {
@@ -197,12 +202,54 @@ impl Subsystem for WithFilters {
         }
     }
 
-    fn linear(&self) -> Option<StateSpace> {
-        self.inner.linear().map(|inner| self.with_filters(&inner))
+    fn set(&mut self, variable: VariableId, value: f64) -> Result<()> {
+        self.inner.set(variable, value)
     }
 
-    fn linearize(&mut self, inputs: &[f64]) -> Result<Option<StateSpace>> {
-        Ok(self.inner.linearize(inputs)?.map(|inner| self.with_filters(&inner)))
+    fn save(&mut self, snapshot: &mut Snapshot) -> Result<()> {
+        self.inner.save(snapshot)?;
+        snapshot.reals.push(f64::from(u8::from(self.is_starting)));
+        self.filters.iter().for_each(|filter| snapshot.reals.extend_from_slice(&filter.x));
+        Ok(())
+    }
+
+    fn restore(&mut self, snapshot: &Snapshot) -> Result<()> {
+        let own = 1 + self.filters.iter().map(|f| f.x.len()).sum::<usize>();
+        let Some(size) = snapshot.reals.len().checked_sub(own) else {
+            return Err(Error::Unsupported {
+                what: "restoring this state".into(),
+                reason: "it was saved without the filters".into(),
+            }
+            .into());
+        };
+        let (inner, mine) = snapshot.reals.split_at(size);
+        self.is_starting = mine[0] != 0.0;
+        let mut rest = &mine[1..];
+        for filter in &mut self.filters {
+            let (x, others) = rest.split_at(filter.x.len());
+            filter.x.copy_from_slice(x);
+            rest = others;
+        }
+        self.own.reals.clear();
+        self.own.reals.extend_from_slice(inner);
+        self.own.bytes.clone_from(&snapshot.bytes);
+        self.inner.restore(&self.own)
+    }
+
+    fn linear_model(&mut self) -> Option<&mut dyn LinearModel> {
+        Some(self)
+    }
+
+    fn mailbox(&mut self) -> Option<&mut dyn Mailbox> {
+        self.inner.mailbox()
+    }
+}
+
+/// Without the rates of states, which would need those of the filters.
+impl LinearModel for WithFilters {
+    fn linearize(&mut self, inputs: &[f64], out: &mut StateSpace) -> Result<bool> {
+        let found = self.inner.linearize(inputs)?;
+        Ok(found.map(|inner| *out = self.with_filters(&inner)).is_some())
     }
 
     fn feed_through(&mut self, inputs: &[f64], out: &mut Matrix) -> Result<bool> {
@@ -237,41 +284,6 @@ impl Subsystem for WithFilters {
         }
         Ok(true)
     }
-
-    fn identity(&self) -> Option<String> {
-        let filters: Vec<_> = self.filters.iter().map(|filter| (filter.of, &filter.matrices)).collect();
-        Some(format!("{} with filters {filters:?}", self.inner.identity()?))
-    }
-
-    fn save(&self, snapshot: &mut Snapshot) -> Result<()> {
-        self.inner.save(snapshot)?;
-        snapshot.reals.push(f64::from(u8::from(self.is_starting)));
-        self.filters.iter().for_each(|filter| snapshot.reals.extend_from_slice(&filter.x));
-        Ok(())
-    }
-
-    fn restore(&mut self, snapshot: &Snapshot) -> Result<()> {
-        let own = 1 + self.filters.iter().map(|f| f.x.len()).sum::<usize>();
-        let Some(size) = snapshot.reals.len().checked_sub(own) else {
-            return Err(Error::Unsupported {
-                what: "restoring this state".into(),
-                reason: "it was saved without the filters".into(),
-            }
-            .into());
-        };
-        let (inner, mine) = snapshot.reals.split_at(size);
-        self.is_starting = mine[0] != 0.0;
-        let mut rest = &mine[1..];
-        for filter in &mut self.filters {
-            let (x, others) = rest.split_at(filter.x.len());
-            filter.x.copy_from_slice(x);
-            rest = others;
-        }
-        self.own.reals.clear();
-        self.own.reals.extend_from_slice(inner);
-        self.own.bytes.clone_from(&snapshot.bytes);
-        self.inner.restore(&self.own)
-    }
 }
 
 /// The name of the output that carries output `of` behind a filter; added if there is none yet.
@@ -305,4 +317,27 @@ pub(super) fn filtered_output(
         ..source.clone()
     });
     name
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::solver::SolverConfig;
+    use crate::system::{LinearOde, OdeModel};
+
+    #[test]
+    fn filters_hide_nothing_of_what_a_subsystem_can_do() {
+        let one = |value: f64| Matrix::from_slice(1, 1, &[value]);
+        let matrices = StateSpace { a: one(-1.0), b: one(1.0), c: one(1.0), d: one(0.0) };
+        let ode =
+            LinearOde::new(matrices, vec![Variable::new("u")], vec![Variable::new("y")], &[0.0]).unwrap();
+        let inner = OdeModel::new(Box::new(ode), &SolverConfig::Exact {}).unwrap();
+        let capabilities = inner.capabilities().clone();
+        let filtered = Some(Filtered { of: 0, filter: FilterConfig::Pt1 { omega: 10.0 } });
+        let output = Variable { filtered, depends: Dependencies::None, ..Variable::new("y_filtered") };
+        let mut with = WithFilters::new("box", Box::new(inner), vec![output]).unwrap();
+        assert_eq!(with.capabilities(), &capabilities);
+        let with: &mut dyn Subsystem = &mut with;
+        assert_eq!(with.linear().unwrap().states(), 2);
+    }
 }

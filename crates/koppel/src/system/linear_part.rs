@@ -79,11 +79,10 @@ pub(crate) fn driven_system(graph: &SystemGraph, parts: &[LinearPart]) -> Result
 
 /// A system of linear subsystems uncut, from `x0`: one subsystem with all outputs, under the same offsets and signals. Nothing if
 /// one of them is not linear.
-pub(crate) fn uncut(system: &System, x0: &[f64], solver: &SolverConfig) -> Result<Option<System>> {
+pub(crate) fn uncut(mut system: System, x0: &[f64], solver: &SolverConfig) -> Result<Option<System>> {
+    let parts = system.subsystems.iter_mut().map(|s| s.linear());
+    let Some(parts) = parts.collect::<Option<Vec<_>>>() else { return Ok(None) };
     let graph = &system.graph;
-    let Some(parts) = system.subsystems.iter().map(|s| s.linear()).collect::<Option<Vec<_>>>() else {
-        return Ok(None);
-    };
     let whole = monolithic_matrices(graph, &parts)?;
     // One input for everything that is constant, and one for each input with signals.
     let mut moved: Vec<usize> = graph.externals().iter().map(|(input, _)| *input).collect();

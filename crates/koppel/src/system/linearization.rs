@@ -94,6 +94,11 @@ impl Linearization {
         }
     }
 
+    /// True if the model is linear.
+    pub(super) fn is_exact(&self) -> bool {
+        self.linear.is_some()
+    }
+
     /// D of a linear model.
     pub(super) fn exact_feed_through(&self) -> Option<&Matrix> {
         self.linear.as_ref().map(|matrices| &matrices.d)

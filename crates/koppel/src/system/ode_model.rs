@@ -1,11 +1,13 @@
 //! An ordinary differential equation as a subsystem: x' = f(t, x, u), y = g(t, x, u), with a micro solver or, for
 //! linear models, the exact solution.
 
+use super::capabilities::Capabilities;
 use super::exact::Exact;
 use super::linearization::Linearization;
 use super::ports::{Ports, VariableId, VariableKind};
+use super::snapshot::Snapshot;
 use super::state_space::StateSpace;
-use super::subsystem::{Snapshot, Subsystem};
+use super::subsystem::{LinearModel, Subsystem};
 use crate::error::{Error, Result, Subject};
 use crate::linalg::Matrix;
 use crate::signal::{Part, Piece, Request, Samples, Segment, Step};
@@ -54,7 +56,7 @@ pub trait Ode: Send {
 pub struct OdeModel {
     ode: Box<dyn Ode>,
     method: Method,
-    config: SolverConfig,
+    capabilities: Capabilities,
     time: f64,
     x: Vec<f64>,
     u: Vec<f64>,
@@ -91,7 +93,13 @@ impl OdeModel {
         };
         let (x, u) = (vec![0.0; ode.states()], vec![0.0; ode.ports().inputs.len()]);
         let (linearization, next) = (Linearization::new(ode.as_ref()), x.clone());
-        Ok(OdeModel { ode, method, config: *config, time: 0.0, x, seen: u.clone(), next, u, linearization })
+        let capabilities = Capabilities {
+            solver: config.to_string().into(),
+            solver_config: Some(*config),
+            is_linear: linearization.is_exact(),
+            ..Capabilities::new("")
+        };
+        Ok(OdeModel { ode, method, capabilities, time: 0.0, x, seen: u.clone(), next, u, linearization })
     }
 
     /// The equations.
@@ -191,6 +199,10 @@ impl Subsystem for OdeModel {
         self.ode.ports()
     }
 
+    fn capabilities(&self) -> &Capabilities {
+        &self.capabilities
+    }
+
     fn initialize(&mut self, start: f64) -> Result<()> {
         self.time = start;
         for (x, local) in self.x.iter_mut().zip(&self.ode.ports().locals) {
@@ -262,6 +274,7 @@ impl Subsystem for OdeModel {
             VariableKind::Parameter => {
                 self.ode.set_parameter(variable.index, value)?;
                 self.linearization = Linearization::new(self.ode.as_ref());
+                self.capabilities.is_linear = self.linearization.is_exact();
                 if let (Method::Exact(exact), Some(matrices)) = (&mut self.method, self.ode.linear()) {
                     **exact = Exact::new(matrices);
                 }
@@ -279,44 +292,11 @@ impl Subsystem for OdeModel {
         }
     }
 
-    fn linear(&self) -> Option<StateSpace> {
-        self.ode.linear()
+    fn linear_model(&mut self) -> Option<&mut dyn LinearModel> {
+        Some(self)
     }
 
-    fn linearize(&mut self, inputs: &[f64]) -> Result<Option<StateSpace>> {
-        let mut matrices = StateSpace::default();
-        self.linearize_into(inputs, &mut matrices)?;
-        Ok(Some(matrices))
-    }
-
-    fn linearize_into(&mut self, inputs: &[f64], out: &mut StateSpace) -> Result<bool> {
-        self.linearization.matrices(self.ode.as_ref(), self.time, &self.x, inputs, out);
-        Ok(true)
-    }
-
-    fn feed_through(&mut self, _inputs: &[f64], out: &mut Matrix) -> Result<bool> {
-        Ok(self.linearization.exact_feed_through().map(|d| out.copy_from(d)).is_some())
-    }
-
-    fn rates(&mut self, inputs: &[f64], rates: &mut [f64]) -> Result<bool> {
-        self.linearization.rates(self.ode.as_ref(), self.time, &self.x, inputs, rates);
-        Ok(true)
-    }
-
-    fn state_rates(&mut self, inputs: &[f64], rates: &mut [f64]) -> Result<bool> {
-        self.ode.smooth_derivative(self.time, &self.x, inputs, rates);
-        Ok(true)
-    }
-
-    fn solver(&self) -> String {
-        self.config.to_string()
-    }
-
-    fn solver_config(&self) -> Option<SolverConfig> {
-        Some(self.config)
-    }
-
-    fn save(&self, snapshot: &mut Snapshot) -> Result<()> {
+    fn save(&mut self, snapshot: &mut Snapshot) -> Result<()> {
         let reals = &mut snapshot.reals;
         reals.clear();
         reals.push(self.time);
@@ -348,6 +328,28 @@ impl Subsystem for OdeModel {
         Ok(())
     }
 }
+
+impl LinearModel for OdeModel {
+    fn linearize(&mut self, inputs: &[f64], out: &mut StateSpace) -> Result<bool> {
+        self.linearization.matrices(self.ode.as_ref(), self.time, &self.x, inputs, out);
+        Ok(true)
+    }
+
+    fn feed_through(&mut self, _inputs: &[f64], out: &mut Matrix) -> Result<bool> {
+        Ok(self.linearization.exact_feed_through().map(|d| out.copy_from(d)).is_some())
+    }
+
+    fn rates(&mut self, inputs: &[f64], rates: &mut [f64]) -> Result<bool> {
+        self.linearization.rates(self.ode.as_ref(), self.time, &self.x, inputs, rates);
+        Ok(true)
+    }
+
+    fn state_rates(&mut self, inputs: &[f64], rates: &mut [f64]) -> Result<bool> {
+        self.ode.smooth_derivative(self.time, &self.x, inputs, rates);
+        Ok(true)
+    }
+}
+
 /// The setting of a variable.
 fn setting(name: &str) -> Subject {
     Subject::named(name, format!("setting `{name}`"))

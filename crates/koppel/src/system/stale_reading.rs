@@ -1,9 +1,12 @@
 //! A subsystem whose outputs are those its last step has left, whatever inputs they are read with: as many FMUs are, which evaluate
 //! their outputs when they leave their initialization and in their steps alone.
 
-use super::subsystem::{Snapshot, Subsystem};
+use super::capabilities::Capabilities;
+use super::ports::{Ports, VariableId};
+use super::snapshot::Snapshot;
+use super::state_space::StateSpace;
+use super::subsystem::{LinearModel, Mailbox, Subsystem};
 use crate::error::{Error, Result};
-use crate::linalg::Matrix;
 use crate::signal::{Samples, Segment, Step};
 
 pub(crate) struct StaleReading {
@@ -21,11 +24,13 @@ impl StaleReading {
 }
 
 impl Subsystem for StaleReading {
-    // `step_held` by default calls `step`; `feed_through` is not what readings show.
-    crate::forward_to!(inner: ports, get, set, send, receive, events, linear, linearize, linearize_into);
-    crate::forward_to!(inner: lack_of_model, needs_trials, model_source, rates, state_rates, solver);
-    crate::forward_to!(inner: solver_config, identity, refusal, is_spared, may_end_run, step_calls);
-    crate::forward_to!(inner: can_go_back, discard);
+    fn ports(&self) -> &Ports {
+        self.inner.ports()
+    }
+
+    fn capabilities(&self) -> &Capabilities {
+        self.inner.capabilities()
+    }
 
     fn initialize(&mut self, start: f64) -> Result<()> {
         self.inner.initialize(start)?;
@@ -63,11 +68,15 @@ impl Subsystem for StaleReading {
         Ok(())
     }
 
-    fn feed_through(&mut self, _inputs: &[f64], _out: &mut Matrix) -> Result<bool> {
-        Ok(false)
+    fn get(&mut self, variable: VariableId) -> Result<f64> {
+        self.inner.get(variable)
     }
 
-    fn save(&self, snapshot: &mut Snapshot) -> Result<()> {
+    fn set(&mut self, variable: VariableId, value: f64) -> Result<()> {
+        self.inner.set(variable, value)
+    }
+
+    fn save(&mut self, snapshot: &mut Snapshot) -> Result<()> {
         self.inner.save(snapshot)?;
         snapshot.reals.extend_from_slice(&self.left);
         Ok(())
@@ -86,5 +95,27 @@ impl Subsystem for StaleReading {
         self.is_initializing = false;
         let inner = Snapshot { reals: inner.to_vec(), ..snapshot.clone() };
         self.inner.restore(&inner)
+    }
+    fn linear_model(&mut self) -> Option<&mut dyn LinearModel> {
+        Some(self)
+    }
+
+    fn mailbox(&mut self) -> Option<&mut dyn Mailbox> {
+        self.inner.mailbox()
+    }
+}
+
+/// Without feed-through: that of the subsystem is not what readings show.
+impl LinearModel for StaleReading {
+    fn linearize(&mut self, inputs: &[f64], out: &mut StateSpace) -> Result<bool> {
+        self.inner.linearize_into(inputs, out)
+    }
+
+    fn rates(&mut self, inputs: &[f64], rates: &mut [f64]) -> Result<bool> {
+        self.inner.rates(inputs, rates)
+    }
+
+    fn state_rates(&mut self, inputs: &[f64], rates: &mut [f64]) -> Result<bool> {
+        self.inner.state_rates(inputs, rates)
     }
 }

@@ -117,7 +117,6 @@ impl Workbench<'_> {
         let back = self.set_all(id, &old);
         if is_saved {
             self.network.subsystem_mut(id).restore(&before)?;
-            self.network.subsystem_mut(id).discard()?;
         }
         back?;
         part

@@ -11,7 +11,7 @@ use koppel::run::RunConfig;
 use koppel::system::System;
 
 fn plain(system: System) -> System {
-    plain::each(system, |inner| Plain { inner, can_save: true })
+    plain::each(system, |inner| Plain::new(inner, None))
 }
 
 /// Of non-linear subsystems hardly any is believed; where an estimate is given, it holds.

@@ -13,13 +13,14 @@ use koppel::run::{Reading, Run, RunConfig, ScheduleConfig};
 use koppel::signal::{Samples, Segment, Step};
 use koppel::solver::SolverConfig;
 use koppel::system::{
-    Connection, LinearOde, OdeModel, Ports, Snapshot, StateSpace, Subsystem, System, SystemBuilder, Variable,
-    VariableId,
+    Capabilities, Connection, LinearOde, OdeModel, Ports, Snapshot, StateSpace, Subsystem, System,
+    SystemBuilder, Variable, VariableId,
 };
 use koppel::workbench::Spared;
+use std::sync::LazyLock;
 
 fn closed(system: System) -> System {
-    plain::each(system, |inner| Plain { inner, can_save: false })
+    plain::each(system, |inner| Plain::new(inner, Some("it cannot")))
 }
 
 /// The system of a case, every subsystem excited at this step.
@@ -127,6 +128,14 @@ impl Subsystem for Strange {
         &self.ports
     }
 
+    fn capabilities(&self) -> &Capabilities {
+        static FORGETFUL: LazyLock<Capabilities> = LazyLock::new(|| Capabilities {
+            cannot_roll_back: Some("it cannot".into()),
+            ..Capabilities::new("its own")
+        });
+        &FORGETFUL
+    }
+
     fn initialize(&mut self, _: f64) -> Result<()> {
         self.x = 0.0;
         self.lag.fill(0.0);
@@ -157,11 +166,7 @@ impl Subsystem for Strange {
         refused()
     }
 
-    fn solver(&self) -> String {
-        "its own".into()
-    }
-
-    fn save(&self, _: &mut Snapshot) -> Result<()> {
+    fn save(&mut self, _: &mut Snapshot) -> Result<()> {
         refused()
     }
 

@@ -106,26 +106,14 @@ fn the_solution_is_that_of_the_linear_equations() {
     }
 }
 
-/// A member whose derivatives are wrong.
-struct Liar(Static);
-
-impl Subsystem for Liar {
-    koppel::forward_to!(0: ports, initialize, read, step, get, set, solver, save, restore);
-
-    // It follows its input with -2.
-    fn feed_through(&mut self, _inputs: &[f64], out: &mut Matrix) -> koppel::Result<bool> {
-        *out = Matrix::from_slice(1, 1, &[-1.6]);
-        Ok(true)
-    }
-}
-
 /// Only the residual decides: wrong derivatives cost evaluations, not digits.
 #[test]
 fn wrong_derivatives_are_not_believed() {
     let build = || {
+        // They follow their inputs with -2.
         SystemBuilder::new()
-            .add("a", Liar(Static::gain(-2.0, 1.0)))
-            .add("b", Liar(Static::gain(-2.0, 3.0)))
+            .add("a", Static::gain(-2.0, 1.0).deriving(-1.6))
+            .add("b", Static::gain(-2.0, 3.0).deriving(-1.6))
             .connect(Connection::new("a.y", "b.u"))
             .connect(Connection::new("b.y", "a.u"))
             .build()

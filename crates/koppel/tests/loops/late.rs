@@ -5,10 +5,10 @@ use koppel::Result;
 use koppel::run::{Change, Run, RunConfig};
 use koppel::signal::{Samples, Segment, Step};
 use koppel::system::{
-    Connection, Ports, Snapshot, Subsystem, SystemBuilder, Variable, VariableId, VariableKind,
+    Capabilities, Connection, Ports, Snapshot, Subsystem, SystemBuilder, Variable, VariableId, VariableKind,
 };
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, LazyLock};
 
 /// y = gain u + offset, as of the end of its initialization or its last step.
 struct Late {
@@ -48,6 +48,14 @@ impl Late {
 impl Subsystem for Late {
     fn ports(&self) -> &Ports {
         &self.ports
+    }
+
+    fn capabilities(&self) -> &Capabilities {
+        static FORGETFUL: LazyLock<Capabilities> = LazyLock::new(|| Capabilities {
+            cannot_roll_back: Some("it cannot".into()),
+            ..Capabilities::new("none")
+        });
+        &FORGETFUL
     }
 
     fn initialize(&mut self, _start: f64) -> Result<()> {
@@ -97,11 +105,7 @@ impl Subsystem for Late {
         Ok(())
     }
 
-    fn solver(&self) -> String {
-        "none".into()
-    }
-
-    fn save(&self, _snapshot: &mut Snapshot) -> Result<()> {
+    fn save(&mut self, _snapshot: &mut Snapshot) -> Result<()> {
         Err(koppel::Error::Unsupported { what: "saving".into(), reason: "it cannot".into() }.into())
     }
 

@@ -1,8 +1,11 @@
 //! Members of loops for tests.
 
 use koppel::Result;
+use koppel::linalg::Matrix;
 use koppel::signal::{Samples, Segment, Step};
-use koppel::system::{Ports, Snapshot, Subsystem, Variable, VariableId};
+use koppel::system::{
+    Capabilities, LinearModel, Ports, Snapshot, StateSpace, Subsystem, Variable, VariableId,
+};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -31,7 +34,8 @@ pub(crate) struct Static {
     u: Vec<f64>,
     outputs: Outputs,
     pub(crate) calls: Arc<Calls>,
-    pub(crate) can_save: bool,
+    derivative: Option<f64>,
+    capabilities: Capabilities,
 }
 
 impl Static {
@@ -48,7 +52,14 @@ impl Static {
             ..Ports::default()
         };
         let u = vec![0.0; inputs.len()];
-        Static { ports, u, outputs: Box::new(g), calls: Arc::default(), can_save: true }
+        Static {
+            ports,
+            u,
+            outputs: Box::new(g),
+            calls: Arc::default(),
+            derivative: None,
+            capabilities: Capabilities::new("none"),
+        }
     }
 
     /// y = gain u + offset.
@@ -62,7 +73,13 @@ impl Static {
     }
 
     pub(crate) fn without_roll_back(mut self) -> Self {
-        self.can_save = false;
+        self.capabilities.cannot_roll_back = Some("this black box keeps its state to itself".into());
+        self
+    }
+
+    /// With a derivative of its output, right or wrong.
+    pub(crate) fn deriving(mut self, derivative: f64) -> Self {
+        self.derivative = Some(derivative);
         self
     }
 }
@@ -70,6 +87,10 @@ impl Static {
 impl Subsystem for Static {
     fn ports(&self) -> &Ports {
         &self.ports
+    }
+
+    fn capabilities(&self) -> &Capabilities {
+        &self.capabilities
     }
 
     fn initialize(&mut self, _start: f64) -> Result<()> {
@@ -106,12 +127,12 @@ impl Subsystem for Static {
         Ok(())
     }
 
-    fn solver(&self) -> String {
-        "none".into()
+    fn linear_model(&mut self) -> Option<&mut dyn LinearModel> {
+        self.derivative.is_some().then_some(self as &mut dyn LinearModel)
     }
 
-    fn save(&self, snapshot: &mut Snapshot) -> Result<()> {
-        if !self.can_save {
+    fn save(&mut self, snapshot: &mut Snapshot) -> Result<()> {
+        if self.capabilities.cannot_roll_back.is_some() {
             return Err(koppel::Error::Unsupported {
                 what: "saving the state".into(),
                 reason: "this black box keeps it to itself".into(),
@@ -126,5 +147,15 @@ impl Subsystem for Static {
     fn restore(&mut self, snapshot: &Snapshot) -> Result<()> {
         self.u.copy_from_slice(&snapshot.reals);
         Ok(())
+    }
+}
+
+impl LinearModel for Static {
+    fn linearize(&mut self, _inputs: &[f64], _out: &mut StateSpace) -> Result<bool> {
+        Ok(false)
+    }
+
+    fn feed_through(&mut self, _inputs: &[f64], out: &mut Matrix) -> Result<bool> {
+        Ok(self.derivative.map(|d| *out = Matrix::from_slice(1, 1, &[d])).is_some())
     }
 }

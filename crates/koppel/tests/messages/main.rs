@@ -8,8 +8,8 @@ use koppel::record::{Record, Recorder, Table};
 use koppel::run::{Flow, Parallel, Run, RunConfig, RunState, ScheduleConfig};
 use koppel::signal::{Samples, Segment, Step};
 use koppel::system::{
-    Connection, Message, MessageKind, MessagePort, Ports, Snapshot, Subsystem, System, SystemBuilder,
-    Variable, VariableId, VariableKind,
+    Connection, Mailbox, Message, MessageKind, MessagePort, Ports, Snapshot, Subsystem, System,
+    SystemBuilder, Variable, VariableId, VariableKind,
 };
 use koppel::{Error, Result};
 use std::collections::BTreeMap;
@@ -24,6 +24,8 @@ struct Teller {
     tick: bool,
     heard: f64,
     ticks: f64,
+    /// A text that it does not take.
+    refused: Option<String>,
 }
 
 impl Teller {
@@ -40,7 +42,7 @@ impl Teller {
             ..Ports::default()
         };
         let (text, bytes) = ("nothing".into(), Vec::new());
-        Teller { ports, count: 0, text, bytes, tick: false, heard: -1.0, ticks: 0.0 }
+        Teller { ports, count: 0, text, bytes, tick: false, heard: -1.0, ticks: 0.0, refused: None }
     }
 }
 
@@ -49,8 +51,8 @@ impl Subsystem for Teller {
         &self.ports
     }
     fn initialize(&mut self, _start: f64) -> Result<()> {
-        let ports = std::mem::take(&mut self.ports);
-        *self = Teller { ports, ..Teller::new() };
+        let (ports, refused) = (std::mem::take(&mut self.ports), self.refused.take());
+        *self = Teller { ports, refused, ..Teller::new() };
         Ok(())
     }
     fn read(&mut self, _inputs: Option<&[f64]>, outputs: &mut [f64]) -> Result<()> {
@@ -70,33 +72,13 @@ impl Subsystem for Teller {
         self.ticks += f64::from(u8::from(std::mem::take(&mut self.tick)));
         self.read(None, outputs)
     }
-    fn send(&mut self, output: usize, message: &mut Message) -> Result<()> {
-        match output {
-            0 => message.set_text(&self.count.to_string()),
-            1 => message.set_bytes(self.count.to_string().as_bytes()),
-            _ => *message = Message::Tick(self.count > 0 && self.count.is_multiple_of(2)),
-        }
-        Ok(())
-    }
-    fn receive(&mut self, input: usize, message: &Message) -> Result<()> {
-        match (input, message) {
-            (0, Message::Text(text)) => text.clone_into(&mut self.text),
-            (1, Message::Bytes(bytes)) => bytes.clone_into(&mut self.bytes),
-            (2, Message::Tick(tick)) => self.tick |= tick,
-            other => panic!("{other:?}"),
-        }
-        Ok(())
-    }
     fn get(&mut self, _variable: VariableId) -> Result<f64> {
         Ok(0.0)
     }
     fn set(&mut self, _variable: VariableId, _value: f64) -> Result<()> {
         Ok(())
     }
-    fn solver(&self) -> String {
-        "none".into()
-    }
-    fn save(&self, snapshot: &mut Snapshot) -> Result<()> {
+    fn save(&mut self, snapshot: &mut Snapshot) -> Result<()> {
         let tick = f64::from(u8::from(self.tick));
         snapshot.reals = vec![self.count as f64, self.heard, self.ticks, tick];
         snapshot.bytes = [self.text.as_bytes(), b"\0", &self.bytes].concat();
@@ -109,6 +91,34 @@ impl Subsystem for Teller {
         let mut parts = snapshot.bytes.split(|byte| *byte == 0);
         self.text = String::from_utf8(parts.next().unwrap().to_vec()).unwrap();
         self.bytes = parts.next().unwrap().to_vec();
+        Ok(())
+    }
+    fn mailbox(&mut self) -> Option<&mut dyn Mailbox> {
+        Some(self)
+    }
+}
+
+impl Mailbox for Teller {
+    fn send(&mut self, output: usize, message: &mut Message) -> Result<()> {
+        match output {
+            0 => message.set_text(&self.count.to_string()),
+            1 => message.set_bytes(self.count.to_string().as_bytes()),
+            _ => *message = Message::Tick(self.count > 0 && self.count.is_multiple_of(2)),
+        }
+        Ok(())
+    }
+    fn receive(&mut self, input: usize, message: &Message) -> Result<()> {
+        match (input, message) {
+            (0, Message::Text(text)) if self.refused.as_ref() == Some(text) => {
+                return Err(
+                    Error::Unsupported { what: "three".into(), reason: "of superstition".into() }.into()
+                );
+            }
+            (0, Message::Text(text)) => text.clone_into(&mut self.text),
+            (1, Message::Bytes(bytes)) => bytes.clone_into(&mut self.bytes),
+            (2, Message::Tick(tick)) => self.tick |= tick,
+            other => panic!("{other:?}"),
+        }
         Ok(())
     }
 }
@@ -322,20 +332,7 @@ fn an_input_that_gets_no_messages_is_not_recorded() {
 #[test]
 fn a_failing_receiver_is_named() {
     let mut system = pair(["a", "b"]);
-    struct Stubborn(Box<dyn Subsystem>);
-    impl Subsystem for Stubborn {
-        koppel::forward_to!(0: ports, initialize, read, step, get, set, solver, save, restore);
-
-        fn receive(&mut self, _input: usize, message: &Message) -> Result<()> {
-            match message {
-                Message::Text(text) if text == "3" => {
-                    Err(Error::Unsupported { what: "three".into(), reason: "of superstition".into() }.into())
-                }
-                _ => Ok(()),
-            }
-        }
-    }
-    system.subsystems[1] = Box::new(Stubborn(Box::new(Teller::new())));
+    system.subsystems[1] = Box::new(Teller { refused: Some("3".into()), ..Teller::new() });
     let mut simulation = Run::new(system, &RunConfig::new(1.0, 0.1)).unwrap();
     let error = simulation.run(&mut Table::default(), &mut |_| Ok(Flow::Continue)).unwrap_err().to_string();
     assert!(error.starts_with("subsystem `b` failed at t = 0.3"), "{error}");

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use koppel::Result;
 use koppel::signal::{Request, Samples, Segment, Step};
-use koppel::system::Subsystem;
+use koppel::system::{Capabilities, LinearModel, Mailbox, Ports, Snapshot, Subsystem, VariableId};
 
 /// Times and outputs of one subsystem.
 pub(crate) type Trace = Arc<Mutex<Vec<(f64, Vec<f64>)>>>;
@@ -23,11 +23,39 @@ pub(crate) struct Watched {
 }
 
 impl Subsystem for Watched {
-    // `step_held` by default calls `step`.
-    koppel::forward_to!(inner: ports, initialize, leave_initialization, read, get, set, send, receive, events, linear);
-    koppel::forward_to!(inner: linearize, linearize_into, feed_through, lack_of_model, needs_trials);
-    koppel::forward_to!(inner: model_source, rates, state_rates, solver, solver_config, identity, refusal);
-    koppel::forward_to!(inner: may_end_run, step_calls, can_go_back, save, restore, discard);
+    fn ports(&self) -> &Ports {
+        self.inner.ports()
+    }
+    fn capabilities(&self) -> &Capabilities {
+        self.inner.capabilities()
+    }
+    fn initialize(&mut self, start: f64) -> Result<()> {
+        self.inner.initialize(start)
+    }
+    fn leave_initialization(&mut self) -> Result<bool> {
+        self.inner.leave_initialization()
+    }
+    fn read(&mut self, inputs: Option<&[f64]>, outputs: &mut [f64]) -> Result<()> {
+        self.inner.read(inputs, outputs)
+    }
+    fn get(&mut self, variable: VariableId) -> Result<f64> {
+        self.inner.get(variable)
+    }
+    fn set(&mut self, variable: VariableId, value: f64) -> Result<()> {
+        self.inner.set(variable, value)
+    }
+    fn save(&mut self, snapshot: &mut Snapshot) -> Result<()> {
+        self.inner.save(snapshot)
+    }
+    fn restore(&mut self, snapshot: &Snapshot) -> Result<()> {
+        self.inner.restore(snapshot)
+    }
+    fn linear_model(&mut self) -> Option<&mut dyn LinearModel> {
+        self.inner.linear_model()
+    }
+    fn mailbox(&mut self) -> Option<&mut dyn Mailbox> {
+        self.inner.mailbox()
+    }
 
     fn step(
         &mut self,

@@ -46,7 +46,7 @@ impl ModelExchange {
             let info = self.base.called(self.base.backend.update_discrete_states())?;
             has_new_values |= info.values_changed;
             has_new_nominals |= info.nominals_changed;
-            self.next_event = info.next_event;
+            self.set_next_event(info.next_event);
             if info.terminate {
                 return Err(self.terminated());
             }

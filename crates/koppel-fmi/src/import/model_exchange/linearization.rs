@@ -17,14 +17,12 @@ use crate::import::matrices::{
     Difference, NEARER, Trust, Unknowns, disagreement, distance, lasting_disagreement,
 };
 use koppel::linalg::Matrix;
-use koppel::system::StateSpace;
+use koppel::system::{ModelSource, StateSpace};
 
 /// Where the models of an instance come from.
 pub(super) struct Linearization {
     unknowns: Option<Unknowns>,
-    pub(super) trust: Trust,
-    /// A model was asked for.
-    pub(super) is_used: bool,
+    trust: Trust,
     room: Room,
 }
 
@@ -43,7 +41,7 @@ struct Room {
 impl Linearization {
     pub(super) fn new(unknowns: Option<Unknowns>, is_offered: bool) -> Linearization {
         let trust = Trust::new(is_offered && unknowns.is_some());
-        Linearization { unknowns, trust, is_used: false, room: Room::default() }
+        Linearization { unknowns, trust, room: Room::default() }
     }
 }
 
@@ -56,8 +54,7 @@ type Values = Vec<f64>;
 
 impl ModelExchange {
     pub(super) fn matrices(&mut self, inputs: &[f64]) -> Result<StateSpace> {
-        self.linearization.is_used = true;
-        self.while_placed(inputs, &mut Room::default(), |fmu, _| match fmu.linearization.trust {
+        let found = self.while_placed(inputs, &mut Room::default(), |fmu, _| match fmu.linearization.trust {
             Trust::Held => fmu.directional_matrices(),
             Trust::Unknown => {
                 let found = fmu.differences(inputs, 1.0)?;
@@ -70,7 +67,16 @@ impl ModelExchange {
                 })
             }
             Trust::NotOffered | Trust::Failed(_) => Ok(fmu.differences(inputs, 1.0)?.0),
-        })
+        });
+        let source = ModelSource::Found(match &self.linearization.trust {
+            Trust::Held => "directional derivatives".into(),
+            trust => format!("finite differences{}", trust.complaint()),
+        });
+        if self.base.capabilities.model != source {
+            self.base.capabilities.model = source;
+            self.describe();
+        }
+        found
     }
 
     pub(super) fn output_rates(&mut self, inputs: &[f64], rates: &mut [f64]) -> Result<()> {

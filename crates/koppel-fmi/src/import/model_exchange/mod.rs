@@ -12,7 +12,7 @@ mod stepping;
 
 use super::access::Access;
 use super::base::{Base, Use};
-use super::matrices::{Trust, Unknowns};
+use super::matrices::Unknowns;
 use super::past::Past;
 use super::ports::{self, Slot};
 use super::{Options, Phase, starts};
@@ -23,7 +23,10 @@ use crate::fmu::Fmu;
 use equations::{Buffers, Jacobian};
 use koppel::signal::{Samples, Segment, Step};
 use koppel::solver::{Solver, SolverConfig, Tolerances};
-use koppel::system::{EventLog, Message, Ports, Snapshot, StateSpace, Subsystem, VariableId, VariableKind};
+use koppel::system::{
+    Capabilities, EventLog, LinearModel, Mailbox, Message, ModelSource, Ports, Snapshot, StateSpace,
+    Subsystem, VariableId, VariableKind,
+};
 use linearization::Linearization;
 use std::sync::Arc;
 
@@ -118,7 +121,7 @@ impl ModelExchange {
         let all = Access::some(description, &slots.inputs, |variable| variable.clocks.is_empty());
         let made_for = Use::ModelExchange { section };
         let base = Base::new(fmu, resized.clone(), options, (ports, slots, all), made_for)?;
-        Ok(ModelExchange {
+        let mut one = ModelExchange {
             solver,
             config,
             has_continuous_inputs: discrete.len() < inputs,
@@ -143,7 +146,40 @@ impl ModelExchange {
             next: vec![0.0; inputs],
             at,
             base,
-        })
+        };
+        one.base.capabilities.needs_trials = false;
+        one.set_next_event(None);
+        one.describe();
+        Ok(one)
+    }
+
+    /// Says in the capabilities how it is solved.
+    fn describe(&mut self) {
+        let Base { capabilities, .. } = &self.base;
+        let description = self.base.description();
+        let version = &description.fmi_version_text;
+        let tool = description.generation_tool.as_deref().unwrap_or("unknown tool");
+        let solver = self.config;
+        let jacobian = if self.jacobian.is_some() { " with the FMU's Jacobian" } else { "" };
+        let model = match &capabilities.model {
+            ModelSource::Found(source) => format!("; linear model by {source}"),
+            _ => String::new(),
+        };
+        let text = format!(
+            "{solver}{jacobian}; FMI {version} model exchange by {tool}; inputs followed inside the solver{model}"
+        );
+        self.base.capabilities.solver = text.into();
+    }
+
+    /// Notes when the FMU wants its next event. One that cannot give its state rolls back as long as it wants none.
+    fn set_next_event(&mut self, time: Option<f64>) {
+        self.next_event = time;
+        if !self.base.states.is_able()
+            && self.check_smooth().is_ok() != self.base.capabilities.cannot_roll_back.is_none()
+        {
+            self.base.capabilities.cannot_roll_back =
+                self.check_smooth().err().map(|error| error.to_string());
+        }
     }
 
     /// The FMU it is an instance of.
@@ -208,6 +244,10 @@ impl Subsystem for ModelExchange {
         &self.base.ports
     }
 
+    fn capabilities(&self) -> &Capabilities {
+        &self.base.capabilities
+    }
+
     fn initialize(&mut self, start: f64) -> koppel::Result<()> {
         self.base.start(start)?;
         self.base.past = Past::default();
@@ -215,7 +255,7 @@ impl Subsystem for ModelExchange {
         self.mode = Mode::Event;
         self.is_fresh = true;
         self.time = start;
-        self.next_event = None;
+        self.set_next_event(None);
         self.applied.fill(f64::NAN);
         self.settled.fill(f64::NAN);
         Ok(())
@@ -265,6 +305,42 @@ impl Subsystem for ModelExchange {
         Ok(self.base.change(variable, value)?)
     }
 
+    fn save(&mut self, snapshot: &mut Snapshot) -> koppel::Result<()> {
+        Ok(self.write(snapshot)?)
+    }
+
+    fn restore(&mut self, snapshot: &Snapshot) -> koppel::Result<()> {
+        self.take_back(snapshot)?;
+        self.base.event_log.forget_after(self.time);
+        Ok(())
+    }
+
+    fn linear_model(&mut self) -> Option<&mut dyn LinearModel> {
+        Some(self)
+    }
+
+    fn mailbox(&mut self) -> Option<&mut dyn Mailbox> {
+        Some(self)
+    }
+}
+
+impl LinearModel for ModelExchange {
+    fn linearize(&mut self, inputs: &[f64], out: &mut StateSpace) -> koppel::Result<bool> {
+        *out = self.matrices(inputs)?;
+        Ok(true)
+    }
+
+    fn rates(&mut self, inputs: &[f64], rates: &mut [f64]) -> koppel::Result<bool> {
+        self.output_rates(inputs, rates)?;
+        Ok(true)
+    }
+
+    fn state_rates(&mut self, inputs: &[f64], rates: &mut [f64]) -> koppel::Result<bool> {
+        Ok(self.rates_of_states(inputs, rates)?)
+    }
+}
+
+impl Mailbox for ModelExchange {
     fn send(&mut self, output: usize, message: &mut Message) -> koppel::Result<()> {
         Ok(self.base.read_message(output, message)?)
     }
@@ -275,69 +351,6 @@ impl Subsystem for ModelExchange {
 
     fn events(&mut self) -> Option<&mut EventLog> {
         Some(&mut self.base.event_log)
-    }
-
-    fn linearize(&mut self, inputs: &[f64]) -> koppel::Result<Option<StateSpace>> {
-        Ok(Some(self.matrices(inputs)?))
-    }
-
-    fn state_rates(&mut self, inputs: &[f64], rates: &mut [f64]) -> koppel::Result<bool> {
-        Ok(self.rates_of_states(inputs, rates)?)
-    }
-
-    fn model_source(&self) -> Option<String> {
-        Some(match &self.linearization.trust {
-            Trust::Held => "directional derivatives".into(),
-            trust => format!("finite differences{}", trust.complaint()),
-        })
-    }
-
-    fn rates(&mut self, inputs: &[f64], rates: &mut [f64]) -> koppel::Result<bool> {
-        self.output_rates(inputs, rates)?;
-        Ok(true)
-    }
-
-    fn may_end_run(&self) -> bool {
-        true
-    }
-
-    fn solver(&self) -> String {
-        let description = self.base.description();
-        let version = &description.fmi_version_text;
-        let tool = description.generation_tool.as_deref().unwrap_or("unknown tool");
-        let solver = self.config;
-        let jacobian = if self.jacobian.is_some() { " with the FMU's Jacobian" } else { "" };
-        let model = match (&self.linearization.trust, self.linearization.is_used) {
-            (_, false) => String::new(),
-            (Trust::Held, true) => "; linear model by directional derivatives".into(),
-            (trust, true) => format!("; linear model by finite differences{}", trust.complaint()),
-        };
-        format!(
-            "{solver}{jacobian}; FMI {version} model exchange by {tool}; inputs followed inside the solver{model}"
-        )
-    }
-
-    fn identity(&self) -> Option<String> {
-        super::identity(&self.base.fmu, &self.base.options)
-    }
-
-    fn refusal(&self) -> Option<String> {
-        super::refusal(self.base.description(), &self.base.options)
-    }
-
-    fn save(&self, snapshot: &mut Snapshot) -> koppel::Result<()> {
-        Ok(self.write(snapshot)?)
-    }
-
-    fn restore(&mut self, snapshot: &Snapshot) -> koppel::Result<()> {
-        self.take_back(snapshot)?;
-        self.base.event_log.forget_after(self.time);
-        Ok(())
-    }
-
-    fn discard(&mut self) -> koppel::Result<()> {
-        self.base.past.discard();
-        Ok(())
     }
 }
 

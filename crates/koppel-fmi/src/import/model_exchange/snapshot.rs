@@ -6,8 +6,8 @@
 use super::{Mode, ModelExchange};
 use crate::description::{Causality, Description, ValueType, Variability};
 use crate::error::{Error, Result};
-use crate::import::Phase;
 use crate::import::state;
+use crate::import::{Base, Phase};
 use koppel::system::Snapshot;
 
 /// How far an instance was when it was saved.
@@ -25,7 +25,7 @@ pub(super) fn is_smooth(description: &Description) -> bool {
 }
 
 impl ModelExchange {
-    pub(super) fn write(&self, snapshot: &mut Snapshot) -> Result<()> {
+    pub(super) fn write(&mut self, snapshot: &mut Snapshot) -> Result<()> {
         self.base.cut_memory(snapshot);
         let reals = &mut snapshot.reals;
         reals.clear();
@@ -40,8 +40,9 @@ impl ModelExchange {
         }
         reals.extend_from_slice(self.solver.memory());
         if self.base.states.is_able() {
-            let saved = self.base.states.save(&self.base.backend, snapshot.horizon, &mut snapshot.bytes);
-            state::explain(saved, &self.base.options)?;
+            let Base { states, backend, options, .. } = &mut self.base;
+            let saved = states.save(backend, snapshot.horizon, &mut snapshot.bytes);
+            state::explain(saved, options)?;
         } else {
             self.check_smooth()?;
             snapshot.bytes.clear();
@@ -52,11 +53,11 @@ impl ModelExchange {
             self.base.accessed(read, &self.tunables)?;
         }
         self.base.save_memory(snapshot);
-        self.base.past.note(snapshot.horizon, self.time);
+        self.base.past.note(snapshot, self.time);
         Ok(())
     }
 
-    fn check_smooth(&self) -> Result<()> {
+    pub(super) fn check_smooth(&self) -> Result<()> {
         if self.is_smooth && self.next_event.is_none() {
             return Ok(());
         }
@@ -97,7 +98,7 @@ impl ModelExchange {
             self.restart(phase, time, tunables, applied)?;
         }
         self.time = time;
-        self.next_event = Some(snapshot.reals[2]).filter(|time| !time.is_nan());
+        self.set_next_event(Some(snapshot.reals[2]).filter(|time| !time.is_nan()));
         self.is_fresh = phase == INITIALIZING;
         self.x.copy_from_slice(x);
         self.scales.copy_from_slice(scales);

@@ -108,11 +108,11 @@ impl Inside {
 
     /// Writes its states, if it is linear and saves them as its own models do: after the time, those of its filters at the
     /// end.
-    fn read_state(&mut self, simulation: &Run, id: SubsystemId, x: &mut [f64]) -> bool {
+    fn read_state(&mut self, simulation: &mut Run, id: SubsystemId, x: &mut [f64]) -> bool {
         let reals = &mut self.saved.reals;
         let own = x.len() - self.filter_states;
         reals.clear();
-        if simulation.network().subsystem(id).save(&mut self.saved).is_err()
+        if simulation.network_mut().subsystem_mut(id).save(&mut self.saved).is_err()
             || self.saved.reals.len() < 1 + x.len()
         {
             return false;
@@ -124,7 +124,7 @@ impl Inside {
     }
 
     /// Its state, if C x + D u is what its outputs are.
-    fn state(&mut self, simulation: &Run, id: SubsystemId) -> Option<Vec<f64>> {
+    fn state(&mut self, simulation: &mut Run, id: SubsystemId) -> Option<Vec<f64>> {
         let mut x = vec![0.0; self.matrices.states()];
         if !self.read_state(simulation, id, &mut x) {
             return None;
@@ -137,7 +137,13 @@ impl Inside {
     }
 
     /// Moves its shadow over one step, and writes what its outputs were at the ends of the parts.
-    pub(super) fn follow(&mut self, simulation: &Run, id: SubsystemId, of: Followed<'_>, out: &mut Matrix) {
+    pub(super) fn follow(
+        &mut self,
+        simulation: &mut Run,
+        id: SubsystemId,
+        of: Followed<'_>,
+        out: &mut Matrix,
+    ) {
         let Followed { nodes, stride, size, before: ratio } = of;
         let last = nodes.rows() - 1;
         let Inside { shadow, matrices, inputs, outputs, feeds_through, .. } = self;
@@ -188,7 +194,7 @@ impl Inside {
     }
 
     /// Puts the shadow where the subsystem is, from which another solver, or an unstable one, would carry it away.
-    fn meet(&mut self, simulation: &Run, id: SubsystemId) {
+    fn meet(&mut self, simulation: &mut Run, id: SubsystemId) {
         let Some(mut x) = self.shadow.take() else { return };
         let is_met = self.read_state(simulation, id, &mut x);
         self.shadow = Some(x);

@@ -66,12 +66,3 @@ impl Probe<'_> {
         Ok(())
     }
 }
-
-impl Drop for Probe<'_> {
-    fn drop(&mut self) {
-        if let Some(Rewind::State(_)) = &self.rewind {
-            // A subsystem that is lost says so in the run.
-            let _ = self.subsystem.discard();
-        }
-    }
-}

@@ -1,6 +1,6 @@
 use super::*;
 use crate::solver::SolverConfig;
-use crate::system::{LinearOde, OdeModel};
+use crate::system::{LinearModel, LinearOde, OdeModel, Ports, VariableId};
 
 fn linear(a: &[f64], b: &[f64], c: &[f64], d: &[f64], n: usize) -> (StateSpace, OdeModel) {
     let (m, p) = (b.len() / n, c.len() / n);
@@ -101,8 +101,27 @@ fn fewer_outputs_than_states_are_fitted_over_the_window() {
 struct Forgetful(OdeModel, u32);
 
 impl Subsystem for Forgetful {
-    crate::forward_to!(0: ports, initialize, read, get, set, solver, save, restore);
-
+    fn ports(&self) -> &Ports {
+        self.0.ports()
+    }
+    fn initialize(&mut self, start: f64) -> Outcome<()> {
+        self.0.initialize(start)
+    }
+    fn read(&mut self, inputs: Option<&[f64]>, outputs: &mut [f64]) -> Outcome<()> {
+        self.0.read(inputs, outputs)
+    }
+    fn get(&mut self, variable: VariableId) -> Outcome<f64> {
+        self.0.get(variable)
+    }
+    fn set(&mut self, variable: VariableId, value: f64) -> Outcome<()> {
+        self.0.set(variable, value)
+    }
+    fn save(&mut self, snapshot: &mut Snapshot) -> Outcome<()> {
+        self.0.save(snapshot)
+    }
+    fn restore(&mut self, snapshot: &Snapshot) -> Outcome<()> {
+        self.0.restore(snapshot)
+    }
     fn step(
         &mut self,
         step: &Step,

@@ -156,10 +156,7 @@ impl Subsystem for Sampled {
     fn set(&mut self, _: VariableId, _: f64) -> koppel::Result<()> {
         Ok(())
     }
-    fn solver(&self) -> String {
-        "sampled".into()
-    }
-    fn save(&self, snapshot: &mut Snapshot) -> koppel::Result<()> {
+    fn save(&mut self, snapshot: &mut Snapshot) -> koppel::Result<()> {
         snapshot.reals.clear();
         snapshot.reals.extend([self.ticks, self.integral, self.held]);
         Ok(())
