@@ -69,12 +69,13 @@ impl Simulation {
         store: Option<&dyn ProbeStore>,
         mut copies: Option<Bench>,
     ) -> Result<()> {
-        let spared = self.coupling.spared().to_vec();
+        let spared = self.coupling.report().spared();
         let mut ranges = None;
         for _ in 0..ROUNDS {
             let probed = self.probe((needs, &spared), ranges.as_deref(), store, copies.as_mut())?;
             let view = view(&self.graph, &self.board, self.clock.step(0, 1));
-            ranges = self.coupling.probed(&view, probed, self.clock.steps());
+            let steps = self.clock.steps();
+            ranges = self.coupling.model_based().and_then(|coupling| coupling.probed(&view, probed, steps));
             if ranges.is_none() {
                 break;
             }

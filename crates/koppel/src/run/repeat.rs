@@ -5,7 +5,7 @@
 //! would already be that of the end of the step.
 
 use super::simulation::{Simulation, view};
-use crate::coupling::Trial;
+use crate::coupling::{Trial, not_repeated};
 use crate::error::{Error, Result};
 use crate::signal::Step;
 use crate::system::{Horizon, Snapshot, SubsystemId};
@@ -26,17 +26,21 @@ impl Repetition {
 }
 
 impl Simulation {
-    /// Makes room to go back, if the coupling wants to and it can be done; tells the coupling.
+    /// Makes room to go back, if the coupling wants to and it can be done.
     pub(super) fn prepare_repetition(&mut self) {
-        if !self.needs.repeats {
+        if !self.needs.repeats || self.lack_of_repetition().is_some() {
             return;
         }
-        let lack = self.lack_of_repetition();
-        if lack.is_none() {
-            let snapshots = self.slots.iter().map(|_| Snapshot::new(Horizon::Step)).collect();
-            self.repetition = Some(Box::new(Repetition { snapshots, count: 0 }));
+        let snapshots = self.slots.iter().map(|_| Snapshot::new(Horizon::Step)).collect();
+        self.repetition = Some(Box::new(Repetition { snapshots, count: 0 }));
+    }
+
+    /// The remark that steps cannot be taken again, if the coupling would do so.
+    pub(super) fn remark_on_repetition(&self) -> Option<String> {
+        if !self.needs.repeats {
+            return None;
         }
-        self.coupling.set_repeatable(lack);
+        self.lack_of_repetition().map(|lack| not_repeated(&lack))
     }
 
     /// Why steps cannot be taken again.
@@ -75,7 +79,8 @@ impl Simulation {
         loop {
             let done = self.move_all::<false>(step, end);
             let trial = if done.is_ok() { Trial::Done } else { Trial::Failed };
-            if !self.coupling.again(&view(&self.graph, &self.board, *step), trial) {
+            let view = view(&self.graph, &self.board, *step);
+            if !self.coupling.model_based().is_some_and(|coupling| coupling.again(&view, trial)) {
                 return done;
             }
             repetition.count += 1;

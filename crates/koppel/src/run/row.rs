@@ -227,7 +227,7 @@ impl Simulation {
             Source::Variable { subsystem, variable } => {
                 value(&mut slots[subsystem], variable, graph, board, time)
             }
-            Source::Coupling(channel) => Ok(coupling.channel(&seen, channel)),
+            Source::Coupling(channel) => Ok(coupling.report().channel(&seen, channel)),
             Source::Step => Ok(control.as_ref().map_or(clock.size(), |control| control.last_size())),
             Source::Loop(index) => Ok(column_value(consistency.works().chain(steps.works()), index)),
             Source::Tick { subsystem, output } => {

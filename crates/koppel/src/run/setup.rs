@@ -18,10 +18,10 @@ use super::simulation::{Simulation, Stage, view};
 use super::slot::Slot;
 use super::statistics::Extremes;
 use super::step_sizes;
-use crate::coupling::{self, Coupling, Needs};
+use crate::coupling::{self, Coupling, Needs, StepNeeds, Work};
 use crate::error::{Error, Result, Subject};
 use crate::record::{Column, Columns, Condition};
-use crate::signal::{Clock, Request};
+use crate::signal::Clock;
 use crate::system::{Reach, SubsystemId, System, SystemGraph, algebraic_loops};
 use crate::tape::{StateData, Tape};
 
@@ -53,9 +53,13 @@ impl Simulation {
         let order: Vec<SubsystemId> = schedule.stages.concat();
         let System { graph, subsystems } = system.reordered(&order);
         let coupling = build(&graph)?;
-        let columns =
-            Columns::select(&config.record, &graph, &coupling.channels(&graph), own_columns(config, loops))?
-                .in_order_of_definition(&order);
+        let columns = Columns::select(
+            &config.record,
+            &graph,
+            &coupling.report().channels(&graph),
+            own_columns(config, loops),
+        )?
+        .in_order_of_definition(&order);
         let needs = coupling.needs();
         if needs.reduced_start && schedule.is_multi_rate() {
             return Err(Error::Unsupported {
@@ -65,7 +69,7 @@ impl Simulation {
             }
             .into());
         }
-        if needs.one_rate && schedule.is_multi_rate() {
+        if needs.steps != StepNeeds::Any && schedule.is_multi_rate() {
             return Err(Error::Unsupported {
                 what: Subject::named(
                     config.coupling.name(),
@@ -160,12 +164,9 @@ impl Simulation {
 
     /// True if neither the system nor the coupling wants anything beside the exchange of values.
     fn is_usually_plain(&self) -> bool {
-        let Needs { samples, models, after_steps, no_preparation, small_steps, .. } = self.needs;
-        let is_coupling_plain = samples == Request::Nothing
-            && models.is_none()
-            && !after_steps
-            && no_preparation
-            && small_steps.is_none();
+        let Needs { samples, models, work, small_steps, .. } = self.needs;
+        let is_coupling_plain =
+            samples.is_none() && models.is_none() && work != Work::Prepare && small_steps.is_none();
         is_coupling_plain
             && self.control.is_none()
             && !self.consistency.is_due(self.reading)
@@ -275,7 +276,7 @@ fn own_columns(config: &RunConfig, loops: usize) -> Vec<Column> {
 /// Stages as ranges: subsystems are numbered in the order in which they move.
 fn stages(graph: &SystemGraph, schedule: &Schedule, needs: Needs) -> Vec<Stage> {
     // A slow subsystem's inputs are held from the begin of its own step, which the coupling is told of.
-    let all_held = needs.only_holds && !schedule.is_multi_rate();
+    let all_held = needs.work == Work::Hold && !schedule.is_multi_rate();
     let mut first = 0;
     let mut stage = |size: usize| {
         let members = first..first + size;

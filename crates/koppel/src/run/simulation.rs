@@ -39,12 +39,12 @@ use super::stage::next_timed;
 use super::statistics::Extremes;
 use super::surrogates::Finding;
 use super::wide::WideOutput;
-use crate::coupling::{Coupling, Needs, View};
+use crate::coupling::{Coupling, Needs, View, Work};
 use crate::diagnostic::Remark;
 use crate::error::{Error, Result};
 use crate::identify::{GivenModel, Learned};
 use crate::record::{Column, Columns, Condition, MessageColumn};
-use crate::signal::{Clock, Request, Step};
+use crate::signal::{Clock, Step};
 use crate::system::{InputId, OutputId, SubsystemId, SystemGraph};
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -318,7 +318,7 @@ impl Simulation {
             self.board.note_applied(inputs.clone(), step.size);
             self.board.deliver(&self.graph, members.clone(), deliveries, end);
         }
-        if PLAIN || self.needs.samples == Request::Nothing && !self.needs.after_steps {
+        if PLAIN || self.needs.samples.is_none() {
             return Ok(());
         }
         self.show_samples(stage, step)
@@ -361,12 +361,12 @@ impl Simulation {
     /// How well the coupling's model of each subsystem has predicted the last step (see
     /// [`crate::coupling::Coupling::quality`]), in the order in which subsystems move.
     pub fn model_quality(&self) -> &[f64] {
-        self.coupling.quality()
+        self.coupling.report().quality()
     }
 
     /// What the coupling has learned of the subsystems, by name: another run can start from it.
     pub fn learned(&self) -> BTreeMap<String, Learned> {
-        self.coupling.learned(&view(&self.graph, &self.board, self.clock.step(0, 1)))
+        self.coupling.report().learned(&view(&self.graph, &self.board, self.clock.step(0, 1)))
     }
 
     /// Models of the subsystems as the coupling sees them now, by name; none if it asks for none.
@@ -377,7 +377,8 @@ impl Simulation {
 
     /// What the user should know before the run, of the wiring and of the coupling.
     pub fn remarks(&self) -> Vec<Remark> {
-        let of_coupling = self.coupling.remarks(&self.graph).into_iter().map(Remark::from);
+        let of_coupling = self.coupling.report().remarks(&self.graph).into_iter();
+        let of_coupling = of_coupling.chain(self.remark_on_repetition()).map(Remark::from);
         let of_wiring = self.graph.remarks().iter().cloned();
         of_wiring.chain(self.remark_on_discrete_reals()).chain(of_coupling).collect()
     }
@@ -391,7 +392,7 @@ impl Simulation {
                 && graph.map(*input).is_none()
         };
         let inputs: Vec<InputId> = (0..graph.inputs()).filter(is_one).collect();
-        let first = *inputs.first().filter(|_| !self.needs.only_holds)?;
+        let first = *inputs.first().filter(|_| self.needs.work != Work::Hold)?;
         let mut names: Vec<String> =
             inputs.iter().take(MOST_NAMED).map(|input| format!("`{}`", graph.input_name(*input))).collect();
         if inputs.len() > MOST_NAMED {
@@ -464,5 +465,6 @@ pub(super) fn view<'a>(graph: &'a SystemGraph, board: &'a Board, step: Step) -> 
         planned: &board.planned,
         models: &board.models,
         stages: &board.stages,
+        has_jumped: &board.has_jumped,
     }
 }

@@ -198,7 +198,7 @@ impl Simulation {
 
     /// Parts in which native models walk a step, external signals aside.
     fn nodes(&self) -> u64 {
-        let sampled = if let Request::Nodes(nodes) = self.needs.samples { u64::from(nodes) } else { 1 };
+        let sampled = if let Request::Nodes(nodes) = self.needs.request() { u64::from(nodes) } else { 1 };
         sampled.max(self.needs.pieces as u64).max(1)
     }
 
@@ -226,7 +226,11 @@ impl Simulation {
             shares: self.slots.iter().map(share).collect(),
             defects: (0..self.graph.inputs()).filter(|i| !self.graph.is_free(*i)).map(defect).collect(),
             parallel_stages: self.stages.iter().filter(|stage| stage.is_parallel).count(),
-            review: self.coupling.review(&view(&self.graph, &self.board, self.clock.step(self.index, 1))),
+            review: self.coupling.report().review(&view(
+                &self.graph,
+                &self.board,
+                self.clock.step(self.index, 1),
+            )),
             loops: self.loop_works().cloned().collect(),
             halvings: self.halvings,
             repetitions: self.repetitions(),

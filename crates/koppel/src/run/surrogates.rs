@@ -70,7 +70,7 @@ impl Simulation {
         }
         let discrete: Vec<Option<String>> = (0..self.slots.len()).map(|id| self.discrete_input(id)).collect();
         let watched: Vec<Vec<usize>> = (0..self.slots.len()).map(|id| self.unfiltered(id)).collect();
-        let mut names: Vec<String> = self.coupling.spared().to_vec();
+        let mut names: Vec<String> = self.coupling.report().spared();
         names.extend(spared.iter().map(|(name, _)| name.clone()));
         let labels: Vec<String> = (0..self.slots.len()).map(|id| self.graph.name(id).to_owned()).collect();
         let found = self.excite_each((ProbeNeeds { nodes: 1 }, &names), None, store, |candidate| {

@@ -14,7 +14,7 @@ use super::config::RunConfig;
 use super::iterate::IterationKind;
 use super::schedule::Schedule;
 use super::simulation::Simulation;
-use crate::coupling::{Needs, methods};
+use crate::coupling::{Needs, StepNeeds, methods};
 use crate::error::{Result, bad};
 use crate::record::{Column, Source};
 use crate::system::{SubsystemId, SystemGraph};
@@ -42,7 +42,7 @@ pub(super) fn control(
     needs: &Needs,
 ) -> Result<Option<Box<Control>>> {
     let Some(settings) = &config.adaptive else { return Ok(None) };
-    if let Some(reason) = needs.one_size {
+    if let StepNeeds::OneSize(reason) = needs.steps {
         let problem = format!("cannot change its step: {reason}; remove `adaptive`, or use {}", adaptable());
         return Err(bad("run.coupling", config.coupling.name(), &problem));
     }
