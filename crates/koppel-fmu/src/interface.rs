@@ -208,7 +208,7 @@ impl Interface {
             let index = input - graph.inputs_of(id).start;
             add(&mut inputs, id, VariableId { kind: VariableKind::Input, index }, Setting::Always);
         }
-        let channels = koppel::coupling::build(&run.coupling, run.hold, graph)?.channels(graph);
+        let channels = koppel::coupling::build(&run.coupling, run.hold, graph)?.report().channels(graph);
         for column in Columns::select(&run.record, graph, &channels, run.own_columns(graph)?)?.list() {
             // What the coupling knows stays inside, and so does what is counted of loops.
             let Source::Variable { subsystem, variable } = column.source else { continue };

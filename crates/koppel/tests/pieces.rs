@@ -7,7 +7,7 @@ use koppel::coupling::{Coupling, CouplingConfig, Needs, Polynomials, StartUp, Vi
 use koppel::models::cases::{Case, case};
 use koppel::record::Table;
 use koppel::run::{Change, Run, RunConfig, RunState, ScheduleConfig};
-use koppel::signal::Samples;
+use koppel::signal::{Request, Samples};
 use koppel::system::{InputId, SubsystemId};
 use std::collections::BTreeMap;
 
@@ -35,7 +35,7 @@ impl Lines {
 impl Coupling for Lines {
     fn needs(&self) -> Needs {
         let (terms, pieces) = (self.terms, self.pieces);
-        Needs { depth: 2, terms, pieces, after_steps: true, ..Needs::default() }
+        Needs { depth: 2, terms, pieces, samples: Some(Request::Nothing), ..Needs::default() }
     }
 
     fn input(&self, view: &View<'_>, inputs: &[InputId], out: &mut Polynomials<'_>) -> Result<()> {

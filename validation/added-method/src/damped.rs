@@ -10,7 +10,7 @@
 
 use koppel::coupling::{
     Coupling, CouplingConfig, Harmonic, Hold, Method, MethodInfo, Needs, Polynomials, Search, SettingInfo,
-    View, terms_of, write_value,
+    View, Work, terms_of, write_value,
 };
 use koppel::error::{Error, Result};
 use koppel::linalg::Complex;
@@ -81,7 +81,7 @@ struct Damped {
 
 impl Coupling for Damped {
     fn needs(&self) -> Needs {
-        Needs { depth: 2, terms: terms_of(self.hold), no_preparation: true, ..Needs::default() }
+        Needs { depth: 2, terms: terms_of(self.hold), work: Work::Input, ..Needs::default() }
     }
 
     fn input(&self, view: &View<'_>, inputs: &[InputId], out: &mut Polynomials<'_>) -> Result<()> {

@@ -40,7 +40,7 @@ pub struct Stiffness {
 /// Work of a run with these settings.
 pub(crate) fn cost_of(graph: &SystemGraph, config: &RunConfig) -> Result<Cost> {
     let needs = build(&config.coupling, config.hold, graph)?.needs();
-    let nodes = match needs.samples {
+    let nodes = match needs.request() {
         Request::Nodes(nodes) => nodes as usize,
         Request::SolverPoints | Request::Nothing => 1,
     };

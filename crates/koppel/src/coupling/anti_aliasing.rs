@@ -98,7 +98,7 @@ impl Coupling for AntiAliasing {
     fn needs(&self) -> Needs {
         let terms = if self.order == 0 { terms_of(self.hold) } else { self.order + 1 };
         // Two arrivals: the mean of a subsystem that shows nothing inside its step is that of both ends.
-        Needs { depth: 2, terms, samples: Request::SolverPoints, ..Needs::default() }
+        Needs { depth: 2, terms, samples: Some(Request::SolverPoints), ..Needs::default() }
     }
 
     fn start(&mut self, view: &View<'_>, _inputs: &[InputId]) -> Result<()> {
@@ -113,6 +113,16 @@ impl Coupling for AntiAliasing {
             self.means.replace(wire, view.history.newest(wire));
         }
         self.means.assume_constant_past(view.step.size);
+        Ok(())
+    }
+
+    fn prepare(&mut self, view: &View<'_>) -> Result<()> {
+        for subsystem in view.jumped() {
+            self.means.restart(subsystem);
+            for &wire in view.graph.wires_from(subsystem) {
+                self.means.replace(wire, view.history.newest(wire));
+            }
+        }
         Ok(())
     }
 
@@ -149,13 +159,6 @@ impl Coupling for AntiAliasing {
             self.means.push(wire, value);
         }
         Ok(())
-    }
-
-    fn jumped(&mut self, view: &View<'_>, subsystem: SubsystemId) {
-        self.means.restart(subsystem);
-        for &wire in view.graph.wires_from(subsystem) {
-            self.means.replace(wire, view.history.newest(wire));
-        }
     }
 
     fn state(&mut self, tape: &mut Tape<'_>) {

@@ -18,7 +18,8 @@ use super::model_based::{
 use super::phase::{LearningConfig, PhaseKind};
 use super::review::{Notes, Review};
 use super::{
-    Coupling, CouplingConfig, Hold, ModelNeeds, Needs, Polynomials, View, channel, terms_of, write_value,
+    Coupling, CouplingConfig, Hold, ModelBased, ModelNeeds, Needs, Polynomials, Report, StepNeeds, View,
+    channel, terms_of, write_value,
 };
 use crate::error::{Error, Result};
 use crate::identify::{GivenModel, Learned, ModelConfig};
@@ -253,9 +254,9 @@ impl Coupling for Corrector {
         Needs {
             depth: 1,
             terms: terms_of(self.hold),
-            samples: settings(&self.config).request(),
+            samples: Some(settings(&self.config).request()),
             models: Some(ModelNeeds { source: self.config.model, is_pinned: self.config.is_judged() }),
-            one_rate: true,
+            steps: StepNeeds::OneRate,
             ..Needs::default()
         }
     }
@@ -279,18 +280,6 @@ impl Coupling for Corrector {
         self.fit(view)
     }
 
-    fn judge(&mut self, view: &View<'_>) {
-        if self.courses.is_empty() {
-            return;
-        }
-        self.excitation.look(view);
-        let external = if view.is_fresh { &self.excitation.start } else { &self.excitation.before };
-        for (last, (read, external)) in self.last_inputs.iter_mut().zip(view.read_with.iter().zip(external)) {
-            *last = read + external;
-        }
-        self.judgement.judge(view, &self.last_inputs);
-    }
-
     fn prepare(&mut self, view: &View<'_>) -> Result<()> {
         self.fit(view)?;
         self.notes.note(view.step.start, self.judgement.figures(), PhaseKind::Full);
@@ -304,6 +293,7 @@ impl Coupling for Corrector {
             *epsilon = view.arrival(input) - view.read_with[input];
         }
         distance(closed, &error.zeta, epsilon, scratch, delta);
+        deferred.follow_jumps(view);
         let means = std::mem::take(&mut deferred.means);
         let mean = |output: usize| means[output] + error.mean[output];
         deferred.prepare(view, self.size, |wire| wire.gain * mean(wire.source));
@@ -334,11 +324,37 @@ impl Coupling for Corrector {
         Ok(())
     }
 
-    fn jumped(&mut self, view: &View<'_>, subsystem: SubsystemId) {
-        self.deferred.jump(view, subsystem);
-        self.judgement.jump(subsystem);
+    fn state(&mut self, tape: &mut Tape<'_>) {
+        tape.number(&mut self.size);
+        self.error.state(tape);
+        self.judgement.state(tape);
+        self.deferred.state(tape);
     }
 
+    fn model_based(&mut self) -> Option<&mut dyn ModelBased> {
+        Some(self)
+    }
+
+    fn report(&self) -> &dyn Report {
+        self
+    }
+}
+
+impl ModelBased for Corrector {
+    fn judge(&mut self, view: &View<'_>) {
+        if self.courses.is_empty() {
+            return;
+        }
+        self.excitation.look(view);
+        let external = if view.is_fresh { &self.excitation.start } else { &self.excitation.before };
+        for (last, (read, external)) in self.last_inputs.iter_mut().zip(view.read_with.iter().zip(external)) {
+            *last = read + external;
+        }
+        self.judgement.judge(view, &self.last_inputs);
+    }
+}
+
+impl Report for Corrector {
     fn quality(&self) -> &[f64] {
         self.judgement.figures()
     }
@@ -360,12 +376,5 @@ impl Coupling for Corrector {
 
     fn given(&self, subsystem: &str) -> Option<&GivenModel> {
         self.config.models.get(subsystem)
-    }
-
-    fn state(&mut self, tape: &mut Tape<'_>) {
-        tape.number(&mut self.size);
-        self.error.state(tape);
-        self.judgement.state(tape);
-        self.deferred.state(tape);
     }
 }

@@ -32,8 +32,6 @@ pub(super) struct Deferred {
     gain: f64,
     /// Gain times the equation above.
     pub(super) correction: Vec<f64>,
-    /// Inputs whose past says nothing of what follows.
-    has_jumped: Vec<bool>,
     /// Means of the outputs over the last step of their subsystem.
     pub(super) means: Vec<f64>,
     /// Outputs at its begin.
@@ -44,15 +42,7 @@ pub(super) struct Deferred {
 impl Deferred {
     pub(super) fn new(against: Against, gain: f64) -> Self {
         let empty = Vec::new;
-        Deferred {
-            against,
-            gain,
-            correction: empty(),
-            has_jumped: Vec::new(),
-            means: empty(),
-            before: empty(),
-            is_under_way: false,
-        }
+        Deferred { against, gain, correction: empty(), means: empty(), before: empty(), is_under_way: false }
     }
 
     /// Refuses what does not decay: against the applied input the correction c answers itself, c^{k+1} = -α c^k + ..., and what
@@ -71,7 +61,6 @@ impl Deferred {
         }
         let inputs = view.graph.inputs();
         self.correction = vec![0.0; inputs];
-        self.has_jumped = vec![false; inputs];
         self.means = view.outputs.to_vec();
         self.before = view.outputs.to_vec();
         self.is_under_way = false;
@@ -88,6 +77,13 @@ impl Deferred {
         }
     }
 
+    /// The past of outputs that have jumped counts no more. Before [`Deferred::prepare`].
+    pub(super) fn follow_jumps(&mut self, view: &View<'_>) {
+        for range in view.jumped().map(|id| view.graph.outputs_of(id)) {
+            self.means[range.clone()].copy_from_slice(&view.outputs[range]);
+        }
+    }
+
     /// Corrections for the step ahead, with `mean(wire)` what arrived on a wire, on average.
     pub(super) fn prepare(&mut self, view: &View<'_>, last_size: f64, mean: impl Fn(&Wire) -> f64) {
         for input in 0..self.correction.len() {
@@ -96,7 +92,8 @@ impl Deferred {
                 continue;
             }
             let newest = view.given(input, last_size) - self.correction[input];
-            if std::mem::take(&mut self.has_jumped[input]) {
+            // Its past says nothing of what follows.
+            if wires.iter().any(|wire| view.has_jumped[wire.from]) {
                 self.correction[input] = 0.0;
                 continue;
             }
@@ -111,20 +108,11 @@ impl Deferred {
         self.is_under_way = true;
     }
 
-    /// Outputs of a subsystem have jumped: their past counts no more.
-    pub(super) fn jump(&mut self, view: &View<'_>, id: SubsystemId) {
-        for &wire in view.graph.wires_from(id) {
-            self.has_jumped[view.graph.wires()[wire].target] = true;
-        }
-        let range = view.graph.outputs_of(id);
-        self.means[range.clone()].copy_from_slice(&view.outputs[range]);
-    }
-
     pub(super) fn state(&mut self, tape: &mut Tape<'_>) {
         for list in [&mut self.correction, &mut self.means, &mut self.before] {
             tape.values(list);
         }
-        self.has_jumped.iter_mut().chain([&mut self.is_under_way]).for_each(|flag| tape.flag(flag));
+        tape.flag(&mut self.is_under_way);
     }
 }
 

@@ -23,7 +23,7 @@ mod smoother;
 
 use super::harmonic::Harmonic;
 use super::method::{Method, MethodInfo, Preparation, Search, SettingInfo};
-use super::{Coupling, CouplingConfig, Hold, Needs, Polynomials, View};
+use super::{Coupling, CouplingConfig, Hold, Needs, Polynomials, StepNeeds, View};
 use crate::error::{Error, Result};
 use crate::hinf::{HoldOrder, Specification, designed};
 use crate::linalg::Complex;
@@ -195,9 +195,8 @@ impl Coupling for Hinf {
             depth: 1,
             terms: 4,
             pieces: self.config.pieces,
-            samples: Request::Nodes(self.config.samples),
-            one_rate: true,
-            one_size: Some("its compensators are designed for one"),
+            samples: Some(Request::Nodes(self.config.samples)),
+            steps: StepNeeds::OneSize("its compensators are designed for one"),
             ..Needs::default()
         }
     }
@@ -212,6 +211,7 @@ impl Coupling for Hinf {
 
     fn prepare(&mut self, view: &View<'_>) -> Result<()> {
         let Parts { compensators, smoothers } = self.parts();
+        view.jumped().for_each(|subsystem| compensators.restart(view, subsystem));
         compensators.get_ready(view.step.size)?;
         smoothers.begin(view, |input| {
             let wires = view.graph.wires_into(input);
@@ -228,15 +228,6 @@ impl Coupling for Hinf {
     fn moved(&mut self, view: &View<'_>, subsystem: SubsystemId, samples: &Samples) -> Result<()> {
         self.parts().compensators.observe(view, subsystem, samples);
         Ok(())
-    }
-
-    fn jumped(&mut self, view: &View<'_>, subsystem: SubsystemId) {
-        let Parts { compensators, smoothers } = self.parts();
-        compensators.restart(view, subsystem);
-        view.graph
-            .wires_from(subsystem)
-            .iter()
-            .for_each(|wire| smoothers.jump(view.graph.wires()[*wire].target));
     }
 
     fn state(&mut self, tape: &mut Tape<'_>) {

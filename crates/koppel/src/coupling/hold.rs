@@ -14,7 +14,7 @@
 
 use super::harmonic::Harmonic;
 use super::method::{Method, MethodInfo, SettingInfo};
-use super::{Coupling, CouplingConfig, Hold, Needs, Polynomials, View, terms_of, write, write_value};
+use super::{Coupling, CouplingConfig, Hold, Needs, Polynomials, View, Work, terms_of, write, write_value};
 use crate::error::Result;
 use crate::hinf::HoldOrder;
 use crate::linalg::Complex;
@@ -179,7 +179,7 @@ impl Coupling for PolynomialHold {
             depth: self.order + 1,
             terms: self.order + 1,
             reduced_start: self.start == StartUp::Reduced,
-            no_preparation: true,
+            work: Work::Input,
             ..Needs::default()
         }
     }
@@ -213,8 +213,7 @@ impl Coupling for ZeroOrderHold {
         Needs {
             depth: 1,
             terms: terms_of(self.hold),
-            no_preparation: true,
-            only_holds: self.hold == Hold::Constant,
+            work: if self.hold == Hold::Constant { Work::Hold } else { Work::Input },
             ..Needs::default()
         }
     }

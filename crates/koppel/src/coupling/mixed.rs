@@ -1,6 +1,6 @@
 //! Several methods in one run, each for its own connections.
 
-use super::{Coupling, ModelNeeds, Needs, Polynomials, Review, View};
+use super::{Coupling, ModelBased, ModelNeeds, Needs, Polynomials, Report, Review, View, Work, not_repeated};
 use crate::error::Result;
 use crate::identify::{GivenModel, Learned, Probed};
 use crate::record::Channel;
@@ -18,17 +18,12 @@ pub(super) struct Mixed {
     owned: Vec<Vec<InputId>>,
     /// Per method, how many channels it has; filled at the start.
     channels: Vec<usize>,
-    /// Subsystems that one of them does not excite.
-    spared: Vec<String>,
 }
 
 impl Mixed {
     /// `owner[input]` is the number of the method that fills it.
-    pub(super) fn new(mut methods: Vec<Box<dyn Coupling>>, owner: Vec<usize>) -> Self {
-        let spared = methods.iter().flat_map(|method| method.spared().to_vec()).collect();
-        let lack = "other methods fill some of the inputs";
-        methods.iter_mut().for_each(|method| method.set_repeatable(Some(lack.into())));
-        Mixed { methods, owner, owned: Vec::new(), channels: Vec::new(), spared }
+    pub(super) fn new(methods: Vec<Box<dyn Coupling>>, owner: Vec<usize>) -> Self {
+        Mixed { methods, owner, owned: Vec::new(), channels: Vec::new() }
     }
 }
 
@@ -38,44 +33,24 @@ impl Coupling for Mixed {
             depth: a.depth.max(b.depth),
             terms: a.terms.max(b.terms),
             pieces: a.pieces.max(b.pieces),
-            samples: most_detailed(a.samples, b.samples),
+            work: Work::Prepare,
+            samples: a.samples.zip(b.samples).map(most_detailed).or(a.samples).or(b.samples),
+            steps: a.steps.max(b.steps),
             reduced_start: a.reduced_start || b.reduced_start,
-            models: joined(a.models, b.models),
-            one_rate: a.one_rate || b.one_rate,
-            after_steps: a.after_steps || b.after_steps,
-            no_preparation: false,
-            only_holds: false,
             small_steps: a.small_steps.or(b.small_steps),
+            models: joined(a.models, b.models),
+            probe: a.probe.or(b.probe),
             // Others among the methods would have to go back too.
             repeats: false,
-            probe: a.probe.or(b.probe),
-            one_size: a.one_size.or(b.one_size),
         })
-    }
-
-    fn spared(&self) -> &[String] {
-        &self.spared
-    }
-
-    fn probed(&mut self, view: &View<'_>, probed: Vec<Probed>, steps: u64) -> Option<Vec<f64>> {
-        self.methods.iter_mut().map(|m| m.probed(view, probed.clone(), steps)).fold(None, Option::or)
-    }
-
-    fn remarks(&self, graph: &SystemGraph) -> Vec<String> {
-        let mut all: Vec<String> = self.methods.iter().flat_map(|m| m.remarks(graph)).collect();
-        all.dedup();
-        all
     }
 
     fn start(&mut self, view: &View<'_>, inputs: &[InputId]) -> Result<()> {
         let of = |method: usize| inputs.iter().copied().filter(|i| self.owner[*i] == method).collect();
         self.owned = (0..self.methods.len()).map(of).collect();
-        self.channels = self.methods.iter().map(|method| method.channels(view.graph).len()).collect();
+        self.channels =
+            self.methods.iter().map(|method| method.report().channels(view.graph).len()).collect();
         self.methods.iter_mut().zip(&self.owned).try_for_each(|(m, owned)| m.start(view, owned))
-    }
-
-    fn judge(&mut self, view: &View<'_>) {
-        self.methods.iter_mut().for_each(|m| m.judge(view));
     }
 
     fn prepare(&mut self, view: &View<'_>) -> Result<()> {
@@ -99,15 +74,49 @@ impl Coupling for Mixed {
         self.methods.iter_mut().try_for_each(|m| m.moved(view, subsystem, samples))
     }
 
-    fn jumped(&mut self, view: &View<'_>, subsystem: SubsystemId) {
-        self.methods.iter_mut().for_each(|m| m.jumped(view, subsystem));
+    fn state(&mut self, tape: &mut Tape<'_>) {
+        self.methods.iter_mut().for_each(|method| method.state(tape));
+    }
+
+    fn model_based(&mut self) -> Option<&mut dyn ModelBased> {
+        Some(self)
+    }
+
+    fn report(&self) -> &dyn Report {
+        self
+    }
+}
+
+impl ModelBased for Mixed {
+    fn probed(&mut self, view: &View<'_>, probed: Vec<Probed>, steps: u64) -> Option<Vec<f64>> {
+        let each = self.methods.iter_mut().filter_map(|method| method.model_based());
+        each.map(|method| method.probed(view, probed.clone(), steps)).fold(None, Option::or)
+    }
+
+    fn judge(&mut self, view: &View<'_>) {
+        self.methods.iter_mut().filter_map(|method| method.model_based()).for_each(|m| m.judge(view));
+    }
+}
+
+impl Report for Mixed {
+    fn spared(&self) -> Vec<String> {
+        self.methods.iter().flat_map(|method| method.report().spared()).collect()
+    }
+
+    fn remarks(&self, graph: &SystemGraph) -> Vec<String> {
+        let mut all: Vec<String> = self.methods.iter().flat_map(|m| m.report().remarks(graph)).collect();
+        if self.methods.iter().any(|method| method.needs().repeats) {
+            all.push(not_repeated("other methods fill some of the inputs"));
+        }
+        all.dedup();
+        all
     }
 
     /// Of the method that asked for models, if one did: by these figures they are taken anew.
     fn quality(&self) -> &[f64] {
         let figures = |is_wanted: fn(&dyn Coupling) -> bool| {
             let wanted = self.methods.iter().filter(move |method| is_wanted(method.as_ref()));
-            wanted.map(|method| method.quality()).find(|figures| !figures.is_empty())
+            wanted.map(|method| method.report().quality()).find(|figures| !figures.is_empty())
         };
         let asked = figures(|method| method.needs().models.is_some());
         asked.or_else(|| figures(|_| true)).unwrap_or(&[])
@@ -116,7 +125,8 @@ impl Coupling for Mixed {
     /// Where several methods have channels of the same name, those of the second are called `2.phase` and so on.
     fn channels(&self, graph: &SystemGraph) -> Vec<Channel> {
         let mut all: Vec<Channel> = Vec::new();
-        let lists = self.methods.iter().map(|method| method.channels(graph)).filter(|list| !list.is_empty());
+        let lists =
+            self.methods.iter().map(|method| method.report().channels(graph)).filter(|list| !list.is_empty());
         for (number, list) in lists.enumerate() {
             let prefix = if number == 0 { String::new() } else { format!("{}.", number + 1) };
             all.extend(list.into_iter().map(|one| Channel { name: format!("{prefix}{}", one.name), ..one }));
@@ -127,7 +137,7 @@ impl Coupling for Mixed {
     fn channel(&self, view: &View<'_>, mut index: usize) -> f64 {
         for (method, count) in self.methods.iter().zip(&self.channels) {
             if index < *count {
-                return method.channel(view, index);
+                return method.report().channel(view, index);
             }
             index -= count;
         }
@@ -135,19 +145,15 @@ impl Coupling for Mixed {
     }
 
     fn review(&self, view: &View<'_>) -> Option<Review> {
-        self.methods.iter().find_map(|method| method.review(view))
+        self.methods.iter().find_map(|method| method.report().review(view))
     }
 
     fn given(&self, subsystem: &str) -> Option<&GivenModel> {
-        self.methods.iter().find_map(|method| method.given(subsystem))
+        self.methods.iter().find_map(|method| method.report().given(subsystem))
     }
 
     fn learned(&self, view: &View<'_>) -> BTreeMap<String, Learned> {
-        self.methods.iter().flat_map(|m| m.learned(view)).collect()
-    }
-
-    fn state(&mut self, tape: &mut Tape<'_>) {
-        self.methods.iter_mut().for_each(|method| method.state(tape));
+        self.methods.iter().flat_map(|m| m.report().learned(view)).collect()
     }
 }
 
@@ -159,7 +165,7 @@ fn joined(a: Option<ModelNeeds>, b: Option<ModelNeeds>) -> Option<ModelNeeds> {
     }
 }
 
-fn most_detailed(a: Request, b: Request) -> Request {
+fn most_detailed((a, b): (Request, Request)) -> Request {
     match (a, b) {
         (Request::Nothing, other) | (other, Request::Nothing) => other,
         (Request::Nodes(m), Request::Nodes(n)) => Request::Nodes(m.max(n)),

@@ -24,6 +24,7 @@ mod planned;
 mod prestep;
 mod prestep_discrete;
 mod relaxed;
+mod report;
 mod review;
 mod table;
 mod vfps;
@@ -48,17 +49,17 @@ pub use phase::{LearningConfig, LearningKind, PhaseKind, SignalBased};
 pub use planned::{Planned, Polynomials};
 pub use prestep::{ConstantConfig, PrestepConfig, Shape, TimeForm, Weights};
 pub use relaxed::RelaxedConfig;
+pub use report::Report;
 pub use review::{ModelReview, Review};
 pub use vfps::{Nodes, VfpsConfig};
 
 use crate::error::Result;
-use crate::identify::{GivenModel, Learned, ModelConfig, Models, ProbeNeeds, Probed};
-use crate::record::Channel;
+use crate::identify::{ModelConfig, Models, ProbeNeeds, Probed};
 use crate::signal::{History, Request, Samples, Step};
 use crate::system::{InputId, SubsystemId, SystemGraph};
 use crate::tape::Tape;
+use report::Silent;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
 
 /// The shape of an input that a method gives as one value (MATH: `hold`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -94,6 +95,8 @@ pub struct View<'a> {
     pub models: &'a Models,
     /// In which stage of a macro step each subsystem moves.
     pub stages: &'a [usize],
+    /// Which subsystems have outputs that jumped at the begin of the step, by a timed change. Their history has been restarted.
+    pub has_jumped: &'a [bool],
 }
 
 impl View<'_> {
@@ -108,6 +111,11 @@ impl View<'_> {
     pub fn given(&self, input: InputId, tau: f64) -> f64 {
         self.planned.value(input, tau)
     }
+
+    /// The subsystems whose outputs have jumped at the begin of the step.
+    pub fn jumped(&self) -> impl Iterator<Item = SubsystemId> + use<'_> {
+        (0..self.has_jumped.len()).filter(|id| self.has_jumped[*id])
+    }
 }
 
 /// What a method needs the engine to keep.
@@ -119,28 +127,53 @@ pub struct Needs {
     pub terms: usize,
     /// Equal parts of the step for which it writes a polynomial each; 0 and 1 mean one polynomial for the whole step.
     pub pieces: usize,
-    /// Intermediate outputs.
-    pub samples: Request,
+    /// What it does in a step.
+    pub work: Work,
+    /// Which intermediate outputs [`Coupling::moved`] is shown; if there are none here, it is not called.
+    pub samples: Option<Request>,
+    /// Which steps it can predict.
+    pub steps: StepNeeds,
     /// Whether the run begins with a cascade of small steps instead of an assumed constant past.
     pub reduced_start: bool,
-    /// Models of the subsystems.
-    pub models: Option<ModelNeeds>,
-    /// Whether all subsystems must move at the same rate.
-    pub one_rate: bool,
-    /// Whether it is told of every subsystem that has moved, even if it asks for no intermediate outputs.
-    pub after_steps: bool,
-    /// Whether its [`Coupling::prepare`] has nothing to do and need not be called.
-    pub no_preparation: bool,
-    /// Whether it gives every input its newest arrival over the whole step, and nothing else; the engine may do so itself.
-    pub only_holds: bool,
     /// For how long from the start, in s, each step is cut into how many parts.
     pub small_steps: Option<(f64, u32)>,
+    /// Models of the subsystems.
+    pub models: Option<ModelNeeds>,
     /// Whether every subsystem is excited alone before the run.
     pub probe: Option<ProbeNeeds>,
-    /// Why all its steps must be of one size, if they must.
-    pub one_size: Option<&'static str>,
     /// Whether it is asked after every step if that should be taken again.
     pub repeats: bool,
+}
+
+impl Needs {
+    /// The intermediate outputs that subsystems give.
+    pub(crate) fn request(&self) -> Request {
+        self.samples.unwrap_or_default()
+    }
+}
+
+/// What a method does in a step.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Work {
+    /// [`Coupling::prepare`], then [`Coupling::input`].
+    #[default]
+    Prepare,
+    /// [`Coupling::input`] alone: there is nothing to prepare.
+    Input,
+    /// It gives every input its newest arrival over the whole step; the engine may do so itself.
+    Hold,
+}
+
+/// Which steps a method can predict.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum StepNeeds {
+    /// Any, of subsystems at different rates too.
+    #[default]
+    Any,
+    /// Those in which all subsystems move.
+    OneRate,
+    /// Those in which all subsystems move, all of one size; and why.
+    OneSize(&'static str),
 }
 
 /// What became of a step.
@@ -152,6 +185,11 @@ pub enum Trial {
     Failed,
 }
 
+/// The remark that a method which would take steps again does not do so.
+pub(crate) fn not_repeated(lack: &str) -> String {
+    format!("steps in which the models miss much are not taken again: {lack}")
+}
+
 /// Which models a method needs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ModelNeeds {
@@ -161,35 +199,15 @@ pub struct ModelNeeds {
     pub is_pinned: bool,
 }
 
-/// A way to predict inputs.
+/// A way to predict inputs. Only `needs` and `input` are required.
 pub trait Coupling: Send + Sync {
     /// What it needs.
     fn needs(&self) -> Needs;
-
-    /// Subsystems that are not to be excited, by name.
-    fn spared(&self) -> &[String] {
-        &[]
-    }
-
-    /// What exciting each subsystem has shown, before `start` of a run of so many steps; called when [`Needs::probe`] was
-    /// asked for. Returns the ranges of all outputs with which they should be excited again, if they should.
-    fn probed(&mut self, _view: &View<'_>, _probed: Vec<Probed>, _steps: u64) -> Option<Vec<f64>> {
-        None
-    }
-
-    /// What the user should know before the run: subsystems of which it has no model, and what follows from that.
-    fn remarks(&self, _graph: &SystemGraph) -> Vec<String> {
-        Vec::new()
-    }
 
     /// Once before the run, after the consistent start; `inputs` are the ones it fills, in ascending order.
     fn start(&mut self, _view: &View<'_>, _inputs: &[InputId]) -> Result<()> {
         Ok(())
     }
-
-    /// Judges the models by the step that has ended. Called before [`Coupling::prepare`], and before models are taken anew,
-    /// when models were asked for.
-    fn judge(&mut self, _view: &View<'_>) {}
 
     /// Global work at T^k; nobody has moved.
     fn prepare(&mut self, _view: &View<'_>) -> Result<()> {
@@ -200,56 +218,42 @@ pub trait Coupling: Send + Sync {
     /// for several [`Needs::pieces`] writes them all, another one [`Polynomials::of`] each input only.
     fn input(&self, view: &View<'_>, inputs: &[InputId], out: &mut Polynomials<'_>) -> Result<()>;
 
-    /// A subsystem has moved; called when intermediate outputs or [`Needs::after_steps`] were asked for.
+    /// A subsystem has moved; called when [`Needs::samples`] were asked for.
     fn moved(&mut self, _view: &View<'_>, _subsystem: SubsystemId, _samples: &Samples) -> Result<()> {
         Ok(())
     }
+
+    /// Shows `tape` everything the next step depends on.
+    fn state(&mut self, _tape: &mut Tape<'_>) {}
+
+    /// What only methods with models of the subsystems do.
+    fn model_based(&mut self) -> Option<&mut dyn ModelBased> {
+        None
+    }
+
+    /// What the method can tell of itself and of its models.
+    fn report(&self) -> &dyn Report {
+        &Silent
+    }
+}
+
+/// What only methods with models of the subsystems do.
+pub trait ModelBased {
+    /// What exciting each subsystem has shown, before `start` of a run of so many steps; called when [`Needs::probe`] was
+    /// asked for. Returns the ranges of all outputs with which they should be excited again, if they should.
+    fn probed(&mut self, _view: &View<'_>, _probed: Vec<Probed>, _steps: u64) -> Option<Vec<f64>> {
+        None
+    }
+
+    /// Judges the models by the step that has ended. Called before [`Coupling::prepare`], and before models are taken anew,
+    /// when models were asked for.
+    fn judge(&mut self, _view: &View<'_>) {}
 
     /// Whether all subsystems are put back and the step is taken again, with the inputs that are then asked for. Called
     /// after every step when [`Needs::repeats`] was asked for and everybody can go back.
     fn again(&mut self, _view: &View<'_>, _trial: Trial) -> bool {
         false
     }
-
-    /// Told before the run if [`Needs::repeats`] was asked for: why steps cannot be taken again, or nothing if they can.
-    fn set_repeatable(&mut self, _lack: Option<String>) {}
-
-    /// The outputs of a subsystem have jumped at T^k, by a timed change; the history has been restarted.
-    fn jumped(&mut self, _view: &View<'_>, _subsystem: SubsystemId) {}
-
-    /// How well the model of each subsystem has predicted the last step: mean error relative to the range of its outputs
-    /// so far. Empty if the method has no models, NaN before the first step.
-    fn quality(&self) -> &[f64] {
-        &[]
-    }
-
-    /// Numbers besides variables that can be recorded.
-    fn channels(&self, _graph: &SystemGraph) -> Vec<Channel> {
-        Vec::new()
-    }
-
-    /// Present value of one of them.
-    fn channel(&self, _view: &View<'_>, _index: usize) -> f64 {
-        f64::NAN
-    }
-
-    /// What the run has shown of the models so far; nothing if the method has none.
-    fn review(&self, _view: &View<'_>) -> Option<Review> {
-        None
-    }
-
-    /// The model of a subsystem that came with the settings.
-    fn given(&self, _subsystem: &str) -> Option<&GivenModel> {
-        None
-    }
-
-    /// What has been learned of the subsystems, by name; nothing if the method learns nothing.
-    fn learned(&self, _view: &View<'_>) -> BTreeMap<String, Learned> {
-        BTreeMap::new()
-    }
-
-    /// Shows `tape` everything the next step depends on.
-    fn state(&mut self, _tape: &mut Tape<'_>) {}
 }
 
 /// Writes one value as the method's `hold` says, with as many coefficients as [`terms_of`] tells.

@@ -14,7 +14,7 @@
 use super::deferred::{Against, Deferred};
 use super::harmonic::Harmonic;
 use super::method::{GAINS, Method, MethodInfo, SettingInfo, gain_at};
-use super::{Coupling, CouplingConfig, Hold, Needs, Polynomials, View, terms_of, write_value};
+use super::{Coupling, CouplingConfig, Hold, Needs, Polynomials, StepNeeds, View, terms_of, write_value};
 use crate::error::{Result, bad};
 use crate::linalg::Complex;
 use crate::signal::{Request, Samples};
@@ -126,8 +126,8 @@ impl Coupling for Nepce {
         Needs {
             depth: 1,
             terms: terms_of(self.hold),
-            samples: Request::SolverPoints,
-            one_rate: true,
+            samples: Some(Request::SolverPoints),
+            steps: StepNeeds::OneRate,
             ..Needs::default()
         }
     }
@@ -138,6 +138,7 @@ impl Coupling for Nepce {
     }
 
     fn prepare(&mut self, view: &View<'_>) -> Result<()> {
+        self.deferred.follow_jumps(view);
         let means = std::mem::take(&mut self.deferred.means);
         self.deferred.prepare(view, self.size, |wire| wire.gain * means[wire.source]);
         self.deferred.means = means;
@@ -163,10 +164,6 @@ impl Coupling for Nepce {
     fn moved(&mut self, view: &View<'_>, subsystem: SubsystemId, samples: &Samples) -> Result<()> {
         self.deferred.note(view, subsystem, samples);
         Ok(())
-    }
-
-    fn jumped(&mut self, view: &View<'_>, subsystem: SubsystemId) {
-        self.deferred.jump(view, subsystem);
     }
 
     fn state(&mut self, tape: &mut Tape<'_>) {

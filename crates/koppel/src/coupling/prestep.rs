@@ -28,7 +28,7 @@ use super::model_based::{
 };
 use super::phase::{Phase, PhaseKind};
 use super::review::{Notes, Review};
-use super::{Coupling, ModelNeeds, Needs, Polynomials, View, channel, write};
+use super::{Coupling, ModelBased, ModelNeeds, Needs, Polynomials, Report, StepNeeds, View, channel, write};
 use crate::error::{Error, Result};
 use crate::identify::GivenModel;
 use crate::record::Channel;
@@ -137,10 +137,9 @@ impl Coupling for Prestep {
         Needs {
             depth: 1,
             terms: if self.config.input == Shape::Linear { 2 } else { 1 },
-            samples: self.config.error_settings().request(),
+            samples: Some(self.config.error_settings().request()),
             models: Some(ModelNeeds { source: self.config.model, is_pinned }),
-            one_rate: true,
-            after_steps: true,
+            steps: StepNeeds::OneRate,
             ..Needs::default()
         }
     }
@@ -165,12 +164,6 @@ impl Coupling for Prestep {
         self.ahead = Ahead::new(!view.graph.externals().is_empty());
         self.fits = None;
         self.fit(view)
-    }
-
-    fn judge(&mut self, view: &View<'_>) {
-        self.excitation.look(view);
-        self.numbers.see(view, &self.excitation);
-        self.judgement.judge(view, &self.numbers.last_inputs);
     }
 
     fn prepare(&mut self, view: &View<'_>) -> Result<()> {
@@ -234,10 +227,29 @@ impl Coupling for Prestep {
         Ok(())
     }
 
-    fn jumped(&mut self, _view: &View<'_>, subsystem: SubsystemId) {
-        self.judgement.jump(subsystem);
+    fn state(&mut self, tape: &mut Tape<'_>) {
+        self.error.state(tape);
+        self.judgement.state(tape);
     }
 
+    fn model_based(&mut self) -> Option<&mut dyn ModelBased> {
+        Some(self)
+    }
+
+    fn report(&self) -> &dyn Report {
+        self
+    }
+}
+
+impl ModelBased for Prestep {
+    fn judge(&mut self, view: &View<'_>) {
+        self.excitation.look(view);
+        self.numbers.see(view, &self.excitation);
+        self.judgement.judge(view, &self.numbers.last_inputs);
+    }
+}
+
+impl Report for Prestep {
     fn quality(&self) -> &[f64] {
         self.judgement.figures()
     }
@@ -261,11 +273,6 @@ impl Coupling for Prestep {
 
     fn given(&self, subsystem: &str) -> Option<&GivenModel> {
         self.config.models.get(subsystem)
-    }
-
-    fn state(&mut self, tape: &mut Tape<'_>) {
-        self.error.state(tape);
-        self.judgement.state(tape);
     }
 }
 

@@ -29,7 +29,9 @@ use super::model_based::{
 };
 use super::phase::{LearningConfig, LearningKind, Phase, SignalBased};
 use super::review::{Notes, Review};
-use super::{Coupling, Needs, Polynomials, View, channel, terms_of, write_value};
+use super::{
+    Coupling, ModelBased, Needs, Polynomials, Report, StepNeeds, View, channel, terms_of, write_value,
+};
 use crate::error::{Error, Result};
 use crate::identify::{GivenModel, Identifier, InterfaceModel, Learned, Quality};
 use crate::linalg::{Lu, Matrix, PseudoInverse};
@@ -71,8 +73,6 @@ pub(super) struct PrestepDiscrete {
     /// L y at the last communication point.
     arrived: Vec<f64>,
     is_under_way: bool,
-    /// Subsystems whose outputs have jumped at this instant: nothing is learned from that.
-    has_jumped: Vec<bool>,
     /// L y one step ago, for first-order hold.
     before: Vec<f64>,
     size: f64,
@@ -121,7 +121,6 @@ impl PrestepDiscrete {
             now: Vec::new(),
             arrived: Vec::new(),
             is_under_way: false,
-            has_jumped: Vec::new(),
             before: Vec::new(),
             size: 0.0,
             signal_based: Vec::new(),
@@ -145,30 +144,21 @@ impl PrestepDiscrete {
 
 impl Coupling for PrestepDiscrete {
     fn needs(&self) -> Needs {
-        let is_seen = self.settings.error_equation != ErrorEquationConfig::Off && self.settings.intermediate;
+        let is_on = self.settings.error_equation != ErrorEquationConfig::Off;
         let LearningConfig { kind, duration, parts, .. } = self.settings.learning;
         Needs {
             depth: 1,
             terms: terms_of(self.settings.hold),
-            samples: match self.settings.parts {
-                _ if !is_seen => Request::Nothing,
+            samples: is_on.then_some(match self.settings.parts {
+                _ if !self.settings.intermediate => Request::Nothing,
                 Some(parts) => Request::Nodes(parts),
                 None => Request::SolverPoints,
-            },
+            }),
             models: self.settings.known,
-            after_steps: self.settings.error_equation != ErrorEquationConfig::Off,
-            one_rate: true,
+            steps: StepNeeds::OneSize("its models are discrete in time and belong to one"),
             small_steps: if kind == LearningKind::SmallStep { Some((duration, parts)) } else { None },
-            one_size: Some("its models are discrete in time and belong to one"),
             ..Needs::default()
         }
-    }
-
-    fn remarks(&self, _graph: &SystemGraph) -> Vec<String> {
-        let DiscreteSettings { identify, learning, learned, .. } = &self.settings;
-        let is_hasty = identify.is_some() && learning.duration == 0.0 && learned.is_empty();
-        let text = "models are learned from nothing and used from the first steps on; give them time (learning = { duration = ... }), or models of an earlier run (model = { file = ... })";
-        if is_hasty { vec![text.to_owned()] } else { Vec::new() }
     }
 
     fn start(&mut self, view: &View<'_>, inputs: &[InputId]) -> Result<()> {
@@ -234,16 +224,7 @@ impl Coupling for PrestepDiscrete {
         self.before = view.history.arrivals().to_vec();
         self.arrived = self.before.clone();
         self.is_under_way = false;
-        self.has_jumped = vec![false; view.graph.len()];
         Ok(())
-    }
-
-    fn judge(&mut self, view: &View<'_>) {
-        // Learned ones are judged where they learn.
-        if self.settings.known.is_some() {
-            self.look_back(view);
-            self.judge_known(view);
-        }
     }
 
     fn prepare(&mut self, view: &View<'_>) -> Result<()> {
@@ -252,6 +233,10 @@ impl Coupling for PrestepDiscrete {
         } else {
             self.look_back(view);
             self.learn(view)?;
+        }
+        for wire in view.jumped().flat_map(|id| view.graph.wires_from(id)) {
+            let target = view.graph.wires()[*wire].target;
+            self.before[target] = view.arrival(target);
         }
         for input in 0..self.before.len() {
             let newest = view.arrival(input);
@@ -322,12 +307,44 @@ impl Coupling for PrestepDiscrete {
         Ok(())
     }
 
-    fn jumped(&mut self, view: &View<'_>, subsystem: SubsystemId) {
-        self.has_jumped[subsystem] = true;
-        for &wire in view.graph.wires_from(subsystem) {
-            let target = view.graph.wires()[wire].target;
-            self.before[target] = view.arrival(target);
+    fn state(&mut self, tape: &mut Tape<'_>) {
+        self.identifiers.iter_mut().for_each(|identifier| identifier.state(tape));
+        self.quality.state(tape);
+        tape.numbers(&mut self.figures);
+        let PrestepDiscrete { delta, epsilon, means, ended, arrived, before, .. } = self;
+        [delta, epsilon, means, ended, arrived, before].into_iter().for_each(|list| tape.values(list));
+        self.older.state(tape);
+        tape.number(&mut self.size);
+        tape.flag(&mut self.is_under_way);
+        self.known.state(&mut self.models, tape);
+        self.recursion.iter_mut().for_each(|recursion| recursion.state(tape));
+    }
+
+    fn model_based(&mut self) -> Option<&mut dyn ModelBased> {
+        Some(self)
+    }
+
+    fn report(&self) -> &dyn Report {
+        self
+    }
+}
+
+impl ModelBased for PrestepDiscrete {
+    fn judge(&mut self, view: &View<'_>) {
+        // Learned ones are judged where they learn.
+        if self.settings.known.is_some() {
+            self.look_back(view);
+            self.judge_known(view);
         }
+    }
+}
+
+impl Report for PrestepDiscrete {
+    fn remarks(&self, _graph: &SystemGraph) -> Vec<String> {
+        let DiscreteSettings { identify, learning, learned, .. } = &self.settings;
+        let is_hasty = identify.is_some() && learning.duration == 0.0 && learned.is_empty();
+        let text = "models are learned from nothing and used from the first steps on; give them time (learning = { duration = ... }), or models of an earlier run (model = { file = ... })";
+        if is_hasty { vec![text.to_owned()] } else { Vec::new() }
     }
 
     fn learned(&self, view: &View<'_>) -> BTreeMap<String, Learned> {
@@ -353,18 +370,5 @@ impl Coupling for PrestepDiscrete {
 
     fn given(&self, subsystem: &str) -> Option<&GivenModel> {
         self.settings.models.get(subsystem)
-    }
-
-    fn state(&mut self, tape: &mut Tape<'_>) {
-        self.identifiers.iter_mut().for_each(|identifier| identifier.state(tape));
-        self.quality.state(tape);
-        tape.numbers(&mut self.figures);
-        let PrestepDiscrete { delta, epsilon, means, ended, arrived, before, .. } = self;
-        [delta, epsilon, means, ended, arrived, before].into_iter().for_each(|list| tape.values(list));
-        self.older.state(tape);
-        tape.number(&mut self.size);
-        tape.flag(&mut self.is_under_way);
-        self.known.state(&mut self.models, tape);
-        self.recursion.iter_mut().for_each(|recursion| recursion.state(tape));
     }
 }

@@ -10,7 +10,7 @@
 
 use super::harmonic::Harmonic;
 use super::method::{Method, MethodInfo, Search, SettingInfo, rounded};
-use super::{Coupling, CouplingConfig, Hold, Needs, Polynomials, View, terms_of, write_value};
+use super::{Coupling, CouplingConfig, Hold, Needs, Polynomials, View, Work, terms_of, write_value};
 use crate::error::{Result, bad};
 use crate::linalg::Complex;
 use crate::system::InputId;
@@ -93,7 +93,7 @@ struct RelaxedHold {
 
 impl Coupling for RelaxedHold {
     fn needs(&self) -> Needs {
-        Needs { depth: 1, terms: terms_of(self.hold), no_preparation: true, ..Needs::default() }
+        Needs { depth: 1, terms: terms_of(self.hold), work: Work::Input, ..Needs::default() }
     }
 
     fn start(&mut self, view: &View<'_>, _inputs: &[InputId]) -> Result<()> {

@@ -43,7 +43,7 @@ pub use nodes::Nodes;
 
 use super::phase::PhaseKind;
 use super::review::{Notes, Review};
-use super::{Coupling, Needs, Polynomials, Trial, View, channel};
+use super::{Coupling, ModelBased, Needs, Polynomials, Report, StepNeeds, Trial, View, channel};
 use crate::error::Result;
 use crate::identify::{ModelConfig, ProbeNeeds, Probed};
 use crate::linalg::{Lu, Matrix};
@@ -199,53 +199,12 @@ impl Coupling for Vfps {
             depth: 1,
             terms: 2,
             pieces: self.parts,
-            samples: Request::Nodes(self.parts as u32),
-            one_rate: true,
+            samples: Some(Request::Nodes(self.parts as u32)),
+            steps: StepNeeds::OneSize("its subsystems are excited for one"),
             probe: Some(ProbeNeeds { nodes: self.parts }),
-            one_size: Some("its subsystems are excited for one"),
             repeats: self.config.trials > 1,
             ..Needs::default()
         }
-    }
-
-    fn spared(&self) -> &[String] {
-        &self.config.spare
-    }
-
-    fn probed(&mut self, view: &View<'_>, probed: Vec<Probed>, steps: u64) -> Option<Vec<f64>> {
-        self.probing += probed.iter().map(|probed| probed.steps).sum::<u64>();
-        self.build(view, &probed, &wired(view));
-        let rehearsal = self.rehearse(view, &probed, steps.min(MOST_REHEARSED));
-        self.probed = probed;
-        if self.rounds == 0 && rehearsal.ranges.is_some() {
-            self.rounds += 1;
-            return rehearsal.ranges;
-        }
-        if !std::mem::replace(&mut self.is_settled, true) {
-            let parts = rehearsal.cut.map_or(self.parts, |cut| nodes::wanted(cut, rehearsal.are_linear));
-            if parts != self.parts {
-                self.parts = parts;
-                return Some(self.members.iter().flat_map(Member::output_ranges).copied().collect());
-            }
-        }
-        None
-    }
-
-    fn remarks(&self, graph: &SystemGraph) -> Vec<String> {
-        let told = |(id, probed): (SubsystemId, &Probed)| {
-            let reason = probed.reason.as_ref().filter(|_| !graph.outputs_of(id).is_empty())?;
-            Some(format!(
-                "`{}` was not excited before the run: {reason}; until it is learned its outputs are held, so the step must be \
-                 one at which a hold works",
-                graph.name(id)
-            ))
-        };
-        let once = self
-            .repetition
-            .lack
-            .iter()
-            .map(|lack| format!("steps in which the models miss much are not taken again: {lack}"));
-        self.probed.iter().enumerate().filter_map(told).chain(once).collect()
     }
 
     fn start(&mut self, view: &View<'_>, inputs: &[InputId]) -> Result<()> {
@@ -258,13 +217,14 @@ impl Coupling for Vfps {
     fn prepare(&mut self, view: &View<'_>) -> Result<()> {
         self.learn();
         let share = self.last.size / self.size;
-        for member in &mut self.members {
-            let has_jumped = member.has_jumped;
-            member.follow_jump(view);
+        for (member, has_jumped) in self.members.iter_mut().zip(view.has_jumped) {
+            if *has_jumped {
+                member.follow_jump(view);
+            }
             let range = member.outputs.clone();
             let (now, rise) = (&mut self.now[range.clone()], &mut self.rise[range]);
             for ((now, rise), newest) in now.iter_mut().zip(rise).zip(member.newest()) {
-                *rise = if has_jumped || view.step.index == 0 { 0.0 } else { (newest - *now) / share };
+                *rise = if *has_jumped || view.step.index == 0 { 0.0 } else { (newest - *now) / share };
                 *now = *newest;
             }
         }
@@ -301,16 +261,67 @@ impl Coupling for Vfps {
         Ok(())
     }
 
+    fn state(&mut self, tape: &mut Tape<'_>) {
+        tape.number(&mut self.last.start);
+        tape.number(&mut self.last.size);
+        let mut phase = self.phase as usize;
+        tape.count_to(&mut phase, PhaseKind::ALL.len() as u64 - 1);
+        self.phase = PhaseKind::ALL[phase];
+        tape.numbers(&mut self.quality);
+        tape.values(&mut self.now);
+        tape.values(&mut self.rise);
+        self.members.iter_mut().for_each(|member| member.state(tape));
+    }
+
+    fn model_based(&mut self) -> Option<&mut dyn ModelBased> {
+        Some(self)
+    }
+
+    fn report(&self) -> &dyn Report {
+        self
+    }
+}
+
+impl ModelBased for Vfps {
+    fn probed(&mut self, view: &View<'_>, probed: Vec<Probed>, steps: u64) -> Option<Vec<f64>> {
+        self.probing += probed.iter().map(|probed| probed.steps).sum::<u64>();
+        self.build(view, &probed, &wired(view));
+        let rehearsal = self.rehearse(view, &probed, steps.min(MOST_REHEARSED));
+        self.probed = probed;
+        if self.rounds == 0 && rehearsal.ranges.is_some() {
+            self.rounds += 1;
+            return rehearsal.ranges;
+        }
+        if !std::mem::replace(&mut self.is_settled, true) {
+            let parts = rehearsal.cut.map_or(self.parts, |cut| nodes::wanted(cut, rehearsal.are_linear));
+            if parts != self.parts {
+                self.parts = parts;
+                return Some(self.members.iter().flat_map(Member::output_ranges).copied().collect());
+            }
+        }
+        None
+    }
+
     fn again(&mut self, view: &View<'_>, trial: Trial) -> bool {
         self.try_again(view, trial)
     }
+}
 
-    fn set_repeatable(&mut self, lack: Option<String>) {
-        self.repetition.lack = lack;
+impl Report for Vfps {
+    fn spared(&self) -> Vec<String> {
+        self.config.spare.clone()
     }
 
-    fn jumped(&mut self, _view: &View<'_>, subsystem: SubsystemId) {
-        self.members[subsystem].has_jumped = true;
+    fn remarks(&self, graph: &SystemGraph) -> Vec<String> {
+        let told = |(id, probed): (SubsystemId, &Probed)| {
+            let reason = probed.reason.as_ref().filter(|_| !graph.outputs_of(id).is_empty())?;
+            Some(format!(
+                "`{}` was not excited before the run: {reason}; until it is learned its outputs are held, so the step must be \
+                 one at which a hold works",
+                graph.name(id)
+            ))
+        };
+        self.probed.iter().enumerate().filter_map(told).collect()
     }
 
     fn quality(&self) -> &[f64] {
@@ -346,17 +357,5 @@ impl Coupling for Vfps {
     fn review(&self, view: &View<'_>) -> Option<Review> {
         let review = self.notes.review(view, ModelConfig::default(), Some(self.config.thresholds()));
         Some(Review { source: "probing".into(), probing: Some(self.probing), ..review })
-    }
-
-    fn state(&mut self, tape: &mut Tape<'_>) {
-        tape.number(&mut self.last.start);
-        tape.number(&mut self.last.size);
-        let mut phase = self.phase as usize;
-        tape.count_to(&mut phase, PhaseKind::ALL.len() as u64 - 1);
-        self.phase = PhaseKind::ALL[phase];
-        tape.numbers(&mut self.quality);
-        tape.values(&mut self.now);
-        tape.values(&mut self.rise);
-        self.members.iter_mut().for_each(|member| member.state(tape));
     }
 }

@@ -25,6 +25,8 @@ pub(crate) struct Board {
     pub(crate) models: Models,
     /// In which stage each subsystem moves.
     pub(crate) stages: Vec<usize>,
+    /// Subsystems whose outputs jumped at the begin of the step.
+    pub(crate) has_jumped: Vec<bool>,
 }
 
 /// What the outputs of a stage become: one entry per wire that starts there.
@@ -96,6 +98,7 @@ impl Board {
             },
             models: Models::new(graph),
             stages: Vec::new(),
+            has_jumped: vec![false; graph.len()],
         }
     }
 
@@ -120,13 +123,15 @@ impl Board {
             planned: &self.planned,
             models: &self.models,
             stages: &self.stages,
+            has_jumped: &self.has_jumped,
         }
     }
 
     /// What the coupling sees, and where it writes. It sees no polynomials while it writes them.
     #[inline(always)]
     pub(crate) fn plan<'a>(&'a mut self, graph: &'a SystemGraph, step: Step) -> (View<'a>, Polynomials<'a>) {
-        let Board { history, outputs, planned, applied, reading, read_stale, models, stages } = self;
+        let Board { history, outputs, planned, applied, reading, read_stale, models, stages, has_jumped } =
+            self;
         let is_fresh = *reading == Reading::Fresh;
         let (history, applied) = (&*history, &**applied);
         let read_stale = if read_stale.is_empty() { applied } else { read_stale };
@@ -143,6 +148,7 @@ impl Board {
                 planned: const { &Planned::NOTHING },
                 models,
                 stages,
+                has_jumped,
             },
             planned.writer(),
         )

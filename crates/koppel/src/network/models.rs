@@ -15,7 +15,9 @@ impl Network {
         if self.needs.models.is_none() {
             return Ok(());
         }
-        self.coupling.judge(&self.board.view(&self.graph, step));
+        if let Some(coupling) = self.coupling.model_based() {
+            coupling.judge(&self.board.view(&self.graph, step));
+        }
         self.take_models(step)
     }
 
@@ -35,13 +37,13 @@ impl Network {
                 let read_with = board.read_with()[input];
                 *u = read_with + slot.external(graph, input, time);
             }
-            if are_all_due || is_bad(needs, coupling.quality(), id) {
+            if are_all_due || is_bad(needs, coupling.report().quality(), id) {
                 let taken = match needs.source {
                     ModelConfig::Exact => {
                         let matrices = slot.subsystem.linear();
                         matrices.map_or(Ok(()), |matrices| board.models.set(graph, id, &matrices))
                     }
-                    ModelConfig::Given => match coupling.given(graph.name(id)) {
+                    ModelConfig::Given => match coupling.report().given(graph.name(id)) {
                         None => Ok(()),
                         Some(given) => {
                             let ports = (slot.inputs.len(), slot.outputs.len());

@@ -58,7 +58,7 @@ impl Slot {
             every,
             externals,
             buffer: SegmentBuffer::new(0, 0),
-            samples: Samples::new(needs.samples, outputs.len()),
+            samples: Samples::new(needs.request(), outputs.len()),
             inputs,
             outputs,
             before,
@@ -80,7 +80,7 @@ impl Slot {
         let breaks = signals.iter().map(|(_, signal)| signal.max_breaks(size * f64::from(self.every)));
         let cuts = breaks.sum::<usize>() + needs.pieces.saturating_sub(1);
         self.buffer = SegmentBuffer::new(self.inputs.len(), cuts);
-        self.samples = Samples::new(needs.samples, self.outputs.len());
+        self.samples = Samples::new(needs.request(), self.outputs.len());
     }
 
     /// Moves under the predicted polynomials and reads the outputs as the step left them.

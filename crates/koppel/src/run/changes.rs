@@ -3,7 +3,6 @@
 use super::config::RunConfig;
 use crate::error::{Error, Result, bad};
 use crate::network::{Network, Settings};
-use crate::signal::Step;
 use crate::signal::external::External;
 use crate::system::{InputId, SubsystemId, SystemGraph, VariableId, VariableKind};
 use serde::{Deserialize, Serialize};
@@ -191,11 +190,12 @@ impl Changes {
 
     /// Sets what is due at `time`, then makes the outputs follow. Where outputs jump, their past is forgotten.
     #[inline]
-    pub(super) fn apply_due(&mut self, network: &mut Network, time: f64, step: Step) -> Result<()> {
-        if self.are_done() { Ok(()) } else { self.apply_some(network, time, step) }
+    pub(super) fn apply_due(&mut self, network: &mut Network, time: f64) -> Result<()> {
+        if self.list.is_empty() { Ok(()) } else { self.apply_some(network, time) }
     }
 
-    fn apply_some(&mut self, network: &mut Network, time: f64, step: Step) -> Result<()> {
+    fn apply_some(&mut self, network: &mut Network, time: f64) -> Result<()> {
+        network.board.has_jumped.fill(false);
         let due = time + 1e-9 * self.tick;
         if self.next_time() > due {
             return Ok(());
@@ -218,8 +218,7 @@ impl Changes {
             let range = network.graph.outputs_of(id);
             if self.before[range.clone()] != network.board.outputs[range] {
                 network.board.history.restart(id);
-                let Network { coupling, graph, board, .. } = &mut *network;
-                coupling.jumped(&board.view(graph, step), id);
+                network.board.has_jumped[id] = true;
             }
         }
         Ok(())

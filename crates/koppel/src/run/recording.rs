@@ -283,7 +283,7 @@ impl Recording {
         let Now { network, scheme, time, step, last_size, .. } = now;
         columns.fill(numbers, |source| match source {
             Source::Variable { subsystem, variable } => network.value(subsystem, variable, *time),
-            Source::Coupling(channel) => Ok(network.coupling.channel(&network.view(*step), channel)),
+            Source::Coupling(channel) => Ok(network.coupling.report().channel(&network.view(*step), channel)),
             Source::Step => Ok(*last_size),
             Source::Loop(index) => {
                 let of_steps = (0..).map_while(|number| scheme.loop_work(number));

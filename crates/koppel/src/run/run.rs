@@ -38,6 +38,8 @@ pub struct Run {
     pub(super) control: Option<Box<Control>>,
     pub(super) changes: Changes,
     pub(super) recording: Recording,
+    /// Why steps are not taken again, if the coupling would do so and cannot.
+    pub(super) not_repeated: Option<String>,
     /// What exciting the subsystems before the run has shown.
     pub(super) probing: Vec<ProbeReport>,
     pub(super) findings: Findings,
@@ -126,7 +128,7 @@ impl Run {
 
     /// One exchange of values: changes that are due, then everybody who is due moves over `step`, to the communication point `end`.
     fn exchange(&mut self, step: Step, end: f64) -> Result<()> {
-        self.changes.apply_due(&mut self.network, step.start, self.clock.step(self.index, 1))?;
+        self.changes.apply_due(&mut self.network, step.start)?;
         self.scheme.step(&mut self.network, step, end)
     }
 
@@ -431,14 +433,14 @@ impl Run {
     }
 
     /// How well the coupling's model of each subsystem has predicted the last step (see
-    /// [`Coupling::quality`]), in the order in which subsystems move.
+    /// [`crate::coupling::Report::quality`]), in the order in which subsystems move.
     pub fn model_quality(&self) -> &[f64] {
-        self.network.coupling.quality()
+        self.network.coupling.report().quality()
     }
 
     /// What the coupling has learned of the subsystems, by name: another run can start from it.
     pub fn learned(&self) -> BTreeMap<String, Learned> {
-        self.network.coupling.learned(&self.network.view(self.clock.step(0, 1)))
+        self.network.coupling.report().learned(&self.network.view(self.clock.step(0, 1)))
     }
 
     /// Models of the subsystems as the coupling sees them now, by name; none if it asks for none.
@@ -450,6 +452,6 @@ impl Run {
 
     /// What the user should know before the run, of the wiring and of the coupling.
     pub fn remarks(&self) -> Vec<Remark> {
-        setup::remarks(&self.network)
+        setup::remarks(&self.network, self.not_repeated.as_deref())
     }
 }

@@ -9,7 +9,7 @@ use super::run::Run;
 use super::schedule::Schedule;
 use super::scheme::{self, Stage, Staged};
 use super::step_sizes;
-use crate::coupling::{Coupling, Needs};
+use crate::coupling::{self, Coupling, Needs, StepNeeds, Work};
 use crate::diagnostic::Remark;
 use crate::error::{Error, Result, Subject};
 use crate::iteration::{self, IterationKind};
@@ -33,9 +33,13 @@ pub(super) fn assemble(
     let order: Vec<SubsystemId> = schedule.stages.concat();
     let System { graph, subsystems } = system.reordered(&order);
     let coupling = build(&graph)?;
-    let columns =
-        Columns::select(&config.record, &graph, &coupling.channels(&graph), own_columns(config, loops))?
-            .in_order_of_definition(&order);
+    let columns = Columns::select(
+        &config.record,
+        &graph,
+        &coupling.report().channels(&graph),
+        own_columns(config, loops),
+    )?
+    .in_order_of_definition(&order);
     let needs = coupling.needs();
     check_rates(config, &schedule, &needs)?;
     check_externals(&graph, &schedule, &order, config.largest_step())?;
@@ -64,7 +68,7 @@ pub(super) fn assemble(
     let settings = changes.settings(network.len());
 
     let staged = Staged::new(stages, clock, schedule.is_multi_rate(), config.threads, network.graph.inputs());
-    let scheme =
+    let (scheme, not_repeated) =
         scheme::choose(staged, &mut network, config.iteration.as_ref(), &schedule.loops, clock.time(0))?;
     let recording =
         Recording::new(columns, config.record_every, condition, config.record_events, &mut network);
@@ -79,6 +83,7 @@ pub(super) fn assemble(
         control,
         changes,
         recording,
+        not_repeated,
         probing,
         findings: Findings::new(clock, settings, config.threads.is_allowed()),
         state_size: (0, 0),
@@ -160,7 +165,7 @@ fn check_rates(config: &RunConfig, schedule: &Schedule, needs: &Needs) -> Result
         }
         .into());
     }
-    if needs.one_rate {
+    if needs.steps != StepNeeds::Any {
         let name = config.coupling.name();
         return Err(Error::Unsupported {
             what: Subject::named(name, format!("`{name}` with several rates")),
@@ -218,8 +223,9 @@ fn check_externals(graph: &SystemGraph, schedule: &Schedule, order: &[SubsystemI
 }
 
 /// What the user should know before the run, of the wiring and of the coupling.
-pub(super) fn remarks(network: &Network) -> Vec<Remark> {
-    let of_coupling = network.coupling.remarks(&network.graph).into_iter().map(Remark::from);
+pub(super) fn remarks(network: &Network, not_repeated: Option<&str>) -> Vec<Remark> {
+    let of_coupling = network.coupling.report().remarks(&network.graph).into_iter();
+    let of_coupling = of_coupling.chain(not_repeated.map(coupling::not_repeated)).map(Remark::from);
     let of_wiring = network.graph.remarks().iter().cloned();
     of_wiring.chain(remark_on_discrete_reals(network)).chain(of_coupling).collect()
 }
@@ -234,7 +240,7 @@ fn remark_on_discrete_reals(network: &Network) -> Option<Remark> {
         graph.input_variable(*input).is_discrete_real && !graph.is_free(*input) && graph.map(*input).is_none()
     };
     let inputs: Vec<InputId> = (0..graph.inputs()).filter(is_one).collect();
-    let first = *inputs.first().filter(|_| !network.needs.only_holds)?;
+    let first = *inputs.first().filter(|_| network.needs.work != Work::Hold)?;
     let mut names: Vec<String> =
         inputs.iter().take(MOST_NAMED).map(|input| format!("`{}`", graph.input_name(*input))).collect();
     if inputs.len() > MOST_NAMED {

@@ -69,7 +69,7 @@ impl Statistics {
     pub fn of(run: &Run) -> Self {
         let network = run.network();
         let (graph, staged) = (&network.graph, run.scheme.staged());
-        let nodes = nodes(network.needs.samples, network.needs.pieces);
+        let nodes = nodes(network.needs.request(), network.needs.pieces);
         let share = |slot: &Slot| {
             let steps = run.steps_taken().div_ceil(u64::from(slot.every));
             let (seconds, seconds_per_step) = (slot.seconds(steps), slot.seconds_per_step());
@@ -88,7 +88,7 @@ impl Statistics {
             shares: network.slots.iter().map(share).collect(),
             defects: (0..graph.inputs()).filter(|i| !graph.is_free(*i)).map(defect).collect(),
             parallel_stages: staged.stages.iter().filter(|stage| stage.is_parallel).count(),
-            review: network.coupling.review(&network.view(run.clock.step(run.index, 1))),
+            review: network.coupling.report().review(&network.view(run.clock.step(run.index, 1))),
             loops: run.loop_works().cloned().collect(),
             halvings: run.halvings(),
             repetitions: run.repetitions(),

@@ -25,7 +25,7 @@ pub(crate) fn probe(
     let Some(mut needs) = network.needs.probe else { return Ok(Vec::new()) };
     let mut copies =
         by.copies.map(|make| make()).transpose()?.map(|system| system.reordered(order).subsystems);
-    let spared = network.coupling.spared().to_vec();
+    let spared = network.coupling.report().spared();
     let are_copies = copies.is_some();
     let (mut ranges, mut reports): (Option<Vec<f64>>, _) = (None, Vec::new());
     for _ in 0..ROUNDS {
@@ -33,7 +33,8 @@ pub(crate) fn probe(
         let how = Excitation { clock, needs, settings, spared, store, on_threads, are_copies };
         let probed = round(network, &how, ranges.as_deref(), copies.as_deref_mut(), &mut reports)?;
         let Network { coupling, graph, board, .. } = &mut *network;
-        ranges = coupling.probed(&board.view(graph, clock.step(0, 1)), probed, clock.steps());
+        let view = board.view(graph, clock.step(0, 1));
+        ranges = coupling.model_based().and_then(|coupling| coupling.probed(&view, probed, clock.steps()));
         if ranges.is_none() {
             break;
         }

@@ -85,7 +85,7 @@ impl Workbench<'_> {
         let discrete: Vec<Option<String>> =
             (0..network.len()).map(|id| discrete_input(network, id)).collect();
         let watched: Vec<Vec<usize>> = (0..network.len()).map(|id| unfiltered(network, id)).collect();
-        let mut names: Vec<String> = network.coupling.spared().to_vec();
+        let mut names: Vec<String> = network.coupling.report().spared();
         names.extend(spared.iter().map(|(name, _)| name.clone()));
         let labels: Vec<String> = (0..network.len()).map(|id| network.graph.name(id).to_owned()).collect();
         let how = Excitation {

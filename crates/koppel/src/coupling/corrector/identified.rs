@@ -8,14 +8,13 @@
 
 use super::super::deferred::Deferred;
 use super::super::prestep_discrete::{DiscreteSettings, PrestepDiscrete};
-use super::super::{Coupling, Needs, Polynomials, Review, View, write_value};
+use super::super::{Coupling, Needs, Polynomials, Report, View, write_value};
 use super::CorrectorConfig;
 use crate::coupling::Hold;
 use crate::error::Result;
-use crate::identify::{IdentifyConfig, Learned};
-use crate::record::Channel;
+use crate::identify::IdentifyConfig;
 use crate::signal::{Request, Samples};
-use crate::system::{InputId, SubsystemId, SystemGraph};
+use crate::system::{InputId, SubsystemId};
 use crate::tape::Tape;
 use std::collections::BTreeMap;
 
@@ -64,11 +63,7 @@ impl IdentifiedCorrector {
 
 impl Coupling for IdentifiedCorrector {
     fn needs(&self) -> Needs {
-        Needs { samples: Request::SolverPoints, ..self.models.needs() }
-    }
-
-    fn remarks(&self, graph: &SystemGraph) -> Vec<String> {
-        self.models.remarks(graph)
+        Needs { samples: Some(Request::SolverPoints), ..self.models.needs() }
     }
 
     fn start(&mut self, view: &View<'_>, inputs: &[InputId]) -> Result<()> {
@@ -83,6 +78,7 @@ impl Coupling for IdentifiedCorrector {
         self.before.copy_from_slice(self.models.delta());
         self.models.prepare(view)?;
         let delta = self.models.delta();
+        self.deferred.follow_jumps(view);
         let means = std::mem::take(&mut self.deferred.means);
         let mean = |output: usize| means[output] + 0.5 * (self.before[output] + delta[output]);
         self.deferred.prepare(view, self.size, |wire| wire.gain * mean(wire.source));
@@ -120,35 +116,14 @@ impl Coupling for IdentifiedCorrector {
         self.models.moved(view, subsystem, samples)
     }
 
-    fn jumped(&mut self, view: &View<'_>, subsystem: SubsystemId) {
-        self.deferred.jump(view, subsystem);
-        self.models.jumped(view, subsystem);
-    }
-
-    fn quality(&self) -> &[f64] {
-        self.models.quality()
-    }
-
-    fn channels(&self, graph: &SystemGraph) -> Vec<Channel> {
-        self.models.channels(graph)
-    }
-
-    fn channel(&self, view: &View<'_>, index: usize) -> f64 {
-        self.models.channel(view, index)
-    }
-
-    fn review(&self, view: &View<'_>) -> Option<Review> {
-        self.models.review(view)
-    }
-
-    fn learned(&self, view: &View<'_>) -> BTreeMap<String, Learned> {
-        self.models.learned(view)
-    }
-
     fn state(&mut self, tape: &mut Tape<'_>) {
         tape.number(&mut self.size);
         tape.values(&mut self.before);
         self.deferred.state(tape);
         self.models.state(tape);
+    }
+
+    fn report(&self) -> &dyn Report {
+        self.models.report()
     }
 }

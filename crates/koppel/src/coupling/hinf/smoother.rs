@@ -52,18 +52,17 @@ struct Smoother {
     state: [f64; ORDER],
     /// Values that arrived, newest first, and their times.
     arrived: [[f64; 2]; TERMS],
-    /// True if the past says nothing of what follows.
-    has_jumped: bool,
 }
 
 impl Smoother {
     /// A value has come. Of a step that was cut short only its end counts: slopes need room.
-    fn arrive(&mut self, value: f64, time: f64, nominal: f64) {
+    fn arrive(&mut self, value: f64, time: f64, nominal: f64, has_jumped: bool) {
         if time - self.arrived[0][1] > 0.5 * nominal {
             self.arrived.rotate_right(1);
         }
         self.arrived[0] = [value, time];
-        if std::mem::take(&mut self.has_jumped) {
+        // Its past says nothing of what follows.
+        if has_jumped {
             self.arrived = std::array::from_fn(|k| [value, time - k as f64 * nominal]);
         }
     }
@@ -75,7 +74,7 @@ impl Smoothers {
             let value = view.arrival(*input);
             let past = |k: usize| [0.0, view.step.start - (k + 1) as f64 * view.step.size];
             let arrived = std::array::from_fn(past);
-            Smoother { reference: value, state: [0.0; ORDER], arrived, has_jumped: false }
+            Smoother { reference: value, state: [0.0; ORDER], arrived }
         };
         let mut places = vec![usize::MAX; view.graph.inputs()];
         inputs.iter().enumerate().for_each(|(place, input)| places[*input] = place);
@@ -125,7 +124,9 @@ impl Smoothers {
             }
         }
         for (smoother, input) in self.smoothers.iter_mut().zip(&self.inputs) {
-            smoother.arrive(sent(*input) - smoother.reference, view.step.start, self.nominal);
+            let mut wires = view.graph.wires()[view.graph.wires_into(*input)].iter();
+            let has_jumped = wires.any(|wire| view.has_jumped[wire.from]);
+            smoother.arrive(sent(*input) - smoother.reference, view.step.start, self.nominal, has_jumped);
         }
         self.size = view.step.size;
         self.get_ready(self.size)
@@ -152,18 +153,10 @@ impl Smoothers {
         }
     }
 
-    /// What arrives at an input has jumped.
-    pub(super) fn jump(&mut self, input: InputId) {
-        if let Some(smoother) = self.smoothers.get_mut(self.places[input]) {
-            smoother.has_jumped = true;
-        }
-    }
-
     pub(super) fn state(&mut self, tape: &mut Tape<'_>) {
         tape.number(&mut self.size);
-        for Smoother { reference, state, arrived, has_jumped } in &mut self.smoothers {
+        for Smoother { reference, state, arrived } in &mut self.smoothers {
             tape.value(reference);
-            tape.flag(has_jumped);
             tape.values(state);
             for [value, time] in arrived {
                 tape.value(value);

@@ -15,8 +15,6 @@ pub(in crate::coupling) struct Judgement {
     expected: Vec<f64>,
     /// S_d of each model over the step under way.
     through: Vec<Matrix>,
-    /// Subsystems whose outputs have jumped at this instant: that is no fault of their models.
-    has_jumped: Vec<bool>,
     quality: Quality,
     figures: Vec<f64>,
     /// True after the first step.
@@ -35,7 +33,6 @@ impl Judgement {
         Judgement {
             expected: vec![0.0; graph.outputs()],
             through: (0..graph.len()).map(s_d).collect(),
-            has_jumped: vec![false; graph.len()],
             quality,
             figures: vec![f64::NAN; graph.len()],
             is_under_way: false,
@@ -50,20 +47,15 @@ impl Judgement {
         &self.figures
     }
 
-    /// The outputs of a subsystem have jumped.
-    pub(in crate::coupling) fn jump(&mut self, subsystem: SubsystemId) {
-        self.has_jumped[subsystem] = true;
-    }
-
     /// Judges the step that has ended; `last_inputs` are those the outputs were read with, external signals included.
     pub(in crate::coupling) fn judge(&mut self, view: &View<'_>, last_inputs: &[f64]) {
         if !self.is_under_way {
-            self.has_jumped.fill(false);
             return;
         }
         self.quality.note(view.outputs);
         for (id, figure) in self.figures.iter_mut().enumerate() {
-            if std::mem::take(&mut self.has_jumped[id]) {
+            // A jump is no fault of the model.
+            if view.has_jumped[id] {
                 continue;
             }
             let outputs = view.graph.outputs_of(id);

@@ -60,11 +60,10 @@ impl PrestepDiscrete {
     pub(super) fn judge_known(&mut self, view: &View<'_>) {
         self.quality.note(view.outputs);
         for id in 0..view.graph.len() {
-            let has_jumped = std::mem::take(&mut self.has_jumped[id]);
             // A jump from outside is no fault of the model: its figure stays.
             if !self.is_under_way {
                 self.figures[id] = 0.0;
-            } else if !has_jumped {
+            } else if !view.has_jumped[id] {
                 self.figures[id] = self.figure(view, id);
             }
         }

@@ -21,8 +21,8 @@ impl PrestepDiscrete {
         for (id, identifier) in self.identifiers.iter_mut().enumerate() {
             let (u, y) = (view.graph.inputs_of(id), view.graph.outputs_of(id));
             let (u, outputs) = (&self.given[u], &view.outputs[y.clone()]);
-            let has_jumped = std::mem::take(&mut self.has_jumped[id]);
-            if !has_jumped && (self.size / identifier.step() - 1.0).abs() < 1e-6 {
+            // Nothing is learned from a jump.
+            if !view.has_jumped[id] && (self.size / identifier.step() - 1.0).abs() < 1e-6 {
                 let errors = &mut self.errors[y.clone()];
                 identifier.observe(outputs, u, errors);
                 self.figures[id] = if self.is_under_way {

@@ -67,7 +67,6 @@ pub(super) struct Member {
     /// Whether nothing was learned of it before the run.
     is_unknown: bool,
     pub(super) has_moved: bool,
-    pub(super) has_jumped: bool,
 }
 
 impl Member {
@@ -117,7 +116,6 @@ impl Member {
             inputs,
             is_unknown: probed.fit.is_none(),
             has_moved: false,
-            has_jumped: false,
         };
         member.signal_start =
             (0..member.inputs.len()).map(|k| member.signal(view, k, view.step.start)).collect();
@@ -309,7 +307,6 @@ impl Member {
             tape.values(list);
         }
         tape.flag(&mut self.has_moved);
-        tape.flag(&mut self.has_jumped);
         self.defect.state(tape);
         self.error.state(tape);
         let Deviation { y, u, .. } = &mut self.deviations[LASTING];

@@ -33,8 +33,6 @@ const PATIENCE: u32 = 3;
 /// The trials of the step under way.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Repetition {
-    /// Why there is none.
-    pub(super) lack: Option<String>,
     trials: usize,
     fruitless: u32,
     best: f64,

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::config::RunConfig;
 use super::schedule::Schedule;
-use crate::coupling::{Needs, methods};
+use crate::coupling::{Needs, StepNeeds, methods};
 use crate::error::{Result, bad};
 use crate::iteration::IterationKind;
 use crate::record::{Column, Source};
@@ -41,7 +41,7 @@ pub(super) fn control(
     needs: &Needs,
 ) -> Result<Option<Box<Control>>> {
     let Some(settings) = &config.adaptive else { return Ok(None) };
-    if let Some(reason) = needs.one_size {
+    if let StepNeeds::OneSize(reason) = needs.steps {
         let problem = format!("cannot change its step: {reason}; remove `adaptive`, or use {}", adaptable());
         return Err(bad("run.coupling", config.coupling.name(), &problem));
     }

@@ -99,29 +99,27 @@ pub(super) trait Scheme: Send {
     fn state(&mut self, _tape: &mut Tape<'_>) {}
 }
 
-/// The scheme for this network, which stands at its start. `loops` are the stages that are repeated together.
+/// The scheme for this network, which stands at its start, and why steps are not taken again, if the coupling would do so and
+/// cannot. `loops` are the stages that are repeated together.
 pub(super) fn choose(
     staged: Staged,
     network: &mut Network,
     iteration: Option<&IterationConfig>,
     loops: &[Range<usize>],
     time: f64,
-) -> Result<Box<dyn Scheme>> {
+) -> Result<(Box<dyn Scheme>, Option<String>)> {
     let is_halved = is_halved(iteration);
-    let lack = repeated::lack(&staged, network, is_halved || !loops.is_empty());
-    let is_repeated = network.needs.repeats && lack.is_none();
+    let is_wanted = network.needs.repeats;
+    let lack = is_wanted.then(|| repeated::lack(&staged, network, is_halved || !loops.is_empty())).flatten();
     let chosen: Box<dyn Scheme> = match iteration {
         Some(settings) if !loops.is_empty() => {
             let iterated = Iterated::new(staged, network, loops, settings, time)?;
             if is_halved { Box::new(Halved::new(iterated, network)?) } else { Box::new(iterated) }
         }
         _ if is_halved => Box::new(Halved::new(staged, network)?),
-        _ if is_repeated => Box::new(Repeated::new(staged, network)),
+        _ if is_wanted && lack.is_none() => Box::new(Repeated::new(staged, network)),
         _ if plain::is_plain(&staged, network) => Box::new(Plain::new(staged, network)),
         _ => Box::new(staged),
     };
-    if network.needs.repeats {
-        network.coupling.set_repeatable(lack);
-    }
-    Ok(chosen)
+    Ok((chosen, lack))
 }

@@ -22,10 +22,10 @@ use super::Scheme;
 use super::begin;
 use super::crew::next_timed;
 use super::staged::{Stage, Staged};
-use crate::coupling::Needs;
+use crate::coupling::{Needs, Work};
 use crate::error::Result;
 use crate::network::{Board, Network, ended_or_failed, first_non_finite, non_finite};
-use crate::signal::{Request, Step, copy};
+use crate::signal::{Step, copy};
 
 /// A staged scheme with a fast path.
 pub(super) struct Plain {
@@ -36,12 +36,9 @@ pub(super) struct Plain {
 
 /// True if neither the network nor its coupling wants anything beside the exchange of values.
 pub(super) fn is_plain(staged: &Staged, network: &Network) -> bool {
-    let Needs { samples, models, after_steps, no_preparation, small_steps, .. } = network.needs;
-    let is_coupling_plain = samples == Request::Nothing
-        && models.is_none()
-        && !after_steps
-        && no_preparation
-        && small_steps.is_none();
+    let Needs { samples, models, work, small_steps, .. } = network.needs;
+    let is_coupling_plain =
+        samples.is_none() && models.is_none() && work != Work::Prepare && small_steps.is_none();
     is_coupling_plain
         && !network.is_evaluated()
         && !staged.is_multi_rate

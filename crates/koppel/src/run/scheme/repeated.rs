@@ -56,7 +56,8 @@ impl Repeated {
             let done = self.staged.move_all(network, step, end);
             let trial = if done.is_ok() { Trial::Done } else { Trial::Failed };
             let Network { coupling, graph, board, slots, .. } = network;
-            if !coupling.again(&board.view(graph, *step), trial) {
+            let view = board.view(graph, *step);
+            if !coupling.model_based().is_some_and(|coupling| coupling.again(&view, trial)) {
                 return done;
             }
             self.count += 1;

@@ -28,12 +28,12 @@ use super::begin::{Begin, Standing};
 use super::crew::Crew;
 use super::extremes::Extremes;
 use super::{Scheme, crew};
-use crate::coupling::Needs;
+use crate::coupling::{Needs, Work};
 use crate::error::{Error, Result};
 use crate::network::{Deliveries, Network, Termination, unpredicted};
 use crate::run::config::Parallel;
 use crate::run::schedule::Schedule;
-use crate::signal::{Clock, Request, Step};
+use crate::signal::{Clock, Step};
 use crate::system::{InputId, OutputId, SubsystemId, SystemGraph};
 use std::ops::Range;
 
@@ -221,7 +221,7 @@ impl Staged {
                 Attempt::Trial => members.clone().for_each(|id| board.deliver_one(graph, id, end)),
             }
         }
-        if needs.samples == Request::Nothing && !needs.after_steps {
+        if needs.samples.is_none() {
             return Ok(());
         }
         let view = board.view(graph, *step);
@@ -233,7 +233,7 @@ impl Staged {
 /// Stages as ranges: subsystems are numbered in the order in which they move.
 pub(in crate::run) fn stages(graph: &SystemGraph, schedule: &Schedule, needs: Needs) -> Vec<Stage> {
     // The inputs of a slow subsystem are held from the begin of its own step, which the coupling knows.
-    let all_held = needs.only_holds && !schedule.is_multi_rate();
+    let all_held = needs.work == Work::Hold && !schedule.is_multi_rate();
     let mut first = 0;
     let mut stage = |size: usize| {
         let members = first..first + size;

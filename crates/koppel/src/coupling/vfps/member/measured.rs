@@ -69,9 +69,6 @@ impl Member {
 
     /// After a jump of the outputs the past is moved along: increments stay what they were.
     pub(in crate::coupling::vfps) fn follow_jump(&mut self, view: &View<'_>) {
-        if !std::mem::take(&mut self.has_jumped) {
-            return;
-        }
         let Size { outputs: n, inputs: m, past } = self.size;
         for k in 0..n {
             let output = self.outputs.start + k;
