@@ -41,6 +41,7 @@ pub mod analysis;
 pub mod coupling;
 pub mod diagnostic;
 pub mod error;
+pub mod expression;
 mod fnv;
 pub mod frequency;
 pub mod hinf;
@@ -54,6 +55,7 @@ pub mod signal;
 pub mod solver;
 mod splitmix;
 pub mod system;
+pub mod unit;
 
 pub use error::{Error, Result};
 pub use fnv::fnv;
