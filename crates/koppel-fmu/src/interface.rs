@@ -4,10 +4,10 @@ use crate::error::{Error, Result};
 use koppel::models::ModelEntry;
 use koppel::record::{Columns, Source};
 use koppel::run::{Reading, RunConfig};
-use koppel::system::unit::Unit;
 use koppel::system::{
     Dependencies, InputId, Ode, Ports, SystemGraph, Variable as Port, VariableId, VariableKind,
 };
+use koppel::unit::Unit;
 
 /// What stands behind a variable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -311,5 +311,5 @@ fn rate_unit(unit: &str) -> Option<String> {
         _ if unit.contains('/') => format!("({unit})/s"),
         _ => format!("{unit}/s"),
     };
-    koppel::system::unit::Unit::parse(&rate).is_ok().then_some(rate)
+    koppel::unit::Unit::parse(&rate).is_ok().then_some(rate)
 }

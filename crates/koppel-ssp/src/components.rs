@@ -6,7 +6,7 @@ use crate::finding::{Finding, Place, Report, Rule, suggest};
 use crate::flatten::{self, FlatComponent, FlatConnector, FlatParameter, FlatSystem, Port};
 use crate::load::FMU;
 use crate::model::{Class, Implementation, Kind, Location, Value};
-use koppel::system::unit::Unit;
+use koppel::unit::Unit;
 use koppel_fmi::archive::Archive;
 use koppel_fmi::description::{Causality, Description, ValueType, Variability, Variable};
 use koppel_fmi::import::ports;
@@ -205,8 +205,7 @@ impl Check<'_> {
         }
         if let (Some(here), Some(there)) = (&connector.unit, units(&self.name, &connector.name)) {
             let same = Unit::conversion(here, &there);
-            let close =
-                |c: koppel::system::unit::Conversion| (c.factor - 1.0).abs() < 1e-9 && c.offset.abs() < 1e-9;
+            let close = |c: koppel::unit::Conversion| (c.factor - 1.0).abs() < 1e-9 && c.offset.abs() < 1e-9;
             if !same.is_ok_and(close) {
                 let message = format!("is in `{}` here but in `{}` in the FMU", here.name, there.name);
                 self.report.lapse(&place, Rule::Unit, message);

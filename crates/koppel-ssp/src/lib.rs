@@ -37,7 +37,7 @@ pub use write::{
 };
 
 use finding::Report;
-use koppel::system::unit::Unit;
+use koppel::unit::Unit;
 use load::Loader;
 use model::{Location, ParameterMapping, ParameterSet, SignalDictionary, SystemStructure};
 use package::Package;

@@ -105,9 +105,8 @@ fn units_of_the_fmus_fill_in() {
     let bytes = archive(&[("SystemStructure.ssd", text.as_bytes()), ("a.fmu", b"")]);
     let ssp = Ssp::from_bytes("x.ssp", bytes, &Options::default()).unwrap();
     assert_eq!(ssp.flatten().unwrap().connections[0].factor, 1.0);
-    let unit = |component: &str, _: &str| {
-        koppel::system::unit::Unit::parse(if component == "a" { "km" } else { "m" }).ok()
-    };
+    let unit =
+        |component: &str, _: &str| koppel::unit::Unit::parse(if component == "a" { "km" } else { "m" }).ok();
     assert_eq!(ssp.flatten_with(&unit).unwrap().connections[0].factor, 1000.0);
 }
 

@@ -9,7 +9,7 @@ mod prepared;
 mod schema;
 
 use common::fixture;
-use koppel::system::unit::Unit;
+use koppel::unit::Unit;
 use koppel_ssp::model::{
     BaseType, Component, Connection, Connector, DataType, Element, End, Enumeration, Implementation, Kind,
     Parameter, SystemStructure, Transformation, Value, Version,

@@ -1,11 +1,11 @@
 //! What can go wrong, in words a user can act on.
 
 use crate::diagnostic::{Diagnosis, Diagnostic, Place, Seconds};
+use crate::expression::ExpressionError;
 use crate::linalg::LinalgError;
-use crate::record::expression::ExpressionError;
 use crate::signal::external::ExternalError;
 use crate::solver::SolverError;
-use crate::system::unit::UnitError;
+use crate::unit::UnitError;
 use std::fmt;
 
 /// The library's result type.

@@ -41,6 +41,7 @@ pub mod analysis;
 pub mod coupling;
 pub mod diagnostic;
 pub mod error;
+pub mod expression;
 mod fnv;
 pub mod frequency;
 pub mod hinf;
@@ -57,6 +58,7 @@ pub mod solver;
 mod splitmix;
 pub mod system;
 pub mod tape;
+pub mod unit;
 pub mod workbench;
 
 pub use error::{Error, Result};

@@ -214,7 +214,7 @@ fn units(root: Element<'_>) -> Result<Vec<UnitDefinition>> {
 
 fn base_unit(element: Element<'_>) -> Result<BaseUnit> {
     let mut exponents = [0; 8];
-    for (exponent, name) in exponents.iter_mut().zip(koppel::system::unit::BASE) {
+    for (exponent, name) in exponents.iter_mut().zip(koppel::unit::BASE) {
         *exponent = element.get(name)?.unwrap_or(0);
     }
     let factor: f64 = element.get("factor")?.unwrap_or(1.0);

@@ -8,8 +8,8 @@ use super::{messages, terminals};
 use crate::description::{
     BaseUnit, Causality, Description, Dimension, Start, ValueType, Variability, Variable,
 };
-use koppel::system::unit::Unit;
 use koppel::system::{Dependencies, Ports, Variable as Port};
+use koppel::unit::Unit;
 use std::collections::HashMap;
 
 /// Largest array that is taken apart.

@@ -4,7 +4,7 @@ use super::xml::{Attributes, Xml, number};
 use super::{Export, FmiVersion};
 use crate::interface::{Role, Setting, Variable};
 use crate::plan::{Abilities, Content};
-use koppel::system::unit::{BASE, Unit};
+use koppel::unit::{BASE, Unit};
 
 /// The whole document.
 pub(super) fn text(

@@ -5,7 +5,7 @@
 use koppel::Error as Engine;
 use koppel::diagnostic::Diagnostic;
 use koppel::solver::SolverError;
-use koppel::system::unit::UnitError;
+use koppel::unit::UnitError;
 
 use super::document::Document;
 use super::mistake::{Mark, Marks, Span};

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use koppel::linalg::Matrix;
 use koppel::models;
 use koppel::solver::SolverConfig;
-use koppel::system::unit::Unit;
 use koppel::system::{LinearOde, Ode, OdeModel, StateSpace, Variable};
+use koppel::unit::Unit;
 
 use super::decode::decode_tagged;
 use super::fields::Fields;

@@ -11,7 +11,7 @@ use super::Mapping;
 use super::graph::{Edge, Graph, Node};
 use crate::finding::{Report, Rule, suggest};
 use crate::model::{Enumeration, Transformation};
-use koppel::system::unit::Unit;
+use koppel::unit::Unit;
 
 /// What happens to a value on its way.
 #[derive(Clone, Debug, PartialEq)]

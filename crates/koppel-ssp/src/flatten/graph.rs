@@ -8,7 +8,7 @@ use crate::model::{
     Class, Component, Connector, Dictionary, DictionaryReference, Dimension, Element, Enumeration, Kind,
     Nested, System, SystemStructure, Transformation,
 };
-use koppel::system::unit::Unit;
+use koppel::unit::Unit;
 use std::collections::HashMap;
 use std::rc::Rc;
 

@@ -16,7 +16,7 @@ use crate::finding::{Origin, Report};
 use crate::model::{
     DataType, Dimension, Enumeration, Implementation, Kind, Location, SystemStructure, Value,
 };
-use koppel::system::unit::Unit;
+use koppel::unit::Unit;
 
 /// A system without levels.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -12,7 +12,7 @@ use crate::finding::{Place, Report, Rule, suggest};
 use crate::model::{
     DataType, Enumeration, MappingEntry, Parameter, ParameterBinding, ParameterSet, Transformation, Value,
 };
-use koppel::system::unit::Unit;
+use koppel::unit::Unit;
 
 /// Applies all bindings.
 pub(super) fn apply(

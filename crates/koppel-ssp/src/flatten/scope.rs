@@ -2,7 +2,7 @@
 
 use crate::finding::{Place, Report, Rule, suggest};
 use crate::model::{DataType, Enumeration, UnitDefinition};
-use koppel::system::unit::Unit;
+use koppel::unit::Unit;
 use std::collections::HashMap;
 use std::rc::Rc;
 

@@ -4,7 +4,7 @@ use super::graph::{Builder, Built, Content, Edge, Ends};
 use super::values::{check_shapes, check_transformation, check_types};
 use crate::finding::{Place, Rule, suggest};
 use crate::model::{Connection, DataType, End, Kind};
-use koppel::system::unit::Unit;
+use koppel::unit::Unit;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Role {

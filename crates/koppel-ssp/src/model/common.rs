@@ -1,7 +1,7 @@
 //! What all file formats share: types, units, enumerations, transformations, annotations.
 
 use crate::finding::Position;
-use koppel::system::unit::{Unit, UnitError};
+use koppel::unit::{Unit, UnitError};
 
 /// Version of a file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]

@@ -5,7 +5,7 @@ use crate::finding::{Place, Position, Rule};
 use crate::model::{
     BaseType, ClockType, DataType, Dimension, Enumeration, Transformation, UnitDefinition, Version,
 };
-use koppel::system::unit::BASE;
+use koppel::unit::BASE;
 use roxmltree::Node;
 
 /// Annotations close an element.

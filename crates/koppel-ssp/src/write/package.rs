@@ -9,7 +9,7 @@ use crate::model::{
     ParameterBinding, ParameterSet, System, SystemStructure, UnitDefinition, Version,
 };
 use crate::settings;
-use koppel::system::unit::Unit;
+use koppel::unit::Unit;
 use std::collections::HashSet;
 use std::fs::File;
 use std::io::{BufWriter, Seek, Write};

@@ -7,7 +7,7 @@ use crate::model::{
     Transformation, UnitDefinition, Value,
 };
 use crate::parse::Namespace;
-use koppel::system::unit::BASE;
+use koppel::unit::BASE;
 use std::fmt::Display;
 
 /// A parameter set as a file of its own (SSV).

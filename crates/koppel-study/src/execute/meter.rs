@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
+use koppel::expression::Expression;
 use koppel::record::Recorder;
-use koppel::record::expression::Expression;
 
 use super::course::Course;
 use crate::settings::{Combine, Limit, Take};

@@ -11,7 +11,7 @@
 //! score = "error * iterations"                         # of measures above, and factors
 //! ```
 
-use koppel::record::expression::Expression;
+use koppel::expression::Expression;
 use koppel_io::system_file::{Entry, Mark, Node, Span, Value as Toml};
 
 use super::factor::Factor;

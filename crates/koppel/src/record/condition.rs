@@ -1,8 +1,8 @@
 //! A stop condition such as `left.x > 0.2`.
 
 use super::columns::find;
-use super::expression::Expression;
 use crate::error::{Error, Result};
+use crate::expression::Expression;
 use crate::system::{SubsystemId, SystemGraph, VariableId};
 
 /// An expression over a system's variables.

@@ -3,7 +3,6 @@
 mod channel;
 mod columns;
 mod condition;
-pub mod expression;
 mod table;
 
 pub use channel::Channel;

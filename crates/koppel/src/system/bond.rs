@@ -4,7 +4,7 @@
 //! predicted inputs their difference is the residual power (Sadjina et al. 2017): created or lost in the connection.
 
 use super::graph::{SubsystemId, SystemGraph, Wire};
-use super::unit::Unit;
+use crate::unit::Unit;
 
 /// Two wires whose outputs make power.
 #[derive(Clone, Copy, Debug, PartialEq)]

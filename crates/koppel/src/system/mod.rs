@@ -26,7 +26,6 @@ mod subsystem;
 mod tearing;
 mod terminal;
 mod transfer;
-pub mod unit;
 mod wiring;
 
 pub use algebraic_loop::{AlgebraicLoop, algebraic_loops};

@@ -3,8 +3,8 @@
 use super::filter::Filtered;
 use super::message::MessagePort;
 use super::terminal::Terminal;
-use super::unit::Unit;
 use crate::error::{Error, Result};
+use crate::unit::Unit;
 use serde::{Deserialize, Serialize};
 use std::collections::{HashMap, HashSet};
 

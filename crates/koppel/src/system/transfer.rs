@@ -1,9 +1,9 @@
 //! What happens to a value between an output and an input: unit conversion, or a table in its place.
 
 use super::ports::Variable;
-use super::unit::{Conversion, Unit, UnitError};
 use crate::diagnostic::Remark;
 use crate::error::{Error, Result};
+use crate::unit::{Conversion, Unit, UnitError};
 use serde::{Deserialize, Serialize};
 
 /// What a connection does about the units of its ends.

@@ -3,8 +3,8 @@
 use super::{Numbers, parameters};
 use koppel::Error;
 use koppel::models::{Allowed, ModelEntry, build, catalogue, random_dual_mass};
-use koppel::system::unit::Unit;
 use koppel::system::{Dependencies, Ode};
+use koppel::unit::Unit;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Sizes of states and inputs at which models are evaluated: from rest to far beyond every limit.

@@ -1,7 +1,7 @@
 //! Variables of FMUs as connectors and parameters of the standard.
 
 use koppel::system::Connection as Link;
-use koppel::system::unit::Unit;
+use koppel::unit::Unit;
 use koppel_fmi::description::{
     Causality, Description, Dimension as Size, FmiVersion, Start, ValueType, Variable,
 };
