@@ -87,18 +87,16 @@ pub(crate) fn non_finite(graph: &SystemGraph, outputs: &[f64], output: usize, ti
     Error::BecameNonFinite { subsystem, variable, value, time, inputs: InputsThen::Unknown }.into()
 }
 
-impl Network {
-    /// The same failure; if a number became none, with the inputs from which it did.
-    #[cold]
-    pub(crate) fn with_inputs(&self, mut error: Box<Error>) -> Box<Error> {
-        if let Error::BecameNonFinite { subsystem, time, inputs, .. } = error.as_mut()
-            && *inputs == InputsThen::Unknown
-            && let Ok(id) = self.graph.find(subsystem)
-        {
-            *inputs = inputs_then(&self.graph, &self.board, id, *time);
-        }
-        error
+/// The same failure; if a number became none, with the inputs from which it did.
+#[cold]
+pub(crate) fn with_inputs(network: &Network, mut error: Box<Error>) -> Box<Error> {
+    if let Error::BecameNonFinite { subsystem, time, inputs, .. } = error.as_mut()
+        && *inputs == InputsThen::Unknown
+        && let Ok(id) = network.graph.find(subsystem)
+    {
+        *inputs = inputs_then(&network.graph, &network.board, id, *time);
     }
+    error
 }
 
 /// What a subsystem was given last: what had arrived, and what was predicted, with external signals.

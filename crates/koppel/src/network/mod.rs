@@ -29,7 +29,7 @@ pub use evaluation::Reading;
 use evaluation::{Evaluation, Instant};
 pub use failure::Termination;
 pub(crate) use failure::{
-    ended_or_failed, failed, has_ended, is_request, non_finite, termination, unpredicted,
+    ended_or_failed, failed, has_ended, is_request, non_finite, termination, unpredicted, with_inputs,
 };
 pub(crate) use messages::Messages;
 pub(crate) use slot::Slot;

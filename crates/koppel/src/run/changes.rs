@@ -5,18 +5,6 @@ use crate::error::{Error, Result, bad};
 use crate::network::{Network, Settings};
 use crate::signal::external::External;
 use crate::system::{InputId, SubsystemId, SystemGraph, VariableId, VariableKind};
-use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
-
-/// `[[at]] time = 1.0, set = { "left.m" = 12 }`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Change {
-    /// When.
-    pub time: f64,
-    /// New values by full name.
-    pub set: BTreeMap<String, f64>,
-}
 
 /// What a change acts on.
 #[derive(Clone, Copy, Debug, PartialEq)]

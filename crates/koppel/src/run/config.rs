@@ -1,7 +1,6 @@
 //! A run's settings as plain data.
 
 use super::adaptive::AdaptiveConfig;
-use super::changes::Change;
 use crate::coupling::{CouplingConfig, Hold};
 use crate::error::{Error, Result, bad};
 use crate::iteration::IterationConfig;
@@ -67,6 +66,16 @@ impl Parallel {
     pub(super) fn is_allowed(self) -> bool {
         self != Parallel::Never
     }
+}
+
+/// `[[at]] time = 1.0, set = { "left.m" = 12 }`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Change {
+    /// When.
+    pub time: f64,
+    /// New values by full name.
+    pub set: BTreeMap<String, f64>,
 }
 
 /// Everything about a run that is not the system itself.

@@ -4,6 +4,7 @@
 use super::recording::{Now, Recording};
 use super::run::Run;
 use super::scheme::{end_inside, restore_begin};
+use super::statistics::Statistics;
 use crate::error::{Error, Result};
 use crate::network::{Termination, termination};
 use crate::record::Recorder;
@@ -84,7 +85,7 @@ impl Run {
             None => restore_begin(scheme, network),
         }
         let request = Termination { time: self.time(), ..request };
-        self.scheme.staged_mut().termination = Some(request.clone());
+        self.scheme.staged_mut().outcome.termination = Some(request.clone());
         self.plain_until = 0;
         Some((request, there.is_some()))
     }
@@ -207,6 +208,11 @@ impl Run {
     fn unseen_steps(&self, look: u64) -> u64 {
         let to_look = look.saturating_sub(self.index).min(self.plain_until.saturating_sub(self.index));
         self.recording.unseen_steps(self.index).min(to_look).max(1)
+    }
+
+    /// Numbers of the run so far.
+    pub fn statistics(&self) -> Statistics {
+        Statistics::of(self)
     }
 
     fn is_condition_met(&mut self) -> Result<bool> {

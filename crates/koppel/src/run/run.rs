@@ -2,23 +2,19 @@
 
 use super::adaptive::{Control, StepSizes};
 use super::changes::Changes;
-use super::config::RunConfig;
 use super::parts::{Parts, Span};
 use super::recording::Recording;
 use super::scheme::Scheme;
-use super::setup;
-use super::statistics::Statistics;
-use crate::coupling::{self, Coupling};
-use crate::diagnostic::Remark;
+use super::state::RunState;
 use crate::error::{Error, Result};
 use crate::identify::{GivenModel, Learned};
 use crate::iteration::LoopWork;
-use crate::network::{Network, Termination};
+use crate::network::{Network, Termination, with_inputs};
 use crate::record::{Column, MessageColumn};
 use crate::signal::{Clock, Step};
-use crate::system::{InputId, Message, SubsystemId, System, SystemGraph, VariableId};
+use crate::system::{InputId, Message, SubsystemId, SystemGraph, VariableId};
 use crate::tape::{StateData, Tape};
-use crate::workbench::{Findings, Preparation, ProbeReport, Workbench};
+use crate::workbench::{Findings, ProbeReport, Workbench};
 use std::collections::BTreeMap;
 
 /// A system in the middle of its run. Its subsystems are numbered in the order in which they move.
@@ -48,21 +44,6 @@ pub struct Run {
 }
 
 impl Run {
-    /// Wires, initialises and finds the consistent start.
-    pub fn new(system: System, config: &RunConfig) -> Result<Self> {
-        Self::prepared(system, config, Preparation::default())
-    }
-
-    /// The same with what is there to prepare it by.
-    pub fn prepared(system: System, config: &RunConfig, by: Preparation<'_>) -> Result<Self> {
-        setup::assemble(system, config, by, |graph| coupling::build(&config.coupling, config.hold, graph))
-    }
-
-    /// The same with a method of one's own in place of `config.coupling`.
-    pub fn with_coupling(system: System, config: &RunConfig, coupling: Box<dyn Coupling>) -> Result<Self> {
-        setup::assemble(system, config, Preparation::default(), |_| Ok(coupling))
-    }
-
     /// Takes one macro step; at the stop time, none.
     pub fn advance(&mut self) -> Result<()> {
         self.advance_by(1)
@@ -73,12 +54,12 @@ impl Run {
         if self.index < self.plain_until {
             return self.advance();
         }
-        self.take_step().map_err(|error| self.network.with_inputs(error))
+        self.take_step().map_err(|error| with_inputs(&self.network, error))
     }
 
     /// Takes so many macro steps, or fewer to the stop time; of steps that adapt, those that begin within so many ticks.
     pub fn advance_by(&mut self, steps: u64) -> Result<()> {
-        self.take_steps(steps).map_err(|error| self.network.with_inputs(error))
+        self.take_steps(steps).map_err(|error| with_inputs(&self.network, error))
     }
 
     fn take_steps(&mut self, steps: u64) -> Result<()> {
@@ -206,7 +187,7 @@ impl Run {
     fn walk_parts(&mut self, mut start: f64) -> Result<()> {
         while let Some(end) = self.parts.next() {
             self.exchange(Step { index: self.steps_taken(), start, size: end - start }, end)?;
-            if self.scheme.staged().termination.is_some() {
+            if self.scheme.staged().outcome.termination.is_some() {
                 return Ok(());
             }
             (start, self.inside) = (end, Some(end));
@@ -371,7 +352,7 @@ impl Run {
 
     /// The subsystem that has asked to end the run, if one has.
     pub fn termination(&self) -> Option<&Termination> {
-        self.scheme.staged().termination.as_ref()
+        self.scheme.staged().outcome.termination.as_ref()
     }
 
     /// Outputs of a subsystem now.
@@ -400,11 +381,6 @@ impl Run {
     /// The recorded numbers, without time.
     pub fn columns(&self) -> &[Column] {
         self.recording.columns.list()
-    }
-
-    /// Numbers of the run so far.
-    pub fn statistics(&self) -> Statistics {
-        Statistics::of(self)
     }
 
     /// The work on each iterated loop so far.
@@ -450,8 +426,144 @@ impl Run {
         known.map(|id| (graph.name(id).to_owned(), board.models.of(id).into())).collect()
     }
 
-    /// What the user should know before the run, of the wiring and of the coupling.
-    pub fn remarks(&self) -> Vec<Remark> {
-        setup::remarks(&self.network, self.not_repeated.as_deref())
+    /// Writes everything the next step depends on into `state`, for as long as its horizon says.
+    pub fn save(&mut self, state: &mut RunState) -> Result<()> {
+        state.index = self.index;
+        state.changes_done = self.changes.made();
+        state.inside = self.inside;
+        self.state(&mut Tape::write(&mut state.numbers));
+        self.network.messages.save(&mut state.messages);
+        state.subsystems.resize_with(self.network.len(), Default::default);
+        self.network.slots.iter_mut().zip(&mut state.subsystems).try_for_each(|(slot, snapshot)| {
+            snapshot.horizon = state.horizon;
+            slot.subsystem.save(snapshot)
+        })
+    }
+
+    /// Shows `tape` everything but messages and the subsystems' own states.
+    pub(super) fn state(&mut self, tape: &mut Tape<'_>) {
+        self.network.state(tape);
+        self.scheme.state(tape);
+        if let Some(control) = &mut self.control {
+            control.state(tape);
+        }
+    }
+
+    /// Goes back (or forward) to a saved state of the same run; what follows is bit for bit what followed then.
+    ///
+    /// The stop time may differ, unless a step was shortened to reach the old one.
+    pub fn restore(&mut self, state: &RunState) -> Result<()> {
+        self.parts.clear();
+        let is_same_size =
+            state.numbers.size() == self.state_size && state.subsystems.len() == self.network.len();
+        // Looked at first, so that a state that does not fit changes nothing.
+        if !is_same_size || !self.network.messages.fit(&state.messages) {
+            return Err(foreign());
+        }
+        self.index = state.index;
+        self.changes.set_made(state.changes_done);
+        self.inside = state.inside;
+        self.scheme.staged_mut().outcome.forget_requests();
+        self.recording.unwritten = None;
+        self.plain_until = 0;
+        self.network.messages.restore(&state.messages);
+        self.restore_numbers(&state.numbers)?;
+        self.check_grid()?;
+        let pairs = self.network.slots.iter_mut().zip(&state.subsystems);
+        pairs.into_iter().try_for_each(|(slot, snapshot)| slot.subsystem.restore(snapshot))
+    }
+
+    /// Reads back what [`Run::state`] wrote.
+    pub(super) fn restore_numbers(&mut self, numbers: &StateData) -> Result<()> {
+        let mut tape = Tape::read(numbers);
+        self.state(&mut tape);
+        if tape.is_at_end() { Ok(()) } else { Err(foreign()) }
+    }
+
+    /// Every subsystem must stand where it moves next.
+    fn check_grid(&self) -> Result<()> {
+        if self.is_done() || self.inside.is_some() {
+            return Ok(());
+        }
+        for (id, slot) in self.network.slots.iter().enumerate() {
+            let next = self.index.next_multiple_of(u64::from(slot.every));
+            let (stands, starts) = (self.network.board.history.reached(id), self.clock.time(next));
+            if (stands - starts).abs() > 1e-9 * self.clock.size() {
+                return Err(Error::Unsupported {
+                    what: "going on to another stop time".into(),
+                    reason: format!(
+                        "`{}` stands at {stands} s, where a step was shortened to reach the old stop time, not at {starts} s",
+                        self.network.graph.name(id)
+                    ),
+                }
+                .into());
+            }
+        }
+        Ok(())
+    }
+}
+
+fn foreign() -> Box<Error> {
+    let reason = "it was saved from another system or with other settings".into();
+    Error::Unsupported { what: "restoring this state".into(), reason }.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::coupling::{CouplingConfig, StartUp};
+    use crate::models::cases::{case, cases};
+    use crate::run::{Reading, RunConfig, ScheduleConfig};
+
+    /// States after every 100 macro steps, to the end or a failure; and whether the fast path took any.
+    fn states(name: &str, config: &RunConfig, is_general: bool) -> (Vec<RunState>, bool) {
+        let mut run = Run::new(case(name).unwrap().system().unwrap(), config).unwrap();
+        let (mut states, mut is_fast) = (Vec::new(), false);
+        while !run.is_done() {
+            let stop = run.index() + 100;
+            let mut done = Ok(());
+            while done.is_ok() && run.index() < stop && !run.is_done() {
+                done = if is_general { run.take_step() } else { run.advance_by(stop - run.index()) };
+            }
+            is_fast |= run.plain_until > 0;
+            let mut state = RunState::default();
+            if done.is_err() || run.save(&mut state).is_err() {
+                break;
+            }
+            states.push(state);
+        }
+        (states, is_fast)
+    }
+
+    /// Every case, as it is and with couplings and schedules that take the fast path where they can: the same bits by
+    /// the general path.
+    #[test]
+    fn the_fast_path_gives_the_bits_of_the_general_one() {
+        let mut fast = 0;
+        for name in cases() {
+            let own = case(name).unwrap().run;
+            let own = RunConfig { stop: own.stop.min(own.start + 1200.0 * own.step), ..own };
+            let couplings = [CouplingConfig::zoh(), CouplingConfig::foh(StartUp::Constant)];
+            let with = |coupling: &CouplingConfig, schedule| RunConfig {
+                coupling: coupling.clone(),
+                schedule,
+                reading: Reading::Stale,
+                iteration: None,
+                every: std::collections::BTreeMap::new(),
+                ..own.clone()
+            };
+            let mut runs = vec![own.clone()];
+            for coupling in &couplings {
+                runs.push(with(coupling, ScheduleConfig::PARALLEL));
+                runs.push(with(coupling, ScheduleConfig::SEQUENCE));
+            }
+            for config in runs {
+                let (general, _) = states(name, &config, true);
+                let (usual, is_fast) = states(name, &config, false);
+                assert!(general == usual, "{name} with {}", config.coupling.name());
+                fast += usize::from(is_fast && !usual.is_empty());
+            }
+        }
+        assert!(fast >= 40, "only {fast} runs took the fast path");
     }
 }

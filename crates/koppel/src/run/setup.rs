@@ -13,15 +13,37 @@ use crate::coupling::{self, Coupling, Needs, StepNeeds, Work};
 use crate::diagnostic::Remark;
 use crate::error::{Error, Result, Subject};
 use crate::iteration::{self, IterationKind};
-use crate::network::{Network, NetworkConfig, Slot, WideOutputs};
+use crate::network::{Network, NetworkConfig, Slot, WideOutputs, with_inputs};
 use crate::record::{Column, Columns, Condition};
 use crate::signal::Clock;
 use crate::system::{InputId, Reach, SubsystemId, System, SystemGraph, algebraic_loops};
 use crate::tape::{StateData, Tape};
 use crate::workbench::{Findings, Preparation, probe};
 
+impl Run {
+    /// Wires, initialises and finds the consistent start.
+    pub fn new(system: System, config: &RunConfig) -> Result<Self> {
+        Self::prepared(system, config, Preparation::default())
+    }
+
+    /// The same with what is there to prepare it by.
+    pub fn prepared(system: System, config: &RunConfig, by: Preparation<'_>) -> Result<Self> {
+        assemble(system, config, by, |graph| coupling::build(&config.coupling, config.hold, graph))
+    }
+
+    /// The same with a method of one's own in place of `config.coupling`.
+    pub fn with_coupling(system: System, config: &RunConfig, coupling: Box<dyn Coupling>) -> Result<Self> {
+        assemble(system, config, Preparation::default(), |_| Ok(coupling))
+    }
+
+    /// What the user should know before the run, of the wiring and of the coupling.
+    pub fn remarks(&self) -> Vec<Remark> {
+        remarks(&self.network, self.not_repeated.as_deref())
+    }
+}
+
 /// Wires, initialises and finds the consistent start.
-pub(super) fn assemble(
+fn assemble(
     system: System,
     config: &RunConfig,
     by: Preparation<'_>,
@@ -63,7 +85,7 @@ pub(super) fn assemble(
     let mut network = Network::new(graph, subsystems, coupling, &evaluated);
     network.wide = wide;
     let mut start = Start { clock, changes, stages: &stages, probing: Vec::new() };
-    start.find(&mut network, config, by, &order).map_err(|error| network.with_inputs(error))?;
+    start.find(&mut network, config, by, &order).map_err(|error| with_inputs(&network, error))?;
     let Start { changes, probing, .. } = start;
     let settings = changes.settings(network.len());
 
@@ -223,7 +245,7 @@ fn check_externals(graph: &SystemGraph, schedule: &Schedule, order: &[SubsystemI
 }
 
 /// What the user should know before the run, of the wiring and of the coupling.
-pub(super) fn remarks(network: &Network, not_repeated: Option<&str>) -> Vec<Remark> {
+fn remarks(network: &Network, not_repeated: Option<&str>) -> Vec<Remark> {
     let of_coupling = network.coupling.report().remarks(&network.graph).into_iter();
     let of_coupling = of_coupling.chain(not_repeated.map(coupling::not_repeated)).map(Remark::from);
     let of_wiring = network.graph.remarks().iter().cloned();

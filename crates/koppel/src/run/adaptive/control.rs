@@ -16,11 +16,11 @@
 //! soon as (1) says so, but grows only after some steps of one length, and only if (1) with the worst of them says so;
 //! and its length is one of 1, 2, 3, 4, 6, 8, 12, 16, ... ticks.
 
-use super::StepSizes;
 use super::config::{AdaptiveConfig, Watched};
 use crate::signal::Clock;
 use crate::system::{Bond, InputId, SystemGraph};
 use crate::tape::Tape;
+use serde::{Deserialize, Serialize};
 
 /// A part of a tick that is no time.
 const NO_TIME: f64 = 1e-9;
@@ -33,6 +33,21 @@ const NOTHING: f64 = 1e-12;
 
 /// Errors below this share of the tolerance do not count as smaller.
 const SMALLEST_RATIO: f64 = 1e-4;
+
+/// The lengths of the steps of a run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct StepSizes {
+    /// How often the step was changed.
+    pub changes: u64,
+    /// The smallest, in s.
+    pub smallest: f64,
+    /// The largest, in s.
+    pub largest: f64,
+    /// The mean, in s.
+    pub mean: f64,
+    /// Steps whose error was above the tolerance.
+    pub missed: u64,
+}
 
 /// Chooses steps.
 pub(in crate::run) struct Control {

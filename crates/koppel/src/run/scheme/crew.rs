@@ -1,11 +1,10 @@
 //! The members of a stage move: one by one, or side by side where that pays. Beside the step, their times are taken.
 
-use super::staged::{Attempt, Stage, Staged};
-use crate::error::{Error, Result};
-use crate::network::{Network, Slot, ended_or_failed, has_ended, is_request};
+use super::stage::{Attempt, Outcome, Stage};
+use crate::error::Result;
+use crate::network::{Network, Slot, has_ended};
 use crate::run::config::Parallel;
-use crate::signal::Step;
-use crate::system::SystemGraph;
+use crate::signal::{Clock, Step};
 use std::sync::Arc;
 
 /// Steps that are all timed at the start, before deciding about threads.
@@ -21,17 +20,86 @@ pub(in crate::run) struct Crew {
     /// Processors of this machine.
     cores: usize,
     pool: Option<Arc<rayon::ThreadPool>>,
+    /// Of members that move less often.
+    clock: Clock,
+    is_multi_rate: bool,
 }
 
 impl Crew {
-    pub(super) fn new(threads: Parallel) -> Self {
+    pub(super) fn new(threads: Parallel, clock: Clock, is_multi_rate: bool) -> Self {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        Crew { threads, cores, pool: None }
+        Crew { threads, cores, pool: None, clock, is_multi_rate }
     }
 
     /// The threads, once they are found to pay.
     pub(in crate::run) fn pool(&self) -> Option<&Arc<rayon::ThreadPool>> {
         self.pool.as_ref()
+    }
+
+    /// Members of a stage move over a step.
+    pub(super) fn move_stage(
+        &mut self,
+        stage: &mut Stage,
+        network: &mut Network,
+        step: &Step,
+        attempt: Attempt,
+        outcome: &mut Outcome,
+    ) -> Result<()> {
+        let is_timed = is_timed(step.index);
+        if is_timed {
+            self.decide(stage, &network.slots, step.index);
+        }
+        let is_special = self.is_multi_rate || outcome.standing.is_some();
+        if is_timed || stage.is_parallel || is_special {
+            return self.move_watched(stage, network, step, attempt, outcome);
+        }
+        let Network { slots, graph, board, .. } = network;
+        let (plan, outputs) = (&board.planned, board.outputs.as_mut_slice());
+        for slot in &mut slots[stage.members.clone()] {
+            if let Err(source) = slot.advance(graph, step, plan, &mut outputs[slot.outputs.clone()]) {
+                outcome.fail((graph, slot, step), attempt, stage.members.end, source)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The same with times taken, on threads, or with members that are not due.
+    fn move_watched(
+        &self,
+        stage: &Stage,
+        network: &mut Network,
+        step: &Step,
+        attempt: Attempt,
+        outcome: &mut Outcome,
+    ) -> Result<()> {
+        let Network { slots, graph, board, .. } = network;
+        let (plan, standing) = (&board.planned, outcome.standing.as_ref());
+        let slots = &mut slots[stage.members.clone()];
+        let outputs = &mut board.outputs[stage.outputs.clone()];
+        let own = |slot: &Slot| match slot.every {
+            1 => *step,
+            every => self.clock.step(step.index, u64::from(every)),
+        };
+        // True if others may move after it.
+        let work = |slot: &mut Slot, outputs: &mut [f64]| {
+            match standing {
+                Some(ended) if ended.id == slot.id => outputs.copy_from_slice(&ended.outputs),
+                _ if slot.is_due(step) => slot.advance_timed(graph, &own(slot), plan, outputs),
+                _ => {}
+            }
+            attempt == Attempt::Trial
+                || slot.failure.as_ref().is_none_or(|error| has_ended(error, &own(slot)))
+        };
+        match &self.pool {
+            Some(pool) if stage.is_parallel => pool.install(|| side_by_side(slots, outputs, &work)),
+            _ => one_by_one(slots, outputs, &work),
+        }
+        for slot in slots {
+            if let Some(source) = slot.failure.take() {
+                outcome.fail((graph, slot, &own(slot)), attempt, stage.members.end, source)?;
+            }
+        }
+        Ok(())
     }
 
     /// Side by side only where the measured step times say that it saves more than waking the threads costs.
@@ -66,95 +134,6 @@ fn is_timed(index: u64) -> bool {
 /// The first macro step from `index` on of which that is true.
 pub(super) fn next_timed(index: u64) -> u64 {
     if index <= CALIBRATION { index } else { index.next_multiple_of(TIMED) }
-}
-
-/// Members of a stage move over a step.
-pub(super) fn move_stage(
-    scheme: &mut Staged,
-    network: &mut Network,
-    stage: usize,
-    step: &Step,
-    attempt: Attempt,
-) -> Result<()> {
-    let is_timed = is_timed(step.index);
-    if is_timed {
-        scheme.crew.decide(&mut scheme.stages[stage], &network.slots, step.index);
-    }
-    let is_special = scheme.is_multi_rate || scheme.standing.is_some();
-    if is_timed || scheme.stages[stage].is_parallel || is_special {
-        return move_watched(scheme, network, stage, step, attempt);
-    }
-    let Network { slots, graph, board, .. } = network;
-    let (plan, outputs) = (&board.planned, board.outputs.as_mut_slice());
-    for slot in &mut slots[scheme.stages[stage].members.clone()] {
-        if let Err(source) = slot.advance(graph, step, plan, &mut outputs[slot.outputs.clone()]) {
-            scheme.fail(stage, graph, slot, step, attempt, source)?;
-        }
-    }
-    Ok(())
-}
-
-/// The same with times taken, on threads, or with members that are not due.
-fn move_watched(
-    scheme: &mut Staged,
-    network: &mut Network,
-    stage: usize,
-    step: &Step,
-    attempt: Attempt,
-) -> Result<()> {
-    let Network { slots, graph, board, .. } = network;
-    let Stage { members, outputs, is_parallel, .. } = &scheme.stages[stage];
-    let (plan, standing, clock) = (&board.planned, scheme.standing.as_ref(), scheme.clock);
-    let slots = &mut slots[members.clone()];
-    let outputs = &mut board.outputs[outputs.clone()];
-    let own = |slot: &Slot| match slot.every {
-        1 => *step,
-        every => clock.step(step.index, u64::from(every)),
-    };
-    // True if others may move after it.
-    let work = |slot: &mut Slot, outputs: &mut [f64]| {
-        match standing {
-            Some(ended) if ended.id == slot.id => outputs.copy_from_slice(&ended.outputs),
-            _ if slot.is_due(step) => slot.advance_timed(graph, &own(slot), plan, outputs),
-            _ => {}
-        }
-        attempt == Attempt::Trial || slot.failure.as_ref().is_none_or(|error| has_ended(error, &own(slot)))
-    };
-    match &scheme.crew.pool {
-        Some(pool) if *is_parallel => pool.install(|| side_by_side(slots, outputs, &work)),
-        _ => one_by_one(slots, outputs, &work),
-    }
-    for slot in slots {
-        if let Some(source) = slot.failure.take() {
-            scheme.fail(stage, graph, slot, &own(slot), attempt, source)?;
-        }
-    }
-    Ok(())
-}
-
-impl Staged {
-    /// A member has failed, or asks to end the run.
-    #[cold]
-    fn fail(
-        &mut self,
-        stage: usize,
-        graph: &SystemGraph,
-        slot: &Slot,
-        step: &Step,
-        attempt: Attempt,
-        source: Box<Error>,
-    ) -> Result<()> {
-        match ended_or_failed(graph, slot, *step, source) {
-            Ok(request) => self.termination = Some(request),
-            // A better guess may lead elsewhere.
-            Err(error) if attempt == Attempt::Trial && is_request(&error) => self.ended_trial = Some(error),
-            Err(error) => {
-                self.moved = self.stages[stage].members.end;
-                return Err(error);
-            }
-        }
-        Ok(())
-    }
 }
 
 /// Until one fails.

@@ -1,6 +1,6 @@
 //! Steps in halves where a loop has not converged.
 
-use super::Scheme;
+use super::scheme::Scheme;
 use super::staged::Staged;
 use crate::error::{Error, Result, Subject};
 use crate::iteration::{IterationConfig, LoopWork, Mark, Otherwise};
@@ -60,7 +60,7 @@ impl<S: Scheme> Halved<S> {
         let half = 0.5 * step.size;
         let middle = step.start + half;
         self.halve(network, Step { size: half, ..step }, middle, depth + 1)?;
-        if self.inner.staged().termination.is_some() {
+        if self.inner.staged().outcome.termination.is_some() {
             return Ok(());
         }
         // What has jumped at the begin of the step has not jumped in the middle.
@@ -87,7 +87,7 @@ impl<S: Scheme> Halved<S> {
         for (number, mark) in marks.enumerate() {
             self.inner.loop_work_mut(number).into_iter().for_each(|work| work.go_back(mark));
         }
-        self.inner.staged_mut().forget_requests();
+        self.inner.staged_mut().outcome.forget_requests();
         network.messages.restore(&self.messages);
         let mut tape = Tape::read(&self.numbers);
         network.state(&mut tape);

@@ -5,8 +5,9 @@
 //! interpolates where it would have extrapolated: constant inputs with `zoh`, linear ones with `foh`, parabolas with `soh`. Then the
 //! members move in stages, each with what those before it gave. If the results do not fit the guess, all members are rolled back.
 
-use super::Scheme;
-use super::staged::{Attempt, Stage, Staged};
+use super::scheme::Scheme;
+use super::stage::{Attempt, Stage};
+use super::staged::Staged;
 use crate::error::{Error, Result};
 use crate::iteration::{IterationConfig, LoopWork, Otherwise, Search, Verdict};
 use crate::network::{Network, Slot};
@@ -171,13 +172,13 @@ impl Iterated {
             for stage in l.stages.clone() {
                 staged.stage(network, stage, step, end, Attempt::Trial)?;
             }
-            let ended = staged.ended_trial.take();
+            let ended = staged.outcome.ended_trial.take();
             let verdict = l.judge(network);
             if verdict == Verdict::Again {
                 // The request of a member that is rolled back with its step is void.
                 let is_member = |name: &str| l.members.clone().any(|id| network.graph.name(id) == name);
-                if staged.termination.as_ref().is_some_and(|request| is_member(&request.subsystem)) {
-                    staged.termination = None;
+                if staged.outcome.termination.as_ref().is_some_and(|request| is_member(&request.subsystem)) {
+                    staged.outcome.termination = None;
                 }
                 l.roll_back(network, end)?;
                 continue;
@@ -185,7 +186,7 @@ impl Iterated {
             l.work.note(l.search.evaluations(), l.search.size());
             // There is no better trial: a member that has ended the run inside of it has done so.
             if let Some(error) = ended {
-                staged.moved = l.members.end;
+                staged.outcome.moved = l.members.end;
                 return Err(error);
             }
             break verdict;

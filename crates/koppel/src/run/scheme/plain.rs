@@ -18,13 +18,13 @@
 //!
 //! Steps whose times are taken, and all steps once threads are used, are left to `staged.rs`. **After a failure** the state is as described there.
 
-use super::Scheme;
-use super::begin;
 use super::crew::next_timed;
-use super::staged::{Stage, Staged};
+use super::scheme::Scheme;
+use super::stage::{Attempt, Stage};
+use super::staged::Staged;
 use crate::coupling::{Needs, Work};
 use crate::error::Result;
-use crate::network::{Board, Network, ended_or_failed, first_non_finite, non_finite};
+use crate::network::{Board, Network, first_non_finite, non_finite};
 use crate::signal::{Step, copy};
 
 /// A staged scheme with a fast path.
@@ -68,7 +68,7 @@ impl Plain {
     /// One plain step.
     #[inline(always)]
     fn plain_step(&mut self, network: &mut Network, step: &Step, end: f64) -> Result<()> {
-        let Staged { stages, extremes, begin, termination, moved, .. } = &mut self.staged;
+        let Staged { stages, extremes, begin, outcome, .. } = &mut self.staged;
         let Network { coupling, graph, board, slots, .. } = network;
         begin.keep_outputs(&board.outputs);
         for Stage { members, inputs, wired, held, outputs, deliveries, .. } in stages {
@@ -80,13 +80,7 @@ impl Plain {
             let Board { planned, outputs: values, .. } = &mut *board;
             for slot in &mut slots[members.clone()] {
                 if let Err(source) = slot.advance(graph, step, planned, &mut values[slot.outputs.clone()]) {
-                    match ended_or_failed(graph, slot, *step, source) {
-                        Ok(request) => *termination = Some(request),
-                        Err(error) => {
-                            *moved = members.end;
-                            return Err(error);
-                        }
-                    }
+                    outcome.fail((graph, slot, step), Attempt::Final, members.end, source)?;
                 }
             }
             if let Some(output) = board.non_finite(outputs.clone()) {
@@ -95,7 +89,7 @@ impl Plain {
             board.note_applied(inputs.clone(), step.size);
             board.deliver(graph, members.clone(), deliveries, end);
         }
-        *moved = slots.len();
+        outcome.moved = slots.len();
         extremes.note_all(board.history.arrivals(), &board.applied, end);
         Ok(())
     }
@@ -103,7 +97,7 @@ impl Plain {
     /// Steps of the simplest form until `stop` of them are done.
     #[inline(always)]
     fn held_steps(&mut self, network: &mut Network, index: &mut u64, mut stop: u64) -> Result<()> {
-        let Staged { stages, extremes, begin, termination, moved, clock, .. } = &mut self.staged;
+        let Staged { stages, extremes, begin, outcome, clock, .. } = &mut self.staged;
         let Network { graph, slots, board, .. } = network;
         let [Stage { deliveries, members, .. }] = &stages[..] else { return Ok(()) };
         let Board { history, applied, outputs, .. } = board;
@@ -122,12 +116,9 @@ impl Plain {
                 (ours, inputs) = inputs.split_at(slot.inputs.end - slot.inputs.start);
                 (mine, rest) = rest.split_at_mut(slot.outputs.end - slot.outputs.start);
                 if let Err(source) = slot.subsystem.step_held(&step, ours, mine) {
-                    match ended_or_failed(graph, slot, step, source) {
-                        Ok(request) => (*termination, stop) = (Some(request), step.index + 1),
-                        Err(error) => {
-                            *moved = members.end;
-                            break 'steps Err(error);
-                        }
+                    match outcome.fail((graph, slot, &step), Attempt::Final, members.end, source) {
+                        Ok(()) => stop = step.index + 1,
+                        failed => break 'steps failed,
                     }
                 }
             }
@@ -177,9 +168,9 @@ impl Scheme for Plain {
             self.staged.begin.forget_states();
             return self.held_steps(network, index, stop);
         }
-        while *index < stop && self.staged.termination.is_none() {
+        while *index < stop && self.staged.outcome.termination.is_none() {
             let clock = self.staged.clock;
-            begin::keep_states(self, network);
+            self.keep_states(network);
             self.plain_step(network, &clock.step(*index, 1), clock.time(*index + 1))?;
             *index += 1;
         }

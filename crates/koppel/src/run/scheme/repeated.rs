@@ -4,7 +4,7 @@
 //! Everybody must be able to go back, and nothing but the coupling may have a say in what is given: a held input or a message
 //! would already be that of the end of the step.
 
-use super::Scheme;
+use super::scheme::Scheme;
 use super::staged::Staged;
 use crate::coupling::Trial;
 use crate::error::{Error, Result};
@@ -61,7 +61,7 @@ impl Repeated {
                 return done;
             }
             self.count += 1;
-            self.staged.forget_requests();
+            self.staged.outcome.forget_requests();
             for (slot, snapshot) in slots.iter_mut().zip(&self.snapshots) {
                 if let Err(source) = slot.subsystem.restore(snapshot) {
                     let subsystem = graph.name(slot.id).into();

@@ -18,24 +18,20 @@
 //! end; *fresh* ones with those that have arrived, where outputs feed through. A subsystem that moves every n-th step is n steps
 //! ahead after its phase 3, and takes no part until the others have come there.
 //!
-//! **After a failure** members before `moved` have left T^k, or may have, members of one stage all together; others stand at T^k.
+//! **After a failure** members before [`Outcome::moved`] have left T^k, or may have, members of one stage all together; others stand at T^k.
 //! Outputs and arrivals of stages that were delivered are those of T^{k+1}. `begin.rs` knows the way back to T^k, where there is one.
 //!
 //! Nothing is allocated here. Members of a stage write to their own range of outputs only and are delivered in order, so the
 //! result has the same bits on one thread or many.
 
-use super::begin::{Begin, Standing};
+use super::begin::Begin;
 use super::crew::Crew;
 use super::extremes::Extremes;
-use super::{Scheme, crew};
-use crate::coupling::{Needs, Work};
-use crate::error::{Error, Result};
-use crate::network::{Deliveries, Network, Termination, unpredicted};
+use super::stage::{Attempt, Outcome, Stage};
+use crate::error::Result;
+use crate::network::{Network, unpredicted};
 use crate::run::config::Parallel;
-use crate::run::schedule::Schedule;
 use crate::signal::{Clock, Step};
-use crate::system::{InputId, OutputId, SubsystemId, SystemGraph};
-use std::ops::Range;
 
 /// Stage by stage: what most runs do, and what every other scheme is made of.
 pub(in crate::run) struct Staged {
@@ -46,54 +42,7 @@ pub(in crate::run) struct Staged {
     pub(in crate::run) extremes: Extremes,
     /// What the step under way began with.
     pub(in crate::run) begin: Begin,
-    /// After a failure: so many subsystems have moved, or may have.
-    pub(super) moved: usize,
-    /// A subsystem that has asked to end the run, at a time all others can reach.
-    pub(in crate::run) termination: Option<Termination>,
-    /// The same inside of its step, in a trial of a loop that is iterated.
-    pub(super) ended_trial: Option<Box<Error>>,
-    /// A subsystem that has ended the run on the way and is not moved any more.
-    pub(super) standing: Option<Standing>,
-}
-
-/// Subsystems that move side by side.
-pub(in crate::run) struct Stage {
-    pub(in crate::run) members: Range<SubsystemId>,
-    /// All inputs of the members.
-    pub(in crate::run) inputs: Range<InputId>,
-    /// Those that are connected and predicted.
-    pub(in crate::run) wired: Vec<InputId>,
-    /// Those that are connected and held, whatever the coupling, or because it does nothing else.
-    pub(in crate::run) held: Vec<InputId>,
-    /// All outputs of the members.
-    pub(in crate::run) outputs: Range<OutputId>,
-    pub(in crate::run) deliveries: Deliveries,
-    pub(in crate::run) is_parallel: bool,
-}
-
-/// Whether a stage moves for good.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Attempt {
-    /// Its result counts.
-    Final,
-    /// It may be rolled back: what a guess leads to is judged when the loop has converged.
-    Trial,
-}
-
-impl Scheme for Staged {
-    fn walk(&mut self, network: &mut Network, step: Step, end: f64) -> Result<()> {
-        self.prepare(network, step)?;
-        self.move_all(network, &step, end)?;
-        self.finish(network, end)
-    }
-
-    fn staged(&self) -> &Staged {
-        self
-    }
-
-    fn staged_mut(&mut self) -> &mut Staged {
-        self
-    }
+    pub(in crate::run) outcome: Outcome,
 }
 
 impl Staged {
@@ -108,19 +57,18 @@ impl Staged {
             stages,
             is_multi_rate,
             clock,
-            crew: Crew::new(threads),
+            crew: Crew::new(threads, clock, is_multi_rate),
             extremes: Extremes::new(inputs),
             begin: Begin::default(),
-            moved: 0,
-            termination: None,
-            ended_trial: None,
-            standing: None,
+            outcome: Outcome::default(),
         }
     }
 
-    /// Forgets requests to end the run.
-    pub(in crate::run) fn forget_requests(&mut self) {
-        (self.termination, self.ended_trial) = (None, None);
+    /// From T^k to T^{k+1}.
+    pub(super) fn walk(&mut self, network: &mut Network, step: Step, end: f64) -> Result<()> {
+        self.prepare(network, step)?;
+        self.move_all(network, &step, end)?;
+        self.finish(network, end)
     }
 
     /// 1: what the coupling does before anybody has moved.
@@ -144,7 +92,8 @@ impl Staged {
         attempt: Attempt,
     ) -> Result<()> {
         self.predict(network, stage, step, attempt)?;
-        crew::move_stage(self, network, stage, step, attempt)?;
+        let Staged { stages, crew, outcome, .. } = self;
+        crew.move_stage(&mut stages[stage], network, step, attempt, outcome)?;
         self.deliver(network, stage, step, end, attempt)?;
         if attempt == Attempt::Final && !network.messages.is_empty() {
             network.carry_messages(self.stages[stage].members.clone(), end)?;
@@ -154,7 +103,7 @@ impl Staged {
 
     /// 6 and 7: all have moved.
     pub(super) fn finish(&mut self, network: &mut Network, end: f64) -> Result<()> {
-        self.moved = network.slots.len();
+        self.outcome.moved = network.slots.len();
         if network.is_evaluated() {
             network.evaluate(end)?;
             network.check_finite(0..network.graph.outputs(), end)?;
@@ -228,24 +177,4 @@ impl Staged {
         let mut due = slots[members.clone()].iter().filter(|slot| slot.is_due(step));
         due.try_for_each(|slot| coupling.moved(&view, slot.id, &slot.samples))
     }
-}
-
-/// Stages as ranges: subsystems are numbered in the order in which they move.
-pub(in crate::run) fn stages(graph: &SystemGraph, schedule: &Schedule, needs: Needs) -> Vec<Stage> {
-    // The inputs of a slow subsystem are held from the begin of its own step, which the coupling knows.
-    let all_held = needs.work == Work::Hold && !schedule.is_multi_rate();
-    let mut first = 0;
-    let mut stage = |size: usize| {
-        let members = first..first + size;
-        first += size;
-        let inputs = graph.inputs_of(members.start).start..graph.inputs_of(members.end - 1).end;
-        let connected = inputs.clone().filter(|input| !graph.is_free(*input));
-        let is_held =
-            |input: &usize| all_held || graph.input_variable(*input).is_held || graph.map(*input).is_some();
-        let (held, wired) = connected.partition(is_held);
-        let deliveries = Deliveries::new(graph, members.clone());
-        let outputs = graph.outputs_of(members.start).start..graph.outputs_of(members.end - 1).end;
-        Stage { members, inputs, wired, held, outputs, deliveries, is_parallel: false }
-    };
-    schedule.stages.iter().filter(|members| !members.is_empty()).map(|members| stage(members.len())).collect()
 }

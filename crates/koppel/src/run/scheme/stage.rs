@@ -1,0 +1,101 @@
+//! Who moves together, and how a move may end.
+
+use crate::coupling::{Needs, Work};
+use crate::error::{Error, Result};
+use crate::network::{Deliveries, Slot, Termination, ended_or_failed, is_request};
+use crate::run::schedule::Schedule;
+use crate::signal::Step;
+use crate::system::{InputId, OutputId, SubsystemId, SystemGraph};
+use std::ops::Range;
+
+/// Subsystems that move side by side.
+pub(in crate::run) struct Stage {
+    pub(in crate::run) members: Range<SubsystemId>,
+    /// All inputs of the members.
+    pub(in crate::run) inputs: Range<InputId>,
+    /// Those that are connected and predicted.
+    pub(in crate::run) wired: Vec<InputId>,
+    /// Those that are connected and held, whatever the coupling, or because it does nothing else.
+    pub(in crate::run) held: Vec<InputId>,
+    /// All outputs of the members.
+    pub(in crate::run) outputs: Range<OutputId>,
+    pub(in crate::run) deliveries: Deliveries,
+    pub(in crate::run) is_parallel: bool,
+}
+
+/// Whether a stage moves for good.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Attempt {
+    /// Its result counts.
+    Final,
+    /// It may be rolled back: what a guess leads to is judged when the loop has converged.
+    Trial,
+}
+
+/// A subsystem that has asked to end the run and is not moved any more.
+pub(super) struct Standing {
+    pub(super) id: SubsystemId,
+    /// Its outputs where it stands.
+    pub(super) outputs: Vec<f64>,
+}
+
+/// What the last step has left behind.
+#[derive(Default)]
+pub(in crate::run) struct Outcome {
+    /// After a failure: so many subsystems have moved, or may have.
+    pub(super) moved: usize,
+    /// A subsystem that has asked to end the run, at a time all others can reach.
+    pub(in crate::run) termination: Option<Termination>,
+    /// The same inside of its step, in a trial of a loop that is iterated.
+    pub(super) ended_trial: Option<Box<Error>>,
+    /// A subsystem that has ended the run on the way and is not moved any more.
+    pub(super) standing: Option<Standing>,
+}
+
+impl Outcome {
+    /// Forgets requests to end the run.
+    pub(in crate::run) fn forget_requests(&mut self) {
+        (self.termination, self.ended_trial) = (None, None);
+    }
+
+    /// A member has failed, or asks to end the run. Members before `end` have moved, or may have.
+    #[cold]
+    pub(super) fn fail(
+        &mut self,
+        (graph, slot, step): (&SystemGraph, &Slot, &Step),
+        attempt: Attempt,
+        end: SubsystemId,
+        source: Box<Error>,
+    ) -> Result<()> {
+        match ended_or_failed(graph, slot, *step, source) {
+            Ok(request) => self.termination = Some(request),
+            // A better guess may lead elsewhere.
+            Err(error) if attempt == Attempt::Trial && is_request(&error) => self.ended_trial = Some(error),
+            Err(error) => {
+                self.moved = end;
+                return Err(error);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Stages as ranges: subsystems are numbered in the order in which they move.
+pub(in crate::run) fn stages(graph: &SystemGraph, schedule: &Schedule, needs: Needs) -> Vec<Stage> {
+    // The inputs of a slow subsystem are held from the begin of its own step, which the coupling knows.
+    let all_held = needs.work == Work::Hold && !schedule.is_multi_rate();
+    let mut first = 0;
+    let mut stage = |size: usize| {
+        let members = first..first + size;
+        first += size;
+        let inputs = graph.inputs_of(members.start).start..graph.inputs_of(members.end - 1).end;
+        let connected = inputs.clone().filter(|input| !graph.is_free(*input));
+        let is_held =
+            |input: &usize| all_held || graph.input_variable(*input).is_held || graph.map(*input).is_some();
+        let (held, wired) = connected.partition(is_held);
+        let deliveries = Deliveries::new(graph, members.clone());
+        let outputs = graph.outputs_of(members.start).start..graph.outputs_of(members.end - 1).end;
+        Stage { members, inputs, wired, held, outputs, deliveries, is_parallel: false }
+    };
+    schedule.stages.iter().filter(|members| !members.is_empty()).map(|members| stage(members.len())).collect()
+}
