@@ -3,7 +3,7 @@
 //!   ȳ^k = (1/H) ∫_{T^{k-1}}^{T^k} y dt,     û = hold of order n through ȳ^k, ȳ^{k-1}, ...
 //!
 //! From intermediate outputs; of a subsystem that gives none, from its outputs at both ends of the step. Linear models
-//! with exact solution are sampled at ten points, so frequencies above 5/H still fold down there. MATH: section 6. Frequencies above 1/(2H) are damped before they fold down; the mean lags
+//! with exact solution are sampled at ten points, so frequencies above 5/H still fold down there. Frequencies above 1/(2H) are damped before they fold down; the mean lags
 //! by H/2, which is the price.
 
 use super::harmonic::Harmonic;

@@ -61,7 +61,7 @@ use crate::tape::Tape;
 use report::Silent;
 use serde::{Deserialize, Serialize};
 
-/// The shape of an input that a method gives as one value (MATH: `hold`).
+/// The shape of an input that a method gives as one value.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Hold {

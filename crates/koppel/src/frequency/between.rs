@@ -107,7 +107,7 @@ mod tests {
         assert!((judged(0.5).gain / own.gain - 0.5).abs() < 1e-9, "{} {}", judged(0.5).gain, own.gain);
     }
 
-    /// The quarter truck of MATH 10: with zero-order hold and stale reading stable up to 12.55 ms. Two holds delay by a
+    /// The quarter truck (docs/problems.md): with zero-order hold and stale reading stable up to 12.55 ms. Two holds delay by a
     /// whole step; the sampled feed-through, which this view leaves out, costs part of the margin.
     #[test]
     fn the_quarter_truck_from_its_wires() {

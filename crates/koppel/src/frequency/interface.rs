@@ -217,7 +217,7 @@ mod tests {
         build(model, &parameters).unwrap().linear().unwrap()
     }
 
-    /// The quarter truck of MATH 10: zero-order hold, stale reading, is unstable above 12.55 ms.
+    /// The quarter truck (docs/problems.md): zero-order hold, stale reading, is unstable above 12.55 ms.
     fn truck() -> Interface {
         let wheel = linear("wheel", &[]);
         // The force alone; the road is no part of the loop.

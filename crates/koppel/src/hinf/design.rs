@@ -140,7 +140,7 @@ mod tests {
 
     #[test]
     fn gains_of_jumps_and_constants() {
-        // MATH 7: 1.5e5 for H = 50 ms and a disc of 1 ms, 240 for 5 ms.
+        // Known: 1.5e5 for H = 50 ms and a disc of 1 ms, 240 for 5 ms.
         let slow = designed(&Specification::new(0.05, 1)).unwrap();
         assert!((slow.jump_gain() - 240.0).abs() < 1.0, "{}", slow.jump_gain());
         let fast = designed(&Specification { disc: 1e-3, ..Specification::new(0.05, 1) }).unwrap();

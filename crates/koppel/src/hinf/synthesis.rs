@@ -14,7 +14,7 @@
 //!
 //!   F = ζʳ q(ζ) / v(ζ),      ζʳ q = v - (γ/A) u P                                          (3)
 //!
-//! so K1 has its poles at s = -1/h (n times) and at the roots of z^{r-1} v(1/z). MATH: section 7.
+//! so K1 has its poles at s = -1/h (n times) and at the roots of z^{r-1} v(1/z).
 
 use super::zpk::{Zpk, factors};
 use super::{Design, Specification};

@@ -164,7 +164,7 @@ mod tests {
 
     #[test]
     fn the_dual_mass_surrogate_has_one_pole_at_minus_1020() {
-        // MATH 2: two poles -10 ± 1010i seen through one output, c_k = 2e5, d_k = 200.
+        // docs/problems.md, dual mass: two poles -10 ± 1010i seen through one output, c_k = 2e5, d_k = 200.
         let (m, c, d, ck, dk) = (10.0, 1e7, 2.0, 2e5, 200.0);
         let matrices = StateSpace {
             a: Matrix::from_slice(2, 2, &[0.0, 1.0, -(c + ck) / m, -(d + dk) / m]),

@@ -9,7 +9,7 @@
 //! | T      | time constant                  | s    |
 //!
 //! Closed with e = r - y: T y'' + (1 + K KP) y' + K KI y = K (KP r' + KI r). With KP = 0 nothing is fed through (the
-//! integral loop). Textbook equations; the largest stable steps that MATH 10 lists belong to KP = KI = 10, T = 1.
+//! integral loop). Textbook equations; the largest stable steps in docs/problems.md belong to KP = KI = 10, T = 1.
 
 use super::entry::{Equations, ModelEntry, Parameter, Port, State, first};
 use crate::linalg::Matrix;

@@ -5,7 +5,7 @@
 //!   d1 = ζ1 √(m1 k1),     d2 = 2 ζ2 √(m2 k2)                                             (1)
 //!
 //! Chen et al. 2021, Table 2. The text gives both dampings without the factor 2; the four cases it prints have it in d2
-//! only, as written here (MATH 10). A seed means the same system everywhere and for ever.
+//! only, as written here. A seed means the same system everywhere and for ever.
 
 use crate::SplitMix64;
 use crate::error::{Error, Result};

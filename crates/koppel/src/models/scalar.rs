@@ -3,7 +3,7 @@
 //!   x' = a x + b u,     y = c x + d u                                                    (1)
 //!
 //! The pair a = (-0.9, -1), b = (0.5, 10), c = (3, -31), d = (1, -0.9) has ρ(D L) = √0.9 = 0.949: zero-stable when read
-//! stale with constant inputs, but unstable with FOH at any step. MATH 9 and 10.
+//! stale with constant inputs, but unstable with FOH at any step. Limits: docs/problems.md.
 
 use super::control::scalar;
 use super::entry::{Equations, ModelEntry, Parameter, Port, State, first};
@@ -11,7 +11,7 @@ use super::entry::{Equations, ModelEntry, Parameter, Port, State, first};
 pub(super) const FEEDTHROUGH: ModelEntry = ModelEntry {
     name: "feedthrough",
     description: "x' = a x + b u, y = c x + d u: one state with feed-through",
-    source: "the feed-through pair of MATH 10",
+    source: "the feed-through pair, docs/problems.md",
     parameters: &[
         Parameter::new("a", -0.9, "1/s", "state on itself"),
         Parameter::new("b", 0.5, "1/s", "input on the state"),

@@ -14,7 +14,7 @@
 //!
 //! First causality: `chassis` holds spring and damper and gives -S, `wheel` takes it and gives w, w'.
 //! Second causality: `wheel-suspension` holds them and gives S, `chassis-mass` takes it and gives z, z'.
-//! Heights count from rest, so weight does not appear. Textbook equations; numbers and limits: MATH 10.
+//! Heights count from rest, so weight does not appear. Textbook equations; numbers and limits: docs/problems.md.
 
 use super::entry::{Equations, ModelEntry, Parameter, Port, State, first};
 use super::masses::held_by_two_springs;

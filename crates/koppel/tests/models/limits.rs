@@ -1,4 +1,4 @@
-//! The largest stable steps of zero-order hold that MATH 10 lists, seen in runs.
+//! The largest stable steps of zero-order hold that docs/problems.md lists, seen in runs.
 
 use super::{range, run};
 use koppel::coupling::{CouplingConfig, Hold};
@@ -51,7 +51,7 @@ fn zero_order_hold_is_stable_up_to_the_known_limits() {
     }
 }
 
-/// MATH 10: 0.146 s with inputs that move over the step, 0.196 s with inputs held constant; both are multiples of the
+/// docs/problems.md: 0.146 s with inputs that move over the step, 0.196 s with inputs held constant; both are multiples of the
 /// solver's step of 2 ms, so the limit is looked for on that grid.
 #[test]
 fn helicopter_limits_depend_on_the_hold() {

@@ -34,7 +34,7 @@ fn with_error_equation(config: &mut PrestepConfig, step: f64) {
     config.error_steps = (step / 1e-5).round() as u32;
 }
 
-/// MATH 11 and 12. Seen: zoh 0.755 at 1 ms; pre-step 0.067 at 9 ms (0.066 with measured constants); with step 1 0.0165.
+/// Measures: docs/problems.md. Seen: zoh 0.755 at 1 ms; pre-step 0.067 at 9 ms (0.066 with measured constants); with step 1 0.0165.
 #[test]
 fn regression_pre_step_stays_close_where_zero_order_hold_has_left() {
     let case = dual_mass(2e5, 200.0);
@@ -131,9 +131,9 @@ fn stable_area(coupling: impl Fn(f64) -> CouplingConfig) -> f64 {
     0.5 * 0.1 * f64::from(cells)
 }
 
-/// Genser 2020, Figure 3.52, on the grid of MATH 11, with half a millisecond between samples.
+/// Genser 2020, Figure 3.52, on the grid of docs/problems.md, with half a millisecond between samples.
 ///
-/// | method    | the thesis | MATH 12 | here                                        |
+/// | method    | the thesis | others  | here                                        |
 /// | zoh       | 7.5        | 4-8     | 6.2                                         |
 /// | nepce     | 10.5       | 6-11    | 8.7                                         |
 /// | corrector | 19.5       | 22-39   | 25.0; with Euler in the error equation 16.7, and 19.3 if reset |

@@ -44,7 +44,7 @@ fn unrest(coupling: CouplingConfig, step: f64, from: f64, to: f64) -> f64 {
 }
 
 /// The surrogates of 8 and 20 states behind 6 and 4 outputs. As in the thesis, with c = 0, step 3 on them is unstable, and
-/// without it they are stable but off by a tenth of the range (MATH 12). The constant measured at each communication point
+/// without it they are stable but off by a tenth of the range in an independent implementation, too. The constant measured at each communication point
 /// is what they lack: with it step 3 is stable, and closer than zero-order hold at a fifteenth of the step.
 #[test]
 fn regression_exact_models_are_unstable_without_their_constant_and_stable_with_it() {
@@ -77,7 +77,7 @@ fn growth_of_hold(step: f64) -> f64 {
 }
 
 /// Zero-order hold with inputs moved over the step: 0.146 s is the first multiple of the micro step at which it is unstable
-/// (MATH 10). The limit itself is 0.1444 s; the spectral radius of its step matrix, computed apart, is 1 at 0.14437 s (0.1450 s
+/// (docs/problems.md). The limit itself is 0.1444 s; the spectral radius of its step matrix, computed apart, is 1 at 0.14437 s (0.1450 s
 /// with exact solution of the subsystems).
 #[test]
 fn the_limit_of_zero_order_hold_is_found() {

@@ -40,7 +40,7 @@ fn regression_moesp_of_the_right_order_serves_the_dual_mass() {
 }
 
 /// Progressive spring with kicks at 1 ms, Table 3.13 of Genser 2020: order 1, window 778, learning 0.29 s, switch 0.004 s,
-/// thresholds 1.72 and 4.22. MATH 12: worse than zero-order hold, and so it is here: 0.144 against 0.068. Of order 4, that of
+/// thresholds 1.72 and 4.22. An independent implementation saw it worse than zero-order hold, and so it is here: 0.144 against 0.068. Of order 4, that of
 /// both masses, it is better: 0.034; recursive least squares reaches 0.031.
 #[test]
 fn regression_moesp_with_table_3_13_is_worse_than_hold_and_better_of_higher_order() {

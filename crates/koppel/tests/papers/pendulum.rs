@@ -22,7 +22,7 @@ fn largest_error(case: &Case, config: &RunConfig) -> f64 {
     (0..table.times.len()).map(sum).fold(0.0, f64::max)
 }
 
-/// The border is the error at H = 1e-4, the micro step; it is kept while the error is at most 1.25 times as large (MATH 11).
+/// The border is the error at H = 1e-4, the micro step; it is kept while the error is at most 1.25 times as large (docs/problems.md).
 /// The paper: zero-order hold reaches it at 2e-4, the pre-step method to 6e-3; "unstable" is an error above 1. Seen here: border
 /// 0.017; zero-order hold 0.021 at 2e-4 and 0.053 at 4e-4; pre-step with linear inputs 0.017 at 6e-3 and 0.14 at 0.04 without
 /// step 1, 0.013 at 0.04 with it; with the paper's constant inputs and step 1 0.017 and 0.089.

@@ -129,7 +129,7 @@ fn what_is_left_out_for_its_growth_grows() {
     };
     let found = tune(&system, &case.run, &options).unwrap();
     assert!(found.is_complete, "{}", found.combinations);
-    // Stable up to 0.0381 s and from 0.097 s on: MATH of the step matrix by hand, as `check` has it.
+    // Stable up to 0.0381 s and from 0.097 s on: the step matrix by hand, as `check` has it.
     let steps: Vec<f64> = found.front.iter().map(|one| one.candidate.step).collect();
     assert!(steps.iter().all(|step| *step < 0.0382 || *step > 0.0969), "{steps:?}");
     let run = RunConfig { step: 0.05, coupling: CouplingConfig::zoh(), ..case.run.clone() };

@@ -1,7 +1,7 @@
 //! The helicopter and its controller under five pilots (Genser 2020, 4.1.2, Figures 4.5-4.9).
 //!
 //! The figures are lost; the text says which commands act, whether they jump, and whether they overlap. Profile 1 is
-//! MATH 10's; 2 to 5 are drawn to the text with the amplitudes of profile 1.
+//! that of docs/problems.md; 2 to 5 are drawn to the text with the amplitudes of profile 1.
 
 use super::Case;
 use crate::coupling::Hold;

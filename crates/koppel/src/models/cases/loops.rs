@@ -49,7 +49,7 @@ fn closed_loop(title: &'static str, gains: &[(&str, f64)], run: RunConfig) -> Ca
     case
 }
 
-/// MATH 9 and 10.
+/// Largest stable steps: docs/problems.md.
 pub(super) fn feedthrough_pair() -> Case {
     let second = [("a", -1.0), ("b", 10.0), ("c", -31.0), ("d", -0.9), ("x0", 0.0)];
     Case::new("Two scalar systems with feed-through both ways", RunConfig::new(2.0, 1e-3))

@@ -122,7 +122,7 @@ pub(super) fn two_mass_displacement() -> Case {
         .connect("first.v", "second.v_other")
 }
 
-/// MATH 10: nothing takes energy out, so every error of the coupling stays.
+/// Nothing takes energy out, so every error of the coupling stays.
 pub(super) fn undamped_two_mass() -> Case {
     let (outer, middle) = (4.0 * PI * PI, 16.0 * PI * PI);
     let left = [("m", 1.0), ("c", outer), ("d", 0.0), ("x0", 1.0)];
