@@ -3,7 +3,7 @@
 //! The same as in `simulation.rs`, number for number, without what does not occur here:
 //!
 //! ```text
-//! for each subsystem: step_held               what has arrived in, outputs out
+//! for each subsystem: step                    what has arrived in, outputs out
 //! deliver                                     what arrives is compared with what was given
 //! ```
 //!
@@ -16,7 +16,7 @@ use super::failure::{ended_or_failed, non_finite};
 use super::retreat::LastPoint;
 use super::simulation::{Simulation, Stage};
 use crate::error::Result;
-use crate::signal::{Step, copy};
+use crate::signal::{Samples, Segment, Step, copy};
 
 impl Simulation {
     /// True if the system and the coupling are as this file wants them.
@@ -64,6 +64,7 @@ impl Simulation {
         let (newest, arrivals) = history.newest_and_arrivals();
         let (mut arrived, mut given) = (&mut arrivals[..], &mut applied[..]);
         let mut step = Step { index: *index, start: clock.time(*index), size: clock.size() };
+        let mut nothing = Samples::default();
         let done = 'steps: loop {
             if step.index >= stop {
                 break Ok(());
@@ -72,11 +73,13 @@ impl Simulation {
                 copy(outputs, kept);
             }
             let (mut inputs, mut rest) = (&*arrived, &mut *outputs);
+            let mut segment = Segment::held(&step, &[]);
             for slot in slots.iter_mut() {
                 let (ours, mine);
                 (ours, inputs) = inputs.split_at(slot.inputs.end - slot.inputs.start);
                 (mine, rest) = rest.split_at_mut(slot.outputs.end - slot.outputs.start);
-                if let Err(source) = slot.subsystem.step_held(&step, ours, mine) {
+                segment.hold(ours);
+                if let Err(source) = slot.subsystem.step(&step, &segment, mine, &mut nothing) {
                     match ended_or_failed(graph, slot, step, source) {
                         Ok(request) => (*termination, stop) = (Some(request), step.index + 1),
                         Err(error) => {
