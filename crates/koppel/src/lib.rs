@@ -54,6 +54,7 @@ pub mod run;
 pub mod signal;
 pub mod solver;
 mod splitmix;
+pub mod state_space;
 pub mod system;
 pub mod unit;
 
