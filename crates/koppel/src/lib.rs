@@ -56,6 +56,7 @@ pub mod run;
 pub mod signal;
 pub mod solver;
 mod splitmix;
+pub mod state_space;
 pub mod system;
 pub mod tape;
 pub mod unit;

@@ -4,7 +4,7 @@ use super::fmi3::StepInfo;
 use super::log::Environment;
 use super::plain::{self, PlainStep};
 use super::twins::{call, function, lists, simple, twins};
-use super::{CallError, Kind, Log, Owned, StepCall, c_string, trace};
+use super::{CallError, Instantiation, Kind, Life, Log, Owned, StepCall, c_string, trace};
 use std::cell::Cell;
 use std::ffi::{c_char, c_int, c_uint, c_void};
 use std::ptr::NonNull;
@@ -56,17 +56,6 @@ pub struct RawEventInfo {
 const LAST_SUCCESSFUL_TIME: c_int = 2;
 const TERMINATED: c_int = 3;
 
-/// What an instance is made with.
-pub(crate) struct Instantiation<'a> {
-    pub(crate) kind: Kind,
-    pub(crate) name: &'a str,
-    pub(crate) token: &'a str,
-    /// A `file:` URI.
-    pub(crate) resources: &'a str,
-    pub(crate) debug_logging: bool,
-    pub(crate) log: Arc<Log>,
-}
-
 /// What the FMU keeps pointers to while the instance lives.
 struct Context {
     environment: Environment,
@@ -80,7 +69,7 @@ pub struct Instance {
     context: Owned<Context>,
     log: Arc<Log>,
     plain: Option<PlainStep<PlainCalls>>,
-    is_dead: Cell<bool>,
+    life: Cell<Life>,
 }
 
 /// What plain steps call.
@@ -118,6 +107,27 @@ impl plain::PlainCalls for PlainCalls {
     }
 }
 
+/// Getter and setter of one type: enumerations are integers, the Boolean 0 is false.
+macro_rules! accessors {
+    ($($type:ty: $get:ident $get_symbol:literal $set:ident $set_symbol:literal;)*) => {$(
+        #[doc = concat!("`", $get_symbol, "`.")]
+        #[inline]
+        pub fn $get(&self, references: &[u32], values: &mut [$type]) -> Result<(), CallError> {
+            assert_eq!(references.len(), values.len(), "one value per reference");
+            let get = self.functions.$get;
+            call!(self, $get_symbol, get, references.as_ptr(), references.len(), values.as_mut_ptr())
+        }
+
+        #[doc = concat!("`", $set_symbol, "`.")]
+        #[inline]
+        pub fn $set(&self, references: &[u32], values: &[$type]) -> Result<(), CallError> {
+            assert_eq!(references.len(), values.len(), "one value per reference");
+            let set = self.functions.$set;
+            call!(self, $set_symbol, set, references.as_ptr(), references.len(), values.as_ptr())
+        }
+    )*};
+}
+
 mod exchange;
 mod functions;
 
@@ -129,9 +139,7 @@ impl Instance {
     /// `fmi2Instantiate`.
     pub(crate) fn new(functions: &Arc<Functions>, with: &Instantiation<'_>) -> Result<Instance, CallError> {
         const CALL: &str = "fmi2Instantiate";
-        let name = c_string(CALL, "the instance name", with.name)?;
-        let token = c_string(CALL, "the guid", with.token)?;
-        let resources = c_string(CALL, "the resource location", with.resources)?;
+        let [name, token, resources] = with.texts(CALL)?;
         let kind = match with.kind {
             Kind::ModelExchange => 0,
             Kind::CoSimulation => 1,
@@ -160,19 +168,7 @@ impl Instance {
                 with.debug_logging.into(),
             )
         };
-        let Some(component) = NonNull::new(component) else {
-            // SAFETY: no instance was made that could use it.
-            drop(unsafe { Box::from_raw(raw) });
-            return Err(CallError::NoInstance { call: CALL, messages: with.log.take() });
-        };
-        Ok(Instance {
-            functions: functions.clone(),
-            pointer: Owned(component),
-            context,
-            log: with.log.clone(),
-            plain: None,
-            is_dead: Cell::new(false),
-        })
+        Instance::made(CALL, functions, &with.log, component, context)
     }
 
     /// `fmi2SetupExperiment`.
@@ -193,54 +189,10 @@ impl Instance {
         call!(self, "fmi2EnterInitializationMode", self.functions.enter_initialization_mode)
     }
 
-    /// `fmi2GetReal`.
-    #[inline]
-    pub fn get_real(&self, references: &[u32], values: &mut [f64]) -> Result<(), CallError> {
-        assert_eq!(references.len(), values.len(), "one value per reference");
-        let get = self.functions.get_real;
-        call!(self, "fmi2GetReal", get, references.as_ptr(), references.len(), values.as_mut_ptr())
-    }
-
-    /// `fmi2SetReal`.
-    #[inline]
-    pub fn set_real(&self, references: &[u32], values: &[f64]) -> Result<(), CallError> {
-        assert_eq!(references.len(), values.len(), "one value per reference");
-        call!(
-            self,
-            "fmi2SetReal",
-            self.functions.set_real,
-            references.as_ptr(),
-            references.len(),
-            values.as_ptr()
-        )
-    }
-
-    /// `fmi2GetInteger`, also for enumerations.
-    pub fn get_integer(&self, references: &[u32], values: &mut [i32]) -> Result<(), CallError> {
-        assert_eq!(references.len(), values.len(), "one value per reference");
-        let get = self.functions.get_integer;
-        call!(self, "fmi2GetInteger", get, references.as_ptr(), references.len(), values.as_mut_ptr())
-    }
-
-    /// `fmi2SetInteger`, also for enumerations.
-    pub fn set_integer(&self, references: &[u32], values: &[i32]) -> Result<(), CallError> {
-        assert_eq!(references.len(), values.len(), "one value per reference");
-        let set = self.functions.set_integer;
-        call!(self, "fmi2SetInteger", set, references.as_ptr(), references.len(), values.as_ptr())
-    }
-
-    /// `fmi2GetBoolean`; 0 is false.
-    pub fn get_boolean(&self, references: &[u32], values: &mut [i32]) -> Result<(), CallError> {
-        assert_eq!(references.len(), values.len(), "one value per reference");
-        let get = self.functions.get_boolean;
-        call!(self, "fmi2GetBoolean", get, references.as_ptr(), references.len(), values.as_mut_ptr())
-    }
-
-    /// `fmi2SetBoolean`; 0 is false.
-    pub fn set_boolean(&self, references: &[u32], values: &[i32]) -> Result<(), CallError> {
-        assert_eq!(references.len(), values.len(), "one value per reference");
-        let set = self.functions.set_boolean;
-        call!(self, "fmi2SetBoolean", set, references.as_ptr(), references.len(), values.as_ptr())
+    accessors! {
+        f64: get_real "fmi2GetReal" set_real "fmi2SetReal";
+        i32: get_integer "fmi2GetInteger" set_integer "fmi2SetInteger";
+        i32: get_boolean "fmi2GetBoolean" set_boolean "fmi2SetBoolean";
     }
 
     /// `fmi2GetString` for one variable.

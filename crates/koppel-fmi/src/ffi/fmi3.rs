@@ -3,7 +3,7 @@
 use super::log::{Environment, record};
 use super::plain::PlainStep;
 use super::twins::{call, function, lists, simple, twins};
-use super::{CallError, Kind, Log, Owned, c_string, trace};
+use super::{CallError, Instantiation, Kind, Life, Log, Owned, trace};
 use std::cell::Cell;
 use std::ffi::{c_char, c_int, c_void};
 use std::ptr::NonNull;
@@ -19,23 +19,6 @@ type IntermediateCallback =
     unsafe extern "C" fn(*mut c_void, f64, bool, bool, bool, bool, *mut bool, *mut f64);
 type ClockCallback = unsafe extern "C" fn(*mut c_void);
 type PreemptionCallback = unsafe extern "C" fn();
-
-/// What an instance is made with.
-pub(crate) struct Instantiation<'a> {
-    pub(crate) kind: Kind,
-    pub(crate) name: &'a str,
-    pub(crate) token: &'a str,
-    /// A path that ends with a separator.
-    pub(crate) resources: &'a str,
-    pub(crate) debug_logging: bool,
-    pub(crate) log: Arc<Log>,
-    /// Variables set or read inside steps; `None` for an FMU without intermediate updates.
-    pub(crate) intermediate: Option<&'a [u32]>,
-    /// The importer handles events.
-    pub(crate) event_mode: bool,
-    /// Steps may end early.
-    pub(crate) early_return: bool,
-}
 
 /// A moment inside a step at which the FMU asks back.
 #[derive(Clone, Copy, Debug)]
@@ -80,7 +63,7 @@ pub struct Instance {
     context: Owned<Context>,
     log: Arc<Log>,
     plain: Option<PlainStep<PlainCalls>>,
-    is_dead: Cell<bool>,
+    life: Cell<Life>,
 }
 
 /// Getter and setter of one type. Arrays pass all their elements: `values` is as long as all variables together.
@@ -126,9 +109,7 @@ impl Instance {
         }
         const CALL: &str = "fmi3InstantiateCoSimulation";
         let instantiate = functions.instantiate_co_simulation.ok_or(CallError::Missing { call: CALL })?;
-        let name = c_string(CALL, "the instance name", with.name)?;
-        let token = c_string(CALL, "the instantiation token", with.token)?;
-        let resources = c_string(CALL, "the resource path", with.resources)?;
+        let [name, token, resources] = with.texts(CALL)?;
         let context = Instance::context(with);
         let references = with.intermediate.unwrap_or(&[]);
         trace::enter(const { trace::number(CALL) });
@@ -150,7 +131,7 @@ impl Instance {
                 update,
             )
         };
-        Instance::made(CALL, functions, with, pointer, context)
+        Instance::made(CALL, functions, &with.log, pointer, context)
     }
 
     /// What the FMU gets to call back with.
@@ -158,29 +139,6 @@ impl Instance {
         let environment = Environment::new(with.log.clone());
         let context = Context { environment, running: Cell::new(std::ptr::null_mut()) };
         Owned(NonNull::from(Box::leak(Box::new(context))))
-    }
-
-    /// The instance, if there is one.
-    fn made(
-        call: &'static str,
-        functions: &Arc<Functions>,
-        with: &Instantiation<'_>,
-        pointer: InstancePointer,
-        context: Owned<Context>,
-    ) -> Result<Instance, CallError> {
-        let Some(pointer) = NonNull::new(pointer) else {
-            // SAFETY: no instance was made that could use it.
-            drop(unsafe { Box::from_raw(context.as_ptr()) });
-            return Err(CallError::NoInstance { call, messages: with.log.take() });
-        };
-        Ok(Instance {
-            functions: functions.clone(),
-            pointer: Owned(pointer),
-            context,
-            log: with.log.clone(),
-            plain: None,
-            is_dead: Cell::new(false),
-        })
     }
 
     /// `fmi3EnterInitializationMode`.

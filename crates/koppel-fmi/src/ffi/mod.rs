@@ -29,6 +29,7 @@ use serde::{Deserialize, Serialize};
 use std::ffi::{CStr, CString, c_int, c_void};
 use std::path::{Path, PathBuf};
 use std::ptr::NonNull;
+use std::sync::Arc;
 
 /// What an instance is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -37,6 +38,51 @@ pub enum Kind {
     CoSimulation,
     /// It gives derivatives, and others solve.
     ModelExchange,
+}
+
+/// What an instance is made with.
+pub(crate) struct Instantiation<'a> {
+    pub(crate) kind: Kind,
+    pub(crate) name: &'a str,
+    pub(crate) token: &'a str,
+    /// FMI 2.0: a `file:` URI; FMI 3.0: a path that ends with a separator.
+    pub(crate) resources: &'a str,
+    pub(crate) debug_logging: bool,
+    pub(crate) log: Arc<Log>,
+    /// FMI 3.0: variables set or read inside steps; `None` for an FMU without intermediate updates.
+    pub(crate) intermediate: Option<&'a [u32]>,
+    /// FMI 3.0: the importer handles events.
+    pub(crate) event_mode: bool,
+    /// FMI 3.0: steps may end early.
+    pub(crate) early_return: bool,
+}
+
+impl Instantiation<'_> {
+    /// Name, token and resources for C.
+    fn texts(&self, call: &'static str) -> Result<[CString; 3], CallError> {
+        Ok([
+            c_string(call, "the instance name", self.name)?,
+            c_string(call, "the instantiation token", self.token)?,
+            c_string(call, "the resource path", self.resources)?,
+        ])
+    }
+}
+
+/// Whether calls reach an instance.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Life {
+    Alive,
+    /// They do, and are noted for another process.
+    Noted,
+    /// It was freed, or a status was fatal.
+    Dead,
+}
+
+impl Life {
+    /// Of a new instance.
+    fn now() -> Life {
+        if trace::is_on() { Life::Noted } else { Life::Alive }
+    }
 }
 
 /// What an event iteration came to.

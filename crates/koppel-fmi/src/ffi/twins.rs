@@ -50,8 +50,31 @@ macro_rules! twins {
                 &self.log
             }
 
+            /// The instance, if the FMU gave one.
+            fn made(
+                call: &'static str,
+                functions: &Arc<Functions>,
+                log: &Arc<$crate::ffi::Log>,
+                pointer: *mut std::ffi::c_void,
+                context: $crate::ffi::Owned<Context>,
+            ) -> Result<Instance, $crate::ffi::CallError> {
+                let Some(pointer) = NonNull::new(pointer) else {
+                    // SAFETY: no instance was made that could use it.
+                    drop(unsafe { Box::from_raw(context.as_ptr()) });
+                    return Err($crate::ffi::CallError::NoInstance { call, messages: log.take() });
+                };
+                Ok(Instance {
+                    functions: functions.clone(),
+                    pointer: $crate::ffi::Owned(pointer),
+                    context,
+                    log: log.clone(),
+                    plain: None,
+                    life: Cell::new($crate::ffi::Life::now()),
+                })
+            }
+
             fn alive(&self, call: &'static str) -> Result<(), $crate::ffi::CallError> {
-                if self.is_dead.get() { Err($crate::ffi::CallError::Dead { call }) } else { Ok(()) }
+                if self.life.get() == $crate::ffi::Life::Dead { Err($crate::ffi::CallError::Dead { call }) } else { Ok(()) }
             }
 
             #[inline]
@@ -62,7 +85,7 @@ macro_rules! twins {
             #[cold]
             fn failed(&self, call: &'static str, status: $crate::ffi::Status) -> $crate::ffi::CallError {
                 if status == $crate::ffi::Status::Fatal {
-                    self.is_dead.set(true);
+                    self.life.set($crate::ffi::Life::Dead);
                 }
                 $crate::ffi::CallError::Status { call, status, messages: self.log.take() }
             }
@@ -82,35 +105,44 @@ macro_rules! twins {
                 values: &[f64],
                 results: &mut [f64],
             ) -> Result<(), Box<$crate::ffi::Interruption>> {
-                if $crate::ffi::trace::is_on() {
-                    return self.noted_plain_step(step, values, results);
+                match (&self.plain, self.life.get()) {
+                    (Some(plain), $crate::ffi::Life::Alive) => {
+                        self.plain_calls::<false>(plain, step, values, results)
+                    }
+                    // In registers: plain steps then keep nothing in memory for it.
+                    _ => self.other_plain_step(step.time, step.size, step.never_back, values, results),
                 }
-                self.plain_calls::<false>(step, values, results)
             }
 
-            /// The same with its calls noted for another process.
+            /// The same with its calls noted for another process, if the instance lives.
             #[inline(never)]
-            fn noted_plain_step(
+            fn other_plain_step(
                 &self,
-                step: $crate::ffi::StepCall,
+                time: f64,
+                size: f64,
+                never_back: bool,
                 values: &[f64],
                 results: &mut [f64],
             ) -> Result<(), Box<$crate::ffi::Interruption>> {
-                self.plain_calls::<true>(step, values, results)
+                match &self.plain {
+                    Some(plain) if self.life.get() != $crate::ffi::Life::Dead => {
+                        let step = $crate::ffi::StepCall { time, size, never_back };
+                        self.plain_calls::<true>(plain, step, values, results)
+                    }
+                    _ => Err($crate::ffi::Interruption::of($crate::ffi::CallError::Dead {
+                        call: concat!($fmi, "DoStep"),
+                    })),
+                }
             }
 
             #[inline(always)]
             fn plain_calls<const NOTED: bool>(
                 &self,
+                plain: &$crate::ffi::plain::PlainStep<PlainCalls>,
                 step: $crate::ffi::StepCall,
                 values: &[f64],
                 results: &mut [f64],
             ) -> Result<(), Box<$crate::ffi::Interruption>> {
-                let (Some(plain), false) = (&self.plain, self.is_dead.get()) else {
-                    return Err($crate::ffi::Interruption::of($crate::ffi::CallError::Dead {
-                        call: concat!($fmi, "DoStep"),
-                    }));
-                };
                 self.log.set_time(step.time);
                 let failed = |call, code: std::ffi::c_int| {
                     $crate::ffi::Interruption::of(self.failed(call, code.into()))
@@ -209,7 +241,7 @@ macro_rules! twins {
             /// Frees the instance; nothing can be called any more.
             pub(crate) fn free(&mut self) {
                 self.plain = None;
-                if self.is_dead.replace(true) {
+                if self.life.replace($crate::ffi::Life::Dead) == $crate::ffi::Life::Dead {
                     // After a fatal status not even freeing is allowed; the context stays, as the FMU may still use it.
                     return;
                 }

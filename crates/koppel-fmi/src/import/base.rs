@@ -9,7 +9,7 @@ use super::state::SavedStates;
 use super::{Options, Phase, capabilities};
 use crate::description::{CoSimulation, Description, ModelExchange};
 use crate::error::{Error, Result};
-use crate::ffi::{CallError, Kind, Log, LogMessage, Status, fmi2, fmi3};
+use crate::ffi::{CallError, Instantiation, Kind, Log, LogMessage, Status, fmi2, fmi3};
 use crate::fmu::{Fmu, Library, OnlyInstance};
 use koppel::system::{Capabilities, Event, EventLog, Ports};
 use std::cell::{Cell, RefCell};
@@ -323,27 +323,25 @@ fn instantiate(fmu: &Arc<Fmu>, library: &Library, options: &Options, made_for: U
         }
         Use::ModelExchange { .. } => (Kind::ModelExchange, None, false, false),
     };
+    let resources = match library {
+        Library::Two(_) => file_uri(&folder),
+        Library::Three(_) => format!("{}{}", folder.display(), std::path::MAIN_SEPARATOR),
+    };
+    let resources = resources.as_str();
+    let with = Instantiation {
+        kind,
+        name,
+        token,
+        resources,
+        debug_logging,
+        log,
+        intermediate,
+        event_mode,
+        early_return,
+    };
     let backend = match library {
-        Library::Two(functions) => {
-            let resources = &file_uri(&folder);
-            let with = fmi2::Instantiation { kind, name, token, resources, debug_logging, log };
-            fmi2::Instance::new(functions, &with).map(Backend::Two)
-        }
-        Library::Three(functions) => {
-            let resources = &format!("{}{}", folder.display(), std::path::MAIN_SEPARATOR);
-            let with = fmi3::Instantiation {
-                kind,
-                name,
-                token,
-                resources,
-                debug_logging,
-                log,
-                intermediate,
-                event_mode,
-                early_return,
-            };
-            fmi3::Instance::new(functions, &with).map(Backend::Three)
-        }
+        Library::Two(functions) => fmi2::Instance::new(functions, &with).map(Backend::Two),
+        Library::Three(functions) => fmi3::Instance::new(functions, &with).map(Backend::Three),
     };
     backend.map_err(|source| Error::Call { instance: name.clone(), source }.into())
 }

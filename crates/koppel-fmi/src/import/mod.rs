@@ -95,11 +95,20 @@ enum Phase {
     Failed,
 }
 
+/// Which steps under held inputs are plain: three calls and nothing between them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Plain {
+    None,
+    /// Those of the one size that the FMU takes.
+    OneSize,
+    All,
+}
+
 /// A co-simulation instance of FMI 2.0 or 3.0.
 pub struct CoSimulation {
     base: Base,
-    /// Held steps of the right size are plain.
-    can_be_plain: bool,
+    /// Which held steps are plain.
+    plain: Plain,
     /// `applied` is what the FMU has.
     knows_inputs: bool,
     /// Those inputs that follow a polynomial inside steps.
@@ -178,9 +187,13 @@ impl CoSimulation {
         let varies_steps = section.can_handle_variable_communication_step_size;
         let made_for = Use::CoSimulation { section, intermediate };
         let mut base = Base::new(fmu, resized.clone(), options, (ports, slots, inputs), made_for)?;
-        let can_be_plain = events.is_none() && base.prepare_plain_steps();
+        let plain = match (events.is_none() && base.prepare_plain_steps(), varies_steps) {
+            (false, _) => Plain::None,
+            (true, false) => Plain::OneSize,
+            (true, true) => Plain::All,
+        };
         let mut one = CoSimulation {
-            can_be_plain,
+            plain,
             base,
             knows_inputs: false,
             smooth,
@@ -211,29 +224,28 @@ impl CoSimulation {
         &self.fmu
     }
 
-    /// A step under held inputs with nothing to be sampled: what most steps of most runs are.
+    /// A step under held inputs with nothing between the calls: what most steps of most runs are.
     #[inline(always)]
-    fn step_held(&mut self, step: &Step, inputs: &[f64], outputs: &mut [f64]) -> koppel::Result<()> {
-        if self.phase == Phase::Stepping
-            && self.can_be_plain
-            && (self.varies_steps || self.only_size == Some(step.size))
-        {
-            (self.time, self.last_size) = (step.start + step.size, Some(step.size));
-            self.knows_inputs = false;
-            self.count_step_call();
-            let never_back = self.past.is_over(step.start);
-            let call = StepCall { time: step.start, size: step.size, never_back };
-            return match self.backend.plain_step(call, inputs, outputs) {
-                Ok(()) => Ok(()),
-                Err(interruption) => self.interrupted(*interruption, step, outputs),
-            };
+    fn plain_step(&mut self, step: &Step, inputs: &[f64], outputs: &mut [f64]) -> koppel::Result<()> {
+        (self.time, self.last_size) = (step.start + step.size, Some(step.size));
+        self.knows_inputs = false;
+        self.count_step_call();
+        let call = StepCall { time: step.start, size: step.size, never_back: self.past.is_over(step.start) };
+        match self.backend.plain_step(call, inputs, outputs) {
+            Ok(()) => Ok(()),
+            Err(interruption) => self.interrupted(*interruption, step, outputs),
         }
-        self.hold_with_care(step, inputs, outputs)
+    }
+
+    fn is_of_one_size(&self, step: &Step) -> bool {
+        self.plain == Plain::OneSize && self.only_size == Some(step.size)
     }
 
     #[inline]
     fn count_step_call(&mut self) {
-        self.capabilities.step_calls = self.capabilities.step_calls.map(|calls| calls + 1);
+        if let Some(calls) = &mut self.capabilities.step_calls {
+            *calls += 1;
+        }
     }
 
     /// Says in the capabilities how it is driven.
@@ -308,10 +320,14 @@ impl Subsystem for CoSimulation {
         outputs: &mut [f64],
         samples: &mut Samples,
     ) -> koppel::Result<()> {
-        match input.constant() {
-            Some(inputs) if samples.request() == Request::Nothing => self.step_held(step, inputs, outputs),
-            _ => Ok(self.step_with_care(step, input, outputs, samples)?),
+        if self.phase == Phase::Stepping
+            && (self.plain == Plain::All || self.is_of_one_size(step))
+            && samples.request() == Request::Nothing
+            && let Some(inputs) = input.constant()
+        {
+            return self.plain_step(step, inputs, outputs);
         }
+        self.step_with_care(step, input, outputs, samples)
     }
 
     fn get(&mut self, variable: VariableId) -> koppel::Result<f64> {

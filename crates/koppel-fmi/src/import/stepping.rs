@@ -16,11 +16,11 @@ impl CoSimulation {
         input: &Segment<'_>,
         outputs: &mut [f64],
         samples: &mut Samples,
-    ) -> Result<()> {
+    ) -> koppel::Result<()> {
         (self.time, self.last_size) = (step.start + step.size, Some(step.size));
         self.past.begin_step(step.start);
         let done = self.go(step, input, outputs, samples);
-        self.close(done, step, outputs)
+        Ok(self.close(done, step, outputs)?)
     }
 
     /// After a step: an FMU that asks to end the simulation still shows its outputs, any other failure leaves nothing to ask
@@ -153,18 +153,6 @@ impl CoSimulation {
         };
         let done = finished.and_then(|()| self.get_outputs(outputs));
         Ok(self.close(done, step, outputs)?)
-    }
-
-    /// A step under held inputs that is not plain. Apart, so that those that are have little to carry.
-    #[inline(never)]
-    pub(super) fn hold_with_care(
-        &mut self,
-        step: &Step,
-        inputs: &[f64],
-        outputs: &mut [f64],
-    ) -> koppel::Result<()> {
-        let segment = Segment::new(step, inputs.len(), 1, inputs);
-        Ok(self.step_with_care(step, &segment, outputs, &mut Samples::default())?)
     }
 
     /// Why a step of FMI 2.0 failed.

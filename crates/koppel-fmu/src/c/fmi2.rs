@@ -2,14 +2,11 @@
 
 use super::log::{Log, Logger, Logger2};
 use super::memory::{folder, given, put, text, wanted};
-use super::{Component, DISCARD, OK, call, free, instantiate};
+use super::state::{fill, forget, hand_out, keep, no_state, release, state_functions};
+use super::{Component, DISCARD, OK, Pointer, Refs, Text, call, free, functions, instantiate};
 use crate::error::{Error, Result};
 use crate::instance::{Instance, Kind, Past, Phase, State};
-use std::ffi::{CString, c_char, c_int, c_void};
-
-type Pointer = *mut c_void;
-type Text = *const c_char;
-type Refs = *const u32;
+use std::ffi::{CString, c_int, c_void};
 
 /// `fmi2CallbackFunctions`.
 #[repr(C)]
@@ -35,17 +32,6 @@ struct EventInfo {
 const CO_SIMULATION: c_int = 1;
 const LAST_SUCCESSFUL_TIME: c_int = 2;
 const TERMINATED: c_int = 3;
-
-/// Functions of the standard that take an instance first: `call` does what all have in common.
-macro_rules! functions {
-    ($($name:ident ($($argument:ident: $type:ty),*) $component:ident => $work:expr;)*) => {$(
-        #[unsafe(no_mangle)]
-        unsafe extern "C" fn $name(pointer: Pointer, $($argument: $type),*) -> c_int {
-            // SAFETY: promised by the importer, as the module says; this covers the memory the arguments point to.
-            unsafe { call(pointer, |$component: &mut Component| -> Result<()> { $work }) }
-        }
-    )*};
-}
 
 #[unsafe(no_mangle)]
 extern "C" fn fmi2GetTypesPlatform() -> Text {
@@ -85,6 +71,15 @@ unsafe extern "C" fn fmi2FreeInstance(pointer: Pointer) {
     unsafe { free(pointer) }
 }
 
+state_functions! {
+    fmi2GetFMUstate,
+    fmi2SetFMUstate,
+    fmi2FreeFMUstate,
+    fmi2SerializedFMUstateSize,
+    fmi2SerializeFMUstate,
+    fmi2DeSerializeFMUstate
+}
+
 functions! {
     fmi2SetDebugLogging(_on: c_int, _count: usize, _categories: *const Text) _c => Ok(());
     fmi2SetupExperiment(_has_tolerance: c_int, _tolerance: f64, start: f64, _has_stop: c_int, _stop: f64) c => {
@@ -114,40 +109,12 @@ functions! {
     fmi2SetBoolean(_references: Refs, count: usize, _values: *const c_int) _c => none_of("Boolean", count);
     fmi2SetString(_references: Refs, count: usize, _values: *const Text) _c => none_of("string", count);
 
-    fmi2GetFMUstate(state: *mut *mut State) c => {
-        release(state);
-        let saved = c.instance.save()?;
-        keep(state, saved)
-    };
-    fmi2SetFMUstate(state: *const State) c => c.instance.restore(state.as_ref().ok_or_else(no_state)?);
-    fmi2FreeFMUstate(state: *mut *mut State) _c => {
-        forget(state);
-        Ok(())
-    };
-    fmi2SerializedFMUstateSize(state: *const State, size: *mut usize) c => {
-        put(size, c.instance.serialize(state.as_ref().ok_or_else(no_state)?)?.len());
-        Ok(())
-    };
-    fmi2SerializeFMUstate(state: *const State, bytes: *mut u8, size: usize) c => {
-        let own = c.instance.serialize(state.as_ref().ok_or_else(no_state)?)?;
-        fill(wanted(bytes, size)?, &own)
-    };
-    fmi2DeSerializeFMUstate(bytes: *const u8, size: usize, state: *mut *mut State) c => {
-        let read = c.instance.deserialize(given(bytes, size)?)?;
-        hand_out(state, read)
-    };
-
     fmi2GetDirectionalDerivative(
         unknowns: Refs, n_unknowns: usize, knowns: Refs, n_knowns: usize, seed: *const f64, change: *mut f64
     ) c => {
         let (unknowns, knowns) = (given(unknowns, n_unknowns)?, given(knowns, n_knowns)?);
         let (seed, change) = (given(seed, n_knowns)?, wanted(change, n_unknowns)?);
-        let jacobian = c.instance.jacobian(unknowns, knowns)?;
-        for (row, change) in change.iter_mut().enumerate() {
-            let row = &jacobian[row * n_knowns..][..n_knowns];
-            *change = row.iter().zip(seed).map(|(slope, seed)| slope * seed).sum();
-        }
-        Ok(())
+        c.instance.derivative_along(unknowns, knowns, seed, change)
     };
 
     fmi2EnterEventMode() c => {
@@ -244,81 +211,4 @@ unsafe extern "C" fn fmi2DoStep(pointer: Pointer, time: f64, size: f64, no_set: 
 /// All variables are real numbers.
 pub(super) fn none_of(what: &str, count: usize) -> Result<()> {
     if count == 0 { Ok(()) } else { Err(Error::misuse(format!("this FMU has no {what}"))) }
-}
-
-pub(super) fn no_state() -> Box<Error> {
-    Error::misuse("the state is null")
-}
-
-/// Hands a state to the importer, in place of the one it has.
-///
-/// # Safety
-///
-/// `place` is null or may be written to; what it points to is null or a state of this library.
-pub(super) unsafe fn keep(place: *mut *mut State, state: State) -> Result<()> {
-    // SAFETY: promised by the caller.
-    unsafe {
-        let place = place.as_mut().ok_or_else(no_state)?;
-        match place.as_mut() {
-            Some(old) => *old = state,
-            None => *place = Box::into_raw(Box::new(state)),
-        }
-    }
-    Ok(())
-}
-
-/// The state that is in a place is not going to be set any more.
-///
-/// # Safety
-///
-/// As for [`keep`].
-pub(super) unsafe fn release(place: *mut *mut State) {
-    // SAFETY: promised by the caller.
-    if let Some(state) = unsafe { place.as_mut().and_then(|state| state.as_mut()) } {
-        state.release();
-    }
-}
-
-/// Hands a new state to the importer; what was in its place may never have been set.
-///
-/// # Safety
-///
-/// `place` is null or may be written to.
-pub(super) unsafe fn hand_out(place: *mut *mut State, state: State) -> Result<()> {
-    if place.is_null() {
-        return Err(no_state());
-    }
-    // SAFETY: promised by the caller.
-    unsafe { place.write(Box::into_raw(Box::new(state))) };
-    Ok(())
-}
-
-/// Takes a state back from the importer.
-///
-/// # Safety
-///
-/// As for [`keep`].
-pub(super) unsafe fn forget(place: *mut *mut State) {
-    // SAFETY: promised by the caller: it came from `Box::into_raw`.
-    unsafe {
-        if let Some(place) = place.as_mut()
-            && !place.is_null()
-        {
-            drop(Box::from_raw(*place));
-            *place = std::ptr::null_mut();
-        }
-    }
-}
-
-/// Copies bytes where there is room for exactly them.
-pub(super) fn fill(room: &mut [u8], bytes: &[u8]) -> Result<()> {
-    if room.len() < bytes.len() {
-        return Err(Error::misuse(format!(
-            "the state has {} bytes, there is room for {}",
-            bytes.len(),
-            room.len()
-        )));
-    }
-    room[..bytes.len()].copy_from_slice(bytes);
-    Ok(())
 }

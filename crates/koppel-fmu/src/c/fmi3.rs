@@ -1,17 +1,15 @@
 //! FMI 3.0.
 
-use super::fmi2::{fill, forget, hand_out, keep, no_state, none_of, release};
+use super::fmi2::none_of;
 use super::log::{Log, Logger, Logger3};
 use super::memory::{folder, given, put, text, wanted};
-use super::{Component, OK, call, free, instantiate};
+use super::state::{fill, forget, hand_out, keep, no_state, release, state_functions};
+use super::{Component, OK, Pointer, Refs, Text, call, free, functions, instantiate};
 use crate::error::{Error, Result};
 use crate::instance::{Instance, Kind, Past, Phase, State};
 use crate::polynomial::NODES;
-use std::ffi::{CString, c_char, c_int, c_void};
+use std::ffi::{CString, c_int, c_void};
 
-type Pointer = *mut c_void;
-type Text = *const c_char;
-type Refs = *const u32;
 type IntermediateCallback =
     unsafe extern "C" fn(*mut c_void, f64, bool, bool, bool, bool, *mut bool, *mut f64);
 
@@ -20,17 +18,6 @@ type IntermediateCallback =
 pub(super) struct IntermediateUpdate {
     callback: IntermediateCallback,
     environment: *mut c_void,
-}
-
-/// Functions of the standard that take an instance first: `call` does what all have in common.
-macro_rules! functions {
-    ($($name:ident ($($argument:ident: $type:ty),*) $component:ident => $work:expr;)*) => {$(
-        #[unsafe(no_mangle)]
-        unsafe extern "C" fn $name(pointer: Pointer, $($argument: $type),*) -> c_int {
-            // SAFETY: promised by the importer, as the module says; this covers the memory the arguments point to.
-            unsafe { call(pointer, |$component: &mut Component| -> Result<()> { $work }) }
-        }
-    )*};
 }
 
 /// Getters and setters of types this FMU has no variables of.
@@ -198,6 +185,15 @@ unsafe extern "C" fn fmi3DoStep(
     unsafe { call(pointer, go) }
 }
 
+state_functions! {
+    fmi3GetFMUState,
+    fmi3SetFMUState,
+    fmi3FreeFMUState,
+    fmi3SerializedFMUStateSize,
+    fmi3SerializeFMUState,
+    fmi3DeserializeFMUState
+}
+
 functions! {
     fmi3SetDebugLogging(_on: bool, _count: usize, _categories: *const Text) _c => Ok(());
     fmi3EnterInitializationMode(_has_tolerance: bool, _tolerance: f64, start: f64, _has_stop: bool, _stop: f64) c => {
@@ -256,29 +252,6 @@ functions! {
         _count: usize
     ) _c => Err(Error::misuse("dependencies do not change: they are those of the model description"));
 
-    fmi3GetFMUState(state: *mut *mut State) c => {
-        release(state);
-        let saved = c.instance.save()?;
-        keep(state, saved)
-    };
-    fmi3SetFMUState(state: *const State) c => c.instance.restore(state.as_ref().ok_or_else(no_state)?);
-    fmi3FreeFMUState(state: *mut *mut State) _c => {
-        forget(state);
-        Ok(())
-    };
-    fmi3SerializedFMUStateSize(state: *const State, size: *mut usize) c => {
-        put(size, c.instance.serialize(state.as_ref().ok_or_else(no_state)?)?.len());
-        Ok(())
-    };
-    fmi3SerializeFMUState(state: *const State, bytes: *mut u8, size: usize) c => {
-        let own = c.instance.serialize(state.as_ref().ok_or_else(no_state)?)?;
-        fill(wanted(bytes, size)?, &own)
-    };
-    fmi3DeserializeFMUState(bytes: *const u8, size: usize, state: *mut *mut State) c => {
-        let read = c.instance.deserialize(given(bytes, size)?)?;
-        hand_out(state, read)
-    };
-
     fmi3GetDirectionalDerivative(
         unknowns: Refs, n_unknowns: usize, knowns: Refs, n_knowns: usize, seed: *const f64, n_seed: usize,
         change: *mut f64, n_change: usize
@@ -287,12 +260,7 @@ functions! {
         same_size(n_unknowns, n_change)?;
         let (unknowns, knowns) = (given(unknowns, n_unknowns)?, given(knowns, n_knowns)?);
         let (seed, change) = (given(seed, n_seed)?, wanted(change, n_change)?);
-        let jacobian = c.instance.jacobian(unknowns, knowns)?;
-        for (row, change) in change.iter_mut().enumerate() {
-            let row = &jacobian[row * n_knowns..][..n_knowns];
-            *change = row.iter().zip(seed).map(|(slope, seed)| slope * seed).sum();
-        }
-        Ok(())
+        c.instance.derivative_along(unknowns, knowns, seed, change)
     };
     fmi3GetAdjointDerivative(
         unknowns: Refs, n_unknowns: usize, knowns: Refs, n_knowns: usize, seed: *const f64, n_seed: usize,

@@ -11,12 +11,29 @@ mod fmi2;
 mod fmi3;
 mod log;
 mod memory;
+mod state;
 
 use crate::error::Result;
 use crate::instance::Instance;
 use log::Log;
-use std::ffi::{c_int, c_void};
+use std::ffi::{c_char, c_int, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
+
+type Pointer = *mut c_void;
+type Text = *const c_char;
+type Refs = *const u32;
+
+/// Functions of the standard that take an instance first: `call` does what all have in common.
+macro_rules! functions {
+    ($($name:ident ($($argument:ident: $type:ty),*) $component:ident => $work:expr;)*) => {$(
+        #[unsafe(no_mangle)]
+        unsafe extern "C" fn $name(pointer: Pointer, $($argument: $type),*) -> c_int {
+            // SAFETY: promised by the importer, as the module says; this covers the memory the arguments point to.
+            unsafe { call(pointer, |$component: &mut Component| -> Result<()> { $work }) }
+        }
+    )*};
+}
+use functions;
 
 const OK: c_int = 0;
 const DISCARD: c_int = 2;

@@ -56,6 +56,22 @@ impl Instance {
         Err(Error::misuse(format!("there are {own} continuous states, not {given}")))
     }
 
+    /// The change of the unknowns along a direction of the knowns.
+    pub(crate) fn derivative_along(
+        &mut self,
+        unknowns: &[u32],
+        knowns: &[u32],
+        seed: &[f64],
+        change: &mut [f64],
+    ) -> Result<()> {
+        let jacobian = self.jacobian(unknowns, knowns)?;
+        for (row, change) in change.iter_mut().enumerate() {
+            let row = &jacobian[row * knowns.len()..][..knowns.len()];
+            *change = row.iter().zip(seed).map(|(slope, seed)| slope * seed).sum();
+        }
+        Ok(())
+    }
+
     /// ∂unknowns/∂knowns, row by row.
     pub(crate) fn jacobian(&mut self, unknowns: &[u32], knowns: &[u32]) -> Result<Vec<f64>> {
         if !self.plan.abilities.derivatives {

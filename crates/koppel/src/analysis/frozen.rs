@@ -100,9 +100,7 @@ impl Subsystem for Frozen {
 
 impl LinearModel for Frozen {
     fn linearize(&mut self, _inputs: &[f64], out: &mut StateSpace) -> Result<bool> {
-        let (p, m) = (self.d.rows(), self.d.cols());
-        let zeros = Matrix::zeros;
-        *out = StateSpace { a: zeros(0, 0), b: zeros(0, m), c: zeros(p, 0), d: self.d.clone() };
+        *out = StateSpace::gain(self.d.clone());
         Ok(true)
     }
 

@@ -2,7 +2,7 @@
 
 use super::{Specification, Zpk};
 use crate::linalg::Complex;
-use crate::system::StateSpace;
+use crate::state_space::StateSpace;
 
 /// A compensator with the smoother it was made for.
 #[derive(Clone, Debug, PartialEq)]

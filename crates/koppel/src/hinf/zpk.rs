@@ -1,7 +1,7 @@
 //! Rational transfer functions by their zeros and poles.
 
 use crate::linalg::{Complex, Matrix};
-use crate::system::StateSpace;
+use crate::state_space::StateSpace;
 
 /// k Π (s - z_i) / Π (s - p_i), real: complex zeros and poles come in pairs.
 #[derive(Clone, Debug, PartialEq)]
@@ -79,7 +79,7 @@ impl Chain {
     /// The identity.
     fn new() -> Self {
         let d = Matrix::identity(1);
-        let system = StateSpace { a: Matrix::zeros(0, 0), b: Matrix::zeros(0, 1), c: Matrix::zeros(1, 0), d };
+        let system = StateSpace::gain(d);
         Chain { system }
     }
 

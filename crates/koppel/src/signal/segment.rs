@@ -14,7 +14,6 @@ use super::external::{COEFFICIENTS, External};
 pub struct Segment<'a> {
     start: f64,
     size: f64,
-    inputs: usize,
     terms: usize,
     /// Where each piece begins, relative to `start`; the first is 0.
     offsets: &'a [f64],
@@ -84,13 +83,19 @@ impl<'a> Segment<'a> {
     #[inline]
     pub fn new(step: &Step, inputs: usize, terms: usize, coefficients: &'a [f64]) -> Self {
         debug_assert_eq!(coefficients.len(), inputs * terms, "as many coefficients as inputs and terms");
-        Segment { start: step.start, size: step.size, inputs, terms, offsets: &[0.0], coefficients }
+        Segment { start: step.start, size: step.size, terms, offsets: &[0.0], coefficients }
     }
 
     /// Inputs that are held over `step`.
     #[inline]
     pub fn held(step: &Step, inputs: &'a [f64]) -> Self {
         Segment::new(step, inputs.len(), 1, inputs)
+    }
+
+    /// The same with other inputs that are held.
+    #[inline]
+    pub(crate) fn hold(&mut self, inputs: &'a [f64]) {
+        self.coefficients = inputs;
     }
 
     /// A segment from its parts, as [`Segment::offsets`] and [`Segment::coefficients`] give them.
@@ -103,7 +108,7 @@ impl<'a> Segment<'a> {
         coefficients: &'a [f64],
     ) -> Self {
         debug_assert_eq!(coefficients.len(), offsets.len() * inputs * terms, "as many as pieces want");
-        Segment { start: step.start, size: step.size, inputs, terms, offsets, coefficients }
+        Segment { start: step.start, size: step.size, terms, offsets, coefficients }
     }
 
     /// Where its pieces begin, counted from its start.
@@ -133,7 +138,16 @@ impl<'a> Segment<'a> {
     /// How many inputs it carries.
     #[inline]
     pub fn inputs(&self) -> usize {
-        self.inputs
+        self.width() / self.terms
+    }
+
+    /// Coefficients per piece.
+    #[inline]
+    fn width(&self) -> usize {
+        match self.offsets.len() {
+            1 => self.coefficients.len(),
+            pieces => self.coefficients.len() / pieces,
+        }
     }
 
     /// Coefficients per input and piece.
@@ -159,7 +173,7 @@ impl<'a> Segment<'a> {
     /// Piece number `p`.
     #[inline]
     pub fn piece(&self, p: usize) -> Piece<'a> {
-        let width = self.inputs * self.terms;
+        let width = self.width();
         let end = self.offsets.get(p + 1).copied().unwrap_or(self.size);
         Piece {
             start: self.start + self.offsets[p],
@@ -180,7 +194,7 @@ impl<'a> Segment<'a> {
     #[inline]
     pub fn end_values(&self, out: &mut [f64]) {
         if self.terms == 1 {
-            out.copy_from_slice(&self.coefficients[self.coefficients.len() - self.inputs..]);
+            out.copy_from_slice(&self.coefficients[self.coefficients.len() - self.width()..]);
             return;
         }
         let last = self.piece(self.offsets.len() - 1);
@@ -219,7 +233,6 @@ impl SegmentBuffer {
         Segment {
             start: self.start,
             size: self.size,
-            inputs: self.inputs,
             terms: self.terms,
             offsets: &self.offsets,
             coefficients: &self.coefficients,

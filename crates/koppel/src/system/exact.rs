@@ -2,9 +2,9 @@
 //!
 //! Exact to round-off at any step; the matrices are computed once per step size and degree.
 
-use super::state_space::{Discrete, StateSpace};
 use crate::error::Result;
 use crate::signal::Piece;
+use crate::state_space::{Discrete, StateSpace};
 
 /// How many step sizes are remembered.
 const REMEMBERED: usize = 16;

@@ -8,9 +8,9 @@
 //!   `general`  numerator / denominator in s, highest power first, with more poles than zeros
 //!   `auto`     the fastest `pt2` with which the loop is stable at the run's step
 
-use super::state_space::StateSpace;
 use crate::error::{Error, Result};
 use crate::linalg::Matrix;
+use crate::state_space::StateSpace;
 use serde::{Deserialize, Serialize};
 
 /// A filter as the user writes it.

@@ -10,11 +10,11 @@ use super::exact::Exact;
 use super::filter::{FilterConfig, Filtered};
 use super::ports::{Dependencies, Ports, Variable, VariableId, VariableKind};
 use super::snapshot::Snapshot;
-use super::state_space::StateSpace;
 use super::subsystem::{LinearModel, Mailbox, Subsystem};
 use crate::error::{Error, Result};
 use crate::linalg::{Matrix, solve};
 use crate::signal::{Request, Samples, Segment, Step};
+use crate::state_space::StateSpace;
 
 /// The subsystem and its filters.
 pub(super) struct WithFilters {

@@ -2,8 +2,8 @@
 
 use super::ode_model::Ode;
 use super::ports::{Ports, Variable};
-use super::state_space::StateSpace;
 use crate::error::{Error, Result};
+use crate::state_space::StateSpace;
 
 /// x' = A x + B u, y = C x + D u with given matrices.
 #[derive(Clone, Debug)]

@@ -8,11 +8,11 @@ use super::monolith::monolithic_matrices;
 use super::ode_model::OdeModel;
 use super::ports::Variable;
 use super::stale_reading::StaleReading;
-use super::state_space::StateSpace;
 use super::subsystem::Subsystem;
 use crate::error::Result;
 use crate::linalg::Matrix;
 use crate::solver::SolverConfig;
+use crate::state_space::StateSpace;
 
 /// A linear stand-in for one subsystem, without its filters.
 #[derive(Clone, Debug, PartialEq)]

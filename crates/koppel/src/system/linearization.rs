@@ -16,8 +16,8 @@
 
 use super::ode_model::Ode;
 use super::ports::Variable;
-use super::state_space::StateSpace;
 use crate::linalg::Matrix;
+use crate::state_space::StateSpace;
 
 /// Room for the differences, and the matrices of a linear model.
 #[derive(Clone, Debug)]

@@ -12,9 +12,9 @@ use super::feedthrough::{Component, evaluation_order};
 use super::graph::SystemGraph;
 use super::ode_model::Ode;
 use super::ports::{Ports, Variable};
-use super::state_space::StateSpace;
 use crate::error::{Error, Result};
 use crate::linalg::{Matrix, inverse};
+use crate::state_space::StateSpace;
 use std::cell::RefCell;
 
 /// The closed system of linear subsystems: inputs are w (one per input of the graph), outputs are all y.

@@ -6,12 +6,12 @@ use super::exact::Exact;
 use super::linearization::Linearization;
 use super::ports::{Ports, VariableId, VariableKind};
 use super::snapshot::Snapshot;
-use super::state_space::StateSpace;
 use super::subsystem::{LinearModel, Subsystem};
 use crate::error::{Error, Result, Subject};
 use crate::linalg::Matrix;
 use crate::signal::{Part, Piece, Request, Samples, Segment, Step};
 use crate::solver::{Rhs, Solver, SolverConfig};
+use crate::state_space::StateSpace;
 
 /// The equations of a model. States are locals `0..states()` of its ports; `start` of those is x(0).
 pub trait Ode: Send {

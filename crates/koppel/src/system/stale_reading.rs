@@ -4,10 +4,10 @@
 use super::capabilities::Capabilities;
 use super::ports::{Ports, VariableId};
 use super::snapshot::Snapshot;
-use super::state_space::StateSpace;
 use super::subsystem::{LinearModel, Mailbox, Subsystem};
 use crate::error::{Error, Result};
 use crate::signal::{Samples, Segment, Step};
+use crate::state_space::StateSpace;
 
 pub(crate) struct StaleReading {
     inner: Box<dyn Subsystem>,

@@ -8,11 +8,11 @@ use super::events::EventLog;
 use super::message::Message;
 use super::ports::{Ports, VariableId};
 use super::snapshot::Snapshot;
-use super::state_space::StateSpace;
 use crate::error::{Error, Result};
 use crate::linalg::Matrix;
 use crate::signal::{Samples, Segment, Step};
 use crate::solver::SolverConfig;
+use crate::state_space::StateSpace;
 
 /// One model with its own solver, seen from outside.
 pub trait Subsystem: Send {

@@ -1,6 +1,6 @@
 //! Model exchange in FMI 3.0.
 
-use super::{Functions, Instance, Instantiation, c_string, log_message};
+use super::{Functions, Instance, Instantiation, log_message};
 use crate::ffi::twins::{call, function};
 use crate::ffi::{CallError, CompletedStep, EventInfo};
 use std::sync::Arc;
@@ -27,9 +27,7 @@ impl Instance {
     ) -> Result<Instance, CallError> {
         const CALL: &str = "fmi3InstantiateModelExchange";
         let instantiate = functions.instantiate_model_exchange.ok_or(CallError::Missing { call: CALL })?;
-        let name = c_string(CALL, "the instance name", with.name)?;
-        let token = c_string(CALL, "the instantiation token", with.token)?;
-        let resources = c_string(CALL, "the resource path", with.resources)?;
+        let [name, token, resources] = with.texts(CALL)?;
         let context = Instance::context(with);
         crate::ffi::trace::enter(const { crate::ffi::trace::number(CALL) });
         // SAFETY: the context is alive until the instance is dropped; texts live during the call.
@@ -44,7 +42,7 @@ impl Instance {
                 log_message,
             )
         };
-        Instance::made(CALL, functions, with, pointer, context)
+        Instance::made(CALL, functions, &with.log, pointer, context)
     }
 
     /// `fmi3UpdateDiscreteStates`.

@@ -47,6 +47,12 @@ impl StateSpace {
         Ok(StateSpace { a, b, c, d })
     }
 
+    /// y = D u, without states.
+    pub fn gain(d: Matrix) -> Self {
+        let (p, m) = (d.rows(), d.cols());
+        StateSpace { a: Matrix::zeros(0, 0), b: Matrix::zeros(0, m), c: Matrix::zeros(p, 0), d }
+    }
+
     /// Becomes a copy of another model, without allocation if it is no larger than those before.
     pub(crate) fn copy_from(&mut self, other: &StateSpace) {
         self.a.copy_from(&other.a);
