@@ -6,7 +6,7 @@ use super::retreat::LastPoint;
 use super::simulation::Simulation;
 use super::slot::Slot;
 use crate::error::Result;
-use crate::record::Recorder;
+use crate::record::{Recorder, Table};
 use crate::system::{SubsystemId, SystemGraph, VariableId, VariableKind};
 
 /// How a run ended.
@@ -72,6 +72,13 @@ impl Simulation {
             }
             None => Err(error),
         }
+    }
+
+    /// Runs to the end and returns the rows.
+    pub fn run_to_table(&mut self) -> Result<Table> {
+        let mut table = Table::default();
+        self.run(&mut table, &mut |_| Ok(Flow::Continue))?;
+        Ok(table)
     }
 
     /// The last row of a run that was ended inside of a step: where all are, or the last point they had in common.
