@@ -1,8 +1,9 @@
-//! The project's tasks: `cargo xtask test | bench [NAME...] | papers [ARGUMENTS] | proof [NAME...]`.
+//! The project's tasks: `cargo xtask test | bench [NAME...] | papers [ARGUMENTS] | proof [NAME...] | lines [REV [REV]]`.
 
 mod bench;
 mod command;
 mod cross_check;
+mod lines;
 mod papers;
 mod proof;
 mod stages;
@@ -24,6 +25,8 @@ usage: cargo xtask TASK
   proof cross-check PATH
                    try the FMUs of a checkout or bare git directory of modelica/fmi-cross-check and write
                    bench/cross-check.md
+  lines [REV [REV]]
+                   count code lines per package, of the work tree or of a git revision, or compare two revisions
 ";
 
 fn main() -> ExitCode {
@@ -38,6 +41,7 @@ fn main() -> ExitCode {
         ["proof", "cross-check", path] => cross_check::run(path),
         ["proof", "cross-check", ..] => Err(USAGE.into()),
         ["proof", names @ ..] => proof::run(names),
+        ["lines", revisions @ ..] if revisions.len() <= 2 => lines::run(revisions),
         _ => Err(USAGE.into()),
     };
     done.map_or_else(failed, |()| ExitCode::SUCCESS)

@@ -381,6 +381,99 @@ fn several_mistakes_at_once() {
     assert_eq!(mistakes[3]["known"][0], "mass", "{}", mistakes[3]);
 }
 
+/// The messages of a refused command, without their places and hints.
+fn heads(said: &Said) -> Vec<&str> {
+    assert_eq!((said.code, said.out.as_str()), (Some(2), ""), "{}", said.err);
+    said.err.lines().filter_map(|line| line.strip_prefix("error: ")).collect()
+}
+
+/// Each mistake inside of one table is told; what may follow from another one is not.
+#[test]
+fn several_mistakes_in_one_table() {
+    let coupling = "coupling = { method = \"prestep\", error_steps = \"few\", modle = 1, model = { identify = \"rls\", N = 0.5, forgettin = 1 } }";
+    let text = SYSTEM
+        .replacen("coupling = \"zoh\"", coupling, 1)
+        .replacen("step = 1e-5 }", "step = \"small\", setp = 1 }", 1)
+        .replacen("parameters = { m = 10.0 }", "parameters = { m = \"10\", mm = 1, cc = 2 }", 1)
+        .replacen("gain = 100", "gain = \"100\"\nofset = true\nunits = \"none\"", 1);
+    let folder = Folder::with(&text);
+    let said = folder.run(&["run", "system.toml"]);
+    assert_eq!(
+        heads(&said),
+        [
+            "`error_steps`: found the text \"few\", expected a whole number from 1 to 4294967295",
+            "unknown key `modle` in coupling",
+            "`N`: found the number `0.5`, expected a whole number",
+            "unknown key `forgettin` in coupling",
+            "`step`: found the text \"small\", expected a number",
+            "unknown key `setp` in solver",
+            "`m` must be a number, found text",
+            "unknown parameter `mm`",
+            "unknown parameter `cc`",
+            "`gain` must be a number, found text",
+            "unknown key `ofset` in [[connections]]",
+            "unknown rule `none`",
+        ]
+    );
+}
+
+/// What the engine finds wrong with the run, the wiring and changes is told in one go.
+#[test]
+fn several_mistakes_of_the_run_and_the_wiring() {
+    let text = SYSTEM
+        .replacen(
+            "stop = 0.2",
+            "stop = 0.2\nrecord_every = 0\nstop_when = \"left.y > 1\"\nevery = { lfet = 2 }",
+            1,
+        )
+        .replacen("from = \"right.x\"", "from = \"right.y\"", 1)
+        + "[[at]]\ntime = 0.1\nset = { \"left.k\" = 1, \"rihgt.m\" = 2 }\n";
+    let folder = Folder::with(&text);
+    let said = folder.run(&["run", "system.toml"]);
+    let lines: Vec<&str> =
+        said.err.lines().filter_map(|line| line.strip_prefix(" --> system.toml:")).collect();
+    assert_eq!(lines.len(), heads(&said).len(), "{}", said.err);
+    assert_eq!(
+        heads(&said),
+        [
+            "run.record_every: `0` must be at least 1",
+            "unknown variable `left.y`",
+            "unknown subsystem `lfet`",
+            "unknown output `right.y`",
+            "unknown parameter or input `left.k`",
+            "unknown subsystem `rihgt`",
+        ]
+    );
+}
+
+/// Of what is connected to an FMU that is missing nothing can be said, but of everything else.
+#[test]
+fn a_missing_fmu_hides_no_mistakes_of_the_wiring() {
+    let more =
+        "[subsystems.third]\nfmu = \"third.fmu\"\n[[connections]]\nfrom = \"right.x\"\nto = \"third.u\"\n";
+    let text = format!("{}{more}", SYSTEM.replacen("from = \"left.x\"", "from = \"left.y\"", 1));
+    let folder = Folder::with(&text);
+    let said = folder.run(&["run", "system.toml"]);
+    let heads = heads(&said);
+    assert_eq!((heads.len(), heads[0]), (2, "unknown output `left.y`"), "{}", said.err);
+    assert!(heads[1].contains("third.fmu"), "{}", said.err);
+}
+
+#[test]
+fn several_mistakes_of_options() {
+    let folder = Folder::with(SYSTEM);
+    let options = ["--set", "left.y=1", "--set", "rihgt.m=2", "--set", "right.m=3", "--set", "right.c=[1"];
+    let said = folder.run(&[&["run", "system.toml"], &options[..]].concat());
+    let heads = heads(&said);
+    assert_eq!(
+        heads[..2],
+        ["unknown setting `left.y`", "unknown setting or subsystem `rihgt`"],
+        "{}",
+        said.err
+    );
+    assert_eq!(heads.len(), 3, "{}", said.err);
+}
+
 #[test]
 fn a_value_that_becomes_infinite() {
     let system = SYSTEM.replace("[-1e5, -0.1]", "[1e9, 1e5]").replace("stop = 0.2", "stop = 20");

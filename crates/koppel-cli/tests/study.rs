@@ -247,6 +247,39 @@ fn mistakes_are_told() {
     }
 }
 
+/// Mistakes of factors, plan, measures, reference and analysis are told in one go; what depends on them is left alone.
+#[test]
+fn several_mistakes_of_a_study() {
+    let text = "system = \"system.toml\"\naccept_unstable = 1\n[factors]\n\"right.kc\" = [1, 2]\nlag = { paths = [\"left.q\", \"left.r\"], values = [1] }\n\
+        [plan]\nkind = \"sobl\"\nseed = -1\n[reference]\nset = { \"left.p\" = 1 }\n[measures]\npeak = { of = \"left.x +\", take = \"most\" }\n\
+        score = \"peak * pek * lag\"\nradius = { forecast = \"radius\", take = \"max\" }\n[analysis]\nat_least = 0\n";
+    let folder = folder(text);
+    let said = folder.run(&["study", "study.toml"]);
+    assert_eq!(said.code, Some(2), "{}", said.err);
+    let heads: Vec<&str> = said.err.lines().filter_map(|line| line.strip_prefix("error: ")).collect();
+    assert_eq!(
+        heads,
+        [
+            "`accept_unstable` must be true or false, found a number",
+            "unknown setting `right.kc`",
+            "unknown setting `left.q`",
+            "unknown setting `left.r`",
+            "unknown plan `sobl`",
+            "`seed` must be a whole number, found a number",
+            "unknown setting `left.p`",
+            "expected a number or a name, found the end (byte 8)",
+            "unknown take `most`",
+            "unknown measure above or numeric factor `pek`",
+            "unknown forecast `radius`",
+            "`take` does not go with measure `radius`",
+        ]
+    );
+    let folder =
+        crate::folder(&STUDY.replace("left.x", "left.y").replace("\"all\"", "[\"left.z\", \"right.F\"]"));
+    let said = folder.run(&["study", "study.toml"]);
+    said.errs_with(&["unknown signal `left.y`", "unknown signal `left.z`"]);
+}
+
 #[test]
 fn a_study_that_changed_is_refused_and_keeps_its_runs() {
     let folder = folder(STUDY);

@@ -1,11 +1,9 @@
 //! Stable steps of every method and schedule as a map (SVG): one bar each over the communication step.
 
-use std::fmt::Write as _;
-
-use koppel::analysis::{Forecast, Limit};
+use koppel::analysis::{Forecast, Limit, Recommendation};
 use koppel::run::ScheduleConfig;
 
-use crate::report::escape;
+use crate::canvas::{Axis, Canvas, Frame, Scale};
 
 const LEFT: f64 = 190.0;
 const RIGHT: f64 = 760.0;
@@ -16,80 +14,53 @@ const BAR: f64 = 14.0;
 /// The map, as a whole SVG document; `step` is the run's own.
 #[must_use]
 pub fn svg(title: &str, forecast: &Forecast, step: f64) -> String {
-    let (low, high) = range(&forecast.limits, step);
-    let place = |value: f64| {
-        let part = (value / low).ln() / (high / low).ln();
-        LEFT + part.clamp(0.0, 1.0) * (RIGHT - LEFT)
+    let bottom = TOP + forecast.limits.len() as f64 * ROW;
+    let names: Vec<String> = forecast.limits.iter().map(label).collect();
+    let frame = Frame {
+        x: Axis::between(Scale::Logarithmic, range(&forecast.limits, step), [LEFT, RIGHT]),
+        // The first row is at the top.
+        y: Axis::names(&names, [TOP, bottom]),
     };
-    let rows = forecast.limits.len() as f64;
-    let bottom = TOP + rows * ROW;
-    let mut body = String::new();
-    let text = |x: f64, y: f64, anchor: &str, words: &str| {
-        format!("<text x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"{anchor}\">{}</text>\n", escape(words))
-    };
-    body.push_str(&text(LEFT, 20.0, "start", title));
-    for power in low.log10().ceil() as i32..=high.log10().floor() as i32 {
-        let x = place(10_f64.powi(power));
-        let _ = writeln!(
-            body,
-            "<line x1=\"{x:.1}\" y1=\"{TOP}\" x2=\"{x:.1}\" y2=\"{bottom:.1}\" stroke=\"#ddd\"/>"
-        );
-        body.push_str(&text(x, bottom + 16.0, "middle", &format!("1e{power}")));
-    }
+    let place = |value: f64| frame.x.place(value).unwrap_or(LEFT).clamp(LEFT, RIGHT);
+    let mut canvas = Canvas::default();
+    canvas.text(LEFT, 20.0, "start", title);
+    frame.draw(&mut canvas);
     for (row, limit) in forecast.limits.iter().enumerate() {
         let y = TOP + row as f64 * ROW + (ROW - BAR) / 2.0;
-        body.push_str(&text(LEFT - 10.0, y + BAR - 3.0, "end", &label(limit)));
-        let mut bar = |from: f64, to: f64, colour: &str| {
-            let width = (to - from).max(0.5);
-            let _ = writeln!(
-                body,
-                "<rect x=\"{from:.1}\" y=\"{y:.1}\" width=\"{width:.1}\" height=\"{BAR}\" fill=\"{colour}\"/>"
-            );
-        };
+        let mut bar =
+            |from: f64, to: f64, fill: &str| canvas.rect([from, y], [(to - from).max(0.5), BAR], fill);
         match &limit.problem {
-            Some(_) => bar(LEFT, RIGHT, UNKNOWN),
+            Some(problem) => {
+                bar(LEFT, RIGHT, UNKNOWN);
+                canvas.text(LEFT + 6.0, y + BAR - 3.0, "start", problem);
+            }
             None => {
                 bar(LEFT, RIGHT, UNSTABLE);
                 limit.intervals.iter().for_each(|stable| bar(place(stable.from), place(stable.to), STABLE));
             }
         }
-        if let Some(problem) = &limit.problem {
-            body.push_str(&text(LEFT + 6.0, y + BAR - 3.0, "start", problem));
-        }
-        let fits =
-            |r: &&koppel::analysis::Recommendation| r.method == limit.method && r.schedule == limit.schedule;
-        if let Some(recommended) = forecast.recommended.iter().find(fits) {
-            let (x, middle) = (place(recommended.step), y + BAR / 2.0);
-            let _ = writeln!(
-                body,
-                "<circle cx=\"{x:.1}\" cy=\"{middle:.1}\" r=\"4\" fill=\"#000\"><title>recommended: {} s</title></circle>",
-                recommended.step
-            );
+        let fits = |r: &&Recommendation| r.method == limit.method && r.schedule == limit.schedule;
+        if let Some(Recommendation { step, .. }) = forecast.recommended.iter().find(fits) {
+            canvas.point([place(*step), y + BAR / 2.0], 4.0, "black", &format!("recommended: {step} s"));
         }
     }
     let x = place(step);
-    let _ = writeln!(
-        body,
-        "<line x1=\"{x:.1}\" y1=\"{:.1}\" x2=\"{x:.1}\" y2=\"{bottom:.1}\" stroke=\"#000\" stroke-dasharray=\"4 3\"/>",
+    canvas.add(format_args!(
+        "<path d=\"M{x:.1} {:.1}V{bottom:.1}\" stroke=\"black\" stroke-dasharray=\"4 3\"/>",
         TOP - 8.0
-    );
-    body.push_str(&text(x, TOP - 12.0, "middle", &format!("step of the run: {step} s")));
-    body.push_str(&text((LEFT + RIGHT) / 2.0, bottom + 36.0, "middle", "communication step in s"));
-    let legend = [(STABLE, "stable"), (UNSTABLE, "unstable"), (UNKNOWN, "not known")];
-    for (k, (colour, words)) in legend.into_iter().enumerate() {
-        let (x, y) = (LEFT + 110.0 * k as f64, bottom + 50.0);
-        let _ =
-            writeln!(body, "<rect x=\"{x:.1}\" y=\"{y:.1}\" width=\"12\" height=\"12\" fill=\"{colour}\"/>");
-        body.push_str(&text(x + 18.0, y + 11.0, "start", words));
+    ));
+    canvas.text(x, TOP - 12.0, "middle", &format!("step of the run: {step} s"));
+    canvas.text((LEFT + RIGHT) / 2.0, bottom + 36.0, "middle", "communication step in s");
+    for (k, (fill, words)) in
+        [(STABLE, "stable"), (UNSTABLE, "unstable"), (UNKNOWN, "not known")].iter().enumerate()
+    {
+        let x = LEFT + 110.0 * k as f64;
+        canvas.rect([x, bottom + 50.0], [12.0, 12.0], fill);
+        canvas.text(x + 18.0, bottom + 61.0, "start", words);
     }
-    let y = bottom + 56.0;
-    let _ = writeln!(body, "<circle cx=\"{:.1}\" cy=\"{y:.1}\" r=\"4\" fill=\"#000\"/>", LEFT + 336.0);
-    body.push_str(&text(LEFT + 348.0, bottom + 61.0, "start", "recommended"));
-    let height = bottom + 76.0;
-    format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 800 {height:.0}\" width=\"800\" height=\"{height:.0}\" \
-         font-family=\"sans-serif\" font-size=\"12\">\n<rect width=\"800\" height=\"{height:.0}\" fill=\"#fff\"/>\n{body}</svg>\n"
-    )
+    canvas.point([LEFT + 336.0, bottom + 56.0], 4.0, "black", "");
+    canvas.text(LEFT + 348.0, bottom + 61.0, "start", "recommended");
+    canvas.svg(800.0, bottom + 76.0)
 }
 
 /// Told apart by those who do not see all colours, too.
@@ -98,10 +69,10 @@ const UNSTABLE: &str = "#f0c8b4";
 const UNKNOWN: &str = "#dddddd";
 
 /// The steps that are known of.
-fn range(limits: &[Limit], step: f64) -> (f64, f64) {
+fn range(limits: &[Limit], step: f64) -> [f64; 2] {
     let known = limits.iter().flat_map(|limit| &limit.intervals).flat_map(|i| [i.from, i.to]);
     let (low, high) = known.fold((step / 10.0, step * 10.0), |(l, h), value| (l.min(value), h.max(value)));
-    (low, high * 1.2)
+    [low, high * 1.2]
 }
 
 fn label(limit: &Limit) -> String {

@@ -8,7 +8,7 @@ use koppel::run::{Reading, Run};
 use koppel::system::{Connection, FilterConfig, Subsystem, System, SystemBuilder};
 use koppel::workbench::{Copies, Preparation};
 use koppel_fmi::probe::Capability;
-use koppel_io::system_file::{Mark, Marks, SubsystemSpec};
+use koppel_io::system_file::{Marks, SubsystemSpec};
 
 use crate::fmu::{self, Purpose, Setting, Wanted};
 use crate::{Result, Session, choose};
@@ -25,18 +25,26 @@ impl Session {
 
     pub(crate) fn build_for(&self, purpose: Purpose<'_>) -> Result<System> {
         let spec = &self.spec;
-        let (mut builder, mut marks) = (SystemBuilder::new(), Marks::default());
+        let (mut builder, mut marks, mut missing) = (SystemBuilder::new(), Marks::default(), Vec::new());
+        // A check finds what is wrong with any part.
+        let is_check = matches!(purpose, Purpose::Check);
         for (index, one) in spec.subsystems().iter().enumerate() {
-            if let Some(model) = marks.note(self.subsystem(index, one, purpose)) {
-                builder = builder.add_boxed(&one.name, model);
-            }
-            // A check finds what is wrong with any of them.
-            if !marks.is_empty() && !matches!(purpose, Purpose::Check) {
-                break;
+            match marks.note(self.subsystem(index, one, purpose)) {
+                Some(model) => builder = builder.add_boxed(&one.name, model),
+                None if is_check => missing.push(one.name.as_str()),
+                None => break,
             }
         }
-        marks.or(()).map_err(|marks| spec.mistakes(marks))?;
-        for connection in spec.connections() {
+        if !is_check {
+            spec.refuse(std::mem::take(&mut marks), Vec::new(), Vec::new())?;
+        }
+        // Nothing can be said of wires to what is missing.
+        let is_known = |end: &str| {
+            let is_of = |name: &&str| end.strip_prefix(name).is_some_and(|rest| rest.starts_with('.'));
+            !missing.iter().any(is_of)
+        };
+        let is_whole = |wire: &&Connection| wire.from.iter().chain([&wire.to]).all(|end| is_known(end));
+        for connection in spec.connections().filter(is_whole) {
             let mut connection = connection.clone();
             if is_open(&connection) {
                 // Until it is chosen, any filter tells where loops are broken.
@@ -44,10 +52,17 @@ impl Session {
             }
             builder = builder.connect(connection);
         }
-        for (to, signal) in spec.signals() {
+        for (to, signal) in spec.signals().filter(|(to, _)| is_known(to)) {
             builder = builder.external(to, signal.clone());
         }
-        builder.build().map_err(|error| spec.blame_wiring(*error))
+        let (system, wiring) = match builder.build_partly() {
+            Ok((system, wiring)) => (Some(system), wiring),
+            Err(error) => (None, error.each()),
+        };
+        let run = system.iter().filter(|_| is_check && missing.is_empty());
+        let run = run.flat_map(|system| spec.run.mistakes(&system.graph)).collect();
+        spec.refuse(marks, wiring, run)?;
+        Ok(system.unwrap_or_else(|| unreachable!("what is not built has mistakes")))
     }
 
     fn subsystem(
@@ -55,7 +70,7 @@ impl Session {
         index: usize,
         one: &SubsystemSpec,
         purpose: Purpose<'_>,
-    ) -> std::result::Result<Box<dyn Subsystem>, Mark> {
+    ) -> std::result::Result<Box<dyn Subsystem>, Marks> {
         let run = &self.spec.run;
         match &one.fmu {
             None => one.model().map(|model| Box::new(model) as Box<dyn Subsystem>),
@@ -70,7 +85,7 @@ impl Session {
                     without: self.lacks.get(&one.name),
                     journal: self.journals.as_ref().map(|journals| journals.of(index, &one.name)),
                 };
-                fmu::build(fmu, setting)
+                Ok(fmu::build(fmu, setting)?)
             }
         }
     }

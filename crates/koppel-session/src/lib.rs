@@ -19,7 +19,6 @@
 //! | `monolith.rs`  | the system uncut, as a reference                                       |
 //! | `trials.rs`    | what FMUs can really do of what they declare                           |
 //! | `replay.rs`    | FMUs that cannot save their state, continued from a log of their inputs |
-//! | `number.rs`    | numbers for readers                                                    |
 //! | `probe_cache.rs` | what was found of FMUs, kept between runs                            |
 
 mod black_box;
@@ -29,7 +28,6 @@ mod fmu;
 mod guard;
 mod log;
 mod monolith;
-pub mod number;
 mod outlook;
 pub mod probe_cache;
 mod remark;
@@ -51,7 +49,7 @@ use koppel_ssp::Tolerance;
 
 use fmu::Purpose;
 pub use koppel::diagnostic::Remark;
-pub use koppel_io::{Error, Result};
+pub use koppel_io::{Error, Result, number};
 pub use log::FmuLog;
 pub use monolith::MONOLITH;
 use probe_cache::ProbeCache;

@@ -217,10 +217,7 @@ fn a_mistake_in_an_option_shows_the_option() {
 
 #[test]
 fn an_unknown_start_value_is_underlined() {
-    let file = read(&SYSTEM.replace("start = { x = 0.2 }", "start = { q = 0.2 }"));
-    let error = file.simulation().map(|_| ()).unwrap_err();
-    let Error::File(found) = *error else { panic!("{error}") };
-    let found = found.first();
+    let found = mistake(&SYSTEM.replace("start = { x = 0.2 }", "start = { q = 0.2 }"));
     assert_eq!((found.excerpt().1, found.excerpt().2), (10, 1));
 }
 

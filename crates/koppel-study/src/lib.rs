@@ -12,7 +12,6 @@
 //! | `collect`  | runs that are made elsewhere                                          |
 //! | `log`      | finished runs, safe against a kill                                     |
 //! | `analysis` | analysis of variance, sorting, regions, responses: mathematics only    |
-//! | `draw`     | heat maps and bars as SVG                                              |
 //! | `results`  | tables, pictures and the page in the folder of a study                 |
 //! | `merge`    | parts of a study joined                                                |
 //! | `jobs`     | job files for clusters                                                 |
@@ -20,7 +19,6 @@
 pub mod analysis;
 mod collect;
 pub mod design;
-pub mod draw;
 mod error;
 pub mod execute;
 mod jobs;

@@ -332,9 +332,18 @@ impl Diagnostic for Error {
 }
 
 impl Error {
+    /// The mistakes that it stands for.
+    pub fn each(self) -> Vec<Error> {
+        match self {
+            Error::Several { first, others } => std::iter::once(*first).chain(others).collect(),
+            only => vec![only],
+        }
+    }
+
     /// The first of several mistakes, and the others.
-    pub(crate) fn several(all: Vec<Error>) -> Result<()> {
-        let mut all = all.into_iter();
+    pub(crate) fn several(all: impl IntoIterator<Item = Error>) -> Result<()> {
+        let each = all.into_iter().flat_map(Error::each);
+        let mut all = each.collect::<Vec<_>>().into_iter();
         match (all.next(), all.len()) {
             (None, _) => Ok(()),
             (Some(only), 0) => Err(only.into()),

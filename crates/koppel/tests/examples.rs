@@ -2,8 +2,8 @@
 
 #[path = "../examples/compare_methods.rs"]
 mod compare_methods;
-#[path = "../examples/own_subsystem.rs"]
-mod own_subsystem;
+#[path = "../examples/own_model.rs"]
+mod own_model;
 #[path = "../examples/stability_and_certificate.rs"]
 mod stability_and_certificate;
 
@@ -14,11 +14,7 @@ use koppel::coupling::{CouplingConfig, StartUp, VfpsConfig};
 #[test]
 fn methods_against_normal_modes() {
     compare_methods::main().unwrap();
-    let error = |coupling: &CouplingConfig, step: f64| {
-        let table = compare_methods::run(coupling, step).unwrap();
-        let exact = |t: f64| 0.5 * (t.cos() - (3_f64.sqrt() * t).cos());
-        table.times.iter().zip(table.column(0)).map(|(t, x)| (x - exact(*t)).abs()).fold(0.0, f64::max)
-    };
+    let error = |coupling: &CouplingConfig, step| compare_methods::largest_error(coupling, step).unwrap();
     let foh = CouplingConfig::foh(StartUp::Constant);
     let (zoh, vfps) = (CouplingConfig::zoh(), CouplingConfig::from(VfpsConfig::default()));
     let order = |coupling: &CouplingConfig| (error(coupling, 0.02) / error(coupling, 0.01)).log2();
@@ -45,9 +41,9 @@ fn stable_step_and_certificate_against_closed_forms() {
 
 /// Dead beat: at the target after one step, and the demand is what holds it there.
 #[test]
-fn own_subsystem_reaches_its_target_in_one_step() {
-    own_subsystem::main().unwrap();
-    let table = own_subsystem::run(0.5).unwrap();
+fn own_model_reaches_its_target_in_one_step() {
+    own_model::main().unwrap();
+    let table = own_model::run(0.5).unwrap();
     assert_eq!(table.rows.len(), 4);
     assert!(table.rows[0][0] == 0.0 && (table.rows[0][1] - 1.0 / (1.0 - (-0.5_f64).exp())).abs() < 1e-12);
     for row in &table.rows[1..] {

@@ -116,7 +116,7 @@ impl Now {
                 connections: own.collect(),
             })
         };
-        read().map_err(|marks| document.mistakes(marks))
+        read().map_err(|marks| document.mistake(marks))
     }
 }
 

@@ -6,12 +6,12 @@ use koppel::run::RunConfig;
 use toml::{Table, Value as Plain};
 
 use super::SystemSpec;
-use super::mistake::Mark;
+use super::mistake::{Mark, Marks};
 use super::tree::{Node, Value};
 use super::wiring::Link;
 use crate::Result;
 
-type Marked<T> = std::result::Result<T, Mark>;
+type Marked<T> = std::result::Result<T, Marks>;
 
 /// Steps of a run from which the search for a step begins.
 const FIRST: f64 = 500.0;
@@ -28,19 +28,19 @@ pub(super) fn steps(node: &Node) -> Marked<Steps> {
     match &node.value {
         Value::Text(text) if text == "auto" => Ok(Steps::Free),
         Value::Text(text) => {
-            Err(Mark::new(node.span.clone(), format!("`step` must be {WANTED}, found \"{text}\"")))
+            Err(Mark::new(node.span.clone(), format!("`step` must be {WANTED}, found \"{text}\"")).into())
         }
         Value::Table(_) => {
-            let at_most = node.fields("`step`", &["at_most"])?;
-            let at_most = at_most.need("at_most")?;
+            let at_most = node.fields("`step`", &["at_most"])?.checked()?.need("at_most")?;
             match at_most.number("at_most")? {
                 grid if grid > 0.0 => Ok(Steps::Within(grid)),
                 grid => {
-                    Err(Mark::new(at_most.span.clone(), format!("`at_most` must be positive, found {grid}")))
+                    let problem = format!("`at_most` must be positive, found {grid}");
+                    Err(Mark::new(at_most.span.clone(), problem).into())
                 }
             }
         }
-        _ => Err(node.wanted("step", WANTED)),
+        _ => Err(node.wanted("step", WANTED).into()),
     }
 }
 
@@ -77,7 +77,7 @@ pub(super) fn check(coupling: &CouplingConfig, node: &Node) -> Marked<()> {
     let Some(aim) = coupling.open() else { return Ok(()) };
     aim.check().map_err(|error| {
         let place = node.get("error").unwrap_or(node);
-        Mark::new(place.span.clone(), error.to_string())
+        Mark::new(place.span.clone(), error.to_string()).into()
     })
 }
 

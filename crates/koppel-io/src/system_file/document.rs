@@ -75,14 +75,9 @@ impl Document {
         &text.text[span]
     }
 
-    /// Makes a mark readable.
-    pub fn mistake(&self, mark: Mark) -> Box<Error> {
-        self.mistakes(mark.into())
-    }
-
-    /// Makes marks readable.
-    pub fn mistakes(&self, marks: Marks) -> Box<Error> {
-        let mut all = marks.into_iter().map(|mark| self.readable(mark));
+    /// Makes marks readable, all in one error.
+    pub fn mistake(&self, marks: impl Into<Marks>) -> Box<Error> {
+        let mut all = marks.into().into_iter().map(|mark| self.readable(mark));
         match all.next() {
             Some(first) => Box::new(Error::File(Box::new(Mistakes::new(first, all.collect())))),
             None => unreachable!("whoever reports mistakes has one"),

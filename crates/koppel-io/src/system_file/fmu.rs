@@ -10,11 +10,11 @@ use koppel_fmi::import::Value as Start;
 
 use super::decode::decode_tagged;
 use super::isolation::{self, Isolating};
-use super::mistake::{Mark, Span};
+use super::mistake::{Mark, Marks, Span};
 use super::other_kinds;
 use super::tree::{Entry, Node, Value};
 
-type Result<T> = std::result::Result<T, Mark>;
+type Result<T> = std::result::Result<T, Marks>;
 
 /// The keys.
 pub(super) const KEYS: [&str; 10] = [
@@ -67,37 +67,39 @@ pub(super) fn read(entry: &Entry, folder: &Path) -> Result<FmuSpec> {
     ] {
         if let Some(node) = entry.node.get(key) {
             let problem = format!("subsystem `{}` is an FMU, which has no `{key}` here", entry.name);
-            return Err(Mark::new(node.span.clone(), problem).hint(hint));
+            return Err(Mark::new(node.span.clone(), problem).hint(hint).into());
         }
     }
-    let fields = entry.node.fields(&format!("subsystem `{}`", entry.name), &KEYS)?;
-    let file = fields.need("fmu")?;
-    let values = fields.get("parameters").map_or(Ok(&[][..]), |node| node.table("parameters"))?;
-    let start_values =
-        values.iter().map(|value| Ok((value.name.clone(), start_value(&value.name, &value.node)?)));
-    let substeps = match fields.get("substeps") {
-        None => None,
-        Some(Node { value: Value::Integer(count @ 1..=1_000_000), .. }) => Some(*count as u32),
-        Some(node) => return Err(node.wanted("substeps", "a whole number from 1 to 1000000")),
+    let mut fields = entry.node.fields(&format!("subsystem `{}`", entry.name), &KEYS)?;
+    let values = fields.read("parameters", |node| node.table("parameters")).unwrap_or_default();
+    let start =
+        |value: &Entry| Some((value.name.clone(), fields.note(start_value(&value.name, &value.node))?));
+    let start_values = values.iter().filter_map(start).collect();
+    let span = |key: &str| entry.node.get(key).map(|node| node.span.clone());
+    let spans = Spans {
+        file: span("fmu").unwrap_or_default(),
+        solver: span("solver"),
+        substeps: span("substeps"),
+        values: values.iter().map(|value| (value.name.clone(), value.key.clone())).collect(),
     };
-    let continuous = fields.get("continuous").map_or(Ok(&[][..]), |node| node.list("continuous"))?;
-    let continuous = continuous.iter().map(|name| Ok(name.text("continuous")?.to_owned()));
-    let solver = fields.get("solver");
-    Ok(FmuSpec {
-        path: folder.join(file.text("fmu")?),
-        start_values: start_values.collect::<Result<_>>()?,
-        substeps,
-        continuous: continuous.collect::<Result<_>>()?,
-        isolating: isolation::read(&entry.node)?,
-        solver: solver.map(|node| decode_tagged(node, "solver", "method")).transpose()?,
-        is_model_exchange: fields.get("interface").map(interface).transpose()?,
-        spans: Spans {
-            file: file.span.clone(),
-            solver: solver.map(|node| node.span.clone()),
-            substeps: fields.get("substeps").map(|node| node.span.clone()),
-            values: values.iter().map(|value| (value.name.clone(), value.key.clone())).collect(),
-        },
-    })
+    let spec = FmuSpec {
+        path: folder.join(fields.text("fmu")),
+        start_values,
+        substeps: fields.read("substeps", |node| match node.value {
+            Value::Integer(count @ 1..=1_000_000) => Ok(count as u32),
+            _ => Err(node.wanted("substeps", "a whole number from 1 to 1000000")),
+        }),
+        continuous: fields.read("continuous", names).unwrap_or_default(),
+        isolating: fields.note(isolation::read(&entry.node)).unwrap_or_default(),
+        solver: fields.read("solver", |node| decode_tagged(node, "solver", "method")),
+        is_model_exchange: fields.read("interface", interface),
+        spans,
+    };
+    fields.or(spec)
+}
+
+fn names(node: &Node) -> Result<Vec<String>> {
+    node.list("continuous")?.iter().map(|name| Ok(name.text("continuous")?.to_owned())).collect()
 }
 
 fn interface(node: &Node) -> Result<bool> {
@@ -105,7 +107,8 @@ fn interface(node: &Node) -> Result<bool> {
         "co-simulation" => Ok(false),
         "model-exchange" => Ok(true),
         other => {
-            Err(Mark::unknown(node.span.clone(), "interface", other, &INTERFACES.map(ToOwned::to_owned)))
+            let known = INTERFACES.map(ToOwned::to_owned);
+            Err(Mark::unknown(node.span.clone(), "interface", other, &known).into())
         }
     }
 }
@@ -123,7 +126,7 @@ impl FmuSpec {
     /// # Errors
     ///
     /// If a key does not go with the interface.
-    pub fn solver(&self, description: &Description) -> Result<Option<SolverConfig>> {
+    pub fn solver(&self, description: &Description) -> std::result::Result<Option<SolverConfig>, Mark> {
         let is_model_exchange = self.is_model_exchange(description);
         if let (false, Some(span)) = (is_model_exchange, &self.spans.solver) {
             let has_both = description.co_simulation.is_some() && description.model_exchange.is_some();
@@ -173,6 +176,6 @@ fn start_value(name: &str, node: &Node) -> Result<Start> {
         // What a floating-point number does not hold exactly stays whole.
         Value::Integer(number) if number.unsigned_abs() > 1 << 53 => Start::Integer(*number),
         Value::Integer(_) | Value::Float(_) => node.number(name)?.into(),
-        _ => return Err(node.wanted(name, "a number, text, true, false, or a list of these")),
+        _ => return Err(node.wanted(name, "a number, text, true, false, or a list of these").into()),
     })
 }

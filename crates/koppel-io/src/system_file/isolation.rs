@@ -4,10 +4,8 @@ use std::time::Duration;
 
 use koppel_fmi::isolate::{Isolation, MemoryLimit};
 
-use super::mistake::Mark;
+use super::mistake::{Mark, Marks};
 use super::tree::{Node, Value};
-
-type Result<T> = std::result::Result<T, Mark>;
 
 /// The keys.
 pub(super) const KEYS: [&str; 3] = ["isolate", "step_timeout", "memory_limit"];
@@ -24,12 +22,8 @@ pub struct Isolating {
 }
 
 /// Reads the keys of a table that may have others.
-pub(super) fn read(node: &Node) -> Result<Isolating> {
-    let isolate = match node.get("isolate") {
-        None => None,
-        Some(Node { value: Value::Bool(is_wanted), .. }) => Some(*is_wanted),
-        Some(other) => return Err(other.wanted("isolate", "true or false")),
-    };
+pub(super) fn read(node: &Node) -> Result<Isolating, Marks> {
+    let isolate = node.get("isolate").map(|node| node.flag("isolate"));
     let step_timeout = node.get("step_timeout").map(|node| {
         let seconds = node.number("step_timeout")?;
         let time = Duration::try_from_secs_f64(seconds).ok().filter(|time| !time.is_zero());
@@ -43,11 +37,13 @@ pub(super) fn read(node: &Node) -> Result<Isolating> {
         }
         _ => Err(node.wanted("memory_limit", "an amount such as \"2 GiB\", or \"none\"")),
     });
-    Ok(Isolating {
-        isolate,
-        step_timeout: step_timeout.transpose()?,
-        memory_limit: memory_limit.transpose()?,
-    })
+    let mut marks = Marks::default();
+    let isolating = Isolating {
+        isolate: marks.note(isolate.transpose()).flatten(),
+        step_timeout: marks.note(step_timeout.transpose()).flatten(),
+        memory_limit: marks.note(memory_limit.transpose()).flatten(),
+    };
+    marks.or(isolating)
 }
 
 impl Isolating {

@@ -25,7 +25,7 @@ impl Document {
     /// An error about the system or the run, caused by something in these sections.
     pub(super) fn blame(&self, error: Engine, sections: &[&str]) -> Box<Error> {
         match self.marks(&error, sections) {
-            Some(marks) => self.mistakes(marks),
+            Some(marks) => self.mistake(marks),
             None => Box::new(Error::Engine(Box::new(error))),
         }
     }

@@ -229,9 +229,9 @@ impl Mark {
 pub struct Marks(Vec<Mark>);
 
 impl Marks {
-    /// Keeps the mistake, if it is one.
-    pub fn note<T>(&mut self, result: Result<T, Mark>) -> Option<T> {
-        result.map_err(|mark| self.0.push(mark)).ok()
+    /// Keeps the mistakes, if there are any.
+    pub fn note<T>(&mut self, result: Result<T, impl Into<Marks>>) -> Option<T> {
+        result.map_err(|marks| self.join(marks)).ok()
     }
 
     /// Keeps a mistake.
@@ -240,8 +240,14 @@ impl Marks {
     }
 
     /// Keeps other mistakes, too.
-    pub fn join(&mut self, others: Marks) {
-        self.0.extend(others.0);
+    pub fn join(&mut self, others: impl Into<Marks>) {
+        self.0.extend(others.into().0);
+    }
+
+    /// The same mistakes with what to do.
+    #[must_use]
+    pub fn hint(self, hint: &str) -> Self {
+        self.0.into_iter().map(|mark| mark.hint(hint)).collect()
     }
 
     /// True if there is none.
@@ -263,6 +269,12 @@ impl Marks {
 impl From<Mark> for Marks {
     fn from(mark: Mark) -> Self {
         Marks(vec![mark])
+    }
+}
+
+impl FromIterator<Mark> for Marks {
+    fn from_iter<I: IntoIterator<Item = Mark>>(marks: I) -> Self {
+        Marks(marks.into_iter().collect())
     }
 }
 

@@ -146,55 +146,63 @@ pub fn parse_from(place: &str, text: &str, path: &Path) -> Result<SystemSpec> {
     SystemSpec::read(Document::new(text, path, place)?)
 }
 
+/// Sections that the wiring stands in.
+const WIRING: [&str; 2] = ["connections", "inputs"];
+/// Sections that the settings of the run are about.
+const RUN: [&str; 4] = ["run", "at", "connections", "subsystems"];
 const KEYS: [&str; 7] = ["title", "description", "run", "subsystems", "connections", "inputs", "at"];
 
 impl SystemSpec {
     fn read(mut document: Document) -> Result<Self> {
         models::include(&mut document)?;
-        Self::settings(&document, None).map_err(|marks| document.mistakes(marks))
+        Self::settings(&document, None).map_err(|marks| document.mistake(marks))
     }
 
     /// `inputs` that are known already are not read again: they may come from files.
     fn settings(document: &Document, inputs: Option<&[Input]>) -> std::result::Result<Self, Marks> {
-        let mut marks = of_study(document)?;
-        let root = document.root.fields_with("a system file", &KEYS, &mut marks)?;
-        let text = |key| root.get(key).map_or(Ok(String::new()), |node| Ok(node.text(key)?.to_owned()));
-        // A section whose name is misspelt is not missing, too.
-        let is_sure = marks.is_empty();
-        for key in ["run", "subsystems"].into_iter().filter(|_| is_sure) {
-            root.need(key).map_err(|mark| mark.hint("`koppel new` writes a system file to start from"))?;
+        of_study(document)?;
+        let mut root = document.root.fields("a system file", &KEYS)?;
+        // An empty file lacks everything: one message is enough.
+        let missing = ["run", "subsystems"].into_iter().find(|key| root.get(key).is_none());
+        if let Some(key) = missing {
+            let needed =
+                root.need(key).map_err(|marks| marks.hint("`koppel new` writes a system file to start from"));
+            root.note(needed);
         }
-        let subsystems = root.get("subsystems").map_or(Ok(&[][..]), |node| node.table("subsystems"));
-        let subsystems = subsystems.map_err(|mark| mark.hint("write [subsystems.NAME], once for each"))?;
-        if let (true, Some(node)) = (subsystems.is_empty(), root.get("subsystems")) {
-            marks.add(
-                Mark::new(node.span.clone(), "the system has no subsystems").hint(
+        let entries = root.read("subsystems", |node| {
+            let entries = node.table("subsystems");
+            let entries = entries.map_err(|mark| mark.hint("write [subsystems.NAME], once for each"))?;
+            match entries {
+                [] => Err(Mark::new(node.span.clone(), "the system has no subsystems").hint(
                     "add one: [subsystems.left] with model = \"linear\" or a name from `koppel models`",
-                ),
-            );
-        }
-        let read = |entry: &Entry| marks.note(SubsystemSpec::read(entry, &document.folder));
-        let subsystems: Vec<SubsystemSpec> = subsystems.iter().filter_map(read).collect();
+                )),
+                _ => Ok(entries),
+            }
+        });
+        let read = |entry: &Entry| root.note(SubsystemSpec::read(entry, &document.folder));
+        let subsystems: Vec<SubsystemSpec> = entries.unwrap_or_default().iter().filter_map(read).collect();
+        let mut marks = Marks::default();
         let links = wiring::links(root.get("connections"), &mut marks);
         let inputs = match inputs {
             Some(known) => known.to_vec(),
             None => wiring::inputs(root.get("inputs"), &document.folder, &mut marks),
         };
-        let (title, description) = (marks.note(text("title")), marks.note(text("description")));
+        let mut text = |key| root.read(key, |node| node.text(key).map(str::to_owned));
+        let (title, description) = (text("title"), text("description"));
         let run = root.get("run").and_then(|node| {
             let isolating = marks.note(isolation::read(node));
-            let run = run::read(&root, &links).map_err(|others| marks.join(others)).ok();
+            let run = marks.note(run::read(&root, &links));
             run.zip(isolating)
         });
-        if !marks.is_empty() {
+        root.note(marks.or(()));
+        if root.has_mistakes() {
             // Nothing will be built: what is wrong with equations is found here.
             for one in subsystems.iter().filter(|one| one.fmu.is_none()) {
-                marks.note(one.model());
+                root.note(one.model());
             }
         }
-        let Some(((mut run, steps), isolating)) = run else { return Err(marks) };
+        let Some(((mut run, steps), isolating)) = root.or(run)? else { return Err(Marks::default()) };
         run::spare(&mut run.coupling, &subsystems);
-        marks.or(())?;
         let (title, description) = (title.unwrap_or_default(), description.unwrap_or_default());
         let document = document.clone();
         Ok(SystemSpec {
@@ -222,28 +230,36 @@ impl SystemSpec {
         self.inputs.iter().flat_map(|input| input.signals.iter().map(|signal| (input.to.as_str(), signal)))
     }
 
-    /// Makes a mark readable.
-    #[must_use]
-    pub fn mistake(&self, mark: Mark) -> Box<Error> {
-        self.document.mistake(mark)
-    }
-
     /// Makes marks readable, all in one error.
     #[must_use]
-    pub fn mistakes(&self, marks: Marks) -> Box<Error> {
-        self.document.mistakes(marks)
+    pub fn mistake(&self, marks: impl Into<Marks>) -> Box<Error> {
+        self.document.mistake(marks)
     }
 
-    /// An error of the engine, at the text that caused it: something about the wiring.
-    #[must_use]
-    pub fn blame_wiring(&self, error: koppel::Error) -> Box<Error> {
-        self.document.blame(error, &["connections", "inputs"])
+    /// Mistakes of subsystems, and errors of the engine about the wiring and about the run, at the texts that caused them.
+    ///
+    /// # Errors
+    ///
+    /// If there are any.
+    pub fn refuse(&self, marks: Marks, wiring: Vec<koppel::Error>, run: Vec<koppel::Error>) -> Result<()> {
+        let (mut marks, mut nowhere) = (marks, None);
+        let wiring = wiring.into_iter().map(|error| (error, &WIRING[..]));
+        for (error, sections) in wiring.chain(run.into_iter().map(|error| (error, &RUN[..]))) {
+            match self.document.marks(&error, sections) {
+                Some(found) => marks.join(found),
+                None => _ = nowhere.get_or_insert(error),
+            }
+        }
+        match nowhere {
+            Some(error) if marks.is_empty() => Err(Box::new(Error::Engine(Box::new(error)))),
+            _ => marks.or(()).map_err(|marks| self.mistake(marks)),
+        }
     }
 
     /// An error of the engine, at the text that caused it.
     #[must_use]
     pub fn blame(&self, error: koppel::Error) -> Box<Error> {
-        self.document.blame(error, &["run", "at", "connections", "subsystems"])
+        self.document.blame(error, &RUN)
     }
 
     /// The filter of the connection to `to` from now on.
@@ -268,7 +284,7 @@ impl SystemSpec {
     /// If there is no such setting, or the value does not fit it.
     pub fn set(&mut self, name: &str, value: &str, origin: &str) -> Result<()> {
         let mut document = self.document.clone();
-        overrides::apply(&mut document, name, value, origin)?;
+        overrides::apply(&mut document, name, value, origin).map_err(|marks| document.mistake(marks))?;
         *self = Self::read(document)?;
         Ok(())
     }
@@ -341,11 +357,11 @@ impl SystemSpec {
     }
 }
 
-/// Refuses a study; no mistakes of anything else.
-fn of_study(document: &Document) -> std::result::Result<Marks, Mark> {
+/// Refuses a study.
+fn of_study(document: &Document) -> std::result::Result<(), Mark> {
     match document.root.get("factors").or(document.root.get("measures")) {
         Some(node) => Err(Mark::new(node.span.clone(), "this is a study, not a system")
             .hint("run it with `koppel study`, or name the system file it is about")),
-        None => Ok(Marks::default()),
+        None => Ok(()),
     }
 }

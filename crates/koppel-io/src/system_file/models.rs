@@ -10,11 +10,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::decode::decode;
 use super::document::Document;
-use super::mistake::{Mark, Span};
+use super::mistake::{Mark, Marks, Span};
 use super::tree::{self, Entry, Node, Value};
 use crate::{Error, Result};
 
-type Marked<T> = std::result::Result<T, Mark>;
+type Marked<T> = std::result::Result<T, Marks>;
 
 /// Keys beside `file`.
 const OTHERS: [&str; 3] = ["file", "forgetting", "covariance"];
@@ -79,8 +79,7 @@ fn expand(document: &mut Document, coupling: &mut Node, known: &[String]) -> Res
         return Ok(());
     };
     let read = |document: &Document| -> Marked<(String, Span)> {
-        let fields = model.fields("a model from a file", &OTHERS)?;
-        let name = fields.need("file")?;
+        let name = model.fields("a model from a file", &OTHERS)?.checked()?.need("file")?;
         Ok((name.text("file")?.to_owned(), name.span.clone()))
             .map(|(name, span)| (document.folder.join(name).display().to_string(), span))
     };
@@ -111,27 +110,31 @@ fn settings(models: &Node, model: &Node, known: &[String]) -> Marked<Vec<Entry>>
         node: Node { span: at.clone(), value },
     };
     let Some(first) = models.entries().first() else {
-        return Err(Mark::new(models.span.clone(), "there is no model in this file").hint(
-            "a table for each subsystem, such as [left] with S_y and S_u, or a file written by --save-models",
-        ));
+        let mark = Mark::new(models.span.clone(), "there is no model in this file");
+        let hint =
+            "a table for each subsystem, such as [left] with S_y and S_u, or a file written by --save-models";
+        return Err(mark.hint(hint).into());
     };
-    let method = kind(first)?;
+    let (method, mut marks) = (kind(first)?, Marks::default());
     for one in models.entries() {
         if !known.contains(&one.name) {
-            return Err(Mark::unknown(one.key.clone(), "subsystem", &one.name, known));
-        }
-        if kind(one)? != method {
+            marks.add(Mark::unknown(one.key.clone(), "subsystem", &one.name, known));
+        } else if marks.note(kind(one)).is_some_and(|other| other != method) {
             let message = format!("`{}` and `{}` have models of different kinds", first.name, one.name);
-            return Err(Mark::new(one.key.clone(), message)
-                .hint("in one file all models are learned by the same method, or all are matrices"));
+            marks.add(
+                Mark::new(one.key.clone(), message)
+                    .hint("in one file all models are learned by the same method, or all are matrices"),
+            );
+        } else {
+            marks.note(check(one));
         }
-        check(one)?;
     }
+    marks.or(())?;
     let own = |key: &str| model.entries().iter().find(|entry| entry.name == key).cloned();
     let others: Vec<Entry> = OTHERS[1..].iter().filter_map(|key| own(key)).collect();
     if let Some(wrong) = others.first().filter(|_| method != Some("rls")) {
         let message = format!("`{}` goes with models that were learned by \"rls\"", wrong.name);
-        return Err(Mark::new(wrong.key.clone(), message));
+        return Err(Mark::new(wrong.key.clone(), message).into());
     }
     let table = Value::Table(models.entries().to_vec());
     Ok(match method {
@@ -166,7 +169,7 @@ fn kind(entry: &Entry) -> Marked<Option<&'static str>> {
             "moesp" => Ok(Some("moesp")),
             other => {
                 let known = ["rls".to_owned(), "moesp".to_owned()];
-                Err(Mark::unknown(node.span.clone(), "method", other, &known))
+                Err(Mark::unknown(node.span.clone(), "method", other, &known).into())
             }
         },
     }
@@ -181,7 +184,7 @@ fn check(entry: &Entry) -> Marked<()> {
         let learned: Learned = decode(node, &what)?;
         if learned.step() <= 0.0 {
             let step = node.get("step").unwrap_or(node);
-            return Err(Mark::new(step.span.clone(), format!("`step` of {what} must be above zero")));
+            return Err(Mark::new(step.span.clone(), format!("`step` of {what} must be above zero")).into());
         }
         return Ok(());
     }
@@ -195,8 +198,7 @@ fn check(entry: &Entry) -> Marked<()> {
     } else if node.get("S_y").is_some() {
         decode::<GivenInterface>(node, &what).map(|_| ())
     } else {
-        Err(Mark::new(entry.key.clone(), format!("{what} is of no known kind")).hint(
-            "give S_y, S_u (S_d, c) of y' = S_y y + S_u u + S_d u' + c, or A, B, C (D), or use a file written by --save-models",
-        ))
+        let hint = "give S_y, S_u (S_d, c) of y' = S_y y + S_u u + S_d u' + c, or A, B, C (D), or use a file written by --save-models";
+        Err(Mark::new(entry.key.clone(), format!("{what} is of no known kind")).hint(hint).into())
     }
 }

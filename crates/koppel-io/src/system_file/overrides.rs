@@ -4,33 +4,43 @@ use koppel::system::VariableKind;
 
 use super::Setting;
 use super::document::Document;
-use super::mistake::Mark;
+use super::mistake::{Mark, Marks};
 use super::subsystem;
 use super::tree::{self, Entry, Node, Value};
-use crate::{Error, Result};
+use crate::Result;
+
+type Marked<T> = std::result::Result<T, Marks>;
 
 /// Puts all values where their names say.
 pub(super) fn apply_all(document: &mut Document, settings: &[Setting]) -> Result<()> {
-    settings.iter().try_for_each(|Setting { name, value, origin }| apply(document, name, value, origin))
+    let mut marks = Marks::default();
+    for Setting { name, value, origin } in settings {
+        marks.note(apply(document, name, value, origin));
+    }
+    marks.or(()).map_err(|marks| document.mistake(marks))
 }
 
 /// Puts `value` where `name` says.
-pub(super) fn apply(document: &mut Document, name: &str, value: &str, origin: &str) -> Result<()> {
-    let path = path(document, name)
-        .map_err(|mark| at_option(document, name, &format!("{name} = {value}"), origin, mark))?;
-    put(document, name, &path, value, origin)
+pub(super) fn apply(document: &mut Document, name: &str, value: &str, origin: &str) -> Marked<()> {
+    match path(document, name) {
+        Ok(path) => put(document, name, &path, value, origin),
+        Err(marks) => Err(at_option(document, name, &format!("{name} = {value}"), origin, marks)),
+    }
 }
 
 /// Keys of the tree that `name` stands for.
 pub(super) fn find(document: &Document, name: &str, origin: &str) -> Result<Vec<String>> {
-    path(document, name).map_err(|mark| at_option(document, name, name, origin, mark))
+    path(document, name).map_err(|marks| {
+        let mut document = document.clone();
+        let marks = at_option(&mut document, name, name, origin, marks);
+        document.mistake(marks)
+    })
 }
 
-/// A mistake in the name of a setting, shown in what was written.
-fn at_option(document: &Document, name: &str, written: &str, origin: &str, mark: Mark) -> Box<Error> {
-    let mut document = document.clone();
+/// Mistakes in the name of a setting, shown in what was written.
+fn at_option(document: &mut Document, name: &str, written: &str, origin: &str, marks: Marks) -> Marks {
     let offset = document.add(origin, written);
-    document.mistake(Mark { span: offset..offset + name.len(), ..mark })
+    marks.into_iter().map(|mark| Mark { span: offset..offset + name.len(), ..mark }).collect()
 }
 
 /// Puts `value` at keys that were found before.
@@ -40,11 +50,11 @@ pub(super) fn put(
     path: &[String],
     value: &str,
     origin: &str,
-) -> Result<()> {
+) -> Marked<()> {
     let written = format!("{name} = {value}");
     let offset = document.add(origin, &written);
     let whole = offset..offset + name.len();
-    let node = read_value(value, offset + name.len() + 3).map_err(|mark| document.mistake(mark))?;
+    let node = read_value(value, offset + name.len() + 3)?;
     let keys: Vec<&str> = path.iter().map(String::as_str).collect();
     let last = keys.last().map_or(0, |key| key.len()).min(name.len());
     document.root.put(&keys, &(whole.end - last..whole.end), node);
@@ -82,7 +92,7 @@ fn is_number_like(text: &str) -> bool {
 }
 
 /// Keys of the tree that a setting stands for.
-fn path(document: &Document, name: &str) -> std::result::Result<Vec<String>, Mark> {
+fn path(document: &Document, name: &str) -> Marked<Vec<String>> {
     let name = name.strip_prefix("subsystems.").unwrap_or(name);
     if matches!(name, "title" | "description") {
         return Ok(vec![name.to_owned()]);
@@ -102,7 +112,7 @@ fn path(document: &Document, name: &str) -> std::result::Result<Vec<String>, Mar
         .filter_map(|entry| Some((entry, name.strip_prefix(&entry.name)?.strip_prefix('.')?)))
         .max_by_key(|(entry, _)| entry.name.len());
     let Some((entry, rest)) = found else {
-        return member(document, name).unwrap_or_else(|| Err(unknown(name, entries)));
+        return member(document, name).unwrap_or_else(|| Err(unknown(name, entries).into()));
     };
     let first = rest.split('.').next().unwrap_or(rest);
     if subsystem::keys(entry).contains(&first) {
@@ -141,7 +151,7 @@ fn walked(first: &str, node: Option<&Node>, rest: &str) -> Vec<String> {
 }
 
 /// `connections.left.F.gain`, `inputs.left.F.signal.amplitude`: a connection or an input from outside by where it ends.
-fn member(document: &Document, name: &str) -> Option<std::result::Result<Vec<String>, Mark>> {
+fn member(document: &Document, name: &str) -> Option<Marked<Vec<String>>> {
     let (section, rest) =
         name.split_once('.').filter(|(first, _)| ["connections", "inputs"].contains(first))?;
     let list = document.root.get(section).map_or(&[][..], Node::items);
@@ -159,7 +169,7 @@ fn member(document: &Document, name: &str) -> Option<std::result::Result<Vec<Str
             let known: Vec<String> =
                 ends.into_iter().flatten().map(|end| format!("{section}.{end}")).collect();
             let more = format!("; write the input it ends at and a key, such as `{section}.left.F.KEY`");
-            Err(Mark::unknown(0..0, "setting", name, &known).and(&more))
+            Err(Mark::unknown(0..0, "setting", name, &known).and(&more).into())
         }
     })
 }
@@ -186,14 +196,17 @@ const KINDS: [(VariableKind, &str); 3] =
     [(VariableKind::Parameter, "parameters"), (VariableKind::Local, "start"), (VariableKind::Input, "start")];
 
 /// A parameter is given to the model; states and inputs get start values.
-fn variable_path(entry: &Entry, name: &str) -> std::result::Result<Vec<String>, Mark> {
+fn variable_path(entry: &Entry, name: &str) -> Marked<Vec<String>> {
     if subsystem::is_fmu(entry) {
         return Ok(["subsystems", &entry.name, "parameters", name].map(String::from).to_vec());
     }
     let (ode, _) = subsystem::parts(entry)?;
     match KINDS.iter().find(|(kind, _)| ode.ports().find(*kind, name).is_some()) {
         Some((_, table)) => Ok(["subsystems", &entry.name, table, name].map(String::from).to_vec()),
-        None => Err(Mark::unknown(0..0, "setting", &format!("{}.{name}", entry.name), &settings(entry))),
+        None => {
+            let name = format!("{}.{name}", entry.name);
+            Err(Mark::unknown(0..0, "setting", &name, &settings(entry)).into())
+        }
     }
 }
 

@@ -8,7 +8,7 @@ use koppel::record::Record;
 use koppel::run::{Change, RunConfig, ScheduleConfig};
 
 use super::auto;
-use super::decode::{Fault, Refusal, decode, decode_tagged, read as read_parts};
+use super::decode::{Fault, Refusal, decode, decode_tagged, read_all};
 use super::fields::Fields;
 use super::isolation;
 use super::mistake::{Mark, Marks};
@@ -16,10 +16,10 @@ use super::subsystem::SubsystemSpec;
 use super::tree::{Entry, Node, Value};
 use super::wiring::Link;
 
-type Result<T> = std::result::Result<T, Mark>;
+type Result<T> = std::result::Result<T, Marks>;
 
 /// Reads the settings of the run, and which steps may be taken; couplings of single connections join those of the run.
-pub(super) fn read(root: &Fields<'_>, links: &[Link]) -> std::result::Result<(RunConfig, Steps), Marks> {
+pub(super) fn read(root: &Fields<'_>, links: &[Link]) -> Result<(RunConfig, Steps)> {
     let node = root.need("run")?;
     let (mut plain, mut steps, mut marks) = (Vec::new(), Steps::Given, Marks::default());
     let mut config = RunConfig { coupling: auto::unsaid(), ..RunConfig::new(1.0, 1.0) };
@@ -49,7 +49,8 @@ pub(super) fn read(root: &Fields<'_>, links: &[Link]) -> std::result::Result<(Ru
             _ => plain.push(entry.clone()),
         }
     }
-    let rest = rest(Node { span: node.span.clone(), value: Value::Table(plain) }, &mut marks);
+    let rest = Node { span: node.span.clone(), value: Value::Table(plain) };
+    let rest: Option<RunConfig> = marks.note(read_all(&rest, in_words));
     let start = rest.as_ref().map_or(0.0, |rest| rest.start);
     let at = changes(root, start, &mut marks);
     let Some(rest) = rest else { return Err(marks) };
@@ -61,33 +62,9 @@ pub(super) fn read(root: &Fields<'_>, links: &[Link]) -> std::result::Result<(Ru
 }
 
 /// Takes a value, or keeps what is wrong with it.
-fn set<T>(place: &mut T, value: Result<T>, marks: &mut Marks) {
+fn set<T>(place: &mut T, value: std::result::Result<T, impl Into<Marks>>, marks: &mut Marks) {
     if let Some(value) = marks.note(value) {
         *place = value;
-    }
-}
-
-/// The settings that are plain values. After a mistake the others are read without it, so that each is found.
-fn rest(mut node: Node, marks: &mut Marks) -> Option<RunConfig> {
-    let mut is_whole = true;
-    loop {
-        let fault = match read_parts::<RunConfig>(&node) {
-            Ok(config) => return is_whole.then_some(config),
-            Err(fault) => fault,
-        };
-        let Value::Table(entries) = &mut node.value else { return None };
-        // It may be what was left out, or be misspelt.
-        if !is_whole && matches!(fault.refusal, Refusal::MissingKey(_)) {
-            return None;
-        }
-        let culprit =
-            entries.iter().position(|entry| entry.key == fault.span || entry.node.holds(&fault.span));
-        if let Some(culprit) = culprit {
-            entries.remove(culprit);
-            is_whole = false;
-        }
-        marks.add(in_words(fault));
-        culprit?;
     }
 }
 
@@ -163,12 +140,13 @@ fn method(name: &str, node: &mut Node) -> Result<()> {
     node.spell_out();
     let Some(method) = node.get("method") else {
         node.table(name).map_err(|_| node.wanted(name, "a name or a table with `method`"))?;
-        return Err(Mark::new(node.span.clone(), format!("`{name}` needs `method`")));
+        return Err(Mark::new(node.span.clone(), format!("`{name}` needs `method`")).into());
     };
     match &method.value {
         Value::Text(method) if method == "mixed" => {
             Err(Mark::new(node.span.clone(), format!("`{name}` cannot itself be mixed"))
-                .hint("name each connection in the one table `connections`"))
+                .hint("name each connection in the one table `connections`")
+                .into())
         }
         _ => Ok(()),
     }
@@ -199,14 +177,15 @@ pub(super) fn schedule(node: &Node) -> Result<ScheduleConfig> {
             _ => {
                 let known = ["parallel".to_owned(), "sequence".to_owned()];
                 let more = ", or a list of subsystems such as [\"a\", \"b\"] or [[\"a\", \"b\"], [\"c\"]]";
-                Err(Mark::unknown(node.span.clone(), "schedule", name, &known).and(more))
+                Err(Mark::unknown(node.span.clone(), "schedule", name, &known).and(more).into())
             }
         },
         Value::List(list) if list.iter().any(|group| matches!(group.value, Value::List(_))) => {
             let groups = list.iter().map(|group| match &group.value {
                 Value::List(members) if members.is_empty() => {
                     Err(Mark::new(group.span.clone(), "a group of the schedule is empty")
-                        .hint("name its subsystems, or leave it out"))
+                        .hint("name its subsystems, or leave it out")
+                        .into())
                 }
                 Value::List(members) => names(members),
                 _ => names(std::slice::from_ref(group)),
@@ -214,7 +193,7 @@ pub(super) fn schedule(node: &Node) -> Result<ScheduleConfig> {
             Ok(ScheduleConfig::Groups(groups.collect::<Result<_>>()?))
         }
         Value::List(list) => Ok(ScheduleConfig::Order(names(list)?)),
-        _ => Err(node.wanted("schedule", "\"parallel\", \"sequence\" or a list of subsystems")),
+        _ => Err(node.wanted("schedule", "\"parallel\", \"sequence\" or a list of subsystems").into()),
     }
 }
 
@@ -225,7 +204,7 @@ fn record(node: &Node) -> Result<Record> {
             let patterns = list.iter().map(|pattern| Ok(pattern.text("record")?.to_owned()));
             Ok(Record::Many(patterns.collect::<Result<_>>()?))
         }
-        _ => Err(node.wanted("record", "\"all\", a name, a pattern, or a list of them")),
+        _ => Err(node.wanted("record", "\"all\", a name, a pattern, or a list of them").into()),
     }
 }
 
@@ -244,9 +223,10 @@ fn changes(root: &Fields<'_>, start: f64, marks: &mut Marks) -> Vec<Change> {
 }
 
 fn change(node: &Node) -> Result<Change> {
-    let fields = node.fields("[[at]]", &["time", "set"])?;
-    let time = fields.need("time")?.number("time")?;
-    Ok(Change { time, set: numbers(fields.need("set")?, "set", "")? })
+    let mut fields = node.fields("[[at]]", &["time", "set"])?;
+    let time = fields.want("time", |node| node.number("time"));
+    let set = fields.want("set", |node| numbers(node, "set", ""));
+    fields.or(Change { time, set })
 }
 
 fn numbers(node: &Node, what: &str, prefix: &str) -> Result<BTreeMap<String, f64>> {
@@ -259,5 +239,7 @@ fn numbers(node: &Node, what: &str, prefix: &str) -> Result<BTreeMap<String, f64
         }
         None => Ok((format!("{prefix}{}", entry.name), entry.node.number(&entry.name)?)),
     };
-    node.table(what)?.iter().map(number).collect()
+    let mut marks = Marks::default();
+    let numbers = node.table(what)?.iter().filter_map(|entry| marks.note(number(entry))).collect();
+    marks.or(numbers)
 }

@@ -12,10 +12,10 @@ use super::decode::decode_tagged;
 use super::fields::Fields;
 use super::fmu::{self, FmuSpec};
 use super::locate;
-use super::mistake::{Mark, Span};
+use super::mistake::{Mark, Marks, Span};
 use super::tree::{Entry, Node, Value};
 
-type Result<T> = std::result::Result<T, Mark>;
+type Result<T> = std::result::Result<T, Marks>;
 
 /// Keys of a subsystem given by matrices.
 const LINEAR: [&str; 11] =
@@ -30,7 +30,8 @@ pub(super) fn check_name(name: &str, span: &Span, what: &str) -> Result<()> {
         _ => return Ok(()),
     };
     Err(Mark::new(span.clone(), format!("the name of {what} {problem}"))
-        .hint("use letters, digits, `_`, `-`"))
+        .hint("use letters, digits, `_`, `-`")
+        .into())
 }
 
 /// Keys that this subsystem may have.
@@ -62,14 +63,12 @@ pub struct SubsystemSpec {
 impl SubsystemSpec {
     /// Reads one subsystem; files that it names are looked for in `folder`.
     pub(super) fn read(entry: &Entry, folder: &std::path::Path) -> Result<Self> {
-        check_name(&entry.name, &entry.key, "a subsystem")?;
-        let fmu = if is_fmu(entry) { Some(fmu::read(entry, folder)?) } else { None };
-        let probe = match entry.node.get("probe").map(|node| (node, &node.value)) {
-            None => None,
-            Some((_, Value::Bool(is_allowed))) => Some(*is_allowed),
-            Some((node, _)) => return Err(node.wanted("probe", "true or false")),
-        };
-        Ok(SubsystemSpec { name: entry.name.clone(), fmu, probe, entry: entry.clone() })
+        let mut marks = Marks::default();
+        marks.note(check_name(&entry.name, &entry.key, "a subsystem"));
+        let fmu = is_fmu(entry).then(|| fmu::read(entry, folder)).transpose();
+        let probe = entry.node.get("probe").map(|node| node.flag("probe")).transpose();
+        let (fmu, probe) = (marks.note(fmu).flatten(), marks.note(probe).flatten());
+        marks.or(SubsystemSpec { name: entry.name.clone(), fmu, probe, entry: entry.clone() })
     }
 
     /// Its model, if it is given by equations.
@@ -79,7 +78,7 @@ impl SubsystemSpec {
     /// If a matrix, a parameter or the solver does not fit, or it is an FMU.
     pub fn model(&self) -> Result<OdeModel> {
         let (ode, solver) = self.equations()?;
-        OdeModel::new(ode, &solver).map_err(|error| locate::within(&error, &self.entry.node))
+        OdeModel::new(ode, &solver).map_err(|error| locate::within(&error, &self.entry.node).into())
     }
 
     /// Its equations and solver, not yet put together.
@@ -96,46 +95,55 @@ impl SubsystemSpec {
 pub(super) fn parts(entry: &Entry) -> Result<(Box<dyn Ode>, SolverConfig)> {
     let what = format!("subsystem `{}`", entry.name);
     if is_fmu(entry) {
-        return Err(Mark::new(entry.key.clone(), format!("{what} is an FMU: its equations are its own")));
+        return Err(
+            Mark::new(entry.key.clone(), format!("{what} is an FMU: its equations are its own")).into()
+        );
     }
     let model = match entry.node.get("model") {
         Some(model) => model.text("model")?,
         None => {
             return Err(Mark::new(entry.key.clone(), format!("{what} needs `model`"))
-                .hint("model = \"linear\" with matrices A, B, C, D, or a name from `koppel models`; or fmu = \"FILE.fmu\""));
+                .hint("model = \"linear\" with matrices A, B, C, D, or a name from `koppel models`; or fmu = \"FILE.fmu\"").into());
         }
     };
-    let (ode, fields) = if model == "linear" {
-        let fields = entry.node.fields(&what, &LINEAR)?;
-        (linear(&entry.name, &entry.node, &fields)?, fields)
-    } else {
-        let ode = built_in(model, &entry.node)?;
-        (ode, entry.node.fields(&what, &BUILT_IN)?)
+    let mut fields = entry.node.fields(&what, keys(entry))?;
+    let ode = match model {
+        "linear" => linear(&entry.name, &entry.node, &fields),
+        _ => built_in(model, &entry.node),
     };
-    let solver = match fields.get("solver") {
-        Some(node) => decode_tagged(node, "solver", "method")?,
-        None if ode.linear().is_some() => SolverConfig::Exact {},
-        None => SolverConfig::default(),
-    };
-    Ok((ode, solver))
+    let ode = fields.note(ode);
+    let solver = fields.read("solver", |node| decode_tagged(node, "solver", "method"));
+    let Some(ode) = ode else { return Err(fields.or(()).err().unwrap_or_default()) };
+    let is_linear = ode.linear().is_some();
+    let default = if is_linear { SolverConfig::Exact {} } else { SolverConfig::default() };
+    fields.or((ode, solver.unwrap_or(default)))
 }
 
 fn built_in(model: &str, node: &Node) -> Result<Box<dyn Ode>> {
-    let mut parameters = BTreeMap::new();
-    if let Some(table) = node.get("parameters") {
-        for entry in table.table("parameters")? {
-            parameters.insert(entry.name.clone(), entry.node.number(&entry.name)?);
-        }
+    let (mut parameters, mut marks) = (BTreeMap::new(), Marks::default());
+    for entry in node.get("parameters").map_or(Ok(&[][..]), |table| table.table("parameters"))? {
+        parameters
+            .extend(marks.note(entry.node.number(&entry.name)).map(|value| (entry.name.clone(), value)));
     }
-    models::build(model, &parameters).map_err(|error| {
+    // A wrong name says nothing of the others.
+    loop {
+        let error = match models::build(model, &parameters) {
+            Ok(ode) => return marks.or(ode),
+            Err(error) => error,
+        };
         let mark = locate::within(&error, node);
         match *error {
             koppel::Error::Unknown { kind: "model", .. } => {
-                mark.and(", and `linear` with matrices; `koppel models` tells about each")
+                marks.add(mark.and(", and `linear` with matrices; `koppel models` tells about each"));
+                return Err(marks);
             }
-            _ => mark,
+            koppel::Error::Unknown { name, .. } if parameters.remove(&name).is_some() => marks.add(mark),
+            _ => {
+                marks.add(mark);
+                return Err(marks);
+            }
         }
-    })
+    }
 }
 
 fn linear(name: &str, node: &Node, fields: &Fields<'_>) -> Result<Box<dyn Ode>> {
@@ -173,18 +181,22 @@ fn port(node: &Node, what: &str) -> Result<Variable> {
         return Ok(Variable::new(name));
     }
     node.table(what).map_err(|_| node.wanted(what, "a list of names or of tables with `name`"))?;
-    let fields = node.fields(what, &["name", "unit", "start", "nominal", "description"])?;
-    let name = fields.need("name")?;
-    check_name(name.text("name")?, &name.span, "a port")?;
-    let mut variable = Variable::new(name.text("name")?).start(fields.number("start", 0.0)?);
-    if let Some(unit) = fields.get("unit") {
-        let text = unit.text("unit")?;
-        Unit::parse(text).map_err(|error| Mark::of(unit.span.clone(), &error))?;
-        variable = variable.unit(text);
+    let mut fields = node.fields(what, &["name", "unit", "start", "nominal", "description"])?;
+    let name = fields.want("name", |node| {
+        let name = node.text("name")?;
+        check_name(name, &node.span, "a port").map(|()| name.to_owned())
+    });
+    let mut variable = Variable::new(&name).start(fields.number("start", 0.0));
+    let unit = fields.read("unit", |node| {
+        let text = node.text("unit")?;
+        Unit::parse(text).map_err(|error| Mark::of(node.span.clone(), &error)).map(|_| text)
+    });
+    if let Some(unit) = unit {
+        variable = variable.unit(unit);
     }
-    if let Some(text) = fields.get("description") {
-        variable = variable.about(text.text("description")?);
+    if let Some(text) = fields.read("description", |node| node.text("description")) {
+        variable = variable.about(text);
     }
-    variable.nominal = fields.get("nominal").map(|node| node.number("nominal")).transpose()?;
-    Ok(variable)
+    variable.nominal = fields.read("nominal", |node| node.number("nominal"));
+    fields.or(variable)
 }

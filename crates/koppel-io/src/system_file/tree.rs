@@ -148,6 +148,18 @@ impl Node {
         }
     }
 
+    /// True or false.
+    ///
+    /// # Errors
+    ///
+    /// If it is something else.
+    pub fn flag(&self, what: &str) -> Result<bool> {
+        match self.value {
+            Value::Bool(value) => Ok(value),
+            _ => Err(self.wanted(what, "true or false")),
+        }
+    }
+
     /// The members of a list.
     ///
     /// # Errors
@@ -194,10 +206,26 @@ impl Node {
     }
 
     /// True if the node or one inside of it, or a key, stands at this place.
-    pub(super) fn holds(&self, span: &Span) -> bool {
+    fn holds(&self, span: &Span) -> bool {
         self.span == *span
             || self.items().iter().any(|node| node.holds(span))
             || self.entries().iter().any(|entry| entry.key == *span || entry.node.holds(span))
+    }
+
+    /// Removes the innermost entry that stands at this place or holds it; false if there is none.
+    pub(super) fn remove(&mut self, span: &Span) -> bool {
+        match &mut self.value {
+            Value::List(list) => list.iter_mut().any(|node| node.remove(span)),
+            Value::Table(entries) => {
+                let found = entries.iter().position(|entry| entry.key == *span || entry.node.holds(span));
+                let Some(at) = found else { return false };
+                if !entries[at].node.remove(span) {
+                    entries.remove(at);
+                }
+                true
+            }
+            _ => false,
+        }
     }
 
     /// A list of numbers.

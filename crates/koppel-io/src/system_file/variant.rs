@@ -52,12 +52,13 @@ impl SystemSpec {
     pub fn with(&self, values: &[(&Place, &str)], origin: &str) -> Result<SystemSpec> {
         let mut document = self.document.clone();
         for (place, value) in values {
-            overrides::put(&mut document, &place.name, &place.keys, value, origin)?;
+            overrides::put(&mut document, &place.name, &place.keys, value, origin)
+                .map_err(|marks| document.mistake(marks))?;
         }
         models::include(&mut document)?;
         let has_new_inputs = values.iter().any(|(place, _)| place.keys[0] == "inputs");
         let inputs = (!has_new_inputs).then_some(self.inputs.as_slice());
-        Self::settings(&document, inputs).map_err(|marks| document.mistakes(marks))
+        Self::settings(&document, inputs).map_err(|marks| document.mistake(marks))
     }
 }
 

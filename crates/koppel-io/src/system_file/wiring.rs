@@ -13,7 +13,7 @@ use super::run;
 use super::tree::{Entry, Node, Value};
 use crate::results::{Table, first_name, read_table, row_line};
 
-type Result<T> = std::result::Result<T, Mark>;
+type Result<T> = std::result::Result<T, Marks>;
 
 /// A connection, with a coupling of its own if it has one.
 #[derive(Clone, Debug)]
@@ -65,7 +65,7 @@ impl Input {
 /// Tables that are written one by one.
 pub(super) fn tables<'a>(node: Option<&'a Node>, key: &str) -> Result<&'a [Node]> {
     let list = node.map_or(Ok(&[][..]), |node| node.list(key));
-    list.map_err(|mark| mark.hint(format!("write [[{key}]], once for each")))
+    list.map_err(|mark| mark.hint(format!("write [[{key}]], once for each")).into())
 }
 
 pub(super) fn links(node: Option<&Node>, marks: &mut Marks) -> Vec<Link> {
@@ -74,37 +74,41 @@ pub(super) fn links(node: Option<&Node>, marks: &mut Marks) -> Vec<Link> {
 }
 
 fn link(node: &Node) -> Result<Link> {
-    let fields = node
+    let mut fields = node
         .fields("[[connections]]", &["from", "to", "gain", "offset", "units", "map", "filter", "coupling"])?;
-    let from = fields.need("from")?;
-    let sources = match &from.value {
-        Value::Text(name) => vec![name.clone()],
+    let connection = Connection {
+        from: fields.want("from", sources),
+        to: fields.text("to"),
+        gain: fields.number("gain", 1.0),
+        offset: fields.number("offset", 0.0),
+        units: fields.read("units", unit_rule).unwrap_or(UnitRule::Convert),
+        map: fields.read("map", pairs).unwrap_or_default(),
+        filter: fields.read("filter", |node| decode_tagged(node, "filter", "kind")),
+    };
+    let coupling = fields.read("coupling", run::coupling);
+    fields.or(Link { connection, coupling })
+}
+
+fn sources(node: &Node) -> Result<Vec<String>> {
+    match &node.value {
+        Value::Text(name) => Ok(vec![name.clone()]),
         Value::List(list) if !list.is_empty() => {
-            list.iter().map(|name| Ok(name.text("from")?.to_owned())).collect::<Result<_>>()?
+            list.iter().map(|name| Ok(name.text("from")?.to_owned())).collect()
         }
         _ => {
-            return Err(
-                from.wanted("from", "an output such as \"left.x\", or a list of outputs to be summed")
-            );
+            Err(node.wanted("from", "an output such as \"left.x\", or a list of outputs to be summed").into())
         }
-    };
-    let connection = Connection {
-        from: sources,
-        to: fields.need("to")?.text("to")?.to_owned(),
-        gain: fields.number("gain", 1.0)?,
-        offset: fields.number("offset", 0.0)?,
-        units: fields.get("units").map_or(Ok(UnitRule::Convert), unit_rule)?,
-        map: fields.get("map").map_or(Ok(Vec::new()), pairs)?,
-        filter: fields.get("filter").map(|node| decode_tagged(node, "filter", "kind")).transpose()?,
-    };
-    Ok(Link { connection, coupling: fields.get("coupling").map(run::coupling).transpose()? })
+    }
 }
 
 fn unit_rule(node: &Node) -> Result<UnitRule> {
     match node.text("units")? {
         "convert" => Ok(UnitRule::Convert),
         "ignore" => Ok(UnitRule::Ignore),
-        other => Err(Mark::unknown(node.span.clone(), "rule", other, &["convert".into(), "ignore".into()])),
+        other => {
+            let known = ["convert".into(), "ignore".into()];
+            Err(Mark::unknown(node.span.clone(), "rule", other, &known).into())
+        }
     }
 }
 
@@ -112,7 +116,7 @@ fn unit_rule(node: &Node) -> Result<UnitRule> {
 fn pairs(node: &Node) -> Result<Vec<(f64, f64)>> {
     let pair = |node: &Node| match node.numbers("map")?.as_slice() {
         [from, to] => Ok((*from, *to)),
-        _ => Err(node.wanted("map", "a list of pairs such as [[0, 1], [1, 0]]")),
+        _ => Err(node.wanted("map", "a list of pairs such as [[0, 1], [1, 0]]").into()),
     };
     node.list("map")?.iter().map(pair).collect()
 }
@@ -123,16 +127,16 @@ pub(super) fn inputs(node: Option<&Node>, folder: &Path, marks: &mut Marks) -> V
 }
 
 fn input(node: &Node, folder: &Path) -> Result<Input> {
-    let fields = node.fields("[[inputs]]", &["to", "signal"])?;
-    let signal_node = fields.need("signal")?;
-    let nodes = match &signal_node.value {
-        Value::List(list) => list.as_slice(),
-        _ => std::slice::from_ref(signal_node),
-    };
-    let signals = nodes.iter().map(|node| signal(node, folder)).collect::<Result<_>>()?;
+    let mut fields = node.fields("[[inputs]]", &["to", "signal"])?;
+    let nodes = fields.want("signal", |node| match &node.value {
+        Value::List(list) => Ok::<_, Mark>(list.as_slice()),
+        _ => Ok(std::slice::from_ref(node)),
+    });
+    let signals = nodes.iter().filter_map(|node| fields.note(signal(node, folder))).collect();
     let file = |node: &Node| Some(node.get("file")?.text("file").ok()?.to_owned());
     let files = nodes.iter().map(file).collect();
-    Ok(Input { to: fields.need("to")?.text("to")?.to_owned(), signals, files })
+    let to = fields.text("to");
+    fields.or(Input { to, signals, files })
 }
 
 fn signal(node: &Node, folder: &Path) -> Result<ExternalConfig> {
@@ -148,9 +152,10 @@ fn signal(node: &Node, folder: &Path) -> Result<ExternalConfig> {
 /// Points from a file: the columns are read, then the rest is a table like any other.
 fn table(node: &Node, folder: &Path) -> Result<ExternalConfig> {
     let fields = node.fields("a signal from a file", &["kind", "file", "time", "column", "interpolation"])?;
+    let fields = fields.checked()?;
     let kind = fields.need("kind")?;
     if kind.text("kind")? != "table" {
-        return Err(Mark::new(kind.span.clone(), "only kind = \"table\" is read from a file"));
+        return Err(Mark::new(kind.span.clone(), "only kind = \"table\" is read from a file").into());
     }
     let file = fields.need("file")?;
     let path = folder.join(file.text("file")?);
@@ -214,7 +219,7 @@ fn values(points: &Table, name: Option<&Node>, signal: &Node) -> Result<Vec<f64>
         (None, columns) => {
             let names: Vec<String> = columns.iter().map(|(name, _)| format!("`{name}`")).collect();
             let message = "a signal from a file with several columns needs `column`";
-            Err(Mark::new(signal.span.clone(), message).hint(format!("columns: {}", names.join(", "))))
+            Err(Mark::new(signal.span.clone(), message).hint(format!("columns: {}", names.join(", "))).into())
         }
     }
 }
@@ -223,11 +228,8 @@ fn column(points: &Table, name: &Node) -> Result<Vec<f64>> {
     let wanted = name.text("column")?.trim();
     let known: Vec<String> = points.columns.iter().map(|(name, _)| name.clone()).collect();
     let found = points.column(wanted).map(<[f64]>::to_vec);
-    found.ok_or_else(|| {
-        let mark = Mark::unknown(name.span.clone(), "column", wanted, &known);
-        match closest(wanted, &known) {
-            Some(best) => mark.hint(format!("did you mean `{best}`? columns: `{}`", known.join("`, `"))),
-            None => mark.hint(format!("columns: `{}`", known.join("`, `"))),
-        }
-    })
+    let columns = format!("columns: `{}`", known.join("`, `"));
+    let hint =
+        closest(wanted, &known).map_or(columns.clone(), |best| format!("did you mean `{best}`? {columns}"));
+    found.ok_or_else(|| Mark::unknown(name.span.clone(), "column", wanted, &known).hint(hint).into())
 }

@@ -148,19 +148,5 @@ fn bins(numbers: &[f64], is_log: bool) -> (Vec<Level>, Vec<usize>) {
 
 /// Four significant digits.
 pub(crate) fn short(value: f64) -> String {
-    if value == 0.0 || !value.is_finite() {
-        return value.to_string();
-    }
-    let exponent = value.abs().log10().floor();
-    if !(-3.0..5.0).contains(&exponent) {
-        let text = format!("{value:.3e}");
-        let (mantissa, power) = text.split_once('e').unwrap_or((&text, "0"));
-        return format!("{}e{power}", trimmed(mantissa));
-    }
-    let decimals = (3.0 - exponent).max(0.0) as usize;
-    trimmed(&format!("{value:.decimals$}")).to_owned()
-}
-
-fn trimmed(text: &str) -> &str {
-    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { text }
+    koppel_io::number::significant(value, 4)
 }

@@ -9,7 +9,7 @@ use koppel::diagnostic::Remark;
 use koppel::record::{Column, Record, Source};
 use koppel::system::VariableKind;
 use koppel_fmi::{Fmu, KeepOpen};
-use koppel_io::system_file::{Mark, Place, Span};
+use koppel_io::system_file::{Mark, Marks, Place, Span};
 use koppel_io::{Error as Io, Result};
 use koppel_session::{Kind, Session, Start};
 
@@ -110,27 +110,27 @@ impl Prepared {
         let study = self.study.clone();
         let is_monolithic =
             matches!(&study.reference, Some(r) if matches!(r.kind, ReferenceKind::Monolithic { .. }));
-        let mut compared: Vec<String> = Vec::new();
+        let (mut compared, mut marks): (Vec<String>, _) = (Vec::new(), Marks::default());
         for measure in &study.measures {
             let needs_course = measure.needs_reference();
-            let mut number = |names: &[String]| -> Result<Vec<usize>> {
-                names.iter().map(|name| self.signal(name, known, &measure.span)).collect()
+            let mut number = |names: &[String]| -> Vec<usize> {
+                let numbers = names.iter().map(|name| self.signal(name, known, &measure.span));
+                numbers.filter_map(|number| marks.note(number)).collect()
             };
             let follow = match &measure.kind {
                 MeasureKind::Signal { of, take } => {
-                    let signals = number(of.names())?;
+                    let signals = number(of.names());
                     Follow::Signal { of: of.clone(), signals, take: *take }
                 }
                 MeasureKind::Error { signals: names, .. } | MeasureKind::Bounded { signals: names, .. } => {
                     let names = if names.is_empty() { outputs(known) } else { names.clone() };
-                    let signals = number(&names)?;
+                    let signals = number(&names);
                     let mut courses = Vec::new();
                     for name in names.iter().filter(|_| needs_course) {
                         if is_monolithic && kind_of(known, name) == Some(VariableKind::Input) {
                             let message =
                                 format!("`{name}` is an input, which a monolithic reference does not have");
-                            let mark = Mark::new(measure.span.clone(), message).hint("compare outputs");
-                            return Err(study.mistake(mark));
+                            marks.add(Mark::new(measure.span.clone(), message).hint("compare outputs"));
                         }
                         courses.push(position(&mut compared, name));
                     }
@@ -157,13 +157,13 @@ impl Prepared {
             self.follows.push(Some(self.list.len()));
             self.list.push(follow);
         }
-        Ok(compared)
+        marks.or(compared).map_err(|marks| study.mistake(marks))
     }
 
-    fn signal(&mut self, name: &str, known: &[Column], span: &Span) -> Result<usize> {
+    fn signal(&mut self, name: &str, known: &[Column], span: &Span) -> std::result::Result<usize, Mark> {
         if !known.iter().any(|column| column.name == name) {
             let names: Vec<String> = known.iter().map(|column| column.name.clone()).collect();
-            return Err(self.study.mistake(Mark::unknown(span.clone(), "signal", name, &names)));
+            return Err(Mark::unknown(span.clone(), "signal", name, &names));
         }
         Ok(position(&mut self.signals, name))
     }

@@ -1,5 +1,7 @@
 //! Everything about one measure: tables, pictures, and its part of the page.
 
+use koppel_io::heat_map::HeatMap;
+use koppel_io::levels::{Levels, Mark};
 use koppel_io::plot::{Curve, Plot, Scale as PlotScale};
 use koppel_io::report::Section;
 
@@ -8,7 +10,6 @@ use crate::analysis::{
     Anova, Data, FactorData, Region, Sorting, anova, histogram, interaction, regions, response, short,
     sorting,
 };
-use crate::draw::{HeatMap, Levels, Mark};
 use crate::log::MeasureEntry;
 use crate::settings::Analysis;
 

@@ -8,12 +8,12 @@
 //! lag = { paths = ["run.coupling.model.N", "run.coupling.model.M"], values = [1, 2] }
 //! ```
 
-use koppel_io::system_file::{Entry, Mark, Node, Place, Span, SystemSpec, Value as Toml};
+use koppel_io::system_file::{Entry, Fields, Mark, Marks, Node, Place, Span, SystemSpec, Value as Toml};
 use serde::{Deserialize, Serialize};
 
 use crate::design::normal_quantile;
 
-type Result<T> = std::result::Result<T, Mark>;
+type Result<T> = std::result::Result<T, Marks>;
 
 /// How a factor is spaced and drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -186,15 +186,20 @@ pub(super) fn read(entry: &Entry, system: &SystemSpec) -> Result<Factor> {
         let one = |path: &Node| Ok((path.text("paths")?.to_owned(), path.span.clone()));
         paths = list.list("paths")?.iter().map(one).collect::<Result<_>>()?;
         if paths.is_empty() {
-            return Err(Mark::new(list.span.clone(), format!("factor `{}` has no path", entry.name)));
+            return Err(Mark::new(list.span.clone(), format!("factor `{}` has no path", entry.name)).into());
         }
     }
-    let source = source(&entry.name, node)?;
+    let mut marks = Marks::default();
+    let source = marks.note(source(&entry.name, node));
     let place = |(path, span): &(String, Span)| {
-        system.place(path, "factor").map_err(|error| super::moved(&error, span))
+        marks.note(system.place(path, "factor").map_err(|error| super::moved(&error, span)))
     };
-    let places = paths.iter().map(place).collect::<Result<_>>()?;
-    Ok(Factor { name: entry.name.clone(), places, source, span: entry.key.clone() })
+    let places = paths.iter().filter_map(place).collect();
+    let (name, span) = (entry.name.clone(), entry.key.clone());
+    match (source, marks.or(())) {
+        (Some(source), Ok(())) => Ok(Factor { name, places, source, span }),
+        (_, marks) => Err(marks.err().unwrap_or_default()),
+    }
 }
 
 fn source(name: &str, node: &Node) -> Result<Source> {
@@ -205,28 +210,26 @@ fn source(name: &str, node: &Node) -> Result<Source> {
         Mark::new(node.span.clone(), format!("factor `{name}` has one value only"))
             .hint("give a list such as [1, 2], a range { from = 1, to = 2, steps = 5 }, or a distribution")
     })?;
-    let fields = node.fields(&format!("factor `{name}`"), &KEYS)?;
+    let mut fields = node.fields(&format!("factor `{name}`"), &KEYS)?.checked()?;
     if let Some(kind) = fields.get("distribution") {
-        return distribution(name, node, kind);
+        return distribution(name, node, kind, fields);
     }
     if let Some(values) = fields.get("values") {
         return listed(name, values, values.list("values")?, fields.get("labels"), fields.get("weights"));
     }
-    let (from, to) = (fields.need("from")?.number("from")?, fields.need("to")?.number("to")?);
-    let flag = |key: &str| match fields.get(key).map(|node| (&node.value, node)) {
-        None => Ok(false),
-        Some((Toml::Bool(value), _)) => Ok(*value),
-        Some((_, node)) => Err(node.wanted(key, "true or false")),
-    };
-    let (is_log, is_whole) = (flag("log")?, flag("whole")?);
-    let steps = match fields.get("steps").map(|node| (&node.value, node)) {
-        None => 5,
-        Some((Toml::Integer(count @ 1..=1_000_000), _)) => *count as usize,
-        Some((Toml::Integer(0), node)) => return Err(empty(name, &node.span, "it has no steps")),
-        Some((_, node)) => return Err(node.wanted("steps", "a whole number from 1 to 1000000")),
-    };
+    let mut end = |key: &str| fields.want(key, |node| node.number(key));
+    let (from, to) = (end("from"), end("to"));
+    let mut flag = |key: &str| fields.read(key, |node| node.flag(key)).unwrap_or(false);
+    let (is_log, is_whole) = (flag("log"), flag("whole"));
+    let steps = fields.read("steps", |node| match node.value {
+        Toml::Integer(count @ 1..=1_000_000) => Ok(count as usize),
+        Toml::Integer(0) => Err(empty(name, &node.span, "it has no steps")),
+        _ => Err(node.wanted("steps", "a whole number from 1 to 1000000")),
+    });
+    let steps = steps.unwrap_or(5);
+    fields.or(())?;
     if from > to || (from == to && steps > 1) {
-        return Err(empty(name, &node.span, &format!("{from} does not lie below {to}")));
+        return Err(empty(name, &node.span, &format!("{from} does not lie below {to}")).into());
     }
     positive(name, is_log, from, &node.span)?;
     Ok(Source::Range { from, to, steps, is_log, is_whole })
@@ -240,7 +243,8 @@ fn empty(name: &str, span: &Span, why: &str) -> Mark {
 fn positive(name: &str, is_log: bool, low: f64, span: &Span) -> Result<()> {
     if is_log && low <= 0.0 {
         let message = format!("factor `{name}` is spaced by its logarithm, but begins at {low}");
-        return Err(Mark::new(span.clone(), message).hint("begin above zero, or leave out the logarithm"));
+        let mark = Mark::new(span.clone(), message);
+        return Err(mark.hint("begin above zero, or leave out the logarithm").into());
     }
     Ok(())
 }
@@ -253,12 +257,12 @@ fn listed(
     weights: Option<&Node>,
 ) -> Result<Source> {
     if list.is_empty() {
-        return Err(empty(name, &node.span, "the list has no values"));
+        return Err(empty(name, &node.span, "the list has no values").into());
     }
     let mut values: Vec<Value> = list.iter().map(Value::of).collect();
     let fits = |other: &Node, count: usize, what: &str| {
         let message = format!("factor `{name}` has {} values, but {count} {what}", list.len());
-        if count == list.len() { Ok(()) } else { Err(Mark::new(other.span.clone(), message)) }
+        if count == list.len() { Ok(()) } else { Err(Marks::from(Mark::new(other.span.clone(), message))) }
     };
     if let Some(labels) = labels {
         let texts = labels.list("labels")?;
@@ -271,7 +275,7 @@ fn listed(
     if let Some(at) = (1..values.len()).find(|at| values[..*at].iter().any(|v| v.label == values[*at].label))
     {
         let message = format!("factor `{name}` has the value `{}` twice", values[at].label);
-        return Err(Mark::new(list[at].span.clone(), message));
+        return Err(Mark::new(list[at].span.clone(), message).into());
     }
     let weights = match weights {
         None => vec![1.0; values.len()],
@@ -280,7 +284,7 @@ fn listed(
             fits(weights, numbers.len(), "weights")?;
             if numbers.iter().any(|w| *w < 0.0) || numbers.iter().sum::<f64>() <= 0.0 {
                 let message = "weights are not below zero, and one of them is above";
-                return Err(Mark::new(weights.span.clone(), message));
+                return Err(Mark::new(weights.span.clone(), message).into());
             }
             numbers
         }
@@ -288,36 +292,35 @@ fn listed(
     Ok(Source::List { values, weights })
 }
 
-fn distribution(name: &str, node: &Node, kind: &Node) -> Result<Source> {
-    let what = format!("factor `{name}`");
-    let need = |key: &str| -> Result<f64> {
-        let fields = node.fields(&what, &KEYS)?;
-        fields.need(key)?.number(key)
+fn distribution(name: &str, node: &Node, kind: &Node, mut fields: Fields<'_>) -> Result<Source> {
+    let mut both = |one: &str, other: &str| -> (f64, f64) {
+        (fields.want(one, |node| node.number(one)), fields.want(other, |node| node.number(other)))
     };
     match kind.text("distribution")? {
         shape @ ("uniform" | "log-uniform") => {
-            let (low, high, is_log) = (need("low")?, need("high")?, shape == "log-uniform");
+            let ((low, high), is_log) = (both("low", "high"), shape == "log-uniform");
+            fields.or(())?;
             if low >= high {
-                return Err(empty(name, &node.span, &format!("{low} does not lie below {high}")));
+                return Err(empty(name, &node.span, &format!("{low} does not lie below {high}")).into());
             }
             positive(name, is_log, low, &node.span)?;
             Ok(Source::Uniform { low, high, is_log })
         }
         "normal" => {
-            let (mean, deviation) = (need("mean")?, need("deviation")?);
+            let (mean, deviation) = both("mean", "deviation");
+            fields.or(())?;
             if deviation <= 0.0 {
-                return Err(empty(name, &node.span, "`deviation` is not above zero"));
+                return Err(empty(name, &node.span, "`deviation` is not above zero").into());
             }
             Ok(Source::Normal { mean, deviation })
         }
         "choice" => {
-            let fields = node.fields(&what, &KEYS)?;
             let values = fields.need("values")?;
             listed(name, values, values.list("values")?, fields.get("labels"), fields.get("weights"))
         }
         other => {
             let known = ["uniform", "log-uniform", "normal", "choice"].map(ToOwned::to_owned);
-            Err(Mark::unknown(kind.span.clone(), "distribution", other, &known))
+            Err(Mark::unknown(kind.span.clone(), "distribution", other, &known).into())
         }
     }
 }

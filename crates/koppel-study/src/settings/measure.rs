@@ -12,11 +12,11 @@
 //! ```
 
 use koppel::expression::Expression;
-use koppel_io::system_file::{Entry, Mark, Node, Span, Value as Toml};
+use koppel_io::system_file::{Entry, Mark, Marks, Node, Span, Value as Toml};
 
 use super::factor::Factor;
 
-type Result<T> = std::result::Result<T, Mark>;
+type Result<T> = std::result::Result<T, Marks>;
 
 /// What is taken of a course over time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -155,33 +155,41 @@ const CERTIFICATES: [(&str, Figure); 4] = [
     ("wrong", Figure::Wrong),
 ];
 
-fn chosen<T: Copy>(node: &Node, what: &'static str, known: &[(&str, T)]) -> Result<T> {
+/// One of several names.
+pub(super) fn chosen<T: Copy>(node: &Node, what: &str, known: &[(&str, T)]) -> Result<T> {
     let name = node.text(what)?;
     let names: Vec<String> = known.iter().map(|(name, _)| (*name).to_owned()).collect();
     let found = known.iter().find(|(known, _)| *known == name);
-    found.map(|(_, value)| *value).ok_or_else(|| Mark::unknown(node.span.clone(), what, name, &names))
+    found.map(|(_, value)| *value).ok_or_else(|| Mark::unknown(node.span.clone(), what, name, &names).into())
 }
 
-/// Reads `[measures]`.
-pub(super) fn read(node: &Node, factors: &[Factor]) -> Result<Vec<Measure>> {
-    let mut measures: Vec<Measure> = Vec::new();
-    for entry in node.table("[measures]")? {
-        let taken = factors.iter().any(|factor| factor.name == entry.name);
-        if taken || ["run", "failure", "ended_by"].contains(&entry.name.as_str()) {
+/// Reads `[measures]`; `names` are those of all factors, also of those that have mistakes.
+pub(super) fn read(node: &Node, factors: &[Factor], names: &[String]) -> Result<Vec<Measure>> {
+    let (mut measures, mut marks) = (Vec::new(), Marks::default());
+    let entries = node.table("[measures]")?;
+    // Expressions may be of any that have mistakes.
+    let mut unsure: Vec<&str> = names.iter().map(String::as_str).collect();
+    unsure.retain(|name| !factors.iter().any(|factor| factor.name == *name));
+    for entry in entries {
+        if names.contains(&entry.name) || ["run", "failure", "ended_by"].contains(&entry.name.as_str()) {
             let message = format!("the name `{}` is taken by another column", entry.name);
-            return Err(Mark::new(entry.key.clone(), message));
+            marks.add(Mark::new(entry.key.clone(), message));
         }
-        let measure = one(entry, &measures, factors)?;
-        measures.push(measure);
+        match marks.note(one(entry, &measures, factors, &unsure)) {
+            Some(measure) => measures.extend(measure),
+            None => unsure.push(&entry.name),
+        }
     }
-    if measures.is_empty() {
+    if entries.is_empty() {
         return Err(Mark::new(node.span.clone(), "the study measures nothing")
-            .hint("write such as final = { of = \"left.x\", take = \"final\" } below [measures]"));
+            .hint("write such as final = { of = \"left.x\", take = \"final\" } below [measures]")
+            .into());
     }
-    Ok(measures)
+    marks.or(measures)
 }
 
-fn one(entry: &Entry, before: &[Measure], factors: &[Factor]) -> Result<Measure> {
+/// Reads one measure; nothing for an expression of what has mistakes.
+fn one(entry: &Entry, before: &[Measure], factors: &[Factor], unsure: &[&str]) -> Result<Option<Measure>> {
     let node = &entry.node;
     let measure = |kind: Kind, failed, most| Measure {
         name: entry.name.clone(),
@@ -199,10 +207,12 @@ fn one(entry: &Entry, before: &[Measure], factors: &[Factor]) -> Result<Measure>
             .map(|measure| measure.name.clone())
             .chain(factors.iter().filter(numeric).map(|factor| factor.name.clone()))
             .collect();
-        if let Some(name) = expression.names().iter().find(|name| !known.contains(name)) {
-            return Err(Mark::unknown(node.span.clone(), "measure above or numeric factor", name, &known));
-        }
-        return Ok(measure(Kind::Expression(expression), None, None));
+        let unknown = |name: &&String| !known.contains(name) && !unsure.contains(&name.as_str());
+        let kind = "measure above or numeric factor";
+        let unknown = expression.names().iter().filter(unknown);
+        let marks: Marks = unknown.map(|name| Mark::unknown(node.span.clone(), kind, name, &known)).collect();
+        let is_sure = !expression.names().iter().any(|name| unsure.contains(&name.as_str()));
+        return marks.or(is_sure.then(|| measure(Kind::Expression(expression), None, None)));
     }
     let what = format!("measure `{}`", entry.name);
     let keys = [
@@ -221,68 +231,52 @@ fn one(entry: &Entry, before: &[Measure], factors: &[Factor]) -> Result<Measure>
         "failed",
         "most",
     ];
-    let fields = node.fields(&what, &keys)?;
-    let most = fields.get("most").map(|node| node.number("most")).transpose()?;
-    let failed = fields.get("failed").map(|node| node.number("failed")).transpose()?.or(most);
-    let take = |default: Take| fields.get("take").map_or(Ok(default), |node| chosen(node, "take", &TAKES));
-    let always = ["failed", "most"];
-    let allow = |allowed: &[&str]| -> Result<()> {
-        match node
-            .entries()
-            .iter()
-            .find(|e| !always.contains(&e.name.as_str()) && !allowed.contains(&e.name.as_str()))
-        {
-            None => Ok(()),
-            Some(wrong) => {
-                Err(Mark::new(wrong.key.clone(), format!("`{}` does not go with {what}", wrong.name))
-                    .hint(format!("with `{}` go: `{}`", allowed[0], allowed[1..].join("`, `"))))
-            }
+    let mut fields = node.fields(&what, &keys)?;
+    let most = fields.read("most", |node| node.number("most"));
+    let failed = fields.read("failed", |node| node.number("failed")).or(most);
+    let take = fields.read("take", |node| chosen(node, "take", &TAKES));
+    let is_relative = fields.read("relative", |node| node.flag("relative")).unwrap_or(true);
+    let combine = fields.read("combine", |node| chosen(node, "combine", &COMBINE)).unwrap_or(Combine::Norm);
+    let limit = fields.read("limit", |node| node.number("limit")).map(Limit::Times);
+    let limit = fields.read("below", |node| node.number("below")).map(Limit::Below).or(limit);
+    let limit = limit.unwrap_or(Limit::Times(10.0));
+    let (allowed, kind) = if fields.get("of").is_some() {
+        let of = fields.read("of", |of| parse(of.text("of")?, of));
+        (&["of", "take"][..], of.map(|of| Kind::Signal { of, take: take.unwrap_or(Take::Final) }))
+    } else if fields.get("error").is_some() {
+        let signals = fields.read("error", |node| names(node, "error")).unwrap_or_default();
+        let take = take.unwrap_or(Take::Mean);
+        (
+            &["error", "take", "relative", "combine"][..],
+            Some(Kind::Error { signals, take, is_relative, combine }),
+        )
+    } else if fields.get("stable").is_some() {
+        let signals = fields.read("signals", |node| names(node, "signals")).unwrap_or_default();
+        let known = [("bounded", true), ("forecast", false)];
+        match fields.read("stable", |node| chosen(node, "stable", &known)) {
+            Some(false) => (&["stable"][..], Some(Kind::ForecastStable)),
+            _ => (&["stable", "limit", "below", "signals"][..], Some(Kind::Bounded { signals, limit })),
         }
-    };
-    let kind = if let Some(of) = fields.get("of") {
-        allow(&["of", "take"])?;
-        Kind::Signal { of: parse(of.text("of")?, of)?, take: take(Take::Final)? }
-    } else if let Some(signals) = fields.get("error") {
-        allow(&["error", "take", "relative", "combine"])?;
-        let is_relative = match fields.get("relative").map(|node| (&node.value, node)) {
-            None => true,
-            Some((Toml::Bool(value), _)) => *value,
-            Some((_, node)) => return Err(node.wanted("relative", "true or false")),
-        };
-        let combine =
-            fields.get("combine").map_or(Ok(Combine::Norm), |node| chosen(node, "combine", &COMBINE))?;
-        Kind::Error { signals: names(signals, "error")?, take: take(Take::Mean)?, is_relative, combine }
-    } else if let Some(stable) = fields.get("stable") {
-        match chosen(stable, "stable", &[("bounded", true), ("forecast", false)])? {
-            false => {
-                allow(&["stable"])?;
-                Kind::ForecastStable
-            }
-            true => {
-                allow(&["stable", "limit", "below", "signals"])?;
-                let limit = match (fields.get("limit"), fields.get("below")) {
-                    (_, Some(below)) => Limit::Below(below.number("below")?),
-                    (Some(limit), None) => Limit::Times(limit.number("limit")?),
-                    (None, None) => Limit::Times(10.0),
-                };
-                let signals = fields.get("signals").map_or(Ok(Vec::new()), |node| names(node, "signals"))?;
-                Kind::Bounded { signals, limit }
-            }
-        }
-    } else if let Some(forecast) = fields.get("forecast") {
-        allow(&["forecast"])?;
-        Kind::Figure(chosen(forecast, "forecast", &FORECASTS)?)
-    } else if let Some(certificate) = fields.get("certificate") {
-        allow(&["certificate"])?;
-        Kind::Figure(chosen(certificate, "certificate", &CERTIFICATES)?)
-    } else if let Some(figure) = fields.get("figure") {
-        allow(&["figure"])?;
-        Kind::Figure(chosen(figure, "figure", &FIGURES)?)
     } else {
-        return Err(Mark::new(entry.key.clone(), format!("{what} says not what it measures"))
-            .hint("give one of: `of`, `error`, `stable`, `forecast`, `certificate`, `figure`"));
+        let figures: [(&[&str], &[_]); 3] =
+            [(&["forecast"], &FORECASTS), (&["certificate"], &CERTIFICATES), (&["figure"], &FIGURES)];
+        let Some((key, known)) = figures.into_iter().find(|(key, _)| fields.get(key[0]).is_some()) else {
+            fields.checked()?;
+            return Err(Mark::new(entry.key.clone(), format!("{what} does not say what to measure"))
+                .hint("give one of: `of`, `error`, `stable`, `forecast`, `certificate`, `figure`")
+                .into());
+        };
+        let figure = fields.read(key[0], |node| chosen(node, key[0], known));
+        (key, figure.map(Kind::Figure))
     };
-    Ok(measure(kind, failed, most))
+    let goes =
+        |name: &str| !keys.contains(&name) || ["failed", "most"].contains(&name) || allowed.contains(&name);
+    for wrong in node.entries().iter().filter(|entry| !goes(&entry.name)) {
+        let message = format!("`{}` does not go with {what}", wrong.name);
+        let hint = format!("with `{}` go: `{}`", allowed[0], allowed[1..].join("`, `"));
+        fields.note(Err::<(), _>(Mark::new(wrong.key.clone(), message).hint(hint)));
+    }
+    fields.or(kind.map(|kind| measure(kind, failed, most)))
 }
 
 /// Times are not, nor is what is made of them.
@@ -305,10 +299,10 @@ fn names(node: &Node, what: &str) -> Result<Vec<String>> {
         Toml::List(list) if !list.is_empty() => {
             list.iter().map(|name| Ok(name.text(what)?.to_owned())).collect()
         }
-        _ => Err(node.wanted(what, "\"all\", a signal, or a list of signals")),
+        _ => Err(node.wanted(what, "\"all\", a signal, or a list of signals").into()),
     }
 }
 
 fn parse(text: &str, node: &Node) -> Result<Expression> {
-    Expression::parse(text).map_err(|error| Mark::of(node.span.clone(), &error))
+    Expression::parse(text).map_err(|error| Mark::of(node.span.clone(), &error).into())
 }

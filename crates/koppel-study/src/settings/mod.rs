@@ -14,7 +14,7 @@ mod reference;
 
 use std::path::{Path, PathBuf};
 
-use koppel_io::system_file::{Document, Entry, Mark, Marks, Node, Span, Value as Toml};
+use koppel_io::system_file::{Document, Entry, Fields, Mark, Marks, Node, Span, Value as Toml};
 use koppel_io::{Error as Io, Result};
 use koppel_session::Session;
 use serde::{Deserialize, Serialize};
@@ -80,7 +80,7 @@ const KEYS: [&str; 9] = [
 pub fn load(path: &Path) -> Result<Study> {
     let text = std::fs::read_to_string(path).map_err(Io::io("read", path))?;
     let document = Document::new(&text, path, &path.display().to_string())?;
-    let marked = |mark: Mark| document.mistake(mark);
+    let marked = |marks: Marks| document.mistake(marks);
     let folder = path.parent().map(Path::to_path_buf).unwrap_or_default();
     if let Some(node) = document.root.get("subsystems") {
         let mark = Mark::new(node.span.clone(), "this is a system, not a study");
@@ -88,11 +88,12 @@ pub fn load(path: &Path) -> Result<Study> {
             "run it with `koppel run`; a study names it with system = \"FILE.toml\" and varies it with [factors]",
         )));
     }
-    let root = document.root.fields("a study file", &KEYS).map_err(marked)?;
+    let root = document.root.fields("a study file", &KEYS).map_err(Marks::from);
+    let root = root.and_then(Fields::checked).map_err(marked)?;
     let (mut system, system_path) = match root.need("system").map_err(marked)? {
         Node { value: Toml::Table(_), .. } => (Session::part(&document, "system")?, None),
         node => {
-            let file = folder.join(node.text("system").map_err(marked)?);
+            let file = folder.join(node.text("system").map_err(|mark| document.mistake(mark))?);
             match Session::load(&file, &[]) {
                 Ok(system) => (system, Some(file)),
                 Err(error) if matches!(*error, Io::Io { .. }) => {
@@ -117,65 +118,65 @@ pub fn load(path: &Path) -> Result<Study> {
         document: document.clone(),
         system_path,
     };
-    study.read(&folder).map_err(|marks| document.mistakes(marks))?;
+    study.read(&folder).map_err(|marks| document.mistake(marks))?;
     Ok(study)
 }
 
 impl Study {
-    /// Mistakes of factors and of the reference are told together.
+    /// All mistakes are told together.
     fn read(&mut self, folder: &Path) -> std::result::Result<(), Marks> {
-        let (document, mut marks) = (self.document.clone(), Marks::default());
-        let root = document.root.fields("a study file", &KEYS)?;
-        if let Some(title) = root.get("title") {
-            self.title = title.text("title")?.to_owned();
+        let document = self.document.clone();
+        let mut root = document.root.fields("a study file", &KEYS)?;
+        if let Some(title) = root.read("title", |node| node.text("title")) {
+            self.title = title.to_owned();
         }
-        self.accepts_unstable = match root.get("accept_unstable") {
-            None => false,
-            Some(Node { value: Toml::Bool(is_accepted), .. }) => *is_accepted,
-            Some(node) => return Err(node.wanted("accept_unstable", "true or false").into()),
-        };
-        let factors = root.need("factors")?;
-        for entry in factors.table("[factors]")? {
-            self.factors.extend(marks.note(self.factor(entry)));
+        let accepts = root.read("accept_unstable", |node| node.flag("accept_unstable"));
+        self.accepts_unstable = accepts.unwrap_or(false);
+        let entries = root.want("factors", |node| match node.table("[factors]")? {
+            [] => Err(Mark::new(node.span.clone(), "the study varies nothing")
+                .hint("write such as \"run.step\" = [1e-3, 2e-3] below [factors]")),
+            entries => Ok(entries),
+        });
+        for entry in entries {
+            self.factors.extend(root.note(self.factor(entry)));
         }
-        if self.factors.is_empty() && marks.is_empty() {
-            marks.add(
-                Mark::new(factors.span.clone(), "the study varies nothing")
-                    .hint("write such as \"run.step\" = [1e-3, 2e-3] below [factors]"),
-            );
-        }
-        let reference = root.get("reference").map(|node| reference::read(node, &self.system.spec, folder));
-        self.reference = marks.note(reference.transpose()).flatten();
-        // What follows depends on them.
-        marks.or(())?;
-        self.plan = plan::read(root.get("plan"), &self.factors)?;
-        self.measures = measure::read(root.need("measures")?, &self.factors)?;
-        if let (None, Some(measure)) = (&self.reference, self.measures.iter().find(|m| m.needs_reference())) {
+        self.reference = root.read("reference", |node| reference::read(node, &self.system.spec, folder));
+        // Plan and expressions depend on all factors.
+        let are_known = self.factors.len() == entries.len();
+        let plan = plan::read(root.get("plan"), are_known.then_some(&self.factors));
+        self.plan = root.note(plan).unwrap_or(self.plan.clone());
+        let names: Vec<String> = entries.iter().map(|entry| entry.name.clone()).collect();
+        let before = root.get("measures").map_or(0, |node| node.entries().len());
+        self.measures = root.want("measures", |node| measure::read(node, &self.factors, &names));
+        let first = self.measures.iter().find(|measure| measure.needs_reference());
+        if let (None, Some(measure)) = (root.get("reference"), first) {
             let message = format!("measure `{}` needs something to compare with", measure.name);
-            let mark = Mark::new(measure.span.clone(), message);
-            return Err(mark
-                .hint("add [reference] with monolithic = true, set = { \"run.step\" = 1e-5 } or file = \"r.csv\"")
-                .into());
+            let hint =
+                "add [reference] with monolithic = true, set = { \"run.step\" = 1e-5 } or file = \"r.csv\"";
+            root.note(Err::<(), _>(Mark::new(measure.span.clone(), message).hint(hint)));
         }
-        self.analysis = analysis(root.get("analysis"), &self.measures)?;
-        Ok(())
+        if self.measures.len() == before {
+            let analysis = analysis(root.get("analysis"), &self.measures);
+            self.analysis = root.note(analysis).unwrap_or(self.analysis.clone());
+        }
+        root.or(())
     }
 
-    fn factor(&self, entry: &Entry) -> std::result::Result<Factor, Mark> {
+    fn factor(&self, entry: &Entry) -> std::result::Result<Factor, Marks> {
         let factor = factor::read(entry, &self.system.spec)?;
         match factor.name.as_str() {
             "run" | "failure" | "ended_by" => {
                 let message = format!("the name `{}` is taken by another column", factor.name);
-                Err(Mark::new(factor.span, message))
+                Err(Mark::new(factor.span, message).into())
             }
             _ => Ok(factor),
         }
     }
 
-    /// A mistake at a place of the study file.
+    /// Mistakes at places of the study file.
     #[must_use]
-    pub fn mistake(&self, mark: Mark) -> Box<Io> {
-        self.document.mistake(mark)
+    pub fn mistake(&self, marks: impl Into<Marks>) -> Box<Io> {
+        self.document.mistake(marks)
     }
 
     /// The same error, shown at a place of the study file.
@@ -204,30 +205,26 @@ impl Study {
     }
 }
 
-fn analysis(node: Option<&Node>, measures: &[Measure]) -> std::result::Result<Analysis, Mark> {
+fn analysis(node: Option<&Node>, measures: &[Measure]) -> std::result::Result<Analysis, Marks> {
     let known: Vec<String> = measures.iter().map(|measure| measure.name.clone()).collect();
     let default = measures.iter().filter(|m| m.is_repeatable).map(|m| m.name.clone()).collect();
     let mut analysis = Analysis { measures: default, nearly_best: 0.1, at_least: 1 };
     let Some(node) = node else { return Ok(analysis) };
-    let fields = node.fields("[analysis]", &["measures", "nearly_best", "at_least"])?;
-    if let Some(list) = fields.get("measures") {
-        analysis.measures.clear();
-        for name in list.list("measures")? {
-            let text = name.text("measures")?;
-            if !known.iter().any(|known| known == text) {
-                return Err(Mark::unknown(name.span.clone(), "measure", text, &known));
-            }
-            analysis.measures.push(text.to_owned());
-        }
-    }
-    analysis.nearly_best = fields.number("nearly_best", 0.1)?;
-    if let Some(node) = fields.get("at_least") {
-        analysis.at_least = match node.value {
-            Toml::Integer(count @ 1..=1_000_000) => count as usize,
-            _ => return Err(node.wanted("at_least", "a whole number above zero")),
+    let mut fields = node.fields("[analysis]", &["measures", "nearly_best", "at_least"])?;
+    if let Some(list) = fields.read("measures", |node| node.list("measures")) {
+        let named = |name: &Node| match name.text("measures")? {
+            text if known.iter().any(|known| known == text) => Ok(text.to_owned()),
+            text => Err(Mark::unknown(name.span.clone(), "measure", text, &known)),
         };
+        analysis.measures = list.iter().filter_map(|name| fields.note(named(name))).collect();
     }
-    Ok(analysis)
+    analysis.nearly_best = fields.number("nearly_best", 0.1);
+    let at_least = fields.read("at_least", |node| match node.value {
+        Toml::Integer(count @ 1..=1_000_000) => Ok(count as usize),
+        _ => Err(node.wanted("at_least", "a whole number above zero")),
+    });
+    analysis.at_least = at_least.unwrap_or(1);
+    fields.or(analysis)
 }
 
 /// An error of the system file as a mark of the study file.

@@ -1,11 +1,11 @@
 //! `[plan]`: which values are tried together.
 
-use koppel_io::system_file::{Mark, Node, Value as Toml};
+use koppel_io::system_file::{Mark, Marks, Node, Value as Toml};
 use serde::{Deserialize, Serialize};
 
 use super::factor::Factor;
 
-type Result<T> = std::result::Result<T, Mark>;
+type Result<T> = std::result::Result<T, Marks>;
 
 /// Kinds of plans.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -39,59 +39,56 @@ const KINDS: [(&str, PlanKind); 4] = [
     ("monte-carlo", PlanKind::MonteCarlo),
 ];
 
-/// Reads `[plan]`; a full factorial one if there is none.
-pub(super) fn read(node: Option<&Node>, factors: &[Factor]) -> Result<Plan> {
+/// Reads `[plan]`; a full factorial one if there is none. Without factors only what does not depend on them is checked.
+pub(super) fn read(node: Option<&Node>, factors: Option<&Vec<Factor>>) -> Result<Plan> {
     let mut plan = Plan { kind: PlanKind::FullFactorial, runs: 1, seed: 1 };
-    let random = factors.iter().find(|factor| factor.source.is_random());
+    let random = factors.into_iter().flatten().find(|factor| factor.source.is_random());
     let Some(node) = node else {
         return match random {
             Some(factor) => Err(Mark::new(factor.span.clone(), format!("factor `{}` is drawn", factor.name))
-                .hint("say how often: [plan] with kind = \"monte-carlo\" and runs = 1000")),
+                .hint("say how often: [plan] with kind = \"monte-carlo\" and runs = 1000")
+                .into()),
             None => Ok(plan),
         };
     };
-    let fields = node.fields("[plan]", &["kind", "runs", "seed", "draws"])?;
-    if let Some(kind) = fields.get("kind") {
-        let name = kind.text("kind")?;
-        let known: Vec<String> = KINDS.iter().map(|(name, _)| (*name).to_owned()).collect();
-        let found = KINDS.iter().find(|(known, _)| *known == name);
-        plan.kind = found.ok_or_else(|| Mark::unknown(kind.span.clone(), "plan", name, &known))?.1;
-    }
-    let whole = |key: &str| match fields.get(key).map(|node| (&node.value, node)) {
-        None => Ok(None),
-        Some((Toml::Integer(count @ 0..), _)) => Ok(Some(*count as u64)),
-        Some((_, node)) => Err(node.wanted(key, "a whole number")),
+    let mut fields = node.fields("[plan]", &["kind", "runs", "seed", "draws"])?;
+    let kind = fields.read("kind", |node| super::measure::chosen(node, "plan", &KINDS));
+    plan.kind = kind.unwrap_or(plan.kind);
+    let whole = |key: &'static str| {
+        move |node: &Node| match node.value {
+            Toml::Integer(count @ 0..) => Ok(count as u64),
+            _ => Err(node.wanted(key, "a whole number")),
+        }
     };
-    plan.seed = whole("seed")?.unwrap_or(1);
+    plan.seed = fields.read("seed", whole("seed")).unwrap_or(1);
     let is_factorial = plan.kind == PlanKind::FullFactorial;
     let (key, other) = if is_factorial { ("draws", "runs") } else { ("runs", "draws") };
-    if let Some(wrong) = fields.get(other) {
-        let message = format!("`{other}` does not go with this plan");
-        let hint = if is_factorial {
-            "a full factorial plan has as many runs as there are combinations; factors that are drawn are drawn `draws` times"
-        } else {
-            "write `runs`"
-        };
-        return Err(Mark::new(wrong.span.clone(), message).hint(hint));
+    // What goes with the plan is not known if its kind is not.
+    if fields.get("kind").is_some() && kind.is_none() {
+        return fields.or(plan);
     }
-    plan.runs = match (whole(key)?, random) {
-        (Some(0), _) => {
-            let span = fields.need(key)?.span.clone();
-            return Err(Mark::new(span, "the plan has no runs"));
-        }
-        (Some(count), _) => count,
-        (None, None) if is_factorial => 1,
-        (None, _) => {
-            let message = format!("[plan] needs `{key}`");
-            return Err(
-                Mark::new(node.span.clone(), message).hint("how often values are drawn, such as 1000")
-            );
-        }
+    let hint = if is_factorial {
+        "a full factorial plan has as many runs as there are combinations; factors that are drawn are drawn `draws` times"
+    } else {
+        "write `runs`"
     };
-    if plan.kind == PlanKind::Sobol && factors.len() > crate::design::SOBOL_DIMENSIONS {
-        let most = crate::design::SOBOL_DIMENSIONS;
-        return Err(Mark::new(node.span.clone(), format!("a Sobol plan has at most {most} factors"))
-            .hint("use kind = \"latin-hypercube\""));
+    fields.read(other, |node| {
+        Err::<(), _>(Mark::new(node.span.clone(), format!("`{other}` does not go with this plan")).hint(hint))
+    });
+    let count = fields.read(key, |node| match whole(key)(node)? {
+        0 => Err(Mark::new(node.span.clone(), "the plan has no runs")),
+        count => Ok(count),
+    });
+    let needs_count = random.is_some() || !is_factorial;
+    if needs_count && !fields.has_mistakes() && fields.get(key).is_none() {
+        let mark = Mark::new(node.span.clone(), format!("[plan] needs `{key}`"));
+        fields.note(Err::<(), _>(mark.hint("how often values are drawn, such as 1000")));
     }
-    Ok(plan)
+    plan.runs = count.unwrap_or(1);
+    let most = crate::design::SOBOL_DIMENSIONS;
+    if plan.kind == PlanKind::Sobol && factors.is_some_and(|factors| factors.len() > most) {
+        let mark = Mark::new(node.span.clone(), format!("a Sobol plan has at most {most} factors"));
+        fields.note(Err::<(), _>(mark.hint("use kind = \"latin-hypercube\"")));
+    }
+    fields.or(plan)
 }

@@ -11,9 +11,9 @@ use std::path::{Path, PathBuf};
 
 use koppel::solver::SolverConfig;
 use koppel_io::results::{Table, read_table};
-use koppel_io::system_file::{Mark, Node, Place, Span, SystemSpec, Value as Toml};
+use koppel_io::system_file::{Entry, Mark, Marks, Node, Place, Span, SystemSpec, Value as Toml};
 
-type Result<T> = std::result::Result<T, Mark>;
+type Result<T> = std::result::Result<T, Marks>;
 
 /// What runs are compared with.
 #[derive(Clone, Debug)]
@@ -38,32 +38,33 @@ pub struct Reference {
 
 /// Reads `[reference]`.
 pub(super) fn read(node: &Node, system: &SystemSpec, folder: &Path) -> Result<Reference> {
-    let fields = node.fields("[reference]", &["monolithic", "solver", "set", "file"])?;
+    let fields = node.fields("[reference]", &["monolithic", "solver", "set", "file"])?.checked()?;
     let given: Vec<&str> =
         ["monolithic", "set", "file"].into_iter().filter(|key| fields.get(key).is_some()).collect();
     let [only] = given[..] else {
         let message = format!("[reference] says {} ways to make one", given.len());
-        return Err(Mark::new(node.span.clone(), message).hint(
-            "give one of: monolithic = true, set = { \"run.step\" = 1e-5 }, file = \"reference.csv\"",
-        ));
+        let hint = "give one of: monolithic = true, set = { \"run.step\" = 1e-5 }, file = \"reference.csv\"";
+        return Err(Mark::new(node.span.clone(), message).hint(hint).into());
     };
     if let (Some(solver), true) = (fields.get("solver"), only != "monolithic") {
-        return Err(Mark::new(solver.span.clone(), "`solver` goes with monolithic = true"));
+        return Err(Mark::new(solver.span.clone(), "`solver` goes with monolithic = true").into());
     }
     let kind = match only {
         "monolithic" => {
             if !matches!(fields.need("monolithic")?.value, Toml::Bool(true)) {
-                return Err(fields.need("monolithic")?.wanted("monolithic", "true"));
+                return Err(fields.need("monolithic")?.wanted("monolithic", "true").into());
             }
             Kind::Monolithic { solver: fields.get("solver").map(solver).transpose()? }
         }
         "set" => {
-            let one = |entry: &koppel_io::system_file::Entry| {
+            let mut marks = Marks::default();
+            let mut one = |entry: &Entry| {
                 let place = system.place(&entry.name, "reference");
-                let place = place.map_err(|error| super::moved(&error, &entry.key))?;
-                Ok((place, entry.node.plain().to_string()))
+                let place = marks.note(place.map_err(|error| super::moved(&error, &entry.key)))?;
+                Some((place, entry.node.plain().to_string()))
             };
-            Kind::Settings(fields.need("set")?.table("set")?.iter().map(one).collect::<Result<_>>()?)
+            let all = fields.need("set")?.table("set")?.iter().filter_map(&mut one).collect();
+            marks.or(Kind::Settings(all))?
         }
         _ => {
             let file = fields.need("file")?;

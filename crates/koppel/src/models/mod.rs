@@ -19,7 +19,8 @@ pub use entry::{Allowed, ModelEntry, Parameter, Port, State};
 pub use random::{RandomDualMass, random_dual_mass};
 
 use crate::error::{Error, Result};
-use crate::system::Ode;
+use crate::solver::SolverConfig;
+use crate::system::{Ode, OdeModel};
 use std::collections::BTreeMap;
 
 static CATALOGUE: [ModelEntry; 23] = [
@@ -64,4 +65,10 @@ pub fn entry(name: &str) -> Result<&'static ModelEntry> {
 /// The equations of a model; parameters that are not given take their defaults.
 pub fn build(name: &str, parameters: &BTreeMap<String, f64>) -> Result<Box<dyn Ode>> {
     entry(name)?.build(parameters)
+}
+
+/// A model with its solver, ready to be wired; parameters that are not given take their defaults.
+pub fn subsystem(name: &str, parameters: &[(&str, f64)], solver: &SolverConfig) -> Result<OdeModel> {
+    let parameters = parameters.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect();
+    OdeModel::new(build(name, &parameters)?, solver)
 }

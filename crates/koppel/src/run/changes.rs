@@ -23,26 +23,39 @@ pub(super) struct Assignment {
 
 /// All assignments of a run in order of time: timed changes, and tables of parameters.
 pub(super) fn resolve(config: &RunConfig, graph: &SystemGraph) -> Result<Vec<Assignment>> {
-    let mut assignments = driven(config, graph);
+    let (mut assignments, mut mistakes) = (driven(config, graph), Vec::new());
     for change in &config.at {
         for (name, value) in &change.set {
-            for (what, number) in [("time", change.time), (name.as_str(), *value)] {
-                if !number.is_finite() {
-                    return Err(Error::NotFinite { place: format!("at.{what}"), value: number }.into());
-                }
+            match assignment(config, graph, change.time, (name, *value)) {
+                Ok(assignment) => assignments.push(assignment),
+                Err(error) => mistakes.push(*error),
             }
-            let target = target(name, graph)?;
-            if let Target::Variable(id, variable) = target
-                && change.time > config.start
-                && graph.ports(id).variable(variable).is_fixed
-            {
-                return Err(bad("at.set", name, "is fixed once the run is under way; set it at its start"));
-            }
-            assignments.push(Assignment { time: change.time, target, value: *value });
         }
     }
+    Error::several(mistakes)?;
     assignments.sort_by(|a, b| a.time.total_cmp(&b.time));
     Ok(assignments)
+}
+
+fn assignment(
+    config: &RunConfig,
+    graph: &SystemGraph,
+    time: f64,
+    (name, value): (&str, f64),
+) -> Result<Assignment> {
+    for (what, number) in [("time", time), (name, value)] {
+        if !number.is_finite() {
+            return Err(Error::NotFinite { place: format!("at.{what}"), value: number }.into());
+        }
+    }
+    let target = target(name, graph)?;
+    if let Target::Variable(id, variable) = target
+        && time > config.start
+        && graph.ports(id).variable(variable).is_fixed
+    {
+        return Err(bad("at.set", name, "is fixed once the run is under way; set it at its start"));
+    }
+    Ok(Assignment { time, target, value })
 }
 
 /// The rows of the tables that drive parameters, each at the first communication point from its time on.

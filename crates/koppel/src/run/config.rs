@@ -182,6 +182,17 @@ impl RunConfig {
 
     /// Refuses what can be refused without knowing the system.
     pub fn check(&self) -> Result<()> {
+        let adaptive = self.adaptive.as_ref().map(|adaptive| adaptive.check(self.step)).transpose();
+        let iteration = self.iteration.as_ref().map(IterationConfig::check).transpose();
+        let rows = match self.record_every {
+            0 => Err(bad("run.record_every", 0, "must be at least 1")),
+            _ => Ok(()),
+        };
+        let all = [self.check_times().err(), adaptive.err(), iteration.err(), rows.err()];
+        Error::several(all.into_iter().flatten().map(|error| *error))
+    }
+
+    fn check_times(&self) -> Result<()> {
         for (place, value) in [("run.start", self.start), ("run.stop", self.stop), ("run.step", self.step)] {
             if !value.is_finite() {
                 return Err(Error::NotFinite { place: place.into(), value }.into());
@@ -209,15 +220,6 @@ impl RunConfig {
                 self.stop - self.start
             );
             return Err(bad("run.step", self.step, &problem));
-        }
-        if let Some(adaptive) = &self.adaptive {
-            adaptive.check(self.step)?;
-        }
-        if let Some(iteration) = &self.iteration {
-            iteration.check()?;
-        }
-        if self.record_every == 0 {
-            return Err(bad("run.record_every", 0, "must be at least 1"));
         }
         Ok(())
     }

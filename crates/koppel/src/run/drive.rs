@@ -7,7 +7,7 @@ use super::scheme::{end_inside, restore_begin};
 use super::statistics::Statistics;
 use crate::error::{Error, Result};
 use crate::network::{Termination, termination};
-use crate::record::Recorder;
+use crate::record::{Recorder, Table};
 use crate::signal::Step;
 
 /// How a run ended.
@@ -88,6 +88,13 @@ impl Run {
         self.scheme.staged_mut().outcome.termination = Some(request.clone());
         self.plain_until = 0;
         Some((request, there.is_some()))
+    }
+
+    /// Runs to the end and returns the rows.
+    pub fn run_to_table(&mut self) -> Result<Table> {
+        let mut table = Table::default();
+        self.run(&mut table, &mut |_| Ok(Flow::Continue))?;
+        Ok(table)
     }
 
     /// The last row of a run that was ended inside of a step: where all are, or the last point they had in common.

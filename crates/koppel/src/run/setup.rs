@@ -209,6 +209,14 @@ fn iterated_loops(config: &RunConfig, graph: &SystemGraph, schedule: &Schedule) 
 }
 
 impl RunConfig {
+    /// What is wrong with the settings of a run of this system, as far as can be seen before its start.
+    pub fn mistakes(&self, graph: &SystemGraph) -> Vec<Error> {
+        let condition = self.stop_when.as_deref().map(|text| Condition::new(text, graph)).transpose();
+        let schedule = Schedule::new(self, graph);
+        let all = [self.check().err(), schedule.err(), changes::resolve(self, graph).err(), condition.err()];
+        all.into_iter().flatten().flat_map(|error| error.each()).collect()
+    }
+
     /// Columns that tell of the run itself: of loops that are iterated, and of steps that adapt.
     pub fn own_columns(&self, graph: &SystemGraph) -> Result<Vec<Column>> {
         let schedule = Schedule::new(self, graph)?;

@@ -150,6 +150,12 @@ impl SystemBuilder {
 
     /// Checks everything and wires it.
     pub fn build(self) -> Result<System> {
+        let (system, mistakes) = self.build_partly()?;
+        Error::several(mistakes).map(|()| system)
+    }
+
+    /// The same without the connections and signals that do not fit, and what is wrong with each of them.
+    pub fn build_partly(self) -> Result<(System, Vec<Error>)> {
         let (names, subsystems): (Vec<_>, Vec<_>) = self.subsystems.into_iter().unzip();
         let mut known = HashSet::new();
         if let Some(name) = names.iter().find(|name| !known.insert(name.as_str())) {
@@ -162,9 +168,8 @@ impl SystemBuilder {
         for (input, config) in self.externals {
             mistakes.extend(external(&mut graph, input, config).err().map(|error| *error));
         }
-        Error::several(mistakes)?;
         graph.externals.sort_by_key(|(id, _)| *id);
-        Ok(System { graph, subsystems })
+        Ok((System { graph, subsystems }, mistakes))
     }
 }
 

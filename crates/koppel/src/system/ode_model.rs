@@ -18,20 +18,26 @@ pub trait Ode: Send {
     /// Its variables.
     fn ports(&self) -> &Ports;
 
-    /// How many states; the first that many locals.
-    fn states(&self) -> usize;
+    /// How many states; the first that many locals. A model without states needs no `derivative`.
+    fn states(&self) -> usize {
+        0
+    }
 
     /// dx = f(t, x, u).
-    fn derivative(&self, time: f64, x: &[f64], u: &[f64], dx: &mut [f64]);
+    fn derivative(&self, _time: f64, _x: &[f64], _u: &[f64], _dx: &mut [f64]) {}
 
     /// y = g(t, x, u).
     fn output(&self, time: f64, x: &[f64], u: &[f64], y: &mut [f64]);
 
-    /// Value of parameter `index`.
-    fn parameter(&self, index: usize) -> f64;
+    /// Value of parameter `index`; a model without parameters is not asked.
+    fn parameter(&self, _index: usize) -> f64 {
+        f64::NAN
+    }
 
     /// Changes parameter `index`.
-    fn set_parameter(&mut self, index: usize, value: f64) -> Result<()>;
+    fn set_parameter(&mut self, _index: usize, _value: f64) -> Result<()> {
+        Ok(())
+    }
 
     /// The matrices, if the equations are linear with constant coefficients.
     fn linear(&self) -> Option<StateSpace> {

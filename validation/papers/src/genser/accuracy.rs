@@ -1,7 +1,7 @@
 //! 3.4: accuracy over the step and the coupling's ratio. Figures 3.58 to 3.66.
 
+use koppel_io::heat_map::HeatMap;
 use koppel_io::plot::Scale::{Linear, Logarithmic};
-use koppel_study::draw::HeatMap;
 
 use super::dual_mass::{courses, linear, methods, stale};
 use super::stability;

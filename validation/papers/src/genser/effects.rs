@@ -1,8 +1,9 @@
 //! Exhibits that every design of experiments has: analysis of variance, main and interaction effects, sorted runs, histograms.
 
+use koppel_io::heat_map::HeatMap;
+use koppel_io::levels::{Levels, Mark};
 use koppel_io::plot::Scale::{Linear, Logarithmic};
 use koppel_study::analysis::{interaction, response};
-use koppel_study::draw::{HeatMap, Levels, Mark};
 
 use super::study::Studied;
 use crate::Exhibit;

@@ -3,7 +3,7 @@
 use koppel::coupling::CouplingConfig;
 use koppel::run::{Parallel, Run, RunConfig};
 use koppel::system::Subsystem;
-use koppel_study::draw::HeatMap;
+use koppel_io::heat_map::HeatMap;
 
 use super::dual_mass::{linear, methods, stale};
 use crate::context::Context;

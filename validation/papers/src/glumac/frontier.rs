@@ -1,7 +1,7 @@
 //! Pareto frontiers of spectral radius and relative consistency: (70), (71), Figures 6 and 7.
 
+use koppel_io::heat_map::HeatMap;
 use koppel_io::plot::Scale::{Linear, Logarithmic};
-use koppel_study::draw::HeatMap;
 
 use koppel::analysis::LinearSystem;
 

@@ -20,7 +20,7 @@ mod tests;
 
 use serde::de::DeserializeOwned;
 
-use super::mistake::{Mark, Span};
+use super::mistake::{Mark, Marks, Span};
 use super::tree::{Entry, Node, Value};
 pub(super) use fault::Refusal;
 use fault::{Found, Wanted};
@@ -39,12 +39,33 @@ pub(super) struct Fault {
 }
 
 /// Reads `node`; `what` names it in messages.
-pub(super) fn decode<T: DeserializeOwned>(node: &Node, what: &str) -> Result<T, Mark> {
-    read(node).map_err(|fault| fault.mark(what))
+pub(super) fn decode<T: DeserializeOwned>(node: &Node, what: &str) -> Result<T, Marks> {
+    read_all(node, |fault| fault.mark(what))
+}
+
+/// Reads `node`. After a mistake the rest is read without it, so that each is found.
+pub(super) fn read_all<T: DeserializeOwned>(node: &Node, words: impl Fn(Fault) -> Mark) -> Result<T, Marks> {
+    let mut fault = match read(node) {
+        Ok(value) => return Ok(value),
+        Err(fault) => fault,
+    };
+    let (mut rest, mut marks) = (node.clone(), Marks::default());
+    loop {
+        let is_removed = rest.remove(&fault.span);
+        marks.add(words(fault));
+        fault = match read::<T>(&rest) {
+            Err(fault) if is_removed => fault,
+            _ => return Err(marks),
+        };
+        // These may be about what was left out.
+        if matches!(fault.refusal, Refusal::MissingKey(_) | Refusal::Words(_)) {
+            return Err(marks);
+        }
+    }
 }
 
 /// Reads `node`, or tells by its parts what does not fit.
-pub(super) fn read<T: DeserializeOwned>(node: &Node) -> Result<T, Fault> {
+fn read<T: DeserializeOwned>(node: &Node) -> Result<T, Fault> {
     reader::read::<T>(node).map_err(|refused| {
         let refused = search::culprit::<T>(node, refused);
         let mut refusal = refused.refusal;
@@ -67,14 +88,14 @@ pub(super) fn read<T: DeserializeOwned>(node: &Node) -> Result<T, Fault> {
 /// # Errors
 ///
 /// If a name or a value does not fit.
-pub fn decode_tagged<T: DeserializeOwned>(node: &Node, what: &str, tag: &str) -> Result<T, Mark> {
+pub fn decode_tagged<T: DeserializeOwned>(node: &Node, what: &str, tag: &str) -> Result<T, Marks> {
     let Value::Text(name) = &node.value else {
         node.table(what).map_err(|_| node.wanted(what, &format!("a name or a table with `{tag}`")))?;
         return decode(node, what);
     };
     let entry = Entry { name: tag.to_owned(), key: node.span.clone(), node: node.clone() };
     let table = Node { span: node.span.clone(), value: Value::Table(vec![entry]) };
-    read(&table).map_err(|fault| match &fault.refusal {
+    read_all(&table, |fault| match &fault.refusal {
         Refusal::MissingKey(field) => {
             Mark::new(node.span.clone(), format!("{what} `{name}` needs `{field}`"))
                 .hint(format!("write {what} = {{ {tag} = \"{name}\", {field} = ... }}"))

@@ -22,7 +22,8 @@ fn fault<T: DeserializeOwned>(text: &str) -> (Refusal, String) {
 fn words<T: DeserializeOwned>(text: &str, what: &str) -> (String, String) {
     let whole = format!("v = {text}");
     let root = parse(&whole).unwrap();
-    let mark = decode::<T>(root.get("v").unwrap(), what).map(|_| ()).unwrap_err();
+    let marks = decode::<T>(root.get("v").unwrap(), what).map(|_| ()).unwrap_err();
+    let mark = marks.into_iter().next().unwrap();
     (mark.message, whole[mark.span].to_owned())
 }
 

@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 use koppel_ssp::{Options, Ssp, Tolerance};
 
 use super::document::tag_span;
-use super::{Mistake, Setting, SystemSpec, other_kinds, overrides};
+use super::{Mistake, Mistakes, Setting, SystemSpec, other_kinds, overrides};
 use crate::{Error, Result};
 
 /// True if a file is to be read as a system structure, by its name.
@@ -59,7 +59,7 @@ pub(super) fn beside(path: &Path) -> PathBuf {
     path.with_extension("koppel.toml")
 }
 
-/// The first of the findings with its place; the others are counted.
+/// All findings with their places; of those without a place, only the first.
 fn refused(path: &Path, error: koppel_ssp::Error, tolerance: Tolerance) -> Box<Error> {
     let (findings, documents) = match error {
         koppel_ssp::Error::Invalid { findings, documents } => (findings, documents),
@@ -67,33 +67,32 @@ fn refused(path: &Path, error: koppel_ssp::Error, tolerance: Tolerance) -> Box<E
         other => return plain(other.to_string()),
     };
     let errors: Vec<_> = findings.iter().filter(|f| f.severity == koppel_ssp::Severity::Error).collect();
-    let Some(first) = errors.first() else {
-        return plain(format!("`{}` cannot be read", path.display()));
-    };
-    let subject = if first.element.is_empty() { String::new() } else { format!("{}: ", first.element) };
-    let message = format!("{subject}{}", first.message);
-    let mut hint = format!("rule: {}", first.rule);
-    if errors.len() > 1 {
-        hint += &format!("; `koppel ssp check` lists {} more", errors.len() - 1);
-    }
-    let mut hints = vec![hint];
-    if tolerance == Tolerance::Strict && errors.iter().all(|finding| finding.is_forgivable) {
-        hints.push("--tolerant forgives this, and lists it".to_owned());
-    }
-    match documents.get(&first.file).filter(|_| first.line > 0) {
-        None => Box::new(Error::Structure { message: format!("{}: {message}", first.file), hints }),
-        Some(text) => {
-            let mistake = Mistake {
-                place: first.file.clone(),
-                text: text.clone(),
-                span: tag_span(text, first.line, first.column),
-                message,
-                hints,
-                known: Vec::new(),
-                is_crash: false,
-            };
-            Box::new(Error::File(Box::new(mistake.into())))
+    let is_forgivable = tolerance == Tolerance::Strict && errors.iter().all(|finding| finding.is_forgivable);
+    let mistakes = errors.iter().map(|finding| {
+        let subject =
+            if finding.element.is_empty() { String::new() } else { format!("{}: ", finding.element) };
+        let text = documents.get(&finding.file).filter(|_| finding.line > 0).cloned();
+        let mut hints = vec![format!("rule: {}", finding.rule)];
+        hints.extend(is_forgivable.then(|| "--tolerant forgives this, and lists it".to_owned()));
+        Mistake {
+            place: finding.file.clone(),
+            span: text.as_ref().map_or(0..0, |text| tag_span(text, finding.line, finding.column)),
+            text: text.unwrap_or_default(),
+            message: format!("{subject}{}", finding.message),
+            hints,
+            known: Vec::new(),
+            is_crash: false,
         }
+    });
+    let (placed, others): (Vec<Mistake>, Vec<Mistake>) =
+        mistakes.partition(|mistake| !mistake.text.is_empty());
+    let mut placed = placed.into_iter();
+    match (placed.next(), others.into_iter().next()) {
+        (Some(first), _) => Box::new(Error::File(Box::new(Mistakes::new(first, placed.collect())))),
+        (None, Some(Mistake { place, message, hints, .. })) => {
+            Box::new(Error::Structure { message: format!("{place}: {message}"), hints })
+        }
+        (None, None) => plain(format!("`{}` cannot be read", path.display())),
     }
 }
 

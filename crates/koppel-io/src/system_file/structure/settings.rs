@@ -5,13 +5,13 @@ use std::path::Path;
 use koppel_ssp::{Components, FlatConnection, SETTINGS_ANNOTATION, Ssp};
 
 use super::super::document::Document;
-use super::super::mistake::Mark;
+use super::super::mistake::{Mark, Marks};
 use super::super::tree::{self, Entry, Node, Value};
 use super::beside;
 use super::import::entry;
 use crate::{Error, Result};
 
-type Marked<T> = std::result::Result<T, Mark>;
+type Marked<T> = std::result::Result<T, Marks>;
 
 /// Keys of koppel's settings: a system file that adds to the structure.
 const KEYS: [&str; 7] = ["title", "description", "run", "subsystems", "connections", "inputs", "at"];
@@ -70,21 +70,25 @@ fn overlay(document: &mut Document, place: &str, text: &str) -> Result<()> {
 
 /// Settings add to what the structure has: no other subsystems, no other FMUs.
 fn check(root: &Node, settings: &Node) -> Marked<()> {
-    let fields = settings.fields("koppel's settings of a structure", &KEYS)?;
-    let Some(subsystems) = fields.get("subsystems") else { return Ok(()) };
-    let known = root.get("subsystems").map_or(&[][..], Node::entries);
-    for entry in subsystems.table("subsystems")? {
-        if !known.iter().any(|component| component.name == entry.name) {
-            let names: Vec<String> = known.iter().map(|component| component.name.clone()).collect();
-            return Err(Mark::unknown(entry.key.clone(), "component of the structure", &entry.name, &names));
+    let mut fields = settings.fields("koppel's settings of a structure", &KEYS)?;
+    let names: Vec<String> = root
+        .get("subsystems")
+        .map_or(&[][..], Node::entries)
+        .iter()
+        .map(|entry| entry.name.clone())
+        .collect();
+    let entries = fields.read("subsystems", |node| node.table("subsystems")).unwrap_or_default();
+    for entry in entries {
+        if !names.contains(&entry.name) {
+            let mark = Mark::unknown(entry.key.clone(), "component of the structure", &entry.name, &names);
+            fields.note(Err::<(), _>(mark));
         }
-        let what = entry.node.entries().iter().find(|key| matches!(key.name.as_str(), "fmu" | "model"));
-        if let Some(key) = what {
+        for key in entry.node.entries().iter().filter(|key| matches!(key.name.as_str(), "fmu" | "model")) {
             let message = format!("`{}` of a component is said by the structure", key.name);
-            return Err(Mark::new(key.key.clone(), message));
+            fields.note(Err::<(), _>(Mark::new(key.key.clone(), message)));
         }
     }
-    Ok(())
+    fields.or(())
 }
 
 /// Tables join, lists are continued, everything else is replaced.
@@ -124,7 +128,7 @@ pub(super) fn complete(document: &mut Document, path: &Path, components: &Compon
         format!("{option}, or write [run] with `{key}` to `{}`", name.display())
     };
     if !given("stop") {
-        return Err(Mark::new(at, "the structure has no default stop time").hint(elsewhere("stop")));
+        return Err(Mark::new(at, "the structure has no default stop time").hint(elsewhere("stop")).into());
     }
     if !given("step") {
         let steps = components.flat.components.iter().zip(&components.descriptions);
@@ -134,7 +138,7 @@ pub(super) fn complete(document: &mut Document, path: &Path, components: &Compon
         });
         let Some((step, component)) = steps.min_by(|a, b| a.0.total_cmp(&b.0)) else {
             let message = "no communication step is given, and no FMU proposes one";
-            return Err(Mark::new(at, message).hint(elsewhere("step")));
+            return Err(Mark::new(at, message).hint(elsewhere("step")).into());
         };
         let why = format!("{step} s, the smallest that an FMU proposes (`{component}`); --step changes it");
         document.choices.push(("step", why));
@@ -163,7 +167,9 @@ fn lead_signals(root: &mut Node, components: &Components) -> Marked<()> {
             let target = flat.port_name(&connection.to);
             if (connection.factor, connection.offset) != (1.0, 0.0) || connection.mapping.is_some() {
                 let message = format!("a signal for `{name}` would be transformed on its way to `{target}`");
-                return Err(Mark::new(span, message).hint(format!("give the signal to `{target}` itself")));
+                return Err(Mark::new(span, message)
+                    .hint(format!("give the signal to `{target}` itself"))
+                    .into());
             }
             let mut copy = node.clone();
             copy.put(&["to"], &span, entry("to", &span, Value::Text(target)).node);

@@ -25,7 +25,7 @@ use super::staged::Staged;
 use crate::coupling::{Needs, Work};
 use crate::error::Result;
 use crate::network::{Board, Network, first_non_finite, non_finite};
-use crate::signal::{Step, copy};
+use crate::signal::{Samples, Segment, Step, copy};
 
 /// A staged scheme with a fast path.
 pub(super) struct Plain {
@@ -105,17 +105,20 @@ impl Plain {
         let (newest, arrivals) = history.newest_and_arrivals();
         let (mut arrived, mut given) = (&mut arrivals[..], &mut applied[..]);
         let mut step = Step { index: *index, start: clock.time(*index), size: clock.size() };
+        let mut nothing = Samples::default();
         let done = 'steps: loop {
             if step.index >= stop {
                 break Ok(());
             }
             begin.keep_outputs(outputs);
             let (mut inputs, mut rest) = (&*arrived, &mut *outputs);
+            let mut segment = Segment::held(&step, &[]);
             for slot in slots.iter_mut() {
                 let (ours, mine);
                 (ours, inputs) = inputs.split_at(slot.inputs.end - slot.inputs.start);
                 (mine, rest) = rest.split_at_mut(slot.outputs.end - slot.outputs.start);
-                if let Err(source) = slot.subsystem.step_held(&step, ours, mine) {
+                segment.hold(ours);
+                if let Err(source) = slot.subsystem.step(&step, &segment, mine, &mut nothing) {
                     match outcome.fail((graph, slot, &step), Attempt::Final, members.end, source) {
                         Ok(()) => stop = step.index + 1,
                         failed => break 'steps failed,
