@@ -112,8 +112,12 @@ impl Session {
     pub(crate) fn refused(&self) -> Vec<Spared> {
         let mut refused = self.spared();
         if let Ok(system) = self.build_for(Purpose::Check) {
-            let reason =
-                |id: usize| Some((system.graph.name(id).to_owned(), system.subsystems[id].refusal()?));
+            let reason = |id: usize| {
+                Some((
+                    system.graph.name(id).to_owned(),
+                    system.subsystems[id].capabilities().not_to_probe.clone()?,
+                ))
+            };
             refused.extend((0..system.graph.len()).filter_map(reason));
         }
         refused

@@ -254,7 +254,7 @@ impl Hosted {
 
     fn write_step(&self, channel: &mut Channel) -> io::Result<()> {
         let (outputs, times) = (&self.outputs, self.samples.times());
-        let calls = self.subsystem.step_calls().unwrap_or(NOT_COUNTED);
+        let calls = self.subsystem.capabilities().step_calls.unwrap_or(NOT_COUNTED);
         channel.write(DONE, 1 + outputs.len() + 1 + times.len() * (1 + outputs.len()), |put| {
             put.word(calls);
             put.reals(outputs);

@@ -95,7 +95,8 @@ pub(super) fn trust(
             let _ = simulation.restore(&start);
         }
     } else if trust.doubt.is_none()
-        && (0..system.parts.len()).all(|id| simulation.network().subsystem(id).refusal().is_none())
+        && (0..system.parts.len())
+            .all(|id| simulation.network().subsystem(id).capabilities().not_to_probe.is_none())
     {
         // It cannot be linearised again on the way, so its start must tell for longer. Where it is unstable it leads nowhere.
         let is_bounded = system.growth(config).is_ok_and(|growth| growth.is_bounded);

@@ -52,7 +52,7 @@ impl Network {
     fn leave_initialization(&mut self, time: f64, settings: Settings) -> Result<()> {
         // A subsystem that is started again forgets what it has received.
         let has_messages = !self.messages.is_empty();
-        let may_start = |id: usize| !has_messages && self.subsystem(id).refusal().is_none();
+        let may_start = |id: usize| !has_messages && self.subsystem(id).capabilities().not_to_probe.is_none();
         let may_start = (0..self.slots.len()).map(may_start).collect();
         let mut late = LateStart::new(settings, may_start);
         let Network { graph, slots, board, inputs, evaluation, .. } = self;

@@ -145,7 +145,7 @@ fn against_copies(base: &Run, wish: &Wish) -> Vec<String> {
     let reason = |id: usize| {
         let name = graph.name(id);
         let spared = wish.spared.iter().find(|(spared, _)| spared == name).map(|(_, reason)| reason.clone());
-        let reason = spared.or_else(|| base.network().subsystem(id).refusal())?;
+        let reason = spared.or_else(|| base.network().subsystem(id).capabilities().not_to_probe.clone())?;
         Some(format!("no copies were run to try settings: `{name}`: {reason}"))
     };
     (0..graph.len()).filter_map(reason).collect()

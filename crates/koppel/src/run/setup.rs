@@ -160,7 +160,7 @@ impl Start<'_> {
 /// Keeps what a run needs that a subsystem may end inside of a step.
 fn prepare_retreat(run: &mut Run) {
     let Run { network, scheme, recording, .. } = run;
-    let may_end = (0..network.len()).any(|id| network.subsystem(id).may_end_run());
+    let may_end = (0..network.len()).any(|id| network.subsystem(id).capabilities().may_end_run);
     if may_end && recording.skips_points() && recording.is_on_board() {
         let staged = scheme.staged_mut();
         match staged.stages.len() == 1 && !staged.is_multi_rate {

@@ -73,7 +73,8 @@ impl Statistics {
         let share = |slot: &Slot| {
             let steps = run.steps_taken().div_ceil(u64::from(slot.every));
             let (seconds, seconds_per_step) = (slot.seconds(steps), slot.seconds_per_step());
-            let (subsystem, solver) = (graph.name(slot.id).into(), slot.subsystem.solver());
+            let (subsystem, solver) =
+                (graph.name(slot.id).into(), slot.subsystem.capabilities().solver.clone().into_owned());
             let step_calls = slot.step_calls().unwrap_or((steps + run.repetitions()) * nodes);
             Share { subsystem, solver, seconds, seconds_per_step, steps, step_calls }
         };

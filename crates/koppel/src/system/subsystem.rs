@@ -11,7 +11,6 @@ use super::snapshot::Snapshot;
 use crate::error::{Error, Result};
 use crate::linalg::Matrix;
 use crate::signal::{Samples, Segment, Step};
-use crate::solver::SolverConfig;
 use crate::state_space::StateSpace;
 
 /// One model with its own solver, seen from outside.
@@ -191,40 +190,5 @@ impl dyn Subsystem + '_ {
         let filters: Vec<_> =
             self.ports().outputs.iter().filter_map(|output| output.filtered.as_ref()).collect();
         Some(if filters.is_empty() { key } else { format!("{key} with filters {filters:?}") })
-    }
-
-    /// [`Capabilities::solver`].
-    pub fn solver(&self) -> String {
-        self.capabilities().solver.clone().into_owned()
-    }
-
-    /// [`Capabilities::solver_config`].
-    pub fn solver_config(&self) -> Option<SolverConfig> {
-        self.capabilities().solver_config
-    }
-
-    /// [`Capabilities::not_to_probe`].
-    pub fn refusal(&self) -> Option<String> {
-        self.capabilities().not_to_probe.clone()
-    }
-
-    /// [`Capabilities::needs_trials`].
-    pub fn needs_trials(&self) -> bool {
-        self.capabilities().needs_trials
-    }
-
-    /// [`Capabilities::is_spared`].
-    pub fn is_spared(&self) -> bool {
-        self.capabilities().is_spared
-    }
-
-    /// [`Capabilities::may_end_run`].
-    pub fn may_end_run(&self) -> bool {
-        self.capabilities().may_end_run
-    }
-
-    /// [`Capabilities::step_calls`].
-    pub fn step_calls(&self) -> Option<u64> {
-        self.capabilities().step_calls
     }
 }

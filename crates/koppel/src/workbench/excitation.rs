@@ -139,14 +139,14 @@ impl<'a> Candidate<'a> {
         let begin = Instant::now();
         let Surroundings { graph, spared, store } = *around;
         let nominal: Vec<_> = graph.ports(slot.id).outputs.iter().map(|output| output.nominal).collect();
-        let calls_before = slot.subsystem.step_calls();
+        let calls_before = slot.subsystem.capabilities().step_calls;
         let gets_messages = graph.message_wires().iter().any(|wire| wire.to == slot.id);
         let reason = if spared.iter().any(|name| name == graph.name(slot.id)) {
             Some("it is not to be excited".into())
         } else if gets_messages && slot.subsystem.can_go_back().is_err() {
             Some("it gets messages, which it would forget, as it cannot save its state".into())
         } else {
-            slot.subsystem.refusal()
+            slot.subsystem.capabilities().not_to_probe.clone()
         };
         let (places, inputs) = (place.inputs.clone(), vec![0.0; place.inputs.len()]);
         let mut new = Candidate {

@@ -46,7 +46,7 @@ pub(super) fn feed_through(
     if outputs.iter().all(|output| output.depends == Dependencies::None) {
         return Ok(FeedThrough { matrix, source: Source::Declared });
     }
-    if slot.subsystem.is_spared() {
+    if slot.subsystem.capabilities().is_spared {
         return Err(Error::Unsupported {
             what: "feed-through".into(),
             reason: format!("a run makes no trials with `{}`", graph.name(id)),

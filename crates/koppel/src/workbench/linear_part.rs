@@ -22,7 +22,7 @@ impl Workbench<'_> {
         let (u, step) = (self.network.read_inputs(id, self.time), self.step);
         let Network { graph, slots, board, .. } = &mut *self.network;
         let slot = &mut slots[id];
-        let solver = match slot.subsystem.solver_config() {
+        let solver = match slot.subsystem.capabilities().solver_config {
             Some(fixed @ (SolverConfig::Euler { .. } | SolverConfig::Rk4 { .. })) => fixed,
             _ => SolverConfig::Exact {},
         };

@@ -92,7 +92,7 @@ impl Estimate {
         let closed = close(simulation, &parts)?;
         let states = closed.states();
         let has_black_box = (0..simulation.graph().len())
-            .any(|id| simulation.network().subsystem(id).solver_config().is_none());
+            .any(|id| simulation.network().subsystem(id).capabilities().solver_config.is_none());
         Ok(Estimate {
             is_exact,
             lengths: Vec::new(),
@@ -197,8 +197,9 @@ impl Estimate {
     /// If all subsystems share it, that of the whole system counts; else those of each subsystem alone.
     pub(super) fn unstable_solver(&self, simulation: &Run) -> Option<String> {
         let graph = simulation.graph();
-        let solvers: Vec<_> =
-            (0..graph.len()).map(|id| simulation.network().subsystem(id).solver_config()).collect();
+        let solvers: Vec<_> = (0..graph.len())
+            .map(|id| simulation.network().subsystem(id).capabilities().solver_config)
+            .collect();
         let is_shared = solvers.iter().all(|solver| *solver == solvers[0]);
         let time = simulation.time() - self.start;
         let grows = |solver: Option<SolverConfig>, a: &Matrix| {
@@ -335,7 +336,8 @@ fn lags(simulation: &Run) -> Vec<f64> {
     let of = |input: usize| match simulation
         .network()
         .subsystem(graph.subsystem_of_input(input))
-        .solver_config()
+        .capabilities()
+        .solver_config
     {
         Some(SolverConfig::Euler { step }) => step,
         _ => 0.0,
@@ -369,9 +371,11 @@ fn refuse_unknown(simulation: &Run) -> Result<()> {
         let (from, to) = (graph.name(wire.from), graph.name(wire.to));
         return Err(unknown(format!("`{from}` and `{to}` exchange messages")));
     }
-    if let Some(id) = (0..graph.len()).find(|id| simulation.network().subsystem(*id).needs_trials()) {
+    if let Some(id) =
+        (0..graph.len()).find(|id| simulation.network().subsystem(*id).capabilities().needs_trials)
+    {
         let name = graph.name(id);
-        return Err(unknown(match simulation.network().subsystem(id).is_spared() {
+        return Err(unknown(match simulation.network().subsystem(id).capabilities().is_spared {
             true => format!("a run makes no trials with the FMU `{name}`"),
             false => format!("`{name}` offers no derivatives"),
         }));

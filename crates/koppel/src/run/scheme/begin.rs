@@ -30,7 +30,7 @@ impl Begin {
 
     /// Keeps states from now on; those who write no rows read the values of the last common point from the board.
     pub(in crate::run) fn want_states(&mut self, network: &Network, writes_rows: bool) {
-        let may_end = |id: SubsystemId| network.subsystem(id).may_end_run();
+        let may_end = |id: SubsystemId| network.subsystem(id).capabilities().may_end_run;
         let snapshot = |id: SubsystemId| (!may_end(id)).then(|| Snapshot::new(Horizon::Step));
         let snapshots: Vec<_> = (0..network.len()).map(snapshot).collect();
         let are_spared_by_holds = writes_rows && snapshots.iter().all(Option::is_none);

@@ -21,7 +21,7 @@ const MOST_ATTEMPTS: u32 = 10;
 
 /// False if nobody ends the run, and if wherever one does, another black box has moved that keeps no state: such runs save nothing.
 pub(in crate::run) fn can_retreat(scheme: &dyn Scheme, network: &Network) -> bool {
-    let may_end = |id: &SubsystemId| network.subsystem(*id).may_end_run();
+    let may_end = |id: &SubsystemId| network.subsystem(*id).capabilities().may_end_run;
     let in_stage = |stage: &Stage| stage.members.clone().filter(may_end).count();
     let first = scheme.staged().stages.iter().map(in_stage).find(|count| *count > 0);
     first.is_some_and(|count| count == 1 || scheme.keeps_states())
