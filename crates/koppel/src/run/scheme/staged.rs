@@ -19,7 +19,7 @@
 //! ahead after its phase 3, and takes no part until the others have come there.
 //!
 //! **After a failure** members before [`Outcome::moved`] have left T^k, or may have, members of one stage all together; others stand at T^k.
-//! Outputs and arrivals of stages that were delivered are those of T^{k+1}. `begin.rs` knows the way back to T^k, where there is one.
+//! Outputs and arrivals of stages that were delivered are those of T^{k+1}. `retreat.rs` knows the way back to T^k, where there is one.
 //!
 //! Nothing is allocated here. Members of a stage write to their own range of outputs only and are delivered in order, so the
 //! result has the same bits on one thread or many.
