@@ -33,8 +33,8 @@ impl RunState {
         RunState { horizon, ..RunState::default() }
     }
 
-    /// Every number of it: those of the run, then those of the subsystems in the order in which they move. For linear
-    /// subsystems and methods a macro step is linear in those that are signals; others are times, counts and parameters.
+    /// Every real number of it: those of the run, then those of the subsystems in the order in which they move. For linear
+    /// subsystems and methods a macro step is linear in those that are signals; others are times and parameters.
     pub fn reals_mut(&mut self) -> impl Iterator<Item = &mut f64> {
         self.numbers
             .reals
@@ -152,4 +152,24 @@ impl Simulation {
 fn foreign() -> Box<Error> {
     let reason = "it was saved from another system or with other settings".into();
     Error::Unsupported { what: "restoring this state".into(), reason }.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::models::cases::case;
+
+    /// A count out of range must neither be taken nor lead to a panic later on.
+    #[test]
+    fn a_state_with_impossible_counts_is_refused() {
+        let case = case("two-mass").unwrap();
+        let mut simulation = Simulation::new(case.system().unwrap(), &case.run).unwrap();
+        let mut state = RunState::default();
+        simulation.save(&mut state).unwrap();
+        simulation.restore(&state).unwrap();
+        assert!(!state.numbers.counts.is_empty());
+        state.numbers.counts.fill(u64::MAX);
+        let error = simulation.restore(&state).unwrap_err().to_string();
+        assert!(error.contains("another system"), "{error}");
+    }
 }
