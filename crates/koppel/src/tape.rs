@@ -34,7 +34,7 @@ pub struct StateData {
     /// Values, times and parameters.
     pub(crate) reals: Vec<f64>,
     /// Counts, indices and flags.
-    counts: Vec<u64>,
+    pub(crate) counts: Vec<u64>,
 }
 
 impl StateData {

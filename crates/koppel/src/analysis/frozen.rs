@@ -307,7 +307,7 @@ fn columns(simulation: &mut Run, steps: u64) -> Result<(Matrix, Vec<usize>)> {
     Ok((phi, places.outputs))
 }
 
-/// How far a number is moved. Less than 1, so that what a coupling keeps as a whole number stays the same one.
+/// How far a value is moved.
 const UNIT: f64 = 0.5;
 
 /// Entries of Φ that are round-off or a tolerance.

@@ -1,6 +1,6 @@
 //! A coupling that is still to be chosen, as plain data: `koppel::plan` puts a method in its place before a run begins.
 
-use crate::error::{Error, Result};
+use crate::error::{Result, bad};
 use serde::{Deserialize, Serialize};
 
 /// What is wanted of the method to be chosen.
@@ -39,7 +39,6 @@ impl AutoConfig {
             return Ok(());
         }
         let problem = "must lie above 0 and below 1: it is a part of each output's range, such as 0.05";
-        let (what, value) = ("auto.error".into(), self.error.to_string());
-        Err(Error::Setting { what, value, problem: problem.into() }.into())
+        Err(bad("auto.error", self.error, problem))
     }
 }

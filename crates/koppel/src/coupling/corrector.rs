@@ -21,7 +21,7 @@ use super::{
     Coupling, CouplingConfig, Hold, ModelBased, ModelNeeds, Needs, Polynomials, Report, StepNeeds, View,
     channel, terms_of, write_value,
 };
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, bad};
 use crate::identify::{GivenModel, Learned, ModelConfig};
 use crate::record::Channel;
 use crate::signal::Samples;
@@ -177,24 +177,21 @@ impl CorrectorConfig {
     /// Refuses settings that make no sense.
     fn check(&self) -> Result<()> {
         self.model.check()?;
-        let refuse = |what: &str, value: String, problem: &str| -> Result<()> {
-            Err(Error::Setting { what: what.into(), value, problem: problem.into() }.into())
-        };
         if self.error_equation == ErrorEquationConfig::Off {
             let problem = "leaves nothing of the corrector; use `nepce`, or \"carried\" or \"reset\" here";
-            return refuse("corrector.error_equation", "off".into(), problem);
+            return Err(bad("corrector.error_equation", "off", problem));
         }
         let is_learned = self.model.identify().is_some();
         if !is_learned && (self.learning.is_some() || !self.learned.is_empty()) {
             let what = if self.learning.is_some() { "learning" } else { "learned" };
             let problem = "goes with a model that is learned: model = { identify = \"rls\" }";
-            return refuse("corrector", what.into(), problem);
+            return Err(bad("corrector", what, problem));
         }
         if self.error_steps == 0 {
-            return refuse("corrector.error_steps", "0".into(), "must be at least 1");
+            return Err(bad("corrector.error_steps", 0, "must be at least 1"));
         }
         if !(0.0..=1.0).contains(&self.gain) {
-            return refuse("corrector.gain", self.gain.to_string(), "must lie in [0, 1]");
+            return Err(bad("corrector.gain", self.gain, "must lie in [0, 1]"));
         }
         Ok(())
     }

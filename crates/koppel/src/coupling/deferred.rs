@@ -6,7 +6,7 @@
 //! really given (`applied`).
 
 use super::View;
-use crate::error::{Error, Result};
+use crate::error::{Result, bad};
 use crate::system::{InputId, SubsystemId, Wire};
 use crate::tape::Tape;
 use serde::{Deserialize, Serialize};
@@ -50,14 +50,10 @@ impl Deferred {
     pub(super) fn start(&mut self, view: &View<'_>) -> Result<()> {
         if self.against == Against::Applied && self.gain > LARGEST_GAIN && view.stages.iter().any(|s| *s > 0)
         {
-            return Err(Error::Setting {
-                what: "gain".into(),
-                value: self.gain.to_string(),
-                problem: format!(
-                    "is too much for against = \"applied\" where subsystems move one after the other: the correction would not decay; use at most {LARGEST_GAIN}, against = \"extrapolated\", or schedule = \"parallel\""
-                ),
-            }
-            .into());
+            let problem = format!(
+                "is too much for against = \"applied\" where subsystems move one after the other: the correction would not decay; use at most {LARGEST_GAIN}, against = \"extrapolated\", or schedule = \"parallel\""
+            );
+            return Err(bad("gain", self.gain, &problem));
         }
         let inputs = view.graph.inputs();
         self.correction = vec![0.0; inputs];

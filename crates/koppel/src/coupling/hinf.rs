@@ -24,7 +24,7 @@ mod smoother;
 use super::harmonic::Harmonic;
 use super::method::{Method, MethodInfo, Preparation, Search, SettingInfo};
 use super::{Coupling, CouplingConfig, Hold, Needs, Polynomials, StepNeeds, View};
-use crate::error::{Error, Result};
+use crate::error::{Result, bad};
 use crate::hinf::{HoldOrder, Specification, designed};
 use crate::linalg::Complex;
 use crate::signal::{Request, Samples};
@@ -33,6 +33,41 @@ use crate::tape::Tape;
 use compensator::Compensators;
 use serde::{Deserialize, Serialize};
 use smoother::Smoothers;
+
+/// Step sizes whose matrices are kept.
+const MOST_SIZES: usize = 32;
+
+/// Matrices for the sizes of step that were met.
+struct BySize<T> {
+    known: Vec<(f64, T)>,
+    /// Which of them fits the present step.
+    now: usize,
+}
+
+impl<T> BySize<T> {
+    const NONE: Self = BySize { known: Vec::new(), now: 0 };
+
+    /// Has those for a step of this size.
+    fn get_ready(&mut self, size: f64, make: impl FnOnce() -> Result<T>) -> Result<()> {
+        if self.known.get(self.now).is_some_and(|(known, _)| *known == size) {
+            return Ok(());
+        }
+        if let Some(found) = self.known.iter().position(|(known, _)| *known == size) {
+            self.now = found;
+            return Ok(());
+        }
+        if self.known.len() >= MOST_SIZES {
+            self.known.clear();
+        }
+        self.known.push((size, make()?));
+        self.now = self.known.len() - 1;
+        Ok(())
+    }
+
+    fn now(&self) -> &T {
+        &self.known[self.now].1
+    }
+}
 
 /// The method, as it is listed.
 pub(super) static HINF: MethodInfo = MethodInfo {
@@ -149,9 +184,7 @@ impl Method for HinfConfig {
             problem = Some(("pieces", self.pieces.to_string(), "must lie in 1 to 100"));
         }
         if let Some((what, value, problem)) = problem {
-            return Err(
-                Error::Setting { what: format!("hinf.{what}"), value, problem: problem.into() }.into()
-            );
+            return Err(bad(&format!("hinf.{what}"), value, problem));
         }
         Ok(Box::new(Hinf { config: self.clone(), parts: None }))
     }

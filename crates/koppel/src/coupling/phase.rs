@@ -11,7 +11,7 @@
 //!
 //! Genser 2020, 2.4.2 to 2.4.4. Without thresholds of its own a method uses none: its models are always trusted.
 
-use crate::error::{Error, Result};
+use crate::error::{Result, bad};
 use serde::{Deserialize, Serialize};
 
 /// What is done while the models are being learned.
@@ -142,21 +142,18 @@ const MOST_PARTS: u32 = 100_000;
 impl LearningConfig {
     /// Refuses settings that make no sense.
     pub(super) fn check(&self) -> Result<()> {
-        let bad = |what: &str, value: String, problem: &str| -> Result<()> {
-            Err(Error::Setting { what: format!("learning.{what}"), value, problem: problem.into() }.into())
-        };
-        for (what, value) in [("duration", self.duration), ("switch", self.switch)] {
+        for (what, value) in [("learning.duration", self.duration), ("learning.switch", self.switch)] {
             if !(value >= 0.0 && value.is_finite()) {
-                return bad(what, value.to_string(), "must be 0 or more");
+                return Err(bad(what, value, "must be 0 or more"));
             }
         }
-        for (what, value) in [("modified_above", self.modified_above), ("hold_above", self.hold_above)] {
-            if value.is_nan() || value < 0.0 {
-                return bad(what, value.to_string(), "must be 0 or more");
-            }
+        let limits =
+            [("learning.modified_above", self.modified_above), ("learning.hold_above", self.hold_above)];
+        if let Some((what, value)) = limits.into_iter().find(|(_, value)| value.is_nan() || *value < 0.0) {
+            return Err(bad(what, value, "must be 0 or more"));
         }
         if !(1..=MOST_PARTS).contains(&self.parts) {
-            return bad("parts", self.parts.to_string(), &format!("must lie between 1 and {MOST_PARTS}"));
+            return Err(bad("learning.parts", self.parts, &format!("must lie between 1 and {MOST_PARTS}")));
         }
         Ok(())
     }

@@ -1,7 +1,7 @@
 //! Where interface models come from, as plain data.
 
 use super::{IdentifyConfig, MoespConfig, RlsConfig};
-use crate::error::Error;
+use crate::error::bad;
 use serde::de::{self, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
@@ -48,12 +48,10 @@ impl ModelConfig {
     /// Refuses settings that make no sense.
     pub(crate) fn check(self) -> crate::error::Result<()> {
         match self.above() {
-            Some(above) if !(above > 0.0 && above.is_finite()) => Err(Error::Setting {
-                what: "model.above".into(),
-                value: above.to_string(),
-                problem: "must be positive: an error as a part of the range, such as 0.001".into(),
+            Some(above) if !(above > 0.0 && above.is_finite()) => {
+                let problem = "must be positive: an error as a part of the range, such as 0.001";
+                Err(bad("model.above", above, problem))
             }
-            .into()),
             _ => Ok(()),
         }
     }

@@ -24,7 +24,7 @@ mod rescale;
 
 use super::excitation::Scatter;
 use super::{InterfaceModel, LearnedRls};
-use crate::error::{Error, Result};
+use crate::error::{Result, bad};
 use crate::linalg::{Matrix, dot};
 use crate::tape::Tape;
 use serde::{Deserialize, Serialize};
@@ -57,23 +57,20 @@ const MOST_TERMS: usize = 1000;
 impl RlsConfig {
     /// Refuses settings that make no sense.
     pub(crate) fn check(&self) -> Result<()> {
-        let bad = |what: &str, value: String, problem: &str| -> Result<()> {
-            Err(Error::Setting { what: what.into(), value, problem: problem.into() }.into())
-        };
         let RlsConfig { outputs, inputs, forgetting, covariance } = *self;
         if inputs == 0 {
-            return bad("model.M", inputs.to_string(), "must be at least 1");
+            return Err(bad("model.M", inputs, "must be at least 1"));
         }
         for (what, value) in [("model.N", outputs), ("model.M", inputs)] {
             if value > MOST_TERMS {
-                return bad(what, value.to_string(), &format!("must be at most {MOST_TERMS}"));
+                return Err(bad(what, value, &format!("must be at most {MOST_TERMS}")));
             }
         }
         if !(forgetting > 0.0 && forgetting <= 1.0) {
-            return bad("model.forgetting", forgetting.to_string(), "must lie in (0, 1]");
+            return Err(bad("model.forgetting", forgetting, "must lie in (0, 1]"));
         }
         if !(covariance > 0.0 && covariance.is_finite()) {
-            return bad("model.covariance", covariance.to_string(), "must be positive");
+            return Err(bad("model.covariance", covariance, "must be positive"));
         }
         Ok(())
     }

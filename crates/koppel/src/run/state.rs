@@ -35,12 +35,33 @@ impl RunState {
         self.subsystems.iter_mut().map(|snapshot| std::mem::take(&mut snapshot.hold)).collect()
     }
 
-    /// Every number of it: those of the run, then those of the subsystems in the order in which they move. For linear
-    /// subsystems and methods a macro step is linear in those that are signals; others are times, counts and parameters.
+    /// Every real number of it: those of the run, then those of the subsystems in the order in which they move. For linear
+    /// subsystems and methods a macro step is linear in those that are signals; others are times and parameters.
     pub fn reals_mut(&mut self) -> impl Iterator<Item = &mut f64> {
         self.numbers
             .reals
             .iter_mut()
             .chain(self.subsystems.iter_mut().flat_map(|snapshot| &mut snapshot.reals))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::models::cases::case;
+    use crate::run::Run;
+
+    /// A count out of range must neither be taken nor lead to a panic later on.
+    #[test]
+    fn a_state_with_impossible_counts_is_refused() {
+        let case = case("two-mass").unwrap();
+        let mut run = Run::new(case.system().unwrap(), &case.run).unwrap();
+        let mut state = RunState::default();
+        run.save(&mut state).unwrap();
+        run.restore(&state).unwrap();
+        assert!(!state.numbers.counts.is_empty());
+        state.numbers.counts.fill(u64::MAX);
+        let error = run.restore(&state).unwrap_err().to_string();
+        assert!(error.contains("another system"), "{error}");
     }
 }

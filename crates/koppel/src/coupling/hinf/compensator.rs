@@ -5,6 +5,7 @@
 //! exactly, if y is the cubic through the four samples around each part of the step. All of y counts as a difference to
 //! what it was at the start, so that rest is kept to the last bit.
 
+use super::BySize;
 use crate::coupling::View;
 use crate::error::Result;
 use crate::hinf::Design;
@@ -15,8 +16,6 @@ use crate::tape::Tape;
 
 /// Steps, beside the one that has ended, that count as recent.
 const RECENT: usize = 4;
-/// Step sizes whose matrices are kept.
-pub(super) const MOST_SIZES: usize = 32;
 
 /// The compensators of all wires.
 pub(super) struct Compensators {
@@ -24,9 +23,7 @@ pub(super) struct Compensators {
     matrices: StateSpace,
     parts: usize,
     limit: f64,
-    discrete: Vec<Discrete>,
-    /// Which of `discrete` fits the present step.
-    now: usize,
+    discrete: BySize<Discrete>,
     /// Per wire.
     wires: Vec<Compensator>,
     /// States of all wires.
@@ -38,7 +35,6 @@ pub(super) struct Compensators {
 
 /// (1) for one size of step.
 struct Discrete {
-    size: f64,
     transition: Matrix,
     /// Columns g_i.
     weights: Matrix,
@@ -75,8 +71,7 @@ impl Compensators {
             matrices,
             parts: parts as usize,
             limit,
-            discrete: Vec::new(),
-            now: 0,
+            discrete: BySize::NONE,
             states: vec![0.0; order * wires.len()],
             wires,
             seen: vec![0.0; parts as usize + 1],
@@ -91,20 +86,8 @@ impl Compensators {
 
     /// Has (1) for a step of this size.
     pub(super) fn get_ready(&mut self, size: f64) -> Result<()> {
-        if self.discrete.get(self.now).is_some_and(|known| known.size == size) {
-            return Ok(());
-        }
-        self.now = match self.discrete.iter().position(|known| known.size == size) {
-            Some(known) => known,
-            None => {
-                if self.discrete.len() >= MOST_SIZES {
-                    self.discrete.clear();
-                }
-                self.discrete.push(Discrete::new(&self.matrices, self.parts, size)?);
-                self.discrete.len() - 1
-            }
-        };
-        Ok(())
+        let (matrices, parts) = (&self.matrices, self.parts);
+        self.discrete.get_ready(size, || Discrete::new(matrices, parts, size))
     }
 
     /// A source has moved: its compensators follow.
@@ -133,7 +116,7 @@ impl Compensators {
 
     /// One step of one compensator on `seen`.
     fn follow(&mut self, wire: usize) {
-        let Discrete { transition, weights, .. } = &self.discrete[self.now];
+        let Discrete { transition, weights } = self.discrete.now();
         let compensator = &mut self.wires[wire];
         let state = &mut self.states[wire * self.next.len()..][..self.next.len()];
         let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
@@ -212,7 +195,7 @@ impl Discrete {
                 }
             }
         }
-        Ok(Discrete { size, transition, weights })
+        Ok(Discrete { transition, weights })
     }
 }
 

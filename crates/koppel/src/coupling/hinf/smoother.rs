@@ -3,7 +3,7 @@
 //! w is a polynomial over the step: the newest value sent, or the line or parabola through the newest two or three. The
 //! receiver gets u piece by piece as the cubic with K2's values and slopes at both ends.
 
-use super::compensator::MOST_SIZES;
+use super::BySize;
 use crate::coupling::{Polynomials, View};
 use crate::error::Result;
 use crate::hinf::{Design, HoldOrder};
@@ -21,9 +21,7 @@ pub(super) struct Smoothers {
     matrices: StateSpace,
     hold: HoldOrder,
     pieces: usize,
-    discrete: Vec<Discrete>,
-    /// Which of `discrete` fits the present step.
-    now: usize,
+    discrete: BySize<Discrete>,
     /// The inputs, ascending.
     inputs: Vec<InputId>,
     /// By input: its place among the smoothers.
@@ -37,7 +35,6 @@ pub(super) struct Smoothers {
 
 /// One piece of a step of a certain size.
 struct Discrete {
-    size: f64,
     /// Length of the piece.
     piece: f64,
     transition: Matrix,
@@ -82,8 +79,7 @@ impl Smoothers {
             matrices: design.smoother_matrices(),
             hold: design.specification.hold,
             pieces,
-            discrete: Vec::new(),
-            now: 0,
+            discrete: BySize::NONE,
             inputs: inputs.to_vec(),
             places,
             smoothers: inputs.iter().map(smoother).collect(),
@@ -94,23 +90,11 @@ impl Smoothers {
 
     /// Has the matrices for a step of this size.
     pub(super) fn get_ready(&mut self, size: f64) -> Result<()> {
-        if self.discrete.get(self.now).is_some_and(|known| known.size == size) {
-            return Ok(());
-        }
-        self.now = match self.discrete.iter().position(|known| known.size == size) {
-            Some(known) => known,
-            None => {
-                if self.discrete.len() >= MOST_SIZES {
-                    self.discrete.clear();
-                }
-                let piece = size / self.pieces as f64;
-                let crate::system::Discrete { transition, inputs } =
-                    self.matrices.discretize(piece, self.hold.points())?;
-                self.discrete.push(Discrete { size, piece, transition, inputs });
-                self.discrete.len() - 1
-            }
-        };
-        Ok(())
+        let (matrices, piece, points) = (&self.matrices, size / self.pieces as f64, self.hold.points());
+        self.discrete.get_ready(size, || {
+            let crate::system::Discrete { transition, inputs } = matrices.discretize(piece, points)?;
+            Ok(Discrete { piece, transition, inputs })
+        })
     }
 
     /// Ends the step under way, if there is one, and begins the next: `sent` tells what has arrived at an input.
@@ -119,7 +103,7 @@ impl Smoothers {
             self.get_ready(self.size)?;
             for smoother in &mut self.smoothers {
                 let mut walk = Walk::new(smoother, self.hold);
-                (0..self.pieces).for_each(|_| walk.advance(&self.discrete[self.now]));
+                (0..self.pieces).for_each(|_| walk.advance(self.discrete.now()));
                 smoother.state = walk.state;
             }
         }
@@ -135,7 +119,7 @@ impl Smoothers {
     /// Writes an input over the step that has begun.
     pub(super) fn write(&self, input: InputId, out: &mut Polynomials<'_>) {
         let smoother = &self.smoothers[self.places[input]];
-        let discrete = &self.discrete[self.now];
+        let discrete = self.discrete.now();
         let h = discrete.piece;
         let mut walk = Walk::new(smoother, self.hold);
         let (mut u0, mut s0) = walk.value_and_slope(&self.matrices);

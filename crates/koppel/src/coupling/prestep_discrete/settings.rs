@@ -3,7 +3,7 @@
 use crate::coupling::model_based::ErrorEquationConfig;
 use crate::coupling::phase::{LearningConfig, LearningKind};
 use crate::coupling::{Hold, ModelNeeds};
-use crate::error::{Error, Result};
+use crate::error::{Result, bad};
 use crate::identify::{GivenModel, IdentifyConfig, Learned, ModelConfig, RlsConfig};
 use std::collections::BTreeMap;
 
@@ -37,9 +37,6 @@ pub(in crate::coupling) struct DiscreteSettings {
 
 /// Refuses settings that make no sense.
 pub(super) fn check(settings: &DiscreteSettings) -> Result<()> {
-    let bad = |what: &str, value: String, problem: &str| -> Result<()> {
-        Err(Error::Setting { what: what.into(), value, problem: problem.into() }.into())
-    };
     settings.identify.map_or(Ok(()), |identify| identify.check())?;
     settings.learned.iter().try_for_each(|(name, learned)| learned.check(name))?;
     let learning = &settings.learning;
@@ -49,15 +46,12 @@ pub(super) fn check(settings: &DiscreteSettings) -> Result<()> {
         None | Some(IdentifyConfig::Rls(RlsConfig { outputs: 1, inputs: 1, .. }))
     );
     if settings.parts.is_some() && !is_first_order {
-        return bad(
-            "prestep.recursion",
-            "true".into(),
-            "needs N = 1 and M = 1: only those are carried to parts",
-        );
+        let problem = "needs N = 1 and M = 1: only those are carried to parts";
+        return Err(bad("prestep.recursion", true, problem));
     }
     match settings.identify.and_then(|identify| identify.bound_to_its_step()) {
         Some(reason) if learning.kind == LearningKind::SmallStep => {
-            bad("learning.kind", "small-step".into(), reason)
+            Err(bad("learning.kind", "small-step", reason))
         }
         _ => Ok(()),
     }

@@ -5,7 +5,7 @@ use super::nodes::Nodes;
 use crate::coupling::method::{Method, MethodInfo, Preparation, SettingInfo};
 use crate::coupling::phase::LearningConfig;
 use crate::coupling::{Coupling, CouplingConfig, Hold};
-use crate::error::{Error, Result};
+use crate::error::{Result, bad};
 use serde::{Deserialize, Serialize};
 
 /// Most parts of a step.
@@ -86,12 +86,7 @@ impl Method for VfpsConfig {
     fn build(&self, _hold: Hold) -> Result<Box<dyn Coupling>> {
         let nodes = self.nodes.at_first();
         if !(1..=MOST_NODES).contains(&nodes) {
-            return Err(Error::Setting {
-                what: "vfps.nodes".into(),
-                value: nodes.to_string(),
-                problem: format!("must lie between 1 and {MOST_NODES}"),
-            }
-            .into());
+            return Err(bad("vfps.nodes", nodes, &format!("must lie between 1 and {MOST_NODES}")));
         }
         self.thresholds().check()?;
         Ok(Box::new(Vfps::new(self.clone())))

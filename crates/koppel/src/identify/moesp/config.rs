@@ -1,6 +1,6 @@
 //! Settings of MOESP as plain data.
 
-use crate::error::{Error, Result};
+use crate::error::{Result, bad};
 use serde::{Deserialize, Serialize};
 
 /// Highest order that is found by singular values, unless `rows` allows more.
@@ -51,35 +51,29 @@ impl MoespConfig {
         ];
         match limits.into_iter().find(|(_, value, most)| value > most) {
             None => Ok(()),
-            Some((what, value, most)) => {
-                let problem = format!("must be at most {most}");
-                Err(Error::Setting { what: what.into(), value: value.to_string(), problem }.into())
-            }
+            Some((what, value, most)) => Err(bad(what, value, &format!("must be at most {most}"))),
         }
     }
 
     /// Refuses settings that make no sense for a subsystem of this size.
     pub(crate) fn check(&self, name: &str, inputs: usize, outputs: usize) -> Result<()> {
-        let bad = |what: &str, value: String, problem: String| -> Result<()> {
-            Err(Error::Setting { what: what.into(), value, problem }.into())
-        };
         let rows = self.block_rows(outputs);
         let most = rows.saturating_sub(1) * outputs;
         if rows < 2 {
-            return bad("model.rows", rows.to_string(), "must be at least 2".into());
+            return Err(bad("model.rows", rows, "must be at least 2"));
         }
         if let Some(order) = self.order.filter(|order| *order > most && outputs > 0) {
             let problem = format!(
                 "is too high for `{name}`: {rows} block rows show at most order {most}; raise `rows`"
             );
-            return bad("model.order", order.to_string(), problem);
+            return Err(bad("model.order", order, &problem));
         }
         let least = 2 * self.columns(inputs, outputs);
         if self.window < least {
             let problem = format!(
                 "is too short for `{name}`: {rows} block rows of {inputs} inputs and {outputs} outputs need at least {least} samples"
             );
-            return bad("model.window", self.window.to_string(), problem);
+            return Err(bad("model.window", self.window, &problem));
         }
         Ok(())
     }
