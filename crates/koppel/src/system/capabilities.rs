@@ -13,8 +13,10 @@ pub struct Capabilities {
     pub solver: Cow<'static, str>,
     /// Settings of that solver, if it is one of koppel's own.
     pub solver_config: Option<SolverConfig>,
-    /// Calls of its own stepping function so far, if it counts them.
-    pub step_calls: Option<u64>,
+    /// It counts the calls of its own stepping function.
+    pub counts_step_calls: bool,
+    /// How many there were so far.
+    pub step_calls: u64,
     /// It is exactly its linear model, everywhere and at any time.
     pub is_linear: bool,
     /// Where its linear model comes from, as of the last time it was asked for.
@@ -40,7 +42,8 @@ impl Capabilities {
         Capabilities {
             solver: Cow::Borrowed(solver),
             solver_config: None,
-            step_calls: None,
+            counts_step_calls: false,
+            step_calls: 0,
             is_linear: false,
             model: ModelSource::Equations,
             needs_trials: false,

@@ -223,8 +223,9 @@ impl dyn Subsystem + '_ {
         self.capabilities().may_end_run
     }
 
-    /// [`Capabilities::step_calls`].
+    /// [`Capabilities::step_calls`], if it counts them.
     pub fn step_calls(&self) -> Option<u64> {
-        self.capabilities().step_calls
+        let Capabilities { counts_step_calls, step_calls, .. } = self.capabilities();
+        counts_step_calls.then_some(*step_calls)
     }
 }
