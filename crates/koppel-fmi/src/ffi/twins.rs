@@ -105,13 +105,17 @@ macro_rules! twins {
                 values: &[f64],
                 results: &mut [f64],
             ) -> Result<(), Box<$crate::ffi::Interruption>> {
-                match (&self.plain, self.life.get()) {
-                    (Some(plain), $crate::ffi::Life::Alive) => {
-                        self.plain_calls::<false>(plain, step, values, results)
-                    }
+                if self.life.get() != $crate::ffi::Life::Alive {
                     // In registers: plain steps then keep nothing in memory for it.
-                    _ => self.other_plain_step(step.time, step.size, step.never_back, values, results),
+                    return self.other_plain_step(step.time, step.size, step.never_back, values, results);
                 }
+                let Some(plain) = &self.plain else { return Err(Self::dead()) };
+                self.plain_calls::<false>(plain, step, values, results)
+            }
+
+            #[cold]
+            fn dead() -> Box<$crate::ffi::Interruption> {
+                $crate::ffi::Interruption::of($crate::ffi::CallError::Dead { call: concat!($fmi, "DoStep") })
             }
 
             /// The same with its calls noted for another process, if the instance lives.
@@ -129,9 +133,7 @@ macro_rules! twins {
                         let step = $crate::ffi::StepCall { time, size, never_back };
                         self.plain_calls::<true>(plain, step, values, results)
                     }
-                    _ => Err($crate::ffi::Interruption::of($crate::ffi::CallError::Dead {
-                        call: concat!($fmi, "DoStep"),
-                    })),
+                    _ => Err(Self::dead()),
                 }
             }
 

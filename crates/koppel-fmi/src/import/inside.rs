@@ -97,7 +97,7 @@ impl CoSimulation {
         samples: &mut Samples,
     ) -> Result<fmi3::StepInfo> {
         self.check_size(time, size)?;
-        self.count_step_call();
+        self.capabilities.step_calls += 1;
         self.base.backend.set_log_time(time);
         let step = self.step_call(time, size);
         let Backend::Three(fmu) = &self.base.backend else {

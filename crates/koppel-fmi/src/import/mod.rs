@@ -213,7 +213,7 @@ impl CoSimulation {
             last_size: None,
             only_size: None,
         };
-        one.capabilities.step_calls = Some(0);
+        one.capabilities.counts_step_calls = true;
         one.capabilities.needs_trials = options.spared || one.linearization.needs_trials();
         one.describe();
         Ok(one)
@@ -229,7 +229,7 @@ impl CoSimulation {
     fn plain_step(&mut self, step: &Step, inputs: &[f64], outputs: &mut [f64]) -> koppel::Result<()> {
         (self.time, self.last_size) = (step.start + step.size, Some(step.size));
         self.knows_inputs = false;
-        self.count_step_call();
+        self.capabilities.step_calls += 1;
         let call = StepCall { time: step.start, size: step.size, never_back: self.past.is_over(step.start) };
         match self.backend.plain_step(call, inputs, outputs) {
             Ok(()) => Ok(()),
@@ -239,13 +239,6 @@ impl CoSimulation {
 
     fn is_of_one_size(&self, step: &Step) -> bool {
         self.plain == Plain::OneSize && self.only_size == Some(step.size)
-    }
-
-    #[inline]
-    fn count_step_call(&mut self) {
-        if let Some(calls) = &mut self.capabilities.step_calls {
-            *calls += 1;
-        }
     }
 
     /// Says in the capabilities how it is driven.

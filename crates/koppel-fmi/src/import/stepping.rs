@@ -102,7 +102,7 @@ impl CoSimulation {
     #[inline]
     fn do_step(&mut self, time: f64, size: f64, piece: Option<Piece<'_>>) -> Result<()> {
         self.check_size(time, size)?;
-        self.count_step_call();
+        self.capabilities.step_calls += 1;
         self.backend.set_log_time(time);
         match &self.backend {
             Backend::Two(instance) => match instance.do_step(self.step_call(time, size)) {

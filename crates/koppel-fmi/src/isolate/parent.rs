@@ -2,7 +2,7 @@
 
 use super::ended::Input;
 use super::link::{Failure, Link};
-use super::protocol::{self, Answer, Call, GET, NOT_COUNTED, RATES, READ, STEP};
+use super::protocol::{self, Answer, Call, GET, RATES, READ, STEP};
 use super::{Ended, Ending, Isolation};
 use crate::error::{Error, Result};
 use crate::fmu::Fmu;
@@ -203,7 +203,7 @@ impl Subsystem for Isolated {
         });
         let step_calls = &mut self.capabilities.step_calls;
         let done = reply.and_then(|mut reply| {
-            *step_calls = Some(broken(reply.word())?).filter(|calls| *calls != NOT_COUNTED);
+            *step_calls = broken(reply.word())?;
             broken(reply.reals(outputs))?;
             samples.clear();
             for _ in 0..broken(reply.count())? {

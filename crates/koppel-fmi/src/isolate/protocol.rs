@@ -37,9 +37,6 @@ pub(super) const ANSWER: u64 = 6;
 pub(super) const FAILED: u64 = 7;
 pub(super) const RATES: u64 = 8;
 
-/// In place of the number of calls of `doStep`, where there are none.
-pub(super) const NOT_COUNTED: u64 = u64::MAX;
-
 /// An FMU that the parent has unpacked, and what it may take.
 #[derive(Serialize, Deserialize)]
 pub(super) struct Place {

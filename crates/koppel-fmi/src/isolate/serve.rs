@@ -4,7 +4,7 @@ use super::channel::{Channel, Take};
 use super::lifeline::{self, Folder};
 use super::memory::Memory;
 use super::protocol::{
-    self, ANSWER, Answer, CALL, Call, DONE, FAILED, GET, NOT_COUNTED, Place, RATES, READ, STEP, Trouble,
+    self, ANSWER, Answer, CALL, Call, DONE, FAILED, GET, Place, RATES, READ, STEP, Trouble,
 };
 use super::{Job, limits, ring};
 use crate::ffi::{LogMessage, LogSink, note_calls_in};
@@ -254,7 +254,7 @@ impl Hosted {
 
     fn write_step(&self, channel: &mut Channel) -> io::Result<()> {
         let (outputs, times) = (&self.outputs, self.samples.times());
-        let calls = self.subsystem.capabilities().step_calls.unwrap_or(NOT_COUNTED);
+        let calls = self.subsystem.capabilities().step_calls;
         channel.write(DONE, 1 + outputs.len() + 1 + times.len() * (1 + outputs.len()), |put| {
             put.word(calls);
             put.reals(outputs);

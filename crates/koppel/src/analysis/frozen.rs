@@ -8,6 +8,7 @@
 //!
 //! whose columns are what unit vectors become. States that no output sees, now or later, are left out.
 
+use super::reduce::seen;
 use crate::coupling::CouplingConfig;
 use crate::error::Result;
 use crate::linalg::{Matrix, balance, spectral_radius};
@@ -315,16 +316,7 @@ const NOISE: f64 = 1e-7;
 
 /// Φ without the states that act on no output, now or later.
 fn seen_by_outputs((phi, outputs): &(Matrix, Vec<usize>)) -> Matrix {
-    let mut is_seen = vec![false; phi.rows()];
-    let mut waiting = outputs.clone();
-    outputs.iter().for_each(|o| is_seen[*o] = true);
-    while let Some(i) = waiting.pop() {
-        for j in 0..phi.cols() {
-            if phi[(i, j)] != 0.0 && !std::mem::replace(&mut is_seen[j], true) {
-                waiting.push(j);
-            }
-        }
-    }
+    let is_seen = seen(phi, outputs);
     let kept: Vec<usize> = (0..phi.rows()).filter(|i| is_seen[*i]).collect();
     Matrix::from_fn(kept.len(), kept.len(), |i, j| phi[(kept[i], kept[j])])
 }

@@ -56,7 +56,7 @@ pub(super) fn reduce(phi: &Matrix, outputs: &[usize], order: &[usize], sources: 
 }
 
 /// Which numbers act on an output, now or later.
-fn seen(phi: &Matrix, outputs: &[usize]) -> Vec<bool> {
+pub(super) fn seen(phi: &Matrix, outputs: &[usize]) -> Vec<bool> {
     let mut is_seen = vec![false; phi.rows()];
     outputs.iter().for_each(|o| is_seen[*o] = true);
     let mut waiting = outputs.to_vec();

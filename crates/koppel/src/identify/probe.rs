@@ -175,7 +175,7 @@ impl<'a> Probe<'a> {
 
     /// Calls of its own stepping function so far, if it counts them.
     pub fn step_calls(&self) -> Option<u64> {
-        self.subsystem.capabilities().step_calls
+        self.subsystem.capabilities().counted_steps()
     }
 
     /// The answer that was kept, or else the one `find` gives, which is kept unless something went wrong.

@@ -128,11 +128,11 @@ impl Slot {
         plan: &Planned,
         outputs: &mut [f64],
     ) {
-        let calls_before = self.subsystem.capabilities().step_calls.unwrap_or(0);
+        let calls_before = self.subsystem.capabilities().counted_steps().unwrap_or(0);
         let begin = Instant::now();
         self.failure = self.advance(graph, step, plan, outputs).err();
         let nanoseconds = begin.elapsed().as_nanos() as u64;
-        let calls = self.subsystem.capabilities().step_calls.unwrap_or(0).saturating_sub(calls_before);
+        let calls = self.subsystem.capabilities().counted_steps().unwrap_or(0).saturating_sub(calls_before);
         if self.first_nanoseconds == 0 {
             self.first_nanoseconds = nanoseconds.max(1);
             self.first_calls = calls;
@@ -173,12 +173,12 @@ impl Slot {
 
     /// From now on calls of its stepping function belong to the run.
     pub(crate) fn begin_run(&mut self) {
-        self.calls_before = self.subsystem.capabilities().step_calls.unwrap_or(0);
+        self.calls_before = self.subsystem.capabilities().counted_steps().unwrap_or(0);
     }
 
     /// Calls of its stepping function in the run, if it counts them.
     pub(crate) fn step_calls(&self) -> Option<u64> {
-        Some(self.subsystem.capabilities().step_calls?.saturating_sub(self.calls_before))
+        Some(self.subsystem.capabilities().counted_steps()?.saturating_sub(self.calls_before))
     }
 
     /// Mean seconds per step after the first, of those that were timed.

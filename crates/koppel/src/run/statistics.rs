@@ -142,7 +142,7 @@ mod tests {
             _samples: &mut Samples,
         ) -> crate::Result<()> {
             for _ in 0..if step.index < 20 { 1 } else { 5 } {
-                self.capabilities.step_calls = self.capabilities.step_calls.map(|calls| calls + 1);
+                self.capabilities.step_calls += 1;
                 let begin = Instant::now();
                 while begin.elapsed() < Duration::from_millis(1) {}
             }
@@ -168,7 +168,7 @@ mod tests {
 
     #[test]
     fn sub_steps_of_steps_that_are_not_timed_count() {
-        let capabilities = Capabilities { step_calls: Some(0), ..Capabilities::new("none") };
+        let capabilities = Capabilities { counts_step_calls: true, ..Capabilities::new("none") };
         let slow = Slow { ports: Ports::default(), capabilities };
         let system = SystemBuilder::new().add("slow", slow).build().unwrap();
         let mut run = Run::new(system, &RunConfig::new(6.0, 0.1)).unwrap();

@@ -13,8 +13,10 @@ pub struct Capabilities {
     pub solver: Cow<'static, str>,
     /// Settings of that solver, if it is one of koppel's own.
     pub solver_config: Option<SolverConfig>,
-    /// Calls of its own stepping function so far, if it counts them.
-    pub step_calls: Option<u64>,
+    /// It counts the calls of its own stepping function.
+    pub counts_step_calls: bool,
+    /// How many there were so far.
+    pub step_calls: u64,
     /// It is exactly its linear model, everywhere and at any time.
     pub is_linear: bool,
     /// Where its linear model comes from, as of the last time it was asked for.
@@ -40,7 +42,8 @@ impl Capabilities {
         Capabilities {
             solver: Cow::Borrowed(solver),
             solver_config: None,
-            step_calls: None,
+            counts_step_calls: false,
+            step_calls: 0,
             is_linear: false,
             model: ModelSource::Equations,
             needs_trials: false,
@@ -50,6 +53,11 @@ impl Capabilities {
             not_to_probe: None,
             cache_key: None,
         }
+    }
+
+    /// Calls of its own stepping function so far, if it counts them.
+    pub fn counted_steps(&self) -> Option<u64> {
+        self.counts_step_calls.then_some(self.step_calls)
     }
 
     /// Of one that is exactly its linear model besides.

@@ -139,7 +139,7 @@ impl<'a> Candidate<'a> {
         let begin = Instant::now();
         let Surroundings { graph, spared, store } = *around;
         let nominal: Vec<_> = graph.ports(slot.id).outputs.iter().map(|output| output.nominal).collect();
-        let calls_before = slot.subsystem.capabilities().step_calls;
+        let calls_before = slot.subsystem.capabilities().counted_steps();
         let gets_messages = graph.message_wires().iter().any(|wire| wire.to == slot.id);
         let reason = if spared.iter().any(|name| name == graph.name(slot.id)) {
             Some("it is not to be excited".into())
