@@ -35,7 +35,7 @@ impl Coupling for Mixed {
             pieces: a.pieces.max(b.pieces),
             work: Work::Prepare,
             samples: a.samples.zip(b.samples).map(most_detailed).or(a.samples).or(b.samples),
-            steps: a.steps.max(b.steps),
+            steps: a.steps.and(b.steps),
             reduced_start: a.reduced_start || b.reduced_start,
             small_steps: a.small_steps.or(b.small_steps),
             models: joined(a.models, b.models),

@@ -165,7 +165,7 @@ pub enum Work {
 }
 
 /// Which steps a method can predict.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum StepNeeds {
     /// Any, of subsystems at different rates too.
     #[default]
@@ -174,6 +174,17 @@ pub enum StepNeeds {
     OneRate,
     /// Those in which all subsystems move, all of one size; and why.
     OneSize(&'static str),
+}
+
+impl StepNeeds {
+    /// What two methods together need; of two reasons the first.
+    pub(crate) fn and(self, other: Self) -> Self {
+        match (self, other) {
+            (StepNeeds::OneSize(_), _) | (_, StepNeeds::Any) => self,
+            (_, StepNeeds::OneSize(_)) | (StepNeeds::Any, _) => other,
+            (StepNeeds::OneRate, StepNeeds::OneRate) => self,
+        }
+    }
 }
 
 /// What became of a step.

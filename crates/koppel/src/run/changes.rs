@@ -112,11 +112,10 @@ pub(super) fn target(name: &str, graph: &SystemGraph) -> Result<Target> {
 }
 
 /// Timed changes of a run, in order of time.
-#[derive(Default)]
 pub(crate) struct Changes {
     list: Vec<Assignment>,
-    /// Communication step, in s.
-    tick: f64,
+    /// Times closer than this are equal, in s.
+    margin: f64,
     /// How many have been made.
     done: usize,
     /// Outputs before and after the last of them.
@@ -125,9 +124,9 @@ pub(crate) struct Changes {
 }
 
 impl Changes {
-    /// `tick` is the communication step, in s.
-    pub(super) fn new(list: Vec<Assignment>, tick: f64, outputs: usize) -> Self {
-        Changes { list, tick, done: 0, before: vec![0.0; outputs], after: vec![0.0; outputs] }
+    /// Times closer than `margin` are equal.
+    pub(super) fn new(list: Vec<Assignment>, margin: f64, outputs: usize) -> Self {
+        Changes { list, margin, done: 0, before: vec![0.0; outputs], after: vec![0.0; outputs] }
     }
 
     /// How many have been made.
@@ -138,6 +137,19 @@ impl Changes {
     /// So many have been made.
     pub(super) fn set_made(&mut self, count: usize) {
         self.done = count;
+    }
+
+    /// How many there are.
+    pub(super) fn count(&self) -> usize {
+        self.list.len()
+    }
+
+    /// The step is done: what jumped at its begin is no news any more.
+    #[inline]
+    pub(super) fn forget_jumps(&self, network: &mut Network) {
+        if !self.list.is_empty() {
+            network.board.has_jumped.fill(false);
+        }
     }
 
     /// True if none is to come.
@@ -196,8 +208,7 @@ impl Changes {
     }
 
     fn apply_some(&mut self, network: &mut Network, time: f64) -> Result<()> {
-        network.board.has_jumped.fill(false);
-        let due = time + 1e-9 * self.tick;
+        let due = time + self.margin;
         if self.next_time() > due {
             return Ok(());
         }

@@ -182,13 +182,16 @@ impl RunConfig {
 
     /// Refuses what can be refused without knowing the system.
     pub fn check(&self) -> Result<()> {
-        let adaptive = self.adaptive.as_ref().map(|adaptive| adaptive.check(self.step)).transpose();
+        let times = self.check_times();
+        // What follows from a wrong step is no other mistake.
+        let adaptive = self.adaptive.as_ref().filter(|_| times.is_ok());
+        let adaptive = adaptive.map(|adaptive| adaptive.check(self.step)).transpose();
         let iteration = self.iteration.as_ref().map(IterationConfig::check).transpose();
         let rows = match self.record_every {
             0 => Err(bad("run.record_every", 0, "must be at least 1")),
             _ => Ok(()),
         };
-        let all = [self.check_times().err(), adaptive.err(), iteration.err(), rows.err()];
+        let all = [times.err(), adaptive.err(), iteration.err(), rows.err()];
         Error::several(all.into_iter().flatten().map(|error| *error))
     }
 

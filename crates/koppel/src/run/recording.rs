@@ -38,7 +38,7 @@ pub(super) struct Now<'a> {
     pub(super) step: Step,
     /// Length of the last step, in s.
     pub(super) last_size: f64,
-    /// A part of a step that is no time.
+    /// Times closer than this are equal.
     pub(super) margin: f64,
 }
 

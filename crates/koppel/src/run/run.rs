@@ -110,14 +110,21 @@ impl Run {
     /// One exchange of values: changes that are due, then everybody who is due moves over `step`, to the communication point `end`.
     fn exchange(&mut self, step: Step, end: f64) -> Result<()> {
         self.changes.apply_due(&mut self.network, step.start)?;
-        self.scheme.step(&mut self.network, step, end)
+        let done = self.scheme.step(&mut self.network, step, end);
+        let begin = self.scheme.staged().outcome.start;
+        if done.is_err() && begin > step.start {
+            // The second half of a step that was halved has failed.
+            (self.inside, self.recording.unwritten) = (Some(begin), None);
+        }
+        self.changes.forget_jumps(&mut self.network);
+        done
     }
 
     /// Ticks of the clock that the coming step spans: one, unless the step adapts.
     #[inline]
     fn next_ticks(&mut self) -> u64 {
+        let before = self.clock.time(self.index) - self.margin();
         let Some(control) = self.control.as_mut().filter(|_| self.inside.is_none()) else { return 1 };
-        let before = self.clock.time(self.index) - 1e-9 * self.clock.size();
         let signals = self.network.graph.externals().iter();
         let jump = signals.filter_map(|(_, signal)| signal.next_event(before));
         let jump = jump.fold(self.changes.next_time(), f64::min);
@@ -345,7 +352,7 @@ impl Run {
         self.termination().map(|request| request.time).filter(|time| *time < end - self.margin())
     }
 
-    /// A part of a step that is no time.
+    /// Times closer than this are equal.
     pub(super) fn margin(&self) -> f64 {
         1e-9 * self.clock.size()
     }
@@ -453,13 +460,13 @@ impl Run {
     ///
     /// The stop time may differ, unless a step was shortened to reach the old one.
     pub fn restore(&mut self, state: &RunState) -> Result<()> {
-        self.parts.clear();
         let is_same_size =
             state.numbers.size() == self.state_size && state.subsystems.len() == self.network.len();
-        // Looked at first, so that a state that does not fit changes nothing.
-        if !is_same_size || !self.network.messages.fit(&state.messages) {
+        let is_same_run = is_same_size && state.changes_done <= self.changes.count();
+        if !is_same_run || !self.network.messages.fit(&state.messages) {
             return Err(foreign());
         }
+        self.parts.clear();
         self.index = state.index;
         self.changes.set_made(state.changes_done);
         self.inside = state.inside;
@@ -474,7 +481,7 @@ impl Run {
     }
 
     /// Reads back what [`Run::state`] wrote.
-    pub(super) fn restore_numbers(&mut self, numbers: &StateData) -> Result<()> {
+    fn restore_numbers(&mut self, numbers: &StateData) -> Result<()> {
         let mut tape = Tape::read(numbers);
         self.state(&mut tape);
         if tape.is_at_end() { Ok(()) } else { Err(foreign()) }
@@ -488,7 +495,7 @@ impl Run {
         for (id, slot) in self.network.slots.iter().enumerate() {
             let next = self.index.next_multiple_of(u64::from(slot.every));
             let (stands, starts) = (self.network.board.history.reached(id), self.clock.time(next));
-            if (stands - starts).abs() > 1e-9 * self.clock.size() {
+            if (stands - starts).abs() > self.margin() {
                 return Err(Error::Unsupported {
                     what: "going on to another stop time".into(),
                     reason: format!(

@@ -73,7 +73,7 @@ fn assemble(
 
     let clock = Clock::new(config.start, config.stop, config.step);
     let stages = scheme::stages(&graph, &schedule, needs);
-    let changes = Changes::new(assignments, clock.size(), graph.outputs());
+    let changes = Changes::new(assignments, 1e-9 * clock.size(), graph.outputs());
     let every: Vec<u32> = order.iter().map(|id| schedule.every[*id]).collect();
     let evaluated = NetworkConfig {
         reading: config.reading,

@@ -132,7 +132,10 @@ impl dyn Subsystem + '_ {
 
     /// [`LinearModel::feed_through`].
     pub fn feed_through(&mut self, inputs: &[f64], out: &mut Matrix) -> Result<bool> {
-        self.linear_model().map_or(Ok(false), |model| model.feed_through(inputs, out))
+        if self.linear_model().map_or(Ok(false), |model| model.feed_through(inputs, out))? {
+            return Ok(true);
+        }
+        Ok(self.linear().map(|matrices| *out = matrices.d).is_some())
     }
 
     /// [`LinearModel::rates`].

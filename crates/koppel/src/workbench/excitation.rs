@@ -164,7 +164,7 @@ impl<'a> Candidate<'a> {
             new.known = declared(&nominal, place.outputs);
             return new;
         }
-        // What it gets by messages stands in no question.
+        // The cache key does not cover what it gets by messages.
         let identity = if gets_messages { None } else { slot.subsystem.identity() };
         let memory = store.zip(identity).map(|(store, identity)| Memory { store, identity });
         let outputs = place.outputs;
@@ -223,7 +223,7 @@ impl<'a> Candidate<'a> {
         };
         let back = self.leave();
         self.seconds += begin.elapsed().as_secs_f64();
-        // What became of a copy is of no matter to the run.
+        // The run does not depend on what became of a copy.
         if self.is_copy { Ok(found) } else { back.map(|()| found) }
     }
 

@@ -10,11 +10,11 @@ use crate::system::SubsystemId;
 use serde::Serialize;
 
 /// What is known of the subsystems of a run beside what they give themselves.
-#[derive(Default)]
 pub(crate) struct Findings {
     found: Vec<Finding>,
-    /// How they are excited at the start.
-    start: Option<(Clock, Settings)>,
+    clock: Clock,
+    /// What was set in each subsystem before the start.
+    settings: Settings,
     on_threads: bool,
 }
 
@@ -66,20 +66,19 @@ impl Workbench<'_> {
         store: Option<&dyn ProbeStore>,
         progress: &(dyn Fn(&str) + Sync),
     ) -> Result<()> {
-        let Some((clock, settings)) =
-            self.findings.start.clone().filter(|(clock, _)| self.time <= clock.time(0))
-        else {
+        let Findings { clock, settings, on_threads, .. } = &*self.findings;
+        if self.time > clock.time(0) {
             return Err(Error::Unsupported {
                 what: "exciting subsystems".into(),
                 reason: "the run is under way".into(),
             }
             .into());
-        };
+        }
         let network = &mut *self.network;
-        // Of systems with messages or tables nothing is told anyway.
-        let is_told = network.graph.maps().is_empty() && network.graph.message_wires().is_empty();
+        // Systems with messages or tables have no forecast.
+        let has_forecast = network.graph.maps().is_empty() && network.graph.message_wires().is_empty();
         let unknown: Vec<bool> = (0..network.len()).map(|id| is_unknown(network, id, self.time)).collect();
-        if !is_told || !unknown.contains(&true) {
+        if !has_forecast || !unknown.contains(&true) {
             return Ok(());
         }
         let discrete: Vec<Option<String>> =
@@ -89,12 +88,12 @@ impl Workbench<'_> {
         names.extend(spared.iter().map(|(name, _)| name.clone()));
         let labels: Vec<String> = (0..network.len()).map(|id| network.graph.name(id).to_owned()).collect();
         let how = Excitation {
-            clock,
+            clock: *clock,
             needs: ProbeNeeds { nodes: 1 },
-            settings: &settings,
+            settings,
             spared: &names,
             store,
-            on_threads: self.findings.on_threads,
+            on_threads: *on_threads,
             are_copies: false,
         };
         let found = how.each(network, None, |candidate| {
@@ -109,7 +108,7 @@ impl Workbench<'_> {
             let told = |what: &str| progress(&format!("`{}` is {what}", labels[id]));
             candidate.linear(&watched[id], &told).map(Some)
         })?;
-        network.start_again(clock.time(0), settings)?;
+        network.start_again(clock.time(0), settings.clone())?;
         let finding = |(id, Excited { found, work, .. }): (usize, Excited<_>)| match found {
             Ok(None) => Finding::Own,
             Ok(Some(Ok(surrogate))) => Finding::new(surrogate, work),
@@ -128,7 +127,7 @@ impl Workbench<'_> {
 impl Findings {
     /// Nothing yet, of a run that begins like this.
     pub(crate) fn new(clock: Clock, settings: Settings, on_threads: bool) -> Self {
-        Findings { found: Vec::new(), start: Some((clock, settings)), on_threads }
+        Findings { found: Vec::new(), clock, settings, on_threads }
     }
 
     /// How the model of a subsystem was found, if by exciting it.

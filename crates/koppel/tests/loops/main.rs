@@ -5,6 +5,7 @@
 
 mod derivatives;
 mod double_pendulum;
+mod ends;
 mod failures;
 mod filters;
 mod halving;

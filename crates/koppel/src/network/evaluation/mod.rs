@@ -44,7 +44,7 @@ enum Part {
     Loop(Box<LoopSolver>, Option<Box<OutputIteration>>),
 }
 
-/// The run at one instant.
+/// The network at one instant.
 pub(in crate::network) struct Instant<'a> {
     pub(in crate::network) graph: &'a SystemGraph,
     pub(in crate::network) slots: &'a mut [Slot],

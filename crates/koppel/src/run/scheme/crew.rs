@@ -20,7 +20,7 @@ pub(in crate::run) struct Crew {
     /// Processors of this machine.
     cores: usize,
     pool: Option<Arc<rayon::ThreadPool>>,
-    /// Of members that move less often.
+    /// Of the run.
     clock: Clock,
     is_multi_rate: bool,
 }

@@ -17,6 +17,8 @@ pub(super) struct Halved<S> {
     inner: S,
     /// Steps that were halved.
     count: u64,
+    /// Whether models were to be taken anew.
+    are_models_old: bool,
     /// Where to go back to. Only one is needed: the second half begins where the first has ended.
     numbers: StateData,
     messages: Vec<Message>,
@@ -41,6 +43,7 @@ impl<S: Scheme> Halved<S> {
         Ok(Halved {
             inner,
             count: 0,
+            are_models_old: false,
             numbers: StateData::default(),
             messages: Vec::new(),
             subsystems,
@@ -70,6 +73,7 @@ impl<S: Scheme> Halved<S> {
     }
 
     fn keep(&mut self, network: &mut Network) -> Result<()> {
+        self.are_models_old = network.are_models_old;
         self.marks.clear();
         let of_steps = (0..).map_while(|number| self.inner.loop_work(number));
         self.marks.extend(network.loop_works().chain(of_steps).map(LoopWork::mark));
@@ -88,6 +92,7 @@ impl<S: Scheme> Halved<S> {
             self.inner.loop_work_mut(number).into_iter().for_each(|work| work.go_back(mark));
         }
         self.inner.staged_mut().outcome.forget_requests();
+        network.are_models_old = self.are_models_old;
         network.messages.restore(&self.messages);
         let mut tape = Tape::read(&self.numbers);
         network.state(&mut tape);

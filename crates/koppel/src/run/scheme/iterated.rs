@@ -1,7 +1,7 @@
 //! Iteration of the step: the members of a loop repeat the macro step until the inputs they were given fit the outputs they give
 //! (Kübler & Schiehlen 2000, (24)).
 //!
-//! Guessed are torn outputs at the end of the step. They are delivered as if their subsystems had moved, so that the coupling
+//! Torn outputs at the end of the step are guessed. They are delivered as if their subsystems had moved, so that the coupling
 //! interpolates where it would have extrapolated: constant inputs with `zoh`, linear ones with `foh`, parabolas with `soh`. Then the
 //! members move in stages, each with what those before it gave. If the results do not fit the guess, all members are rolled back.
 

@@ -16,7 +16,7 @@
 //! around it. What has arrived becomes what was applied by swapping the two arrays; inputs that are not connected have the same
 //! value in both, which never changes here. `planned` and the times of arrivals are written after the last of these steps.
 //!
-//! Steps whose times are taken, and all steps once threads are used, are left to `staged.rs`. **After a failure** the state is as described there.
+//! Steps whose times are taken, and all steps once threads are used, are left to `staged.rs`. After a failure the state is as described there.
 
 use super::crew::next_timed;
 use super::scheme::Scheme;
@@ -171,11 +171,14 @@ impl Scheme for Plain {
             self.staged.begin.forget_states();
             return self.held_steps(network, index, stop);
         }
-        while *index < stop && self.staged.outcome.termination.is_none() {
+        while *index < stop {
             let clock = self.staged.clock;
             self.keep_states(network);
             self.plain_step(network, &clock.step(*index, 1), clock.time(*index + 1))?;
             *index += 1;
+            if self.staged.outcome.termination.is_some() {
+                break;
+            }
         }
         Ok(())
     }

@@ -14,7 +14,7 @@ pub(in crate::run) trait Scheme: Send {
     fn step(&mut self, network: &mut Network, step: Step, end: f64) -> Result<()> {
         network.refresh_models(step)?;
         let staged = self.staged_mut();
-        staged.outcome.moved = 0;
+        (staged.outcome.start, staged.outcome.moved) = (step.start, 0);
         staged.begin.keep_outputs(network.outputs());
         self.keep_states(network);
         self.walk(network, step, end)
@@ -44,12 +44,13 @@ pub(in crate::run) trait Scheme: Send {
     /// The same, to be changed.
     fn staged_mut(&mut self) -> &mut Staged;
 
-    /// From macro step `index` on: the first that [`Scheme::plain_steps`] cannot take.
+    /// From macro step `index` on: the first that [`Scheme::plain_steps`] cannot take; 0 if it takes none.
     fn plain_until(&self, _index: u64) -> u64 {
         0
     }
 
-    /// Takes macro steps in which nothing happens but an exchange of values, from `index` to `stop` or to a failure.
+    /// Takes macro steps in which nothing happens but an exchange of values, from `index` to `stop`, to a failure, or to the
+    /// end of the step in which a subsystem has asked to end the run.
     fn plain_steps(&mut self, _network: &mut Network, _index: &mut u64, _stop: u64) -> Result<()> {
         Ok(())
     }

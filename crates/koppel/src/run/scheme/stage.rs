@@ -42,7 +42,9 @@ pub(super) struct Standing {
 /// What the last step has left behind.
 #[derive(Default)]
 pub(in crate::run) struct Outcome {
-    /// After a failure: so many subsystems have moved, or may have.
+    /// When the step under way began: one that is halved has two begins.
+    pub(in crate::run) start: f64,
+    /// After a subsystem has failed or asked to end the run: so many have moved, or may have.
     pub(super) moved: usize,
     /// A subsystem that has asked to end the run, at a time all others can reach.
     pub(in crate::run) termination: Option<Termination>,

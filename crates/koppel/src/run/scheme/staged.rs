@@ -18,7 +18,8 @@
 //! end; *fresh* ones with those that have arrived, where outputs feed through. A subsystem that moves every n-th step is n steps
 //! ahead after its phase 3, and takes no part until the others have come there.
 //!
-//! **After a failure** members before [`Outcome::moved`] have left T^k, or may have, members of one stage all together; others stand at T^k.
+//! **After a subsystem has failed** or asked to end the run, members before [`Outcome::moved`] have left T^k, or may have, members of
+//! one stage all together; others stand at T^k. After any other failure all may have left it.
 //! Outputs and arrivals of stages that were delivered are those of T^{k+1}. `retreat.rs` knows the way back to T^k, where there is one.
 //!
 //! Nothing is allocated here. Members of a stage write to their own range of outputs only and are delivered in order, so the
