@@ -12,7 +12,6 @@ use crate::error::{Error, Result};
 use crate::ffi::{CallError, Instantiation, Kind, Log, LogMessage, Status, fmi2, fmi3};
 use crate::fmu::{Fmu, Library, OnlyInstance};
 use koppel::system::{Capabilities, Event, EventLog, Ports};
-use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 
 /// What an instance is made for.
@@ -38,14 +37,14 @@ pub struct Base {
     pub(super) inputs: Access,
     pub(super) outputs: Access,
     pub(super) phase: Phase,
-    pub(super) scratch: RefCell<Scratch>,
+    pub(super) scratch: Scratch,
     pub(super) states: SavedStates,
     pub(super) past: Past,
     pub(super) capabilities: Capabilities,
     /// Parameters were compared with what was given.
     has_read_back: bool,
     /// It was told that an output is rounded.
-    has_warned: Cell<bool>,
+    has_warned: bool,
     /// Events, for whoever watches them.
     pub(super) event_log: EventLog,
     /// Texts, bytes and ticks.
@@ -93,12 +92,12 @@ impl Base {
             outputs: Access::new(description, &slots.outputs).rounding(),
             inputs,
             phase: Phase::Instantiated,
-            scratch: RefCell::default(),
+            scratch: Scratch::default(),
             states: SavedStates::new(interface),
             past: Past::default(),
             capabilities: capabilities(fmu, options),
             has_read_back: false,
-            has_warned: Cell::new(false),
+            has_warned: false,
             event_log: EventLog::default(),
             mail: Mail::new(description, &slots),
             clockwork: Clockwork::new(description, &slots),
@@ -202,10 +201,9 @@ impl Base {
     }
 
     #[inline]
-    pub(super) fn get_outputs(&self, outputs: &mut [f64]) -> Result<()> {
-        let scratch = &mut *self.scratch.borrow_mut();
-        let read = self.outputs.read(&self.backend, scratch, outputs);
-        if let Some((place, value)) = scratch.rounded.take() {
+    pub(super) fn get_outputs(&mut self, outputs: &mut [f64]) -> Result<()> {
+        let read = self.outputs.read(&self.backend, &mut self.scratch, outputs);
+        if let Some((place, value)) = self.scratch.rounded.take() {
             self.warn_of_rounding(place, value);
         }
         self.accessed(read, &self.slots.outputs)
@@ -213,8 +211,8 @@ impl Base {
 
     /// Says once that an output has too many digits.
     #[cold]
-    fn warn_of_rounding(&self, place: usize, value: i128) {
-        if self.has_warned.replace(true) {
+    fn warn_of_rounding(&mut self, place: usize, value: i128) {
+        if std::mem::replace(&mut self.has_warned, true) {
             return;
         }
         let Some(log) = &self.options.log else { return };

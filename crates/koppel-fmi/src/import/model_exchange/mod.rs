@@ -194,7 +194,7 @@ impl ModelExchange {
         }
         let all = self.base.phase != Phase::Stepping || self.mode == Mode::Event;
         let inputs = if all { &self.base.inputs } else { &self.continuous };
-        let written = inputs.write(&self.base.backend, &mut self.base.scratch.borrow_mut(), &self.next);
+        let written = inputs.write(&self.base.backend, &mut self.base.scratch, &self.next);
         self.base.accessed(written, &self.base.slots.inputs)?;
         self.applied.copy_from_slice(&self.next);
         Ok(())
