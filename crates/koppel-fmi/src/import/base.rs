@@ -11,7 +11,7 @@ use crate::description::{CoSimulation, Description, ModelExchange};
 use crate::error::{Error, Result};
 use crate::ffi::{CallError, Instantiation, Kind, Log, LogMessage, Status, fmi2, fmi3};
 use crate::fmu::{Fmu, Library, OnlyInstance};
-use koppel::system::{Capabilities, Event, EventLog, Ports};
+use koppel::system::{Capabilities, Event, EventLog, ModelSource, Ports};
 use std::sync::Arc;
 
 /// What an instance is made for.
@@ -41,6 +41,8 @@ pub struct Base {
     pub(super) states: SavedStates,
     pub(super) past: Past,
     pub(super) capabilities: Capabilities,
+    /// How it is driven, for the summary.
+    driven: String,
     /// Parameters were compared with what was given.
     has_read_back: bool,
     /// It was told that an output is rounded.
@@ -96,6 +98,7 @@ impl Base {
             states: SavedStates::new(interface),
             past: Past::default(),
             capabilities: capabilities(fmu, options),
+            driven: String::new(),
             has_read_back: false,
             has_warned: false,
             event_log: EventLog::default(),
@@ -109,6 +112,29 @@ impl Base {
         };
         base.start_values().check()?;
         Ok(base)
+    }
+
+    /// Says by which version and tool it is driven, and how.
+    pub(super) fn describe(&mut self, before: &str, kind: &str, how: &str) {
+        let Description { fmi_version_text: version, generation_tool: tool, .. } = self.description();
+        let tool = tool.as_deref().unwrap_or("unknown tool");
+        self.driven = format!("{before}FMI {version} {kind} by {tool}; {how}");
+        self.name_solver();
+    }
+
+    /// Notes where the last linear model came from.
+    pub(super) fn note_model(&mut self, source: ModelSource) {
+        if self.capabilities.model != source {
+            self.capabilities.model = source;
+            self.name_solver();
+        }
+    }
+
+    fn name_solver(&mut self) {
+        self.capabilities.solver = match &self.capabilities.model {
+            ModelSource::Found(source) => format!("{}; linear model by {source}", self.driven).into(),
+            _ => self.driven.clone().into(),
+        };
     }
 
     /// Goes into initialization mode at `start`, from wherever it is. Parameters and start values are set before, but after

@@ -73,14 +73,6 @@ impl CoSimulation {
         Ok(found.ok())
     }
 
-    /// Notes where the last model came from.
-    fn note_model(&mut self, source: ModelSource) {
-        if self.capabilities.model != source {
-            self.capabilities.model = source;
-            self.describe();
-        }
-    }
-
     /// Finds out, the first time, whether directional derivatives hold.
     fn settle_trust(&mut self, inputs: &[f64]) -> koppel::Result<()> {
         if self.linearization.trust != Trust::Unknown {
