@@ -11,8 +11,7 @@ use crate::description::{CoSimulation, Description, ModelExchange};
 use crate::error::{Error, Result};
 use crate::ffi::{CallError, Instantiation, Kind, Log, LogMessage, Status, fmi2, fmi3};
 use crate::fmu::{Fmu, Library, OnlyInstance};
-use koppel::system::{Capabilities, Event, EventLog, Ports};
-use std::cell::{Cell, RefCell};
+use koppel::system::{Capabilities, Event, EventLog, ModelSource, Ports};
 use std::sync::Arc;
 
 /// What an instance is made for.
@@ -38,14 +37,16 @@ pub struct Base {
     pub(super) inputs: Access,
     pub(super) outputs: Access,
     pub(super) phase: Phase,
-    pub(super) scratch: RefCell<Scratch>,
+    pub(super) scratch: Scratch,
     pub(super) states: SavedStates,
     pub(super) past: Past,
     pub(super) capabilities: Capabilities,
+    /// How it is driven, for the summary.
+    driven: String,
     /// Parameters were compared with what was given.
     has_read_back: bool,
     /// It was told that an output is rounded.
-    has_warned: Cell<bool>,
+    has_warned: bool,
     /// Events, for whoever watches them.
     pub(super) event_log: EventLog,
     /// Texts, bytes and ticks.
@@ -93,12 +94,13 @@ impl Base {
             outputs: Access::new(description, &slots.outputs).rounding(),
             inputs,
             phase: Phase::Instantiated,
-            scratch: RefCell::default(),
+            scratch: Scratch::default(),
             states: SavedStates::new(interface),
             past: Past::default(),
             capabilities: capabilities(fmu, options),
+            driven: String::new(),
             has_read_back: false,
-            has_warned: Cell::new(false),
+            has_warned: false,
             event_log: EventLog::default(),
             mail: Mail::new(description, &slots),
             clockwork: Clockwork::new(description, &slots),
@@ -110,6 +112,29 @@ impl Base {
         };
         base.start_values().check()?;
         Ok(base)
+    }
+
+    /// Says by which version and tool it is driven, and how.
+    pub(super) fn describe(&mut self, before: &str, kind: &str, how: &str) {
+        let Description { fmi_version_text: version, generation_tool: tool, .. } = self.description();
+        let tool = tool.as_deref().unwrap_or("unknown tool");
+        self.driven = format!("{before}FMI {version} {kind} by {tool}; {how}");
+        self.name_solver();
+    }
+
+    /// Notes where the last linear model came from.
+    pub(super) fn note_model(&mut self, source: ModelSource) {
+        if self.capabilities.model != source {
+            self.capabilities.model = source;
+            self.name_solver();
+        }
+    }
+
+    fn name_solver(&mut self) {
+        self.capabilities.solver = match &self.capabilities.model {
+            ModelSource::Found(source) => format!("{}; linear model by {source}", self.driven).into(),
+            _ => self.driven.clone().into(),
+        };
     }
 
     /// Goes into initialization mode at `start`, from wherever it is. Parameters and start values are set before, but after
@@ -202,10 +227,9 @@ impl Base {
     }
 
     #[inline]
-    pub(super) fn get_outputs(&self, outputs: &mut [f64]) -> Result<()> {
-        let scratch = &mut *self.scratch.borrow_mut();
-        let read = self.outputs.read(&self.backend, scratch, outputs);
-        if let Some((place, value)) = scratch.rounded.take() {
+    pub(super) fn get_outputs(&mut self, outputs: &mut [f64]) -> Result<()> {
+        let read = self.outputs.read(&self.backend, &mut self.scratch, outputs);
+        if let Some((place, value)) = self.scratch.rounded.take() {
             self.warn_of_rounding(place, value);
         }
         self.accessed(read, &self.slots.outputs)
@@ -213,8 +237,8 @@ impl Base {
 
     /// Says once that an output has too many digits.
     #[cold]
-    fn warn_of_rounding(&self, place: usize, value: i128) {
-        if self.has_warned.replace(true) {
+    fn warn_of_rounding(&mut self, place: usize, value: i128) {
+        if std::mem::replace(&mut self.has_warned, true) {
             return;
         }
         let Some(log) = &self.options.log else { return };

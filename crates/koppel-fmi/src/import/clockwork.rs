@@ -110,7 +110,7 @@ impl Base {
     pub(super) fn write_clocked(&mut self, active: &[usize], inputs: &[f64]) -> Result<()> {
         for (clocks, access) in &self.clockwork.clocked {
             if clocks.iter().any(|clock| active.contains(clock)) {
-                let written = access.write(&self.backend, &mut self.scratch.borrow_mut(), inputs);
+                let written = access.write(&self.backend, &mut self.scratch, inputs);
                 self.accessed(written, &self.slots.inputs)?;
             }
         }

@@ -141,8 +141,7 @@ impl CoSimulation {
 
     fn write_discrete(&mut self) -> Result<()> {
         let Some(events) = &mut self.events else { return Ok(()) };
-        let written =
-            events.discrete.write(&self.base.backend, &mut self.base.scratch.borrow_mut(), &self.next);
+        let written = events.discrete.write(&self.base.backend, &mut self.base.scratch, &self.next);
         events.given.copy_from_slice(&self.next);
         self.accessed(written, &self.base.slots.inputs)
     }

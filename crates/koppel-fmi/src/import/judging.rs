@@ -167,7 +167,7 @@ impl CoSimulation {
     }
 
     /// Derivatives of the states, then outputs; what is not continuous counts as zero.
-    fn seen(&self) -> Result<Vec<f64>> {
+    fn seen(&mut self) -> Result<Vec<f64>> {
         let Some(unknowns) = &self.linearization.unknowns else { return Ok(Vec::new()) };
         let mut values = vec![0.0; unknowns.states()];
         self.called(self.backend.get_real(unknowns.derivatives(), &mut values))?;

@@ -73,14 +73,6 @@ impl CoSimulation {
         Ok(found.ok())
     }
 
-    /// Notes where the last model came from.
-    fn note_model(&mut self, source: ModelSource) {
-        if self.capabilities.model != source {
-            self.capabilities.model = source;
-            self.describe();
-        }
-    }
-
     /// Finds out, the first time, whether directional derivatives hold.
     fn settle_trust(&mut self, inputs: &[f64]) -> koppel::Result<()> {
         if self.linearization.trust != Trust::Unknown {
@@ -195,7 +187,7 @@ impl CoSimulation {
     fn under<T>(&mut self, inputs: &[f64], ask: impl FnOnce(&mut CoSimulation) -> Result<T>) -> Result<T> {
         let mut before = std::mem::take(&mut self.linearization.room.inputs);
         before.resize(inputs.len(), 0.0);
-        let read = self.base.inputs.read(&self.base.backend, &mut self.scratch.borrow_mut(), &mut before);
+        let read = self.base.inputs.read(&self.base.backend, &mut self.base.scratch, &mut before);
         self.accessed(read, &self.slots.inputs)?;
         let answer = self.write_smooth(inputs).and_then(|()| ask(self));
         let back = self.write_smooth(&before);
@@ -205,7 +197,7 @@ impl CoSimulation {
     }
 
     pub(super) fn write_smooth(&mut self, inputs: &[f64]) -> Result<()> {
-        let written = self.smooth.write(&self.base.backend, &mut self.base.scratch.borrow_mut(), inputs);
+        let written = self.smooth.write(&self.base.backend, &mut self.base.scratch, inputs);
         self.accessed(written, &self.slots.inputs)
     }
 }

@@ -219,27 +219,37 @@ fn parts(given: f64, found: f64, noise: f64) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use crate::import::ports;
 
-    #[test]
-    fn elements_of_arrays_have_rows_and_columns() {
-        let text = r#"<fmiModelDescription fmiVersion="3.0" modelName="m" instantiationToken="t">
+    /// A model with an array of three states, more variables and this structure.
+    pub(in crate::import) fn with_three_states(variables: &str, structure: &str) -> Description {
+        let text = format!(
+            r#"<fmiModelDescription fmiVersion="3.0" modelName="m" instantiationToken="t">
             <ModelExchange modelIdentifier="m"/>
             <ModelVariables>
               <Float64 name="time" valueReference="0" causality="independent" variability="continuous"/>
               <Float64 name="x" valueReference="1" initial="exact" start="0"><Dimension start="3"/></Float64>
               <Float64 name="dx" valueReference="2" derivative="1"><Dimension start="3"/></Float64>
-              <Boolean name="on" valueReference="3" causality="input" start="false"/>
-              <Float64 name="u" valueReference="4" causality="input" start="0"><Dimension start="2"/></Float64>
-              <Int32 name="count" valueReference="5" causality="output"/>
-              <Float64 name="y" valueReference="6" causality="output"/>
+              {variables}
             </ModelVariables>
             <ModelStructure>
-              <Output valueReference="5"/><Output valueReference="6"/><ContinuousStateDerivative valueReference="2"/>
-            </ModelStructure></fmiModelDescription>"#;
-        let description = Description::parse(text.as_bytes(), "modelDescription.xml").unwrap();
+              {structure}
+            </ModelStructure></fmiModelDescription>"#
+        );
+        Description::parse(text.as_bytes(), "modelDescription.xml").unwrap()
+    }
+
+    #[test]
+    fn elements_of_arrays_have_rows_and_columns() {
+        let description = with_three_states(
+            r#"<Boolean name="on" valueReference="3" causality="input" start="false"/>
+              <Float64 name="u" valueReference="4" causality="input" start="0"><Dimension start="2"/></Float64>
+              <Int32 name="count" valueReference="5" causality="output"/>
+              <Float64 name="y" valueReference="6" causality="output"/>"#,
+            r#"<Output valueReference="5"/><Output valueReference="6"/><ContinuousStateDerivative valueReference="2"/>"#,
+        );
         let (_, slots) = ports::of(&description);
         let unknowns = Unknowns::new(&description, &slots).unwrap();
         assert_eq!((&unknowns.unknowns[..], &unknowns.knowns[..]), (&[2, 6][..], &[1, 4][..]));

@@ -65,8 +65,8 @@ use inside::Inside;
 use koppel::linalg::Matrix;
 use koppel::signal::{Request, Samples, Segment, Step};
 use koppel::system::{
-    Capabilities, Dependencies, EventLog, LinearModel, Mailbox, Message, ModelSource, Ports, Snapshot,
-    StateSpace, Subsystem, VariableId,
+    Capabilities, Dependencies, EventLog, LinearModel, Mailbox, Message, Ports, Snapshot, StateSpace,
+    Subsystem, VariableId,
 };
 use linearization::Linearization;
 use matrices::Unknowns;
@@ -243,20 +243,13 @@ impl CoSimulation {
 
     /// Says in the capabilities how it is driven.
     fn describe(&mut self) {
-        let version = &self.description().fmi_version_text;
-        let tool = self.description().generation_tool.as_deref().unwrap_or("unknown tool");
         let inputs = match self.route {
             Route::Intermediate => "intermediate update".into(),
             Route::Derivatives { order } => format!("derivatives up to order {order}"),
             Route::Substeps => format!("{} sub-steps with equal mean", self.options.substeps.max(1)),
         };
         let events = if self.has_event_mode() { "; events handled" } else { "" };
-        let model = match &self.capabilities.model {
-            ModelSource::Found(source) => format!("; linear model by {source}"),
-            _ => String::new(),
-        };
-        let text = format!("FMI {version} co-simulation by {tool}; inputs by {inputs}{events}{model}");
-        self.capabilities.solver = text.into();
+        self.base.describe("", "co-simulation", &format!("inputs by {inputs}{events}"));
     }
 
     /// What it declares as a co-simulation FMU.

@@ -1,6 +1,6 @@
 //! Start values: parameters, inputs and other variables that are set before the start.
 
-use super::access::Access;
+use super::access::{Access, Scratch};
 use super::ports::{Slot, exact_start, start_value};
 use super::start_values::StartValues;
 use super::{Base, Options, Value};
@@ -191,7 +191,7 @@ impl Base {
                 access.keep_exact(place, Some((*number).into()));
             }
         }
-        self.accessed(access.write(&self.backend, &mut self.scratch.borrow_mut(), &numbers), &slots)
+        self.accessed(access.write(&self.backend, &mut Scratch::default(), &numbers), &slots)
     }
 }
 

@@ -3,7 +3,7 @@
 use super::access::Backend;
 use super::route::Route;
 use super::stairs::stair;
-use super::{CoSimulation, Phase};
+use super::{Base, CoSimulation, Phase};
 use crate::error::{Error, Result};
 use crate::ffi::{CallError, Interruption, Status, StepCall, fmi2, fmi3};
 use koppel::signal::{Part, Piece, Request, Samples, Segment, Step};
@@ -46,29 +46,33 @@ impl CoSimulation {
         outputs: &mut [f64],
         samples: &mut Samples,
     ) -> Result<()> {
-        if self.events.is_some() {
-            return self.go_through_events(step, input, outputs, samples);
-        }
-        if self.phase == Phase::Initializing {
+        samples.clear();
+        let (is_sampled, has_events) = (samples.request() != Request::Nothing, self.events.is_some());
+        let begin = Part { piece: input.piece(0), offset: 0.0, size: 0.0, ends_at_node: true };
+        if has_events {
+            self.mail.forget_told();
+            begin.piece.values(0.0, &mut self.next);
+            self.begin_step(step.start, 1e-9 * step.size)?;
+        } else if self.phase == Phase::Initializing {
             self.exit_initialization()?;
         }
-        samples.clear();
-        let is_sampled = samples.request() != Request::Nothing;
-        if !is_sampled && input.constant().is_some() {
-            input.end_values(&mut self.next);
-            self.set_inputs()?;
+        if !has_events && !is_sampled && input.constant().is_some() {
+            self.set_inputs_at(begin)?;
             self.do_step(step.start, step.size, None)?;
             return self.get_outputs(outputs);
         }
         if is_sampled {
-            let begin = Part { piece: input.piece(0), offset: 0.0, size: 0.0, ends_at_node: true };
             self.sample(begin, samples)?;
         }
         // Sub-steps that slopes ask for are seen anyway.
-        let is_cut = self.route == Route::Substeps && input.constant().is_none();
+        let is_cut = !has_events && self.route == Route::Substeps && input.constant().is_none();
         let nodes = if is_cut { asked_nodes(samples) } else { self.nodes(samples) };
         input.each_part(nodes, |part| -> Result<()> {
-            self.advance(part, samples)?;
+            if has_events {
+                self.walk(part, samples)?
+            } else {
+                self.advance(part, samples)?
+            }
             if is_sampled && part.ends_at_node { self.sample(part, samples) } else { Ok(()) }
         })?;
         if self.has_feed_through {
@@ -85,13 +89,20 @@ impl CoSimulation {
         if is_hidden && self.varies_steps { self.options.substeps.max(1) } else { asked_nodes(samples) }
     }
 
+    /// Sets the inputs as they are where a part begins.
+    pub(super) fn set_inputs_at(&mut self, part: Part<'_>) -> Result<()> {
+        part.piece.values(part.offset, &mut self.next);
+        self.set_inputs()
+    }
+
     /// Sets `next` as inputs, unless the FMU has them.
     #[inline]
     pub(super) fn set_inputs(&mut self) -> Result<()> {
         if self.knows_inputs && self.next == self.applied {
             return Ok(());
         }
-        let written = self.inputs.write(&self.backend, &mut self.scratch.borrow_mut(), &self.next);
+        let Base { inputs, backend, scratch, .. } = &mut self.base;
+        let written = inputs.write(backend, scratch, &self.next);
         self.accessed(written, &self.slots.inputs)?;
         self.applied.copy_from_slice(&self.next);
         self.knows_inputs = true;
@@ -216,14 +227,12 @@ impl CoSimulation {
         }
         // An FMU with steps of one size gets them, whatever the slopes happen to be.
         if piece.terms == 1 || self.varies_steps && part.is_constant(self.next.len()) {
-            piece.values(part.offset, &mut self.next);
-            self.set_inputs()?;
+            self.set_inputs_at(part)?;
             return self.do_step(time, part.size, None);
         }
         match self.route {
             Route::Intermediate => {
-                piece.values(part.offset, &mut self.next);
-                self.set_inputs()?;
+                self.set_inputs_at(part)?;
                 self.knows_inputs = false;
                 self.do_step(time, part.size, Some(piece))
             }
@@ -270,8 +279,7 @@ impl CoSimulation {
 
     /// Values and derivatives at the begin of a part.
     fn set_derivatives(&mut self, part: Part<'_>) -> Result<()> {
-        part.piece.values(part.offset, &mut self.next);
-        self.set_inputs()?;
+        self.set_inputs_at(part)?;
         for order in 1..part.piece.terms {
             part.derivative(order, &mut self.next);
             self.send_derivatives(order)?;

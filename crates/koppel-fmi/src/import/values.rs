@@ -1,6 +1,6 @@
 //! Single variables by port.
 
-use super::access::{Access, LARGEST};
+use super::access::{Access, LARGEST, Scratch};
 use super::base::Base;
 use super::ports::Slot;
 use super::{Phase, Value};
@@ -17,11 +17,11 @@ impl Base {
         let mut values = vec![0.0; elements];
         if variable.is_array() {
             // The others keep their values.
-            let read = access.read(&self.backend, &mut self.scratch.borrow_mut(), &mut values);
+            let read = access.read(&self.backend, &mut Scratch::default(), &mut values);
             self.accessed(read, &all)?;
         }
         values[slot.element] = value;
-        self.accessed(access.write(&self.backend, &mut self.scratch.borrow_mut(), &values), &all)
+        self.accessed(access.write(&self.backend, &mut Scratch::default(), &values), &all)
     }
 
     pub(super) fn read_one(&self, slot: Slot) -> Result<f64> {
@@ -35,11 +35,11 @@ impl Base {
         let all: Vec<Slot> = (0..elements).map(|element| Slot { element, ..slot }).collect();
         let mut values = vec![0.0; elements];
         let access = Access::new(self.description(), &all).rounding();
-        let scratch = &mut *self.scratch.borrow_mut();
-        self.accessed(access.read(&self.backend, scratch, &mut values), &all)?;
+        let mut scratch = Scratch::default();
+        self.accessed(access.read(&self.backend, &mut scratch, &mut values), &all)?;
         let value = values[slot.element];
         // Others in an array may have more digits than are exact, this one may not.
-        if scratch.rounded.take().is_some() && value.abs() >= LARGEST {
+        if scratch.rounded.is_some() && value.abs() >= LARGEST {
             let (instance, name) = (self.name.clone(), variable.name.clone());
             return Err(Error::NotExact { instance, name, value: value.to_string() }.into());
         }

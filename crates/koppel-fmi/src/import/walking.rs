@@ -5,45 +5,15 @@ use super::CoSimulation;
 use super::route::Route;
 use crate::error::{Error, Result};
 use crate::ffi::fmi3;
-use koppel::signal::{Part, Request, Samples, Segment, Step};
+use koppel::signal::{Part, Samples};
 
 /// Most attempts to get on that lead nowhere.
 const MAX_ATTEMPTS: usize = 100;
 
 impl CoSimulation {
-    /// A communication step with everything that happens inside.
-    #[cold]
-    pub(super) fn go_through_events(
-        &mut self,
-        step: &Step,
-        input: &Segment<'_>,
-        outputs: &mut [f64],
-        samples: &mut Samples,
-    ) -> Result<()> {
-        samples.clear();
-        self.base.mail.forget_told();
-        let begin = Part { piece: input.piece(0), offset: 0.0, size: 0.0, ends_at_node: true };
-        begin.piece.values(0.0, &mut self.next);
-        self.begin_step(step.start, 1e-9 * step.size)?;
-        let is_sampled = samples.request() != Request::Nothing;
-        if is_sampled {
-            self.sample(begin, samples)?;
-        }
-        input.each_part(self.nodes(samples), |part| -> Result<()> {
-            self.walk(part, samples)?;
-            // The end is sampled with the inputs as they end.
-            samples.forget_after(part.piece.start + part.offset + part.size - 1e-9 * part.size);
-            if is_sampled && part.ends_at_node { self.sample(part, samples) } else { Ok(()) }
-        })?;
-        if self.has_feed_through {
-            input.end_values(&mut self.next);
-            self.set_inputs()?;
-        }
-        self.get_outputs(outputs)
-    }
-
     /// Moves over a part of the inputs, with all events inside and at its end.
-    fn walk(&mut self, part: Part<'_>, samples: &mut Samples) -> Result<()> {
+    #[cold]
+    pub(super) fn walk(&mut self, part: Part<'_>, samples: &mut Samples) -> Result<()> {
         let (piece, end) = (part.piece, part.offset + part.size);
         let margin = 1e-9 * part.size;
         let mut offset = part.offset;
@@ -82,6 +52,8 @@ impl CoSimulation {
                 }
             }
         }
+        // The end is sampled with the inputs as they end.
+        samples.forget_after(piece.start + part.offset + part.size - margin);
         Ok(())
     }
 
@@ -103,13 +75,11 @@ impl CoSimulation {
             false => (end, info.event_needed),
         };
         if piece.terms == 1 || self.varies_steps && part.is_constant(self.next.len()) {
-            piece.values(part.offset, &mut self.next);
-            self.set_inputs()?;
+            self.set_inputs_at(part)?;
             return Ok(of(self.do_step_for_info(time, part.size, None, samples)?));
         }
         if self.route == Route::Intermediate {
-            piece.values(part.offset, &mut self.next);
-            self.set_inputs()?;
+            self.set_inputs_at(part)?;
             self.knows_inputs = false;
             return Ok(of(self.do_step_for_info(time, part.size, Some(piece), samples)?));
         }

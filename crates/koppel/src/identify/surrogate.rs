@@ -173,12 +173,7 @@ impl Hankel {
     fn realization(&self, order: usize) -> Result<Realization, LinalgError> {
         let (n, m) = (self.outputs, self.inputs);
         if order == 0 {
-            let model = StateSpace {
-                a: Matrix::zeros(0, 0),
-                b: Matrix::zeros(0, m),
-                c: Matrix::zeros(n, 0),
-                d: self.first.clone(),
-            };
+            let model = StateSpace::gain(self.first.clone());
             let (phi, gamma) = (Matrix::zeros(0, 0), Matrix::zeros(0, m));
             return Ok(Realization { model, phi, gamma, error: f64::INFINITY });
         }

@@ -8,7 +8,6 @@ use crate::import::access::{Access, AccessError, Backend, Scratch};
 use crate::import::past::Past;
 use koppel::signal::{Piece, Samples};
 use koppel::solver::{Point, Rhs, difference_jacobian, has_crossed};
-use std::cell::RefCell;
 use std::ops::ControlFlow;
 
 /// Why a solver was stopped before the end of its window.
@@ -68,7 +67,7 @@ impl Buffers {
 /// x' = f(t, x) under one piece of the inputs.
 pub(super) struct Equations<'a> {
     pub(super) backend: &'a Backend,
-    pub(super) scratch: &'a RefCell<Scratch>,
+    pub(super) scratch: &'a mut Scratch,
     /// Inputs that move on this piece.
     pub(super) moving: Option<(&'a Access, Piece<'a>)>,
     pub(super) outputs: &'a Access,
@@ -92,7 +91,7 @@ impl Equations<'_> {
         self.backend.set_time(time)?;
         if let Some((inputs, piece)) = &self.moving {
             piece.values(time - piece.start, &mut self.at.u);
-            inputs.write(self.backend, &mut self.scratch.borrow_mut(), &self.at.u)?;
+            inputs.write(self.backend, self.scratch, &self.at.u)?;
         }
         for ((plain, x), scale) in self.at.plain.iter_mut().zip(x).zip(self.scales) {
             *plain = x * scale;
@@ -166,7 +165,7 @@ impl Equations<'_> {
     /// Adds the outputs at the point the FMU is at.
     pub(super) fn sample(&mut self, time: f64) -> Result<(), AccessError> {
         let Some(samples) = &mut self.samples else { return Ok(()) };
-        self.outputs.read(self.backend, &mut self.scratch.borrow_mut(), samples.push(time))
+        self.outputs.read(self.backend, self.scratch, samples.push(time))
     }
 
     /// Event indicators at a point.

@@ -68,14 +68,10 @@ impl ModelExchange {
             }
             Trust::NotOffered | Trust::Failed(_) => Ok(fmu.differences(inputs, 1.0)?.0),
         });
-        let source = ModelSource::Found(match &self.linearization.trust {
+        self.base.note_model(ModelSource::Found(match &self.linearization.trust {
             Trust::Held => "directional derivatives".into(),
             trust => format!("finite differences{}", trust.complaint()),
-        });
-        if self.base.capabilities.model != source {
-            self.base.capabilities.model = source;
-            self.describe();
-        }
+        }));
         found
     }
 

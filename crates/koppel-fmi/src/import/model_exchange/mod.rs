@@ -24,8 +24,8 @@ use equations::{Buffers, Jacobian};
 use koppel::signal::{Samples, Segment, Step};
 use koppel::solver::{Solver, SolverConfig, Tolerances};
 use koppel::system::{
-    Capabilities, EventLog, LinearModel, Mailbox, Message, ModelSource, Ports, Snapshot, StateSpace,
-    Subsystem, VariableId, VariableKind,
+    Capabilities, EventLog, LinearModel, Mailbox, Message, Ports, Snapshot, StateSpace, Subsystem,
+    VariableId, VariableKind,
 };
 use linearization::Linearization;
 use std::sync::Arc;
@@ -43,7 +43,6 @@ enum Mode {
 /// A model-exchange instance of FMI 2.0 or 3.0 with a solver.
 pub struct ModelExchange {
     pub(crate) base: Base,
-    config: SolverConfig,
     solver: Solver,
     /// Inputs that may move inside steps.
     continuous: Access,
@@ -123,7 +122,6 @@ impl ModelExchange {
         let base = Base::new(fmu, resized.clone(), options, (ports, slots, all), made_for)?;
         let mut one = ModelExchange {
             solver,
-            config,
             has_continuous_inputs: discrete.len() < inputs,
             continuous,
             discrete,
@@ -149,26 +147,13 @@ impl ModelExchange {
         };
         one.base.capabilities.needs_trials = false;
         one.set_next_event(None);
-        one.describe();
-        Ok(one)
-    }
-
-    /// Says in the capabilities how it is solved.
-    fn describe(&mut self) {
-        let Base { capabilities, .. } = &self.base;
-        let description = self.base.description();
-        let version = &description.fmi_version_text;
-        let tool = description.generation_tool.as_deref().unwrap_or("unknown tool");
-        let solver = self.config;
-        let jacobian = if self.jacobian.is_some() { " with the FMU's Jacobian" } else { "" };
-        let model = match &capabilities.model {
-            ModelSource::Found(source) => format!("; linear model by {source}"),
-            _ => String::new(),
-        };
-        let text = format!(
-            "{solver}{jacobian}; FMI {version} model exchange by {tool}; inputs followed inside the solver{model}"
+        let with = if one.jacobian.is_some() { " with the FMU's Jacobian" } else { "" };
+        one.base.describe(
+            &format!("{config}{with}; "),
+            "model exchange",
+            "inputs followed inside the solver",
         );
-        self.base.capabilities.solver = text.into();
+        Ok(one)
     }
 
     /// Notes when the FMU wants its next event. One that cannot give its state rolls back as long as it wants none.
@@ -194,7 +179,7 @@ impl ModelExchange {
         }
         let all = self.base.phase != Phase::Stepping || self.mode == Mode::Event;
         let inputs = if all { &self.base.inputs } else { &self.continuous };
-        let written = inputs.write(&self.base.backend, &mut self.base.scratch.borrow_mut(), &self.next);
+        let written = inputs.write(&self.base.backend, &mut self.base.scratch, &self.next);
         self.base.accessed(written, &self.base.slots.inputs)?;
         self.applied.copy_from_slice(&self.next);
         Ok(())
@@ -357,24 +342,17 @@ impl Mailbox for ModelExchange {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::import::matrices::tests::with_three_states;
 
     #[test]
     fn elements_of_arrays_are_states_and_event_indicators() {
-        let text = r#"<fmiModelDescription fmiVersion="3.0" modelName="m" instantiationToken="t">
-            <ModelExchange modelIdentifier="m"/>
-            <ModelVariables>
-              <Float64 name="time" valueReference="0" causality="independent" variability="continuous"/>
-              <Float64 name="x" valueReference="1" initial="exact" start="0"><Dimension start="3"/></Float64>
-              <Float64 name="dx" valueReference="2" derivative="1"><Dimension start="3"/></Float64>
-              <Float64 name="y" valueReference="3" initial="exact" start="0"/>
+        let description = with_three_states(
+            r#"<Float64 name="y" valueReference="3" initial="exact" start="0"/>
               <Float64 name="dy" valueReference="4" derivative="3"/>
-              <Float64 name="z" valueReference="5"><Dimension start="2"/></Float64>
-            </ModelVariables>
-            <ModelStructure>
-              <ContinuousStateDerivative valueReference="2"/><ContinuousStateDerivative valueReference="4"/>
-              <EventIndicator valueReference="5"/><EventIndicator valueReference="3"/>
-            </ModelStructure></fmiModelDescription>"#;
-        let description = Description::parse(text.as_bytes(), "modelDescription.xml").unwrap();
+              <Float64 name="z" valueReference="5"><Dimension start="2"/></Float64>"#,
+            r#"<ContinuousStateDerivative valueReference="2"/><ContinuousStateDerivative valueReference="4"/>
+              <EventIndicator valueReference="5"/><EventIndicator valueReference="3"/>"#,
+        );
         assert_eq!((states(&description), indicators(&description)), (4, 3));
         let Jacobian { derivatives, states } = jacobian(&description).unwrap();
         assert_eq!((derivatives, states), (vec![2, 4], vec![1, 3]));

@@ -48,7 +48,7 @@ impl ModelExchange {
             snapshot.bytes.clear();
             let at = reals.len();
             reals.resize(at + self.tunables.len(), 0.0);
-            let (backend, scratch) = (&self.base.backend, &mut self.base.scratch.borrow_mut());
+            let (backend, scratch) = (&self.base.backend, &mut self.base.scratch);
             let read = self.tunable.read(backend, scratch, &mut reals[at..]);
             self.base.accessed(read, &self.tunables)?;
         }
@@ -130,7 +130,7 @@ impl ModelExchange {
         }
         if phase != INITIALIZING {
             self.enter_event_mode()?;
-            let (backend, scratch) = (&self.base.backend, &mut self.base.scratch.borrow_mut());
+            let (backend, scratch) = (&self.base.backend, &mut self.base.scratch);
             let written = self.tunable.write(backend, scratch, tunables);
             self.base.accessed(written, &self.tunables)?;
         }

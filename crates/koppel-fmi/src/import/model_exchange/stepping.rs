@@ -149,7 +149,7 @@ impl ModelExchange {
         self.at.x.copy_from_slice(&self.x);
         let mut equations = Equations {
             backend: &self.base.backend,
-            scratch: &self.base.scratch,
+            scratch: &mut self.base.scratch,
             moving,
             outputs: &self.base.outputs,
             scales: &self.scales,

@@ -263,12 +263,7 @@ impl Probe<'_> {
             free.is_some_and(|free| free.iter().enumerate().all(|(i, y)| (y - begin[i % n]).abs() <= 1e-9));
         let (outputs, all) = (look.watched.len(), self.place.rest.len());
         Ok(Surrogate {
-            matrices: StateSpace {
-                a: Matrix::zeros(0, 0),
-                b: Matrix::zeros(0, all),
-                c: Matrix::zeros(outputs, 0),
-                d: Matrix::zeros(outputs, all),
-            },
+            matrices: StateSpace::gain(Matrix::zeros(outputs, all)),
             rates: is_still.then(Vec::new),
             error: 0.0,
             step,
