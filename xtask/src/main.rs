@@ -1,4 +1,4 @@
-//! The project's tasks: `cargo xtask test | bench [NAME...] | papers [ARGUMENTS] | proof [NAME...] | lines [REV [REV]]`.
+//! The project's tasks: `cargo xtask test | bench [NAME...] | papers [ARGUMENTS] | proof [NAME...] | lines [REV [REV]] | trace`.
 
 mod bench;
 mod command;
@@ -8,6 +8,7 @@ mod papers;
 mod proof;
 mod stages;
 mod test;
+mod trace;
 mod wheel;
 
 use std::process::ExitCode;
@@ -27,6 +28,8 @@ usage: cargo xtask TASK
                    bench/cross-check.md
   lines [REV [REV]]
                    count code lines per package, of the work tree or of a git revision, or compare two revisions
+  trace [KOPPEL]   write to docs/architecture.md which functions an output passes, or show it for another koppel
+                   that was built in the same way (needs valgrind)
 ";
 
 fn main() -> ExitCode {
@@ -42,6 +45,8 @@ fn main() -> ExitCode {
         ["proof", "cross-check", ..] => Err(USAGE.into()),
         ["proof", names @ ..] => proof::run(names),
         ["lines", revisions @ ..] if revisions.len() <= 2 => lines::run(revisions),
+        ["trace"] => trace::run(None),
+        ["trace", koppel] => trace::run(Some(koppel)),
         _ => Err(USAGE.into()),
     };
     done.map_or_else(failed, |()| ExitCode::SUCCESS)

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use koppel::diagnostic::{Diagnosis, Diagnostic, Place};
+use koppel::diagnostic::{Diagnostic, Place};
 
 /// Result with the error of this crate.
 pub type Result<T> = std::result::Result<T, Box<Error>>;
@@ -93,8 +93,13 @@ impl Error {
 }
 
 impl Diagnostic for Error {
-    fn what(&self) -> String {
-        self.inner().map_or_else(|| self.to_string(), |inner| inner.what())
+    fn inner(&self) -> Option<&dyn Diagnostic> {
+        match self {
+            Error::Engine(error) => Some(&**error),
+            Error::File(error) => Some(&**error),
+            Error::Fmu(error) => Some(&**error),
+            _ => None,
+        }
     }
 
     fn place(&self) -> Place {
@@ -108,32 +113,8 @@ impl Diagnostic for Error {
         }
     }
 
-    fn time(&self) -> Option<f64> {
-        self.inner().and_then(Diagnostic::time)
-    }
-
     fn hints(&self) -> Vec<String> {
         self.inner().map_or_else(|| self.hint().into_iter().collect(), Diagnostic::hints)
-    }
-
-    fn known(&self) -> Vec<String> {
-        self.inner().map(Diagnostic::known).unwrap_or_default()
-    }
-
-    fn others(&self) -> Vec<Diagnosis> {
-        self.inner().map(Diagnostic::others).unwrap_or_default()
-    }
-}
-
-impl Error {
-    /// The error of another crate that this one is.
-    fn inner(&self) -> Option<&dyn Diagnostic> {
-        match self {
-            Error::Engine(error) => Some(&**error),
-            Error::File(error) => Some(&**error),
-            Error::Fmu(error) => Some(&**error),
-            _ => None,
-        }
     }
 }
 

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 
 use koppel::analysis::{StructureReport, ZeroStability};
 
-use crate::report::escape;
+use crate::canvas::Canvas;
 
 const WIDTH: f64 = 170.0;
 const LINE: f64 = 15.0;
@@ -51,26 +51,27 @@ pub fn svg(structure: &StructureReport, stability: &ZeroStability) -> String {
     let shapes = place(structure, &columns);
     let lowest = shapes.iter().map(|s| s.y + s.height).fold(0.0, f64::max);
     let right = shapes.iter().map(|s| s.x + WIDTH).fold(0.0, f64::max);
-    let mut body = String::new();
+    // Arrows that go back reach beyond the boxes on both sides.
+    let deepest = 22.0 * arrows.keys().filter(|(from, to)| shapes[*to].x <= shapes[*from].x).count() as f64;
+    let beyond = (reach(deepest) - MARGIN / 2.0).max(0.0);
+    let mut canvas = Canvas::default();
+    canvas.add(format_args!("{STYLE}<g transform=\"translate({beyond} 0)\">"));
     let mut depth = 0.0;
     for ((from, to), arrow) in &arrows {
-        draw_arrow(&mut body, &shapes, (*from, *to), arrow, lowest, &mut depth);
+        draw_arrow(&mut canvas, &shapes, (*from, *to), arrow, lowest, &mut depth);
     }
     for (shape, subsystem) in shapes.iter().zip(&structure.subsystems) {
-        draw_box(&mut body, shape, &subsystem.name, &notes(subsystem));
+        draw_box(&mut canvas, shape, &subsystem.name, &notes(subsystem));
     }
     let legend = legend(stability);
     let height = lowest + depth + MARGIN + LINE * (legend.len() as f64 + 1.0);
     for (k, line) in legend.iter().enumerate() {
-        let y = height - MARGIN / 2.0 - LINE * (legend.len() - 1 - k) as f64;
-        let _ = writeln!(body, r#"<text x="{MARGIN}" y="{y}" class="note">{}</text>"#, escape(line));
+        canvas.text(MARGIN, height - MARGIN / 2.0 - LINE * (legend.len() - 1 - k) as f64, "start", line);
     }
+    canvas.add(format_args!("</g>"));
     let longest = legend.iter().map(|line| line.chars().count()).max().unwrap_or(0);
     let width = (right + MARGIN).max(2.0 * MARGIN + 6.6 * longest as f64);
-    // Arrows that go back reach beyond the boxes on both sides.
-    let beyond = (reach(depth) - MARGIN / 2.0).max(0.0);
-    let head = head(width + 2.0 * beyond, height + MARGIN / 2.0);
-    format!("{head}<g transform=\"translate({beyond} 0)\">\n{body}</g>\n</svg>\n")
+    canvas.svg(width + 2.0 * beyond, height + MARGIN / 2.0)
 }
 
 /// How far an arrow that goes back at this depth reaches beyond the boxes.
@@ -78,18 +79,12 @@ fn reach(depth: f64) -> f64 {
     24.0 + depth / 3.0
 }
 
-fn head(width: f64, height: f64) -> String {
-    format!(
-        r##"<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0 0 {width} {height}" font-family="sans-serif">
-<style>
-.box {{ fill: #f4f7fb; stroke: #34506e; }} .name {{ font-size: 14px; font-weight: bold; }} .note {{ font-size: 11px; fill: #444; }}
-.arrow {{ fill: none; stroke: #5a6b7d; stroke-width: 1.4; }} .loop {{ stroke: #c62828; stroke-width: 2; }} .filtered {{ stroke-dasharray: 6 4; }}
+const STYLE: &str = r##"<style>
+text { font-size: 11px; fill: #444; } .name text { font-size: 14px; font-weight: bold; fill: black; } .box { fill: #f4f7fb; stroke: #34506e; }
+.arrow { fill: none; stroke: #5a6b7d; stroke-width: 1.4; } .loop { stroke: #c62828; stroke-width: 2; } .filtered { stroke-dasharray: 6 4; }
 </style>
 <defs><marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto"><path d="M0 0 L8 4 L0 8 z" fill="context-stroke"/></marker></defs>
-<rect width="100%" height="100%" fill="white"/>
-"##
-    )
-}
+"##;
 
 /// In which column each subsystem stands: after all that feed it, unless it feeds them too.
 fn columns(count: usize, arrows: &BTreeMap<(usize, usize), Arrow>) -> Vec<usize> {
@@ -136,24 +131,20 @@ fn shortened(text: &str) -> String {
     text.chars().take(LONGEST - 3).chain("...".chars()).collect()
 }
 
-fn draw_box(out: &mut String, shape: &Shape, name: &str, notes: &[String]) {
+fn draw_box(canvas: &mut Canvas, shape: &Shape, name: &str, notes: &[String]) {
     let Shape { x, y, height } = shape;
-    let _ = writeln!(out, r#"<rect class="box" x="{x}" y="{y}" width="{WIDTH}" height="{height}" rx="6"/>"#);
-    let _ = writeln!(
-        out,
-        r#"<text class="name" x="{}" y="{}">{}</text>"#,
-        x + 10.0,
-        y + 20.0,
-        escape(&shortened(name))
-    );
+    canvas.add(format_args!(
+        r#"<rect class="box" x="{x}" y="{y}" width="{WIDTH}" height="{height}" rx="6"/><g class="name">"#
+    ));
+    canvas.text(x + 10.0, y + 20.0, "start", &shortened(name));
+    canvas.add(format_args!("</g>"));
     for (k, note) in notes.iter().enumerate() {
-        let y = y + 20.0 + LINE * (k + 1) as f64;
-        let _ = writeln!(out, r#"<text class="note" x="{}" y="{y}">{}</text>"#, x + 10.0, escape(note));
+        canvas.text(x + 10.0, y + 20.0 + LINE * (k + 1) as f64, "start", note);
     }
 }
 
 fn draw_arrow(
-    out: &mut String,
+    canvas: &mut Canvas,
     shapes: &[Shape],
     (from, to): (usize, usize),
     arrow: &Arrow,
@@ -193,14 +184,8 @@ fn draw_arrow(
     if arrow.labels.len() > LABELS {
         let _ = write!(text, " and {} more", arrow.labels.len() - LABELS);
     }
-    let _ = writeln!(out, r#"<path class="{class}" d="{path}" marker-end="url(#tip)"/>"#);
-    let _ = writeln!(
-        out,
-        r#"<text class="note" x="{}" y="{}" text-anchor="middle">{}</text>"#,
-        label.0,
-        label.1,
-        escape(&text)
-    );
+    canvas.add(format_args!(r#"<path class="{class}" d="{path}" marker-end="url(#tip)"/>"#));
+    canvas.text(label.0, label.1, "middle", &text);
 }
 
 fn legend(stability: &ZeroStability) -> Vec<String> {

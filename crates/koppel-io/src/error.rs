@@ -3,7 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use koppel::diagnostic::{Diagnosis, Diagnostic, Place};
+use koppel::diagnostic::{Diagnostic, Place};
 
 use crate::system_file::Mistakes;
 
@@ -275,17 +275,17 @@ impl Error {
 }
 
 impl Diagnostic for Error {
-    fn what(&self) -> String {
+    fn inner(&self) -> Option<&dyn Diagnostic> {
         match self {
-            Error::File(mistakes) => mistakes.first().message.clone(),
-            Error::Engine(error) => error.what(),
-            other => other.to_string(),
+            Error::File(mistakes) => Some(&**mistakes),
+            Error::Engine(error) => Some(&**error),
+            _ => None,
         }
     }
 
     fn place(&self) -> Place {
         match self {
-            Error::File(mistakes) => mistakes.first().place(),
+            Error::File(mistakes) => mistakes.place(),
             Error::Engine(error) => error.place(),
             Error::Structure { .. } => Place::default(),
             Error::FieldCount { path, line, .. } => Place { line: *line as usize, ..Place::file(path) },
@@ -316,35 +316,12 @@ impl Diagnostic for Error {
         }
     }
 
-    fn time(&self) -> Option<f64> {
-        match self {
-            Error::Engine(error) => error.time(),
-            _ => None,
-        }
-    }
-
     fn hints(&self) -> Vec<String> {
         match self {
-            Error::File(mistakes) => mistakes.first().hints.clone(),
+            Error::File(mistakes) => mistakes.hints(),
             Error::Structure { hints, .. } => hints.clone(),
             Error::Engine(error) => error.hints(),
             other => other.hint().into_iter().collect(),
-        }
-    }
-
-    fn known(&self) -> Vec<String> {
-        match self {
-            Error::File(mistakes) => mistakes.first().known.clone(),
-            Error::Engine(error) => error.known(),
-            _ => Vec::new(),
-        }
-    }
-
-    fn others(&self) -> Vec<Diagnosis> {
-        match self {
-            Error::File(mistakes) => mistakes.others(),
-            Error::Engine(error) => error.others(),
-            _ => Vec::new(),
         }
     }
 }

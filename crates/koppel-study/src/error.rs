@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use koppel::diagnostic::{Diagnosis, Diagnostic, Place};
+use koppel::diagnostic::{Diagnostic, Place};
 
 /// Result with the error of this crate.
 pub type Result<T> = std::result::Result<T, Error>;
@@ -80,10 +80,10 @@ impl From<Box<koppel_io::Error>> for Error {
 }
 
 impl Diagnostic for Error {
-    fn what(&self) -> String {
+    fn inner(&self) -> Option<&dyn Diagnostic> {
         match self {
-            Error::File(error) => error.what(),
-            other => other.to_string(),
+            Error::File(error) => Some(&**error),
+            _ => None,
         }
     }
 
@@ -93,13 +93,6 @@ impl Diagnostic for Error {
             Error::Changed { folder, .. } | Error::NoStudy { folder } => Place::file(folder),
             Error::Different { other, .. } | Error::Contradiction { other, .. } => Place::file(other),
             Error::TooLarge { .. } | Error::Countless => Place::default(),
-        }
-    }
-
-    fn time(&self) -> Option<f64> {
-        match self {
-            Error::File(error) => error.time(),
-            _ => None,
         }
     }
 
@@ -120,19 +113,5 @@ impl Diagnostic for Error {
             }
         };
         vec![hint.to_owned()]
-    }
-
-    fn known(&self) -> Vec<String> {
-        match self {
-            Error::File(error) => error.known(),
-            _ => Vec::new(),
-        }
-    }
-
-    fn others(&self) -> Vec<Diagnosis> {
-        match self {
-            Error::File(error) => error.others(),
-            _ => Vec::new(),
-        }
     }
 }

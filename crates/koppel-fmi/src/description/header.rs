@@ -307,27 +307,14 @@ fn items(element: Element<'_>) -> Result<Vec<EnumerationItem>> {
 
 /// The type an element stands for.
 pub(super) fn value_type(name: &str, version: FmiVersion) -> Option<ValueType> {
-    Some(match (version, name) {
-        (_, "Boolean") => ValueType::Boolean,
-        (_, "String") => ValueType::String,
-        (_, "Enumeration") => ValueType::Enumeration,
-        (FmiVersion::Fmi2, "Real") => ValueType::Float64,
-        (FmiVersion::Fmi2, "Integer") => ValueType::Int32,
-        (FmiVersion::Fmi2, _) => return None,
-        (_, "Float32") => ValueType::Float32,
-        (_, "Float64") => ValueType::Float64,
-        (_, "Int8") => ValueType::Int8,
-        (_, "UInt8") => ValueType::UInt8,
-        (_, "Int16") => ValueType::Int16,
-        (_, "UInt16") => ValueType::UInt16,
-        (_, "Int32") => ValueType::Int32,
-        (_, "UInt32") => ValueType::UInt32,
-        (_, "Int64") => ValueType::Int64,
-        (_, "UInt64") => ValueType::UInt64,
-        (_, "Binary") => ValueType::Binary,
-        (_, "Clock") => ValueType::Clock,
-        _ => return None,
-    })
+    match (version, name) {
+        (FmiVersion::Fmi2, "Real") => Some(ValueType::Float64),
+        (FmiVersion::Fmi2, "Integer") => Some(ValueType::Int32),
+        (FmiVersion::Fmi2, "Boolean" | "String" | "Enumeration") | (FmiVersion::Fmi3, _) => {
+            ValueType::named(name)
+        }
+        (FmiVersion::Fmi2, _) => None,
+    }
 }
 
 /// Attributes that types and variables have in common, as far as they are written here.

@@ -32,49 +32,35 @@ pub struct DisplayUnit {
     pub inverse: bool,
 }
 
-/// Types of values.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[expect(missing_docs, reason = "names of the standard")]
-pub enum ValueType {
-    Float32,
-    Float64,
-    Int8,
-    UInt8,
-    Int16,
-    UInt16,
-    Int32,
-    UInt32,
-    Int64,
-    UInt64,
-    Boolean,
-    String,
-    Binary,
-    Enumeration,
-    Clock,
+macro_rules! value_types {
+    ($($name:ident),*) => {
+        /// Types of values.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[expect(missing_docs, reason = "names of the standard")]
+        pub enum ValueType { $($name,)* }
+
+        impl ValueType {
+            /// Name of the FMI 3.0 element.
+            pub fn name(self) -> &'static str {
+                match self { $(ValueType::$name => stringify!($name),)* }
+            }
+
+            /// The type whose element has this name.
+            pub fn named(name: &str) -> Option<ValueType> {
+                match name {
+                    $(stringify!($name) => Some(ValueType::$name),)*
+                    _ => None,
+                }
+            }
+        }
+    };
+}
+
+value_types! {
+    Float32, Float64, Int8, UInt8, Int16, UInt16, Int32, UInt32, Int64, UInt64, Boolean, String, Binary, Enumeration, Clock
 }
 
 impl ValueType {
-    /// Name of the FMI 3.0 element.
-    pub fn name(self) -> &'static str {
-        match self {
-            ValueType::Float32 => "Float32",
-            ValueType::Float64 => "Float64",
-            ValueType::Int8 => "Int8",
-            ValueType::UInt8 => "UInt8",
-            ValueType::Int16 => "Int16",
-            ValueType::UInt16 => "UInt16",
-            ValueType::Int32 => "Int32",
-            ValueType::UInt32 => "UInt32",
-            ValueType::Int64 => "Int64",
-            ValueType::UInt64 => "UInt64",
-            ValueType::Boolean => "Boolean",
-            ValueType::String => "String",
-            ValueType::Binary => "Binary",
-            ValueType::Enumeration => "Enumeration",
-            ValueType::Clock => "Clock",
-        }
-    }
-
     /// True for the two floating-point types.
     pub fn is_float(self) -> bool {
         matches!(self, ValueType::Float32 | ValueType::Float64)

@@ -112,20 +112,24 @@ impl Mistakes {
         std::iter::once(&self.first).chain(&self.others)
     }
 
-    /// All but the first, as plain data.
+    /// How many more there are.
     #[must_use]
-    pub fn others(&self) -> Vec<Diagnosis> {
+    pub fn left_out(&self) -> usize {
+        self.left_out
+    }
+}
+
+impl Diagnostic for Mistakes {
+    fn inner(&self) -> Option<&dyn Diagnostic> {
+        Some(&self.first)
+    }
+
+    fn others(&self) -> Vec<Diagnosis> {
         let mut all: Vec<Diagnosis> = self.others.iter().map(|mistake| Diagnosis::of(mistake)).collect();
         if self.left_out > 0 {
             all.push(Diagnosis::words(format!("{} more mistakes are not shown", self.left_out), None));
         }
         all
-    }
-
-    /// How many more there are.
-    #[must_use]
-    pub fn left_out(&self) -> usize {
-        self.left_out
     }
 }
 

@@ -2,6 +2,7 @@
 
 use crate::finding::Position;
 use koppel::unit::{Unit, UnitError};
+use koppel_fmi::description::ValueType;
 
 /// Version of a file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -23,27 +24,28 @@ impl Version {
     }
 }
 
-/// The types of connectors and parameters.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[expect(missing_docs, reason = "the names are those of the standard")]
-pub enum BaseType {
-    Real,
-    Float64,
-    Float32,
-    Integer,
-    Int8,
-    UInt8,
-    Int16,
-    UInt16,
-    Int32,
-    UInt32,
-    Int64,
-    UInt64,
-    Boolean,
-    String,
-    Enumeration,
-    Binary,
-    Clock,
+macro_rules! base_types {
+    ($($name:ident),*) => {
+        /// The types of connectors and parameters.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[expect(missing_docs, reason = "the names are those of the standard")]
+        pub enum BaseType { $($name,)* }
+
+        impl BaseType {
+            /// All types.
+            pub const ALL: [BaseType; 17] = [$(BaseType::$name,)*];
+
+            /// Name of the element.
+            pub const fn name(self) -> &'static str {
+                match self { $(BaseType::$name => stringify!($name),)* }
+            }
+        }
+    };
+}
+
+base_types! {
+    Real, Float64, Float32, Integer, Int8, UInt8, Int16, UInt16, Int32, UInt32, Int64, UInt64, Boolean, String, Enumeration,
+    Binary, Clock
 }
 
 /// Types that hold the same sort of value.
@@ -60,50 +62,6 @@ pub enum Class {
 }
 
 impl BaseType {
-    /// All types.
-    pub const ALL: [BaseType; 17] = [
-        BaseType::Real,
-        BaseType::Float64,
-        BaseType::Float32,
-        BaseType::Integer,
-        BaseType::Int8,
-        BaseType::UInt8,
-        BaseType::Int16,
-        BaseType::UInt16,
-        BaseType::Int32,
-        BaseType::UInt32,
-        BaseType::Int64,
-        BaseType::UInt64,
-        BaseType::Boolean,
-        BaseType::String,
-        BaseType::Enumeration,
-        BaseType::Binary,
-        BaseType::Clock,
-    ];
-
-    /// Name of the element.
-    pub fn name(self) -> &'static str {
-        match self {
-            BaseType::Real => "Real",
-            BaseType::Float64 => "Float64",
-            BaseType::Float32 => "Float32",
-            BaseType::Integer => "Integer",
-            BaseType::Int8 => "Int8",
-            BaseType::UInt8 => "UInt8",
-            BaseType::Int16 => "Int16",
-            BaseType::UInt16 => "UInt16",
-            BaseType::Int32 => "Int32",
-            BaseType::UInt32 => "UInt32",
-            BaseType::Int64 => "Int64",
-            BaseType::UInt64 => "UInt64",
-            BaseType::Boolean => "Boolean",
-            BaseType::String => "String",
-            BaseType::Enumeration => "Enumeration",
-            BaseType::Binary => "Binary",
-            BaseType::Clock => "Clock",
-        }
-    }
-
     /// Finds a type by the name of its element.
     pub fn named(name: &str) -> Option<BaseType> {
         BaseType::ALL.into_iter().find(|t| t.name() == name)
@@ -137,17 +95,11 @@ impl BaseType {
 
     /// Smallest and largest value of an integer type.
     pub fn range(self) -> Option<(i128, i128)> {
-        Some(match self {
-            BaseType::Int8 => (i8::MIN.into(), i8::MAX.into()),
-            BaseType::UInt8 => (0, u8::MAX.into()),
-            BaseType::Int16 => (i16::MIN.into(), i16::MAX.into()),
-            BaseType::UInt16 => (0, u16::MAX.into()),
-            BaseType::Integer | BaseType::Int32 => (i32::MIN.into(), i32::MAX.into()),
-            BaseType::UInt32 => (0, u32::MAX.into()),
-            BaseType::Int64 => (i64::MIN.into(), i64::MAX.into()),
-            BaseType::UInt64 => (0, u64::MAX.into()),
-            _ => return None,
-        })
+        match self {
+            BaseType::Enumeration => None,
+            BaseType::Integer => ValueType::Int32.integer_range(),
+            other => ValueType::named(other.name())?.integer_range(),
+        }
     }
 }
 

@@ -16,31 +16,11 @@ pub(crate) const fn type_children(namespace: Namespace) -> [Child; 17] {
     let mut children = [child(1, namespace, "", Count::Any); 17];
     let mut i = 0;
     while i < 17 {
-        children[i].name = NAMES[i];
+        children[i].name = BaseType::ALL[i].name();
         i += 1;
     }
     children
 }
-
-const NAMES: [&str; 17] = [
-    "Real",
-    "Float64",
-    "Float32",
-    "Integer",
-    "Int8",
-    "UInt8",
-    "Int16",
-    "UInt16",
-    "Int32",
-    "UInt32",
-    "Int64",
-    "UInt64",
-    "Boolean",
-    "String",
-    "Enumeration",
-    "Binary",
-    "Clock",
-];
 
 pub(crate) const DIMENSION: Child = child_of_two(2, Namespace::Ssc, "Dimension", Count::Any);
 

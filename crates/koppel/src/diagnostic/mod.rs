@@ -14,34 +14,39 @@ pub use draw::{Ink, hint_line, in_one_line, told, visible};
 
 /// Something to be told to a user: an error, with all that is known of it.
 pub trait Diagnostic: fmt::Display {
+    /// The error that it only carries: what it does not say itself is asked of that one.
+    fn inner(&self) -> Option<&dyn Diagnostic> {
+        None
+    }
+
     /// What is wrong.
     fn what(&self) -> String {
-        self.to_string()
+        self.inner().map_or_else(|| self.to_string(), Diagnostic::what)
     }
 
     /// Where.
     fn place(&self) -> Place {
-        Place::default()
+        self.inner().map(Diagnostic::place).unwrap_or_default()
     }
 
     /// When, as time of the simulation in s.
     fn time(&self) -> Option<f64> {
-        None
+        self.inner().and_then(Diagnostic::time)
     }
 
     /// What to do about it, one sentence each.
     fn hints(&self) -> Vec<String> {
-        Vec::new()
+        self.inner().map(Diagnostic::hints).unwrap_or_default()
     }
 
     /// The names there are, where an unknown one was given.
     fn known(&self) -> Vec<String> {
-        Vec::new()
+        self.inner().map(Diagnostic::known).unwrap_or_default()
     }
 
     /// Further mistakes that were found together with this one.
     fn others(&self) -> Vec<Diagnosis> {
-        Vec::new()
+        self.inner().map(Diagnostic::others).unwrap_or_default()
     }
 }
 

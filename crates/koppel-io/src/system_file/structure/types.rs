@@ -109,16 +109,10 @@ impl Types {
     fn base(&self, description: &Description, variable: &Variable) -> BaseType {
         let is_old = self.version == Version::One || description.fmi_version == FmiVersion::Fmi2;
         match variable.value_type {
-            ValueType::Float32 | ValueType::Float64 if is_old => BaseType::Real,
-            ValueType::Boolean => BaseType::Boolean,
-            ValueType::String => BaseType::String,
+            float if is_old && float.is_float() => BaseType::Real,
             ValueType::Enumeration => BaseType::Enumeration,
-            ValueType::Binary => BaseType::Binary,
-            ValueType::Clock => BaseType::Clock,
-            ValueType::Float32 => BaseType::Float32,
-            ValueType::Float64 => BaseType::Float64,
-            _ if is_old => BaseType::Integer,
-            sized => BaseType::named(sized.name()).unwrap_or(BaseType::Integer),
+            whole if is_old && whole.integer_range().is_some() => BaseType::Integer,
+            same => BaseType::named(same.name()).unwrap_or(BaseType::Integer),
         }
     }
 
