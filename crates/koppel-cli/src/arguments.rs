@@ -49,7 +49,7 @@ pub(crate) enum Command {
     /// Runs a system file, or a system structure (SSP).
     #[command(after_help = RUN_EXAMPLES)]
     Run(Box<RunArguments>),
-    /// Looks at a system without running it: who feeds whom at once, loops, zero-stability.
+    /// Analyses a system without running it: stable steps, predicted error, feed-through, loops, zero-stability.
     #[command(after_help = check::EXAMPLES)]
     Check(Box<CheckArguments>),
     /// Searches step, method, order of calls and their parameters for the best trade-offs; writes one into the file.
@@ -61,13 +61,13 @@ pub(crate) enum Command {
     /// Continues an interrupted run from its checkpoint.
     #[command(after_help = RESUME_EXAMPLES)]
     Resume(ResumeArguments),
-    /// Makes a result file of what a killed run left behind.
+    /// Recovers a result file from what a killed run left behind.
     #[command(after_help = RECOVER_EXAMPLES)]
     Recover(RecoverArguments),
     /// Lists the built-in models and example systems, or describes one.
     #[command(after_help = MODELS_EXAMPLES)]
     Models(ModelsArguments),
-    /// Looks into FMUs, tries and writes them.
+    /// Inspects, checks and exports FMUs.
     #[command(subcommand)]
     Fmu(FmuCommand),
     /// Checks and writes system structures (SSP).
@@ -76,7 +76,7 @@ pub(crate) enum Command {
     /// Designs a compensator for the H-infinity coupling.
     #[command(after_help = hinf::EXAMPLES)]
     Hinf(HinfArguments),
-    /// Runs a system again and again with other settings, and looks at the results.
+    /// Runs a study: many runs with varied settings, and their analysis.
     #[command(after_help = study::EXAMPLES)]
     Study(Box<StudyArguments>),
     /// Writes a system file to start from.
@@ -150,13 +150,13 @@ pub(crate) struct RunArguments {
     /// Checks everything and shows what would be run.
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// Forgives what can be forgiven in a system structure, and lists it.
+    /// Tolerates minor violations of the SSP standard and lists them.
     #[arg(long)]
     pub(crate) tolerant: bool,
-    /// Tells all that was tried where settings are `auto`, and why what was not taken was not.
+    /// Lists every setting `auto` considered and why it was rejected.
     #[arg(long)]
     pub(crate) explain: bool,
-    /// Makes a second run at half the step along with the first, from which the certificate takes the error.
+    /// Runs a second time at half the step; the certificate takes the error from it.
     #[arg(long, conflicts_with = "no_certificate")]
     pub(crate) second_run: bool,
     #[command(flatten)]
@@ -201,7 +201,7 @@ pub(crate) struct SettingArguments {
     /// Records one row every N steps.
     #[arg(long, value_name = "N", allow_hyphen_values = true)]
     pub(crate) record_every: Option<String>,
-    /// Records rows at events of FMUs and at changes between communication points, too.
+    /// Also records rows at events of FMUs and at changes between communication points.
     #[arg(long)]
     pub(crate) record_events: bool,
     /// Ends the run when this becomes true, such as 'left.x > 0.2'.
@@ -210,7 +210,7 @@ pub(crate) struct SettingArguments {
     /// A parameter, start value or other key, such as left.m=12; may be repeated.
     #[arg(long, value_name = "NAME=VALUE", value_parser = assignment)]
     pub(crate) set: Vec<(String, String)>,
-    /// Several threads: where it pays, never, or always.
+    /// Use of several threads: where it pays, never, or always.
     #[arg(long, value_parser = PossibleValuesParser::new(["auto", "never", "always"]))]
     pub(crate) threads: Option<String>,
     /// Runs each FMU in a process of its own, so that a crash ends nothing else (Linux).
@@ -248,7 +248,7 @@ pub(crate) struct SessionArguments {
     /// Writes a checkpoint every N steps (1000), or every so often (30s, 5min).
     #[arg(long, value_name = "N|TIME", allow_hyphen_values = true)]
     pub(crate) checkpoint_every: Option<CheckpointEvery>,
-    /// Runs loops that are not zero-stable, which `koppel check` tells of, all the same.
+    /// Runs even if a loop is not zero-stable (see `koppel check`).
     #[arg(long)]
     pub(crate) accept_unstable: bool,
     /// Ends with exit code 3 unless the certificate of the run is at least this good.
@@ -342,7 +342,7 @@ pub(crate) enum SspCommand {
     Check {
         /// The .ssp or .ssd file.
         file: PathBuf,
-        /// Forgives what can be forgiven, and lists it.
+        /// Tolerates minor violations of the standard and lists them.
         #[arg(long)]
         tolerant: bool,
     },

@@ -66,7 +66,7 @@ pub enum Error {
     #[error("`{instance}` ended the step at {reached} s instead of {end} s{}", crate::ffi::tail(.messages))]
     EndedEarly { instance: String, reached: f64, end: f64, messages: Vec<LogMessage> },
 
-    #[error("`{instance}` does not get on at {time} s: {attempts} steps led nowhere")]
+    #[error("`{instance}` made no progress at {time} s in {attempts} steps")]
     Stuck { instance: String, time: f64, attempts: usize },
 
     #[error("`{instance}` does not come to rest at {time} s: its event is not over after {rounds} rounds")]

@@ -254,9 +254,9 @@ impl Error {
             Error::InUse { .. } => "wait for that run to end, or choose another output file",
             Error::NotAPart { .. } => "name the file that ends in `.part`",
             Error::OutputExists { .. } => "name another file with --out, or this one to replace it",
-            Error::NothingToResume { .. } => "start the run anew",
+            Error::NothingToResume { .. } => "start the run again",
             Error::ResumeTooShort { .. } => {
-                "it belongs to another run, or its end was lost; start the run anew"
+                "it belongs to another run, or its end was lost; start the run again"
             }
             Error::ResumeColumns { .. } => "record the same signals as the interrupted run",
             Error::NoHeader { .. } => "the first line names the columns, the first column is the time",

@@ -40,10 +40,10 @@ impl ReplayError {
         match self {
             ReplayError::Write { .. } => "free some space, or choose another place with --checkpoint".into(),
             ReplayError::Read { .. } | ReplayError::Other { .. } => {
-                "it was written beside the checkpoint; keep both together, or start the run anew".into()
+                "it was written beside the checkpoint; keep both together, or start the run again".into()
             }
             ReplayError::Differs { .. } => {
-                "the FMU has changed, or does not repeat itself; start the run anew".into()
+                "the FMU has changed, or does not repeat itself; start the run again".into()
             }
         }
     }

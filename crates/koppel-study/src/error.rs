@@ -104,7 +104,7 @@ impl Diagnostic for Error {
             }
             Error::Countless => "give factors fewer values, or use kind = \"latin-hypercube\"",
             Error::Changed { .. } => {
-                "choose another folder with --out, or delete this one to begin anew; its runs are untouched"
+                "choose another folder with --out, or delete this one to start again; its runs are untouched"
             }
             Error::NoStudy { .. } => "name the folder that `koppel study FILE --out FOLDER` wrote",
             Error::Different { .. } => "run all parts with the same files and the same koppel",

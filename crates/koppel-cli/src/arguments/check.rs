@@ -49,10 +49,10 @@ pub(crate) struct CheckArguments {
     /// The wanted error, relative to the range of each output: steps are recommended for it.
     #[arg(long, value_name = "PART", default_value_t = 0.05)]
     pub(crate) error: f64,
-    /// Varies every parameter by so many percent and tells whether the run stays stable.
+    /// Varies every parameter by so many percent and reports whether the run stays stable.
     #[arg(long, value_name = "PERCENT")]
     pub(crate) vary: Option<f64>,
-    /// Methods whose stable steps are looked for: that of the run, holds, too, or all, as by default if the system is small.
+    /// Methods whose stable steps are searched: the run's own, the holds as well, or all [default: all for small systems].
     #[arg(long, value_name = "WHICH")]
     pub(crate) methods: Option<MethodsArgument>,
     /// Draws the stable steps of every method (SVG).
@@ -64,7 +64,7 @@ pub(crate) struct CheckArguments {
     /// Draws the loop transfer of each coupling near the critical point (SVG).
     #[arg(long, value_name = "FILE", requires = "frequency")]
     pub(crate) plot: Option<PathBuf>,
-    /// Forgives what can be forgiven in a system structure, and lists it.
+    /// Tolerates minor violations of the SSP standard and lists them.
     #[arg(long)]
     pub(crate) tolerant: bool,
     #[command(flatten)]

@@ -19,7 +19,7 @@ pub(crate) enum FmuCommand {
         #[arg(long)]
         json: bool,
     },
-    /// Tries what an FMU declares, and shows what holds.
+    /// Tests what an FMU declares and reports what holds.
     #[command(
         after_help = "The exit code is 1 if something that must hold does not.\n\nExample:\n  koppel fmu check engine.fmu --step 1e-3"
     )]

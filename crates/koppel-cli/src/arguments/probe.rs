@@ -19,13 +19,13 @@ pub(crate) struct ProbeArguments {
     /// The system file (.toml), or a system structure (.ssp, .ssd).
     #[arg(required_unless_present = "clear")]
     pub(crate) file: Option<PathBuf>,
-    /// Removes everything that was kept.
+    /// Clears the cache.
     #[arg(long, conflicts_with_all = ["file", "no_cache"])]
     pub(crate) clear: bool,
     /// Prints the findings as one JSON document.
     #[arg(long)]
     pub(crate) json: bool,
-    /// Forgives what can be forgiven in a system structure, and lists it.
+    /// Tolerates minor violations of the SSP standard and lists them.
     #[arg(long)]
     pub(crate) tolerant: bool,
     #[command(flatten)]
@@ -38,10 +38,10 @@ pub(crate) struct ProbeArguments {
 #[derive(Debug, Default, Args)]
 #[command(next_help_heading = "What is known of FMUs from earlier runs")]
 pub(crate) struct CacheArguments {
-    /// Where it is kept [default: KOPPEL_CACHE, or koppel in the user's folder of caches].
+    /// Cache folder [default: KOPPEL_CACHE, or koppel in the user cache directory].
     #[arg(long, value_name = "DIR")]
     pub(crate) cache: Option<PathBuf>,
-    /// Uses and keeps nothing: FMUs are excited anew.
+    /// Does not use the cache: FMUs are excited again.
     #[arg(long, conflicts_with = "cache")]
     pub(crate) no_cache: bool,
 }

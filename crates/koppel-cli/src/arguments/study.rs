@@ -52,7 +52,7 @@ pub(crate) struct StudyArguments {
 /// What else can be done with studies.
 #[derive(Debug, Subcommand)]
 pub(crate) enum StudyCommand {
-    /// Joins parts of a study; reports missing and double runs. Exit code 1 if runs are missing.
+    /// Joins parts of a study; reports missing and duplicate runs. Exit code 1 if runs are missing.
     Merge {
         /// Folders of the parts.
         #[arg(required = true, value_name = "DIR")]
@@ -73,7 +73,7 @@ pub(crate) enum StudyCommand {
         /// Parts.
         #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
         shards: u64,
-        /// Who starts them.
+        /// The scheduler that starts them.
         #[arg(long = "for", value_name = "SCHEDULER", value_parser = PossibleValuesParser::new(["slurm", "hq"]))]
         scheduler: String,
         /// Processors of each part.

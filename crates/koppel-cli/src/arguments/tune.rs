@@ -65,7 +65,7 @@ pub(crate) struct TuneArguments {
     /// The wanted error, relative to the range of each output.
     #[arg(long, value_name = "PART", default_value_t = 0.05, value_parser = part, allow_hyphen_values = true)]
     pub(crate) error: f64,
-    /// What is to become small, separated by commas [default: radius,error,cost; consistency where no error is known].
+    /// Objectives to minimise, separated by commas [default: radius,error,cost; consistency where no error is known].
     #[arg(long, value_name = "WHICH", value_delimiter = ',')]
     pub(crate) objectives: Vec<ObjectiveArgument>,
     /// Methods to choose from, separated by commas [default: all that can be used].
@@ -83,7 +83,7 @@ pub(crate) struct TuneArguments {
     /// Most settings that are judged: all combinations if there are no more than that [default: 300 to 1000, by their work].
     #[arg(long, value_name = "N", value_parser = count, allow_hyphen_values = true)]
     pub(crate) evaluations: Option<usize>,
-    /// The same number finds the same settings.
+    /// Random seed.
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) seed: u64,
     /// Draws the best settings (SVG).
@@ -92,7 +92,7 @@ pub(crate) struct TuneArguments {
     /// Prints everything as one JSON document.
     #[arg(long)]
     pub(crate) json: bool,
-    /// Forgives what can be forgiven in a system structure, and lists it.
+    /// Tolerates minor violations of the SSP standard and lists them.
     #[arg(long)]
     pub(crate) tolerant: bool,
     #[command(flatten)]

@@ -77,7 +77,7 @@ impl Frequency {
             None => "",
         };
         let several = self.verdicts.iter().any(|(_, verdict)| verdict.passive_to.is_none());
-        let several = if several { "Passivity is told of one signal each way only.\n" } else { "" };
+        let several = if several { "Passivity is judged for one signal each way only.\n" } else { "" };
         format!(
             "Over frequency, step {} s, without what folds down from above half the sampling frequency:\n{}{several}{force}",
             significant(self.step, 6),

@@ -26,7 +26,7 @@ pub(super) fn resume(arguments: &ResumeArguments) -> Result<Exit> {
                 "nothing to continue: `{subsystem}` asked to end this run at t = {} s",
                 significant(*time, 12)
             ),
-            "its results are complete; with another FMU, parameter or input start the run anew",
+            "its results are complete; with another FMU, parameter or input start the run again",
         ));
     }
     let place = format!("settings in {}", path.display());

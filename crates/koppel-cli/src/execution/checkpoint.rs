@@ -62,7 +62,7 @@ impl Checkpoint {
             if bytes.starts_with(b"koppel checkpoint ") {
                 return Err(Failure::words(
                     format!("the checkpoint `{}` was written by another version of koppel", path.display()),
-                    "continue with the version that wrote it, or start the run anew",
+                    "continue with the version that wrote it, or start the run again",
                 ));
             }
             return Err(Failure::words(
@@ -74,7 +74,7 @@ impl Checkpoint {
         let broken = || {
             Failure::words(
                 format!("the checkpoint `{}` is damaged", path.display()),
-                "start the run anew, or use an older checkpoint",
+                "start the run again, or use an older checkpoint",
             )
         };
         let (sum, payload) = rest.split_at_checked(8).ok_or_else(broken)?;

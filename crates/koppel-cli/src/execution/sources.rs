@@ -65,13 +65,13 @@ pub(crate) fn tell_changes(sources: &[Source]) -> bool {
                 format!(
                     "`{path}` has changed since the run began: the new one goes on as `{name}` from what the old one left"
                 ),
-                "that is good for an FMU that was mended; if another one is meant, start the run anew",
+                "that is fine for an FMU that was repaired; if another FMU is meant, start the run again",
             ),
             None => Remark::new(
                 format!(
                     "`{path}` has changed since the run began: the run goes on with the settings it began with"
                 ),
-                "for other settings start the run anew; --stop alone can be changed",
+                "for other settings start the run again; --stop alone can be changed",
             ),
         };
         note("warning", text);

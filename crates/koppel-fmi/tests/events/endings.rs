@@ -100,7 +100,7 @@ fn bad_behaviour_ends_in_one_message() {
     assert!(matches!(ending, Ending::Terminated(request) if request.subsystem == "e" && request.time == 1.0));
     assert!(failure(&fmu, 5.0).contains("its event is not over after 1000 rounds"));
     assert!(
-        failure(&fmu, 7.0).contains("does not get on at 0 s: 101 steps led nowhere"),
+        failure(&fmu, 7.0).contains("made no progress at 0 s in 101 steps"),
         "{}",
         failure(&fmu, 7.0)
     );

@@ -1,4 +1,4 @@
-//! Sobol sequences with the direction numbers of Joe and Kuo (2008), `new-joe-kuo-6`.
+//! Sobol sequences with the direction numbers of Joe & Kuo 2008, `new-joe-kuo-6`.
 //!
 //! Point i is the exclusive or of the direction numbers at the bits of the Gray code of i. A digital shift, the exclusive or
 //! with one drawn number per dimension, keeps how evenly the points lie and makes the sequence depend on the seed.

@@ -306,7 +306,7 @@ impl LinearSystem {
 }
 
 fn unfit() -> Box<Error> {
-    unknown("the error cannot be told: it is not known what moves the system".into())
+    unknown("the error is unknown: it is not known what drives the system".into())
 }
 
 fn steps(horizon: f64, step: f64) -> u64 {

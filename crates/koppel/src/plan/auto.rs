@@ -194,7 +194,7 @@ fn unclear(wish: &Wish, nearest: Option<(Candidate, f64)>) -> Choice {
         return held_inputs(wish, "runs at smaller and smaller steps never agreed".into());
     };
     let warning = format!(
-        "runs at smaller and smaller steps did not come to agree within the wanted error: at {} s and twice that they differ by {:.2} %",
+        "runs did not converge under step refinement within the wanted error: at {} s and twice that they differ by {:.2} %",
         nearest.step,
         100.0 * difference
     );

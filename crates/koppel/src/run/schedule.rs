@@ -138,7 +138,7 @@ fn iterated(config: &RunConfig, graph: &SystemGraph) -> Result<Staged> {
     if !matches!(config.schedule, ScheduleConfig::Named(_)) {
         return Err(Error::Unsupported {
             what: "a schedule with step iteration".into(),
-            reason: "it moves everybody along the connections, and loops as they are cut; remove `schedule`"
+            reason: "it moves subsystems along the connections, and loops as they are cut; remove `schedule`"
                 .into(),
         }
         .into());
