@@ -187,7 +187,7 @@ impl ProbeCache {
         let mut files = self.files();
         let mut bytes: u64 = files.iter().map(|(_, bytes, _)| bytes).sum();
         if bytes > self.most {
-            files.sort_by_key(|(_, _, used)| *used);
+            koppel::sort::sort_by_key(&mut files, |(_, _, used)| *used);
             for (path, size, _) in files {
                 if bytes <= self.most / 5 * 4 {
                     break;

@@ -200,7 +200,9 @@ fn inspect(package: &Package, main: &str, tolerance: Tolerance) -> (Option<Syste
     if let Some(structure) = &structure {
         flatten::flatten(structure, &|_, _| None, &mut report);
     }
-    report.findings.sort_by(|a, b| (&a.file, a.line, a.column).cmp(&(&b.file, b.line, b.column)));
+    koppel::sort::sort_by(&mut report.findings, |a, b| {
+        (&a.file, a.line, a.column).cmp(&(&b.file, b.line, b.column))
+    });
     (structure, report)
 }
 

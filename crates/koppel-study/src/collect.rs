@@ -77,7 +77,7 @@ impl Collection {
     ///
     /// If the log cannot be written.
     pub fn finish(&mut self) -> Result<()> {
-        self.rows.sort_by_key(|row| row.run);
+        koppel::sort::sort_by_key(&mut self.rows, |row| row.run);
         self.log.sync()
     }
 }

@@ -35,7 +35,7 @@
 //! # Ok::<(), Box<koppel::Error>>(())
 //! ```
 //!
-//! `examples/` compares methods, asks for stable steps and a certificate, and has a subsystem of its own.
+//! `examples/` compares methods, asks for stable steps and a certificate, and has a model of its own.
 
 pub mod analysis;
 pub mod coupling;
@@ -55,6 +55,7 @@ pub mod record;
 pub mod run;
 pub mod signal;
 pub mod solver;
+pub mod sort;
 mod splitmix;
 pub mod state_space;
 pub mod system;

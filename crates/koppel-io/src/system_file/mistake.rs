@@ -93,7 +93,7 @@ impl Mistakes {
     pub fn new(first: Mistake, others: Vec<Mistake>) -> Self {
         let mut all = others;
         all.insert(0, first);
-        all.sort_by(|a, b| (&a.place, a.span.start).cmp(&(&b.place, b.span.start)));
+        koppel::sort::sort_by(&mut all, |a, b| (&a.place, a.span.start).cmp(&(&b.place, b.span.start)));
         all.dedup();
         let left_out = all.len().saturating_sub(MOST);
         all.truncate(MOST);

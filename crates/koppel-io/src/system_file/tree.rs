@@ -92,7 +92,7 @@ fn table_node(table: &DeTable<'_>, span: Span) -> Result<Node> {
     for (key, value) in table {
         entries.push(Entry { name: key.get_ref().to_string(), key: key.span(), node: node(value)? });
     }
-    entries.sort_by_key(|entry| entry.key.start);
+    koppel::sort::sort_by_key(&mut entries, |entry| entry.key.start);
     Ok(Node { span, value: Value::Table(entries) })
 }
 

@@ -161,7 +161,7 @@ pub fn run(
         result.and(written)
     });
     result?;
-    rows.sort_by_key(|row| row.run);
+    koppel::sort::sort_by_key(&mut rows, |row| row.run);
     Ok((header, rows, progress))
 }
 

@@ -326,7 +326,9 @@ impl Found {
                 pairs.push((strength.map_or(0.0, |term| term.mean), *a, *b));
             }
         }
-        pairs.sort_by(|one, other| other.0.total_cmp(&one.0).then((one.1, one.2).cmp(&(other.1, other.2))));
+        koppel::sort::sort_by(&mut pairs, |one, other| {
+            other.0.total_cmp(&one.0).then((one.1, one.2).cmp(&(other.1, other.2)))
+        });
         let mut rows: Vec<Vec<String>> = Vec::new();
         let mut pictures = Vec::new();
         for (_, a, b) in &pairs {

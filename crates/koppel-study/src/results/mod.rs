@@ -41,7 +41,7 @@ pub struct Written {
 pub fn analyse(folder: &Path) -> Result<(Header, Vec<Row>, Written)> {
     let contents = log::read(folder)?.ok_or_else(|| Error::NoStudy { folder: folder.into() })?;
     let mut rows = contents.rows;
-    rows.sort_by_key(|row| row.run);
+    koppel::sort::sort_by_key(&mut rows, |row| row.run);
     let written = write_results(folder, &contents.header, &rows)?;
     Ok((contents.header, rows, written))
 }
@@ -181,7 +181,7 @@ fn kinds_of_failures(failed: &[&Row]) -> Vec<Vec<String>> {
             None => kinds.push((kind, 1, row.run)),
         }
     }
-    kinds.sort_by_key(|(_, count, first)| (std::cmp::Reverse(*count), *first));
+    koppel::sort::sort_by_key(&mut kinds, |(_, count, first)| (std::cmp::Reverse(*count), *first));
     kinds
         .into_iter()
         .take(MOST)

@@ -91,7 +91,7 @@ impl LinearSystem {
         let wires: Vec<usize> = (0..self.graph.wires().len()).collect();
         let judged: Result<Vec<Option<Blame>>> = wires.into_par_iter().map(judge).collect();
         let mut all: Vec<Blame> = judged?.into_iter().flatten().collect();
-        all.sort_by(|a, b| {
+        crate::sort::sort_by(&mut all, |a, b| {
             let by_error = || {
                 let error = |blame: &Blame| blame.error.unwrap_or(f64::INFINITY);
                 error(a).total_cmp(&error(b)).then(a.spectral_radius.total_cmp(&b.spectral_radius))

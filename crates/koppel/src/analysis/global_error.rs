@@ -135,7 +135,7 @@ impl LinearSystem {
                 largest: over(at, far.largest[at]),
             })
             .collect();
-        outputs.sort_by(|a, b| b.error.total_cmp(&a.error));
+        crate::sort::sort_by(&mut outputs, |a, b| b.error.total_cmp(&a.error));
         let overall = outputs.first().map_or(0.0, |worst| worst.error);
         Ok(GlobalError { overall, outputs, horizon: reference.horizon, excitation: reference.excitation })
     }

@@ -157,7 +157,7 @@ impl StepMatrix {
                 }
                 continue;
             }
-            shown.sort_by(|a, b| b.1.total_cmp(&a.1));
+            crate::sort::sort_by(&mut shown, |a, b| b.1.total_cmp(&a.1));
             let modulus = value.abs().powf(1.0 / self.steps as f64);
             found.radius = found.radius.max(modulus);
             found.modes.push(Mode {

@@ -56,7 +56,7 @@ pub fn recommend(
 ) -> Vec<Recommendation> {
     let found = limits.par_iter().filter_map(|limit| recommend_one(system, limit, reference, wanted));
     let mut all: Vec<Recommendation> = found.collect();
-    all.sort_by(|a, b| {
+    crate::sort::sort_by(&mut all, |a, b| {
         let by_cost = a.cost.calls_per_second.total_cmp(&b.cost.calls_per_second);
         by_cost.then(b.step.total_cmp(&a.step))
     });

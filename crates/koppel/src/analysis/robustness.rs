@@ -93,7 +93,9 @@ pub fn robustness(
     let mut parameters: Vec<ParameterRange> = found.into_iter().map(|(_, range, _)| range).collect();
     let radius = |range: &ParameterRange| range.stability_radius.unwrap_or(f64::INFINITY);
     let largest = |range: &ParameterRange| range.spectral_radii.iter().flatten().copied().fold(0.0, f64::max);
-    parameters.sort_by(|a, b| radius(a).total_cmp(&radius(b)).then(largest(b).total_cmp(&largest(a))));
+    crate::sort::sort_by(&mut parameters, |a, b| {
+        radius(a).total_cmp(&radius(b)).then(largest(b).total_cmp(&largest(a)))
+    });
     Ok(Robustness {
         variation,
         survives: parameters.iter().all(|range| range.survives),

@@ -103,7 +103,7 @@ impl Seen {
         let best = candidates.iter().map(|found| found.error).fold(f64::INFINITY, f64::min);
         // The smallest order that is good enough, else by error.
         let is_good = |found: &Realization| found.error <= (AS_GOOD * best).max(NEGLIGIBLE);
-        candidates.sort_by(|a, b| match (is_good(a), is_good(b)) {
+        crate::sort::sort_by(&mut candidates, |a, b| match (is_good(a), is_good(b)) {
             (true, true) => a.model.states().cmp(&b.model.states()),
             _ => a.error.total_cmp(&b.error),
         });

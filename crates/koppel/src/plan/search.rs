@@ -83,8 +83,8 @@ impl Found {
             keeps,
         };
         let (mut kept, mut missed) = (self.kept.clone(), self.missed.clone());
-        kept.sort_by(|a, b| a.1.cost.total_cmp(&b.1.cost));
-        missed.sort_by(|a, b| a.1.error.total_cmp(&b.1.error));
+        crate::sort::sort_by(&mut kept, |a, b| a.1.cost.total_cmp(&b.1.cost));
+        crate::sort::sort_by(&mut missed, |a, b| a.1.error.total_cmp(&b.1.error));
         kept.iter().map(|each| one(each, true)).chain(missed.iter().map(|each| one(each, false))).collect()
     }
 
@@ -133,7 +133,7 @@ impl Search<'_> {
     fn at_given_step(&mut self) {
         let mut methods = self.wish.methods();
         let cost = |method: &Candidate| self.judge.counted(method).unwrap_or(f64::INFINITY);
-        methods.sort_by(|a, b| {
+        crate::sort::sort_by(&mut methods, |a, b| {
             let by_cost = cost(a).total_cmp(&cost(b));
             prepares(&a.coupling).cmp(&prepares(&b.coupling)).then(by_cost)
         });
@@ -252,7 +252,7 @@ impl Search<'_> {
     /// Where nothing keeps the error, the most exact of those that are stable is the next best.
     fn leave_unstable_out(&mut self) {
         let judge = &mut *self.judge;
-        self.found.missed.sort_by(|a, b| a.1.error.total_cmp(&b.1.error));
+        crate::sort::sort_by(&mut self.found.missed, |a, b| a.1.error.total_cmp(&b.1.error));
         let first = self.found.missed.iter().position(|(candidate, _)| judge.is_stable(candidate));
         self.found.missed.drain(..first.unwrap_or(self.found.missed.len()));
     }

@@ -66,7 +66,7 @@ impl Wish {
             return self.schedules.iter().map(|schedule| candidate(&config.coupling, schedule)).collect();
         }
         let mut all = methods();
-        all.sort_by_key(|info| info.rank);
+        crate::sort::sort_by_key(&mut all, |info| info.rank);
         let is_hold = |info: &&MethodInfo| info.interpolates.is_some();
         let holds: Vec<_> =
             all.iter().copied().filter(is_hold).flat_map(|info| (info.candidates)()).collect();

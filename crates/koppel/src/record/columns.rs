@@ -157,11 +157,11 @@ impl Columns {
     /// The same columns in the order in which subsystems were defined, number k being the one defined as `order[k]`; those of the
     /// coupling and of loops stay last.
     pub(crate) fn in_order_of_definition(mut self, order: &[SubsystemId]) -> Self {
-        self.list.sort_by_key(|column| match column.source {
+        crate::sort::sort_by_key(&mut self.list, |column| match column.source {
             Source::Variable { subsystem, .. } | Source::Tick { subsystem, .. } => order[subsystem],
             Source::Coupling(_) | Source::Loop(_) | Source::Step => order.len(),
         });
-        self.messages.sort_by_key(|column| order[column.subsystem]);
+        crate::sort::sort_by_key(&mut self.messages, |column| order[column.subsystem]);
         self
     }
 

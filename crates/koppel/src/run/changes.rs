@@ -33,7 +33,7 @@ pub(super) fn resolve(config: &RunConfig, graph: &SystemGraph) -> Result<Vec<Ass
         }
     }
     Error::several(mistakes)?;
-    assignments.sort_by(|a, b| a.time.total_cmp(&b.time));
+    crate::sort::sort_by(&mut assignments, |a, b| a.time.total_cmp(&b.time));
     Ok(assignments)
 }
 

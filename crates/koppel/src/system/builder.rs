@@ -93,9 +93,9 @@ impl System {
         let mut offsets = graph.offsets.clone();
         (0..old.inputs()).for_each(|i| offsets[input(i)] = old.offsets[i]);
         let mut externals: Vec<_> = old.externals.iter().map(|(i, e)| (input(*i), e.clone())).collect();
-        externals.sort_by_key(|(i, _)| *i);
+        crate::sort::sort_by_key(&mut externals, |(i, _)| *i);
         let mut maps: Vec<_> = old.maps.iter().map(|(i, map)| (input(*i), map.clone())).collect();
-        maps.sort_by_key(|(i, _)| *i);
+        crate::sort::sort_by_key(&mut maps, |(i, _)| *i);
         graph.maps = maps;
         graph.remarks = old.remarks;
         graph.drives = old.drives;
@@ -168,7 +168,7 @@ impl SystemBuilder {
         for (input, config) in self.externals {
             mistakes.extend(external(&mut graph, input, config).err().map(|error| *error));
         }
-        graph.externals.sort_by_key(|(id, _)| *id);
+        crate::sort::sort_by_key(&mut graph.externals, |(id, _)| *id);
         Ok((System { graph, subsystems }, mistakes))
     }
 }

@@ -212,7 +212,7 @@ impl SystemGraph {
             let value = std::mem::replace(&mut self.offsets[input], 0.0);
             self.externals.push((input, External::live(value)));
         }
-        self.externals.sort_by_key(|(input, _)| *input);
+        crate::sort::sort_by_key(&mut self.externals, |(input, _)| *input);
         open.into_iter().map(|input| self.input_name(input)).collect()
     }
 
@@ -299,7 +299,7 @@ impl SystemGraph {
 
     /// Sorts the wires by target and indexes them from both ends.
     pub(super) fn set_wires(&mut self, mut wires: Vec<Wire>) {
-        wires.sort_by_key(|w| w.target);
+        crate::sort::sort_by_key(&mut wires, |w| w.target);
         for (number, w) in wires.iter().enumerate() {
             self.wire_start[w.target + 1] = number + 1;
             self.wires_from[w.from].push(number);

@@ -51,7 +51,7 @@ pub(crate) fn with_ideal_wire(
     let wires = wires.collect();
     (0..graph.inputs()).for_each(|input| merged.offsets[inputs[input]] = graph.offset(input));
     merged.externals = graph.externals().iter().map(|(input, e)| (inputs[*input], e.clone())).collect();
-    merged.externals.sort_by_key(|(input, _)| *input);
+    crate::sort::sort_by_key(&mut merged.externals, |(input, _)| *input);
     merged.set_wires(wires);
     let taken = (graph.name(taken).to_owned(), graph.name(keeper).to_owned());
     Ok(Some(Merged { graph: merged, parts: new_parts, inputs, taken }))

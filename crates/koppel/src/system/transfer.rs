@@ -43,7 +43,7 @@ impl ValueMap {
         if let Some((from, _)) = entries.iter().find(|(from, _)| from.fract() != 0.0) {
             return Err(format!("{from} is no whole number"));
         }
-        entries.sort_by(|a, b| a.0.total_cmp(&b.0));
+        crate::sort::sort_by(&mut entries, |a, b| a.0.total_cmp(&b.0));
         match entries.windows(2).find(|pair| pair[0].0 == pair[1].0) {
             Some(pair) => Err(format!("{} stands twice", pair[0].0)),
             None => Ok(ValueMap { entries }),

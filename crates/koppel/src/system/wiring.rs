@@ -85,7 +85,7 @@ pub(super) fn wire(graph: &mut SystemGraph, connections: &[Connection]) -> Vec<E
     graph.set_wires(wiring.wires);
     graph.remarks = wiring.doubts.remarks();
     graph.message_wires.sort();
-    graph.maps.sort_by_key(|(input, _)| *input);
+    crate::sort::sort_by_key(&mut graph.maps, |(input, _)| *input);
     mistakes
 }
 

@@ -18,7 +18,7 @@ impl Summary {
         }
         let mut parts: Vec<&Work> = self.subsystems.iter().collect();
         if parts.len() > SHOWN {
-            parts.sort_by(|a, b| b.seconds.total_cmp(&a.seconds));
+            koppel::sort::sort_by(&mut parts, |a, b| b.seconds.total_cmp(&a.seconds));
         }
         for work in parts {
             let each = duration(seconds(work.seconds / work.steps.max(1) as f64));
@@ -44,7 +44,9 @@ impl Summary {
         let mut grid = Grid::new(&["connection", "largest coupling error", "of its range", "at t/s"]);
         let mut errors: Vec<&CouplingError> = self.connections.iter().collect();
         if errors.len() > SHOWN {
-            errors.sort_by(|a, b| b.relative.unwrap_or(0.0).total_cmp(&a.relative.unwrap_or(0.0)));
+            koppel::sort::sort_by(&mut errors, |a, b| {
+                b.relative.unwrap_or(0.0).total_cmp(&a.relative.unwrap_or(0.0))
+            });
         }
         for error in errors {
             let unit = error.unit.as_deref().filter(|unit| *unit != "1").unwrap_or("");

@@ -133,7 +133,7 @@ impl Signals {
         };
         let counted = (0..graph.outputs()).filter(|output| graph.is_signal(*output));
         let mut all: Vec<SignalError> = counted.map(one).collect();
-        all.sort_by(|a, b| b.relative.error.total_cmp(&a.relative.error));
+        crate::sort::sort_by(&mut all, |a, b| b.relative.error.total_cmp(&a.relative.error));
         all
     }
 
@@ -158,7 +158,7 @@ impl Signals {
             Gap { connection: graph.connection_name(input), energy: sums.sum, relative: sums.share(mean) }
         };
         let mut all: Vec<Gap> = (0..graph.inputs()).filter(|i| !graph.is_free(*i)).map(one).collect();
-        all.sort_by(|a, b| b.relative.total_cmp(&a.relative));
+        crate::sort::sort_by(&mut all, |a, b| b.relative.total_cmp(&a.relative));
         all
     }
 }

@@ -62,7 +62,7 @@ impl<G: Clone + Ord + Send + Sync> Seen<G> {
         let (genomes, points): (Vec<&G>, Vec<Point>) = self.all.iter().map(|(g, p)| (g, p.clone())).unzip();
         let mut best: Vec<(&G, &Point)> =
             front(&points).into_iter().map(|at| (genomes[at], &self.all[genomes[at]])).collect();
-        best.sort_by(|a, b| a.1.objectives[0].total_cmp(&b.1.objectives[0]));
+        crate::sort::sort_by(&mut best, |a, b| a.1.objectives[0].total_cmp(&b.1.objectives[0]));
         best
     }
 

@@ -196,7 +196,7 @@ fn best(problem: &Settings<'_>, seen: &Seen<Genome>, own: Option<&Tuned>) -> Vec
         at += 1;
         is_kept
     });
-    all.sort_by(|a, b| {
+    crate::sort::sort_by(&mut all, |a, b| {
         let cost = a.score.cost.calls.total_cmp(&b.score.cost.calls);
         cost.then(a.score.spectral_radius.total_cmp(&b.score.spectral_radius))
     });
