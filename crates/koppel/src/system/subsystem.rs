@@ -114,9 +114,11 @@ impl dyn Subsystem + '_ {
 
     /// The linear model it is, if it is one exactly.
     pub fn linear(&mut self) -> Option<StateSpace> {
+        if !self.capabilities().is_linear {
+            return None;
+        }
         let inputs = vec![0.0; self.ports().inputs.len()];
-        let is_linear = self.capabilities().is_linear;
-        if is_linear { self.linearize(&inputs).ok().flatten() } else { None }
+        self.linearize(&inputs).ok().flatten()
     }
 
     /// Its linear model in new matrices.
