@@ -99,11 +99,7 @@ fn bad_behaviour_ends_in_one_message() {
     let ending = ended.run(&mut Table::default(), &mut |_| Ok(Flow::Continue)).unwrap();
     assert!(matches!(ending, Ending::Terminated(request) if request.subsystem == "e" && request.time == 1.0));
     assert!(failure(&fmu, 5.0).contains("its event is not over after 1000 rounds"));
-    assert!(
-        failure(&fmu, 7.0).contains("made no progress at 0 s in 101 steps"),
-        "{}",
-        failure(&fmu, 7.0)
-    );
+    assert!(failure(&fmu, 7.0).contains("made no progress at 0 s in 101 steps"), "{}", failure(&fmu, 7.0));
     let one_size = EVENTS3.replace("canHandleVariableCommunicationStepSize=\"true\"", "");
     let one_size = TestFmu::new("events3.c", &one_size, &[]);
     let mut simulation = alone(instance(&one_size, &[]), &RunConfig::new(2.0, 0.1));
