@@ -31,7 +31,7 @@ fn a_run_goes_on_from_its_checkpoint_whatever_the_fmu_can_save() {
 }
 
 #[test]
-fn a_crash_suggests_the_checkpoint_and_the_mended_fmu_goes_on() {
+fn a_crash_suggests_the_checkpoint_and_the_repaired_fmu_goes_on() {
     for change in [|description: String| description, plain] {
         let folder = folder("isolate = true", "parameters = { misbehave = 10 }");
         pack(&folder, "mass.fmu", change);
@@ -42,13 +42,13 @@ fn a_crash_suggests_the_checkpoint_and_the_mended_fmu_goes_on() {
             "SIGSEGV",
             "`koppel resume r.csv.checkpoint` goes on from the checkpoint at t = 0.5 s",
         ]);
-        // The same FMU, mended: its library now reads another parameter in the place of the bad one.
+        // The same FMU, repaired: its library now reads another parameter in the place of the bad one.
         pack(&folder, "mass.fmu", |description| {
             change(description)
                 .replace("name=\"misbehave\" valueReference=\"1\"", "name=\"misbehave\" valueReference=\"2\"")
         });
         let said = run(&folder, &["resume", "r.csv.checkpoint", "-q"]);
-        said.errs_with(&["warning: `mass.fmu` has changed since the run began", "mended"]);
+        said.errs_with(&["warning: `mass.fmu` has changed since the run began", "repaired"]);
         if change("canGetAndSetFMUstate=\"true\" canSerializeFMUstate=\"true\"".into()).is_empty() {
             assert_eq!(said.code, Some(0), "{}", said.err);
             assert_eq!(folder.column("r.csv", "time").len(), 101);
