@@ -193,7 +193,7 @@ fn table(functions: &Functions) -> String {
 mod tests {
     use super::*;
 
-    const MAIN: &str = "fl=(1) /work/crates/koppel/src/a.rs\nfn=(1) koppel::a::main\n";
+    const MAIN: &str = "fl=(1) /home/user/crates/koppel/src/a.rs\nfn=(1) koppel::a::main\n";
 
     #[test]
     fn functions_that_call_more_often_are_found() {
