@@ -1,8 +1,9 @@
-//! The project's tasks: `cargo xtask test | bench [NAME...] | papers [ARGUMENTS] | proof [NAME...] | lines [REV [REV]] | trace`.
+//! The project's tasks: `cargo xtask test | bench [NAME...] | papers [ARGUMENTS] | proof [NAME...] | lines [REV [REV]] | trace | instructions`.
 
 mod bench;
 mod command;
 mod cross_check;
+mod instructions;
 mod lines;
 mod papers;
 mod proof;
@@ -30,6 +31,9 @@ usage: cargo xtask TASK
                    count code lines per package, of the work tree or of a git revision, or compare two revisions
   trace [KOPPEL]   write to docs/architecture.md which functions an output passes, or show it for another koppel
                    that was built in the same way (needs valgrind)
+  instructions [KOPPEL]
+                   write to bench/README.md how many instructions a macro step takes, or show it for another
+                   koppel (needs valgrind)
 ";
 
 fn main() -> ExitCode {
@@ -47,6 +51,8 @@ fn main() -> ExitCode {
         ["lines", revisions @ ..] if revisions.len() <= 2 => lines::run(revisions),
         ["trace"] => trace::run(None),
         ["trace", koppel] => trace::run(Some(koppel)),
+        ["instructions"] => instructions::run(None),
+        ["instructions", koppel] => instructions::run(Some(koppel)),
         _ => Err(USAGE.into()),
     };
     done.map_or_else(failed, |()| ExitCode::SUCCESS)
