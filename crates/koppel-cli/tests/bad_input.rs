@@ -474,6 +474,21 @@ fn several_mistakes_of_options() {
     assert_eq!(heads.len(), 3, "{}", said.err);
 }
 
+/// Those of options and of the file in one go; but what an unreadable option would have given is not missed in the file.
+#[test]
+fn mistakes_of_options_and_of_the_file() {
+    let folder = Folder::with(&SYSTEM.replacen("to = \"right.x\"", "too = \"right.x\"", 1));
+    let said = folder.run(&["run", "system.toml", "--set", "rihgt.m=2", "--step", "fast"]);
+    let expected = ["unknown setting or subsystem `rihgt`", "expected a number", "unknown key `too`"];
+    for (head, expected) in heads(&said).iter().zip(expected) {
+        assert!(head.contains(expected), "{}", said.err);
+    }
+    assert_eq!(heads(&said).len(), 4, "{}", said.err);
+    let folder = Folder::with(&SYSTEM.replacen("step = 1e-3", "", 1));
+    let said = folder.run(&["run", "system.toml", "--step", "[1"]);
+    assert_eq!(heads(&said).len(), 1, "{}", said.err);
+}
+
 #[test]
 fn a_value_that_becomes_infinite() {
     let system = SYSTEM.replace("[-1e5, -0.1]", "[1e9, 1e5]").replace("stop = 0.2", "stop = 20");

@@ -113,8 +113,8 @@ pub fn load(path: &Path) -> Result<SystemSpec> {
 pub fn load_with(path: &Path, settings: &[Setting]) -> Result<SystemSpec> {
     let text = other_kinds::read(path)?;
     let mut document = Document::new(&text, path, &path.display().to_string())?;
-    overrides::apply_all(&mut document, settings)?;
-    SystemSpec::read(document)
+    let marks = overrides::apply_all(&mut document, settings)?;
+    SystemSpec::read_with(document, marks)
 }
 
 /// A setting that replaces one of the file: `left.m`, `left.x` (start value), `left.solver.step`, `run.step`, `title`.
@@ -153,9 +153,20 @@ const RUN: [&str; 4] = ["run", "at", "connections", "subsystems"];
 const KEYS: [&str; 7] = ["title", "description", "run", "subsystems", "connections", "inputs", "at"];
 
 impl SystemSpec {
-    fn read(mut document: Document) -> Result<Self> {
+    fn read(document: Document) -> Result<Self> {
+        Self::read_with(document, Marks::default())
+    }
+
+    /// The same where mistakes are known already: they are reported together.
+    fn read_with(mut document: Document, mut marks: Marks) -> Result<Self> {
         models::include(&mut document)?;
-        Self::settings(&document, None).map_err(|marks| document.mistake(marks))
+        match Self::settings(&document, None) {
+            Ok(spec) if marks.is_empty() => Ok(spec),
+            read => {
+                marks.note(read);
+                Err(document.mistake(marks))
+            }
+        }
     }
 
     /// `inputs` that are known already are not read again: they may come from files.

@@ -11,13 +11,23 @@ use crate::Result;
 
 type Marked<T> = std::result::Result<T, Marks>;
 
-/// Puts all values where their names say.
-pub(super) fn apply_all(document: &mut Document, settings: &[Setting]) -> Result<()> {
-    let mut marks = Marks::default();
+/// Puts all values where their names say, and gives the mistakes among them, to be reported with those of the file.
+///
+/// # Errors
+///
+/// If a value cannot be read that the file does not give: what the file lacks then is not its own mistake.
+pub(super) fn apply_all(document: &mut Document, settings: &[Setting]) -> Result<Marks> {
+    let (mut marks, mut leaves_gap) = (Marks::default(), false);
     for Setting { name, value, origin } in settings {
-        marks.note(apply(document, name, value, origin));
+        if marks.note(apply(document, name, value, origin)).is_none() {
+            leaves_gap |= path(document, name).is_ok_and(|keys| !is_given(document, &keys));
+        }
     }
-    marks.or(()).map_err(|marks| document.mistake(marks))
+    if leaves_gap { Err(document.mistake(marks)) } else { Ok(marks) }
+}
+
+fn is_given(document: &Document, keys: &[String]) -> bool {
+    keys.iter().try_fold(&document.root, |node, key| node.get(key)).is_some()
 }
 
 /// Puts `value` where `name` says.

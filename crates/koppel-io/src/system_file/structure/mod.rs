@@ -48,10 +48,10 @@ pub fn load_structure(path: &Path, settings: &[Setting], tolerance: Tolerance) -
     }
     let mut document = import::document(path, &ssp, &components)?;
     settings::add(&mut document, path, &ssp)?;
-    overrides::apply_all(&mut document, settings)?;
+    let marks = overrides::apply_all(&mut document, settings)?;
     document.choices.retain(|(key, _)| !settings.iter().any(|setting| setting.name == format!("run.{key}")));
     settings::complete(&mut document, path, &components).map_err(|mark| document.mistake(mark))?;
-    SystemSpec::read(document)
+    SystemSpec::read_with(document, marks)
 }
 
 /// Where koppel's settings lie beside a structure.
