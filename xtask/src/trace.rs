@@ -95,7 +95,7 @@ fn calls(koppel: &str, name: &str, outputs: &str) -> Result<Calls> {
     std::fs::write(file("toml"), SYSTEM.replace("OUTPUTS", outputs)).map_err(failed)?;
     let options = ["--tool=callgrind", "--quiet", &format!("--callgrind-out-file={}", file("calls"))];
     // What judges the run is not on the way.
-    let run = [koppel, "run", &file("toml"), "--quiet", "--no-certificate"];
+    let run = [koppel, "run", &file("toml"), "--quiet", "--no-certificate", "--in-process"];
     let files = ["--out", &file("csv"), "--report", &file("html")];
     must(&mut program("valgrind", &[&options[..], &run[..], &files[..]].concat()))?;
     read(&std::fs::read_to_string(file("calls")).map_err(failed)?)

@@ -30,6 +30,10 @@ pub(crate) use tune::{Kept, TuneArguments};
 pub(crate) struct Arguments {
     #[command(subcommand)]
     pub(crate) command: Command,
+
+    /// Works in this process alone, without a supervisor: for debuggers.
+    #[arg(long, global = true, hide = true)]
+    pub(crate) in_process: bool,
 }
 
 fn after_help() -> String {
@@ -97,6 +101,35 @@ pub(crate) enum Command {
     /// Shows what the exit codes mean.
     #[command(after_help = exit::TABLE)]
     ExitCodes,
+}
+
+impl Command {
+    /// True if FMUs may run, and do harm, in the process that carries it out.
+    pub(crate) fn runs_fmus(&self) -> bool {
+        matches!(
+            self,
+            Command::Run(_)
+                | Command::Resume(_)
+                | Command::Check(_)
+                | Command::Tune(_)
+                | Command::Probe(_)
+                | Command::Study(_)
+        )
+    }
+
+    /// True if the answer is to be JSON.
+    pub(crate) fn as_json(&self) -> bool {
+        match self {
+            Command::Run(arguments) => arguments.session.json,
+            Command::Resume(arguments) => arguments.session.json,
+            Command::Check(arguments) => arguments.json,
+            Command::Tune(arguments) => arguments.json,
+            Command::Probe(arguments) => arguments.json,
+            Command::Study(arguments) => arguments.json,
+            Command::Hinf(arguments) => arguments.json,
+            _ => false,
+        }
+    }
 }
 
 const RUN_EXAMPLES: &str = "\

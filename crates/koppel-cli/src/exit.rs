@@ -36,7 +36,7 @@ pub(crate) const TABLE: &str = "\
 Exit codes:
     0  the command did what it was asked to do
     1  the run failed: a subsystem, an algebraic loop, or writing a file
-       (rows up to then are kept); an isolated FMU crashed;
+       (rows up to then are kept); an FMU crashed;
        `fmu check`: something does not hold
     2  bad input: file, option or setting; also a value that became
        infinite or NaN (rows up to then are kept)

@@ -10,6 +10,7 @@ use koppel_session::Kind;
 
 use crate::execution::nearby_names;
 use crate::exit::Exit;
+use crate::supervision::{self, Refusal};
 
 const RECOVER: &str = "`koppel recover FILE.part` keeps the rows written before";
 
@@ -29,8 +30,8 @@ pub(crate) enum Failure {
     Write(Box<Io>),
     /// Standard output.
     Output(std::io::Error),
-    /// An isolated FMU that ended its process before or without a run.
-    Crash(Box<Diagnosis>),
+    /// What could not be done, in words: an FMU has ended its process, or the supervisor could not write a file.
+    Failed(Box<Diagnosis>),
     /// Anything else, in words.
     Words(Box<Diagnosis>),
 }
@@ -76,7 +77,7 @@ impl Failure {
                 _ => Exit::BadInput,
             },
             Failure::Words(_) => Exit::BadInput,
-            Failure::Write(_) | Failure::Output(_) | Failure::Crash(_) | Failure::Unstable(_) => {
+            Failure::Write(_) | Failure::Output(_) | Failure::Failed(_) | Failure::Unstable(_) => {
                 Exit::RunFailed
             }
             Failure::Run(error) => engine_code(error),
@@ -94,7 +95,7 @@ impl Failure {
             Failure::Output(error) => {
                 vec![Diagnosis::words(format!("cannot write to standard output: {error}"), None)]
             }
-            Failure::Words(told) | Failure::Crash(told) => vec![(**told).clone()],
+            Failure::Words(told) | Failure::Failed(told) => vec![(**told).clone()],
         };
         let hint = match self {
             Failure::Input(error) if is_missing(error) => {
@@ -132,15 +133,21 @@ impl Failure {
     /// Shows it on standard error.
     pub(crate) fn show(&self) {
         let text: String = self.diagnoses().iter().map(|told| told.draw(ink())).collect();
-        // Nobody is left to be told if standard error is closed.
-        let _ = stderr().write_all(text.as_bytes());
+        say(&text);
+    }
+
+    /// What the supervisor could not do while the run was under way.
+    pub(crate) fn refused(refusal: Refusal) -> Self {
+        Failure::Failed(Box::new(refusal.into_diagnoses().swap_remove(0)))
     }
 }
 
 /// Why rows could not be written.
-fn recorder(error: &Engine) -> Option<&Io> {
+fn recorder(error: &Engine) -> Option<&dyn Diagnostic> {
     let Engine::Recorder { source } = error else { return None };
-    source.downcast_ref::<Io>().or_else(|| source.downcast_ref::<Box<Io>>().map(|error| &**error))
+    let own = source.downcast_ref::<Io>().or_else(|| source.downcast_ref::<Box<Io>>().map(|error| &**error));
+    let remote = || source.downcast_ref::<Refusal>().map(|refusal| refusal as &dyn Diagnostic);
+    own.map(|error| error as &dyn Diagnostic).or_else(remote)
 }
 
 /// True if there is no such file to read.
@@ -171,7 +178,15 @@ pub(crate) fn tell(kind: Kind, remark: &Remark) {
 /// A remark on standard error that the user can act on.
 pub(crate) fn note(kind: &str, remark: impl Into<Remark>) {
     let text = nearby_names(&remark.into().to_string());
-    let _ = writeln!(stderr(), "{} {text}", ink().paint(&format!("{kind}:"), "1;36"));
+    say(&format!("{} {text}\n", ink().paint(&format!("{kind}:"), "1;36")));
+}
+
+/// Shows a text on standard error.
+pub(crate) fn say(text: &str) {
+    if !supervision::say(text) {
+        // Nobody is left to be told if standard error is closed.
+        let _ = stderr().write_all(text.as_bytes());
+    }
 }
 
 fn ink() -> Ink {

@@ -8,6 +8,7 @@ mod execution;
 mod exit;
 mod failure;
 mod output;
+mod supervision;
 
 use std::process::ExitCode;
 
@@ -16,15 +17,27 @@ use clap::Parser;
 /// Carries out what the arguments of the process ask for.
 pub fn main() -> ExitCode {
     commands::announce_worker();
-    let arguments = match arguments::Arguments::try_parse() {
+    let given = match supervision::given() {
+        Ok(given) => given,
+        Err(error) => {
+            failure::Failure::words(error.to_string(), "this command is used by koppel itself").show();
+            return exit::Exit::BadInput.into();
+        }
+    };
+    let arguments = match arguments::Arguments::try_parse_from(&given.arguments) {
         Ok(arguments) => arguments,
         Err(answer) => return tell(&answer),
     };
     output::keep_standard_output();
+    let is_to_be_overseen = !given.is_supervised && !arguments.in_process && arguments.command.runs_fmus();
+    if is_to_be_overseen && let Some(code) = supervision::oversee(&given, arguments.command.as_json()) {
+        return code;
+    }
     let code = commands::execute(arguments.command).unwrap_or_else(|failure| {
         failure.show();
         failure.code()
     });
+    supervision::leave(code);
     code.into()
 }
 

@@ -70,7 +70,11 @@ fn two_thousand_runs_of_two_fmus_leave_nothing_behind() {
     let mut command = folder.command(&["study", "study.toml", "--out", "out", "--threads", "2"]);
     let mut child = command.env("TMPDIR", folder.path("temporary")).spawn().unwrap();
     let folders = || std::fs::read_dir(folder.path("temporary")).unwrap().count();
-    let look = |id: u32| -> Option<Taken> {
+    // The process that does the work is the child of its supervisor.
+    let look = |supervisor: u32| -> Option<Taken> {
+        let children =
+            std::fs::read_to_string(format!("/proc/{supervisor}/task/{supervisor}/children")).ok()?;
+        let id: u32 = children.split_whitespace().next()?.parse().ok()?;
         let read = |file: &str| std::fs::read_to_string(format!("/proc/{id}/{file}")).ok();
         let status = read("status")?;
         let number = |name: &str| {

@@ -8,6 +8,7 @@
 //! * [`import`]: its instances as subsystems of the engine.
 //! * [`isolate`]: the same in processes of their own.
 //! * [`probe`]: what of its declared capabilities holds.
+//! * `supervise`: a process under a supervisor, which keeps what must outlive it.
 
 pub mod archive;
 pub mod description;
@@ -18,6 +19,8 @@ mod fmu;
 pub mod import;
 pub mod isolate;
 pub mod probe;
+#[cfg(target_os = "linux")]
+pub mod supervise;
 
 pub use error::{Error, Result};
 pub use fmu::{Fmu, KeepOpen};

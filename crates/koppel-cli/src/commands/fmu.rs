@@ -79,7 +79,7 @@ fn document(kind: Kind, tried: &Result<Findings>) -> Value {
         }
         Err(failure) => {
             let interface = if kind == Kind::CoSimulation { "co-simulation" } else { "model-exchange" };
-            let verdict = if matches!(failure, Failure::Crash(_)) { "crashed" } else { verdict(false) };
+            let verdict = if matches!(failure, Failure::Failed(_)) { "crashed" } else { verdict(false) };
             json!({ "interface": interface, "verdict": verdict, "error": error_document(failure) })
         }
     }

@@ -31,18 +31,19 @@ pub(crate) use worker::announce as announce_worker;
 
 /// Does what was asked.
 pub(crate) fn execute(command: Command) -> Result<Exit> {
+    let as_json = command.as_json();
     match command {
-        Command::Run(arguments) => told(run::run(&arguments), arguments.session.json),
-        Command::Check(arguments) => told(check::check(&arguments), arguments.json),
-        Command::Tune(arguments) => told(tune::tune(&arguments), arguments.json),
-        Command::Probe(arguments) => told(probe::probe(&arguments), arguments.json),
-        Command::Resume(arguments) => told(resume::resume(&arguments), arguments.session.json),
+        Command::Run(arguments) => told(run::run(&arguments), as_json),
+        Command::Check(arguments) => told(check::check(&arguments), as_json),
+        Command::Tune(arguments) => told(tune::tune(&arguments), as_json),
+        Command::Probe(arguments) => told(probe::probe(&arguments), as_json),
+        Command::Resume(arguments) => told(resume::resume(&arguments), as_json),
         Command::Recover(arguments) => recover::recover(&arguments),
         Command::Models(arguments) => models::models(&arguments),
         Command::Fmu(command) => fmu::fmu(&command),
         Command::Ssp(command) => ssp::ssp(&command),
-        Command::Hinf(arguments) => told(hinf::hinf(&arguments), arguments.json),
-        Command::Study(arguments) => told(study::study(&arguments), arguments.json),
+        Command::Hinf(arguments) => told(hinf::hinf(&arguments), as_json),
+        Command::Study(arguments) => told(study::study(&arguments), as_json),
         Command::New(arguments) => new::new(&arguments),
         Command::Completions { shell } => completions::completions(shell),
         Command::IsolatedFmu { parent } => worker::serve(&parent),

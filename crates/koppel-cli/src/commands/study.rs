@@ -7,7 +7,7 @@ use std::sync::Arc;
 use koppel_study::design::Design;
 use koppel_study::{
     Error as StudyError, Header, Options, Prepared, Progress, Row, Scheduler, Shard, Study, Wish, Written,
-    analyse, job_file, load, merge, run, write_results,
+    analyse, job_file, load, merge, run_after, write_results,
 };
 use serde_json::json;
 
@@ -16,6 +16,7 @@ use crate::execution::{self, StudyProgress};
 use crate::exit::Exit;
 use crate::failure::{Failure, Result, note};
 use crate::output::{Grid, duration, print, print_json, quoted, significant};
+use crate::supervision;
 
 impl From<StudyError> for Failure {
     fn from(error: StudyError) -> Self {
@@ -81,7 +82,8 @@ fn start(arguments: &StudyArguments) -> Result<Exit> {
         bar.show(progress);
         if execution::is_asked() { Wish::Stop } else { Wish::Continue }
     };
-    let made = run(&prepared, &folder, options, &mut watch);
+    let casualties = supervision::casualties();
+    let made = run_after(&prepared, &folder, options, &casualties, &supervision::observe, &mut watch);
     bar.end();
     prepared.later_warnings().iter().for_each(|text| note("warning", text));
     let (header, rows, progress) = made.map_err(|error| match error {

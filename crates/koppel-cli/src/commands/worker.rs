@@ -39,7 +39,7 @@ pub(super) fn check_apart(
                 if let Ending::Hung(_) = ended.how {
                     told.hints = vec!["allow more time with --timeout".into()];
                 }
-                Failure::Crash(told)
+                Failure::Failed(told)
             }
             _ => Failure::Words(told),
         }

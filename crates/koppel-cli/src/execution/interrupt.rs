@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use crate::exit::Exit;
 use crate::failure::note;
+use crate::supervision;
 
 static ASKED: AtomicU32 = AtomicU32::new(0);
 
@@ -24,6 +25,9 @@ const GRACE: Duration = Duration::from_secs(8);
 
 /// Listens from now on. Where signals cannot be caught, Ctrl-C kills as usual.
 pub(crate) fn listen() {
+    if supervision::listen() {
+        return;
+    }
     let _ = ctrlc::set_handler(|| match ASKED.fetch_add(1, Ordering::Relaxed) {
         0 => beside(|| {
             std::thread::sleep(PATIENCE);
@@ -57,12 +61,13 @@ fn beside(work: impl FnOnce() + Send + 'static) {
 }
 
 /// Says what is to be done if the run is ended inside a step.
-pub(super) fn prepare(rites: impl FnOnce() + Send + 'static) {
+pub(crate) fn prepare(rites: impl FnOnce() + Send + 'static) {
     *LAST_RITES.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(rites));
 }
 
 /// The files of the run are complete, and nothing is left to be done. Does not return once the run is being ended at once.
-pub(super) fn files_are_complete() {
+pub(crate) fn files_are_complete() {
+    supervision::run_is_over();
     LAST_RITES.lock().unwrap_or_else(PoisonError::into_inner).take();
 }
 
@@ -72,5 +77,5 @@ fn is_running() -> bool {
 
 /// True once the user wants the run to end.
 pub(crate) fn is_asked() -> bool {
-    ASKED.load(Ordering::Relaxed) > 0
+    ASKED.load(Ordering::Relaxed) > 0 || supervision::is_asked()
 }

@@ -4,7 +4,7 @@ mod cache;
 mod checkpoint;
 mod clock;
 mod files;
-mod interrupt;
+pub(crate) mod interrupt;
 mod log;
 mod margin;
 mod pace;

@@ -9,6 +9,7 @@ use koppel::system::Message;
 use koppel_io::results::{Finished, Metadata, ResultWriter, Table, read_table};
 
 use crate::failure::{Failure, Result, note};
+use crate::supervision::{Refusal, Remote};
 
 /// Numbers that are kept in memory for a report beside a result file: 128 MB. A longer run is read back from its file.
 const KEPT: usize = 16_000_000;
@@ -47,6 +48,8 @@ pub(super) struct Shared(Arc<Mutex<Place>>);
 #[derive(Debug)]
 enum Place {
     File(Box<ResultWriter>),
+    /// A file that the supervisor writes.
+    Remote(Remote),
     Nowhere,
     /// The result file is complete: it takes no more rows, and no checkpoint may count those it has.
     Ended,
@@ -60,16 +63,11 @@ impl Recording {
         rows: Option<u64>,
         keep: bool,
     ) -> Result<Self> {
-        let place = match (out, rows) {
-            (Some(path), Some(rows)) => {
-                Place::File(Box::new(ResultWriter::resume(path, metadata.clone(), rows)?))
-            }
-            (Some(path), None) => Place::File(Box::new(ResultWriter::create(path, metadata.clone())?)),
-            (None, _) => Place::Nowhere,
-        };
+        let place = out.map_or(Ok(Place::Nowhere), |path| Place::open(path, metadata, rows))?;
         let notes = match &place {
             Place::File(writer) => writer.notes().to_vec(),
-            _ => Vec::new(),
+            Place::Remote(remote) => remote.notes().to_vec(),
+            Place::Nowhere | Place::Ended => Vec::new(),
         };
         // Of a run that goes on, the earlier rows are in the file.
         let kept = (keep && !(out.is_some() && rows.is_some())).then(Kept::default);
@@ -105,8 +103,10 @@ impl Recording {
 
     /// Adds something to the metadata of the result file.
     pub(super) fn add(&mut self, key: &str, value: serde_json::Value) {
-        if let Place::File(writer) = &mut *self.place.lock() {
-            writer.add_metadata(key, value);
+        match &mut *self.place.lock() {
+            Place::File(writer) => writer.add_metadata(key, value),
+            Place::Remote(remote) => remote.add_metadata(key, value),
+            Place::Nowhere | Place::Ended => {}
         }
     }
 
@@ -115,6 +115,7 @@ impl Recording {
         let mut place = self.place.lock();
         match std::mem::replace(&mut *place, Place::Ended) {
             Place::File(writer) => writer.finish().map(Some).map_err(Failure::Write),
+            Place::Remote(remote) => remote.finish().map_err(Failure::refused),
             other => {
                 *place = other;
                 Ok(None)
@@ -149,6 +150,22 @@ impl Recording {
     }
 }
 
+impl Place {
+    /// Starts a result file, or continues it after `rows` rows: by the supervisor if there is one.
+    fn open(path: &Path, metadata: &Metadata, rows: Option<u64>) -> Result<Self> {
+        if let Some(opened) = Remote::open(path, metadata, rows) {
+            let refused =
+                |refusal: Refusal| Failure::Words(Box::new(refusal.into_diagnoses().swap_remove(0)));
+            return opened.map(Place::Remote).map_err(refused);
+        }
+        let writer = match rows {
+            Some(rows) => ResultWriter::resume(path, metadata.clone(), rows),
+            None => ResultWriter::create(path, metadata.clone()),
+        };
+        Ok(Place::File(Box::new(writer?)))
+    }
+}
+
 impl Shared {
     fn lock(&self) -> MutexGuard<'_, Place> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
@@ -161,6 +178,7 @@ impl Shared {
                 writer.sync()?;
                 Ok(writer.rows())
             }
+            Place::Remote(remote) => Ok(remote.sync()?),
             Place::Nowhere => Ok(0),
             Place::Ended => Err(ENDED.into()),
         }
@@ -186,6 +204,9 @@ impl Shared {
             Place::File(writer) => writer
                 .row_with(time, values, messages)
                 .map_err(|error| Box::new(koppel::Error::Recorder { source: error.into() })),
+            Place::Remote(remote) => remote
+                .row(time, values, messages)
+                .map_err(|refusal| Box::new(koppel::Error::Recorder { source: refusal.into() })),
             Place::Nowhere => Ok(()),
             Place::Ended => Err(Box::new(koppel::Error::Recorder { source: ENDED.into() })),
         }

@@ -21,6 +21,7 @@ use std::sync::OnceLock;
 use serde_json::{Value, json};
 
 use crate::failure::{Failure, Result};
+use crate::supervision;
 pub(crate) use auto::explanation;
 pub(crate) use check::{Check, Limit};
 pub(crate) use dry_run::DryRun;
@@ -53,6 +54,9 @@ pub(crate) fn keep_standard_output() {}
 
 /// Writes to standard output; a closed pipe is no error.
 pub(crate) fn print(text: &str) -> Result<()> {
+    if let Some(printed) = supervision::print(text) {
+        return printed.map_err(Failure::refused);
+    }
     let written = match OUT.get() {
         Some(mut out) => out.write_all(text.as_bytes()),
         None => {

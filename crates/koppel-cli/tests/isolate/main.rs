@@ -8,6 +8,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 mod resuming;
+mod supervised;
 
 use common::{Folder, Said, signal};
 use std::io::Write;
@@ -109,13 +110,21 @@ fn spawn(folder: &Folder, arguments: &[&str]) -> Child {
     command(folder, arguments).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
 }
 
-/// Processes that work for the process with this number.
-fn workers_of(parent: u32) -> usize {
-    let wanted = format!("isolated-fmu {parent}");
-    let all = std::fs::read_dir("/proc").unwrap().flatten();
-    let line = |path: std::path::PathBuf| std::fs::read(path.join("cmdline")).unwrap_or_default();
-    all.filter(|e| String::from_utf8_lossy(&line(e.path())).replace('\0', " ").trim().ends_with(&wanted))
-        .count()
+/// Processes that host FMUs for the run with this supervisor.
+fn workers_of(supervisor: u32) -> usize {
+    let supervised = processes(|line| line.contains(&format!(" supervised {supervisor} ")));
+    let is_worker = |line: &str, parent: &u32| line.ends_with(&format!("isolated-fmu {parent}"));
+    processes(|line| supervised.iter().any(|parent| is_worker(line, parent))).len()
+}
+
+/// Numbers of the processes with such a command line.
+fn processes(is_wanted: impl Fn(&str) -> bool) -> Vec<u32> {
+    let all = std::fs::read_dir("/proc").unwrap().flatten().filter_map(|entry| {
+        let line = std::fs::read(entry.path().join("cmdline")).ok()?;
+        let number = entry.file_name().to_str()?.parse().ok()?;
+        Some((number, String::from_utf8_lossy(&line).replace('\0', " ").trim().to_owned()))
+    });
+    all.filter(|(_, line)| is_wanted(line)).map(|(number, _)| number).collect()
 }
 
 fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
@@ -234,10 +243,12 @@ fn no_worker_and_no_folder_outlives_a_killed_run() {
         if how == 13 {
             std::thread::sleep(Duration::from_millis(1500));
         }
-        let id = child.id();
+        let supervised = processes(|line| line.contains(&format!(" supervised {} ", child.id())));
         signal(&child, name);
         child.wait().unwrap();
-        wait_until("no worker is left", || workers_of(id) == 0);
+        let is_left =
+            |line: &str| supervised.iter().any(|one| line.ends_with(&format!("isolated-fmu {one}")));
+        wait_until("no worker is left", || processes(is_left).is_empty());
         wait_until("no folder is left", || temporary(&folder) == 0);
     }
 }

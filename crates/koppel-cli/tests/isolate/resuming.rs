@@ -115,7 +115,7 @@ fn a_second_ctrl_c_ends_a_step_that_does_not() {
     signal(&child, "INT");
     let said = Said::new(child.wait_with_output().unwrap());
     assert_eq!(said.code, Some(130), "{}", said.err);
-    said.errs_with(&["stopping after this step; press Ctrl-C again", "`r.csv` has the rows up to then"]);
+    said.errs_with(&["stopping after this step; press Ctrl-C again", "are kept in r.csv"]);
     assert_eq!(folder.column("r.csv", "time").len(), 51);
     assert!(!folder.has("r.csv.part"));
 }

@@ -136,6 +136,12 @@ fn remove_stale(parent: &Path) {
     }
 }
 
+/// Removes what crashed processes have left in the folder for temporary files.
+#[cfg(target_os = "linux")]
+pub(crate) fn remove_left_behind() {
+    remove_stale(&std::env::temp_dir());
+}
+
 /// Removes the folder an FMU was unpacked to if the process that made it is gone; for those who outlive it.
 #[cfg(target_os = "linux")]
 pub(crate) fn remove_dead(files: &Path) {

@@ -20,7 +20,7 @@ mod nested;
 
 pub use folder::Unpacked;
 #[cfg(target_os = "linux")]
-pub(crate) use folder::remove_dead;
+pub(crate) use folder::{remove_dead, remove_left_behind};
 use name::Names;
 pub use name::normalize;
 pub use nested::{MAX_INNER_SIZE, Source, split};

@@ -154,7 +154,8 @@ impl Instance {
         };
         let context = Owned(NonNull::from(Box::leak(Box::new(Context { environment, callbacks }))));
         let raw = context.as_ptr();
-        trace::enter(const { trace::number(CALL) });
+        trace::announce(0, with.log.instance());
+        trace::enter(const { trace::number(CALL) }, 0);
         // SAFETY: `raw` is the box just made, alive until the instance is dropped; the texts live during the call.
         let component = unsafe {
             (*raw).callbacks.component_environment = (&raw mut (*raw).environment).cast();

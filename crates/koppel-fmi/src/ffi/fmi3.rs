@@ -112,7 +112,8 @@ impl Instance {
         let [name, token, resources] = with.texts(CALL)?;
         let context = Instance::context(with);
         let references = with.intermediate.unwrap_or(&[]);
-        trace::enter(const { trace::number(CALL) });
+        trace::announce(0, with.log.instance());
+        trace::enter(const { trace::number(CALL) }, 0);
         let update: Option<IntermediateCallback> = with.intermediate.map(|_| intermediate_update as _);
         // SAFETY: the context is alive until the instance is dropped; texts and references live during the call.
         let pointer = unsafe {

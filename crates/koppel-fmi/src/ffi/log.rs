@@ -1,6 +1,6 @@
 //! Messages of an instance, tied to its name and to simulated time.
 
-use super::{Status, text_from};
+use super::{Status, text_from, trace};
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use std::ffi::{c_char, c_int, c_void};
@@ -41,8 +41,13 @@ impl Log {
         Log { instance: instance.into(), time: AtomicU64::new(0), sink, recent: Mutex::default() }
     }
 
+    pub(crate) fn instance(&self) -> &str {
+        &self.instance
+    }
+
     pub(crate) fn set_time(&self, time: f64) {
         self.time.store(time.to_bits(), Ordering::Relaxed);
+        trace::at(time);
     }
 
     pub(crate) fn time(&self) -> f64 {

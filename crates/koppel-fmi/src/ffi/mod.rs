@@ -22,7 +22,7 @@ pub(crate) use log::{Log, tail};
 pub use log::{LogMessage, LogSink};
 pub use plain::StepCall;
 #[cfg(target_os = "linux")]
-pub(crate) use trace::{Calls, call_name, note_calls_in};
+pub(crate) use trace::{Calls, announce_instances_to, call_name, note_calls_in};
 
 use libloading::Library;
 use serde::{Deserialize, Serialize};

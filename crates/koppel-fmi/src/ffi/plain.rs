@@ -71,7 +71,7 @@ impl<C: PlainCalls> PlainStep<C> {
         assert!(inputs.len() == values.len() && outputs.len() == results.len(), "one value per reference");
         if !inputs.is_empty() {
             if NOTED {
-                trace::enter(const { trace::number(C::NAMES[0]) });
+                trace::enter(const { trace::number(C::NAMES[0]) }, instance as u64);
             }
             // SAFETY: promised by the caller; lengths were compared.
             let code = unsafe { calls.set(instance, inputs, values.as_ptr()) };
@@ -80,7 +80,7 @@ impl<C: PlainCalls> PlainStep<C> {
             }
         }
         if NOTED {
-            trace::enter(const { trace::number(C::NAMES[1]) });
+            trace::enter(const { trace::number(C::NAMES[1]) }, instance as u64);
         }
         // SAFETY: promised by the caller.
         let (code, stopped) = unsafe { calls.step(instance, step) };
@@ -94,7 +94,7 @@ impl<C: PlainCalls> PlainStep<C> {
             return Ok(());
         }
         if NOTED {
-            trace::enter(const { trace::number(C::NAMES[2]) });
+            trace::enter(const { trace::number(C::NAMES[2]) }, instance as u64);
         }
         // SAFETY: promised by the caller; lengths were compared.
         let code = unsafe { calls.get(instance, outputs, results.as_mut_ptr()) };

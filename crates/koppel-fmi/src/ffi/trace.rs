@@ -1,41 +1,106 @@
-//! Which function of an FMU is running, noted where another process can read it after a crash.
+//! Which function of which instance is running, noted where another process can read it after a crash.
 //!
-//! A number stands for the name, and calls are counted: two stores per call, and nothing is noted unless a place was given.
+//! Every thread has a place of its own. A number stands for a function, the address of an instance for the instance, so that a call costs a few stores;
+//! nothing is noted unless places were given.
 
-use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
+use std::cell::Cell;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
-/// Where calls are noted.
+/// Where the calls of a thread are noted.
 #[repr(C)]
 pub(crate) struct Calls {
     /// The call that was begun last, as a number.
     pub(crate) last: AtomicU64,
     /// How many were begun.
     pub(crate) count: AtomicU64,
+    /// The instance it was for.
+    pub(crate) instance: AtomicU64,
+    /// The bits of the time of the newest step, plus one; 0 before the first.
+    time: AtomicU64,
 }
 
-static PLACE: AtomicPtr<Calls> = AtomicPtr::new(std::ptr::null_mut());
+impl Calls {
+    /// The time of the newest step, if there was one.
+    pub(crate) fn time(&self) -> Option<f64> {
+        self.time.load(Ordering::Relaxed).checked_sub(1).map(f64::from_bits)
+    }
+}
 
-/// From now on calls are noted here.
+/// Told the number and the name of every new instance.
+type Announce = fn(u64, &str);
+
+static PLACES: OnceLock<&'static [Calls]> = OnceLock::new();
+static ANNOUNCE: OnceLock<Announce> = OnceLock::new();
+
+thread_local! {
+    static PLACE: Cell<Option<&'static Calls>> = const { Cell::new(None) };
+}
+
+/// From now on calls are noted here, those of each thread apart; threads for which there is no place share the last.
 #[cfg(target_os = "linux")]
-pub(crate) fn note_calls_in(place: &'static Calls) {
-    PLACE.store(std::ptr::from_ref(place).cast_mut(), Ordering::Release);
+pub(crate) fn note_calls_in(places: &'static [Calls]) {
+    let _ = PLACES.set(places);
+}
+
+/// From now on new instances are announced.
+#[cfg(target_os = "linux")]
+pub(crate) fn announce_instances_to(announce: Announce) {
+    let _ = ANNOUNCE.set(announce);
+}
+
+/// Announces an instance, 0 for one that is being made.
+pub(super) fn announce(instance: u64, name: &str) {
+    if let Some(announce) = ANNOUNCE.get() {
+        announce(instance, name);
+    }
 }
 
 /// Notes that a call begins.
 #[inline]
-pub(super) fn enter(number: u64) {
-    // SAFETY: the pointer is null or comes from a reference that lives for ever; what it points to is atomic.
-    if let Some(place) = unsafe { PLACE.load(Ordering::Relaxed).as_ref() } {
+pub(super) fn enter(number: u64, instance: u64) {
+    if let Some(place) = place() {
         place.last.store(number, Ordering::Relaxed);
+        place.instance.store(instance, Ordering::Relaxed);
         // Calls come from one thread at a time: no need for an atomic addition.
         place.count.store(place.count.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
     }
 }
 
+/// Notes that no call is running.
+pub(super) fn leave() {
+    if let Some(place) = place() {
+        place.last.store(0, Ordering::Relaxed);
+    }
+}
+
+/// Notes the time of a step.
+#[inline]
+pub(super) fn at(time: f64) {
+    if let Some(place) = PLACE.get() {
+        place.time.store(time.to_bits().wrapping_add(1), Ordering::Relaxed);
+    }
+}
+
+/// The place of this thread.
+#[inline]
+fn place() -> Option<&'static Calls> {
+    PLACE.get().or_else(first_place)
+}
+
+#[cold]
+fn first_place() -> Option<&'static Calls> {
+    static NEXT: AtomicUsize = AtomicUsize::new(0);
+    let places = PLACES.get()?;
+    let place = &places[NEXT.fetch_add(1, Ordering::Relaxed).min(places.len() - 1)];
+    PLACE.set(Some(place));
+    Some(place)
+}
+
 /// True if calls are noted.
 #[inline]
 pub(super) fn is_on() -> bool {
-    !PLACE.load(Ordering::Relaxed).is_null()
+    PLACES.get().is_some()
 }
 
 /// The number of a name.

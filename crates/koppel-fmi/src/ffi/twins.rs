@@ -4,7 +4,7 @@
 macro_rules! call {
     ($self:ident, $name:expr, $function:expr $(, $argument:expr)*) => {{
         $self.alive($name)?;
-        $crate::ffi::trace::enter(const { $crate::ffi::trace::number($name) });
+        $crate::ffi::trace::enter(const { $crate::ffi::trace::number($name) }, $self.pointer.as_ptr() as u64);
         // SAFETY: the instance is alive, and the arguments are what the standard asks for: buffers of the lengths given.
         let code = unsafe { ($function)($self.pointer.as_ptr() $(, $argument)*) };
         $self.check($name, code)
@@ -63,6 +63,7 @@ macro_rules! twins {
                     drop(unsafe { Box::from_raw(context.as_ptr()) });
                     return Err($crate::ffi::CallError::NoInstance { call, messages: log.take() });
                 };
+                $crate::ffi::trace::announce(pointer.as_ptr() as u64, log.instance());
                 Ok(Instance {
                     functions: functions.clone(),
                     pointer: $crate::ffi::Owned(pointer),
@@ -249,8 +250,9 @@ macro_rules! twins {
                 }
                 // SAFETY: the instance is alive and never used again; then nobody knows the context any more.
                 unsafe {
-                    $crate::ffi::trace::enter(const { $crate::ffi::trace::number(concat!($fmi, "FreeInstance")) });
+                    $crate::ffi::trace::enter(const { $crate::ffi::trace::number(concat!($fmi, "FreeInstance")) }, self.pointer.as_ptr() as u64);
                     (self.functions.free_instance)(self.pointer.as_ptr());
+                    $crate::ffi::trace::leave();
                     drop(Box::from_raw(self.context.as_ptr()));
                 }
             }

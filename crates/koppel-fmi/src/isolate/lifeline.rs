@@ -50,7 +50,7 @@ unsafe extern "C" {
 
 /// Leaves it to the parent to end this process: whoever sends these signals to all processes of a session or service wants the
 /// parent to finish its step first.
-fn ignore_signals() {
+pub(crate) fn ignore_signals() {
     const IGNORE: usize = 1;
     for number in [Signal::HUP, Signal::INT, Signal::TERM] {
         // SAFETY: no handler of this program is involved; the numbers are valid.

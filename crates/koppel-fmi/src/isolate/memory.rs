@@ -169,18 +169,20 @@ fn length(words: usize) -> u64 {
     (2 * PAGE + words * WORD) as u64
 }
 
-/// A mapped part of the file.
-struct Map {
+/// A mapped part of a file.
+pub(crate) struct Map {
     first: NonNull<AtomicU64>,
     words: usize,
 }
 
 // SAFETY: the mapping has one owner, belongs to no thread, and is made of atomic numbers.
 unsafe impl Send for Map {}
+// SAFETY: as above; only atomic numbers can be reached through a shared reference.
+unsafe impl Sync for Map {}
 
 impl Map {
     /// Maps so many words from a byte of the file on, which both are whole pages and within it.
-    fn new(file: &OwnedFd, offset: usize, words: usize) -> io::Result<Map> {
+    pub(crate) fn new(file: &OwnedFd, offset: usize, words: usize) -> io::Result<Map> {
         let access = ProtFlags::READ | ProtFlags::WRITE;
         // SAFETY: a new mapping at a place the system chooses; nothing else is changed.
         let pointer = unsafe {
@@ -198,7 +200,7 @@ impl Map {
     }
 
     #[inline]
-    fn words(&self) -> &[AtomicU64] {
+    pub(crate) fn words(&self) -> &[AtomicU64] {
         // SAFETY: the mapping is that long, aligned to pages and alive; the file cannot shrink, so every word is backed.
         // Atomic numbers may be changed by others at any time.
         unsafe { std::slice::from_raw_parts(self.first.as_ptr(), self.words) }

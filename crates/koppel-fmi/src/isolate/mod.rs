@@ -59,6 +59,13 @@ mod ring;
 #[cfg(target_os = "linux")]
 mod serve;
 
+#[cfg(target_os = "linux")]
+pub(crate) use lifeline::ignore_signals;
+#[cfg(target_os = "linux")]
+pub(crate) use memory::Map;
+#[cfg(target_os = "linux")]
+pub(crate) use process::{Process, end_orphans};
+
 /// The program that hosts FMUs; it must call [`serve`] with the number that follows its arguments.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Worker {

@@ -2,7 +2,7 @@
 
 use super::{Ending, Worker, limits};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::process::{Pid, PidfdFlags, Signal, WaitId, WaitIdOptions};
+use rustix::process::{Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, WaitOptions};
 use std::cell::Cell;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -24,8 +24,8 @@ pub(super) fn has_processors() -> bool {
     WORKERS.load(Ordering::Relaxed) < processors
 }
 
-/// A worker.
-pub(super) struct Process {
+/// A process that is watched.
+pub(crate) struct Process {
     child: Child,
     pid: Option<Pid>,
     /// Bytes of memory it had when it was last looked at.
@@ -50,10 +50,20 @@ impl Process {
             Ok(stderr) if !is_quiet => Stdio::from(stderr),
             _ => Stdio::null(),
         });
+        Process::of(&mut command)
+    }
+
+    /// Starts a command.
+    pub(crate) fn of(command: &mut Command) -> io::Result<Process> {
         let child = command.spawn()?;
         WORKERS.fetch_add(1, Ordering::Relaxed);
         let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
         Ok(Process { child, pid, memory: Cell::new(0) })
+    }
+
+    /// Ends it at once.
+    pub(crate) fn kill(&self) {
+        let _ = self.pid.map(|pid| rustix::process::kill_process(pid, Signal::KILL));
     }
 
     /// Notes how much memory it has: once it has ended, nobody knows.
@@ -69,7 +79,7 @@ impl Process {
     }
 
     /// How it ended, if it has.
-    pub(super) fn ended(&self) -> Option<Ending> {
+    pub(crate) fn ended(&self) -> Option<Ending> {
         // It stays a zombie, so that its number still stands for its group.
         let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
         let status = rustix::process::waitid(WaitId::Pid(self.pid?), options).ok()??;
@@ -78,7 +88,7 @@ impl Process {
     }
 
     /// Waits until it leaves by itself, but not for long.
-    pub(super) fn wait(&self) {
+    pub(crate) fn wait(&self) {
         let Some(handle) =
             self.pid.and_then(|pid| rustix::process::pidfd_open(pid, PidfdFlags::empty()).ok())
         else {
@@ -87,6 +97,31 @@ impl Process {
         let time = Timespec { tv_sec: FAREWELL.as_secs() as i64, tv_nsec: 0 };
         let _ = poll(&mut [PollFd::new(&handle, PollFlags::IN)], Some(&time));
     }
+}
+
+/// Ends all children of this process: those it has left, and those of children that ended, if it is a subreaper.
+pub(crate) fn end_orphans() {
+    // A child that is ended may leave children of its own.
+    for _ in 0..8 {
+        let children = children();
+        if children.is_empty() {
+            return;
+        }
+        for pid in children {
+            let _ = rustix::process::kill_process(pid, Signal::KILL);
+            let _ = rustix::process::waitpid(Some(pid), WaitOptions::empty());
+        }
+    }
+}
+
+fn children() -> Vec<Pid> {
+    let threads = std::fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
+    let lists = threads.filter_map(|thread| std::fs::read_to_string(thread.path().join("children")).ok());
+    lists.flat_map(|list| list.split_whitespace().filter_map(pid).collect::<Vec<_>>()).collect()
+}
+
+fn pid(number: &str) -> Option<Pid> {
+    number.parse().ok().and_then(Pid::from_raw)
 }
 
 impl Drop for Process {

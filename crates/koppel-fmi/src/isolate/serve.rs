@@ -24,7 +24,7 @@ pub(super) fn serve(parent: &str, jobs: &[(&str, Job)]) -> io::Result<()> {
     let memory = Memory::open(io::stdin().as_fd().try_clone_to_owned()?)?;
     // The FMU finds an empty standard input.
     rustix::stdio::dup2_stdin(File::open("/dev/null")?)?;
-    note_calls_in(&memory.control_for_ever()?.calls);
+    note_calls_in(std::slice::from_ref(&memory.control_for_ever()?.calls));
     // When the machine runs out of memory, it is not the parent that has to go.
     let _ = std::fs::write("/proc/self/oom_score_adj", "500");
     let mut worker = Worker { channel: Channel::new(memory), jobs, folder, fmu: None, hosted: None };

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use koppel::system::Message;
+use serde::{Deserialize, Serialize};
 
 use super::csv_text::CsvSink;
 use super::csvw;
@@ -49,7 +50,7 @@ pub struct ResultWriter {
 }
 
 /// A result that is complete.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Finished {
     /// The result file.
     pub path: PathBuf,
@@ -179,6 +180,12 @@ impl ResultWriter {
         self.rows += 1;
         self.last_time = Some(time);
         if self.last_flush.elapsed() >= FLUSH_INTERVAL { self.flush() } else { Ok(()) }
+    }
+
+    /// True if rows have so many numbers and so many messages.
+    #[must_use]
+    pub fn fits(&self, numbers: usize, messages: usize) -> bool {
+        numbers == self.numbers && numbers + messages == self.metadata.columns.len()
     }
 
     /// Adds what is only known at the end of the run to the metadata of the finished file.

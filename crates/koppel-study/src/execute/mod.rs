@@ -19,6 +19,7 @@ use std::time::{Duration, Instant};
 
 use koppel::diagnostic::{Diagnostic, in_one_line};
 pub use prepare::Prepared;
+use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
 use crate::log::{Header, Log, Row};
@@ -96,6 +97,24 @@ pub(crate) const SYNC: Duration = Duration::from_secs(1);
 /// Time before the length of a study is judged.
 const JUDGED: f64 = 2.0;
 
+/// What earlier processes that worked at a study came to: an FMU can take its process along.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Casualties {
+    /// Runs that ended their process, with how: they count as failed.
+    pub lost: Vec<(u64, String)>,
+    /// Runs that were under way when a process ended: they are made first, one at a time.
+    pub suspects: Vec<u64>,
+}
+
+/// What happens to a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Moment {
+    /// It begins.
+    Begin,
+    /// It has ended.
+    End,
+}
+
 /// Makes all runs that are not in the log of `folder` yet; the rows of all that are finished then.
 ///
 /// # Errors
@@ -107,17 +126,43 @@ pub fn run(
     options: Options,
     watch: &mut dyn FnMut(&Progress) -> Wish,
 ) -> Result<(Header, Vec<Row>, Progress)> {
+    run_after(prepared, folder, options, &Casualties::default(), &|_, _| {}, watch)
+}
+
+/// The same after processes that did not come to their end; `observe` is told, from any thread, when a run begins and ends.
+///
+/// # Errors
+///
+/// As above.
+pub fn run_after(
+    prepared: &Prepared,
+    folder: &Path,
+    options: Options,
+    casualties: &Casualties,
+    observe: &(dyn Fn(u64, Moment) + Sync),
+    watch: &mut dyn FnMut(&Progress) -> Wish,
+) -> Result<(Header, Vec<Row>, Progress)> {
     let header = Header::new(prepared)?;
     let mut log = Log::open(folder, &header)?;
     let mut rows = std::mem::take(&mut log.rows);
+    for (run, failure) in &casualties.lost {
+        if rows.iter().all(|row| row.run != *run) {
+            let row = one::lost(prepared, *run, failure);
+            log.push(&row);
+            rows.push(row);
+        }
+    }
     let done: std::collections::HashSet<u64> = rows.iter().map(|row| row.run).collect();
     let own = header.runs / options.shard.parts
         + u64::from(options.shard.part <= header.runs % options.shard.parts);
     if own > MANY && !options.is_large_accepted {
         return Err(Error::TooLarge { runs: own, hours: None });
     }
-    let todo: Vec<u64> =
+    let mut todo: Vec<u64> =
         (0..header.runs).filter(|run| options.shard.has(*run) && !done.contains(run)).collect();
+    let is_suspect = |run: &u64| casualties.suspects.contains(run);
+    todo.sort_by_key(|run| !is_suspect(run));
+    let suspects = todo.iter().filter(|run| is_suspect(run)).count();
     let mut progress = Progress {
         runs: own,
         before: own - todo.len() as u64,
@@ -127,14 +172,25 @@ pub fn run(
     let threads = threads(prepared, options, todo.len());
     let stop = AtomicBool::new(watch(&progress) == Wish::Stop);
     let next = AtomicUsize::new(0);
+    let make = |index: usize| {
+        let number = *todo.get(index)?;
+        observe(number, Moment::Begin);
+        let row = one::run(prepared, number, &stop);
+        observe(number, Moment::End);
+        row
+    };
+    // Suspects alone: if one ends this process, it is known which.
+    let mut first = Vec::new();
+    while first.len() < suspects && !stop.load(Ordering::Relaxed) {
+        first.extend(make(next.fetch_add(1, Ordering::Relaxed)));
+    }
     let result = std::thread::scope(|scope| {
         let (sender, receiver) = mpsc::channel();
         for _ in 0..threads {
-            let (sender, stop, next, todo) = (sender.clone(), &stop, &next, &todo);
+            let (sender, stop, next, make) = (sender.clone(), &stop, &next, &make);
             scope.spawn(move || {
                 while !stop.load(Ordering::Relaxed) {
-                    let Some(number) = todo.get(next.fetch_add(1, Ordering::Relaxed)) else { break };
-                    let Some(row) = one::run(prepared, *number, stop) else { break };
+                    let Some(row) = make(next.fetch_add(1, Ordering::Relaxed)) else { break };
                     if sender.send(row).is_err() {
                         break;
                     }
@@ -144,6 +200,7 @@ pub fn run(
         drop(sender);
         let mut keeper =
             Keeper { log: &mut log, rows: &mut rows, progress: &mut progress, synced: Instant::now() };
+        first.into_iter().for_each(|row| keeper.note(row));
         let result = keeper.keep(&receiver, options, &mut |progress| {
             let wish = watch(progress);
             if wish == Wish::Stop {

@@ -56,6 +56,12 @@ pub(super) fn run(prepared: &Prepared, number: u64, is_ended: &AtomicBool) -> Op
     Some(Row { run: number, values, failure, ended_by: seen.ended_by })
 }
 
+/// A run that took its process along.
+pub(super) fn lost(prepared: &Prepared, number: u64, failure: &str) -> Row {
+    let values = measured(prepared, &prepared.design.cells(number), &Seen::default(), true);
+    Row { run: number, values, failure: Some(failure.to_owned()), ended_by: None }
+}
+
 /// True if the run came to its end.
 fn make(prepared: &Prepared, cells: &[Cell], seen: &mut Seen, is_ended: &AtomicBool) -> Result<bool, String> {
     let study = &*prepared.study;

@@ -8,7 +8,7 @@ mod draw;
 
 use std::fmt;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 pub use draw::{Ink, hint_line, in_one_line, told, visible};
 
@@ -51,7 +51,8 @@ pub trait Diagnostic: fmt::Display {
 }
 
 /// Where something is wrong, as far as it is known.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Place {
     /// A file, or an option of the command line.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -115,7 +116,8 @@ pub struct Excerpt {
 }
 
 /// A diagnostic as plain data.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Diagnosis {
     /// What is wrong.
     #[serde(rename = "message")]

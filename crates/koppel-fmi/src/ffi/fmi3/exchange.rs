@@ -29,7 +29,8 @@ impl Instance {
         let instantiate = functions.instantiate_model_exchange.ok_or(CallError::Missing { call: CALL })?;
         let [name, token, resources] = with.texts(CALL)?;
         let context = Instance::context(with);
-        crate::ffi::trace::enter(const { crate::ffi::trace::number(CALL) });
+        crate::ffi::trace::announce(0, with.log.instance());
+        crate::ffi::trace::enter(const { crate::ffi::trace::number(CALL) }, 0);
         // SAFETY: the context is alive until the instance is dropped; texts live during the call.
         let pointer = unsafe {
             instantiate(

@@ -141,7 +141,8 @@ pub(super) unsafe extern "C" fn intermediate_update(
         if running.failure.is_none() {
             let moment = Moment { time, set_requested, get_allowed, step_finished };
             running.failure = (*running.update)(&*running.instance, moment).err();
-            trace::enter(const { trace::number("fmi3DoStep") });
+            let instance = (*running.instance).pointer.as_ptr() as u64;
+            trace::enter(const { trace::number("fmi3DoStep") }, instance);
         }
     }
 }

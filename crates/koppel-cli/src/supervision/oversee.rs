@@ -1,0 +1,249 @@
+//! The supervisor of a command.
+
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use koppel::diagnostic::{Diagnosis, Seconds, in_one_line};
+use koppel::system::Message;
+use koppel_fmi::isolate::Ending;
+use koppel_fmi::supervise::{Event, Supervisor, Whereabouts};
+use koppel_io::Error as Io;
+use koppel_io::results::ResultWriter;
+use koppel_study::Casualties;
+
+use super::SUPERVISED;
+use super::request::{Answer, Done, Request};
+use crate::execution::{interrupt, nearby};
+use crate::exit::Exit;
+use crate::failure::{Failure, note};
+use crate::output;
+
+/// Set when the run is to be ended without waiting for its step.
+static IS_TO_END_AT_ONCE: AtomicBool = AtomicBool::new(false);
+
+/// Carries out the command with these arguments in a process of its own; `None` if none can be started.
+pub(super) fn oversee(arguments: &[OsString], as_json: bool) -> Option<ExitCode> {
+    let mut keeper = Keeper::default();
+    loop {
+        let mut supervisor = Supervisor::start(SUPERVISED, arguments.iter().cloned()).ok()?;
+        let how = watch(&mut supervisor, &mut keeper);
+        if IS_TO_END_AT_ONCE.load(Ordering::Relaxed) {
+            keeper.complete("ended inside a step");
+            supervisor.clean_up();
+            std::process::exit(Exit::Interrupted.number().into());
+        }
+        if let Some(code) = keeper.code {
+            return Some(ExitCode::from(code));
+        }
+        let told = diagnosis(how, supervisor.whereabouts());
+        supervisor.clean_up();
+        if keeper.lose(&told) {
+            continue;
+        }
+        let failure = Failure::Failed(Box::new(told));
+        keeper.complete("the run has failed");
+        if as_json && let Err(unsaid) = output::print_json(&output::failure_document(&failure)) {
+            unsaid.show();
+        }
+        failure.show();
+        return Some(failure.code().into());
+    }
+}
+
+/// Serves the other process until it has ended.
+fn watch(supervisor: &mut Supervisor, keeper: &mut Keeper) -> Ending {
+    let mut has_passed_on = false;
+    loop {
+        if IS_TO_END_AT_ONCE.load(Ordering::Relaxed) {
+            supervisor.kill();
+        } else if interrupt::is_asked() && !has_passed_on {
+            supervisor.ask_to_end();
+            has_passed_on = true;
+        }
+        match supervisor.next() {
+            Event::Row(time, values, aside) => {
+                if !keeper.row(time, values, aside) {
+                    supervisor.report_trouble();
+                }
+            }
+            Event::Request(request) => {
+                let answer = keeper.answer(&request);
+                supervisor.reply(&serde_json::to_vec(&answer).unwrap_or_default());
+                if keeper.code.is_some() {
+                    supervisor.wait();
+                }
+            }
+            Event::Note(run, moment) if moment == b"begin" => _ = keeper.under_way.insert(run),
+            Event::Note(run, _) => _ = keeper.under_way.remove(&run),
+            Event::Nothing => {}
+            Event::Ended(how) => return how,
+        }
+    }
+}
+
+/// What is kept for the other process.
+#[derive(Default)]
+struct Keeper {
+    results: Option<ResultWriter>,
+    /// Why rows can no longer be written.
+    trouble: Option<Box<Io>>,
+    /// Its exit code, once it has done everything.
+    code: Option<u8>,
+    /// Runs of a study that have begun and not ended.
+    under_way: BTreeSet<u64>,
+    casualties: Casualties,
+    /// Texts of a study that were printed on standard error.
+    said: BTreeSet<String>,
+}
+
+impl Keeper {
+    /// The end of a process that worked at a study: one run is lost, or some are suspects. `false` for anything else.
+    fn lose(&mut self, told: &Diagnosis) -> bool {
+        let runs: Vec<u64> = std::mem::take(&mut self.under_way).into_iter().collect();
+        match runs.as_slice() {
+            [] => return false,
+            [one] => {
+                self.casualties.suspects.retain(|run| run != one);
+                self.casualties.lost.push((*one, in_one_line(&told.what, 1)));
+            }
+            several => self.casualties.suspects.extend(several),
+        }
+        true
+    }
+
+    /// Writes a row; `false` if that cannot be done.
+    fn row(&mut self, time: f64, values: &[f64], aside: Option<Vec<u8>>) -> bool {
+        let Some(results) = &mut self.results else { return self.trouble.is_none() };
+        let messages: Vec<Message> =
+            aside.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default();
+        // The other process may have been damaged.
+        let is_whole = results.fits(values.len(), messages.len());
+        if is_whole && self.trouble.is_none() {
+            self.trouble = results.row_with(time, values, &messages).err();
+        }
+        self.trouble.is_none()
+    }
+
+    fn answer(&mut self, request: &[u8]) -> Answer {
+        let words = |text: String| vec![Diagnosis::words(text, None)];
+        let request = serde_json::from_slice(request)
+            .map_err(|error| words(format!("a request to the supervisor makes no sense: {error}")))?;
+        self.carry_out(request).map_err(|failure| failure.diagnoses())
+    }
+
+    fn carry_out(&mut self, request: Request) -> crate::failure::Result<Done> {
+        let mut done = Done::default();
+        match request {
+            Request::Listen => {
+                interrupt::listen();
+                interrupt::prepare(|| {
+                    IS_TO_END_AT_ONCE.store(true, Ordering::Relaxed);
+                    // The first thread ends the process.
+                    std::thread::sleep(std::time::Duration::from_secs(60));
+                });
+            }
+            Request::Open { path, metadata, rows } => {
+                let results = match rows {
+                    Some(rows) => ResultWriter::resume(&path, *metadata, rows)?,
+                    None => ResultWriter::create(&path, *metadata)?,
+                };
+                done.notes = results.notes().to_vec();
+                self.results = Some(results);
+            }
+            Request::Add { key, value } => {
+                self.results.iter_mut().for_each(|results| results.add_metadata(&key, value.clone()));
+            }
+            Request::Sync => {
+                self.check()?;
+                if let Some(results) = &mut self.results {
+                    results.sync().map_err(Failure::Write)?;
+                    done.rows = results.rows();
+                }
+            }
+            Request::Finish => {
+                self.check()?;
+                done.finished =
+                    self.results.take().map(ResultWriter::finish).transpose().map_err(Failure::Write)?;
+            }
+            Request::Casualties => done.casualties = self.casualties.clone(),
+            Request::RunIsOver => interrupt::files_are_complete(),
+            Request::Print(text) => output::print(&text)?,
+            // A process that goes on with the work of another has the same to say at its start.
+            Request::Say(text) if self.casualties != Casualties::default() && self.said.contains(&text) => {}
+            Request::Say(text) => {
+                crate::failure::say(&text);
+                self.said.insert(text);
+            }
+            Request::Leave(code) => self.code = Some(code),
+        }
+        Ok(done)
+    }
+
+    /// Rows that could not be written are told of once.
+    fn check(&mut self) -> crate::failure::Result<()> {
+        match self.trouble.take() {
+            Some(error) => {
+                self.results = None;
+                Err(Failure::Write(error))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Completes the result file of a run that did not come to its end.
+    fn complete(&mut self, what: &str) {
+        let last = self.results.as_ref().and_then(ResultWriter::last_time);
+        match self.results.take().map(ResultWriter::finish) {
+            Some(Ok(finished)) => {
+                let time = last.map(|time| format!(" up to t = {} s", Seconds(time))).unwrap_or_default();
+                let (rows, path) = (finished.rows, nearby(&finished.path));
+                note("note", format!("{what}; the {rows} rows{time} are kept in {}", path.display()));
+            }
+            Some(Err(error)) => Failure::Write(error).show(),
+            None => {}
+        }
+    }
+}
+
+/// How the other process ended, and which call was running.
+fn diagnosis(how: Ending, calls: Vec<Whereabouts>) -> Diagnosis {
+    let isolate = "run with --isolate: the message then names the inputs of the step, and koppel itself is out of reach of the FMU";
+    let who = |one: &Whereabouts| one.instance.clone().unwrap_or_else(|| "an FMU".into());
+    match calls.as_slice() {
+        [] => {
+            let hint = match how {
+                Ending::Signal(9) => "somebody killed it, or the machine ran out of memory",
+                _ => "this is a fault of koppel: please report it with the system file",
+            };
+            Diagnosis::words(format!("the process of this command {how}"), Some(hint.to_owned()))
+        }
+        [one] => {
+            let when = one
+                .time
+                .map(|time| format!(", in the step from t = {} s", Seconds(time)))
+                .unwrap_or_default();
+            let hint = match how {
+                Ending::Signal(9) => "somebody killed it, or the machine ran out of memory",
+                Ending::Exit(_) => "an FMU must not end its process: tell its author the call above",
+                _ => "the fault is in the FMU: tell its author the call above",
+            };
+            Diagnosis {
+                hints: vec![hint.to_owned(), isolate.to_owned()],
+                time: one.time,
+                ..Diagnosis::words(format!("`{}` {how} in {}{when}", who(one), one.call), None)
+            }
+        }
+        several => {
+            let mut all: Vec<String> =
+                several.iter().map(|one| format!("`{}` in {}", who(one), one.call)).collect();
+            all.sort();
+            all.dedup();
+            Diagnosis {
+                hints: vec![isolate.to_owned()],
+                ..Diagnosis::words(format!("an FMU {how}; the newest calls were {}", all.join(", ")), None)
+            }
+        }
+    }
+}

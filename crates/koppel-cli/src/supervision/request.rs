@@ -1,0 +1,45 @@
+//! What a working process asks of its supervisor, and what it is answered.
+
+use std::path::PathBuf;
+
+use koppel::diagnostic::Diagnosis;
+use koppel_io::results::{Finished, Metadata};
+use koppel_study::Casualties;
+use serde::{Deserialize, Serialize};
+
+/// A request. All rows that were passed on before it are taken first.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) enum Request {
+    /// Ctrl-C ends the run in good order from now on.
+    Listen,
+    /// Starts a result file, or continues it after so many rows.
+    Open { path: PathBuf, metadata: Box<Metadata>, rows: Option<u64> },
+    /// Adds something to the metadata of the result file.
+    Add { key: String, value: serde_json::Value },
+    /// Brings all rows to the disk.
+    Sync,
+    /// Completes the result file.
+    Finish,
+    /// What earlier processes of a study came to.
+    Casualties,
+    /// Nothing is left that Ctrl-C could end in good order.
+    RunIsOver,
+    /// Text for standard output.
+    Print(String),
+    /// Text for standard error.
+    Say(String),
+    /// All is done; the exit code.
+    Leave(u8),
+}
+
+/// What a request came to.
+pub(super) type Answer = Result<Done, Vec<Diagnosis>>;
+
+/// What is known of the result file.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub(super) struct Done {
+    pub(super) rows: u64,
+    pub(super) notes: Vec<String>,
+    pub(super) finished: Option<Finished>,
+    pub(super) casualties: Casualties,
+}

@@ -1,0 +1,175 @@
+//! The process that watches another.
+
+use super::Kind;
+use super::memory::{Direction, Memory};
+use super::stream::{Reader, Writer};
+use crate::ffi::{Calls, call_name};
+use crate::isolate::{Ending, Process};
+use std::collections::HashMap;
+use std::ffi::OsString;
+use std::io;
+use std::os::unix::process::CommandExt;
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+/// How often the supervisor looks for rows when nothing wakes it.
+const LOOK: Duration = Duration::from_millis(10);
+
+/// A process that is watched.
+pub struct Supervisor {
+    memory: Arc<Memory>,
+    process: Process,
+    reader: Reader,
+    writer: Writer,
+    names: HashMap<u64, String>,
+    values: Vec<f64>,
+    aside: Option<Vec<u8>>,
+}
+
+/// What has come from the supervised process.
+#[derive(Debug)]
+pub enum Event<'a> {
+    /// A row, with what was sent before it and belongs to it.
+    Row(f64, &'a [f64], Option<Vec<u8>>),
+    /// A request, which is to be answered by [`Supervisor::reply`].
+    Request(Vec<u8>),
+    /// A number and bytes that need no answer.
+    Note(u64, Vec<u8>),
+    /// Nothing for a moment.
+    Nothing,
+    /// It is no more, and everything it had passed on was taken.
+    Ended(Ending),
+}
+
+/// A call into an FMU that was begun.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Whereabouts {
+    /// Name of the instance, if it has told it.
+    pub instance: Option<String>,
+    /// The function.
+    pub call: &'static str,
+    /// The time of its newest step, if there was one.
+    pub time: Option<f64>,
+}
+
+impl Supervisor {
+    /// Starts the running program once more, with `argument`, the number of this process and then `rest` as its arguments; it must call
+    /// [`super::begin`]. Standard output and standard error are those of this process.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be started.
+    pub fn start(argument: &str, rest: impl IntoIterator<Item = OsString>) -> io::Result<Supervisor> {
+        let memory = Arc::new(Memory::create()?);
+        let mut command = Command::new("/proc/self/exe");
+        command.arg(argument).arg(std::process::id().to_string()).args(rest);
+        command.stdin(Stdio::from(memory.file()?));
+        std::env::args_os().next().into_iter().for_each(|own| _ = command.arg0(own));
+        // What an FMU starts and leaves behind becomes a child of this process, which ends it.
+        let _ = rustix::process::set_child_subreaper(rustix::process::Pid::from_raw(1));
+        Ok(Supervisor {
+            process: Process::of(&mut command)?,
+            reader: Reader::new(memory.clone(), Direction::Up),
+            writer: Writer::new(memory.clone(), Direction::Down),
+            memory,
+            names: HashMap::new(),
+            values: Vec::new(),
+            aside: None,
+        })
+    }
+
+    /// What comes next; waits for it a few milliseconds.
+    pub fn next(&mut self) -> Event<'_> {
+        let mut ending = None;
+        loop {
+            let (kind, number, bytes) = match self.reader.next() {
+                Ok(Some(frame)) if frame.kind == Kind::Row => {
+                    let Ok(time) = frame.numbers(&mut self.values) else { return self.damaged() };
+                    return Event::Row(time, &self.values, self.aside.take());
+                }
+                Ok(Some(frame)) => {
+                    let Ok((number, bytes)) = frame.bytes() else { return self.damaged() };
+                    (frame.kind, number, bytes)
+                }
+                Ok(None) => match (ending, self.process.ended()) {
+                    (Some(ending), _) => return Event::Ended(ending),
+                    // Whatever it wrote before it ended is visible from now on.
+                    (None, Some(how)) => {
+                        ending = Some(how);
+                        continue;
+                    }
+                    (None, None) => {
+                        self.reader.wait(LOOK);
+                        return Event::Nothing;
+                    }
+                },
+                Err(_) => return self.damaged(),
+            };
+            match kind {
+                Kind::Name => _ = self.names.insert(number, String::from_utf8_lossy(&bytes).into_owned()),
+                Kind::Aside => self.aside = Some(bytes),
+                Kind::Request => return Event::Request(bytes),
+                Kind::Note => return Event::Note(number, bytes),
+                Kind::Reply | Kind::Row => return self.damaged(),
+            }
+        }
+    }
+
+    fn damaged(&self) -> Event<'_> {
+        let how = self.process.ended().unwrap_or(Ending::Damaged);
+        self.kill();
+        Event::Ended(how)
+    }
+
+    /// Answers the newest request.
+    pub fn reply(&mut self, bytes: &[u8]) {
+        self.writer.bytes(Kind::Reply, 0, bytes);
+    }
+
+    /// The next row of the supervised process tells it that rows cannot be written.
+    pub fn report_trouble(&self) {
+        self.memory.control().has_trouble.store(1, Ordering::Relaxed);
+    }
+
+    /// Asks the supervised process to end its run in good order.
+    pub fn ask_to_end(&self) {
+        self.memory.control().asked.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Ends the supervised process at once.
+    pub fn kill(&self) {
+        self.process.kill();
+    }
+
+    /// Waits until the supervised process, which has nothing left to do, has ended; but not for long.
+    pub fn wait(&self) {
+        self.process.wait();
+    }
+
+    /// Removes what the supervised process could not remove: its children, and the files of FMUs it had unpacked.
+    pub fn clean_up(self) {
+        drop(self);
+        crate::archive::remove_left_behind();
+    }
+
+    /// The calls that the threads of the supervised process have begun last, one for each thread that made any.
+    #[must_use]
+    pub fn whereabouts(&self) -> Vec<Whereabouts> {
+        let begun = self.memory.calls().iter().filter_map(|calls: &Calls| {
+            let call = call_name(calls.last.load(Ordering::Relaxed))?;
+            let instance = self.names.get(&calls.instance.load(Ordering::Relaxed)).cloned();
+            Some(Whereabouts { instance, call, time: calls.time() })
+        });
+        begun.collect()
+    }
+}
+
+impl Drop for Supervisor {
+    /// No process that an FMU has started and left behind survives.
+    fn drop(&mut self) {
+        self.process.kill();
+        crate::isolate::end_orphans();
+    }
+}
