@@ -1,16 +1,16 @@
 //! What every kind of instance has: the FMU's functions behind it, its variables, its options.
 
-use super::access::{Access, AccessError, Backend, Experiment, Scratch};
+use super::access::{Access, AccessError, Scratch};
 use super::clockwork::Clockwork;
 use super::messages::Mail;
 use super::past::Past;
 use super::ports::{Slot, Slots};
 use super::state::SavedStates;
 use super::{Options, Phase, capabilities};
-use crate::description::{CoSimulation, Description, ModelExchange};
+use crate::description::{CoSimulation, Description, FmiVersion, ModelExchange};
 use crate::error::{Error, Result};
-use crate::ffi::{CallError, Instantiation, Kind, Log, LogMessage, Status, fmi2, fmi3};
-use crate::fmu::{Fmu, Library, OnlyInstance};
+use crate::ffi::{CallError, Experiment, Functions, Instance, Instantiation, Kind, Log, LogMessage, Status};
+use crate::fmu::{Fmu, OnlyInstance};
 use koppel::system::{Capabilities, Event, EventLog, ModelSource, Ports};
 use std::sync::Arc;
 
@@ -31,7 +31,7 @@ pub(super) enum Use<'a> {
 pub struct Base {
     pub(super) name: String,
     pub(super) options: Options,
-    pub(super) backend: Backend,
+    pub(super) backend: Instance,
     pub(super) ports: Ports,
     pub(super) slots: Slots,
     pub(super) inputs: Access,
@@ -55,7 +55,7 @@ pub struct Base {
     /// The description with other sizes of arrays, if they were set.
     resized: Option<Box<Description>>,
     pub(super) fmu: Arc<Fmu>,
-    library: Library,
+    library: Arc<Functions>,
     kind: Kind,
     /// Variables set inside steps, if there are intermediate updates.
     intermediate: Option<Box<[u32]>>,
@@ -145,7 +145,7 @@ impl Base {
             self.phase = Phase::Instantiated;
         }
         self.mail = Mail::new(self.description(), &self.slots);
-        self.backend.set_log_time(start);
+        self.backend.log().set_time(start);
         let (tolerance, stop) = (self.options.tolerance, self.options.stop);
         let experiment = Experiment { tolerance, start, stop };
         self.called(keeping_folder(|| self.backend.set_up(experiment)))?;
@@ -208,10 +208,7 @@ impl Base {
     pub(super) fn prepare_plain_steps(&mut self) -> bool {
         let Base { inputs, outputs, backend, .. } = self;
         let (Some(inputs), Some(outputs)) = (inputs.only_reals(), outputs.only_reals()) else { return false };
-        self.is_plain = match backend {
-            Backend::Two(instance) => instance.prepare_plain_steps(inputs, outputs),
-            Backend::Three(instance) => instance.prepare_plain_steps(inputs, outputs),
-        };
+        self.is_plain = backend.prepare_plain_steps(inputs, outputs);
         self.is_plain
     }
 
@@ -247,7 +244,7 @@ impl Base {
             "`{}` is {value}, more than a floating-point number holds exactly: where nothing uses it, it is rounded",
             self.ports.outputs[place].name
         );
-        let time = self.backend.log_time();
+        let time = self.backend.log().time();
         log(&LogMessage { instance, time, status: Status::Warning, category, text });
     }
 
@@ -285,7 +282,7 @@ impl Base {
     /// The FMU wants to end the simulation where it stands now.
     #[cold]
     pub(super) fn ended(&self, time: f64) -> Box<Error> {
-        let (instance, messages) = (self.name.clone(), self.backend.said());
+        let (instance, messages) = (self.name.clone(), self.backend.log().take());
         Box::new(Error::Terminated { instance, time, has_outputs: false, messages })
     }
 
@@ -334,7 +331,12 @@ fn keeping_folder<T>(call: impl FnOnce() -> T) -> T {
     done
 }
 
-fn instantiate(fmu: &Arc<Fmu>, library: &Library, options: &Options, made_for: Use<'_>) -> Result<Backend> {
+fn instantiate(
+    fmu: &Arc<Fmu>,
+    library: &Arc<Functions>,
+    options: &Options,
+    made_for: Use<'_>,
+) -> Result<Instance> {
     let name = &options.name;
     let token = &fmu.description().instantiation_token;
     let log = Arc::new(Log::new(name, options.log.clone()));
@@ -347,9 +349,9 @@ fn instantiate(fmu: &Arc<Fmu>, library: &Library, options: &Options, made_for: U
         }
         Use::ModelExchange { .. } => (Kind::ModelExchange, None, false, false),
     };
-    let resources = match library {
-        Library::Two(_) => file_uri(&folder),
-        Library::Three(_) => format!("{}{}", folder.display(), std::path::MAIN_SEPARATOR),
+    let resources = match fmu.description().fmi_version {
+        FmiVersion::Fmi2 => file_uri(&folder),
+        FmiVersion::Fmi3 => format!("{}{}", folder.display(), std::path::MAIN_SEPARATOR),
     };
     let resources = resources.as_str();
     let with = Instantiation {
@@ -363,11 +365,7 @@ fn instantiate(fmu: &Arc<Fmu>, library: &Library, options: &Options, made_for: U
         event_mode,
         early_return,
     };
-    let backend = match library {
-        Library::Two(functions) => fmi2::Instance::new(functions, &with).map(Backend::Two),
-        Library::Three(functions) => fmi3::Instance::new(functions, &with).map(Backend::Three),
-    };
-    backend.map_err(|source| Error::Call { instance: name.clone(), source }.into())
+    Instance::new(library, &with).map_err(|source| Error::Call { instance: name.clone(), source }.into())
 }
 
 /// A path as URI: bytes outside the unreserved set are escaped.

@@ -2,7 +2,7 @@
 //!
 //! Common to co-simulation and model exchange of FMI 3.0. Without clocks, and in FMI 2.0, all of it does nothing.
 
-use super::access::{Access, Backend};
+use super::access::Access;
 use super::base::Base;
 use super::clocks::TimedClock;
 use super::ports::Slots;
@@ -74,7 +74,7 @@ impl Clockwork {
 impl Base {
     /// Clocks begin to count at `time`.
     pub(super) fn start_clocks(&mut self, time: f64) -> Result<()> {
-        let Backend::Three(fmu) = &self.backend else { return Ok(()) };
+        let fmu = &self.backend;
         let started = self.clockwork.timed.iter_mut().try_for_each(|clock| clock.start(fmu, time));
         self.called(started)?;
         let mut silent = self.clockwork.timed.iter().filter(|clock| clock.lacks_interval());
@@ -100,8 +100,8 @@ impl Base {
         }
         let references: Vec<u32> =
             active.iter().map(|place| self.fmu.description().variables[*place].value_reference).collect();
-        if let (Backend::Three(fmu), false) = (&self.backend, references.is_empty()) {
-            self.called(fmu.set_clock(&references, &vec![1; references.len()]))?;
+        if !references.is_empty() {
+            self.called(self.backend.set_clock(&references, &vec![1; references.len()]))?;
         }
         Ok(active)
     }
@@ -121,13 +121,12 @@ impl Base {
 
     /// Which clocks tick now; what they govern is taken now.
     pub(super) fn listen_to_clocks(&mut self) -> Result<()> {
-        let Backend::Three(fmu) = &self.backend else { return Ok(()) };
         if self.clockwork.outputs.is_empty() {
             return Ok(());
         }
         let references: Vec<u32> = self.clockwork.outputs.iter().map(|(reference, _)| *reference).collect();
         let mut states = vec![0; references.len()];
-        self.called(fmu.get_clock(&references, &mut states))?;
+        self.called(self.backend.get_clock(&references, &mut states))?;
         let pairs = self.clockwork.outputs.iter().zip(&states);
         let ticking: Vec<usize> =
             pairs.filter(|(_, state)| **state != 0).map(|((_, output), _)| *output).collect();
@@ -151,7 +150,7 @@ impl Base {
 
     /// After an event: when the clocks tick next.
     pub(super) fn follow_clocks(&mut self, active: &[usize], time: f64) -> Result<()> {
-        let Backend::Three(fmu) = &self.backend else { return Ok(()) };
+        let fmu = &self.backend;
         let follow = |clock: &mut TimedClock| {
             let ticked = active.contains(&clock.variable);
             clock.follow(fmu, time, ticked)

@@ -4,12 +4,11 @@
 //! next step brings; what is governed by a clock waits until that clock ticks.
 
 use super::Phase;
-use super::access::Backend;
 use super::base::Base;
 use super::ports::{Slot, Slots, index_text, sizes};
 use crate::description::{Causality, Description, IntervalVariability, Start, ValueType, Variable};
 use crate::error::{Error, Result};
-use crate::ffi::CallError;
+use crate::ffi::{CallError, Instance};
 use koppel::system::{Message, MessageKind, MessagePort, Ports};
 
 /// Adds a variable that is no number, if it comes in or goes out.
@@ -177,7 +176,7 @@ impl Base {
     }
 }
 
-impl Backend {
+impl Instance {
     /// One element of a string or binary.
     pub(super) fn get_message(
         &self,
@@ -187,24 +186,18 @@ impl Backend {
     ) -> Result<(), CallError> {
         let variable = &description.variables[slot.variable];
         let (reference, count) = (variable.value_reference, description.elements(variable) as usize);
-        match self {
-            Backend::Two(fmu) => {
-                message.set_text(&fmu.get_string(reference)?);
-                Ok(())
-            }
-            Backend::Three(fmu) if variable.value_type == ValueType::Binary => {
-                fmu.get_binaries(reference, count, |element, bytes| {
-                    if element == slot.element {
-                        message.set_bytes(bytes);
-                    }
-                })
-            }
-            Backend::Three(fmu) => fmu.get_strings(reference, count, |element, text| {
+        if variable.value_type == ValueType::Binary {
+            return self.get_binaries(reference, count, |element, bytes| {
                 if element == slot.element {
-                    message.set_text(text);
+                    message.set_bytes(bytes);
                 }
-            }),
+            });
         }
+        self.get_strings(reference, count, |element, text| {
+            if element == slot.element {
+                message.set_text(text);
+            }
+        })
     }
 
     /// All elements of a string or binary.
@@ -217,12 +210,9 @@ impl Backend {
         let text = |message: &'a Message| if let Message::Text(text) = message { text.as_str() } else { "" };
         let bytes =
             |message: &'a Message| if let Message::Bytes(bytes) = message { bytes.as_slice() } else { &[] };
-        match self {
-            Backend::Two(fmu) => values.into_iter().try_for_each(|v| fmu.set_string(reference, text(v))),
-            Backend::Three(fmu) if variable.value_type == ValueType::Binary => {
-                fmu.set_binaries(reference, values.map(bytes))
-            }
-            Backend::Three(fmu) => fmu.set_strings(reference, values.map(text)),
+        match variable.value_type {
+            ValueType::Binary => self.set_binaries(reference, values.map(bytes)),
+            _ => self.set_strings(reference, values.map(text)),
         }
     }
 }

@@ -25,7 +25,7 @@ impl Base {
                 "`{}` was set to {asked}, but the FMU has {found} after its initialization: it computes with another value than the one given",
                 variable.name
             );
-            let time = self.backend.log_time();
+            let time = self.backend.log().time();
             log(&LogMessage { instance, time, status: Status::Warning, category, text });
         }
     }

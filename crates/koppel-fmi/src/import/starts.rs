@@ -118,14 +118,12 @@ impl Base {
     pub(super) fn apply_start_values(&self, values: &[Given<'_>]) -> Result<()> {
         let is_structural =
             |place: usize| self.description().variables[place].causality == Causality::StructuralParameter;
-        if let super::access::Backend::Three(fmu) = &self.backend
-            && values.iter().any(|(place, ..)| is_structural(*place))
-        {
-            self.called(fmu.enter_configuration_mode())?;
+        if values.iter().any(|(place, ..)| is_structural(*place)) {
+            self.called(self.backend.enter_configuration_mode())?;
             for (place, element, value) in values.iter().filter(|(place, ..)| is_structural(*place)) {
                 self.apply(*place, *element, value)?;
             }
-            self.called(fmu.exit_configuration_mode())?;
+            self.called(self.backend.exit_configuration_mode())?;
         }
         let mut done: Vec<usize> = Vec::new();
         for (place, element, value) in values.iter().filter(|(place, ..)| !is_structural(*place)) {

@@ -5,10 +5,9 @@
 //! serializes, and the snapshot holds bytes that are good in another process, too.
 
 use super::Options;
-use super::access::Backend;
 use crate::description::Interface;
 use crate::error::{Error, Result};
-use crate::ffi::{CallError, State};
+use crate::ffi::{CallError, Instance, State};
 use koppel::system::Horizon;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::OnceLock;
@@ -94,7 +93,7 @@ impl SavedStates {
 
     pub(super) fn save(
         &mut self,
-        backend: &Backend,
+        backend: &Instance,
         horizon: Horizon,
         bytes: &mut Vec<u8>,
     ) -> Result<(), StateError> {
@@ -146,7 +145,7 @@ impl SavedStates {
         (number(0)? == self.instance).then_some((number(1)? as usize, number(2)?))
     }
 
-    pub(super) fn restore(&self, backend: &Backend, bytes: &[u8]) -> Result<(), StateError> {
+    pub(super) fn restore(&self, backend: &Instance, bytes: &[u8]) -> Result<(), StateError> {
         match self.ability {
             Ability::Nothing => Err(StateError::Unable),
             Ability::Serialize if !bytes.starts_with(TICKET) => {
@@ -170,7 +169,7 @@ impl SavedStates {
     }
 
     /// Gives all states back to the FMU.
-    pub(super) fn free(&mut self, backend: &Backend) {
+    pub(super) fn free(&mut self, backend: &Instance) {
         let kept = self.slots.drain(..).map(|(state, _)| state);
         for state in kept.chain([self.serialized.take()]).flatten() {
             let _ = backend.free_state(state);

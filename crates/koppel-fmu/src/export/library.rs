@@ -2,7 +2,8 @@
 
 use super::FmiVersion;
 use crate::error::{Error, Result};
-use koppel_fmi::ffi::{fmi2, fmi3};
+use koppel_fmi::description::FmiVersion as Version;
+use koppel_fmi::ffi::Functions;
 use std::env::consts::{ARCH, DLL_EXTENSION, DLL_PREFIX, DLL_SUFFIX, OS};
 use std::path::{Path, PathBuf};
 
@@ -32,8 +33,8 @@ pub fn find(given: Option<&Path>) -> Result<PathBuf> {
 fn check(path: &Path) -> Result<()> {
     // A name without a folder would be looked for among the libraries of the system.
     let whole = std::path::absolute(path).unwrap_or_else(|_| path.into());
-    let loaded =
-        fmi2::Functions::load(&whole).map(|_| ()).and_then(|()| fmi3::Functions::load(&whole).map(|_| ()));
+    let load = |version| Functions::load(&whole, version).map(|_| ());
+    let loaded = load(Version::Fmi2).and_then(|()| load(Version::Fmi3));
     loaded.map_err(|source| Error::NotALibrary { source }.into())
 }
 

@@ -3,7 +3,6 @@
 //! The inputs are followed inside the solver: wherever it evaluates the FMU, it gets the polynomial's value at that time.
 //! Discrete inputs are set in event mode, where pieces of the inputs begin; so are texts, bytes and ticks that have arrived.
 
-mod calls;
 mod equations;
 mod events;
 mod linearization;
