@@ -253,6 +253,11 @@ impl Drop for OnlyInstance {
     }
 }
 
+/// The folder of this platform's binaries.
+pub fn platform(version: FmiVersion) -> String {
+    platform_names(version).swap_remove(0)
+}
+
 /// Names this platform's folder may have, the right one first.
 fn platform_names(version: FmiVersion) -> Vec<String> {
     let (arch, os) = (std::env::consts::ARCH, std::env::consts::OS);

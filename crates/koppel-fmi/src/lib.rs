@@ -8,6 +8,7 @@
 //! * [`import`]: its instances as subsystems of the engine.
 //! * [`isolate`]: the same in processes of their own.
 //! * [`probe`]: what of its declared capabilities holds.
+//! * [`xml`], [`percent`]: writing XML and addresses.
 
 pub mod archive;
 pub mod description;
@@ -17,7 +18,9 @@ pub mod ffi;
 mod fmu;
 pub mod import;
 pub mod isolate;
+pub mod percent;
 pub mod probe;
+pub mod xml;
 
 pub use error::{Error, Result};
-pub use fmu::{Fmu, KeepOpen};
+pub use fmu::{Fmu, KeepOpen, platform};

@@ -11,6 +11,7 @@ use crate::description::{CoSimulation, Description, FmiVersion, ModelExchange};
 use crate::error::{Error, Result};
 use crate::ffi::{CallError, Experiment, Functions, Instance, Instantiation, Kind, Log, LogMessage, Status};
 use crate::fmu::{Fmu, OnlyInstance};
+use crate::percent;
 use koppel::system::{Capabilities, Event, EventLog, ModelSource, Ports};
 use std::sync::Arc;
 
@@ -371,14 +372,6 @@ fn instantiate(
 /// A path as URI: bytes outside the unreserved set are escaped.
 fn file_uri(path: &std::path::Path) -> String {
     let text = path.to_string_lossy().replace('\\', "/");
-    let escaped: String = text
-        .bytes()
-        .map(|byte| match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'-' | b'_' | b'.' | b'~' | b':' => {
-                char::from(byte).to_string()
-            }
-            _ => format!("%{byte:02X}"),
-        })
-        .collect();
+    let escaped = percent::encode(&text, b"/:");
     if escaped.starts_with('/') { format!("file://{escaped}") } else { format!("file:///{escaped}") }
 }

@@ -4,6 +4,7 @@ mod exchange;
 mod state;
 mod stepping;
 
+pub(crate) use koppel_fmi::ffi::Kind;
 use state::Held;
 pub(crate) use state::State;
 pub(crate) use stepping::Past;
@@ -15,13 +16,6 @@ use crate::plan::{self, Abilities, Content, Plan};
 use crate::polynomial::{NODES, Polynomial};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
-
-/// What kind of importer it has.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
-    ModelExchange,
-    CoSimulation,
-}
 
 /// What may be asked of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -3,6 +3,7 @@
 use super::text::Source;
 use crate::finding::{Place, Position, Report, Rule, suggest};
 use crate::model::{Annotation, Version};
+use koppel_fmi::xml::Writer;
 use roxmltree::Node;
 
 /// The namespaces of the standard.
@@ -37,6 +38,16 @@ impl Namespace {
             Namespace::Ssm => "ssm",
             Namespace::Ssb => "ssb",
         }
+    }
+
+    /// The tag of an element.
+    pub(crate) fn tag(self, name: &str) -> String {
+        format!("{}:{name}", self.prefix())
+    }
+
+    /// Declares it at the root.
+    pub(crate) fn declare(self, writer: &mut Writer) {
+        writer.attribute(&format!("xmlns:{}", self.prefix()), self.uri());
     }
 
     fn of(node: Node) -> Option<Namespace> {

@@ -115,21 +115,15 @@ impl Reader<'_> {
     }
 
     fn implementation(&mut self, node: Node) -> Implementation {
-        const KNOWN: [(&str, Implementation); 4] = [
-            ("any", Implementation::Any),
-            ("ModelExchange", Implementation::ModelExchange),
-            ("CoSimulation", Implementation::CoSimulation),
-            ("ScheduledExecution", Implementation::ScheduledExecution),
-        ];
         let Some(text) = node.attribute("implementation") else { return Implementation::Any };
-        let Some((name, found)) = KNOWN.into_iter().find(|(name, _)| *name == text) else {
-            let close = suggest(text, KNOWN.map(|(name, _)| name));
+        let Some(found) = Implementation::ALL.into_iter().find(|known| known.text() == text) else {
+            let close = suggest(text, Implementation::ALL.map(Implementation::text));
             let message = format!("implementation `{text}` is not known{close}");
             self.fault(node, Rule::AttributeValue, message);
             return Implementation::Any;
         };
         if found == Implementation::ScheduledExecution {
-            self.needs(node, Version::Two, name);
+            self.needs(node, Version::Two, text);
         }
         found
     }

@@ -10,6 +10,7 @@ use crate::model::{
 };
 use crate::settings;
 use koppel::unit::Unit;
+use koppel_fmi::percent;
 use std::collections::HashSet;
 use std::fs::File;
 use std::io::{BufWriter, Seek, Write};
@@ -18,6 +19,8 @@ use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipWriter};
 
 const MAIN: &str = "SystemStructure.ssd";
+/// What stands for itself in a relative address.
+const PLAIN: &[u8] = b"/!$&'()*+,;=@";
 const PARAMETERS: &str = "resources/parameters.ssv";
 
 /// A system to be written.
@@ -136,7 +139,7 @@ impl ComponentDescription {
         Component {
             name: self.name.clone(),
             description: self.description.clone(),
-            source: self.source.as_deref().map(encode),
+            source: self.source.as_deref().map(|path| percent::encode(path, PLAIN)),
             implementation: self.implementation,
             connectors: self.connectors.clone(),
             ..Component::default()
@@ -245,10 +248,4 @@ fn start<W: Write + Seek>(zip: &mut ZipWriter<W>, name: &str, path: &Path) -> Re
         archive: path.display().to_string(),
         problem: format!("`{name}`: {e}"),
     })
-}
-
-/// A path as a relative address.
-fn encode(path: &str) -> String {
-    let plain = |b: u8| b.is_ascii_alphanumeric() || b"-._~/!$&'()*+,;=@".contains(&b);
-    path.bytes().map(|b| if plain(b) { char::from(b).to_string() } else { format!("%{b:02X}") }).collect()
 }
