@@ -239,14 +239,30 @@ impl Base {
         if std::mem::replace(&mut self.has_warned, true) {
             return;
         }
-        let Some(log) = &self.options.log else { return };
-        let (instance, category) = (self.name.clone(), "koppel".into());
         let text = format!(
             "`{}` is {value}, more than a floating-point number holds exactly: where nothing uses it, it is rounded",
             self.ports.outputs[place].name
         );
-        let time = self.backend.log().time();
-        log(&LogMessage { instance, time, status: Status::Warning, category, text });
+        self.warn(self.backend.log().time(), text);
+    }
+
+    /// Tells whoever listens.
+    #[cold]
+    pub(super) fn warn(&self, time: f64, text: String) {
+        if let Some(log) = &self.options.log {
+            log(&LogMessage::of_koppel(&self.name, time, Status::Warning, text));
+        }
+    }
+
+    /// After a step that failed: an FMU that asks to end the simulation still shows its outputs, any other failure leaves
+    /// nothing to ask for.
+    #[cold]
+    pub(super) fn close_failed(&mut self, error: &mut Error, outputs: &mut [f64]) {
+        self.phase = Phase::Failed;
+        if let Error::Terminated { has_outputs, .. } = error {
+            *has_outputs = self.get_outputs(outputs).is_ok();
+            self.phase = Phase::Over;
+        }
     }
 
     pub(crate) fn description(&self) -> &Description {

@@ -5,10 +5,15 @@
 use super::access::Access;
 use super::base::Base;
 use super::clocks::TimedClock;
+use super::messages;
 use super::ports::Slots;
 use crate::description::{Causality, Description, IntervalVariability, ValueType, Variable};
-use crate::error::Result;
+use crate::error::{Error, Result};
+use crate::ffi::EventInfo;
 use koppel::system::Message;
+
+/// Most rounds of one event.
+const MOST_ROUNDS: usize = 1000;
 
 /// The clocks of an instance.
 #[derive(Default)]
@@ -141,11 +146,30 @@ impl Base {
             let variable = &self.description().variables[slot.variable];
             if variable.clocks.iter().any(|clock| clocks.contains(clock)) {
                 let mut value = self.mail.sent[output].value.take().unwrap_or(Message::Tick(false));
-                self.called(self.backend.get_message(self.description(), slot, &mut value))?;
+                self.called(messages::get_message(&self.backend, self.description(), slot, &mut value))?;
                 self.mail.sent[output].value = Some(value);
             }
         }
         Ok(())
+    }
+
+    /// Updates the discrete states until they rest, and listens to the clocks before every round.
+    pub(super) fn iterate_event(&mut self, time: f64) -> Result<EventInfo> {
+        let mut all = EventInfo::default();
+        for _ in 0..MOST_ROUNDS {
+            self.listen_to_clocks()?;
+            let info = self.called(self.backend.update_discrete_states())?;
+            let values_changed = all.values_changed || info.values_changed;
+            let nominals_changed = all.nominals_changed || info.nominals_changed;
+            all = EventInfo { values_changed, nominals_changed, ..info };
+            if info.terminate {
+                return Err(self.ended(time));
+            }
+            if !info.needs_update {
+                return Ok(all);
+            }
+        }
+        Err(Error::EndlessEvent { instance: self.name.clone(), time, rounds: MOST_ROUNDS }.into())
     }
 
     /// After an event: when the clocks tick next.

@@ -8,10 +8,7 @@ use super::access::Access;
 use super::ports::Slots;
 use super::{CoSimulation, Phase};
 use crate::description::{CoSimulation as Section, Description, Variability, Variable};
-use crate::error::{Error, Result};
-
-/// Most rounds of one event.
-const MAX_ROUNDS: usize = 1000;
+use crate::error::Result;
 
 /// What an instance with events or early return needs.
 pub(super) struct Events {
@@ -179,27 +176,11 @@ impl CoSimulation {
 
     /// Updates discrete states until they rest, listens to clocks, and goes back to stepping.
     pub(super) fn finish_event(&mut self, active: &[usize]) -> Result<()> {
-        let mut rounds = 0;
-        loop {
-            self.base.listen_to_clocks()?;
-            let update = self.called(self.backend.update_discrete_states())?;
-            let Some(events) = &mut self.events else { return Ok(()) };
-            events.next_event = update.next_event;
-            let (instance, time) = (self.base.name.clone(), events.time);
-            if update.terminate {
-                return Err(self.base.ended(time));
-            }
-            rounds += 1;
-            if rounds > MAX_ROUNDS {
-                return Err(Error::EndlessEvent { instance, time, rounds: MAX_ROUNDS }.into());
-            }
-            if !update.needs_update {
-                break;
-            }
-        }
+        let Some(time) = self.events.as_ref().map(|events| events.time) else { return Ok(()) };
+        let info = self.iterate_event(time)?;
         let Some(events) = &mut self.events else { return Ok(()) };
-        events.is_in_event_mode = false;
-        self.base.follow_clocks(active, events.time)?;
+        (events.is_in_event_mode, events.next_event) = (false, info.next_event);
+        self.base.follow_clocks(active, time)?;
         self.called(self.backend.enter_step_mode())
     }
 }

@@ -3,7 +3,7 @@
 use super::access::{Access, Scratch};
 use super::ports::{Slot, exact_start, start_value};
 use super::start_values::StartValues;
-use super::{Base, Options, Value};
+use super::{Base, Options, Value, messages};
 use crate::description::{Causality, Description, Start, ValueType, Variability, Variable};
 use crate::error::{Error, Result};
 use koppel::system::Message;
@@ -178,7 +178,7 @@ impl Base {
                 value => Message::Bytes(bytes_of(value).unwrap_or_default()),
             };
             let messages: Vec<Message> = values.iter().map(message).collect();
-            return self.called(self.backend.set_messages(variable, messages.iter()));
+            return self.called(messages::set_messages(&self.backend, variable, messages.iter()));
         }
         let slots: Vec<Slot> = (0..values.len()).map(|element| Slot { variable: place, element }).collect();
         let numbers: Vec<f64> = values.iter().map(|value| value.number().unwrap_or(f64::NAN)).collect();

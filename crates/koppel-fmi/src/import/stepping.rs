@@ -22,18 +22,14 @@ impl CoSimulation {
         Ok(self.close(done, step, outputs)?)
     }
 
-    /// After a step: an FMU that asks to end the simulation still shows its outputs, any other failure leaves nothing to ask
-    /// for.
+    /// After a step. The end that an FMU asks for lies inside of the step.
     fn close(&mut self, mut done: Result<()>, step: &Step, outputs: &mut [f64]) -> Result<()> {
-        match done.as_mut().map_err(|error| &mut **error) {
-            Ok(()) => {}
-            Err(Error::Terminated { time, has_outputs, .. }) => {
+        if let Err(error) = &mut done {
+            if let Error::Terminated { time, .. } = &mut **error {
                 *time = time.clamp(step.start, step.end());
                 self.time = *time;
-                *has_outputs = self.get_outputs(outputs).is_ok();
-                self.phase = Phase::Over;
             }
-            Err(_) => self.phase = Phase::Failed,
+            self.close_failed(error, outputs);
         }
         done
     }

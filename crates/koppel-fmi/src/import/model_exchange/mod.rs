@@ -267,13 +267,8 @@ impl Subsystem for ModelExchange {
         samples: &mut Samples,
     ) -> koppel::Result<()> {
         let mut done = self.go(step, input, outputs, samples);
-        match done.as_mut().map_err(|error| &mut **error) {
-            Ok(()) => {}
-            Err(Error::Terminated { has_outputs, .. }) => {
-                *has_outputs = self.base.get_outputs(outputs).is_ok();
-                self.base.phase = Phase::Over;
-            }
-            Err(_) => self.base.phase = Phase::Failed,
+        if let Err(error) = &mut done {
+            self.base.close_failed(error, outputs);
         }
         Ok(done?)
     }
