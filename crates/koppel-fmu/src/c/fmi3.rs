@@ -151,7 +151,7 @@ unsafe extern "C" fn fmi3DoStep(
                 callback(environment, at, true, false, false, false, &mut wants_return, &mut return_time);
             }
             let note = |c: &mut Component| {
-                c.instance.note_node(k);
+                c.instance.inputs.note_node(k);
                 Ok(())
             };
             // SAFETY: promised by the importer.
@@ -160,7 +160,7 @@ unsafe extern "C" fn fmi3DoStep(
     }
     let go = |c: &mut Component| {
         if asked.is_some() {
-            c.instance.take_nodes(size);
+            c.instance.inputs.take_nodes(size);
         }
         let past = if no_set { Past::Over } else { Past::Open };
         let ended = c.instance.step(CALL, time, size, past)?;
