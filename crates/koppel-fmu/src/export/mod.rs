@@ -10,7 +10,6 @@
 //! ```
 
 mod abilities;
-mod archive;
 mod description;
 mod documentation;
 pub mod library;
@@ -226,7 +225,12 @@ impl Export {
         for file in &self.resources {
             files.push(File { name: format!("resources/{}", file.name), content: file.content.clone() });
         }
-        archive::write(&files, path)
+        let failed = |reason: String| Box::new(Error::Write { path: path.into(), reason });
+        if path.is_dir() {
+            return Err(failed("it is a folder".into()));
+        }
+        let files = files.iter().map(|file| (file.name.as_str(), archives::Content::Bytes(&file.content)));
+        archives::write(path, files).map_err(|error| failed(error.to_string()))
     }
 }
 
