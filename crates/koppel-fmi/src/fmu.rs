@@ -198,11 +198,7 @@ impl Fmu {
 
     /// What it declares of an interface.
     pub fn interface(&self, solving: Solving) -> Option<&Interface> {
-        let Description { co_simulation, model_exchange, .. } = &self.description;
-        match solving {
-            Solving::Own => co_simulation.as_ref().map(|section| &section.interface),
-            Solving::Koppel(_) => model_exchange.as_ref().map(|section| &section.interface),
-        }
+        self.description.interface(solving.kind())
     }
 
     /// The library of an interface.

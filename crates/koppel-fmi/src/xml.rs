@@ -1,4 +1,4 @@
-//! Writing XML: elements and attributes, indented.
+//! Writing XML: elements and attributes, indented; and values as XML schema has them.
 
 use std::fmt::{Display, Write};
 
@@ -123,6 +123,16 @@ pub fn number(value: f64) -> String {
         f64::NEG_INFINITY => "-INF".into(),
         value => format!("{value:?}"),
     }
+}
+
+/// The bytes that pairs of hexadecimal digits stand for.
+pub fn hexadecimal(text: &str) -> Option<Vec<u8>> {
+    let digit = |byte: u8| char::from(byte).to_digit(16);
+    let byte = |pair: &[u8]| match *pair {
+        [high, low] => Some((digit(high)? * 16 + digit(low)?) as u8),
+        _ => None,
+    };
+    text.trim().as_bytes().chunks(2).map(byte).collect()
 }
 
 fn escape_attribute(text: &str) -> String {

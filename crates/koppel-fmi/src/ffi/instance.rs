@@ -180,6 +180,7 @@ impl Instance {
     }
 
     /// The functions of FMI 2.0, if it has them; `call` is the one that is missing otherwise.
+    #[inline]
     pub(super) fn two(&self, call: &'static str) -> Result<&fmi2::Functions, CallError> {
         match &self.functions.version {
             Version::Two(own) => Ok(own),
@@ -188,6 +189,7 @@ impl Instance {
     }
 
     /// The functions of FMI 3.0, if it has them; `call` is the one that is missing otherwise.
+    #[inline]
     pub(super) fn three(&self, call: &'static str) -> Result<&fmi3::Functions, CallError> {
         match &self.functions.version {
             Version::Two(_) => Err(CallError::Missing { call }),

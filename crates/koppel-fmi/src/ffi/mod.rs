@@ -21,6 +21,7 @@ mod table;
 mod trace;
 mod values;
 
+pub use crate::description::Kind;
 pub use instance::Functions;
 pub(crate) use instance::{Experiment, Instance};
 pub(crate) use log::{Log, tail};
@@ -37,15 +38,6 @@ use std::ffi::{CStr, CString, c_int, c_void};
 use std::path::{Path, PathBuf};
 use std::ptr::NonNull;
 use std::sync::Arc;
-
-/// What an instance is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub enum Kind {
-    /// It brings its own solver.
-    CoSimulation,
-    /// It gives derivatives, and others solve.
-    ModelExchange,
-}
 
 /// What an instance is made with.
 pub(crate) struct Instantiation<'a> {

@@ -142,32 +142,27 @@ impl Instance {
         Interruption::of(CallError::Dead { call })
     }
 
-    /// One step. `update` answers questions of an FMU of FMI 3.0 inside it.
+    /// True if an FMU may ask back inside its steps, as those of FMI 3.0 do.
     #[inline]
-    pub(crate) fn do_step(&self, step: StepCall, update: &mut Update<'_>) -> Result<StepInfo, CallError> {
-        match &self.functions.version {
-            Version::Two(own) => {
-                let StepCall { time, size, never_back } = step;
-                call!(self, own.do_step.get()?, time, size, never_back.into())?;
-                Ok(StepInfo {
-                    event_needed: false,
-                    terminate_simulation: false,
-                    early_return: false,
-                    last_successful_time: time + size,
-                })
-            }
-            Version::Three(own) => self.do_step_asking(own, step, update),
-        }
+    pub(crate) fn asks_inside(&self) -> bool {
+        matches!(self.functions.version, Version::Three(_))
     }
 
-    fn do_step_asking(
+    /// One step of FMI 2.0.
+    #[inline]
+    pub(crate) fn do_step(&self, step: StepCall) -> Result<(), CallError> {
+        let do_step = self.two("fmi2DoStep")?.do_step.get()?;
+        call!(self, do_step, step.time, step.size, step.never_back.into())
+    }
+
+    /// One step of FMI 3.0. `update` answers the FMU's questions inside it.
+    pub(crate) fn do_step_asking(
         &self,
-        own: &fmi3::Functions,
         step: StepCall,
         update: &mut Update<'_>,
     ) -> Result<StepInfo, CallError> {
         let StepCall { time, size, never_back } = step;
-        let step = own.do_step.get()?;
+        let step = self.three("fmi3DoStep")?.do_step.get()?;
         let update: *mut Update<'_> = update;
         // SAFETY: only the lifetime changes; the pointer is taken back before this function returns.
         let update = unsafe { std::mem::transmute::<*mut Update<'_>, *mut Update<'static>>(update) };

@@ -7,26 +7,13 @@ use super::past::Past;
 use super::ports::{Slot, Slots};
 use super::state::SavedStates;
 use super::{Options, Phase, capabilities};
-use crate::description::{CoSimulation, Description, FmiVersion, ModelExchange};
+use crate::description::{Description, FmiVersion};
 use crate::error::{Error, Result};
 use crate::ffi::{CallError, Experiment, Functions, Instance, Instantiation, Kind, Log, LogMessage, Status};
 use crate::fmu::{Fmu, OnlyInstance};
 use crate::percent;
 use koppel::system::{Capabilities, Event, EventLog, ModelSource, Ports};
 use std::sync::Arc;
-
-/// What an instance is made for.
-#[derive(Clone, Copy)]
-pub(super) enum Use<'a> {
-    /// With the variables set inside steps, if there are intermediate updates.
-    CoSimulation {
-        section: &'a CoSimulation,
-        intermediate: Option<&'a [u32]>,
-    },
-    ModelExchange {
-        section: &'a ModelExchange,
-    },
-}
 
 /// The base of an instance.
 pub struct Base {
@@ -56,38 +43,37 @@ pub struct Base {
     /// The description with other sizes of arrays, if they were set.
     resized: Option<Box<Description>>,
     pub(super) fmu: Arc<Fmu>,
-    library: Arc<Functions>,
-    kind: Kind,
-    /// Variables set inside steps, if there are intermediate updates.
-    intermediate: Option<Box<[u32]>>,
+    making: Making,
     only: Option<OnlyInstance>,
     is_plain: bool,
 }
 
+/// How instances are made.
+struct Making {
+    library: Arc<Functions>,
+    kind: Kind,
+    /// Variables set inside steps, if there are intermediate updates.
+    intermediate: Option<Box<[u32]>>,
+}
+
 impl Base {
+    /// With the variables set inside steps, if there are intermediate updates.
     pub(super) fn new(
         fmu: &Arc<Fmu>,
         resized: Option<Box<Description>>,
         options: &Options,
         (ports, slots, inputs): (Ports, Slots, Access),
-        made_for: Use<'_>,
+        kind: Kind,
+        intermediate: Option<Vec<u32>>,
     ) -> Result<Base> {
-        let interface = match made_for {
-            Use::CoSimulation { section, .. } => &section.interface,
-            Use::ModelExchange { section } => &section.interface,
-        };
         let description = resized.as_deref().unwrap_or(fmu.description());
+        let interface = description.interface(kind).ok_or_else(|| fmu.lacks(kind))?;
         let library = fmu.library(interface)?;
         let only = fmu.take(interface)?;
-        let backend = keeping_folder(|| instantiate(fmu, &library, options, made_for))?;
-        let (kind, intermediate) = match made_for {
-            Use::CoSimulation { intermediate, .. } => (Kind::CoSimulation, intermediate.map(Into::into)),
-            Use::ModelExchange { .. } => (Kind::ModelExchange, None),
-        };
+        let making = Making { library, kind, intermediate: intermediate.map(Into::into) };
+        let backend = making.instance(fmu, description, options)?;
         let base = Base {
-            library,
-            kind,
-            intermediate,
+            making,
             is_plain: false,
             name: options.name.clone(),
             options: options.clone(),
@@ -167,22 +153,9 @@ impl Base {
         self.release();
         self.phase = Phase::Failed;
         self.backend.free();
-        let description = self.description();
-        let made_for = match (self.kind, &description.co_simulation, &description.model_exchange) {
-            (Kind::CoSimulation, Some(section), _) => {
-                Use::CoSimulation { section, intermediate: self.intermediate.as_deref() }
-            }
-            (Kind::ModelExchange, _, Some(section)) => Use::ModelExchange { section },
-            _ => return Err(self.not_offered("this interface")),
-        };
-        let interface = match made_for {
-            Use::CoSimulation { section, .. } => &section.interface,
-            Use::ModelExchange { section } => &section.interface,
-        };
+        self.backend = self.making.instance(&self.fmu, self.description(), &self.options)?;
         // Tickets of the old instance are void.
-        let states = SavedStates::new(interface);
-        self.backend = keeping_folder(|| instantiate(&self.fmu, &self.library, &self.options, made_for))?;
-        self.states = states;
+        self.states = self.states.renewed();
         if self.is_plain {
             self.prepare_plain_steps();
         }
@@ -348,41 +321,28 @@ fn keeping_folder<T>(call: impl FnOnce() -> T) -> T {
     done
 }
 
-fn instantiate(
-    fmu: &Arc<Fmu>,
-    library: &Arc<Functions>,
-    options: &Options,
-    made_for: Use<'_>,
-) -> Result<Instance> {
-    let name = &options.name;
-    let token = &fmu.description().instantiation_token;
-    let log = Arc::new(Log::new(name, options.log.clone()));
-    let debug_logging = options.debug_logging;
-    let folder = fmu.folder().join("resources");
-    let (kind, intermediate, event_mode, early_return) = match made_for {
-        Use::CoSimulation { section, intermediate } => {
-            let early_return = section.might_return_early_from_do_step;
-            (Kind::CoSimulation, intermediate, section.has_event_mode, early_return)
-        }
-        Use::ModelExchange { .. } => (Kind::ModelExchange, None, false, false),
-    };
-    let resources = match fmu.description().fmi_version {
-        FmiVersion::Fmi2 => file_uri(&folder),
-        FmiVersion::Fmi3 => format!("{}{}", folder.display(), std::path::MAIN_SEPARATOR),
-    };
-    let resources = resources.as_str();
-    let with = Instantiation {
-        kind,
-        name,
-        token,
-        resources,
-        debug_logging,
-        log,
-        intermediate,
-        event_mode,
-        early_return,
-    };
-    Instance::new(library, &with).map_err(|source| Error::Call { instance: name.clone(), source }.into())
+impl Making {
+    fn instance(&self, fmu: &Fmu, description: &Description, options: &Options) -> Result<Instance> {
+        let folder = fmu.folder().join("resources");
+        let resources = match description.fmi_version {
+            FmiVersion::Fmi2 => file_uri(&folder),
+            FmiVersion::Fmi3 => format!("{}{}", folder.display(), std::path::MAIN_SEPARATOR),
+        };
+        let section = description.co_simulation.as_ref().filter(|_| self.kind == Kind::CoSimulation);
+        let with = Instantiation {
+            kind: self.kind,
+            name: &options.name,
+            token: &description.instantiation_token,
+            resources: &resources,
+            debug_logging: options.debug_logging,
+            log: Arc::new(Log::new(&options.name, options.log.clone())),
+            intermediate: self.intermediate.as_deref(),
+            event_mode: section.is_some_and(|section| section.has_event_mode),
+            early_return: section.is_some_and(|section| section.might_return_early_from_do_step),
+        };
+        let made = keeping_folder(|| Instance::new(&self.library, &with));
+        made.map_err(|source| Error::Call { instance: options.name.clone(), source }.into())
+    }
 }
 
 /// A path as URI: bytes outside the unreserved set are escaped.

@@ -6,6 +6,7 @@ use super::start_values::StartValues;
 use super::{Base, Options, Value, messages};
 use crate::description::{Causality, Description, Start, ValueType, Variability, Variable};
 use crate::error::{Error, Result};
+use crate::xml::hexadecimal;
 use koppel::system::Message;
 
 /// A value that is given: the variable's place in the description, the element of an array.
@@ -197,9 +198,7 @@ impl Base {
 pub(super) fn bytes_of(value: &Value) -> Option<Vec<u8>> {
     match value {
         Value::Bytes(bytes) => Some(bytes.clone()),
-        Value::Text(text) if text.len().is_multiple_of(2) && text.is_ascii() => {
-            (0..text.len()).step_by(2).map(|at| u8::from_str_radix(&text[at..at + 2], 16).ok()).collect()
-        }
+        Value::Text(text) => hexadecimal(text),
         _ => None,
     }
 }

@@ -73,17 +73,26 @@ const TICKET: &[u8; 8] = b"koppel#1";
 
 impl SavedStates {
     pub(super) fn new(interface: &Interface) -> SavedStates {
-        static INSTANCES: AtomicU64 = AtomicU64::new(0);
         let ability = match (interface.can_get_and_set_fmu_state, interface.can_serialize_fmu_state) {
             (false, _) => Ability::Nothing,
             (true, false) => Ability::Keep,
             (true, true) => Ability::Serialize,
         };
+        SavedStates::with(ability)
+    }
+
+    fn with(ability: Ability) -> SavedStates {
+        static INSTANCES: AtomicU64 = AtomicU64::new(0);
         // Processes count from different numbers: a ticket of one that has ended means nothing here.
         static FIRST: OnceLock<u64> = OnceLock::new();
         let first = *FIRST.get_or_init(|| RandomState::new().build_hasher().finish());
         let instance = first.wrapping_add(INSTANCES.fetch_add(1, Ordering::Relaxed));
         SavedStates { ability, instance, slots: Vec::new(), serialized: None }
+    }
+
+    /// The states of an instance in place of this one.
+    pub(super) fn renewed(&self) -> SavedStates {
+        SavedStates::with(self.ability)
     }
 
     /// True if the FMU can give and take its state.

@@ -18,20 +18,21 @@ impl CoSimulation {
     ) -> koppel::Result<()> {
         (self.time, self.last_size) = (step.start + step.size, Some(step.size));
         self.past.begin_step(step.start);
-        let done = self.go(step, input, outputs, samples);
-        Ok(self.close(done, step, outputs)?)
+        let mut done = self.go(step, input, outputs, samples);
+        if let Err(error) = &mut done {
+            self.close(error, step, outputs);
+        }
+        Ok(done?)
     }
 
-    /// After a step. The end that an FMU asks for lies inside of the step.
-    fn close(&mut self, mut done: Result<()>, step: &Step, outputs: &mut [f64]) -> Result<()> {
-        if let Err(error) = &mut done {
-            if let Error::Terminated { time, .. } = &mut **error {
-                *time = time.clamp(step.start, step.end());
-                self.time = *time;
-            }
-            self.close_failed(error, outputs);
+    /// After a step that failed. The end that an FMU asks for lies inside of the step.
+    #[cold]
+    fn close(&mut self, error: &mut Error, step: &Step, outputs: &mut [f64]) {
+        if let Error::Terminated { time, .. } = error {
+            *time = time.clamp(step.start, step.end());
+            self.time = *time;
         }
-        done
+        self.close_failed(error, outputs);
     }
 
     fn go(
@@ -107,13 +108,28 @@ impl CoSimulation {
     /// One step to its end under the inputs set, or with those of `piece` wherever the FMU asks.
     #[inline]
     fn do_step(&mut self, time: f64, size: f64, piece: Option<Piece<'_>>) -> Result<()> {
-        let info = self.call_step(time, size, piece, None)?;
-        self.check_end(info, time + size, size)
+        if self.backend.asks_inside() {
+            let info = self.call_step(time, size, piece, None)?;
+            return self.check_end(info, time + size, size);
+        }
+        let step = self.begin_call(time, size)?;
+        match self.backend.do_step(step) {
+            Ok(()) => Ok(()),
+            Err(source) => Err(self.step_failed(source, time, size)),
+        }
     }
 
-    /// One call of `doStep`. The FMU may ask for inputs, which are those of `piece`, and show outputs on the way, and may end
-    /// early.
+    /// Before a call of `doStep`.
     #[inline]
+    fn begin_call(&mut self, time: f64, size: f64) -> Result<StepCall> {
+        self.check_size(time, size)?;
+        self.capabilities.step_calls += 1;
+        self.backend.log().set_time(time);
+        Ok(self.step_call(time, size))
+    }
+
+    /// One call of `doStep` of FMI 3.0. The FMU may ask for inputs, which are those of `piece`, and show outputs on the way, and may end
+    /// early.
     pub(super) fn call_step(
         &mut self,
         time: f64,
@@ -121,10 +137,7 @@ impl CoSimulation {
         piece: Option<Piece<'_>>,
         samples: Option<&mut Samples>,
     ) -> Result<StepInfo> {
-        self.check_size(time, size)?;
-        self.capabilities.step_calls += 1;
-        self.backend.log().set_time(time);
-        let step = self.step_call(time, size);
+        let step = self.begin_call(time, size)?;
         let mut samples = samples.filter(|samples| samples.request() == Request::SolverPoints);
         let CoSimulation { inside, smooth, next, chosen, asked, taken, .. } = self;
         let mut update = |fmu: &Instance, moment: Moment| {
@@ -141,7 +154,7 @@ impl CoSimulation {
                 _ => Ok(()),
             }
         };
-        let done = self.base.backend.do_step(step, &mut update);
+        let done = self.base.backend.do_step_asking(step, &mut update);
         if self.taken.is_refused() {
             self.do_without(time);
         }
@@ -153,7 +166,6 @@ impl CoSimulation {
     }
 
     /// A step that was to go on until its end did.
-    #[inline]
     pub(super) fn check_end(&self, info: StepInfo, end: f64, size: f64) -> Result<()> {
         if info.early_return && info.last_successful_time < end - 1e-9 * size {
             let (instance, reached) = (self.name.clone(), info.last_successful_time);
@@ -201,8 +213,11 @@ impl CoSimulation {
             }
             Interruption::Stopped(info) => self.check_end(info, time + size, size),
         };
-        let done = finished.and_then(|()| self.get_outputs(outputs));
-        Ok(self.close(done, step, outputs)?)
+        let mut done = finished.and_then(|()| self.get_outputs(outputs));
+        if let Err(error) = &mut done {
+            self.close(error, step, outputs);
+        }
+        Ok(done?)
     }
 
     /// Why a step failed.

@@ -86,16 +86,10 @@ pub fn probe(fmu: &Arc<Fmu>, options: &ProbeOptions) -> Result<Findings> {
 
 /// The interface that is probed.
 fn interface(fmu: &Arc<Fmu>, options: &ProbeOptions) -> Result<Kind> {
-    let Description { co_simulation, model_exchange, .. } = fmu.description();
-    let kind = options.interface.unwrap_or(match co_simulation {
-        None if model_exchange.is_some() => Kind::ModelExchange,
-        _ => Kind::CoSimulation,
-    });
-    let is_there = match kind {
-        Kind::CoSimulation => co_simulation.is_some(),
-        Kind::ModelExchange => model_exchange.is_some(),
-    };
-    if is_there { Ok(kind) } else { Err(fmu.lacks(kind).into()) }
+    let has = |kind: &Kind| fmu.description().interface(*kind).is_some();
+    let kinds = [Kind::CoSimulation, Kind::ModelExchange];
+    let kind = options.interface.unwrap_or(kinds.into_iter().find(has).unwrap_or(Kind::CoSimulation));
+    if has(&kind) { Ok(kind) } else { Err(fmu.lacks(kind).into()) }
 }
 
 fn name_of(kind: Kind) -> &'static str {
@@ -150,11 +144,7 @@ fn capabilities(description: &Description, kind: Kind, scope: Scope) -> Vec<Capa
 pub fn declared(capability: Capability, description: &Description, kind: Kind) -> Declared {
     use Capability as C;
     let section = description.co_simulation.as_ref().filter(|_| kind == Kind::CoSimulation);
-    let interface = match kind {
-        Kind::CoSimulation => section.map(|section| &section.interface),
-        Kind::ModelExchange => description.model_exchange.as_ref().map(|section| &section.interface),
-    };
-    let Some(interface) = interface else { return Declared::No };
+    let Some(interface) = description.interface(kind) else { return Declared::No };
     let says = match capability {
         C::Steps | C::Reevaluation | C::Dependencies | C::Reset => return Declared::Always,
         // Of outputs that tell what they depend on, the trial of re-evaluation tells all.

@@ -11,6 +11,7 @@ use crate::model::{
     BaseType, DictionaryEntry, Dimension, MappingEntry, Parameter, ParameterMapping, ParameterSet,
     SignalDictionary, Value,
 };
+use koppel_fmi::xml::hexadecimal;
 use roxmltree::Node;
 
 /// Reads a parameter set file.
@@ -242,12 +243,4 @@ fn dictionary_entry(r: &mut Reader, node: Node) -> Option<DictionaryEntry> {
     let dimensions =
         nodes.iter().filter(|n| n.tag_name().name() == "Dimension").map(|n| dimension(r, *n)).collect();
     Some(DictionaryEntry { name: name?, data, dimensions, at: r.at(node) })
-}
-
-fn hexadecimal(text: &str) -> Option<Vec<u8>> {
-    let text = text.trim();
-    if !text.len().is_multiple_of(2) || !text.bytes().all(|b| b.is_ascii_hexdigit()) {
-        return None;
-    }
-    (0..text.len()).step_by(2).map(|i| u8::from_str_radix(text.get(i..i + 2)?, 16).ok()).collect()
 }

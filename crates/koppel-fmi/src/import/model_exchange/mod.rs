@@ -10,7 +10,7 @@ mod snapshot;
 mod stepping;
 
 use super::access::Access;
-use super::base::{Base, Use};
+use super::base::Base;
 use super::matrices::Unknowns;
 use super::past::Past;
 use super::ports::{self, Slot};
@@ -117,8 +117,8 @@ impl ModelExchange {
         let completes_steps = section.needs_completed_integrator_step;
         // What is governed by clocks is given when these tick.
         let all = Access::some(description, &slots.inputs, |variable| variable.clocks.is_empty());
-        let made_for = Use::ModelExchange { section };
-        let base = Base::new(fmu, resized.clone(), options, (ports, slots, all), made_for)?;
+        let parts = (ports, slots, all);
+        let base = Base::new(fmu, resized.clone(), options, parts, Kind::ModelExchange, None)?;
         let mut one = ModelExchange {
             solver,
             has_continuous_inputs: discrete.len() < inputs,
