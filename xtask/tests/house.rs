@@ -20,13 +20,9 @@ const TO_BE_SPLIT: &[(&str, &str)] = &[
     ("koppel-cli", "Summary"),
     ("koppel-fmi", "Base"),
     ("koppel-fmi", "CoSimulation"),
-    ("koppel-fmi", "Experiment"),
-    ("koppel-fmi", "Instance"),
     ("koppel-fmi", "ModelExchange"),
-    ("koppel-fmu", "Instance"),
     ("koppel-io", "SystemSpec"),
     ("koppel-session", "Session"),
-    ("koppel-ssp", "Reader"),
 ];
 
 fn root() -> PathBuf {

@@ -7,7 +7,7 @@ use crate::archive::{self, Archive, Unpacked};
 use crate::description::{Description, FmiVersion, Interface};
 use crate::digest::sha256;
 use crate::error::{Error, Result};
-use crate::ffi::{Kind, fmi2, fmi3};
+use crate::ffi::{Functions, Kind};
 use crate::import::{Options, Solving};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -21,7 +21,7 @@ pub struct Fmu {
     description: Description,
     files: Files,
     /// By model identifier: interfaces may have libraries of their own.
-    libraries: Mutex<HashMap<String, Library>>,
+    libraries: Mutex<HashMap<String, Arc<Functions>>>,
     is_taken: AtomicBool,
     digest: OnceLock<Option<String>>,
 }
@@ -32,13 +32,6 @@ enum Files {
     /// Unpacked by another process.
     #[cfg(target_os = "linux")]
     Shared(PathBuf),
-}
-
-/// The functions of a loaded library.
-#[derive(Clone)]
-pub(crate) enum Library {
-    Two(Arc<fmi2::Functions>),
-    Three(Arc<fmi3::Functions>),
 }
 
 /// What makes two openings the same file.
@@ -205,28 +198,21 @@ impl Fmu {
 
     /// What it declares of an interface.
     pub fn interface(&self, solving: Solving) -> Option<&Interface> {
-        let Description { co_simulation, model_exchange, .. } = &self.description;
-        match solving {
-            Solving::Own => co_simulation.as_ref().map(|section| &section.interface),
-            Solving::Koppel(_) => model_exchange.as_ref().map(|section| &section.interface),
-        }
+        self.description.interface(solving.kind())
     }
 
     /// The library of an interface.
-    pub(crate) fn library(&self, interface: &Interface) -> Result<Library> {
+    pub(crate) fn library(&self, interface: &Interface) -> Result<Arc<Functions>> {
         let mut libraries = self.libraries.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(library) = libraries.get(&interface.model_identifier) {
             return Ok(library.clone());
         }
         let path = self.binary(interface)?;
-        let library = match self.description.fmi_version {
-            FmiVersion::Fmi2 => fmi2::Functions::load(&path).map(|table| Library::Two(Arc::new(table))),
-            FmiVersion::Fmi3 => fmi3::Functions::load(&path).map(|table| Library::Three(Arc::new(table))),
-        };
-        let library = library.map_err(|source| {
+        let library = Functions::load(&path, self.description.fmi_version).map_err(|source| {
             let source = source.within(self.folder());
             Error::Load { path: self.path.clone(), source }
         })?;
+        let library = Arc::new(library);
         libraries.insert(interface.model_identifier.clone(), library.clone());
         Ok(library)
     }
@@ -261,6 +247,11 @@ impl Drop for OnlyInstance {
     fn drop(&mut self) {
         self.0.is_taken.store(false, Ordering::Release);
     }
+}
+
+/// The folder of this platform's binaries.
+pub fn platform(version: FmiVersion) -> String {
+    platform_names(version).swap_remove(0)
 }
 
 /// Names this platform's folder may have, the right one first.

@@ -9,6 +9,7 @@
 //! * [`isolate`]: the same in processes of their own.
 //! * [`probe`]: what of its declared capabilities holds.
 //! * `supervise`: a process under a supervisor, which keeps what must outlive it.
+//! * [`xml`], [`percent`]: writing XML and addresses.
 
 pub mod archive;
 pub mod description;
@@ -18,9 +19,11 @@ pub mod ffi;
 mod fmu;
 pub mod import;
 pub mod isolate;
+pub mod percent;
 pub mod probe;
 #[cfg(target_os = "linux")]
 pub mod supervise;
+pub mod xml;
 
 pub use error::{Error, Result};
-pub use fmu::{Fmu, KeepOpen};
+pub use fmu::{Fmu, KeepOpen, platform};

@@ -5,6 +5,7 @@ use crate::error::{Error, Result};
 use crate::finding::Tolerance;
 use crate::model::Location;
 use koppel_fmi::archive::MAX_INNER_SIZE;
+use koppel_fmi::percent::decode;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Read;
@@ -231,26 +232,4 @@ impl Resolved {
     fn refused(why: String) -> Self {
         Resolved { place: Err(why), lapse: None }
     }
-}
-
-/// Percent-decoding; what is no escape stays.
-fn decode(text: &str) -> String {
-    let bytes = text.as_bytes();
-    let mut out = Vec::with_capacity(bytes.len());
-    let mut at = 0;
-    while at < bytes.len() {
-        let pair = (bytes[at] == b'%').then(|| bytes.get(at + 1..at + 3)).flatten();
-        let digits = pair.filter(|p| p.iter().all(u8::is_ascii_hexdigit));
-        match digits.and_then(|p| u8::from_str_radix(std::str::from_utf8(p).ok()?, 16).ok()) {
-            Some(byte) => {
-                out.push(byte);
-                at += 3;
-            }
-            None => {
-                out.push(bytes[at]);
-                at += 1;
-            }
-        }
-    }
-    String::from_utf8_lossy(&out).into_owned()
 }

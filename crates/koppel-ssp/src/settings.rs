@@ -16,7 +16,7 @@ pub(crate) fn find(structure: &SystemStructure) -> Option<String> {
 pub(crate) fn annotation(toml: &str) -> Annotation {
     let xml = format!(
         "<koppel:Settings xmlns:koppel=\"{NAMESPACE}\" format=\"toml\">{}</koppel:Settings>",
-        crate::write::escape_text(toml)
+        koppel_fmi::xml::escape_text(toml)
     );
     Annotation { kind: ANNOTATION.into(), xml, text: toml.into(), namespaces: Vec::new() }
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use koppel::solver::SolverConfig;
 use koppel_fmu::Error;
-use koppel_fmu::export::{Export, Options, library};
+use koppel_fmu::export::{self, Export, Options, library};
 use koppel_io::system_file::{self, Setting};
 use koppel_session::Session;
 
@@ -34,7 +34,7 @@ pub(super) fn export(arguments: &ExportArguments) -> Result<Exit> {
     refuse_standard_output(&out, "an FMU")?;
     let export = if is_file { system(path, &out, arguments)? } else { model(&out, arguments)? };
     let options = Options {
-        version: arguments.fmi.parse()?,
+        version: export::version(&arguments.fmi)?,
         is_plain: arguments.plain,
         library: library::find(arguments.library.as_deref())?,
     };

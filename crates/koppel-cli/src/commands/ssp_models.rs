@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use koppel::solver::SolverConfig;
-use koppel_fmu::export::{Export, Options, library};
+use koppel_fmu::export::{Export, FmiVersion, Options, library};
 use koppel_io::system_file::SystemSpec;
 use koppel_session::Session;
 use tempfile::TempDir;
@@ -22,7 +22,7 @@ pub(super) fn as_fmus(file: SystemSpec, path: &Path) -> Result<(SystemSpec, Opti
     }
     let failed = |error| Failure::words(format!("no folder for FMUs: {error}"), "is the disk full?");
     let folder = TempDir::with_prefix("koppel-").map_err(failed)?;
-    let options = Options { version: "2".parse()?, is_plain: false, library: library::find(None)? };
+    let options = Options { version: FmiVersion::Fmi2, is_plain: false, library: library::find(None)? };
     for (name, keys) in subsystems.iter_mut() {
         let Some(model) = keys.get("model").and_then(Value::as_str) else { continue };
         let fmu = folder.path().join(format!("{}.fmu", file_name(name)));

@@ -17,6 +17,7 @@ mod directory;
 mod folder;
 mod name;
 mod nested;
+mod writing;
 
 pub use folder::Unpacked;
 #[cfg(target_os = "linux")]
@@ -24,6 +25,7 @@ pub(crate) use folder::{remove_dead, remove_left_behind};
 use name::Names;
 pub use name::normalize;
 pub use nested::{MAX_INNER_SIZE, Source, split};
+pub use writing::{Content, write};
 
 use crate::error::{Error, Result};
 use std::collections::HashMap;

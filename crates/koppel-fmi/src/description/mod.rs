@@ -17,16 +17,15 @@ mod xml;
 pub use model::{
     Alias, Attributes, BaseUnit, Causality, ClockAttributes, CoSimulation, DefaultExperiment, Dependency,
     DependencyKind, Description, Dimension, DisplayUnit, EnumerationItem, FmiVersion, Initial, Interface,
-    IntervalVariability, LogCategory, MemberKind, ModelExchange, ModelStructure, NamingConvention, PowerBond,
-    Start, Terminal, TerminalMember, TerminalStream, TypeDefinition, UnitDefinition, Unknown, ValueType,
-    Variability, Variable,
+    IntervalVariability, Kind, LogCategory, MemberKind, ModelExchange, ModelStructure, NamingConvention,
+    PowerBond, Start, Terminal, TerminalMember, TerminalStream, TypeDefinition, UnitDefinition, Unknown,
+    ValueType, Variability, Variable,
 };
 pub use problem::{DescriptionError, Place, Problem, Warning};
 pub use variables::MAX_ARRAY_ELEMENTS;
 pub use xml::{MAX_WARNINGS, MAX_XML_ATTRIBUTES, MAX_XML_DEPTH, MAX_XML_NODES, MAX_XML_SIZE};
 
 use crate::archive::Archive;
-use std::collections::HashMap;
 use std::io::{Read, Seek};
 use xml::{Element, Warnings};
 
@@ -125,6 +124,14 @@ impl Description {
         self.warnings.extend(warnings.list.into_inner());
     }
 
+    /// What it declares of an interface, if it has it.
+    pub fn interface(&self, kind: Kind) -> Option<&Interface> {
+        match kind {
+            Kind::CoSimulation => self.co_simulation.as_ref().map(|section| &section.interface),
+            Kind::ModelExchange => self.model_exchange.as_ref().map(|section| &section.interface),
+        }
+    }
+
     /// Place of the variable with this name, aliases included.
     pub fn find(&self, name: &str) -> Option<usize> {
         let is_it = |v: &Variable| v.name == name || v.aliases.iter().any(|alias| alias.name == name);
@@ -148,9 +155,4 @@ impl Description {
         };
         variable.dimensions.iter().map(size).fold(1, u64::saturating_mul)
     }
-}
-
-/// Finds places of variables by value reference (FMI 3.0).
-fn by_reference(variables: &[Variable]) -> HashMap<u32, usize> {
-    variables.iter().enumerate().map(|(place, variable)| (variable.value_reference, place)).collect()
 }

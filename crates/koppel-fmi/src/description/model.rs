@@ -56,6 +56,15 @@ pub struct Description {
     pub more_warnings: usize,
 }
 
+/// What an instance is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub enum Kind {
+    /// It brings its own solver.
+    CoSimulation,
+    /// It gives derivatives, and others solve.
+    ModelExchange,
+}
+
 /// How variable names are to be read. They are kept as written either way.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum NamingConvention {

@@ -1,8 +1,7 @@
 //! The model structure: FMI 2.0 counts variables from 1, FMI 3.0 names them by value reference.
 
-use super::model::{Dependency, DependencyKind, Description, FmiVersion, Unknown};
+use super::model::{Dependency, DependencyKind, Description, FmiVersion, Unknown, Variable};
 use super::problem::Problem;
-use super::variables::bad_reference;
 use super::xml::{Element, Result, words};
 use std::collections::HashMap;
 
@@ -20,11 +19,7 @@ pub(super) fn read(root: Element<'_>, description: &mut Description) -> Result<(
         root.warn(Problem::MissingElement { name: "ModelStructure" });
         return Ok(());
     };
-    let places = Places {
-        version: description.fmi_version,
-        count: description.variables.len(),
-        by_reference: super::by_reference(&description.variables),
-    };
+    let places = Places::new(description.fmi_version, &description.variables);
     let structure = &mut description.structure;
     match places.version {
         FmiVersion::Fmi2 => {
@@ -60,19 +55,38 @@ pub(super) fn read(root: Element<'_>, description: &mut Description) -> Result<(
 }
 
 /// Finds variables by index or reference.
-struct Places {
+pub(super) struct Places {
     version: FmiVersion,
     count: usize,
     by_reference: HashMap<u32, usize>,
 }
 
 impl Places {
-    fn find(&self, element: Element<'_>, attribute: &'static str, reference: u32) -> Result<usize> {
+    pub(super) fn new(version: FmiVersion, variables: &[Variable]) -> Places {
+        let places = variables.iter().enumerate();
+        let by_reference = places.map(|(place, variable)| (variable.value_reference, place)).collect();
+        Places { version, count: variables.len(), by_reference }
+    }
+
+    /// The place of a variable, or the complaint that the index or reference leads nowhere.
+    pub(super) fn find(
+        &self,
+        element: Element<'_>,
+        attribute: &'static str,
+        reference: u32,
+    ) -> Result<usize> {
         let found = match self.version {
             FmiVersion::Fmi2 => (reference as usize).checked_sub(1).filter(|place| *place < self.count),
             FmiVersion::Fmi3 => self.by_reference.get(&reference).copied(),
         };
-        found.ok_or_else(|| bad_reference(element, attribute, reference, self.count, self.version))
+        found.ok_or_else(|| {
+            element.error(match self.version {
+                FmiVersion::Fmi2 => {
+                    Problem::BadIndex { attribute, index: reference.into(), count: self.count }
+                }
+                FmiVersion::Fmi3 => Problem::BadReference { attribute, reference },
+            })
+        })
     }
 
     fn unknown(&self, element: Element<'_>) -> Result<Unknown> {

@@ -5,7 +5,8 @@ use super::model::{
     Alias, Attributes, Causality, ClockAttributes, Description, Dimension, FmiVersion, Initial, Start,
     TypeDefinition, ValueType, Variability, Variable,
 };
-use super::problem::{DescriptionError, Problem};
+use super::problem::Problem;
+use super::structure::Places;
 use super::xml::{Element, Result, words};
 use std::collections::HashMap;
 
@@ -249,9 +250,10 @@ fn start(element: Element<'_>, value_type: ValueType, version: FmiVersion) -> Re
         return Ok(match value_type {
             _ if values.is_empty() => None,
             ValueType::String => Some(Start::Strings(values.into_iter().map(str::to_owned).collect())),
-            _ => Some(Start::Binaries(
-                values.into_iter().map(|v| hexadecimal(element, v)).collect::<Result<_>>()?,
-            )),
+            _ => {
+                let bytes = values.into_iter().map(|value| element.convert("start", value));
+                Some(Start::Binaries(bytes.collect::<Result<_>>()?))
+            }
         });
     }
     let start = match value_type {
@@ -279,17 +281,6 @@ fn integers(element: Element<'_>, value_type: ValueType) -> Result<Option<Vec<i1
     }
 }
 
-fn hexadecimal(element: Element<'_>, text: &str) -> Result<Vec<u8>> {
-    let text = text.trim();
-    let digit = |byte: u8| char::from(byte).to_digit(16);
-    let pair = |pair: &[u8]| match *pair {
-        [high, low] => Some((digit(high)? * 16 + digit(low)?) as u8),
-        _ => None,
-    };
-    let bytes: Option<Vec<u8>> = text.as_bytes().chunks(2).map(pair).collect();
-    bytes.ok_or_else(|| element.bad("start", text, "pairs of hexadecimal digits"))
-}
-
 fn aliases(element: Element<'_>) -> Result<Vec<Alias>> {
     element
         .children()
@@ -310,15 +301,8 @@ fn link(
     variables: &mut [Variable],
     version: FmiVersion,
 ) -> Result<()> {
-    let by_reference = super::by_reference(variables);
-    let count = variables.len();
-    let find = |element: Element<'_>, attribute, reference: u32| -> Result<usize> {
-        let found = match version {
-            FmiVersion::Fmi3 => by_reference.get(&reference).copied(),
-            FmiVersion::Fmi2 => (reference as usize).checked_sub(1).filter(|place| *place < count),
-        };
-        found.ok_or_else(|| bad_reference(element, attribute, reference, count, version))
-    };
+    let places = Places::new(version, variables);
+    let find = |element: Element<'_>, attribute, reference| places.find(element, attribute, reference);
     for ((element, inner), variable) in elements.iter().zip(variables) {
         variable.derivative = inner.get("derivative")?.map(|r| find(*inner, "derivative", r)).transpose()?;
         if version == FmiVersion::Fmi2 {
@@ -337,20 +321,6 @@ fn link(
         }
     }
     Ok(())
-}
-
-/// The complaint about a reference or index that leads nowhere.
-pub(super) fn bad_reference(
-    element: Element<'_>,
-    attribute: &'static str,
-    reference: u32,
-    count: usize,
-    version: FmiVersion,
-) -> DescriptionError {
-    element.error(match version {
-        FmiVersion::Fmi2 => Problem::BadIndex { attribute, index: reference.into(), count },
-        FmiVersion::Fmi3 => Problem::BadReference { attribute, reference },
-    })
 }
 
 /// Sizes of arrays come from where they may, and fit the start values.

@@ -206,7 +206,7 @@ impl<'a> Element<'a> {
         self.raw(attribute).map(convert).transpose()
     }
 
-    fn convert<T: XmlValue>(&self, attribute: &str, value: &str) -> Result<T> {
+    pub(super) fn convert<T: XmlValue>(&self, attribute: &str, value: &str) -> Result<T> {
         T::from_xml(value.trim()).ok_or_else(|| self.bad(attribute, value, T::EXPECTED))
     }
 
@@ -248,6 +248,14 @@ impl XmlValue for bool {
             "false" | "0" | "False" | "FALSE" => Some(false),
             _ => None,
         }
+    }
+}
+
+impl XmlValue for Vec<u8> {
+    const EXPECTED: &'static str = "pairs of hexadecimal digits";
+
+    fn from_xml(text: &str) -> Option<Vec<u8>> {
+        crate::xml::hexadecimal(text)
     }
 }
 

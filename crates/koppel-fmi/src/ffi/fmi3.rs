@@ -1,13 +1,12 @@
-//! FMI 3.0.
+//! FMI 3.0: what only this version has.
 
-use super::log::{Environment, record};
-use super::plain::PlainStep;
-use super::twins::{call, function, lists, simple, twins};
-use super::{CallError, Instantiation, Kind, Life, Log, Owned, trace};
-use std::cell::Cell;
-use std::ffi::{c_char, c_int, c_void};
-use std::ptr::NonNull;
-use std::sync::Arc;
+use super::instance::Context;
+use super::log::record;
+use super::plain::PlainCalls;
+use super::table::{Function, table};
+use super::{CallError, Instantiation, Kind, Moment, StepCall, StepInfo, trace};
+use crate::description::ValueType;
+use std::ffi::{CString, c_char, c_int, c_void};
 
 type InstancePointer = *mut c_void;
 type StatusCode = c_int;
@@ -17,207 +16,167 @@ type Bytes = *const u8;
 type LogCallback = unsafe extern "C" fn(*mut c_void, StatusCode, Text, Text);
 type IntermediateCallback =
     unsafe extern "C" fn(*mut c_void, f64, bool, bool, bool, bool, *mut bool, *mut f64);
-type ClockCallback = unsafe extern "C" fn(*mut c_void);
-type PreemptionCallback = unsafe extern "C" fn();
 
-/// A moment inside a step at which the FMU asks back.
-#[derive(Clone, Copy, Debug)]
-pub struct Moment {
-    /// Simulated time.
-    pub time: f64,
-    /// Inputs may be set.
-    pub set_requested: bool,
-    /// Outputs may be read.
-    pub get_allowed: bool,
-    /// A step of the FMU's own solver ends here.
-    pub step_finished: bool,
-}
+/// A function that gets numbers of some type. Arrays pass all their elements.
+type Get = unsafe extern "C" fn(InstancePointer, *const Reference, usize, *mut c_void, usize) -> StatusCode;
+/// A function that sets numbers of some type.
+type Set = unsafe extern "C" fn(InstancePointer, *const Reference, usize, *const c_void, usize) -> StatusCode;
+type DoStep =
+    unsafe extern "C" fn(InstancePointer, f64, f64, bool, *mut u8, *mut u8, *mut u8, *mut f64) -> StatusCode;
 
-/// What a step ended with.
-#[derive(Clone, Copy, Debug)]
-pub struct StepInfo {
-    /// The FMU wants an event at the time it came to.
-    pub event_needed: bool,
-    /// The FMU wants to end the simulation.
-    pub terminate_simulation: bool,
-    /// It stopped before the end of the step.
-    pub early_return: bool,
-    /// How far it came.
-    pub last_successful_time: f64,
-}
-
-/// What is called back inside a step.
-pub type Update<'a> = dyn FnMut(&Instance, Moment) -> Result<(), CallError> + 'a;
-
-/// What the FMU keeps a pointer to while the instance lives. The environment comes first: loggers look for it there.
-#[repr(C)]
-struct Context {
-    environment: Environment,
-    running: Cell<*mut Running>,
-}
-
-/// An instance.
-pub struct Instance {
-    functions: Arc<Functions>,
-    pointer: Owned<c_void>,
-    context: Owned<Context>,
-    log: Arc<Log>,
-    plain: Option<PlainStep<PlainCalls>>,
-    life: Cell<Life>,
-}
-
-/// Getter and setter of one type. Arrays pass all their elements: `values` is as long as all variables together.
-macro_rules! accessors {
-    ($($type:ty: $get:ident $get_symbol:literal $set:ident $set_symbol:literal;)*) => {$(
-        #[doc = concat!("`", $get_symbol, "`. The values of arrays lie side by side.")]
-        pub fn $get(&self, references: &[u32], values: &mut [$type]) -> Result<(), CallError> {
-            let get = function!(self, $get, $get_symbol);
-            call!(self, $get_symbol, get, references.as_ptr(), references.len(), values.as_mut_ptr(), values.len())
-        }
-
-        #[doc = concat!("`", $set_symbol, "`. The values of arrays lie side by side.")]
-        pub fn $set(&self, references: &[u32], values: &[$type]) -> Result<(), CallError> {
-            let set = function!(self, $set, $set_symbol);
-            call!(self, $set_symbol, set, references.as_ptr(), references.len(), values.as_ptr(), values.len())
-        }
-    )*};
-}
-
-mod derivatives;
-mod events;
-mod exchange;
-mod functions;
-mod stepping;
-mod words;
-
-pub use events::IntervalQualifier;
-pub use functions::Functions;
-use stepping::{PlainCalls, Running, intermediate_update};
-
-twins!(
-    "fmi3",
-    "FMUState",
+/// The names of the functions that the versions share.
+pub(super) const SHARED: [&str; 18] = [
+    "fmi3FreeInstance",
+    "fmi3ExitInitializationMode",
+    "fmi3Terminate",
+    "fmi3Reset",
+    "fmi3GetFMUState",
+    "fmi3SetFMUState",
+    "fmi3FreeFMUState",
+    "fmi3SerializedFMUStateSize",
+    "fmi3SerializeFMUState",
     "fmi3DeserializeFMUState",
-    get_continuous_state_derivatives "fmi3GetContinuousStateDerivatives"
-);
+    "fmi3EnterEventMode",
+    "fmi3EnterContinuousTimeMode",
+    "fmi3SetTime",
+    "fmi3SetContinuousStates",
+    "fmi3GetContinuousStates",
+    "fmi3GetNominalsOfContinuousStates",
+    "fmi3GetContinuousStateDerivatives",
+    "fmi3GetEventIndicators",
+];
 
-impl Instance {
-    /// `fmi3InstantiateCoSimulation`, or `fmi3InstantiateModelExchange`.
-    pub(crate) fn new(functions: &Arc<Functions>, with: &Instantiation<'_>) -> Result<Instance, CallError> {
-        if with.kind == Kind::ModelExchange {
-            return Instance::exchange(functions, with);
+table! {
+    /// Functions of FMI 3.0. Required are those every FMU of any kind must have.
+    Functions {
+        _get_version "fmi3GetVersion" () -> Text;
+        enter_initialization_mode "fmi3EnterInitializationMode" (InstancePointer, bool, f64, f64, bool, f64) -> StatusCode;
+        get_float64 "fmi3GetFloat64" (InstancePointer, *const Reference, usize, *mut c_void, usize) -> StatusCode;
+        set_float64 "fmi3SetFloat64" (InstancePointer, *const Reference, usize, *const c_void, usize) -> StatusCode;
+    } optional {
+        instantiate_model_exchange "fmi3InstantiateModelExchange" (Text, Text, Text, bool, bool, *mut c_void, LogCallback) -> InstancePointer;
+        instantiate_co_simulation "fmi3InstantiateCoSimulation" (Text, Text, Text, bool, bool, bool, bool, *const Reference, usize, *mut c_void, LogCallback, Option<IntermediateCallback>) -> InstancePointer;
+        get_float32 "fmi3GetFloat32" (InstancePointer, *const Reference, usize, *mut c_void, usize) -> StatusCode;
+        get_int8 "fmi3GetInt8" (InstancePointer, *const Reference, usize, *mut c_void, usize) -> StatusCode;
+        get_uint8 "fmi3GetUInt8" (InstancePointer, *const Reference, usize, *mut c_void, usize) -> StatusCode;
+        get_int16 "fmi3GetInt16" (InstancePointer, *const Reference, usize, *mut c_void, usize) -> StatusCode;
+        get_uint16 "fmi3GetUInt16" (InstancePointer, *const Reference, usize, *mut c_void, usize) -> StatusCode;
+        get_int32 "fmi3GetInt32" (InstancePointer, *const Reference, usize, *mut c_void, usize) -> StatusCode;
+        get_uint32 "fmi3GetUInt32" (InstancePointer, *const Reference, usize, *mut c_void, usize) -> StatusCode;
+        get_int64 "fmi3GetInt64" (InstancePointer, *const Reference, usize, *mut c_void, usize) -> StatusCode;
+        get_uint64 "fmi3GetUInt64" (InstancePointer, *const Reference, usize, *mut c_void, usize) -> StatusCode;
+        get_boolean "fmi3GetBoolean" (InstancePointer, *const Reference, usize, *mut c_void, usize) -> StatusCode;
+        get_string "fmi3GetString" (InstancePointer, *const Reference, usize, *mut Text, usize) -> StatusCode;
+        get_binary "fmi3GetBinary" (InstancePointer, *const Reference, usize, *mut usize, *mut Bytes, usize) -> StatusCode;
+        get_clock "fmi3GetClock" (InstancePointer, *const Reference, usize, *mut u8) -> StatusCode;
+        set_float32 "fmi3SetFloat32" (InstancePointer, *const Reference, usize, *const c_void, usize) -> StatusCode;
+        set_int8 "fmi3SetInt8" (InstancePointer, *const Reference, usize, *const c_void, usize) -> StatusCode;
+        set_uint8 "fmi3SetUInt8" (InstancePointer, *const Reference, usize, *const c_void, usize) -> StatusCode;
+        set_int16 "fmi3SetInt16" (InstancePointer, *const Reference, usize, *const c_void, usize) -> StatusCode;
+        set_uint16 "fmi3SetUInt16" (InstancePointer, *const Reference, usize, *const c_void, usize) -> StatusCode;
+        set_int32 "fmi3SetInt32" (InstancePointer, *const Reference, usize, *const c_void, usize) -> StatusCode;
+        set_uint32 "fmi3SetUInt32" (InstancePointer, *const Reference, usize, *const c_void, usize) -> StatusCode;
+        set_int64 "fmi3SetInt64" (InstancePointer, *const Reference, usize, *const c_void, usize) -> StatusCode;
+        set_uint64 "fmi3SetUInt64" (InstancePointer, *const Reference, usize, *const c_void, usize) -> StatusCode;
+        set_boolean "fmi3SetBoolean" (InstancePointer, *const Reference, usize, *const c_void, usize) -> StatusCode;
+        set_string "fmi3SetString" (InstancePointer, *const Reference, usize, *const Text, usize) -> StatusCode;
+        set_binary "fmi3SetBinary" (InstancePointer, *const Reference, usize, *const usize, *const Bytes, usize) -> StatusCode;
+        set_clock "fmi3SetClock" (InstancePointer, *const Reference, usize, *const u8) -> StatusCode;
+        get_directional_derivative "fmi3GetDirectionalDerivative" (InstancePointer, *const Reference, usize, *const Reference, usize, *const f64, usize, *mut f64, usize) -> StatusCode;
+        get_adjoint_derivative "fmi3GetAdjointDerivative" (InstancePointer, *const Reference, usize, *const Reference, usize, *const f64, usize, *mut f64, usize) -> StatusCode;
+        enter_configuration_mode "fmi3EnterConfigurationMode" (InstancePointer) -> StatusCode;
+        exit_configuration_mode "fmi3ExitConfigurationMode" (InstancePointer) -> StatusCode;
+        get_interval_decimal "fmi3GetIntervalDecimal" (InstancePointer, *const Reference, usize, *mut f64, *mut c_int) -> StatusCode;
+        get_interval_fraction "fmi3GetIntervalFraction" (InstancePointer, *const Reference, usize, *mut u64, *mut u64, *mut c_int) -> StatusCode;
+        update_discrete_states "fmi3UpdateDiscreteStates" (InstancePointer, *mut u8, *mut u8, *mut u8, *mut u8, *mut u8, *mut f64) -> StatusCode;
+        completed_integrator_step "fmi3CompletedIntegratorStep" (InstancePointer, bool, *mut u8, *mut u8) -> StatusCode;
+        enter_step_mode "fmi3EnterStepMode" (InstancePointer) -> StatusCode;
+        get_output_derivatives "fmi3GetOutputDerivatives" (InstancePointer, *const Reference, usize, *const i32, *mut f64, usize) -> StatusCode;
+        do_step "fmi3DoStep" (InstancePointer, f64, f64, bool, *mut u8, *mut u8, *mut u8, *mut f64) -> StatusCode;
+    }
+}
+
+impl Functions {
+    /// The name of the function that makes such an instance.
+    pub(super) fn instantiation(kind: Kind) -> &'static str {
+        match kind {
+            Kind::CoSimulation => "fmi3InstantiateCoSimulation",
+            Kind::ModelExchange => "fmi3InstantiateModelExchange",
         }
-        const CALL: &str = "fmi3InstantiateCoSimulation";
-        let instantiate = functions.instantiate_co_simulation.ok_or(CallError::Missing { call: CALL })?;
-        let [name, token, resources] = with.texts(CALL)?;
-        let context = Instance::context(with);
+    }
+
+    /// `fmi3InstantiateCoSimulation`, or `fmi3InstantiateModelExchange`.
+    ///
+    /// # Safety
+    ///
+    /// The context lives as long as the instance.
+    pub(super) unsafe fn instantiate(
+        &self,
+        with: &Instantiation<'_>,
+        [name, token, resources]: &[CString; 3],
+        context: *mut Context,
+    ) -> Result<InstancePointer, CallError> {
+        let (name, token, resources) = (name.as_ptr(), token.as_ptr(), resources.as_ptr());
+        let (logging, context) = (with.debug_logging, context.cast());
         let references = with.intermediate.unwrap_or(&[]);
-        trace::announce(0, with.log.instance());
-        trace::enter(const { trace::number(CALL) }, 0);
         let update: Option<IntermediateCallback> = with.intermediate.map(|_| intermediate_update as _);
-        // SAFETY: the context is alive until the instance is dropped; texts and references live during the call.
-        let pointer = unsafe {
-            instantiate(
-                name.as_ptr(),
-                token.as_ptr(),
-                resources.as_ptr(),
-                false,
-                with.debug_logging,
-                with.event_mode,
-                with.early_return,
-                references.as_ptr(),
-                references.len(),
-                context.as_ptr().cast(),
-                log_message,
-                update,
-            )
-        };
-        Instance::made(CALL, functions, &with.log, pointer, context)
+        // SAFETY: promised by the caller; texts and references live during the call.
+        Ok(unsafe {
+            match with.kind {
+                Kind::ModelExchange => {
+                    let make = self.instantiate_model_exchange.get()?.pointer;
+                    make(name, token, resources, false, logging, context, log_message)
+                }
+                Kind::CoSimulation => (self.instantiate_co_simulation.get()?.pointer)(
+                    name,
+                    token,
+                    resources,
+                    false,
+                    logging,
+                    with.event_mode,
+                    with.early_return,
+                    references.as_ptr(),
+                    references.len(),
+                    context,
+                    log_message,
+                    update,
+                ),
+            }
+        })
     }
 
-    /// What the FMU gets to call back with.
-    fn context(with: &Instantiation<'_>) -> Owned<Context> {
-        let environment = Environment::new(with.log.clone());
-        let context = Context { environment, running: Cell::new(std::ptr::null_mut()) };
-        Owned(NonNull::from(Box::leak(Box::new(context))))
+    /// What gets numbers of a type.
+    pub(super) fn getter(&self, value_type: ValueType) -> Result<&Function<Get>, CallError> {
+        match value_type {
+            ValueType::Float32 => self.get_float32.get(),
+            ValueType::Int8 => self.get_int8.get(),
+            ValueType::UInt8 => self.get_uint8.get(),
+            ValueType::Int16 => self.get_int16.get(),
+            ValueType::UInt16 => self.get_uint16.get(),
+            ValueType::Int32 => self.get_int32.get(),
+            ValueType::UInt32 => self.get_uint32.get(),
+            ValueType::Int64 | ValueType::Enumeration => self.get_int64.get(),
+            ValueType::UInt64 => self.get_uint64.get(),
+            ValueType::Boolean => self.get_boolean.get(),
+            _ => Ok(&self.get_float64),
+        }
     }
 
-    /// `fmi3EnterInitializationMode`.
-    pub fn enter_initialization_mode(
-        &self,
-        tolerance: Option<f64>,
-        start: f64,
-        stop: Option<f64>,
-    ) -> Result<(), CallError> {
-        let (has_tolerance, tolerance) = (tolerance.is_some(), tolerance.unwrap_or(0.0));
-        let (has_stop, stop) = (stop.is_some(), stop.unwrap_or(0.0));
-        let enter = self.functions.enter_initialization_mode;
-        call!(self, "fmi3EnterInitializationMode", enter, has_tolerance, tolerance, start, has_stop, stop)
-    }
-
-    /// `fmi3GetFloat64`. The values of arrays lie side by side.
-    #[inline]
-    pub fn get_float64(&self, references: &[u32], values: &mut [f64]) -> Result<(), CallError> {
-        let get = self.functions.get_float64;
-        call!(
-            self,
-            "fmi3GetFloat64",
-            get,
-            references.as_ptr(),
-            references.len(),
-            values.as_mut_ptr(),
-            values.len()
-        )
-    }
-
-    /// `fmi3SetFloat64`. The values of arrays lie side by side.
-    #[inline]
-    pub fn set_float64(&self, references: &[u32], values: &[f64]) -> Result<(), CallError> {
-        let set = self.functions.set_float64;
-        call!(
-            self,
-            "fmi3SetFloat64",
-            set,
-            references.as_ptr(),
-            references.len(),
-            values.as_ptr(),
-            values.len()
-        )
-    }
-
-    accessors! {
-        f32: get_float32 "fmi3GetFloat32" set_float32 "fmi3SetFloat32";
-        i8: get_int8 "fmi3GetInt8" set_int8 "fmi3SetInt8";
-        u8: get_uint8 "fmi3GetUInt8" set_uint8 "fmi3SetUInt8";
-        i16: get_int16 "fmi3GetInt16" set_int16 "fmi3SetInt16";
-        u16: get_uint16 "fmi3GetUInt16" set_uint16 "fmi3SetUInt16";
-        i32: get_int32 "fmi3GetInt32" set_int32 "fmi3SetInt32";
-        u32: get_uint32 "fmi3GetUInt32" set_uint32 "fmi3SetUInt32";
-        i64: get_int64 "fmi3GetInt64" set_int64 "fmi3SetInt64";
-        u64: get_uint64 "fmi3GetUInt64" set_uint64 "fmi3SetUInt64";
-        u8: get_boolean "fmi3GetBoolean" set_boolean "fmi3SetBoolean";
-    }
-
-    /// `fmi3GetOutputDerivatives`.
-    pub fn get_output_derivatives(
-        &self,
-        references: &[u32],
-        orders: &[i32],
-        values: &mut [f64],
-    ) -> Result<(), CallError> {
-        assert_eq!(references.len(), orders.len(), "one order per reference");
-        let get = function!(self, get_output_derivatives, "fmi3GetOutputDerivatives");
-        let (count, orders) = (references.len(), orders.as_ptr());
-        call!(
-            self,
-            "fmi3GetOutputDerivatives",
-            get,
-            references.as_ptr(),
-            count,
-            orders,
-            values.as_mut_ptr(),
-            values.len()
-        )
+    /// What sets numbers of a type.
+    pub(super) fn setter(&self, value_type: ValueType) -> Result<&Function<Set>, CallError> {
+        match value_type {
+            ValueType::Float32 => self.set_float32.get(),
+            ValueType::Int8 => self.set_int8.get(),
+            ValueType::UInt8 => self.set_uint8.get(),
+            ValueType::Int16 => self.set_int16.get(),
+            ValueType::UInt16 => self.set_uint16.get(),
+            ValueType::Int32 => self.set_int32.get(),
+            ValueType::UInt32 => self.set_uint32.get(),
+            ValueType::Int64 | ValueType::Enumeration => self.set_int64.get(),
+            ValueType::UInt64 => self.set_uint64.get(),
+            ValueType::Boolean => self.set_boolean.get(),
+            _ => Ok(&self.set_float64),
+        }
     }
 }
 
@@ -229,4 +188,83 @@ impl Instance {
 unsafe extern "C" fn log_message(environment: *mut c_void, status: StatusCode, category: Text, text: Text) {
     // SAFETY: promised by the caller; the context begins with its environment.
     unsafe { record(environment, status, category, text) }
+}
+
+/// Called by the FMU inside a step.
+///
+/// # Safety
+///
+/// `environment` is the context of an instance, and the calling thread is inside `fmi3DoStep` of that instance.
+unsafe extern "C" fn intermediate_update(
+    environment: *mut c_void,
+    time: f64,
+    set_requested: bool,
+    get_allowed: bool,
+    step_finished: bool,
+    _can_return_early: bool,
+    early_return_requested: *mut bool,
+    _early_return_time: *mut f64,
+) {
+    // SAFETY: promised by the caller: the context is alive, and what runs was put there by `do_step`, further up this
+    // thread's stack; nothing else uses it meanwhile.
+    unsafe {
+        if let Some(flag) = early_return_requested.as_mut() {
+            *flag = false;
+        }
+        let Some(context) = environment.cast::<Context>().as_ref() else { return };
+        let Some(running) = context.running.get().as_mut() else { return };
+        running.answer(Moment { time, set_requested, get_allowed, step_finished });
+        let instance = running.instance();
+        trace::enter(const { trace::number("fmi3DoStep") }, instance);
+    }
+}
+
+/// What plain steps call.
+pub(super) struct Plain {
+    set: Set,
+    step: DoStep,
+    get: Get,
+}
+
+impl Plain {
+    pub(super) fn of(functions: &Functions) -> Option<Plain> {
+        let step = functions.do_step.get().ok()?.pointer;
+        Some(Plain { set: functions.set_float64.pointer, step, get: functions.get_float64.pointer })
+    }
+}
+
+impl PlainCalls for Plain {
+    const NAMES: [&'static str; 3] = ["fmi3SetFloat64", "fmi3DoStep", "fmi3GetFloat64"];
+
+    #[inline(always)]
+    unsafe fn set(&self, instance: *mut c_void, references: &[u32], values: *const f64) -> c_int {
+        let count = references.len();
+        // SAFETY: promised by the caller.
+        unsafe { (self.set)(instance, references.as_ptr(), count, values.cast(), count) }
+    }
+
+    #[inline(always)]
+    unsafe fn step(&self, instance: *mut c_void, step: StepCall) -> (c_int, Option<StepInfo>) {
+        let StepCall { time, size, never_back } = step;
+        let (mut event, mut terminate, mut early, mut reached) = (0_u8, 0_u8, 0_u8, time + size);
+        let (to_event, to_end) = (&raw mut event, &raw mut terminate);
+        // SAFETY: promised by the caller; the places to write to are those of the standard.
+        let code = unsafe {
+            (self.step)(instance, time, size, never_back, to_event, to_end, &mut early, &mut reached)
+        };
+        let stopped = (terminate | early != 0).then_some(StepInfo {
+            event_needed: event != 0,
+            terminate_simulation: terminate != 0,
+            early_return: early != 0,
+            last_successful_time: reached,
+        });
+        (code, stopped)
+    }
+
+    #[inline(always)]
+    unsafe fn get(&self, instance: *mut c_void, references: &[u32], values: *mut f64) -> c_int {
+        let count = references.len();
+        // SAFETY: promised by the caller.
+        unsafe { (self.get)(instance, references.as_ptr(), count, values.cast(), count) }
+    }
 }

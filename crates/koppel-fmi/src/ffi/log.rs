@@ -22,6 +22,13 @@ pub struct LogMessage {
     pub text: String,
 }
 
+impl LogMessage {
+    /// What koppel itself says of an instance.
+    pub(crate) fn of_koppel(instance: &str, time: f64, status: Status, text: String) -> LogMessage {
+        LogMessage { instance: instance.into(), time, status, category: "koppel".into(), text }
+    }
+}
+
 /// Receives messages, from any thread.
 pub type LogSink = Arc<dyn Fn(&LogMessage) + Send + Sync>;
 

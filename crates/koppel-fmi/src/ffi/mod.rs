@@ -1,28 +1,36 @@
 //! The only unsafe code: function tables of FMI 2.0 and 3.0, and instances that call them.
 //!
 //! A library is opened once with RTLD_NOW | RTLD_LOCAL, every symbol is resolved into a table of function pointers, and
-//! the library is never unloaded, since it may have thread-local destructors. Functions an FMU may leave out are
-//! `Option`s. [`fmi2::Instance`] and [`fmi3::Instance`] wrap the calls: lengths are checked, states are owned, a status
-//! becomes a `Result` with the name of the call, and after a fatal status nothing is called any more.
+//! the library is never unloaded, since it may have thread-local destructors. [`Instance`] wraps the calls: lengths are
+//! checked, states are owned, a status becomes a `Result` with the name of the call, and after a fatal status nothing is
+//! called any more. What the versions do alike is said once, over the functions they share ([`Functions`]); `fmi2.rs` and
+//! `fmi3.rs` hold what only one of them has.
 //!
 //! What no wrapper can check: that the library is what its description says. Loading an FMU is trusting its code.
 #![expect(unsafe_code, reason = "calls into C libraries")]
 
-pub mod fmi2;
-pub mod fmi3;
+mod fmi2;
+mod fmi3;
+mod instance;
 mod log;
 mod plain;
 #[cfg(unix)]
 mod python;
+mod stepping;
 mod table;
 mod trace;
-mod twins;
+mod values;
 
+pub use crate::description::Kind;
+pub use instance::Functions;
+pub(crate) use instance::{Experiment, Instance};
 pub(crate) use log::{Log, tail};
 pub use log::{LogMessage, LogSink};
-pub use plain::StepCall;
+pub(crate) use plain::StepCall;
+pub(crate) use stepping::{Moment, StepInfo};
 #[cfg(target_os = "linux")]
 pub(crate) use trace::{Calls, announce_instances_to, call_name, note_calls_in};
+pub(crate) use values::{Buffers, IntervalQualifier, Memory, Number};
 
 use libloading::Library;
 use serde::{Deserialize, Serialize};
@@ -30,15 +38,6 @@ use std::ffi::{CStr, CString, c_int, c_void};
 use std::path::{Path, PathBuf};
 use std::ptr::NonNull;
 use std::sync::Arc;
-
-/// What an instance is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub enum Kind {
-    /// It brings its own solver.
-    CoSimulation,
-    /// It gives derivatives, and others solve.
-    ModelExchange,
-}
 
 /// What an instance is made with.
 pub(crate) struct Instantiation<'a> {
@@ -68,26 +67,9 @@ impl Instantiation<'_> {
     }
 }
 
-/// Whether calls reach an instance.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Life {
-    Alive,
-    /// They do, and are noted for another process.
-    Noted,
-    /// It was freed, or a status was fatal.
-    Dead,
-}
-
-impl Life {
-    /// Of a new instance.
-    fn now() -> Life {
-        if trace::is_on() { Life::Noted } else { Life::Alive }
-    }
-}
-
 /// What an event iteration came to.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct EventInfo {
+pub(crate) struct EventInfo {
     /// Another iteration is needed.
     pub needs_update: bool,
     /// The FMU wants to end the simulation.
@@ -102,7 +84,7 @@ pub struct EventInfo {
 
 /// What the end of a solver's step came to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct CompletedStep {
+pub(crate) struct CompletedStep {
     /// The FMU has a step event.
     pub enter_event_mode: bool,
     /// The FMU wants to end the simulation.
@@ -191,7 +173,7 @@ impl CallError {
 /// Why a plain step did not get to its end. Boxed, since errors travel through every call that succeeds.
 pub(crate) enum Interruption {
     Failed(CallError),
-    Stopped(fmi3::StepInfo),
+    Stopped(StepInfo),
 }
 
 impl Interruption {
@@ -278,7 +260,7 @@ impl<T> Owned<T> {
 unsafe impl<T> Send for Owned<T> {}
 
 /// A saved state of an instance, to be given back to that instance.
-pub struct State(Owned<c_void>);
+pub(crate) struct State(Owned<c_void>);
 
 impl State {
     /// Unless it is null.

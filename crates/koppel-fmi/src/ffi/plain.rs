@@ -3,19 +3,18 @@
 //! Most steps of most runs are plain, and a cheap FMU computes for less time than a careful layer spends around it: so what
 //! such a step needs lies side by side, and it is three calls with as few decisions as possible.
 
-use super::fmi3::StepInfo;
-use super::{Interruption, OK, trace};
+use super::{Interruption, OK, StepInfo, trace};
 use std::ffi::{c_int, c_void};
 
 /// One call of `doStep`.
 #[derive(Clone, Copy, Debug)]
-pub struct StepCall {
+pub(crate) struct StepCall {
     /// Its begin.
-    pub time: f64,
+    pub(crate) time: f64,
     /// Its length.
-    pub size: f64,
+    pub(crate) size: f64,
     /// No state from before its begin will be restored: `noSetFMUStatePriorToCurrentPoint`.
-    pub never_back: bool,
+    pub(crate) never_back: bool,
 }
 
 /// The three functions, and how they are called.

@@ -1,5 +1,63 @@
 //! Tables of function pointers, resolved once.
 
+use super::{CallError, LoadError, trace};
+use libloading::Library;
+use std::path::Path;
+
+/// A function of a library, with its name.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Function<F> {
+    pub(super) name: &'static str,
+    /// The number of the name.
+    pub(super) number: u64,
+    pub(super) pointer: F,
+}
+
+/// A function that a library may leave out, with its name in any case.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Optional<F>(Result<Function<F>, &'static str>);
+
+impl<F> Optional<F> {
+    /// The function, or the complaint that it is missing.
+    #[inline]
+    pub(super) fn get(&self) -> Result<&Function<F>, CallError> {
+        self.0.as_ref().map_err(|call| CallError::Missing { call })
+    }
+}
+
+/// A library that stays open.
+pub(super) struct Opened<'a> {
+    pub(super) library: &'a Library,
+    pub(super) path: &'a Path,
+}
+
+/// What a table is made of.
+pub(super) trait Entry: Sized {
+    /// Finds the symbol.
+    ///
+    /// # Safety
+    ///
+    /// The type is that of the standard for the function of this name.
+    unsafe fn find(opened: &Opened<'_>, symbol: &'static str) -> Result<Self, LoadError>;
+}
+
+impl<F: Copy> Entry for Optional<F> {
+    unsafe fn find(opened: &Opened<'_>, symbol: &'static str) -> Result<Self, LoadError> {
+        // SAFETY: promised by the caller.
+        let found = unsafe { opened.library.get::<F>(symbol.as_bytes()) };
+        let function = |pointer| Function { name: symbol, number: trace::number(symbol), pointer };
+        Ok(Optional(found.map(|pointer| function(*pointer)).map_err(|_| symbol)))
+    }
+}
+
+impl<F: Copy> Entry for Function<F> {
+    unsafe fn find(opened: &Opened<'_>, symbol: &'static str) -> Result<Self, LoadError> {
+        // SAFETY: promised by the caller.
+        let Optional(found) = unsafe { Entry::find(opened, symbol) }?;
+        found.map_err(|symbol| LoadError::Symbol { path: opened.path.into(), symbol })
+    }
+}
+
 /// Declares a table: every line is a field, its symbol and its type. Those after `optional` may be missing.
 macro_rules! table {
     (
@@ -11,45 +69,49 @@ macro_rules! table {
         }
     ) => {
         $(#[$about])*
-        #[repr(C)]
-        #[derive(Clone, Debug)]
-        pub struct $table {
-            $(
-                #[doc = concat!("`", $symbol, "`.")]
-                pub $field: unsafe extern "C" fn($($argument),*) $(-> $result)?,
-            )*
-            $(
-                #[doc = concat!("`", $maybe_symbol, "`, if the library has it.")]
-                pub $maybe: Option<unsafe extern "C" fn($($maybe_argument),*) $(-> $maybe_result)?>,
-            )*
+        pub(super) struct $table {
+            $(pub(super) $field: $crate::ffi::table::Function<unsafe extern "C" fn($($argument),*) $(-> $result)?>,)*
+            $(pub(super) $maybe: $crate::ffi::table::Optional<unsafe extern "C" fn($($maybe_argument),*) $(-> $maybe_result)?>,)*
         }
 
         impl $table {
             /// The symbols of all functions.
-            pub const SYMBOLS: &'static [&'static str] = &[$($symbol,)* $($maybe_symbol,)*];
+            pub(super) const SYMBOLS: &'static [&'static str] = &[$($symbol,)* $($maybe_symbol,)*];
 
-            /// Opens the library for good and resolves its functions.
-            pub fn load(path: &std::path::Path) -> Result<$table, $crate::ffi::LoadError> {
-                let library = $crate::ffi::open(path)?;
+            /// Finds the functions.
+            pub(super) fn load(opened: &$crate::ffi::table::Opened<'_>) -> Result<$table, $crate::ffi::LoadError> {
+                use $crate::ffi::table::Entry;
                 // SAFETY: the types are those of the standard, whose names the symbols bear.
-                let table = unsafe {
-                    $table {
-                        $(
-                            $field: match library.get(concat!($symbol, "\0")) {
-                                Ok(function) => *function,
-                                Err(_) => {
-                                    return Err($crate::ffi::LoadError::Symbol { path: path.into(), symbol: $symbol });
-                                }
-                            },
-                        )*
-                        $($maybe: library.get(concat!($maybe_symbol, "\0")).ok().map(|function| *function),)*
-                    }
-                };
-                std::mem::forget(library);
-                Ok(table)
+                unsafe {
+                    Ok($table {
+                        $($field: Entry::find(opened, $symbol)?,)*
+                        $($maybe: Entry::find(opened, $maybe_symbol)?,)*
+                    })
+                }
             }
         }
     };
 }
 
-pub(super) use table;
+/// Declares functions that the versions have under different names.
+macro_rules! shared {
+    ($(#[$about:meta])* $table:ident { $($field:ident: $type:ty,)* }) => {
+        $(#[$about])*
+        pub(super) struct $table { $(pub(super) $field: $type,)* }
+
+        impl $table {
+            /// Finds the functions by their names, which are in the order of the fields.
+            pub(super) fn load(
+                opened: &$crate::ffi::table::Opened<'_>,
+                names: &[&'static str],
+            ) -> Result<$table, $crate::ffi::LoadError> {
+                let mut names = names.iter().copied();
+                let mut next = || names.next().unwrap_or_default();
+                // SAFETY: the types are those of the standard, whose names the versions list.
+                unsafe { Ok($table { $($field: $crate::ffi::table::Entry::find(opened, next())?,)* }) }
+            }
+        }
+    };
+}
+
+pub(super) use {shared, table};

@@ -111,8 +111,7 @@ pub(super) const fn number(name: &str) -> u64 {
 /// The name behind a number.
 #[cfg(target_os = "linux")]
 pub(crate) fn call_name(wanted: u64) -> Option<&'static str> {
-    let all = super::fmi2::Functions::SYMBOLS.iter().chain(super::fmi3::Functions::SYMBOLS);
-    all.copied().find(|name| number(name) == wanted)
+    super::Functions::names().find(|name| number(name) == wanted)
 }
 
 #[cfg(all(test, target_os = "linux"))]
@@ -121,10 +120,8 @@ mod tests {
 
     #[test]
     fn every_name_has_its_own_number() {
-        for name in
-            super::super::fmi2::Functions::SYMBOLS.iter().chain(super::super::fmi3::Functions::SYMBOLS)
-        {
-            assert_eq!(call_name(number(name)), Some(*name));
+        for name in super::super::Functions::names() {
+            assert_eq!(call_name(number(name)), Some(name));
         }
         assert_eq!(call_name(0), None);
     }

@@ -2,21 +2,7 @@
 
 use super::ports::{Slot, exact_start};
 use crate::description::{Description, ValueType, Variable};
-use crate::ffi::{CallError, Interruption, LogMessage, State, StepCall, fmi2, fmi3};
-
-/// An instance of either version.
-pub(super) enum Backend {
-    Two(fmi2::Instance),
-    Three(fmi3::Instance),
-}
-
-/// What an FMU is told of the simulation to come.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Experiment {
-    pub(super) tolerance: Option<f64>,
-    pub(super) start: f64,
-    pub(super) stop: Option<f64>,
-}
+use crate::ffi::{Buffers, CallError, Instance, Memory, Number};
 
 /// Variables of one type that are moved in one call.
 #[derive(Debug)]
@@ -36,19 +22,10 @@ impl Group {
     }
 }
 
-/// Buffers for types that are not `f64`.
+/// Room for numbers on their way, and what was met there.
 #[derive(Debug, Default)]
 pub(super) struct Scratch {
-    f64: Vec<f64>,
-    f32: Vec<f32>,
-    i8: Vec<i8>,
-    u8: Vec<u8>,
-    i16: Vec<i16>,
-    u16: Vec<u16>,
-    i32: Vec<i32>,
-    u32: Vec<u32>,
-    i64: Vec<i64>,
-    u64: Vec<u64>,
+    buffers: Buffers,
     /// What was rounded last: its place and value.
     pub(super) rounded: Option<(usize, i128)>,
 }
@@ -150,14 +127,14 @@ impl Access {
     #[inline]
     pub(super) fn read(
         &self,
-        from: &Backend,
+        from: &Instance,
         scratch: &mut Scratch,
         values: &mut [f64],
     ) -> Result<(), AccessError> {
         for (group, run) in &self.groups {
             match run {
                 Some(first) => {
-                    from.get_real(&group.references, &mut values[*first..][..group.places.len()])?
+                    from.get_reals(&group.references, &mut values[*first..][..group.places.len()])?
                 }
                 None => group.read(from, scratch, values, self.rounds)?,
             }
@@ -169,13 +146,13 @@ impl Access {
     #[inline]
     pub(super) fn write(
         &self,
-        to: &Backend,
+        to: &Instance,
         scratch: &mut Scratch,
         values: &[f64],
     ) -> Result<(), AccessError> {
         for (group, run) in &self.groups {
             match run {
-                Some(first) => to.set_real(&group.references, &values[*first..][..group.places.len()])?,
+                Some(first) => to.set_reals(&group.references, &values[*first..][..group.places.len()])?,
                 None => group.write(to, scratch, values, &self.exact)?,
             }
         }
@@ -210,291 +187,95 @@ fn exact_value(exact: &[(usize, i128)], place: usize, number: f64) -> Option<i12
     exact.iter().find(|(known, value)| *known == place && *value as f64 == number).map(|(_, value)| *value)
 }
 
-/// Moves values of one type between a buffer and the ports.
-macro_rules! move_values {
-    (read $group:ident, $values:ident, $s:ident.$buffer:ident, $rounds:ident, $call:expr) => {{
-        let buffer = &mut $s.$buffer;
-        buffer.resize($group.places.len(), Default::default());
-        $call(&$group.references, &mut buffer[..])?;
-        for (place, value) in $group.places.iter().zip(buffer.iter()) {
-            let number = *value as f64;
-            if number.abs() >= LARGEST
-                && !$group.value_type.is_float()
-                && (*value as i128).unsigned_abs() > LARGEST as u128
-            {
-                if !$rounds {
-                    return Err(AccessError::NotExact { place: *place, value: value.to_string() });
-                }
-                $s.rounded = Some((*place, *value as i128));
-            }
-            $values[*place] = number;
+/// Calls a function for the type that numbers have in memory.
+macro_rules! by_memory {
+    ($memory:expr, $method:ident of $group:ident ($($argument:expr),*)) => {
+        match $memory {
+            Memory::F64 => $group.$method::<f64>($($argument),*),
+            Memory::F32 => $group.$method::<f32>($($argument),*),
+            Memory::I8 => $group.$method::<i8>($($argument),*),
+            Memory::U8 => $group.$method::<u8>($($argument),*),
+            Memory::I16 => $group.$method::<i16>($($argument),*),
+            Memory::U16 => $group.$method::<u16>($($argument),*),
+            Memory::I32 => $group.$method::<i32>($($argument),*),
+            Memory::U32 => $group.$method::<u32>($($argument),*),
+            Memory::I64 => $group.$method::<i64>($($argument),*),
+            Memory::U64 => $group.$method::<u64>($($argument),*),
         }
-    }};
-    (write $group:ident, $values:ident, $exact:ident, $buffer:expr, $type:ty, $call:expr) => {{
-        let buffer = &mut $buffer;
-        buffer.clear();
-        for place in &$group.places {
-            let number = $values[*place];
-            let value = match exact_value($exact, *place, number) {
-                Some(exact) => exact as $type,
-                None => number as $type,
-            };
-            if value as f64 != number && !$group.value_type.is_float() {
-                let expected = $group.value_type.name();
-                return Err(AccessError::WrongType { place: *place, expected, value: number });
-            }
-            buffer.push(value);
-        }
-        $call(&$group.references, &buffer[..])?;
-    }};
+    };
 }
 
 impl Group {
     fn read(
         &self,
-        from: &Backend,
-        s: &mut Scratch,
+        from: &Instance,
+        scratch: &mut Scratch,
         values: &mut [f64],
         rounds: bool,
     ) -> Result<(), AccessError> {
-        use ValueType as T;
-        match from {
-            Backend::Two(i) => match self.value_type {
-                T::Boolean => {
-                    move_values!(read self, values, s.i32, rounds, |r, v: &mut [i32]| i.get_boolean(r, v))
+        by_memory!(from.memory(self.value_type), read_as of self (from, scratch, values, rounds))
+    }
+
+    fn read_as<T: Number>(
+        &self,
+        from: &Instance,
+        scratch: &mut Scratch,
+        values: &mut [f64],
+        rounds: bool,
+    ) -> Result<(), AccessError> {
+        let buffer = T::buffer(&mut scratch.buffers);
+        buffer.resize(self.places.len(), T::default());
+        from.get_numbers(self.value_type, &self.references, buffer)?;
+        for (place, value) in self.places.iter().zip(buffer.iter()) {
+            let number = value.to_real();
+            if number.abs() >= LARGEST
+                && !self.value_type.is_float()
+                && value.to_integer().unsigned_abs() > LARGEST as u128
+            {
+                if !rounds {
+                    return Err(AccessError::NotExact { place: *place, value: value.to_string() });
                 }
-                T::Int32 | T::Enumeration => {
-                    move_values!(read self, values, s.i32, rounds, |r, v: &mut [i32]| i.get_integer(r, v));
-                }
-                _ => move_values!(read self, values, s.f64, rounds, |r, v: &mut [f64]| i.get_real(r, v)),
-            },
-            Backend::Three(i) => match self.value_type {
-                T::Float32 => {
-                    move_values!(read self, values, s.f32, rounds, |r, v: &mut [f32]| i.get_float32(r, v))
-                }
-                T::Int8 => move_values!(read self, values, s.i8, rounds, |r, v: &mut [i8]| i.get_int8(r, v)),
-                T::UInt8 => {
-                    move_values!(read self, values, s.u8, rounds, |r, v: &mut [u8]| i.get_uint8(r, v))
-                }
-                T::Int16 => {
-                    move_values!(read self, values, s.i16, rounds, |r, v: &mut [i16]| i.get_int16(r, v))
-                }
-                T::UInt16 => {
-                    move_values!(read self, values, s.u16, rounds, |r, v: &mut [u16]| i.get_uint16(r, v))
-                }
-                T::Int32 => {
-                    move_values!(read self, values, s.i32, rounds, |r, v: &mut [i32]| i.get_int32(r, v))
-                }
-                T::UInt32 => {
-                    move_values!(read self, values, s.u32, rounds, |r, v: &mut [u32]| i.get_uint32(r, v))
-                }
-                T::Int64 | T::Enumeration => {
-                    move_values!(read self, values, s.i64, rounds, |r, v: &mut [i64]| i.get_int64(r, v));
-                }
-                T::UInt64 => {
-                    move_values!(read self, values, s.u64, rounds, |r, v: &mut [u64]| i.get_uint64(r, v))
-                }
-                T::Boolean => {
-                    move_values!(read self, values, s.u8, rounds, |r, v: &mut [u8]| i.get_boolean(r, v))
-                }
-                _ => move_values!(read self, values, s.f64, rounds, |r, v: &mut [f64]| i.get_float64(r, v)),
-            },
+                scratch.rounded = Some((*place, value.to_integer()));
+            }
+            values[*place] = number;
         }
         Ok(())
     }
 
     fn write(
         &self,
-        to: &Backend,
-        s: &mut Scratch,
+        to: &Instance,
+        scratch: &mut Scratch,
         values: &[f64],
         exact: &[(usize, i128)],
     ) -> Result<(), AccessError> {
-        use ValueType as T;
-        if self.value_type == T::Boolean
+        if self.value_type == ValueType::Boolean
             && let Some(place) =
                 self.places.iter().find(|place| values[**place] != 0.0 && values[**place] != 1.0)
         {
             return Err(AccessError::WrongType { place: *place, expected: "Boolean", value: values[*place] });
         }
-        match to {
-            Backend::Two(i) => match self.value_type {
-                T::Boolean => {
-                    move_values!(write self, values, exact, s.i32, i32, |r, v: &[i32]| i.set_boolean(r, v))
-                }
-                T::Int32 | T::Enumeration => {
-                    move_values!(write self, values, exact, s.i32, i32, |r, v: &[i32]| i.set_integer(r, v));
-                }
-                _ => move_values!(write self, values, exact, s.f64, f64, |r, v: &[f64]| i.set_real(r, v)),
-            },
-            Backend::Three(i) => match self.value_type {
-                T::Float32 => {
-                    move_values!(write self, values, exact, s.f32, f32, |r, v: &[f32]| i.set_float32(r, v))
-                }
-                T::Int8 => move_values!(write self, values, exact, s.i8, i8, |r, v: &[i8]| i.set_int8(r, v)),
-                T::UInt8 => {
-                    move_values!(write self, values, exact, s.u8, u8, |r, v: &[u8]| i.set_uint8(r, v))
-                }
-                T::Int16 => {
-                    move_values!(write self, values, exact, s.i16, i16, |r, v: &[i16]| i.set_int16(r, v))
-                }
-                T::UInt16 => {
-                    move_values!(write self, values, exact, s.u16, u16, |r, v: &[u16]| i.set_uint16(r, v))
-                }
-                T::Int32 => {
-                    move_values!(write self, values, exact, s.i32, i32, |r, v: &[i32]| i.set_int32(r, v))
-                }
-                T::UInt32 => {
-                    move_values!(write self, values, exact, s.u32, u32, |r, v: &[u32]| i.set_uint32(r, v))
-                }
-                T::Int64 | T::Enumeration => {
-                    move_values!(write self, values, exact, s.i64, i64, |r, v: &[i64]| i.set_int64(r, v));
-                }
-                T::UInt64 => {
-                    move_values!(write self, values, exact, s.u64, u64, |r, v: &[u64]| i.set_uint64(r, v))
-                }
-                T::Boolean => {
-                    move_values!(write self, values, exact, s.u8, u8, |r, v: &[u8]| i.set_boolean(r, v))
-                }
-                _ => move_values!(write self, values, exact, s.f64, f64, |r, v: &[f64]| i.set_float64(r, v)),
-            },
-        }
-        Ok(())
+        by_memory!(to.memory(self.value_type), write_as of self (to, scratch, values, exact))
     }
-}
 
-/// Calls both versions have.
-impl Backend {
-    /// A step of an FMU for which plain steps were prepared.
-    #[inline]
-    pub(super) fn plain_step(
+    fn write_as<T: Number>(
         &self,
-        step: StepCall,
-        inputs: &[f64],
-        outputs: &mut [f64],
-    ) -> Result<(), Box<Interruption>> {
-        match self {
-            Backend::Two(instance) => instance.plain_step(step, inputs, outputs),
-            Backend::Three(instance) => instance.plain_step(step, inputs, outputs),
+        to: &Instance,
+        scratch: &mut Scratch,
+        values: &[f64],
+        exact: &[(usize, i128)],
+    ) -> Result<(), AccessError> {
+        let buffer = T::buffer(&mut scratch.buffers);
+        buffer.clear();
+        for place in &self.places {
+            let number = values[*place];
+            let value = exact_value(exact, *place, number).map_or(T::from_real(number), T::from_integer);
+            if value.to_real() != number && !self.value_type.is_float() {
+                let expected = self.value_type.name();
+                return Err(AccessError::WrongType { place: *place, expected, value: number });
+            }
+            buffer.push(value);
         }
-    }
-
-    #[inline]
-    pub(super) fn get_real(&self, references: &[u32], values: &mut [f64]) -> Result<(), CallError> {
-        match self {
-            Backend::Two(instance) => instance.get_real(references, values),
-            Backend::Three(instance) => instance.get_float64(references, values),
-        }
-    }
-
-    #[inline]
-    pub(super) fn set_real(&self, references: &[u32], values: &[f64]) -> Result<(), CallError> {
-        match self {
-            Backend::Two(instance) => instance.set_real(references, values),
-            Backend::Three(instance) => instance.set_float64(references, values),
-        }
-    }
-
-    pub(super) fn set_log_time(&self, time: f64) {
-        match self {
-            Backend::Two(instance) => instance.log().set_time(time),
-            Backend::Three(instance) => instance.log().set_time(time),
-        }
-    }
-
-    /// What the FMU has said of late.
-    pub(super) fn said(&self) -> Vec<LogMessage> {
-        match self {
-            Backend::Two(instance) => instance.log().take(),
-            Backend::Three(instance) => instance.log().take(),
-        }
-    }
-
-    pub(super) fn log_time(&self) -> f64 {
-        match self {
-            Backend::Two(instance) => instance.log().time(),
-            Backend::Three(instance) => instance.log().time(),
-        }
-    }
-
-    /// What FMI 2.0 is told before anything is set; FMI 3.0 learns it when initialization begins.
-    pub(super) fn set_up(&self, experiment: Experiment) -> Result<(), CallError> {
-        let Experiment { tolerance, start, stop } = experiment;
-        match self {
-            Backend::Two(instance) => instance.setup_experiment(tolerance, start, stop),
-            Backend::Three(_) => Ok(()),
-        }
-    }
-
-    pub(super) fn enter_initialization(&self, experiment: Experiment) -> Result<(), CallError> {
-        let Experiment { tolerance, start, stop } = experiment;
-        match self {
-            Backend::Two(instance) => instance.enter_initialization_mode(),
-            Backend::Three(instance) => instance.enter_initialization_mode(tolerance, start, stop),
-        }
-    }
-
-    pub(super) fn exit_initialization(&self) -> Result<(), CallError> {
-        match self {
-            Backend::Two(instance) => instance.exit_initialization_mode(),
-            Backend::Three(instance) => instance.exit_initialization_mode(),
-        }
-    }
-
-    /// Frees the instance; nothing can be called any more.
-    pub(super) fn free(&mut self) {
-        match self {
-            Backend::Two(instance) => instance.free(),
-            Backend::Three(instance) => instance.free(),
-        }
-    }
-
-    pub(super) fn reset(&self) -> Result<(), CallError> {
-        match self {
-            Backend::Two(instance) => instance.reset(),
-            Backend::Three(instance) => instance.reset(),
-        }
-    }
-
-    pub(super) fn terminate(&self) -> Result<(), CallError> {
-        match self {
-            Backend::Two(instance) => instance.terminate(),
-            Backend::Three(instance) => instance.terminate(),
-        }
-    }
-
-    pub(super) fn get_state(&self, state: &mut Option<State>) -> Result<(), CallError> {
-        match self {
-            Backend::Two(instance) => instance.get_state(state),
-            Backend::Three(instance) => instance.get_state(state),
-        }
-    }
-
-    pub(super) fn set_state(&self, state: &State) -> Result<(), CallError> {
-        match self {
-            Backend::Two(instance) => instance.set_state(state),
-            Backend::Three(instance) => instance.set_state(state),
-        }
-    }
-
-    pub(super) fn free_state(&self, state: State) -> Result<(), CallError> {
-        match self {
-            Backend::Two(instance) => instance.free_state(state),
-            Backend::Three(instance) => instance.free_state(state),
-        }
-    }
-
-    pub(super) fn serialize(&self, state: &State, bytes: &mut Vec<u8>) -> Result<(), CallError> {
-        match self {
-            Backend::Two(instance) => instance.serialize(state, bytes),
-            Backend::Three(instance) => instance.serialize(state, bytes),
-        }
-    }
-
-    pub(super) fn deserialize(&self, bytes: &[u8]) -> Result<State, CallError> {
-        match self {
-            Backend::Two(instance) => instance.deserialize(bytes),
-            Backend::Three(instance) => instance.deserialize(bytes),
-        }
+        Ok(to.set_numbers(self.value_type, &self.references, buffer)?)
     }
 }

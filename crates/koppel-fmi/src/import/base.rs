@@ -1,37 +1,25 @@
 //! What every kind of instance has: the FMU's functions behind it, its variables, its options.
 
-use super::access::{Access, AccessError, Backend, Experiment, Scratch};
+use super::access::{Access, AccessError, Scratch};
 use super::clockwork::Clockwork;
 use super::messages::Mail;
 use super::past::Past;
 use super::ports::{Slot, Slots};
 use super::state::SavedStates;
 use super::{Options, Phase, capabilities};
-use crate::description::{CoSimulation, Description, ModelExchange};
+use crate::description::{Description, FmiVersion};
 use crate::error::{Error, Result};
-use crate::ffi::{CallError, Instantiation, Kind, Log, LogMessage, Status, fmi2, fmi3};
-use crate::fmu::{Fmu, Library, OnlyInstance};
+use crate::ffi::{CallError, Experiment, Functions, Instance, Instantiation, Kind, Log, LogMessage, Status};
+use crate::fmu::{Fmu, OnlyInstance};
+use crate::percent;
 use koppel::system::{Capabilities, Event, EventLog, ModelSource, Ports};
 use std::sync::Arc;
-
-/// What an instance is made for.
-#[derive(Clone, Copy)]
-pub(super) enum Use<'a> {
-    /// With the variables set inside steps, if there are intermediate updates.
-    CoSimulation {
-        section: &'a CoSimulation,
-        intermediate: Option<&'a [u32]>,
-    },
-    ModelExchange {
-        section: &'a ModelExchange,
-    },
-}
 
 /// The base of an instance.
 pub struct Base {
     pub(super) name: String,
     pub(super) options: Options,
-    pub(super) backend: Backend,
+    pub(super) backend: Instance,
     pub(super) ports: Ports,
     pub(super) slots: Slots,
     pub(super) inputs: Access,
@@ -55,38 +43,37 @@ pub struct Base {
     /// The description with other sizes of arrays, if they were set.
     resized: Option<Box<Description>>,
     pub(super) fmu: Arc<Fmu>,
-    library: Library,
-    kind: Kind,
-    /// Variables set inside steps, if there are intermediate updates.
-    intermediate: Option<Box<[u32]>>,
+    making: Making,
     only: Option<OnlyInstance>,
     is_plain: bool,
 }
 
+/// How instances are made.
+struct Making {
+    library: Arc<Functions>,
+    kind: Kind,
+    /// Variables set inside steps, if there are intermediate updates.
+    intermediate: Option<Box<[u32]>>,
+}
+
 impl Base {
+    /// With the variables set inside steps, if there are intermediate updates.
     pub(super) fn new(
         fmu: &Arc<Fmu>,
         resized: Option<Box<Description>>,
         options: &Options,
         (ports, slots, inputs): (Ports, Slots, Access),
-        made_for: Use<'_>,
+        kind: Kind,
+        intermediate: Option<Vec<u32>>,
     ) -> Result<Base> {
-        let interface = match made_for {
-            Use::CoSimulation { section, .. } => &section.interface,
-            Use::ModelExchange { section } => &section.interface,
-        };
         let description = resized.as_deref().unwrap_or(fmu.description());
+        let interface = description.interface(kind).ok_or_else(|| fmu.lacks(kind))?;
         let library = fmu.library(interface)?;
         let only = fmu.take(interface)?;
-        let backend = keeping_folder(|| instantiate(fmu, &library, options, made_for))?;
-        let (kind, intermediate) = match made_for {
-            Use::CoSimulation { intermediate, .. } => (Kind::CoSimulation, intermediate.map(Into::into)),
-            Use::ModelExchange { .. } => (Kind::ModelExchange, None),
-        };
+        let making = Making { library, kind, intermediate: intermediate.map(Into::into) };
+        let backend = making.instance(fmu, description, options)?;
         let base = Base {
-            library,
-            kind,
-            intermediate,
+            making,
             is_plain: false,
             name: options.name.clone(),
             options: options.clone(),
@@ -145,7 +132,7 @@ impl Base {
             self.phase = Phase::Instantiated;
         }
         self.mail = Mail::new(self.description(), &self.slots);
-        self.backend.set_log_time(start);
+        self.backend.log().set_time(start);
         let (tolerance, stop) = (self.options.tolerance, self.options.stop);
         let experiment = Experiment { tolerance, start, stop };
         self.called(keeping_folder(|| self.backend.set_up(experiment)))?;
@@ -166,22 +153,9 @@ impl Base {
         self.release();
         self.phase = Phase::Failed;
         self.backend.free();
-        let description = self.description();
-        let made_for = match (self.kind, &description.co_simulation, &description.model_exchange) {
-            (Kind::CoSimulation, Some(section), _) => {
-                Use::CoSimulation { section, intermediate: self.intermediate.as_deref() }
-            }
-            (Kind::ModelExchange, _, Some(section)) => Use::ModelExchange { section },
-            _ => return Err(self.not_offered("this interface")),
-        };
-        let interface = match made_for {
-            Use::CoSimulation { section, .. } => &section.interface,
-            Use::ModelExchange { section } => &section.interface,
-        };
+        self.backend = self.making.instance(&self.fmu, self.description(), &self.options)?;
         // Tickets of the old instance are void.
-        let states = SavedStates::new(interface);
-        self.backend = keeping_folder(|| instantiate(&self.fmu, &self.library, &self.options, made_for))?;
-        self.states = states;
+        self.states = self.states.renewed();
         if self.is_plain {
             self.prepare_plain_steps();
         }
@@ -208,10 +182,7 @@ impl Base {
     pub(super) fn prepare_plain_steps(&mut self) -> bool {
         let Base { inputs, outputs, backend, .. } = self;
         let (Some(inputs), Some(outputs)) = (inputs.only_reals(), outputs.only_reals()) else { return false };
-        self.is_plain = match backend {
-            Backend::Two(instance) => instance.prepare_plain_steps(inputs, outputs),
-            Backend::Three(instance) => instance.prepare_plain_steps(inputs, outputs),
-        };
+        self.is_plain = backend.prepare_plain_steps(inputs, outputs);
         self.is_plain
     }
 
@@ -241,14 +212,30 @@ impl Base {
         if std::mem::replace(&mut self.has_warned, true) {
             return;
         }
-        let Some(log) = &self.options.log else { return };
-        let (instance, category) = (self.name.clone(), "koppel".into());
         let text = format!(
             "`{}` is {value}, more than a floating-point number holds exactly: where nothing uses it, it is rounded",
             self.ports.outputs[place].name
         );
-        let time = self.backend.log_time();
-        log(&LogMessage { instance, time, status: Status::Warning, category, text });
+        self.warn(self.backend.log().time(), text);
+    }
+
+    /// Tells whoever listens.
+    #[cold]
+    pub(super) fn warn(&self, time: f64, text: String) {
+        if let Some(log) = &self.options.log {
+            log(&LogMessage::of_koppel(&self.name, time, Status::Warning, text));
+        }
+    }
+
+    /// After a step that failed: an FMU that asks to end the simulation still shows its outputs, any other failure leaves
+    /// nothing to ask for.
+    #[cold]
+    pub(super) fn close_failed(&mut self, error: &mut Error, outputs: &mut [f64]) {
+        self.phase = Phase::Failed;
+        if let Error::Terminated { has_outputs, .. } = error {
+            *has_outputs = self.get_outputs(outputs).is_ok();
+            self.phase = Phase::Over;
+        }
     }
 
     pub(crate) fn description(&self) -> &Description {
@@ -285,7 +272,7 @@ impl Base {
     /// The FMU wants to end the simulation where it stands now.
     #[cold]
     pub(super) fn ended(&self, time: f64) -> Box<Error> {
-        let (instance, messages) = (self.name.clone(), self.backend.said());
+        let (instance, messages) = (self.name.clone(), self.backend.log().take());
         Box::new(Error::Terminated { instance, time, has_outputs: false, messages })
     }
 
@@ -334,53 +321,33 @@ fn keeping_folder<T>(call: impl FnOnce() -> T) -> T {
     done
 }
 
-fn instantiate(fmu: &Arc<Fmu>, library: &Library, options: &Options, made_for: Use<'_>) -> Result<Backend> {
-    let name = &options.name;
-    let token = &fmu.description().instantiation_token;
-    let log = Arc::new(Log::new(name, options.log.clone()));
-    let debug_logging = options.debug_logging;
-    let folder = fmu.folder().join("resources");
-    let (kind, intermediate, event_mode, early_return) = match made_for {
-        Use::CoSimulation { section, intermediate } => {
-            let early_return = section.might_return_early_from_do_step;
-            (Kind::CoSimulation, intermediate, section.has_event_mode, early_return)
-        }
-        Use::ModelExchange { .. } => (Kind::ModelExchange, None, false, false),
-    };
-    let resources = match library {
-        Library::Two(_) => file_uri(&folder),
-        Library::Three(_) => format!("{}{}", folder.display(), std::path::MAIN_SEPARATOR),
-    };
-    let resources = resources.as_str();
-    let with = Instantiation {
-        kind,
-        name,
-        token,
-        resources,
-        debug_logging,
-        log,
-        intermediate,
-        event_mode,
-        early_return,
-    };
-    let backend = match library {
-        Library::Two(functions) => fmi2::Instance::new(functions, &with).map(Backend::Two),
-        Library::Three(functions) => fmi3::Instance::new(functions, &with).map(Backend::Three),
-    };
-    backend.map_err(|source| Error::Call { instance: name.clone(), source }.into())
+impl Making {
+    fn instance(&self, fmu: &Fmu, description: &Description, options: &Options) -> Result<Instance> {
+        let folder = fmu.folder().join("resources");
+        let resources = match description.fmi_version {
+            FmiVersion::Fmi2 => file_uri(&folder),
+            FmiVersion::Fmi3 => format!("{}{}", folder.display(), std::path::MAIN_SEPARATOR),
+        };
+        let section = description.co_simulation.as_ref().filter(|_| self.kind == Kind::CoSimulation);
+        let with = Instantiation {
+            kind: self.kind,
+            name: &options.name,
+            token: &description.instantiation_token,
+            resources: &resources,
+            debug_logging: options.debug_logging,
+            log: Arc::new(Log::new(&options.name, options.log.clone())),
+            intermediate: self.intermediate.as_deref(),
+            event_mode: section.is_some_and(|section| section.has_event_mode),
+            early_return: section.is_some_and(|section| section.might_return_early_from_do_step),
+        };
+        let made = keeping_folder(|| Instance::new(&self.library, &with));
+        made.map_err(|source| Error::Call { instance: options.name.clone(), source }.into())
+    }
 }
 
 /// A path as URI: bytes outside the unreserved set are escaped.
 fn file_uri(path: &std::path::Path) -> String {
     let text = path.to_string_lossy().replace('\\', "/");
-    let escaped: String = text
-        .bytes()
-        .map(|byte| match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'-' | b'_' | b'.' | b'~' | b':' => {
-                char::from(byte).to_string()
-            }
-            _ => format!("%{byte:02X}"),
-        })
-        .collect();
+    let escaped = percent::encode(&text, b"/:");
     if escaped.starts_with('/') { format!("file://{escaped}") } else { format!("file:///{escaped}") }
 }

@@ -7,8 +7,7 @@
 //! | countdown                  | once, an interval after the event at which a new interval was told              |
 
 use crate::description::{ClockAttributes, IntervalVariability, Variable};
-use crate::ffi::CallError;
-use crate::ffi::fmi3::{Instance, IntervalQualifier};
+use crate::ffi::{CallError, Instance, IntervalQualifier};
 
 /// One clock and its next tick.
 #[derive(Clone, Debug)]

@@ -2,13 +2,18 @@
 //!
 //! Common to co-simulation and model exchange of FMI 3.0. Without clocks, and in FMI 2.0, all of it does nothing.
 
-use super::access::{Access, Backend};
+use super::access::Access;
 use super::base::Base;
 use super::clocks::TimedClock;
+use super::messages;
 use super::ports::Slots;
 use crate::description::{Causality, Description, IntervalVariability, ValueType, Variable};
-use crate::error::Result;
+use crate::error::{Error, Result};
+use crate::ffi::EventInfo;
 use koppel::system::Message;
+
+/// Most rounds of one event.
+const MOST_ROUNDS: usize = 1000;
 
 /// The clocks of an instance.
 #[derive(Default)]
@@ -74,7 +79,7 @@ impl Clockwork {
 impl Base {
     /// Clocks begin to count at `time`.
     pub(super) fn start_clocks(&mut self, time: f64) -> Result<()> {
-        let Backend::Three(fmu) = &self.backend else { return Ok(()) };
+        let fmu = &self.backend;
         let started = self.clockwork.timed.iter_mut().try_for_each(|clock| clock.start(fmu, time));
         self.called(started)?;
         let mut silent = self.clockwork.timed.iter().filter(|clock| clock.lacks_interval());
@@ -100,8 +105,8 @@ impl Base {
         }
         let references: Vec<u32> =
             active.iter().map(|place| self.fmu.description().variables[*place].value_reference).collect();
-        if let (Backend::Three(fmu), false) = (&self.backend, references.is_empty()) {
-            self.called(fmu.set_clock(&references, &vec![1; references.len()]))?;
+        if !references.is_empty() {
+            self.called(self.backend.set_clock(&references, &vec![1; references.len()]))?;
         }
         Ok(active)
     }
@@ -121,13 +126,12 @@ impl Base {
 
     /// Which clocks tick now; what they govern is taken now.
     pub(super) fn listen_to_clocks(&mut self) -> Result<()> {
-        let Backend::Three(fmu) = &self.backend else { return Ok(()) };
         if self.clockwork.outputs.is_empty() {
             return Ok(());
         }
         let references: Vec<u32> = self.clockwork.outputs.iter().map(|(reference, _)| *reference).collect();
         let mut states = vec![0; references.len()];
-        self.called(fmu.get_clock(&references, &mut states))?;
+        self.called(self.backend.get_clock(&references, &mut states))?;
         let pairs = self.clockwork.outputs.iter().zip(&states);
         let ticking: Vec<usize> =
             pairs.filter(|(_, state)| **state != 0).map(|((_, output), _)| *output).collect();
@@ -142,16 +146,35 @@ impl Base {
             let variable = &self.description().variables[slot.variable];
             if variable.clocks.iter().any(|clock| clocks.contains(clock)) {
                 let mut value = self.mail.sent[output].value.take().unwrap_or(Message::Tick(false));
-                self.called(self.backend.get_message(self.description(), slot, &mut value))?;
+                self.called(messages::get_message(&self.backend, self.description(), slot, &mut value))?;
                 self.mail.sent[output].value = Some(value);
             }
         }
         Ok(())
     }
 
+    /// Updates the discrete states until they rest, and listens to the clocks before every round.
+    pub(super) fn iterate_event(&mut self, time: f64) -> Result<EventInfo> {
+        let mut all = EventInfo::default();
+        for _ in 0..MOST_ROUNDS {
+            self.listen_to_clocks()?;
+            let info = self.called(self.backend.update_discrete_states())?;
+            let values_changed = all.values_changed || info.values_changed;
+            let nominals_changed = all.nominals_changed || info.nominals_changed;
+            all = EventInfo { values_changed, nominals_changed, ..info };
+            if info.terminate {
+                return Err(self.ended(time));
+            }
+            if !info.needs_update {
+                return Ok(all);
+            }
+        }
+        Err(Error::EndlessEvent { instance: self.name.clone(), time, rounds: MOST_ROUNDS }.into())
+    }
+
     /// After an event: when the clocks tick next.
     pub(super) fn follow_clocks(&mut self, active: &[usize], time: f64) -> Result<()> {
-        let Backend::Three(fmu) = &self.backend else { return Ok(()) };
+        let fmu = &self.backend;
         let follow = |clock: &mut TimedClock| {
             let ticked = active.contains(&clock.variable);
             clock.follow(fmu, time, ticked)

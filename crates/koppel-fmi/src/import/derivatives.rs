@@ -1,7 +1,6 @@
 //! Derivatives an FMU can give: of outputs by time, and of outputs by inputs.
 
 use super::CoSimulation;
-use super::access::Backend;
 use super::ports::Slot;
 use crate::description::ValueType;
 use crate::error::{Error, Result};
@@ -22,10 +21,7 @@ impl CoSimulation {
         }
         let references = self.references(&self.base.slots.outputs, outputs)?;
         let orders = vec![order as i32; outputs.len()];
-        self.called(match &self.base.backend {
-            Backend::Two(fmu) => fmu.get_real_output_derivatives(&references, &orders, values),
-            Backend::Three(fmu) => fmu.get_output_derivatives(&references, &orders, values),
-        })
+        self.called(self.backend.get_output_derivatives(&references, &orders, values))
     }
 
     /// How some outputs change when some inputs change by `seed`: `change` = J `seed`, both by their places.
@@ -42,10 +38,7 @@ impl CoSimulation {
         }
         let unknowns = self.references(&self.base.slots.outputs, outputs)?;
         let knowns = self.references(&self.base.slots.inputs, inputs)?;
-        self.called(match &self.base.backend {
-            Backend::Two(fmu) => fmu.directional_derivative(&unknowns, &knowns, seed, change),
-            Backend::Three(fmu) => fmu.directional_derivative(&unknowns, &knowns, seed, change),
-        })
+        self.directional(&unknowns, &knowns, seed, change)
     }
 
     /// How a weighted sum of some outputs changes with each of some inputs: `change`ᵀ = `seed`ᵀ J (FMI 3.0).
@@ -57,13 +50,12 @@ impl CoSimulation {
         change: &mut [f64],
     ) -> Result<()> {
         assert!(outputs.len() == seed.len() && inputs.len() == change.len(), "one value per port");
-        let is_offered = self.section().interface.provides_adjoint_derivatives;
-        let (Backend::Three(fmu), true) = (&self.base.backend, is_offered) else {
+        if !self.section().interface.provides_adjoint_derivatives {
             return Err(self.not_offered("adjoint derivatives"));
-        };
+        }
         let unknowns = self.references(&self.base.slots.outputs, outputs)?;
         let knowns = self.references(&self.base.slots.inputs, inputs)?;
-        self.called(fmu.adjoint_derivative(&unknowns, &knowns, seed, change))
+        self.adjoint(&unknowns, &knowns, seed, change)
     }
 
     /// References of scalar ports of type `Float64`.

@@ -4,14 +4,11 @@
 //! communication point; they see the inputs as the step ends with. What has arrived since, discrete inputs, texts, bytes
 //! and ticks, is an event at the begin of the next step.
 
-use super::access::{Access, Backend};
+use super::access::Access;
 use super::ports::Slots;
 use super::{CoSimulation, Phase};
 use crate::description::{CoSimulation as Section, Description, Variability, Variable};
-use crate::error::{Error, Result};
-
-/// Most rounds of one event.
-const MAX_ROUNDS: usize = 1000;
+use crate::error::Result;
 
 /// What an instance with events or early return needs.
 pub(super) struct Events {
@@ -147,15 +144,12 @@ impl CoSimulation {
     }
 
     pub(super) fn enter_event_mode(&mut self) -> Result<()> {
-        let (Backend::Three(fmu), Some(events)) = (&self.base.backend, &mut self.events) else {
-            return Ok(());
-        };
+        let Some(events) = &mut self.events else { return Ok(()) };
         if events.is_in_event_mode {
             return Ok(());
         }
         events.is_in_event_mode = true;
-        let entered = fmu.enter_event_mode();
-        self.base.called(entered)
+        self.base.called(self.base.backend.enter_event_mode())
     }
 
     /// One event at `time`: inputs, due clocks and what was received go in; what ticks comes out.
@@ -168,7 +162,7 @@ impl CoSimulation {
     }
 
     fn handle_event(&mut self, time: f64, margin: f64) -> Result<()> {
-        self.base.backend.set_log_time(time);
+        self.base.backend.log().set_time(time);
         self.enter_event_mode()?;
         let Some(events) = &mut self.events else { return Ok(()) };
         events.time = time;
@@ -182,29 +176,11 @@ impl CoSimulation {
 
     /// Updates discrete states until they rest, listens to clocks, and goes back to stepping.
     pub(super) fn finish_event(&mut self, active: &[usize]) -> Result<()> {
-        let mut rounds = 0;
-        loop {
-            self.base.listen_to_clocks()?;
-            let Backend::Three(fmu) = &self.base.backend else { return Ok(()) };
-            let update = self.called(fmu.update_discrete_states())?;
-            let Some(events) = &mut self.events else { return Ok(()) };
-            events.next_event = update.next_event;
-            let (instance, time) = (self.base.name.clone(), events.time);
-            if update.terminate {
-                return Err(self.base.ended(time));
-            }
-            rounds += 1;
-            if rounds > MAX_ROUNDS {
-                return Err(Error::EndlessEvent { instance, time, rounds: MAX_ROUNDS }.into());
-            }
-            if !update.needs_update {
-                break;
-            }
-        }
+        let Some(time) = self.events.as_ref().map(|events| events.time) else { return Ok(()) };
+        let info = self.iterate_event(time)?;
         let Some(events) = &mut self.events else { return Ok(()) };
-        events.is_in_event_mode = false;
-        self.base.follow_clocks(active, events.time)?;
-        let Backend::Three(fmu) = &self.base.backend else { return Ok(()) };
-        self.called(fmu.enter_step_mode())
+        (events.is_in_event_mode, events.next_event) = (false, info.next_event);
+        self.base.follow_clocks(active, time)?;
+        self.called(self.backend.enter_step_mode())
     }
 }

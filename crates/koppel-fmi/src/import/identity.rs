@@ -44,10 +44,7 @@ fn identity(fmu: &Fmu, options: &Options) -> Option<String> {
 
 /// Why an instance should not be excited before a run, unless the user has said that it may.
 fn refusal(description: &Description, options: &Options) -> Option<String> {
-    let interface = match options.solving {
-        Solving::Own => description.co_simulation.as_ref().map(|section| &section.interface),
-        Solving::Koppel(_) => description.model_exchange.as_ref().map(|section| &section.interface),
-    };
+    let interface = description.interface(options.solving.kind());
     let is_only_one = interface.is_some_and(|i| i.can_be_instantiated_only_once_per_process);
     (is_only_one && options.probe != Some(true)).then(|| {
         "it has one instance per process only, as what stands for a device or a licence has \

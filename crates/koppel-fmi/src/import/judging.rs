@@ -153,7 +153,7 @@ impl CoSimulation {
     fn listed_states(&self) -> Result<Vec<f64>> {
         let Some(unknowns) = &self.linearization.unknowns else { return Ok(Vec::new()) };
         let mut x = vec![0.0; unknowns.states()];
-        self.called(self.backend.get_real(unknowns.state_references(), &mut x))?;
+        self.called(self.backend.get_reals(unknowns.state_references(), &mut x))?;
         Ok(x)
     }
 
@@ -170,7 +170,7 @@ impl CoSimulation {
     fn seen(&mut self) -> Result<Vec<f64>> {
         let Some(unknowns) = &self.linearization.unknowns else { return Ok(Vec::new()) };
         let mut values = vec![0.0; unknowns.states()];
-        self.called(self.backend.get_real(unknowns.derivatives(), &mut values))?;
+        self.called(self.backend.get_reals(unknowns.derivatives(), &mut values))?;
         let mut outputs = vec![0.0; self.ports.outputs.len()];
         self.get_outputs(&mut outputs)?;
         let held = self.ports.outputs.iter().map(|output| output.is_held);

@@ -128,7 +128,7 @@ impl CoSimulation {
             let Linearization { unknowns: Some(unknowns), room, .. } = linearization else { return Ok(()) };
             let Room { derivatives, change, .. } = room;
             derivatives.resize(unknowns.states(), 0.0);
-            base.called(base.backend.get_real(unknowns.derivatives(), derivatives))?;
+            base.called(base.backend.get_reals(unknowns.derivatives(), derivatives))?;
             unknowns.rates(base, derivatives, change, rates)
         })?;
         Ok(true)
@@ -143,7 +143,7 @@ impl CoSimulation {
         if fits {
             self.leave_initialization(inputs)?;
             self.under(inputs, |fmu| match &fmu.linearization.unknowns {
-                Some(unknowns) => fmu.base.called(fmu.base.backend.get_real(unknowns.derivatives(), rates)),
+                Some(unknowns) => fmu.base.called(fmu.base.backend.get_reals(unknowns.derivatives(), rates)),
                 None => Ok(()),
             })?;
         }

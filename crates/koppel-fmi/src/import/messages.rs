@@ -4,12 +4,11 @@
 //! next step brings; what is governed by a clock waits until that clock ticks.
 
 use super::Phase;
-use super::access::Backend;
 use super::base::Base;
 use super::ports::{Slot, Slots, index_text, sizes};
 use crate::description::{Causality, Description, IntervalVariability, Start, ValueType, Variable};
 use crate::error::{Error, Result};
-use crate::ffi::CallError;
+use crate::ffi::{CallError, Instance};
 use koppel::system::{Message, MessageKind, MessagePort, Ports};
 
 /// Adds a variable that is no number, if it comes in or goes out.
@@ -127,7 +126,7 @@ impl Base {
             *message = Message::Tick(false);
             return Ok(());
         }
-        let read = self.backend.get_message(self.description(), slot, message);
+        let read = get_message(&self.backend, self.description(), slot, message);
         self.called(read)
     }
 
@@ -169,7 +168,7 @@ impl Base {
             let first = input - slot.element;
             let count = self.description().elements(variable) as usize;
             let elements = &self.mail.received[first..first + count];
-            let written = self.backend.set_messages(variable, elements.iter().map(|r| &r.value));
+            let written = set_messages(&self.backend, variable, elements.iter().map(|r| &r.value));
             self.called(written)?;
             self.mail.received[first..first + count].iter_mut().for_each(|r| r.is_pending = false);
         }
@@ -177,52 +176,41 @@ impl Base {
     }
 }
 
-impl Backend {
-    /// One element of a string or binary.
-    pub(super) fn get_message(
-        &self,
-        description: &Description,
-        slot: Slot,
-        message: &mut Message,
-    ) -> Result<(), CallError> {
-        let variable = &description.variables[slot.variable];
-        let (reference, count) = (variable.value_reference, description.elements(variable) as usize);
-        match self {
-            Backend::Two(fmu) => {
-                message.set_text(&fmu.get_string(reference)?);
-                Ok(())
+/// One element of a string or binary.
+pub(super) fn get_message(
+    fmu: &Instance,
+    description: &Description,
+    slot: Slot,
+    message: &mut Message,
+) -> Result<(), CallError> {
+    let variable = &description.variables[slot.variable];
+    let (reference, count) = (variable.value_reference, description.elements(variable) as usize);
+    if variable.value_type == ValueType::Binary {
+        return fmu.get_binaries(reference, count, |element, bytes| {
+            if element == slot.element {
+                message.set_bytes(bytes);
             }
-            Backend::Three(fmu) if variable.value_type == ValueType::Binary => {
-                fmu.get_binaries(reference, count, |element, bytes| {
-                    if element == slot.element {
-                        message.set_bytes(bytes);
-                    }
-                })
-            }
-            Backend::Three(fmu) => fmu.get_strings(reference, count, |element, text| {
-                if element == slot.element {
-                    message.set_text(text);
-                }
-            }),
-        }
+        });
     }
-
-    /// All elements of a string or binary.
-    pub(super) fn set_messages<'a>(
-        &self,
-        variable: &Variable,
-        values: impl Iterator<Item = &'a Message>,
-    ) -> Result<(), CallError> {
-        let reference = variable.value_reference;
-        let text = |message: &'a Message| if let Message::Text(text) = message { text.as_str() } else { "" };
-        let bytes =
-            |message: &'a Message| if let Message::Bytes(bytes) = message { bytes.as_slice() } else { &[] };
-        match self {
-            Backend::Two(fmu) => values.into_iter().try_for_each(|v| fmu.set_string(reference, text(v))),
-            Backend::Three(fmu) if variable.value_type == ValueType::Binary => {
-                fmu.set_binaries(reference, values.map(bytes))
-            }
-            Backend::Three(fmu) => fmu.set_strings(reference, values.map(text)),
+    fmu.get_strings(reference, count, |element, text| {
+        if element == slot.element {
+            message.set_text(text);
         }
+    })
+}
+
+/// All elements of a string or binary.
+pub(super) fn set_messages<'a>(
+    fmu: &Instance,
+    variable: &Variable,
+    values: impl Iterator<Item = &'a Message>,
+) -> Result<(), CallError> {
+    let reference = variable.value_reference;
+    let text = |message: &'a Message| if let Message::Text(text) = message { text.as_str() } else { "" };
+    let bytes =
+        |message: &'a Message| if let Message::Bytes(bytes) = message { bytes.as_slice() } else { &[] };
+    match variable.value_type {
+        ValueType::Binary => fmu.set_binaries(reference, values.map(bytes)),
+        _ => fmu.set_strings(reference, values.map(text)),
     }
 }

@@ -59,7 +59,6 @@ use crate::error::Result;
 use crate::ffi::{Kind, StepCall};
 use crate::fmu::Fmu;
 use access::Access;
-use base::Use;
 use events::Events;
 use inside::Inside;
 use koppel::linalg::Matrix;
@@ -179,14 +178,14 @@ impl CoSimulation {
             asked.extend(smooth.reals().map_or(&[][..], |(references, _)| references));
         }
         asked.extend(inside.as_ref().map_or(&[][..], Inside::references));
-        let intermediate = (route == Route::Intermediate || inside.is_some()).then_some(asked.as_slice());
+        let intermediate = (route == Route::Intermediate || inside.is_some()).then_some(asked);
         let has_feed_through = ports.outputs.iter().any(|output| output.depends != Dependencies::None);
         let width = slots.inputs.len();
         let is_offered = section.interface.provides_directional_derivatives;
         let linearization = Linearization::new(Unknowns::new(description, &slots), is_offered);
         let varies_steps = section.can_handle_variable_communication_step_size;
-        let made_for = Use::CoSimulation { section, intermediate };
-        let mut base = Base::new(fmu, resized.clone(), options, (ports, slots, inputs), made_for)?;
+        let parts = (ports, slots, inputs);
+        let mut base = Base::new(fmu, resized.clone(), options, parts, Kind::CoSimulation, intermediate)?;
         let plain = match (events.is_none() && base.prepare_plain_steps(), varies_steps) {
             (false, _) => Plain::None,
             (true, false) => Plain::OneSize,

@@ -1,7 +1,7 @@
 //! How instances are made and driven.
 
 use super::Value;
-use crate::description::Description;
+use crate::description::{Description, Kind};
 use crate::ffi::LogSink;
 use koppel::solver::SolverConfig;
 use serde::{Deserialize, Serialize};
@@ -14,6 +14,16 @@ pub enum Solving {
     Own,
     /// A solver of koppel's, this one or the one the FMU suggests: model exchange.
     Koppel(#[serde(with = "as_text")] Option<SolverConfig>),
+}
+
+impl Solving {
+    /// The interface that it takes.
+    pub(crate) fn kind(self) -> Kind {
+        match self {
+            Solving::Own => Kind::CoSimulation,
+            Solving::Koppel(_) => Kind::ModelExchange,
+        }
+    }
 }
 
 /// A solver as text: its own form is made for files, and formats without names cannot read it.

@@ -3,16 +3,15 @@
 use super::access::{Access, Scratch};
 use super::ports::Slot;
 use super::starts::Given;
-use super::{Base, Value};
+use super::{Base, Value, messages};
 use crate::description::{Causality, ValueType, Variable};
-use crate::ffi::{LogMessage, Status};
 use koppel::system::Message;
 
 impl Base {
     /// Says which parameters the FMU does not have as they were given.
     #[cold]
     pub(super) fn warn_of_lost_parameters(&self) {
-        let (Some(log), Ok((_, given))) = (&self.options.log, self.given_values()) else { return };
+        let (Some(_), Ok((_, given))) = (&self.options.log, self.given_values()) else { return };
         for given in &given {
             let variable = &self.description().variables[given.0];
             let is_parameter =
@@ -20,13 +19,11 @@ impl Base {
             let Some((asked, found)) = self.difference(variable, given).filter(|_| is_parameter) else {
                 continue;
             };
-            let (instance, category) = (self.name.clone(), "koppel".into());
             let text = format!(
                 "`{}` was set to {asked}, but the FMU has {found} after its initialization: it computes with another value than the one given",
                 variable.name
             );
-            let time = self.backend.log_time();
-            log(&LogMessage { instance, time, status: Status::Warning, category, text });
+            self.warn(self.backend.log().time(), text);
         }
     }
 
@@ -44,7 +41,7 @@ impl Base {
             let (Value::Text(asked), false) = (value, variable.is_array()) else { return None };
             let mut found = Message::Text(String::new());
             let slot = Slot { variable: *place, element: 0 };
-            self.backend.get_message(self.description(), slot, &mut found).ok()?;
+            messages::get_message(&self.backend, self.description(), slot, &mut found).ok()?;
             let Message::Text(found) = found else { return None };
             return (found != *asked).then(|| (format!("{asked:?}"), format!("{found:?}")));
         }

@@ -5,10 +5,12 @@
 //! lost after an error; one that is will say so in the next call.
 
 use super::ports::Slot;
-use super::{CoSimulation as Instance, Options};
-use crate::description::{CoSimulation, Description, FmiVersion, ValueType, Variability, Variable};
+use super::{CoSimulation, Options};
+use crate::description::{
+    CoSimulation as Section, Description, FmiVersion, ValueType, Variability, Variable,
+};
 use crate::error::Result;
-use crate::ffi::{CallError, LogMessage, Status};
+use crate::ffi::{CallError, Status};
 
 /// The way taken, best first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,7 +26,7 @@ pub(super) enum Route {
 impl Route {
     pub(super) fn choose(
         description: &Description,
-        section: &CoSimulation,
+        section: &Section,
         inputs: &[Slot],
         options: &Options,
     ) -> Route {
@@ -58,7 +60,7 @@ pub(super) struct Taken {
 
 impl Taken {
     /// Notes what came of giving it derivatives of an order, or values inside a step. A first refusal is kept, for
-    /// [`Instance::do_without`], if the FMU may still be of use.
+    /// [`CoSimulation::do_without`], if the FMU may still be of use.
     #[inline]
     pub(super) fn note(&mut self, order: usize, given: Result<(), CallError>) -> Result<(), CallError> {
         match given {
@@ -82,7 +84,7 @@ fn is_harmless(why: &CallError) -> bool {
     )
 }
 
-impl Instance {
+impl CoSimulation {
     /// Takes another route if the FMU has just refused this one.
     pub(super) fn do_without(&mut self, time: f64) {
         let Some(why) = self.taken.refused.take() else { return };
@@ -113,10 +115,7 @@ impl Instance {
             self.fmu.path().display()
         );
         self.taken.told = Some(why.to_owned());
-        if let Some(log) = &self.options.log {
-            let (instance, category) = (self.name.clone(), "koppel".into());
-            log(&LogMessage { instance, time, status: Status::Warning, category, text });
-        }
+        self.warn(time, text);
     }
 
     /// What the FMU refused to take though it declares it.

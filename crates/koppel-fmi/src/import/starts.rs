@@ -3,9 +3,10 @@
 use super::access::{Access, Scratch};
 use super::ports::{Slot, exact_start, start_value};
 use super::start_values::StartValues;
-use super::{Base, Options, Value};
+use super::{Base, Options, Value, messages};
 use crate::description::{Causality, Description, Start, ValueType, Variability, Variable};
 use crate::error::{Error, Result};
+use crate::xml::hexadecimal;
 use koppel::system::Message;
 
 /// A value that is given: the variable's place in the description, the element of an array.
@@ -118,14 +119,12 @@ impl Base {
     pub(super) fn apply_start_values(&self, values: &[Given<'_>]) -> Result<()> {
         let is_structural =
             |place: usize| self.description().variables[place].causality == Causality::StructuralParameter;
-        if let super::access::Backend::Three(fmu) = &self.backend
-            && values.iter().any(|(place, ..)| is_structural(*place))
-        {
-            self.called(fmu.enter_configuration_mode())?;
+        if values.iter().any(|(place, ..)| is_structural(*place)) {
+            self.called(self.backend.enter_configuration_mode())?;
             for (place, element, value) in values.iter().filter(|(place, ..)| is_structural(*place)) {
                 self.apply(*place, *element, value)?;
             }
-            self.called(fmu.exit_configuration_mode())?;
+            self.called(self.backend.exit_configuration_mode())?;
         }
         let mut done: Vec<usize> = Vec::new();
         for (place, element, value) in values.iter().filter(|(place, ..)| !is_structural(*place)) {
@@ -180,7 +179,7 @@ impl Base {
                 value => Message::Bytes(bytes_of(value).unwrap_or_default()),
             };
             let messages: Vec<Message> = values.iter().map(message).collect();
-            return self.called(self.backend.set_messages(variable, messages.iter()));
+            return self.called(messages::set_messages(&self.backend, variable, messages.iter()));
         }
         let slots: Vec<Slot> = (0..values.len()).map(|element| Slot { variable: place, element }).collect();
         let numbers: Vec<f64> = values.iter().map(|value| value.number().unwrap_or(f64::NAN)).collect();
@@ -199,9 +198,7 @@ impl Base {
 pub(super) fn bytes_of(value: &Value) -> Option<Vec<u8>> {
     match value {
         Value::Bytes(bytes) => Some(bytes.clone()),
-        Value::Text(text) if text.len().is_multiple_of(2) && text.is_ascii() => {
-            (0..text.len()).step_by(2).map(|at| u8::from_str_radix(&text[at..at + 2], 16).ok()).collect()
-        }
+        Value::Text(text) => hexadecimal(text),
         _ => None,
     }
 }

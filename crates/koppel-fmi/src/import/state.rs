@@ -5,10 +5,9 @@
 //! serializes, and the snapshot holds bytes that are good in another process, too.
 
 use super::Options;
-use super::access::Backend;
 use crate::description::Interface;
 use crate::error::{Error, Result};
-use crate::ffi::{CallError, State};
+use crate::ffi::{CallError, Instance, State};
 use koppel::system::Horizon;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::OnceLock;
@@ -74,17 +73,26 @@ const TICKET: &[u8; 8] = b"koppel#1";
 
 impl SavedStates {
     pub(super) fn new(interface: &Interface) -> SavedStates {
-        static INSTANCES: AtomicU64 = AtomicU64::new(0);
         let ability = match (interface.can_get_and_set_fmu_state, interface.can_serialize_fmu_state) {
             (false, _) => Ability::Nothing,
             (true, false) => Ability::Keep,
             (true, true) => Ability::Serialize,
         };
+        SavedStates::with(ability)
+    }
+
+    fn with(ability: Ability) -> SavedStates {
+        static INSTANCES: AtomicU64 = AtomicU64::new(0);
         // Processes count from different numbers: a ticket of one that has ended means nothing here.
         static FIRST: OnceLock<u64> = OnceLock::new();
         let first = *FIRST.get_or_init(|| RandomState::new().build_hasher().finish());
         let instance = first.wrapping_add(INSTANCES.fetch_add(1, Ordering::Relaxed));
         SavedStates { ability, instance, slots: Vec::new(), serialized: None }
+    }
+
+    /// The states of an instance in place of this one.
+    pub(super) fn renewed(&self) -> SavedStates {
+        SavedStates::with(self.ability)
     }
 
     /// True if the FMU can give and take its state.
@@ -94,7 +102,7 @@ impl SavedStates {
 
     pub(super) fn save(
         &mut self,
-        backend: &Backend,
+        backend: &Instance,
         horizon: Horizon,
         bytes: &mut Vec<u8>,
     ) -> Result<(), StateError> {
@@ -146,7 +154,7 @@ impl SavedStates {
         (number(0)? == self.instance).then_some((number(1)? as usize, number(2)?))
     }
 
-    pub(super) fn restore(&self, backend: &Backend, bytes: &[u8]) -> Result<(), StateError> {
+    pub(super) fn restore(&self, backend: &Instance, bytes: &[u8]) -> Result<(), StateError> {
         match self.ability {
             Ability::Nothing => Err(StateError::Unable),
             Ability::Serialize if !bytes.starts_with(TICKET) => {
@@ -170,7 +178,7 @@ impl SavedStates {
     }
 
     /// Gives all states back to the FMU.
-    pub(super) fn free(&mut self, backend: &Backend) {
+    pub(super) fn free(&mut self, backend: &Instance) {
         let kept = self.slots.drain(..).map(|(state, _)| state);
         for state in kept.chain([self.serialized.take()]).flatten() {
             let _ = backend.free_state(state);

@@ -1,11 +1,10 @@
 //! One communication step: inputs in, `doStep`, outputs out.
 
-use super::access::Backend;
 use super::route::Route;
 use super::stairs::stair;
 use super::{Base, CoSimulation, Phase};
 use crate::error::{Error, Result};
-use crate::ffi::{CallError, Interruption, Status, StepCall, fmi2, fmi3};
+use crate::ffi::{CallError, Instance, Interruption, Moment, Status, StepCall, StepInfo};
 use koppel::signal::{Part, Piece, Request, Samples, Segment, Step};
 
 impl CoSimulation {
@@ -19,24 +18,21 @@ impl CoSimulation {
     ) -> koppel::Result<()> {
         (self.time, self.last_size) = (step.start + step.size, Some(step.size));
         self.past.begin_step(step.start);
-        let done = self.go(step, input, outputs, samples);
-        Ok(self.close(done, step, outputs)?)
+        let mut done = self.go(step, input, outputs, samples);
+        if let Err(error) = &mut done {
+            self.close(error, step, outputs);
+        }
+        Ok(done?)
     }
 
-    /// After a step: an FMU that asks to end the simulation still shows its outputs, any other failure leaves nothing to ask
-    /// for.
-    fn close(&mut self, mut done: Result<()>, step: &Step, outputs: &mut [f64]) -> Result<()> {
-        match done.as_mut().map_err(|error| &mut **error) {
-            Ok(()) => {}
-            Err(Error::Terminated { time, has_outputs, .. }) => {
-                *time = time.clamp(step.start, step.end());
-                self.time = *time;
-                *has_outputs = self.get_outputs(outputs).is_ok();
-                self.phase = Phase::Over;
-            }
-            Err(_) => self.phase = Phase::Failed,
+    /// After a step that failed. The end that an FMU asks for lies inside of the step.
+    #[cold]
+    fn close(&mut self, error: &mut Error, step: &Step, outputs: &mut [f64]) {
+        if let Error::Terminated { time, .. } = error {
+            *time = time.clamp(step.start, step.end());
+            self.time = *time;
         }
-        done
+        self.close_failed(error, outputs);
     }
 
     fn go(
@@ -109,19 +105,74 @@ impl CoSimulation {
         Ok(())
     }
 
-    /// One call of `doStep` under the inputs set, or with those of `piece` wherever the FMU asks.
+    /// One step to its end under the inputs set, or with those of `piece` wherever the FMU asks.
     #[inline]
     fn do_step(&mut self, time: f64, size: f64, piece: Option<Piece<'_>>) -> Result<()> {
+        if self.backend.asks_inside() {
+            let info = self.call_step(time, size, piece, None)?;
+            return self.check_end(info, time + size, size);
+        }
+        let step = self.begin_call(time, size)?;
+        match self.backend.do_step(step) {
+            Ok(()) => Ok(()),
+            Err(source) => Err(self.step_failed(source, time, size)),
+        }
+    }
+
+    /// Before a call of `doStep`.
+    #[inline]
+    fn begin_call(&mut self, time: f64, size: f64) -> Result<StepCall> {
         self.check_size(time, size)?;
         self.capabilities.step_calls += 1;
-        self.backend.set_log_time(time);
-        match &self.backend {
-            Backend::Two(instance) => match instance.do_step(self.step_call(time, size)) {
-                Ok(()) => Ok(()),
-                Err(source) => Err(self.step_failed(instance, source, time, size)),
-            },
-            Backend::Three(_) => self.do_step_asking(time, size, piece),
+        self.backend.log().set_time(time);
+        Ok(self.step_call(time, size))
+    }
+
+    /// One call of `doStep` of FMI 3.0. The FMU may ask for inputs, which are those of `piece`, and show outputs on the way, and may end
+    /// early.
+    pub(super) fn call_step(
+        &mut self,
+        time: f64,
+        size: f64,
+        piece: Option<Piece<'_>>,
+        samples: Option<&mut Samples>,
+    ) -> Result<StepInfo> {
+        let step = self.begin_call(time, size)?;
+        let mut samples = samples.filter(|samples| samples.request() == Request::SolverPoints);
+        let CoSimulation { inside, smooth, next, chosen, asked, taken, .. } = self;
+        let mut update = |fmu: &Instance, moment: Moment| {
+            *asked += u64::from(moment.set_requested);
+            if let (Some(piece), Some((references, places))) =
+                (piece.filter(|_| moment.set_requested && !taken.is_refused()), smooth.reals())
+            {
+                piece.values((moment.time - piece.start).clamp(0.0, piece.size), next);
+                choose(next, places, chosen);
+                taken.note(1, fmu.set_reals(references, chosen))?;
+            }
+            match (inside.as_ref(), &mut samples) {
+                (Some(inside), Some(samples)) => inside.take(fmu, moment, chosen, samples),
+                _ => Ok(()),
+            }
+        };
+        let done = self.base.backend.do_step_asking(step, &mut update);
+        if self.taken.is_refused() {
+            self.do_without(time);
         }
+        match done {
+            Ok(info) if info.terminate_simulation => Err(self.ended(info.last_successful_time)),
+            Ok(info) => Ok(info),
+            Err(source) => Err(self.step_failed(source, time, size)),
+        }
+    }
+
+    /// A step that was to go on until its end did.
+    pub(super) fn check_end(&self, info: StepInfo, end: f64, size: f64) -> Result<()> {
+        if info.early_return && info.last_successful_time < end - 1e-9 * size {
+            let (instance, reached) = (self.name.clone(), info.last_successful_time);
+            let messages = self.backend.log().take();
+            return Err(Error::EndedEarly { instance, reached, end, messages }.into());
+        }
+        Ok(())
     }
 
     /// A step from here, and whether the FMU may forget what was before.
@@ -155,67 +206,34 @@ impl CoSimulation {
         outputs: &mut [f64],
     ) -> koppel::Result<()> {
         let (time, size) = (step.start, step.size);
-        let finished = match (why, &self.backend) {
-            (Interruption::Failed(source), Backend::Two(instance)) => {
-                Err(self.step_failed(instance, source, time, size))
+        let finished = match why {
+            Interruption::Failed(source) => Err(self.step_failed(source, time, size)),
+            Interruption::Stopped(info) if info.terminate_simulation => {
+                Err(self.ended(info.last_successful_time))
             }
-            (Interruption::Failed(source), Backend::Three(_)) => self.finish_step(Err(source), time, size),
-            (Interruption::Stopped(info), _) => self.finish_step(Ok(info), time, size),
+            Interruption::Stopped(info) => self.check_end(info, time + size, size),
         };
-        let done = finished.and_then(|()| self.get_outputs(outputs));
-        Ok(self.close(done, step, outputs)?)
+        let mut done = finished.and_then(|()| self.get_outputs(outputs));
+        if let Err(error) = &mut done {
+            self.close(error, step, outputs);
+        }
+        Ok(done?)
     }
 
-    /// Why a step of FMI 2.0 failed.
+    /// Why a step failed.
     #[cold]
-    fn step_failed(&self, of: &fmi2::Instance, source: CallError, time: f64, size: f64) -> Box<Error> {
+    fn step_failed(&self, source: CallError, time: f64, size: f64) -> Box<Error> {
         if !matches!(source, CallError::Status { status: Status::Discard, .. }) {
             return self.failed(source);
         }
-        let (instance, end, reached) = (self.name.clone(), time + size, of.last_successful_time());
+        let fmu = &self.backend;
+        let (instance, end, reached) = (self.name.clone(), time + size, fmu.last_successful_time());
         Box::new(match source {
-            CallError::Status { messages, .. } if of.is_terminated() => {
+            CallError::Status { messages, .. } if fmu.is_terminated() => {
                 Error::Terminated { instance, time: reached.unwrap_or(time), has_outputs: false, messages }
             }
             source => Error::Discarded { instance, time, end, reached, source },
         })
-    }
-
-    /// A step of FMI 3.0, which may ask for inputs on the way.
-    fn do_step_asking(&mut self, time: f64, size: f64, piece: Option<Piece<'_>>) -> Result<()> {
-        let step = self.step_call(time, size);
-        let Backend::Three(instance) = &self.base.backend else { return Ok(()) };
-        let (smooth, next, chosen) = (&self.smooth, &mut self.next, &mut self.chosen);
-        let (asked, taken) = (&mut self.asked, &mut self.taken);
-        let mut update = |instance: &fmi3::Instance, moment: fmi3::Moment| {
-            *asked += u64::from(moment.set_requested);
-            let Some(piece) = piece.filter(|_| moment.set_requested && !taken.is_refused()) else {
-                return Ok(());
-            };
-            let Some((references, places)) = smooth.reals() else { return Ok(()) };
-            piece.values((moment.time - piece.start).clamp(0.0, piece.size), next);
-            choose(next, places, chosen);
-            taken.note(1, instance.set_float64(references, chosen))
-        };
-        let info = instance.do_step(step, &mut update);
-        self.do_without(time);
-        self.finish_step(info, time, size)
-    }
-
-    fn finish_step(&self, info: Result<fmi3::StepInfo, CallError>, time: f64, size: f64) -> Result<()> {
-        let (instance, end) = (self.name.clone(), time + size);
-        match info {
-            Ok(info) if info.terminate_simulation => Err(self.ended(info.last_successful_time)),
-            Ok(info) if info.early_return && info.last_successful_time < end - 1e-9 * size => {
-                let (reached, messages) = (info.last_successful_time, self.backend.said());
-                Err(Error::EndedEarly { instance, reached, end, messages }.into())
-            }
-            Ok(_) => Ok(()),
-            Err(source @ CallError::Status { status: Status::Discard, .. }) => {
-                Err(Error::Discarded { instance, time, end, reached: None, source }.into())
-            }
-            Err(source) => self.called(Err(source)),
-        }
     }
 
     /// Moves over a part of a piece of the inputs, the way the FMU can follow it best.
@@ -302,14 +320,11 @@ impl CoSimulation {
     }
 
     fn send_derivatives(&mut self, order: usize) -> Result<()> {
-        let (Backend::Two(instance), Some((references, places))) = (&self.base.backend, self.smooth.reals())
-        else {
-            return Ok(());
-        };
+        let Some((references, places)) = self.smooth.reals() else { return Ok(()) };
         choose(&self.next, places, &mut self.chosen);
         self.orders.clear();
         self.orders.resize(references.len(), order as i32);
-        let given = instance.set_real_input_derivatives(references, &self.orders, &self.chosen);
+        let given = self.base.backend.set_input_derivatives(references, &self.orders, &self.chosen);
         self.base.called(self.taken.note(order, given))
     }
 
@@ -329,7 +344,7 @@ fn asked_nodes(samples: &Samples) -> u32 {
 }
 
 /// The values at some places.
-pub(super) fn choose(values: &[f64], places: &[usize], chosen: &mut Vec<f64>) {
+fn choose(values: &[f64], places: &[usize], chosen: &mut Vec<f64>) {
     chosen.clear();
     chosen.extend(places.iter().map(|place| values[*place]));
 }

@@ -1,12 +1,10 @@
 //! What probes ask of an instance beyond the subsystem it is.
 
 use super::CoSimulation;
-use super::access::Backend;
 use super::base::Base;
 use super::model_exchange::ModelExchange;
 use super::ports::Slot;
 use crate::error::Result;
-use crate::ffi::CallError;
 
 impl Base {
     /// Present value of a scalar variable, by its place in the description.
@@ -38,10 +36,7 @@ impl Base {
         seed: &[f64],
         change: &mut [f64],
     ) -> Result<()> {
-        self.called(match &self.backend {
-            Backend::Two(_) => Err(CallError::Missing { call: "fmi2GetAdjointDerivative" }),
-            Backend::Three(instance) => instance.adjoint_derivative(unknowns, knowns, seed, change),
-        })
+        self.called(self.backend.adjoint_derivative(unknowns, knowns, seed, change))
     }
 }
 

@@ -28,7 +28,7 @@ impl Base {
         let variable = &self.description().variables[slot.variable];
         if variable.value_type == ValueType::Float64 && !variable.is_array() {
             let mut value = [0.0];
-            self.called(self.backend.get_real(&[variable.value_reference], &mut value))?;
+            self.called(self.backend.get_reals(&[variable.value_reference], &mut value))?;
             return Ok(value[0]);
         }
         let elements = self.description().elements(variable) as usize;

@@ -4,7 +4,7 @@
 use super::CoSimulation;
 use super::route::Route;
 use crate::error::{Error, Result};
-use crate::ffi::fmi3;
+use crate::ffi::StepInfo;
 use koppel::signal::{Part, Samples};
 
 /// Most attempts to get on that lead nowhere.
@@ -70,18 +70,18 @@ impl CoSimulation {
         let piece = part.piece;
         let time = piece.start + part.offset;
         let end = part.offset + part.size;
-        let of = |info: fmi3::StepInfo| match info.early_return {
+        let of = |info: StepInfo| match info.early_return {
             true => (info.last_successful_time - piece.start, info.event_needed),
             false => (end, info.event_needed),
         };
         if piece.terms == 1 || self.varies_steps && part.is_constant(self.next.len()) {
             self.set_inputs_at(part)?;
-            return Ok(of(self.do_step_for_info(time, part.size, None, samples)?));
+            return Ok(of(self.call_step(time, part.size, None, Some(samples))?));
         }
         if self.route == Route::Intermediate {
             self.set_inputs_at(part)?;
             self.knows_inputs = false;
-            return Ok(of(self.do_step_for_info(time, part.size, Some(piece), samples)?));
+            return Ok(of(self.call_step(time, part.size, Some(piece), Some(samples))?));
         }
         let parts = self.options.substeps.max(1);
         for k in 0..parts {
@@ -89,7 +89,7 @@ impl CoSimulation {
             // Each with its own mean: whatever is cut off by an event has had what was due to it.
             sub.mean(&mut self.next);
             self.set_inputs()?;
-            let info = self.do_step_for_info(piece.start + sub.offset, sub.size, None, samples)?;
+            let info = self.call_step(piece.start + sub.offset, sub.size, None, Some(samples))?;
             if info.event_needed || info.early_return {
                 let reached = if info.early_return { of(info).0 } else { sub.offset + sub.size };
                 return Ok((reached, info.event_needed));

@@ -186,9 +186,8 @@ impl Drop for Link {
             Err(failure) => {
                 // The results are complete: it is worth a message, but no error.
                 if let (Some(ended), Some(sink)) = (self.bury(&failure, "while it was freed"), &self.log) {
-                    let (instance, category) = (self.name.clone(), "koppel".to_owned());
-                    let (time, text) = (self.time, ended.to_string());
-                    sink(&LogMessage { instance, time, status: Status::Error, category, text });
+                    let text = ended.to_string();
+                    sink(&LogMessage::of_koppel(&self.name, self.time, Status::Error, text));
                 }
             }
         }

@@ -106,22 +106,20 @@ pub(super) enum Trouble {
     },
 }
 
-impl From<&Engine> for Trouble {
-    fn from(error: &Engine) -> Self {
-        match error {
+impl From<Box<Engine>> for Trouble {
+    fn from(error: Box<Engine>) -> Self {
+        match *error {
             Engine::Solver(SolverError::NonFinite { time, index, hint }) => {
-                Trouble::NonFinite { time: *time, index: *index, hint: (*hint).to_owned() }
+                Trouble::NonFinite { time, index, hint: hint.to_owned() }
             }
-            Engine::Terminated { reached, text } => {
-                Trouble::Terminated { reached: *reached, text: text.clone() }
-            }
+            Engine::Terminated { reached, text } => Trouble::Terminated { reached, text },
             other => Trouble::Words { text: other.to_string(), hint: other.hint() },
         }
     }
 }
 
-impl From<&Error> for Trouble {
-    fn from(error: &Error) -> Self {
+impl From<Box<Error>> for Trouble {
+    fn from(error: Box<Error>) -> Self {
         Trouble::Words { text: error.to_string(), hint: error.hint() }
     }
 }

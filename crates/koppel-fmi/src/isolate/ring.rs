@@ -75,9 +75,8 @@ pub(super) fn take(memory: &Memory, instance: &str, time: f64) -> Vec<LogMessage
     control.taken.store(written, Ordering::Release);
     let lost = control.lost.swap(0, Ordering::Relaxed);
     if lost > 0 {
-        let (instance, category) = (instance.to_owned(), "koppel".to_owned());
         let text = format!("{lost} more messages were said in one call than there is room for");
-        messages.push(LogMessage { instance, time, status: Status::Warning, category, text });
+        messages.push(LogMessage::of_koppel(instance, time, Status::Warning, text));
     }
     messages
 }

@@ -65,33 +65,23 @@ impl Worker<'_> {
         let (tag, request) = self.channel.read()?;
         let mut go = Go::On;
         let done = match (tag, &mut self.hosted) {
-            (STEP, Some(hosted)) => match hosted.step(request)? {
-                Ok(()) => hosted.write_step(&mut self.channel).map(Ok)?,
-                Err(error) => Err(Trouble::from(&*error)),
-            },
-            (READ, Some(hosted)) => match hosted.read(request)? {
-                Ok(()) => {
-                    let outputs = &hosted.outputs;
-                    self.channel.write(DONE, outputs.len(), |put| put.reals(outputs)).map(Ok)?
-                }
-                Err(error) => Err(Trouble::from(&*error)),
-            },
-            (GET, Some(hosted)) => match hosted.get(request)? {
-                Ok(value) => self.channel.write(DONE, 1, |put| put.reals(&[value])).map(Ok)?,
-                Err(error) => Err(Trouble::from(&*error)),
-            },
-            (RATES, Some(hosted)) => match hosted.rates(request)? {
-                Ok(is_told) => {
-                    let (flag, rates) = (u64::from(is_told), &hosted.outputs[..]);
-                    let rates = if is_told { rates } else { &[] };
-                    self.channel.write(DONE, 1 + rates.len(), |put| {
-                        put.word(flag);
-                        put.reals(rates);
-                    })?;
-                    Ok(())
-                }
-                Err(error) => Err(Trouble::from(&*error)),
-            },
+            (STEP, Some(hosted)) => {
+                sent(hosted.step(request)?.map(|()| hosted.write_step(&mut self.channel)))?
+            }
+            (READ, Some(hosted)) => sent(hosted.read(request)?.map(|()| {
+                let outputs = &hosted.outputs;
+                self.channel.write(DONE, outputs.len(), |put| put.reals(outputs))
+            }))?,
+            (GET, Some(hosted)) => sent(
+                hosted.get(request)?.map(|value| self.channel.write(DONE, 1, |put| put.reals(&[value]))),
+            )?,
+            (RATES, Some(hosted)) => sent(hosted.rates(request)?.map(|is_told| {
+                let rates = if is_told { &hosted.outputs[..] } else { &[] };
+                self.channel.write(DONE, 1 + rates.len(), |put| {
+                    put.word(is_told.into());
+                    put.reals(rates);
+                })
+            }))?,
             (CALL, _) => {
                 let mut request = request;
                 let call = postcard::from_bytes(&request.bytes()?).map_err(io::Error::other)?;
@@ -121,13 +111,12 @@ impl Worker<'_> {
         let done = match call {
             Call::Initialize(start) => subsystem.initialize(start),
             Call::LeaveInitialization => {
-                let left = subsystem.leave_initialization().map_err(|error| Trouble::from(&*error))?;
-                return Ok(Answer::Left(left));
+                return Ok(Answer::Left(subsystem.leave_initialization()?));
             }
             Call::Set(variable, value) => subsystem.set(variable, value),
             Call::Receive(input, message) => subsystem.receive(input, &message),
             Call::Send(output, mut message) => {
-                subsystem.send(output, &mut message).map_err(|error| Trouble::from(&*error))?;
+                subsystem.send(output, &mut message)?;
                 return Ok(Answer::Sent(message));
             }
             Call::Watch(variables) => {
@@ -140,7 +129,7 @@ impl Worker<'_> {
             }
             Call::Restore(snapshot) => subsystem.restore(&snapshot),
             Call::Linearize(inputs) => {
-                let model = subsystem.linearize(&inputs).map_err(|error| Trouble::from(&*error))?;
+                let model = subsystem.linearize(&inputs)?;
                 return Ok(Answer::Linear { model, capabilities: subsystem.capabilities().clone() });
             }
             Call::Release => {
@@ -149,19 +138,17 @@ impl Worker<'_> {
             }
             Call::FeedThrough(inputs) => {
                 let mut matrix = Matrix::zeros(hosted.outputs.len(), inputs.len());
-                let is_known = subsystem.feed_through(&inputs, &mut matrix);
-                let is_known = is_known.map_err(|error| Trouble::from(&*error))?;
+                let is_known = subsystem.feed_through(&inputs, &mut matrix)?;
                 return Ok(Answer::FeedThrough(is_known.then_some(matrix)));
             }
             Call::StateRates(inputs, states) => {
                 let mut rates = vec![0.0; states];
-                let are_known = subsystem.state_rates(&inputs, &mut rates);
-                let are_known = are_known.map_err(|error| Trouble::from(&*error))?;
+                let are_known = subsystem.state_rates(&inputs, &mut rates)?;
                 return Ok(Answer::Rates(are_known.then_some(rates)));
             }
             Call::Save(mut snapshot, horizon) => {
                 snapshot.horizon = horizon;
-                subsystem.save(&mut snapshot).map_err(|error| Trouble::from(&*error))?;
+                subsystem.save(&mut snapshot)?;
                 // What crosses to the parent holds nothing here.
                 if matches!(horizon, Horizon::Run | Horizon::Anywhere) {
                     hosted.hold = snapshot.hold.clone();
@@ -174,7 +161,8 @@ impl Worker<'_> {
             }
             Call::Open(_) | Call::Host(_) | Call::Job(..) => return Err(out_of_order()),
         };
-        done.map(|()| Answer::Nothing).map_err(|error| Trouble::from(&*error))
+        done?;
+        Ok(Answer::Nothing)
     }
 
     /// Calls before there is an instance.
@@ -203,13 +191,13 @@ impl Worker<'_> {
         *self.folder.lock().unwrap_or_else(PoisonError::into_inner) = Some(place.folder.clone());
         let too_small = |text| Trouble::Words { text, hint: Some("raise memory_limit".into()) };
         place.memory.into_iter().try_for_each(limits::apply).map_err(too_small)?;
-        self.fmu = Some(Fmu::shared(&place.path, &place.folder).map_err(|error| Trouble::from(&*error))?);
+        self.fmu = Some(Fmu::shared(&place.path, &place.folder)?);
         Ok(Answer::Nothing)
     }
 
     fn host(&mut self, fmu: &Arc<Fmu>, options: Options) -> Result<Answer, Trouble> {
         let options = Options { log: self.log(), ..options };
-        let subsystem = import::instantiate_any(fmu, &options).map_err(|error| Trouble::from(&*error))?;
+        let subsystem = import::instantiate_any(fmu, &options)?;
         let (ports, capabilities) = (subsystem.ports().clone(), subsystem.capabilities().clone());
         self.hosted = Some(Hosted {
             inputs: vec![0.0; ports.inputs.len()],
@@ -230,6 +218,14 @@ impl Worker<'_> {
         Some(Arc::new(move |message: &LogMessage| {
             ring::say(&memory.lock().unwrap_or_else(PoisonError::into_inner), message);
         }))
+    }
+}
+
+/// What came of a call, and of writing its answer.
+fn sent(done: koppel::Result<io::Result<()>>) -> io::Result<Result<(), Trouble>> {
+    match done {
+        Ok(written) => written.map(Ok),
+        Err(error) => Ok(Err(error.into())),
     }
 }
 

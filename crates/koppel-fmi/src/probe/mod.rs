@@ -77,7 +77,7 @@ pub fn probe(fmu: &Arc<Fmu>, options: &ProbeOptions) -> Result<Findings> {
         let outcome = match declared {
             _ if !runs => not_tried("it does not run"),
             Declared::No => not_tried("it is not declared"),
-            Declared::Yes | Declared::Always => seen(experiment.try_out(capability)),
+            Declared::Yes | Declared::Always => seen(try_out(&experiment, capability)),
         };
         list.push(finding(capability, declared, outcome));
     }
@@ -86,16 +86,10 @@ pub fn probe(fmu: &Arc<Fmu>, options: &ProbeOptions) -> Result<Findings> {
 
 /// The interface that is probed.
 fn interface(fmu: &Arc<Fmu>, options: &ProbeOptions) -> Result<Kind> {
-    let Description { co_simulation, model_exchange, .. } = fmu.description();
-    let kind = options.interface.unwrap_or(match co_simulation {
-        None if model_exchange.is_some() => Kind::ModelExchange,
-        _ => Kind::CoSimulation,
-    });
-    let is_there = match kind {
-        Kind::CoSimulation => co_simulation.is_some(),
-        Kind::ModelExchange => model_exchange.is_some(),
-    };
-    if is_there { Ok(kind) } else { Err(fmu.lacks(kind).into()) }
+    let has = |kind: &Kind| fmu.description().interface(*kind).is_some();
+    let kinds = [Kind::CoSimulation, Kind::ModelExchange];
+    let kind = options.interface.unwrap_or(kinds.into_iter().find(has).unwrap_or(Kind::CoSimulation));
+    if has(&kind) { Ok(kind) } else { Err(fmu.lacks(kind).into()) }
 }
 
 fn name_of(kind: Kind) -> &'static str {
@@ -150,11 +144,7 @@ fn capabilities(description: &Description, kind: Kind, scope: Scope) -> Vec<Capa
 pub fn declared(capability: Capability, description: &Description, kind: Kind) -> Declared {
     use Capability as C;
     let section = description.co_simulation.as_ref().filter(|_| kind == Kind::CoSimulation);
-    let interface = match kind {
-        Kind::CoSimulation => section.map(|section| &section.interface),
-        Kind::ModelExchange => description.model_exchange.as_ref().map(|section| &section.interface),
-    };
-    let Some(interface) = interface else { return Declared::No };
+    let Some(interface) = description.interface(kind) else { return Declared::No };
     let says = match capability {
         C::Steps | C::Reevaluation | C::Dependencies | C::Reset => return Declared::Always,
         // Of outputs that tell what they depend on, the trial of re-evaluation tells all.
@@ -180,27 +170,25 @@ fn has_unknown_dependencies(description: &Description) -> bool {
     ports(description).outputs.iter().any(|output| output.depends == Dependencies::Unknown)
 }
 
-impl Experiment<'_> {
-    fn try_out(&self, capability: Capability) -> koppel::Result<Seen> {
-        let varies = self.fmu.description().co_simulation.as_ref();
-        let varies = varies.is_some_and(|section| section.can_handle_variable_communication_step_size);
-        match capability {
-            Capability::Steps => Ok(not_tried("")),
-            Capability::RollBack => self.roll_back(),
-            Capability::Serialization => self.serialization(),
-            Capability::Reevaluation => self.reevaluation(),
-            Capability::Freshness => self.freshness(),
-            Capability::Dependencies => self.dependencies(),
-            Capability::DirectionalDerivatives => self.directional(),
-            Capability::AdjointDerivatives => self.adjoint(),
-            Capability::InputDerivatives | Capability::IntermediateUpdate if !varies => {
-                Ok(not_tried("without a variable step size there is nothing to compare with"))
-            }
-            Capability::InputDerivatives => self.input_derivatives(),
-            Capability::IntermediateUpdate => self.intermediate_update(),
-            Capability::VariableStepSize => self.variable_step(),
-            Capability::Reset => self.reset(),
-            Capability::SecondInstance => self.second_instance(),
+fn try_out(on: &Experiment<'_>, capability: Capability) -> koppel::Result<Seen> {
+    let varies = on.fmu.description().co_simulation.as_ref();
+    let varies = varies.is_some_and(|section| section.can_handle_variable_communication_step_size);
+    match capability {
+        Capability::Steps => Ok(not_tried("")),
+        Capability::RollBack => state::roll_back(on),
+        Capability::Serialization => state::serialization(on),
+        Capability::Reevaluation => reading::reevaluation(on),
+        Capability::Freshness => freshness::freshness(on),
+        Capability::Dependencies => reading::dependencies(on),
+        Capability::DirectionalDerivatives => derivatives::directional(on),
+        Capability::AdjointDerivatives => derivatives::adjoint(on),
+        Capability::InputDerivatives | Capability::IntermediateUpdate if !varies => {
+            Ok(not_tried("without a variable step size there is nothing to compare with"))
         }
+        Capability::InputDerivatives => inputs::input_derivatives(on),
+        Capability::IntermediateUpdate => inputs::intermediate_update(on),
+        Capability::VariableStepSize => state::variable_step(on),
+        Capability::Reset => state::reset(on),
+        Capability::SecondInstance => state::second_instance(on),
     }
 }

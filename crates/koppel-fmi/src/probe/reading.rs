@@ -21,92 +21,89 @@ pub(super) struct Reaction {
     together: Vec<bool>,
 }
 
-impl Experiment<'_> {
-    /// Outputs follow inputs without a step; afterwards everything goes on as if nothing had been.
-    pub(super) fn reevaluation(&self) -> Result<Seen> {
-        if !self.moves() {
-            return Ok(not_tried("it has no continuous inputs"));
-        }
-        let mut undisturbed = self.warm()?;
-        let reference = self.run(&mut undisturbed, WARM_UP, TRIAL)?;
-        drop(undisturbed);
-        let mut body = self.warm()?;
-        let reaction = match self.react(&mut body)? {
-            Ok(reaction) => reaction,
-            Err(seen) => return Ok(seen),
-        };
-        let after = self.run(&mut body, WARM_UP, TRIAL)?;
-        if let Some(difference) = self.difference(&mut body, &reference, &after).filter(|d| !d.is_small()) {
-            return Ok(failed(format!("after inputs were only tried, {} in later steps", difference.text())));
-        }
-        let stale: Vec<usize> = reaction.stale().collect();
-        Ok(match (&stale[..], &body) {
-            ([], _) => held(format!(
-                "{} of {} outputs follow their inputs at once; later steps are unharmed",
-                reaction.following(),
-                reaction.before.len()
-            )),
-            (stale, Body::ModelExchange(_)) => failed(reaction.stays(stale, OF_DECLARED)),
-            (stale, Body::CoSimulation(_)) => {
-                noted(format!("{}: evaluated in steps only", reaction.stays(stale, OF_DECLARED)))
-            }
-        })
+/// Outputs follow inputs without a step; afterwards everything goes on as if nothing had been.
+pub(super) fn reevaluation(on: &Experiment<'_>) -> Result<Seen> {
+    if !on.moves() {
+        return Ok(not_tried("it has no continuous inputs"));
     }
+    let mut undisturbed = on.warm()?;
+    let reference = on.run(&mut undisturbed, WARM_UP, TRIAL)?;
+    drop(undisturbed);
+    let mut body = on.warm()?;
+    let reaction = match react(on, &mut body)? {
+        Ok(reaction) => reaction,
+        Err(seen) => return Ok(seen),
+    };
+    let after = on.run(&mut body, WARM_UP, TRIAL)?;
+    if let Some(difference) = on.difference(&mut body, &reference, &after).filter(|d| !d.is_small()) {
+        return Ok(failed(format!("after inputs were only tried, {} in later steps", difference.text())));
+    }
+    let stale: Vec<usize> = reaction.stale().collect();
+    Ok(match (&stale[..], &body) {
+        ([], _) => held(format!(
+            "{} of {} outputs follow their inputs at once; later steps are unharmed",
+            reaction.following(),
+            reaction.before.len()
+        )),
+        (stale, Body::ModelExchange(_)) => failed(reaction.stays(stale, OF_DECLARED)),
+        (stale, Body::CoSimulation(_)) => {
+            noted(format!("{}: evaluated in steps only", reaction.stays(stale, OF_DECLARED)))
+        }
+    })
+}
 
-    /// Outputs follow only inputs they declare to depend on.
-    pub(super) fn dependencies(&self) -> Result<Seen> {
-        if !self.moves() {
-            return Ok(not_tried("it has no continuous inputs"));
-        }
-        let reaction = match self.react(&mut self.warm()?)? {
-            Ok(reaction) => reaction,
-            Err(seen) => return Ok(seen),
-        };
-        Ok(match reaction.undeclared() {
-            Some(text) => failed(text),
-            None => held(format!("{} outputs follow what they declare", reaction.before.len())),
-        })
+/// Outputs follow only inputs they declare to depend on.
+pub(super) fn dependencies(on: &Experiment<'_>) -> Result<Seen> {
+    if !on.moves() {
+        return Ok(not_tried("it has no continuous inputs"));
     }
+    let reaction = match react(on, &mut on.warm()?)? {
+        Ok(reaction) => reaction,
+        Err(seen) => return Ok(seen),
+    };
+    Ok(match reaction.undeclared() {
+        Some(text) => failed(text),
+        None => held(format!("{} outputs follow what they declare", reaction.before.len())),
+    })
+}
 
-    /// Outputs of co-simulation by name: those that are evaluated in steps only, and those of which that cannot be told.
-    pub(super) fn stale(&self, body: &mut Body) -> Result<(Vec<String>, Vec<String>)> {
-        if !self.moves() || matches!(body, Body::ModelExchange(_)) {
-            return Ok(Default::default());
-        }
-        let Ok(reaction) = self.react(body)? else { return Ok(Default::default()) };
-        let name = |k: usize| reaction.ports.outputs[k].name.clone();
-        Ok((reaction.stale().map(name).collect(), reaction.silent().map(name).collect()))
+/// Outputs of co-simulation by name: those that are evaluated in steps only, and those of which that cannot be told.
+pub(super) fn stale(on: &Experiment<'_>, body: &mut Body) -> Result<(Vec<String>, Vec<String>)> {
+    if !on.moves() || matches!(body, Body::ModelExchange(_)) {
+        return Ok(Default::default());
     }
+    let Ok(reaction) = react(on, body)? else { return Ok(Default::default()) };
+    let name = |k: usize| reaction.ports.outputs[k].name.clone();
+    Ok((reaction.stale().map(name).collect(), reaction.silent().map(name).collect()))
+}
 
-    /// Moves inputs one by one, then all; what does not come back is a finding.
-    pub(super) fn react(&self, body: &mut Body) -> Result<std::result::Result<Reaction, Seen>> {
-        let ports = body.subsystem().ports().clone();
-        let (rest, other) = (self.inputs(WARM_UP), self.inputs(WARM_UP + 1));
-        let mut read = |inputs: &[f64]| -> Result<Vec<f64>> {
-            let mut outputs = vec![0.0; ports.outputs.len()];
-            body.subsystem().read(Some(inputs), &mut outputs)?;
-            Ok(outputs)
-        };
-        let changes = |before: &[f64], after: &[f64]| -> Vec<bool> {
-            before.iter().zip(after).map(|(a, b)| differs(*a, *b)).collect()
-        };
-        let before = read(&rest)?;
-        let mut alone = Vec::new();
-        for input in (0..rest.len()).filter(|input| self.reach[*input] != 0.0).take(MOST) {
-            let mut inputs = rest.clone();
-            inputs[input] = other[input];
-            alone.push((input, changes(&before, &read(&inputs)?)));
-        }
-        let together = changes(&before, &read(&other)?);
-        let back = read(&rest)?;
-        if let Some(k) = changes(&before, &back).iter().position(|changed| *changed) {
-            let (name, before, back) = (&ports.outputs[k].name, before[k], back[k]);
-            let text =
-                format!("`{name}` is {back} instead of {before} after its inputs were set and set back");
-            return Ok(Err(failed(text)));
-        }
-        Ok(Ok(Reaction { ports, before, alone, together }))
+/// Moves inputs one by one, then all; what does not come back is a finding.
+pub(super) fn react(on: &Experiment<'_>, body: &mut Body) -> Result<std::result::Result<Reaction, Seen>> {
+    let ports = body.subsystem().ports().clone();
+    let (rest, other) = (on.inputs(WARM_UP), on.inputs(WARM_UP + 1));
+    let mut read = |inputs: &[f64]| -> Result<Vec<f64>> {
+        let mut outputs = vec![0.0; ports.outputs.len()];
+        body.subsystem().read(Some(inputs), &mut outputs)?;
+        Ok(outputs)
+    };
+    let changes = |before: &[f64], after: &[f64]| -> Vec<bool> {
+        before.iter().zip(after).map(|(a, b)| differs(*a, *b)).collect()
+    };
+    let before = read(&rest)?;
+    let mut alone = Vec::new();
+    for input in (0..rest.len()).filter(|input| on.reach[*input] != 0.0).take(MOST) {
+        let mut inputs = rest.clone();
+        inputs[input] = other[input];
+        alone.push((input, changes(&before, &read(&inputs)?)));
     }
+    let together = changes(&before, &read(&other)?);
+    let back = read(&rest)?;
+    if let Some(k) = changes(&before, &back).iter().position(|changed| *changed) {
+        let (name, before, back) = (&ports.outputs[k].name, before[k], back[k]);
+        let text = format!("`{name}` is {back} instead of {before} after its inputs were set and set back");
+        return Ok(Err(failed(text)));
+    }
+    Ok(Ok(Reaction { ports, before, alone, together }))
 }
 
 /// Of outputs that say on which inputs they depend.

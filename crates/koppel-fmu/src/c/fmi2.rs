@@ -2,10 +2,9 @@
 
 use super::log::{Log, Logger, Logger2};
 use super::memory::{folder, given, put, text, wanted};
-use super::state::{fill, forget, hand_out, keep, no_state, release, state_functions};
-use super::{Component, DISCARD, OK, Pointer, Refs, Text, call, free, functions, instantiate};
+use super::{Component, DISCARD, OK, Pointer, Refs, Text, call, functions, instantiate};
 use crate::error::{Error, Result};
-use crate::instance::{Instance, Kind, Past, Phase, State};
+use crate::instance::{Instance, Kind, Past, Phase};
 use std::ffi::{CString, c_int, c_void};
 
 /// `fmi2CallbackFunctions`.
@@ -65,31 +64,13 @@ unsafe extern "C" fn fmi2Instantiate(
     instantiate(log, || Instance::new(&folder(&location), &guid, kind))
 }
 
-#[unsafe(no_mangle)]
-unsafe extern "C" fn fmi2FreeInstance(pointer: Pointer) {
-    // SAFETY: promised by the importer.
-    unsafe { free(pointer) }
-}
-
-state_functions! {
-    fmi2GetFMUstate,
-    fmi2SetFMUstate,
-    fmi2FreeFMUstate,
-    fmi2SerializedFMUstateSize,
-    fmi2SerializeFMUstate,
-    fmi2DeSerializeFMUstate
-}
-
 functions! {
     fmi2SetDebugLogging(_on: c_int, _count: usize, _categories: *const Text) _c => Ok(());
     fmi2SetupExperiment(_has_tolerance: c_int, _tolerance: f64, start: f64, _has_stop: c_int, _stop: f64) c => {
-        c.instance.expect("fmi2SetupExperiment", &[Phase::Instantiated])?;
+        c.instance.expect(CALL, &[Phase::Instantiated])?;
         c.instance.set_start_time(start)
     };
     fmi2EnterInitializationMode() c => c.instance.enter_initialization();
-    fmi2ExitInitializationMode() c => c.instance.exit_initialization();
-    fmi2Terminate() c => c.instance.terminate();
-    fmi2Reset() c => c.instance.reset();
 
     fmi2GetReal(references: Refs, count: usize, values: *mut f64) c => {
         let (references, values) = (given(references, count)?, wanted(values, count)?);
@@ -117,11 +98,8 @@ functions! {
         c.instance.derivative_along(unknowns, knowns, seed, change)
     };
 
-    fmi2EnterEventMode() c => {
-        c.instance.change_phase("fmi2EnterEventMode", &[Phase::Continuous, Phase::Event], Phase::Event)
-    };
     fmi2NewDiscreteStates(info: *mut EventInfo) c => {
-        c.instance.expect("fmi2NewDiscreteStates", &[Phase::Event])?;
+        c.instance.expect(CALL, &[Phase::Event])?;
         put(info, EventInfo {
             new_discrete_states_needed: 0,
             terminate_simulation: 0,
@@ -132,29 +110,12 @@ functions! {
         });
         Ok(())
     };
-    fmi2EnterContinuousTimeMode() c => {
-        c.instance.change_phase("fmi2EnterContinuousTimeMode", &[Phase::Event], Phase::Continuous)
-    };
     fmi2CompletedIntegratorStep(_no_set: c_int, event: *mut c_int, terminate: *mut c_int) c => {
-        c.instance.expect("fmi2CompletedIntegratorStep", &[Phase::Continuous])?;
+        c.instance.expect(CALL, &[Phase::Continuous])?;
         put(event, 0);
         put(terminate, 0);
         Ok(())
     };
-    fmi2SetTime(time: f64) c => {
-        c.instance.expect("fmi2SetTime", &[Phase::Event, Phase::Continuous])?;
-        c.instance.set_time(time);
-        Ok(())
-    };
-    fmi2SetContinuousStates(x: *const f64, count: usize) c => {
-        c.instance.expect("fmi2SetContinuousStates", &[Phase::Continuous, Phase::Event])?;
-        c.instance.set_states(given(x, count)?)
-    };
-    fmi2GetDerivatives(dx: *mut f64, count: usize) c => c.instance.get_derivatives(wanted(dx, count)?);
-    fmi2GetEventIndicators(_z: *mut f64, count: usize) _c => none_of("event indicator", count);
-    fmi2GetContinuousStates(x: *mut f64, count: usize) c => c.instance.get_states(wanted(x, count)?);
-    fmi2GetNominalsOfContinuousStates(x: *mut f64, count: usize) c => c.instance.get_nominals(wanted(x, count)?);
-
     fmi2SetRealInputDerivatives(references: Refs, count: usize, orders: *const c_int, values: *const f64) c => {
         if !c.instance.abilities().moving_inputs {
             return Err(Error::misuse("this FMU takes no input derivatives"));

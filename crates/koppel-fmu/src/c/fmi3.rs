@@ -3,10 +3,9 @@
 use super::fmi2::none_of;
 use super::log::{Log, Logger, Logger3};
 use super::memory::{folder, given, put, text, wanted};
-use super::state::{fill, forget, hand_out, keep, no_state, release, state_functions};
-use super::{Component, OK, Pointer, Refs, Text, call, free, functions, instantiate};
+use super::{Component, OK, Pointer, Refs, Text, call, functions, instantiate};
 use crate::error::{Error, Result};
-use crate::instance::{Instance, Kind, Past, Phase, State};
+use crate::instance::{Instance, Kind, Past, Phase};
 use crate::polynomial::NODES;
 use std::ffi::{CString, c_int, c_void};
 
@@ -111,12 +110,6 @@ unsafe extern "C" fn fmi3InstantiateScheduledExecution(
     instantiate(log, || Err(Error::misuse("this FMU is not for scheduled execution")))
 }
 
-#[unsafe(no_mangle)]
-unsafe extern "C" fn fmi3FreeInstance(pointer: Pointer) {
-    // SAFETY: promised by the importer.
-    unsafe { free(pointer) }
-}
-
 /// Moves over a step. First the importer is asked for inputs at points inside it, if it wants to be: it answers with
 /// `fmi3SetFloat64`, so the instance is not borrowed meanwhile.
 #[unsafe(no_mangle)]
@@ -158,7 +151,7 @@ unsafe extern "C" fn fmi3DoStep(
                 callback(environment, at, true, false, false, false, &mut wants_return, &mut return_time);
             }
             let note = |c: &mut Component| {
-                c.instance.note_node(k);
+                c.instance.inputs.note_node(k);
                 Ok(())
             };
             // SAFETY: promised by the importer.
@@ -167,7 +160,7 @@ unsafe extern "C" fn fmi3DoStep(
     }
     let go = |c: &mut Component| {
         if asked.is_some() {
-            c.instance.take_nodes(size);
+            c.instance.inputs.take_nodes(size);
         }
         let past = if no_set { Past::Over } else { Past::Open };
         let ended = c.instance.step(CALL, time, size, past)?;
@@ -185,29 +178,13 @@ unsafe extern "C" fn fmi3DoStep(
     unsafe { call(pointer, go) }
 }
 
-state_functions! {
-    fmi3GetFMUState,
-    fmi3SetFMUState,
-    fmi3FreeFMUState,
-    fmi3SerializedFMUStateSize,
-    fmi3SerializeFMUState,
-    fmi3DeserializeFMUState
-}
-
 functions! {
     fmi3SetDebugLogging(_on: bool, _count: usize, _categories: *const Text) _c => Ok(());
     fmi3EnterInitializationMode(_has_tolerance: bool, _tolerance: f64, start: f64, _has_stop: bool, _stop: f64) c => {
-        c.instance.expect("fmi3EnterInitializationMode", &[Phase::Instantiated])?;
+        c.instance.expect(CALL, &[Phase::Instantiated])?;
         c.instance.set_start_time(start)?;
         c.instance.enter_initialization()
     };
-    fmi3ExitInitializationMode() c => c.instance.exit_initialization();
-    fmi3EnterEventMode() c => {
-        c.instance.change_phase("fmi3EnterEventMode", &[Phase::Continuous, Phase::Event], Phase::Event)
-    };
-    fmi3Terminate() c => c.instance.terminate();
-    fmi3Reset() c => c.instance.reset();
-
     fmi3GetFloat64(references: Refs, count: usize, values: *mut f64, size: usize) c => {
         same_size(count, size)?;
         let (references, values) = (given(references, count)?, wanted(values, size)?);
@@ -284,35 +261,19 @@ functions! {
         again: *mut bool, terminate: *mut bool, nominals: *mut bool, values: *mut bool, defined: *mut bool,
         time: *mut f64
     ) c => {
-        c.instance.expect("fmi3UpdateDiscreteStates", &[Phase::Event])?;
+        c.instance.expect(CALL, &[Phase::Event])?;
         for flag in [again, terminate, nominals, values, defined] {
             put(flag, false);
         }
         put(time, 0.0);
         Ok(())
     };
-    fmi3EnterContinuousTimeMode() c => {
-        c.instance.change_phase("fmi3EnterContinuousTimeMode", &[Phase::Event], Phase::Continuous)
-    };
     fmi3CompletedIntegratorStep(_no_set: bool, event: *mut bool, terminate: *mut bool) c => {
-        c.instance.expect("fmi3CompletedIntegratorStep", &[Phase::Continuous])?;
+        c.instance.expect(CALL, &[Phase::Continuous])?;
         put(event, false);
         put(terminate, false);
         Ok(())
     };
-    fmi3SetTime(time: f64) c => {
-        c.instance.expect("fmi3SetTime", &[Phase::Event, Phase::Continuous])?;
-        c.instance.set_time(time);
-        Ok(())
-    };
-    fmi3SetContinuousStates(x: *const f64, count: usize) c => {
-        c.instance.expect("fmi3SetContinuousStates", &[Phase::Continuous, Phase::Event])?;
-        c.instance.set_states(given(x, count)?)
-    };
-    fmi3GetContinuousStateDerivatives(dx: *mut f64, count: usize) c => c.instance.get_derivatives(wanted(dx, count)?);
-    fmi3GetEventIndicators(_z: *mut f64, count: usize) _c => none_of("event indicator", count);
-    fmi3GetContinuousStates(x: *mut f64, count: usize) c => c.instance.get_states(wanted(x, count)?);
-    fmi3GetNominalsOfContinuousStates(x: *mut f64, count: usize) c => c.instance.get_nominals(wanted(x, count)?);
     fmi3GetNumberOfEventIndicators(count: *mut usize) _c => {
         put(count, 0);
         Ok(())

@@ -1,6 +1,7 @@
 //! Memory that belongs to the importer.
 
 use crate::error::{Error, Result};
+use koppel_fmi::percent;
 use std::ffi::{CStr, c_char};
 use std::path::PathBuf;
 
@@ -69,31 +70,10 @@ pub(super) fn folder(location: &str) -> PathBuf {
         Some(rest) => rest.find('/').map_or(rest, |at| &rest[at..]),
         None => rest,
     };
-    let path = decoded(path);
+    let path = percent::decode(path);
     #[cfg(windows)]
     let path = path.trim_start_matches('/').to_owned();
     path.into()
-}
-
-/// `%20` becomes a blank.
-fn decoded(text: &str) -> String {
-    let bytes = text.as_bytes();
-    let mut out = Vec::with_capacity(bytes.len());
-    let mut at = 0;
-    while at < bytes.len() {
-        let code = text.get(at + 1..at + 3).and_then(|digits| u8::from_str_radix(digits, 16).ok());
-        match code {
-            Some(byte) if bytes[at] == b'%' => {
-                out.push(byte);
-                at += 3;
-            }
-            _ => {
-                out.push(bytes[at]);
-                at += 1;
-            }
-        }
-    }
-    String::from_utf8_lossy(&out).into_owned()
 }
 
 #[cfg(test)]

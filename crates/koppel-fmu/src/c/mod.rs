@@ -7,6 +7,7 @@
 //! the signature says, with the lengths given; an instance is used by one thread at a time and not after it was freed.
 #![expect(unsafe_code, reason = "called from C")]
 
+mod both;
 mod fmi2;
 mod fmi3;
 mod log;
@@ -23,11 +24,13 @@ type Pointer = *mut c_void;
 type Text = *const c_char;
 type Refs = *const u32;
 
-/// Functions of the standard that take an instance first: `call` does what all have in common.
+/// Functions of the standard that take an instance first: `call` does what all have in common. `CALL` is the name.
 macro_rules! functions {
     ($($name:ident ($($argument:ident: $type:ty),*) $component:ident => $work:expr;)*) => {$(
         #[unsafe(no_mangle)]
         unsafe extern "C" fn $name(pointer: Pointer, $($argument: $type),*) -> c_int {
+            #[allow(dead_code, reason = "not every function says its name")]
+            const CALL: &str = stringify!($name);
             // SAFETY: promised by the importer, as the module says; this covers the memory the arguments point to.
             unsafe { call(pointer, |$component: &mut Component| -> Result<()> { $work }) }
         }

@@ -3,37 +3,6 @@
 use crate::error::{Error, Result};
 use crate::instance::State;
 
-/// The functions about states.
-macro_rules! state_functions {
-    ($get:ident, $set:ident, $free:ident, $size:ident, $serialize:ident, $deserialize:ident) => {
-        functions! {
-            $get(state: *mut *mut State) c => {
-                release(state);
-                let saved = c.instance.save()?;
-                keep(state, saved)
-            };
-            $set(state: *const State) c => c.instance.restore(state.as_ref().ok_or_else(no_state)?);
-            $free(state: *mut *mut State) _c => {
-                forget(state);
-                Ok(())
-            };
-            $size(state: *const State, size: *mut usize) c => {
-                put(size, c.instance.serialize(state.as_ref().ok_or_else(no_state)?)?.len());
-                Ok(())
-            };
-            $serialize(state: *const State, bytes: *mut u8, size: usize) c => {
-                let own = c.instance.serialize(state.as_ref().ok_or_else(no_state)?)?;
-                fill(wanted(bytes, size)?, &own)
-            };
-            $deserialize(bytes: *const u8, size: usize, state: *mut *mut State) c => {
-                let read = c.instance.deserialize(given(bytes, size)?)?;
-                hand_out(state, read)
-            };
-        }
-    };
-}
-pub(super) use state_functions;
-
 pub(super) fn no_state() -> Box<Error> {
     Error::misuse("the state is null")
 }

@@ -1,10 +1,10 @@
 //! `modelDescription.xml` of FMI 2.0 and 3.0.
 
-use super::xml::{Attributes, Xml, number};
-use super::{Export, FmiVersion};
+use super::{Export, FmiVersion, plain};
 use crate::interface::{Role, Setting, Variable};
 use crate::plan::{Abilities, Content};
 use koppel::unit::{BASE, Unit};
+use koppel_fmi::xml::{Writer, number};
 
 /// The whole document.
 pub(super) fn text(
@@ -14,73 +14,71 @@ pub(super) fn text(
     identifier: &str,
     token: &str,
 ) -> String {
-    let mut xml = Xml::new();
-    let is_two = version == FmiVersion::Two;
-    let header = Attributes::new()
-        .with("fmiVersion", if is_two { "2.0" } else { "3.0" })
-        .with("modelName", &export.name)
-        .with(if is_two { "guid" } else { "instantiationToken" }, token)
-        .with("description", &export.description)
-        .with("generationTool", concat!("koppel ", env!("CARGO_PKG_VERSION")))
-        .with("variableNamingConvention", "flat");
-    let header = if is_two { header.with("numberOfEventIndicators", 0) } else { header };
-    xml.open("fmiModelDescription", header);
+    let mut xml = Writer::default();
+    let is_two = version == FmiVersion::Fmi2;
+    xml.open("fmiModelDescription").attribute("fmiVersion", if is_two { "2.0" } else { "3.0" });
+    xml.attribute("modelName", plain(&export.name));
+    xml.attribute(if is_two { "guid" } else { "instantiationToken" }, token);
+    xml.attribute("description", plain(&export.description));
+    xml.attribute("generationTool", concat!("koppel ", env!("CARGO_PKG_VERSION")));
+    xml.attribute("variableNamingConvention", "flat");
+    xml.optional("numberOfEventIndicators", is_two.then_some(0));
     interfaces(&mut xml, export, version, abilities, identifier);
     units(&mut xml, export);
-    xml.open("LogCategories", Attributes::new());
-    xml.empty("Category", Attributes::new().with("name", "logStatusError"));
-    xml.close();
-    let experiment = Attributes::new()
-        .with("startTime", number(export.experiment.start))
-        .with("stopTime", number(export.experiment.stop))
-        .some("stepSize", export.experiment.step.map(number));
-    xml.empty("DefaultExperiment", experiment);
-    xml.open("ModelVariables", Attributes::new());
+    xml.open("LogCategories").open("Category").attribute("name", "logStatusError").close().close();
+    let experiment = &export.experiment;
+    xml.open("DefaultExperiment").attribute("startTime", number(experiment.start));
+    xml.attribute("stopTime", number(experiment.stop));
+    xml.optional("stepSize", experiment.step.map(number)).close();
+    xml.open("ModelVariables");
     for (place, variable) in export.interface.variables.iter().enumerate() {
         match version {
-            FmiVersion::Two => variable2(&mut xml, export, place, variable),
-            FmiVersion::Three => variable3(&mut xml, export, place, variable, abilities),
+            FmiVersion::Fmi2 => variable2(&mut xml, export, place, variable),
+            FmiVersion::Fmi3 => variable3(&mut xml, export, place, variable, abilities),
         }
     }
     xml.close();
-    xml.open("ModelStructure", Attributes::new());
+    xml.open("ModelStructure");
     match version {
-        FmiVersion::Two => structure2(&mut xml, export),
-        FmiVersion::Three => structure3(&mut xml, export),
+        FmiVersion::Fmi2 => structure2(&mut xml, export),
+        FmiVersion::Fmi3 => structure3(&mut xml, export),
     }
-    xml.finish()
+    // What XML cannot hold has been replaced.
+    xml.finish().unwrap_or_default()
 }
 
-fn interfaces(xml: &mut Xml, export: &Export, version: FmiVersion, abilities: &Abilities, identifier: &str) {
-    let is_two = version == FmiVersion::Two;
+fn interfaces(
+    xml: &mut Writer,
+    export: &Export,
+    version: FmiVersion,
+    abilities: &Abilities,
+    identifier: &str,
+) {
+    let is_two = version == FmiVersion::Fmi2;
     let state = if is_two { "FMUstate" } else { "FMUState" };
-    let common = || {
-        let attributes = Attributes::new()
-            .with("modelIdentifier", identifier)
-            .flag(&format!("canGetAndSet{state}"), abilities.state)
-            .flag(&format!("canSerialize{state}"), abilities.serialize)
-            .flag("canBeInstantiatedOnlyOncePerProcess", export.is_single);
+    let open = |xml: &mut Writer, section: &str| {
+        xml.open(section).attribute("modelIdentifier", identifier);
+        xml.flag(&format!("canGetAndSet{state}"), abilities.state);
+        xml.flag(&format!("canSerialize{state}"), abilities.serialize);
+        xml.flag("canBeInstantiatedOnlyOncePerProcess", export.is_single);
         if is_two {
-            attributes.flag("providesDirectionalDerivative", abilities.derivatives)
+            xml.flag("providesDirectionalDerivative", abilities.derivatives);
         } else {
-            attributes
-                .flag("providesDirectionalDerivatives", abilities.derivatives)
-                .flag("providesAdjointDerivatives", abilities.derivatives)
+            xml.flag("providesDirectionalDerivatives", abilities.derivatives);
+            xml.flag("providesAdjointDerivatives", abilities.derivatives);
         }
     };
     if export.has_model_exchange() {
-        xml.empty("ModelExchange", common());
+        open(xml, "ModelExchange");
+        xml.close();
     }
-    let section = common().flag("canHandleVariableCommunicationStepSize", export.experiment.is_free);
-    let section = if is_two {
-        section.flag("canInterpolateInputs", abilities.moving_inputs)
-    } else {
-        section.flag("providesIntermediateUpdate", abilities.moving_inputs)
-    };
-    xml.empty("CoSimulation", section);
+    open(xml, "CoSimulation");
+    xml.flag("canHandleVariableCommunicationStepSize", export.experiment.is_free);
+    let moving = if is_two { "canInterpolateInputs" } else { "providesIntermediateUpdate" };
+    xml.flag(moving, abilities.moving_inputs).close();
 }
 
-fn units(xml: &mut Xml, export: &Export) {
+fn units(xml: &mut Writer, export: &Export) {
     let variables = &export.interface.variables;
     let mut names: Vec<&str> = variables.iter().filter_map(|v| v.unit.as_deref()).collect();
     names.sort_unstable();
@@ -89,21 +87,17 @@ fn units(xml: &mut Xml, export: &Export) {
     let defined = |name: &str| {
         variables.iter().filter(|v| v.unit.as_deref() == Some(name)).find_map(|v| v.definition.clone())
     };
-    xml.open("UnitDefinitions", Attributes::new());
+    xml.open("UnitDefinitions");
     for name in names {
-        let attributes = Attributes::new().with("name", name);
-        let Some(unit) = defined(name).or_else(|| Unit::parse(name).ok()) else {
-            xml.empty("Unit", attributes);
-            continue;
-        };
-        xml.open("Unit", attributes);
-        let mut base = Attributes::new();
-        for (name, exponent) in BASE.iter().zip(unit.exponents).filter(|(_, exponent)| *exponent != 0) {
-            base = base.with(name, exponent);
+        xml.open("Unit").attribute("name", plain(name));
+        if let Some(unit) = defined(name).or_else(|| Unit::parse(name).ok()) {
+            xml.open("BaseUnit");
+            for (name, exponent) in BASE.iter().zip(unit.exponents).filter(|(_, exponent)| *exponent != 0) {
+                xml.attribute(name, exponent);
+            }
+            xml.optional("factor", (unit.factor != 1.0).then(|| number(unit.factor)));
+            xml.optional("offset", (unit.offset != 0.0).then(|| number(unit.offset))).close();
         }
-        let factor = (unit.factor != 1.0).then(|| number(unit.factor));
-        let offset = (unit.offset != 0.0).then(|| number(unit.offset));
-        xml.empty("BaseUnit", base.some("factor", factor).some("offset", offset));
         xml.close();
     }
     xml.close();
@@ -128,38 +122,33 @@ fn kind(export: &Export, variable: &Variable) -> (&'static str, &'static str, Op
     }
 }
 
-fn named(export: &Export, place: usize, variable: &Variable) -> Attributes {
+/// Opens the element of a variable.
+fn open(xml: &mut Writer, tag: &str, export: &Export, place: usize, variable: &Variable) {
     let (causality, variability, initial) = kind(export, variable);
-    let about = (!variable.description.is_empty()).then_some(&variable.description);
-    Attributes::new()
-        .with("name", &variable.name)
-        .with("valueReference", place)
-        .some("description", about)
-        .with("causality", causality)
-        .with("variability", variability)
-        .some("initial", initial)
+    let about = (!variable.description.is_empty()).then(|| plain(&variable.description));
+    xml.open(tag).attribute("name", plain(&variable.name)).attribute("valueReference", place);
+    xml.optional("description", about).attribute("causality", causality);
+    xml.attribute("variability", variability).optional("initial", initial);
 }
 
 /// Unit, nominal value, and the start value of what can be set.
-fn valued(attributes: Attributes, variable: &Variable) -> Attributes {
+fn valued(xml: &mut Writer, variable: &Variable) {
     let start = (variable.setting != Setting::Never).then(|| number(variable.start));
-    attributes
-        .some("unit", variable.unit.as_deref())
-        .some("nominal", variable.nominal.map(number))
-        .some("start", start)
+    xml.optional("unit", variable.unit.as_deref().map(plain));
+    xml.optional("nominal", variable.nominal.map(number)).optional("start", start);
 }
 
-fn variable2(xml: &mut Xml, export: &Export, place: usize, variable: &Variable) {
-    xml.open("ScalarVariable", named(export, place, variable));
-    let derivative = state_place(export, variable).map(|state| state + 1);
-    xml.empty("Real", valued(Attributes::new(), variable).some("derivative", derivative));
-    xml.close();
+fn variable2(xml: &mut Writer, export: &Export, place: usize, variable: &Variable) {
+    open(xml, "ScalarVariable", export, place, variable);
+    valued(xml.open("Real"), variable);
+    xml.optional("derivative", state_place(export, variable).map(|state| state + 1)).close().close();
 }
 
-fn variable3(xml: &mut Xml, export: &Export, place: usize, variable: &Variable, abilities: &Abilities) {
+fn variable3(xml: &mut Writer, export: &Export, place: usize, variable: &Variable, abilities: &Abilities) {
     let is_asked = abilities.moving_inputs && matches!(variable.role, Role::Input(_));
-    let attributes = named(export, place, variable).flag("intermediateUpdate", is_asked);
-    xml.empty("Float64", valued(attributes, variable).some("derivative", state_place(export, variable)));
+    open(xml, "Float64", export, place, variable);
+    valued(xml.flag("intermediateUpdate", is_asked), variable);
+    xml.optional("derivative", state_place(export, variable)).close();
 }
 
 /// Of a derivative: the place of its state.
@@ -188,7 +177,7 @@ fn dependencies(export: &Export, place: usize, first: usize) -> String {
     list.map(|known| (known + first).to_string()).collect::<Vec<_>>().join(" ")
 }
 
-fn structure2(xml: &mut Xml, export: &Export) {
+fn structure2(xml: &mut Writer, export: &Export) {
     let [outputs, derivatives, initial] = unknowns(export);
     for (name, places, has_dependencies) in
         [("Outputs", outputs, true), ("Derivatives", derivatives, true), ("InitialUnknowns", initial, false)]
@@ -196,16 +185,16 @@ fn structure2(xml: &mut Xml, export: &Export) {
         if places.is_empty() {
             continue;
         }
-        xml.open(name, Attributes::new());
+        xml.open(name);
         for place in places {
             let depends = has_dependencies.then(|| dependencies(export, place, 1));
-            xml.empty("Unknown", Attributes::new().with("index", place + 1).some("dependencies", depends));
+            xml.open("Unknown").attribute("index", place + 1).optional("dependencies", depends).close();
         }
         xml.close();
     }
 }
 
-fn structure3(xml: &mut Xml, export: &Export) {
+fn structure3(xml: &mut Writer, export: &Export) {
     let [outputs, derivatives, initial] = unknowns(export);
     for (name, places, has_dependencies) in [
         ("Output", outputs, true),
@@ -214,7 +203,7 @@ fn structure3(xml: &mut Xml, export: &Export) {
     ] {
         for place in places {
             let depends = has_dependencies.then(|| dependencies(export, place, 0));
-            xml.empty(name, Attributes::new().with("valueReference", place).some("dependencies", depends));
+            xml.open(name).attribute("valueReference", place).optional("dependencies", depends).close();
         }
     }
 }

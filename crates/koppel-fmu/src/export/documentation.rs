@@ -1,8 +1,8 @@
 //! `documentation/` of an FMU: a page with its variables, and the licences of koppel.
 
-use super::xml::escaped;
-use super::{Content, Export};
+use super::{Content, Export, plain};
 use crate::interface::{Role, Variable};
+use koppel_fmi::xml::escape_text;
 use std::fmt::Write;
 
 pub(super) const LICENSE: &str =
@@ -48,4 +48,9 @@ fn row(variable: &Variable) -> String {
     let unit = variable.unit.as_deref().unwrap_or_default();
     let cells = [&variable.name, part, unit, &start, &variable.description];
     cells.iter().fold("<tr>".to_owned(), |row, cell| row + "<td>" + &escaped(cell))
+}
+
+/// Text that stands for itself in HTML.
+fn escaped(text: &str) -> String {
+    escape_text(&plain(text)).replace('"', "&quot;")
 }

@@ -2,8 +2,8 @@
 
 use super::FmiVersion;
 use crate::error::{Error, Result};
-use koppel_fmi::ffi::{fmi2, fmi3};
-use std::env::consts::{ARCH, DLL_EXTENSION, DLL_PREFIX, DLL_SUFFIX, OS};
+use koppel_fmi::ffi::Functions;
+use std::env::consts::{DLL_EXTENSION, DLL_PREFIX, DLL_SUFFIX};
 use std::path::{Path, PathBuf};
 
 /// Finds it: the file given; else beside the running program, in `deps` beside it, in `../lib` of its folder, or where cargo
@@ -32,8 +32,8 @@ pub fn find(given: Option<&Path>) -> Result<PathBuf> {
 fn check(path: &Path) -> Result<()> {
     // A name without a folder would be looked for among the libraries of the system.
     let whole = std::path::absolute(path).unwrap_or_else(|_| path.into());
-    let loaded =
-        fmi2::Functions::load(&whole).map(|_| ()).and_then(|()| fmi3::Functions::load(&whole).map(|_| ()));
+    let load = |version| Functions::load(&whole, version).map(|_| ());
+    let loaded = load(FmiVersion::Fmi2).and_then(|()| load(FmiVersion::Fmi3));
     loaded.map_err(|source| Error::NotALibrary { source }.into())
 }
 
@@ -52,12 +52,5 @@ fn folders() -> Vec<PathBuf> {
 
 /// Where it lies in an FMU for this platform.
 pub(super) fn place(version: FmiVersion, identifier: &str) -> String {
-    let tuple = format!("{ARCH}-{}", if OS == "macos" { "darwin" } else { OS });
-    let platform = match (version, OS, ARCH) {
-        (FmiVersion::Two, "linux", "x86_64") => "linux64".into(),
-        (FmiVersion::Two, "windows", "x86_64") => "win64".into(),
-        (FmiVersion::Two, "macos", "x86_64") => "darwin64".into(),
-        _ => tuple,
-    };
-    format!("binaries/{platform}/{identifier}.{DLL_EXTENSION}")
+    format!("binaries/{}/{identifier}.{DLL_EXTENSION}", koppel_fmi::platform(version))
 }

@@ -4,18 +4,18 @@
 //! use koppel_fmu::export::{Export, FmiVersion, Options, library};
 //! # fn main() -> koppel_fmu::Result<()> {
 //! let export = Export::model("mass", &[("m".into(), 2.0)].into(), None)?;
-//! let options = Options { version: FmiVersion::Three, is_plain: false, library: library::find(None)? };
+//! let options = Options { version: FmiVersion::Fmi3, is_plain: false, library: library::find(None)? };
 //! export.write(&options, "mass.fmu".as_ref())
 //! # }
 //! ```
 
 mod abilities;
-mod archive;
 mod description;
 mod documentation;
 pub mod library;
 mod token;
-mod xml;
+
+pub use koppel_fmi::description::FmiVersion;
 
 use crate::body::{Body, Container};
 use crate::error::{Error, Result};
@@ -32,24 +32,16 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// A version of the standard.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FmiVersion {
-    /// FMI 2.0.
-    Two,
-    /// FMI 3.0.
-    Three,
-}
-
-impl std::str::FromStr for FmiVersion {
-    type Err = Box<Error>;
-
-    fn from_str(text: &str) -> Result<Self> {
-        match text {
-            "2" | "2.0" => Ok(FmiVersion::Two),
-            "3" | "3.0" => Ok(FmiVersion::Three),
-            _ => Err(Error::Version { version: text.into() }.into()),
-        }
+/// The version of the standard that a user means.
+///
+/// # Errors
+///
+/// If there is none.
+pub fn version(text: &str) -> Result<FmiVersion> {
+    match text {
+        "2" | "2.0" => Ok(FmiVersion::Fmi2),
+        "3" | "3.0" => Ok(FmiVersion::Fmi3),
+        _ => Err(Error::Version { version: text.into() }.into()),
     }
 }
 
@@ -233,8 +225,19 @@ impl Export {
         for file in &self.resources {
             files.push(File { name: format!("resources/{}", file.name), content: file.content.clone() });
         }
-        archive::write(&files, path)
+        let failed = |reason: String| Box::new(Error::Write { path: path.into(), reason });
+        if path.is_dir() {
+            return Err(failed("it is a folder".into()));
+        }
+        let files = files.iter().map(|file| (file.name.as_str(), archives::Content::Bytes(&file.content)));
+        archives::write(path, files).map_err(|error| failed(error.to_string()))
     }
+}
+
+/// A text with blanks for line breaks and all that XML cannot hold.
+fn plain(text: &str) -> String {
+    let is_odd = |c: char| c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}');
+    text.replace(is_odd, " ")
 }
 
 fn plan_text(plan: &Plan) -> String {

@@ -1,27 +1,21 @@
 //! One instance of an FMU: its phase, its time, its inputs, and the body that does the work. Common to FMI 2.0 and 3.0.
 
 mod exchange;
+mod inputs;
 mod state;
-mod stepping;
 
+use inputs::Inputs;
+pub(crate) use koppel_fmi::ffi::Kind;
 use state::Held;
 pub(crate) use state::State;
-pub(crate) use stepping::Past;
 
-use crate::body::{Body, Container, ModelBody};
+use crate::body::{Body, Container, Ended, ModelBody};
 use crate::error::{Error, Result};
 use crate::interface::{Role, Setting, Variable};
 use crate::plan::{self, Abilities, Content, Plan};
-use crate::polynomial::{NODES, Polynomial};
+use crate::polynomial::{Polynomial, TERMS};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
-
-/// What kind of importer it has.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
-    ModelExchange,
-    CoSimulation,
-}
 
 /// What may be asked of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -41,6 +35,15 @@ pub(crate) enum Phase {
     Failed,
 }
 
+/// What the importer says of states it has saved before a step (`noSetFMUStatePriorToCurrentPoint`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Past {
+    /// They may still be set.
+    Open,
+    /// They will not be set any more.
+    Over,
+}
+
 pub(crate) struct Instance {
     resources: PathBuf,
     plan: Plan,
@@ -49,15 +52,13 @@ pub(crate) struct Instance {
     phase: Phase,
     start: f64,
     time: f64,
-    inputs: Vec<Polynomial>,
+    pub(crate) inputs: Inputs,
     /// Start values of states that were set.
     starts: Vec<Option<f64>>,
     /// The start must be found anew, since something it depends on was set.
     needs_start: bool,
     /// Outputs must follow, since something they depend on was set.
     needs_outputs: bool,
-    /// Inputs seen inside the step to come.
-    nodes: Vec<[f64; NODES]>,
     /// States that the importer may set.
     held: Vec<Held>,
 }
@@ -73,13 +74,12 @@ impl Instance {
         if kind == Kind::ModelExchange && body.interface().states.is_empty() {
             return Err(Error::misuse("this FMU is for co-simulation only"));
         }
-        let mut instance = Instance {
+        Ok(Instance {
             resources: resources.into(),
             plan,
             kind,
-            inputs: Vec::new(),
+            inputs: Inputs::at_start(body.interface()),
             starts: vec![None; body.interface().states.len()],
-            nodes: Vec::new(),
             body,
             phase: Phase::Instantiated,
             start: 0.0,
@@ -87,16 +87,7 @@ impl Instance {
             needs_start: true,
             needs_outputs: true,
             held: Vec::new(),
-        };
-        instance.inputs = instance.start_inputs();
-        instance.nodes = vec![[0.0; NODES]; instance.inputs.len()];
-        Ok(instance)
-    }
-
-    fn start_inputs(&self) -> Vec<Polynomial> {
-        let variables = self.body.interface().variables.iter();
-        let inputs = variables.filter(|variable| matches!(variable.role, Role::Input(_)));
-        inputs.map(|variable| Polynomial::constant(variable.start)).collect()
+        })
     }
 
     pub(crate) fn abilities(&self) -> Abilities {
@@ -130,7 +121,7 @@ impl Instance {
         self.body = build(&self.plan, &self.resources)?;
         self.phase = Phase::Instantiated;
         self.held.clear();
-        self.inputs = self.start_inputs();
+        self.inputs = Inputs::at_start(self.body.interface());
         self.starts.fill(None);
         (self.needs_start, self.needs_outputs) = (true, true);
         (self.start, self.time) = (0.0, 0.0);
@@ -251,6 +242,79 @@ impl Instance {
             _ => {}
         }
         Ok(())
+    }
+
+    /// Derivative of an input over the step to come.
+    pub(crate) fn set_input_derivative(&mut self, reference: u32, order: i32, value: f64) -> Result<()> {
+        let variable = self.variable(reference)?;
+        let Role::Input(index) = variable.role else {
+            return Err(Error::misuse(format!("`{}` is no input", variable.name)));
+        };
+        match usize::try_from(order) {
+            Ok(order) if (1..TERMS).contains(&order) && value.is_finite() => {
+                self.inputs[index].set_derivative(order, value);
+                Ok(())
+            }
+            _ => Err(Error::misuse(format!(
+                "derivative of order {order} of `{}`: orders 1 to {} and finite values are taken, not {value}",
+                variable.name,
+                TERMS - 1
+            ))),
+        }
+    }
+
+    /// True if the variable is an input.
+    pub(crate) fn is_input(&self, reference: u32) -> bool {
+        self.variable(reference).is_ok_and(|variable| matches!(variable.role, Role::Input(_)))
+    }
+
+    pub(crate) fn check_step(&self, call: &str, time: f64, size: f64) -> Result<()> {
+        self.expect(call, &[Phase::Stepping])?;
+        if !(size.is_finite() && size > 0.0 && time.is_finite()) {
+            return Err(Error::misuse(format!("a step from {time} s over {size} s cannot be taken")));
+        }
+        let round_off = 1e-6 * size + 1e3 * f64::EPSILON * time.abs();
+        if (time - self.time).abs() > round_off {
+            let own = self.time;
+            return Err(Error::misuse(format!(
+                "the step begins at {time} s, but this FMU stands at {own} s"
+            )));
+        }
+        Ok(())
+    }
+
+    /// Moves over a step; afterwards inputs keep the values they ended with. What runs inside may end the simulation on the way, and
+    /// says so.
+    pub(crate) fn step(&mut self, call: &str, time: f64, size: f64, past: Past) -> Result<Option<String>> {
+        self.check_step(call, time, size)?;
+        if past == Past::Over {
+            self.forget_past();
+        }
+        self.forget_dropped();
+        let ended = match self.settle().and_then(|()| self.body.step(time, size, &self.inputs)) {
+            Ok(ended) => ended,
+            Err(error) => {
+                self.phase = Phase::Failed;
+                return Err(error);
+            }
+        };
+        let done = ended.as_ref().map_or(size, |Ended { done, .. }| *done);
+        self.time = time + done;
+        self.inputs.hold_at(done);
+        Ok(ended.map(|ended| {
+            self.phase = Phase::Ended;
+            ended.text
+        }))
+    }
+
+    /// True if what runs inside has asked to end the simulation.
+    pub(crate) fn is_ended(&self) -> bool {
+        self.phase == Phase::Ended
+    }
+
+    /// The time it has reached.
+    pub(crate) fn reached(&self) -> f64 {
+        self.time
     }
 }
 

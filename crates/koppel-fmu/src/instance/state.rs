@@ -60,7 +60,7 @@ impl Instance {
             phase: self.phase,
             start: self.start,
             time: self.time,
-            inputs: self.inputs.clone(),
+            inputs: self.inputs.to_vec(),
             parameters: parameters.into_iter().map(|at| self.get(at as u32)).collect::<Result<_>>()?,
             starts: self.starts.clone(),
             needs_outputs: self.needs_outputs,

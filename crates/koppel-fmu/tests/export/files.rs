@@ -1,7 +1,7 @@
 //! What is in the file, and what is refused.
 
 use super::{VERSIONS, example, model, options, system};
-use koppel_fmu::export::{Export, FmiVersion, Options, library};
+use koppel_fmu::export::{self, Export, FmiVersion, Options, library};
 use koppel_session::Session;
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -34,7 +34,7 @@ fn the_same_export_has_the_same_bytes() {
     }
     let folder = folders[0].path();
     let token = |m: f64| {
-        let path = model(folder, "mass", &[("m", m)], None, &options(FmiVersion::Two, false));
+        let path = model(folder, "mass", &[("m", m)], None, &options(FmiVersion::Fmi2, false));
         let text = content(&path, "modelDescription.xml");
         text.split("guid=\"").nth(1).unwrap().split('"').next().unwrap().to_owned()
     };
@@ -44,7 +44,7 @@ fn the_same_export_has_the_same_bytes() {
 #[test]
 fn a_file_has_all_its_parts() {
     let folder = tempfile::tempdir().unwrap();
-    let two = model(folder.path(), "spring-mass", &[], None, &options(FmiVersion::Two, false));
+    let two = model(folder.path(), "spring-mass", &[], None, &options(FmiVersion::Fmi2, false));
     for part in [
         "modelDescription.xml",
         "binaries/linux64/spring_mass.so",
@@ -54,9 +54,9 @@ fn a_file_has_all_its_parts() {
     ] {
         assert!(names(&two).iter().any(|name| name == part), "{part} in {:?}", names(&two));
     }
-    let three = model(folder.path(), "spring-mass", &[], None, &options(FmiVersion::Three, false));
+    let three = model(folder.path(), "spring-mass", &[], None, &options(FmiVersion::Fmi3, false));
     assert!(names(&three).contains(&"binaries/x86_64-linux/spring_mass.so".to_owned()));
-    let plain = model(folder.path(), "spring-mass", &[], None, &options(FmiVersion::Three, true));
+    let plain = model(folder.path(), "spring-mass", &[], None, &options(FmiVersion::Fmi3, true));
     for word in ["canGetAndSetFMUState", "DirectionalDerivatives", "intermediateUpdate", "IntermediateUpdate"]
     {
         assert!(content(&three, "modelDescription.xml").contains(word), "{word}");
@@ -88,7 +88,7 @@ model = "mass"
 
     let export = Export::model("mass", &none, None).unwrap();
     let write = |options: &Options, name: &str| export.write(options, &folder.path().join(name)).unwrap_err();
-    let good = options(FmiVersion::Two, false);
+    let good = options(FmiVersion::Fmi2, false);
     let error = write(&good, "mass.zip");
     assert!(error.to_string().contains("must end in `.fmu`") && error.hint().unwrap().contains("mass.fmu"));
     assert!(write(&good, "nowhere/mass.fmu").to_string().contains("cannot write"));
@@ -96,6 +96,6 @@ model = "mass"
     assert!(write(&good, "taken.fmu").to_string().contains("it is a folder"));
     let error = library::find(Some(Path::new("no-such-library.so"))).unwrap_err();
     assert!(error.to_string().contains("no-such-library.so") && error.hint().unwrap().contains("--library"));
-    assert!("4".parse::<FmiVersion>().unwrap_err().to_string().contains("no FMI 4"));
+    assert!(export::version("4").unwrap_err().to_string().contains("no FMI 4"));
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "nothing half done is left");
 }

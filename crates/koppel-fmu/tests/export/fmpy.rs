@@ -168,12 +168,12 @@ to = "gain.u"
 
 #[test]
 fn fmpy_accepts_every_export_of_fmi_2_and_gets_the_same_numbers() {
-    fmpy_accepts_every_export(FmiVersion::Two);
+    fmpy_accepts_every_export(FmiVersion::Fmi2);
 }
 
 #[test]
 fn fmpy_accepts_every_export_of_fmi_3_and_gets_the_same_numbers() {
-    fmpy_accepts_every_export(FmiVersion::Three);
+    fmpy_accepts_every_export(FmiVersion::Fmi3);
 }
 
 fn fmpy_accepts_every_export(version: FmiVersion) {
@@ -201,7 +201,7 @@ fn fmpy_accepts_every_export(version: FmiVersion) {
     let name = format!("koppel-{}-inside", number(version));
     systems.push(system_entry(folder, &name, &inside, version, &[("spring.m", 3.0)]));
     systems.push(system_entry(folder, "chain", &chain(folder), version, &[("spring.m", 7.0)]));
-    if version == FmiVersion::Three {
+    if version == FmiVersion::Fmi3 {
         std::fs::copy(prepared::folder().join("Oscillator2.fmu"), folder.join("Oscillator2.fmu")).unwrap();
         let inside = with_fmu_inside(folder, "Oscillator2.fmu", "{ m = 2.0, c = 30.0, d = 0.5 }");
         systems.push(system_entry(folder, "foreign-inside", &inside, version, &[("spring.m", 3.0)]));

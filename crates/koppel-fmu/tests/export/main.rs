@@ -12,10 +12,10 @@ use koppel_io::system_file::Setting;
 use koppel_session::Session;
 use std::path::{Path, PathBuf};
 
-const VERSIONS: [FmiVersion; 2] = [FmiVersion::Two, FmiVersion::Three];
+const VERSIONS: [FmiVersion; 2] = [FmiVersion::Fmi2, FmiVersion::Fmi3];
 
 fn number(version: FmiVersion) -> u32 {
-    if version == FmiVersion::Two { 2 } else { 3 }
+    if version == FmiVersion::Fmi2 { 2 } else { 3 }
 }
 
 fn options(version: FmiVersion, is_plain: bool) -> Options {

@@ -211,7 +211,7 @@ to = "spring.v"
 #[test]
 fn wrong_use_is_told_in_words() {
     let folder = tempfile::tempdir().unwrap();
-    let path = model(folder.path(), "mass", &[], None, &options(FmiVersion::Three, false));
+    let path = model(folder.path(), "mass", &[], None, &options(FmiVersion::Fmi3, false));
     let mut instance = imported(&path, &[("m", -1.0)]);
     let error = instance.initialize(0.0).unwrap_err().to_string();
     assert!(error.contains("must be above zero"), "{error}");

@@ -35,14 +35,14 @@ fn reaches(kind: &Kind) {
 
 #[test]
 fn exported_fmus() {
-    reaches(&Kind::Exported(FmiVersion::Two, false));
-    reaches(&Kind::Exported(FmiVersion::Three, false));
+    reaches(&Kind::Exported(FmiVersion::Fmi2, false));
+    reaches(&Kind::Exported(FmiVersion::Fmi3, false));
 }
 
 #[test]
 fn plain_fmus() {
-    reaches(&Kind::Exported(FmiVersion::Two, true));
-    reaches(&Kind::Exported(FmiVersion::Three, true));
+    reaches(&Kind::Exported(FmiVersion::Fmi2, true));
+    reaches(&Kind::Exported(FmiVersion::Fmi3, true));
 }
 
 #[test]

@@ -103,7 +103,7 @@ impl Problem {
         let export = |version: FmiVersion, is_plain: bool| {
             let options = export::Options { version, is_plain, library: library::find(None).unwrap() };
             let one = move |part: &koppel::models::cases::Part| {
-                let number = if version == FmiVersion::Two { 2 } else { 3 };
+                let number = if version == FmiVersion::Fmi2 { 2 } else { 3 };
                 let name = format!("{}-{}-{number}-{is_plain}.fmu", self.python, part.name);
                 let path = folder.join(name);
                 let export = Export::model(&part.model, &part.parameters, Some(part.solver)).unwrap();

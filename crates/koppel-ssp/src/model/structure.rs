@@ -123,6 +123,26 @@ pub enum Implementation {
     ScheduledExecution,
 }
 
+impl Implementation {
+    /// All of them.
+    pub const ALL: [Implementation; 4] = [
+        Implementation::Any,
+        Implementation::ModelExchange,
+        Implementation::CoSimulation,
+        Implementation::ScheduledExecution,
+    ];
+
+    /// As it is written.
+    pub fn text(self) -> &'static str {
+        match self {
+            Implementation::Any => "any",
+            Implementation::ModelExchange => "ModelExchange",
+            Implementation::CoSimulation => "CoSimulation",
+            Implementation::ScheduledExecution => "ScheduledExecution",
+        }
+    }
+}
+
 /// A component.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Component {

@@ -3,6 +3,7 @@
 use super::text::Source;
 use crate::finding::{Place, Position, Report, Rule, suggest};
 use crate::model::{Annotation, Version};
+use koppel_fmi::xml::Writer;
 use roxmltree::Node;
 
 /// The namespaces of the standard.
@@ -37,6 +38,16 @@ impl Namespace {
             Namespace::Ssm => "ssm",
             Namespace::Ssb => "ssb",
         }
+    }
+
+    /// The tag of an element.
+    pub(crate) fn tag(self, name: &str) -> String {
+        format!("{}:{name}", self.prefix())
+    }
+
+    /// Declares it at the root.
+    pub(crate) fn declare(self, writer: &mut Writer) {
+        writer.attribute(&format!("xmlns:{}", self.prefix()), self.uri());
     }
 
     fn of(node: Node) -> Option<Namespace> {
@@ -99,6 +110,24 @@ impl Reader<'_> {
         self.report.lapse(&place, rule, message);
     }
 
+    /// Reports what only version 2.0 knows.
+    pub(super) fn needs(&mut self, node: Node, since: Version, what: &str) {
+        if since > self.version {
+            self.lapse(node, Rule::NewInTwo, format!("`{what}` needs version 2.0"));
+        }
+    }
+
+    /// Reports names that stand more than once, where they stand again.
+    pub(super) fn unique<'n>(&mut self, what: &str, names: impl Iterator<Item = (&'n str, Position)>) {
+        let mut seen = std::collections::HashSet::new();
+        for (name, at) in names.filter(|(name, _)| !name.is_empty()) {
+            if !seen.insert(name) {
+                let place = Place::new(self.file, at, format!("{what} {name}"));
+                self.report.fault(&place, Rule::UniqueName, format!("{what} `{name}` is defined twice"));
+            }
+        }
+    }
+
     /// The attributes this element may have; `id` and `description` are always among them.
     pub(crate) fn attributes(&mut self, node: Node, allowed: &[&str]) {
         for attribute in node.attributes() {
@@ -121,6 +150,18 @@ impl Reader<'_> {
                 }
             }
         }
+    }
+
+    /// The children of an element that holds a list and nothing else.
+    pub(super) fn list<'n>(
+        &mut self,
+        node: Node<'n, 'n>,
+        namespace: Namespace,
+        name: &'static str,
+        count: Count,
+    ) -> Vec<Node<'n, 'n>> {
+        self.attributes(node, &[]);
+        self.children(node, &[child(0, namespace, name, count)])
     }
 
     /// The children that are known, after reporting those that are not, out of order, missing or too many.

@@ -10,14 +10,14 @@ use crate::model::{
 };
 use crate::settings;
 use koppel::unit::Unit;
+use koppel_fmi::archive::{self, Content};
+use koppel_fmi::percent;
 use std::collections::HashSet;
-use std::fs::File;
-use std::io::{BufWriter, Seek, Write};
 use std::path::{Path, PathBuf};
-use zip::write::SimpleFileOptions;
-use zip::{CompressionMethod, ZipWriter};
 
 const MAIN: &str = "SystemStructure.ssd";
+/// What stands for itself in a relative address.
+const PLAIN: &[u8] = b"/!$&'()*+,;=@";
 const PARAMETERS: &str = "resources/parameters.ssv";
 
 /// A system to be written.
@@ -136,7 +136,7 @@ impl ComponentDescription {
         Component {
             name: self.name.clone(),
             description: self.description.clone(),
-            source: self.source.as_deref().map(encode),
+            source: self.source.as_deref().map(|path| percent::encode(path, PLAIN)),
             implementation: self.implementation,
             connectors: self.connectors.clone(),
             ..Component::default()
@@ -153,15 +153,16 @@ pub fn write_ssp(path: &Path, system: &SystemDescription, files: &[PackageFile])
     }
     check(set, &documents)?;
     check_files(system, files, &documents)?;
-    let part = path.with_extension(format!("{}.part", std::process::id()));
-    let written = write_archive(&part, &documents, files);
-    let placed = written.and_then(|()| {
-        std::fs::rename(&part, path).map_err(|source| Error::Io { path: path.to_owned(), source })
+    let documents = documents.iter().map(|(name, bytes)| (name.as_str(), Content::Bytes(bytes)));
+    let files = files.iter().map(|file| {
+        let content = match &file.payload {
+            Payload::Bytes(bytes) => Content::Bytes(bytes),
+            Payload::File(source) => Content::File(source),
+        };
+        (file.path.as_str(), content)
     });
-    if placed.is_err() {
-        let _ = std::fs::remove_file(&part);
-    }
-    placed
+    let written = archive::write(path, documents.chain(files));
+    written.map_err(|source| Error::Io { path: path.to_owned(), source })
 }
 
 /// Reads back what is about to be written.
@@ -208,47 +209,4 @@ fn check_files(
         }
     }
     Ok(())
-}
-
-fn write_archive(path: &Path, documents: &[(String, Vec<u8>)], files: &[PackageFile]) -> Result<()> {
-    let io = |source| Error::Io { path: path.to_owned(), source };
-    let mut zip = ZipWriter::new(BufWriter::new(File::create(path).map_err(io)?));
-    for (name, bytes) in documents {
-        start(&mut zip, name, path)?;
-        zip.write_all(bytes).map_err(io)?;
-    }
-    for file in files {
-        start(&mut zip, &file.path, path)?;
-        match &file.payload {
-            Payload::Bytes(bytes) => zip.write_all(bytes).map_err(io)?,
-            Payload::File(source) => {
-                let from = |error| Error::Io { path: source.clone(), source: error };
-                let mut input = File::open(source).map_err(from)?;
-                std::io::copy(&mut input, &mut zip).map_err(from)?;
-            }
-        }
-    }
-    let problem = |e: zip::result::ZipError| Error::Archive {
-        archive: path.display().to_string(),
-        problem: e.to_string(),
-    };
-    let mut inner = zip.finish().map_err(problem)?;
-    inner.flush().map_err(io)
-}
-
-fn start<W: Write + Seek>(zip: &mut ZipWriter<W>, name: &str, path: &Path) -> Result<()> {
-    // FMUs are packed already
-    let packed = name.to_ascii_lowercase().ends_with(".fmu");
-    let method = if packed { CompressionMethod::Stored } else { CompressionMethod::Deflated };
-    let options = SimpleFileOptions::default().compression_method(method).large_file(packed);
-    zip.start_file(name, options).map_err(|e| Error::Archive {
-        archive: path.display().to_string(),
-        problem: format!("`{name}`: {e}"),
-    })
-}
-
-/// A path as a relative address.
-fn encode(path: &str) -> String {
-    let plain = |b: u8| b.is_ascii_alphanumeric() || b"-._~/!$&'()*+,;=@".contains(&b);
-    path.bytes().map(|b| if plain(b) { char::from(b).to_string() } else { format!("%{b:02X}") }).collect()
 }

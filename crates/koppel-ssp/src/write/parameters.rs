@@ -1,6 +1,6 @@
 //! Parameter sets, mappings and dictionaries, alone or inline.
 
-use super::xml::{Writer, double};
+use super::finished;
 use crate::error::Result;
 use crate::model::{
     BaseType, DataType, Dimension, Enumeration, Parameter, ParameterMapping, ParameterSet, SignalDictionary,
@@ -8,19 +8,21 @@ use crate::model::{
 };
 use crate::parse::Namespace;
 use koppel::unit::BASE;
+use koppel_fmi::xml::{Writer, number};
 use std::fmt::Display;
 
 /// A parameter set as a file of its own (SSV).
 pub fn write_parameters(set: &ParameterSet) -> Result<Vec<u8>> {
-    let mut writer = Writer::new();
+    let mut writer = Writer::default();
     parameter_set(&mut writer, set, &[Namespace::Ssc, Namespace::Ssv]);
-    writer.finish(&set.name)
+    finished(writer, &set.name)
 }
 
 pub(super) fn parameter_set(w: &mut Writer, set: &ParameterSet, declare: &[Namespace]) {
-    w.open(Namespace::Ssv, "ParameterSet").declare(declare);
+    w.open(Namespace::Ssv.tag("ParameterSet"));
+    declare.iter().for_each(|namespace| namespace.declare(w));
     w.attribute("version", set.version.text()).attribute("name", &set.name);
-    w.open(Namespace::Ssv, "Parameters");
+    w.open(Namespace::Ssv.tag("Parameters"));
     set.parameters.iter().for_each(|p| parameter(w, p));
     w.close();
     enumerations(w, Namespace::Ssv, &set.enumerations);
@@ -29,13 +31,13 @@ pub(super) fn parameter_set(w: &mut Writer, set: &ParameterSet, declare: &[Names
 }
 
 fn parameter(w: &mut Writer, parameter: &Parameter) {
-    w.open(Namespace::Ssv, "Parameter").attribute("name", &parameter.name);
-    w.open(Namespace::Ssv, parameter.base.name()).optional("unit", parameter.unit.as_deref());
+    w.open(Namespace::Ssv.tag("Parameter")).attribute("name", &parameter.name);
+    w.open(Namespace::Ssv.tag(parameter.base.name())).optional("unit", parameter.unit.as_deref());
     w.optional("name", parameter.enumeration.as_deref());
     match &parameter.value {
-        Value::Float(v) => w.attribute("value", &v.iter().map(|x| double(*x)).collect::<Vec<_>>().join(" ")),
-        Value::Integer(v) => w.attribute("value", &blanks(v)),
-        Value::Boolean(v) => w.attribute("value", &blanks(v)),
+        Value::Float(v) => w.attribute("value", blanks(v.iter().map(|x| number(*x)))),
+        Value::Integer(v) => w.attribute("value", blanks(v)),
+        Value::Boolean(v) => w.attribute("value", blanks(v)),
         Value::String(v) | Value::Enumeration(v) => texts(w, v),
         Value::Binary(v) => texts(w, &v.iter().map(|b| hexadecimal(b)).collect::<Vec<_>>()),
     };
@@ -48,14 +50,14 @@ fn parameter(w: &mut Writer, parameter: &Parameter) {
             return w.attribute("value", one);
         }
         for text in all {
-            w.open(Namespace::Ssv, "Value").attribute("value", text).close();
+            w.open(Namespace::Ssv.tag("Value")).attribute("value", text).close();
         }
         w
     }
 }
 
-fn blanks(values: &[impl Display]) -> String {
-    values.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ")
+pub(super) fn blanks(values: impl IntoIterator<Item = impl Display>) -> String {
+    values.into_iter().map(|value| value.to_string()).collect::<Vec<_>>().join(" ")
 }
 
 fn hexadecimal(bytes: &[u8]) -> String {
@@ -64,9 +66,9 @@ fn hexadecimal(bytes: &[u8]) -> String {
 
 pub(super) fn dimensions(w: &mut Writer, dimensions: &[Dimension]) {
     for dimension in dimensions {
-        w.open(Namespace::Ssc, "Dimension");
+        w.open(Namespace::Ssc.tag("Dimension"));
         match dimension {
-            Dimension::Fixed(size) => w.attribute("size", &size.to_string()),
+            Dimension::Fixed(size) => w.attribute("size", size),
             Dimension::Connector(name) => w.attribute("sizeConnector", name),
             Dimension::Open => w,
         };
@@ -78,19 +80,15 @@ pub(super) fn units(w: &mut Writer, namespace: Namespace, units: &[UnitDefinitio
     if units.is_empty() {
         return;
     }
-    w.open(namespace, "Units");
+    w.open(namespace.tag("Units"));
     for unit in units {
-        w.open(Namespace::Ssc, "Unit").attribute("name", &unit.name);
-        w.open(Namespace::Ssc, "BaseUnit");
+        w.open(Namespace::Ssc.tag("Unit")).attribute("name", &unit.name);
+        w.open(Namespace::Ssc.tag("BaseUnit"));
         for (base, exponent) in BASE.iter().zip(unit.exponents).filter(|(_, e)| *e != 0) {
-            w.attribute(base, &exponent.to_string());
+            w.attribute(base, exponent);
         }
-        if unit.factor != 1.0 {
-            w.number("factor", unit.factor);
-        }
-        if unit.offset != 0.0 {
-            w.number("offset", unit.offset);
-        }
+        w.optional("factor", (unit.factor != 1.0).then(|| number(unit.factor)));
+        w.optional("offset", (unit.offset != 0.0).then(|| number(unit.offset)));
         w.close().close();
     }
     w.close();
@@ -100,14 +98,11 @@ pub(super) fn enumerations(w: &mut Writer, namespace: Namespace, enumerations: &
     if enumerations.is_empty() {
         return;
     }
-    w.open(namespace, "Enumerations");
+    w.open(namespace.tag("Enumerations"));
     for enumeration in enumerations {
-        w.open(Namespace::Ssc, "Enumeration").attribute("name", &enumeration.name);
+        w.open(Namespace::Ssc.tag("Enumeration")).attribute("name", &enumeration.name);
         for (name, value) in &enumeration.items {
-            w.open(Namespace::Ssc, "Item")
-                .attribute("name", name)
-                .attribute("value", &value.to_string())
-                .close();
+            w.open(Namespace::Ssc.tag("Item")).attribute("name", name).attribute("value", value).close();
         }
         w.close();
     }
@@ -115,7 +110,7 @@ pub(super) fn enumerations(w: &mut Writer, namespace: Namespace, enumerations: &
 }
 
 pub(super) fn data_type(w: &mut Writer, data: &DataType) {
-    w.open(Namespace::Ssc, data.base.name());
+    w.open(Namespace::Ssc.tag(data.base.name()));
     w.optional("unit", data.unit.as_deref());
     if data.base == BaseType::Enumeration {
         w.optional("name", data.enumeration.as_deref());
@@ -123,21 +118,11 @@ pub(super) fn data_type(w: &mut Writer, data: &DataType) {
     w.optional("mime-type", data.mime.as_deref());
     if let Some(clock) = &data.clock {
         w.optional("intervalVariability", clock.interval_variability.as_deref());
-        for (name, value) in
-            [("intervalDecimal", clock.interval_decimal), ("shiftDecimal", clock.shift_decimal)]
-        {
-            w.optional(name, value.map(double).as_deref());
-        }
-        w.optional("supportsFraction", clock.supports_fraction.map(|v| v.to_string()).as_deref());
-        let counts = [
-            ("resolution", clock.resolution),
-            ("intervalCounter", clock.interval_counter),
-            ("shiftCounter", clock.shift_counter),
-            ("priority", clock.priority.map(u64::from)),
-        ];
-        for (name, value) in counts {
-            w.optional(name, value.map(|v| v.to_string()).as_deref());
-        }
+        w.optional("intervalDecimal", clock.interval_decimal.map(number));
+        w.optional("shiftDecimal", clock.shift_decimal.map(number));
+        w.optional("supportsFraction", clock.supports_fraction).optional("resolution", clock.resolution);
+        w.optional("intervalCounter", clock.interval_counter).optional("shiftCounter", clock.shift_counter);
+        w.optional("priority", clock.priority);
     }
     w.close();
 }
@@ -145,8 +130,8 @@ pub(super) fn data_type(w: &mut Writer, data: &DataType) {
 pub(super) fn transformation(w: &mut Writer, transformation: &Transformation) {
     match transformation {
         Transformation::Linear { factor, offset } => {
-            w.open(Namespace::Ssc, "LinearTransformation");
-            w.number("factor", *factor).number("offset", *offset).close();
+            w.open(Namespace::Ssc.tag("LinearTransformation"));
+            w.attribute("factor", number(*factor)).attribute("offset", number(*offset)).close();
         }
         Transformation::Boolean(table) => entries(w, "BooleanMappingTransformation", table),
         Transformation::Integer(table) => entries(w, "IntegerMappingTransformation", table),
@@ -155,22 +140,20 @@ pub(super) fn transformation(w: &mut Writer, transformation: &Transformation) {
 }
 
 fn entries<T: Display>(w: &mut Writer, name: &str, table: &[(T, T)]) {
-    w.open(Namespace::Ssc, name);
+    w.open(Namespace::Ssc.tag(name));
     for (source, target) in table {
-        w.open(Namespace::Ssc, "MapEntry");
-        w.attribute("source", &source.to_string()).attribute("target", &target.to_string()).close();
+        w.open(Namespace::Ssc.tag("MapEntry"));
+        w.attribute("source", source).attribute("target", target).close();
     }
     w.close();
 }
 
 pub(super) fn mapping(w: &mut Writer, mapping: &ParameterMapping) {
-    w.open(Namespace::Ssm, "ParameterMapping").attribute("version", mapping.version.text());
+    w.open(Namespace::Ssm.tag("ParameterMapping")).attribute("version", mapping.version.text());
     for entry in &mapping.entries {
-        w.open(Namespace::Ssm, "MappingEntry");
+        w.open(Namespace::Ssm.tag("MappingEntry"));
         w.attribute("source", &entry.source).attribute("target", &entry.target);
-        if entry.suppress_unit_conversion {
-            w.attribute("suppressUnitConversion", "true");
-        }
+        w.flag("suppressUnitConversion", entry.suppress_unit_conversion);
         if let Some(step) = &entry.transformation {
             transformation(w, step);
         }
@@ -180,9 +163,9 @@ pub(super) fn mapping(w: &mut Writer, mapping: &ParameterMapping) {
 }
 
 pub(super) fn dictionary(w: &mut Writer, dictionary: &SignalDictionary) {
-    w.open(Namespace::Ssb, "SignalDictionary").attribute("version", dictionary.version.text());
+    w.open(Namespace::Ssb.tag("SignalDictionary")).attribute("version", dictionary.version.text());
     for entry in &dictionary.entries {
-        w.open(Namespace::Ssb, "DictionaryEntry").attribute("name", &entry.name);
+        w.open(Namespace::Ssb.tag("DictionaryEntry")).attribute("name", &entry.name);
         if let Some(data) = &entry.data {
             data_type(w, data);
         }

@@ -28,10 +28,10 @@ fn main() {
     let python = prepared::folder();
     let kinds = [
         ("native", Kind::Native),
-        ("FMI 3, intermediate update", Kind::Exported(FmiVersion::Three, false)),
-        ("FMI 2, input derivatives", Kind::Exported(FmiVersion::Two, false)),
-        ("FMI 2, `--plain`", Kind::Exported(FmiVersion::Two, true)),
-        ("FMI 3, `--plain`", Kind::Exported(FmiVersion::Three, true)),
+        ("FMI 3, intermediate update", Kind::Exported(FmiVersion::Fmi3, false)),
+        ("FMI 2, input derivatives", Kind::Exported(FmiVersion::Fmi2, false)),
+        ("FMI 2, `--plain`", Kind::Exported(FmiVersion::Fmi2, true)),
+        ("FMI 3, `--plain`", Kind::Exported(FmiVersion::Fmi3, true)),
         ("pythonfmu", Kind::Python(python.clone())),
     ];
     let folder = tempfile::tempdir().unwrap();

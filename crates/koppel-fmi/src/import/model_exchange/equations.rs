@@ -3,8 +3,8 @@
 //! States are solved in units of their nominal values, rounded to powers of two: the solvers' tolerances then mean what the
 //! FMU's author meant, and no digit is lost by the scaling.
 
-use crate::ffi::{CallError, Status};
-use crate::import::access::{Access, AccessError, Backend, Scratch};
+use crate::ffi::{CallError, Instance, Status};
+use crate::import::access::{Access, AccessError, Scratch};
 use crate::import::past::Past;
 use koppel::signal::{Piece, Samples};
 use koppel::solver::{Point, Rhs, difference_jacobian, has_crossed};
@@ -66,7 +66,7 @@ impl Buffers {
 
 /// x' = f(t, x) under one piece of the inputs.
 pub(super) struct Equations<'a> {
-    pub(super) backend: &'a Backend,
+    pub(super) backend: &'a Instance,
     pub(super) scratch: &'a mut Scratch,
     /// Inputs that move on this piece.
     pub(super) moving: Option<(&'a Access, Piece<'a>)>,

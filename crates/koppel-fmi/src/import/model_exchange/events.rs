@@ -3,9 +3,6 @@
 use super::{Mode, ModelExchange};
 use crate::error::{Error, Result};
 
-/// Most rounds of one event iteration.
-const MOST_ROUNDS: usize = 1000;
-
 impl ModelExchange {
     pub(super) fn enter_event_mode(&mut self) -> Result<()> {
         if self.mode == Mode::Continuous {
@@ -39,34 +36,16 @@ impl ModelExchange {
         }
         let active = self.base.tick(self.time, 4.0 * f64::EPSILON * self.time.abs())?;
         self.base.write_clocked(&active, &self.applied)?;
-        let (mut has_new_values, mut has_new_nominals) = (self.is_fresh, self.is_fresh);
-        let mut round = 0;
-        loop {
-            self.base.listen_to_clocks()?;
-            let info = self.base.called(self.base.backend.update_discrete_states())?;
-            has_new_values |= info.values_changed;
-            has_new_nominals |= info.nominals_changed;
-            self.set_next_event(info.next_event);
-            if info.terminate {
-                return Err(self.terminated());
-            }
-            if !info.needs_update {
-                break;
-            }
-            round += 1;
-            if round == MOST_ROUNDS {
-                let (instance, time) = (self.base.name.clone(), self.time);
-                return Err(Error::EndlessEvent { instance, time, rounds: MOST_ROUNDS }.into());
-            }
-        }
+        let info = self.base.iterate_event(self.time)?;
+        self.set_next_event(info.next_event);
         self.base.follow_clocks(&active, self.time)?;
         self.base.called(self.base.backend.enter_continuous_time_mode())?;
         self.mode = Mode::Continuous;
-        self.is_fresh = false;
-        if has_new_nominals {
+        let is_first = std::mem::take(&mut self.is_fresh);
+        if is_first || info.nominals_changed {
             self.rescale()?;
         }
-        if has_new_values {
+        if is_first || info.values_changed {
             self.take_states()?;
         }
         self.base.called(self.base.backend.get_indicators(&mut self.at.z))

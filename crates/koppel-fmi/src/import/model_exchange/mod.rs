@@ -3,7 +3,6 @@
 //! The inputs are followed inside the solver: wherever it evaluates the FMU, it gets the polynomial's value at that time.
 //! Discrete inputs are set in event mode, where pieces of the inputs begin; so are texts, bytes and ticks that have arrived.
 
-mod calls;
 mod equations;
 mod events;
 mod linearization;
@@ -11,7 +10,7 @@ mod snapshot;
 mod stepping;
 
 use super::access::Access;
-use super::base::{Base, Use};
+use super::base::Base;
 use super::matrices::Unknowns;
 use super::past::Past;
 use super::ports::{self, Slot};
@@ -118,8 +117,8 @@ impl ModelExchange {
         let completes_steps = section.needs_completed_integrator_step;
         // What is governed by clocks is given when these tick.
         let all = Access::some(description, &slots.inputs, |variable| variable.clocks.is_empty());
-        let made_for = Use::ModelExchange { section };
-        let base = Base::new(fmu, resized.clone(), options, (ports, slots, all), made_for)?;
+        let parts = (ports, slots, all);
+        let base = Base::new(fmu, resized.clone(), options, parts, Kind::ModelExchange, None)?;
         let mut one = ModelExchange {
             solver,
             has_continuous_inputs: discrete.len() < inputs,
@@ -268,13 +267,8 @@ impl Subsystem for ModelExchange {
         samples: &mut Samples,
     ) -> koppel::Result<()> {
         let mut done = self.go(step, input, outputs, samples);
-        match done.as_mut().map_err(|error| &mut **error) {
-            Ok(()) => {}
-            Err(Error::Terminated { has_outputs, .. }) => {
-                *has_outputs = self.base.get_outputs(outputs).is_ok();
-                self.base.phase = Phase::Over;
-            }
-            Err(_) => self.base.phase = Phase::Failed,
+        if let Err(error) = &mut done {
+            self.base.close_failed(error, outputs);
         }
         Ok(done?)
     }

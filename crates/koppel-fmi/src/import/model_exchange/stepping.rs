@@ -43,7 +43,7 @@ impl ModelExchange {
         self.base.mail.forget_told();
         self.base.past.begin_step(step.start);
         self.events_left = MOST_EVENTS;
-        self.base.backend.set_log_time(step.start);
+        self.base.backend.log().set_time(step.start);
         self.begin(input.piece(0), step.start)?;
         if samples.request() != Request::Nothing {
             self.base.get_outputs(samples.push(step.start))?;
