@@ -62,8 +62,8 @@ impl LinearSystem {
         }
         let rest = vec![0.0; self.states()];
         let mut simulation = self.simulation(config, (WARM_UP + 8) * steps, &rest)?;
-        let mut engine = Engine::new(&mut simulation, steps)?;
-        let phi = engine.columns()?;
+        let mut engine = Engine::new(&mut simulation, steps, WARM_UP * steps)?;
+        let phi = engine.columns(1.0)?;
         if !engine.is_linear(&phi)? {
             let name = config.coupling.name();
             return Err(unknown(format!("a step with `{name}` is not linear")));
@@ -120,23 +120,25 @@ impl LinearSystem {
 }
 
 /// The engine at rest.
-struct Engine<'a> {
+pub(super) struct Engine<'a> {
     simulation: &'a mut Run,
+    /// Macro steps of one column.
     steps: u64,
     rest: RunState,
     /// A copy of it to move numbers in.
     moved: RunState,
     /// Where it goes by itself: counts may differ.
     unmoved: RunState,
-    places: Places,
+    pub(super) places: Places,
 }
 
 /// Numbers that are moved together to see whether any of them matters.
 const GROUP: usize = 32;
 
 impl<'a> Engine<'a> {
-    fn new(simulation: &'a mut Run, steps: u64) -> Result<Self> {
-        (0..WARM_UP * steps).try_for_each(|_| simulation.advance())?;
+    /// Past the start by `warm_up` steps, where the coupling may do other things.
+    pub(super) fn new(simulation: &'a mut Run, steps: u64, warm_up: u64) -> Result<Self> {
+        (0..warm_up).try_for_each(|_| simulation.advance())?;
         let mut rest = RunState::default();
         simulation.save(&mut rest)?;
         let places = Places::of(simulation, &rest);
@@ -153,9 +155,9 @@ impl<'a> Engine<'a> {
         self.simulation.save(into)
     }
 
-    /// Φ, a column for every number of the run's state. Most of them are written before they are read: these are found many
-    /// at a time.
-    fn columns(&mut self) -> Result<Matrix> {
+    /// Φ, a column for every number of the run's state, each of which is moved by `unit`. Most of them are written before they
+    /// are read: these are found many at a time.
+    pub(super) fn columns(&mut self, unit: f64) -> Result<Matrix> {
         let size = self.places.all.len();
         let mut phi = Matrix::zeros(size, size);
         let mut after = RunState::default();
@@ -163,17 +165,21 @@ impl<'a> Engine<'a> {
             let group = first..(first + GROUP).min(size);
             if group.len() > 1 {
                 // No numbers that cancel each other.
-                self.move_places(group.clone(), |j| 0.3 + 0.7 * (1.7 * j as f64).sin().abs(), &mut after)?;
+                self.move_places(
+                    group.clone(),
+                    |j| unit * (0.3 + 0.7 * (1.7 * j as f64).sin().abs()),
+                    &mut after,
+                )?;
                 if self.places.all.iter().all(|place| after.number(*place) == self.unmoved.number(*place)) {
                     continue;
                 }
             }
             for j in group {
-                self.move_places(j..j + 1, |_| 1.0, &mut after)?;
+                self.move_places(j..j + 1, |_| unit, &mut after)?;
                 for (i, row) in self.places.all.iter().enumerate() {
                     let moved = after.number(*row) - self.unmoved.number(*row);
                     if moved != 0.0 {
-                        phi[(i, j)] = moved;
+                        phi[(i, j)] = moved / unit;
                     }
                 }
             }

@@ -67,15 +67,19 @@ impl Schedule {
 
     /// After how many macro steps all rates meet; as many as can be counted if that is beyond all counting.
     pub fn period(&self) -> u64 {
+        self.period_of(0..self.every.len())
+    }
+
+    /// The same of some subsystems.
+    pub(crate) fn period_of(&self, members: impl Iterator<Item = SubsystemId>) -> u64 {
         let divisor = |mut a: u64, mut b: u64| {
             while b != 0 {
                 (a, b) = (b, a % b);
             }
             a
         };
-        self.every
-            .iter()
-            .map(|n| u64::from(*n))
+        members
+            .map(|id| u64::from(self.every[id]))
             .fold(1_u64, |all, n| (all / divisor(all, n)).saturating_mul(n))
     }
 
