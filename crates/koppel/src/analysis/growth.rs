@@ -10,9 +10,8 @@
 
 use super::linear_system::{LinearSystem, unknown};
 use crate::error::{Error, Result};
-use crate::linalg::{Complex, eigenvalues};
+use crate::linalg::eigenvalues;
 use crate::run::{Run, RunConfig};
-use crate::solver::SolverConfig;
 use serde::Serialize;
 
 /// Macro steps of a run that is watched: the most, and the fewest if each of them has many micro steps.
@@ -99,17 +98,9 @@ impl LinearSystem {
         // Round-off of a system that neither grows nor decays.
         let noticed = |rate: f64| if rate > 1e-9 * size { rate } else { 0.0 };
         let exact = noticed(largest(&mut values.iter().map(|z| z.re)));
-        let factor = |z: Complex| match self.shared_solver() {
-            SolverConfig::Euler { step } => Some(((Complex::ONE + z * step).abs(), step)),
-            SolverConfig::Rk4 { step } => {
-                let z = z * step;
-                let sum = Complex::ONE + z + z * z * 0.5 + z.powi(3) * (1.0 / 6.0) + z.powi(4) * (1.0 / 24.0);
-                Some((sum.abs(), step))
-            }
-            _ => None,
-        };
-        let solved = values.iter().filter_map(|z| factor(*z)).map(|(factor, step)| factor.ln() / step);
-        Ok(OwnRates { exact, solved: noticed(largest(&mut { solved })) })
+        let solver = self.shared_solver();
+        let mut solved = values.iter().filter_map(|z| solver.growth_rate(*z));
+        Ok(OwnRates { exact, solved: noticed(largest(&mut solved)) })
     }
 
     fn growth_by_running(&self, config: &RunConfig) -> Result<Growth> {

@@ -203,15 +203,13 @@ impl Estimate {
         let is_shared = solvers.iter().all(|solver| *solver == solvers[0]);
         let time = simulation.time() - self.start;
         let grows = |solver: Option<SolverConfig>, a: &Matrix| {
-            let (step, terms) = match solver? {
-                SolverConfig::Euler { step } => (step, 1),
-                SolverConfig::Rk4 { step } => (step, 4),
-                _ => return None,
-            };
+            let solver = solver?;
             let modes = eigenvalues(a).ok()?;
-            // ln|R(hλ)| / h, less what the mode does by itself.
-            let excess = |p: &Complex| taylor(*p, step, terms).ln() / step - p.re.max(0.0);
-            modes.iter().any(|p| excess(p) * time > 1.0 && excess(p) > p.re.max(0.0)).then_some(step)
+            // Less what the mode does by itself.
+            let excess = |p: &Complex| Some(solver.growth_rate(*p)? - p.re.max(0.0));
+            let is_too_fast =
+                |p: &Complex| excess(p).is_some_and(|rate| rate * time > 1.0 && rate > p.re.max(0.0));
+            solver.fixed_step().filter(|_| modes.iter().any(is_too_fast))
         };
         let words = |whose: &str, step: f64| {
             format!(
@@ -343,18 +341,6 @@ fn lags(simulation: &Run) -> Vec<f64> {
         _ => 0.0,
     };
     (0..graph.inputs()).map(of).collect()
-}
-
-/// |Σ_{j ≤ terms} (λ h)^j / j!|, by which a Runge-Kutta method of that order multiplies a mode.
-fn taylor(mode: Complex, step: f64, terms: u32) -> f64 {
-    let z = (mode.re * step, mode.im * step);
-    let (mut sum, mut power) = ((1.0, 0.0), (1.0, 0.0));
-    for j in 1..=terms {
-        let factor = 1.0 / f64::from(j);
-        power = (factor * (power.0 * z.0 - power.1 * z.1), factor * (power.0 * z.1 + power.1 * z.0));
-        sum = (sum.0 + power.0, sum.1 + power.1);
-    }
-    f64::hypot(sum.0, sum.1)
 }
 
 fn close(simulation: &Run, parts: &[Inside]) -> Result<StateSpace> {
