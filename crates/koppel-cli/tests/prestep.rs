@@ -2,10 +2,12 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+#[path = "../../koppel/tests/common/cases/mod.rs"]
+mod cases;
 mod common;
 
+use crate::cases::{Case, case};
 use common::{Folder, Said, examples};
-use koppel::models::cases::{Case, case};
 use koppel::record::Table;
 use koppel::run::{Flow, Run, RunConfig};
 use koppel::solver::{SolverConfig, Tolerances};

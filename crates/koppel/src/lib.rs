@@ -63,6 +63,13 @@ pub mod tape;
 pub mod unit;
 pub mod workbench;
 
+/// Whole systems for tests, which name the crate as its users do.
+#[cfg(test)]
+#[path = "../tests/common/cases/mod.rs"]
+mod cases;
+#[cfg(test)]
+extern crate self as koppel;
+
 pub use error::{Error, Result};
 pub use fnv::fnv;
 pub use splitmix::SplitMix64;

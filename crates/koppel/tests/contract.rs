@@ -2,15 +2,17 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+#[path = "common/cases/mod.rs"]
+mod cases;
 #[path = "common/couplings.rs"]
 mod couplings;
 #[path = "common/methods.rs"]
 mod methods;
 
+use crate::cases::{Case, case, cases};
 use couplings::couplings;
 use koppel::coupling::Hold;
 use koppel::linalg::Matrix;
-use koppel::models::cases::{Case, case, cases};
 use koppel::record::{Nothing, Table};
 use koppel::run::{Change, Flow, Parallel, Reading, Run, RunConfig, RunState, ScheduleConfig};
 use koppel::signal::external::ExternalConfig;

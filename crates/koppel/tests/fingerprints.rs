@@ -2,6 +2,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+#[path = "common/cases/mod.rs"]
+mod cases;
 #[path = "common/couplings.rs"]
 mod couplings;
 #[path = "common/fingerprint.rs"]
@@ -9,10 +11,10 @@ mod fingerprint;
 #[path = "common/methods.rs"]
 mod methods;
 
+use crate::cases::{Case, case, cases};
 use couplings::couplings;
 use fingerprint::Fingerprints;
 use koppel::coupling::Hold;
-use koppel::models::cases::{Case, case, cases};
 use koppel::record::Table;
 use koppel::run::{Reading, Run, RunConfig, ScheduleConfig};
 use koppel::solver::SolverConfig;

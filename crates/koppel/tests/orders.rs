@@ -6,14 +6,16 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+#[path = "common/cases/mod.rs"]
+mod cases;
 #[path = "common/methods.rs"]
 mod methods;
 
+use crate::cases::{Case, case};
 use koppel::coupling::{
     Against, ConstantConfig, CorrectorConfig, CouplingConfig, ErrorEquationConfig, Goal, HinfConfig, Hold,
     NepceConfig, PrestepConfig, Shape, StartUp, VfpsConfig,
 };
-use koppel::models::cases::{Case, case};
 use koppel::record::Table;
 use koppel::run::{Flow, Reading, Run, RunConfig, ScheduleConfig};
 use koppel::solver::SolverConfig;

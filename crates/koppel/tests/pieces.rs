@@ -2,9 +2,12 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+#[path = "common/cases/mod.rs"]
+mod cases;
+
+use crate::cases::{Case, case};
 use koppel::Result;
 use koppel::coupling::{Coupling, CouplingConfig, Needs, Polynomials, StartUp, View};
-use koppel::models::cases::{Case, case};
 use koppel::record::Table;
 use koppel::run::{Change, Run, RunConfig, RunState, ScheduleConfig};
 use koppel::signal::{Request, Samples};

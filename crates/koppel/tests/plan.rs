@@ -2,8 +2,11 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+#[path = "common/cases/mod.rs"]
+mod cases;
+
+use crate::cases::{Case, case};
 use koppel::coupling::{AutoConfig, CouplingConfig, Save};
-use koppel::models::cases::{Case, case};
 use koppel::plan::{Basis, Choice, Steps, Wish, choose};
 use koppel::run::{Run, RunConfig, ScheduleConfig};
 

@@ -3,12 +3,15 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+#[path = "common/cases/mod.rs"]
+mod cases;
+
+use crate::cases::{Case, case};
 use koppel::coupling::{
     Against, CorrectorConfig, CouplingConfig, ErrorEquationConfig, Goal, Hold, LearningConfig, LearningKind,
     NepceConfig, PrestepConfig, Shape, TimeForm,
 };
 use koppel::identify::{ModelConfig, RlsConfig};
-use koppel::models::cases::{Case, case};
 use koppel::record::Table;
 use koppel::run::{Flow, Reading, Run, RunConfig, ScheduleConfig};
 use koppel::system::System;

@@ -3,9 +3,12 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+#[path = "common/cases/mod.rs"]
+mod cases;
+
+use crate::cases::{Case, case};
 use koppel::coupling::CouplingConfig;
 use koppel::linalg::Matrix;
-use koppel::models::cases::{Case, case};
 use koppel::record::Table;
 use koppel::run::{Flow, Reading, Run, RunConfig};
 use koppel::solver::SolverConfig;

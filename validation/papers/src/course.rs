@@ -1,6 +1,6 @@
 //! Runs of the engine, and their errors.
 
-use koppel::models::cases::Case;
+use crate::cases::Case;
 use koppel::record::Table;
 use koppel::run::{Flow, Parallel, Run, RunConfig};
 use koppel::system::System;

@@ -1,7 +1,7 @@
 //! Problems whose subsystems are native models or FMUs of several makers, and how large a step a coupling allows on them.
 
+use crate::cases::{Case, case};
 use koppel::coupling::CouplingConfig;
-use koppel::models::cases::{Case, case};
 use koppel::record::Table;
 use koppel::run::{Flow, Run, RunConfig};
 use koppel::solver::SolverConfig;
@@ -102,7 +102,7 @@ impl Problem {
     pub(crate) fn fmus(&self, kind: &Kind, folder: &Path) -> Vec<PathBuf> {
         let export = |version: FmiVersion, is_plain: bool| {
             let options = export::Options { version, is_plain, library: library::find(None).unwrap() };
-            let one = move |part: &koppel::models::cases::Part| {
+            let one = move |part: &crate::cases::Part| {
                 let number = if version == FmiVersion::Two { 2 } else { 3 };
                 let name = format!("{}-{}-{number}-{is_plain}.fmu", self.python, part.name);
                 let path = folder.join(name);

@@ -1,7 +1,7 @@
 //! Rows, changes, checkpoints and refusals of runs whose step adapts.
 
+use crate::cases::case;
 use koppel::coupling::{CouplingConfig, HinfConfig, StartUp, VfpsConfig};
-use koppel::models::cases::case;
 use koppel::record::{Record, Table};
 use koppel::run::{
     AccelerationKind, AdaptiveConfig, Change, Flow, IterationConfig, IterationKind, Run, RunConfig, RunState,

@@ -1,10 +1,12 @@
 //! Steps that adapt, against the uncut system.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+#[path = "../common/cases/mod.rs"]
+mod cases;
 mod engine;
 
+use crate::cases::{Case, case};
 use koppel::coupling::{Against, CorrectorConfig, CouplingConfig, NepceConfig, PrestepConfig, StartUp};
-use koppel::models::cases::{Case, case};
 use koppel::record::{Record, Table};
 use koppel::run::{AdaptiveConfig, Flow, Run, RunConfig, ScheduleConfig, Watched};
 

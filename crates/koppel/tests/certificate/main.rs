@@ -2,7 +2,9 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod black_box;
+#[path = "../common/cases/mod.rs"]
 mod cases;
+mod every_case;
 #[path = "../common/plain.rs"]
 mod plain;
 mod random;
@@ -71,7 +73,7 @@ fn five_hundred_random_systems() {
 /// Two masses on a spring exchange power; what held inputs create is what the certificate says, by hand.
 #[test]
 fn power_that_a_connection_creates() {
-    let case = koppel::models::cases::case("two-mass").unwrap();
+    let case = crate::cases::case("two-mass").unwrap();
     let (_, fine) =
         certified(|| case.system().unwrap(), &RunConfig { step: 1e-3, ..case.run.clone() }, false).unwrap();
     let (_, coarse) =

@@ -3,9 +3,9 @@
 use super::by_hand::{Master, Slave, radius};
 use super::limits::rows;
 use super::linear;
+use crate::cases::case;
 use koppel::analysis::{Forecast, ForecastOptions, LinearSystem, Methods, Verdict};
 use koppel::linalg::Matrix;
-use koppel::models::cases::case;
 use koppel::run::{Reading, Run, RunConfig};
 use koppel::solver::SolverConfig;
 use koppel::system::{Connection, LinearOde, OdeModel, StateSpace, System, SystemBuilder, Variable};

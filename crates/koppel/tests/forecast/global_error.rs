@@ -1,9 +1,9 @@
 //! The predicted error against runs of the systems themselves.
 
 use super::linear;
+use crate::cases::{Case, case};
 use koppel::analysis::{LinearSystem, Methods, Scan, candidates, limits, recommend};
 use koppel::coupling::{CouplingConfig, PrestepConfig, VfpsConfig};
-use koppel::models::cases::{Case, case};
 use koppel::run::{Run, RunConfig};
 
 /// Root mean square over the range, the largest of all outputs: run against the uncut system, for so many steps. The range is that

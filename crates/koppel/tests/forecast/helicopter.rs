@@ -2,8 +2,8 @@
 //! run.
 
 use super::linear;
+use crate::cases::case;
 use koppel::coupling::{ConstantConfig, CouplingConfig, PrestepConfig};
-use koppel::models::cases::case;
 use koppel::run::RunConfig;
 
 /// Without their constant step 3 is unstable (spectral radius 1.06 at 0.3 s) and the method without it stable (0.99987); with measured

@@ -2,10 +2,10 @@
 
 use super::by_hand::{Master, Rows, Slave, radius};
 use super::linear;
+use crate::cases::case;
 use koppel::analysis::{LinearSystem, Scan, stable_steps};
 use koppel::coupling::{CouplingConfig, Hold};
 use koppel::linalg::Matrix;
-use koppel::models::cases::case;
 use koppel::run::{Reading, Run, RunConfig, ScheduleConfig};
 use koppel::solver::SolverConfig;
 use koppel::system::{Connection, LinearOde, OdeModel, StateSpace, System, SystemBuilder, Variable};

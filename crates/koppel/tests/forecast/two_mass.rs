@@ -1,8 +1,8 @@
 //! The two-mass oscillator of Glumac & Kovacic 2018.
 
 use super::linear;
+use crate::cases::{Case, case};
 use koppel::coupling::CouplingConfig;
-use koppel::models::cases::{Case, case};
 use koppel::run::{Reading, RunConfig, ScheduleConfig};
 
 /// Table 1 of the paper: an order, and α of the inputs of one slave.

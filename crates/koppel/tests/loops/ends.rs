@@ -1,7 +1,7 @@
 //! Runs that a subsystem ends: inside of a step that was halved, and far from zero.
 
+use crate::cases::{Case, case};
 use koppel::coupling::{CouplingConfig, StartUp};
-use koppel::models::cases::{Case, case};
 use koppel::record::{Record, Table};
 use koppel::run::{
     AccelerationKind, Change, Ending, Flow, IterationConfig, IterationKind, Otherwise, Run, RunConfig,

@@ -5,17 +5,19 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+#[path = "../common/cases/mod.rs"]
 mod cases;
 mod catalogue;
+mod every_case;
 mod examples;
 mod limits;
 mod linear_cases;
 mod nonlinear_cases;
 mod steering;
 
+use crate::cases::Case;
 use koppel::Result;
 use koppel::coupling::{CouplingConfig, Hold};
-use koppel::models::cases::Case;
 use koppel::record::Table;
 use koppel::run::{Flow, Reading, Run, RunConfig, ScheduleConfig};
 use koppel::system::System;

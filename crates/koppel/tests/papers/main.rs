@@ -6,6 +6,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+#[path = "../common/cases/mod.rs"]
+mod cases;
 mod dual_mass;
 mod helicopter;
 mod hinf;
@@ -15,9 +17,9 @@ mod nonlinear_dual_mass;
 mod pendulum;
 mod watched;
 
+use crate::cases::Case;
 use koppel::Result;
 use koppel::coupling::{CouplingConfig, PrestepConfig};
-use koppel::models::cases::Case;
 use koppel::record::Table;
 use koppel::run::{Flow, Reading, Run, RunConfig};
 use koppel::system::System;

@@ -1,7 +1,7 @@
 //! Problems with known references, and how large a step a coupling allows on them.
 
+use crate::cases::{Case, case};
 use koppel::coupling::CouplingConfig;
-use koppel::models::cases::{Case, case};
 use koppel::record::Table;
 use koppel::run::{Flow, Run, RunConfig};
 use koppel::signal::external::ExternalConfig;

@@ -1,9 +1,9 @@
 //! Subsystems that cannot be known, that change, that fail.
 
 use super::vfps;
+use crate::cases::{Case, case};
 use koppel::coupling::{CouplingConfig, StartUp, VfpsConfig};
 use koppel::linalg::Matrix;
-use koppel::models::cases::{Case, case};
 use koppel::record::Table;
 use koppel::run::{Change, Flow, Run, RunConfig};
 use koppel::solver::SolverConfig;

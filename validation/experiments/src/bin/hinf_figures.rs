@@ -4,14 +4,16 @@
 
 #![expect(clippy::print_stdout, clippy::unwrap_used, reason = "a program of figures prints and may panic")]
 
+#[path = "../../../../crates/koppel/tests/common/cases/mod.rs"]
+mod cases;
 #[path = "../../../../crates/koppel/tests/papers/monte_carlo.rs"]
 mod monte_carlo;
 
+use crate::cases::{Case, case, random_dual_mass_case};
 use koppel::coupling::{CouplingConfig, HinfConfig, Hold, PrestepConfig, StartUp, VfpsConfig};
 use koppel::frequency::error_table;
 use koppel::hinf::HoldOrder;
 use koppel::identify::ModelConfig;
-use koppel::models::cases::{Case, case, random_dual_mass_case};
 use koppel::record::Table;
 use koppel::run::{Flow, Parallel, Run, RunConfig};
 use koppel::signal::external::ExternalConfig;

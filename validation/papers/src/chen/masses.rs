@@ -1,9 +1,9 @@
 //! Dual masses: 2000 random ones (Tables 3 and 4), and the four printed ones (Figures 7 to 10).
 
+use crate::cases::{Case, random_dual_mass_case};
+use crate::cases::{RandomDualMass, random_dual_mass};
 use koppel::analysis::LinearSystem;
 use koppel::coupling::CouplingConfig;
-use koppel::models::cases::{Case, random_dual_mass_case};
-use koppel::models::{RandomDualMass, random_dual_mass};
 use koppel::run::{Run, RunConfig};
 use koppel::signal::external::ExternalConfig;
 use koppel_io::plot::Scale::Linear;

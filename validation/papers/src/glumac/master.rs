@@ -1,8 +1,8 @@
 //! Table 1 of the paper: an order of the two slaves, and relaxed hold at the inputs of the first of them.
 
+use crate::cases::{Case, case};
 use koppel::analysis::LinearSystem;
 use koppel::coupling::CouplingConfig;
-use koppel::models::cases::{Case, case};
 use koppel::run::{Parallel, Reading, Run, RunConfig, ScheduleConfig};
 
 use crate::Result;

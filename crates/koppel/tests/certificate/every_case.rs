@@ -2,10 +2,10 @@
 
 use super::certified;
 use super::random::overall;
+use crate::cases::{Case, case};
 use koppel::analysis::{Evidence, Worth};
 use koppel::coupling::{CouplingConfig, NepceConfig, PrestepConfig, StartUp, VfpsConfig};
 use koppel::identify::ModelConfig;
-use koppel::models::cases::{Case, case};
 use koppel::record::{Record, Table};
 use koppel::run::{AdaptiveConfig, Change, Flow, Reading, Run, RunConfig};
 use koppel::solver::SolverConfig;
