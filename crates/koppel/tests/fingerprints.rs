@@ -15,7 +15,7 @@ use crate::cases::{Case, case, cases};
 use couplings::couplings;
 use fingerprint::Fingerprints;
 use koppel::coupling::Hold;
-use koppel::record::Table;
+use koppel::record::Trajectory;
 use koppel::run::{Reading, Run, RunConfig, ScheduleConfig};
 use koppel::solver::SolverConfig;
 use std::path::{Path, PathBuf};
@@ -53,7 +53,7 @@ fn table(name: &str) -> PathBuf {
 /// Rows of a run, up to where it fails if it does.
 fn add(all: &mut Fingerprints, name: &str, case: &Case, config: &RunConfig) {
     let mut simulation = Run::new(case.system().unwrap(), config).unwrap();
-    let mut table = Table::default();
+    let mut table = Trajectory::default();
     simulation.record(&mut table).unwrap();
     while !simulation.is_done() && simulation.advance().is_ok() {
         simulation.record(&mut table).unwrap();

@@ -12,7 +12,7 @@ use koppel::coupling::{
     NepceConfig, PrestepConfig, Shape, TimeForm,
 };
 use koppel::identify::{ModelConfig, RlsConfig};
-use koppel::record::Table;
+use koppel::record::Trajectory;
 use koppel::run::{Flow, Reading, Run, RunConfig, ScheduleConfig};
 use koppel::system::System;
 
@@ -74,9 +74,9 @@ fn methods() -> Vec<(&'static str, CouplingConfig)> {
     ]
 }
 
-fn run(system: System, config: &RunConfig) -> koppel::Result<(Vec<String>, Table)> {
+fn run(system: System, config: &RunConfig) -> koppel::Result<(Vec<String>, Trajectory)> {
     let mut simulation = Run::new(system, config)?;
-    let mut table = Table::default();
+    let mut table = Trajectory::default();
     simulation.run(&mut table, &mut |_| Ok(Flow::Continue))?;
     Ok((simulation.columns().iter().map(|column| column.name.clone()).collect(), table))
 }

@@ -2,7 +2,7 @@
 
 use crate::cases::{Case, case};
 use koppel::coupling::CouplingConfig;
-use koppel::record::Table;
+use koppel::record::Trajectory;
 use koppel::run::{Flow, Run, RunConfig};
 use koppel::solver::SolverConfig;
 use koppel::system::{System, SystemBuilder};
@@ -202,13 +202,13 @@ const LIMIT: f64 = 0.05;
 /// Per subsystem its outputs at the communication points, with their names.
 type Reference = Vec<Vec<(Vec<f64>, String)>>;
 
-fn column(simulation: &Run, table: &Table, name: &str) -> Vec<f64> {
+fn column(simulation: &Run, table: &Trajectory, name: &str) -> Vec<f64> {
     let at = simulation.columns().iter().position(|column| column.name == name).unwrap();
     table.column(at).collect()
 }
 
 /// A run to its end.
-fn run(simulation: &mut Run) -> Option<Table> {
-    let mut table = Table::default();
+fn run(simulation: &mut Run) -> Option<Trajectory> {
+    let mut table = Trajectory::default();
     simulation.run(&mut table, &mut |_| Ok(Flow::Continue)).ok().map(|_| table)
 }

@@ -11,7 +11,6 @@ mod auto;
 mod candidate;
 mod choice;
 mod climb;
-mod course;
 pub mod evolution;
 mod forecasting;
 pub mod pareto;

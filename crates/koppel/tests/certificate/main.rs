@@ -10,7 +10,7 @@ mod plain;
 mod random;
 
 use koppel::analysis::{Certificate, Certifier, Evidence, Worth};
-use koppel::record::Table;
+use koppel::record::Trajectory;
 use koppel::run::{Flow, Run, RunConfig};
 use koppel::system::System;
 use random::{Example, Random, overall};
@@ -20,7 +20,7 @@ fn certified(
     system: impl Fn() -> System,
     config: &RunConfig,
     is_doubled: bool,
-) -> Option<(Table, Certificate)> {
+) -> Option<(Trajectory, Certificate)> {
     let mut simulation = Run::new(system(), config).unwrap();
     let mut certifier = Certifier::new(&mut simulation);
     if is_doubled {
@@ -28,7 +28,7 @@ fn certified(
         let second = Run::new(system(), &half).unwrap();
         certifier = certifier.with_second_run(&simulation, second).unwrap();
     }
-    let mut table = Table::default();
+    let mut table = Trajectory::default();
     let ending = simulation.run(&mut table, &mut |simulation| {
         certifier.look(simulation);
         Ok(Flow::Continue)

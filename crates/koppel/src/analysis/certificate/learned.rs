@@ -24,6 +24,7 @@ use super::signal::Signals;
 use crate::error::Result;
 use crate::linalg::{Lu, Matrix};
 use crate::run::Run;
+use crate::signal::Bounds;
 use crate::system::SubsystemId;
 use std::ops::Range;
 
@@ -292,10 +293,7 @@ impl Learned {
             }
             past.push(next);
         }
-        let range = |output: usize| {
-            let of = || z.iter().map(|z| z[output]);
-            (of().fold(f64::MIN, f64::max) - of().fold(f64::MAX, f64::min)).max(f64::MIN_POSITIVE)
-        };
+        let range = |output: usize| Bounds::of(z.iter().map(|z| z[output])).range().max(f64::MIN_POSITIVE);
         outputs.clone().zip(largest).map(|(output, most)| most / range(output)).fold(0.0, f64::max)
     }
 

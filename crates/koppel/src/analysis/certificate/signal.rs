@@ -3,6 +3,7 @@
 use super::{Band, Gap, SignalError, Spread};
 use crate::linalg::Matrix;
 use crate::run::Run;
+use crate::signal::Bounds;
 
 /// A range below this share of the largest value counts as this.
 const NO_RANGE: f64 = 1e-3;
@@ -17,23 +18,17 @@ const EXPLODED: f64 = 100.0;
 /// What is known of one signal.
 #[derive(Clone, Copy, Debug)]
 struct Sums {
-    low: f64,
-    high: f64,
+    bounds: Bounds,
     sum: f64,
     largest: f64,
     time: f64,
 }
 
 impl Sums {
-    const NEW: Sums = Sums { low: f64::INFINITY, high: f64::NEG_INFINITY, sum: 0.0, largest: 0.0, time: 0.0 };
-
-    fn see(&mut self, value: f64) {
-        self.low = self.low.min(value);
-        self.high = self.high.max(value);
-    }
+    const NEW: Sums = Sums { bounds: Bounds::NONE, sum: 0.0, largest: 0.0, time: 0.0 };
 
     fn range(&self) -> f64 {
-        (self.high - self.low).max(0.0).max(NO_RANGE * self.high.abs().max(self.low.abs()))
+        self.bounds.range().max(NO_RANGE * self.bounds.largest())
     }
 
     /// A figure relative to the range; nothing is nothing of any range.
@@ -55,9 +50,9 @@ pub(super) struct Signals {
 impl Signals {
     pub(super) fn new(simulation: &Run) -> Self {
         let mut outputs = vec![Sums::NEW; simulation.graph().outputs()];
-        outputs.iter_mut().zip(simulation.network().outputs()).for_each(|(sums, y)| sums.see(*y));
+        outputs.iter_mut().zip(simulation.network().outputs()).for_each(|(sums, y)| sums.bounds.add(*y));
         let mut inputs = vec![Sums::NEW; simulation.graph().inputs()];
-        inputs.iter_mut().zip(simulation.network().arrivals()).for_each(|(sums, u)| sums.see(*u));
+        inputs.iter_mut().zip(simulation.network().arrivals()).for_each(|(sums, u)| sums.bounds.add(*u));
         Signals { outputs, inputs, watched: 0.0, time: 0.0 }
     }
 
@@ -78,7 +73,7 @@ impl Signals {
         for ((sums, y), error) in self.outputs.iter_mut().zip(outputs).zip(errors) {
             let is_small = error.abs() <= EXPLODED * sums.range() || error.abs() < 0.5 * y.abs();
             if is_begin || is_small {
-                sums.see(y - error);
+                sums.bounds.add(y - error);
             }
             let error = error.abs();
             sums.sum += size * error;
@@ -96,7 +91,7 @@ impl Signals {
         for (input, (sums, arrival)) in
             self.inputs.iter_mut().zip(simulation.network().arrivals()).enumerate()
         {
-            sums.see(*arrival);
+            sums.bounds.add(*arrival);
             let square = |j: usize| defects[(j, input)] * defects[(j, input)];
             let inner: f64 = (1..last).map(square).sum();
             sums.sum += size / last as f64 * (0.5 * (square(0) + square(last)) + inner);
@@ -108,7 +103,7 @@ impl Signals {
         self.time += size;
         let ends = simulation.network().arrivals().iter().zip(simulation.network().applied());
         for (sums, (arrival, applied)) in self.inputs.iter_mut().zip(ends) {
-            sums.see(*arrival);
+            sums.bounds.add(*arrival);
             sums.sum += size / 3.0 * (applied - arrival) * (applied - arrival);
         }
     }
