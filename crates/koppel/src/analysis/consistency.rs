@@ -19,10 +19,10 @@ impl LinearSystem {
         let mut sum = 0.0;
         for j in 0..x0.len() {
             x0[j] = 1.0;
-            let mut simulation = self.simulation(config, STEPS, &x0)?;
+            let mut run = self.run(config, STEPS, &x0)?;
             x0[j] = 0.0;
-            (0..STEPS).try_for_each(|_| simulation.advance())?;
-            sum += simulation.network().differences().map(|defect| defect * defect).sum::<f64>();
+            (0..STEPS).try_for_each(|_| run.advance())?;
+            sum += run.network().differences().map(|defect| defect * defect).sum::<f64>();
         }
         Ok(sum.sqrt())
     }

@@ -135,8 +135,8 @@ impl Forecast {
     }
 
     /// Judges a run where it stands. The run is left as it was.
-    pub fn of(simulation: &mut Run, config: &RunConfig, options: &ForecastOptions<'_>) -> Self {
-        let system = match LinearSystem::new(simulation) {
+    pub fn of(run: &mut Run, config: &RunConfig, options: &ForecastOptions<'_>) -> Self {
+        let system = match LinearSystem::new(run) {
             Ok(system) => system,
             Err(error) => return Forecast::unknown(reason(&error)),
         };
@@ -159,7 +159,7 @@ impl Forecast {
         let told = |method: &str| progress(&format!("stable steps of {method}"));
         forecast.limits = limits(&system, &settings[..1], scan, &told);
         progress("how far linear models hold");
-        forecast.trust = trust(simulation, &system, config, &forecast.limits[0], options.copy);
+        forecast.trust = trust(run, &system, config, &forecast.limits[0], options.copy);
         forecast.doubt();
         // Of what is not to be trusted nothing more is told unless it is asked for.
         let is_doubted = forecast.trust.doubt.is_some();
@@ -178,7 +178,7 @@ impl Forecast {
         }
         if let Some(variation) = options.vary.filter(|_| forecast.verdict == Verdict::Stable) {
             progress("parameters, each varied");
-            forecast.robustness = robustness(simulation, &system, config, variation).ok();
+            forecast.robustness = robustness(run, &system, config, variation).ok();
         }
         forecast
     }

@@ -137,33 +137,33 @@ impl LinearSystem {
 
 /// How far outputs move in each step of a run.
 struct Moves {
-    simulation: Run,
+    run: Run,
     before: Vec<f64>,
     all: Vec<f64>,
 }
 
 impl Moves {
-    fn new(simulation: Run) -> Self {
-        Moves { before: outputs(&simulation), simulation, all: Vec::new() }
+    fn new(run: Run) -> Self {
+        Moves { before: outputs(&run), run, all: Vec::new() }
     }
 
     /// False if a number leaves the range of numbers.
     fn advance(&mut self) -> Result<bool> {
-        match self.simulation.advance() {
+        match self.run.advance() {
             // What is not supported has not grown.
             Err(error) if matches!(*error, Error::Unsupported { .. }) => return Err(error),
             Err(_) => return Ok(false),
             Ok(_) => {}
         }
-        let now = outputs(&self.simulation);
+        let now = outputs(&self.run);
         self.all.push(now.iter().zip(&self.before).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max));
         self.before = now;
         Ok(true)
     }
 }
 
-fn outputs(simulation: &Run) -> Vec<f64> {
-    (0..simulation.graph().len()).flat_map(|id| simulation.outputs(id)).copied().collect()
+fn outputs(run: &Run) -> Vec<f64> {
+    (0..run.graph().len()).flat_map(|id| run.outputs(id)).copied().collect()
 }
 
 fn largest(moves: &[f64]) -> f64 {

@@ -24,8 +24,8 @@ impl LinearSystem {
     /// # Errors
     ///
     /// [`Error::Unsupported`] with the reason if a subsystem tells no derivatives, or texts, ticks or tables are exchanged.
-    pub fn new(simulation: &mut Run) -> Result<Self> {
-        let graph = simulation.graph().clone();
+    pub fn new(run: &mut Run) -> Result<Self> {
+        let graph = run.graph().clone();
         if let Some((input, _)) = graph.maps().first() {
             return Err(unknown(format!("`{}` is fed through a table", graph.input_name(*input))));
         }
@@ -34,9 +34,8 @@ impl LinearSystem {
                 format!("`{}` and `{}` exchange messages", graph.name(wire.from), graph.name(wire.to));
             return Err(unknown(reason));
         }
-        let parts =
-            (0..graph.len()).map(|id| simulation.workbench().linear_part(id)).collect::<Result<_>>()?;
-        Ok(LinearSystem { graph, parts, time: simulation.time(), own_rates: OnceLock::new() })
+        let parts = (0..graph.len()).map(|id| run.workbench().linear_part(id)).collect::<Result<_>>()?;
+        Ok(LinearSystem { graph, parts, time: run.time(), own_rates: OnceLock::new() })
     }
 
     /// The wiring.
@@ -76,7 +75,7 @@ impl LinearSystem {
     }
 
     /// The run with these settings for so many steps, from these states.
-    pub(super) fn simulation(&self, config: &RunConfig, steps: u64, x0: &[f64]) -> Result<Run> {
+    pub(super) fn run(&self, config: &RunConfig, steps: u64, x0: &[f64]) -> Result<Run> {
         let config = RunConfig {
             coupling: config.coupling.linear().map_err(unknown)?,
             ..self.settings(config, steps)

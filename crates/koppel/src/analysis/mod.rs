@@ -3,7 +3,7 @@
 //! [`Forecast::of`] says everything at once. What it is made of can be asked by itself, for settings of one's own:
 //!
 //! ```text
-//! LinearSystem::new(simulation)            matrices in place of subsystems, where the run stands
+//! LinearSystem::new(run)                   matrices in place of subsystems, where the run stands
 //!     .step_matrix(config).spectrum()      modes, spectral radius, stability radius
 //!     .growth(config)                      the same for any method, by running the stand-ins if it has no matrix
 //!     .reference(config)                   the system uncut
@@ -11,7 +11,7 @@
 //!     .consistency(config), .cost(config), .stiffness()
 //!     .with_ideal_wire(wire, config)       the same system with one connection ideal
 //! candidates, limits, recommend            methods and schedules, their stable steps, steps for a wanted error
-//! robustness(simulation, ..)               parameters varied
+//! robustness(run, ..)                      parameters varied
 //! ```
 
 mod blame;

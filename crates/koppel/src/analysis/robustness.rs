@@ -62,20 +62,20 @@ struct Place {
 
 /// A run with other parameters.
 struct Varied<'a> {
-    simulation: &'a mut Run,
+    run: &'a mut Run,
     system: &'a LinearSystem,
     config: &'a RunConfig,
 }
 
 /// Varies every parameter of a run that is stable as it is. The run is left as it was.
 pub fn robustness(
-    simulation: &mut Run,
+    run: &mut Run,
     system: &LinearSystem,
     config: &RunConfig,
     variation: f64,
 ) -> Result<Robustness> {
     let mut left_out = Vec::new();
-    let mut varied = Varied { simulation, system, config };
+    let mut varied = Varied { run, system, config };
     let mut found: Vec<(Place, ParameterRange, f64)> = Vec::new();
     for place in varied.places(&mut left_out)? {
         let name = varied.name(place);
@@ -118,7 +118,7 @@ impl Varied<'_> {
                     left_out.push((name, "is fixed once the run is under way".into()));
                     continue;
                 }
-                let value = self.simulation.workbench().parameter(id, index)?;
+                let value = self.run.workbench().parameter(id, index)?;
                 if value != 0.0 && value.is_finite() {
                     places.push(Place { id, index, value });
                 }
@@ -142,7 +142,7 @@ impl Varied<'_> {
             if values.is_empty() {
                 continue;
             }
-            let part = self.simulation.workbench().linear_part_under(id, &values)?;
+            let part = self.run.workbench().linear_part_under(id, &values)?;
             is_other |= part.matrices != system.parts[id].matrices;
             system.parts[id] = part;
         }

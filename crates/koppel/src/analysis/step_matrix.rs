@@ -61,19 +61,19 @@ impl LinearSystem {
             return Err(unknown(format!("its rates meet only after {steps} steps")));
         }
         let rest = vec![0.0; self.states()];
-        let mut simulation = self.simulation(config, (WARM_UP + 8) * steps, &rest)?;
-        let mut engine = Engine::new(&mut simulation, steps, WARM_UP * steps)?;
+        let mut run = self.run(config, (WARM_UP + 8) * steps, &rest)?;
+        let mut engine = Engine::new(&mut run, steps, WARM_UP * steps)?;
         let phi = engine.columns(1.0)?;
         if !engine.is_linear(&phi)? {
             let name = config.coupling.name();
             return Err(unknown(format!("a step with `{name}` is not linear")));
         }
-        let Engine { places, simulation, .. } = engine;
-        let order = self.order(simulation, &places);
+        let Engine { places, run, .. } = engine;
+        let order = self.order(run, &places);
         let reduced = reduce(&phi, &places.outputs, &order, self.states())?;
-        let labels = reduced.kept.iter().map(|k| self.label(simulation, &places, *k));
+        let labels = reduced.kept.iter().map(|k| self.label(run, &places, *k));
         let (states, nominals): (Vec<String>, Vec<Option<f64>>) = labels.unzip();
-        let graph = simulation.graph();
+        let graph = run.graph();
         Ok(StepMatrix {
             matrix: reduced.matrix,
             states,
@@ -87,8 +87,8 @@ impl LinearSystem {
     }
 
     /// Which numbers are kept if some are combinations of others: states of subsystems first, then outputs, then memory.
-    fn order(&self, simulation: &Run, places: &Places) -> Vec<usize> {
-        let rank = |k: &usize| match (self.state(simulation, places.all[*k]), places.outputs.contains(k)) {
+    fn order(&self, run: &Run, places: &Places) -> Vec<usize> {
+        let rank = |k: &usize| match (self.state(run, places.all[*k]), places.outputs.contains(k)) {
             (Some(_), _) => 0,
             (None, true) => 1,
             (None, false) => 2,
@@ -99,15 +99,15 @@ impl LinearSystem {
     }
 
     /// Subsystem and number of a state, if the place holds one. In a saved model the time comes before its states.
-    fn state(&self, simulation: &Run, place: Place) -> Option<(usize, usize)> {
+    fn state(&self, run: &Run, place: Place) -> Option<(usize, usize)> {
         let Place::Subsystem(id, at) = place else { return None };
-        let own = self.graph.find(simulation.graph().name(id)).ok()?;
+        let own = self.graph.find(run.graph().name(id)).ok()?;
         (1..=self.parts[own].matrices.states()).contains(&at).then_some((id, at))
     }
 
-    fn label(&self, simulation: &Run, places: &Places, k: usize) -> (String, Option<f64>) {
-        let graph = simulation.graph();
-        if let Some((id, at)) = self.state(simulation, places.all[k]) {
+    fn label(&self, run: &Run, places: &Places, k: usize) -> (String, Option<f64>) {
+        let graph = run.graph();
+        if let Some((id, at)) = self.state(run, places.all[k]) {
             let own = self.graph.find(graph.name(id)).map_or(id, |own| own);
             let declared = self.graph.ports(own).locals.get(at - 1).and_then(|v| v.nominal);
             return (format!("{}.x[{at}]", graph.name(id)), declared);
@@ -121,7 +121,7 @@ impl LinearSystem {
 
 /// The engine at rest.
 pub(super) struct Engine<'a> {
-    simulation: &'a mut Run,
+    run: &'a mut Run,
     /// Macro steps of one column.
     steps: u64,
     rest: RunState,
@@ -137,13 +137,13 @@ const GROUP: usize = 32;
 
 impl<'a> Engine<'a> {
     /// Past the start by `warm_up` steps, where the coupling may do other things.
-    pub(super) fn new(simulation: &'a mut Run, steps: u64, warm_up: u64) -> Result<Self> {
-        (0..warm_up).try_for_each(|_| simulation.advance())?;
+    pub(super) fn new(run: &'a mut Run, steps: u64, warm_up: u64) -> Result<Self> {
+        (0..warm_up).try_for_each(|_| run.advance())?;
         let mut rest = RunState::default();
-        simulation.save(&mut rest)?;
-        let places = Places::of(simulation, &rest);
+        run.save(&mut rest)?;
+        let places = Places::of(run, &rest);
         let moved = rest.clone();
-        let mut engine = Engine { simulation, steps, rest, moved, unmoved: RunState::default(), places };
+        let mut engine = Engine { run, steps, rest, moved, unmoved: RunState::default(), places };
         let mut unmoved = RunState::default();
         engine.advance(&mut unmoved)?;
         engine.unmoved = unmoved;
@@ -151,8 +151,8 @@ impl<'a> Engine<'a> {
     }
 
     fn advance(&mut self, into: &mut RunState) -> Result<()> {
-        (0..self.steps).try_for_each(|_| self.simulation.advance())?;
-        self.simulation.save(into)
+        (0..self.steps).try_for_each(|_| self.run.advance())?;
+        self.run.save(into)
     }
 
     /// Φ, a column for every number of the run's state, each of which is moved by `unit`. Most of them are written before they
@@ -184,7 +184,7 @@ impl<'a> Engine<'a> {
                 }
             }
         }
-        self.simulation.restore(&self.rest)?;
+        self.run.restore(&self.rest)?;
         Ok(phi)
     }
 
@@ -198,7 +198,7 @@ impl<'a> Engine<'a> {
         for j in group.clone() {
             *self.moved.number_mut(self.places.all[j]) += by(j);
         }
-        self.simulation.restore(&self.moved)?;
+        self.run.restore(&self.moved)?;
         for j in group {
             let place = self.places.all[j];
             *self.moved.number_mut(place) = self.rest.number(place);
@@ -217,7 +217,7 @@ impl<'a> Engine<'a> {
                 *state.number_mut(*place) += 0.3 + 0.7 * (1.7 * j as f64).sin();
             }
         }
-        self.simulation.restore(&state)?;
+        self.run.restore(&state)?;
         let (mut before, mut after) = (RunState::default(), RunState::default());
         // What was put in may not fit together; after two steps it does.
         self.advance(&mut after)?;

@@ -48,18 +48,18 @@ pub(super) struct Signals {
 }
 
 impl Signals {
-    pub(super) fn new(simulation: &Run) -> Self {
-        let mut outputs = vec![Sums::NEW; simulation.graph().outputs()];
-        outputs.iter_mut().zip(simulation.network().outputs()).for_each(|(sums, y)| sums.bounds.add(*y));
-        let mut inputs = vec![Sums::NEW; simulation.graph().inputs()];
-        inputs.iter_mut().zip(simulation.network().arrivals()).for_each(|(sums, u)| sums.bounds.add(*u));
+    pub(super) fn new(run: &Run) -> Self {
+        let mut outputs = vec![Sums::NEW; run.graph().outputs()];
+        outputs.iter_mut().zip(run.network().outputs()).for_each(|(sums, y)| sums.bounds.add(*y));
+        let mut inputs = vec![Sums::NEW; run.graph().inputs()];
+        inputs.iter_mut().zip(run.network().arrivals()).for_each(|(sums, u)| sums.bounds.add(*u));
         Signals { outputs, inputs, watched: 0.0, time: 0.0 }
     }
 
     /// Notes the errors of the outputs at the end of a step, which count as much as it is long.
-    pub(super) fn note(&mut self, simulation: &Run, size: f64, errors: impl Iterator<Item = f64>) {
-        let is_begin = 5 * simulation.index() < simulation.steps();
-        self.note_errors((simulation.time(), is_begin, size), simulation.network().outputs(), errors);
+    pub(super) fn note(&mut self, run: &Run, size: f64, errors: impl Iterator<Item = f64>) {
+        let is_begin = 5 * run.index() < run.steps();
+        self.note_errors((run.time(), is_begin, size), run.network().outputs(), errors);
     }
 
     /// The same of a step that ended at a time, in the first fifth of the run or not, and its size.
@@ -85,12 +85,10 @@ impl Signals {
     }
 
     /// Notes the defects of connections at the ends of the parts of a step.
-    pub(super) fn note_defects(&mut self, simulation: &Run, size: f64, defects: &Matrix) {
+    pub(super) fn note_defects(&mut self, run: &Run, size: f64, defects: &Matrix) {
         let last = defects.rows() - 1;
         self.time += size;
-        for (input, (sums, arrival)) in
-            self.inputs.iter_mut().zip(simulation.network().arrivals()).enumerate()
-        {
+        for (input, (sums, arrival)) in self.inputs.iter_mut().zip(run.network().arrivals()).enumerate() {
             sums.bounds.add(*arrival);
             let square = |j: usize| defects[(j, input)] * defects[(j, input)];
             let inner: f64 = (1..last).map(square).sum();
@@ -99,9 +97,9 @@ impl Signals {
     }
 
     /// The same where they are known at the end of the step alone: taken as growing from nothing.
-    pub(super) fn note_ends(&mut self, simulation: &Run, size: f64) {
+    pub(super) fn note_ends(&mut self, run: &Run, size: f64) {
         self.time += size;
-        let ends = simulation.network().arrivals().iter().zip(simulation.network().applied());
+        let ends = run.network().arrivals().iter().zip(run.network().applied());
         for (sums, (arrival, applied)) in self.inputs.iter_mut().zip(ends) {
             sums.bounds.add(*arrival);
             sums.sum += size / 3.0 * (applied - arrival) * (applied - arrival);
@@ -117,8 +115,8 @@ impl Signals {
     }
 
     /// The error of each output, the largest first.
-    pub(super) fn errors(&self, simulation: &Run, band: Spread) -> Vec<SignalError> {
-        let graph = simulation.graph();
+    pub(super) fn errors(&self, run: &Run, band: Spread) -> Vec<SignalError> {
+        let graph = run.graph();
         let one = |output: usize| SignalError {
             signal: graph.output_name(output),
             unit: graph.output_variable(output).unit.clone(),
@@ -133,8 +131,8 @@ impl Signals {
     }
 
     /// Per subsystem the mean over its outputs, then the Euclidean norm.
-    pub(super) fn overall(&self, simulation: &Run, band: Spread) -> Band {
-        let graph = simulation.graph();
+    pub(super) fn overall(&self, run: &Run, band: Spread) -> Band {
+        let graph = run.graph();
         let of = |id: usize| {
             let outputs = graph.outputs_of(id).filter(|output| graph.is_signal(*output));
             let count = outputs.clone().count().max(1) as f64;
@@ -145,8 +143,8 @@ impl Signals {
     }
 
     /// Defects of the connections, the largest first.
-    pub(super) fn gaps(&self, simulation: &Run) -> Vec<Gap> {
-        let graph = simulation.graph();
+    pub(super) fn gaps(&self, run: &Run) -> Vec<Gap> {
+        let graph = run.graph();
         let one = |input: usize| {
             let sums = &self.inputs[input];
             let mean = (sums.sum / self.time.max(f64::MIN_POSITIVE)).sqrt();
