@@ -9,6 +9,7 @@
 //!   ρ ≈ (largest move in the last tenth / largest move in the tenth from the middle on)^{1/Δk}           (1)
 
 use super::linear_system::{LinearSystem, unknown};
+use super::step_matrix::StepMatrix;
 use crate::error::{Error, Result};
 use crate::linalg::eigenvalues;
 use crate::run::{Run, RunConfig};
@@ -68,7 +69,7 @@ impl LinearSystem {
     ///
     /// Whatever refuses the settings themselves.
     pub fn growth(&self, config: &RunConfig) -> Result<Growth> {
-        match self.step_matrix(config) {
+        match StepMatrix::of(self, config) {
             Ok(matrix) => {
                 let spectrum = matrix.spectrum()?;
                 let radius = spectrum.radius;

@@ -49,19 +49,19 @@ pub struct StepMatrix {
     pub(super) core: Matrix,
 }
 
-impl LinearSystem {
-    /// The step matrix with these settings.
+impl StepMatrix {
+    /// Of a system with these settings.
     ///
     /// # Errors
     ///
     /// [`crate::Error::Unsupported`] with the reason if a step with this coupling is not linear.
-    pub fn step_matrix(&self, config: &RunConfig) -> Result<StepMatrix> {
-        let steps = Schedule::new(config, &self.graph)?.period();
+    pub fn of(system: &LinearSystem, config: &RunConfig) -> Result<StepMatrix> {
+        let steps = Schedule::new(config, &system.graph)?.period();
         if steps > LONGEST {
             return Err(unknown(format!("its rates meet only after {steps} steps")));
         }
-        let rest = vec![0.0; self.states()];
-        let mut run = self.run(config, (WARM_UP + 8) * steps, &rest)?;
+        let rest = vec![0.0; system.states()];
+        let mut run = system.run(config, (WARM_UP + 8) * steps, &rest)?;
         let mut engine = Engine::new(&mut run, steps, WARM_UP * steps)?;
         let phi = engine.columns(1.0)?;
         if !engine.is_linear(&phi)? {
@@ -69,9 +69,9 @@ impl LinearSystem {
             return Err(unknown(format!("a step with `{name}` is not linear")));
         }
         let Engine { places, run, .. } = engine;
-        let order = self.order(run, &places);
-        let reduced = reduce(&phi, &places.outputs, &order, self.states())?;
-        let labels = reduced.kept.iter().map(|k| self.label(run, &places, *k));
+        let order = order(system, run, &places);
+        let reduced = reduce(&phi, &places.outputs, &order, system.states())?;
+        let labels = reduced.kept.iter().map(|k| label(system, run, &places, *k));
         let (states, nominals): (Vec<String>, Vec<Option<f64>>) = labels.unzip();
         let graph = run.graph();
         Ok(StepMatrix {
@@ -85,37 +85,37 @@ impl LinearSystem {
             core: reduced.core,
         })
     }
+}
 
-    /// Which numbers are kept if some are combinations of others: states of subsystems first, then outputs, then memory.
-    fn order(&self, run: &Run, places: &Places) -> Vec<usize> {
-        let rank = |k: &usize| match (self.state(run, places.all[*k]), places.outputs.contains(k)) {
-            (Some(_), _) => 0,
-            (None, true) => 1,
-            (None, false) => 2,
-        };
-        let mut order: Vec<usize> = (0..places.all.len()).collect();
-        order.sort_by_key(rank);
-        order
+/// Which numbers are kept if some are combinations of others: states of subsystems first, then outputs, then memory.
+fn order(system: &LinearSystem, run: &Run, places: &Places) -> Vec<usize> {
+    let rank = |k: &usize| match (state(system, run, places.all[*k]), places.outputs.contains(k)) {
+        (Some(_), _) => 0,
+        (None, true) => 1,
+        (None, false) => 2,
+    };
+    let mut order: Vec<usize> = (0..places.all.len()).collect();
+    order.sort_by_key(rank);
+    order
+}
+
+/// Subsystem and number of a state, if the place holds one. In a saved model the time comes before its states.
+fn state(system: &LinearSystem, run: &Run, place: Place) -> Option<(usize, usize)> {
+    let Place::Subsystem(id, at) = place else { return None };
+    let own = system.graph.find(run.graph().name(id)).ok()?;
+    (1..=system.parts[own].matrices.states()).contains(&at).then_some((id, at))
+}
+
+fn label(system: &LinearSystem, run: &Run, places: &Places, k: usize) -> (String, Option<f64>) {
+    let graph = run.graph();
+    if let Some((id, at)) = state(system, run, places.all[k]) {
+        let own = system.graph.find(graph.name(id)).map_or(id, |own| own);
+        let declared = system.graph.ports(own).locals.get(at - 1).and_then(|v| v.nominal);
+        return (format!("{}.x[{at}]", graph.name(id)), declared);
     }
-
-    /// Subsystem and number of a state, if the place holds one. In a saved model the time comes before its states.
-    fn state(&self, run: &Run, place: Place) -> Option<(usize, usize)> {
-        let Place::Subsystem(id, at) = place else { return None };
-        let own = self.graph.find(run.graph().name(id)).ok()?;
-        (1..=self.parts[own].matrices.states()).contains(&at).then_some((id, at))
-    }
-
-    fn label(&self, run: &Run, places: &Places, k: usize) -> (String, Option<f64>) {
-        let graph = run.graph();
-        if let Some((id, at)) = self.state(run, places.all[k]) {
-            let own = self.graph.find(graph.name(id)).map_or(id, |own| own);
-            let declared = self.graph.ports(own).locals.get(at - 1).and_then(|v| v.nominal);
-            return (format!("{}.x[{at}]", graph.name(id)), declared);
-        }
-        match places.outputs.iter().position(|place| *place == k) {
-            Some(output) => (graph.output_name(output), graph.output_variable(output).nominal),
-            None => ("memory of the coupling".into(), None),
-        }
+    match places.outputs.iter().position(|place| *place == k) {
+        Some(output) => (graph.output_name(output), graph.output_variable(output).nominal),
+        None => ("memory of the coupling".into(), None),
     }
 }
 

@@ -4,7 +4,7 @@ use super::candidate::Candidate;
 use super::pilot::Pilots;
 use super::search::Judge;
 use super::wish::{Steps, Wish};
-use crate::analysis::{Courses, LinearSystem, Reference, is_learning};
+use crate::analysis::{Cost, Courses, LinearSystem, Reference, is_learning};
 use crate::coupling::{AutoConfig, Save};
 use crate::error::Result;
 use crate::run::RunConfig;
@@ -85,7 +85,7 @@ impl Judge for Forecasting<'_, '_> {
     }
 
     fn counted(&self, candidate: &Candidate) -> Result<f64> {
-        let cost = self.system.cost(&candidate.on(self.config))?;
+        let cost = Cost::of(self.system.graph(), &candidate.on(self.config))?;
         Ok(if self.save == Save::Communications { cost.steps } else { cost.calls })
     }
 

@@ -3,7 +3,7 @@
 use super::candidate::Candidate;
 use super::search::Judge;
 use super::wish::{FEWEST, Wish};
-use crate::analysis::cost_of;
+use crate::analysis::Cost;
 use crate::coupling::{CouplingConfig, Save, methods};
 use crate::error::{Error, Result};
 use crate::record::{Recorder, Trajectory};
@@ -326,7 +326,7 @@ impl Judge for Pilots<'_> {
     }
 
     fn counted(&self, candidate: &Candidate) -> Result<f64> {
-        let cost = cost_of(&self.graph, &candidate.on(&self.config))?;
+        let cost = Cost::of(&self.graph, &candidate.on(&self.config))?;
         Ok(if self.save == Save::Communications { cost.steps } else { cost.calls })
     }
 

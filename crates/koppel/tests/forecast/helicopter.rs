@@ -3,6 +3,7 @@
 
 use super::linear;
 use crate::cases::case;
+use koppel::analysis::StepMatrix;
 use koppel::coupling::{ConstantConfig, CouplingConfig, PrestepConfig};
 use koppel::run::RunConfig;
 
@@ -17,7 +18,7 @@ fn the_forecast_says_which_form_is_stable() {
             let prestep = PrestepConfig { constant, modified, ..PrestepConfig::default() };
             let coupling = CouplingConfig::from(prestep);
             let run = RunConfig { coupling, step, ..case.run.clone() };
-            system.step_matrix(&run).unwrap().spectrum().unwrap().radius
+            StepMatrix::of(&system, &run).unwrap().spectrum().unwrap().radius
         };
         let full = radius(ConstantConfig::None, false);
         let modified = radius(ConstantConfig::None, true);

@@ -16,7 +16,7 @@ pub use score::Score;
 use super::Candidate;
 use super::evolution::{Breeding, Problem, Random, Seen, breed, try_all};
 use super::pareto::{Point, front};
-use crate::analysis::{LinearSystem, Scan};
+use crate::analysis::{LinearSystem, Scan, Stiffness};
 use crate::coupling::{self, CouplingConfig};
 use crate::error::{Error, Result};
 use crate::run::RunConfig;
@@ -280,7 +280,7 @@ fn range(scorer: &Scorer<'_>, asked: Option<(f64, f64)>) -> Result<(f64, f64)> {
         let is_range = from > 0.0 && to >= from && to.is_finite();
         return if is_range { Ok((from, to)) } else { Err(no_range(from, to)) };
     }
-    let stiffness = scorer.system.stiffness().ok().flatten();
+    let stiffness = Stiffness::of(scorer.system).ok().flatten();
     let scan = Scan::of(step, stiffness.as_ref());
     let shortest = scorer.reference.as_ref().map_or(0.0, |reference| reference.horizon() / MOST_STEPS);
     let longest = scorer.reference.as_ref().map_or(f64::INFINITY, |reference| reference.longest_step());

@@ -3,7 +3,7 @@
 //! Any settings can be scored: methods with a step matrix by it, methods that learn by running the stand-ins.
 
 use super::objective::Objective;
-use crate::analysis::{Cost, LinearSystem, Reference};
+use crate::analysis::{Cost, LinearSystem, Reference, consistency};
 use crate::error::Result;
 use crate::plan::Candidate;
 use crate::run::RunConfig;
@@ -78,8 +78,8 @@ impl<'a> Scorer<'a> {
             spectral_radius: growth.radius,
             is_stable: growth.is_bounded,
             error: error.map(|error| error.overall),
-            consistency: if is_told { system.consistency(&config).ok() } else { None },
-            cost: system.cost(&config)?,
+            consistency: if is_told { consistency(system, &config).ok() } else { None },
+            cost: Cost::of(system.graph(), &config)?,
         })
     }
 }
