@@ -5,6 +5,7 @@
 //! and for all of them at once, each in the direction in which it makes ρ larger. Glumac & Kovacic 2018, 4.3, vary two
 //! parameters of one example by hand; here every number a subsystem has is varied.
 
+use super::intervals::last_stable;
 use super::limits::reason;
 use super::linear_system::LinearSystem;
 use crate::error::Result;
@@ -193,15 +194,8 @@ impl Varied<'_> {
                 stable = factor;
                 continue;
             }
-            let mut unstable = factor;
-            while (unstable / stable).ln().abs() > ACCURACY {
-                let middle = (stable * unstable).sqrt();
-                match self.radius(place, middle) {
-                    Ok(Some((_, true))) => stable = middle,
-                    _ => unstable = middle,
-                }
-            }
-            return Some(stable);
+            let is_stable = |factor: f64| matches!(self.radius(place, factor), Ok(Some((_, true))));
+            return Some(last_stable(stable, factor, ACCURACY, is_stable));
         }
         None
     }

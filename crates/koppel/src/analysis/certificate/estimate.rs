@@ -10,6 +10,7 @@
 
 use super::inside::{Followed, Inside};
 use super::stride::{Leap, Stride};
+use crate::analysis::linear_system::not_linear;
 use crate::error::{Error, Result};
 use crate::linalg::{Complex, Matrix, eigenvalues, spectral_radius};
 use crate::run::Run;
@@ -347,12 +348,8 @@ fn close(run: &Run, parts: &[Inside]) -> Result<StateSpace> {
 
 fn refuse_unknown(run: &Run) -> Result<()> {
     let graph = run.graph();
-    if let Some((input, _)) = graph.maps().first() {
-        return Err(unknown(format!("`{}` is fed through a table", graph.input_name(*input))));
-    }
-    if let Some(wire) = graph.message_wires().first() {
-        let (from, to) = (graph.name(wire.from), graph.name(wire.to));
-        return Err(unknown(format!("`{from}` and `{to}` exchange messages")));
+    if let Some(reason) = not_linear(graph) {
+        return Err(unknown(reason));
     }
     if let Some(id) = (0..graph.len()).find(|id| run.network().subsystem(*id).capabilities().needs_trials) {
         let name = graph.name(id);

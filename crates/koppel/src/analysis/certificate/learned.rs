@@ -21,6 +21,7 @@
 
 use super::regression::{Column, Regression};
 use super::signal::Signals;
+use crate::analysis::linear_system::not_linear;
 use crate::error::Result;
 use crate::linalg::{Lu, Matrix};
 use crate::run::Run;
@@ -92,8 +93,7 @@ impl Learned {
     pub(super) fn new(run: &mut Run) -> Result<Option<Self>> {
         let graph = run.graph();
         let (inputs, outputs, count) = (graph.inputs(), graph.outputs(), graph.len());
-        let is_plain = graph.maps().is_empty() && graph.message_wires().is_empty();
-        if !is_plain || !run.has_one_rate() || inputs + outputs > MOST_SIGNALS {
+        if not_linear(graph).is_some() || !run.has_one_rate() || inputs + outputs > MOST_SIGNALS {
             return Ok(None);
         }
         let mut wiring = Matrix::zeros(inputs, outputs);
