@@ -4,12 +4,11 @@
 //! that of everything ever seen, not of the last generation.
 
 mod nsga2;
-mod random;
 
 pub use nsga2::{Breeding, breed};
-pub use random::Random;
 
 use super::pareto::{Point, front};
+use crate::SplitMix64;
 use rayon::prelude::*;
 use std::collections::BTreeMap;
 
@@ -22,10 +21,10 @@ pub trait Problem: Sync {
     fn first(&self) -> Vec<Self::Genome>;
 
     /// Any one.
-    fn draw(&self, random: &mut Random) -> Self::Genome;
+    fn draw(&self, random: &mut SplitMix64) -> Self::Genome;
 
     /// One that takes after both.
-    fn child(&self, parents: [&Self::Genome; 2], random: &mut Random) -> Self::Genome;
+    fn child(&self, parents: [&Self::Genome; 2], random: &mut SplitMix64) -> Self::Genome;
 
     /// How good it is.
     fn judge(&self, genome: &Self::Genome) -> Point;

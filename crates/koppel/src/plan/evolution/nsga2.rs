@@ -11,7 +11,8 @@
 //! nothing is judged twice.
 
 use super::super::pareto::{Point, ranks, room};
-use super::{Problem, Random, Seen};
+use super::{Problem, Seen};
+use crate::SplitMix64;
 
 /// How long is bred, and from how many.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,7 +34,7 @@ const BARREN: usize = 3;
 pub fn breed<P: Problem>(problem: &P, breeding: Breeding, told: &(dyn Fn(usize) + Sync)) -> Seen<P::Genome> {
     let Breeding { evaluations, .. } = breeding;
     let population = breeding.population.clamp(4, evaluations.max(4));
-    let mut random = Random::new(breeding.seed);
+    let mut random = SplitMix64(breeding.seed);
     let mut seen = Seen::new();
     let mut parents = problem.first();
     parents.truncate(evaluations);
@@ -89,7 +90,7 @@ fn children<P: Problem>(
     seen: &Seen<P::Genome>,
     parents: &[P::Genome],
     count: usize,
-    random: &mut Random,
+    random: &mut SplitMix64,
 ) -> Vec<P::Genome> {
     let standings = standings(&points(seen, parents));
     let mut children: Vec<P::Genome> = Vec::with_capacity(count);

@@ -14,8 +14,9 @@ pub use objective::Objective;
 pub use score::Score;
 
 use super::Candidate;
-use super::evolution::{Breeding, Problem, Random, Seen, breed, try_all};
+use super::evolution::{Breeding, Problem, Seen, breed, try_all};
 use super::pareto::{Point, front};
+use crate::SplitMix64;
 use crate::analysis::{LinearSystem, Scan, Stiffness};
 use crate::coupling::{self, CouplingConfig};
 use crate::error::{Error, Result};
@@ -308,11 +309,11 @@ impl Problem for Settings<'_> {
         self.space.coarse(self.evaluations / 2).unwrap_or_else(|| self.space.simple())
     }
 
-    fn draw(&self, random: &mut Random) -> Genome {
+    fn draw(&self, random: &mut SplitMix64) -> Genome {
         self.space.draw(random)
     }
 
-    fn child(&self, parents: [&Genome; 2], random: &mut Random) -> Genome {
+    fn child(&self, parents: [&Genome; 2], random: &mut SplitMix64) -> Genome {
         self.space.child(parents, random)
     }
 
