@@ -2,7 +2,7 @@
 
 use super::candidate::Candidate;
 use super::search::Judge;
-use super::wish::{FEWEST, Wish};
+use super::task::{FEWEST, Task};
 use crate::analysis::Cost;
 use crate::coupling::{CouplingConfig, Save, methods};
 use crate::error::{Error, Result};
@@ -87,18 +87,18 @@ impl<'a> Pilots<'a> {
     pub(super) fn new(
         start: &'a mut Start<'a>,
         config: &RunConfig,
-        wish: &Wish,
+        task: &Task,
         (base, set_up): (&mut Run, f64),
     ) -> std::result::Result<Self, String> {
         let graph = base.graph().clone();
         let names = (0..graph.len()).map(|id| graph.name(id).to_owned()).collect();
-        let save = wish.aim.save;
-        let patience = if save == Save::Time { wish.patience } else { COUNTED };
+        let save = task.aim.save;
+        let patience = if save == Save::Time { task.patience } else { COUNTED };
         let (begin, time) = (Instant::now(), base.time());
         while !base.is_done() && begin.elapsed().as_secs_f64() < FIRST {
             match base.advance() {
                 Ok(()) => {}
-                Err(error) if !wish.is_asked() && is_foreign(&error) => {
+                Err(error) if !task.is_asked() && is_foreign(&error) => {
                     return Err("what is not koppel's own failed on the way; the run will tell".into());
                 }
                 // Another method may do better.
@@ -108,7 +108,7 @@ impl<'a> Pilots<'a> {
         let duration = config.stop - config.start;
         let rate = begin.elapsed().as_secs_f64() / (base.time() - time).max(1e-3 * duration);
         let budget = patience.max(PART * (set_up + rate * duration));
-        if !wish.is_asked() && WORTH * set_up > budget {
+        if !task.is_asked() && WORTH * set_up > budget {
             return Err(format!(
                 "each copy takes {set_up:.2} s to its start, too long for this run (coupling = \"auto\" tries all the same)"
             ));
@@ -121,7 +121,7 @@ impl<'a> Pilots<'a> {
             config.stop = config.start + looked;
             times = duration / looked;
         }
-        let may_excite = wish.spared.is_empty() && config.iteration.is_none();
+        let may_excite = task.spared.is_empty() && config.iteration.is_none();
         Ok(Pilots { start, config, times, save, names, graph, reference: None, budget, may_excite })
     }
 

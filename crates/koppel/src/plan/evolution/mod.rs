@@ -32,13 +32,13 @@ pub trait Problem: Sync {
 
 /// Everything that was judged.
 #[derive(Clone, Debug)]
-pub struct Seen<G> {
+pub struct Evaluated<G> {
     all: BTreeMap<G, Point>,
 }
 
-impl<G: Clone + Ord + Send + Sync> Seen<G> {
+impl<G: Clone + Ord + Send + Sync> Evaluated<G> {
     fn new() -> Self {
-        Seen { all: BTreeMap::new() }
+        Evaluated { all: BTreeMap::new() }
     }
 
     /// How many.
@@ -66,7 +66,12 @@ impl<G: Clone + Ord + Send + Sync> Seen<G> {
     }
 
     /// Judges what is new, side by side.
-    fn judge<P: Problem<Genome = G>>(&mut self, problem: &P, genomes: &[G], told: &(dyn Fn(usize) + Sync)) {
+    fn judge<P: Problem<Genome = G>>(
+        &mut self,
+        problem: &P,
+        genomes: &[G],
+        progress: &(dyn Fn(usize) + Sync),
+    ) {
         let mut new: Vec<&G> = genomes.iter().filter(|genome| !self.all.contains_key(genome)).collect();
         new.sort_unstable();
         new.dedup();
@@ -76,7 +81,7 @@ impl<G: Clone + Ord + Send + Sync> Seen<G> {
             .par_iter()
             .map(|genome| {
                 let point = problem.judge(genome);
-                told(count.fetch_add(1, std::sync::atomic::Ordering::Relaxed) + 1);
+                progress(count.fetch_add(1, std::sync::atomic::Ordering::Relaxed) + 1);
                 ((*genome).clone(), point)
             })
             .collect();
@@ -84,13 +89,13 @@ impl<G: Clone + Ord + Send + Sync> Seen<G> {
     }
 }
 
-/// Judges all of these; `told` is given the number of those judged so far.
+/// Judges all of these; `progress` is given the number of those judged so far.
 pub fn try_all<P: Problem>(
     problem: &P,
     genomes: &[P::Genome],
-    told: &(dyn Fn(usize) + Sync),
-) -> Seen<P::Genome> {
-    let mut seen = Seen::new();
-    seen.judge(problem, genomes, told);
-    seen
+    progress: &(dyn Fn(usize) + Sync),
+) -> Evaluated<P::Genome> {
+    let mut evaluated = Evaluated::new();
+    evaluated.judge(problem, genomes, progress);
+    evaluated
 }
