@@ -113,12 +113,7 @@ pub fn structure(run: &mut Run) -> Result<StructureReport> {
         let id = graph.subsystem_of_input(target);
         let place = target - graph.inputs_of(id).start;
         let acts = |output: &usize| {
-            graph.subsystem_of_output(*output) == id
-                && match graph.reaching(*output) {
-                    Dependencies::None => false,
-                    Dependencies::On(list) => list.contains(&place),
-                    Dependencies::Unknown => true,
-                }
+            graph.subsystem_of_output(*output) == id && graph.reaching(*output).may_include(place)
         };
         loops.iter().any(|l| l.outputs.contains(&source) && l.outputs.iter().any(acts))
     };
@@ -139,11 +134,7 @@ fn subsystem(run: &mut Run, id: usize) -> Result<SubsystemReport> {
     let graph: &SystemGraph = run.graph();
     let ports = graph.ports(id);
     let acting = |i: usize| -> Vec<String> {
-        let all: Vec<usize> = match &ports.outputs[i].depends {
-            Dependencies::None => Vec::new(),
-            Dependencies::On(list) => list.clone(),
-            Dependencies::Unknown => (0..ports.inputs.len()).collect(),
-        };
+        let all = ports.outputs[i].depends.among(ports.inputs.len());
         let is_unknown = ports.outputs[i].depends == Dependencies::Unknown;
         let acts = |j: &usize| !is_unknown || found.matrix[(i, *j)] != 0.0;
         all.into_iter().filter(acts).map(|j| ports.inputs[j].name.clone()).collect()
