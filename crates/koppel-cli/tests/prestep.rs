@@ -2,11 +2,13 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+#[path = "../../koppel/tests/common/cases/mod.rs"]
+mod cases;
 mod common;
 
+use crate::cases::{Case, case};
 use common::{Folder, Said, examples};
-use koppel::models::cases::{Case, case};
-use koppel::record::Table;
+use koppel::record::Trajectory;
 use koppel::run::{Flow, Run, RunConfig};
 use koppel::solver::{SolverConfig, Tolerances};
 
@@ -26,10 +28,10 @@ fn column<'a>(header: &[String], rows: &'a [Vec<f64>], name: &str) -> impl Itera
 }
 
 /// The uncut system of the case at the times of these rows: names of columns, and their values.
-fn reference(case: &Case, rows: &[Vec<f64>]) -> (Vec<String>, Table) {
+fn reference(case: &Case, rows: &[Vec<f64>]) -> (Vec<String>, Trajectory) {
     let config = RunConfig::new(rows[rows.len() - 1][0], rows[1][0] - rows[0][0]);
     let mut simulation = Run::new(case.reference().unwrap(), &config).unwrap();
-    let mut exact = Table::default();
+    let mut exact = Trajectory::default();
     simulation.run(&mut exact, &mut |_| Ok(Flow::Continue)).unwrap();
     assert_eq!(exact.times.len(), rows.len());
     (simulation.columns().iter().map(|c| c.name.clone()).collect(), exact)

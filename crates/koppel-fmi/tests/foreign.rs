@@ -8,7 +8,7 @@
 mod prepared;
 
 use koppel::linalg::Matrix;
-use koppel::record::Table;
+use koppel::record::Trajectory;
 use koppel::run::{Flow, Run, RunConfig};
 use koppel::solver::SolverConfig;
 use koppel::system::{
@@ -51,7 +51,7 @@ fn run(a: Box<dyn Subsystem>, b: Box<dyn Subsystem>) -> [f64; 4] {
         .connect(Connection::new("a.x", "b.F").gain(4.0))
         .connect(Connection::new("b.x", "a.F").gain(4.0));
     let mut simulation = Run::new(system.build().unwrap(), &RunConfig::new(2.0, STEP)).unwrap();
-    simulation.run(&mut Table::default(), &mut |_| Ok(Flow::Continue)).unwrap();
+    simulation.run(&mut Trajectory::default(), &mut |_| Ok(Flow::Continue)).unwrap();
     let (a, b) = (simulation.outputs(0), simulation.outputs(1));
     [a[0], a[1], b[0], b[1]]
 }
@@ -179,7 +179,8 @@ fn a_model_that_gives_up_ends_the_run_with_its_words() {
     let system = SystemBuilder::new().add("body", body).build().unwrap();
     let mut simulation = Run::new(system, &RunConfig::new(1.0, 0.1)).unwrap();
     // Before the first step is done that is a failure.
-    let error = simulation.run(&mut Table::default(), &mut |_| Ok(Flow::Continue)).unwrap_err().to_string();
+    let error =
+        simulation.run(&mut Trajectory::default(), &mut |_| Ok(Flow::Continue)).unwrap_err().to_string();
     assert!(error.contains("asks to end the simulation at 0 s\n"), "{error}");
     assert!(error.ends_with("the mass must be positive"), "{error}");
 }
@@ -268,7 +269,7 @@ fn outputs_at_the_start_are_those_after_initialization() {
                 system = system.connect(Connection::new(from, to));
             }
             let mut simulation = Run::new(system.build().unwrap(), &RunConfig::new(1e-3, 1e-3)).unwrap();
-            let mut table = Table::default();
+            let mut table = Trajectory::default();
             simulation.run(&mut table, &mut |_| Ok(Flow::Continue)).unwrap();
             let value = |row: usize, name: &str| {
                 table.rows[row][simulation.columns().iter().position(|c| c.name == name).unwrap()]

@@ -7,7 +7,7 @@ mod common;
 
 use common::{MASS2, MASS3, TestFmu};
 use koppel::coupling::CouplingConfig;
-use koppel::record::Table;
+use koppel::record::Trajectory;
 use koppel::run::{Flow, Parallel, Run, RunConfig, ScheduleConfig};
 use koppel::signal::{Request, Samples, Segment, Step};
 use koppel::system::{Connection, Horizon, Snapshot, Subsystem, SystemBuilder, VariableId, VariableKind};
@@ -47,7 +47,7 @@ fn dual_mass(fmus: [&Arc<Fmu>; 2], is_isolated: bool, config: &RunConfig) -> Vec
         .build()
         .unwrap();
     let mut simulation = Run::new(system, config).unwrap();
-    let mut table = Table::default();
+    let mut table = Trajectory::default();
     simulation.run(&mut table, &mut |_| Ok(Flow::Continue)).unwrap();
     let columns = simulation.columns().len();
     (0..columns).flat_map(|column| table.column(column).map(f64::to_bits).collect::<Vec<u64>>()).collect()

@@ -15,7 +15,7 @@ mod reals;
 use common::{MASS2, MASS3, TestFmu};
 use exchange::{ALL, OSCILLATOR};
 use koppel::coupling::{CouplingConfig, StartUp, VfpsConfig};
-use koppel::record::Table;
+use koppel::record::Trajectory;
 use koppel::run::{
     AccelerationKind, Flow, IterationConfig, IterationKind, Otherwise, Run, RunConfig, RunState,
 };
@@ -91,7 +91,7 @@ fn iterated(otherwise: Otherwise, max_iterations: u32) -> Option<IterationConfig
 fn run((system, notes): (System, Notes), config: &RunConfig) -> Vec<Note> {
     let mut simulation = Run::new(system, config).unwrap_or_else(|error| panic!("{error}"));
     let before = notes.lock().unwrap().len();
-    simulation.run(&mut Table::default(), &mut |_| Ok(Flow::Continue)).unwrap();
+    simulation.run(&mut Trajectory::default(), &mut |_| Ok(Flow::Continue)).unwrap();
     let all = notes.lock().unwrap().clone();
     check(&all);
     all[before..].to_vec()
@@ -253,7 +253,7 @@ fn an_fmu_that_restarts_where_it_may_not_forget_moves() {
         let system = SystemBuilder::new().add_boxed("a", a).build().unwrap();
         let mut simulation = Run::new(system, &RunConfig::new(3.0, STEP)).unwrap();
         let x = simulation.columns().iter().position(|column| column.name == "a.x").unwrap();
-        let mut table = Table::default();
+        let mut table = Trajectory::default();
         simulation.run(&mut table, &mut |_| Ok(Flow::Continue)).unwrap();
         table.column(x).collect::<Vec<f64>>()
     };

@@ -11,7 +11,7 @@ use common::{MASS2, MASS3, TestFmu};
 use exchange::{ALL, BALL};
 use koppel::coupling::{CouplingConfig, StartUp};
 use koppel::models;
-use koppel::record::Table;
+use koppel::record::Trajectory;
 use koppel::run::{
     AccelerationKind, Ending, Flow, IterationConfig, IterationKind, Parallel, Run, RunConfig, ScheduleConfig,
     Termination,
@@ -62,7 +62,7 @@ fn run(system: System, config: &RunConfig) -> (Ending, Vec<f64>, Vec<Vec<f64>>) 
     let mut simulation = Run::new(system, config).unwrap_or_else(|error| panic!("{error}"));
     let of = |name: &str| simulation.columns().iter().position(|column| column.name == name);
     let columns: Vec<usize> = ["b.x", "a.x"].into_iter().filter_map(of).collect();
-    let mut table = Table::default();
+    let mut table = Trajectory::default();
     let ending = simulation.run(&mut table, &mut |_| Ok(Flow::ContinueFor(1000)));
     let ending = ending.unwrap_or_else(|error| panic!("{error}"));
     let columns = columns.into_iter().map(|column| table.column(column).collect()).collect();

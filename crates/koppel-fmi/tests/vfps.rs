@@ -9,7 +9,7 @@ mod common;
 use common::{MASS2, MASS3, TestFmu};
 use koppel::coupling::{CouplingConfig, StartUp, VfpsConfig};
 use koppel::identify::{Answer, ProbeStore, Question};
-use koppel::record::Table;
+use koppel::record::Trajectory;
 use koppel::run::{Change, Flow, Parallel, Run, RunConfig};
 use koppel::system::{Connection, Subsystem, System, SystemBuilder};
 use koppel::workbench::Preparation;
@@ -68,7 +68,7 @@ fn vfps(stop: f64, step: f64) -> RunConfig {
 fn positions(simulation: &mut Run) -> Vec<[f64; 2]> {
     let of = |name: &str| simulation.columns().iter().position(|c| c.name == name).unwrap();
     let (a, b) = (of("a.x"), of("b.x"));
-    let mut table = Table::default();
+    let mut table = Trajectory::default();
     simulation.run(&mut table, &mut |_| Ok(Flow::Continue)).unwrap_or_else(|error| panic!("{error}"));
     table.column(a).zip(table.column(b)).map(|(a, b)| [a, b]).collect()
 }

@@ -4,9 +4,7 @@ use crate::error::{Error, Result};
 use koppel::models::ModelEntry;
 use koppel::record::{Columns, Source};
 use koppel::run::{Reading, RunConfig};
-use koppel::system::{
-    Dependencies, InputId, Ode, Ports, SystemGraph, Variable as Port, VariableId, VariableKind,
-};
+use koppel::system::{InputId, Ode, Ports, SystemGraph, Variable as Port, VariableId, VariableKind};
 use koppel::unit::Unit;
 
 /// What stands behind a variable.
@@ -168,11 +166,10 @@ impl Interface {
                     variable.depends = vec![place];
                     continue;
                 }
-                Role::Output(index) => match &ports.outputs[index].depends {
-                    Dependencies::None => Vec::new(),
-                    Dependencies::On(list) => list.iter().map(|input| inputs[*input]).collect(),
-                    Dependencies::Unknown => inputs.clone(),
-                },
+                Role::Output(index) => {
+                    let acting = ports.outputs[index].depends.among(inputs.len()).into_iter();
+                    acting.map(|input| inputs[input]).collect()
+                }
                 Role::Derivative(_) => inputs.clone(),
                 _ => continue,
             };
@@ -290,12 +287,7 @@ fn reached_outputs(graph: &SystemGraph, from: InputId) -> Vec<bool> {
         let id = graph.subsystem_of_input(input);
         let index = input - graph.inputs_of(id).start;
         for (output, variable) in graph.outputs_of(id).zip(&graph.ports(id).outputs) {
-            let is_fed = match &variable.depends {
-                Dependencies::None => false,
-                Dependencies::On(inputs) => inputs.contains(&index),
-                Dependencies::Unknown => true,
-            };
-            if is_fed && !std::mem::replace(&mut is_reached[output], true) {
+            if variable.depends.may_include(index) && !std::mem::replace(&mut is_reached[output], true) {
                 let wires = graph.wires().iter().filter(|wire| wire.source == output);
                 waiting.extend(wires.map(|wire| wire.target));
             }

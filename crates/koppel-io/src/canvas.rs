@@ -1,5 +1,6 @@
 //! What every picture (SVG) is drawn with: shapes, texts, axes, legends.
 
+use koppel::signal::Bounds;
 use std::fmt::{Arguments, Write as _};
 
 use crate::number::significant;
@@ -115,7 +116,7 @@ impl Axis {
     /// An axis that holds all values; one by powers of ten begins and ends with one.
     pub(crate) fn new(scale: Scale, values: impl Iterator<Item = f64>, ends: [f64; 2]) -> Self {
         let usable = values.filter(|v| v.is_finite() && (scale == Scale::Linear || *v > 0.0));
-        let (low, high) = usable.fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), v| (l.min(v), h.max(v)));
+        let Bounds { low, high } = Bounds::of(usable);
         let (low, high) = if low <= high { (low, high) } else { (1.0, 10.0) };
         let (low, high) = match scale {
             Scale::Logarithmic => {

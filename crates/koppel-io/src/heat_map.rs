@@ -2,6 +2,7 @@
 
 use crate::canvas::{Axis, Canvas, Frame, HEIGHT, WIDTH};
 use crate::number::significant;
+use koppel::signal::Bounds;
 
 /// A heat map.
 pub struct HeatMap {
@@ -29,7 +30,7 @@ impl HeatMap {
     pub fn svg(&self) -> String {
         let (top, height) = (40.0, 300.0);
         let all = self.values.iter().flatten().copied().filter(|v| v.is_finite());
-        let (low, high) = all.fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), v| (l.min(v), h.max(v)));
+        let Bounds { low, high } = Bounds::of(all);
         let (x, y) =
             (Axis::names(&self.columns, [150.0, 630.0]), Axis::names(&self.rows, [top + height, top]));
         let frame = Frame { x, y };

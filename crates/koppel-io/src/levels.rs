@@ -1,6 +1,7 @@
 //! Lines or bars over the levels of a factor, which stand side by side at equal distances.
 
 use crate::canvas::{Axis, Canvas, Frame, HEIGHT, Scale, WIDTH, colour};
+use koppel::signal::Bounds;
 
 /// How values are drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,7 +63,7 @@ impl Levels {
     /// The vertical axis: of bars from zero, of lines by the logarithm where they span more than two decades.
     fn axis(&self, ends: [f64; 2]) -> Axis {
         let all = self.series.iter().flat_map(|(_, values)| values).copied().filter(|v| v.is_finite());
-        let (low, high) = all.fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), v| (l.min(v), h.max(v)));
+        let Bounds { low, high } = Bounds::of(all);
         let (low, high) = if low <= high { (low, high) } else { (0.0, 1.0) };
         if self.mark == Mark::Bars {
             let high = if high > 0.0 { high } else { 1.0 };

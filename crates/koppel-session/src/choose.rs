@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use koppel::analysis::zero_stability;
 use koppel::coupling::CouplingConfig;
 use koppel::diagnostic::{Diagnostic, in_one_line};
-use koppel::plan::{Basis, Choice, Steps, Wish, choose, held_inputs};
+use koppel::plan::{Basis, Choice, Steps, Task, choose, held_inputs};
 use koppel::run::{Run, RunConfig, ScheduleConfig};
 use koppel::system::{Reach, algebraic_loops};
 use koppel_io::system_file::brief;
@@ -113,7 +113,7 @@ impl Session {
     fn choice(&self, excluded: &[Excluded], progress: &dyn Fn(&str)) -> Result<Choice> {
         let failed = RefCell::new(None);
         let mut start = |config: &RunConfig| self.copy(config).map_err(|error| engine(error, &failed));
-        choose(&self.wish(excluded), &mut start, progress).map_err(|error| match failed.take() {
+        choose(&self.task(excluded), &mut start, progress).map_err(|error| match failed.take() {
             Some(error) => error,
             None => self.spec.blame(*error),
         })
@@ -121,13 +121,13 @@ impl Session {
 
     /// Whatever fails in a choice that nobody asked for, the run will tell it, with the logs of its FMUs.
     fn unasked_choice(&self, excluded: &[Excluded], progress: &dyn Fn(&str)) -> Choice {
-        let wish = self.wish(excluded);
+        let task = self.task(excluded);
         let refused = self.refused().into_iter().next().map(|(name, reason)| format!("`{name}`: {reason}"));
         match refused {
-            Some(reason) => held_inputs(&wish, reason),
+            Some(reason) => held_inputs(&task, reason),
             None => self
                 .choice(excluded, progress)
-                .unwrap_or_else(|_| held_inputs(&wish, "it cannot be tried".into())),
+                .unwrap_or_else(|_| held_inputs(&task, "it cannot be tried".into())),
         }
     }
 
@@ -139,19 +139,19 @@ impl Session {
         copy.simulation()
     }
 
-    fn wish(&self, excluded: &[Excluded]) -> Wish {
+    fn task(&self, excluded: &[Excluded]) -> Task {
         let schedules = match self.spec.has_schedule() {
             true => vec![self.spec.run.schedule.clone()],
             false => vec![ScheduleConfig::PARALLEL, ScheduleConfig::SEQUENCE],
         };
-        Wish {
+        Task {
             config: self.spec.run.clone(),
             steps: self.spec.steps,
             schedules,
             aim: self.spec.run.coupling.open().unwrap_or_default(),
             spared: self.spared(),
             excluded: excluded.to_vec(),
-            patience: if self.spec.is_asked() { Wish::ASKED } else { Wish::UNASKED },
+            patience: if self.spec.is_asked() { Task::ASKED } else { Task::UNASKED },
         }
     }
 

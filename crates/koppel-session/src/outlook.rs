@@ -1,6 +1,6 @@
 //! A warning before a run that will go wrong, if that can be told at little cost.
 
-use koppel::analysis::LinearSystem;
+use koppel::analysis::{LinearSystem, StepMatrix};
 use koppel::diagnostic::Remark;
 use koppel::run::{Run, RunConfig};
 
@@ -28,7 +28,7 @@ pub(crate) fn warn(simulation: &mut Run, config: &RunConfig, tell: Tell<'_>) {
     }
     let (method, step) = (config.coupling.name(), config.step);
     let way_out = "`koppel check` tells the stable steps of every method; --coupling auto chooses one, --step auto a step, too";
-    let Ok(growth) = system.step_matrix(config).and_then(|_| system.growth(config)) else { return };
+    let Ok(growth) = StepMatrix::of(&system, config).and_then(|_| system.growth(config)) else { return };
     // What hardly grows before the run ends does no harm in it.
     let steps = (config.stop - config.start) / step;
     let (will, linearised, grown) = match system.is_exact() {

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use koppel::coupling::CouplingConfig;
 use koppel::diagnostic::{Diagnosis, told};
-use koppel::record::Table;
+use koppel::record::Trajectory;
 use koppel::run::Flow;
 
 use koppel_io::system_file::{Mistake, Place};
@@ -64,8 +64,8 @@ fn mistake(text: &str) -> Mistake {
     }
 }
 
-fn rows(file: &Session) -> Table {
-    let mut table = Table::default();
+fn rows(file: &Session) -> Trajectory {
+    let mut table = Trajectory::default();
     file.simulation().unwrap().run(&mut table, &mut |_| Ok(Flow::Continue)).unwrap();
     table
 }
@@ -316,7 +316,7 @@ fn the_monolith_is_the_limit_of_small_steps() {
     let text = SYSTEM.split_once("[[at]]").unwrap().0.replace("every = { right = 2 }", "");
     let mut file = read(&text);
     let names = ["left.x".to_owned(), "right.x".to_owned()];
-    let mut exact = Table::default();
+    let mut exact = Trajectory::default();
     file.monolith(None, &names).unwrap().run(&mut exact, &mut |_| Ok(Flow::Continue)).unwrap();
     assert_eq!(exact.times.len(), 101);
     let distance = |file: &mut Session, step: &str| {

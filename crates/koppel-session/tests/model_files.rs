@@ -3,7 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use koppel::coupling::PrestepConfig;
-use koppel::record::Table;
+use koppel::record::Trajectory;
 use koppel::run::{Flow, Run};
 use koppel_io::model_file::{has_models, write_models};
 use koppel_io::system_file::Setting;
@@ -14,9 +14,9 @@ fn examples() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/prestep")
 }
 
-fn run(file: &Session) -> (Run, Table) {
+fn run(file: &Session) -> (Run, Trajectory) {
     let mut simulation = file.simulation().unwrap();
-    let mut table = Table::default();
+    let mut table = Trajectory::default();
     simulation.run(&mut table, &mut |_| Ok(Flow::Continue)).unwrap();
     (simulation, table)
 }
@@ -62,7 +62,7 @@ fn matrices_by_hand_are_as_good_as_exact_ones() {
     let file = Session::parse(&text, &path).unwrap();
     assert_eq!(file.spec.reads(), [folder.path().join("models.toml")]);
     let (simulation, table) = run(&file);
-    let gap = |table: &Table| {
+    let gap = |table: &Trajectory| {
         let pairs = table.rows.iter().flatten().zip(reference.rows.iter().flatten());
         pairs.map(|(a, b)| (a - b).abs() / (1.0 + b.abs())).fold(0.0, f64::max)
     };

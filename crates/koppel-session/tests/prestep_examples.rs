@@ -1,6 +1,6 @@
 //! The example files of the pre-step method load and run, and none of them grows.
 
-use koppel::record::Table;
+use koppel::record::Trajectory;
 use koppel::run::Flow;
 use koppel_session::Session;
 use std::path::Path;
@@ -15,7 +15,7 @@ fn examples_of_the_pre_step_method_stay_bounded() {
         let file = Session::load(&path, &[]).unwrap();
         assert!(file.spec.warnings().is_empty(), "{}: {:?}", path.display(), file.spec.warnings());
         let mut simulation = file.simulation().unwrap();
-        let mut table = Table::default();
+        let mut table = Trajectory::default();
         simulation.run(&mut table, &mut |_| Ok(Flow::Continue)).unwrap();
         let half = table.rows.len() / 2;
         let names = simulation.columns().iter().map(|column| &column.name);

@@ -7,8 +7,11 @@
 
 #![expect(clippy::print_stdout, clippy::unwrap_used, reason = "a benchmark prints and may panic")]
 
+#[path = "../tests/common/cases/mod.rs"]
+mod cases;
+
+use crate::cases::{Case, case};
 use koppel::coupling::{CouplingConfig, VfpsConfig};
-use koppel::models::cases::{Case, case};
 use koppel::run::{Parallel, Run, RunConfig};
 use std::time::Instant;
 

@@ -4,7 +4,7 @@
 //! to 1 in one step, exactly. A model is its ports and its equations; black boxes implement `koppel::system::Subsystem` instead.
 #![expect(clippy::print_stdout, reason = "an example prints")]
 
-use koppel::record::{Record, Table};
+use koppel::record::{Record, Trajectory};
 use koppel::run::{Run, RunConfig};
 use koppel::system::{Connection, Ode, OdeModel, Ports, SystemBuilder, Variable};
 use koppel::{Result, models, solver::SolverConfig};
@@ -22,7 +22,7 @@ impl Ode for DeadBeat {
 }
 
 /// Three steps; the columns are the output of the plant and that of the controller.
-pub(crate) fn run(step: f64) -> Result<Table> {
+pub(crate) fn run(step: f64) -> Result<Trajectory> {
     let (inputs, outputs) = (vec![Variable::new("y")], vec![Variable::new("u").fed_by(&[0])]);
     let controller = DeadBeat(Ports { inputs, outputs, ..Ports::default() }, (-step).exp());
     let system = SystemBuilder::new()

@@ -7,7 +7,7 @@
 use koppel::analysis::{Certificate, Certifier, LinearSystem, Scan, stable_steps};
 use koppel::run::{Flow, Run, RunConfig};
 use koppel::system::{Connection, SystemBuilder};
-use koppel::{Result, models, record::Table, solver::SolverConfig};
+use koppel::{Result, models, record::Trajectory, solver::SolverConfig};
 
 pub(crate) fn main() -> Result<()> {
     println!("stable up to a step of {:.4} s", largest_stable_step()?);
@@ -34,8 +34,8 @@ pub(crate) fn largest_stable_step() -> Result<f64> {
 }
 
 /// A certifier watches the connections of a run.
-pub(crate) fn certified_run(step: f64) -> Result<(Table, Certificate)> {
-    let (mut run, mut table) = (control_loop(step)?, Table::default());
+pub(crate) fn certified_run(step: f64) -> Result<(Trajectory, Certificate)> {
+    let (mut run, mut table) = (control_loop(step)?, Trajectory::default());
     let mut certifier = Certifier::new(&mut run);
     run.run(&mut table, &mut |run| {
         certifier.look(run);

@@ -8,7 +8,7 @@
 //!
 //! ```
 //! use koppel::coupling::{CouplingConfig, StartUp};
-//! use koppel::record::{Record, Table};
+//! use koppel::record::{Record, Trajectory};
 //! use koppel::run::{Flow, Run, RunConfig};
 //! use koppel::solver::SolverConfig;
 //! use koppel::system::{Connection, OdeModel, SystemBuilder};
@@ -26,7 +26,7 @@
 //! let coupling = CouplingConfig::foh(StartUp::Constant);
 //! let record = Record::One("plant.y".into());
 //! let mut run = Run::new(system, &RunConfig { coupling, record, ..RunConfig::new(1.0, 0.01) })?;
-//! let mut table = Table::default();
+//! let mut table = Trajectory::default();
 //! run.run(&mut table, &mut |_| Ok(Flow::Continue))?;
 //! for (t, y) in table.times.iter().zip(table.column(0)) {
 //!     let exact = (10.0 * (-10.0 * t).exp() - (-t).exp()) / 9.0;
@@ -62,6 +62,13 @@ pub mod system;
 pub mod tape;
 pub mod unit;
 pub mod workbench;
+
+/// Whole systems for tests, which name the crate as its users do.
+#[cfg(test)]
+#[path = "../tests/common/cases/mod.rs"]
+mod cases;
+#[cfg(test)]
+extern crate self as koppel;
 
 pub use error::{Error, Result};
 pub use fnv::fnv;

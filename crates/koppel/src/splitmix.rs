@@ -26,6 +26,25 @@ impl SplitMix64 {
     pub fn unit(&mut self) -> f64 {
         (self.bits() >> 11) as f64 / (1_u64 << 53) as f64
     }
+
+    /// A whole number below `count`, which is at least 1.
+    pub fn below(&mut self, count: usize) -> usize {
+        ((self.unit() * count as f64) as usize).min(count - 1)
+    }
+
+    /// True with this probability.
+    pub fn happens(&mut self, probability: f64) -> bool {
+        self.unit() < probability
+    }
+
+    /// A whole number of either sign, small ones more often: every further one half as often.
+    pub fn nudge(&mut self) -> isize {
+        let mut size = 1;
+        while self.happens(0.5) {
+            size += 1;
+        }
+        if self.happens(0.5) { size } else { -size }
+    }
 }
 
 #[cfg(test)]

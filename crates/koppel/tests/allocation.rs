@@ -2,18 +2,20 @@
 
 #![expect(unsafe_code, reason = "a counting allocator")]
 
+#[path = "common/cases/mod.rs"]
+mod cases;
 #[path = "common/counting.rs"]
 mod counting;
 #[path = "common/methods.rs"]
 mod methods;
 
+use crate::cases::case;
 use counting::allocations;
 use koppel::coupling::{
     Against, CorrectorConfig, CouplingConfig, ErrorEquationConfig, Goal, HinfConfig, Hold, NepceConfig,
     OdeMethod, PrestepConfig, Shape, StartUp, VfpsConfig,
 };
 use koppel::identify::{ModelConfig, MoespConfig, RlsConfig};
-use koppel::models::cases::case;
 use koppel::run::{Parallel, Reading, Run, RunConfig, RunState, ScheduleConfig};
 use koppel::signal::external::ExternalConfig;
 use std::collections::BTreeMap;

@@ -2,16 +2,18 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+#[path = "common/cases/mod.rs"]
+mod cases;
 #[path = "common/couplings.rs"]
 mod couplings;
 #[path = "common/methods.rs"]
 mod methods;
 
+use crate::cases::{Case, case, cases};
 use couplings::couplings;
 use koppel::coupling::Hold;
 use koppel::linalg::Matrix;
-use koppel::models::cases::{Case, case, cases};
-use koppel::record::{Nothing, Table};
+use koppel::record::{Nothing, Trajectory};
 use koppel::run::{Change, Flow, Parallel, Reading, Run, RunConfig, RunState, ScheduleConfig};
 use koppel::signal::external::ExternalConfig;
 use koppel::solver::SolverConfig;
@@ -62,7 +64,7 @@ fn every_method_is_under_contract() {
 fn rest_away_from_zero_stays_at_rest() {
     for config in settings("a.in", 5.0, 0.1) {
         let mut simulation = Run::new(rooms(), &config).unwrap();
-        let mut table = Table::default();
+        let mut table = Trajectory::default();
         simulation.run(&mut table, &mut |_| Ok(Flow::Continue)).unwrap();
         assert_eq!((table.rows.len(), table.times.len()), (51, 51), "{config:?}");
         for (column, rest) in simulation.columns().iter().zip([300.0, 300.0, 26.85, 26.85]) {
@@ -80,7 +82,7 @@ fn rows(simulation: &mut Run, steps: usize) -> Vec<Vec<f64>> {
 
 /// One row for each step, fewer if the run is lost on the way, but not fewer than this.
 fn rows_until_lost(simulation: &mut Run, steps: usize, least: usize) -> Vec<Vec<f64>> {
-    let mut table = Table::default();
+    let mut table = Trajectory::default();
     for step in 0..steps {
         if let Err(error) = simulation.advance() {
             assert!(error.to_string().contains("t = ") && step >= least, "{step} rows of {steps}: {error}");
@@ -157,7 +159,7 @@ fn every_case_runs_under_every_coupling_without_panic() {
         let to = case.connections[0].to.clone();
         for config in settings(&to, 10.0 * case.run.step, case.run.step) {
             let mut simulation = Run::new(case.system().unwrap(), &config).unwrap();
-            let mut table = Table::default();
+            let mut table = Trajectory::default();
             match simulation.run(&mut table, &mut |_| Ok(Flow::Continue)) {
                 Ok(_) => assert!(simulation.is_done() && table.rows.len() == 11, "{name}: {config:?}"),
                 // Diverging is a result here; then subsystem and time are named.

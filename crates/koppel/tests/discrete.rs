@@ -7,7 +7,7 @@ use koppel::coupling::{
 };
 use koppel::identify::{ModelConfig, RlsConfig};
 use koppel::linalg::{Matrix, solve};
-use koppel::record::Table;
+use koppel::record::Trajectory;
 use koppel::run::{Flow, Reading, Run, RunConfig};
 use koppel::solver::SolverConfig;
 use koppel::system::{Connection, LinearOde, OdeModel, StateSpace, System, SystemBuilder, Variable};
@@ -62,7 +62,7 @@ fn system(lags: [Lag; 2]) -> System {
 
 fn run(lags: [Lag; 2], config: &RunConfig) -> [Vec<f64>; 2] {
     let mut simulation = Run::new(system(lags), config).unwrap();
-    let mut table = Table::default();
+    let mut table = Trajectory::default();
     simulation.run(&mut table, &mut |_| Ok(Flow::Continue)).unwrap();
     ["first.y", "second.y"].map(|name| {
         let at = simulation.columns().iter().position(|column| column.name == name).unwrap();

@@ -2,6 +2,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+#[path = "common/cases/mod.rs"]
+mod cases;
 #[path = "common/couplings.rs"]
 mod couplings;
 #[path = "common/fingerprint.rs"]
@@ -9,11 +11,11 @@ mod fingerprint;
 #[path = "common/methods.rs"]
 mod methods;
 
+use crate::cases::{Case, case, cases};
 use couplings::couplings;
 use fingerprint::Fingerprints;
 use koppel::coupling::Hold;
-use koppel::models::cases::{Case, case, cases};
-use koppel::record::Table;
+use koppel::record::Trajectory;
 use koppel::run::{Reading, Run, RunConfig, ScheduleConfig};
 use koppel::solver::SolverConfig;
 use std::path::{Path, PathBuf};
@@ -51,7 +53,7 @@ fn table(name: &str) -> PathBuf {
 /// Rows of a run, up to where it fails if it does.
 fn add(all: &mut Fingerprints, name: &str, case: &Case, config: &RunConfig) {
     let mut simulation = Run::new(case.system().unwrap(), config).unwrap();
-    let mut table = Table::default();
+    let mut table = Trajectory::default();
     simulation.record(&mut table).unwrap();
     while !simulation.is_done() && simulation.advance().is_ok() {
         simulation.record(&mut table).unwrap();

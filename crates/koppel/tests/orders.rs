@@ -6,15 +6,17 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+#[path = "common/cases/mod.rs"]
+mod cases;
 #[path = "common/methods.rs"]
 mod methods;
 
+use crate::cases::{Case, case};
 use koppel::coupling::{
     Against, ConstantConfig, CorrectorConfig, CouplingConfig, ErrorEquationConfig, Goal, HinfConfig, Hold,
     NepceConfig, PrestepConfig, Shape, StartUp, VfpsConfig,
 };
-use koppel::models::cases::{Case, case};
-use koppel::record::Table;
+use koppel::record::Trajectory;
 use koppel::run::{Flow, Reading, Run, RunConfig, ScheduleConfig};
 use koppel::solver::SolverConfig;
 use koppel::system::System;
@@ -23,9 +25,9 @@ use std::collections::BTreeMap;
 const STEPS: [f64; 5] = [0.05, 0.025, 0.0125, 0.00625, 0.003125];
 const STOP: f64 = 10.0;
 
-fn run(system: System, config: &RunConfig) -> (Vec<String>, Table) {
+fn run(system: System, config: &RunConfig) -> (Vec<String>, Trajectory) {
     let mut simulation = Run::new(system, config).unwrap();
-    let mut table = Table::default();
+    let mut table = Trajectory::default();
     simulation.run(&mut table, &mut |_| Ok(Flow::Continue)).unwrap();
     (simulation.columns().iter().map(|column| column.name.clone()).collect(), table)
 }

@@ -2,10 +2,13 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+#[path = "common/cases/mod.rs"]
+mod cases;
+
+use crate::cases::{Case, case};
 use koppel::Result;
 use koppel::coupling::{Coupling, CouplingConfig, Needs, Polynomials, StartUp, View};
-use koppel::models::cases::{Case, case};
-use koppel::record::Table;
+use koppel::record::Trajectory;
 use koppel::run::{Change, Run, RunConfig, RunState, ScheduleConfig};
 use koppel::signal::{Request, Samples};
 use koppel::system::{InputId, SubsystemId};
@@ -69,7 +72,7 @@ impl Coupling for Lines {
 }
 
 fn rows(simulation: &mut Run, steps: usize) -> Vec<Vec<f64>> {
-    let mut table = Table::default();
+    let mut table = Trajectory::default();
     for _ in 0..steps {
         simulation.advance().unwrap();
         simulation.record(&mut table).unwrap();

@@ -2,9 +2,12 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+#[path = "common/cases/mod.rs"]
+mod cases;
+
+use crate::cases::{Case, case};
 use koppel::coupling::{AutoConfig, CouplingConfig, Save};
-use koppel::models::cases::{Case, case};
-use koppel::plan::{Basis, Choice, Steps, Wish, choose};
+use koppel::plan::{Basis, Choice, Steps, Task, choose};
 use koppel::run::{Run, RunConfig, ScheduleConfig};
 
 fn auto(case: &Case, steps: Steps, aim: AutoConfig) -> Choice {
@@ -12,20 +15,20 @@ fn auto(case: &Case, steps: Steps, aim: AutoConfig) -> Choice {
     let step = if steps == Steps::Given { case.run.step } else { (case.run.stop - case.run.start) / 500.0 };
     let config = RunConfig { coupling, step, ..case.run.clone() };
     let schedules = vec![ScheduleConfig::PARALLEL, ScheduleConfig::SEQUENCE];
-    let wish = Wish {
+    let task = Task {
         config,
         steps,
         schedules,
         aim,
         spared: Vec::new(),
         excluded: Vec::new(),
-        patience: Wish::ASKED,
+        patience: Task::ASKED,
     };
     let mut start = |config: &RunConfig| Run::new(case.system()?, config);
-    choose(&wish, &mut start, &|_| {}).unwrap()
+    choose(&task, &mut start, &|_| {}).unwrap()
 }
 
-/// Counted costs do not depend on the machine: the same wish gives the same choice, and a stricter one a dearer choice.
+/// Counted costs do not depend on the machine: the same task gives the same choice, and a stricter one a dearer choice.
 #[test]
 fn a_choice_is_repeatable_and_pays_for_a_smaller_error() {
     let truck = case("quarter-truck").unwrap();

@@ -3,13 +3,16 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+#[path = "common/cases/mod.rs"]
+mod cases;
+
+use crate::cases::{Case, case};
 use koppel::coupling::{
     Against, CorrectorConfig, CouplingConfig, ErrorEquationConfig, Goal, Hold, LearningConfig, LearningKind,
     NepceConfig, PrestepConfig, Shape, TimeForm,
 };
 use koppel::identify::{ModelConfig, RlsConfig};
-use koppel::models::cases::{Case, case};
-use koppel::record::Table;
+use koppel::record::Trajectory;
 use koppel::run::{Flow, Reading, Run, RunConfig, ScheduleConfig};
 use koppel::system::System;
 
@@ -71,9 +74,9 @@ fn methods() -> Vec<(&'static str, CouplingConfig)> {
     ]
 }
 
-fn run(system: System, config: &RunConfig) -> koppel::Result<(Vec<String>, Table)> {
+fn run(system: System, config: &RunConfig) -> koppel::Result<(Vec<String>, Trajectory)> {
     let mut simulation = Run::new(system, config)?;
-    let mut table = Table::default();
+    let mut table = Trajectory::default();
     simulation.run(&mut table, &mut |_| Ok(Flow::Continue))?;
     Ok((simulation.columns().iter().map(|column| column.name.clone()).collect(), table))
 }

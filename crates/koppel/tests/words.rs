@@ -3,10 +3,13 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+#[path = "common/cases/mod.rs"]
+mod cases;
+
+use crate::cases::{Case, case};
 use koppel::coupling::CouplingConfig;
 use koppel::linalg::Matrix;
-use koppel::models::cases::{Case, case};
-use koppel::record::Table;
+use koppel::record::Trajectory;
 use koppel::run::{Flow, Reading, Run, RunConfig};
 use koppel::solver::SolverConfig;
 use koppel::system::{Connection, LinearOde, OdeModel, StateSpace, SystemBuilder, Variable};
@@ -37,16 +40,16 @@ fn dual_mass() -> Case {
     case
 }
 
-fn run(case: &Case, coupling: CouplingConfig) -> koppel::Result<Table> {
+fn run(case: &Case, coupling: CouplingConfig) -> koppel::Result<Trajectory> {
     let config = RunConfig { coupling, reading: Reading::Stale, ..RunConfig::new(0.05, 1e-3) };
     let mut simulation = Run::new(case.system()?, &config)?;
-    let mut table = Table::default();
+    let mut table = Trajectory::default();
     simulation.run(&mut table, &mut |_| Ok(Flow::Continue))?;
     Ok(table)
 }
 
 /// Largest difference of the second output, relative to its size.
-fn difference(one: &Table, other: &Table) -> f64 {
+fn difference(one: &Trajectory, other: &Trajectory) -> f64 {
     let size = one.column(1).fold(0.0, |most: f64, y| most.max(y.abs()));
     one.column(1).zip(other.column(1)).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max) / size
 }
@@ -196,7 +199,7 @@ fn nominal_values_weigh_where_outputs_compete() {
         let text = format!(r#"method = "prestep", time = "{time}", weights = "{weights}""#);
         let config = RunConfig { coupling: coupling(&text), ..RunConfig::new(2.0, 0.1) };
         let mut simulation = Run::new(system, &config).unwrap();
-        let mut table = Table::default();
+        let mut table = Trajectory::default();
         simulation.run(&mut table, &mut |_| Ok(Flow::Continue)).unwrap();
         table
     };

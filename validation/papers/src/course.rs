@@ -1,8 +1,9 @@
 //! Runs of the engine, and their errors.
 
-use koppel::models::cases::Case;
-use koppel::record::Table;
+use crate::cases::Case;
+use koppel::record::Trajectory;
 use koppel::run::{Flow, Parallel, Run, RunConfig};
+use koppel::signal::{Bounds, Deviation};
 use koppel::system::System;
 use koppel_io::plot::Curve;
 
@@ -12,7 +13,7 @@ use crate::exhibit::curve;
 /// What a run has shown, by communication point.
 pub(crate) struct Course {
     names: Vec<String>,
-    pub(crate) table: Table,
+    pub(crate) table: Trajectory,
     /// False if it ended in numbers that are none; the rows before are kept.
     pub(crate) is_whole: bool,
 }
@@ -21,7 +22,7 @@ impl Course {
     pub(crate) fn new(system: System, config: &RunConfig) -> Result<Course> {
         let config = RunConfig { threads: Parallel::Never, ..config.clone() };
         let mut simulation = Run::new(system, &config)?;
-        let mut table = Table::default();
+        let mut table = Trajectory::default();
         let is_whole = simulation.run(&mut table, &mut |_| Ok(Flow::Continue)).is_ok();
         let names = simulation.columns().iter().map(|column| column.name.clone()).collect();
         Ok(Course { names, table, is_whole })
@@ -59,7 +60,7 @@ impl Course {
 
     /// A curve that ends where the run has left `times` the range of the reference, so that pictures stay readable.
     pub(crate) fn clipped(&self, label: &str, signal: &str, reference: &Course, times: f64) -> Curve {
-        let (low, high) = range(&reference.column(signal));
+        let Bounds { low, high } = Bounds::of(reference.column(signal));
         let room = times * (high - low);
         let points = self.table.times.iter().copied().zip(self.column(signal));
         curve(label, points.take_while(|(_, y)| (low - room..=high + room).contains(y)))
@@ -71,15 +72,15 @@ impl Course {
         if own.len() < exact.len() || exact.is_empty() {
             return f64::INFINITY;
         }
-        let (low, high) = range(&exact);
-        let square: f64 = own.iter().zip(&exact).map(|(a, b)| (a - b).powi(2)).sum();
-        (square / exact.len() as f64).sqrt() / (high - low)
+        let range = Bounds::of(exact.iter().copied()).range();
+        own.into_iter().zip(exact).collect::<Deviation>().rms() / range
     }
 }
 
 /// Smallest and largest.
 pub(crate) fn range(values: &[f64]) -> (f64, f64) {
-    values.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), y| (l.min(*y), h.max(*y)))
+    let Bounds { low, high } = Bounds::of(values.iter().copied());
+    (low, high)
 }
 
 /// Genser 2020, (3.9) and (3.10): per subsystem the mean over its outputs of |y - y_ref| relative to the range of y_ref,
@@ -97,10 +98,9 @@ pub(crate) fn global_error(case: &Case, course: &Course, reference: &Course) -> 
         for output in outputs {
             let name = graph.output_name(output);
             let (own, exact) = (course.column(&name), reference.column(&name));
-            let (low, high) = range(&exact);
-            let pairs = own.iter().zip(&exact).skip(1);
-            let (total, points) = pairs.fold((0.0, 0.0), |(s, n), (a, b)| (s + (a - b).abs(), n + 1.0));
-            sum += total / points / (high - low + 1e-12);
+            let range = Bounds::of(exact.iter().copied()).range();
+            let deviation: Deviation = own.into_iter().zip(exact).skip(1).collect();
+            sum += deviation.mean() / (range + 1e-12);
         }
         square += (sum / count).powi(2);
     }

@@ -1,10 +1,10 @@
 //! Genser & Benedikt 2018: the stiff pendulum-oscillator.
 
+use crate::cases::{Case, case};
 use koppel::coupling::{
     Against, CouplingConfig, ErrorEquationConfig, NepceConfig, OdeMethod, PrestepConfig, Shape,
 };
 use koppel::identify::ModelConfig;
-use koppel::models::cases::{Case, case};
 use koppel::run::{Reading, Run, RunConfig};
 use koppel::solver::{SolverConfig, Tolerances};
 use koppel::system::Subsystem;

@@ -3,6 +3,7 @@
 mod frontier;
 mod master;
 
+use koppel::analysis::consistency;
 use koppel_io::plot::Scale::{Linear, Logarithmic};
 
 use crate::context::Context;
@@ -51,7 +52,7 @@ fn errors(context: &Context<'_>) -> Result<Exhibit> {
         let master = &MASTERS[*m];
         let (case, run) = (master.case(*step)?, master.run(*step)?);
         let (course, exact) = (Course::of(&case, &run)?, Course::reference(&case, &run)?);
-        let delta = system.consistency(&run)?;
+        let delta = consistency(&system, &run)?;
         let errors = SIGNALS.map(|(_, signal)| course.nrms(&exact, signal));
         Ok([delta, errors[0], errors[1], errors[2]])
     })?;

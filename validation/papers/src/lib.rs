@@ -14,6 +14,8 @@
 //!
 //! Every figure is a run of the engine; the designs of experiments are study files of `koppel-study` (`studies/`).
 
+#[path = "../../../crates/koppel/tests/common/cases/mod.rs"]
+mod cases;
 mod chen;
 mod context;
 mod course;

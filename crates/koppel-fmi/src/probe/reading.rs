@@ -125,13 +125,8 @@ impl Reaction {
     /// An output that follows an input it does not declare to depend on.
     fn undeclared(&self) -> Option<String> {
         for (k, output) in self.ports.outputs.iter().enumerate() {
-            let is_declared = |input: usize| match &output.depends {
-                Dependencies::None => false,
-                Dependencies::On(list) => list.contains(&input),
-                Dependencies::Unknown => true,
-            };
             let mut moving = self.alone.iter().filter(|(_, changed)| changed[k]).map(|(input, _)| *input);
-            if let Some(input) = moving.find(|input| !is_declared(*input)) {
+            if let Some(input) = moving.find(|input| !output.depends.may_include(*input)) {
                 return Some(format!(
                     "`{}` changes with `{}` at once, but declares no direct dependence",
                     output.name, self.ports.inputs[input].name

@@ -2,7 +2,7 @@
 
 use super::{EVENTS3, alone, ends, fmu, instance};
 use crate::common::TestFmu;
-use koppel::record::Table;
+use koppel::record::Trajectory;
 use koppel::run::{Ending, Flow, Run, RunConfig, RunState};
 use koppel::system::{Connection, Horizon, Message, SystemBuilder};
 
@@ -34,7 +34,8 @@ fn an_early_return_without_event_mode_is_gone_on_from() {
     assert!((end("e.last_fall") - 2.0).abs() < 1e-9 && (end("e.ramp") - 0.4).abs() < 1e-9);
     let fmu = TestFmu::new("events3.c", EVENTS3, &["-DNO_EVENT_MODE"]);
     let mut simulation = alone(instance(&fmu, &[]), &RunConfig::new(1.0, 0.1));
-    let error = simulation.run(&mut Table::default(), &mut |_| Ok(Flow::Continue)).unwrap_err().to_string();
+    let error =
+        simulation.run(&mut Trajectory::default(), &mut |_| Ok(Flow::Continue)).unwrap_err().to_string();
     assert!(error.contains("fmi3EnterEventMode is not in its library"), "{error}");
 }
 
@@ -88,7 +89,7 @@ fn bad_behaviour_ends_in_one_message() {
     let fmu = fmu(EVENTS3);
     let failure = |fmu: &TestFmu, fault: f64| {
         let mut simulation = alone(instance(fmu, &[("fault", fault.into())]), &RunConfig::new(2.0, 0.1));
-        simulation.run(&mut Table::default(), &mut |_| Ok(Flow::Continue)).unwrap_err().to_string()
+        simulation.run(&mut Trajectory::default(), &mut |_| Ok(Flow::Continue)).unwrap_err().to_string()
     };
     let discard = failure(&fmu, 1.0);
     assert!(discard.contains("`e` discarded the step from 0.5"), "{discard}");
@@ -96,14 +97,14 @@ fn bad_behaviour_ends_in_one_message() {
     assert!(failure(&fmu, 2.0).contains("fmi3DoStep returned error"));
     assert!(failure(&fmu, 3.0).contains("fmi3DoStep returned fatal"));
     let mut ended = alone(instance(&fmu, &[("fault", 4.0.into())]), &RunConfig::new(2.0, 0.1));
-    let ending = ended.run(&mut Table::default(), &mut |_| Ok(Flow::Continue)).unwrap();
+    let ending = ended.run(&mut Trajectory::default(), &mut |_| Ok(Flow::Continue)).unwrap();
     assert!(matches!(ending, Ending::Terminated(request) if request.subsystem == "e" && request.time == 1.0));
     assert!(failure(&fmu, 5.0).contains("its event is not over after 1000 rounds"));
     assert!(failure(&fmu, 7.0).contains("made no progress at 0 s in 101 steps"), "{}", failure(&fmu, 7.0));
     let one_size = EVENTS3.replace("canHandleVariableCommunicationStepSize=\"true\"", "");
     let one_size = TestFmu::new("events3.c", &one_size, &[]);
     let mut simulation = alone(instance(&one_size, &[]), &RunConfig::new(2.0, 0.1));
-    let error = simulation.run(&mut Table::default(), &mut |_| Ok(Flow::Continue)).unwrap_err();
+    let error = simulation.run(&mut Trajectory::default(), &mut |_| Ok(Flow::Continue)).unwrap_err();
     assert!(error.to_string().contains("`e` has an event at 0.05 s, inside a communication step"), "{error}");
     assert!(error.hint().unwrap().contains("ends where its clocks tick"));
 }

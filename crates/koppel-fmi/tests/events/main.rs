@@ -10,7 +10,7 @@ mod values;
 
 use common::TestFmu;
 use koppel::linalg::Matrix;
-use koppel::record::Table;
+use koppel::record::Trajectory;
 use koppel::run::{Change, Flow, Parallel, Run, RunConfig, ScheduleConfig};
 use koppel::solver::SolverConfig;
 use koppel::system::{Connection, LinearOde, Message, OdeModel, StateSpace, SystemBuilder, Variable};
@@ -36,7 +36,7 @@ fn try_instance(fmu: &TestFmu, values: &[(&str, Value)]) -> Result<CoSimulation,
 
 /// The last value of each column.
 fn ends(simulation: &mut Run) -> impl Fn(&str) -> f64 + use<> {
-    let mut table = Table::default();
+    let mut table = Trajectory::default();
     simulation.run(&mut table, &mut |_| Ok(Flow::Continue)).unwrap_or_else(|error| panic!("{error}"));
     let names: Vec<String> = simulation.columns().iter().map(|column| column.name.clone()).collect();
     let row = table.rows.last().unwrap().clone();
@@ -99,7 +99,8 @@ fn intervals_may_be_fractions() {
     assert!((end("e.last_countdown") - (4.0 / 3.0 + 0.07)).abs() < 1e-9, "{}", end("e.last_countdown"));
     let silent = EVENTS3.replace("intervalDecimal=\"0.1\"", "");
     let mut simulation = alone(instance(&fmu(&silent), &[]), &RunConfig::new(1.0, 0.1));
-    let error = simulation.run(&mut Table::default(), &mut |_| Ok(Flow::Continue)).unwrap_err().to_string();
+    let error =
+        simulation.run(&mut Trajectory::default(), &mut |_| Ok(Flow::Continue)).unwrap_err().to_string();
     assert!(error.contains("`e` does not offer an interval of its clock `periodic`"), "{error}");
 }
 

@@ -2,7 +2,7 @@
 
 use super::{EVENTS3, clock, ends, fmu, instance, try_instance};
 use koppel::coupling::{CouplingConfig, StartUp};
-use koppel::record::Table;
+use koppel::record::Trajectory;
 use koppel::run::{Change, Flow, Run, RunConfig, ScheduleConfig};
 use koppel::system::{Connection, Mailbox, Message, MessageKind, Subsystem, SystemBuilder, Variable};
 use koppel_fmi::import::Value;
@@ -157,7 +157,7 @@ fn numbers_of_every_type_are_carried_and_held() {
             .build()
             .unwrap();
         let mut simulation = Run::new(system, &RunConfig::new(1.0, 0.1)).unwrap();
-        simulation.run(&mut Table::default(), &mut |_| Ok(Flow::Continue)).unwrap_err().to_string()
+        simulation.run(&mut Trajectory::default(), &mut |_| Ok(Flow::Continue)).unwrap_err().to_string()
     };
     assert!(error.contains("subsystem `e` failed") && error.contains("`b_in` is a Boolean, 0.1"), "{error}");
 }

@@ -15,7 +15,7 @@ mod wide;
 
 use common::{MASS2, MASS3, TestFmu};
 use koppel::linalg::Matrix;
-use koppel::record::Table;
+use koppel::record::Trajectory;
 use koppel::run::{Flow, Run, RunConfig};
 use koppel::signal::{Request, Samples, Segment, Step};
 use koppel::solver::SolverConfig;
@@ -160,7 +160,7 @@ fn two_fmus_give_the_numbers_of_two_native_models() {
             .connect(Connection::new("a.x", "b.F").gain(4.0))
             .connect(Connection::new("b.x", "a.F").gain(4.0));
         let mut simulation = Run::new(system.build().unwrap(), &config).unwrap();
-        let mut table = Table::default();
+        let mut table = Trajectory::default();
         simulation.run(&mut table, &mut |_| Ok(Flow::Continue)).unwrap();
         (simulation.outputs(0).to_vec(), simulation.outputs(1).to_vec())
     };

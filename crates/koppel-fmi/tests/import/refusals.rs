@@ -2,7 +2,7 @@
 
 use super::{drive, instance, options, try_instance};
 use crate::common::{MASS2, MASS3, TestFmu, pack};
-use koppel::record::Table;
+use koppel::record::Trajectory;
 use koppel::run::{Flow, Run, RunConfig};
 use koppel::system::{Subsystem, SystemBuilder};
 use koppel_fmi::import::{Options, Value};
@@ -37,7 +37,7 @@ fn bad_behaviour_ends_in_one_message() {
         let body = instance(&fmu.path(), options(&[("misbehave", 5.0)]));
         let system = SystemBuilder::new().add("body", body).build().unwrap();
         let mut simulation = Run::new(system, &RunConfig::new(1.0, 0.1)).unwrap();
-        let error = simulation.run(&mut Table::default(), &mut |_| Ok(Flow::Continue)).unwrap_err();
+        let error = simulation.run(&mut Trajectory::default(), &mut |_| Ok(Flow::Continue)).unwrap_err();
         assert!(error.to_string().contains("variable `x` became NaN"), "{error}");
     }
 }

@@ -29,7 +29,7 @@ fn body(fmu: &TestFmu, name: &str) -> (CoSimulation, Arc<Mutex<Vec<String>>>) {
 fn ending(system: koppel::system::System, config: &RunConfig) -> Result<Vec<f64>, String> {
     let mut simulation = Run::new(system, config).map_err(|error| error.to_string())?;
     let digits = simulation.columns().iter().position(|column| column.name == "a.digits").unwrap();
-    let mut table = Table::default();
+    let mut table = Trajectory::default();
     simulation.run(&mut table, &mut |_| Ok(Flow::Continue)).map_err(|error| error.to_string())?;
     Ok(table.column(digits).collect())
 }

@@ -1,7 +1,7 @@
 //! State, time and step events, discrete inputs.
 
 use super::*;
-use koppel::record::Table;
+use koppel::record::Trajectory;
 use koppel::run::{Flow, Run, RunConfig};
 use koppel::signal::Segment;
 use koppel::system::SystemBuilder;
@@ -189,11 +189,11 @@ fn bounces() -> impl Iterator<Item = f64> {
 fn bounces_become_rows_where_asked() {
     for version in VERSIONS {
         let fmu = BALL.fmu(version, ALL, &[]);
-        let run = |record_events: bool| -> Table {
+        let run = |record_events: bool| -> Trajectory {
             let ball = instance(&fmu, &[], adaptive(1e-10));
             let system = SystemBuilder::new().add("ball", ball).build().unwrap();
             let config = RunConfig { record_events, ..RunConfig::new(2.0, 0.25) };
-            let mut table = Table::default();
+            let mut table = Trajectory::default();
             let mut simulation = Run::new(system, &config).unwrap();
             simulation.run(&mut table, &mut |_| Ok(Flow::Continue)).unwrap();
             table

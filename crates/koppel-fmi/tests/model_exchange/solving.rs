@@ -3,7 +3,7 @@
 use super::*;
 use koppel::coupling::{CouplingConfig, StartUp};
 use koppel::linalg::Matrix;
-use koppel::record::Table;
+use koppel::record::Trajectory;
 use koppel::run::{Flow, Run, RunConfig};
 use koppel::system::{Connection, LinearOde, OdeModel, StateSpace, SystemBuilder, Variable};
 
@@ -134,7 +134,7 @@ fn coupled_with_a_native_model_it_gives_the_numbers_of_two_native_models() {
             .connect(Connection::new("b.x1", "a.u").gain(4.0));
         let config = RunConfig { coupling: coupling.clone(), ..RunConfig::new(5.0, 0.01) };
         let mut simulation = Run::new(system.build().unwrap(), &config).unwrap();
-        simulation.run(&mut Table::default(), &mut |_| Ok(Flow::Continue)).unwrap();
+        simulation.run(&mut Trajectory::default(), &mut |_| Ok(Flow::Continue)).unwrap();
         [simulation.outputs(0)[..3].to_vec(), simulation.outputs(1)[..3].to_vec()].concat()
     };
     let fmus = VERSIONS.map(|version| OSCILLATOR.fmu(version, ALL, &[]));

@@ -2,6 +2,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+#[path = "../../../koppel/tests/common/cases/mod.rs"]
+mod cases;
 #[path = "../../../koppel-fmi/tests/common/prepared.rs"]
 mod prepared;
 #[expect(dead_code, reason = "the experiment `fmu_steps` uses more of it")]

@@ -1,8 +1,8 @@
 //! Problems whose subsystems are native models or FMUs of several makers, and how large a step a coupling allows on them.
 
+use crate::cases::{Case, case};
 use koppel::coupling::CouplingConfig;
-use koppel::models::cases::{Case, case};
-use koppel::record::Table;
+use koppel::record::Trajectory;
 use koppel::run::{Flow, Run, RunConfig};
 use koppel::solver::SolverConfig;
 use koppel::system::{System, SystemBuilder};
@@ -102,7 +102,7 @@ impl Problem {
     pub(crate) fn fmus(&self, kind: &Kind, folder: &Path) -> Vec<PathBuf> {
         let export = |version: FmiVersion, is_plain: bool| {
             let options = export::Options { version, is_plain, library: library::find(None).unwrap() };
-            let one = move |part: &koppel::models::cases::Part| {
+            let one = move |part: &crate::cases::Part| {
                 let number = if version == FmiVersion::Fmi2 { 2 } else { 3 };
                 let name = format!("{}-{}-{number}-{is_plain}.fmu", self.python, part.name);
                 let path = folder.join(name);
@@ -202,13 +202,13 @@ const LIMIT: f64 = 0.05;
 /// Per subsystem its outputs at the communication points, with their names.
 type Reference = Vec<Vec<(Vec<f64>, String)>>;
 
-fn column(simulation: &Run, table: &Table, name: &str) -> Vec<f64> {
+fn column(simulation: &Run, table: &Trajectory, name: &str) -> Vec<f64> {
     let at = simulation.columns().iter().position(|column| column.name == name).unwrap();
     table.column(at).collect()
 }
 
 /// A run to its end.
-fn run(simulation: &mut Run) -> Option<Table> {
-    let mut table = Table::default();
+fn run(simulation: &mut Run) -> Option<Trajectory> {
+    let mut table = Trajectory::default();
     simulation.run(&mut table, &mut |_| Ok(Flow::Continue)).ok().map(|_| table)
 }

@@ -6,7 +6,7 @@
 mod grid;
 
 use grid::{Example, WANTED, paths};
-use koppel::analysis::LinearSystem;
+use koppel::analysis::{LinearSystem, StepMatrix};
 use koppel::run::RunConfig;
 use koppel_session::Session;
 
@@ -45,7 +45,7 @@ fn is_stable(example: &Example, config: &RunConfig) -> bool {
     file.spec.run = config.clone();
     let system = file.simulation().ok().and_then(|mut run| LinearSystem::new(&mut run).ok());
     match system.filter(LinearSystem::is_exact) {
-        Some(system) if system.step_matrix(config).is_ok() => system.growth(config).unwrap().is_bounded,
+        Some(system) if StepMatrix::of(&system, config).is_ok() => system.growth(config).unwrap().is_bounded,
         _ => true,
     }
 }

@@ -4,6 +4,7 @@ use crate::design::Design;
 use crate::error::{Error, Result};
 use crate::log::{FactorEntry, Header, MeasureEntry, Row};
 use crate::settings::{Factor, Scale};
+use koppel::signal::Bounds;
 
 /// One value of a factor, or a bin of values.
 #[derive(Clone, Debug, PartialEq)]
@@ -127,8 +128,7 @@ impl Column {
 fn bins(numbers: &[f64], is_log: bool) -> (Vec<Level>, Vec<usize>) {
     let forth = |number: f64| if is_log { number.ln() } else { number };
     let back = |number: f64| if is_log { number.exp() } else { number };
-    let low = numbers.iter().copied().map(forth).fold(f64::INFINITY, f64::min);
-    let high = numbers.iter().copied().map(forth).fold(f64::NEG_INFINITY, f64::max);
+    let Bounds { low, high } = Bounds::of(numbers.iter().copied().map(forth));
     let width = (high - low) / BINS as f64;
     if numbers.is_empty() || width.is_nan() || width <= 0.0 {
         let level = Level {

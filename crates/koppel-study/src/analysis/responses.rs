@@ -1,6 +1,7 @@
 //! A measure over one factor, over two, and by itself.
 
 use super::data::FactorData;
+use koppel::signal::Bounds;
 
 /// A measure at one level of a factor.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -73,8 +74,7 @@ const BINS: usize = 24;
 #[must_use]
 pub fn histogram(y: &[f64]) -> Vec<Bin> {
     let values: Vec<f64> = y.iter().copied().filter(|y| y.is_finite()).collect();
-    let low = values.iter().copied().fold(f64::INFINITY, f64::min);
-    let high = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let Bounds { low, high } = Bounds::of(values.iter().copied());
     if values.is_empty() {
         return Vec::new();
     }

@@ -1,113 +1,45 @@
-//! The reference: courses of signals that runs are compared with.
+//! The reference: signals that runs are compared with.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use koppel::record::{Record, Recorder};
+use koppel::record::{Record, Recorder, Trajectory};
 use koppel::run::{Flow, Parallel, Run};
+use koppel::signal::Bounds;
 use koppel_io::results::Table;
 use koppel_io::system_file::Place;
 use koppel_session::{MONOLITH, Session};
 
 use crate::settings::ReferenceKind;
 
-/// Signals over time.
+/// What runs are compared with.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Course {
-    times: Vec<f64>,
-    /// By signal.
-    columns: Vec<Vec<f64>>,
-    /// Largest less smallest value.
-    pub(super) ranges: Vec<f64>,
-    /// Largest absolute value.
-    pub(super) largest: Vec<f64>,
+    pub(super) signals: Trajectory,
+    /// Where each signal lies.
+    pub(super) bounds: Vec<Bounds>,
 }
-
-/// A moment between two rows of a course.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Moment {
-    row: usize,
-    /// Share of the next row.
-    part: f64,
-}
-
-/// Rows closer than this, as a share of their distance, are at the same time.
-const SAME: f64 = 1e-6;
 
 impl Course {
-    fn new(times: Vec<f64>, columns: Vec<Vec<f64>>) -> Self {
-        let extremes = |column: &Vec<f64>| {
-            column
-                .iter()
-                .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| (low.min(*v), high.max(*v)))
-        };
-        let ranges = columns.iter().map(extremes).map(|(low, high)| (high - low).max(0.0)).collect();
-        let largest = columns.iter().map(|c| c.iter().fold(0.0, |most: f64, v| most.max(v.abs()))).collect();
-        Course { times, columns, ranges, largest }
-    }
-
-    /// Where a time lies; `from` is the row found last. None beyond the ends.
-    pub(super) fn moment(&self, time: f64, from: usize) -> Option<Moment> {
-        let last = self.times.len().checked_sub(1)?;
-        let mut row = from.min(last);
-        while row < last && self.times[row + 1] <= time {
-            row += 1;
-        }
-        while row > 0 && self.times[row] > time {
-            row -= 1;
-        }
-        let distance = match row {
-            row if row < last => self.times[row + 1] - self.times[row],
-            // Where a change is, a time may stand twice.
-            _ => {
-                let before = self.times[..last].iter().rfind(|time| **time < self.times[last]);
-                before.map_or(1.0, |before| self.times[last] - before)
-            }
-        };
-        match (time - self.times[row]) / distance {
-            part if part.abs() <= SAME => Some(Moment { row, part: 0.0 }),
-            part if part >= 1.0 - SAME && row < last => Some(Moment { row: row + 1, part: 0.0 }),
-            part if part > 0.0 && row < last => Some(Moment { row, part }),
-            _ => None,
-        }
-    }
-
-    /// Value of a signal; between two rows on the line through them.
-    pub(super) fn value(&self, column: usize, at: Moment) -> f64 {
-        let values = &self.columns[column];
-        match at.part {
-            0.0 => values[at.row],
-            part => values[at.row] + part * (values[at.row + 1] - values[at.row]),
-        }
-    }
-
-    pub(super) fn end(&self) -> f64 {
-        self.times.last().copied().unwrap_or(f64::NAN)
+    fn new(signals: Trajectory) -> Self {
+        Course { bounds: signals.bounds(), signals }
     }
 
     fn size(&self) -> usize {
-        self.times.len() * (1 + self.columns.len())
-    }
-}
-
-impl Moment {
-    pub(super) fn row(self) -> usize {
-        self.row
+        self.signals.times.len() * (1 + self.signals.width())
     }
 }
 
 /// Takes some of the recorded columns.
 struct Keeping {
     columns: Vec<usize>,
-    times: Vec<f64>,
-    kept: Vec<Vec<f64>>,
+    kept: Trajectory,
 }
 
 impl Recorder for Keeping {
     fn row(&mut self, time: f64, values: &[f64]) -> koppel::Result<()> {
-        self.times.push(time);
-        self.columns.iter().zip(&mut self.kept).for_each(|(at, column)| column.push(values[*at]));
-        Ok(())
+        let kept: Vec<f64> = self.columns.iter().map(|at| values[*at]).collect();
+        self.kept.row(time, &kept)
     }
 }
 
@@ -116,16 +48,17 @@ fn record(mut simulation: Run, names: &[String]) -> Result<Course, String> {
     let find = |name: &String| known.iter().position(|known| known == name);
     let columns = names.iter().map(|name| find(name).ok_or_else(|| format!("it does not know `{name}`")));
     let columns = columns.collect::<Result<Vec<_>, _>>()?;
-    let mut keeping = Keeping { kept: vec![Vec::new(); columns.len()], columns, times: Vec::new() };
+    let mut keeping = Keeping { columns, kept: Trajectory::default() };
     simulation.run(&mut keeping, &mut |_| Ok(Flow::Continue)).map_err(|error| error.to_string())?;
-    Ok(Course::new(keeping.times, keeping.kept))
+    Ok(Course::new(keeping.kept))
 }
 
 fn of_table(table: &Table, names: &[String]) -> Result<Course, String> {
-    let column = |name: &String| {
-        table.column(name).map(<[f64]>::to_vec).ok_or_else(|| format!("it has no column `{name}`"))
-    };
-    Ok(Course::new(table.time.clone(), names.iter().map(column).collect::<Result<_, _>>()?))
+    let column = |name: &String| table.column(name).ok_or_else(|| format!("it has no column `{name}`"));
+    let columns = names.iter().map(column).collect::<Result<Vec<_>, _>>()?;
+    let row = |at: usize| columns.iter().map(|column| column[at]).collect();
+    let rows = (0..table.time.len()).map(row).collect();
+    Ok(Course::new(Trajectory { times: table.time.clone(), rows }))
 }
 
 type Slot = Arc<OnceLock<Result<Arc<Course>, String>>>;
@@ -214,24 +147,5 @@ impl Store {
                 record(session.simulation().map_err(words)?, &self.signals)
             }
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_course_is_a_line_between_rows_and_ends_at_its_ends() {
-        let course = Course::new(vec![0.0, 0.1, 0.3], vec![vec![0.0, 1.0, -1.0]]);
-        let at = |time| course.moment(time, 0).map(|moment| course.value(0, moment));
-        assert_eq!(at(0.0), Some(0.0));
-        assert_eq!(at(0.1 + 1e-12), Some(1.0));
-        assert!((at(0.2).unwrap()).abs() < 1e-12);
-        assert_eq!(at(0.3 + 1e-12), Some(-1.0));
-        assert!(at(0.31).is_none() && at(-0.01).is_none());
-        assert_eq!((course.ranges[0], course.largest[0], course.end()), (2.0, 1.0, 0.3));
-        let changed = Course::new(vec![0.0, 0.1, 0.1], vec![vec![0.0, 1.0, -1.0]]);
-        assert_eq!(changed.moment(0.1, 0).map(|moment| changed.value(0, moment)), Some(-1.0));
     }
 }

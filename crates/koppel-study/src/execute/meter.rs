@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use koppel::expression::Expression;
 use koppel::record::Recorder;
+use koppel::signal::Bounds;
 
 use super::course::Course;
 use crate::settings::{Combine, Limit, Take};
@@ -14,8 +15,7 @@ struct Tally {
     count: u64,
     sum: f64,
     squares: f64,
-    max: f64,
-    min: f64,
+    bounds: Bounds,
     last: f64,
     integral: f64,
     time: f64,
@@ -26,8 +26,7 @@ impl Tally {
         count: 0,
         sum: 0.0,
         squares: 0.0,
-        max: f64::NEG_INFINITY,
-        min: f64::INFINITY,
+        bounds: Bounds::NONE,
         last: f64::NAN,
         integral: 0.0,
         time: 0.0,
@@ -40,8 +39,7 @@ impl Tally {
         self.count += 1;
         self.sum += value;
         self.squares += value * value;
-        self.max = self.max.max(value);
-        self.min = self.min.min(value);
+        self.bounds.add(value);
         (self.last, self.time) = (value, time);
     }
 
@@ -52,11 +50,11 @@ impl Tally {
         let count = self.count as f64;
         match take {
             Take::Final => self.last,
-            Take::Max => self.max,
-            Take::Min => self.min,
+            Take::Max => self.bounds.high,
+            Take::Min => self.bounds.low,
             Take::Mean => self.sum / count,
             Take::Rms => (self.squares / count).sqrt(),
-            Take::Range => self.max - self.min,
+            Take::Range => self.bounds.high - self.bounds.low,
             Take::Integral => self.integral,
         }
     }
@@ -126,7 +124,7 @@ impl Tracker<'_> {
             Follow::Signal { take, .. } => self.tallies[0].take(*take),
             Follow::Error { courses, owners, take, is_relative, combine, .. } => {
                 let error = |k: usize| {
-                    let range = course.map_or(1.0, |course| course.ranges[courses[k]]);
+                    let range = course.map_or(1.0, |course| course.bounds[courses[k]].range());
                     let scale = if *is_relative && range > 0.0 { range } else { 1.0 };
                     self.tallies[k].take(*take) / scale
                 };
@@ -137,9 +135,11 @@ impl Tracker<'_> {
                 let is_within = |(tally, column): (&Tally, &usize)| {
                     let limit = match limit {
                         Limit::Below(limit) => *limit,
-                        Limit::Times(factor) => factor * course.map_or(f64::NAN, |c| c.largest[*column]),
+                        Limit::Times(factor) => {
+                            factor * course.map_or(f64::NAN, |c| c.bounds[*column].largest())
+                        }
                     };
-                    tally.max <= limit && -tally.min <= limit
+                    tally.bounds.high <= limit && -tally.bounds.low <= limit
                 };
                 f64::from(u8::from(self.tallies.iter().zip(courses).all(is_within)))
             }
@@ -172,12 +172,12 @@ impl Recorder for Meter<'_> {
     fn row(&mut self, time: f64, row: &[f64]) -> koppel::Result<()> {
         let mut moment = None;
         if let Some(course) = &self.course {
-            let found = course.moment(time, self.row).ok_or_else(|| {
-                let end = course.end();
+            let found = course.signals.moment(time, self.row).ok_or_else(|| {
+                let end = course.signals.end();
                 let source = format!("the reference ends at t = {end} s, the run is at t = {time} s").into();
                 Box::new(koppel::Error::Recorder { source })
             })?;
-            self.row = found.row();
+            self.row = found.row;
             moment = Some((course, found));
         }
         let Meter { trackers, columns, rows, .. } = self;
@@ -193,7 +193,10 @@ impl Recorder for Meter<'_> {
                 Follow::Error { signals, courses, .. } => {
                     let Some((course, moment)) = moment else { continue };
                     for ((tally, signal), column) in tallies.iter_mut().zip(signals).zip(courses) {
-                        tally.note(time, (row[columns[*signal]] - course.value(*column, moment)).abs());
+                        tally.note(
+                            time,
+                            (row[columns[*signal]] - course.signals.value(*column, moment)).abs(),
+                        );
                     }
                 }
                 Follow::Bounded { signals, .. } => {

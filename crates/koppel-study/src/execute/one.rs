@@ -4,7 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use koppel::analysis::{Certificate, LinearSystem, Worth};
+use koppel::analysis::{Certificate, LinearSystem, StepMatrix, Worth, consistency};
 use koppel::record::Record;
 use koppel::run::{Ending, Flow, Parallel, Run, RunConfig};
 use koppel_session::Start;
@@ -144,13 +144,13 @@ fn forecast(simulation: &mut Run, config: &RunConfig, measures: &[Measure]) -> R
     let words = |error: Box<koppel::Error>| format!("there is no forecast: {error}");
     let is_wanted = |figure| measures.iter().any(|m| matches!(m.kind, MeasureKind::Figure(f) if f == figure));
     let system = LinearSystem::new(simulation).map_err(words)?;
-    let spectrum = system.step_matrix(config).and_then(|matrix| matrix.spectrum()).map_err(words)?;
+    let spectrum = StepMatrix::of(&system, config).and_then(|matrix| matrix.spectrum()).map_err(words)?;
     let stability = match is_wanted(Figure::StabilityRadius) {
         true => spectrum.stability_radius().map_err(words)?,
         false => f64::NAN,
     };
     let consistency = match is_wanted(Figure::Consistency) {
-        true => system.consistency(config).map_err(words)?,
+        true => consistency(&system, config).map_err(words)?,
         false => f64::NAN,
     };
     let is_stable = spectrum.is_bounded() && !spectrum.is_marginal();

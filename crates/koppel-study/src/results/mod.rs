@@ -13,6 +13,7 @@ mod measure;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use koppel::signal::Bounds;
 use koppel_io::Error as Io;
 use koppel_io::report::{Report, Section, write_report};
 use koppel_io::results::{Cells, write_cells, write_whole};
@@ -134,8 +135,7 @@ fn overview(header: &Header, data: &Data, rows: &[Row]) -> Report {
     let statistics = data.measures.iter().map(|(entry, values)| {
         let known: Vec<f64> = values.iter().copied().filter(|v| v.is_finite()).collect();
         let mean = known.iter().sum::<f64>() / known.len() as f64;
-        let (low, high) =
-            known.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), v| (l.min(*v), h.max(*v)));
+        let Bounds { low, high } = Bounds::of(known.iter().copied());
         vec![entry.name.clone(), known.len().to_string(), short(low), short(mean), short(high)]
     });
     sections.push(Section::Table {

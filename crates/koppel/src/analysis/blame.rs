@@ -37,72 +37,70 @@ pub struct Standing<'a> {
     pub reference: Option<&'a Reference>,
 }
 
-impl LinearSystem {
-    /// The same system with one wire ideal, and the settings that go with it; nothing if its ends cannot be one.
-    pub fn with_ideal_wire(
-        &self,
-        wire: usize,
-        config: &RunConfig,
-    ) -> Result<Option<(LinearSystem, RunConfig)>> {
-        let Some(merged) = with_ideal_wire(&self.graph, &self.parts, wire)? else { return Ok(None) };
-        let (taken, keeper) = (&merged.taken.0, &merged.taken.1);
-        if config.every.get(taken) != config.every.get(keeper) {
-            return Ok(None);
-        }
-        let mut config = RunConfig {
-            schedule: rename(&config.schedule, taken, keeper),
-            coupling: rename_inputs(&config.coupling, &self.graph, &merged)?,
-            ..config.clone()
-        };
-        config.every.remove(taken);
-        let system = LinearSystem {
-            graph: merged.graph,
-            parts: merged.parts,
-            time: self.time,
-            own_rates: self.own_rates.clone(),
-        };
-        Ok(Some((system, config)))
+/// The same system with one wire ideal, and the settings that go with it; nothing if its ends cannot be one.
+pub fn ideal_wire(
+    system: &LinearSystem,
+    wire: usize,
+    config: &RunConfig,
+) -> Result<Option<(LinearSystem, RunConfig)>> {
+    let Some(merged) = with_ideal_wire(&system.graph, &system.parts, wire)? else { return Ok(None) };
+    let (taken, keeper) = (&merged.taken.0, &merged.taken.1);
+    if config.every.get(taken) != config.every.get(keeper) {
+        return Ok(None);
     }
+    let mut config = RunConfig {
+        schedule: rename(&config.schedule, taken, keeper),
+        coupling: rename_inputs(&config.coupling, &system.graph, &merged)?,
+        ..config.clone()
+    };
+    config.every.remove(taken);
+    let ideal = LinearSystem {
+        graph: merged.graph,
+        parts: merged.parts,
+        time: system.time,
+        own_rates: system.own_rates.clone(),
+    };
+    Ok(Some((ideal, config)))
+}
 
-    /// All connections, the one to blame most first. Those that cannot be judged are left out.
-    pub fn blame(&self, config: &RunConfig, standing: Standing<'_>) -> Result<Vec<Blame>> {
-        let judge = |wire: usize| -> Result<Option<Blame>> {
-            let Some((system, config)) = self.with_ideal_wire(wire, config)? else { return Ok(None) };
-            let growth = system.growth(&config)?;
-            let error = match standing.reference.filter(|_| growth.is_bounded) {
-                // The outputs have another order there.
-                Some(_) => system.reference(&config).and_then(|r| system.global_error(&config, &r)).ok(),
-                None => None,
-            };
-            let error = error.map(|error| error.overall).filter(|error| error.is_finite());
-            let wire = self.graph.wires()[wire];
-            Ok(Some(Blame {
-                connection: format!(
-                    "{} -> {}",
-                    self.graph.output_name(wire.source),
-                    self.graph.input_name(wire.target)
-                ),
-                spectral_radius: growth.radius,
-                error,
-                restores_stability: !standing.is_bounded && growth.is_bounded,
-                halves_error: matches!((error, standing.error), (Some(new), Some(old)) if new <= 0.5 * old),
-            }))
+/// All connections, the one to blame most first. Those that cannot be judged are left out.
+pub fn blame(system: &LinearSystem, config: &RunConfig, standing: Standing<'_>) -> Result<Vec<Blame>> {
+    let judge = |wire: usize| -> Result<Option<Blame>> {
+        let Some((ideal, config)) = ideal_wire(system, wire, config)? else { return Ok(None) };
+        let growth = ideal.growth(&config)?;
+        let error = match standing.reference.filter(|_| growth.is_bounded) {
+            // The outputs have another order there.
+            Some(_) => ideal.reference(&config).and_then(|r| ideal.global_error(&config, &r)).ok(),
+            None => None,
         };
-        let wires: Vec<usize> = (0..self.graph.wires().len()).collect();
-        let judged: Result<Vec<Option<Blame>>> = wires.into_par_iter().map(judge).collect();
-        let mut all: Vec<Blame> = judged?.into_iter().flatten().collect();
-        crate::sort::sort_by(&mut all, |a, b| {
-            let by_error = || {
-                let error = |blame: &Blame| blame.error.unwrap_or(f64::INFINITY);
-                error(a).total_cmp(&error(b)).then(a.spectral_radius.total_cmp(&b.spectral_radius))
-            };
-            match standing.is_bounded {
-                true => by_error(),
-                false => a.spectral_radius.total_cmp(&b.spectral_radius),
-            }
-        });
-        Ok(all)
-    }
+        let error = error.map(|error| error.overall).filter(|error| error.is_finite());
+        let wire = system.graph.wires()[wire];
+        Ok(Some(Blame {
+            connection: format!(
+                "{} -> {}",
+                system.graph.output_name(wire.source),
+                system.graph.input_name(wire.target)
+            ),
+            spectral_radius: growth.radius,
+            error,
+            restores_stability: !standing.is_bounded && growth.is_bounded,
+            halves_error: matches!((error, standing.error), (Some(new), Some(old)) if new <= 0.5 * old),
+        }))
+    };
+    let wires: Vec<usize> = (0..system.graph.wires().len()).collect();
+    let judged: Result<Vec<Option<Blame>>> = wires.into_par_iter().map(judge).collect();
+    let mut all: Vec<Blame> = judged?.into_iter().flatten().collect();
+    crate::sort::sort_by(&mut all, |a, b| {
+        let by_error = || {
+            let error = |blame: &Blame| blame.error.unwrap_or(f64::INFINITY);
+            error(a).total_cmp(&error(b)).then(a.spectral_radius.total_cmp(&b.spectral_radius))
+        };
+        match standing.is_bounded {
+            true => by_error(),
+            false => a.spectral_radius.total_cmp(&b.spectral_radius),
+        }
+    });
+    Ok(all)
 }
 
 fn rename(schedule: &ScheduleConfig, taken: &str, keeper: &str) -> ScheduleConfig {

@@ -12,18 +12,16 @@ use crate::run::RunConfig;
 /// k.
 const STEPS: u64 = 2;
 
-impl LinearSystem {
-    /// Equation (1) with these settings.
-    pub fn consistency(&self, config: &RunConfig) -> Result<f64> {
-        let mut x0 = vec![0.0; self.states()];
-        let mut sum = 0.0;
-        for j in 0..x0.len() {
-            x0[j] = 1.0;
-            let mut simulation = self.simulation(config, STEPS, &x0)?;
-            x0[j] = 0.0;
-            (0..STEPS).try_for_each(|_| simulation.advance())?;
-            sum += simulation.network().differences().map(|defect| defect * defect).sum::<f64>();
-        }
-        Ok(sum.sqrt())
+/// Equation (1) of a system with these settings.
+pub fn consistency(system: &LinearSystem, config: &RunConfig) -> Result<f64> {
+    let mut x0 = vec![0.0; system.states()];
+    let mut sum = 0.0;
+    for j in 0..x0.len() {
+        x0[j] = 1.0;
+        let mut run = system.run(config, STEPS, &x0)?;
+        x0[j] = 0.0;
+        (0..STEPS).try_for_each(|_| run.advance())?;
+        sum += run.network().differences().map(|defect| defect * defect).sum::<f64>();
     }
+    Ok(sum.sqrt())
 }

@@ -37,36 +37,33 @@ pub struct Stiffness {
     pub slowest: f64,
 }
 
-/// Work of a run with these settings.
-pub(crate) fn cost_of(graph: &SystemGraph, config: &RunConfig) -> Result<Cost> {
-    let needs = build(&config.coupling, config.hold, graph)?.needs();
-    let nodes = match needs.request() {
-        Request::Nodes(nodes) => nodes as usize,
-        Request::SolverPoints | Request::Nothing => 1,
-    };
-    let parts = needs.pieces.max(nodes).max(1) as f64;
-    let times = if config.iteration.is_some() { ITERATIONS } else { 1.0 };
-    let every = |id: usize| config.every.get(graph.name(id)).copied().unwrap_or(1);
-    let moved: f64 = (0..graph.len()).map(|id| 1.0 / f64::from(every(id))).sum();
-    let calls_per_second = moved * parts * times / config.step;
-    let duration = config.stop - config.start;
-    let steps = (duration / config.step).ceil();
-    Ok(Cost { steps, calls: calls_per_second * duration, calls_per_second })
+impl Cost {
+    /// Of a run with these settings.
+    pub fn of(graph: &SystemGraph, config: &RunConfig) -> Result<Cost> {
+        let needs = build(&config.coupling, config.hold, graph)?.needs();
+        let nodes = match needs.request() {
+            Request::Nodes(nodes) => nodes as usize,
+            Request::SolverPoints | Request::Nothing => 1,
+        };
+        let parts = needs.pieces.max(nodes).max(1) as f64;
+        let times = if config.iteration.is_some() { ITERATIONS } else { 1.0 };
+        let every = |id: usize| config.every.get(graph.name(id)).copied().unwrap_or(1);
+        let moved: f64 = (0..graph.len()).map(|id| 1.0 / f64::from(every(id))).sum();
+        let calls_per_second = moved * parts * times / config.step;
+        let duration = config.stop - config.start;
+        let steps = (duration / config.step).ceil();
+        Ok(Cost { steps, calls: calls_per_second * duration, calls_per_second })
+    }
 }
 
-impl LinearSystem {
-    /// Work with these settings.
-    pub fn cost(&self, config: &RunConfig) -> Result<Cost> {
-        cost_of(&self.graph, config)
-    }
-
-    /// How far the rates of the system uncut lie apart; nothing if it has no rates.
-    pub fn stiffness(&self) -> Result<Option<Stiffness>> {
+impl Stiffness {
+    /// How far the rates of a system uncut lie apart; nothing if it has no rates.
+    pub fn of(system: &LinearSystem) -> Result<Option<Stiffness>> {
         let failed = |source| Error::Linalg { what: "rates of the system".into(), source };
-        if self.has_filters() {
+        if system.has_filters() {
             return Ok(None);
         }
-        let whole = self.matrices_uncut()?;
+        let whole = system.matrices_uncut()?;
         let rates: Vec<f64> = eigenvalues(&whole.a).map_err(failed)?.iter().map(|z| z.abs()).collect();
         let fastest = rates.iter().copied().fold(0.0, f64::max);
         let slowest = rates.iter().copied().filter(|r| *r > NO_RATE * fastest).fold(f64::INFINITY, f64::min);

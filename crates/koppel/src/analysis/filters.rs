@@ -52,8 +52,8 @@ impl FilterChoice {
 }
 
 /// Chooses the filter of the connection into `input`, which the run has with some filter already.
-pub fn choose_filter(simulation: &mut Run, config: &RunConfig, input: &str) -> Result<FilterChoice> {
-    let graph = simulation.graph();
+pub fn choose_filter(run: &mut Run, config: &RunConfig, input: &str) -> Result<FilterChoice> {
+    let graph = run.graph();
     let target = graph.find_inputs(input)?.into_iter().next().unwrap_or(0);
     let sources: Vec<usize> = graph.wires_into(target).map(|w| graph.wires()[w].source).collect();
     let loops = algebraic_loops(graph, Reach::ThroughFilters);
@@ -65,8 +65,8 @@ pub fn choose_filter(simulation: &mut Run, config: &RunConfig, input: &str) -> R
         }
         .into());
     };
-    let feed_through = feed_through(simulation, &l)?;
-    let graph = simulation.graph();
+    let feed_through = feed_through(run, &l)?;
+    let graph = run.graph();
     let radius = |w: f64| {
         let filter = Some(FilterConfig::pt2(w / config.step));
         FrozenLoop { graph, config, l: &l, feed_through: &feed_through, filter }.radius()

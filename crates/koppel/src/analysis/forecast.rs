@@ -1,6 +1,7 @@
 //! What is to be expected of a run, before it.
 
-use super::blame::{Blame, Standing};
+use super::blame::{Blame, Standing, blame};
+use super::consistency::consistency;
 use super::cost::{Cost, Stiffness};
 use super::global_error::{GlobalError, Reference};
 use super::growth::Found;
@@ -10,6 +11,7 @@ use super::linear_system::LinearSystem;
 use super::modes::{Mode, Scaling};
 use super::recommend::{Recommendation, recommend};
 use super::robustness::{Robustness, robustness};
+use super::step_matrix::StepMatrix;
 use super::trust::{Trust, trust};
 use crate::error::{Error, Result};
 use crate::run::{Run, RunConfig};
@@ -135,8 +137,8 @@ impl Forecast {
     }
 
     /// Judges a run where it stands. The run is left as it was.
-    pub fn of(simulation: &mut Run, config: &RunConfig, options: &ForecastOptions<'_>) -> Self {
-        let system = match LinearSystem::new(simulation) {
+    pub fn of(run: &mut Run, config: &RunConfig, options: &ForecastOptions<'_>) -> Self {
+        let system = match LinearSystem::new(run) {
             Ok(system) => system,
             Err(error) => return Forecast::unknown(reason(&error)),
         };
@@ -144,8 +146,8 @@ impl Forecast {
         progress("the step matrix");
         let mut forecast = judge(&system, config).unwrap_or_else(|error| Forecast::unknown(reason(&error)));
         forecast.linearised = system.linearised();
-        forecast.cost = system.cost(config).ok();
-        forecast.stiffness = system.stiffness().ok().flatten();
+        forecast.cost = Cost::of(&system.graph, config).ok();
+        forecast.stiffness = Stiffness::of(&system).ok().flatten();
         progress("the error against the system uncut");
         let reference = system.reference(config).ok();
         let error = reference.as_ref().and_then(|reference| system.global_error(config, reference).ok());
@@ -159,7 +161,7 @@ impl Forecast {
         let told = |method: &str| progress(&format!("stable steps of {method}"));
         forecast.limits = limits(&system, &settings[..1], scan, &told);
         progress("how far linear models hold");
-        forecast.trust = trust(simulation, &system, config, &forecast.limits[0], options.copy);
+        forecast.trust = trust(run, &system, config, &forecast.limits[0], options.copy);
         forecast.doubt();
         // Of what is not to be trusted nothing more is told unless it is asked for.
         let is_doubted = forecast.trust.doubt.is_some();
@@ -178,7 +180,7 @@ impl Forecast {
         }
         if let Some(variation) = options.vary.filter(|_| forecast.verdict == Verdict::Stable) {
             progress("parameters, each varied");
-            forecast.robustness = robustness(simulation, &system, config, variation).ok();
+            forecast.robustness = robustness(run, &system, config, variation).ok();
         }
         forecast
     }
@@ -198,12 +200,12 @@ impl Forecast {
             error: self.error.as_ref().map(|error| error.overall),
             reference,
         };
-        system.blame(config, standing).unwrap_or_default()
+        blame(system, config, standing).unwrap_or_default()
     }
 }
 
 fn judge(system: &LinearSystem, config: &RunConfig) -> Result<Forecast> {
-    let matrix = match system.step_matrix(config) {
+    let matrix = match StepMatrix::of(system, config) {
         Ok(matrix) => matrix,
         Err(error) if matches!(*error, Error::Unsupported { .. }) => {
             let growth = system.growth(config)?;
@@ -212,7 +214,7 @@ fn judge(system: &LinearSystem, config: &RunConfig) -> Result<Forecast> {
                 reason: None,
                 spectral_radius: Some(growth.radius).filter(|radius| radius.is_finite()),
                 found: Some(growth.found),
-                consistency: system.consistency(config).ok(),
+                consistency: consistency(system, config).ok(),
                 ..Forecast::unknown(String::new())
             });
         }
@@ -234,7 +236,7 @@ fn judge(system: &LinearSystem, config: &RunConfig) -> Result<Forecast> {
         found: Some(Found::StepMatrix),
         stability_radius: Some(spectrum.stability_radius()?),
         scaling: Some(matrix.scaling()),
-        consistency: Some(system.consistency(config)?),
+        consistency: Some(consistency(system, config)?),
         integrators: spectrum.integrators,
         unseen: spectrum.unseen,
         modes: spectrum.modes,

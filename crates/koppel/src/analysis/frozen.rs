@@ -9,112 +9,17 @@
 //! whose columns are what unit vectors become. States that no output sees, now or later, are left out.
 
 use super::reduce::seen;
+use super::step_matrix::Engine;
 use crate::coupling::CouplingConfig;
 use crate::error::Result;
 use crate::linalg::{Matrix, balance, spectral_radius};
-use crate::run::{Places, Run, RunConfig, RunState, Schedule, ScheduleConfig};
-use crate::signal::{Request, Samples, Segment, Step};
+use crate::run::{Run, RunConfig, Schedule, ScheduleConfig};
+use crate::solver::SolverConfig;
 use crate::system::{
-    AlgebraicLoop, Capabilities, Connection, FilterConfig, LinearModel, OutputId, Ports, Snapshot,
-    StateSpace, Subsystem, SubsystemId, System, SystemBuilder, SystemGraph, Variable, VariableId,
+    AlgebraicLoop, Connection, FilterConfig, LinearOde, OdeModel, OutputId, StateSpace, SubsystemId, System,
+    SystemBuilder, SystemGraph, Variable,
 };
 use std::collections::BTreeMap;
-
-/// y = D u.
-struct Frozen {
-    ports: Ports,
-    d: Matrix,
-    u: Vec<f64>,
-}
-
-/// Parts of a step in which a frozen member is sampled: it has no solver.
-const SOLVER_POINTS: u32 = 10;
-
-impl Subsystem for Frozen {
-    fn ports(&self) -> &Ports {
-        &self.ports
-    }
-
-    fn capabilities(&self) -> &Capabilities {
-        static LINEAR: Capabilities = Capabilities::linear("none");
-        &LINEAR
-    }
-
-    fn initialize(&mut self, _start: f64) -> Result<()> {
-        Ok(())
-    }
-
-    fn read(&mut self, inputs: Option<&[f64]>, outputs: &mut [f64]) -> Result<()> {
-        if let Some(inputs) = inputs {
-            self.u.copy_from_slice(inputs);
-        }
-        self.d.mul_vec_into(&self.u, outputs);
-        Ok(())
-    }
-
-    fn step(
-        &mut self,
-        step: &Step,
-        input: &Segment<'_>,
-        outputs: &mut [f64],
-        samples: &mut Samples,
-    ) -> Result<()> {
-        samples.clear();
-        let nodes = match samples.request() {
-            Request::Nothing => 0,
-            Request::SolverPoints => SOLVER_POINTS,
-            Request::Nodes(nodes) => nodes,
-        };
-        for k in 0..(nodes + 1) * u32::from(nodes > 0) {
-            let time = step.start + step.size * f64::from(k) / f64::from(nodes);
-            input.values(time, &mut self.u);
-            self.d.mul_vec_into(&self.u, samples.push(time));
-        }
-        input.end_values(&mut self.u);
-        self.d.mul_vec_into(&self.u, outputs);
-        Ok(())
-    }
-
-    fn get(&mut self, variable: VariableId) -> Result<f64> {
-        Ok(self.u.get(variable.index).copied().unwrap_or(0.0))
-    }
-
-    fn set(&mut self, _variable: VariableId, _value: f64) -> Result<()> {
-        Ok(())
-    }
-
-    fn save(&mut self, snapshot: &mut Snapshot) -> Result<()> {
-        snapshot.reals.clear();
-        snapshot.reals.extend_from_slice(&self.u);
-        Ok(())
-    }
-
-    fn restore(&mut self, snapshot: &Snapshot) -> Result<()> {
-        self.u.copy_from_slice(&snapshot.reals);
-        Ok(())
-    }
-
-    fn linear_model(&mut self) -> Option<&mut dyn LinearModel> {
-        Some(self)
-    }
-}
-
-impl LinearModel for Frozen {
-    fn linearize(&mut self, _inputs: &[f64], out: &mut StateSpace) -> Result<bool> {
-        *out = StateSpace::gain(self.d.clone());
-        Ok(true)
-    }
-
-    fn feed_through(&mut self, _inputs: &[f64], out: &mut Matrix) -> Result<bool> {
-        out.copy_from(&self.d);
-        Ok(true)
-    }
-
-    fn rates(&mut self, _inputs: &[f64], rates: &mut [f64]) -> Result<bool> {
-        rates.fill(0.0);
-        Ok(true)
-    }
-}
 
 /// A loop taken out of a run: its members' D, and filters in place of the run's.
 pub(super) struct FrozenLoop<'a> {
@@ -139,11 +44,14 @@ impl FrozenLoop<'_> {
 
     fn step_matrix(&self) -> Result<Matrix> {
         let schedule = Schedule::new(self.config, self.graph)?;
-        let rates = self.l.members.iter().map(|id| u64::from(schedule.every[*id]));
-        let steps = rates.fold(1, least_common_multiple);
+        let steps = schedule.period_of(self.l.members.iter().copied());
         let config = self.config_of_loop(&schedule, steps);
-        let mut simulation = Run::new(self.system()?, &config)?;
-        Ok(seen_by_outputs(&columns(&mut simulation, steps)?))
+        let mut run = Run::new(self.system()?, &config)?;
+        let mut engine = Engine::new(&mut run, steps, steps)?;
+        let mut phi = engine.columns(UNIT)?;
+        // Loops are solved to a tolerance; what is left of it is no gain.
+        phi.as_mut_slice().iter_mut().filter(|change| change.abs() < NOISE).for_each(|change| *change = 0.0);
+        Ok(seen_by_outputs(&phi, &engine.places.outputs))
     }
 
     /// The members with their ports within the loop: one input for each wire, so that gains can go into D. Signals are scaled so that
@@ -157,17 +65,15 @@ impl FrozenLoop<'_> {
                 (self.graph.inputs_of(*id).start, self.graph.outputs_of(*id).start);
             let all: Vec<usize> = (0..wires.len()).collect();
             let gives = |o: &OutputId| Variable::new(&self.graph.output_variable(*o).name).fed_by(&all);
-            let ports = Ports {
-                inputs: wires.iter().map(|w| Variable::new(self.port_of(*w))).collect(),
-                outputs: outputs.iter().map(gives).collect(),
-                ..Ports::default()
-            };
+            let inputs = wires.iter().map(|w| Variable::new(self.port_of(*w))).collect();
             let d = Matrix::from_fn(outputs.len(), wires.len(), |i, j| {
                 let wire = self.graph.wires()[wires[j]];
                 let gain = wire.gain * sizes[&self.before_filter(wire.source)] / sizes[&outputs[i]];
                 gain * d[(outputs[i] - first_output, wire.target - first_input)]
             });
-            builder = builder.add(self.graph.name(*id), Frozen { ports, u: vec![0.0; wires.len()], d });
+            let ode = LinearOde::new(StateSpace::gain(d), inputs, outputs.iter().map(gives).collect(), &[])?;
+            builder =
+                builder.add(self.graph.name(*id), OdeModel::new(Box::new(ode), &SolverConfig::Exact {})?);
             for w in wires {
                 builder = builder.connect(self.connection(*id, w));
             }
@@ -281,33 +187,6 @@ impl FrozenLoop<'_> {
     }
 }
 
-/// Equation (1): a column for every number of the run's state, and which of them are outputs.
-fn columns(simulation: &mut Run, steps: u64) -> Result<(Matrix, Vec<usize>)> {
-    let mut rest = RunState::default();
-    // Past the start, where the coupling may do other things.
-    (0..steps).try_for_each(|_| simulation.advance())?;
-    simulation.save(&mut rest)?;
-    let places = Places::of(simulation, &rest);
-    let mut undisturbed = RunState::default();
-    (0..steps).try_for_each(|_| simulation.advance())?;
-    simulation.save(&mut undisturbed)?;
-    let mut phi = Matrix::zeros(places.all.len(), places.all.len());
-    let (mut state, mut after) = (rest.clone(), RunState::default());
-    for (j, place) in places.all.iter().enumerate() {
-        *state.number_mut(*place) += UNIT;
-        simulation.restore(&state)?;
-        *state.number_mut(*place) -= UNIT;
-        (0..steps).try_for_each(|_| simulation.advance())?;
-        simulation.save(&mut after)?;
-        for (i, row) in places.all.iter().enumerate() {
-            let change = (after.number(*row) - undisturbed.number(*row)) / UNIT;
-            // Loops are solved to a tolerance; what is left of it is no gain.
-            phi[(i, j)] = if change.abs() < NOISE { 0.0 } else { change };
-        }
-    }
-    Ok((phi, places.outputs))
-}
-
 /// How far a value is moved.
 const UNIT: f64 = 0.5;
 
@@ -315,16 +194,8 @@ const UNIT: f64 = 0.5;
 const NOISE: f64 = 1e-7;
 
 /// Φ without the states that act on no output, now or later.
-fn seen_by_outputs((phi, outputs): &(Matrix, Vec<usize>)) -> Matrix {
+fn seen_by_outputs(phi: &Matrix, outputs: &[usize]) -> Matrix {
     let is_seen = seen(phi, outputs);
     let kept: Vec<usize> = (0..phi.rows()).filter(|i| is_seen[*i]).collect();
     Matrix::from_fn(kept.len(), kept.len(), |i, j| phi[(kept[i], kept[j])])
-}
-
-fn least_common_multiple(a: u64, b: u64) -> u64 {
-    let (mut x, mut y) = (a, b);
-    while y != 0 {
-        (x, y) = (y, x % y);
-    }
-    a / x * b
 }

@@ -8,6 +8,7 @@
 use super::linear_system::{LinearSystem, unknown};
 use crate::error::{Error, Result};
 use crate::run::{Run, RunConfig};
+use crate::signal::{Bounds, Deviation};
 use crate::solver::SolverConfig;
 use crate::system::{Snapshot, System, driven_system, linear_system, uncut};
 use serde::Serialize;
@@ -18,8 +19,6 @@ use std::collections::btree_map::Entry;
 const MOST_STEPS: f64 = 4000.0;
 /// Fewest steps of any other step size over the same time: with fewer there is nothing to compare.
 const FEWEST_STEPS: f64 = 10.0;
-/// An output that moves less than this part of its size stands still.
-const STILL: f64 = 1e-9;
 
 /// What moves the system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -84,11 +83,7 @@ pub(crate) struct Courses {
 
 /// How far a run lies from the system uncut, output by output.
 struct Distances {
-    /// Sums of squares.
-    squares: Vec<f64>,
-    largest: Vec<f64>,
-    /// Communication points.
-    number: f64,
+    outputs: Vec<Deviation>,
     /// False if a number or an error left its limits.
     is_within: bool,
 }
@@ -104,12 +99,12 @@ impl LinearSystem {
         for excitation in [Excitation::Run, Excitation::Disturbance] {
             let mut reference = Reference { horizon, excitation, ranges: Vec::new() };
             let Some(mut run) = self.uncut(&reference, config)? else { continue };
-            let mut ranges: Vec<Range> = outputs(&run).map(Range::at).collect();
+            let mut bounds: Vec<Bounds> = outputs(&run).map(|y| Bounds::of([y])).collect();
             while !run.is_done() {
                 run.advance()?;
-                ranges.iter_mut().zip(outputs(&run)).for_each(|(range, y)| range.add(y));
+                bounds.iter_mut().zip(outputs(&run)).for_each(|(bounds, y)| bounds.add(y));
             }
-            reference.ranges = ranges.iter().map(Range::size).collect();
+            reference.ranges = bounds.iter().map(Bounds::movement).collect();
             if reference.ranges.iter().any(|range| *range > 0.0) {
                 return Ok(reference);
             }
@@ -125,14 +120,14 @@ impl LinearSystem {
             row.copy_from_slice(ideal.outputs(0));
             Ok(())
         })?;
-        let judged = (0..far.squares.len()).filter(|at| reference.ranges[*at] > 0.0);
+        let judged = (0..far.outputs.len()).filter(|at| reference.ranges[*at] > 0.0);
         let over =
             |at: usize, error: f64| if far.is_within { error / reference.ranges[at] } else { f64::INFINITY };
         let mut outputs: Vec<OutputError> = judged
             .map(|at| OutputError {
                 output: self.graph.output_name(at),
-                error: over(at, (far.squares[at] / far.number).sqrt()),
-                largest: over(at, far.largest[at]),
+                error: over(at, far.outputs[at].rms()),
+                largest: over(at, far.outputs[at].max()),
             })
             .collect();
         crate::sort::sort_by(&mut outputs, |a, b| b.error.total_cmp(&a.error));
@@ -166,8 +161,8 @@ impl LinearSystem {
             row.copy_from_slice(&course[k * width..(k + 1) * width]);
             Ok(())
         })?;
-        let errors = far.squares.iter().zip(&reference.ranges).filter(|(_, range)| **range > 0.0);
-        let overall = errors.map(|(square, range)| (square / far.number).sqrt() / range).fold(0.0, f64::max);
+        let errors = far.outputs.iter().zip(&reference.ranges).filter(|(_, range)| **range > 0.0);
+        let overall = errors.map(|(deviation, range)| deviation.rms() / range).fold(0.0, f64::max);
         Ok(if far.is_within { overall } else { f64::INFINITY })
     }
 
@@ -186,21 +181,20 @@ impl LinearSystem {
         let most: Vec<f64> =
             reference.ranges.iter().map(|range| (limit * range).powi(2) * count as f64).collect();
         let mut row = vec![0.0; width];
-        let mut far =
-            Distances { squares: vec![0.0; width], largest: vec![0.0; width], number: 0.0, is_within: true };
+        let mut far = Distances { outputs: vec![Deviation::default(); width], is_within: true };
         let mut k = 0;
         while !run.is_done() && far.is_within {
             ideal(k, &mut row)?;
             far.is_within = run.advance().is_ok();
-            for ((at, y), (id, place)) in row.iter().enumerate().zip(&order) {
-                let error = (run.outputs(*id)[*place] - y).abs();
-                far.squares[at] += error * error;
-                far.largest[at] = far.largest[at].max(error);
+            for (((y, most), deviation), (id, place)) in
+                row.iter().zip(&most).zip(&mut far.outputs).zip(&order)
+            {
+                let error = run.outputs(*id)[*place] - y;
+                deviation.add(error);
                 // Outputs that stand still are not judged.
-                let is_beyond = most[at] > 0.0 && far.squares[at] > most[at];
+                let is_beyond = *most > 0.0 && deviation.squares() > *most;
                 far.is_within &= error.is_finite() && !is_beyond;
             }
-            far.number += 1.0;
             k += 1;
         }
         Ok(far)
@@ -289,11 +283,7 @@ impl LinearSystem {
 
     /// The shortest micro step of those solvers that have a fixed one.
     pub(crate) fn finest_micro_step(&self) -> Option<f64> {
-        let step = |part: &crate::system::LinearPart| match part.solver {
-            SolverConfig::Euler { step } | SolverConfig::Rk4 { step } => Some(step),
-            _ => None,
-        };
-        self.parts.iter().filter_map(step).min_by(f64::total_cmp)
+        self.parts.iter().filter_map(|part| part.solver.fixed_step()).min_by(f64::total_cmp)
     }
 
     /// The micro solver that all subsystems share, or none.
@@ -315,25 +305,4 @@ fn steps(horizon: f64, step: f64) -> u64 {
 
 fn outputs(run: &Run) -> impl Iterator<Item = f64> + '_ {
     run.outputs(0).iter().copied()
-}
-
-/// Where an output has been.
-struct Range {
-    low: f64,
-    high: f64,
-}
-
-impl Range {
-    fn at(value: f64) -> Self {
-        Range { low: value, high: value }
-    }
-
-    fn add(&mut self, value: f64) {
-        (self.low, self.high) = (self.low.min(value), self.high.max(value));
-    }
-
-    fn size(&self) -> f64 {
-        let size = self.high - self.low;
-        if size > STILL * self.low.abs().max(self.high.abs()) && size.is_finite() { size } else { 0.0 }
-    }
 }

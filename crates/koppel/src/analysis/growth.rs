@@ -9,10 +9,10 @@
 //!   ρ ≈ (largest move in the last tenth / largest move in the tenth from the middle on)^{1/Δk}           (1)
 
 use super::linear_system::{LinearSystem, unknown};
+use super::step_matrix::StepMatrix;
 use crate::error::{Error, Result};
-use crate::linalg::{Complex, eigenvalues};
+use crate::linalg::eigenvalues;
 use crate::run::{Run, RunConfig};
-use crate::solver::SolverConfig;
 use serde::Serialize;
 
 /// Macro steps of a run that is watched: the most, and the fewest if each of them has many micro steps.
@@ -69,7 +69,7 @@ impl LinearSystem {
     ///
     /// Whatever refuses the settings themselves.
     pub fn growth(&self, config: &RunConfig) -> Result<Growth> {
-        match self.step_matrix(config) {
+        match StepMatrix::of(self, config) {
             Ok(matrix) => {
                 let spectrum = matrix.spectrum()?;
                 let radius = spectrum.radius;
@@ -99,17 +99,9 @@ impl LinearSystem {
         // Round-off of a system that neither grows nor decays.
         let noticed = |rate: f64| if rate > 1e-9 * size { rate } else { 0.0 };
         let exact = noticed(largest(&mut values.iter().map(|z| z.re)));
-        let factor = |z: Complex| match self.shared_solver() {
-            SolverConfig::Euler { step } => Some(((Complex::ONE + z * step).abs(), step)),
-            SolverConfig::Rk4 { step } => {
-                let z = z * step;
-                let sum = Complex::ONE + z + z * z * 0.5 + z.powi(3) * (1.0 / 6.0) + z.powi(4) * (1.0 / 24.0);
-                Some((sum.abs(), step))
-            }
-            _ => None,
-        };
-        let solved = values.iter().filter_map(|z| factor(*z)).map(|(factor, step)| factor.ln() / step);
-        Ok(OwnRates { exact, solved: noticed(largest(&mut { solved })) })
+        let solver = self.shared_solver();
+        let mut solved = values.iter().filter_map(|z| solver.growth_rate(*z));
+        Ok(OwnRates { exact, solved: noticed(largest(&mut solved)) })
     }
 
     fn growth_by_running(&self, config: &RunConfig) -> Result<Growth> {
@@ -146,33 +138,33 @@ impl LinearSystem {
 
 /// How far outputs move in each step of a run.
 struct Moves {
-    simulation: Run,
+    run: Run,
     before: Vec<f64>,
     all: Vec<f64>,
 }
 
 impl Moves {
-    fn new(simulation: Run) -> Self {
-        Moves { before: outputs(&simulation), simulation, all: Vec::new() }
+    fn new(run: Run) -> Self {
+        Moves { before: outputs(&run), run, all: Vec::new() }
     }
 
     /// False if a number leaves the range of numbers.
     fn advance(&mut self) -> Result<bool> {
-        match self.simulation.advance() {
+        match self.run.advance() {
             // What is not supported has not grown.
             Err(error) if matches!(*error, Error::Unsupported { .. }) => return Err(error),
             Err(_) => return Ok(false),
             Ok(_) => {}
         }
-        let now = outputs(&self.simulation);
+        let now = outputs(&self.run);
         self.all.push(now.iter().zip(&self.before).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max));
         self.before = now;
         Ok(true)
     }
 }
 
-fn outputs(simulation: &Run) -> Vec<f64> {
-    (0..simulation.graph().len()).flat_map(|id| simulation.outputs(id)).copied().collect()
+fn outputs(run: &Run) -> Vec<f64> {
+    (0..run.graph().len()).flat_map(|id| run.outputs(id)).copied().collect()
 }
 
 fn largest(moves: &[f64]) -> f64 {

@@ -66,16 +66,8 @@ pub fn stable_steps(system: &LinearSystem, config: &RunConfig, scan: Scan) -> Re
         return Ok(Vec::new());
     }
     let is_stable: Vec<bool> = found.iter().map(|found| matches!(found, Ok(true))).collect();
-    // Between a stable and an unstable step.
-    let edge = |mut stable: f64, mut unstable: f64| {
-        while (unstable / stable).ln().abs() > scan.accuracy {
-            let middle = (stable * unstable).sqrt();
-            match judge(middle) {
-                Ok(true) => stable = middle,
-                _ => unstable = middle,
-            }
-        }
-        stable
+    let edge = |stable: f64, unstable: f64| {
+        last_stable(stable, unstable, scan.accuracy, |step| matches!(judge(step), Ok(true)))
     };
     let (mut intervals, mut k) = (Vec::new(), 0);
     while k < steps.len() {
@@ -97,4 +89,18 @@ pub fn stable_steps(system: &LinearSystem, config: &RunConfig, scan: Scan) -> Re
         });
     }
     Ok(intervals)
+}
+
+/// The last stable value between a stable and an unstable one, found by bisection to a relative accuracy.
+pub(super) fn last_stable(
+    mut stable: f64,
+    mut unstable: f64,
+    accuracy: f64,
+    mut is_stable: impl FnMut(f64) -> bool,
+) -> f64 {
+    while (unstable / stable).ln().abs() > accuracy {
+        let middle = (stable * unstable).sqrt();
+        if is_stable(middle) { stable = middle } else { unstable = middle }
+    }
+    stable
 }

@@ -24,19 +24,13 @@ impl LinearSystem {
     /// # Errors
     ///
     /// [`Error::Unsupported`] with the reason if a subsystem tells no derivatives, or texts, ticks or tables are exchanged.
-    pub fn new(simulation: &mut Run) -> Result<Self> {
-        let graph = simulation.graph().clone();
-        if let Some((input, _)) = graph.maps().first() {
-            return Err(unknown(format!("`{}` is fed through a table", graph.input_name(*input))));
-        }
-        if let Some(wire) = graph.message_wires().first() {
-            let reason =
-                format!("`{}` and `{}` exchange messages", graph.name(wire.from), graph.name(wire.to));
+    pub fn new(run: &mut Run) -> Result<Self> {
+        let graph = run.graph().clone();
+        if let Some(reason) = not_linear(&graph) {
             return Err(unknown(reason));
         }
-        let parts =
-            (0..graph.len()).map(|id| simulation.workbench().linear_part(id)).collect::<Result<_>>()?;
-        Ok(LinearSystem { graph, parts, time: simulation.time(), own_rates: OnceLock::new() })
+        let parts = (0..graph.len()).map(|id| run.workbench().linear_part(id)).collect::<Result<_>>()?;
+        Ok(LinearSystem { graph, parts, time: run.time(), own_rates: OnceLock::new() })
     }
 
     /// The wiring.
@@ -76,7 +70,7 @@ impl LinearSystem {
     }
 
     /// The run with these settings for so many steps, from these states.
-    pub(super) fn simulation(&self, config: &RunConfig, steps: u64, x0: &[f64]) -> Result<Run> {
+    pub(super) fn run(&self, config: &RunConfig, steps: u64, x0: &[f64]) -> Result<Run> {
         let config = RunConfig {
             coupling: config.coupling.linear().map_err(unknown)?,
             ..self.settings(config, steps)
@@ -105,6 +99,16 @@ impl LinearSystem {
 /// Whether a coupling changes its models while the run goes on: its step has no matrix.
 pub(crate) fn is_learning(config: &CouplingConfig) -> bool {
     config.linear().is_err()
+}
+
+/// What connections exchange that no matrix stands for, in words.
+pub(super) fn not_linear(graph: &SystemGraph) -> Option<String> {
+    let table = graph.maps().first();
+    let table = table.map(|(input, _)| format!("`{}` is fed through a table", graph.input_name(*input)));
+    table.or_else(|| {
+        let wire = graph.message_wires().first()?;
+        Some(format!("`{}` and `{}` exchange messages", graph.name(wire.from), graph.name(wire.to)))
+    })
 }
 
 pub(super) fn unknown(reason: String) -> Box<Error> {

@@ -3,15 +3,15 @@
 //! [`Forecast::of`] says everything at once. What it is made of can be asked by itself, for settings of one's own:
 //!
 //! ```text
-//! LinearSystem::new(simulation)            matrices in place of subsystems, where the run stands
-//!     .step_matrix(config).spectrum()      modes, spectral radius, stability radius
+//! LinearSystem::new(run)                   matrices in place of subsystems, where the run stands
 //!     .growth(config)                      the same for any method, by running the stand-ins if it has no matrix
 //!     .reference(config)                   the system uncut
 //!     .global_error(config, reference)     the error to be expected
-//!     .consistency(config), .cost(config), .stiffness()
-//!     .with_ideal_wire(wire, config)       the same system with one connection ideal
+//! StepMatrix::of(system, config)           modes, spectral radius, stability radius
+//! consistency, Cost::of, Stiffness::of     how inputs fit outputs, what it costs, how its rates lie apart
+//! blame, ideal_wire                        the same system with one connection ideal
 //! candidates, limits, recommend            methods and schedules, their stable steps, steps for a wanted error
-//! robustness(simulation, ..)               parameters varied
+//! robustness(run, ..)                      parameters varied
 //! ```
 
 mod blame;
@@ -36,9 +36,9 @@ mod structure;
 mod trust;
 mod zero_stability;
 
-pub use blame::{Blame, Standing};
+pub use blame::{Blame, Standing, blame, ideal_wire};
 pub use certificate::{Band, BondReport, Certificate, Certifier, Evidence, Gap, SignalError, Worth};
-pub(crate) use cost::cost_of;
+pub use consistency::consistency;
 pub use cost::{Cost, Stiffness};
 pub use filters::{FilterChoice, choose_filter};
 pub use forecast::{Forecast, ForecastOptions, Verdict};

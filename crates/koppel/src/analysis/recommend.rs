@@ -84,7 +84,7 @@ fn recommend_one(
         step,
         error: error.map(|error| error.overall),
         spectral_radius: growth.radius,
-        cost: system.cost(&config).ok()?,
+        cost: Cost::of(&system.graph, &config).ok()?,
         config,
     })
 }

@@ -5,6 +5,7 @@
 //! and for all of them at once, each in the direction in which it makes ρ larger. Glumac & Kovacic 2018, 4.3, vary two
 //! parameters of one example by hand; here every number a subsystem has is varied.
 
+use super::intervals::last_stable;
 use super::limits::reason;
 use super::linear_system::LinearSystem;
 use crate::error::Result;
@@ -62,20 +63,20 @@ struct Place {
 
 /// A run with other parameters.
 struct Varied<'a> {
-    simulation: &'a mut Run,
+    run: &'a mut Run,
     system: &'a LinearSystem,
     config: &'a RunConfig,
 }
 
 /// Varies every parameter of a run that is stable as it is. The run is left as it was.
 pub fn robustness(
-    simulation: &mut Run,
+    run: &mut Run,
     system: &LinearSystem,
     config: &RunConfig,
     variation: f64,
 ) -> Result<Robustness> {
     let mut left_out = Vec::new();
-    let mut varied = Varied { simulation, system, config };
+    let mut varied = Varied { run, system, config };
     let mut found: Vec<(Place, ParameterRange, f64)> = Vec::new();
     for place in varied.places(&mut left_out)? {
         let name = varied.name(place);
@@ -118,7 +119,7 @@ impl Varied<'_> {
                     left_out.push((name, "is fixed once the run is under way".into()));
                     continue;
                 }
-                let value = self.simulation.workbench().parameter(id, index)?;
+                let value = self.run.workbench().parameter(id, index)?;
                 if value != 0.0 && value.is_finite() {
                     places.push(Place { id, index, value });
                 }
@@ -142,7 +143,7 @@ impl Varied<'_> {
             if values.is_empty() {
                 continue;
             }
-            let part = self.simulation.workbench().linear_part_under(id, &values)?;
+            let part = self.run.workbench().linear_part_under(id, &values)?;
             is_other |= part.matrices != system.parts[id].matrices;
             system.parts[id] = part;
         }
@@ -193,15 +194,8 @@ impl Varied<'_> {
                 stable = factor;
                 continue;
             }
-            let mut unstable = factor;
-            while (unstable / stable).ln().abs() > ACCURACY {
-                let middle = (stable * unstable).sqrt();
-                match self.radius(place, middle) {
-                    Ok(Some((_, true))) => stable = middle,
-                    _ => unstable = middle,
-                }
-            }
-            return Some(stable);
+            let is_stable = |factor: f64| matches!(self.radius(place, factor), Ok(Some((_, true))));
+            return Some(last_stable(stable, factor, ACCURACY, is_stable));
         }
         None
     }

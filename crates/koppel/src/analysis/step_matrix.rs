@@ -49,31 +49,31 @@ pub struct StepMatrix {
     pub(super) core: Matrix,
 }
 
-impl LinearSystem {
-    /// The step matrix with these settings.
+impl StepMatrix {
+    /// Of a system with these settings.
     ///
     /// # Errors
     ///
     /// [`crate::Error::Unsupported`] with the reason if a step with this coupling is not linear.
-    pub fn step_matrix(&self, config: &RunConfig) -> Result<StepMatrix> {
-        let steps = Schedule::new(config, &self.graph)?.period();
+    pub fn of(system: &LinearSystem, config: &RunConfig) -> Result<StepMatrix> {
+        let steps = Schedule::new(config, &system.graph)?.period();
         if steps > LONGEST {
             return Err(unknown(format!("its rates meet only after {steps} steps")));
         }
-        let rest = vec![0.0; self.states()];
-        let mut simulation = self.simulation(config, (WARM_UP + 8) * steps, &rest)?;
-        let mut engine = Engine::new(&mut simulation, steps)?;
-        let phi = engine.columns()?;
+        let rest = vec![0.0; system.states()];
+        let mut run = system.run(config, (WARM_UP + 8) * steps, &rest)?;
+        let mut engine = Engine::new(&mut run, steps, WARM_UP * steps)?;
+        let phi = engine.columns(1.0)?;
         if !engine.is_linear(&phi)? {
             let name = config.coupling.name();
             return Err(unknown(format!("a step with `{name}` is not linear")));
         }
-        let Engine { places, simulation, .. } = engine;
-        let order = self.order(simulation, &places);
-        let reduced = reduce(&phi, &places.outputs, &order, self.states())?;
-        let labels = reduced.kept.iter().map(|k| self.label(simulation, &places, *k));
+        let Engine { places, run, .. } = engine;
+        let order = order(system, run, &places);
+        let reduced = reduce(&phi, &places.outputs, &order, system.states())?;
+        let labels = reduced.kept.iter().map(|k| label(system, run, &places, *k));
         let (states, nominals): (Vec<String>, Vec<Option<f64>>) = labels.unzip();
-        let graph = simulation.graph();
+        let graph = run.graph();
         Ok(StepMatrix {
             matrix: reduced.matrix,
             states,
@@ -85,63 +85,65 @@ impl LinearSystem {
             core: reduced.core,
         })
     }
+}
 
-    /// Which numbers are kept if some are combinations of others: states of subsystems first, then outputs, then memory.
-    fn order(&self, simulation: &Run, places: &Places) -> Vec<usize> {
-        let rank = |k: &usize| match (self.state(simulation, places.all[*k]), places.outputs.contains(k)) {
-            (Some(_), _) => 0,
-            (None, true) => 1,
-            (None, false) => 2,
-        };
-        let mut order: Vec<usize> = (0..places.all.len()).collect();
-        order.sort_by_key(rank);
-        order
+/// Which numbers are kept if some are combinations of others: states of subsystems first, then outputs, then memory.
+fn order(system: &LinearSystem, run: &Run, places: &Places) -> Vec<usize> {
+    let rank = |k: &usize| match (state(system, run, places.all[*k]), places.outputs.contains(k)) {
+        (Some(_), _) => 0,
+        (None, true) => 1,
+        (None, false) => 2,
+    };
+    let mut order: Vec<usize> = (0..places.all.len()).collect();
+    order.sort_by_key(rank);
+    order
+}
+
+/// Subsystem and number of a state, if the place holds one. In a saved model the time comes before its states.
+fn state(system: &LinearSystem, run: &Run, place: Place) -> Option<(usize, usize)> {
+    let Place::Subsystem(id, at) = place else { return None };
+    let own = system.graph.find(run.graph().name(id)).ok()?;
+    (1..=system.parts[own].matrices.states()).contains(&at).then_some((id, at))
+}
+
+fn label(system: &LinearSystem, run: &Run, places: &Places, k: usize) -> (String, Option<f64>) {
+    let graph = run.graph();
+    if let Some((id, at)) = state(system, run, places.all[k]) {
+        let own = system.graph.find(graph.name(id)).map_or(id, |own| own);
+        let declared = system.graph.ports(own).locals.get(at - 1).and_then(|v| v.nominal);
+        return (format!("{}.x[{at}]", graph.name(id)), declared);
     }
-
-    /// Subsystem and number of a state, if the place holds one. In a saved model the time comes before its states.
-    fn state(&self, simulation: &Run, place: Place) -> Option<(usize, usize)> {
-        let Place::Subsystem(id, at) = place else { return None };
-        let own = self.graph.find(simulation.graph().name(id)).ok()?;
-        (1..=self.parts[own].matrices.states()).contains(&at).then_some((id, at))
-    }
-
-    fn label(&self, simulation: &Run, places: &Places, k: usize) -> (String, Option<f64>) {
-        let graph = simulation.graph();
-        if let Some((id, at)) = self.state(simulation, places.all[k]) {
-            let own = self.graph.find(graph.name(id)).map_or(id, |own| own);
-            let declared = self.graph.ports(own).locals.get(at - 1).and_then(|v| v.nominal);
-            return (format!("{}.x[{at}]", graph.name(id)), declared);
-        }
-        match places.outputs.iter().position(|place| *place == k) {
-            Some(output) => (graph.output_name(output), graph.output_variable(output).nominal),
-            None => ("memory of the coupling".into(), None),
-        }
+    match places.outputs.iter().position(|place| *place == k) {
+        Some(output) => (graph.output_name(output), graph.output_variable(output).nominal),
+        None => ("memory of the coupling".into(), None),
     }
 }
 
 /// The engine at rest.
-struct Engine<'a> {
-    simulation: &'a mut Run,
+pub(super) struct Engine<'a> {
+    run: &'a mut Run,
+    /// Macro steps of one column.
     steps: u64,
     rest: RunState,
     /// A copy of it to move numbers in.
     moved: RunState,
     /// Where it goes by itself: counts may differ.
     unmoved: RunState,
-    places: Places,
+    pub(super) places: Places,
 }
 
 /// Numbers that are moved together to see whether any of them matters.
 const GROUP: usize = 32;
 
 impl<'a> Engine<'a> {
-    fn new(simulation: &'a mut Run, steps: u64) -> Result<Self> {
-        (0..WARM_UP * steps).try_for_each(|_| simulation.advance())?;
+    /// Past the start by `warm_up` steps, where the coupling may do other things.
+    pub(super) fn new(run: &'a mut Run, steps: u64, warm_up: u64) -> Result<Self> {
+        (0..warm_up).try_for_each(|_| run.advance())?;
         let mut rest = RunState::default();
-        simulation.save(&mut rest)?;
-        let places = Places::of(simulation, &rest);
+        run.save(&mut rest)?;
+        let places = Places::of(run, &rest);
         let moved = rest.clone();
-        let mut engine = Engine { simulation, steps, rest, moved, unmoved: RunState::default(), places };
+        let mut engine = Engine { run, steps, rest, moved, unmoved: RunState::default(), places };
         let mut unmoved = RunState::default();
         engine.advance(&mut unmoved)?;
         engine.unmoved = unmoved;
@@ -149,13 +151,13 @@ impl<'a> Engine<'a> {
     }
 
     fn advance(&mut self, into: &mut RunState) -> Result<()> {
-        (0..self.steps).try_for_each(|_| self.simulation.advance())?;
-        self.simulation.save(into)
+        (0..self.steps).try_for_each(|_| self.run.advance())?;
+        self.run.save(into)
     }
 
-    /// Φ, a column for every number of the run's state. Most of them are written before they are read: these are found many
-    /// at a time.
-    fn columns(&mut self) -> Result<Matrix> {
+    /// Φ, a column for every number of the run's state, each of which is moved by `unit`. Most of them are written before they
+    /// are read: these are found many at a time.
+    pub(super) fn columns(&mut self, unit: f64) -> Result<Matrix> {
         let size = self.places.all.len();
         let mut phi = Matrix::zeros(size, size);
         let mut after = RunState::default();
@@ -163,22 +165,26 @@ impl<'a> Engine<'a> {
             let group = first..(first + GROUP).min(size);
             if group.len() > 1 {
                 // No numbers that cancel each other.
-                self.move_places(group.clone(), |j| 0.3 + 0.7 * (1.7 * j as f64).sin().abs(), &mut after)?;
+                self.move_places(
+                    group.clone(),
+                    |j| unit * (0.3 + 0.7 * (1.7 * j as f64).sin().abs()),
+                    &mut after,
+                )?;
                 if self.places.all.iter().all(|place| after.number(*place) == self.unmoved.number(*place)) {
                     continue;
                 }
             }
             for j in group {
-                self.move_places(j..j + 1, |_| 1.0, &mut after)?;
+                self.move_places(j..j + 1, |_| unit, &mut after)?;
                 for (i, row) in self.places.all.iter().enumerate() {
                     let moved = after.number(*row) - self.unmoved.number(*row);
                     if moved != 0.0 {
-                        phi[(i, j)] = moved;
+                        phi[(i, j)] = moved / unit;
                     }
                 }
             }
         }
-        self.simulation.restore(&self.rest)?;
+        self.run.restore(&self.rest)?;
         Ok(phi)
     }
 
@@ -192,7 +198,7 @@ impl<'a> Engine<'a> {
         for j in group.clone() {
             *self.moved.number_mut(self.places.all[j]) += by(j);
         }
-        self.simulation.restore(&self.moved)?;
+        self.run.restore(&self.moved)?;
         for j in group {
             let place = self.places.all[j];
             *self.moved.number_mut(place) = self.rest.number(place);
@@ -211,7 +217,7 @@ impl<'a> Engine<'a> {
                 *state.number_mut(*place) += 0.3 + 0.7 * (1.7 * j as f64).sin();
             }
         }
-        self.simulation.restore(&state)?;
+        self.run.restore(&state)?;
         let (mut before, mut after) = (RunState::default(), RunState::default());
         // What was put in may not fit together; after two steps it does.
         self.advance(&mut after)?;

@@ -83,10 +83,10 @@ pub struct LoopReport {
 }
 
 /// Looks at a run that stands at its start, or anywhere. The run is left as it was.
-pub fn structure(simulation: &mut Run) -> Result<StructureReport> {
-    let ids = 0..simulation.graph().len();
-    let subsystems = ids.map(|id| subsystem(simulation, id)).collect::<Result<Vec<SubsystemReport>>>()?;
-    let graph = simulation.graph();
+pub fn structure(run: &mut Run) -> Result<StructureReport> {
+    let ids = 0..run.graph().len();
+    let subsystems = ids.map(|id| subsystem(run, id)).collect::<Result<Vec<SubsystemReport>>>()?;
+    let graph = run.graph();
     let loops = algebraic_loops(graph, Reach::ThroughFilters);
     let name = |output: &usize| graph.output_name(*output);
     let stuck = |members: &[usize]| -> Vec<String> {
@@ -113,12 +113,7 @@ pub fn structure(simulation: &mut Run) -> Result<StructureReport> {
         let id = graph.subsystem_of_input(target);
         let place = target - graph.inputs_of(id).start;
         let acts = |output: &usize| {
-            graph.subsystem_of_output(*output) == id
-                && match graph.reaching(*output) {
-                    Dependencies::None => false,
-                    Dependencies::On(list) => list.contains(&place),
-                    Dependencies::Unknown => true,
-                }
+            graph.subsystem_of_output(*output) == id && graph.reaching(*output).may_include(place)
         };
         loops.iter().any(|l| l.outputs.contains(&source) && l.outputs.iter().any(acts))
     };
@@ -133,17 +128,13 @@ pub fn structure(simulation: &mut Run) -> Result<StructureReport> {
     Ok(StructureReport { subsystems, connections, loops, step_loops })
 }
 
-fn subsystem(simulation: &mut Run, id: usize) -> Result<SubsystemReport> {
-    let found = simulation.workbench().feed_through(id)?;
-    let saved = simulation.network().subsystem(id).can_go_back();
-    let graph: &SystemGraph = simulation.graph();
+fn subsystem(run: &mut Run, id: usize) -> Result<SubsystemReport> {
+    let found = run.workbench().feed_through(id)?;
+    let saved = run.network().subsystem(id).can_go_back();
+    let graph: &SystemGraph = run.graph();
     let ports = graph.ports(id);
     let acting = |i: usize| -> Vec<String> {
-        let all: Vec<usize> = match &ports.outputs[i].depends {
-            Dependencies::None => Vec::new(),
-            Dependencies::On(list) => list.clone(),
-            Dependencies::Unknown => (0..ports.inputs.len()).collect(),
-        };
+        let all = ports.outputs[i].depends.among(ports.inputs.len());
         let is_unknown = ports.outputs[i].depends == Dependencies::Unknown;
         let acts = |j: &usize| !is_unknown || found.matrix[(i, *j)] != 0.0;
         all.into_iter().filter(acts).map(|j| ports.inputs[j].name.clone()).collect()

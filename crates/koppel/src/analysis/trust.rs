@@ -58,7 +58,7 @@ pub(super) type Copy<'a> = Option<&'a (dyn Fn() -> Option<Run> + Sync)>;
 
 /// Looks at a run where it stands; `own` are the stable steps of its settings.
 pub(super) fn trust(
-    simulation: &mut Run,
+    run: &mut Run,
     system: &LinearSystem,
     config: &RunConfig,
     own: &Limit,
@@ -68,15 +68,14 @@ pub(super) fn trust(
         subsystem: system.graph.name(id).to_owned(),
         source: match system.parts[id].is_exact {
             true => "exact matrices".into(),
-            false if simulation.workbench().identified(id).is_some() => "exciting it".into(),
-            false => simulation
-                .workbench()
-                .model_source(id)
-                .unwrap_or_else(|| "derivatives of its equations".into()),
+            false if run.workbench().identified(id).is_some() => "exciting it".into(),
+            false => {
+                run.workbench().model_source(id).unwrap_or_else(|| "derivatives of its equations".into())
+            }
         },
         is_exact: system.parts[id].is_exact,
         error: None,
-        identified: simulation.workbench().identified(id).cloned(),
+        identified: run.workbench().identified(id).cloned(),
     };
     let models = (0..system.parts.len()).map(model).collect();
     let mut trust = Trust { models, walked_to: None, doubt: None };
@@ -85,18 +84,17 @@ pub(super) fn trust(
         return trust;
     }
     let mut start = RunState::default();
-    if simulation.save(&mut start).is_ok() {
+    if run.save(&mut start).is_ok() {
         // What goes wrong on the way is no fault of the forecast; the run will tell.
-        let _ = compare(simulation, system, config, COMPARED, &mut trust);
+        let _ = compare(run, system, config, COMPARED, &mut trust);
         // What was excited at the start would be the same everywhere.
         let is_told_anew = trust.models.iter().all(|model| model.identified.is_none());
-        if simulation.restore(&start).is_ok() && trust.doubt.is_none() && is_told_anew {
-            let _ = walk(simulation, system, config, own, &mut trust);
-            let _ = simulation.restore(&start);
+        if run.restore(&start).is_ok() && trust.doubt.is_none() && is_told_anew {
+            let _ = walk(run, system, config, own, &mut trust);
+            let _ = run.restore(&start);
         }
     } else if trust.doubt.is_none()
-        && (0..system.parts.len())
-            .all(|id| simulation.network().subsystem(id).capabilities().not_to_probe.is_none())
+        && (0..system.parts.len()).all(|id| run.network().subsystem(id).capabilities().not_to_probe.is_none())
     {
         // It cannot be linearised again on the way, so its start must tell for longer. Where it is unstable it leads nowhere.
         let is_bounded = system.growth(config).is_ok_and(|growth| growth.is_bounded);
@@ -121,7 +119,7 @@ impl ModelTrust {
 
 /// The run and its stand-ins side by side.
 fn compare(
-    simulation: &mut Run,
+    run: &mut Run,
     system: &LinearSystem,
     config: &RunConfig,
     most: u64,
@@ -133,17 +131,17 @@ fn compare(
         .map(|id| stand_ins.graph().find(system.graph.name(id)))
         .collect::<Result<_>>()?;
     let count = system.graph.len();
-    let start: Vec<Vec<f64>> = (0..count).map(|id| simulation.outputs(id).to_vec()).collect();
+    let start: Vec<Vec<f64>> = (0..count).map(|id| run.outputs(id).to_vec()).collect();
     let width = |id: usize| start[id].len();
     let is_signal = |id: usize, k: usize| system.graph.is_signal(system.graph.outputs_of(id).start + k);
     let mut moved: Vec<Vec<f64>> = (0..count).map(|id| vec![0.0; width(id)]).collect();
     let mut missed = moved.clone();
-    let left = simulation.steps() - simulation.index();
+    let left = run.steps() - run.index();
     for _ in 0..left.min(most) {
-        simulation.advance()?;
+        run.advance()?;
         stand_ins.advance()?;
         for id in 0..count {
-            let (real, model) = (simulation.outputs(id), stand_ins.outputs(places[id]));
+            let (real, model) = (run.outputs(id), stand_ins.outputs(places[id]));
             for k in 0..width(id) {
                 moved[id][k] = f64::max(moved[id][k], (real[k] - start[id][k]).abs());
                 missed[id][k] = f64::max(missed[id][k], (real[k] - model[k]).abs());
@@ -162,7 +160,7 @@ fn compare(
     if let Some(model) = trust.models.iter().find(misses).filter(|_| trust.doubt.is_none()) {
         let percent = 100.0 * model.error.unwrap_or(f64::NAN);
         let name = &model.subsystem;
-        let steps = most.min(simulation.index());
+        let steps = most.min(run.index());
         trust.doubt = Some(format!(
             "the linear model of `{name}` misses the first {steps} steps of the run by {percent:.0} % of what moves there"
         ));
@@ -172,24 +170,24 @@ fn compare(
 
 /// Linearises again on the way.
 fn walk(
-    simulation: &mut Run,
+    run: &mut Run,
     system: &LinearSystem,
     config: &RunConfig,
     own: &Limit,
     trust: &mut Trust,
 ) -> Result<()> {
     let is_bounded = system.growth(config)?.is_bounded;
-    let left = simulation.steps() - simulation.index();
+    let left = run.steps() - run.index();
     let stride = (left.min(MOST_STEPS) / POINTS).max(1);
     // Where the run itself is unstable it leads nowhere.
     let points = if is_bounded { POINTS } else { 0 };
     let limit = own.intervals.first().filter(|i| i.from_is_open && !i.to_is_open).map(|i| i.to);
     for _ in 0..points {
         for _ in 0..stride {
-            simulation.advance()?;
+            run.advance()?;
         }
-        let here = LinearSystem::new(simulation)?;
-        let time = simulation.time();
+        let here = LinearSystem::new(run)?;
+        let time = run.time();
         trust.walked_to = Some(time);
         if here.growth(config)?.is_bounded != is_bounded {
             trust.doubt =
@@ -207,7 +205,7 @@ fn walk(
             ));
             return Ok(());
         }
-        if simulation.is_done() {
+        if run.is_done() {
             return Ok(());
         }
     }

@@ -69,20 +69,20 @@ impl ZeroStability {
 }
 
 /// Judges all loops where the run stands now. The run is left as it was.
-pub fn zero_stability(simulation: &mut Run, config: &RunConfig) -> ZeroStability {
-    let loops = algebraic_loops(simulation.graph(), Reach::ThroughFilters);
-    let loops: Vec<LoopStability> = loops.iter().map(|l| judge(simulation, config, l)).collect();
+pub fn zero_stability(run: &mut Run, config: &RunConfig) -> ZeroStability {
+    let loops = algebraic_loops(run.graph(), Reach::ThroughFilters);
+    let loops: Vec<LoopStability> = loops.iter().map(|l| judge(run, config, l)).collect();
     ZeroStability {
-        time: simulation.time(),
+        time: run.time(),
         zero_stable: loops.iter().all(|l| l.is_stable),
         zero_stability_radius: loops.iter().filter_map(|l| l.radius).fold(0.0, f64::max),
         loops,
     }
 }
 
-fn judge(simulation: &mut Run, config: &RunConfig, l: &AlgebraicLoop) -> LoopStability {
-    let found = feed_through(simulation, l);
-    let graph = simulation.graph();
+fn judge(run: &mut Run, config: &RunConfig, l: &AlgebraicLoop) -> LoopStability {
+    let found = feed_through(run, l);
+    let graph = run.graph();
     let gain = found.as_ref().map_or(f64::NAN, |d| gain(graph, l, d));
     let (radius, problem) = match found.and_then(|d| radius(graph, config, l, &d)) {
         Ok(radius) => (Some(radius), None),
@@ -119,8 +119,8 @@ fn is_filtered(graph: &SystemGraph, l: &AlgebraicLoop) -> bool {
 }
 
 /// D of the members of a loop.
-pub(super) fn feed_through(simulation: &mut Run, l: &AlgebraicLoop) -> Result<Vec<Matrix>> {
-    l.members.iter().map(|id| Ok(simulation.workbench().feed_through(*id)?.matrix)).collect()
+pub(super) fn feed_through(run: &mut Run, l: &AlgebraicLoop) -> Result<Vec<Matrix>> {
+    l.members.iter().map(|id| Ok(run.workbench().feed_through(*id)?.matrix)).collect()
 }
 
 /// ρ(D L) of the loop, as if filters let everything through.

@@ -180,8 +180,8 @@ fn most_detailed((a, b): (Request, Request)) -> Request {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cases::case;
     use crate::coupling::{Hold, Method, SohConfig, ZohConfig};
-    use crate::models::cases::case;
     use crate::run::{Run, RunConfig};
 
     /// The newest arrival, in three pieces.

@@ -80,8 +80,8 @@ fn refused(reason: String) -> Box<Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cases::case;
     use crate::coupling::{CouplingConfig, HinfConfig, Hold};
-    use crate::models::cases::case;
 
     fn of(system: &mut System) -> Interface {
         Interface::between(system, &BTreeMap::new()).unwrap()

@@ -27,7 +27,7 @@
 use crate::error::Result as Outcome;
 use crate::linalg::{LinalgError, Matrix, exponential_integral, logm, pinv, solve, svd};
 use crate::signal::{Request, Samples, Segment, Step};
-use crate::system::{Dependencies, Snapshot, StateSpace, Subsystem, Variable};
+use crate::system::{Snapshot, StateSpace, Subsystem, Variable};
 
 /// How far inputs are moved, as a part of their size: errors of solvers with usual tolerances stay small beside it.
 const DELTA: f64 = 1e-3;
@@ -282,12 +282,7 @@ struct Response {
 }
 
 fn is_fed(outputs: &[Variable], input: usize) -> Vec<bool> {
-    let is_fed = |output: &Variable| match &output.depends {
-        Dependencies::None => false,
-        Dependencies::On(inputs) => inputs.contains(&input),
-        Dependencies::Unknown => true,
-    };
-    outputs.iter().map(is_fed).collect()
+    outputs.iter().map(|output| output.depends.may_include(input)).collect()
 }
 
 impl Response {

@@ -1,8 +1,7 @@
-//! Benchmark models by name, and whole systems made of them ([`cases`]).
+//! Benchmark models by name.
 //!
 //! A model is a table of ports and parameters and its equations: a [`ModelEntry`]. [`build`] turns one into an [`Ode`].
 
-pub mod cases;
 mod control;
 mod entry;
 mod friction;
@@ -10,13 +9,11 @@ mod helicopter;
 mod helicopter_matrices;
 mod masses;
 mod pendulums;
-mod random;
 mod scalar;
 mod steering;
 mod vehicle;
 
 pub use entry::{Allowed, ModelEntry, Parameter, Port, State};
-pub use random::{RandomDualMass, random_dual_mass};
 
 use crate::error::{Error, Result};
 use crate::solver::SolverConfig;

@@ -12,7 +12,7 @@ use super::choice::{Basis, Choice, Refused};
 use super::forecasting::Forecasting;
 use super::pilot::{Comparison, Pilots, Start};
 use super::search::{Found, Judged, search};
-use super::wish::{Steps, Wish};
+use super::task::{Steps, Task};
 use crate::analysis::{LinearSystem, Reference};
 use crate::coupling::{CouplingConfig, Save};
 use crate::error::Result;
@@ -26,41 +26,41 @@ const CAUTION: f64 = 2.0;
 /// Of the time for choosing, what is left for the search at least.
 const LATER: f64 = 0.6;
 
-/// Chooses settings; `start` brings copies of the system to their start, `progress` is told what is under way.
+/// Chooses settings; `start` brings copies of the system to their start, `progress` receives what is under way.
 ///
 /// # Errors
 ///
 /// If the aim makes no sense, or the system cannot be started.
-pub fn choose<'a>(wish: &Wish, start: &'a mut Start<'a>, progress: &dyn Fn(&str)) -> Result<Choice> {
-    wish.aim.check()?;
+pub fn choose<'a>(task: &Task, start: &'a mut Start<'a>, progress: &dyn Fn(&str)) -> Result<Choice> {
+    task.aim.check()?;
     let begin = Instant::now();
-    let held = RunConfig { coupling: CouplingConfig::zoh(), ..wish.config.clone() };
+    let held = RunConfig { coupling: CouplingConfig::zoh(), ..task.config.clone() };
     let mut base = start(&held)?;
     let set_up = begin.elapsed().as_secs_f64();
     let is_picky = (0..base.graph().len()).any(|id| base.graph().ports(id).one_step_size);
-    let dividing = Wish { steps: Steps::Dividing, ..wish.clone() };
-    let wish = if is_picky && wish.steps == Steps::Free { &dividing } else { wish };
-    let mut warnings = against_copies(&base, wish);
+    let dividing = Task { steps: Steps::Dividing, ..task.clone() };
+    let task = if is_picky && task.steps == Steps::Free { &dividing } else { task };
+    let mut warnings = against_copies(&base, task);
     let linear = LinearSystem::new(&mut base);
     let time = base.time();
     // Matrices of the start say nothing of what is set later.
-    let is_constant = wish.config.at.iter().all(|change| change.time <= time);
+    let is_constant = task.config.at.iter().all(|change| change.time <= time);
     let known = linear.as_ref().ok().filter(|system| system.states() <= SMALL && is_constant);
     let reference = known.and_then(|system| system.reference(&held).ok());
     let forecast = known.zip(reference.as_ref());
     let is_exact = forecast.is_some_and(|(system, _)| system.is_exact());
     // With a given step nothing is measured: methods that cost more come later.
-    let is_told = is_exact && (wish.steps == Steps::Given || wish.aim.save == Save::Communications);
-    let pilots = (warnings.is_empty() && !is_told)
-        .then(|| Pilots::new(start, &held, wish, (&mut base, set_up)))
+    let is_counted = is_exact && (task.steps == Steps::Given || task.aim.save == Save::Communications);
+    let pilots = (warnings.is_empty() && !is_counted)
+        .then(|| Pilots::new(start, &held, task, (&mut base, set_up)))
         .transpose();
     drop(base);
     let mut pilots = pilots.unwrap_or_else(|reason| {
         warnings.push(format!("no copies were run to try settings: {reason}"));
         None
     });
-    let budget = pilots.as_ref().map_or(wish.patience, |pilots| pilots.budget);
-    let work = Work { wish, held: &held, time, deadline: begin + Duration::from_secs_f64(budget), progress };
+    let budget = pilots.as_ref().map_or(task.patience, |pilots| pilots.budget);
+    let work = Work { task, held: &held, time, deadline: begin + Duration::from_secs_f64(budget), progress };
     let choice = match (forecast, &mut pilots) {
         (Some((system, reference)), pilots) if is_exact || pilots.is_none() => {
             work.by_forecast(system, reference, pilots.as_mut())
@@ -71,7 +71,7 @@ pub fn choose<'a>(wish: &Wish, start: &'a mut Start<'a>, progress: &dyn Fn(&str)
                 Err(error) => error.to_string(),
                 Ok(_) => "there is no forecast for it, and no copies can be made".into(),
             };
-            held_inputs(wish, reason)
+            held_inputs(task, reason)
         }
     };
     warnings.extend(choice.warnings.iter().cloned());
@@ -80,7 +80,7 @@ pub fn choose<'a>(wish: &Wish, start: &'a mut Start<'a>, progress: &dyn Fn(&str)
 
 /// What is the same for all ways to choose.
 struct Work<'a> {
-    wish: &'a Wish,
+    task: &'a Task,
     /// Settings with inputs held.
     held: &'a RunConfig,
     /// Where the run begins.
@@ -96,14 +96,14 @@ impl Work<'_> {
         reference: &Reference,
         pilots: Option<&mut Pilots<'_>>,
     ) -> Choice {
-        let (wish, is_exact) = (self.wish, system.is_exact());
+        let (task, is_exact) = (self.task, system.is_exact());
         let (basis, caution) = match is_exact {
             true => (Basis::Forecast, 1.0),
             false => (Basis::LinearModels, CAUTION),
         };
-        let judge = Forecasting::new((system, reference), self.held, wish, caution);
-        let found = search(wish, &mut judge.with_pilots(pilots), self.deadline, self.progress);
-        let mut choice = taken(wish, found, basis, self.time + reference.horizon());
+        let judge = Forecasting::new((system, reference), self.held, task, caution);
+        let found = search(task, &mut judge.with_pilots(pilots), self.deadline, self.progress);
+        let mut choice = taken(task, found, basis, self.time + reference.horizon());
         if !is_exact {
             choice.warnings.push(format!(
                 "linear models of `{}` were trusted where the run begins; errors may be larger elsewhere",
@@ -115,22 +115,22 @@ impl Work<'_> {
 
     fn by_pilots(&self, pilots: &mut Pilots<'_>) -> Choice {
         (self.progress)("a run of very small steps to compare with");
-        match pilots.find_reference(self.wish.aim.error) {
+        match pilots.find_reference(self.task.aim.error) {
             Comparison::Found => {
                 // However long that took.
                 let later = Instant::now() + Duration::from_secs_f64(LATER * pilots.budget);
-                let found = search(self.wish, pilots, self.deadline.max(later), self.progress);
-                taken(self.wish, found, Basis::Pilots, pilots.until())
+                let found = search(self.task, pilots, self.deadline.max(later), self.progress);
+                taken(self.task, found, Basis::Pilots, pilots.until())
             }
-            Comparison::Still => held_inputs(self.wish, "nothing moves in it".into()),
-            Comparison::Unclear(nearest) => unclear(self.wish, nearest.map(|nearest| *nearest)),
+            Comparison::Still => held_inputs(self.task, "nothing moves in it".into()),
+            Comparison::Unclear(nearest) => unclear(self.task, nearest.map(|nearest| *nearest)),
         }
     }
 }
 
 /// What to know if the whole run was not looked at.
-fn until_only(wish: &Wish, until: f64) -> Option<String> {
-    let RunConfig { start, stop, step, .. } = wish.config;
+fn until_only(task: &Task, until: f64) -> Option<String> {
+    let RunConfig { start, stop, step, .. } = task.config;
     (until < stop - step).then(|| {
         let looked = until - start;
         format!(
@@ -140,11 +140,11 @@ fn until_only(wish: &Wish, until: f64) -> Option<String> {
 }
 
 /// Why no copies may be run.
-fn against_copies(base: &Run, wish: &Wish) -> Vec<String> {
+fn against_copies(base: &Run, task: &Task) -> Vec<String> {
     let graph = base.graph();
     let reason = |id: usize| {
         let name = graph.name(id);
-        let spared = wish.spared.iter().find(|(spared, _)| spared == name).map(|(_, reason)| reason.clone());
+        let spared = task.spared.iter().find(|(spared, _)| spared == name).map(|(_, reason)| reason.clone());
         let reason = spared.or_else(|| base.network().subsystem(id).capabilities().not_to_probe.clone())?;
         Some(format!("no copies were run to try settings: `{name}`: {reason}"))
     };
@@ -152,12 +152,12 @@ fn against_copies(base: &Run, wish: &Wish) -> Vec<String> {
 }
 
 /// The cheapest of what was found; the most exact one if nothing keeps the error.
-fn taken(wish: &Wish, found: Found, basis: Basis, until: f64) -> Choice {
-    let mut warnings: Vec<String> = until_only(wish, until).into_iter().collect();
-    let best = found.best(wish.aim.save).cloned().or_else(|| {
+fn taken(task: &Task, found: Found, basis: Basis, until: f64) -> Choice {
+    let mut warnings: Vec<String> = until_only(task, until).into_iter().collect();
+    let best = found.best(task.aim.save).cloned().or_else(|| {
         let nearest = found.missed.first().cloned()?;
-        let (wanted, got) = (100.0 * wish.aim.error, 100.0 * nearest.1.error);
-        let way_out = match (wish.steps, &found.shorter) {
+        let (wanted, got) = (100.0 * task.aim.error, 100.0 * nearest.1.error);
+        let way_out = match (task.steps, &found.shorter) {
             (Steps::Given, Some(shorter)) => format!("; {} would, or step = \"auto\"", shorter.words()),
             (Steps::Given, None) => "; a smaller step may, or step = \"auto\"".into(),
             _ => String::new(),
@@ -169,11 +169,11 @@ fn taken(wish: &Wish, found: Found, basis: Basis, until: f64) -> Choice {
     });
     let Some((chosen, Judged { error, cost })) = best else {
         let refused = found.refused;
-        return Choice { refused, ..held_inputs(wish, "no settings were found to be stable".into()) };
+        return Choice { refused, ..held_inputs(task, "no settings were found to be stable".into()) };
     };
     Choice {
-        record_every: wish.record_every(chosen.step),
-        aim: wish.aim,
+        record_every: task.record_every(chosen.step),
+        aim: task.aim,
         error: Some(error).filter(|error| error.is_finite()),
         cost: Some(cost).filter(|cost| cost.is_finite()),
         basis,
@@ -187,43 +187,43 @@ fn taken(wish: &Wish, found: Found, basis: Basis, until: f64) -> Choice {
 }
 
 /// Where no two runs agree, the settings that came nearest to it; at a given step, only a method that does more than hold inputs.
-fn unclear(wish: &Wish, nearest: Option<(Candidate, f64)>) -> Choice {
+fn unclear(task: &Task, nearest: Option<(Candidate, f64)>) -> Choice {
     let is_of_use =
-        |(candidate, _): &(Candidate, f64)| wish.steps != Steps::Given || !candidate.coupling.interpolates();
+        |(candidate, _): &(Candidate, f64)| task.steps != Steps::Given || !candidate.coupling.interpolates();
     let Some((nearest, difference)) = nearest.filter(is_of_use) else {
-        return held_inputs(wish, "runs at smaller and smaller steps never agreed".into());
+        return held_inputs(task, "runs at smaller and smaller steps never agreed".into());
     };
     let warning = format!(
         "runs did not converge under step refinement within the wanted error: at {} s and twice that they differ by {:.2} %",
         nearest.step,
         100.0 * difference
     );
-    let (step, compared) = (wish.allowed(nearest.step), nearest.step);
-    let coupling = wish.config.coupling.filled(&nearest.coupling);
+    let (step, compared) = (task.allowed(nearest.step), nearest.step);
+    let coupling = task.config.coupling.filled(&nearest.coupling);
     Choice {
         chosen: Candidate { step, coupling, ..nearest },
-        record_every: wish.record_every(step),
+        record_every: task.record_every(step),
         error: Some(difference).filter(|_| step == compared),
         warnings: vec![warning],
-        ..held_inputs(wish, String::new())
+        ..held_inputs(task, String::new())
     }
 }
 
 /// What does least harm where nothing is known: inputs are held, and why.
-pub fn held_inputs(wish: &Wish, reason: String) -> Choice {
-    let coupling = wish.config.coupling.filled(&CouplingConfig::zoh());
-    let schedule = wish.schedules.first().unwrap_or(&wish.config.schedule).clone();
+pub fn held_inputs(task: &Task, reason: String) -> Choice {
+    let coupling = task.config.coupling.filled(&CouplingConfig::zoh());
+    let schedule = task.schedules.first().unwrap_or(&task.config.schedule).clone();
     let chosen =
-        Candidate { coupling, schedule, ..Candidate::of(&wish.config) }.at(wish.allowed(wish.config.step));
+        Candidate { coupling, schedule, ..Candidate::of(&task.config) }.at(task.allowed(task.config.step));
     let warning = format!("inputs are held over steps of {} s, whatever comes of it: {reason}", chosen.step);
     Choice {
-        record_every: wish.record_every(chosen.step),
+        record_every: task.record_every(chosen.step),
         chosen,
-        aim: wish.aim,
+        aim: task.aim,
         error: None,
         cost: None,
         basis: Basis::Nothing,
-        looked_until: wish.config.start,
+        looked_until: task.config.start,
         tried: Vec::new(),
         refused: Vec::<Refused>::new(),
         warnings: vec![warning],

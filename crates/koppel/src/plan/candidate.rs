@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn mixed_couplings_are_told_by_their_methods() {
+    fn mixed_couplings_are_named_by_their_methods() {
         let zoh = CouplingConfig::zoh();
         let connections = [("a.u", zoh.clone()), ("b.u", CouplingConfig::from(PrestepConfig::default()))]
             .map(|(input, c)| (input.into(), c));

@@ -2,7 +2,7 @@
 
 use super::candidate::Candidate;
 use super::search::{Judge, Judged};
-use super::wish::Wish;
+use super::task::Task;
 use crate::error::Result;
 use std::time::Instant;
 
@@ -17,13 +17,13 @@ const SHORTER: f64 = 0.85;
 
 /// One method.
 pub(super) struct Climb<'a> {
-    pub(super) wish: &'a Wish,
+    pub(super) task: &'a Task,
     pub(super) judge: &'a mut dyn Judge,
     pub(super) deadline: Instant,
     /// Calls from which on it is given up.
     pub(super) limit: f64,
     /// Steps that were looked at, with their errors.
-    pub(super) seen: Vec<(f64, f64)>,
+    pub(super) errors: Vec<(f64, f64)>,
     /// The most exact setting that was seen.
     pub(super) nearest: Option<(Candidate, Judged)>,
 }
@@ -37,13 +37,13 @@ impl Climb<'_> {
 
     /// The longest step that keeps the error.
     pub(super) fn longest(&mut self, method: &Candidate) -> Result<Option<(Candidate, Judged)>> {
-        let longest = self.judge.longest_step().min(self.wish.range().0);
-        let Some((mut good, mut bad)) = self.down(&method.at(self.wish.allowed(longest)), None)? else {
+        let longest = self.judge.longest_step().min(self.task.range().0);
+        let Some((mut good, mut bad)) = self.down(&method.at(self.task.allowed(longest)), None)? else {
             return Ok(None);
         };
         for _ in 0..HALVINGS {
             let Some(above) = bad else { break };
-            let middle = good.at(self.wish.allowed((good.step * above).sqrt()));
+            let middle = good.at(self.task.allowed((good.step * above).sqrt()));
             if middle.step <= good.step * 1.01 || self.is_late() {
                 break;
             }
@@ -57,7 +57,7 @@ impl Climb<'_> {
 
     /// The first that keeps the error, from this step down, and the step above it that does not.
     fn down(&mut self, first: &Candidate, above: Option<f64>) -> Result<Option<(Candidate, Option<f64>)>> {
-        let (_, shortest) = self.wish.range();
+        let (_, shortest) = self.task.range();
         let (mut next, mut bad) = (first.clone(), above);
         loop {
             if self.judge.counted(&next)? > self.limit || self.is_late() {
@@ -67,7 +67,7 @@ impl Climb<'_> {
                 return Ok(Some((next, bad)));
             }
             bad = Some(next.step);
-            let step = self.wish.allowed(next.step / RATIO);
+            let step = self.task.allowed(next.step / RATIO);
             if step < shortest || step >= next.step {
                 return Ok(None);
             }
@@ -77,10 +77,10 @@ impl Climb<'_> {
 
     /// Shortened until it is stable above and exact below.
     fn with_margins(&mut self, mut good: Candidate) -> Result<Option<(Candidate, Judged)>> {
-        let (_, shortest) = self.wish.range();
+        let (_, shortest) = self.task.range();
         loop {
-            let shorter = good.at(self.wish.allowed(SHORTER * good.step));
-            let is_exact = self.error(&shorter)? <= self.wish.aim.error;
+            let shorter = good.at(self.task.allowed(SHORTER * good.step));
+            let is_exact = self.error(&shorter)? <= self.task.aim.error;
             if is_exact && self.judge.is_stable(&good.at(LONGER * good.step)) {
                 return Ok(self.kept(&good));
             }
@@ -93,7 +93,7 @@ impl Climb<'_> {
             }
             good = match self.look(&shorter)? {
                 true => shorter,
-                false => match self.down(&shorter.at(self.wish.allowed(shorter.step / RATIO)), None)? {
+                false => match self.down(&shorter.at(self.task.allowed(shorter.step / RATIO)), None)? {
                     Some((lower, _)) => lower,
                     None => return Ok(None),
                 },
@@ -108,15 +108,15 @@ impl Climb<'_> {
         if error.is_finite() && self.nearest.as_ref().is_none_or(is_nearer) {
             self.nearest = Some((candidate.clone(), Judged { error, cost: f64::INFINITY }));
         }
-        Ok(error <= self.judge.share() * self.wish.aim.error)
+        Ok(error <= self.judge.share() * self.task.aim.error)
     }
 
     fn error(&mut self, candidate: &Candidate) -> Result<f64> {
-        if let Some((_, error)) = self.seen.iter().find(|(step, _)| *step == candidate.step) {
+        if let Some((_, error)) = self.errors.iter().find(|(step, _)| *step == candidate.step) {
             return Ok(*error);
         }
         let error = self.judge.error(candidate)?;
-        self.seen.push((candidate.step, error));
+        self.errors.push((candidate.step, error));
         Ok(error)
     }
 

@@ -3,8 +3,8 @@
 use super::candidate::Candidate;
 use super::pilot::Pilots;
 use super::search::Judge;
-use super::wish::{Steps, Wish};
-use crate::analysis::{Courses, LinearSystem, Reference, is_learning};
+use super::task::{Steps, Task};
+use crate::analysis::{Cost, Courses, LinearSystem, Reference, is_learning};
 use crate::coupling::{AutoConfig, Save};
 use crate::error::Result;
 use crate::run::RunConfig;
@@ -38,11 +38,11 @@ impl<'a, 'p> Forecasting<'a, 'p> {
     pub(super) fn new(
         (system, reference): (&'a LinearSystem, &'a Reference),
         config: &'a RunConfig,
-        wish: &Wish,
+        task: &Task,
         caution: f64,
     ) -> Self {
-        let (AutoConfig { error: wanted, save }, courses) = (wish.aim, Courses::default());
-        let limit = if wish.steps == Steps::Given { ASTRAY.max(wanted) } else { ENOUGH * wanted };
+        let (AutoConfig { error: wanted, save }, courses) = (task.aim, Courses::default());
+        let limit = if task.steps == Steps::Given { ASTRAY.max(wanted) } else { ENOUGH * wanted };
         Forecasting { system, reference, config, wanted, limit, save, pilots: None, caution, courses }
     }
 
@@ -85,13 +85,13 @@ impl Judge for Forecasting<'_, '_> {
     }
 
     fn counted(&self, candidate: &Candidate) -> Result<f64> {
-        let cost = self.system.cost(&candidate.on(self.config))?;
+        let cost = Cost::of(self.system.graph(), &candidate.on(self.config))?;
         Ok(if self.save == Save::Communications { cost.steps } else { cost.calls })
     }
 
     fn cost(&mut self, candidate: &Candidate, limit: f64) -> Result<f64> {
         match &mut self.pilots {
-            // What is excited before the run is not told by the settings, nor what takes time.
+            // What is excited before the run does not follow from the settings, nor what takes time.
             Some(pilots) if self.save != Save::Communications => pilots.cost(candidate, limit),
             _ => self.counted(candidate),
         }

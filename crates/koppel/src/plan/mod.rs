@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! Candidate                    a macro step, a coupling for every connection, a schedule
-//! choose(wish, start, ..)      `auto`: the cheapest settings that keep a wanted error, and why
+//! choose(task, start, ..)      `auto`: the cheapest settings that keep a wanted error, and why
 //! tune::tune(system, ..)       all settings that no others beat in stability, accuracy and cost
 //! evolution, pareto            how they are searched and compared
 //! ```
@@ -11,17 +11,16 @@ mod auto;
 mod candidate;
 mod choice;
 mod climb;
-mod course;
 pub mod evolution;
 mod forecasting;
 pub mod pareto;
 mod pilot;
 mod search;
+mod task;
 pub mod tune;
-mod wish;
 
 pub use auto::{choose, held_inputs};
 pub use candidate::Candidate;
 pub use choice::{Basis, Choice, Refused, Tried};
 pub use pilot::Start;
-pub use wish::{Steps, Wish};
+pub use task::{Steps, Task};

@@ -3,7 +3,7 @@
 //!   a ≺ b   if   a_i ≤ b_i for all i and a_i < b_i for one                                    (1)
 //!
 //! Points that break a rule (an unstable run) come after all that do not, by how much they break it. The front is what
-//! nothing precedes. Points of one front are told apart by how much room they have: the mean side of the box that reaches
+//! nothing precedes. Points of one front differ in how much room they have: the mean side of the box that reaches
 //! to their neighbours, objective by objective.
 //!
 //! Deb, Pratap, Agarwal & Meyarivan 2002, III and VI; Glumac & Kovacic 2018, (66), (67).
@@ -140,8 +140,8 @@ mod tests {
         let found = front(&all);
         for (at, point) in all.iter().enumerate() {
             let is_best = !all.iter().any(|other| other.precedes(point));
-            let is_told = found.iter().any(|known| all[*known].objectives == point.objectives);
-            assert_eq!(is_best, is_told, "{at}: {point:?}");
+            let is_found = found.iter().any(|known| all[*known].objectives == point.objectives);
+            assert_eq!(is_best, is_found, "{at}: {point:?}");
         }
     }
 

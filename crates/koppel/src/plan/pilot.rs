@@ -1,13 +1,14 @@
 //! Runs of copies of the system, to see what settings are worth: what they cost, and how far they lie from one of very small steps.
 
 use super::candidate::Candidate;
-use super::course::Course;
 use super::search::Judge;
-use super::wish::{FEWEST, Wish};
-use crate::analysis::cost_of;
+use super::task::{FEWEST, Task};
+use crate::analysis::Cost;
 use crate::coupling::{CouplingConfig, Save, methods};
 use crate::error::{Error, Result};
+use crate::record::{Recorder, Trajectory};
 use crate::run::{Run, RunConfig};
+use crate::signal::Bounds;
 use crate::system::SystemGraph;
 use std::time::Instant;
 
@@ -56,7 +57,7 @@ pub(super) struct Pilots<'a> {
     names: Vec<String>,
     graph: SystemGraph,
     /// With how well its runs agreed.
-    reference: Option<(Course, f64)>,
+    reference: Option<(Trajectory, f64)>,
     /// Seconds all this may take.
     pub(super) budget: f64,
     /// Whether subsystems may be excited.
@@ -75,7 +76,7 @@ pub(super) enum Comparison {
 
 /// One run of a copy.
 struct Flight {
-    course: Course,
+    outputs: Trajectory,
     /// Infinite if it was ended because it took too long.
     cost: f64,
 }
@@ -86,18 +87,18 @@ impl<'a> Pilots<'a> {
     pub(super) fn new(
         start: &'a mut Start<'a>,
         config: &RunConfig,
-        wish: &Wish,
+        task: &Task,
         (base, set_up): (&mut Run, f64),
     ) -> std::result::Result<Self, String> {
         let graph = base.graph().clone();
         let names = (0..graph.len()).map(|id| graph.name(id).to_owned()).collect();
-        let save = wish.aim.save;
-        let patience = if save == Save::Time { wish.patience } else { COUNTED };
+        let save = task.aim.save;
+        let patience = if save == Save::Time { task.patience } else { COUNTED };
         let (begin, time) = (Instant::now(), base.time());
         while !base.is_done() && begin.elapsed().as_secs_f64() < FIRST {
             match base.advance() {
                 Ok(()) => {}
-                Err(error) if !wish.is_asked() && is_foreign(&error) => {
+                Err(error) if !task.is_asked() && is_foreign(&error) => {
                     return Err("what is not koppel's own failed on the way; the run will tell".into());
                 }
                 // Another method may do better.
@@ -107,7 +108,7 @@ impl<'a> Pilots<'a> {
         let duration = config.stop - config.start;
         let rate = begin.elapsed().as_secs_f64() / (base.time() - time).max(1e-3 * duration);
         let budget = patience.max(PART * (set_up + rate * duration));
-        if !wish.is_asked() && WORTH * set_up > budget {
+        if !task.is_asked() && WORTH * set_up > budget {
             return Err(format!(
                 "each copy takes {set_up:.2} s to its start, too long for this run (coupling = \"auto\" tries all the same)"
             ));
@@ -120,7 +121,7 @@ impl<'a> Pilots<'a> {
             config.stop = config.start + looked;
             times = duration / looked;
         }
-        let may_excite = wish.spared.is_empty() && config.iteration.is_none();
+        let may_excite = task.spared.is_empty() && config.iteration.is_none();
         Ok(Pilots { start, config, times, save, names, graph, reference: None, budget, may_excite })
     }
 
@@ -138,24 +139,28 @@ impl<'a> Pilots<'a> {
         config.stop = config.start + steps * config.step;
         let mut run = (self.start)(&config)?;
         let order = self.names.iter().map(|name| run.graph().find(name)).collect::<Result<Vec<_>>>()?;
-        let bounds: Vec<(f64, f64)> = self.reference.as_ref().map_or(Vec::new(), |(course, _)| {
-            course
-                .ranges()
-                .into_iter()
-                .map(|(low, high)| (low - FAR * (high - low), high + FAR * (high - low)))
-                .collect()
-        });
-        let mut course = Course::default();
-        course.add(&run, &order);
+        let wider = |bounds: Bounds| Bounds {
+            low: bounds.low - FAR * bounds.range(),
+            high: bounds.high + FAR * bounds.range(),
+        };
+        let bounds: Vec<Bounds> = self
+            .reference
+            .as_ref()
+            .map_or(Vec::new(), |(reference, _)| reference.bounds().into_iter().map(wider).collect());
+        let (mut outputs, mut row) = (Trajectory::default(), Vec::new());
+        note(&run, &order, &mut row);
+        outputs.row(run.time(), &row)?;
         let set_up = begin.elapsed().as_secs_f64();
         let (moving, patience, mut is_whole) = (Instant::now(), (limit - set_up) / self.times, true);
         for step in 1..=MOST_STEPS {
             if run.is_done() || run.advance().is_err() {
                 break;
             }
-            course.add(&run, &order);
-            let is_far = |(y, (low, high)): (&f64, &(f64, f64))| high > low && !(low..=high).contains(&y);
-            if course.last().iter().any(|y| !y.is_finite()) || course.last().iter().zip(&bounds).any(is_far) {
+            note(&run, &order, &mut row);
+            outputs.row(run.time(), &row)?;
+            let is_far =
+                |(y, Bounds { low, high }): (&f64, &Bounds)| high > low && !(low..=high).contains(&y);
+            if row.iter().any(|y| !y.is_finite()) || row.iter().zip(&bounds).any(is_far) {
                 break;
             }
             if step % 16 == 0 && moving.elapsed().as_secs_f64() > patience {
@@ -173,7 +178,7 @@ impl<'a> Pilots<'a> {
             }
             Save::Communications => self.times * (run.steps_taken() + run.repetitions()) as f64,
         };
-        Ok(Flight { course, cost })
+        Ok(Flight { outputs, cost })
     }
 
     /// Finds the run that others are compared with: two steps, one half the other, must agree, or what both lead to. Where runs that
@@ -206,8 +211,8 @@ impl<'a> Pilots<'a> {
             self.climb(&mut excited, 0.5 * longest, &mut nearest);
         }
         match nearest.found {
-            Some((agreement, _, course)) if agreement <= ENOUGH * wanted => {
-                self.reference = Some((course, agreement));
+            Some((agreement, _, outputs)) if agreement <= ENOUGH * wanted => {
+                self.reference = Some((outputs, agreement));
                 Comparison::Found
             }
             Some((agreement, candidate, _)) => Comparison::Unclear(Some(Box::new((candidate, agreement)))),
@@ -220,10 +225,10 @@ impl<'a> Pilots<'a> {
     fn climb(&mut self, ladder: &mut Ladder, step: f64, nearest: &mut Nearest) {
         let candidate = Candidate { coupling: ladder.coupling.clone(), step, ..Candidate::of(&self.config) };
         let Ok(flight) = self.fly(&candidate, f64::INFINITY) else { return };
-        for (error, course) in ladder.add(flight.course) {
+        for (error, outputs) in ladder.add(flight.outputs) {
             nearest.moves = true;
             if error.is_finite() && error < nearest.difference() {
-                nearest.found = Some((error, candidate.clone(), course));
+                nearest.found = Some((error, candidate.clone(), outputs));
             }
         }
     }
@@ -233,7 +238,7 @@ impl<'a> Pilots<'a> {
 #[derive(Default)]
 struct Nearest {
     /// By how much they differ, and the settings and outputs of the finer one.
-    found: Option<(f64, Candidate, Course)>,
+    found: Option<(f64, Candidate, Trajectory)>,
     /// True if anything moves.
     moves: bool,
 }
@@ -248,9 +253,9 @@ impl Nearest {
 /// Runs of one method at steps that are halved.
 struct Ladder {
     coupling: CouplingConfig,
-    last: Option<Course>,
+    last: Option<Trajectory>,
     /// Where the last two lead to.
-    limit: Option<Course>,
+    limit: Option<Trajectory>,
 }
 
 impl Ladder {
@@ -258,20 +263,20 @@ impl Ladder {
         Ladder { coupling, last: None, limit: None }
     }
 
-    /// Courses that may be compared with, each with how far it lies from the one before.
-    fn add(&mut self, course: Course) -> Vec<(f64, Course)> {
+    /// Outputs that may be compared with, each with how far they lie from those before.
+    fn add(&mut self, outputs: Trajectory) -> Vec<(f64, Trajectory)> {
         let mut all = Vec::new();
         if let Some(last) = &self.last {
-            all.extend(last.error(&course).map(|error| (error, course.clone())));
+            all.extend(last.error(&outputs).map(|error| (error, outputs.clone())));
             // Errors of zero-order hold shrink like the step.
             if self.coupling == CouplingConfig::zoh() {
-                let limit = course.beyond(last);
+                let limit = outputs.extrapolated(last);
                 let error = self.limit.as_ref().and_then(|before| before.error(&limit));
                 all.extend(error.map(|error| (error, limit.clone())));
                 self.limit = Some(limit);
             }
         }
-        self.last = Some(course);
+        self.last = Some(outputs);
         all
     }
 }
@@ -285,6 +290,16 @@ fn is_foreign(error: &Error) -> bool {
     }
 }
 
+/// Writes the outputs of a run that are signals; `order` are its subsystems in the order of the columns.
+fn note(run: &Run, order: &[usize], row: &mut Vec<f64>) {
+    let graph = run.graph();
+    row.clear();
+    for id in order {
+        let signals = graph.outputs_of(*id).zip(run.outputs(*id));
+        row.extend(signals.filter(|(output, _)| graph.is_signal(*output)).map(|(_, y)| y));
+    }
+}
+
 /// Steps of subsystems before the run.
 fn probed(run: &Run) -> f64 {
     run.probing().iter().map(|report| report.step_calls as f64).sum()
@@ -294,7 +309,7 @@ impl Judge for Pilots<'_> {
     fn error(&mut self, candidate: &Candidate) -> Result<f64> {
         let flight = self.fly(candidate, f64::INFINITY)?;
         let Some((reference, agreement)) = &self.reference else { return Ok(f64::INFINITY) };
-        let error = flight.course.error(reference).map_or(f64::INFINITY, |error| error + agreement);
+        let error = flight.outputs.error(reference).map_or(f64::INFINITY, |error| error + agreement);
         Ok(if self.times > 1.0 { CAUTION * error } else { error })
     }
 
@@ -311,7 +326,7 @@ impl Judge for Pilots<'_> {
     }
 
     fn counted(&self, candidate: &Candidate) -> Result<f64> {
-        let cost = cost_of(&self.graph, &candidate.on(&self.config))?;
+        let cost = Cost::of(&self.graph, &candidate.on(&self.config))?;
         Ok(if self.save == Save::Communications { cost.steps } else { cost.calls })
     }
 

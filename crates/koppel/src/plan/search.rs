@@ -12,7 +12,7 @@
 use super::candidate::Candidate;
 use super::choice::{Refused, Tried};
 use super::climb::Climb;
-use super::wish::{Steps, Wish};
+use super::task::{Steps, Task};
 use crate::coupling::{CouplingConfig, Preparation, Save};
 use crate::diagnostic::{Diagnostic, in_one_line};
 use crate::error::{Error, Result};
@@ -107,13 +107,13 @@ impl Found {
 
 /// Looks through all methods until `deadline`.
 pub(super) fn search(
-    wish: &Wish,
+    task: &Task,
     judge: &mut dyn Judge,
     deadline: Instant,
     progress: &dyn Fn(&str),
 ) -> Found {
-    let mut search = Search { wish, judge, deadline, progress, found: Found::default() };
-    match wish.steps {
+    let mut search = Search { task, judge, deadline, progress, found: Found::default() };
+    match task.steps {
         Steps::Given => search.at_given_step(),
         Steps::Free | Steps::Dividing | Steps::Within(_) => search.at_any_step(),
     }
@@ -121,7 +121,7 @@ pub(super) fn search(
 }
 
 struct Search<'a> {
-    wish: &'a Wish,
+    task: &'a Task,
     judge: &'a mut dyn Judge,
     deadline: Instant,
     progress: &'a dyn Fn(&str),
@@ -131,7 +131,7 @@ struct Search<'a> {
 impl Search<'_> {
     /// Methods come in the order of what they cost.
     fn at_given_step(&mut self) {
-        let mut methods = self.wish.methods();
+        let mut methods = self.task.methods();
         let cost = |method: &Candidate| self.judge.counted(method).unwrap_or(f64::INFINITY);
         crate::sort::sort_by(&mut methods, |a, b| {
             let by_cost = cost(a).total_cmp(&cost(b));
@@ -158,7 +158,7 @@ impl Search<'_> {
     }
 
     fn at_any_step(&mut self) {
-        for method in self.wish.methods() {
+        for method in self.task.methods() {
             if self.is_too_late(&method) || self.is_too_dear(&method) {
                 continue;
             }
@@ -184,7 +184,7 @@ impl Search<'_> {
         // One method alone must not use up the time of all.
         let now = Instant::now();
         let deadline = now + self.deadline.saturating_duration_since(now) / SHARES;
-        Climb { wish: self.wish, judge: &mut *self.judge, deadline, limit, seen: Vec::new(), nearest: None }
+        Climb { task: self.task, judge: &mut *self.judge, deadline, limit, errors: Vec::new(), nearest: None }
     }
 
     fn is_too_late(&mut self, method: &Candidate) -> bool {
@@ -202,8 +202,8 @@ impl Search<'_> {
             return false;
         }
         self.measure();
-        let longest = self.judge.longest_step().min(self.wish.range().0);
-        let longest = method.at(self.wish.allowed(longest));
+        let longest = self.judge.longest_step().min(self.task.range().0);
+        let longest = method.at(self.task.allowed(longest));
         match self.judge.cost_before(&longest) {
             Ok(Some(cost)) if cost > self.found.least_cost() => {
                 self.found.refuse(
@@ -222,7 +222,7 @@ impl Search<'_> {
 
     /// What those cost of which that is not known yet; those near the cheapest in turns, where what counts is the fastest time.
     fn measure(&mut self) {
-        let Search { judge, found, wish, .. } = self;
+        let Search { judge, found, task, .. } = self;
         let mut least = found.least_cost();
         let mut is_new = false;
         for (candidate, judged) in found.kept.iter_mut().filter(|(_, judged)| judged.cost.is_infinite()) {
@@ -230,7 +230,7 @@ impl Search<'_> {
             least = least.min(judged.cost);
             is_new = true;
         }
-        if !is_new || wish.aim.save != Save::Time {
+        if !is_new || task.aim.save != Save::Time {
             return;
         }
         let share = self.deadline.saturating_duration_since(Instant::now()).mul_f64(ROUNDS_SHARE);
@@ -259,7 +259,7 @@ impl Search<'_> {
 
     /// A shorter step that would do where the given one is too long, with a method that holds inputs.
     fn find_shorter(&mut self) {
-        for method in self.wish.methods().into_iter().filter(|method| !prepares(&method.coupling)).take(3) {
+        for method in self.task.methods().into_iter().filter(|method| !prepares(&method.coupling)).take(3) {
             let mut step = method.step;
             for _ in 0..SHORTER_LEVELS {
                 step /= 2.0;
@@ -267,7 +267,7 @@ impl Search<'_> {
                     return;
                 }
                 let shorter = method.at(step);
-                let is_kept = self.judge.error(&shorter).is_ok_and(|error| error <= self.wish.aim.error);
+                let is_kept = self.judge.error(&shorter).is_ok_and(|error| error <= self.task.aim.error);
                 if is_kept && self.found.shorter.as_ref().is_none_or(|known| known.step < step) {
                     self.found.shorter = Some(shorter);
                     break;

@@ -3,12 +3,12 @@
 mod channel;
 mod columns;
 mod condition;
-mod table;
+mod trajectory;
 
 pub use channel::Channel;
 pub use columns::{Column, Columns, MessageColumn, Record, Source};
 pub use condition::Condition;
-pub use table::Table;
+pub use trajectory::{Moment, Trajectory};
 
 use crate::error::Result;
 use crate::system::Message;

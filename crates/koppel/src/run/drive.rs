@@ -7,7 +7,7 @@ use super::scheme::{end_inside, restore_begin};
 use super::statistics::Statistics;
 use crate::error::{Error, Result};
 use crate::network::{Termination, termination};
-use crate::record::{Recorder, Table};
+use crate::record::{Recorder, Trajectory};
 use crate::signal::Step;
 
 /// How a run ended.
@@ -91,8 +91,8 @@ impl Run {
     }
 
     /// Runs to the end and returns the rows.
-    pub fn run_to_table(&mut self) -> Result<Table> {
-        let mut table = Table::default();
+    pub fn run_to_table(&mut self) -> Result<Trajectory> {
+        let mut table = Trajectory::default();
         self.run(&mut table, &mut |_| Ok(Flow::Continue))?;
         Ok(table)
     }

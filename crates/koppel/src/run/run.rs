@@ -518,8 +518,8 @@ fn foreign() -> Box<Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cases::{case, cases};
     use crate::coupling::{CouplingConfig, StartUp};
-    use crate::models::cases::{case, cases};
     use crate::run::{Reading, RunConfig, ScheduleConfig};
 
     /// States after every 100 macro steps, to the end or a failure; and whether the fast path took any.

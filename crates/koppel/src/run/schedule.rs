@@ -5,8 +5,8 @@ use crate::coupling::{MethodInfo, methods};
 use crate::error::{Error, Result, Subject, bad};
 use crate::iteration::IterationKind;
 use crate::system::{
-    Component, OutputId, Signal, SubsystemId, SystemGraph, evaluation_order, feeders, strongly_connected,
-    tear,
+    Component, OutputId, Signal, SubsystemId, SystemGraph, evaluation_order, feeders, is_cycle,
+    strongly_connected, tear,
 };
 use std::ops::Range;
 
@@ -67,15 +67,19 @@ impl Schedule {
 
     /// After how many macro steps all rates meet; as many as can be counted if that is beyond all counting.
     pub fn period(&self) -> u64 {
+        self.period_of(0..self.every.len())
+    }
+
+    /// The same of some subsystems.
+    pub(crate) fn period_of(&self, members: impl Iterator<Item = SubsystemId>) -> u64 {
         let divisor = |mut a: u64, mut b: u64| {
             while b != 0 {
                 (a, b) = (b, a % b);
             }
             a
         };
-        self.every
-            .iter()
-            .map(|n| u64::from(*n))
+        members
+            .map(|id| u64::from(self.every[id]))
             .fold(1_u64, |all, n| (all / divisor(all, n)).saturating_mul(n))
     }
 
@@ -103,16 +107,6 @@ fn check_once(stages: &[Vec<SubsystemId>], graph: &SystemGraph) -> Result<()> {
 /// Along the connections; inside a cycle, outputs that depend on inputs of the same instant come after those that do not,
 /// then the order of definition.
 fn automatic_order(graph: &SystemGraph) -> Vec<SubsystemId> {
-    let mut sources = vec![Vec::new(); graph.len()];
-    for wire in graph.wires() {
-        let to = graph.subsystem_of_input(wire.target);
-        if wire.from != to {
-            sources[to].push(wire.from);
-        }
-    }
-    for wire in graph.message_wires().iter().filter(|wire| wire.from != wire.to) {
-        sources[wire.to].push(wire.from);
-    }
     let mut rank = vec![0; graph.len()];
     for (place, component) in evaluation_order(graph).iter().enumerate() {
         let members: Vec<SubsystemId> = match component {
@@ -122,7 +116,7 @@ fn automatic_order(graph: &SystemGraph) -> Vec<SubsystemId> {
         members.iter().for_each(|id| rank[*id] = place + 1);
     }
     let mut order = Vec::with_capacity(graph.len());
-    for mut component in strongly_connected(&sources) {
+    for mut component in strongly_connected(&feeders(graph)) {
         component.sort_by_key(|id| (rank[*id], *id));
         order.extend(component);
     }
@@ -157,7 +151,7 @@ fn iterated(config: &RunConfig, graph: &SystemGraph) -> Result<Staged> {
     let (mut stages, mut loops): Staged = (Vec::new(), Vec::new());
     for members in strongly_connected(&sources) {
         let first = stages.len();
-        if members.len() == 1 && !sources[members[0]].contains(&members[0]) {
+        if !is_cycle(&sources, &members) {
             let feeds = |stage: &Vec<SubsystemId>| sources[members[0]].iter().any(|s| stage.contains(s));
             let is_free = loops.last().is_none_or(|l| l.end < first);
             // Side by side with those before it, if nothing in between feeds it.
@@ -198,14 +192,14 @@ pub struct SubsystemLoop {
 /// All loops of subsystems, algebraic or not.
 pub fn subsystem_loops(graph: &SystemGraph) -> Vec<SubsystemLoop> {
     let sources = feeders(graph);
-    let is_loop = |members: &Vec<SubsystemId>| members.len() > 1 || sources[members[0]].contains(&members[0]);
     let cut = |members: Vec<SubsystemId>| {
         let (signals, outputs) = signals(graph, &members);
         let tearing = tear(members.len(), &signals);
         let torn = tearing.torn.iter().map(|s| outputs[*s]).collect();
         SubsystemLoop { members, torn, is_smallest: tearing.is_smallest }
     };
-    strongly_connected(&sources).into_iter().filter(is_loop).map(cut).collect()
+    let loops = strongly_connected(&sources).into_iter().filter(|members| is_cycle(&sources, members));
+    loops.map(cut).collect()
 }
 
 /// What the members of a loop give each other, and the outputs that are.

@@ -48,7 +48,7 @@ impl RunState {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::models::cases::case;
+    use crate::cases::case;
     use crate::run::Run;
 
     /// A count out of range must neither be taken nor lead to a panic later on.

@@ -105,7 +105,7 @@ fn nodes(samples: Request, pieces: usize) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use crate::record::Table;
+    use crate::record::Trajectory;
     use crate::run::{Flow, Run, RunConfig, Statistics};
     use crate::signal::{Samples, Segment, Step};
     use crate::system::{Capabilities, Ports, Snapshot, Subsystem, SystemBuilder, VariableId};
@@ -172,7 +172,7 @@ mod tests {
         let slow = Slow { ports: Ports::default(), capabilities };
         let system = SystemBuilder::new().add("slow", slow).build().unwrap();
         let mut run = Run::new(system, &RunConfig::new(6.0, 0.1)).unwrap();
-        run.run(&mut Table::default(), &mut |_| Ok(Flow::Continue)).unwrap();
+        run.run(&mut Trajectory::default(), &mut |_| Ok(Flow::Continue)).unwrap();
         let share = &Statistics::of(&run).shares[0];
         assert_eq!((share.steps, share.step_calls), (60, 220));
         assert!(share.seconds > 0.2, "{} s of at least 0.22 s", share.seconds);

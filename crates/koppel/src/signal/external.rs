@@ -23,6 +23,7 @@ mod sine;
 mod sweep;
 mod table;
 
+use super::segment::{horner, shift_polynomial};
 pub use config::{ExternalConfig, ExternalError, Interpolation, Modulation};
 use live::Live;
 use pulses::Pulses;
@@ -210,15 +211,6 @@ fn line(left: (f64, f64), right: (f64, f64), start: f64, out: &mut [f64; COEFFIC
     let slope = (right.1 - left.1) / (right.0 - left.0);
     out[0] = left.1 + slope * (start - left.0);
     out[1] = slope;
-}
-
-/// p(x) becomes p(x + by), by repeated synthetic division.
-fn shift(polynomial: &mut [f64; COEFFICIENTS], by: f64) {
-    for low in 0..COEFFICIENTS - 1 {
-        for i in (low..COEFFICIENTS - 1).rev() {
-            polynomial[i] += by * polynomial[i + 1];
-        }
-    }
 }
 
 #[cfg(test)]

@@ -2,12 +2,14 @@
 
 pub mod external;
 mod history;
+mod measure;
 mod part;
 mod samples;
 mod segment;
 mod step;
 
 pub use history::{Delivery, History};
+pub use measure::{Bounds, Deviation};
 pub use part::Part;
 pub use samples::{Request, Samples};
 pub use segment::{Piece, Segment, SegmentBuffer};

@@ -1,5 +1,6 @@
 //! Parts of a step: what a piece of input does between two points of time.
 
+use super::segment::horner;
 use super::{Piece, Segment};
 
 /// Part of a piece of the inputs.
@@ -60,7 +61,7 @@ impl<'a> Part<'a> {
         let (a, b) = (self.offset, self.offset + self.size);
         for (input, slope) in out.iter_mut().enumerate() {
             let c = self.piece.of(input);
-            *slope = (value_at(c, b) - value_at(c, a)) / self.size;
+            *slope = (horner(c, b) - horner(c, a)) / self.size;
         }
     }
 
@@ -70,13 +71,9 @@ impl<'a> Part<'a> {
         self.mean(out);
         for (input, start) in out.iter_mut().enumerate() {
             let c = self.piece.of(input);
-            *start -= 0.5 * (value_at(c, b) - value_at(c, a));
+            *start -= 0.5 * (horner(c, b) - horner(c, a));
         }
     }
-}
-
-fn value_at(c: &[f64], tau: f64) -> f64 {
-    c.iter().rev().fold(0.0, |sum, c| sum * tau + c)
 }
 
 fn mean_of(c: &[f64], a: f64, b: f64) -> f64 {

@@ -73,8 +73,9 @@ pub(crate) fn evaluate(coefficients: &[f64], terms: usize, tau: f64, out: &mut [
     }
 }
 
+/// One polynomial at `tau`.
 #[inline]
-fn horner(coefficients: &[f64], tau: f64) -> f64 {
+pub(super) fn horner(coefficients: &[f64], tau: f64) -> f64 {
     coefficients.iter().rev().fold(0.0, |sum, c| sum * tau + c)
 }
 

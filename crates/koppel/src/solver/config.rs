@@ -1,6 +1,7 @@
 //! Which micro solver, with which settings, as plain data.
 
 use super::error::SolverError;
+use crate::linalg::Complex;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -64,6 +65,28 @@ impl SolverConfig {
             SolverConfig::Adaptive(tolerances) | SolverConfig::Stiff(tolerances) => tolerances.validate(),
             SolverConfig::Exact {} => Ok(()),
         }
+    }
+
+    /// The micro step, if it is fixed.
+    pub fn fixed_step(&self) -> Option<f64> {
+        match self {
+            SolverConfig::Euler { step } | SolverConfig::Rk4 { step } => Some(*step),
+            _ => None,
+        }
+    }
+
+    /// How fast a mode e^{λt} grows if it is solved with a fixed micro step h, in 1/s: ln|R(hλ)| / h with the method's
+    /// R(z) = Σ_j z^j / j!, up to its order.
+    pub(crate) fn growth_rate(&self, mode: Complex) -> Option<f64> {
+        let (step, order) = match self {
+            SolverConfig::Euler { step } => (*step, 1),
+            SolverConfig::Rk4 { step } => (*step, 4),
+            _ => return None,
+        };
+        let z = mode * step;
+        let sum =
+            (1..=order).rev().fold(Complex::ONE, |sum, j| Complex::ONE + z * sum * (1.0 / f64::from(j)));
+        Some(sum.abs().ln() / step)
     }
 }
 

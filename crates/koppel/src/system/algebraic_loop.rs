@@ -1,8 +1,7 @@
 //! One algebraic loop: its outputs, where it is cut, in which order it is evaluated, and its path in words.
 
-use super::feedthrough::{Reach, direct_sources_with, sources_of, strongly_connected};
+use super::feedthrough::{Reach, direct_sources_with, is_cycle, sources_of, strongly_connected};
 use super::graph::{InputId, OutputId, SubsystemId, SystemGraph};
-use super::ports::Dependencies;
 use super::tearing::{Signal, tear};
 use std::collections::VecDeque;
 
@@ -78,8 +77,8 @@ impl AlgebraicLoop {
 pub fn algebraic_loops(graph: &SystemGraph, reach: Reach) -> Vec<AlgebraicLoop> {
     let sources = direct_sources_with(graph, reach);
     let components = strongly_connected(&sources);
-    let is_loop = |c: &Vec<usize>| c.len() > 1 || sources[c[0]].contains(&c[0]);
-    components.into_iter().filter(is_loop).map(|outputs| AlgebraicLoop::new(graph, outputs)).collect()
+    let loops = components.into_iter().filter(|component| is_cycle(&sources, component));
+    loops.map(|outputs| AlgebraicLoop::new(graph, outputs)).collect()
 }
 
 /// For each output, those of the loop that act on it at once, by their places.
@@ -94,14 +93,9 @@ fn inner_sources(graph: &SystemGraph, outputs: &[OutputId]) -> Vec<Vec<usize>> {
 fn between(graph: &SystemGraph, from: OutputId, to: OutputId) -> Option<InputId> {
     let id = graph.subsystem_of_output(to);
     let first = graph.inputs_of(id).start;
-    let acts = |input: InputId| match &graph.reaching(to) {
-        Dependencies::None => false,
-        Dependencies::On(list) => list.contains(&(input - first)),
-        Dependencies::Unknown => true,
-    };
     let wires = graph.wires_from(graph.subsystem_of_output(from)).iter().map(|w| graph.wires()[*w]);
     let mut into = wires.filter(|wire| wire.source == from && graph.inputs_of(id).contains(&wire.target));
-    into.find(|wire| acts(wire.target)).map(|wire| wire.target)
+    into.find(|wire| graph.reaching(to).may_include(wire.target - first)).map(|wire| wire.target)
 }
 
 /// In which order members are read so that every output is evaluated after those it needs, with as few reads as come.

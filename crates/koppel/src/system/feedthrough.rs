@@ -4,7 +4,6 @@
 //! graph are algebraic loops; everything else is an order.
 
 use super::graph::{OutputId, SubsystemId, SystemGraph};
-use super::ports::Dependencies;
 
 /// One step of evaluating all outputs at an instant.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,8 +25,7 @@ pub(crate) fn evaluation_order_with(graph: &SystemGraph, reach: Reach) -> Vec<Co
     let sources = direct_sources_with(graph, reach);
     let mut order = Vec::new();
     for component in strongly_connected(&sources) {
-        let is_loop = component.len() > 1 || sources[component[0]].contains(&component[0]);
-        if is_loop {
+        if is_cycle(&sources, &component) {
             order.push(Component::Loop(component));
         } else if !sources[component[0]].is_empty() || is_fed_from_outside(graph, component[0]) {
             append(&mut order, graph.subsystem_of_output(component[0]), graph);
@@ -45,11 +43,7 @@ fn is_fed_from_outside(graph: &SystemGraph, output: OutputId) -> bool {
     let signals = graph.externals();
     let from = signals.partition_point(|(input, _)| *input < inputs.start);
     let to = signals.partition_point(|(input, _)| *input < inputs.end);
-    signals[from..to].iter().any(|(input, _)| match &variable.depends {
-        Dependencies::None => false,
-        Dependencies::On(list) => list.contains(&(input - inputs.start)),
-        Dependencies::Unknown => true,
-    })
+    signals[from..to].iter().any(|(input, _)| variable.depends.may_include(input - inputs.start))
 }
 
 /// Adds a reading of `id`, joined to an earlier one where nothing in between feeds it.
@@ -91,11 +85,8 @@ pub(crate) fn sources_of(graph: &SystemGraph, output: OutputId, reach: Reach) ->
         Reach::ThroughFilters => graph.reaching(output),
     };
     let sources = |input| graph.wires_into(input).map(|wire| graph.wires()[wire].source);
-    let mut all: Vec<OutputId> = match depends {
-        Dependencies::None => Vec::new(),
-        Dependencies::On(list) => list.iter().flat_map(|place| sources(inputs.start + place)).collect(),
-        Dependencies::Unknown => inputs.flat_map(sources).collect(),
-    };
+    let acting = depends.among(inputs.len()).into_iter();
+    let mut all: Vec<OutputId> = acting.flat_map(|place| sources(inputs.start + place)).collect();
     all.sort_unstable();
     all.dedup();
     all
@@ -144,6 +135,11 @@ pub(crate) fn strongly_connected(sources: &[Vec<usize>]) -> Vec<Vec<usize>> {
     components
 }
 
+/// Whether the nodes of a strongly connected component follow themselves.
+pub(crate) fn is_cycle(sources: &[Vec<usize>], component: &[usize]) -> bool {
+    component.len() > 1 || sources[component[0]].contains(&component[0])
+}
+
 /// For every subsystem, those that feed it.
 pub(crate) fn feeders(graph: &SystemGraph) -> Vec<Vec<SubsystemId>> {
     let mut sources = vec![Vec::new(); graph.len()];
@@ -161,8 +157,7 @@ pub(crate) fn are_in_cycles(graph: &SystemGraph) -> Vec<bool> {
     let sources = feeders(graph);
     let mut are = vec![false; graph.len()];
     for members in strongly_connected(&sources) {
-        let is_cycle = members.len() > 1 || sources[members[0]].contains(&members[0]);
-        members.iter().for_each(|id| are[*id] = is_cycle);
+        members.iter().for_each(|id| are[*id] = is_cycle(&sources, &members));
     }
     are
 }

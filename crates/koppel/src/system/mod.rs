@@ -34,7 +34,7 @@ pub use builder::{Connection, System, SystemBuilder};
 pub use capabilities::{CacheKey, Capabilities, ModelSource};
 pub use events::{Event, EventLog};
 pub use feedthrough::{Component, Reach, evaluation_order};
-pub(crate) use feedthrough::{are_in_cycles, evaluation_order_with, feeders, strongly_connected};
+pub(crate) use feedthrough::{are_in_cycles, evaluation_order_with, feeders, is_cycle, strongly_connected};
 pub use filter::{FilterConfig, Filtered};
 pub use graph::{InputId, OutputId, ParameterTable, SubsystemId, SystemGraph, Wire};
 pub use linear_ode::LinearOde;

@@ -42,6 +42,26 @@ pub enum Dependencies {
     Unknown,
 }
 
+impl Dependencies {
+    /// Whether an input acts, or may act.
+    pub fn may_include(&self, input: usize) -> bool {
+        match self {
+            Dependencies::None => false,
+            Dependencies::On(list) => list.contains(&input),
+            Dependencies::Unknown => true,
+        }
+    }
+
+    /// All inputs of so many that act, or may act.
+    pub fn among(&self, count: usize) -> Vec<usize> {
+        match self {
+            Dependencies::None => Vec::new(),
+            Dependencies::On(list) => list.clone(),
+            Dependencies::Unknown => (0..count).collect(),
+        }
+    }
+}
+
 /// Name and nature of one variable.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Variable {

@@ -88,12 +88,7 @@ pub(super) fn feed_through(
     };
     for (i, output) in outputs.iter().enumerate() {
         for j in 0..u.len() {
-            let acts = match &output.depends {
-                Dependencies::None => false,
-                Dependencies::On(list) => list.contains(&j),
-                Dependencies::Unknown => true,
-            };
-            if !acts {
+            if !output.depends.may_include(j) {
                 matrix[(i, j)] = 0.0;
             }
         }

@@ -1,8 +1,8 @@
 //! Rows, changes, checkpoints and refusals of runs whose step adapts.
 
+use crate::cases::case;
 use koppel::coupling::{CouplingConfig, HinfConfig, StartUp, VfpsConfig};
-use koppel::models::cases::case;
-use koppel::record::{Record, Table};
+use koppel::record::{Record, Trajectory};
 use koppel::run::{
     AccelerationKind, AdaptiveConfig, Change, Flow, IterationConfig, IterationKind, Run, RunConfig, RunState,
     Watched,
@@ -21,8 +21,8 @@ fn start(config: &RunConfig) -> Run {
     Run::new(case("two-mass").unwrap().system().unwrap(), config).unwrap()
 }
 
-fn table(config: &RunConfig) -> Table {
-    let mut table = Table::default();
+fn table(config: &RunConfig) -> Trajectory {
+    let mut table = Trajectory::default();
     start(config).run(&mut table, &mut |_| Ok(Flow::Continue)).unwrap();
     table
 }

@@ -1,11 +1,13 @@
 //! Steps that adapt, against the uncut system.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+#[path = "../common/cases/mod.rs"]
+mod cases;
 mod engine;
 
+use crate::cases::{Case, case};
 use koppel::coupling::{Against, CorrectorConfig, CouplingConfig, NepceConfig, PrestepConfig, StartUp};
-use koppel::models::cases::{Case, case};
-use koppel::record::{Record, Table};
+use koppel::record::{Record, Trajectory};
 use koppel::run::{AdaptiveConfig, Flow, Run, RunConfig, ScheduleConfig, Watched};
 
 /// What a run came to.
@@ -23,18 +25,18 @@ fn outputs(case: &Case, prefix: &str) -> Record {
     )
 }
 
-fn exact(case: &Case, stop: f64, step: f64) -> Table {
+fn exact(case: &Case, stop: f64, step: f64) -> Trajectory {
     let config = RunConfig { record: outputs(case, "monolith."), ..RunConfig::new(stop, step) };
-    let mut table = Table::default();
+    let mut table = Trajectory::default();
     let mut simulation = Run::new(case.reference().unwrap(), &config).unwrap();
     simulation.run(&mut table, &mut |_| Ok(Flow::Continue)).unwrap();
     table
 }
 
 /// Runs, and compares with a reference on a grid of which all communication points are part.
-fn run(case: &Case, config: &RunConfig, reference: &Table, grid: f64) -> Outcome {
+fn run(case: &Case, config: &RunConfig, reference: &Trajectory, grid: f64) -> Outcome {
     let config = RunConfig { record: outputs(case, ""), ..config.clone() };
-    let mut table = Table::default();
+    let mut table = Trajectory::default();
     let mut simulation = Run::new(case.system().unwrap(), &config).unwrap();
     simulation.run(&mut table, &mut |_| Ok(Flow::Continue)).unwrap();
     let width = reference.rows[0].len();
@@ -72,7 +74,7 @@ struct Problem {
     grid: f64,
     max: f64,
     stop: f64,
-    reference: Table,
+    reference: Trajectory,
 }
 
 impl Problem {

@@ -1,12 +1,12 @@
 //! Subsystems that tell nothing of themselves: what was seen of them in the run must do.
 
-use super::cases::{CASES, exact, outputs, parts};
 use super::certified;
+use super::every_case::{CASES, exact, outputs, parts};
 use super::plain::{self, Plain};
 use super::random::{Example, Random, overall};
+use crate::cases::case;
 use koppel::analysis::{Evidence, Worth};
 use koppel::coupling::{CouplingConfig, StartUp};
-use koppel::models::cases::case;
 use koppel::run::RunConfig;
 use koppel::system::System;
 

@@ -2,13 +2,15 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod black_box;
+#[path = "../common/cases/mod.rs"]
 mod cases;
+mod every_case;
 #[path = "../common/plain.rs"]
 mod plain;
 mod random;
 
 use koppel::analysis::{Certificate, Certifier, Evidence, Worth};
-use koppel::record::Table;
+use koppel::record::Trajectory;
 use koppel::run::{Flow, Run, RunConfig};
 use koppel::system::System;
 use random::{Example, Random, overall};
@@ -18,7 +20,7 @@ fn certified(
     system: impl Fn() -> System,
     config: &RunConfig,
     is_doubled: bool,
-) -> Option<(Table, Certificate)> {
+) -> Option<(Trajectory, Certificate)> {
     let mut simulation = Run::new(system(), config).unwrap();
     let mut certifier = Certifier::new(&mut simulation);
     if is_doubled {
@@ -26,7 +28,7 @@ fn certified(
         let second = Run::new(system(), &half).unwrap();
         certifier = certifier.with_second_run(&simulation, second).unwrap();
     }
-    let mut table = Table::default();
+    let mut table = Trajectory::default();
     let ending = simulation.run(&mut table, &mut |simulation| {
         certifier.look(simulation);
         Ok(Flow::Continue)
@@ -71,7 +73,7 @@ fn five_hundred_random_systems() {
 /// Two masses on a spring exchange power; what held inputs create is what the certificate says, by hand.
 #[test]
 fn power_that_a_connection_creates() {
-    let case = koppel::models::cases::case("two-mass").unwrap();
+    let case = crate::cases::case("two-mass").unwrap();
     let (_, fine) =
         certified(|| case.system().unwrap(), &RunConfig { step: 1e-3, ..case.run.clone() }, false).unwrap();
     let (_, coarse) =

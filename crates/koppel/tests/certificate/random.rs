@@ -2,7 +2,7 @@
 
 use koppel::coupling::CouplingConfig;
 use koppel::linalg::{Matrix, spectral_abscissa};
-use koppel::record::{Record, Table};
+use koppel::record::{Record, Trajectory};
 use koppel::run::{Flow, Run, RunConfig};
 use koppel::solver::SolverConfig;
 use koppel::system::{
@@ -96,13 +96,13 @@ impl Example {
     }
 
     /// All outputs of the closed system.
-    pub(crate) fn reference(&self) -> Table {
+    pub(crate) fn reference(&self) -> Trajectory {
         let closed = monolith(&self.system().graph, self.odes().collect()).unwrap();
         let model = OdeModel::new(closed, &SolverConfig::Exact {}).unwrap();
         let system = SystemBuilder::new().add("m", model).build().unwrap();
         let record = Record::One("m.*y*".into());
         let mut simulation = Run::new(system, &RunConfig { record, ..self.config.clone() }).unwrap();
-        let mut table = Table::default();
+        let mut table = Trajectory::default();
         simulation.run(&mut table, &mut |_| Ok(Flow::Continue)).unwrap();
         table
     }
@@ -114,7 +114,7 @@ impl Example {
 }
 
 /// Genser 2020, (3.9) and (3.10), for subsystems with so many outputs each.
-pub(crate) fn overall(parts: &[usize], table: &Table, exact: &Table) -> f64 {
+pub(crate) fn overall(parts: &[usize], table: &Trajectory, exact: &Trajectory) -> f64 {
     let mut columns = 0..;
     let mut of_part = |outputs: usize| {
         let errors = columns.by_ref().take(outputs).map(|j| of_column(table, exact, j));
@@ -124,7 +124,7 @@ pub(crate) fn overall(parts: &[usize], table: &Table, exact: &Table) -> f64 {
 }
 
 /// Mean error relative to the range of the exact solution.
-fn of_column(table: &Table, exact: &Table, j: usize) -> f64 {
+fn of_column(table: &Trajectory, exact: &Trajectory, j: usize) -> f64 {
     let (low, high) = exact.column(j).fold((f64::MAX, f64::MIN), |(l, h), y| (l.min(y), h.max(y)));
     let sum: f64 = table.column(j).zip(exact.column(j)).skip(1).map(|(a, b)| (a - b).abs()).sum();
     sum / (table.rows.len() - 1) as f64 / (high - low)

@@ -2,7 +2,7 @@
 
 use super::{gain, integrator, run, scalar};
 use koppel::Error;
-use koppel::record::Table;
+use koppel::record::Trajectory;
 use koppel::run::{Flow, Reading, Run, RunConfig};
 use koppel::signal::external::ExternalConfig;
 use koppel::solver::SolverConfig;
@@ -87,7 +87,7 @@ fn a_nan_born_in_the_fresh_reading_is_seen_at_once() {
         .build()
         .unwrap();
     let mut simulation = Run::new(system, &RunConfig::new(0.5, 0.1)).unwrap();
-    let error = simulation.run(&mut Table::default(), &mut |_| Ok(Flow::Continue)).unwrap_err();
+    let error = simulation.run(&mut Trajectory::default(), &mut |_| Ok(Flow::Continue)).unwrap_err();
     let Error::BecameNonFinite { subsystem, time, .. } = *error else { panic!("{error}") };
     assert_eq!((subsystem.as_str(), time), ("root", 0.5));
 }

@@ -10,7 +10,7 @@ mod watching;
 mod wiring;
 
 use koppel::linalg::Matrix;
-use koppel::record::Table;
+use koppel::record::Trajectory;
 use koppel::run::{Ending, Flow, Run, RunConfig};
 use koppel::signal::external::ExternalConfig;
 use koppel::solver::SolverConfig;
@@ -32,15 +32,15 @@ fn gain(value: f64) -> OdeModel {
     scalar(0.0, 0.0, 0.0, value, 0.0)
 }
 
-fn run(system: System, config: &RunConfig) -> (Table, Ending, Run) {
+fn run(system: System, config: &RunConfig) -> (Trajectory, Ending, Run) {
     let mut simulation = Run::new(system, config).unwrap();
-    let mut table = Table::default();
+    let mut table = Trajectory::default();
     let ending = simulation.run(&mut table, &mut |_| Ok(Flow::Continue)).unwrap();
     (table, ending, simulation)
 }
 
 /// The last value of a column by name.
-fn last(simulation: &Run, table: &Table, name: &str) -> f64 {
+fn last(simulation: &Run, table: &Trajectory, name: &str) -> f64 {
     let column = simulation.columns().iter().position(|c| c.name == name).unwrap();
     table.rows.last().unwrap()[column]
 }

@@ -3,7 +3,7 @@
 use super::{gain, integrator, last, run, scalar, step};
 use koppel::coupling::{CouplingConfig, StartUp};
 use koppel::models;
-use koppel::record::{Record, Table};
+use koppel::record::{Record, Trajectory};
 use koppel::run::{Flow, Run, RunConfig, ScheduleConfig};
 use koppel::signal::external::{ExternalConfig, Interpolation};
 use koppel::solver::SolverConfig;
@@ -106,7 +106,7 @@ fn a_table_is_held_and_says_what_it_lacks() {
     }
     config.schedule = ScheduleConfig::PARALLEL;
     let mut simulation = Run::new(system(&table[..3]).unwrap(), &config).unwrap();
-    let error = simulation.run(&mut Table::default(), &mut |_| Ok(Flow::Continue)).unwrap_err();
+    let error = simulation.run(&mut Trajectory::default(), &mut |_| Ok(Flow::Continue)).unwrap_err();
     assert!(error.to_string().contains("`count.y -> "), "{error}");
     assert!(error.to_string().contains("no entry for 3 (t = 3 s)"), "{error}");
     for (map, words) in [(&[(0.5, 1.0)][..], "no whole number"), (&[(1.0, 1.0), (1.0, 2.0)], "twice")] {

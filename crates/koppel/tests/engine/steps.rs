@@ -2,7 +2,7 @@
 
 use super::{integrator, last, run, scalar, step};
 use koppel::coupling::{CouplingConfig, StartUp};
-use koppel::record::{Record, Table};
+use koppel::record::{Record, Trajectory};
 use koppel::run::{Change, Ending, Flow, Run, RunConfig, RunState, ScheduleConfig};
 use koppel::solver::SolverConfig;
 use koppel::system::{Connection, OdeModel, SystemBuilder, VariableId, VariableKind};
@@ -159,7 +159,7 @@ fn non_finite_outputs_name_the_culprit() {
         .build()
         .unwrap();
     let mut simulation = Run::new(system, &RunConfig::new(10.0, 1.0)).unwrap();
-    let mut table = Table::default();
+    let mut table = Trajectory::default();
     let error = simulation.run(&mut table, &mut |_| Ok(Flow::Continue)).unwrap_err();
     let Error::BecameNonFinite { subsystem, variable, time, .. } = *error else { panic!("{error}") };
     assert_eq!((subsystem.as_str(), variable.as_str(), time), ("wild", "y", 3.0));

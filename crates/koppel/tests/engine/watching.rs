@@ -1,7 +1,7 @@
 //! Whole runs: steps that nobody looks at are taken in one go, and nothing else changes.
 
 use super::{gain, integrator, last, scalar};
-use koppel::record::Table;
+use koppel::record::Trajectory;
 use koppel::run::{Change, Ending, Flow, Run, RunConfig};
 use koppel::system::{Connection, System, SystemBuilder};
 
@@ -17,9 +17,9 @@ fn pair() -> System {
 }
 
 /// Rows, when the watcher was asked, and how the run ended.
-fn watched(config: &RunConfig, flow: impl Fn(u64) -> Flow + Send + Sync) -> (Table, Vec<u64>, Ending) {
+fn watched(config: &RunConfig, flow: impl Fn(u64) -> Flow + Send + Sync) -> (Trajectory, Vec<u64>, Ending) {
     let mut simulation = Run::new(pair(), config).unwrap();
-    let (mut table, mut asked) = (Table::default(), Vec::new());
+    let (mut table, mut asked) = (Trajectory::default(), Vec::new());
     let ending = simulation.run(&mut table, &mut |simulation| {
         asked.push(simulation.index());
         Ok(flow(simulation.index()))
@@ -72,7 +72,7 @@ fn conditions_and_changes_are_seen_at_their_step() {
             .connect(Connection::new("a.y", "b.u"))
             .build();
         let mut simulation = Run::new(system.unwrap(), &config).unwrap();
-        let mut table = Table::default();
+        let mut table = Trajectory::default();
         simulation.run(&mut table, &mut |_| Ok(flow)).unwrap();
         (last(&simulation, &table, "a.y"), table)
     };

@@ -3,12 +3,12 @@
 use super::linear;
 use super::nonlinear::right_or_not_trusted;
 use super::plain::{self, Plain};
+use crate::cases::{Case, case};
 use koppel::Result;
 use koppel::analysis::{Forecast, ForecastOptions, LinearSystem, Methods, Scan, Verdict, stable_steps};
 use koppel::coupling::{CouplingConfig, StartUp};
 use koppel::error::Error;
 use koppel::linalg::Matrix;
-use koppel::models::cases::{Case, case};
 use koppel::run::{Reading, Run, RunConfig, ScheduleConfig};
 use koppel::signal::{Samples, Segment, Step};
 use koppel::solver::SolverConfig;

@@ -3,9 +3,9 @@
 use super::by_hand::{Master, Slave, radius};
 use super::limits::rows;
 use super::linear;
-use koppel::analysis::{Forecast, ForecastOptions, LinearSystem, Methods, Verdict};
+use crate::cases::case;
+use koppel::analysis::{Forecast, ForecastOptions, LinearSystem, Methods, Verdict, ideal_wire};
 use koppel::linalg::Matrix;
-use koppel::models::cases::case;
 use koppel::run::{Reading, Run, RunConfig};
 use koppel::solver::SolverConfig;
 use koppel::system::{Connection, LinearOde, OdeModel, StateSpace, System, SystemBuilder, Variable};
@@ -18,7 +18,7 @@ fn an_ideal_wire_is_the_same_by_hand() {
     let system = linear(&case);
     for step in [0.5, 2.0, 9.0] {
         let run = RunConfig { step, reading: Reading::Stale, ..case.run.clone() };
-        let wires = (0..3).filter_map(|wire| system.with_ideal_wire(wire, &run).unwrap());
+        let wires = (0..3).filter_map(|wire| ideal_wire(&system, wire, &run).unwrap());
         let found: Vec<f64> = wires.map(|(system, run)| system.growth(&run).unwrap().radius).collect();
         // first: m = 10, c = 1, d = 1, ck = 1, dk = 2; second: m = 10, c = 1, d = 2; F = ck (x1 - x2) + dk (v1 - v2).
         let one = Slave {

@@ -1,9 +1,9 @@
 //! The predicted error against runs of the systems themselves.
 
 use super::linear;
+use crate::cases::{Case, case};
 use koppel::analysis::{LinearSystem, Methods, Scan, candidates, limits, recommend};
 use koppel::coupling::{CouplingConfig, PrestepConfig, VfpsConfig};
-use koppel::models::cases::{Case, case};
 use koppel::run::{Run, RunConfig};
 
 /// Root mean square over the range, the largest of all outputs: run against the uncut system, for so many steps. The range is that
@@ -120,7 +120,7 @@ fn the_error_of_a_system_with_a_filter() {
         let record = koppel::record::Record::Many(vec!["left.x".into(), "left.v".into(), "right.F".into()]);
         let every = (1e-3 / step).round() as u64;
         let config = RunConfig { step, stop: 0.1, record, record_every: every, ..case.run.clone() };
-        let mut table = koppel::record::Table::default();
+        let mut table = koppel::record::Trajectory::default();
         let mut simulation = Run::new(case.system().unwrap(), &config).unwrap();
         simulation.run(&mut table, &mut |_| Ok(koppel::run::Flow::Continue)).unwrap();
         table

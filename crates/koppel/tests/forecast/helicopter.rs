@@ -2,8 +2,9 @@
 //! run.
 
 use super::linear;
+use crate::cases::case;
+use koppel::analysis::StepMatrix;
 use koppel::coupling::{ConstantConfig, CouplingConfig, PrestepConfig};
-use koppel::models::cases::case;
 use koppel::run::RunConfig;
 
 /// Without their constant step 3 is unstable (spectral radius 1.06 at 0.3 s) and the method without it stable (0.99987); with measured
@@ -17,7 +18,7 @@ fn the_forecast_says_which_form_is_stable() {
             let prestep = PrestepConfig { constant, modified, ..PrestepConfig::default() };
             let coupling = CouplingConfig::from(prestep);
             let run = RunConfig { coupling, step, ..case.run.clone() };
-            system.step_matrix(&run).unwrap().spectrum().unwrap().radius
+            StepMatrix::of(&system, &run).unwrap().spectrum().unwrap().radius
         };
         let full = radius(ConstantConfig::None, false);
         let modified = radius(ConstantConfig::None, true);

@@ -2,10 +2,10 @@
 
 use super::by_hand::{Master, Rows, Slave, radius};
 use super::linear;
-use koppel::analysis::{LinearSystem, Scan, stable_steps};
+use crate::cases::case;
+use koppel::analysis::{LinearSystem, Scan, StepMatrix, stable_steps};
 use koppel::coupling::{CouplingConfig, Hold};
 use koppel::linalg::Matrix;
-use koppel::models::cases::case;
 use koppel::run::{Reading, Run, RunConfig, ScheduleConfig};
 use koppel::solver::SolverConfig;
 use koppel::system::{Connection, LinearOde, OdeModel, StateSpace, System, SystemBuilder, Variable};
@@ -246,7 +246,7 @@ fn mixed_schedules_have_the_step_matrix_of_a_master_written_by_hand() {
         let master = Master { slaves, l: l.clone(), order: 0, groups, is_fresh: false };
         let phi = master.step_matrix(0.7);
         let mut simulation = Run::new(builder_of(&parameters, &l), &run).unwrap();
-        let found = LinearSystem::new(&mut simulation).unwrap().step_matrix(&run).unwrap();
+        let found = StepMatrix::of(&LinearSystem::new(&mut simulation).unwrap(), &run).unwrap();
         assert_eq!(found.states.len(), 3, "{:?}", found.states);
         let place = |state: &str| -> usize { state[1..2].parse().unwrap() };
         for (i, row) in found.states.iter().enumerate() {

@@ -4,6 +4,8 @@
 mod black_box;
 mod blame;
 mod by_hand;
+#[path = "../common/cases/mod.rs"]
+mod cases;
 #[path = "../common/chain.rs"]
 mod chain;
 mod global_error;
@@ -17,8 +19,8 @@ mod robustness;
 mod running;
 mod two_mass;
 
+use crate::cases::Case;
 use koppel::analysis::LinearSystem;
-use koppel::models::cases::Case;
 use koppel::run::Run;
 
 /// The system of a case, linearised at its start.

@@ -1,8 +1,8 @@
 //! Non-linear systems: the forecast is right, or says that it is not to be trusted.
 
+use crate::cases::{Case, case};
 use koppel::analysis::{Forecast, ForecastOptions, Methods, ModelTrust, Verdict};
 use koppel::coupling::CouplingConfig;
-use koppel::models::cases::{Case, case};
 use koppel::run::{Run, RunConfig};
 
 /// Whether outputs leave where the uncut system stays by twice its range, or the run fails.

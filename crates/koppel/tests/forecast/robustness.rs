@@ -3,8 +3,8 @@
 use super::by_hand::{Master, radius};
 use super::limits::{pushed, rows, sprung};
 use super::linear;
+use crate::cases::case;
 use koppel::analysis::robustness;
-use koppel::models::cases::case;
 use koppel::run::{Reading, Run, RunConfig};
 
 /// ρ of the two-mass oscillator at 3 s, parallel and stale, with parameters of one's own.

@@ -1,9 +1,9 @@
 //! Forecast limits of methods against runs a little below and above them.
 
 use super::linear;
+use crate::cases::{Case, case};
 use koppel::analysis::{Scan, stable_steps};
 use koppel::coupling::{CorrectorConfig, CouplingConfig, HinfConfig, NepceConfig, PrestepConfig, VfpsConfig};
-use koppel::models::cases::{Case, case};
 use koppel::run::{Reading, Run, RunConfig};
 
 const STEPS: usize = 6000;

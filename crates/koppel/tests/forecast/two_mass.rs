@@ -1,8 +1,9 @@
 //! The two-mass oscillator of Glumac & Kovacic 2018.
 
 use super::linear;
+use crate::cases::{Case, case};
+use koppel::analysis::{self, StepMatrix};
 use koppel::coupling::CouplingConfig;
-use koppel::models::cases::{Case, case};
 use koppel::run::{Reading, RunConfig, ScheduleConfig};
 
 /// Table 1 of the paper: an order, and α of the inputs of one slave.
@@ -34,8 +35,8 @@ fn radius_and_consistency_of_the_paper() {
         [(control_21(0.6, 9.11), 0.45, 0.78), (control_12([0.59, 0.36], 8.9), 0.41, 1.1)]
     {
         let system = linear(&case);
-        let matrix = system.step_matrix(&case.run).unwrap();
-        let found = (matrix.spectrum().unwrap().radius, system.consistency(&case.run).unwrap());
+        let matrix = StepMatrix::of(&system, &case.run).unwrap();
+        let found = (matrix.spectrum().unwrap().radius, analysis::consistency(&system, &case.run).unwrap());
         assert!((found.0 - radius).abs() < 0.005, "{found:?}, {radius}");
         assert!((found.1 / consistency - 1.0).abs() < 0.05, "{found:?}, {consistency}");
     }
@@ -49,7 +50,7 @@ fn limits_of_the_coupling_spring_and_damper() {
         let is_stable = |value: &f64| {
             let mut case = make();
             case.parts[0].parameters.insert(parameter.into(), *value);
-            linear(&case).step_matrix(&case.run).unwrap().spectrum().unwrap().radius < 1.0
+            StepMatrix::of(&linear(&case), &case.run).unwrap().spectrum().unwrap().radius < 1.0
         };
         values.take_while(is_stable).last().unwrap()
     };
@@ -145,7 +146,7 @@ fn step_matrices_are_those_of_a_master_written_by_hand() {
             let case = case("two-mass").unwrap();
             let run =
                 RunConfig { schedule: schedule.clone(), reading: Reading::Stale, step, ..case.run.clone() };
-            let matrix = linear(&case).step_matrix(&run).unwrap();
+            let matrix = StepMatrix::of(&linear(&case), &run).unwrap();
             let mut worst = 0.0_f64;
             for (j, state) in matrix.states.iter().enumerate() {
                 let at = names.iter().position(|name| name == state).expect(state);

@@ -1,8 +1,8 @@
 //! Newton's method with derivatives that members know.
 
+use crate::cases::case;
 use crate::members::Static;
 use koppel::linalg::Matrix;
-use koppel::models::cases::case;
 use koppel::run::{AccelerationKind, IterationConfig, IterationKind, LoopWork, Run, RunConfig};
 use koppel::signal::external::ExternalConfig;
 use koppel::solver::SolverConfig;

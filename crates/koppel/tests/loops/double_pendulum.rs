@@ -1,9 +1,9 @@
 //! The double pendulum of Kübler & Schiehlen 2000, 5: Euler's method, constant inputs, one micro step per macro step. The
 //! reference is the whole pendulum solved by Euler's method, its loop solved by hand.
 
+use crate::cases::case;
 use koppel::analysis::{choose_filter, zero_stability};
 use koppel::coupling::{CouplingConfig, StartUp};
-use koppel::models::cases::case;
 use koppel::run::{AccelerationKind, IterationConfig, IterationKind, Reading, Run, RunConfig};
 use koppel::solver::SolverConfig;
 use koppel::system::{FilterConfig, System};

@@ -1,8 +1,8 @@
 //! Runs that a subsystem ends: inside of a step that was halved, and far from zero.
 
+use crate::cases::{Case, case};
 use koppel::coupling::{CouplingConfig, StartUp};
-use koppel::models::cases::{Case, case};
-use koppel::record::{Record, Table};
+use koppel::record::{Record, Trajectory};
 use koppel::run::{
     AccelerationKind, Change, Ending, Flow, IterationConfig, IterationKind, Otherwise, Run, RunConfig,
     RunState,
@@ -106,7 +106,7 @@ fn a_run_that_ends_in_a_half_step_ends_where_all_are() {
     };
     for end in [0.0261, 0.0302, 0.0075] {
         let mut run = Run::new(with_alarm(&case, end), &config).unwrap();
-        let mut table = Table::default();
+        let mut table = Trajectory::default();
         let ending = run.run(&mut table, &mut |_| Ok(Flow::Continue)).unwrap();
         assert!(matches!(&ending, Ending::Terminated(request) if request.subsystem == "alarm"), "{ending:?}");
         assert!(run.halvings() > 0);
@@ -128,7 +128,7 @@ fn a_run_far_from_zero_ends_when_it_is_asked_to() {
         let end = start + f64::from(k) * 1e-3;
         let system = SystemBuilder::new().add("alarm", Alarm::new(end)).build().unwrap();
         let mut run = Run::new(system, &RunConfig { start, ..RunConfig::new(start + 2.0, 1e-3) }).unwrap();
-        let ending = run.run(&mut Table::default(), &mut |_| Ok(Flow::ContinueFor(1000))).unwrap();
+        let ending = run.run(&mut Trajectory::default(), &mut |_| Ok(Flow::ContinueFor(1000))).unwrap();
         assert!(matches!(ending, Ending::Terminated(_)), "{ending:?}");
         assert!((run.time() - end).abs() < 2e-3, "{} instead of {end}", run.time());
     }

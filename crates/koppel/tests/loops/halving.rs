@@ -1,8 +1,8 @@
 //! Loops that do not converge: accepted, stopped, or halved.
 
+use crate::cases::case;
 use crate::members::Static;
 use koppel::coupling::{CouplingConfig, StartUp};
-use koppel::models::cases::case;
 use koppel::run::{
     AccelerationKind, Change, IterationConfig, IterationKind, Otherwise, Run, RunConfig, Statistics,
 };

@@ -3,6 +3,8 @@
 #![expect(clippy::print_stdout, reason = "tables for the reader")]
 #![expect(clippy::unwrap_used, reason = "a test that cannot be set up fails")]
 
+#[path = "../common/cases/mod.rs"]
+mod cases;
 mod derivatives;
 mod double_pendulum;
 mod ends;

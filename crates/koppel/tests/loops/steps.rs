@@ -1,9 +1,9 @@
 //! Iteration of steps: order, accuracy, cost; and random loops.
 
+use crate::cases::case;
 use crate::members::{Calls, Static};
 use koppel::coupling::{CouplingConfig, StartUp};
 use koppel::linalg::{Matrix, solve, spectral_radius};
-use koppel::models::cases::case;
 use koppel::run::{AccelerationKind, IterationConfig, IterationKind, Reading, Run, RunConfig, RunState};
 use koppel::signal::external::ExternalConfig;
 use koppel::solver::SolverConfig;

@@ -1,10 +1,10 @@
 //! Radii of the step matrix with frozen states, against closed forms and the growth that is seen.
 
+use crate::cases::case;
 use crate::members::Static;
 use koppel::analysis::zero_stability;
 use koppel::coupling::{CouplingConfig, Hold, StartUp};
 use koppel::linalg::{Matrix, spectral_radius};
-use koppel::models::cases::case;
 use koppel::run::{Change, Reading, Run, RunConfig, ScheduleConfig};
 use koppel::system::{Connection, System, SystemBuilder};
 use std::collections::BTreeMap;

@@ -4,7 +4,7 @@
 
 mod arrays;
 
-use koppel::record::{Record, Recorder, Table};
+use koppel::record::{Record, Recorder, Trajectory};
 use koppel::run::{Flow, Parallel, Run, RunConfig, RunState, ScheduleConfig};
 use koppel::signal::{Samples, Segment, Step};
 use koppel::system::{
@@ -140,7 +140,7 @@ fn pair(order: [&str; 2]) -> System {
 
 fn run(system: System, config: &RunConfig) -> BTreeMap<String, Vec<f64>> {
     let mut simulation = Run::new(system, config).unwrap();
-    let mut table = Table::default();
+    let mut table = Trajectory::default();
     simulation.run(&mut table, &mut |_| Ok(Flow::Continue)).unwrap();
     let names = simulation.columns().iter().map(|column| column.name.clone()).enumerate();
     names.map(|(k, name)| (name, table.rows.iter().map(|row| row[k]).collect())).collect()
@@ -334,7 +334,8 @@ fn a_failing_receiver_is_named() {
     let mut system = pair(["a", "b"]);
     system.subsystems[1] = Box::new(Teller { refused: Some("3".into()), ..Teller::new() });
     let mut simulation = Run::new(system, &RunConfig::new(1.0, 0.1)).unwrap();
-    let error = simulation.run(&mut Table::default(), &mut |_| Ok(Flow::Continue)).unwrap_err().to_string();
+    let error =
+        simulation.run(&mut Trajectory::default(), &mut |_| Ok(Flow::Continue)).unwrap_err().to_string();
     assert!(error.starts_with("subsystem `b` failed at t = 0.3"), "{error}");
     assert!(error.contains("three is not possible"), "{error}");
 }

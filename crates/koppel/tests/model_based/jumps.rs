@@ -6,7 +6,7 @@ use super::*;
 #[test]
 fn a_jump_from_outside_gives_no_kick() {
     let case = {
-        let mut case = koppel::models::cases::case("control-loop").unwrap();
+        let mut case = crate::cases::case("control-loop").unwrap();
         case.externals[0].1 = ExternalConfig::Step { time: 1.0, before: 0.0, after: 1.0 };
         case
     };
@@ -32,7 +32,7 @@ fn a_jump_from_outside_gives_no_kick() {
 #[test]
 fn a_jump_is_met_like_a_start() {
     let case = |signal| {
-        let mut case = koppel::models::cases::case("control-loop").unwrap();
+        let mut case = crate::cases::case("control-loop").unwrap();
         case.externals[0].1 = signal;
         case
     };

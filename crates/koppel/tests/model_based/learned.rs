@@ -38,7 +38,7 @@ fn corrections_do_not_add_up_while_models_are_learned() {
 /// hold, stable at this step.
 #[test]
 fn models_of_bad_quality_are_put_aside() {
-    let case = koppel::models::cases::case("helicopter").unwrap();
+    let case = crate::cases::case("helicopter").unwrap();
     let largest = |learning| {
         let prestep = PrestepConfig { constant: ConstantConfig::None, learning, ..PrestepConfig::default() };
         let coupling = CouplingConfig::from(prestep);
@@ -56,7 +56,7 @@ fn models_of_bad_quality_are_put_aside() {
 /// another step it is refused with a reason.
 #[test]
 fn moesp_starts_from_an_earlier_run() {
-    let case = koppel::models::cases::case("dual-mass").unwrap();
+    let case = crate::cases::case("dual-mass").unwrap();
     let prestep = PrestepConfig {
         model: ModelConfig::Moesp(MoespConfig { order: Some(2), window: 100, rows: None }),
         learning: Some(LearningConfig { duration: 0.015, ..LearningConfig::default() }),

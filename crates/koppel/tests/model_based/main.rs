@@ -2,6 +2,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+#[path = "../common/cases/mod.rs"]
+mod cases;
 mod jumps;
 mod learned;
 mod random;
@@ -14,7 +16,7 @@ use koppel::coupling::{
 };
 use koppel::identify::{ModelConfig, MoespConfig, RlsConfig};
 use koppel::linalg::Matrix;
-use koppel::record::{Record, Table};
+use koppel::record::{Record, Trajectory};
 use koppel::run::{
     AccelerationKind, Change, Flow, IterationConfig, IterationKind, Reading, Run, RunConfig, ScheduleConfig,
 };
@@ -97,9 +99,9 @@ fn settings(stop: f64, step: f64) -> Vec<RunConfig> {
     all
 }
 
-fn run(system: System, config: &RunConfig) -> (Run, Table) {
+fn run(system: System, config: &RunConfig) -> (Run, Trajectory) {
     let mut simulation = Run::new(system, config).unwrap();
-    let mut table = Table::default();
+    let mut table = Trajectory::default();
     let ending = simulation.run(&mut table, &mut |_| Ok(Flow::Continue));
     ending.unwrap_or_else(|error| panic!("{error}\n{config:?}"));
     (simulation, table)

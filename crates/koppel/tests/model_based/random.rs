@@ -3,7 +3,7 @@
 use super::{linear, run};
 use koppel::coupling::{CouplingConfig, PrestepConfig};
 use koppel::linalg::{Matrix, spectral_abscissa};
-use koppel::record::{Record, Table};
+use koppel::record::{Record, Trajectory};
 use koppel::run::{Run, RunConfig};
 use koppel::solver::SolverConfig;
 use koppel::system::{
@@ -87,7 +87,7 @@ impl Example {
         builder.build().unwrap()
     }
 
-    fn reference(&self) -> Table {
+    fn reference(&self) -> Trajectory {
         let graph = self.system().graph;
         let ode = |(m, x0): &(StateSpace, Vec<f64>)| -> Box<dyn Ode> {
             let names =
@@ -107,9 +107,9 @@ impl Example {
     }
 
     /// Mean error relative to each output's range, and the worst quality figure of the run.
-    fn error(&self, coupling: CouplingConfig, exact: &Table) -> (f64, f64) {
+    fn error(&self, coupling: CouplingConfig, exact: &Trajectory) -> (f64, f64) {
         let mut simulation = Run::new(self.system(), &self.config(coupling)).unwrap();
-        let mut table = Table::default();
+        let mut table = Trajectory::default();
         let mut worst = 0.0_f64;
         simulation.record(&mut table).unwrap();
         while !simulation.is_done() {

@@ -127,7 +127,7 @@ fn models_that_predict_well_stay() {
 /// the start, 0.0024 with 4 of 51 (the default), 0.0004 with 13.
 #[test]
 fn a_system_that_bends_is_followed_with_fewer_models() {
-    let case = koppel::models::cases::case("pendulum-oscillator").unwrap();
+    let case = crate::cases::case("pendulum-oscillator").unwrap();
     let rows = |model| {
         let coupling = CouplingConfig::from(PrestepConfig { model, ..PrestepConfig::default() });
         let config = RunConfig { coupling, reading: Reading::Stale, ..RunConfig::new(1.0, 0.02) };

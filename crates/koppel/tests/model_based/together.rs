@@ -26,7 +26,7 @@ fn methods_that_learn_differently_are_not_mixed() {
         CouplingConfig::from(PrestepConfig { model, learned, ..PrestepConfig::default() })
     };
     let constant = |constant| CouplingConfig::from(PrestepConfig { constant, ..PrestepConfig::default() });
-    let case = koppel::models::cases::case("two-mass").unwrap();
+    let case = crate::cases::case("two-mass").unwrap();
     // What two earlier runs of other lengths have learned.
     let [first, second] = [0.5, 0.7].map(|stop| {
         let coupling = by(1, &BTreeMap::new());
@@ -50,7 +50,7 @@ fn methods_that_learn_differently_are_not_mixed() {
 /// A method that learns its models beside one that has them from the start.
 #[test]
 fn known_and_learned_models_share_a_run() {
-    let case = koppel::models::cases::case("two-mass").unwrap();
+    let case = crate::cases::case("two-mass").unwrap();
     let learned = CouplingConfig::from(PrestepConfig {
         model: ModelConfig::Rls(RlsConfig::default()),
         ..PrestepConfig::default()
@@ -65,7 +65,7 @@ fn known_and_learned_models_share_a_run() {
 /// Subsystems are excited once, for one number of nodes; and the steps of VFPS beside others are taken once, which is told.
 #[test]
 fn vfps_beside_other_methods() {
-    let case = koppel::models::cases::case("two-mass").unwrap();
+    let case = crate::cases::case("two-mass").unwrap();
     let vfps = |nodes| CouplingConfig::from(VfpsConfig { nodes, ..VfpsConfig::default() });
     let start = |default: CouplingConfig, other: CouplingConfig| {
         let connections = [(case.connections[0].to.clone(), other)].into();
@@ -85,7 +85,7 @@ fn vfps_beside_other_methods() {
 /// method everywhere, where the hold everywhere is lost.
 #[test]
 fn each_connection_by_its_own_method() {
-    let mut case = koppel::models::cases::case("dual-mass").unwrap();
+    let mut case = crate::cases::case("dual-mass").unwrap();
     case.parts[1].parameters.extend([("ck".to_owned(), 2e5), ("dk".to_owned(), 200.0)]);
     let build = || {
         let mut system = SystemBuilder::new();

@@ -1,8 +1,9 @@
 //! What every model of the catalogue must do.
 
 use super::{Numbers, parameters};
+use crate::cases::random_dual_mass;
 use koppel::Error;
-use koppel::models::{Allowed, ModelEntry, build, catalogue, random_dual_mass};
+use koppel::models::{Allowed, ModelEntry, build, catalogue};
 use koppel::system::{Dependencies, Ode};
 use koppel::unit::Unit;
 use std::collections::{BTreeMap, BTreeSet};

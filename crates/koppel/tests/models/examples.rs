@@ -1,7 +1,7 @@
 //! The example files say the same as the cases of the same name.
 
+use crate::cases::{Case, Part, case, cases};
 use koppel::coupling::CouplingConfig;
-use koppel::models::cases::{Case, Part, case, cases};
 use koppel::models::entry;
 use koppel::run::RunConfig;
 use koppel::signal::external::ExternalConfig;

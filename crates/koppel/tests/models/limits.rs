@@ -1,8 +1,8 @@
 //! The largest stable steps of zero-order hold that docs/problems.md lists, seen in runs.
 
 use super::{range, run};
+use crate::cases::{Case, case};
 use koppel::coupling::{CouplingConfig, Hold};
-use koppel::models::cases::{Case, case};
 use koppel::run::{Reading, RunConfig, ScheduleConfig};
 
 const STEPS: usize = 20_000;

@@ -1,9 +1,9 @@
 //! Linear cases against matrices, modes and Jacobians that come from elsewhere.
 
 use super::{parameters, reference_run};
+use crate::cases::{Case, case};
 use koppel::linalg::{Matrix, eigenvalues, pinv, spectral_abscissa};
 use koppel::models::build;
-use koppel::models::cases::{Case, case};
 use koppel::system::{Ode, StateSpace, monolith};
 use std::f64::consts::{PI, TAU};
 
@@ -87,7 +87,7 @@ fn quarter_truck_by_hand_in_both_causalities() {
 /// The redundant copy of the other mass' position is the only state more: its mode is the eigenvalue 0.
 #[test]
 fn random_dual_mass_is_the_dual_mass_with_an_integrator() {
-    let system = koppel::models::random_dual_mass(17);
+    let system = crate::cases::random_dual_mass(17);
     let hand = two_masses(system.m, system.k, system.d, system.kc, system.dc);
     let mut expected = eigenvalues(&hand).unwrap();
     let mut found = eigenvalues(&matrices("random-dual-mass").a).unwrap();

@@ -5,18 +5,20 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+#[path = "../common/cases/mod.rs"]
 mod cases;
 mod catalogue;
+mod every_case;
 mod examples;
 mod limits;
 mod linear_cases;
 mod nonlinear_cases;
 mod steering;
 
+use crate::cases::Case;
 use koppel::Result;
 use koppel::coupling::{CouplingConfig, Hold};
-use koppel::models::cases::Case;
-use koppel::record::Table;
+use koppel::record::Trajectory;
 use koppel::run::{Flow, Reading, Run, RunConfig, ScheduleConfig};
 use koppel::system::System;
 use std::collections::BTreeMap;
@@ -27,15 +29,15 @@ fn parameters(list: &[(&str, f64)]) -> BTreeMap<String, f64> {
 }
 
 /// Names of the columns, and the rows.
-fn run(system: System, config: &RunConfig) -> Result<(Vec<String>, Table)> {
+fn run(system: System, config: &RunConfig) -> Result<(Vec<String>, Trajectory)> {
     let mut simulation = Run::new(system, config)?;
-    let mut table = Table::default();
+    let mut table = Trajectory::default();
     simulation.run(&mut table, &mut |_| Ok(Flow::Continue))?;
     Ok((simulation.columns().iter().map(|column| column.name.clone()).collect(), table))
 }
 
 /// The run of the uncut system with the same communication points.
-fn reference_run(case: &Case, config: &RunConfig) -> Result<(Vec<String>, Table)> {
+fn reference_run(case: &Case, config: &RunConfig) -> Result<(Vec<String>, Trajectory)> {
     let config = RunConfig {
         reading: Reading::Fresh,
         hold: Hold::Constant,

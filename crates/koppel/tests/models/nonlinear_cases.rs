@@ -1,10 +1,10 @@
 //! Non-linear models against textbook results.
 
 use super::{Numbers, parameters, range, run};
+use crate::cases::case;
 use koppel::coupling::CouplingConfig;
 use koppel::linalg::{Matrix, eigenvalues, solve, spectral_radius};
 use koppel::models::build;
-use koppel::models::cases::case;
 use koppel::run::{Reading, RunConfig};
 use koppel::solver::{SolverConfig, Tolerances};
 use koppel::system::{Ode, OdeModel, SystemBuilder, monolith};

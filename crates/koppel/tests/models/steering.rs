@@ -1,9 +1,9 @@
 //! Steering: a program that samples, and friction that sticks.
 
 use super::{range, run};
+use crate::cases::{Case, case};
 use koppel::coupling::{CouplingConfig, StartUp};
 use koppel::models::build;
-use koppel::models::cases::{Case, case};
 use koppel::record::Record;
 use koppel::run::RunConfig;
 use koppel::signal::external::ExternalConfig;

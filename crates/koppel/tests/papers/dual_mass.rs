@@ -2,11 +2,11 @@
 
 use super::watched::{Trace, Watched, seen};
 use super::{global_error, prestep, stale};
+use crate::cases::{Case, case};
 use koppel::coupling::{
     Against, ConstantConfig, CorrectorConfig, CouplingConfig, ErrorEquationConfig, NepceConfig, OdeMethod,
     PrestepConfig,
 };
-use koppel::models::cases::{Case, case};
 use koppel::run::Run;
 use koppel::system::Subsystem;
 

@@ -1,9 +1,9 @@
 //! The helicopter and its controller, Genser 2020, chapter 4; pilot 1, inputs moved over the step (`hold = "continuous"`).
 
 use super::{global_error, prestep, run};
+use crate::cases::{Case, case};
 use koppel::coupling::{ConstantConfig, CouplingConfig, LearningConfig, PrestepConfig};
 use koppel::identify::{ModelConfig, RlsConfig};
-use koppel::models::cases::{Case, case};
 use koppel::run::{Run, RunConfig};
 
 fn helicopter(coupling: CouplingConfig, step: f64) -> (Case, RunConfig) {

@@ -3,12 +3,12 @@
 use super::monte_carlo::{StepMatrix, seeds, unstable};
 use super::run;
 use super::watched::{Trace, Watched, seen};
+use crate::cases::RandomDualMass;
+use crate::cases::{case, random_dual_mass_case};
 use koppel::coupling::{CouplingConfig, HinfConfig, Hold, StartUp};
 use koppel::frequency::error_table;
 use koppel::hinf::HoldOrder;
 use koppel::linalg::Matrix;
-use koppel::models::RandomDualMass;
-use koppel::models::cases::{case, random_dual_mass_case};
 use koppel::run::{Run, RunConfig};
 use koppel::signal::external::ExternalConfig;
 use koppel::solver::SolverConfig;

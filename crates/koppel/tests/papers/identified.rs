@@ -1,9 +1,9 @@
 //! Learned models beyond the first order: recursive least squares of order two, MOESP, and the corrector on learned models.
 
 use super::{global_error, prestep, stale};
+use crate::cases::case;
 use koppel::coupling::{CorrectorConfig, CouplingConfig, ErrorEquationConfig, LearningConfig, PrestepConfig};
 use koppel::identify::{ModelConfig, MoespConfig, RlsConfig};
-use koppel::models::cases::case;
 use koppel::run::RunConfig;
 
 fn moesp(order: usize, window: usize) -> ModelConfig {

@@ -6,6 +6,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+#[path = "../common/cases/mod.rs"]
+mod cases;
 mod dual_mass;
 mod helicopter;
 mod hinf;
@@ -15,17 +17,17 @@ mod nonlinear_dual_mass;
 mod pendulum;
 mod watched;
 
+use crate::cases::Case;
 use koppel::Result;
 use koppel::coupling::{CouplingConfig, PrestepConfig};
-use koppel::models::cases::Case;
-use koppel::record::Table;
+use koppel::record::Trajectory;
 use koppel::run::{Flow, Reading, Run, RunConfig};
 use koppel::system::System;
 
 /// Names of the columns, and the rows.
-fn run(system: System, config: &RunConfig) -> Result<(Vec<String>, Table)> {
+fn run(system: System, config: &RunConfig) -> Result<(Vec<String>, Trajectory)> {
     let mut simulation = Run::new(system, config)?;
-    let mut table = Table::default();
+    let mut table = Trajectory::default();
     simulation.run(&mut table, &mut |_| Ok(Flow::Continue))?;
     Ok((simulation.columns().iter().map(|column| column.name.clone()).collect(), table))
 }

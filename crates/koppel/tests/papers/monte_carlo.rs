@@ -4,10 +4,10 @@
 //! Eigenvalues of exactly one belong to parameters that are part of the state and to the position that the first mass
 //! integrates of the second (its drift mode); they do not count.
 
+use crate::cases::random_dual_mass;
+use crate::cases::{Case, random_dual_mass_case};
 use koppel::coupling::CouplingConfig;
 use koppel::linalg::{Complex, Matrix, eigenvalues};
-use koppel::models::cases::{Case, random_dual_mass_case};
-use koppel::models::random_dual_mass;
 use koppel::run::{Parallel, Run, RunConfig, RunState};
 
 /// The first `count` seeds from `first` whose uncut systems the solver of 1 ms can follow.

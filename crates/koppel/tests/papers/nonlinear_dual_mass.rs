@@ -1,9 +1,9 @@
 //! The dual-mass oscillator with a progressive spring and pulses, Genser 2020, 3.1.1 and 3.1.2.
 
 use super::{global_error, prestep, stale};
+use crate::cases::case;
 use koppel::coupling::{CouplingConfig, ErrorEquationConfig, LearningConfig, LearningKind};
 use koppel::identify::{ModelConfig, RlsConfig};
-use koppel::models::cases::case;
 
 /// Learning by hold at the run's step diverges, as hold does. Learned at a tenth of the step for 50 ms and rescaled, the
 /// models serve: 0.069, 0.066, 0.114 seen; derivatives of the equations give 0.025, 0.027, 0.050.

@@ -1,9 +1,9 @@
 //! The stiff pendulum-oscillator of Genser & Benedikt 2018, with derivatives taken anew at every communication point.
 
 use super::{prestep, run, stale};
+use crate::cases::{Case, case};
 use koppel::coupling::{CouplingConfig, ErrorEquationConfig, OdeMethod, Shape};
 use koppel::identify::ModelConfig;
-use koppel::models::cases::{Case, case};
 use koppel::run::RunConfig;
 use koppel::solver::{SolverConfig, Tolerances};
 

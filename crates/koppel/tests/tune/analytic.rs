@@ -3,7 +3,8 @@
 //! Measured as there: the mean distance of what was found from 500 points of the true front, after 25 000 evaluations. Table
 //! II gives 0.033 for ZDT1, 0.115 for ZDT3 and 0.0034 for SCH.
 
-use koppel::plan::evolution::{Breeding, Problem, Random, breed};
+use koppel::SplitMix64;
+use koppel::plan::evolution::{Breeding, Problem, breed};
 use koppel::plan::pareto::Point;
 
 /// Numbers between two ends, in millionths of the way.
@@ -36,12 +37,12 @@ impl Problem for Numbers {
         Vec::new()
     }
 
-    fn draw(&self, random: &mut Random) -> Vec<usize> {
+    fn draw(&self, random: &mut SplitMix64) -> Vec<usize> {
         (0..self.count).map(|_| random.below(PARTS + 1)).collect()
     }
 
     /// Between or a little beyond the parents; one number in all is moved by up to a tenth, mostly less.
-    fn child(&self, [a, b]: [&Vec<usize>; 2], random: &mut Random) -> Vec<usize> {
+    fn child(&self, [a, b]: [&Vec<usize>; 2], random: &mut SplitMix64) -> Vec<usize> {
         let mut child = Vec::with_capacity(self.count);
         for (a, b) in a.iter().zip(b) {
             let (a, b) = (*a as f64, *b as f64);

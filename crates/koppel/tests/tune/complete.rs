@@ -1,8 +1,8 @@
 //! The search against all combinations.
 
 use super::{connections, linear, names};
+use crate::cases::case;
 use koppel::coupling::CouplingConfig;
-use koppel::models::cases::case;
 use koppel::plan::tune::{Objective, TuneOptions, Tuning, tune};
 use koppel::run::RunConfig;
 

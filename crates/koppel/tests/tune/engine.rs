@@ -1,8 +1,8 @@
 //! What is predicted against what the engine does with the systems themselves.
 
 use super::{connections, linear, names};
+use crate::cases::{Case, case};
 use koppel::coupling::CouplingConfig;
-use koppel::models::cases::{Case, case};
 use koppel::plan::tune::{TuneOptions, Tuned, tune};
 use koppel::run::{Run, RunConfig, ScheduleConfig};
 

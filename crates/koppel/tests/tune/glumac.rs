@@ -4,8 +4,8 @@
 //! slave. Figures beside α and h were computed from the closed-form step matrix in Python, without koppel.
 
 use super::{linear, names};
+use crate::cases::{Case, case};
 use koppel::coupling::{CouplingConfig, RelaxedConfig};
-use koppel::models::cases::{Case, case};
 use koppel::plan::tune::{Objective, TuneOptions, Tuned, Tuning, tune};
 use koppel::run::{Reading, RunConfig, ScheduleConfig};
 

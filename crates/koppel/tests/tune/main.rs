@@ -3,6 +3,8 @@
 #![expect(clippy::print_stdout, reason = "figures for the reader, shown with --nocapture")]
 
 mod analytic;
+#[path = "../common/cases/mod.rs"]
+mod cases;
 #[path = "../common/chain.rs"]
 mod chain;
 mod complete;
@@ -10,8 +12,8 @@ mod engine;
 mod glumac;
 mod large;
 
+use crate::cases::Case;
 use koppel::analysis::LinearSystem;
-use koppel::models::cases::Case;
 use koppel::run::Run;
 
 /// The system of a case, linearised at its start.

@@ -7,7 +7,7 @@ mod problems;
 
 use super::{signal_based, vfps};
 use koppel::coupling::{CouplingConfig, StartUp, VfpsConfig};
-use koppel::record::{Record, Table};
+use koppel::record::{Record, Trajectory};
 use koppel::run::{Flow, Run, RunConfig};
 use problems::{Fresh, problems};
 
@@ -30,7 +30,7 @@ fn run(problem: &Fresh, coupling: &CouplingConfig, step: f64, every: u64) -> Vec
     names.push("coupling.quality".into());
     let place = |name: &String| simulation.columns().iter().position(|column| column.name == *name);
     let columns: Vec<usize> = names.iter().filter_map(place).collect();
-    let mut table = Table::default();
+    let mut table = Trajectory::default();
     // A run that fails has been told apart by its figure, or not.
     let _ = simulation.run(&mut table, &mut |_| Ok(Flow::Continue));
     columns.iter().map(|column| table.column(*column).collect()).collect()

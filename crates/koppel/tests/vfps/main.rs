@@ -2,6 +2,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+#[path = "../common/cases/mod.rs"]
+mod cases;
 mod fresh;
 #[expect(dead_code, reason = "the experiment `steps` uses the rest")]
 mod problems;

@@ -1,8 +1,8 @@
 //! Problems with known references, and how large a step a coupling allows on them.
 
+use crate::cases::{Case, case};
 use koppel::coupling::CouplingConfig;
-use koppel::models::cases::{Case, case};
-use koppel::record::Table;
+use koppel::record::Trajectory;
 use koppel::run::{Flow, Run, RunConfig};
 use koppel::signal::external::ExternalConfig;
 use rayon::prelude::*;
@@ -102,7 +102,7 @@ fn outputs(simulation: &mut Run, names: &[String]) -> Option<Vec<Vec<f64>>> {
         .iter()
         .map(|name| simulation.columns().iter().position(|c| c.name == *name))
         .collect::<Option<_>>()?;
-    let mut table = Table::default();
+    let mut table = Trajectory::default();
     simulation.run(&mut table, &mut |_| Ok(Flow::Continue)).ok()?;
     Some(columns.iter().map(|column| table.column(*column).collect()).collect())
 }

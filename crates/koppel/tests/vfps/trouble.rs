@@ -1,10 +1,10 @@
 //! Subsystems that cannot be known, that change, that fail.
 
 use super::vfps;
+use crate::cases::{Case, case};
 use koppel::coupling::{CouplingConfig, StartUp, VfpsConfig};
 use koppel::linalg::Matrix;
-use koppel::models::cases::{Case, case};
-use koppel::record::Table;
+use koppel::record::Trajectory;
 use koppel::run::{Change, Flow, Run, RunConfig};
 use koppel::solver::SolverConfig;
 use koppel::system::{
@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 /// All outputs at the communication points.
 fn run(system: System, config: &RunConfig) -> koppel::Result<Vec<Vec<f64>>> {
     let mut simulation = Run::new(system, config)?;
-    let mut table = Table::default();
+    let mut table = Trajectory::default();
     simulation.run(&mut table, &mut |_| Ok(Flow::Continue))?;
     Ok(table.rows)
 }

@@ -8,6 +8,8 @@
 #![expect(clippy::print_stdout, reason = "it prints a table")]
 #![expect(clippy::unwrap_used, reason = "an experiment that cannot go on has failed")]
 
+#[path = "../../../../crates/koppel/tests/common/cases/mod.rs"]
+mod cases;
 #[path = "../../../../crates/koppel-fmi/tests/common/prepared.rs"]
 mod prepared;
 #[path = "../../../../crates/koppel-fmu/tests/vfps/problems.rs"]

@@ -4,15 +4,17 @@
 
 #![expect(clippy::print_stdout, clippy::unwrap_used, reason = "a program of figures prints and may panic")]
 
+#[path = "../../../../crates/koppel/tests/common/cases/mod.rs"]
+mod cases;
 #[path = "../../../../crates/koppel/tests/papers/monte_carlo.rs"]
 mod monte_carlo;
 
+use crate::cases::{Case, case, random_dual_mass_case};
 use koppel::coupling::{CouplingConfig, HinfConfig, Hold, PrestepConfig, StartUp, VfpsConfig};
 use koppel::frequency::error_table;
 use koppel::hinf::HoldOrder;
 use koppel::identify::ModelConfig;
-use koppel::models::cases::{Case, case, random_dual_mass_case};
-use koppel::record::Table;
+use koppel::record::Trajectory;
 use koppel::run::{Flow, Parallel, Run, RunConfig};
 use koppel::signal::external::ExternalConfig;
 use koppel::system::System;
@@ -65,7 +67,7 @@ fn stability(count: usize) {
 /// Columns by name.
 struct Course {
     names: Vec<String>,
-    table: Table,
+    table: Trajectory,
     /// False if it ended in numbers that are none; the rows before are kept.
     is_whole: bool,
 }
@@ -73,7 +75,7 @@ struct Course {
 impl Course {
     fn new(system: System, config: &RunConfig) -> Course {
         let mut simulation = Run::new(system, config).unwrap();
-        let mut table = Table::default();
+        let mut table = Trajectory::default();
         let is_whole = simulation.run(&mut table, &mut |_| Ok(Flow::Continue)).is_ok();
         let names = simulation.columns().iter().map(|column| column.name.clone()).collect();
         Course { names, table, is_whole }

@@ -13,7 +13,7 @@ mod equations;
 
 use equations::model;
 use koppel::coupling::{CouplingConfig, StartUp, VfpsConfig};
-use koppel::record::{Record, Table};
+use koppel::record::{Record, Trajectory};
 use koppel::run::{Flow, Run, RunConfig};
 use koppel::system::{Connection, System, SystemBuilder};
 
@@ -92,7 +92,7 @@ fn run(system: System, coupling: CouplingConfig, start: f64, step: f64, every: u
     let places = names.map(|name| {
         simulation.columns().iter().position(|column| column.name == name).expect("it is recorded")
     });
-    let mut table = Table::default();
+    let mut table = Trajectory::default();
     let mut before = 0;
     simulation
         .run(&mut table, &mut |watched| {

@@ -5,6 +5,8 @@
 
 #![expect(clippy::print_stdout, reason = "it prints a table")]
 
+#[path = "../../../../crates/koppel/tests/common/cases/mod.rs"]
+mod cases;
 #[expect(dead_code, reason = "tests use the rest")]
 #[path = "../../../../crates/koppel/tests/vfps/problems.rs"]
 mod problems;

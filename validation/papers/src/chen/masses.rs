@@ -1,9 +1,9 @@
 //! Dual masses: 2000 random ones (Tables 3 and 4), and the four printed ones (Figures 7 to 10).
 
-use koppel::analysis::LinearSystem;
+use crate::cases::{Case, random_dual_mass_case};
+use crate::cases::{RandomDualMass, random_dual_mass};
+use koppel::analysis::{LinearSystem, StepMatrix};
 use koppel::coupling::CouplingConfig;
-use koppel::models::cases::{Case, random_dual_mass_case};
-use koppel::models::{RandomDualMass, random_dual_mass};
 use koppel::run::{Run, RunConfig};
 use koppel::signal::external::ExternalConfig;
 use koppel_io::plot::Scale::Linear;
@@ -73,7 +73,7 @@ fn judged(case: &Case, coupling: &CouplingConfig, exact: &Course) -> Result<Judg
 fn grows(case: &Case, coupling: &CouplingConfig) -> Result<bool> {
     let config = RunConfig { coupling: coupling.clone(), ..case.run.clone() };
     let mut simulation = Run::new(case.system()?, &config)?;
-    let spectrum = LinearSystem::new(&mut simulation)?.step_matrix(&config)?.spectrum()?;
+    let spectrum = StepMatrix::of(&LinearSystem::new(&mut simulation)?, &config)?.spectrum()?;
     Ok(!spectrum.is_bounded())
 }
 

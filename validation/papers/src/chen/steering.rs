@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use koppel::models::cases::{Case, case};
+use crate::cases::{Case, case};
 use koppel::run::{Parallel, RunConfig};
 use koppel_io::plot::Scale::Linear;
 

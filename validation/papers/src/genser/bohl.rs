@@ -8,10 +8,10 @@
 //! subsystems by their own Euler steps. The exponent is the limit of max ‖Φ(k, k0)‖^{1/(k-k0)}; below 1 with bounded matrices means exponentially
 //! and BIBO stable.
 
+use crate::cases::case;
 use koppel::coupling::{CouplingConfig, LearningConfig, PrestepConfig};
 use koppel::identify::{Learned, ModelConfig, RlsConfig};
 use koppel::linalg::Matrix;
-use koppel::models::cases::case;
 use koppel::run::Run;
 use koppel::system::StateSpace;
 use koppel_io::plot::Scale::{Linear, Logarithmic};

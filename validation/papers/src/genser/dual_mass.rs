@@ -1,9 +1,9 @@
 //! The dual masses of chapter 3, and courses of one of their runs.
 
+use crate::cases::{Case, case};
 use koppel::coupling::{
     Against, ConstantConfig, CorrectorConfig, CouplingConfig, NepceConfig, OdeMethod, PrestepConfig,
 };
-use koppel::models::cases::{Case, case};
 use koppel::run::{Reading, RunConfig};
 use koppel_io::plot::Scale::Linear;
 

@@ -1,11 +1,11 @@
 //! 4.1: a helicopter and its controller. Figures 4.10 to 4.15.
 
+use crate::cases::{Case, case};
 use koppel::coupling::{
     Against, ConstantConfig, CorrectorConfig, CouplingConfig, ErrorEquationConfig, LearningConfig,
     NepceConfig, PrestepConfig,
 };
 use koppel::identify::{Learned, ModelConfig, RlsConfig};
-use koppel::models::cases::{Case, case};
 use koppel::record::Record;
 use koppel::run::RunConfig;
 use koppel_io::plot::Scale::{Linear, Logarithmic};

@@ -1,8 +1,8 @@
 //! Courses with the optimal parameters of the thesis on learned models. Figures 3.43, 3.44, 3.50 and 3.51.
 
+use crate::cases::case;
 use koppel::coupling::{CouplingConfig, ErrorEquationConfig, Hold, LearningConfig, PrestepConfig};
 use koppel::identify::ModelConfig;
-use koppel::models::cases::case;
 use koppel::run::RunConfig;
 
 use super::dual_mass::{SIGNALS, courses, differences, stale};

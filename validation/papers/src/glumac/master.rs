@@ -1,8 +1,8 @@
 //! Table 1 of the paper: an order of the two slaves, and relaxed hold at the inputs of the first of them.
 
-use koppel::analysis::LinearSystem;
+use crate::cases::{Case, case};
+use koppel::analysis::{LinearSystem, StepMatrix, consistency};
 use koppel::coupling::CouplingConfig;
-use koppel::models::cases::{Case, case};
 use koppel::run::{Parallel, Reading, Run, RunConfig, ScheduleConfig};
 
 use crate::Result;
@@ -54,13 +54,13 @@ impl Master {
     }
 
     pub(super) fn radius(system: &LinearSystem, run: &RunConfig) -> Result<f64> {
-        Ok(system.step_matrix(run)?.spectrum()?.radius)
+        Ok(StepMatrix::of(system, run)?.spectrum()?.radius)
     }
 
     /// (65): spectral radius and relative consistency.
     pub(super) fn objectives(&self, system: &LinearSystem, step: f64) -> Result<[f64; 2]> {
         let run = self.run(step)?;
-        Ok([Self::radius(system, &run)?, system.consistency(&run)?])
+        Ok([Self::radius(system, &run)?, consistency(system, &run)?])
     }
 }
 

@@ -1,8 +1,8 @@
 //! The double pendulum: uncut by hand, cut by the engine.
 
+use crate::cases::{Case, case};
 use koppel::analysis::choose_filter;
 use koppel::linalg::{Matrix, eigenvalues};
-use koppel::models::cases::{Case, case};
 use koppel::record::Record;
 use koppel::run::{AccelerationKind, IterationConfig, IterationKind, Parallel, Reading, Run, RunConfig};
 use koppel::solver::SolverConfig;

@@ -10,6 +10,7 @@
 
 use super::inside::{Followed, Inside};
 use super::stride::{Leap, Stride};
+use crate::analysis::linear_system::not_linear;
 use crate::error::{Error, Result};
 use crate::linalg::{Complex, Matrix, eigenvalues, spectral_radius};
 use crate::run::Run;
@@ -84,15 +85,15 @@ impl Estimate {
     /// # Errors
     ///
     /// [`Error::Unsupported`] with the reason if there is no linear model of it.
-    pub(super) fn new(simulation: &mut Run) -> Result<Self> {
-        refuse_unknown(simulation)?;
-        let pieces = count_parts(simulation)?;
-        let (parts, is_exact) = inside(simulation)?;
-        let (inputs, outputs) = (simulation.graph().inputs(), simulation.graph().outputs());
-        let closed = close(simulation, &parts)?;
+    pub(super) fn new(run: &mut Run) -> Result<Self> {
+        refuse_unknown(run)?;
+        let pieces = count_parts(run)?;
+        let (parts, is_exact) = inside(run)?;
+        let (inputs, outputs) = (run.graph().inputs(), run.graph().outputs());
+        let closed = close(run, &parts)?;
         let states = closed.states();
-        let has_black_box = (0..simulation.graph().len())
-            .any(|id| simulation.network().subsystem(id).capabilities().solver_config.is_none());
+        let has_black_box = (0..run.graph().len())
+            .any(|id| run.network().subsystem(id).capabilities().solver_config.is_none());
         Ok(Estimate {
             is_exact,
             lengths: Vec::new(),
@@ -102,42 +103,42 @@ impl Estimate {
             outputs: Matrix::zeros(pieces + 1, outputs),
             defects: Matrix::zeros(pieces + 1, inputs),
             ends: vec![0.0; inputs],
-            lags: lags(simulation),
+            lags: lags(run),
             error: vec![0.0; outputs],
-            start: simulation.time(),
-            size: simulation.step_size(),
-            stride: simulation.steps().div_ceil(LOOKS).max(if has_black_box { RARELY } else { 1 }),
+            start: run.time(),
+            size: run.step_size(),
+            stride: run.steps().div_ceil(LOOKS).max(if has_black_box { RARELY } else { 1 }),
             point: 0,
-            changes: simulation.changes().made(),
+            changes: run.changes().made(),
             parts,
             closed,
         })
     }
 
     /// Goes on by the step of this length that was just made.
-    pub(super) fn follow(&mut self, simulation: &mut Run, size: f64) -> Result<()> {
-        if simulation.changes().made() != self.changes {
-            self.jump(simulation)?;
+    pub(super) fn follow(&mut self, run: &mut Run, size: f64) -> Result<()> {
+        if run.changes().made() != self.changes {
+            self.jump(run)?;
         }
         let at = self.fit(size)?;
         let before = std::mem::replace(&mut self.size, size) / size;
-        self.note_inputs(simulation);
+        self.note_inputs(run);
         let Length { leap, strides, .. } = &mut self.lengths[at];
         for (id, (inside, stride)) in self.parts.iter_mut().zip(strides).enumerate() {
             let of = Followed { nodes: &self.inputs, stride: stride.as_mut(), size, before };
-            inside.follow(simulation, id, of, &mut self.outputs);
+            inside.follow(run, id, of, &mut self.outputs);
         }
-        note_defects(simulation, &self.given, &self.outputs, &mut self.defects);
+        note_defects(run, &self.given, &self.outputs, &mut self.defects);
         self.ends.copy_from_slice(self.defects.row(self.defects.rows() - 1));
         look_back(&self.lags, size, &mut self.defects);
         leap.leap(&mut self.state, &self.defects);
         self.closed.c.mul_vec_into(&self.state, &mut self.error);
-        if !simulation.network().reads_fresh() {
+        if !run.network().reads_fresh() {
             self.closed.d.mul_vec_add(&self.ends, &mut self.error);
         }
-        let point = simulation.index() / self.stride;
+        let point = run.index() / self.stride;
         if !self.is_exact && std::mem::replace(&mut self.point, point) != point {
-            self.renew(simulation)?;
+            self.renew(run)?;
         }
         Ok(())
     }
@@ -159,14 +160,14 @@ impl Estimate {
     }
 
     /// Timed changes were made at the begin of the step: subsystems are others, and what was set has no error.
-    fn jump(&mut self, simulation: &mut Run) -> Result<()> {
-        let from = std::mem::replace(&mut self.changes, simulation.changes().made());
+    fn jump(&mut self, run: &mut Run) -> Result<()> {
+        let from = std::mem::replace(&mut self.changes, run.changes().made());
         let stands: Vec<_> = self.parts.iter_mut().map(Inside::take_state).collect();
-        self.renew(simulation)?;
+        self.renew(run)?;
         for (id, (inside, x)) in self.parts.iter_mut().zip(stands).enumerate() {
-            inside.stand(simulation, id, x);
+            inside.stand(run, id, x);
         }
-        for (id, index, value) in simulation.changes().states_set(from) {
+        for (id, index, value) in run.changes().states_set(from) {
             let before: usize = self.parts[..id].iter().map(|inside| inside.matrices.states()).sum();
             if index < self.parts[id].matrices.states() {
                 self.parts[id].set_state(index, value);
@@ -177,8 +178,8 @@ impl Estimate {
     }
 
     /// Vibrations that are faster than the communication: of lightly damped poles beyond half its frequency.
-    pub(super) fn signs(&self, simulation: &Run) -> Vec<String> {
-        let (graph, limit) = (simulation.graph(), PI / simulation.largest_step_taken());
+    pub(super) fn signs(&self, run: &Run) -> Vec<String> {
+        let (graph, limit) = (run.graph(), PI / run.largest_step_taken());
         let one = |(id, part): (usize, &Inside)| {
             let poles = eigenvalues(&part.matrices.a).ok()?;
             let is_fast = |p: &&Complex| p.im > limit && p.re > -LIGHT * p.abs();
@@ -195,23 +196,20 @@ impl Estimate {
     /// A solver with fixed steps that makes a mode grow which does not, if there is one: within the run by e.
     ///
     /// If all subsystems share it, that of the whole system counts; else those of each subsystem alone.
-    pub(super) fn unstable_solver(&self, simulation: &Run) -> Option<String> {
-        let graph = simulation.graph();
-        let solvers: Vec<_> = (0..graph.len())
-            .map(|id| simulation.network().subsystem(id).capabilities().solver_config)
-            .collect();
+    pub(super) fn unstable_solver(&self, run: &Run) -> Option<String> {
+        let graph = run.graph();
+        let solvers: Vec<_> =
+            (0..graph.len()).map(|id| run.network().subsystem(id).capabilities().solver_config).collect();
         let is_shared = solvers.iter().all(|solver| *solver == solvers[0]);
-        let time = simulation.time() - self.start;
+        let time = run.time() - self.start;
         let grows = |solver: Option<SolverConfig>, a: &Matrix| {
-            let (step, terms) = match solver? {
-                SolverConfig::Euler { step } => (step, 1),
-                SolverConfig::Rk4 { step } => (step, 4),
-                _ => return None,
-            };
+            let solver = solver?;
             let modes = eigenvalues(a).ok()?;
-            // ln|R(hλ)| / h, less what the mode does by itself.
-            let excess = |p: &Complex| taylor(*p, step, terms).ln() / step - p.re.max(0.0);
-            modes.iter().any(|p| excess(p) * time > 1.0 && excess(p) > p.re.max(0.0)).then_some(step)
+            // Less what the mode does by itself.
+            let excess = |p: &Complex| Some(solver.growth_rate(*p)? - p.re.max(0.0));
+            let is_too_fast =
+                |p: &Complex| excess(p).is_some_and(|rate| rate * time > 1.0 && rate > p.re.max(0.0));
+            solver.fixed_step().filter(|_| modes.iter().any(is_too_fast))
         };
         let words = |whose: &str, step: f64| {
             format!(
@@ -229,33 +227,31 @@ impl Estimate {
     }
 
     /// What the inputs were given, without external signals and with them.
-    fn note_inputs(&mut self, simulation: &Run) {
+    fn note_inputs(&mut self, run: &Run) {
         let last = self.inputs.rows() - 1;
         let part = self.size / last as f64;
         for j in 0..=last {
             let tau = part * j as f64;
             let row = self.given.row_mut(j);
-            row.iter_mut()
-                .enumerate()
-                .for_each(|(input, value)| *value = simulation.network().given(input, tau));
+            row.iter_mut().enumerate().for_each(|(input, value)| *value = run.network().given(input, tau));
         }
         self.inputs.as_mut_slice().copy_from_slice(self.given.as_slice());
-        let begin = simulation.time() - self.size;
-        for (input, _) in simulation.graph().externals() {
-            let id = simulation.graph().subsystem_of_input(*input);
+        let begin = run.time() - self.size;
+        for (input, _) in run.graph().externals() {
+            let id = run.graph().subsystem_of_input(*input);
             for j in 0..=last {
                 // A signal may jump at the end of the step; that belongs to the next one.
                 let tau = part * j as f64 * if j < last { 1.0 } else { 1.0 - 1e-9 };
                 self.inputs[(j, *input)] =
-                    self.given[(j, *input)] + simulation.network().external(id, *input, begin + tau);
+                    self.given[(j, *input)] + run.network().external(id, *input, begin + tau);
             }
         }
     }
 
     /// Linearises again.
-    fn renew(&mut self, simulation: &mut Run) -> Result<()> {
-        let (parts, is_exact) = inside(simulation)?;
-        let closed = close(simulation, &parts)?;
+    fn renew(&mut self, run: &mut Run) -> Result<()> {
+        let (parts, is_exact) = inside(run)?;
+        let closed = close(run, &parts)?;
         if closed.states() != self.state.len() {
             return Err(unknown("the number of its states has changed".into()));
         }
@@ -269,8 +265,8 @@ impl Estimate {
 }
 
 /// What connected inputs were given less what was connected to them. What is free has no defect.
-fn note_defects(simulation: &Run, given: &Matrix, outputs: &Matrix, defects: &mut Matrix) {
-    let graph = simulation.graph();
+fn note_defects(run: &Run, given: &Matrix, outputs: &Matrix, defects: &mut Matrix) {
+    let graph = run.graph();
     for input in 0..defects.cols() {
         let (wires, offset) = (&graph.wires()[graph.wires_into(input)], graph.offset(input));
         if wires.is_empty() {
@@ -298,10 +294,10 @@ fn look_back(lags: &[f64], size: f64, defects: &mut Matrix) {
     }
 }
 
-fn inside(simulation: &mut Run) -> Result<(Vec<Inside>, bool)> {
+fn inside(run: &mut Run) -> Result<(Vec<Inside>, bool)> {
     let (mut parts, mut all) = (Vec::new(), true);
-    for id in 0..simulation.graph().len() {
-        let (inside, is_exact) = Inside::new(simulation, id)?;
+    for id in 0..run.graph().len() {
+        let (inside, is_exact) = Inside::new(run, id)?;
         parts.push(inside);
         all &= is_exact;
     }
@@ -309,31 +305,31 @@ fn inside(simulation: &mut Run) -> Result<(Vec<Inside>, bool)> {
 }
 
 /// In how many parts steps are followed: enough for the fastest mode, coupled or not, and a multiple of the pieces of inputs.
-fn count_parts(simulation: &mut Run) -> Result<usize> {
-    let models = (0..simulation.graph().len()).map(|id| Ok(simulation.workbench().linear_model(id)?.0));
+fn count_parts(run: &mut Run) -> Result<usize> {
+    let models = (0..run.graph().len()).map(|id| Ok(run.workbench().linear_model(id)?.0));
     let models: Vec<StateSpace> = models.collect::<Result<_>>()?;
     let states: usize = models.iter().map(StateSpace::states).sum();
     if states > MOST_STATES {
         return Err(unknown(format!("it has {states} states, more than {MOST_STATES}")));
     }
-    let closed = monolithic_matrices(simulation.graph(), &models)?;
+    let closed = monolithic_matrices(run.graph(), &models)?;
     let mut fastest = 0.0_f64;
     for matrix in models.iter().map(|model| &model.a).chain([&closed.a]) {
         if (1..=MOST_STATES).contains(&matrix.rows()) {
             fastest = spectral_radius(matrix).map_or(fastest, |radius| fastest.max(radius));
         }
     }
-    let wanted = (fastest * simulation.largest_step() / PART).ceil().clamp(PARTS.0, PARTS.1) as usize;
-    let pieces = simulation.network().pieces();
+    let wanted = (fastest * run.largest_step() / PART).ceil().clamp(PARTS.0, PARTS.1) as usize;
+    let pieces = run.network().pieces();
     // Pieces may meet what they stand for at their ends, and miss it in between.
     let least = if pieces > 1 { IN_A_PIECE } else { 1 };
     Ok(pieces * wanted.div_ceil(pieces).max(least))
 }
 
 /// How far the solver behind each input looks back, in s: explicit Euler by one of its own steps.
-fn lags(simulation: &Run) -> Vec<f64> {
-    let graph = simulation.graph();
-    let of = |input: usize| match simulation
+fn lags(run: &Run) -> Vec<f64> {
+    let graph = run.graph();
+    let of = |input: usize| match run
         .network()
         .subsystem(graph.subsystem_of_input(input))
         .capabilities()
@@ -345,42 +341,24 @@ fn lags(simulation: &Run) -> Vec<f64> {
     (0..graph.inputs()).map(of).collect()
 }
 
-/// |Σ_{j ≤ terms} (λ h)^j / j!|, by which a Runge-Kutta method of that order multiplies a mode.
-fn taylor(mode: Complex, step: f64, terms: u32) -> f64 {
-    let z = (mode.re * step, mode.im * step);
-    let (mut sum, mut power) = ((1.0, 0.0), (1.0, 0.0));
-    for j in 1..=terms {
-        let factor = 1.0 / f64::from(j);
-        power = (factor * (power.0 * z.0 - power.1 * z.1), factor * (power.0 * z.1 + power.1 * z.0));
-        sum = (sum.0 + power.0, sum.1 + power.1);
-    }
-    f64::hypot(sum.0, sum.1)
-}
-
-fn close(simulation: &Run, parts: &[Inside]) -> Result<StateSpace> {
+fn close(run: &Run, parts: &[Inside]) -> Result<StateSpace> {
     let matrices: Vec<StateSpace> = parts.iter().map(|part| part.matrices.clone()).collect();
-    monolithic_matrices(simulation.graph(), &matrices)
+    monolithic_matrices(run.graph(), &matrices)
 }
 
-fn refuse_unknown(simulation: &Run) -> Result<()> {
-    let graph = simulation.graph();
-    if let Some((input, _)) = graph.maps().first() {
-        return Err(unknown(format!("`{}` is fed through a table", graph.input_name(*input))));
+fn refuse_unknown(run: &Run) -> Result<()> {
+    let graph = run.graph();
+    if let Some(reason) = not_linear(graph) {
+        return Err(unknown(reason));
     }
-    if let Some(wire) = graph.message_wires().first() {
-        let (from, to) = (graph.name(wire.from), graph.name(wire.to));
-        return Err(unknown(format!("`{from}` and `{to}` exchange messages")));
-    }
-    if let Some(id) =
-        (0..graph.len()).find(|id| simulation.network().subsystem(*id).capabilities().needs_trials)
-    {
+    if let Some(id) = (0..graph.len()).find(|id| run.network().subsystem(*id).capabilities().needs_trials) {
         let name = graph.name(id);
-        return Err(unknown(match simulation.network().subsystem(id).capabilities().is_spared {
+        return Err(unknown(match run.network().subsystem(id).capabilities().is_spared {
             true => format!("a run makes no trials with the FMU `{name}`"),
             false => format!("`{name}` offers no derivatives"),
         }));
     }
-    if !simulation.has_one_rate() {
+    if !run.has_one_rate() {
         return Err(unknown("its subsystems move at several rates".into()));
     }
     Ok(())

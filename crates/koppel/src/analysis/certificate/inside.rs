@@ -46,9 +46,9 @@ pub(super) struct Followed<'a> {
 
 impl Inside {
     /// A subsystem as it stands.
-    pub(super) fn new(simulation: &mut Run, id: SubsystemId) -> Result<(Self, bool)> {
-        let (matrices, is_exact) = simulation.workbench().linear_model(id)?;
-        let graph = simulation.graph();
+    pub(super) fn new(run: &mut Run, id: SubsystemId) -> Result<(Self, bool)> {
+        let (matrices, is_exact) = run.workbench().linear_model(id)?;
+        let graph = run.graph();
         let (inputs, outputs) = (graph.inputs_of(id), graph.outputs_of(id));
         let mut inside = Inside {
             left: [(); 3].map(|()| vec![0.0; outputs.len()]),
@@ -57,14 +57,14 @@ impl Inside {
             outputs,
             matrices,
             shadow: None,
-            filter_states: Self::filter_states(simulation, id)?,
+            filter_states: Self::filter_states(run, id)?,
             saved: Snapshot::new(Horizon::Elsewhere),
             known: 0,
         };
-        if is_exact && let Some(x) = inside.state(simulation, id) {
+        if is_exact && let Some(x) = inside.state(run, id) {
             inside.shadow = Some(x);
         }
-        inside.look(simulation, id, simulation.network().outputs());
+        inside.look(run, id, run.network().outputs());
         let is_exact = inside.shadow.is_some();
         Ok((inside, is_exact))
     }
@@ -80,7 +80,7 @@ impl Inside {
     }
 
     /// Puts it where it stood before a step at whose begin something was changed.
-    pub(super) fn stand(&mut self, simulation: &Run, id: SubsystemId, x: Option<Vec<f64>>) {
+    pub(super) fn stand(&mut self, run: &Run, id: SubsystemId, x: Option<Vec<f64>>) {
         if let (Some(shadow), Some(x)) = (&mut self.shadow, x)
             && shadow.len() == x.len()
         {
@@ -89,7 +89,7 @@ impl Inside {
             return;
         }
         self.known = 0;
-        self.look(simulation, id, simulation.changes().outputs_after());
+        self.look(run, id, run.changes().outputs_after());
     }
 
     /// One of its states was set.
@@ -100,19 +100,18 @@ impl Inside {
     }
 
     /// How many states its filters have.
-    fn filter_states(simulation: &Run, id: SubsystemId) -> Result<usize> {
-        let filtered =
-            simulation.graph().ports(id).outputs.iter().filter_map(|v| Some((v, v.filtered.as_ref()?)));
+    fn filter_states(run: &Run, id: SubsystemId) -> Result<usize> {
+        let filtered = run.graph().ports(id).outputs.iter().filter_map(|v| Some((v, v.filtered.as_ref()?)));
         filtered.map(|(v, filtered)| Ok(filtered.filter.matrices(&v.name)?.states())).sum()
     }
 
     /// Writes its states, if it is linear and saves them as its own models do: after the time, those of its filters at the
     /// end.
-    fn read_state(&mut self, simulation: &mut Run, id: SubsystemId, x: &mut [f64]) -> bool {
+    fn read_state(&mut self, run: &mut Run, id: SubsystemId, x: &mut [f64]) -> bool {
         let reals = &mut self.saved.reals;
         let own = x.len() - self.filter_states;
         reals.clear();
-        if simulation.network_mut().subsystem_mut(id).save(&mut self.saved).is_err()
+        if run.network_mut().subsystem_mut(id).save(&mut self.saved).is_err()
             || self.saved.reals.len() < 1 + x.len()
         {
             return false;
@@ -124,26 +123,20 @@ impl Inside {
     }
 
     /// Its state, if C x + D u is what its outputs are.
-    fn state(&mut self, simulation: &mut Run, id: SubsystemId) -> Option<Vec<f64>> {
+    fn state(&mut self, run: &mut Run, id: SubsystemId) -> Option<Vec<f64>> {
         let mut x = vec![0.0; self.matrices.states()];
-        if !self.read_state(simulation, id, &mut x) {
+        if !self.read_state(run, id, &mut x) {
             return None;
         }
         let mut y = self.matrices.c.mul_vec(&x);
-        self.matrices.d.mul_vec_add(&simulation.network().read_inputs(id, simulation.time()), &mut y);
-        let seen = &simulation.network().outputs()[self.outputs.clone()];
+        self.matrices.d.mul_vec_add(&run.network().read_inputs(id, run.time()), &mut y);
+        let seen = &run.network().outputs()[self.outputs.clone()];
         let size = seen.iter().fold(0.0, |most: f64, y| most.max(y.abs()));
         seen.iter().zip(&y).all(|(a, b)| (a - b).abs() <= SAME * size).then_some(x)
     }
 
     /// Moves its shadow over one step, and writes what its outputs were at the ends of the parts.
-    pub(super) fn follow(
-        &mut self,
-        simulation: &mut Run,
-        id: SubsystemId,
-        of: Followed<'_>,
-        out: &mut Matrix,
-    ) {
+    pub(super) fn follow(&mut self, run: &mut Run, id: SubsystemId, of: Followed<'_>, out: &mut Matrix) {
         let Followed { nodes, stride, size, before: ratio } = of;
         let last = nodes.rows() - 1;
         let Inside { shadow, matrices, inputs, outputs, feeds_through, .. } = self;
@@ -157,14 +150,14 @@ impl Inside {
                 stride.walk(x, u, v, &mut out.row_mut(j)[outputs.clone()]);
                 u = v;
             }
-        } else if let Some(samples) = seen(simulation, id, size) {
+        } else if let Some(samples) = seen(run, id, size) {
             let begin = samples.times()[0];
             for j in 0..=last {
                 let time = begin + size * j as f64 / last as f64;
                 let row = &mut out.row_mut(j)[outputs.clone()];
                 row.iter_mut().enumerate().for_each(|(k, y)| *y = between(samples, k, time));
             }
-            self.look(simulation, id, simulation.network().outputs());
+            self.look(run, id, run.network().outputs());
             return;
         } else {
             for j in 0..=last {
@@ -175,7 +168,7 @@ impl Inside {
                 }
             }
         }
-        self.look(simulation, id, simulation.network().outputs());
+        self.look(run, id, run.network().outputs());
         let [end, begin, before] = &self.left;
         let is_bent = self.known > 2 && self.shadow.is_none();
         let parts = 1.0 / last as f64;
@@ -190,13 +183,13 @@ impl Inside {
                 out.row_mut(j)[output] += from + s * way + bend * (s * s - s);
             }
         }
-        self.meet(simulation, id);
+        self.meet(run, id);
     }
 
     /// Puts the shadow where the subsystem is, from which another solver, or an unstable one, would carry it away.
-    fn meet(&mut self, simulation: &mut Run, id: SubsystemId) {
+    fn meet(&mut self, run: &mut Run, id: SubsystemId) {
         let Some(mut x) = self.shadow.take() else { return };
-        let is_met = self.read_state(simulation, id, &mut x);
+        let is_met = self.read_state(run, id, &mut x);
         self.shadow = Some(x);
         if is_met {
             self.left[0].fill(0.0);
@@ -215,14 +208,14 @@ impl Inside {
     }
 
     /// Notes its outputs.
-    fn look(&mut self, simulation: &Run, id: SubsystemId, outputs: &[f64]) {
+    fn look(&mut self, run: &Run, id: SubsystemId, outputs: &[f64]) {
         self.left.rotate_right(1);
-        let (given, time) = (simulation.network().read_with(), simulation.time());
+        let (given, time) = (run.network().read_with(), run.time());
         let Inside { left: [end, ..], matrices, shadow, inputs, outputs: own, .. } = self;
         for (k, (left, y)) in end.iter_mut().zip(&outputs[own.clone()]).enumerate() {
             let through = matrices.d.row(k).iter().zip(inputs.clone());
             let through = through.map(|(d, i)| {
-                if *d == 0.0 { 0.0 } else { d * (given[i] + simulation.network().external(id, i, time)) }
+                if *d == 0.0 { 0.0 } else { d * (given[i] + run.network().external(id, i, time)) }
             });
             let own = shadow.as_ref().map_or(0.0, |x| dot(matrices.c.row(k), x));
             *left = y - through.sum::<f64>() - own;
@@ -232,11 +225,11 @@ impl Inside {
 }
 
 /// What was seen of a subsystem inside the step of this length that was just made, if it was seen from begin to end.
-fn seen(simulation: &Run, id: SubsystemId, size: f64) -> Option<&Samples> {
-    let samples = simulation.network().samples(id);
+fn seen(run: &Run, id: SubsystemId, size: f64) -> Option<&Samples> {
+    let samples = run.network().samples(id);
     let (first, last) = (samples.times().first()?, samples.times().last()?);
     let is_near = |a: f64, b: f64| (a - b).abs() <= 1e-6 * size;
-    let is_whole = is_near(*last, simulation.time()) && is_near(*first, simulation.time() - size);
+    let is_whole = is_near(*last, run.time()) && is_near(*first, run.time() - size);
     (is_whole && samples.times().len() > 3).then_some(samples)
 }
 

@@ -21,9 +21,11 @@
 
 use super::regression::{Column, Regression};
 use super::signal::Signals;
+use crate::analysis::linear_system::not_linear;
 use crate::error::Result;
 use crate::linalg::{Lu, Matrix};
 use crate::run::Run;
+use crate::signal::Bounds;
 use crate::system::SubsystemId;
 use std::ops::Range;
 
@@ -88,11 +90,10 @@ struct Model {
 
 impl Learned {
     /// For a run as it stands, which is left as it was; nothing if it is none of those that can be learned.
-    pub(super) fn new(simulation: &mut Run) -> Result<Option<Self>> {
-        let graph = simulation.graph();
+    pub(super) fn new(run: &mut Run) -> Result<Option<Self>> {
+        let graph = run.graph();
         let (inputs, outputs, count) = (graph.inputs(), graph.outputs(), graph.len());
-        let is_plain = graph.maps().is_empty() && graph.message_wires().is_empty();
-        if !is_plain || !simulation.has_one_rate() || inputs + outputs > MOST_SIGNALS {
+        if not_linear(graph).is_some() || !run.has_one_rate() || inputs + outputs > MOST_SIGNALS {
             return Ok(None);
         }
         let mut wiring = Matrix::zeros(inputs, outputs);
@@ -102,11 +103,7 @@ impl Learned {
         let is_free = (0..inputs).map(|input| graph.is_free(input)).collect();
         let mut d = Matrix::zeros(outputs, inputs);
         for (id, (own_inputs, own_outputs)) in parts.iter().enumerate() {
-            d.set_block(
-                own_outputs.start,
-                own_inputs.start,
-                &simulation.workbench().feed_through(id)?.matrix,
-            );
+            d.set_block(own_outputs.start, own_inputs.start, &run.workbench().feed_through(id)?.matrix);
         }
         let mut learned = Learned {
             rows: Vec::new(),
@@ -115,22 +112,22 @@ impl Learned {
             parts,
             names,
             is_free,
-            size: simulation.step_size(),
-            signals: Signals::new(simulation),
+            size: run.step_size(),
+            signals: Signals::new(run),
             problem: None,
         };
-        learned.note(simulation, learned.size);
+        learned.note(run, learned.size);
         Ok(Some(learned))
     }
 
     /// Notes the step that was just made.
-    pub(super) fn note(&mut self, simulation: &Run, size: f64) {
+    pub(super) fn note(&mut self, run: &Run, size: f64) {
         if self.problem.is_some() {
             return;
         }
         let is_whole = (size - self.size).abs() < 1e-6 * self.size;
         if !is_whole {
-            if !simulation.is_done() {
+            if !run.is_done() {
                 self.problem = Some("its steps have several lengths".into());
                 self.rows = Vec::new();
             }
@@ -142,10 +139,10 @@ impl Learned {
             self.rows = Vec::new();
             return;
         }
-        let (time, graph) = (simulation.time(), simulation.graph());
+        let (time, graph) = (run.time(), run.graph());
         let external = |input: usize, time: f64| {
             let id = graph.subsystem_of_input(input);
-            if graph.externals().is_empty() { 0.0 } else { simulation.network().external(id, input, time) }
+            if graph.externals().is_empty() { 0.0 } else { run.network().external(id, input, time) }
         };
         let signal = |input: usize| {
             // Simpson's rule on two halves; a jump at the end belongs to the next step.
@@ -153,12 +150,12 @@ impl Learned {
             (at(0.0) + 4.0 * at(0.25) + 2.0 * at(0.5) + 4.0 * at(0.75) + at(1.0)) / 12.0
         };
         let inputs = 0..self.d.cols();
-        let own = |input: usize| simulation.network().given_on_average(input, size);
-        let read = simulation.network().read_with();
+        let own = |input: usize| run.network().given_on_average(input, size);
+        let read = run.network().read_with();
         self.rows.push(Row {
             time,
-            is_begin: 5 * simulation.index() < simulation.steps(),
-            outputs: simulation.network().outputs().to_vec(),
+            is_begin: 5 * run.index() < run.steps(),
+            outputs: run.network().outputs().to_vec(),
             means: inputs.clone().map(|input| own(input) + signal(input)).collect(),
             read: inputs.clone().map(|input| read[input] + external(input, time)).collect(),
             given: inputs.clone().map(|input| own(input) - graph.offset(input)).collect(),
@@ -292,10 +289,7 @@ impl Learned {
             }
             past.push(next);
         }
-        let range = |output: usize| {
-            let of = || z.iter().map(|z| z[output]);
-            (of().fold(f64::MIN, f64::max) - of().fold(f64::MAX, f64::min)).max(f64::MIN_POSITIVE)
-        };
+        let range = |output: usize| Bounds::of(z.iter().map(|z| z[output])).range().max(f64::MIN_POSITIVE);
         outputs.clone().zip(largest).map(|(output, most)| most / range(output)).fold(0.0, f64::max)
     }
 

@@ -153,23 +153,23 @@ pub struct Certifier {
 
 impl Certifier {
     /// For a run as it stands, which is left as it was. What came before is taken as right.
-    pub fn new(simulation: &mut Run) -> Self {
-        let estimate = Estimate::new(simulation).map(Box::new).map_err(|error| reason(&error));
+    pub fn new(run: &mut Run) -> Self {
+        let estimate = Estimate::new(run).map(Box::new).map_err(|error| reason(&error));
         let learned = match &estimate {
             Ok(_) => None,
-            Err(_) => Learned::new(simulation).ok().flatten().map(Box::new),
+            Err(_) => Learned::new(run).ok().flatten().map(Box::new),
         };
-        let graph = simulation.graph();
+        let graph = run.graph();
         Certifier {
             estimate,
             learned,
             second: None,
             broken: None,
-            differences: Signals::new(simulation),
-            signals: Signals::new(simulation),
+            differences: Signals::new(run),
+            signals: Signals::new(run),
             bonds: Bonds::new(graph),
-            ripples: Ripples::new(simulation.network().outputs()),
-            time: simulation.time(),
+            ripples: Ripples::new(run.network().outputs()),
+            time: run.time(),
             steps: 0,
         }
     }
@@ -196,39 +196,39 @@ impl Certifier {
     }
 
     /// Looks at the step, or the part of one, that was just made.
-    pub fn look(&mut self, simulation: &mut Run) {
+    pub fn look(&mut self, run: &mut Run) {
         self.steps += 1;
-        let time = simulation.time();
+        let time = run.time();
         // Of a step that was cut, only the last part can be looked at if nobody looked before.
-        let size = time - simulation.part_start().map_or(self.time, |start| start.max(self.time));
+        let size = time - run.part_start().map_or(self.time, |start| start.max(self.time));
         self.time = time;
         if let Ok(estimate) = &mut self.estimate
-            && let Err(error) = estimate.follow(simulation, size)
+            && let Err(error) = estimate.follow(run, size)
         {
             self.estimate = Err(reason(&error));
         }
-        if !simulation.is_inside_step() {
-            self.look_at_second(simulation, time);
+        if !run.is_inside_step() {
+            self.look_at_second(run, time);
         }
         match &self.estimate {
             Ok(estimate) => {
-                self.signals.note(simulation, size, estimate.error.iter().copied());
-                self.signals.note_defects(simulation, size, &estimate.defects);
+                self.signals.note(run, size, estimate.error.iter().copied());
+                self.signals.note_defects(run, size, &estimate.defects);
             }
-            Err(_) => self.signals.note_ends(simulation, size),
+            Err(_) => self.signals.note_ends(run, size),
         }
         if let Some(learned) = &mut self.learned {
-            learned.note(simulation, size);
+            learned.note(run, size);
         }
-        self.bonds.note(simulation, size);
-        let share = simulation.index() as f64 / simulation.steps().max(1) as f64;
-        if !simulation.is_inside_step() {
-            self.ripples.note(time, share, simulation.network().outputs());
+        self.bonds.note(run, size);
+        let share = run.index() as f64 / run.steps().max(1) as f64;
+        if !run.is_inside_step() {
+            self.ripples.note(time, share, run.network().outputs());
         }
     }
 
-    fn look_at_second(&mut self, simulation: &Run, time: f64) {
-        let size = simulation.step_size();
+    fn look_at_second(&mut self, run: &Run, time: f64) {
+        let size = run.step_size();
         if let Some(second) = self.second.as_mut().filter(|_| self.broken.is_none()) {
             while second.time() < time - 1e-6 * size && !second.is_done() {
                 if let Err(error) = second.advance() {
@@ -237,13 +237,13 @@ impl Certifier {
                 }
             }
             let differences =
-                simulation.network().outputs().iter().zip(second.network().outputs()).map(|(a, b)| a - b);
-            self.differences.note(simulation, size, differences);
+                run.network().outputs().iter().zip(second.network().outputs()).map(|(a, b)| a - b);
+            self.differences.note(run, size, differences);
         }
     }
 
     /// What has been seen.
-    pub fn certificate(&self, simulation: &Run) -> Certificate {
+    pub fn certificate(&self, run: &Run) -> Certificate {
         let learned = self.learned.as_ref().filter(|_| self.second.is_none() && self.steps > 0);
         let learned = learned.map(|learned| learned.errors());
         let (evidence, band) = match (&self.second, &self.estimate) {
@@ -261,11 +261,11 @@ impl Certifier {
             (_, Some(Ok(errors))) => errors,
             _ => &self.signals,
         };
-        let error = if is_known { signals.errors(simulation, band) } else { Vec::new() };
-        let overall = is_known.then(|| signals.overall(simulation, band));
-        let mut signs = self.ripples.signs(simulation.graph());
+        let error = if is_known { signals.errors(run, band) } else { Vec::new() };
+        let overall = is_known.then(|| signals.overall(run, band));
+        let mut signs = self.ripples.signs(run.graph());
         if let Ok(estimate) = &self.estimate {
-            signs.extend(estimate.signs(simulation));
+            signs.extend(estimate.signs(run));
         }
         let unknown = self.broken.clone().or_else(|| {
             let lack = self.estimate.as_ref().err()?;
@@ -282,7 +282,7 @@ impl Certifier {
         }
         // Two runs that explode alike differ little; the defects tell.
         if evidence == Evidence::SecondRun && self.estimate.is_ok() {
-            let by_defects = self.signals.overall(simulation, EXACT);
+            let by_defects = self.signals.overall(run, EXACT);
             let (worth, why) = judge(Some(by_defects), &[], is_growing, None);
             if worth == Worth::Wrong && worth < verdict {
                 (verdict, reason) = (worth, format!("by the defects of the connections {why}"));
@@ -291,10 +291,10 @@ impl Certifier {
         // A linear system may grow by itself, and be right; of any other that has exploded nothing can be told.
         let is_small = evidence == Evidence::LinearModel && overall.is_some_and(|band| band.high <= WRONG);
         if let Some(output) = self.ripples.exploding().filter(|_| !is_small) {
-            let name = simulation.graph().output_name(output);
+            let name = run.graph().output_name(output);
             (verdict, reason) = (Worth::Wrong, format!("`{name}` grows without end"));
         }
-        let unstable = self.estimate.as_ref().ok().and_then(|estimate| estimate.unstable_solver(simulation));
+        let unstable = self.estimate.as_ref().ok().and_then(|estimate| estimate.unstable_solver(run));
         if let Some(sign) = unstable {
             if self.ripples.exploding().is_some() {
                 (verdict, reason) = (Worth::Wrong, sign.clone());
@@ -309,8 +309,8 @@ impl Certifier {
             evidence,
             overall,
             error,
-            connections: self.signals.gaps(simulation),
-            bonds: self.bonds.reports(simulation.graph()),
+            connections: self.signals.gaps(run),
+            bonds: self.bonds.reports(run.graph()),
             signs,
             unknown,
         }

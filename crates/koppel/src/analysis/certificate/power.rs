@@ -37,9 +37,9 @@ impl Bonds {
     }
 
     /// Notes the step that was just made.
-    pub(super) fn note(&mut self, simulation: &Run, size: f64) {
+    pub(super) fn note(&mut self, run: &Run, size: f64) {
         for Passed { bond, energy, residual, net } in &mut self.0 {
-            let (gives, takes) = bond.powers(simulation.network().outputs(), simulation.network().applied());
+            let (gives, takes) = bond.powers(run.network().outputs(), run.network().applied());
             *energy += size * gives.abs().max(takes.abs());
             *residual += size * (takes - gives).abs();
             *net += size * (takes - gives);

@@ -1,6 +1,7 @@
 //! Swinging from one communication point to the next: what a coupling does that is about to go unstable, or a sampled
 //! vibration that is faster than the communication.
 
+use crate::signal::Bounds;
 use crate::system::SystemGraph;
 
 /// Swings in a row that make a ripple.
@@ -23,8 +24,7 @@ const ABSURD: f64 = 1e6;
 struct Ripple {
     last: f64,
     difference: f64,
-    low: f64,
-    high: f64,
+    bounds: Bounds,
     /// Swings in a row, and the first of them.
     swings: u32,
     first: f64,
@@ -42,8 +42,7 @@ impl Ripples {
         let one = |y: &f64| Ripple {
             last: *y,
             difference: 0.0,
-            low: *y,
-            high: *y,
+            bounds: Bounds::of([*y]),
             swings: 0,
             first: 0.0,
             worst: None,
@@ -68,7 +67,7 @@ impl Ripples {
                 ripple.swings = 0;
             }
             (ripple.last, ripple.difference) = (*y, difference);
-            (ripple.low, ripple.high) = (ripple.low.min(*y), ripple.high.max(*y));
+            ripple.bounds.add(*y);
         }
     }
 
@@ -113,7 +112,7 @@ impl Ripple {
     fn judge(&mut self, size: f64, time: f64) {
         let is_growing = self.swings >= SWINGS && size > GROWTH * self.first;
         let is_longer = self.worst.is_none_or(|(swings, ..)| self.swings > swings);
-        if is_growing && is_longer && size > SMALL * (self.high - self.low) {
+        if is_growing && is_longer && size > SMALL * self.bounds.range() {
             self.worst = Some((self.swings, size, time));
         }
     }

@@ -3,6 +3,7 @@
 use super::{Band, Gap, SignalError, Spread};
 use crate::linalg::Matrix;
 use crate::run::Run;
+use crate::signal::Bounds;
 
 /// A range below this share of the largest value counts as this.
 const NO_RANGE: f64 = 1e-3;
@@ -17,23 +18,17 @@ const EXPLODED: f64 = 100.0;
 /// What is known of one signal.
 #[derive(Clone, Copy, Debug)]
 struct Sums {
-    low: f64,
-    high: f64,
+    bounds: Bounds,
     sum: f64,
     largest: f64,
     time: f64,
 }
 
 impl Sums {
-    const NEW: Sums = Sums { low: f64::INFINITY, high: f64::NEG_INFINITY, sum: 0.0, largest: 0.0, time: 0.0 };
-
-    fn see(&mut self, value: f64) {
-        self.low = self.low.min(value);
-        self.high = self.high.max(value);
-    }
+    const NEW: Sums = Sums { bounds: Bounds::NONE, sum: 0.0, largest: 0.0, time: 0.0 };
 
     fn range(&self) -> f64 {
-        (self.high - self.low).max(0.0).max(NO_RANGE * self.high.abs().max(self.low.abs()))
+        self.bounds.range().max(NO_RANGE * self.bounds.largest())
     }
 
     /// A figure relative to the range; nothing is nothing of any range.
@@ -53,18 +48,18 @@ pub(super) struct Signals {
 }
 
 impl Signals {
-    pub(super) fn new(simulation: &Run) -> Self {
-        let mut outputs = vec![Sums::NEW; simulation.graph().outputs()];
-        outputs.iter_mut().zip(simulation.network().outputs()).for_each(|(sums, y)| sums.see(*y));
-        let mut inputs = vec![Sums::NEW; simulation.graph().inputs()];
-        inputs.iter_mut().zip(simulation.network().arrivals()).for_each(|(sums, u)| sums.see(*u));
+    pub(super) fn new(run: &Run) -> Self {
+        let mut outputs = vec![Sums::NEW; run.graph().outputs()];
+        outputs.iter_mut().zip(run.network().outputs()).for_each(|(sums, y)| sums.bounds.add(*y));
+        let mut inputs = vec![Sums::NEW; run.graph().inputs()];
+        inputs.iter_mut().zip(run.network().arrivals()).for_each(|(sums, u)| sums.bounds.add(*u));
         Signals { outputs, inputs, watched: 0.0, time: 0.0 }
     }
 
     /// Notes the errors of the outputs at the end of a step, which count as much as it is long.
-    pub(super) fn note(&mut self, simulation: &Run, size: f64, errors: impl Iterator<Item = f64>) {
-        let is_begin = 5 * simulation.index() < simulation.steps();
-        self.note_errors((simulation.time(), is_begin, size), simulation.network().outputs(), errors);
+    pub(super) fn note(&mut self, run: &Run, size: f64, errors: impl Iterator<Item = f64>) {
+        let is_begin = 5 * run.index() < run.steps();
+        self.note_errors((run.time(), is_begin, size), run.network().outputs(), errors);
     }
 
     /// The same of a step that ended at a time, in the first fifth of the run or not, and its size.
@@ -78,7 +73,7 @@ impl Signals {
         for ((sums, y), error) in self.outputs.iter_mut().zip(outputs).zip(errors) {
             let is_small = error.abs() <= EXPLODED * sums.range() || error.abs() < 0.5 * y.abs();
             if is_begin || is_small {
-                sums.see(y - error);
+                sums.bounds.add(y - error);
             }
             let error = error.abs();
             sums.sum += size * error;
@@ -90,13 +85,11 @@ impl Signals {
     }
 
     /// Notes the defects of connections at the ends of the parts of a step.
-    pub(super) fn note_defects(&mut self, simulation: &Run, size: f64, defects: &Matrix) {
+    pub(super) fn note_defects(&mut self, run: &Run, size: f64, defects: &Matrix) {
         let last = defects.rows() - 1;
         self.time += size;
-        for (input, (sums, arrival)) in
-            self.inputs.iter_mut().zip(simulation.network().arrivals()).enumerate()
-        {
-            sums.see(*arrival);
+        for (input, (sums, arrival)) in self.inputs.iter_mut().zip(run.network().arrivals()).enumerate() {
+            sums.bounds.add(*arrival);
             let square = |j: usize| defects[(j, input)] * defects[(j, input)];
             let inner: f64 = (1..last).map(square).sum();
             sums.sum += size / last as f64 * (0.5 * (square(0) + square(last)) + inner);
@@ -104,11 +97,11 @@ impl Signals {
     }
 
     /// The same where they are known at the end of the step alone: taken as growing from nothing.
-    pub(super) fn note_ends(&mut self, simulation: &Run, size: f64) {
+    pub(super) fn note_ends(&mut self, run: &Run, size: f64) {
         self.time += size;
-        let ends = simulation.network().arrivals().iter().zip(simulation.network().applied());
+        let ends = run.network().arrivals().iter().zip(run.network().applied());
         for (sums, (arrival, applied)) in self.inputs.iter_mut().zip(ends) {
-            sums.see(*arrival);
+            sums.bounds.add(*arrival);
             sums.sum += size / 3.0 * (applied - arrival) * (applied - arrival);
         }
     }
@@ -122,8 +115,8 @@ impl Signals {
     }
 
     /// The error of each output, the largest first.
-    pub(super) fn errors(&self, simulation: &Run, band: Spread) -> Vec<SignalError> {
-        let graph = simulation.graph();
+    pub(super) fn errors(&self, run: &Run, band: Spread) -> Vec<SignalError> {
+        let graph = run.graph();
         let one = |output: usize| SignalError {
             signal: graph.output_name(output),
             unit: graph.output_variable(output).unit.clone(),
@@ -138,8 +131,8 @@ impl Signals {
     }
 
     /// Per subsystem the mean over its outputs, then the Euclidean norm.
-    pub(super) fn overall(&self, simulation: &Run, band: Spread) -> Band {
-        let graph = simulation.graph();
+    pub(super) fn overall(&self, run: &Run, band: Spread) -> Band {
+        let graph = run.graph();
         let of = |id: usize| {
             let outputs = graph.outputs_of(id).filter(|output| graph.is_signal(*output));
             let count = outputs.clone().count().max(1) as f64;
@@ -150,8 +143,8 @@ impl Signals {
     }
 
     /// Defects of the connections, the largest first.
-    pub(super) fn gaps(&self, simulation: &Run) -> Vec<Gap> {
-        let graph = simulation.graph();
+    pub(super) fn gaps(&self, run: &Run) -> Vec<Gap> {
+        let graph = run.graph();
         let one = |input: usize| {
             let sums = &self.inputs[input];
             let mean = (sums.sum / self.time.max(f64::MIN_POSITIVE)).sqrt();

@@ -4,12 +4,11 @@
 //! that of everything ever seen, not of the last generation.
 
 mod nsga2;
-mod random;
 
 pub use nsga2::{Breeding, breed};
-pub use random::Random;
 
 use super::pareto::{Point, front};
+use crate::SplitMix64;
 use rayon::prelude::*;
 use std::collections::BTreeMap;
 
@@ -22,10 +21,10 @@ pub trait Problem: Sync {
     fn first(&self) -> Vec<Self::Genome>;
 
     /// Any one.
-    fn draw(&self, random: &mut Random) -> Self::Genome;
+    fn draw(&self, random: &mut SplitMix64) -> Self::Genome;
 
     /// One that takes after both.
-    fn child(&self, parents: [&Self::Genome; 2], random: &mut Random) -> Self::Genome;
+    fn child(&self, parents: [&Self::Genome; 2], random: &mut SplitMix64) -> Self::Genome;
 
     /// How good it is.
     fn judge(&self, genome: &Self::Genome) -> Point;
@@ -33,13 +32,13 @@ pub trait Problem: Sync {
 
 /// Everything that was judged.
 #[derive(Clone, Debug)]
-pub struct Seen<G> {
+pub struct Evaluated<G> {
     all: BTreeMap<G, Point>,
 }
 
-impl<G: Clone + Ord + Send + Sync> Seen<G> {
+impl<G: Clone + Ord + Send + Sync> Evaluated<G> {
     fn new() -> Self {
-        Seen { all: BTreeMap::new() }
+        Evaluated { all: BTreeMap::new() }
     }
 
     /// How many.
@@ -67,7 +66,12 @@ impl<G: Clone + Ord + Send + Sync> Seen<G> {
     }
 
     /// Judges what is new, side by side.
-    fn judge<P: Problem<Genome = G>>(&mut self, problem: &P, genomes: &[G], told: &(dyn Fn(usize) + Sync)) {
+    fn judge<P: Problem<Genome = G>>(
+        &mut self,
+        problem: &P,
+        genomes: &[G],
+        progress: &(dyn Fn(usize) + Sync),
+    ) {
         let mut new: Vec<&G> = genomes.iter().filter(|genome| !self.all.contains_key(genome)).collect();
         new.sort_unstable();
         new.dedup();
@@ -77,7 +81,7 @@ impl<G: Clone + Ord + Send + Sync> Seen<G> {
             .par_iter()
             .map(|genome| {
                 let point = problem.judge(genome);
-                told(count.fetch_add(1, std::sync::atomic::Ordering::Relaxed) + 1);
+                progress(count.fetch_add(1, std::sync::atomic::Ordering::Relaxed) + 1);
                 ((*genome).clone(), point)
             })
             .collect();
@@ -85,13 +89,13 @@ impl<G: Clone + Ord + Send + Sync> Seen<G> {
     }
 }
 
-/// Judges all of these; `told` is given the number of those judged so far.
+/// Judges all of these; `progress` is given the number of those judged so far.
 pub fn try_all<P: Problem>(
     problem: &P,
     genomes: &[P::Genome],
-    told: &(dyn Fn(usize) + Sync),
-) -> Seen<P::Genome> {
-    let mut seen = Seen::new();
-    seen.judge(problem, genomes, told);
-    seen
+    progress: &(dyn Fn(usize) + Sync),
+) -> Evaluated<P::Genome> {
+    let mut evaluated = Evaluated::new();
+    evaluated.judge(problem, genomes, progress);
+    evaluated
 }

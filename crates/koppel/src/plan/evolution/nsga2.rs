@@ -11,7 +11,8 @@
 //! nothing is judged twice.
 
 use super::super::pareto::{Point, ranks, room};
-use super::{Problem, Random, Seen};
+use super::{Evaluated, Problem};
+use crate::SplitMix64;
 
 /// How long is bred, and from how many.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,30 +30,34 @@ const TRIES: usize = 8;
 /// Generations in a row without anything new, after which there is nothing left to find.
 const BARREN: usize = 3;
 
-/// Breeds until so many have been judged, or nothing new comes any more; `told` is given the number of those judged so far.
-pub fn breed<P: Problem>(problem: &P, breeding: Breeding, told: &(dyn Fn(usize) + Sync)) -> Seen<P::Genome> {
+/// Breeds until so many have been judged, or nothing new comes any more; `progress` is given the number of those judged so far.
+pub fn breed<P: Problem>(
+    problem: &P,
+    breeding: Breeding,
+    progress: &(dyn Fn(usize) + Sync),
+) -> Evaluated<P::Genome> {
     let Breeding { evaluations, .. } = breeding;
     let population = breeding.population.clamp(4, evaluations.max(4));
-    let mut random = Random::new(breeding.seed);
-    let mut seen = Seen::new();
+    let mut random = SplitMix64(breeding.seed);
+    let mut evaluated = Evaluated::new();
     let mut parents = problem.first();
     parents.truncate(evaluations);
     while parents.len() < population.min(evaluations) {
         parents.push(problem.draw(&mut random));
     }
-    seen.judge(problem, &parents, told);
-    parents = survivors(&seen, parents, population);
+    evaluated.judge(problem, &parents, progress);
+    parents = survivors(&evaluated, parents, population);
     let mut barren = 0;
-    while seen.len() < evaluations && barren < BARREN {
-        let mut children = children(problem, &seen, &parents, population, &mut random);
-        children.truncate(evaluations - seen.len());
-        let before = seen.len();
-        seen.judge(problem, &children, told);
-        barren = if seen.len() == before { barren + 1 } else { 0 };
+    while evaluated.len() < evaluations && barren < BARREN {
+        let mut children = children(problem, &evaluated, &parents, population, &mut random);
+        children.truncate(evaluations - evaluated.len());
+        let before = evaluated.len();
+        evaluated.judge(problem, &children, progress);
+        barren = if evaluated.len() == before { barren + 1 } else { 0 };
         parents.extend(children);
-        parents = survivors(&seen, parents, population);
+        parents = survivors(&evaluated, parents, population);
     }
-    seen
+    evaluated
 }
 
 /// How a parent stands among the others.
@@ -80,18 +85,18 @@ fn standings(points: &[Point]) -> Vec<Standing> {
     all
 }
 
-fn points<G: Clone + Ord + Send + Sync>(seen: &Seen<G>, genomes: &[G]) -> Vec<Point> {
-    genomes.iter().map(|genome| seen.all[genome].clone()).collect()
+fn points<G: Clone + Ord + Send + Sync>(evaluated: &Evaluated<G>, genomes: &[G]) -> Vec<Point> {
+    genomes.iter().map(|genome| evaluated.all[genome].clone()).collect()
 }
 
 fn children<P: Problem>(
     problem: &P,
-    seen: &Seen<P::Genome>,
+    evaluated: &Evaluated<P::Genome>,
     parents: &[P::Genome],
     count: usize,
-    random: &mut Random,
+    random: &mut SplitMix64,
 ) -> Vec<P::Genome> {
-    let standings = standings(&points(seen, parents));
+    let standings = standings(&points(evaluated, parents));
     let mut children: Vec<P::Genome> = Vec::with_capacity(count);
     for _ in 0..count {
         for _ in 0..TRIES {
@@ -101,7 +106,7 @@ fn children<P: Problem>(
             };
             let pair = [pick(), pick()].map(|at| &parents[at]);
             let child = problem.child(pair, random);
-            if !seen.all.contains_key(&child) && !children.contains(&child) {
+            if !evaluated.all.contains_key(&child) && !children.contains(&child) {
                 children.push(child);
                 break;
             }
@@ -111,10 +116,14 @@ fn children<P: Problem>(
 }
 
 /// The best of them, at most `count`.
-fn survivors<G: Clone + Ord + Send + Sync>(seen: &Seen<G>, mut genomes: Vec<G>, count: usize) -> Vec<G> {
+fn survivors<G: Clone + Ord + Send + Sync>(
+    evaluated: &Evaluated<G>,
+    mut genomes: Vec<G>,
+    count: usize,
+) -> Vec<G> {
     genomes.sort_unstable();
     genomes.dedup();
-    let standings = standings(&points(seen, &genomes));
+    let standings = standings(&points(evaluated, &genomes));
     let mut order: Vec<usize> = (0..genomes.len()).collect();
     order.sort_by(|a, b| {
         let (a, b) = (standings[*a], standings[*b]);

@@ -14,16 +14,17 @@ pub use objective::Objective;
 pub use score::Score;
 
 use super::Candidate;
-use super::evolution::{Breeding, Problem, Random, Seen, breed, try_all};
+use super::evolution::{Breeding, Evaluated, Problem, breed, try_all};
 use super::pareto::{Point, front};
-use crate::analysis::{LinearSystem, Scan};
+use crate::SplitMix64;
+use crate::analysis::{LinearSystem, Scan, Stiffness};
 use crate::coupling::{self, CouplingConfig};
 use crate::error::{Error, Result};
 use crate::run::RunConfig;
 use methods::Method;
 use objective::{choose, point};
 use rayon::prelude::*;
-use score::{Scorer, Told};
+use score::{Detail, Scorer};
 use serde::Serialize;
 use space::{Genome, Space, steps_between, to_three_digits};
 use stages::Stages;
@@ -45,7 +46,7 @@ pub struct TuneOptions<'a> {
     pub evaluations: Option<usize>,
     /// What tells all random numbers.
     pub seed: u64,
-    /// Told how many settings have been judged, and how many will be at most.
+    /// Detail how many settings have been judged, and how many will be at most.
     pub progress: &'a (dyn Fn(usize, usize) + Sync),
 }
 
@@ -112,7 +113,7 @@ const MOST_PARENTS: usize = 80;
 const FEWEST: usize = 300;
 const MOST: usize = 1000;
 const WORK: f64 = 1e10;
-/// Macro steps of the shortest step that is tried over the time errors are told of.
+/// Macro steps of the shortest step that is tried over the time errors are predicted for.
 const MOST_STEPS: f64 = 10_000.0;
 
 /// Names of the methods that can be searched.
@@ -140,7 +141,7 @@ pub fn tune(system: &LinearSystem, config: &RunConfig, options: &TuneOptions<'_>
     let steps = (space.steps[0], space.steps[space.steps.len() - 1]);
     let combinations = space.size();
     let problem = Settings { space: &space, scorer: &scorer, evaluations };
-    let seen = match is_complete {
+    let evaluated = match is_complete {
         true => {
             let all = space.all();
             try_all(&problem, &all, &|judged| (options.progress)(judged, all.len()))
@@ -152,17 +153,20 @@ pub fn tune(system: &LinearSystem, config: &RunConfig, options: &TuneOptions<'_>
         }
     };
     let own = Candidate::of(config);
-    let own =
-        problem.scorer.score(&own, Told::All).ok().map(|score| Tuned { candidate: own, score, is_own: true });
-    let front = best(&problem, &seen, own.as_ref());
+    let own = problem.scorer.score(&own, Detail::All).ok().map(|score| Tuned {
+        candidate: own,
+        score,
+        is_own: true,
+    });
+    let front = best(&problem, &evaluated, own.as_ref());
     let objectives = options.objectives.to_vec();
     if front.is_empty() {
-        return Err(refusal(&problem, &seen));
+        return Err(refusal(&problem, &evaluated));
     }
-    Ok(Tuning { objectives, own, front, combinations, judged: seen.len(), is_complete, steps })
+    Ok(Tuning { objectives, own, front, combinations, judged: evaluated.len(), is_complete, steps })
 }
 
-/// How many settings are judged in seconds: by the work of an error, which is told over all micro steps of the run, and of a step
+/// How many settings are judged in seconds: by the work of an error, which is predicted over all micro steps of the run, and of a step
 /// matrix.
 fn affordable(scorer: &Scorer<'_>) -> usize {
     let (system, config) = (scorer.system, scorer.config);
@@ -176,11 +180,11 @@ fn affordable(scorer: &Scorer<'_>) -> usize {
 }
 
 /// The front of what was seen and of the run as it stands, the cheapest first.
-fn best(problem: &Settings<'_>, seen: &Seen<Genome>, own: Option<&Tuned>) -> Vec<Tuned> {
-    let found: Vec<&Genome> = seen.front().into_iter().map(|(genome, _)| genome).collect();
+fn best(problem: &Settings<'_>, evaluated: &Evaluated<Genome>, own: Option<&Tuned>) -> Vec<Tuned> {
+    let found: Vec<&Genome> = evaluated.front().into_iter().map(|(genome, _)| genome).collect();
     let scored = found.par_iter().filter_map(|genome| {
         let candidate = problem.space.candidate(genome);
-        let score = problem.scorer.score(&candidate, Told::All).ok()?;
+        let score = problem.scorer.score(&candidate, Detail::All).ok()?;
         Some(Tuned { is_own: own.is_some_and(|own| own.candidate == candidate), candidate, score })
     });
     let mut all: Vec<Tuned> = own.cloned().into_iter().chain(scored.collect::<Vec<_>>()).collect();
@@ -204,9 +208,9 @@ fn best(problem: &Settings<'_>, seen: &Seen<Genome>, own: Option<&Tuned>) -> Vec
 }
 
 /// Why nothing was found.
-fn refusal(problem: &Settings<'_>, seen: &Seen<Genome>) -> Box<Error> {
-    let judge = |genome: &Genome| problem.scorer.score(&problem.space.candidate(genome), Told::Objectives);
-    let failed = seen.all().take(200).map(|(genome, _)| judge(genome));
+fn refusal(problem: &Settings<'_>, evaluated: &Evaluated<Genome>) -> Box<Error> {
+    let judge = |genome: &Genome| problem.scorer.score(&problem.space.candidate(genome), Detail::Objectives);
+    let failed = evaluated.all().take(200).map(|(genome, _)| judge(genome));
     let mut first = None;
     for result in failed {
         match result {
@@ -214,7 +218,7 @@ fn refusal(problem: &Settings<'_>, seen: &Seen<Genome>) -> Box<Error> {
                 let (from, to) = (problem.space.steps[0], problem.space.steps[problem.space.steps.len() - 1]);
                 let reason = format!(
                     "none of {} settings is stable and accurate to its range at steps from {from} to {to} s",
-                    seen.len()
+                    evaluated.len()
                 );
                 return Error::Unsupported { what: "tuning".into(), reason }.into();
             }
@@ -273,14 +277,14 @@ fn rest(system: &LinearSystem, config: &RunConfig, connections: &[String]) -> Re
     Ok(Some(rest))
 }
 
-/// Steps that are tried: those asked for, or around the run's own as far as time constants reach and errors can be told.
+/// Steps that are tried: those asked for, or around the run's own as far as time constants reach and errors can be predicted.
 fn range(scorer: &Scorer<'_>, asked: Option<(f64, f64)>) -> Result<(f64, f64)> {
     let step = scorer.config.step;
     if let Some((from, to)) = asked {
         let is_range = from > 0.0 && to >= from && to.is_finite();
         return if is_range { Ok((from, to)) } else { Err(no_range(from, to)) };
     }
-    let stiffness = scorer.system.stiffness().ok().flatten();
+    let stiffness = Stiffness::of(scorer.system).ok().flatten();
     let scan = Scan::of(step, stiffness.as_ref());
     let shortest = scorer.reference.as_ref().map_or(0.0, |reference| reference.horizon() / MOST_STEPS);
     let longest = scorer.reference.as_ref().map_or(f64::INFINITY, |reference| reference.longest_step());
@@ -308,16 +312,16 @@ impl Problem for Settings<'_> {
         self.space.coarse(self.evaluations / 2).unwrap_or_else(|| self.space.simple())
     }
 
-    fn draw(&self, random: &mut Random) -> Genome {
+    fn draw(&self, random: &mut SplitMix64) -> Genome {
         self.space.draw(random)
     }
 
-    fn child(&self, parents: [&Genome; 2], random: &mut Random) -> Genome {
+    fn child(&self, parents: [&Genome; 2], random: &mut SplitMix64) -> Genome {
         self.space.child(parents, random)
     }
 
     fn judge(&self, genome: &Genome) -> Point {
-        match self.scorer.score(&self.space.candidate(genome), Told::Objectives) {
+        match self.scorer.score(&self.space.candidate(genome), Detail::Objectives) {
             Ok(score) => point(&score, self.scorer.objectives),
             Err(_) => Point::broken(f64::INFINITY),
         }

@@ -1,9 +1,9 @@
-//! What settings are worth, told on the linear models of the subsystems.
+//! What settings are worth, by the linear models of the subsystems.
 //!
 //! Any settings can be scored: methods with a step matrix by it, methods that learn by running the stand-ins.
 
 use super::objective::Objective;
-use crate::analysis::{Cost, LinearSystem, Reference};
+use crate::analysis::{Cost, LinearSystem, Reference, consistency};
 use crate::error::Result;
 use crate::plan::Candidate;
 use crate::run::RunConfig;
@@ -18,7 +18,7 @@ pub struct Score {
     pub is_stable: bool,
     /// Predicted global error, relative to the range of each output, the worst; nothing if nothing moves.
     pub error: Option<f64>,
-    /// Relative consistency; nothing if it cannot be told.
+    /// Relative consistency; nothing if it is unknown.
     pub consistency: Option<f64>,
     /// What the whole run costs.
     pub cost: Cost,
@@ -26,14 +26,14 @@ pub struct Score {
 
 /// What is found out about settings.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Told {
+pub(super) enum Detail {
     /// What is to become small, and nothing if they are unstable.
     Objectives,
     /// All that is worth its time.
     All,
 }
 
-/// Macro steps of a run whose error is told if nobody asks for it.
+/// Macro steps of a run whose error is predicted if nobody asks for it.
 const UNASKED_STEPS: f64 = 40_000.0;
 
 /// Scores settings of one system.
@@ -42,12 +42,12 @@ pub(super) struct Scorer<'a> {
     /// The settings that candidates change.
     pub(super) config: &'a RunConfig,
     pub(super) objectives: &'a [Objective],
-    /// The system uncut, with which errors are told; nothing if nothing moves or connections have filters.
+    /// The system uncut, with which errors are predicted; nothing if nothing moves or connections have filters.
     pub(super) reference: Option<Reference>,
 }
 
 impl<'a> Scorer<'a> {
-    /// Errors are told over the time of the run, or its first 4000 steps with the step of `config`.
+    /// Errors are predicted over the time of the run, or its first 4000 steps with the step of `config`.
     pub(super) fn new(
         system: &'a LinearSystem,
         config: &'a RunConfig,
@@ -56,30 +56,30 @@ impl<'a> Scorer<'a> {
         Scorer { system, config, objectives, reference: system.reference(config).ok() }
     }
 
-    pub(super) fn score(&self, candidate: &Candidate, told: Told) -> Result<Score> {
+    pub(super) fn score(&self, candidate: &Candidate, detail: Detail) -> Result<Score> {
         let (system, config) = (self.system, candidate.on(self.config));
         let growth = system.growth(&config)?;
         let is_asked = |objective: Objective| self.objectives.contains(&objective);
         let is_wanted =
-            |objective: Objective| growth.is_bounded && (is_asked(objective) || told == Told::All);
+            |objective: Objective| growth.is_bounded && (is_asked(objective) || detail == Detail::All);
         let reference = self.reference.as_ref().filter(|reference| {
             let is_short = reference.horizon() / config.step <= UNASKED_STEPS;
             is_wanted(Objective::Error) && (is_asked(Objective::Error) || is_short)
         });
-        let own = reference.filter(|_| told == Told::All).and_then(|common| {
+        let own = reference.filter(|_| detail == Detail::All).and_then(|common| {
             // Over the same time, ranges as seen at this step: what a check of these settings says.
             let own = system.reference(&config).ok()?;
             (own.horizon() == common.horizon()).then_some(own)
         });
         let reference = own.as_ref().or(reference);
         let error = reference.map(|reference| system.global_error(&config, reference)).transpose()?;
-        let is_told = is_wanted(Objective::Consistency);
+        let is_asked_for = is_wanted(Objective::Consistency);
         Ok(Score {
             spectral_radius: growth.radius,
             is_stable: growth.is_bounded,
             error: error.map(|error| error.overall),
-            consistency: if is_told { system.consistency(&config).ok() } else { None },
-            cost: system.cost(&config)?,
+            consistency: if is_asked_for { consistency(system, &config).ok() } else { None },
+            cost: Cost::of(system.graph(), &config)?,
         })
     }
 }

@@ -2,9 +2,9 @@
 
 use super::methods::Method;
 use super::stages::Stages;
+use crate::SplitMix64;
 use crate::coupling::CouplingConfig;
 use crate::plan::Candidate;
-use crate::plan::evolution::Random;
 use crate::run::RunConfig;
 use std::collections::BTreeMap;
 
@@ -204,13 +204,13 @@ impl Space {
         all
     }
 
-    fn any_method(&self, random: &mut Random) -> Gene {
+    fn any_method(&self, random: &mut SplitMix64) -> Gene {
         let method = random.below(self.methods.len());
         (method, random.below(self.methods[method].levels()))
     }
 
     /// Any one; every second one has one method for all connections.
-    pub(super) fn draw(&self, random: &mut Random) -> Genome {
+    pub(super) fn draw(&self, random: &mut SplitMix64) -> Genome {
         let step = random.below(self.steps.len());
         let stages: Vec<u16> =
             (0..self.stages.len()).map(|_| random.below(self.stages.len()) as u16).collect();
@@ -223,7 +223,7 @@ impl Space {
     }
 
     /// One that takes after both, and is changed a little.
-    pub(super) fn child(&self, [a, b]: [&Genome; 2], random: &mut Random) -> Genome {
+    pub(super) fn child(&self, [a, b]: [&Genome; 2], random: &mut SplitMix64) -> Genome {
         let (low, high) = (a.step.min(b.step), a.step.max(b.step));
         let mut step = low + random.below(high - low + 1);
         let mut stages: Vec<u16> = if random.happens(0.5) { a.stages.clone() } else { b.stages.clone() };

@@ -2,7 +2,7 @@
 //!
 //! Whoever moves before another gives it the value of the end of the step, everybody else that of its begin. So a schedule is
 //! no more than the answer to one question for each connection: has its source moved already? Schedules with the same answers
-//! give the same results. Each is told by the earliest stages that keep the answers, so that as many as possible move side by
+//! give the same results. Each is given by the earliest stages that keep the answers, so that as many as possible move side by
 //! side:
 //!
 //!   s_j ≥ s_i + 1   if i has moved before j,     s_i ≥ s_j   if not,     for each i that feeds j               (1)

@@ -1,6 +1,6 @@
 //! A signal given while the run goes on: a polynomial that whoever drives the run replaces before a step.
 
-use super::{COEFFICIENTS, External, Shape, shift};
+use super::{COEFFICIENTS, External, Shape, horner, shift_polynomial};
 use crate::tape::Tape;
 
 /// u(t) = Σ_j c_j (t - time)^j from `time` on; just before, what it was until then.
@@ -18,8 +18,7 @@ impl Live {
         if tau < -f64::EPSILON * self.time.abs() {
             return self.before;
         }
-        let higher = &self.coefficients[..=self.degree()];
-        higher.iter().rev().fold(0.0, |sum, c| sum * tau + c)
+        horner(&self.coefficients[..=self.degree()], tau)
     }
 
     pub(super) fn degree(&self) -> usize {
@@ -29,7 +28,7 @@ impl Live {
     pub(super) fn piece(&self, start: f64, out: &mut [f64; COEFFICIENTS]) {
         *out = self.coefficients;
         if self.degree() > 0 && start != self.time {
-            shift(out, start - self.time);
+            shift_polynomial(out, start - self.time);
         }
     }
 }

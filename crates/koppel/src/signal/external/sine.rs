@@ -1,6 +1,6 @@
 //! A sine in pieces of at most 1/16 turn, equation (2) of the parent.
 
-use super::{COEFFICIENTS, shift};
+use super::{COEFFICIENTS, shift_polynomial};
 use std::f64::consts::{PI, TAU};
 
 /// Pieces of a sine per period.
@@ -74,7 +74,7 @@ impl Sine {
         let delta = TAU * (turns - turns.round());
         let (sine, cosine) = (TAU * centre).sin_cos();
         let mut polynomial = centred_sine(sine, cosine);
-        shift(&mut polynomial, delta);
+        shift_polynomial(&mut polynomial, delta);
         let mut scale = self.amplitude;
         for (coefficient, term) in out.iter_mut().zip(polynomial) {
             *coefficient += scale * term;

@@ -6,7 +6,7 @@
 //! it is within 1e-11 of the amplitude.
 
 use super::sine::SINE_PIECES;
-use super::{COEFFICIENTS, shift};
+use super::{COEFFICIENTS, shift_polynomial};
 use std::f64::consts::{PI, TAU};
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -61,7 +61,7 @@ impl Sweep {
             }
             out[0] = differences[i] - node(i) * out[0];
         }
-        shift(out, -1.0);
+        shift_polynomial(out, -1.0);
         let mut scale = 1.0;
         for coefficient in out {
             *coefficient *= scale;

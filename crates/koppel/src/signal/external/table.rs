@@ -1,7 +1,7 @@
 //! Points in time with lines, steps or cubics between them. Two points at one time are a jump: the first is where the
 //! values before lead to, the last is what counts from then on.
 
-use super::{COEFFICIENTS, Interpolation, line, shift};
+use super::{COEFFICIENTS, Interpolation, horner, line, shift_polynomial};
 use std::ops::Range;
 
 #[derive(Debug, Clone, PartialEq)]
@@ -51,10 +51,7 @@ impl Table {
                 let part = (t - self.times[i]) / (self.times[i + 1] - self.times[i]);
                 self.values[i] + (self.values[i + 1] - self.values[i]) * part
             }
-            (Some(i), Interpolation::Cubic) => {
-                let tau = t - self.times[i];
-                self.cubic(i).iter().rev().fold(0.0, |sum, c| sum * tau + c)
-            }
+            (Some(i), Interpolation::Cubic) => horner(&self.cubic(i), t - self.times[i]),
         }
     }
 
@@ -67,7 +64,7 @@ impl Table {
             }
             (Some(i), Interpolation::Cubic) => {
                 out[..4].copy_from_slice(&self.cubic(i));
-                shift(out, start - self.times[i]);
+                shift_polynomial(out, start - self.times[i]);
             }
             _ => out[0] = self.value(middle),
         }

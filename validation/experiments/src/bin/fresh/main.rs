@@ -20,7 +20,7 @@ mod problems;
 mod quality;
 
 use koppel::coupling::{CouplingConfig, Nodes, StartUp, VfpsConfig};
-use koppel::record::{Record, Table};
+use koppel::record::{Record, Trajectory};
 use koppel::run::{Flow, Run, RunConfig};
 use koppel_experiments::couplings;
 use networks::random_network;
@@ -72,7 +72,7 @@ pub(crate) fn run(
     let of = |name: &str| simulation.columns().iter().position(|column| column.name == name);
     let outputs: Vec<usize> = names.iter().map(|name| of(name)).collect::<Option<_>>()?;
     let figures: Vec<usize> = figures.iter().map(|name| of(name)).collect::<Option<_>>()?;
-    let mut table = Table::default();
+    let mut table = Trajectory::default();
     let is_complete = simulation.run(&mut table, &mut |_| Ok(Flow::Continue)).is_ok();
     let take = |list: &[usize]| list.iter().map(|column| table.column(*column).collect()).collect();
     Some(Seen {

@@ -1,11 +1,11 @@
 //! Oscillators that are cut at a spring.
 
+use super::random;
 use super::{Case, Part};
-use crate::coupling::CouplingConfig;
-use crate::models::random;
-use crate::run::{Reading, RunConfig};
-use crate::signal::external::{ExternalConfig, Modulation};
-use crate::solver::SolverConfig;
+use koppel::coupling::CouplingConfig;
+use koppel::run::{Reading, RunConfig};
+use koppel::signal::external::{ExternalConfig, Modulation};
+use koppel::solver::SolverConfig;
 use std::f64::consts::{PI, TAU};
 
 const EXACT: SolverConfig = SolverConfig::Exact {};
@@ -68,7 +68,7 @@ pub(super) fn random_dual_mass() -> Case {
 
 /// The random dual-mass system of a seed (Chen et al. 2021, 4.1): Euler 1 ms, H = 50 ms, the force read stale, pushes
 /// of 1 N on mass 2 after one and four seconds. The paper does not say how long they last; here 0.1 s.
-pub fn random_dual_mass_case(seed: u64) -> Case {
+pub(crate) fn random_dual_mass_case(seed: u64) -> Case {
     let solver = SolverConfig::Euler { step: 1e-3 };
     let [first, second] = random::random_dual_mass(seed).parameters();
     let part = |name: &str, model: &str, parameters| Part {

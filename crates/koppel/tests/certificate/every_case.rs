@@ -2,11 +2,11 @@
 
 use super::certified;
 use super::random::overall;
+use crate::cases::{Case, case};
 use koppel::analysis::{Evidence, Worth};
 use koppel::coupling::{CouplingConfig, NepceConfig, PrestepConfig, StartUp, VfpsConfig};
 use koppel::identify::ModelConfig;
-use koppel::models::cases::{Case, case};
-use koppel::record::{Record, Table};
+use koppel::record::{Record, Trajectory};
 use koppel::run::{AdaptiveConfig, Change, Flow, Reading, Run, RunConfig};
 use koppel::solver::SolverConfig;
 
@@ -33,11 +33,11 @@ pub(crate) fn outputs(case: &Case, prefix: &str) -> Record {
 }
 
 /// The uncut system under the same external signals.
-pub(crate) fn exact(case: &Case, config: &RunConfig) -> Table {
+pub(crate) fn exact(case: &Case, config: &RunConfig) -> Trajectory {
     let record = outputs(case, "monolith.");
     let plain = RunConfig { coupling: CouplingConfig::zoh(), record, ..config.clone() };
     let mut simulation = Run::new(case.reference().unwrap(), &plain).unwrap();
-    let mut table = Table::default();
+    let mut table = Trajectory::default();
     simulation.run(&mut table, &mut |_| Ok(Flow::Continue)).unwrap();
     table
 }

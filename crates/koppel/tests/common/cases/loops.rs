@@ -2,10 +2,10 @@
 
 use super::Case;
 use super::oscillators::foh;
-use crate::run::RunConfig;
-use crate::signal::external::ExternalConfig;
-use crate::solver::SolverConfig;
-use crate::system::Connection;
+use koppel::run::RunConfig;
+use koppel::signal::external::ExternalConfig;
+use koppel::solver::SolverConfig;
+use koppel::system::Connection;
 
 const EXACT: SolverConfig = SolverConfig::Exact {};
 

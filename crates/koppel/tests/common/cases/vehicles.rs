@@ -2,9 +2,9 @@
 
 use super::Case;
 use super::oscillators::foh;
-use crate::run::RunConfig;
-use crate::signal::external::ExternalConfig;
-use crate::solver::SolverConfig;
+use koppel::run::RunConfig;
+use koppel::signal::external::ExternalConfig;
+use koppel::solver::SolverConfig;
 
 const EXACT: SolverConfig = SolverConfig::Exact {};
 

@@ -1,8 +1,8 @@
 //! Every case runs, and its co-simulation tends to its reference.
 
 use super::{range, reference_run, run};
+use crate::cases::{Case, case, cases, random_dual_mass_case};
 use koppel::Error;
-use koppel::models::cases::{Case, case, cases, random_dual_mass_case};
 use koppel::run::RunConfig;
 
 /// Largest error of any output, relative to the range of its reference.

@@ -4,11 +4,11 @@
 //! that of docs/problems.md; 2 to 5 are drawn to the text with the amplitudes of profile 1.
 
 use super::Case;
-use crate::coupling::Hold;
-use crate::run::RunConfig;
-use crate::signal::external::{ExternalConfig, Interpolation};
-use crate::solver::SolverConfig;
-use crate::system::Connection;
+use koppel::coupling::Hold;
+use koppel::run::RunConfig;
+use koppel::signal::external::{ExternalConfig, Interpolation};
+use koppel::solver::SolverConfig;
+use koppel::system::Connection;
 use std::f64::consts::TAU;
 
 /// Amplitudes of the four commands: ft/s, rad, rad, rad/s.

@@ -7,28 +7,28 @@
 //! Chen et al. 2021, Table 2. The text gives both dampings without the factor 2; the four cases it prints have it in d2
 //! only, as written here. A seed means the same system everywhere and for ever.
 
-use crate::SplitMix64;
-use crate::error::{Error, Result};
-use crate::linalg::{Matrix, spectral_radius};
+use koppel::SplitMix64;
+use koppel::error::{Error, Result};
+use koppel::linalg::{Matrix, spectral_radius};
 use std::collections::BTreeMap;
 
 /// Parameters of one random system. Mass 1 carries the coupling spring.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct RandomDualMass {
+pub(crate) struct RandomDualMass {
     /// Masses, in kg.
-    pub m: [f64; 2],
+    pub(crate) m: [f64; 2],
     /// Stiffness to the wall, in N/m.
-    pub k: [f64; 2],
+    pub(crate) k: [f64; 2],
     /// Damping to the wall, in N.s/m.
-    pub d: [f64; 2],
+    pub(crate) d: [f64; 2],
     /// Stiffness of the coupling, in N/m.
-    pub kc: f64,
+    pub(crate) kc: f64,
     /// Damping of the coupling, in N.s/m.
-    pub dc: f64,
+    pub(crate) dc: f64,
 }
 
 /// The system that belongs to a seed.
-pub fn random_dual_mass(seed: u64) -> RandomDualMass {
+pub(crate) fn random_dual_mass(seed: u64) -> RandomDualMass {
     let mut numbers = SplitMix64(seed);
     let mut up_to = |limit: f64| limit * numbers.unit();
     let m = [10.0 - up_to(10.0), 10.0 - up_to(10.0)];
@@ -40,7 +40,7 @@ pub fn random_dual_mass(seed: u64) -> RandomDualMass {
 
 impl RandomDualMass {
     /// Parameters of the `velocity-spring-mass` and of the `mass`.
-    pub fn parameters(&self) -> [BTreeMap<String, f64>; 2] {
+    pub(crate) fn parameters(&self) -> [BTreeMap<String, f64>; 2] {
         let RandomDualMass { m, k, d, kc, dc } = self;
         let own = |i: usize| [("m", m[i]), ("c", k[i]), ("d", d[i])];
         let named =
@@ -51,7 +51,7 @@ impl RandomDualMass {
     /// Whether explicit Euler with this micro step can follow the uncut system: ρ(I + h A) ≤ 1.
     ///
     /// The paper leaves out systems that its solver (h = 1 ms) cannot compute.
-    pub fn is_solvable(&self, micro_step: f64) -> Result<bool> {
+    pub(crate) fn is_solvable(&self, micro_step: f64) -> Result<bool> {
         let RandomDualMass { m: [m1, m2], k: [k1, k2], d: [d1, d2], kc, dc } = *self;
         #[rustfmt::skip]
         let a = Matrix::from_slice(4, 4, &[

@@ -3,49 +3,53 @@
 //! Every case also gives its reference: the same graph closed at every instant, by [`monolith`], with no coupling in
 //! between.
 
+#![allow(dead_code, unused_imports, reason = "every test uses its part")]
+
 mod helicopter;
 mod loops;
 mod oscillators;
+mod random;
 mod vehicles;
 
-pub use oscillators::random_dual_mass_case;
+pub(crate) use oscillators::random_dual_mass_case;
+pub(crate) use random::{RandomDualMass, random_dual_mass};
 
-use super::build;
-use crate::error::{Error, Result};
-use crate::run::RunConfig;
-use crate::signal::external::ExternalConfig;
-use crate::solver::{SolverConfig, Tolerances};
-use crate::system::{Connection, Ode, OdeModel, System, SystemBuilder, monolith};
+use koppel::error::{Error, Result};
+use koppel::models::build;
+use koppel::run::RunConfig;
+use koppel::signal::external::ExternalConfig;
+use koppel::solver::{SolverConfig, Tolerances};
+use koppel::system::{Connection, Ode, OdeModel, System, SystemBuilder, monolith};
 use std::collections::BTreeMap;
 
 /// One subsystem of a case.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Part {
+pub(crate) struct Part {
     /// Name of the subsystem.
-    pub name: String,
+    pub(crate) name: String,
     /// Name of its model.
-    pub model: String,
+    pub(crate) model: String,
     /// Parameters that differ from the model's defaults.
-    pub parameters: BTreeMap<String, f64>,
+    pub(crate) parameters: BTreeMap<String, f64>,
     /// Its own solver.
-    pub solver: SolverConfig,
+    pub(crate) solver: SolverConfig,
 }
 
 /// A system with a run.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Case {
+pub(crate) struct Case {
     /// Short name.
-    pub name: &'static str,
+    pub(crate) name: &'static str,
     /// One line about it.
-    pub title: &'static str,
+    pub(crate) title: &'static str,
     /// The subsystems.
-    pub parts: Vec<Part>,
+    pub(crate) parts: Vec<Part>,
     /// The wires between them.
-    pub connections: Vec<Connection>,
+    pub(crate) connections: Vec<Connection>,
     /// Signals from outside by the input they act on; several on one input are summed.
-    pub externals: Vec<(String, ExternalConfig)>,
+    pub(crate) externals: Vec<(String, ExternalConfig)>,
     /// The run.
-    pub run: RunConfig,
+    pub(crate) run: RunConfig,
 }
 
 type Maker = fn() -> Case;
@@ -77,12 +81,12 @@ static CASES: [(&str, Maker); 22] = [
 ];
 
 /// Names of all cases.
-pub fn cases() -> impl ExactSizeIterator<Item = &'static str> {
+pub(crate) fn cases() -> impl ExactSizeIterator<Item = &'static str> {
     CASES.iter().map(|(name, _)| *name)
 }
 
 /// The case of this name.
-pub fn case(name: &str) -> Result<Case> {
+pub(crate) fn case(name: &str) -> Result<Case> {
     let Some((name, make)) = CASES.iter().find(|(known, _)| *known == name) else {
         let known = cases().map(str::to_owned).collect();
         return Err(Error::Unknown { kind: "case", name: name.into(), known }.into());
@@ -119,12 +123,12 @@ impl Case {
     }
 
     /// The equations of the parts, in their order.
-    pub fn equations(&self) -> Result<Vec<Box<dyn Ode>>> {
+    pub(crate) fn equations(&self) -> Result<Vec<Box<dyn Ode>>> {
         self.parts.iter().map(|part| build(&part.model, &part.parameters)).collect()
     }
 
     /// The co-simulation: every part with its own solver.
-    pub fn system(&self) -> Result<System> {
+    pub(crate) fn system(&self) -> Result<System> {
         let mut builder = SystemBuilder::new();
         for (part, ode) in self.parts.iter().zip(self.equations()?) {
             builder = builder.add(&part.name, OdeModel::new(ode, &part.solver)?);
@@ -141,7 +145,7 @@ impl Case {
     /// The same system uncut: one subsystem `monolith` with the outputs `part.output` under the same external signals.
     ///
     /// A non-linear algebraic loop between the parts is refused.
-    pub fn reference(&self) -> Result<System> {
+    pub(crate) fn reference(&self) -> Result<System> {
         let closed = monolith(&self.system()?.graph, self.equations()?)?;
         let solver = self.reference_solver(closed.linear().is_some());
         let mut builder = SystemBuilder::new().add("monolith", OdeModel::new(closed, &solver)?);

@@ -7,7 +7,7 @@ use crate::run::{RunConfig, ScheduleConfig};
 
 /// What may be chosen about a run, and what it is to reach.
 #[derive(Clone, Debug)]
-pub struct Wish {
+pub struct Task {
     /// All settings; a coupling is chosen wherever they say `auto`. The step counts as said by `steps`.
     pub config: RunConfig,
     /// Which steps may be taken.
@@ -20,7 +20,7 @@ pub struct Wish {
     pub spared: Vec<(String, String)>,
     /// Couplings that were found not to be of use, each with its schedule: in another order of steps it may be.
     pub excluded: Vec<(CouplingConfig, ScheduleConfig)>,
-    /// Seconds that choosing may take, at least: [`Wish::ASKED`] if it was asked for. A fifth of the run if that is more.
+    /// Seconds that choosing may take, at least: [`Task::ASKED`] if it was asked for. A fifth of the run if that is more.
     pub patience: f64,
 }
 
@@ -42,7 +42,7 @@ pub(super) const FEWEST: f64 = 10.0;
 /// Most steps of a run with a step of koppel's own choice.
 const MOST: f64 = 100_000.0;
 
-impl Wish {
+impl Task {
     /// Seconds that choosing may take if it was asked for.
     pub const ASKED: f64 = 6.0;
     /// Seconds that choosing may take if nothing was said of it.
@@ -127,29 +127,29 @@ fn part_of(whole: f64, step: f64) -> f64 {
 mod tests {
     use super::*;
 
-    fn wish(steps: Steps) -> Wish {
+    fn task(steps: Steps) -> Task {
         let coupling = CouplingConfig::Auto(AutoConfig::default());
         let config = RunConfig { coupling, ..RunConfig::new(1.0, 0.01) };
         let schedules = vec![ScheduleConfig::PARALLEL, ScheduleConfig::SEQUENCE];
-        Wish {
+        Task {
             excluded: Vec::new(),
             config,
             steps,
             schedules,
             aim: AutoConfig::default(),
             spared: Vec::new(),
-            patience: Wish::ASKED,
+            patience: Task::ASKED,
         }
     }
 
     #[test]
     fn a_given_step_stays_and_rows_on_a_grid_come_out() {
-        assert_eq!(wish(Steps::Given).allowed(0.003), 0.01);
-        let free = wish(Steps::Free);
+        assert_eq!(task(Steps::Given).allowed(0.003), 0.01);
+        let free = task(Steps::Free);
         assert!((free.allowed(0.003_456) - 0.0034).abs() < 1e-15);
-        let dividing = wish(Steps::Dividing);
+        let dividing = task(Steps::Dividing);
         assert_eq!((dividing.allowed(0.3), dividing.allowed(0.1)), (0.25, 0.1));
-        let within = wish(Steps::Within(0.02));
+        let within = task(Steps::Within(0.02));
         assert_eq!(within.allowed(0.5), 0.02);
         assert_eq!(within.allowed(0.0199), 0.01);
         assert_eq!((within.record_every(0.01), within.record_every(0.02)), (2, 1));
@@ -158,20 +158,20 @@ mod tests {
     #[test]
     fn a_coupling_is_excluded_with_its_schedule_alone() {
         let excluded = vec![(CouplingConfig::zoh(), ScheduleConfig::PARALLEL)];
-        let methods = Wish { excluded, ..wish(Steps::Free) }.methods();
+        let methods = Task { excluded, ..task(Steps::Free) }.methods();
         let holds: Vec<_> = methods.iter().filter(|one| one.coupling == CouplingConfig::zoh()).collect();
         assert!(holds.len() == 1 && holds[0].schedule == ScheduleConfig::SEQUENCE, "{methods:?}");
-        assert_eq!(methods.len() + 1, wish(Steps::Free).methods().len());
+        assert_eq!(methods.len() + 1, task(Steps::Free).methods().len());
     }
 
     #[test]
     fn every_open_place_is_filled_and_no_other() {
-        let methods = wish(Steps::Free).methods();
+        let methods = task(Steps::Free).methods();
         assert!(methods.iter().all(|one| one.coupling.open().is_none()), "{methods:?}");
         assert!(methods.len() > 8);
-        let spared = Wish { spared: vec![("device".into(), "it is one".into())], ..wish(Steps::Free) };
+        let spared = Task { spared: vec![("device".into(), "it is one".into())], ..task(Steps::Free) };
         assert!(spared.methods().iter().all(|one| !one.coupling.excites()));
-        let mut fixed = wish(Steps::Free);
+        let mut fixed = task(Steps::Free);
         fixed.config.coupling = CouplingConfig::zoh();
         assert!(fixed.methods().iter().all(|one| one.coupling == CouplingConfig::zoh()));
     }
