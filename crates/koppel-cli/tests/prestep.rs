@@ -208,7 +208,6 @@ fn rest_stays_rest() {
     for coupling in [
         r#"{ method = "prestep" }"#,
         r#"{ method = "prestep", error_equation = "carried" }"#,
-        r#"{ method = "prestep", time = "discrete", error_equation = "carried" }"#,
         r#"{ method = "corrector" }"#,
         r#"{ method = "nepce" }"#,
     ] {

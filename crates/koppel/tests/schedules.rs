@@ -5,7 +5,7 @@
 
 use koppel::coupling::{
     Against, CorrectorConfig, CouplingConfig, ErrorEquationConfig, Goal, Hold, LearningConfig, LearningKind,
-    NepceConfig, PrestepConfig, Shape, TimeForm,
+    NepceConfig, PrestepConfig, Shape,
 };
 use koppel::identify::{ModelConfig, RlsConfig};
 use koppel::models::cases::{Case, case};
@@ -50,22 +50,6 @@ fn methods() -> Vec<(&'static str, CouplingConfig)> {
         ("integral", prestep(&|c| c.objective = Goal::Integral)),
         ("modified", prestep(&|c| c.modified = true)),
         ("derivatives", prestep(&|c| c.model = ModelConfig::Derivatives)),
-        ("discrete", prestep(&|c| c.time = Some(TimeForm::Discrete))),
-        (
-            "discrete, carried",
-            prestep(&|c| {
-                c.time = Some(TimeForm::Discrete);
-                c.error_equation = ErrorEquationConfig::Carried;
-            }),
-        ),
-        (
-            "discrete, recursion",
-            prestep(&|c| {
-                c.time = Some(TimeForm::Discrete);
-                c.error_equation = ErrorEquationConfig::Carried;
-                c.recursion = true;
-            }),
-        ),
         ("learned", prestep(&learned(LearningKind::Hold))),
         ("learned at small steps", prestep(&learned(LearningKind::SmallStep))),
     ]

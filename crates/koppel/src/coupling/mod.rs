@@ -47,7 +47,7 @@ pub use model_based::{ErrorEquationConfig, Goal, OdeMethod};
 pub use nepce::NepceConfig;
 pub use phase::{LearningConfig, LearningKind, PhaseKind, SignalBased};
 pub use planned::{Planned, Polynomials};
-pub use prestep::{ConstantConfig, PrestepConfig, Shape, TimeForm, Weights};
+pub use prestep::{ConstantConfig, PrestepConfig, Shape, Weights};
 pub use relaxed::RelaxedConfig;
 pub use report::Report;
 pub use review::{ModelReview, Review};

@@ -20,7 +20,7 @@ mod config;
 mod numbers;
 
 pub(super) use config::PRESTEP;
-pub use config::{ConstantConfig, PrestepConfig, Shape, TimeForm, Weights};
+pub use config::{ConstantConfig, PrestepConfig, Shape, Weights};
 
 use super::model_based::{
     ClosedLoop, ErrorEquation, ErrorEquationConfig, Excitation, Judgement, Local, LocalSettings, Now,

@@ -1,4 +1,4 @@
-//! The model-based pre-step method in discrete time, on models learned during the run or of known equations.
+//! The model-based pre-step method in discrete time, on models learned during the run.
 //!
 //!   step 1   δ^k = (I - J_1 L)⁻¹ [(J_y + J_0 L) δ^{k-1} + J_0 ε^{k-1} + J_1 ε^k],     ỹ = y + δ                (2.57)
 //!   step 2   ŷ = (I - J_1 L)⁻¹ [J_y ỹ + J_0 (L ỹ + w^k) + J_1 w^{k+1} + c]                                 (2.63)
@@ -14,34 +14,26 @@
 
 mod error_equation;
 mod extrapolate;
-mod known;
 mod learn;
 mod older;
 mod optimize;
-mod recursion;
 mod seen;
 mod settings;
 
 pub(super) use settings::DiscreteSettings;
 
-use super::model_based::{
-    ErrorEquation, ErrorEquationConfig, ErrorSettings, OdeMethod, check_models, free_inputs,
-};
+use super::model_based::{ErrorEquationConfig, free_inputs};
 use super::phase::{LearningConfig, LearningKind, Phase, SignalBased};
 use super::review::{Notes, Review};
-use super::{
-    Coupling, ModelBased, Needs, Polynomials, Report, StepNeeds, View, channel, terms_of, write_value,
-};
+use super::{Coupling, Needs, Polynomials, Report, StepNeeds, View, channel, terms_of, write_value};
 use crate::error::{Error, Result};
-use crate::identify::{GivenModel, Identifier, InterfaceModel, Learned, Quality};
+use crate::identify::{Identifier, InterfaceModel, Learned, Quality};
 use crate::linalg::{Lu, Matrix, PseudoInverse};
 use crate::record::Channel;
 use crate::signal::{Request, Samples};
 use crate::system::{InputId, SubsystemId, SystemGraph};
 use crate::tape::Tape;
-use known::Known;
 use older::Older;
-use recursion::Recursion;
 use std::collections::BTreeMap;
 
 /// The method.
@@ -89,9 +81,6 @@ pub(super) struct PrestepDiscrete {
     older: Older,
     /// Inputs that step 3 may choose.
     is_free: Vec<bool>,
-    known: Known,
-    /// Step 1 on parts of the step, if asked for.
-    recursion: Option<Recursion>,
     inverse: Matrix,
     scaled: Matrix,
     pseudo_inverse: PseudoInverse,
@@ -133,8 +122,6 @@ impl PrestepDiscrete {
             errors: Vec::new(),
             older: Older::default(),
             is_free: Vec::new(),
-            known: Known::default(),
-            recursion: None,
             inverse: Matrix::default(),
             scaled: Matrix::default(),
             pseudo_inverse: PseudoInverse::default(),
@@ -149,12 +136,10 @@ impl Coupling for PrestepDiscrete {
         Needs {
             depth: 1,
             terms: terms_of(self.settings.hold),
-            samples: is_on.then_some(match self.settings.parts {
-                _ if !self.settings.intermediate => Request::Nothing,
-                Some(parts) => Request::Nodes(parts),
-                None => Request::SolverPoints,
+            samples: is_on.then_some(match self.settings.intermediate {
+                true => Request::SolverPoints,
+                false => Request::Nothing,
             }),
-            models: self.settings.known,
             steps: StepNeeds::OneSize("its models are discrete in time and belong to one"),
             small_steps: if kind == LearningKind::SmallStep { Some((duration, parts)) } else { None },
             ..Needs::default()
@@ -163,21 +148,7 @@ impl Coupling for PrestepDiscrete {
 
     fn start(&mut self, view: &View<'_>, inputs: &[InputId]) -> Result<()> {
         let (m, n) = (view.graph.inputs(), view.graph.outputs());
-        if let Some(needs) = self.settings.known {
-            check_models(view, inputs, needs.source)?;
-            self.known = Known::new(view.graph);
-        }
         self.is_free = free_inputs(view, inputs);
-        let is_used = self.settings.error_equation != ErrorEquationConfig::Off;
-        self.recursion = self.settings.parts.filter(|_| is_used).map(|parts| {
-            let settings = ErrorSettings {
-                kind: self.settings.error_equation,
-                solver: OdeMethod::Exact,
-                steps: parts,
-                intermediate: true,
-            };
-            Recursion::new(ErrorEquation::new(settings, m, n), parts, view)
-        });
         self.start = view.step.start;
         self.step = view.step.size;
         self.size = match self.settings.learning.kind {
@@ -185,16 +156,14 @@ impl Coupling for PrestepDiscrete {
             LearningKind::Hold => self.step,
         };
         let size = |id| (view.graph.inputs_of(id).len(), view.graph.outputs_of(id).len());
-        self.identifiers.clear();
-        if let Some(identify) = self.settings.identify {
-            let identifier = |id| {
-                let (name, learned) = (view.graph.name(id), self.settings.learned.get(view.graph.name(id)));
-                Identifier::new(identify, name, size(id), self.size, learned)
-            };
-            self.identifiers = (0..view.graph.len()).map(identifier).collect::<Result<_>>()?;
-            let config = |id| identify.with(self.settings.learned.get(view.graph.name(id)));
-            self.older = Older::new(&self.identifiers, config, view);
-        }
+        let DiscreteSettings { identify, learned, .. } = &self.settings;
+        let identifier = |id| {
+            let name = view.graph.name(id);
+            Identifier::new(*identify, name, size(id), self.size, learned.get(name))
+        };
+        self.identifiers = (0..view.graph.len()).map(identifier).collect::<Result<_>>()?;
+        let config = |id| identify.with(learned.get(view.graph.name(id)));
+        self.older = Older::new(&self.identifiers, config, view);
         self.notes = Notes::new(view.graph.len());
         self.phase = self.settings.learning.phase(0.0, f64::NAN);
         self.excitation = Vec::with_capacity(n);
@@ -228,12 +197,8 @@ impl Coupling for PrestepDiscrete {
     }
 
     fn prepare(&mut self, view: &View<'_>) -> Result<()> {
-        if self.settings.known.is_some() {
-            self.convert(view)?;
-        } else {
-            self.look_back(view);
-            self.learn(view)?;
-        }
+        self.look_back(view);
+        self.learn(view)?;
         for wire in view.jumped().flat_map(|id| view.graph.wires_from(id)) {
             let target = view.graph.wires()[*wire].target;
             self.before[target] = view.arrival(target);
@@ -298,12 +263,6 @@ impl Coupling for PrestepDiscrete {
         if samples.mean(&mut self.means[range.clone()]).is_none() {
             self.means[range.clone()].copy_from_slice(&view.outputs[range]);
         }
-        if let Some(recursion) = &mut self.recursion {
-            recursion.equation.collect(view, subsystem, samples);
-            if self.settings.known.is_some() && subsystem + 1 == view.graph.len() {
-                recursion.equation.advance(view, &recursion.closed);
-            }
-        }
         Ok(())
     }
 
@@ -316,12 +275,6 @@ impl Coupling for PrestepDiscrete {
         self.older.state(tape);
         tape.number(&mut self.size);
         tape.flag(&mut self.is_under_way);
-        self.known.state(&mut self.models, tape);
-        self.recursion.iter_mut().for_each(|recursion| recursion.state(tape));
-    }
-
-    fn model_based(&mut self) -> Option<&mut dyn ModelBased> {
-        Some(self)
     }
 
     fn report(&self) -> &dyn Report {
@@ -329,20 +282,10 @@ impl Coupling for PrestepDiscrete {
     }
 }
 
-impl ModelBased for PrestepDiscrete {
-    fn judge(&mut self, view: &View<'_>) {
-        // Learned ones are judged where they learn.
-        if self.settings.known.is_some() {
-            self.look_back(view);
-            self.judge_known(view);
-        }
-    }
-}
-
 impl Report for PrestepDiscrete {
     fn remarks(&self, _graph: &SystemGraph) -> Vec<String> {
-        let DiscreteSettings { identify, learning, learned, .. } = &self.settings;
-        let is_hasty = identify.is_some() && learning.duration == 0.0 && learned.is_empty();
+        let DiscreteSettings { learning, learned, .. } = &self.settings;
+        let is_hasty = learning.duration == 0.0 && learned.is_empty();
         let text = "models are learned from nothing and used from the first steps on; give them time (learning = { duration = ... }), or models of an earlier run (model = { file = ... })";
         if is_hasty { vec![text.to_owned()] } else { Vec::new() }
     }
@@ -366,9 +309,5 @@ impl Report for PrestepDiscrete {
 
     fn quality(&self) -> &[f64] {
         &self.figures
-    }
-
-    fn given(&self, subsystem: &str) -> Option<&GivenModel> {
-        self.settings.models.get(subsystem)
     }
 }

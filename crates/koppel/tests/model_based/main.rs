@@ -10,7 +10,7 @@ mod together;
 
 use koppel::coupling::{
     Against, ConstantConfig, CorrectorConfig, CouplingConfig, ErrorEquationConfig, Goal, LearningConfig,
-    LearningKind, NepceConfig, Nodes, PrestepConfig, Shape, TimeForm, VfpsConfig,
+    LearningKind, NepceConfig, Nodes, PrestepConfig, Shape, VfpsConfig,
 };
 use koppel::identify::{ModelConfig, MoespConfig, RlsConfig};
 use koppel::linalg::Matrix;
@@ -63,7 +63,6 @@ fn methods() -> Vec<CouplingConfig> {
         plain,
     ];
     let mut all: Vec<_> = variants.into_iter().map(CouplingConfig::from).collect();
-    all.extend(discrete());
     let reset = CorrectorConfig { error_equation: ErrorEquationConfig::Reset, ..CorrectorConfig::default() };
     all.push(CouplingConfig::from(CorrectorConfig::default()));
     all.push(CouplingConfig::from(reset));
@@ -72,14 +71,6 @@ fn methods() -> Vec<CouplingConfig> {
     }
     all.push(CouplingConfig::from(corrector));
     all
-}
-
-/// Discrete time on known equations.
-fn discrete() -> Vec<CouplingConfig> {
-    let plain = PrestepConfig { time: Some(TimeForm::Discrete), ..PrestepConfig::default() };
-    let carried = PrestepConfig { error_equation: ErrorEquationConfig::Carried, ..plain.clone() };
-    let parts = PrestepConfig { recursion: true, ..carried.clone() };
-    [plain, carried, parts].into_iter().map(CouplingConfig::from).collect()
 }
 
 fn settings(stop: f64, step: f64) -> Vec<RunConfig> {

@@ -16,7 +16,6 @@ use crate::identify::IdentifyConfig;
 use crate::signal::{Request, Samples};
 use crate::system::{InputId, SubsystemId};
 use crate::tape::Tape;
-use std::collections::BTreeMap;
 
 /// The method.
 pub(in crate::coupling) struct IdentifiedCorrector {
@@ -37,18 +36,14 @@ impl IdentifiedCorrector {
     ) -> Result<Self> {
         let settings = DiscreteSettings {
             source: config.model,
-            identify: Some(identify),
-            has_phases: true,
+            identify,
             learning: config.learning.unwrap_or_default(),
             error_equation: config.error_equation,
             intermediate: config.intermediate,
-            parts: None,
             nominal: false,
-            known: None,
             modified: false,
             only_distance: true,
             learned: config.learned.clone(),
-            models: BTreeMap::new(),
             hold,
         };
         Ok(IdentifiedCorrector {

@@ -72,7 +72,7 @@ pub(in crate::coupling) struct ErrorEquation {
     flow: [Matrix; 3],
     integrals: Integrals,
     /// Outputs at the ends of the parts of the step under way.
-    pub(in crate::coupling) inside: Vec<f64>,
+    inside: Vec<f64>,
     epsilon: Vec<f64>,
     next: Vec<f64>,
     forcing: Vec<f64>,
@@ -174,22 +174,6 @@ impl ErrorEquation {
             std::mem::swap(&mut self.epsilon, &mut self.next);
         }
         self.add_to_mean(closed, 0.5 / steps as f64);
-    }
-
-    /// Shows ε at the begin and the end of each part of the finished step, one part after the other.
-    pub(in crate::coupling) fn walk(
-        &mut self,
-        view: &View<'_>,
-        size: f64,
-        mut part: impl FnMut(&[f64], &[f64]),
-    ) {
-        let steps = self.settings.steps as usize;
-        self.see(view, 0, 0.0);
-        for node in 0..steps {
-            std::mem::swap(&mut self.epsilon, &mut self.next);
-            self.see(view, node + 1, size * (node + 1) as f64 / steps as f64);
-            part(&self.epsilon, &self.next);
-        }
     }
 
     /// ε at the end of a part, into `next`.

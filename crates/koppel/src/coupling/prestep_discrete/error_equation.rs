@@ -7,19 +7,6 @@ use crate::coupling::model_based::{ErrorEquationConfig, wired, wired_linear};
 use crate::system::InputId;
 
 impl PrestepDiscrete {
-    /// δ now: on parts of the step, or once with ε corrected to the mean seen inside it.
-    pub(super) fn solve_error_equation(&mut self, view: &View<'_>) {
-        let is_known = self.settings.known.is_some();
-        if self.recursion.is_some() && is_known && self.is_under_way {
-            self.known_distance(view);
-        } else if self.is_under_way && !is_known && self.recurse(view) {
-            self.see(view);
-            self.epsilon.copy_from_slice(&self.now);
-        } else {
-            self.solve_once(view);
-        }
-    }
-
     /// While models are not trusted nothing is known of δ; ε goes on, for the step in which they are.
     pub(super) fn rest(&mut self, view: &View<'_>) {
         self.delta.fill(0.0);
@@ -37,7 +24,7 @@ impl PrestepDiscrete {
     }
 
     /// (2.57) with ε corrected to the mean seen inside the step, (2.58) to (2.60).
-    fn solve_once(&mut self, view: &View<'_>) {
+    pub(super) fn solve_error_equation(&mut self, view: &View<'_>) {
         if self.settings.error_equation == ErrorEquationConfig::Reset || !self.is_under_way {
             self.delta.fill(0.0);
             self.older.forget();

@@ -25,10 +25,6 @@ impl PrestepDiscrete {
         for (ideal, (y, delta)) in self.extrapolated.iter_mut().zip(view.outputs.iter().zip(&self.delta)) {
             *ideal = y + delta;
         }
-        let is_stale = self.settings.error_equation != ErrorEquationConfig::Off && self.recursion.is_none();
-        if is_stale && self.is_under_way && self.settings.known.is_some() {
-            self.take_off_reading(view);
-        }
         // L ỹ + w^k
         wired(view, &self.extrapolated, &mut self.inputs);
         self.inputs.iter_mut().zip(&self.external).for_each(|(u, e)| *u += e);

@@ -40,7 +40,6 @@ impl PrestepDiscrete {
             }
             for (row, output) in y.clone().enumerate() {
                 let mut rest = self.extrapolated[output] - model.constant[row];
-                rest -= self.known.shift.get(output).copied().unwrap_or(0.0);
                 for (column, other) in y.clone().enumerate() {
                     rest -= model.s_y[(row, column)] * view.outputs[other];
                 }

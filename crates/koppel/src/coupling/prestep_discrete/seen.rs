@@ -1,6 +1,6 @@
 //! What is told of the learned models: numbers that can be recorded, and the review at the end.
 
-use super::PrestepDiscrete;
+use super::{DiscreteSettings, PrestepDiscrete};
 use crate::coupling::phase::Phase;
 use crate::coupling::{Review, View, channel};
 use crate::identify::{LEAST_EXCITATION, parameter_names};
@@ -37,14 +37,11 @@ impl PrestepDiscrete {
 
     /// Phase, quality, learned parameters.
     pub(super) fn all_channels(&self, graph: &SystemGraph) -> Vec<Channel> {
-        let mut all = channel::common(graph, self.settings.has_phases);
-        match self.settings.identify {
-            None => all.extend(channel::matrices(graph)),
-            Some(identify) => all.extend(channel::parameters(graph, |ports, id| {
-                let learned = self.settings.learned.get(graph.name(id));
-                parameter_names(identify.with(learned), ports)
-            })),
-        }
+        let DiscreteSettings { identify, learned, .. } = &self.settings;
+        let mut all = channel::common(graph, true);
+        all.extend(channel::parameters(graph, |ports, id| {
+            parameter_names(identify.with(learned.get(graph.name(id))), ports)
+        }));
         all
     }
 
@@ -53,7 +50,6 @@ impl PrestepDiscrete {
         let phase = f64::from(self.phase.kind as u8);
         let mut rest = match channel::common_value(index, phase, &self.figures) {
             Ok(value) => return value,
-            Err(rest) if self.identifiers.is_empty() => return channel::matrix_value(view, rest),
             Err(rest) => rest,
         };
         for (id, identifier) in self.identifiers.iter().enumerate() {
@@ -69,9 +65,8 @@ impl PrestepDiscrete {
 
     /// What the run has shown of the models.
     pub(super) fn review_models(&self, view: &View<'_>) -> Review {
-        let source = self.settings.source;
-        let learning = self.settings.has_phases.then_some(self.settings.learning);
-        let mut review = self.notes.review(view, source, learning);
+        let DiscreteSettings { source, learning, .. } = self.settings;
+        let mut review = self.notes.review(view, source, Some(learning));
         review.is_modified = self.settings.modified;
         for (id, identifier) in self.identifiers.iter().enumerate() {
             let (mut identifier, can_move) = (identifier.clone(), &self.can_move[view.graph.inputs_of(id)]);
