@@ -4,7 +4,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use koppel::coupling::{
-    Against, CorrectorConfig, CouplingConfig, ErrorEquationConfig, Goal, Hold, LearningConfig, LearningKind,
+    Against, CorrectorConfig, CouplingConfig, ErrorEquationConfig, Hold, LearningConfig, LearningKind,
     NepceConfig, PrestepConfig, Shape,
 };
 use koppel::identify::{ModelConfig, RlsConfig};
@@ -44,10 +44,6 @@ fn methods() -> Vec<(&'static str, CouplingConfig)> {
         ("carried", prestep(&|c| c.error_equation = ErrorEquationConfig::Carried)),
         ("reset", prestep(&|c| c.error_equation = ErrorEquationConfig::Reset)),
         ("constant", prestep(&|c| c.input = Shape::Constant)),
-        ("energy", prestep(&|c| c.input = Shape::Energy)),
-        ("trapezoid", prestep(&|c| c.objective = Goal::Trapezoid)),
-        ("midpoint", prestep(&|c| c.objective = Goal::Midpoint)),
-        ("integral", prestep(&|c| c.objective = Goal::Integral)),
         ("modified", prestep(&|c| c.modified = true)),
         ("derivatives", prestep(&|c| c.model = ModelConfig::Derivatives)),
         ("learned", prestep(&learned(LearningKind::Hold))),

@@ -63,12 +63,6 @@ fn each_word_changes_the_result() {
                 r#"error_equation = "carried""#,
                 r#"error_equation = "reset""#,
                 r#"input = "constant""#,
-                r#"input = "energy""#,
-                r#"objective = "midpoint""#,
-                r#"objective = "integral""#,
-                r#"extrapolation = "euler""#,
-                r#"extrapolation = "euler", extrapolation_steps = 3"#,
-                r#"matrix_steps = 1"#,
                 r#"modified = true"#,
                 r#"constant = "none""#,
                 r#"learning = { kind = "hold", signal_based = "zoh", duration = 0.01, switch = 0.005 }"#,
@@ -77,12 +71,7 @@ fn each_word_changes_the_result() {
         ),
         (
             r#"method = "prestep", error_equation = "carried""#,
-            &[
-                r#"error_solver = "euler""#,
-                r#"error_solver = "euler", error_steps = 3"#,
-                r#"error_steps = 3"#,
-                r#"intermediate = false"#,
-            ],
+            &[r#"error_steps = 3"#, r#"intermediate = false"#],
         ),
         (
             learned,
@@ -95,7 +84,7 @@ fn each_word_changes_the_result() {
         (r#"method = "nepce""#, &["gain = 0.5", "anti_aliasing = true", r#"against = "applied""#]),
         (
             r#"method = "corrector", error_equation = "carried""#,
-            &["gain = 0.5", r#"error_solver = "euler""#, "error_steps = 3", "intermediate = false"],
+            &["gain = 0.5", "error_steps = 3", "intermediate = false"],
         ),
         (r#"method = "corrector""#, &[r#"error_equation = "reset""#, r#"against = "applied""#]),
     ];
@@ -120,9 +109,6 @@ fn words_that_change_nothing_here() {
     let plain = see(r#"method = "prestep""#);
     for text in [
         r#"model = "exact", error_equation = "off", input = "linear""#,
-        r#"objective = "end", error_solver = "exact", extrapolation = "exact""#,
-        // Both ends of the step weigh the same: the begin is met already.
-        r#"objective = "trapezoid""#,
         // A linear model has the same derivatives everywhere.
         r#"model = "derivatives""#,
         r#"model = { derivatives = 5 }"#,
@@ -197,10 +183,7 @@ fn wrong_words_are_refused_with_the_known_ones() {
         (r#"method = "prestep", model = { identify = "rlss" }"#, &["rls"]),
         (r#"method = "prestep", model = { derivatives = "often" }"#, &["auto"]),
         (r#"method = "prestep", error_equation = "on""#, &["off", "carried", "reset"]),
-        (r#"method = "prestep", input = "cubic""#, &["linear", "constant", "energy"]),
-        (r#"method = "prestep", objective = "begin""#, &["end", "trapezoid", "midpoint", "integral"]),
-        (r#"method = "prestep", error_solver = "heun""#, &["exact", "euler"]),
-        (r#"method = "prestep", extrapolation = "heun""#, &["exact", "euler"]),
+        (r#"method = "prestep", input = "cubic""#, &["linear", "constant"]),
         (r#"method = "prestep", constant = "some""#, &["measured", "none"]),
         (r#"method = "prestep", weights = "all""#, &["si", "nominal"]),
         (r#"method = "prestep", eror_equation = "off""#, &["error_equation", "input", "learning"]),
@@ -222,18 +205,12 @@ fn wrong_words_are_refused_with_the_known_ones() {
 fn settings_that_do_not_go_together_are_refused_with_a_reason() {
     for (text, reason) in [
         (r#"method = "prestep", error_steps = 0"#, "at least 1"),
-        (r#"method = "prestep", extrapolation_steps = 0"#, "at least 1"),
         (r#"method = "prestep", model = { derivatives = 5, above = 0.1 }"#, "goes with derivatives"),
         (r#"method = "prestep", model = { identify = "rls", above = 0.1 }"#, "goes with derivatives"),
         (r#"method = "prestep", model = { derivatives = -1 }"#, "a number of steps or \"auto\""),
         (r#"method = "prestep", model = { derivatives = "auto", above = 0.0 }"#, "must be positive"),
         (r#"method = "corrector", model = { derivatives = "auto", above = nan }"#, "must be positive"),
-        (r#"method = "prestep", objective = "integral", extrapolation = "euler""#, "trapezoid"),
-        (r#"method = "prestep", objective = "midpoint", matrix_steps = 3"#, "trapezoid"),
         (r#"method = "prestep", learning = { kind = "small-step" }"#, "learned"),
-        (r#"method = "prestep", model = { identify = "rls" }, extrapolation = "euler""#, "not learned"),
-        (r#"method = "prestep", model = { identify = "rls" }, error_solver = "euler""#, "not learned"),
-        (r#"method = "prestep", model = { identify = "rls" }, matrix_steps = 2"#, "not learned"),
         (
             r#"method = "prestep", model = { identify = "rls" }, objective = "midpoint""#,
             "communication points",
@@ -242,7 +219,6 @@ fn settings_that_do_not_go_together_are_refused_with_a_reason() {
             r#"method = "prestep", model = { identify = "rls" }, objective = "integral""#,
             "communication points",
         ),
-        (r#"method = "prestep", model = { identify = "rls" }, input = "energy""#, "not learned"),
         (r#"method = "prestep", model = { identify = "rls" }, constant = "none""#, "of their own"),
         (r#"method = "prestep", model = { identify = "rls", forgetting = 1.5 }"#, "(0, 1]"),
         (r#"method = "prestep", model = { identify = "rls" }, learning = { duration = -1 }"#, "0 or more"),

@@ -43,7 +43,7 @@ pub use method::{
     Method, MethodInfo, ModelSettings, Preparation, Search, SettingInfo, Settings, add_method, method,
     methods,
 };
-pub use model_based::{ErrorEquationConfig, Goal, OdeMethod};
+pub use model_based::ErrorEquationConfig;
 pub use nepce::NepceConfig;
 pub use phase::{LearningConfig, LearningKind, PhaseKind, SignalBased};
 pub use planned::{Planned, Polynomials};

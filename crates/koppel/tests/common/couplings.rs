@@ -1,8 +1,8 @@
 //! Every coupling method, in the settings that have code of their own.
 
 use koppel::coupling::{
-    Against, CorrectorConfig, CouplingConfig, ErrorEquationConfig, Goal, HinfConfig, LearningConfig,
-    LearningKind, NepceConfig, PrestepConfig, Shape, StartUp, VfpsConfig,
+    Against, CorrectorConfig, CouplingConfig, ErrorEquationConfig, HinfConfig, LearningConfig, LearningKind,
+    NepceConfig, PrestepConfig, Shape, StartUp, VfpsConfig,
 };
 use koppel::hinf::HoldOrder;
 use koppel::identify::{ModelConfig, MoespConfig, RlsConfig};
@@ -18,7 +18,6 @@ pub(crate) fn couplings(of: &str) -> Vec<CouplingConfig> {
         error_equation: ErrorEquationConfig::Carried,
         error_steps: 5,
         input: Shape::Constant,
-        objective: Goal::Integral,
         ..derivatives.clone()
     };
     let when_bad = PrestepConfig { model: ModelConfig::DerivativesAbove(1e-3), ..seldom.clone() };

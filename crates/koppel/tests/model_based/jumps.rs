@@ -41,7 +41,7 @@ fn a_jump_is_met_like_a_start() {
     let continuous = [ErrorEquationConfig::Off, ErrorEquationConfig::Carried, ErrorEquationConfig::Reset]
         .into_iter()
         .flat_map(|error_equation| {
-            [Shape::Linear, Shape::Constant, Shape::Energy].map(|input| {
+            [Shape::Linear, Shape::Constant].map(|input| {
                 CouplingConfig::from(PrestepConfig { error_equation, input, ..PrestepConfig::default() })
             })
         });

@@ -9,7 +9,7 @@ mod refresh;
 mod together;
 
 use koppel::coupling::{
-    Against, ConstantConfig, CorrectorConfig, CouplingConfig, ErrorEquationConfig, Goal, LearningConfig,
+    Against, ConstantConfig, CorrectorConfig, CouplingConfig, ErrorEquationConfig, LearningConfig,
     LearningKind, NepceConfig, Nodes, PrestepConfig, Shape, VfpsConfig,
 };
 use koppel::identify::{ModelConfig, MoespConfig, RlsConfig};
@@ -53,9 +53,6 @@ fn methods() -> Vec<CouplingConfig> {
         PrestepConfig { model: ModelConfig::Rls(higher), ..learned.clone() },
         by_moesp,
         PrestepConfig { input: Shape::Constant, ..plain.clone() },
-        PrestepConfig { input: Shape::Energy, ..plain.clone() },
-        PrestepConfig { objective: Goal::Integral, ..plain.clone() },
-        PrestepConfig { objective: Goal::Midpoint, ..plain.clone() },
         PrestepConfig { model: ModelConfig::Derivatives, ..plain.clone() },
         PrestepConfig { modified: true, ..plain.clone() },
         learned,

@@ -1,7 +1,7 @@
 //! The stiff pendulum-oscillator of Genser & Benedikt 2018, with derivatives taken anew at every communication point.
 
 use super::{prestep, run, stale};
-use koppel::coupling::{CouplingConfig, ErrorEquationConfig, OdeMethod, Shape};
+use koppel::coupling::{CouplingConfig, ErrorEquationConfig, Shape};
 use koppel::identify::ModelConfig;
 use koppel::models::cases::{Case, case};
 use koppel::run::RunConfig;
@@ -41,7 +41,6 @@ fn the_error_border_is_kept_at_thirty_times_the_step() {
                     config.model = ModelConfig::Derivatives;
                     config.input = input;
                     config.error_equation = error_equation;
-                    config.error_solver = OdeMethod::Euler;
                     config.error_steps = (step / 1e-4).round() as u32;
                 })
             };

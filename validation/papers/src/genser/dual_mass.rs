@@ -1,7 +1,7 @@
 //! The dual masses of chapter 3, and courses of one of their runs.
 
 use koppel::coupling::{
-    Against, ConstantConfig, CorrectorConfig, CouplingConfig, NepceConfig, OdeMethod, PrestepConfig,
+    Against, ConstantConfig, CorrectorConfig, CouplingConfig, NepceConfig, PrestepConfig,
 };
 use koppel::models::cases::{Case, case};
 use koppel::run::{Reading, RunConfig};
@@ -29,7 +29,6 @@ pub(super) fn methods(step: f64) -> [(&'static str, CouplingConfig); 4] {
         CouplingConfig::from(NepceConfig { gain: 1.0, against: Against::Extrapolated, anti_aliasing: false });
     let corrector = CorrectorConfig {
         error_steps: (step / 1e-5).round().clamp(1.0, 50.0) as u32,
-        error_solver: OdeMethod::Exact,
         ..CorrectorConfig::default()
     };
     let prestep = PrestepConfig { constant: ConstantConfig::None, ..PrestepConfig::default() };

@@ -2,7 +2,7 @@
 
 use super::Prestep;
 use crate::coupling::method::{Method, MethodInfo, ModelSettings, Search, SettingInfo};
-use crate::coupling::model_based::{ErrorEquationConfig, ErrorSettings, Goal, OdeMethod};
+use crate::coupling::model_based::{ErrorEquationConfig, ErrorSettings};
 use crate::coupling::phase::{LearningConfig, LearningKind};
 use crate::coupling::prestep_discrete::{DiscreteSettings, PrestepDiscrete};
 use crate::coupling::{Coupling, CouplingConfig, Hold};
@@ -20,8 +20,6 @@ pub enum Shape {
     Linear,
     /// One value.
     Constant,
-    /// One value with the mean of the line.
-    Energy,
 }
 
 /// Where the constant of a model comes from.
@@ -62,26 +60,9 @@ pub(in crate::coupling) static PRESTEP: MethodInfo = MethodInfo {
             search: Some(Search { values: "\"off\", \"carried\"", count: 2, coarse: (0, 1) }),
         },
         SettingInfo::new("intermediate", "whether step 1 uses intermediate values", "true"),
-        SettingInfo::new("error_solver", "how step 1 is solved: `exact` or `euler`", "\"exact\""),
         SettingInfo::new("error_steps", "parts of the step in which step 1 is solved", "20"),
-        SettingInfo::new("extrapolation", "how step 2 is solved: `exact` or `euler`", "\"exact\""),
-        SettingInfo::new(
-            "extrapolation_steps",
-            "parts of the step in which step 2 is solved by Euler",
-            "100",
-        ),
-        SettingInfo::new("input", "form of the inputs: `linear`, `constant` or `energy`", "\"linear\""),
-        SettingInfo::new(
-            "objective",
-            "what step 3 aims at: `end`, `midpoint`, `trapezoid` or `integral`",
-            "\"end\"",
-        ),
+        SettingInfo::new("input", "form of the inputs: `linear` or `constant`", "\"linear\""),
         SettingInfo::new("modified", "leaves step 3 out", "false"),
-        SettingInfo::new(
-            "matrix_steps",
-            "parts of the trapezoidal rule for the matrices of step 3; 0 is exact",
-            "0",
-        ),
         SettingInfo::new("weights", "units of step 3: `si`, or `nominal` values", "\"si\""),
         SettingInfo::new("learning", "phases of learned models", ""),
         SettingInfo::new("learned", "learned models to start from, by subsystem", ""),
@@ -109,22 +90,12 @@ pub struct PrestepConfig {
     pub error_equation: ErrorEquationConfig,
     /// Whether step 1 uses intermediate values.
     pub intermediate: bool,
-    /// How step 1 is solved.
-    pub error_solver: OdeMethod,
     /// Parts of the step in which step 1 is solved.
     pub error_steps: u32,
-    /// How step 2 is solved.
-    pub extrapolation: OdeMethod,
-    /// Parts of the step in which step 2 is solved by Euler.
-    pub extrapolation_steps: u32,
     /// Form of the inputs.
     pub input: Shape,
-    /// What step 3 aims at.
-    pub objective: Goal,
     /// Leaves step 3 out.
     pub modified: bool,
-    /// Parts of the trapezoidal rule for the matrices of step 3; 0 is exact.
-    pub matrix_steps: u32,
     /// Units of step 3.
     pub weights: Weights,
     /// Phases: learned models need them; for others, when their quality says that they are not to be trusted.
@@ -145,14 +116,9 @@ impl Default for PrestepConfig {
             constant: ConstantConfig::default(),
             error_equation: ErrorEquationConfig::default(),
             intermediate: true,
-            error_solver: OdeMethod::default(),
             error_steps: 20,
-            extrapolation: OdeMethod::default(),
-            extrapolation_steps: 100,
             input: Shape::default(),
-            objective: Goal::default(),
             modified: false,
-            matrix_steps: 0,
             weights: Weights::default(),
             learning: None,
             learned: BTreeMap::new(),
@@ -163,49 +129,11 @@ impl Default for PrestepConfig {
 
 impl PrestepConfig {
     /// Refuses settings that make no sense.
-    pub(in crate::coupling) fn check(&self) -> Result<()> {
-        let positive = [
-            ("prestep.error_steps", self.error_steps),
-            ("prestep.extrapolation_steps", self.extrapolation_steps),
-        ];
-        if let Some((what, value)) = positive.into_iter().find(|(_, value)| *value == 0) {
-            return Err(bad(what, value, "must be at least 1"));
-        }
-        let at_end = matches!(self.objective, Goal::End | Goal::Trapezoid);
-        if !at_end && self.extrapolation == OdeMethod::Euler {
-            return Err(bad(
-                "prestep.extrapolation",
-                "euler",
-                "goes with objective = \"end\" or \"trapezoid\"",
-            ));
-        }
-        if !at_end && self.matrix_steps > 0 {
-            let problem = "goes with objective = \"end\" or \"trapezoid\"";
-            return Err(bad("prestep.matrix_steps", self.matrix_steps, problem));
+    fn check(&self) -> Result<()> {
+        if self.error_steps == 0 {
+            return Err(bad("prestep.error_steps", 0, "must be at least 1"));
         }
         self.learning.map_or(Ok(()), |learning| learning.check())
-    }
-
-    /// Refuses settings that mean nothing to learned models, which are difference equations.
-    fn check_learned(&self) -> Result<()> {
-        let unlike = |is: bool, what: &str, value: &str, problem: &str| {
-            if is { Err(bad(&format!("prestep.{what}"), value, problem)) } else { Ok(()) }
-        };
-        let no_equation =
-            "goes with models that are not learned: of difference equations nothing is integrated";
-        unlike(self.extrapolation == OdeMethod::Euler, "extrapolation", "euler", no_equation)?;
-        unlike(self.error_solver == OdeMethod::Euler, "error_solver", "euler", no_equation)?;
-        unlike(self.matrix_steps > 0, "matrix_steps", &self.matrix_steps.to_string(), no_equation)?;
-        let no_inside =
-            "goes with models that are not learned: learned ones know outputs at communication points only";
-        unlike(self.objective == Goal::Midpoint, "objective", "midpoint", no_inside)?;
-        unlike(self.objective == Goal::Integral, "objective", "integral", no_inside)?;
-        let no_mean =
-            "goes with models that are not learned; use \"constant\", or \"linear\" for what `hold` says";
-        unlike(self.input == Shape::Energy, "input", "energy", no_mean)?;
-        let own = "goes with models that are not learned: learned ones have a constant of their own";
-        unlike(self.constant == ConstantConfig::None, "constant", "none", own)?;
-        unlike(self.error_steps == 0, "error_steps", "0", "must be at least 1")
     }
 
     fn discrete(&self, identify: IdentifyConfig, hold: Hold) -> DiscreteSettings {
@@ -229,12 +157,7 @@ impl PrestepConfig {
     }
 
     pub(super) fn error_settings(&self) -> ErrorSettings {
-        ErrorSettings {
-            kind: self.error_equation,
-            solver: self.error_solver,
-            steps: self.error_steps,
-            intermediate: self.intermediate,
-        }
+        ErrorSettings { kind: self.error_equation, steps: self.error_steps, intermediate: self.intermediate }
     }
 }
 
@@ -246,6 +169,7 @@ impl Method for PrestepConfig {
     /// In continuous time on known models, in discrete time on learned ones.
     fn build(&self, hold: Hold) -> Result<Box<dyn Coupling>> {
         self.model.check()?;
+        self.check()?;
         let Some(identify) = self.model.identify() else {
             if !self.learned.is_empty() {
                 let problem = "goes with a model that is learned: model = { identify = \"rls\" }";
@@ -255,9 +179,12 @@ impl Method for PrestepConfig {
                 let problem = "goes with a model that is learned: model = { identify = \"rls\" }";
                 return Err(bad("prestep.learning.kind", "small-step", problem));
             }
-            return Ok(Box::new(Prestep::new(self)?));
+            return Ok(Box::new(Prestep::new(self)));
         };
-        self.check_learned()?;
+        if self.constant == ConstantConfig::None {
+            let problem = "goes with models that are not learned: learned ones have a constant of their own";
+            return Err(bad("prestep.constant", "none", problem));
+        }
         Ok(Box::new(PrestepDiscrete::new(self.discrete(identify, hold))?))
     }
 
