@@ -14,7 +14,6 @@ const MOST_FILES: usize = 3;
 const TO_BE_SPLIT: &[(&str, &str)] = &[
     ("koppel", "CouplingConfig"),
     ("koppel", "LinearSystem"),
-    ("koppel", "PrestepDiscrete"),
     ("koppel", "Probe"),
     ("koppel", "Vfps"),
     ("koppel-cli", "Summary"),

@@ -211,14 +211,6 @@ fn settings_that_do_not_go_together_are_refused_with_a_reason() {
         (r#"method = "prestep", model = { derivatives = "auto", above = 0.0 }"#, "must be positive"),
         (r#"method = "corrector", model = { derivatives = "auto", above = nan }"#, "must be positive"),
         (r#"method = "prestep", learning = { kind = "small-step" }"#, "learned"),
-        (
-            r#"method = "prestep", model = { identify = "rls" }, objective = "midpoint""#,
-            "communication points",
-        ),
-        (
-            r#"method = "prestep", model = { identify = "rls" }, objective = "integral""#,
-            "communication points",
-        ),
         (r#"method = "prestep", model = { identify = "rls" }, constant = "none""#, "of their own"),
         (r#"method = "prestep", model = { identify = "rls", forgetting = 1.5 }"#, "(0, 1]"),
         (r#"method = "prestep", model = { identify = "rls" }, learning = { duration = -1 }"#, "0 or more"),

@@ -5,9 +5,7 @@
 //! δ comes from the error equation, so that the energy of the ideally coupled signal is preserved. Haid et al. 2018 as
 //! described in Genser 2020, 3.3 and 3.4. Where a source has moved already (Gauss-Seidel), its value counts as it is.
 
-mod identified;
-
-pub(super) use identified::IdentifiedCorrector;
+mod learned;
 
 use super::deferred::{Against, Deferred};
 use super::method::{GAINS, Method, MethodInfo, ModelSettings, SettingInfo, gain_at};
@@ -24,6 +22,7 @@ use crate::record::Channel;
 use crate::signal::Samples;
 use crate::system::{InputId, SubsystemId, SystemGraph};
 use crate::tape::Tape;
+use learned::LearnedCorrector;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -105,7 +104,7 @@ impl Method for CorrectorConfig {
     fn build(&self, hold: Hold) -> Result<Box<dyn Coupling>> {
         self.check()?;
         Ok(match self.model.identify() {
-            Some(identify) => Box::new(IdentifiedCorrector::new(self, identify, hold)?),
+            Some(identify) => Box::new(LearnedCorrector::new(self, identify, hold)?),
             None => Box::new(Corrector::new(self, hold)),
         })
     }

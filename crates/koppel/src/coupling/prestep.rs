@@ -1,4 +1,4 @@
-//! The model-based pre-step method in continuous time.
+//! The model-based pre-step method on models of known equations.
 //!
 //!   step 1   ỹ = y + δ                                   outputs of an ideal coupling now              `error_equation`
 //!   step 2   ŷ = ỹ + M P_0(A) (S_y ỹ + S_u (L ỹ + w) + c)      those at the end of the step ahead            `closed_loop`
@@ -17,6 +17,7 @@
 //! Where a source has moved already (Gauss-Seidel), its real value replaces the prediction and the input is not optimised.
 
 mod config;
+mod learned;
 mod numbers;
 
 pub(super) use config::PRESTEP;

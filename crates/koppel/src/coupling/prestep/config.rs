@@ -1,10 +1,11 @@
 //! Settings of the pre-step method as plain data.
 
 use super::Prestep;
+use super::learned::LearnedPrestep;
+use crate::coupling::learned_models::LearnedSettings;
 use crate::coupling::method::{Method, MethodInfo, ModelSettings, Search, SettingInfo};
 use crate::coupling::model_based::{ErrorEquationConfig, ErrorSettings};
 use crate::coupling::phase::{LearningConfig, LearningKind};
-use crate::coupling::prestep_discrete::{DiscreteSettings, PrestepDiscrete};
 use crate::coupling::{Coupling, CouplingConfig, Hold};
 use crate::error::{Result, bad};
 use crate::identify::{GivenModel, IdentifyConfig, Learned, ModelConfig};
@@ -136,16 +137,14 @@ impl PrestepConfig {
         self.learning.map_or(Ok(()), |learning| learning.check())
     }
 
-    fn discrete(&self, identify: IdentifyConfig, hold: Hold) -> DiscreteSettings {
-        DiscreteSettings {
+    fn learned_settings(&self, identify: IdentifyConfig, hold: Hold) -> LearnedSettings {
+        LearnedSettings {
             source: self.model,
             identify,
             learning: self.learning.unwrap_or_default(),
             error_equation: self.error_equation,
             intermediate: self.intermediate,
-            nominal: self.weights == Weights::Nominal,
             modified: self.modified,
-            only_distance: false,
             learned: self.learned.clone(),
             hold: if self.input == Shape::Constant { Hold::Constant } else { hold },
         }
@@ -185,7 +184,8 @@ impl Method for PrestepConfig {
             let problem = "goes with models that are not learned: learned ones have a constant of their own";
             return Err(bad("prestep.constant", "none", problem));
         }
-        Ok(Box::new(PrestepDiscrete::new(self.discrete(identify, hold))?))
+        let settings = self.learned_settings(identify, hold);
+        Ok(Box::new(LearnedPrestep::new(settings, self.weights == Weights::Nominal)?))
     }
 
     /// On learned models it gives one value per step.
