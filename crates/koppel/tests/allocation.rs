@@ -12,8 +12,8 @@ mod methods;
 use crate::cases::case;
 use counting::allocations;
 use koppel::coupling::{
-    Against, CorrectorConfig, CouplingConfig, ErrorEquationConfig, Goal, HinfConfig, Hold, NepceConfig,
-    OdeMethod, PrestepConfig, Shape, StartUp, VfpsConfig,
+    Against, CorrectorConfig, CouplingConfig, ErrorEquationConfig, HinfConfig, Hold, NepceConfig,
+    PrestepConfig, Shape, StartUp, VfpsConfig,
 };
 use koppel::identify::{ModelConfig, MoespConfig, RlsConfig};
 use koppel::run::{Parallel, Reading, Run, RunConfig, RunState, ScheduleConfig};
@@ -35,15 +35,7 @@ fn advance_allocates_nothing() {
         error_steps: 7,
         ..PrestepConfig::default()
     };
-    let integral = PrestepConfig { model, objective: Goal::Integral, ..PrestepConfig::default() };
-    let numerical = PrestepConfig {
-        model,
-        input: Shape::Constant,
-        extrapolation: OdeMethod::Euler,
-        extrapolation_steps: 3,
-        matrix_steps: 3,
-        ..PrestepConfig::default()
-    };
+    let constant = PrestepConfig { model, input: Shape::Constant, ..PrestepConfig::default() };
     // So good that they are taken anew again and again.
     let when_bad = PrestepConfig { model: ModelConfig::DerivativesAbove(1e-6), ..PrestepConfig::default() };
     let learned = PrestepConfig { model: ModelConfig::Rls(RlsConfig::default()), ..PrestepConfig::default() };
@@ -59,8 +51,7 @@ fn advance_allocates_nothing() {
         CouplingConfig::from(PrestepConfig { model, ..PrestepConfig::default() }),
         CouplingConfig::from(carried),
         CouplingConfig::from(when_bad),
-        CouplingConfig::from(integral),
-        CouplingConfig::from(numerical),
+        CouplingConfig::from(constant),
         CouplingConfig::from(learned),
         CouplingConfig::from(HinfConfig::default()),
         CouplingConfig::from(VfpsConfig { nodes: 4.into(), ..VfpsConfig::default() }),

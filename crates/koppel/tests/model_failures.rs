@@ -2,7 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-use koppel::coupling::{CorrectorConfig, CouplingConfig, PrestepConfig, TimeForm};
+use koppel::coupling::{CorrectorConfig, CouplingConfig, PrestepConfig};
 use koppel::identify::ModelConfig;
 use koppel::run::{Reading, Run, RunConfig};
 use koppel::solver::SolverConfig;
@@ -56,10 +56,8 @@ impl Ode for Walker {
 fn methods() -> Vec<CouplingConfig> {
     let model = ModelConfig::Derivatives;
     let continuous = PrestepConfig { model, ..PrestepConfig::default() };
-    let discrete = PrestepConfig { time: Some(TimeForm::Discrete), ..continuous.clone() };
     vec![
         CouplingConfig::from(continuous),
-        CouplingConfig::from(discrete),
         CouplingConfig::from(CorrectorConfig { model, error_steps: 1, ..CorrectorConfig::default() }),
     ]
 }
@@ -87,10 +85,7 @@ fn failure(coupling: CouplingConfig, first: OdeModel, second: OdeModel) -> Strin
 /// y = x u with x = t around a gain of one: at t = 1 s the loop of the models has no solution.
 #[test]
 fn a_loop_without_a_solution_is_told_with_its_time() {
-    // In discrete time such a step is coupled by hold.
-    let is_continuous =
-        |one: &CouplingConfig| one.settings::<PrestepConfig>().is_none_or(|own| own.time.is_none());
-    for coupling in methods().into_iter().filter(is_continuous) {
+    for coupling in methods() {
         let text =
             failure(coupling, Walker::build(0.0, 1.0, |x, u| x * u), Walker::build(0.0, 0.0, |_, u| u));
         assert!(text.contains("t = 1 s"), "{text}");

@@ -13,7 +13,7 @@ mod methods;
 
 use crate::cases::{Case, case};
 use koppel::coupling::{
-    Against, ConstantConfig, CorrectorConfig, CouplingConfig, ErrorEquationConfig, Goal, HinfConfig, Hold,
+    Against, ConstantConfig, CorrectorConfig, CouplingConfig, ErrorEquationConfig, HinfConfig, Hold,
     NepceConfig, PrestepConfig, Shape, StartUp, VfpsConfig,
 };
 use koppel::record::Trajectory;
@@ -191,10 +191,6 @@ fn model_based() -> Vec<(CouplingConfig, [f64; 2])> {
         (with(|config| config.modified = true), [2.0, 2.0]),
         (with(|config| config.error_equation = ErrorEquationConfig::Carried), [2.0, 2.0]),
         (with(|config| config.error_equation = ErrorEquationConfig::Reset), [2.0, 2.0]),
-        (with(|config| config.objective = Goal::Trapezoid), [2.0, 2.0]),
-        (with(|config| config.objective = Goal::Midpoint), [2.0, 2.0]),
-        (with(|config| config.objective = Goal::Integral), [2.0, 2.0]),
-        (with(|config| config.input = Shape::Energy), [2.0, 1.0]),
         // One value that brings the end point right leaves the path in between wrong by O(H).
         (with(|config| config.input = Shape::Constant), [1.0, 1.0]),
         // Two states behind one output: without its constant the model is wrong by O(1) in the rates.

@@ -8,8 +8,8 @@ mod cases;
 
 use crate::cases::{Case, case};
 use koppel::coupling::{
-    Against, CorrectorConfig, CouplingConfig, ErrorEquationConfig, Goal, Hold, LearningConfig, LearningKind,
-    NepceConfig, PrestepConfig, Shape, TimeForm,
+    Against, CorrectorConfig, CouplingConfig, ErrorEquationConfig, Hold, LearningConfig, LearningKind,
+    NepceConfig, PrestepConfig, Shape,
 };
 use koppel::identify::{ModelConfig, RlsConfig};
 use koppel::record::Trajectory;
@@ -47,28 +47,8 @@ fn methods() -> Vec<(&'static str, CouplingConfig)> {
         ("carried", prestep(&|c| c.error_equation = ErrorEquationConfig::Carried)),
         ("reset", prestep(&|c| c.error_equation = ErrorEquationConfig::Reset)),
         ("constant", prestep(&|c| c.input = Shape::Constant)),
-        ("energy", prestep(&|c| c.input = Shape::Energy)),
-        ("trapezoid", prestep(&|c| c.objective = Goal::Trapezoid)),
-        ("midpoint", prestep(&|c| c.objective = Goal::Midpoint)),
-        ("integral", prestep(&|c| c.objective = Goal::Integral)),
         ("modified", prestep(&|c| c.modified = true)),
         ("derivatives", prestep(&|c| c.model = ModelConfig::Derivatives)),
-        ("discrete", prestep(&|c| c.time = Some(TimeForm::Discrete))),
-        (
-            "discrete, carried",
-            prestep(&|c| {
-                c.time = Some(TimeForm::Discrete);
-                c.error_equation = ErrorEquationConfig::Carried;
-            }),
-        ),
-        (
-            "discrete, recursion",
-            prestep(&|c| {
-                c.time = Some(TimeForm::Discrete);
-                c.error_equation = ErrorEquationConfig::Carried;
-                c.recursion = true;
-            }),
-        ),
         ("learned", prestep(&learned(LearningKind::Hold))),
         ("learned at small steps", prestep(&learned(LearningKind::SmallStep))),
     ]

@@ -59,62 +59,35 @@ fn each_word_changes_the_result() {
     let case = dual_mass();
     let see = |text: &str| run(&case, coupling(text)).unwrap_or_else(|error| panic!("{text}: {error}"));
     let learned = r#"method = "prestep", model = { identify = "rls", N = 1, M = 1, forgetting = 0.996 }, learning = { kind = "small-step", parts = 20, duration = 0.02, switch = 0.005, modified_above = 10, hold_above = 20 }"#;
-    let families: [(&str, &[&str]); 7] = [
+    let families: [(&str, &[&str]); 6] = [
         (
             r#"method = "prestep""#,
             &[
                 r#"error_equation = "carried""#,
                 r#"error_equation = "reset""#,
                 r#"input = "constant""#,
-                r#"input = "energy""#,
-                r#"objective = "midpoint""#,
-                r#"objective = "integral""#,
-                r#"extrapolation = "euler""#,
-                r#"extrapolation = "euler", extrapolation_steps = 3"#,
-                r#"matrix_steps = 1"#,
                 r#"modified = true"#,
                 r#"constant = "none""#,
-                r#"time = "discrete""#,
                 r#"learning = { kind = "hold", signal_based = "zoh", duration = 0.01, switch = 0.005 }"#,
                 r#"learning = { hold_above = 0.0 }"#,
             ],
         ),
         (
             r#"method = "prestep", error_equation = "carried""#,
-            &[
-                r#"error_solver = "euler""#,
-                r#"error_solver = "euler", error_steps = 3"#,
-                r#"error_steps = 3"#,
-                r#"intermediate = false"#,
-            ],
-        ),
-        (
-            r#"method = "prestep", time = "discrete""#,
-            &[
-                r#"error_equation = "carried""#,
-                r#"error_equation = "reset""#,
-                r#"error_equation = "carried", recursion = true"#,
-                r#"error_equation = "reset", recursion = true"#,
-                r#"error_equation = "carried", recursion = true, error_steps = 3"#,
-                r#"error_equation = "carried", intermediate = false"#,
-                r#"modified = true"#,
-                r#"constant = "none""#,
-                r#"learning = { hold_above = 0.0 }"#,
-            ],
+            &[r#"error_steps = 3"#, r#"intermediate = false"#],
         ),
         (
             learned,
             &[
                 r#"error_equation = "carried""#,
                 r#"error_equation = "reset""#,
-                r#"error_equation = "carried", recursion = true"#,
                 r#"error_equation = "carried", intermediate = false"#,
             ],
         ),
         (r#"method = "nepce""#, &["gain = 0.5", "anti_aliasing = true", r#"against = "applied""#]),
         (
             r#"method = "corrector", error_equation = "carried""#,
-            &["gain = 0.5", r#"error_solver = "euler""#, "error_steps = 3", "intermediate = false"],
+            &["gain = 0.5", "error_steps = 3", "intermediate = false"],
         ),
         (r#"method = "corrector""#, &[r#"error_equation = "reset""#, r#"against = "applied""#]),
     ];
@@ -139,9 +112,6 @@ fn words_that_change_nothing_here() {
     let plain = see(r#"method = "prestep""#);
     for text in [
         r#"model = "exact", error_equation = "off", input = "linear""#,
-        r#"time = "continuous", objective = "end", error_solver = "exact", extrapolation = "exact""#,
-        // Both ends of the step weigh the same: the begin is met already.
-        r#"objective = "trapezoid""#,
         // A linear model has the same derivatives everywhere.
         r#"model = "derivatives""#,
         r#"model = { derivatives = 5 }"#,
@@ -151,18 +121,12 @@ fn words_that_change_nothing_here() {
         let apart = difference(&plain, &see(&format!(r#"method = "prestep", {text}"#)));
         assert!(apart < 1e-9, "{text}: {apart}");
     }
-    for time in ["continuous", "discrete"] {
-        let see = |more: &str| see(&format!(r#"method = "prestep", time = "{time}", {more}"#));
-        let (modified, above) = (see("modified = true"), see("learning = { modified_above = 0.0 }"));
-        assert_eq!(
-            difference(&modified, &above),
-            0.0,
-            "a threshold that every model passes leaves step 3 out"
-        );
-    }
+    let prestep = |more: &str| see(&format!(r#"method = "prestep", {more}"#));
+    let (modified, above) = (prestep("modified = true"), prestep("learning = { modified_above = 0.0 }"));
+    assert_eq!(difference(&modified, &above), 0.0, "a threshold that every model passes leaves step 3 out");
     let learned = r#"method = "prestep", model = { identify = "rls" }"#;
     let hold = see(&format!(r#"{learned}, learning = {{ duration = 1.0 }}"#));
-    let said = r#"time = "discrete", learning = { kind = "hold", signal_based = "zoh", duration = 1.0, switch = 0.005, modified_above = 0.21, hold_above = 3.54 }"#;
+    let said = r#"learning = { kind = "hold", signal_based = "zoh", duration = 1.0, switch = 0.005, modified_above = 0.21, hold_above = 3.54 }"#;
     assert_eq!(difference(&hold, &see(&format!("{learned}, {said}"))), 0.0);
     let foh = see(&format!(r#"{learned}, learning = {{ signal_based = "foh", duration = 1.0 }}"#));
     assert!(difference(&hold, &foh) > 1e-3);
@@ -184,7 +148,7 @@ fn nominal_values_weigh_where_outputs_compete() {
         let ode = LinearOde::new(matrices, names("u", inputs), y, &vec![1.0; states]).unwrap();
         OdeModel::new(Box::new(ode), &SolverConfig::Exact {}).unwrap()
     };
-    let see = |time: &str, weights: &str, nominal: &[f64]| {
+    let see = |more: &str, weights: &str, nominal: &[f64]| {
         let a = matrix(2, 2, &[-1.0, 0.3, 0.2, -5.0]);
         let first = part(a, matrix(2, 1, &[1.0, 3.0]), Matrix::identity(2), nominal);
         let second = part(matrix(1, 1, &[-2.0]), matrix(1, 2, &[-4.0, 1.0]), matrix(1, 1, &[1.0]), &[]);
@@ -196,19 +160,21 @@ fn nominal_values_weigh_where_outputs_compete() {
             .connect(Connection::new("first.y2", "second.u2"))
             .build()
             .unwrap();
-        let text = format!(r#"method = "prestep", time = "{time}", weights = "{weights}""#);
+        let text = format!(r#"method = "prestep", {more}, weights = "{weights}""#);
         let config = RunConfig { coupling: coupling(&text), ..RunConfig::new(2.0, 0.1) };
         let mut simulation = Run::new(system, &config).unwrap();
         let mut table = Trajectory::default();
         simulation.run(&mut table, &mut |_| Ok(Flow::Continue)).unwrap();
         table
     };
-    // Without feed-through and step 1, step 3 of discrete time has nothing to do.
-    for time in ["continuous", "discrete", r#"discrete", error_equation = "carried"#] {
-        let plain = see(time, "si", &[1.0, 1e-3]);
-        assert_eq!(difference(&plain, &see(time, "nominal", &[1.0, 1.0])), 0.0, "{time}");
-        let apart = difference(&plain, &see(time, "nominal", &[1.0, 1e-3]));
-        assert!(if time == "discrete" { apart < 1e-12 } else { apart > 1e-6 }, "{time}: {apart}");
+    // On learned models, and without step 1, step 3 has nothing to do.
+    let learned = r#"model = { identify = "rls" }, learning = { duration = 0.5, hold_above = 100 }"#;
+    let carried = format!(r#"{learned}, error_equation = "carried""#);
+    for more in [r#"model = "exact""#, learned, &carried] {
+        let plain = see(more, "si", &[1.0, 1e-3]);
+        assert_eq!(difference(&plain, &see(more, "nominal", &[1.0, 1.0])), 0.0, "{more}");
+        let apart = difference(&plain, &see(more, "nominal", &[1.0, 1e-3]));
+        assert!(if more == learned { apart < 1e-12 } else { apart > 1e-6 }, "{more}: {apart}");
     }
 }
 
@@ -219,15 +185,11 @@ fn wrong_words_are_refused_with_the_known_ones() {
         (r#"method = "prestep", model = "exakt""#, &["exact", "derivatives"]),
         (r#"method = "prestep", model = { identify = "rlss" }"#, &["rls"]),
         (r#"method = "prestep", model = { derivatives = "often" }"#, &["auto"]),
-        (r#"method = "prestep", time = "discreet""#, &["continuous", "discrete"]),
         (r#"method = "prestep", error_equation = "on""#, &["off", "carried", "reset"]),
-        (r#"method = "prestep", input = "cubic""#, &["linear", "constant", "energy"]),
-        (r#"method = "prestep", objective = "begin""#, &["end", "trapezoid", "midpoint", "integral"]),
-        (r#"method = "prestep", error_solver = "heun""#, &["exact", "euler"]),
-        (r#"method = "prestep", extrapolation = "heun""#, &["exact", "euler"]),
+        (r#"method = "prestep", input = "cubic""#, &["linear", "constant"]),
         (r#"method = "prestep", constant = "some""#, &["measured", "none"]),
         (r#"method = "prestep", weights = "all""#, &["si", "nominal"]),
-        (r#"method = "prestep", eror_equation = "off""#, &["error_equation", "input", "learning", "time"]),
+        (r#"method = "prestep", eror_equation = "off""#, &["error_equation", "input", "learning"]),
         (r#"method = "prestep", learning = { kind = "small" }"#, &["hold", "small-step"]),
         (r#"method = "prestep", learning = { signal_based = "soh" }"#, &["zoh", "foh"]),
         (r#"method = "prestep", learning = { durration = 1 }"#, &["duration", "switch", "hold_above"]),
@@ -246,25 +208,12 @@ fn wrong_words_are_refused_with_the_known_ones() {
 fn settings_that_do_not_go_together_are_refused_with_a_reason() {
     for (text, reason) in [
         (r#"method = "prestep", error_steps = 0"#, "at least 1"),
-        (r#"method = "prestep", extrapolation_steps = 0"#, "at least 1"),
         (r#"method = "prestep", model = { derivatives = 5, above = 0.1 }"#, "goes with derivatives"),
         (r#"method = "prestep", model = { identify = "rls", above = 0.1 }"#, "goes with derivatives"),
         (r#"method = "prestep", model = { derivatives = -1 }"#, "a number of steps or \"auto\""),
         (r#"method = "prestep", model = { derivatives = "auto", above = 0.0 }"#, "must be positive"),
         (r#"method = "corrector", model = { derivatives = "auto", above = nan }"#, "must be positive"),
-        (r#"method = "prestep", objective = "integral", extrapolation = "euler""#, "trapezoid"),
-        (r#"method = "prestep", objective = "midpoint", matrix_steps = 3"#, "trapezoid"),
-        (r#"method = "prestep", recursion = true"#, "discrete"),
         (r#"method = "prestep", learning = { kind = "small-step" }"#, "learned"),
-        (r#"method = "prestep", model = { identify = "rls" }, time = "continuous""#, "difference equations"),
-        (r#"method = "prestep", time = "discrete", extrapolation = "euler""#, "continuous"),
-        (r#"method = "prestep", time = "discrete", error_solver = "euler""#, "continuous"),
-        (r#"method = "prestep", time = "discrete", matrix_steps = 2"#, "continuous"),
-        (r#"method = "prestep", time = "discrete", objective = "midpoint""#, "communication points"),
-        (r#"method = "prestep", time = "discrete", objective = "integral""#, "communication points"),
-        (r#"method = "prestep", time = "discrete", input = "energy""#, "continuous"),
-        (r#"method = "prestep", time = "discrete", recursion = true, intermediate = false"#, "intermediate"),
-        (r#"method = "prestep", model = { identify = "rls", N = 2 }, recursion = true"#, "N = 1"),
         (r#"method = "prestep", model = { identify = "rls" }, constant = "none""#, "of their own"),
         (r#"method = "prestep", model = { identify = "rls", forgetting = 1.5 }"#, "(0, 1]"),
         (r#"method = "prestep", model = { identify = "rls" }, learning = { duration = -1 }"#, "0 or more"),

@@ -1,9 +1,7 @@
 //! Genser & Benedikt 2018: the stiff pendulum-oscillator.
 
 use crate::cases::{Case, case};
-use koppel::coupling::{
-    Against, CouplingConfig, ErrorEquationConfig, NepceConfig, OdeMethod, PrestepConfig, Shape,
-};
+use koppel::coupling::{Against, CouplingConfig, ErrorEquationConfig, NepceConfig, Shape};
 use koppel::identify::ModelConfig;
 use koppel::run::{Reading, Run, RunConfig};
 use koppel::solver::{SolverConfig, Tolerances};
@@ -13,6 +11,7 @@ use koppel_io::plot::Scale::{Linear, Logarithmic};
 use crate::context::Context;
 use crate::course::Course;
 use crate::exhibit::{Comparison, Within, curve, plot, short};
+use crate::numerical_prestep::{NumericalPrestep, Solver};
 use crate::paper::Stage;
 use crate::watched::{Trace, Watched, seen};
 use crate::{Exhibit, Result};
@@ -31,13 +30,13 @@ fn methods(step: f64, micro: f64) -> [CouplingConfig; 4] {
     let nepce = |anti_aliasing| {
         CouplingConfig::from(NepceConfig { gain: 1.0, against: Against::Applied, anti_aliasing })
     };
-    let prestep = PrestepConfig {
+    let prestep = NumericalPrestep {
         model: ModelConfig::Derivatives,
         input: Shape::Constant,
         error_equation: ErrorEquationConfig::Carried,
-        error_solver: OdeMethod::Euler,
+        error_solver: Solver::Euler,
         error_steps: (step / micro).round().max(1.0) as u32,
-        ..PrestepConfig::default()
+        ..NumericalPrestep::default()
     };
     [CouplingConfig::zoh(), nepce(false), nepce(true), CouplingConfig::from(prestep)]
 }
@@ -124,8 +123,10 @@ fn cruder(context: &Context<'_>, rows: &[(f64, [f64; 4])]) -> Result<String> {
     for (parts, name) in [(1, "one step"), (10, "ten steps")] {
         let errors = context.map(rows, |(step, _)| {
             let [.., prestep] = methods(*step, micro);
-            let Some(mut prestep) = prestep.settings::<PrestepConfig>().cloned() else { return Ok(f64::NAN) };
-            (prestep.extrapolation, prestep.extrapolation_steps) = (OdeMethod::Euler, parts);
+            let Some(mut prestep) = prestep.settings::<NumericalPrestep>().cloned() else {
+                return Ok(f64::NAN);
+            };
+            (prestep.extrapolation, prestep.extrapolation_steps) = (Solver::Euler, parts);
             let run = Course::of(&pendulum(micro)?, &settings(CouplingConfig::from(prestep), *step))?;
             Ok(largest_error(&run, &reference(*step)?))
         })?;

@@ -25,6 +25,7 @@ mod genser;
 mod genser_benedikt;
 mod glumac;
 mod kuebler;
+mod numerical_prestep;
 mod paper;
 // Shared with a test of the engine.
 #[path = "../../../crates/koppel/tests/papers/watched.rs"]

@@ -1,7 +1,7 @@
 //! Checkpoints: everything needed to go on as if nothing had happened.
 //!
 //! ```text
-//! "koppel checkpoint 4\n"   8 bytes: FNV-1a of the rest   postcard of [`Checkpoint`]
+//! "koppel checkpoint 5\n"   8 bytes: FNV-1a of the rest   postcard of [`Checkpoint`]
 //! ```
 
 use koppel::diagnostic::{Diagnostic, Remark};
@@ -23,7 +23,7 @@ use super::{Origin, Plan, nearby};
 use crate::failure::{Failure, Result};
 use crate::output::significant;
 
-const HEADER: &[u8] = b"koppel checkpoint 4\n";
+const HEADER: &[u8] = b"koppel checkpoint 5\n";
 
 /// A run between two steps, and where its rows are.
 #[derive(Clone, Debug, Serialize, Deserialize)]

@@ -95,7 +95,7 @@ const COUPLINGS: [&str; 12] = [
     r#"{"method":"nepce"}"#,
     r#"{"method":"prestep","model":{"identify":"rls"},"learning":{"kind":"hold","duration":0.01}}"#,
     r#"{"method":"prestep","model":{"derivatives":"auto"},"input":"constant"}"#,
-    r#"{"method":"prestep","model":"derivatives","time":"discrete","error_equation":"carried","recursion":true}"#,
+    r#"{"method":"prestep","model":"derivatives","error_equation":"reset","intermediate":false}"#,
     r#"{"method":"prestep","model":{"identify":"moesp","order":1,"window":30,"rows":2},"learning":{"duration":0.01}}"#,
     r#"{"method":"corrector","model":{"identify":"rls"},"error_equation":"reset","learning":{"duration":0.01}}"#,
     r#"{"method":"mixed","default":{"method":"foh"},"connections":{"mass.F":{"method":"prestep","model":"derivatives"}}}"#,

@@ -5,28 +5,24 @@
 //! δ comes from the error equation, so that the energy of the ideally coupled signal is preserved. Haid et al. 2018 as
 //! described in Genser 2020, 3.3 and 3.4. Where a source has moved already (Gauss-Seidel), its value counts as it is.
 
-mod identified;
-
-pub(super) use identified::IdentifiedCorrector;
+mod learned;
 
 use super::deferred::{Against, Deferred};
 use super::method::{GAINS, Method, MethodInfo, ModelSettings, SettingInfo, gain_at};
-use super::model_based::{
-    ClosedLoop, Course, CourseRoom, ErrorEquation, ErrorEquationConfig, ErrorSettings, Excitation, Judgement,
-    OdeMethod, check_models, distance,
-};
+use super::model_based::{ErrorEquationConfig, ErrorSettings, KnownModels, distance};
 use super::phase::{LearningConfig, PhaseKind};
-use super::review::{Notes, Review};
+use super::review::Review;
 use super::{
     Coupling, CouplingConfig, Hold, ModelBased, ModelNeeds, Needs, Polynomials, Report, StepNeeds, View,
-    channel, terms_of, write_value,
+    terms_of, write_value,
 };
-use crate::error::{Error, Result, bad};
+use crate::error::{Result, bad};
 use crate::identify::{GivenModel, Learned, ModelConfig};
 use crate::record::Channel;
 use crate::signal::Samples;
 use crate::system::{InputId, SubsystemId, SystemGraph};
 use crate::tape::Tape;
+use learned::LearnedCorrector;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -40,8 +36,6 @@ pub struct CorrectorConfig {
     pub error_equation: ErrorEquationConfig,
     /// Whether the error equation uses intermediate values.
     pub intermediate: bool,
-    /// How it is solved.
-    pub error_solver: OdeMethod,
     /// Parts of the step in which it is solved.
     pub error_steps: u32,
     /// α in [0, 1].
@@ -65,7 +59,6 @@ impl Default for CorrectorConfig {
             model: ModelConfig::default(),
             error_equation: ErrorEquationConfig::Carried,
             intermediate: true,
-            error_solver: OdeMethod::default(),
             error_steps: 20,
             gain: 1.0,
             against: Against::default(),
@@ -82,7 +75,6 @@ pub(super) static CORRECTOR: MethodInfo = MethodInfo {
         SettingInfo::new("model", "where models come from", "\"exact\""),
         SettingInfo::new("error_equation", "`carried` from step to step, or `reset`", "\"carried\""),
         SettingInfo::new("intermediate", "whether the error equation uses intermediate values", "true"),
-        SettingInfo::new("error_solver", "how it is solved: `exact` or `euler`", "\"exact\""),
         SettingInfo::new("error_steps", "parts of the step in which it is solved", "20"),
         SettingInfo { name: "gain", line: "in [0, 1]", default: "1.0", search: Some(GAINS) },
         SettingInfo::new(
@@ -112,7 +104,7 @@ impl Method for CorrectorConfig {
     fn build(&self, hold: Hold) -> Result<Box<dyn Coupling>> {
         self.check()?;
         Ok(match self.model.identify() {
-            Some(identify) => Box::new(IdentifiedCorrector::new(self, identify, hold)?),
+            Some(identify) => Box::new(LearnedCorrector::new(self, identify, hold)?),
             None => Box::new(Corrector::new(self, hold)),
         })
     }
@@ -148,18 +140,8 @@ impl Method for CorrectorConfig {
 pub(super) struct Corrector {
     config: CorrectorConfig,
     hold: Hold,
-    closed: ClosedLoop,
-    fits: Option<(u64, u64)>,
-    error: ErrorEquation,
+    known: KnownModels,
     deferred: Deferred,
-    /// Each model's prediction of the step, by which it is judged; empty if none is.
-    courses: Vec<Course>,
-    room: CourseRoom,
-    judgement: Judgement,
-    notes: Notes,
-    excitation: Excitation,
-    /// Inputs the outputs were last read with, with external signals.
-    last_inputs: Vec<f64>,
     /// δ at the communication point.
     delta: Vec<f64>,
     epsilon: Vec<f64>,
@@ -172,6 +154,10 @@ impl CorrectorConfig {
     /// are not measured for the sake of a figure.
     fn is_judged(&self) -> bool {
         !matches!(self.model, ModelConfig::DerivativesEvery(_) | ModelConfig::Given)
+    }
+
+    fn error_settings(&self) -> ErrorSettings {
+        ErrorSettings { kind: self.error_equation, steps: self.error_steps, intermediate: self.intermediate }
     }
 
     /// Refuses settings that make no sense.
@@ -200,49 +186,15 @@ impl CorrectorConfig {
 impl Corrector {
     fn new(config: &CorrectorConfig, hold: Hold) -> Self {
         Corrector {
-            error: ErrorEquation::new(settings(config), 0, 0),
+            known: KnownModels::new(config.model, config.error_settings()),
             deferred: Deferred::new(config.against, config.gain),
             config: config.clone(),
             hold,
-            closed: ClosedLoop::default(),
-            fits: None,
-            courses: Vec::new(),
-            room: CourseRoom::default(),
-            judgement: Judgement::default(),
-            notes: Notes::default(),
-            excitation: Excitation::default(),
-            last_inputs: Vec::new(),
             delta: Vec::new(),
             epsilon: Vec::new(),
             scratch: Vec::new(),
             size: 0.0,
         }
-    }
-
-    fn fit(&mut self, view: &View<'_>) -> Result<()> {
-        let key = (view.models.version(), view.step.size.to_bits());
-        if self.fits != Some(key) {
-            self.closed.join(view)?;
-            self.error.fit(&self.closed, view.step.size)?;
-            for (id, course) in self.courses.iter_mut().enumerate() {
-                let found = self.room.fit(course, view.models.of(id), view.step.size);
-                found.map_err(|source| Error::Linalg {
-                    what: format!("the model of `{}`", view.graph.name(id)),
-                    source,
-                })?;
-            }
-            self.fits = Some(key);
-        }
-        Ok(())
-    }
-}
-
-fn settings(config: &CorrectorConfig) -> ErrorSettings {
-    ErrorSettings {
-        kind: config.error_equation,
-        solver: config.error_solver,
-        steps: config.error_steps,
-        intermediate: config.intermediate,
     }
 }
 
@@ -251,7 +203,7 @@ impl Coupling for Corrector {
         Needs {
             depth: 1,
             terms: terms_of(self.hold),
-            samples: Some(settings(&self.config).request()),
+            samples: Some(self.config.error_settings().request()),
             models: Some(ModelNeeds { source: self.config.model, is_pinned: self.config.is_judged() }),
             steps: StepNeeds::OneRate,
             ..Needs::default()
@@ -259,33 +211,22 @@ impl Coupling for Corrector {
     }
 
     fn start(&mut self, view: &View<'_>, inputs: &[InputId]) -> Result<()> {
-        check_models(view, inputs, self.config.model)?;
-        let (m, n) = (view.graph.inputs(), view.graph.outputs());
-        self.error = ErrorEquation::new(settings(&self.config), m, n);
+        self.known.start(view, inputs, self.config.is_judged())?;
         self.deferred.start(view)?;
-        self.delta = vec![0.0; n];
-        self.epsilon = vec![0.0; m];
-        self.scratch = vec![0.0; n];
-        let judged = if self.config.is_judged() { view.graph.len() } else { 0 };
-        self.courses = (0..judged).map(|id| Course::new(view, id)).collect();
-        self.judgement = Judgement::new(view);
-        self.notes = Notes::new(view.graph.len());
-        self.excitation = Excitation::new(m);
-        self.last_inputs = vec![0.0; m];
+        self.delta = vec![0.0; view.graph.outputs()];
+        self.scratch = self.delta.clone();
+        self.epsilon = vec![0.0; view.graph.inputs()];
         self.size = view.step.size;
-        self.fits = None;
-        self.fit(view)
+        self.known.fit(view)?;
+        Ok(())
     }
 
     fn prepare(&mut self, view: &View<'_>) -> Result<()> {
-        self.fit(view)?;
-        self.notes.note(view.step.start, self.judgement.figures(), PhaseKind::Full);
-        for (id, course) in self.courses.iter_mut().enumerate() {
-            course.answer(&self.excitation);
-            let model = (id, view.models.of(id));
-            self.judgement.expect(model, course, view.outputs, &self.last_inputs, &self.excitation);
-        }
-        let Corrector { closed, error, deferred, delta, epsilon, scratch, .. } = self;
+        self.known.fit(view)?;
+        self.known.note(view, PhaseKind::Full);
+        self.known.expect(view);
+        let Corrector { known, deferred, delta, epsilon, scratch, .. } = self;
+        let KnownModels { closed, error, .. } = &*known;
         for (input, epsilon) in epsilon.iter_mut().enumerate() {
             *epsilon = view.arrival(input) - view.read_with[input];
         }
@@ -313,18 +254,13 @@ impl Coupling for Corrector {
 
     fn moved(&mut self, view: &View<'_>, subsystem: SubsystemId, samples: &Samples) -> Result<()> {
         self.deferred.note(view, subsystem, samples);
-        self.error.collect(view, subsystem, samples);
-        if subsystem + 1 == view.graph.len() {
-            self.error.advance(view, &self.closed);
-            self.judgement.add_inputs(view, self.courses.iter());
-        }
+        self.known.moved(view, subsystem, samples);
         Ok(())
     }
 
     fn state(&mut self, tape: &mut Tape<'_>) {
         tape.number(&mut self.size);
-        self.error.state(tape);
-        self.judgement.state(tape);
+        self.known.state(tape);
         self.deferred.state(tape);
     }
 
@@ -339,36 +275,25 @@ impl Coupling for Corrector {
 
 impl ModelBased for Corrector {
     fn judge(&mut self, view: &View<'_>) {
-        if self.courses.is_empty() {
-            return;
-        }
-        self.excitation.look(view);
-        let external = if view.is_fresh { &self.excitation.start } else { &self.excitation.before };
-        for (last, (read, external)) in self.last_inputs.iter_mut().zip(view.read_with.iter().zip(external)) {
-            *last = read + external;
-        }
-        self.judgement.judge(view, &self.last_inputs);
+        self.known.judge(view);
     }
 }
 
 impl Report for Corrector {
     fn quality(&self) -> &[f64] {
-        self.judgement.figures()
+        self.known.quality()
     }
 
     fn channels(&self, graph: &SystemGraph) -> Vec<Channel> {
-        let mut all = channel::common(graph, false);
-        all.extend(channel::matrices(graph));
-        all
+        KnownModels::channels(graph, false)
     }
 
     fn channel(&self, view: &View<'_>, index: usize) -> f64 {
-        let common = channel::common_value(index, f64::from(PhaseKind::Full as u8), self.quality());
-        common.unwrap_or_else(|rest| channel::matrix_value(view, rest))
+        self.known.channel(view, index, PhaseKind::Full)
     }
 
     fn review(&self, view: &View<'_>) -> Option<Review> {
-        Some(self.notes.review(view, self.config.model, None))
+        Some(self.known.review(view, None))
     }
 
     fn given(&self, subsystem: &str) -> Option<&GivenModel> {

@@ -15,6 +15,7 @@ mod deferred;
 mod harmonic;
 mod hinf;
 mod hold;
+mod learned_models;
 mod method;
 mod mixed;
 mod model_based;
@@ -22,7 +23,6 @@ mod nepce;
 mod phase;
 mod planned;
 mod prestep;
-mod prestep_discrete;
 mod relaxed;
 mod report;
 mod review;
@@ -43,11 +43,11 @@ pub use method::{
     Method, MethodInfo, ModelSettings, Preparation, Search, SettingInfo, Settings, add_method, method,
     methods,
 };
-pub use model_based::{ErrorEquationConfig, Goal, OdeMethod};
+pub use model_based::ErrorEquationConfig;
 pub use nepce::NepceConfig;
 pub use phase::{LearningConfig, LearningKind, PhaseKind, SignalBased};
 pub use planned::{Planned, Polynomials};
-pub use prestep::{ConstantConfig, PrestepConfig, Shape, TimeForm, Weights};
+pub use prestep::{ConstantConfig, PrestepConfig, Shape, Weights};
 pub use relaxed::RelaxedConfig;
 pub use report::Report;
 pub use review::{ModelReview, Review};

@@ -32,7 +32,7 @@ pub use lu::{Lu, inverse, solve};
 pub use matrix::Matrix;
 pub(crate) use ops::dot;
 pub(crate) use phi::Integrals;
-pub use phi::{euler_integral, exponential_integral, exponential_integrals};
+pub use phi::{exponential_integral, exponential_integrals};
 pub(crate) use pinv::PseudoInverse;
 pub use pinv::pinv;
 pub(crate) use rotation::{orthogonalizing, turn, two_rows};

@@ -28,13 +28,6 @@ pub fn exponential_integral(a: &Matrix, size: f64) -> Result<Matrix> {
     Ok(out)
 }
 
-/// `count` steps of explicit Euler in place of the exponential: P_0 with (I + A h)^j for e^{A j h}.
-pub fn euler_integral(a: &Matrix, size: f64, count: u32) -> Result<Matrix> {
-    let mut out = Matrix::default();
-    Integrals::default().euler(a, size, count, &mut out)?;
-    Ok(out)
-}
-
 /// Room to find integrals in: nothing is allocated for matrices no larger than those before.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Integrals {
@@ -82,32 +75,6 @@ impl Integrals {
         }
         self.balanced.undo_in_place(out);
         check_finite("the integral of the exponential", out)
-    }
-
-    /// P_0 with `count` steps of explicit Euler.
-    pub(crate) fn euler(&mut self, a: &Matrix, size: f64, count: u32, out: &mut Matrix) -> Result<()> {
-        check_square_finite("the matrix of Euler's method", a)?;
-        // P over m + n steps is P_m + (I + A P_m) P_n: the bits of `count` decide which doublings are joined.
-        let power = &mut self.scaled;
-        power.set_identity(a.rows());
-        power.scale(size / f64::from(count.max(1)));
-        out.reshape(a.rows(), a.rows());
-        let mut rest = count.max(1);
-        while rest > 0 {
-            if rest % 2 == 1 {
-                a.mul_into(out, &mut self.product);
-                *out += power;
-                self.product.mul_add(power, out);
-            }
-            rest /= 2;
-            if rest > 0 {
-                a.mul_into(power, &mut self.product);
-                self.room.copy_from(power);
-                power.scale(2.0);
-                self.product.mul_add(&self.room, power);
-            }
-        }
-        check_finite("Euler's method over the step", out)
     }
 
     /// Balances A and finds where doubling starts.
@@ -242,22 +209,6 @@ mod tests {
         let slow = -((-1e-3_f64).exp_m1()) / 1e-3;
         assert!((p0[(1, 1)] / slow - 1.0).abs() < 1e-12);
         assert!((p1[(1, 1)] / ((1.0 - slow) / 1e-3) - 1.0).abs() < 1e-10);
-    }
-
-    #[test]
-    fn euler_is_the_sum_of_its_steps() {
-        let a = Matrix::from_slice(2, 2, &[0.0, 1.0, -30.0, -4.0]);
-        for count in [1, 2, 3, 7, 100] {
-            let h = 0.2 / f64::from(count);
-            let step = &Matrix::identity(2) + &(&a * h);
-            let (mut sum, mut power) = (Matrix::zeros(2, 2), &Matrix::identity(2) * h);
-            for _ in 0..count {
-                sum += &power;
-                power = &step * &power;
-            }
-            let seen = euler_integral(&a, 0.2, count).unwrap();
-            assert!((&seen - &sum).max_abs() < 1e-13, "{count} steps");
-        }
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! Every coupling method, in the settings that have code of their own.
 
 use koppel::coupling::{
-    Against, CorrectorConfig, CouplingConfig, ErrorEquationConfig, Goal, HinfConfig, LearningConfig,
-    LearningKind, NepceConfig, PrestepConfig, Shape, StartUp, TimeForm, VfpsConfig,
+    Against, CorrectorConfig, CouplingConfig, ErrorEquationConfig, HinfConfig, LearningConfig, LearningKind,
+    NepceConfig, PrestepConfig, Shape, StartUp, VfpsConfig,
 };
 use koppel::hinf::HoldOrder;
 use koppel::identify::{ModelConfig, MoespConfig, RlsConfig};
@@ -18,22 +18,9 @@ pub(crate) fn couplings(of: &str) -> Vec<CouplingConfig> {
         error_equation: ErrorEquationConfig::Carried,
         error_steps: 5,
         input: Shape::Constant,
-        objective: Goal::Integral,
         ..derivatives.clone()
     };
     let when_bad = PrestepConfig { model: ModelConfig::DerivativesAbove(1e-3), ..seldom.clone() };
-    // Known equations in discrete time; in parts of the step with models that stay as they were taken at the start.
-    let discrete = PrestepConfig {
-        time: Some(TimeForm::Discrete),
-        error_equation: ErrorEquationConfig::Carried,
-        ..derivatives.clone()
-    };
-    let in_parts = PrestepConfig {
-        model: ModelConfig::DerivativesEvery(0),
-        error_steps: 3,
-        recursion: true,
-        ..discrete.clone()
-    };
     // Learned at a third of the step, then used at once.
     let learned = PrestepConfig {
         model: ModelConfig::Rls(RlsConfig::default()),
@@ -66,8 +53,6 @@ pub(crate) fn couplings(of: &str) -> Vec<CouplingConfig> {
         CouplingConfig::from(derivatives.clone()),
         CouplingConfig::from(seldom),
         CouplingConfig::from(when_bad),
-        CouplingConfig::from(discrete),
-        CouplingConfig::from(in_parts),
         CouplingConfig::from(learned),
         CouplingConfig::from(by_moesp),
         CouplingConfig::from(learned_corrector),

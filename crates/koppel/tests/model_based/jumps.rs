@@ -41,11 +41,11 @@ fn a_jump_is_met_like_a_start() {
     let continuous = [ErrorEquationConfig::Off, ErrorEquationConfig::Carried, ErrorEquationConfig::Reset]
         .into_iter()
         .flat_map(|error_equation| {
-            [Shape::Linear, Shape::Constant, Shape::Energy].map(|input| {
+            [Shape::Linear, Shape::Constant].map(|input| {
                 CouplingConfig::from(PrestepConfig { error_equation, input, ..PrestepConfig::default() })
             })
         });
-    for coupling in continuous.chain(discrete()) {
+    for coupling in continuous {
         for schedule in [ScheduleConfig::PARALLEL, ScheduleConfig::SEQUENCE] {
             let config = |stop| {
                 let (coupling, schedule) = (coupling.clone(), schedule.clone());
@@ -101,25 +101,21 @@ fn a_free_input_that_is_set_gives_no_kick() {
 #[test]
 fn a_jump_from_outside_is_no_fault_of_the_models() {
     let one = |value: f64| matrix(1, 1, &[value]);
-    for time in [TimeForm::Continuous, TimeForm::Discrete] {
-        let block = |rate: f64| linear(one(-rate), one(rate), one(1.0), one(0.0), &[1.0]);
-        let system = SystemBuilder::new()
-            .add("a", block(1.0))
-            .add("b", block(3.0))
-            .connect(Connection::new("a.y1", "b.u1").gain(-0.4))
-            .connect(Connection::new("b.y1", "a.u1"))
-            .build()
-            .unwrap();
-        let prestep = PrestepConfig { time: Some(time), ..PrestepConfig::default() };
-        let coupling = CouplingConfig::from(prestep);
-        let at = vec![Change { time: 1.0, set: [("a.x[1]".to_owned(), 5.0)].into() }];
-        let mut simulation =
-            Run::new(system, &RunConfig { coupling, at, ..RunConfig::new(2.0, 0.05) }).unwrap();
-        while !simulation.is_done() {
-            simulation.advance().unwrap();
-            let worst = simulation.model_quality().iter().copied().fold(0.0, f64::max);
-            assert!(worst < 1e-6, "{time:?}, t = {}: {worst}", simulation.time());
-        }
+    let block = |rate: f64| linear(one(-rate), one(rate), one(1.0), one(0.0), &[1.0]);
+    let system = SystemBuilder::new()
+        .add("a", block(1.0))
+        .add("b", block(3.0))
+        .connect(Connection::new("a.y1", "b.u1").gain(-0.4))
+        .connect(Connection::new("b.y1", "a.u1"))
+        .build()
+        .unwrap();
+    let coupling = CouplingConfig::from(PrestepConfig::default());
+    let at = vec![Change { time: 1.0, set: [("a.x[1]".to_owned(), 5.0)].into() }];
+    let mut simulation = Run::new(system, &RunConfig { coupling, at, ..RunConfig::new(2.0, 0.05) }).unwrap();
+    while !simulation.is_done() {
+        simulation.advance().unwrap();
+        let worst = simulation.model_quality().iter().copied().fold(0.0, f64::max);
+        assert!(worst < 1e-6, "t = {}: {worst}", simulation.time());
     }
 }
 
@@ -133,7 +129,7 @@ fn iterated_outputs_are_known_to_be_fresh() {
         CouplingConfig::from(PrestepConfig { error_equation, ..PrestepConfig::default() })
     });
     let corrector = CouplingConfig::from(CorrectorConfig::default());
-    for coupling in continuous.into_iter().chain(discrete()).chain([corrector]) {
+    for coupling in continuous.into_iter().chain([corrector]) {
         let [fresh, stale] = [Reading::Fresh, Reading::Stale].map(|reading| {
             let system = SystemBuilder::new()
                 .add("a", block(1.0, 0.5))

@@ -11,8 +11,8 @@ mod refresh;
 mod together;
 
 use koppel::coupling::{
-    Against, ConstantConfig, CorrectorConfig, CouplingConfig, ErrorEquationConfig, Goal, LearningConfig,
-    LearningKind, NepceConfig, Nodes, PrestepConfig, Shape, TimeForm, VfpsConfig,
+    Against, ConstantConfig, CorrectorConfig, CouplingConfig, ErrorEquationConfig, LearningConfig,
+    LearningKind, NepceConfig, Nodes, PrestepConfig, Shape, VfpsConfig,
 };
 use koppel::identify::{ModelConfig, MoespConfig, RlsConfig};
 use koppel::linalg::Matrix;
@@ -55,9 +55,6 @@ fn methods() -> Vec<CouplingConfig> {
         PrestepConfig { model: ModelConfig::Rls(higher), ..learned.clone() },
         by_moesp,
         PrestepConfig { input: Shape::Constant, ..plain.clone() },
-        PrestepConfig { input: Shape::Energy, ..plain.clone() },
-        PrestepConfig { objective: Goal::Integral, ..plain.clone() },
-        PrestepConfig { objective: Goal::Midpoint, ..plain.clone() },
         PrestepConfig { model: ModelConfig::Derivatives, ..plain.clone() },
         PrestepConfig { modified: true, ..plain.clone() },
         learned,
@@ -65,7 +62,6 @@ fn methods() -> Vec<CouplingConfig> {
         plain,
     ];
     let mut all: Vec<_> = variants.into_iter().map(CouplingConfig::from).collect();
-    all.extend(discrete());
     let reset = CorrectorConfig { error_equation: ErrorEquationConfig::Reset, ..CorrectorConfig::default() };
     all.push(CouplingConfig::from(CorrectorConfig::default()));
     all.push(CouplingConfig::from(reset));
@@ -74,14 +70,6 @@ fn methods() -> Vec<CouplingConfig> {
     }
     all.push(CouplingConfig::from(corrector));
     all
-}
-
-/// Discrete time on known equations.
-fn discrete() -> Vec<CouplingConfig> {
-    let plain = PrestepConfig { time: Some(TimeForm::Discrete), ..PrestepConfig::default() };
-    let carried = PrestepConfig { error_equation: ErrorEquationConfig::Carried, ..plain.clone() };
-    let parts = PrestepConfig { recursion: true, ..carried.clone() };
-    [plain, carried, parts].into_iter().map(CouplingConfig::from).collect()
 }
 
 fn settings(stop: f64, step: f64) -> Vec<RunConfig> {

@@ -61,11 +61,10 @@ fn loop_of(plant: OdeModel) -> System {
         .unwrap()
 }
 
-fn methods(model: ModelConfig) -> [CouplingConfig; 3] {
+fn methods(model: ModelConfig) -> [CouplingConfig; 2] {
     let prestep = PrestepConfig { model, ..PrestepConfig::default() };
-    let discrete = PrestepConfig { time: Some(TimeForm::Discrete), ..prestep.clone() };
     let corrector = CorrectorConfig { model, ..CorrectorConfig::default() };
-    [CouplingConfig::from(prestep), CouplingConfig::from(discrete), CouplingConfig::from(corrector)]
+    [CouplingConfig::from(prestep), CouplingConfig::from(corrector)]
 }
 
 const AUTO: ModelConfig = ModelConfig::DerivativesAbove(1e-3);
@@ -90,8 +89,8 @@ fn distance(a: &[Vec<f64>], b: &[Vec<f64>]) -> f64 {
 }
 
 /// The step in which the equations switch is lost to all who cannot know; from then on, from 1.5 s. Seen, largest distance from the
-/// truth, with models of the start and with those taken anew, once or at every step: 0.117 and 0.0019 (continuous time), 0.115 and 0.047
-/// (discrete time), 0.42 and 0.29 (corrector).
+/// truth, with models of the start and with those taken anew, once or at every step: 0.117 and 0.0019 (pre-step),
+/// 0.42 and 0.29 (corrector).
 #[test]
 fn a_switch_in_the_equations_is_met() {
     let record = Record::Many(vec!["plant.y1".into(), "oscillator.y*".into()]);
@@ -100,7 +99,7 @@ fn a_switch_in_the_equations_is_met() {
     let truth = run(loop_of(switching()), &fine).1.rows;
     let sources = [ModelConfig::DerivativesEvery(0), AUTO, ModelConfig::Derivatives];
     // Of the corrector's error most is not due to its models.
-    for (method, part) in [0.02, 0.5, 0.75].into_iter().enumerate() {
+    for (method, part) in [0.02, 0.75].into_iter().enumerate() {
         let [once, auto, always] = sources.map(|model| {
             let (rows, taken) = seen(loop_of(switching()), &methods(model)[method], 4.0, 0.1);
             (distance(&rows[15..], &truth[15..]), taken)

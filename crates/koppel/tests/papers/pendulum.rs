@@ -2,7 +2,7 @@
 
 use super::{prestep, run, stale};
 use crate::cases::{Case, case};
-use koppel::coupling::{CouplingConfig, ErrorEquationConfig, OdeMethod, Shape};
+use koppel::coupling::{CouplingConfig, ErrorEquationConfig, Shape};
 use koppel::identify::ModelConfig;
 use koppel::run::RunConfig;
 use koppel::solver::{SolverConfig, Tolerances};
@@ -41,7 +41,6 @@ fn the_error_border_is_kept_at_thirty_times_the_step() {
                     config.model = ModelConfig::Derivatives;
                     config.input = input;
                     config.error_equation = error_equation;
-                    config.error_solver = OdeMethod::Euler;
                     config.error_steps = (step / 1e-4).round() as u32;
                 })
             };

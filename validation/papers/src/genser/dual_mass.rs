@@ -2,7 +2,7 @@
 
 use crate::cases::{Case, case};
 use koppel::coupling::{
-    Against, ConstantConfig, CorrectorConfig, CouplingConfig, NepceConfig, OdeMethod, PrestepConfig,
+    Against, ConstantConfig, CorrectorConfig, CouplingConfig, NepceConfig, PrestepConfig,
 };
 use koppel::run::{Reading, RunConfig};
 use koppel_io::plot::Scale::Linear;
@@ -29,7 +29,6 @@ pub(super) fn methods(step: f64) -> [(&'static str, CouplingConfig); 4] {
         CouplingConfig::from(NepceConfig { gain: 1.0, against: Against::Extrapolated, anti_aliasing: false });
     let corrector = CorrectorConfig {
         error_steps: (step / 1e-5).round().clamp(1.0, 50.0) as u32,
-        error_solver: OdeMethod::Exact,
         ..CorrectorConfig::default()
     };
     let prestep = PrestepConfig { constant: ConstantConfig::None, ..PrestepConfig::default() };

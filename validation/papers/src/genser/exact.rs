@@ -1,12 +1,13 @@
 //! 3.2.1: settings of the pre-step method on exact models. Tables 3.4 and 3.5, Figures 3.4 to 3.18.
 
-use koppel::coupling::{ConstantConfig, CouplingConfig, OdeMethod, PrestepConfig};
+use koppel::coupling::{ConstantConfig, CouplingConfig};
 
 use super::dual_mass::{courses, differences, linear, stale};
 use super::study::{Plan, Studied};
 use crate::context::Context;
 use crate::course::{Course, global_error};
 use crate::exhibit::{Comparison, Within, short};
+use crate::numerical_prestep::NumericalPrestep;
 use crate::{Exhibit, Result};
 
 const PLAN: Plan = Plan {
@@ -191,12 +192,8 @@ fn optimum(studied: &Studied, exhibit: Exhibit) -> Exhibit {
 /// Figures 3.17 and 3.18: the run of Table 3.5.
 fn optimal_run() -> Result<Exhibit> {
     let case = linear(1e5, 1e3)?;
-    let prestep = PrestepConfig {
-        constant: ConstantConfig::None,
-        extrapolation: OdeMethod::Exact,
-        matrix_steps: 543,
-        ..PrestepConfig::default()
-    };
+    let prestep =
+        NumericalPrestep { constant: ConstantConfig::None, matrix_steps: 543, ..NumericalPrestep::default() };
     let run = stale(CouplingConfig::from(prestep), 0.2, 1e-3);
     let (course, exact) = (Course::of(&case, &run)?, Course::reference(&case, &run)?);
     let error = global_error(&case, &course, &exact)?;

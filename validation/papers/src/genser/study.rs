@@ -10,6 +10,7 @@ use koppel_study::design::Design;
 use koppel_study::{Error as StudyError, Options, Prepared, Shard, Wish, load, run};
 
 use crate::context::Context;
+use crate::numerical_prestep;
 use crate::{Error, Result};
 
 /// A study file, and how `--quick` makes it smaller.
@@ -54,6 +55,7 @@ impl Plan {
         fs::create_dir_all(&folder).map_err(Io::io("create", &folder))?;
         let file = folder.join(format!("{name}.toml"));
         write_whole(&file, &self.file(context.is_quick))?;
+        numerical_prestep::add();
         let study = Arc::new(load(&file)?);
         let design = Design::new(&study.factors, &study.plan).ok_or(StudyError::Countless)?;
         let runs = design.runs();

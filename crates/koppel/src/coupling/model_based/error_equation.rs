@@ -3,9 +3,8 @@
 //!   ζ' = A ζ + B̄ ε,     δ = M (ζ + S_d ε),     ε = L y + o - u,     ỹ = y + δ                  (1)
 //!
 //! over the step that has ended, with ε from intermediate values. Genser 2020, (2.34) in the form of `closed_loop`.
-//! `carried`: ζ goes on from step to step. `reset`: it starts at zero each step. Solved on equal parts of the step, either
-//! exactly (ε a line in each) or by explicit Euler, which is right where the subsystems' own solver is Euler with the same
-//! step: then both have the same error, and it cancels.
+//! `carried`: ζ goes on from step to step. `reset`: it starts at zero each step. Solved exactly on equal parts of the step, ε
+//! being a line in each.
 
 use super::closed_loop::{ClosedLoop, wired};
 use crate::coupling::View;
@@ -29,22 +28,10 @@ pub enum ErrorEquationConfig {
     Reset,
 }
 
-/// How a differential equation of the method is solved.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum OdeMethod {
-    /// By the matrix exponential.
-    #[default]
-    Exact,
-    /// By explicit Euler.
-    Euler,
-}
-
 /// Settings of step 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(in crate::coupling) struct ErrorSettings {
     pub(in crate::coupling) kind: ErrorEquationConfig,
-    pub(in crate::coupling) solver: OdeMethod,
     pub(in crate::coupling) steps: u32,
     pub(in crate::coupling) intermediate: bool,
 }
@@ -68,11 +55,11 @@ pub(in crate::coupling) struct ErrorEquation {
     pub(in crate::coupling) zeta: Vec<f64>,
     /// Mean of δ over the last step.
     pub(in crate::coupling) mean: Vec<f64>,
-    /// P_0 and P_1 over one part, if solved exactly.
+    /// P_0 and P_1 over one part.
     flow: [Matrix; 3],
     integrals: Integrals,
     /// Outputs at the ends of the parts of the step under way.
-    pub(in crate::coupling) inside: Vec<f64>,
+    inside: Vec<f64>,
     epsilon: Vec<f64>,
     next: Vec<f64>,
     forcing: Vec<f64>,
@@ -99,9 +86,13 @@ impl ErrorEquation {
         }
     }
 
+    pub(in crate::coupling) fn settings(&self) -> ErrorSettings {
+        self.settings
+    }
+
     /// Matrices for steps of this size.
     pub(in crate::coupling) fn fit(&mut self, closed: &ClosedLoop, size: f64) -> Result<()> {
-        if self.settings.kind == ErrorEquationConfig::Off || self.settings.solver == OdeMethod::Euler {
+        if self.settings.kind == ErrorEquationConfig::Off {
             return Ok(());
         }
         let part = size / f64::from(self.settings.steps);
@@ -111,6 +102,9 @@ impl ErrorEquation {
 
     /// Takes what was seen of a subsystem inside the finished step.
     pub(in crate::coupling) fn collect(&mut self, view: &View<'_>, id: SubsystemId, samples: &Samples) {
+        if self.settings.kind == ErrorEquationConfig::Off {
+            return;
+        }
         let n = view.graph.outputs();
         let range = view.graph.outputs_of(id);
         let part = view.step.size / f64::from(self.settings.steps);
@@ -145,10 +139,12 @@ impl ErrorEquation {
 
     /// Solves (1) over the finished step, once all subsystems have moved.
     pub(in crate::coupling) fn advance(&mut self, view: &View<'_>, closed: &ClosedLoop) {
-        if self.settings.kind == ErrorEquationConfig::Reset {
-            self.zeta.fill(0.0);
+        match self.settings.kind {
+            ErrorEquationConfig::Off => return,
+            ErrorEquationConfig::Carried => (),
+            ErrorEquationConfig::Reset => self.zeta.fill(0.0),
         }
-        let (n, steps) = (self.zeta.len(), self.settings.steps as usize);
+        let steps = self.settings.steps as usize;
         let part = view.step.size / steps as f64;
         self.mean.fill(0.0);
         self.see(view, 0, 0.0);
@@ -159,37 +155,16 @@ impl ErrorEquation {
             let ErrorEquation { zeta, epsilon, next, forcing, slope, flow, .. } = self;
             closed.b.mul_vec_into(epsilon, forcing);
             closed.a.mul_vec_add(zeta, forcing);
-            match self.settings.solver {
-                OdeMethod::Exact => {
-                    let [p0, p1, _] = flow;
-                    for (before, after) in epsilon.iter_mut().zip(next.iter()) {
-                        *before = (after - *before) / part;
-                    }
-                    closed.b.mul_vec_into(epsilon, slope);
-                    p0.mul_vec_add(forcing, zeta);
-                    p1.mul_vec_add(slope, zeta);
-                }
-                OdeMethod::Euler => (0..n).for_each(|i| zeta[i] += part * forcing[i]),
+            let [p0, p1, _] = flow;
+            for (before, after) in epsilon.iter_mut().zip(next.iter()) {
+                *before = (after - *before) / part;
             }
+            closed.b.mul_vec_into(epsilon, slope);
+            p0.mul_vec_add(forcing, zeta);
+            p1.mul_vec_add(slope, zeta);
             std::mem::swap(&mut self.epsilon, &mut self.next);
         }
         self.add_to_mean(closed, 0.5 / steps as f64);
-    }
-
-    /// Shows ε at the begin and the end of each part of the finished step, one part after the other.
-    pub(in crate::coupling) fn walk(
-        &mut self,
-        view: &View<'_>,
-        size: f64,
-        mut part: impl FnMut(&[f64], &[f64]),
-    ) {
-        let steps = self.settings.steps as usize;
-        self.see(view, 0, 0.0);
-        for node in 0..steps {
-            std::mem::swap(&mut self.epsilon, &mut self.next);
-            self.see(view, node + 1, size * (node + 1) as f64 / steps as f64);
-            part(&self.epsilon, &self.next);
-        }
     }
 
     /// ε at the end of a part, into `next`.

@@ -9,7 +9,7 @@ use crate::linalg::{self, Integrals, Matrix};
 use crate::signal::external::{COEFFICIENTS, External};
 use crate::system::InputId;
 
-/// Parts in which a step is walked; even, for the middle of the step.
+/// Parts in which a step is walked.
 const PARTS: usize = 10;
 
 /// External signals over one step.
@@ -19,32 +19,12 @@ pub(in crate::coupling) struct Excitation {
     pub(in crate::coupling) start: Vec<f64>,
     /// The same before a jump there.
     pub(in crate::coupling) before: Vec<f64>,
-    /// Change since the begin: at the middle, at the end, and integrated over the step.
-    pub(in crate::coupling) change: Moments,
+    /// Change from the begin to the end.
+    pub(in crate::coupling) change: Vec<f64>,
     /// Per part: all values at its begin, then all slopes.
     lines: Vec<f64>,
     /// True if some signal changes within the step.
     pub(in crate::coupling) is_active: bool,
-}
-
-/// A list of values at the middle of the step, at its end, and integrated over it.
-#[derive(Clone, Debug, Default)]
-pub(in crate::coupling) struct Moments {
-    pub(in crate::coupling) middle: Vec<f64>,
-    pub(in crate::coupling) end: Vec<f64>,
-    pub(in crate::coupling) integral: Vec<f64>,
-}
-
-impl Moments {
-    pub(in crate::coupling) fn new(length: usize) -> Self {
-        Moments { middle: vec![0.0; length], end: vec![0.0; length], integral: vec![0.0; length] }
-    }
-
-    fn clear(&mut self) {
-        for list in [&mut self.middle, &mut self.end, &mut self.integral] {
-            list.fill(0.0);
-        }
-    }
 }
 
 impl Excitation {
@@ -52,7 +32,7 @@ impl Excitation {
         Excitation {
             start: vec![0.0; inputs],
             before: vec![0.0; inputs],
-            change: Moments::new(inputs),
+            change: vec![0.0; inputs],
             lines: vec![0.0; 2 * PARTS * inputs],
             is_active: false,
         }
@@ -63,10 +43,9 @@ impl Excitation {
         if view.graph.externals().is_empty() {
             return;
         }
-        for list in [&mut self.start, &mut self.before, &mut self.lines] {
+        for list in [&mut self.start, &mut self.before, &mut self.change, &mut self.lines] {
             list.fill(0.0);
         }
-        self.change.clear();
         self.is_active = false;
         for (input, signal) in view.graph.externals() {
             self.add(*input, signal, view.step.start, view.step.size);
@@ -89,12 +68,8 @@ impl Excitation {
             let lines = &mut self.lines[2 * part * inputs..][..2 * inputs];
             lines[input] += left;
             lines[inputs + input] += (right - left) / h;
-            self.change.integral[input] += 0.5 * (left + right) * h;
-            if 2 * (part + 1) == PARTS {
-                self.change.middle[input] += right;
-            }
             if part + 1 == PARTS {
-                self.change.end[input] += right;
+                self.change[input] += right;
             }
         }
     }
@@ -123,55 +98,43 @@ fn line(signal: &External, from: f64, h: f64) -> (f64, f64) {
 /// How x' = A x + B ẽ answers, with the buffers it needs.
 #[derive(Clone, Debug, Default)]
 pub(in crate::coupling) struct Response {
-    size: f64,
     integrals: [Matrix; 3],
     work: Integrals,
     a: Matrix,
     b: Matrix,
     forcing: Vec<f64>,
     slope: Vec<f64>,
-    state: Vec<f64>,
-    /// x at the middle, at the end, and integrated.
-    pub(in crate::coupling) moments: Moments,
+    /// x at the end.
+    pub(in crate::coupling) end: Vec<f64>,
 }
 
 impl Response {
     /// For steps of this size.
     pub(in crate::coupling) fn fit(&mut self, a: &Matrix, b: &Matrix, size: f64) -> linalg::Result<()> {
         let n = a.rows();
-        if self.state.len() != n {
-            self.moments = Moments::new(n);
-            for list in [&mut self.forcing, &mut self.slope, &mut self.state] {
+        if self.end.len() != n {
+            for list in [&mut self.forcing, &mut self.slope, &mut self.end] {
                 *list = vec![0.0; n];
             }
         }
-        self.size = size / PARTS as f64;
         self.a.copy_from(a);
         self.b.copy_from(b);
-        self.work.all(a, self.size, &mut self.integrals)
+        self.work.all(a, size / PARTS as f64, &mut self.integrals)
     }
 
     /// Walks the step under the signals of the inputs that begin at `first`.
     pub(in crate::coupling) fn answer(&mut self, excitation: &Excitation, first: InputId) {
-        let Response { size, integrals: [p0, p1, p2], a, b, forcing, slope, state, moments, .. } = self;
+        let Response { integrals: [p0, p1, _], a, b, forcing, slope, end, .. } = self;
         let inputs = excitation.start.len();
-        state.fill(0.0);
-        moments.clear();
+        end.fill(0.0);
         for part in 0..PARTS {
             let lines = &excitation.lines[2 * part * inputs..][..2 * inputs];
             let (values, slopes) = lines.split_at(inputs);
             b.mul_vec_into(&values[first..][..b.cols()], forcing);
             b.mul_vec_into(&slopes[first..][..b.cols()], slope);
-            a.mul_vec_add(state, forcing);
-            p1.mul_vec_add(forcing, &mut moments.integral);
-            p2.mul_vec_add(slope, &mut moments.integral);
-            moments.integral.iter_mut().zip(state.iter()).for_each(|(sum, x)| *sum += *size * x);
-            p0.mul_vec_add(forcing, state);
-            p1.mul_vec_add(slope, state);
-            if 2 * (part + 1) == PARTS {
-                moments.middle.copy_from_slice(state);
-            }
+            a.mul_vec_add(end, forcing);
+            p0.mul_vec_add(forcing, end);
+            p1.mul_vec_add(slope, end);
         }
-        moments.end.copy_from_slice(state);
     }
 }

@@ -1,16 +1,15 @@
 //! How well the models have predicted the step that has ended, under the inputs really given: Genser 2020, (2.92).
 
-use super::course::Course;
 use super::excitation::Excitation;
+use super::transition::Transition;
 use crate::coupling::View;
-use crate::identify::{InterfaceModel, Quality};
+use crate::identify::Quality;
 use crate::linalg::{Matrix, dot};
-use crate::system::SubsystemId;
 use crate::tape::Tape;
 
 /// What was expected of the step under way, and the figures of the one before.
 #[derive(Default)]
-pub(in crate::coupling) struct Judgement {
+pub(super) struct Judgement {
     /// x = y - S_d u at the end of the step, as the models expect it.
     expected: Vec<f64>,
     /// S_d of each model over the step under way.
@@ -25,7 +24,7 @@ pub(in crate::coupling) struct Judgement {
 }
 
 impl Judgement {
-    pub(in crate::coupling) fn new(view: &View<'_>) -> Self {
+    pub(super) fn new(view: &View<'_>) -> Self {
         let graph = view.graph;
         let s_d = |id| Matrix::zeros(graph.outputs_of(id).len(), graph.inputs_of(id).len());
         let mut quality = Quality::new(graph.outputs());
@@ -43,12 +42,12 @@ impl Judgement {
     }
 
     /// Figure of each subsystem's model; NaN before the first step.
-    pub(in crate::coupling) fn figures(&self) -> &[f64] {
+    pub(super) fn figures(&self) -> &[f64] {
         &self.figures
     }
 
     /// Judges the step that has ended; `last_inputs` are those the outputs were read with, external signals included.
-    pub(in crate::coupling) fn judge(&mut self, view: &View<'_>, last_inputs: &[f64]) {
+    pub(super) fn judge(&mut self, view: &View<'_>, last_inputs: &[f64]) {
         if !self.is_under_way {
             return;
         }
@@ -68,43 +67,43 @@ impl Judgement {
         }
     }
 
-    /// What the model of a subsystem expects of the step ahead, without the inputs it will be given.
-    pub(in crate::coupling) fn expect(
+    /// What the models expect of the step ahead, without the inputs that will be given.
+    pub(super) fn expect(
         &mut self,
-        (id, model): (SubsystemId, &InterfaceModel),
-        course: &mut Course,
-        outputs: &[f64],
+        view: &View<'_>,
+        transitions: &mut [Transition],
         last_inputs: &[f64],
         excitation: &Excitation,
     ) {
-        self.through[id].copy_from(&model.s_d);
-        let x = &mut self.errors[course.outputs.clone()];
-        for (row, x) in x.iter_mut().enumerate() {
-            let through = dot(model.s_d.row(row), &last_inputs[course.inputs.clone()]);
-            *x = outputs[course.outputs.start + row] - through;
+        for (id, transition) in transitions.iter_mut().enumerate() {
+            let model = view.models.of(id);
+            self.through[id].copy_from(&model.s_d);
+            let x = &mut self.errors[transition.outputs.clone()];
+            for (row, x) in x.iter_mut().enumerate() {
+                let through = dot(model.s_d.row(row), &last_inputs[transition.inputs.clone()]);
+                *x = view.outputs[transition.outputs.start + row] - through;
+            }
+            transition.answer(excitation);
+            transition.drift(model, x, excitation, &mut self.expected[transition.outputs.clone()]);
+            self.is_under_way = true;
         }
-        course.drift(model, x, excitation, &mut self.expected[course.outputs.clone()]);
-        self.is_under_way = true;
     }
 
     /// Adds what the inputs do, now that they all have been given.
-    pub(in crate::coupling) fn add_inputs<'a>(
-        &mut self,
-        view: &View<'_>,
-        courses: impl Iterator<Item = &'a Course>,
-    ) {
+    pub(super) fn add_inputs(&mut self, view: &View<'_>, transitions: &[Transition]) {
         let Judgement { expected, inputs, slopes, .. } = self;
         for input in 0..inputs.len() {
             inputs[input] = view.given(input, 0.0);
             slopes[input] = (view.given(input, view.step.size) - inputs[input]) / view.step.size;
         }
-        for course in courses {
-            let range = course.inputs.clone();
-            course.add_input(&inputs[range.clone()], &slopes[range], &mut expected[course.outputs.clone()]);
+        for transition in transitions {
+            let range = transition.inputs.clone();
+            let expected = &mut expected[transition.outputs.clone()];
+            transition.add_input(&inputs[range.clone()], &slopes[range], expected);
         }
     }
 
-    pub(in crate::coupling) fn state(&mut self, tape: &mut Tape<'_>) {
+    pub(super) fn state(&mut self, tape: &mut Tape<'_>) {
         self.quality.state(tape);
         tape.numbers(&mut self.figures);
         tape.values(&mut self.expected);

@@ -1,11 +1,12 @@
 //! Settings of the pre-step method as plain data.
 
 use super::Prestep;
+use super::learned::LearnedPrestep;
+use crate::coupling::learned_models::LearnedSettings;
 use crate::coupling::method::{Method, MethodInfo, ModelSettings, Search, SettingInfo};
-use crate::coupling::model_based::{ErrorEquationConfig, ErrorSettings, Goal, OdeMethod};
+use crate::coupling::model_based::{ErrorEquationConfig, ErrorSettings};
 use crate::coupling::phase::{LearningConfig, LearningKind};
-use crate::coupling::prestep_discrete::{DiscreteSettings, PrestepDiscrete};
-use crate::coupling::{Coupling, CouplingConfig, Hold, ModelNeeds};
+use crate::coupling::{Coupling, CouplingConfig, Hold};
 use crate::error::{Result, bad};
 use crate::identify::{GivenModel, IdentifyConfig, Learned, ModelConfig};
 use serde::{Deserialize, Serialize};
@@ -20,18 +21,6 @@ pub enum Shape {
     Linear,
     /// One value.
     Constant,
-    /// One value with the mean of the line.
-    Energy,
-}
-
-/// In which form of time the method works.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum TimeForm {
-    /// Differential equations.
-    Continuous,
-    /// Difference equations from one communication point to the next.
-    Discrete,
 }
 
 /// Where the constant of a model comes from.
@@ -60,7 +49,6 @@ pub enum Weights {
 pub(in crate::coupling) static PRESTEP: MethodInfo = MethodInfo {
     settings: &[
         SettingInfo::new("model", "where models come from", "\"exact\""),
-        SettingInfo::new("time", "`continuous`, or `discrete` as for learned models", ""),
         SettingInfo::new(
             "constant",
             "the models' constants: `measured` at each communication point, or `none`",
@@ -73,27 +61,9 @@ pub(in crate::coupling) static PRESTEP: MethodInfo = MethodInfo {
             search: Some(Search { values: "\"off\", \"carried\"", count: 2, coarse: (0, 1) }),
         },
         SettingInfo::new("intermediate", "whether step 1 uses intermediate values", "true"),
-        SettingInfo::new("error_solver", "how step 1 is solved: `exact` or `euler`", "\"exact\""),
         SettingInfo::new("error_steps", "parts of the step in which step 1 is solved", "20"),
-        SettingInfo::new("recursion", "in discrete time, solves step 1 on those parts", "false"),
-        SettingInfo::new("extrapolation", "how step 2 is solved: `exact` or `euler`", "\"exact\""),
-        SettingInfo::new(
-            "extrapolation_steps",
-            "parts of the step in which step 2 is solved by Euler",
-            "100",
-        ),
-        SettingInfo::new("input", "form of the inputs: `linear`, `constant` or `energy`", "\"linear\""),
-        SettingInfo::new(
-            "objective",
-            "what step 3 aims at: `end`, `midpoint`, `trapezoid` or `integral`",
-            "\"end\"",
-        ),
+        SettingInfo::new("input", "form of the inputs: `linear` or `constant`", "\"linear\""),
         SettingInfo::new("modified", "leaves step 3 out", "false"),
-        SettingInfo::new(
-            "matrix_steps",
-            "parts of the trapezoidal rule for the matrices of step 3; 0 is exact",
-            "0",
-        ),
         SettingInfo::new("weights", "units of step 3: `si`, or `nominal` values", "\"si\""),
         SettingInfo::new("learning", "phases of learned models", ""),
         SettingInfo::new("learned", "learned models to start from, by subsystem", ""),
@@ -115,33 +85,18 @@ pub(in crate::coupling) static PRESTEP: MethodInfo = MethodInfo {
 pub struct PrestepConfig {
     /// Where models come from.
     pub model: ModelConfig,
-    /// Continuous or discrete; unless it is said, discrete for learned models and continuous for others.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub time: Option<TimeForm>,
     /// The models' constants.
     pub constant: ConstantConfig,
     /// Step 1.
     pub error_equation: ErrorEquationConfig,
     /// Whether step 1 uses intermediate values.
     pub intermediate: bool,
-    /// How step 1 is solved.
-    pub error_solver: OdeMethod,
     /// Parts of the step in which step 1 is solved.
     pub error_steps: u32,
-    /// In discrete time, solves step 1 on those parts instead of once a step with mean values.
-    pub recursion: bool,
-    /// How step 2 is solved.
-    pub extrapolation: OdeMethod,
-    /// Parts of the step in which step 2 is solved by Euler.
-    pub extrapolation_steps: u32,
     /// Form of the inputs.
     pub input: Shape,
-    /// What step 3 aims at.
-    pub objective: Goal,
     /// Leaves step 3 out.
     pub modified: bool,
-    /// Parts of the trapezoidal rule for the matrices of step 3; 0 is exact.
-    pub matrix_steps: u32,
     /// Units of step 3.
     pub weights: Weights,
     /// Phases: learned models need them; for others, when their quality says that they are not to be trusted.
@@ -159,19 +114,12 @@ impl Default for PrestepConfig {
     fn default() -> Self {
         PrestepConfig {
             model: ModelConfig::default(),
-            time: None,
             constant: ConstantConfig::default(),
             error_equation: ErrorEquationConfig::default(),
             intermediate: true,
-            error_solver: OdeMethod::default(),
             error_steps: 20,
-            recursion: false,
-            extrapolation: OdeMethod::default(),
-            extrapolation_steps: 100,
             input: Shape::default(),
-            objective: Goal::default(),
             modified: false,
-            matrix_steps: 0,
             weights: Weights::default(),
             learning: None,
             learned: BTreeMap::new(),
@@ -182,80 +130,22 @@ impl Default for PrestepConfig {
 
 impl PrestepConfig {
     /// Refuses settings that make no sense.
-    pub(in crate::coupling) fn check(&self) -> Result<()> {
-        let positive = [
-            ("prestep.error_steps", self.error_steps),
-            ("prestep.extrapolation_steps", self.extrapolation_steps),
-        ];
-        if let Some((what, value)) = positive.into_iter().find(|(_, value)| *value == 0) {
-            return Err(bad(what, value, "must be at least 1"));
-        }
-        let at_end = matches!(self.objective, Goal::End | Goal::Trapezoid);
-        if !at_end && self.extrapolation == OdeMethod::Euler {
-            return Err(bad(
-                "prestep.extrapolation",
-                "euler",
-                "goes with objective = \"end\" or \"trapezoid\"",
-            ));
-        }
-        if !at_end && self.matrix_steps > 0 {
-            let problem = "goes with objective = \"end\" or \"trapezoid\"";
-            return Err(bad("prestep.matrix_steps", self.matrix_steps, problem));
+    fn check(&self) -> Result<()> {
+        if self.error_steps == 0 {
+            return Err(bad("prestep.error_steps", 0, "must be at least 1"));
         }
         self.learning.map_or(Ok(()), |learning| learning.check())
     }
 
-    /// Refuses settings that mean nothing in discrete time.
-    fn check_discrete(&self, is_learned: bool) -> Result<()> {
-        let unlike = |is: bool, what: &str, value: &str, problem: &str| {
-            if is { Err(bad(&format!("prestep.{what}"), value, problem)) } else { Ok(()) }
-        };
-        let no_equation = "goes with time = \"continuous\": in discrete time nothing is integrated";
-        unlike(self.extrapolation == OdeMethod::Euler, "extrapolation", "euler", no_equation)?;
-        unlike(self.error_solver == OdeMethod::Euler, "error_solver", "euler", no_equation)?;
-        unlike(self.matrix_steps > 0, "matrix_steps", &self.matrix_steps.to_string(), no_equation)?;
-        let no_inside = "goes with time = \"continuous\": in discrete time outputs are known at communication points only";
-        unlike(self.objective == Goal::Midpoint, "objective", "midpoint", no_inside)?;
-        unlike(self.objective == Goal::Integral, "objective", "integral", no_inside)?;
-        let no_mean = "goes with time = \"continuous\"; use \"constant\", or \"linear\" for what `hold` says";
-        unlike(self.input == Shape::Energy, "input", "energy", no_mean)?;
-        unlike(self.recursion && !self.intermediate, "recursion", "true", "needs intermediate = true")?;
-        let own = "goes with models that are not learned: learned ones have a constant of their own";
-        unlike(is_learned && self.constant == ConstantConfig::None, "constant", "none", own)?;
-        unlike(self.error_steps == 0, "error_steps", "0", "must be at least 1")
-    }
-
-    /// The method in discrete time on models that are known.
-    fn build_known(&self, hold: Hold) -> Result<Box<dyn Coupling>> {
-        self.check_discrete(false)?;
-        let always = LearningConfig {
-            modified_above: f64::INFINITY,
-            hold_above: f64::INFINITY,
-            ..LearningConfig::default()
-        };
-        let is_pinned = self.constant == ConstantConfig::Measured;
-        Ok(Box::new(PrestepDiscrete::new(DiscreteSettings {
-            known: Some(ModelNeeds { source: self.model, is_pinned }),
-            learning: self.learning.unwrap_or(always),
-            ..self.discrete(None, hold)
-        })?))
-    }
-
-    fn discrete(&self, identify: Option<IdentifyConfig>, hold: Hold) -> DiscreteSettings {
-        DiscreteSettings {
+    fn learned_settings(&self, identify: IdentifyConfig, hold: Hold) -> LearnedSettings {
+        LearnedSettings {
             source: self.model,
-            has_phases: identify.is_some() || self.learning.is_some(),
             identify,
             learning: self.learning.unwrap_or_default(),
             error_equation: self.error_equation,
             intermediate: self.intermediate,
-            parts: self.recursion.then_some(self.error_steps),
-            nominal: self.weights == Weights::Nominal,
-            known: None,
             modified: self.modified,
-            only_distance: false,
             learned: self.learned.clone(),
-            models: self.models.clone(),
             hold: if self.input == Shape::Constant { Hold::Constant } else { hold },
         }
     }
@@ -266,12 +156,7 @@ impl PrestepConfig {
     }
 
     pub(super) fn error_settings(&self) -> ErrorSettings {
-        ErrorSettings {
-            kind: self.error_equation,
-            solver: self.error_solver,
-            steps: self.error_steps,
-            intermediate: self.intermediate,
-        }
+        ErrorSettings { kind: self.error_equation, steps: self.error_steps, intermediate: self.intermediate }
     }
 }
 
@@ -280,9 +165,10 @@ impl Method for PrestepConfig {
         &PRESTEP
     }
 
-    /// In continuous or discrete time.
+    /// In continuous time on known models, in discrete time on learned ones.
     fn build(&self, hold: Hold) -> Result<Box<dyn Coupling>> {
         self.model.check()?;
+        self.check()?;
         let Some(identify) = self.model.identify() else {
             if !self.learned.is_empty() {
                 let problem = "goes with a model that is learned: model = { identify = \"rls\" }";
@@ -292,27 +178,19 @@ impl Method for PrestepConfig {
                 let problem = "goes with a model that is learned: model = { identify = \"rls\" }";
                 return Err(bad("prestep.learning.kind", "small-step", problem));
             }
-            if self.time == Some(TimeForm::Discrete) {
-                return self.build_known(hold);
-            }
-            if self.recursion {
-                let problem =
-                    "goes with time = \"discrete\": in continuous time step 1 is always solved in parts";
-                return Err(bad("prestep.recursion", "true", problem));
-            }
-            return Ok(Box::new(Prestep::new(self)?));
+            return Ok(Box::new(Prestep::new(self)));
         };
-        if self.time == Some(TimeForm::Continuous) {
-            let problem = "goes with models of known equations: what is learned are difference equations";
-            return Err(bad("prestep.time", "continuous", problem));
+        if self.constant == ConstantConfig::None {
+            let problem = "goes with models that are not learned: learned ones have a constant of their own";
+            return Err(bad("prestep.constant", "none", problem));
         }
-        self.check_discrete(true)?;
-        Ok(Box::new(PrestepDiscrete::new(self.discrete(Some(identify), hold))?))
+        let settings = self.learned_settings(identify, hold);
+        Ok(Box::new(LearnedPrestep::new(settings, self.weights == Weights::Nominal)?))
     }
 
-    /// In discrete time, and so on learned models, it gives one value per step.
+    /// On learned models it gives one value per step.
     fn takes_hold(&self) -> bool {
-        self.model.identify().is_some() || self.time == Some(TimeForm::Discrete)
+        self.model.identify().is_some()
     }
 
     fn gives_slopes(&self, _hold: Hold) -> bool {

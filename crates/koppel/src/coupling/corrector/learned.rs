@@ -3,11 +3,10 @@
 //!   u^k = L ỹ^k + α [(1/H) ∫ (L y - u_ex) dt + L (δ^{k-1} + δ^k) / 2],     ỹ = y + δ
 //!
 //! δ comes from the error equation in discrete time, Genser 2020, (2.57); its mean over the step is taken from both ends.
-//! Learning, phases and δ are those of the discrete pre-step method, whose steps 2 and 3 are left aside: while models are being
-//! learned or not trusted, inputs are signal-based. During the switch the correction counts with the share of the method.
+//! While models are being learned or not trusted, inputs are signal-based. During the switch the correction counts with the share of the method.
 
 use super::super::deferred::Deferred;
-use super::super::prestep_discrete::{DiscreteSettings, PrestepDiscrete};
+use super::super::learned_models::{LearnedModels, LearnedSettings};
 use super::super::{Coupling, Needs, Polynomials, Report, View, write_value};
 use super::CorrectorConfig;
 use crate::coupling::Hold;
@@ -16,12 +15,11 @@ use crate::identify::IdentifyConfig;
 use crate::signal::{Request, Samples};
 use crate::system::{InputId, SubsystemId};
 use crate::tape::Tape;
-use std::collections::BTreeMap;
 
 /// The method.
-pub(in crate::coupling) struct IdentifiedCorrector {
+pub(super) struct LearnedCorrector {
     /// Learns, decides and finds δ.
-    models: PrestepDiscrete,
+    models: LearnedModels,
     deferred: Deferred,
     /// δ at the last communication point.
     before: Vec<f64>,
@@ -29,30 +27,20 @@ pub(in crate::coupling) struct IdentifiedCorrector {
     size: f64,
 }
 
-impl IdentifiedCorrector {
-    pub(in crate::coupling) fn new(
-        config: &CorrectorConfig,
-        identify: IdentifyConfig,
-        hold: Hold,
-    ) -> Result<Self> {
-        let settings = DiscreteSettings {
+impl LearnedCorrector {
+    pub(super) fn new(config: &CorrectorConfig, identify: IdentifyConfig, hold: Hold) -> Result<Self> {
+        let settings = LearnedSettings {
             source: config.model,
-            identify: Some(identify),
-            has_phases: true,
+            identify,
             learning: config.learning.unwrap_or_default(),
             error_equation: config.error_equation,
             intermediate: config.intermediate,
-            parts: None,
-            nominal: false,
-            known: None,
             modified: false,
-            only_distance: true,
             learned: config.learned.clone(),
-            models: BTreeMap::new(),
             hold,
         };
-        Ok(IdentifiedCorrector {
-            models: PrestepDiscrete::new(settings)?,
+        Ok(LearnedCorrector {
+            models: LearnedModels::new(settings)?,
             deferred: Deferred::new(config.against, config.gain),
             before: Vec::new(),
             hold,
@@ -61,13 +49,13 @@ impl IdentifiedCorrector {
     }
 }
 
-impl Coupling for IdentifiedCorrector {
+impl Coupling for LearnedCorrector {
     fn needs(&self) -> Needs {
         Needs { samples: Some(Request::SolverPoints), ..self.models.needs() }
     }
 
-    fn start(&mut self, view: &View<'_>, inputs: &[InputId]) -> Result<()> {
-        self.models.start(view, inputs)?;
+    fn start(&mut self, view: &View<'_>, _inputs: &[InputId]) -> Result<()> {
+        self.models.start(view)?;
         self.deferred.start(view)?;
         self.before = vec![0.0; view.graph.outputs()];
         self.size = view.step.size;
@@ -77,6 +65,9 @@ impl Coupling for IdentifiedCorrector {
     fn prepare(&mut self, view: &View<'_>) -> Result<()> {
         self.before.copy_from_slice(self.models.delta());
         self.models.prepare(view)?;
+        // It has no step 3 that could be left out.
+        self.models.phase.ignore_step_three();
+        self.models.conclude(view);
         let delta = self.models.delta();
         self.deferred.follow_jumps(view);
         let means = std::mem::take(&mut self.deferred.means);
@@ -84,14 +75,14 @@ impl Coupling for IdentifiedCorrector {
         self.deferred.prepare(view, self.size, |wire| wire.gain * mean(wire.source));
         self.deferred.means = means;
         // What is not given cannot be taken off again after the step.
-        let share = self.models.phase().share;
+        let share = self.models.phase.share;
         self.deferred.correction.iter_mut().for_each(|correction| *correction *= share);
         self.size = view.step.size;
         Ok(())
     }
 
     fn input(&self, view: &View<'_>, inputs: &[InputId], out: &mut Polynomials<'_>) -> Result<()> {
-        let share = self.models.phase().share;
+        let share = self.models.phase.share;
         for &input in inputs {
             let own = view.stages[view.graph.subsystem_of_input(input)];
             let wires = &view.graph.wires()[view.graph.wires_into(input)];
@@ -99,11 +90,11 @@ impl Coupling for IdentifiedCorrector {
             let value = if standing().next().is_none() {
                 view.arrival(input)
             } else if share == 0.0 {
-                self.models.signal_based(input)
+                self.models.signal_based[input]
             } else {
                 let distance: f64 = standing().map(|wire| wire.gain * self.models.delta()[wire.source]).sum();
                 let followed = share * (view.arrival(input) + distance);
-                let held = (1.0 - share) * self.models.signal_based(input);
+                let held = (1.0 - share) * self.models.signal_based[input];
                 followed + self.deferred.correction[input] + held
             };
             write_value(self.hold, view, input, value, out.of(input));
@@ -113,7 +104,8 @@ impl Coupling for IdentifiedCorrector {
 
     fn moved(&mut self, view: &View<'_>, subsystem: SubsystemId, samples: &Samples) -> Result<()> {
         self.deferred.note(view, subsystem, samples);
-        self.models.moved(view, subsystem, samples)
+        self.models.moved(view, subsystem, samples);
+        Ok(())
     }
 
     fn state(&mut self, tape: &mut Tape<'_>) {
@@ -124,6 +116,6 @@ impl Coupling for IdentifiedCorrector {
     }
 
     fn report(&self) -> &dyn Report {
-        self.models.report()
+        &self.models
     }
 }

@@ -1,4 +1,4 @@
-//! Step 1 on models that reach further back than one step.
+//! δ of steps before the last, for models that reach further back.
 //!
 //! δ obeys the difference equation of the outputs it belongs to, with the gap between ideal and given inputs in their place:
 //!
@@ -34,7 +34,7 @@ impl Layout {
 
 /// δ and g of earlier steps, newest first.
 #[derive(Debug, Default)]
-pub(super) struct Older {
+pub(super) struct Past {
     layouts: Vec<Layout>,
     outputs: usize,
     inputs: usize,
@@ -44,7 +44,7 @@ pub(super) struct Older {
     gaps: Vec<f64>,
 }
 
-impl Older {
+impl Past {
     /// For models that are learned as `config` says.
     pub(super) fn new(
         identifiers: &[Identifier],
@@ -63,7 +63,7 @@ impl Older {
             layouts.iter().map(|layout| of(layout.reach())).max().unwrap_or(1).saturating_sub(1)
         };
         let (outputs, inputs) = (view.graph.outputs(), view.graph.inputs());
-        Older {
+        Past {
             deltas: vec![0.0; longest(|reach| reach.0) * outputs],
             gaps: vec![0.0; longest(|reach| reach.1) * inputs],
             outputs,
