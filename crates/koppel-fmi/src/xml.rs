@@ -163,4 +163,10 @@ mod tests {
         writer.open("a").attribute("n", '\0');
         assert_eq!(writer.finish(), Err("\0".into()));
     }
+
+    #[test]
+    fn bytes_are_pairs_of_digits_without_signs() {
+        assert_eq!(hexadecimal(" 00fF "), Some(vec![0, 255]));
+        assert_eq!([hexadecimal("+f"), hexadecimal("0"), hexadecimal("0g")], [None, None, None]);
+    }
 }
