@@ -62,7 +62,7 @@ fn watch(supervisor: &mut Supervisor, keeper: &mut Keeper) -> Ending {
             supervisor.ask_to_end();
             has_passed_on = true;
         }
-        match supervisor.next() {
+        match supervisor.event() {
             Event::Row(time, values, aside) => {
                 if !keeper.row(time, values, aside) {
                     supervisor.report_trouble();

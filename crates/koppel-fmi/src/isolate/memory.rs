@@ -199,6 +199,18 @@ impl Map {
         Ok(Map { first, words })
     }
 
+    /// Forked copies of this process do not get it: what an FMU forks and lets go on writes nothing twice.
+    pub(crate) fn keep_from_copies(&self) {
+        // SAFETY: the mapping is that long; in this process nothing changes.
+        let _ = unsafe {
+            rustix::mm::madvise(
+                self.first.as_ptr().cast(),
+                self.words * WORD,
+                rustix::mm::Advice::LinuxDontFork,
+            )
+        };
+    }
+
     #[inline]
     pub(crate) fn words(&self) -> &[AtomicU64] {
         // SAFETY: the mapping is that long, aligned to pages and alive; the file cannot shrink, so every word is backed.

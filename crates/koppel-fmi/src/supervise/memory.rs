@@ -87,6 +87,7 @@ impl Memory {
             return Err(strange());
         }
         let memory = Memory { map: Map::new(&file, 0, WORDS)?, file };
+        memory.map.keep_from_copies();
         if memory.control().magic.load(Ordering::Acquire) == MAGIC { Ok(memory) } else { Err(strange()) }
     }
 

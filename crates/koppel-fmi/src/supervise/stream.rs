@@ -9,12 +9,15 @@ use rustix::thread::futex;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Where the length of a frame ends and its kind begins.
 const LENGTH: u32 = 40;
 /// More words than any frame has: 8 GB.
 const LONGEST: u64 = 1 << 30;
+/// How long a supervisor waits for a process to read. (The other way round there is no limit: a supervised process ends with its supervisor, whose disk may
+/// take long.)
+const PATIENCE: Duration = Duration::from_secs(10);
 /// How long a writer sleeps before it looks for room again.
 const NAP: Duration = Duration::from_millis(5);
 
@@ -25,11 +28,13 @@ pub(super) struct Writer {
     written: u64,
     /// Words taken when the writer last looked.
     taken: u64,
+    /// True once a reader has not read for so long that there is none.
+    is_alone: bool,
 }
 
 impl Writer {
     pub(super) fn new(memory: Arc<Memory>, direction: Direction) -> Writer {
-        Writer { memory, direction, written: 0, taken: 0 }
+        Writer { memory, direction, written: 0, taken: 0, is_alone: false }
     }
 
     /// A frame of numbers; the reader finds it when it looks.
@@ -73,12 +78,17 @@ impl Writer {
         self.written += 1;
     }
 
-    /// Waits for room first. Without a reader there is none ever: a supervised process ends with its supervisor.
+    /// Waits for room first. A process that awaits a reply reads it at once, unless it has ended.
     #[cold]
     fn put_late(&mut self, word: u64) {
         self.show();
         let room = self.memory.ring(self.direction).len() as u64;
+        let begin = Instant::now();
         loop {
+            self.is_alone |= self.direction == Direction::Down && begin.elapsed() > PATIENCE;
+            if self.is_alone {
+                return;
+            }
             let ends = self.memory.ends(self.direction);
             let bell = ends.for_writer.load(Ordering::Acquire);
             self.taken = ends.taken.load(Ordering::Acquire);

@@ -81,7 +81,7 @@ impl Supervisor {
     }
 
     /// What comes next; waits for it a few milliseconds.
-    pub fn next(&mut self) -> Event<'_> {
+    pub fn event(&mut self) -> Event<'_> {
         let mut ending = None;
         loop {
             let (kind, number, bytes) = match self.reader.next() {
