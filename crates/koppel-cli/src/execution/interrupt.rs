@@ -71,6 +71,14 @@ pub(crate) fn files_are_complete() {
     LAST_RITES.lock().unwrap_or_else(PoisonError::into_inner).take();
 }
 
+/// The same for a supervisor, which ends the process itself.
+#[cfg(target_os = "linux")]
+pub(crate) fn run_is_over() {
+    if let Ok(mut rites) = LAST_RITES.try_lock() {
+        rites.take();
+    }
+}
+
 fn is_running() -> bool {
     LAST_RITES.lock().unwrap_or_else(PoisonError::into_inner).is_some()
 }

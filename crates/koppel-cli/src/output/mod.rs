@@ -123,9 +123,10 @@ pub(crate) fn print_json(document: &Value) -> Result<()> {
     print(&format!("{document:#}\n"))
 }
 
-/// What `--json` prints when there is nothing to run.
+/// What `--json` prints in place of results.
 pub(crate) fn failure_document(failure: &Failure) -> Value {
-    json!({ "status": "invalid", "exit_code": failure.code().number(), "error": error_document(failure) })
+    let status = if matches!(failure, Failure::Failed(_)) { "failed" } else { "invalid" };
+    json!({ "status": status, "exit_code": failure.code().number(), "error": error_document(failure) })
 }
 
 /// Why something failed, as JSON.

@@ -26,6 +26,7 @@ static IS_TO_END_AT_ONCE: AtomicBool = AtomicBool::new(false);
 /// Carries out the command with these arguments in a process of its own; `None` if none can be started.
 pub(super) fn oversee(arguments: &[OsString], as_json: bool) -> Option<ExitCode> {
     let mut keeper = Keeper::default();
+    interrupt::listen();
     loop {
         let mut supervisor = Supervisor::start(SUPERVISED, arguments.iter().cloned()).ok()?;
         let how = watch(&mut supervisor, &mut keeper);
@@ -35,9 +36,12 @@ pub(super) fn oversee(arguments: &[OsString], as_json: bool) -> Option<ExitCode>
             std::process::exit(Exit::Interrupted.number().into());
         }
         if let Some(code) = keeper.code {
+            if how != Ending::Exit(code.into()) {
+                supervisor.clean_up();
+            }
             return Some(ExitCode::from(code));
         }
-        let told = diagnosis(how, supervisor.whereabouts());
+        let told = diagnosis(how, &supervisor.whereabouts(), supervisor.has_seen_fmus());
         supervisor.clean_up();
         if keeper.lose(&told) {
             continue;
@@ -56,7 +60,9 @@ pub(super) fn oversee(arguments: &[OsString], as_json: bool) -> Option<ExitCode>
 fn watch(supervisor: &mut Supervisor, keeper: &mut Keeper) -> Ending {
     let mut has_passed_on = false;
     loop {
-        if IS_TO_END_AT_ONCE.load(Ordering::Relaxed) {
+        let is_to_end = IS_TO_END_AT_ONCE.load(Ordering::Relaxed);
+        if is_to_end || interrupt::is_asked() && !keeper.is_listening {
+            IS_TO_END_AT_ONCE.store(true, Ordering::Relaxed);
             supervisor.kill();
         } else if interrupt::is_asked() && !has_passed_on {
             supervisor.ask_to_end();
@@ -68,20 +74,25 @@ fn watch(supervisor: &mut Supervisor, keeper: &mut Keeper) -> Ending {
                     supervisor.report_trouble();
                 }
             }
+            // Whoever is being ended gets no answer.
+            Event::Request(_) if is_to_end => {}
             Event::Request(request) => {
                 let answer = keeper.answer(&request);
                 supervisor.reply(&serde_json::to_vec(&answer).unwrap_or_default());
-                if keeper.code.is_some() {
-                    supervisor.wait();
+                if keeper.code.is_some() && !supervisor.wait() {
+                    note("warning", "an FMU kept the process of this command from ending; it was ended");
                 }
             }
             Event::Note(run, moment) if moment == b"begin" => _ = keeper.under_way.insert(run),
-            Event::Note(run, _) => _ = keeper.under_way.remove(&run),
+            Event::Note(run, _) => keeper.has_made_runs |= keeper.under_way.remove(&run),
             Event::Nothing => {}
             Event::Ended(how) => return how,
         }
     }
 }
+
+/// So often a study goes on after a process that ended between its runs.
+const STRAYS: u32 = 10;
 
 /// What is kept for the other process.
 #[derive(Default)]
@@ -91,6 +102,12 @@ struct Keeper {
     trouble: Option<Box<Io>>,
     /// Its exit code, once it has done everything.
     code: Option<u8>,
+    /// Ctrl-C is to end the run in good order, not at once.
+    is_listening: bool,
+    /// Runs of a study were made since its newest process was started.
+    has_made_runs: bool,
+    /// Processes of a study that ended between its runs.
+    strays: u32,
     /// Runs of a study that have begun and not ended.
     under_way: BTreeSet<u64>,
     casualties: Casualties,
@@ -103,6 +120,8 @@ impl Keeper {
     fn lose(&mut self, told: &Diagnosis) -> bool {
         let runs: Vec<u64> = std::mem::take(&mut self.under_way).into_iter().collect();
         match runs.as_slice() {
+            // Whatever it was, what is left of the study goes on; but not for ever.
+            [] if std::mem::take(&mut self.has_made_runs) && self.strays < STRAYS => self.strays += 1,
             [] => return false,
             [one] => {
                 self.casualties.suspects.retain(|run| run != one);
@@ -137,11 +156,13 @@ impl Keeper {
         let mut done = Done::default();
         match request {
             Request::Listen => {
-                interrupt::listen();
+                self.is_listening = true;
                 interrupt::prepare(|| {
                     IS_TO_END_AT_ONCE.store(true, Ordering::Relaxed);
                     // The first thread ends the process.
-                    std::thread::sleep(std::time::Duration::from_secs(60));
+                    loop {
+                        std::thread::park();
+                    }
                 });
             }
             Request::Open { path, metadata, rows } => {
@@ -168,7 +189,7 @@ impl Keeper {
                     self.results.take().map(ResultWriter::finish).transpose().map_err(Failure::Write)?;
             }
             Request::Casualties => done.casualties = self.casualties.clone(),
-            Request::RunIsOver => interrupt::files_are_complete(),
+            Request::RunIsOver => interrupt::run_is_over(),
             Request::Print(text) => output::print(&text)?,
             // A process that goes on with the work of another has the same to say at its start.
             Request::Say(text) if self.casualties != Casualties::default() && self.said.contains(&text) => {}
@@ -207,43 +228,41 @@ impl Keeper {
     }
 }
 
-/// How the other process ended, and which call was running.
-fn diagnosis(how: Ending, calls: Vec<Whereabouts>) -> Diagnosis {
+/// How the other process ended, and which calls were running.
+fn diagnosis(how: Ending, calls: &[Whereabouts], has_seen_fmus: bool) -> Diagnosis {
     let isolate = "run with --isolate: the message then names the inputs of the step, and koppel itself is out of reach of the FMU";
     let who = |one: &Whereabouts| one.instance.clone().unwrap_or_else(|| "an FMU".into());
-    match calls.as_slice() {
+    let fault = match how {
+        Ending::Signal(9) => "somebody killed it, or the machine ran out of memory",
+        Ending::Exit(_) => "an FMU must not end its process: tell its author the call above",
+        _ => "the fault is in the FMU: tell its author the call above",
+    };
+    let (what, hints) = match calls {
         [] => {
             let hint = match how {
-                Ending::Signal(9) => "somebody killed it, or the machine ran out of memory",
-                _ => "this is a fault of koppel: please report it with the system file",
+                Ending::Signal(9) => fault,
+                _ if has_seen_fmus => {
+                    "no FMU was being called: a thread of an FMU may have done it; run with --isolate to see which"
+                }
+                _ => "no FMU was there: please report this with the system file",
             };
-            Diagnosis::words(format!("the process of this command {how}"), Some(hint.to_owned()))
+            (format!("the process of this command {how}"), vec![hint])
         }
         [one] => {
             let when = one
                 .time
                 .map(|time| format!(", in the step from t = {} s", Seconds(time)))
                 .unwrap_or_default();
-            let hint = match how {
-                Ending::Signal(9) => "somebody killed it, or the machine ran out of memory",
-                Ending::Exit(_) => "an FMU must not end its process: tell its author the call above",
-                _ => "the fault is in the FMU: tell its author the call above",
-            };
-            Diagnosis {
-                hints: vec![hint.to_owned(), isolate.to_owned()],
-                time: one.time,
-                ..Diagnosis::words(format!("`{}` {how} in {}{when}", who(one), one.call), None)
-            }
+            (format!("`{}` {how} in {}{when}", who(one), one.call), vec![fault, isolate])
         }
         several => {
             let mut all: Vec<String> =
                 several.iter().map(|one| format!("`{}` in {}", who(one), one.call)).collect();
             all.sort();
-            all.dedup();
-            Diagnosis {
-                hints: vec![isolate.to_owned()],
-                ..Diagnosis::words(format!("an FMU {how}; the newest calls were {}", all.join(", ")), None)
-            }
+            (format!("an FMU {how}, one of {}", all.join(", ")), vec![isolate])
         }
-    }
+    };
+    let time = if let [one] = calls { one.time } else { None };
+    let hints = hints.into_iter().map(str::to_owned).collect();
+    Diagnosis { hints, time, ..Diagnosis::words(what, None) }
 }

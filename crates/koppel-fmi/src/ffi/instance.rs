@@ -158,6 +158,7 @@ impl Instance {
                 Version::Three(own) => own.instantiate(with, &texts, context.as_ptr()),
             }
         };
+        trace::leave();
         let Some(pointer) = made.as_ref().ok().copied().and_then(NonNull::new) else {
             // SAFETY: no instance was made that could use it.
             drop(unsafe { Box::from_raw(context.as_ptr()) });
@@ -218,6 +219,7 @@ impl Instance {
     /// After a call.
     #[inline]
     pub(super) fn check(&self, call: &'static str, code: c_int) -> Result<(), CallError> {
+        trace::leave();
         if OK.contains(&code) { Ok(()) } else { Err(self.failed(call, code.into())) }
     }
 

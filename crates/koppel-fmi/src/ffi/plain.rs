@@ -90,6 +90,9 @@ impl<C: PlainCalls> PlainStep<C> {
             return Err(Box::new(Interruption::Stopped(info)));
         }
         if outputs.is_empty() {
+            if NOTED {
+                trace::leave();
+            }
             return Ok(());
         }
         if NOTED {
@@ -97,6 +100,9 @@ impl<C: PlainCalls> PlainStep<C> {
         }
         // SAFETY: promised by the caller; lengths were compared.
         let code = unsafe { calls.get(instance, outputs, results.as_mut_ptr()) };
+        if NOTED {
+            trace::leave();
+        }
         if OK.contains(&code) { Ok(()) } else { Err(failed(C::NAMES[2], code)) }
     }
 }

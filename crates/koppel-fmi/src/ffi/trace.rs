@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 /// Where the calls of a thread are noted.
 #[repr(C)]
 pub(crate) struct Calls {
-    /// The call that was begun last, as a number.
+    /// The call that is running, as a number; 0 for none.
     pub(crate) last: AtomicU64,
     /// How many were begun.
     pub(crate) count: AtomicU64,
@@ -67,9 +67,10 @@ pub(super) fn enter(number: u64, instance: u64) {
     }
 }
 
-/// Notes that no call is running.
+/// Notes that the call has returned.
+#[inline]
 pub(super) fn leave() {
-    if let Some(place) = place() {
+    if let Some(place) = PLACE.get() {
         place.last.store(0, Ordering::Relaxed);
     }
 }

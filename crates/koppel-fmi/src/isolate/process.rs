@@ -99,19 +99,25 @@ impl Process {
     }
 }
 
-/// Ends all children of this process: those it has left, and those of children that ended, if it is a subreaper.
-pub(crate) fn end_orphans() {
+/// Ends the children of this process that carry this mark in their environment: what a process that had it has started and left behind. Others, such as
+/// those of a shell that became this program, are not koppel's.
+pub(crate) fn end_children_with(mark: &str) {
     // A child that is ended may leave children of its own.
     for _ in 0..8 {
-        let children = children();
-        if children.is_empty() {
+        let marked: Vec<Pid> = children().into_iter().filter(|child| has(*child, mark)).collect();
+        if marked.is_empty() {
             return;
         }
-        for pid in children {
+        for pid in marked {
             let _ = rustix::process::kill_process(pid, Signal::KILL);
             let _ = rustix::process::waitpid(Some(pid), WaitOptions::empty());
         }
     }
+}
+
+fn has(process: Pid, mark: &str) -> bool {
+    let environment = std::fs::read(format!("/proc/{}/environ", process.as_raw_nonzero()));
+    environment.is_ok_and(|text| text.split(|byte| *byte == 0).any(|entry| entry == mark.as_bytes()))
 }
 
 fn children() -> Vec<Pid> {

@@ -17,6 +17,9 @@ use std::time::Duration;
 /// How often the supervisor looks for rows when nothing wakes it.
 const LOOK: Duration = Duration::from_millis(10);
 
+/// Set in the environment of the supervised process, and so of all it starts.
+const MARK: &str = "KOPPEL_SUPERVISOR";
+
 /// A process that is watched.
 pub struct Supervisor {
     memory: Arc<Memory>,
@@ -43,7 +46,7 @@ pub enum Event<'a> {
     Ended(Ending),
 }
 
-/// A call into an FMU that was begun.
+/// A call into an FMU that is running.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Whereabouts {
     /// Name of the instance, if it has told it.
@@ -65,7 +68,7 @@ impl Supervisor {
         let memory = Arc::new(Memory::create()?);
         let mut command = Command::new("/proc/self/exe");
         command.arg(argument).arg(std::process::id().to_string()).args(rest);
-        command.stdin(Stdio::from(memory.file()?));
+        command.stdin(Stdio::from(memory.file()?)).env(MARK, std::process::id().to_string());
         std::env::args_os().next().into_iter().for_each(|own| _ = command.arg0(own));
         // What an FMU starts and leaves behind becomes a child of this process, which ends it.
         let _ = rustix::process::set_child_subreaper(rustix::process::Pid::from_raw(1));
@@ -143,9 +146,21 @@ impl Supervisor {
         self.process.kill();
     }
 
-    /// Waits until the supervised process, which has nothing left to do, has ended; but not for long.
-    pub fn wait(&self) {
+    /// Waits until the supervised process, which has nothing left to do, has ended. What takes too long, such as a destructor of an FMU that hangs, is
+    /// ended; `false` then.
+    pub fn wait(&self) -> bool {
         self.process.wait();
+        let has_ended = self.process.ended().is_some();
+        if !has_ended {
+            self.process.kill();
+        }
+        has_ended
+    }
+
+    /// True if an FMU was instantiated.
+    #[must_use]
+    pub fn has_seen_fmus(&self) -> bool {
+        !self.names.is_empty()
     }
 
     /// Removes what the supervised process could not remove: its children, and the files of FMUs it had unpacked.
@@ -154,7 +169,7 @@ impl Supervisor {
         crate::archive::remove_left_behind();
     }
 
-    /// The calls that the threads of the supervised process have begun last, one for each thread that made any.
+    /// The calls that are running, at most one in each thread of the supervised process.
     #[must_use]
     pub fn whereabouts(&self) -> Vec<Whereabouts> {
         let begun = self.memory.calls().iter().filter_map(|calls: &Calls| {
@@ -170,6 +185,7 @@ impl Drop for Supervisor {
     /// No process that an FMU has started and left behind survives.
     fn drop(&mut self) {
         self.process.kill();
-        crate::isolate::end_orphans();
+        let own = std::process::id();
+        crate::isolate::end_children_with(&format!("{MARK}={own}"));
     }
 }

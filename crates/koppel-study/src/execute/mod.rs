@@ -180,9 +180,14 @@ pub fn run_after(
         row
     };
     // Suspects alone: if one ends this process, it is known which.
-    let mut first = Vec::new();
-    while first.len() < suspects && !stop.load(Ordering::Relaxed) {
-        first.extend(make(next.fetch_add(1, Ordering::Relaxed)));
+    while !stop.load(Ordering::Relaxed) && next.load(Ordering::Relaxed) < suspects {
+        let Some(row) = make(next.fetch_add(1, Ordering::Relaxed)) else { break };
+        progress.finished += 1;
+        progress.failed += u64::from(row.failure.is_some());
+        log.push(&row);
+        log.flush()?;
+        rows.push(row);
+        stop.store(watch(&progress) == Wish::Stop, Ordering::Relaxed);
     }
     let result = std::thread::scope(|scope| {
         let (sender, receiver) = mpsc::channel();
@@ -200,7 +205,6 @@ pub fn run_after(
         drop(sender);
         let mut keeper =
             Keeper { log: &mut log, rows: &mut rows, progress: &mut progress, synced: Instant::now() };
-        first.into_iter().for_each(|row| keeper.note(row));
         let result = keeper.keep(&receiver, options, &mut |progress| {
             let wish = watch(progress);
             if wish == Wish::Stop {
