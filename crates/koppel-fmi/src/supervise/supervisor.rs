@@ -17,6 +17,9 @@ use std::time::Duration;
 /// How often the supervisor looks for rows when nothing wakes it.
 const LOOK: Duration = Duration::from_millis(10);
 
+/// The file of the running program, whatever has become of its name.
+const SELF: &str = "/proc/self/exe";
+
 /// Set in the environment of the supervised process, and so of all it starts.
 const MARK: &str = "KOPPEL_SUPERVISOR";
 
@@ -66,7 +69,9 @@ impl Supervisor {
     /// If it cannot be started.
     pub fn start(argument: &str, rest: impl IntoIterator<Item = OsString>) -> io::Result<Supervisor> {
         let memory = Arc::new(Memory::create()?);
-        let mut command = Command::new("/proc/self/exe");
+        // By its name if it still has one: tools that follow processes, such as valgrind, need it.
+        let name = std::fs::read_link(SELF).ok().filter(|name| name.exists());
+        let mut command = Command::new(name.unwrap_or_else(|| SELF.into()));
         command.arg(argument).arg(std::process::id().to_string()).args(rest);
         command.stdin(Stdio::from(memory.file()?)).env(MARK, std::process::id().to_string());
         std::env::args_os().next().into_iter().for_each(|own| _ = command.arg0(own));
