@@ -9,7 +9,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Workers of this process that are alive.
 static WORKERS: AtomicUsize = AtomicUsize::new(0);
@@ -89,13 +89,17 @@ impl Process {
 
     /// Waits until it leaves by itself, but not for long.
     pub(crate) fn wait(&self) {
-        let Some(handle) =
-            self.pid.and_then(|pid| rustix::process::pidfd_open(pid, PidfdFlags::empty()).ok())
-        else {
+        let handle = self.pid.and_then(|pid| rustix::process::pidfd_open(pid, PidfdFlags::empty()).ok());
+        if let Some(handle) = handle {
+            let time = Timespec { tv_sec: FAREWELL.as_secs() as i64, tv_nsec: 0 };
+            let _ = poll(&mut [PollFd::new(&handle, PollFlags::IN)], Some(&time));
             return;
-        };
-        let time = Timespec { tv_sec: FAREWELL.as_secs() as i64, tv_nsec: 0 };
-        let _ = poll(&mut [PollFd::new(&handle, PollFlags::IN)], Some(&time));
+        }
+        // Old kernels, and tools such as valgrind.
+        let begin = Instant::now();
+        while self.ended().is_none() && begin.elapsed() < FAREWELL {
+            std::thread::sleep(Duration::from_millis(5));
+        }
     }
 }
 
