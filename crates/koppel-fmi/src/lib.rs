@@ -26,4 +26,15 @@ pub mod supervise;
 pub mod xml;
 
 pub use error::{Error, Result};
+pub use ffi::{Surroundings, keep_signal_handlers};
 pub use fmu::{Fmu, KeepOpen, platform};
+
+/// True if this process works under a supervisor, which knows the call that is running.
+#[must_use]
+pub fn is_supervised() -> bool {
+    #[cfg(target_os = "linux")]
+    let is_supervised = supervise::supervised().is_some();
+    #[cfg(not(target_os = "linux"))]
+    let is_supervised = false;
+    is_supervised
+}

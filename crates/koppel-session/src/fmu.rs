@@ -89,6 +89,7 @@ pub(crate) fn build(spec: &FmuSpec, setting: Setting<'_>) -> Result<Box<dyn Subs
         options.without = trials.without(&fmu, &options, &capabilities, &isolating.limits(), *cache);
         options.spared = wanted.spared;
     }
+    options.call_limit = isolating.limits().step_timeout;
     let instance = match (purpose, isolating.isolation()) {
         (Purpose::Check, _) => {
             Deferred::new(&fmu, &options, not_in_a_check).map(|one| Box::new(one) as Box<dyn Subsystem>)

@@ -102,7 +102,8 @@ impl PreparedRun {
         watch: &mut (dyn FnMut(&mut Run, u64) -> koppel::Result<Flow> + Send),
     ) -> koppel::Result<Ending> {
         let PreparedRun { simulation, guard, certifier } = self;
-        simulation.run(recorder, &mut |simulation| {
+        let surroundings = koppel_fmi::Surroundings::now();
+        let ending = simulation.run(recorder, &mut |simulation| {
             let mut next = u64::MAX;
             if let Some(certifier) = certifier {
                 certifier.look(simulation);
@@ -115,7 +116,10 @@ impl PreparedRun {
             }
             let next = guard.look(simulation)?.min(next);
             watch(simulation, next)
-        })
+        });
+        // Files are written next.
+        surroundings.restore();
+        ending
     }
 
     /// How good the run was. A run that failed is wrong, whatever its error was until then.

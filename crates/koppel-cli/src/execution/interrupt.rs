@@ -25,16 +25,43 @@ const GRACE: Duration = Duration::from_secs(8);
 
 /// Listens from now on. Where signals cannot be caught, Ctrl-C kills as usual.
 pub(crate) fn listen() {
-    if supervision::listen() {
-        return;
+    if !supervision::listen() {
+        catch(hear);
     }
-    let _ = ctrlc::set_handler(|| match ASKED.fetch_add(1, Ordering::Relaxed) {
-        0 => beside(|| {
+    koppel_fmi::keep_signal_handlers();
+}
+
+#[cfg(unix)]
+fn catch(hear: fn(Sender)) {
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+    let Ok(mut signals) = signal_hook::iterator::Signals::new([SIGINT, SIGTERM, SIGHUP]) else { return };
+    beside(move || {
+        signals.forever().for_each(|signal| hear(if signal == SIGINT { Sender::User } else { Sender::System }));
+    });
+}
+
+#[cfg(not(unix))]
+fn catch(hear: fn(Sender)) {
+    let _ = ctrlc::set_handler(move || hear(Sender::User));
+}
+
+/// Whose signal it is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Sender {
+    /// Ctrl-C: whoever pressed it can press it again.
+    User,
+    /// SIGTERM and SIGHUP: whoever sent it will not send another.
+    System,
+}
+
+fn hear(sender: Sender) {
+    match ASKED.fetch_add(1, Ordering::Relaxed) {
+        0 => beside(move || {
             std::thread::sleep(PATIENCE);
             if is_running() && ASKED.load(Ordering::Relaxed) == 1 {
                 note("note", "stopping after this step; press Ctrl-C again to end at once");
             }
-            if !std::io::stderr().is_terminal() {
+            if sender == Sender::System || !std::io::stderr().is_terminal() {
                 std::thread::sleep(GRACE);
                 if is_running() {
                     end_at_once();
@@ -43,7 +70,7 @@ pub(crate) fn listen() {
         }),
         1 => beside(end_at_once),
         _ => std::process::exit(Exit::Interrupted.number().into()),
-    });
+    }
 }
 
 fn end_at_once() {

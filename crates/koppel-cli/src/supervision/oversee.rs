@@ -234,6 +234,7 @@ fn diagnosis(how: Ending, calls: &[Whereabouts], has_seen_fmus: bool) -> Diagnos
     let who = |one: &Whereabouts| one.instance.clone().unwrap_or_else(|| "an FMU".into());
     let fault = match how {
         Ending::Signal(9) => "somebody killed it, or the machine ran out of memory",
+        Ending::Hung(_) => "allow more time with step_timeout, or tell its author the call above",
         Ending::Exit(_) => "an FMU must not end its process: tell its author the call above",
         _ => "the fault is in the FMU: tell its author the call above",
     };

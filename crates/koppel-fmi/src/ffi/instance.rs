@@ -3,7 +3,9 @@
 use super::log::Environment;
 use super::stepping::{Plain, Running};
 use super::table::{Function, Opened, Optional, shared};
-use super::{CallError, Instantiation, LoadError, Log, OK, Owned, State, Status, fmi2, fmi3, open, trace};
+use super::{
+    CallError, Instantiation, LoadError, Log, OK, Owned, State, Status, float_mode, fmi2, fmi3, open, trace,
+};
 use crate::description::FmiVersion;
 use std::cell::Cell;
 use std::ffi::{c_int, c_void};
@@ -39,6 +41,9 @@ shared! {
     }
 }
 
+/// The call that loads a library.
+const LOADING: &str = "dlopen";
+
 /// The functions of a loaded library.
 pub struct Functions {
     pub(super) shared: Shared,
@@ -55,7 +60,10 @@ pub(super) enum Version {
 impl Functions {
     /// Opens the library for good and finds its functions.
     pub fn load(path: &Path, version: FmiVersion) -> Result<Functions, LoadError> {
-        let library = open(path)?;
+        trace::enter(trace::number(LOADING), 0);
+        let library = open(path);
+        trace::leave();
+        let library = library?;
         let opened = Opened { library: &library, path };
         let (version, names) = match version {
             FmiVersion::Fmi2 => (Version::Two(fmi2::Functions::load(&opened)?), fmi2::SHARED),
@@ -69,7 +77,7 @@ impl Functions {
     /// The names of all functions of all versions.
     pub(super) fn names() -> impl Iterator<Item = &'static str> {
         let lists = [fmi2::Functions::SYMBOLS, &fmi2::SHARED, fmi3::Functions::SYMBOLS, &fmi3::SHARED];
-        lists.into_iter().flatten().copied()
+        lists.into_iter().flatten().copied().chain([LOADING])
     }
 }
 
@@ -149,7 +157,7 @@ impl Instance {
             running: Cell::new(std::ptr::null_mut()),
         };
         let context = Owned(NonNull::from(Box::leak(Box::new(context))));
-        trace::announce(0, with.log.instance());
+        trace::announce(0, with.log.instance(), with.limit);
         trace::enter(trace::number(call), 0);
         // SAFETY: the context is alive until the instance is dropped.
         let made = unsafe {
@@ -159,6 +167,7 @@ impl Instance {
             }
         };
         trace::leave();
+        restore_float_mode(&with.log, call);
         let Some(pointer) = made.as_ref().ok().copied().and_then(NonNull::new) else {
             // SAFETY: no instance was made that could use it.
             drop(unsafe { Box::from_raw(context.as_ptr()) });
@@ -166,7 +175,7 @@ impl Instance {
                 .err()
                 .unwrap_or_else(|| CallError::NoInstance { call, messages: with.log.take() }));
         };
-        trace::announce(pointer.as_ptr() as u64, with.log.instance());
+        trace::announce(pointer.as_ptr() as u64, with.log.instance(), with.limit);
         Ok(Instance {
             functions: functions.clone(),
             pointer: Owned(pointer),
@@ -220,6 +229,7 @@ impl Instance {
     #[inline]
     pub(super) fn check(&self, call: &'static str, code: c_int) -> Result<(), CallError> {
         trace::leave();
+        restore_float_mode(&self.log, call);
         if OK.contains(&code) { Ok(()) } else { Err(self.failed(call, code.into())) }
     }
 
@@ -350,8 +360,18 @@ impl Instance {
         unsafe {
             (free.pointer)(self.pointer.as_ptr());
             trace::leave();
+            restore_float_mode(&self.log, free.name);
             drop(Box::from_raw(self.context.as_ptr()));
         }
+    }
+}
+
+/// Sets the floating-point mode back if a call has changed it.
+#[inline]
+pub(super) fn restore_float_mode(log: &Log, call: &str) {
+    if !float_mode::is_standard() {
+        float_mode::restore();
+        log.warn_of_float_mode(call);
     }
 }
 

@@ -4,7 +4,7 @@ use super::{Status, text_from, trace};
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use std::ffi::{c_char, c_int, c_void};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// What an FMU says.
@@ -40,12 +40,13 @@ pub(crate) struct Log {
     instance: String,
     time: AtomicU64,
     sink: Option<LogSink>,
+    has_warned: AtomicBool,
     recent: Mutex<VecDeque<LogMessage>>,
 }
 
 impl Log {
     pub(crate) fn new(instance: &str, sink: Option<LogSink>) -> Log {
-        Log { instance: instance.into(), time: AtomicU64::new(0), sink, recent: Mutex::default() }
+        Log { instance: instance.into(), time: AtomicU64::new(0), sink, has_warned: AtomicBool::new(false), recent: Mutex::default() }
     }
 
     pub(crate) fn instance(&self) -> &str {
@@ -66,6 +67,15 @@ impl Log {
         let now = self.time();
         let mut recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
         recent.drain(..).filter(|message| message.status != Status::Ok || message.time == now).collect()
+    }
+
+    /// Says once that a call has changed how this thread computes.
+    #[cold]
+    pub(super) fn warn_of_float_mode(&self, call: &str) {
+        if let (false, Some(sink)) = (self.has_warned.swap(true, Ordering::Relaxed), &self.sink) {
+            let text = format!("{call} has changed the floating-point mode (rounding, flush to zero, traps or precision); koppel sets it back");
+            sink(&LogMessage::of_koppel(&self.instance, self.time(), Status::Warning, text));
+        }
     }
 
     fn add(&self, status: Status, category: String, text: String) {

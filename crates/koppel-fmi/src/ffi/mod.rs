@@ -9,6 +9,7 @@
 //! What no wrapper can check: that the library is what its description says. Loading an FMU is trusting its code.
 #![expect(unsafe_code, reason = "calls into C libraries")]
 
+mod float_mode;
 mod fmi2;
 mod fmi3;
 mod instance;
@@ -17,6 +18,7 @@ mod plain;
 #[cfg(unix)]
 mod python;
 mod stepping;
+mod surroundings;
 mod table;
 mod trace;
 mod values;
@@ -28,6 +30,8 @@ pub(crate) use log::{Log, tail};
 pub use log::{LogMessage, LogSink};
 pub(crate) use plain::StepCall;
 pub(crate) use stepping::{Moment, StepInfo};
+pub use surroundings::{Surroundings, keep_signal_handlers};
+pub(crate) use trace::announce;
 #[cfg(target_os = "linux")]
 pub(crate) use trace::{Calls, announce_instances_to, call_name, note_calls_in};
 pub(crate) use values::{Buffers, IntervalQualifier, Memory, Number};
@@ -38,6 +42,7 @@ use std::ffi::{CStr, CString, c_int, c_void};
 use std::path::{Path, PathBuf};
 use std::ptr::NonNull;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// What an instance is made with.
 pub(crate) struct Instantiation<'a> {
@@ -54,6 +59,8 @@ pub(crate) struct Instantiation<'a> {
     pub(crate) event_mode: bool,
     /// FMI 3.0: steps may end early.
     pub(crate) early_return: bool,
+    /// Longest time for one call, for a supervisor.
+    pub(crate) limit: Option<Duration>,
 }
 
 impl Instantiation<'_> {
@@ -210,7 +217,7 @@ impl LoadError {
 /// Opens a library for good.
 fn open(path: &Path) -> Result<Library, LoadError> {
     let failed = |reason| LoadError::Open { path: path.into(), reason };
-    match open_once(path) {
+    let library = match open_once(path) {
         Ok(library) => Ok(library),
         #[cfg(unix)]
         Err(reason) if python::is_wanted(&reason) => {
@@ -219,7 +226,11 @@ fn open(path: &Path) -> Result<Library, LoadError> {
             open_once(path).map_err(failed)
         }
         Err(reason) => Err(failed(reason)),
+    };
+    if !float_mode::is_standard() {
+        float_mode::restore();
     }
+    library
 }
 
 #[cfg(unix)]

@@ -1,6 +1,6 @@
 //! Steps of co-simulation, what an FMU asks inside them, and events.
 
-use super::instance::{Instance, Life, Version, call};
+use super::instance::{Instance, Life, Version, call, restore_float_mode};
 use super::plain::PlainStep;
 use super::{CallError, CompletedStep, EventInfo, Interruption, StepCall, fmi2, fmi3};
 use std::ffi::c_int;
@@ -128,7 +128,7 @@ impl Instance {
         let failed = |call, code: c_int| Interruption::of(self.failed(call, code.into()));
         let instance = self.pointer.as_ptr();
         // SAFETY: the instance is alive.
-        unsafe {
+        let done = unsafe {
             match &self.plain {
                 Plain::None => Err(self.dead()),
                 Plain::Two(plain) => {
@@ -140,7 +140,9 @@ impl Instance {
                     plain.run::<NOTED>(instance, step, values, results, failed)
                 }
             }
-        }
+        };
+        restore_float_mode(&self.log, "its step");
+        done
     }
 
     #[cold]

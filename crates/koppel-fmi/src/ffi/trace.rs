@@ -6,6 +6,7 @@
 use std::cell::Cell;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::time::Duration;
 
 /// Where the calls of a thread are noted.
 #[repr(C)]
@@ -27,8 +28,8 @@ impl Calls {
     }
 }
 
-/// Told the number and the name of every new instance.
-type Announce = fn(u64, &str);
+/// Told the number and the name of every new instance, and the longest time for one of its calls.
+type Announce = fn(u64, &str, Option<Duration>);
 
 static PLACES: OnceLock<&'static [Calls]> = OnceLock::new();
 static ANNOUNCE: OnceLock<Announce> = OnceLock::new();
@@ -50,9 +51,9 @@ pub(crate) fn announce_instances_to(announce: Announce) {
 }
 
 /// Announces an instance, 0 for one that is being made.
-pub(super) fn announce(instance: u64, name: &str) {
+pub(crate) fn announce(instance: u64, name: &str, limit: Option<Duration>) {
     if let Some(announce) = ANNOUNCE.get() {
-        announce(instance, name);
+        announce(instance, name, limit);
     }
 }
 

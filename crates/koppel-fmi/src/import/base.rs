@@ -9,7 +9,9 @@ use super::state::SavedStates;
 use super::{Options, Phase, capabilities};
 use crate::description::{Description, FmiVersion};
 use crate::error::{Error, Result};
-use crate::ffi::{CallError, Experiment, Functions, Instance, Instantiation, Kind, Log, LogMessage, Status};
+use crate::ffi::{
+    CallError, Experiment, Functions, Instance, Instantiation, Kind, Log, LogMessage, Status, Surroundings, announce,
+};
 use crate::fmu::{Fmu, OnlyInstance};
 use crate::percent;
 use koppel::system::{Capabilities, Event, EventLog, ModelSource, Ports};
@@ -68,7 +70,8 @@ impl Base {
     ) -> Result<Base> {
         let description = resized.as_deref().unwrap_or(fmu.description());
         let interface = description.interface(kind).ok_or_else(|| fmu.lacks(kind))?;
-        let library = fmu.library(interface)?;
+        announce(0, &options.name, options.call_limit);
+        let library = keeping_surroundings(|| fmu.library(interface))?;
         let only = fmu.take(interface)?;
         let making = Making { library, kind, intermediate: intermediate.map(Into::into) };
         let backend = making.instance(fmu, description, options)?;
@@ -135,10 +138,10 @@ impl Base {
         self.backend.log().set_time(start);
         let (tolerance, stop) = (self.options.tolerance, self.options.stop);
         let experiment = Experiment { tolerance, start, stop };
-        self.called(keeping_folder(|| self.backend.set_up(experiment)))?;
+        self.called(keeping_surroundings(|| self.backend.set_up(experiment)))?;
         let (inputs, others) = self.given_values()?;
         self.apply_start_values(&others)?;
-        self.called(keeping_folder(|| self.backend.enter_initialization(experiment)))?;
+        self.called(keeping_surroundings(|| self.backend.enter_initialization(experiment)))?;
         self.apply_start_values(&inputs)?;
         self.phase = Phase::Initializing;
         Ok(())
@@ -309,15 +312,12 @@ impl Drop for Base {
     }
 }
 
-/// Relative paths of the program mean the same as before, whatever an FMU does to find its own files.
-fn keeping_folder<T>(call: impl FnOnce() -> T) -> T {
-    let here = std::env::current_dir();
+/// What the program shares with the FMU is afterwards as before, whatever the FMU needs for itself during the call: relative paths mean the same, for
+/// instance.
+fn keeping_surroundings<T>(call: impl FnOnce() -> T) -> T {
+    let before = Surroundings::now();
     let done = call();
-    if let (Ok(here), Ok(now)) = (here, std::env::current_dir())
-        && here != now
-    {
-        let _ = std::env::set_current_dir(here);
-    }
+    before.restore();
     done
 }
 
@@ -339,8 +339,9 @@ impl Making {
             intermediate: self.intermediate.as_deref(),
             event_mode: section.is_some_and(|section| section.has_event_mode),
             early_return: section.is_some_and(|section| section.might_return_early_from_do_step),
+            limit: options.call_limit,
         };
-        let made = keeping_folder(|| Instance::new(&self.library, &with));
+        let made = keeping_surroundings(|| Instance::new(&self.library, &with));
         made.map_err(|source| Error::Call { instance: options.name.clone(), source }.into())
     }
 }

@@ -5,6 +5,7 @@ use crate::description::{Description, Kind};
 use crate::ffi::LogSink;
 use koppel::solver::SolverConfig;
 use serde::{Deserialize, Serialize};
+use std::time::Duration;
 
 /// Who solves the equations.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -111,6 +112,8 @@ pub struct Options {
     pub spared: bool,
     /// Real inputs and outputs declared discrete that are driven as if they were continuous, by variable name.
     pub continuous: Vec<String>,
+    /// Longest time for one call. A supervisor ends a process in which one takes longer; without one nothing happens.
+    pub call_limit: Option<Duration>,
     /// Receives its messages.
     #[serde(skip)]
     pub log: Option<LogSink>,
@@ -132,6 +135,7 @@ impl Default for Options {
             without: Without::default(),
             spared: false,
             continuous: Vec::new(),
+            call_limit: None,
             log: None,
         }
     }

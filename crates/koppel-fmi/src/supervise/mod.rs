@@ -27,6 +27,16 @@ mod supervisor;
 pub use supervised::{Supervised, begin, supervised};
 pub use supervisor::{Event, Supervisor, Whereabouts};
 
+use serde::{Deserialize, Serialize};
+
+/// An instance of an FMU, as its supervisor knows it.
+#[derive(Debug, Serialize, Deserialize)]
+struct Known {
+    name: String,
+    /// Longest time for one call, in s.
+    limit: Option<f64>,
+}
+
 /// What a frame is. The rest of its meaning is the business of those who send it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
@@ -38,7 +48,7 @@ pub(crate) enum Kind {
     Request = 3,
     /// Bytes of an answer.
     Reply = 4,
-    /// An instance: a number, then the bytes of its name.
+    /// An instance: a number, then what is known of it.
     Name = 5,
     /// A number and bytes that need no answer.
     Note = 6,

@@ -1,6 +1,6 @@
 //! The process that works under a supervisor.
 
-use super::Kind;
+use super::{Kind, Known};
 use super::memory::{Direction, Memory};
 use super::stream::{Reader, Writer};
 use crate::ffi::{announce_instances_to, note_calls_in};
@@ -54,9 +54,11 @@ pub fn begin(parent: &str) -> io::Result<&'static Supervised> {
     Ok(this)
 }
 
-fn announce(instance: u64, name: &str) {
+fn announce(instance: u64, name: &str, limit: Option<Duration>) {
     if let Some(this) = supervised() {
-        this.write(|writer| writer.bytes(Kind::Name, instance, name.as_bytes()));
+        let known = Known { name: name.to_owned(), limit: limit.map(|limit| limit.as_secs_f64()) };
+        let bytes = serde_json::to_vec(&known).unwrap_or_default();
+        this.write(|writer| writer.bytes(Kind::Name, instance, &bytes));
     }
 }
 

@@ -1,6 +1,6 @@
 //! The process that watches another.
 
-use super::Kind;
+use super::{Kind, Known};
 use super::memory::{Direction, Memory};
 use super::stream::{Reader, Writer};
 use crate::ffi::{Calls, call_name};
@@ -12,7 +12,7 @@ use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How often the supervisor looks for rows when nothing wakes it.
 const LOOK: Duration = Duration::from_millis(10);
@@ -29,9 +29,20 @@ pub struct Supervisor {
     process: Process,
     reader: Reader,
     writer: Writer,
-    names: HashMap<u64, String>,
+    instances: HashMap<u64, Known>,
+    /// What each thread was found in, and since when.
+    found: Vec<Found>,
+    /// The limit in s of the call for which the process was ended.
+    overdue: Option<f64>,
     values: Vec<f64>,
     aside: Option<Vec<u8>>,
+}
+
+/// What a thread was found in.
+struct Found {
+    call: u64,
+    count: u64,
+    since: Instant,
 }
 
 /// What has come from the supervised process.
@@ -82,7 +93,9 @@ impl Supervisor {
             reader: Reader::new(memory.clone(), Direction::Up),
             writer: Writer::new(memory.clone(), Direction::Down),
             memory,
-            names: HashMap::new(),
+            instances: HashMap::new(),
+            found: Vec::new(),
+            overdue: None,
             values: Vec::new(),
             aside: None,
         })
@@ -102,7 +115,9 @@ impl Supervisor {
                     (frame.kind, number, bytes)
                 }
                 Ok(None) => match (ending, self.process.ended()) {
-                    (Some(ending), _) => return Event::Ended(ending),
+                    (Some(ending), _) => {
+                        return Event::Ended(self.overdue.map_or(ending, Ending::Hung));
+                    }
                     // Whatever it wrote before it ended is visible from now on.
                     (None, Some(how)) => {
                         ending = Some(how);
@@ -110,17 +125,38 @@ impl Supervisor {
                     }
                     (None, None) => {
                         self.reader.wait(LOOK);
+                        self.end_overdue_call();
                         return Event::Nothing;
                     }
                 },
                 Err(_) => return self.damaged(),
             };
             match kind {
-                Kind::Name => _ = self.names.insert(number, String::from_utf8_lossy(&bytes).into_owned()),
+                Kind::Name => match serde_json::from_slice(&bytes) {
+                    Ok(known) => _ = self.instances.insert(number, known),
+                    Err(_) => return self.damaged(),
+                },
                 Kind::Aside => self.aside = Some(bytes),
                 Kind::Request => return Event::Request(bytes),
                 Kind::Note => return Event::Note(number, bytes),
                 Kind::Reply | Kind::Row => return self.damaged(),
+            }
+        }
+    }
+
+    /// Ends the process if a call takes longer than it may.
+    fn end_overdue_call(&mut self) {
+        let instances = &self.instances;
+        let limit = |calls: &Calls| instances.get(&calls.instance.load(Ordering::Relaxed))?.limit;
+        let calls = self.memory.calls();
+        self.found.resize_with(calls.len(), || Found { call: 0, count: 0, since: Instant::now() });
+        for (calls, found) in calls.iter().zip(&mut self.found) {
+            let (call, count) = (calls.last.load(Ordering::Relaxed), calls.count.load(Ordering::Relaxed));
+            if (call, count) != (found.call, found.count) || call == 0 {
+                *found = Found { call, count, since: Instant::now() };
+            } else if let Some(limit) = limit(calls).filter(|limit| found.since.elapsed().as_secs_f64() > *limit) {
+                self.overdue = Some(limit);
+                self.process.kill();
             }
         }
     }
@@ -165,7 +201,7 @@ impl Supervisor {
     /// True if an FMU was instantiated.
     #[must_use]
     pub fn has_seen_fmus(&self) -> bool {
-        !self.names.is_empty()
+        !self.instances.is_empty()
     }
 
     /// Removes what the supervised process could not remove: its children, and the files of FMUs it had unpacked.
@@ -179,7 +215,8 @@ impl Supervisor {
     pub fn whereabouts(&self) -> Vec<Whereabouts> {
         let begun = self.memory.calls().iter().filter_map(|calls: &Calls| {
             let call = call_name(calls.last.load(Ordering::Relaxed))?;
-            let instance = self.names.get(&calls.instance.load(Ordering::Relaxed)).cloned();
+            let instance = self.instances.get(&calls.instance.load(Ordering::Relaxed));
+            let instance = instance.map(|known| known.name.clone());
             Some(Whereabouts { instance, call, time: calls.time() })
         });
         begun.collect()

@@ -77,11 +77,11 @@ impl Isolating {
         Isolation { step_timeout, is_quiet: true, ..self.limits() }
     }
 
-    /// A limit that nothing enforces.
+    /// A limit that nothing enforces. A supervisor ends calls that take too long.
     pub(super) fn idle_limit(self) -> Option<&'static str> {
         match self {
             Isolating { isolate: Some(true), .. } => None,
-            Isolating { step_timeout: Some(_), .. } => Some("step_timeout"),
+            Isolating { step_timeout: Some(_), .. } if !koppel_fmi::is_supervised() => Some("step_timeout"),
             Isolating { memory_limit: Some(_), .. } => Some("memory_limit"),
             _ => None,
         }
