@@ -26,10 +26,10 @@ const STEPS: [f64; 5] = [0.05, 0.025, 0.0125, 0.00625, 0.003125];
 const STOP: f64 = 10.0;
 
 fn run(system: System, config: &RunConfig) -> (Vec<String>, Trajectory) {
-    let mut simulation = Run::new(system, config).unwrap();
+    let mut run = Run::new(system, config).unwrap();
     let mut table = Trajectory::default();
-    simulation.run(&mut table, &mut |_| Ok(Flow::Continue)).unwrap();
-    (simulation.columns().iter().map(|column| column.name.clone()).collect(), table)
+    run.run(&mut table, &mut |_| Ok(Flow::Continue)).unwrap();
+    (run.columns().iter().map(|column| column.name.clone()).collect(), table)
 }
 
 fn two_mass() -> Case {

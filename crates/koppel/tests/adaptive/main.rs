@@ -28,8 +28,8 @@ fn outputs(case: &Case, prefix: &str) -> Record {
 fn exact(case: &Case, stop: f64, step: f64) -> Trajectory {
     let config = RunConfig { record: outputs(case, "monolith."), ..RunConfig::new(stop, step) };
     let mut table = Trajectory::default();
-    let mut simulation = Run::new(case.reference().unwrap(), &config).unwrap();
-    simulation.run(&mut table, &mut |_| Ok(Flow::Continue)).unwrap();
+    let mut run = Run::new(case.reference().unwrap(), &config).unwrap();
+    run.run(&mut table, &mut |_| Ok(Flow::Continue)).unwrap();
     table
 }
 
@@ -37,8 +37,8 @@ fn exact(case: &Case, stop: f64, step: f64) -> Trajectory {
 fn run(case: &Case, config: &RunConfig, reference: &Trajectory, grid: f64) -> Outcome {
     let config = RunConfig { record: outputs(case, ""), ..config.clone() };
     let mut table = Trajectory::default();
-    let mut simulation = Run::new(case.system().unwrap(), &config).unwrap();
-    simulation.run(&mut table, &mut |_| Ok(Flow::Continue)).unwrap();
+    let mut run = Run::new(case.system().unwrap(), &config).unwrap();
+    run.run(&mut table, &mut |_| Ok(Flow::Continue)).unwrap();
     let width = reference.rows[0].len();
     let mut largest = vec![0.0_f64; width];
     for (time, row) in table.times.iter().zip(&table.rows) {
@@ -53,7 +53,7 @@ fn run(case: &Case, config: &RunConfig, reference: &Trajectory, grid: f64) -> Ou
         values().fold(f64::MIN, f64::max) - values().fold(f64::MAX, f64::min)
     };
     let worst = largest.iter().enumerate().map(|(k, error)| error / range(k)).fold(0.0, f64::max);
-    Outcome { steps: simulation.steps_taken(), largest: worst }
+    Outcome { steps: run.steps_taken(), largest: worst }
 }
 
 fn zoh() -> CouplingConfig {

@@ -36,9 +36,9 @@ pub(crate) fn outputs(case: &Case, prefix: &str) -> Record {
 pub(crate) fn exact(case: &Case, config: &RunConfig) -> Trajectory {
     let record = outputs(case, "monolith.");
     let plain = RunConfig { coupling: CouplingConfig::zoh(), record, ..config.clone() };
-    let mut simulation = Run::new(case.reference().unwrap(), &plain).unwrap();
+    let mut run = Run::new(case.reference().unwrap(), &plain).unwrap();
     let mut table = Trajectory::default();
-    simulation.run(&mut table, &mut |_| Ok(Flow::Continue)).unwrap();
+    run.run(&mut table, &mut |_| Ok(Flow::Continue)).unwrap();
     table
 }
 

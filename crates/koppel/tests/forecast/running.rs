@@ -11,18 +11,17 @@ const STEPS: usize = 6000;
 /// Whether movement between communication points in the last tenth of a run is more than in an earlier one.
 fn grows(case: &Case, run: &RunConfig, step: f64) -> bool {
     let config = RunConfig { step, stop: step * STEPS as f64, ..run.clone() };
-    let mut simulation = Run::new(case.system().unwrap(), &config).unwrap();
+    let mut run = Run::new(case.system().unwrap(), &config).unwrap();
     let mut moved = Vec::with_capacity(STEPS);
-    let outputs = |simulation: &Run| -> Vec<f64> {
-        (0..simulation.graph().len()).flat_map(|id| simulation.outputs(id).to_vec()).collect()
-    };
-    let mut before = outputs(&simulation);
+    let outputs =
+        |run: &Run| -> Vec<f64> { (0..run.graph().len()).flat_map(|id| run.outputs(id).to_vec()).collect() };
+    let mut before = outputs(&run);
     for _ in 0..STEPS {
         // A value leaves the range of numbers.
-        if simulation.advance().is_err() {
+        if run.advance().is_err() {
             return true;
         }
-        let now = outputs(&simulation);
+        let now = outputs(&run);
         moved.push(now.iter().zip(&before).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max));
         before = now;
     }

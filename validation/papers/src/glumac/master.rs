@@ -71,8 +71,8 @@ pub(super) fn oscillator() -> Result<LinearSystem> {
 
 /// The system of a case, linear as it is.
 pub(super) fn linear(case: &Case) -> Result<LinearSystem> {
-    let mut simulation = Run::new(case.system()?, &case.run)?;
-    Ok(LinearSystem::new(&mut simulation)?)
+    let mut run = Run::new(case.system()?, &case.run)?;
+    Ok(LinearSystem::new(&mut run)?)
 }
 
 /// `count` values from `low` to `high`, even in the logarithm.
