@@ -12,8 +12,8 @@ mod methods;
 use crate::cases::case;
 use counting::allocations;
 use koppel::coupling::{
-    Against, CorrectorConfig, CouplingConfig, ErrorEquationConfig, HinfConfig, Hold, NepceConfig,
-    PrestepConfig, Shape, StartUp, VfpsConfig,
+    Against, AntiAliasingConfig, CorrectorConfig, CouplingConfig, ErrorEquationConfig, HinfConfig, Hold,
+    NepceConfig, PrestepConfig, RelaxedConfig, Shape, StartUp, VfpsConfig,
 };
 use koppel::identify::{ModelConfig, MoespConfig, RlsConfig};
 use koppel::run::{Parallel, Reading, Run, RunConfig, RunState, ScheduleConfig};
@@ -58,8 +58,8 @@ fn advance_allocates_nothing() {
         CouplingConfig::zoh(),
         CouplingConfig::foh(StartUp::Reduced),
         CouplingConfig::soh(StartUp::Constant),
-        CouplingConfig::relaxed(0.4),
-        CouplingConfig::anti_aliasing(1),
+        CouplingConfig::from(RelaxedConfig { alpha: 0.4 }),
+        CouplingConfig::from(AntiAliasingConfig { order: 1 }),
         CouplingConfig::Mixed { default: Box::new(CouplingConfig::zoh()), connections: BTreeMap::new() },
     ];
     methods::assert_every_method("tests/allocation.rs", couplings.iter());

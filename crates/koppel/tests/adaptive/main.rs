@@ -6,7 +6,10 @@ mod cases;
 mod engine;
 
 use crate::cases::{Case, case};
-use koppel::coupling::{Against, CorrectorConfig, CouplingConfig, NepceConfig, PrestepConfig, StartUp};
+use koppel::coupling::{
+    Against, AntiAliasingConfig, CorrectorConfig, CouplingConfig, NepceConfig, PrestepConfig, RelaxedConfig,
+    StartUp,
+};
 use koppel::record::{Record, Trajectory};
 use koppel::run::{AdaptiveConfig, Flow, Run, RunConfig, ScheduleConfig, Watched};
 
@@ -192,8 +195,8 @@ fn residual_power_chooses_steps() {
 fn all_methods_that_can() {
     let problem = Problem::new("dual-mass", 2e-5, 5e-3, 0.1);
     for coupling in [
-        CouplingConfig::relaxed(0.5),
-        CouplingConfig::anti_aliasing(1),
+        CouplingConfig::from(RelaxedConfig { alpha: 0.5 }),
+        CouplingConfig::from(AntiAliasingConfig { order: 1 }),
         CouplingConfig::from(NepceConfig { gain: 1.0, against: Against::Extrapolated, anti_aliasing: false }),
         CouplingConfig::from(CorrectorConfig::default()),
         CouplingConfig::from(PrestepConfig::default()),

@@ -1,7 +1,7 @@
 //! What the simple couplings hold.
 
 use super::{integrator, run};
-use koppel::coupling::CouplingConfig;
+use koppel::coupling::{AntiAliasingConfig, CouplingConfig, RelaxedConfig};
 use koppel::run::RunConfig;
 use koppel::signal::external::ExternalConfig;
 use koppel::system::{Connection, SystemBuilder};
@@ -15,7 +15,7 @@ fn the_relaxed_hold_is_the_filter_it_says() {
         .external("ramp.u", ExternalConfig::Constant { value: 1.0 })
         .build()
         .unwrap();
-    let coupling = CouplingConfig::relaxed(0.25);
+    let coupling = CouplingConfig::from(RelaxedConfig { alpha: 0.25 });
     let (table, _, run) = run(system, &RunConfig { coupling, ..RunConfig::new(1.0, 0.1) });
     let column = run.columns().iter().position(|c| c.name == "sink.u").unwrap();
     let mut w = 0.0;
@@ -34,7 +34,7 @@ fn anti_aliasing_holds_the_mean_with_gain_and_offset() {
         .external("ramp.u", ExternalConfig::Constant { value: 1.0 })
         .build()
         .unwrap();
-    let coupling = CouplingConfig::anti_aliasing(0);
+    let coupling = CouplingConfig::from(AntiAliasingConfig { order: 0 });
     let (table, _, run) = run(system, &RunConfig { coupling, ..RunConfig::new(1.0, 0.1) });
     let column = run.columns().iter().position(|c| c.name == "sink.u").unwrap();
     for (k, row) in table.rows.iter().enumerate().skip(2) {

@@ -1,7 +1,7 @@
 //! Schedules, rates, changes, ends, and settings without sense.
 
 use super::{integrator, last, run, scalar, step};
-use koppel::coupling::{CouplingConfig, StartUp};
+use koppel::coupling::{AntiAliasingConfig, CouplingConfig, RelaxedConfig, StartUp};
 use koppel::record::{Record, Trajectory};
 use koppel::run::{Change, Ending, Flow, Run, RunConfig, RunState, ScheduleConfig};
 use koppel::solver::SolverConfig;
@@ -183,8 +183,14 @@ fn settings_without_sense_are_refused() {
         (RunConfig { schedule: order(&["a", "bb"]), ..good.clone() }, "did you mean `b`"),
         (RunConfig { record: Record::One("c.*".into()), ..good.clone() }, "c.*"),
         (RunConfig { every: BTreeMap::from([("a".into(), 0)]), ..good.clone() }, "at least 1"),
-        (RunConfig { coupling: CouplingConfig::relaxed(1.0), ..good.clone() }, "[0, 1)"),
-        (RunConfig { coupling: CouplingConfig::anti_aliasing(2), ..good.clone() }, "0 or 1"),
+        (
+            RunConfig { coupling: CouplingConfig::from(RelaxedConfig { alpha: 1.0 }), ..good.clone() },
+            "[0, 1)",
+        ),
+        (
+            RunConfig { coupling: CouplingConfig::from(AntiAliasingConfig { order: 2 }), ..good.clone() },
+            "0 or 1",
+        ),
         (RunConfig { coupling: reduced, every: BTreeMap::from([("a".into(), 2)]), ..good }, "rates"),
     ];
     for (config, part) in bad {

@@ -3,7 +3,10 @@
 use super::linear;
 use crate::cases::{Case, case};
 use koppel::analysis::{Scan, stable_steps};
-use koppel::coupling::{CorrectorConfig, CouplingConfig, HinfConfig, NepceConfig, PrestepConfig, VfpsConfig};
+use koppel::coupling::{
+    AntiAliasingConfig, CorrectorConfig, CouplingConfig, HinfConfig, NepceConfig, PrestepConfig,
+    RelaxedConfig, VfpsConfig,
+};
 use koppel::run::{Reading, Run, RunConfig};
 
 const STEPS: usize = 6000;
@@ -33,8 +36,8 @@ fn grows(case: &Case, run: &RunConfig, step: f64) -> bool {
 fn runs_turn_unstable_where_the_forecast_says() {
     let methods = [
         CouplingConfig::from(NepceConfig { gain: 1.0, against: Default::default(), anti_aliasing: false }),
-        CouplingConfig::relaxed(0.5),
-        CouplingConfig::anti_aliasing(0),
+        CouplingConfig::from(RelaxedConfig { alpha: 0.5 }),
+        CouplingConfig::from(AntiAliasingConfig { order: 0 }),
         CouplingConfig::from(CorrectorConfig::default()),
         CouplingConfig::from(PrestepConfig::default()),
         CouplingConfig::from(HinfConfig { limit: f64::INFINITY, ..HinfConfig::default() }),

@@ -3,7 +3,7 @@
 use crate::cases::case;
 use crate::members::Static;
 use koppel::analysis::zero_stability;
-use koppel::coupling::{CouplingConfig, Hold, StartUp};
+use koppel::coupling::{CouplingConfig, Hold, RelaxedConfig, StartUp};
 use koppel::linalg::{Matrix, spectral_radius};
 use koppel::run::{Change, Reading, Run, RunConfig, ScheduleConfig};
 use koppel::system::{Connection, System, SystemBuilder};
@@ -82,7 +82,7 @@ fn schedules_and_holds_have_the_radius_of_their_recursion() {
         // u' = u + (v - u): the input ends at the newest value.
         (RunConfig { hold: Hold::Continuous, ..stale(zoh) }, gain.abs().sqrt()),
         // w' = w/2 + v/2 on both inputs: v1 = a w1, v2 = b w2.
-        (stale(CouplingConfig::relaxed(0.5)), {
+        (stale(CouplingConfig::from(RelaxedConfig { alpha: 0.5 })), {
             let m = Matrix::from_slice(2, 2, &[0.5, 0.5 * b, 0.5 * a, 0.5]);
             spectral_radius(&m).unwrap()
         }),
